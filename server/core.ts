@@ -2,7 +2,7 @@ import { SMCP_NAMESPACE } from "../protocol/mod.ts";
 import { nameOfProfile } from "../protocol/profiles.ts";
 import type { InProcessConnection } from "../shared/in_process.ts";
 import { type ConnectOptions, InProcessDoor } from "./doors/in_process.ts";
-import { Sessions } from "./doors/sessions.ts";
+import { Sessions } from "./doors/session.ts";
 import { GatewaySeats } from "./gateway/gateway_seats.ts";
 import { Connections } from "./http/connections.ts";
 import { addressGroup } from "./limits/limits.ts";

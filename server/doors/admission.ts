@@ -13,7 +13,7 @@ import { chooseProfile, isRefusal } from "../http/gate.ts";
 import { addressOf, clientAddress } from "../limits/limits.ts";
 import { toConnectError, unauthorized } from "../shared/error_payload.ts";
 import { opensSession, splitTarget } from "../shared/request_target.ts";
-import type { Admission } from "./session.ts";
+import type { Identity } from "../shared/identity.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { namespaceCount } from "../wire/mod.ts";
@@ -71,6 +71,16 @@ export interface HandshakeAuth {
   readonly role: Role | undefined;
   /** Distinguishes a reconnecting client from others with the same name. */
   readonly instance: string | undefined;
+}
+
+/** What is known of a client that was let in. */
+export interface Admission extends HandshakeAuth {
+  /** The version that it is served in. */
+  readonly profile: Profile;
+  /** The `a2c_version` that it sent; that of the profile if it sent none. */
+  readonly version: string;
+  readonly identity: Identity | undefined;
+  readonly address: string;
 }
 
 const MAX_INSTANCE_LENGTH = 256;

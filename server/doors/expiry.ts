@@ -113,14 +113,11 @@ export async function recheckAll(
  * Before that, its calls are answered and its office is notified. As in {@linkcode endAtExpiry}, the
  * connection is closed, so that the client reconnects by itself: with other credentials if it has any,
  * otherwise it gets 401.
- *
- * @param renewed called when the session has a new identity, which may expire at another time
  */
 export async function recheck(
   session: Session,
   authenticator: Authenticator | undefined,
   journal: Journal,
-  renewed: () => void,
 ): Promise<void> {
   const { identity, connection, socket } = session;
   if (identity === undefined) return;
@@ -128,7 +125,7 @@ export async function recheck(
   if (verdict === undefined) return;
   if ("principal" in verdict) {
     session.identity = verdict;
-    return renewed();
+    return session.renewed();
   }
   // Refuses joins that wait for their turn already.
   session.identity = { ...identity, expiresAt: 0 };

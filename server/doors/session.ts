@@ -1,37 +1,177 @@
-import type { Socket } from "socket.io";
+/**
+ * The Socket.IO sessions of a server: who gets one, and how it is the peer of an office.
+ *
+ * @module
+ */
+import type { Namespace, Socket } from "socket.io";
 import {
   CLIENT_EVENTS,
+  ErrorCode,
   isClientEvent,
   namesOf,
   type Profile,
-  type ProtocolError,
+  ProtocolError,
 } from "../../protocol/mod.ts";
-import type { Limiter } from "../limits/limiter.ts";
+import type { Arrivals, PacketGuards } from "../limits/guards.ts";
+import { clientAddress, overLimit } from "../limits/limits.ts";
 import { Connection, type ConnectionParts } from "../office/connection.ts";
 import { type Ack, type Forget, partyOf, type Peer } from "../office/peer.ts";
+import type { Journal } from "../shared/audit.ts";
+import { toConnectError } from "../shared/error_payload.ts";
 import type { Identity } from "../shared/identity.ts";
-import type { TokenBucket } from "../shared/pending.ts";
+import { log } from "../shared/log.ts";
+import { TokenBucket } from "../shared/pending.ts";
 import { type Incoming, Link, type Payload } from "../wire/mod.ts";
-import type { HandshakeAuth } from "./admission.ts";
+import {
+  type Admission,
+  admit,
+  type AdmitParts,
+  rejectUnknownNamespaces,
+} from "./admission.ts";
+import { endAtExpiry, recheck, recheckAll } from "./expiry.ts";
 
-/** What is known of a client that was let in. */
-export interface Admission extends HandshakeAuth {
-  /** The version that it is served in. */
-  readonly profile: Profile;
-  /** The `a2c_version` that it sent; that of the profile if it sent none. */
-  readonly version: string;
-  readonly identity: Identity | undefined;
-  readonly address: string;
+/** The parts of a server that {@linkcode Sessions} needs. */
+export interface SessionsParts extends AdmitParts {
+  /** What every connection works with. */
+  readonly connections: ConnectionParts;
+  /** Closes connections that do not open a session in time. */
+  readonly arrivals: Arrivals;
+  /** Check the packets of connections. */
+  readonly guards: PacketGuards;
+  /** Notes sessions that end. */
+  readonly journal: Journal;
 }
 
 /** What the sessions of a server work with. */
-export interface SessionParts {
-  /** What every connection works with. */
-  readonly connections: ConnectionParts;
-  /** Records events beyond the rate. */
-  readonly limiter: Limiter;
-  /** The answer to them: an error costs more than everything else done for such an event. */
+interface SessionParts extends Pick<SessionsParts, "connections" | "limiter"> {
+  /** The answer to events beyond the rate: an error costs more than all else done for such an event. */
   readonly flood: ProtocolError;
+}
+
+/** What is kept of a connection, also between sessions: a reconnect over it must not refill the bucket. */
+interface KeptConnection {
+  /** Limits its events. */
+  readonly rate: TokenBucket;
+  /** Whether it has a session, or asks for one. */
+  isTaken: boolean;
+}
+
+/** What the middleware leaves for the session. */
+interface Admitted extends Admission {
+  /** The number of rechecks before its authentication started. */
+  readonly rechecks: number;
+  readonly kept: KeptConnection;
+}
+
+/**
+ * The Socket.IO sessions of a server, of all versions: one for every connection to the namespace that
+ * may connect and whose `auth` is valid; all others are refused (spec §2, §10).
+ */
+export class Sessions {
+  readonly #parts: SessionsParts;
+  readonly #session: SessionParts;
+  readonly #open = new Map<string, Session>();
+  readonly #kept = new WeakMap<Socket["conn"], KeptConnection>();
+  #rechecks = 0;
+
+  /** Accepts the connections of a namespace. */
+  constructor(nsp: Namespace, parts: SessionsParts) {
+    const { connections, limiter } = parts;
+    this.#parts = parts;
+    this.#session = {
+      connections,
+      limiter,
+      flood: overLimit(limiter.limits, "eventsPerSecond"),
+    };
+    rejectUnknownNamespaces(nsp.server, parts);
+    nsp.use(async (socket, next) => next(await this.#admit(socket)));
+    // Synchronous: an event that arrives before its listener is lost.
+    nsp.on("connection", (socket) => this.#begin(socket));
+  }
+
+  /** The open sessions, members or not. */
+  get open(): ReadonlyMap<string, Session> {
+    return this.#open;
+  }
+
+  /** Checks the credentials of all sessions again. */
+  async recheck(): Promise<void> {
+    this.#rechecks++;
+    await recheckAll([...this.#open.values()].map((one) => this.#again(one)));
+  }
+
+  /** @returns the error for a client that may not connect */
+  async #admit(socket: Socket): Promise<Error | undefined> {
+    const { arrivals, limiter, proxies } = this.#parts;
+    const { conn } = socket;
+    arrivals.asked(conn);
+    const known = this.#kept.get(conn);
+    // Every CONNECT but the first counts as an event, since it costs as much.
+    if (known?.rate.take(performance.now()) === false) {
+      const { address: peer, headers } = socket.handshake;
+      const address = clientAddress(peer, headers["x-forwarded-for"], proxies);
+      return toConnectError(limiter.refuse("eventsPerSecond", { address }));
+    }
+    // Socket.IO accepts further CONNECTs of a connection while one is pending here.
+    if (known?.isTaken) return alreadyConnected();
+    const kept = known ?? { rate: this.#newRate(), isTaken: true };
+    kept.isTaken = true;
+    this.#kept.set(conn, kept);
+    const rechecks = this.#rechecks;
+    const admission = await admit(socket, this.#parts);
+    // Credentials must not stay in memory; the admission has all that is needed.
+    socket.handshake.auth = {};
+    if (admission instanceof Error) {
+      kept.isTaken = false;
+      return admission;
+    }
+    socket.data = { ...admission, rechecks, kept } satisfies Admitted;
+    return undefined;
+  }
+
+  #begin(socket: Socket): void {
+    const { arrivals, guards, journal } = this.#parts;
+    const { conn } = socket;
+    const { rechecks, kept, ...admission }: Admitted = socket.data;
+    arrivals.ended(conn);
+    const session = new Session(socket, admission, kept.rate, this.#session);
+    const guard = guards.of(conn);
+    guard?.admit(partyOf(session));
+    this.#open.set(session.id, session);
+    session.renewed = endAtExpiry(session, journal);
+    // Keys were replaced while it authenticated.
+    if (rechecks !== this.#rechecks) void recheckAll([this.#again(session)]);
+    socket.on("error", connectionFailed);
+    socket.on("disconnect", () => {
+      kept.isTaken = false;
+      guard?.leave();
+      this.#open.delete(session.id);
+      session.gone();
+    });
+  }
+
+  #again(session: Session): Promise<void> {
+    const { authenticator, journal } = this.#parts;
+    return recheck(session, authenticator, journal);
+  }
+
+  #newRate(): TokenBucket {
+    const { eventsPerSecond } = this.#parts.limiter.limits;
+    return new TokenBucket(eventsPerSecond, performance.now());
+  }
+}
+
+const alreadyConnected = (): Error =>
+  toConnectError(
+    new ProtocolError(
+      ErrorCode.BAD_REQUEST,
+      "Cannot connect twice: this connection has a session already",
+    ),
+  );
+
+/** Also called for a client's own event "error", so its argument is not logged. */
+function connectionFailed(this: Socket): void {
+  log.debug("A connection failed", { socket: this.id });
 }
 
 /** A Socket.IO connection of a client, as its office sees it. */
@@ -43,6 +183,8 @@ export class Session implements Peer {
   readonly address: string;
   /** Replaced by rechecks. */
   identity: Identity | undefined;
+  /** Called when it was replaced by another one, which may expire at another time. */
+  renewed: () => void = () => {};
   /** The Socket.IO connection. */
   readonly socket: Socket;
   /** Its way to its office. */

@@ -3,7 +3,6 @@ import type {
   ObservedCall,
   OfficeParts,
   Seated,
-  WaitingCall,
 } from "../office/peer.ts";
 import {
   type AgentCallData,
@@ -17,7 +16,7 @@ import {
   type ToolCallReq,
   type Waiting,
 } from "../../protocol/mod.ts";
-import { agentName } from "../office/call.ts";
+import { agentName, type Call } from "../office/call.ts";
 import {
   audit,
   type AuditedRead,
@@ -78,7 +77,7 @@ export const watchCalls =
 /** Tells the onlookers what a call waits for. */
 export const watchWaits = (journal: Journal) =>
 (
-  { agent, computer, reqId, tool, event }: WaitingCall,
+  { agent, computer, reqId, tool, event }: Call,
   waiting: Waiting | null,
 ): void => {
   if (!journal.isWatched) return;

@@ -19,7 +19,7 @@ import {
 import { errorPayloadOf, shuttingDown } from "../shared/error_payload.ts";
 import { log, quote, short } from "../shared/log.ts";
 import { Payload } from "../shared/payload.ts";
-import { checkIdentity } from "../shared/identity.ts";
+import { checkIdentity, type MemberSeat } from "../shared/identity.ts";
 import { judgeJoiner } from "./join_rule.ts";
 import {
   type Ack,
@@ -29,17 +29,11 @@ import {
   type Peer,
   type Refusal,
   type Seat,
-  type WantedSeat,
 } from "./peer.ts";
 import { refuseOutsider } from "./members.ts";
 
 /** An event that a client may send. */
 export type AnyEvent = ClientEvent | ServerEvent;
-
-/** A seat of a member, which an operator is not. */
-export interface MemberSeat extends WantedSeat {
-  readonly role: Role;
-}
 
 /** The client's seat. */
 export interface OwnSeat extends MemberSeat {
@@ -259,7 +253,7 @@ export class Connection {
     const { identity } = this.#peer;
     const refused = identity && checkIdentity(identity, wanted, clock.date());
     return refused === undefined
-      ? judgeJoiner(wanted, { role: this.#role, seat: this.held })
+      ? judgeJoiner(wanted, this.#role, this.held)
       : { refused };
   }
 

@@ -1,31 +1,25 @@
 import type { Role } from "../../protocol/mod.ts";
 import type { Peer, Refusal, Seated, WantedSeat } from "./peer.ts";
 
-/** What a connection is before a join. */
-export interface Joiner {
-  /** Declared at connect or fixed by the first join, also after leaving. */
-  readonly role: Role | undefined;
-  /** The seat that it holds. */
-  readonly seat: WantedSeat | undefined;
-}
-
 /**
  * Decides what the state of the connection alone decides about a join (spec §5).
  *
+ * @param fixed the role that was declared at connect or fixed by the first join, also after leaving
+ * @param seat the seat that the connection holds
  * @returns `already` for its own seat, of which nobody is notified; `undefined` when it may have the
  *   seat if the office agrees
  */
 export function judgeJoiner(
   { role, name, office }: WantedSeat,
-  joiner: Joiner,
+  fixed: Role | undefined,
+  seat: WantedSeat | undefined,
 ): Refusal | "already" | undefined {
-  if (joiner.role !== undefined && joiner.role !== role) {
+  if (fixed !== undefined && fixed !== role) {
     return {
       refused:
-        `Cannot join as ${role}: the role of this connection is ${joiner.role}`,
+        `Cannot join as ${role}: the role of this connection is ${fixed}`,
     };
   }
-  const { seat } = joiner;
   if (seat?.office === office) {
     return seat.name === name ? "already" : {
       refused:

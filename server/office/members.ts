@@ -72,22 +72,26 @@ export class Members {
 
   /** The members: the Agent first, the Computers in the order of their joins; no operators. */
   get all(): Member[] {
-    return [...(this.#agent ? [this.#agent] : []), ...this.#computers.values()];
+    return [...this.#agents, ...this.#computers.values()];
   }
 
   /** Those that send requests. */
   get callers(): Member[] {
-    return [...(this.#agent ? [this.#agent] : []), ...this.#operators];
+    return [...this.#agents, ...this.#operators];
   }
 
-  /** The operators. */
-  get operators(): Member[] {
-    return [...this.#operators];
+  /** The members and the operators. */
+  get everybody(): Member[] {
+    return [...this.all, ...this.#operators];
+  }
+
+  get #agents(): Member[] {
+    return this.#agent ? [this.#agent] : [];
   }
 
   /** The number of members. */
   get size(): number {
-    return this.#computers.size + (this.#agent ? 1 : 0);
+    return this.#computers.size + this.#agents.length;
   }
 
   /** Whether no seat is taken. */

@@ -133,19 +133,22 @@ export class Office {
   // ---------------------------------------------------------------- taking a seat (spec §5, §9)
 
   /**
-   * Takes a seat, and notifies the others. The seat of the Agent and each name of a Computer are
-   * exclusive; only the same instance takes its own seat over, and its former connection is closed.
+   * Takes a seat that {@linkcode Office.judge} does not refuse, and notifies the others. The seat of the
+   * Agent and each name of a Computer are exclusive; only the same instance takes its own seat over, and
+   * its former connection is closed.
    *
    * @param former a seat in another office, left before this one is taken
    */
-  join(peer: Peer, wanted: WantedSeat, former?: Seat): Seat | Refusal {
+  join(peer: Peer, wanted: WantedSeat, former?: Seat): Seat {
     const { audit, clock } = this.#parts;
     const member = newMember(peer, wanted, clock.date());
     const { role, name, office } = member;
-    const refusal = role === "operator"
-      ? undefined
-      : this.#makeFree(member, former);
-    if (refusal) return refusal;
+    former?.leave();
+    const holder = this.#members.holder(member);
+    if (holder) {
+      this.#remove(holder, false, "its seat was taken over");
+      holder.peer.end("its client joined with another connection", true);
+    }
     this.#members.add(member);
     if (role !== "operator") {
       this.#notifyOf(ENTER_OFFICE_NOTIFICATION, member);
@@ -165,19 +168,6 @@ export class Office {
       limiter.recordHit("membersPerOffice", partyOf(peer));
     }
     return refusal;
-  }
-
-  /** Makes the seat of a new member free, unless the rules refuse it. */
-  #makeFree(member: Member, former: Seat | undefined): Refusal | undefined {
-    const refusal = this.judge(member.peer, member);
-    if (refusal) return refusal;
-    former?.leave();
-    const holder = this.#members.holder(member);
-    if (holder) {
-      this.#remove(holder, false, "its seat was taken over");
-      holder.peer.end("its client joined with another connection", true);
-    }
-    return undefined;
   }
 
   #seatOf(member: Member): Seat {
@@ -224,14 +214,14 @@ export class Office {
         return Payload.of(this.#list(member, payload));
       case CANCEL_TOOL_CALL_EVENT:
         this.#cancel(member, payload);
-        return [];
+        break;
       case TOOL_CALL_PROGRESS_EVENT:
         this.#progress(member, payload);
-        return [];
+        break;
       default:
         this.#update(member, event, payload);
-        return [];
     }
+    return [];
   }
 
   /** Answers with the error; audits attempts to reach another office or to exceed a role. */
@@ -404,9 +394,7 @@ export class Office {
   /** Ends all calls, and makes everybody leave, at shutdown. */
   close(): void {
     for (const call of this.calls) call.end(shuttingDown());
-    for (const member of [...this.members, ...this.#members.callers]) {
-      this.#leave(member, false);
-    }
+    for (const member of this.#members.everybody) this.#leave(member, false);
   }
 
   /**
@@ -414,9 +402,9 @@ export class Office {
    * process may be the home of the office.
    */
   disband(reason: string): void {
-    const members = [...this.members, ...this.#members.operators];
-    for (const { peer } of members) peer.end(reason, false);
-    for (const member of members) this.#leave(member, true);
+    const everybody = this.#members.everybody;
+    for (const { peer } of everybody) peer.end(reason, false);
+    for (const member of everybody) this.#leave(member, true);
   }
 
   // ---------------------------------------------------------------- orders of operators

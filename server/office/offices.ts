@@ -12,12 +12,6 @@ import type {
   WantedSeat,
 } from "./peer.ts";
 
-/** A member of an office, found by the id of its connection. */
-export interface FoundMember {
-  readonly office: Office;
-  readonly member: Member;
-}
-
 /** What follows the offices of a process. No method calls them before it returns. */
 export interface OfficesFollower {
   /** Called when the last seat of an office was left. */
@@ -62,12 +56,9 @@ export class LocalOffices implements Offices {
   }
 
   /** Finds a member by the id of its connection. */
-  findMember(id: string): FoundMember | undefined {
-    for (const office of this.#offices.values()) {
-      const member = office.members.find(({ peer }) => peer.id === id);
-      if (member) return { office, member };
-    }
-    return undefined;
+  findMember(id: string): Member | undefined {
+    return this.#offices.values().flatMap(({ members }) => members)
+      .find(({ peer }) => peer.id === id);
   }
 
   /** Sets what follows them. */
@@ -85,15 +76,11 @@ export class LocalOffices implements Offices {
 
   /** Takes a seat; an office exists from its first seat on until the last one is left. */
   join(peer: Peer, wanted: WantedSeat, former?: Seat): Seat | Refusal {
-    if (this.#isClosed) return { refused: shuttingDown().message };
-    const now = this.#parts.clock.date();
-    const refused = this.#holds.reasonFor(wanted, now);
-    if (refused !== undefined) return { refused };
-    const { office: name } = wanted;
-    const office = this.#offices.get(name) ?? this.#open(name);
-    const seat = office.join(peer, wanted, former);
-    if (office.isEmpty) this.#offices.delete(name);
-    return seat;
+    const refusal = this.judge(peer, wanted);
+    if (refusal) return refusal;
+    const office = this.#offices.get(wanted.office) ??
+      this.#open(wanted.office);
+    return office.join(peer, wanted, former);
   }
 
   #open(name: string): Office {
@@ -111,10 +98,10 @@ export class LocalOffices implements Offices {
   }
 
   /** Kicks a member, whose client then gets the reason as the answer to its joins for a while. */
-  kick({ office, member }: FoundMember, order: Kick): void {
+  kick(member: Member, order: Kick): void {
     this.hold(member, order);
     this.#follower?.held(member, order);
-    office.kick(member, order);
+    this.find(member.office)?.kick(member, order);
   }
 
   /** Holds a seat free; also for a kick at another node, since the office may move here. */

@@ -10,6 +10,7 @@ import type {
 } from "../../protocol/mod.ts";
 import type { AuditEvent, AuditParty, CallEnd } from "../shared/audit.ts";
 import type { Deadline } from "../shared/pending.ts";
+import type { Call } from "./call.ts";
 import type { Identity } from "../shared/identity.ts";
 import type { Payload } from "../shared/payload.ts";
 
@@ -155,15 +156,6 @@ export interface ObservedCall {
   readonly payload: Payload;
 }
 
-/** A call that waits for a person. */
-export interface WaitingCall {
-  readonly agent: Seated;
-  readonly computer: Seated;
-  readonly event: ClientEvent;
-  readonly reqId: string;
-  readonly tool: string | undefined;
-}
-
 /** The clocks, both in milliseconds. */
 export interface Clock {
   /** Monotonic, for durations. */
@@ -204,7 +196,7 @@ export interface OfficeParts {
     call: ObservedCall,
   ) => (answer: Payload | undefined, end: CallEnd) => void;
   /** Called when a call begins to wait for a person at its Computer, and with `null` when it ends. */
-  readonly waits: (call: WaitingCall, waiting: Waiting | null) => void;
+  readonly waits: (call: Call, waiting: Waiting | null) => void;
   /** How long to wait for an answer to requests without a timeout of their own. */
   readonly requestTimeoutMs: number;
 }

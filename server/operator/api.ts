@@ -114,7 +114,7 @@ const answerersOf = (
   },
   kick: ({ id, policy, by, reason, hold_ms }) => {
     const found = local.findMember(id);
-    if (found === undefined || !seesOffice(policy, found.office.name)) return 0;
+    if (found === undefined || !seesOffice(policy, found.office)) return 0;
     local.kick(found, { by, reason, holdMs: hold_ms });
     return 1;
   },

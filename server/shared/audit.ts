@@ -7,6 +7,7 @@ import {
   toErrorPayload,
   type Waiting,
 } from "../../protocol/mod.ts";
+import type { MemberSeat } from "./identity.ts";
 import type { Payload } from "./payload.ts";
 
 /** Who cancelled a call, or whose timeout ended it. */
@@ -110,13 +111,6 @@ interface AuditFlood {
   readonly omitted?: number;
 }
 
-/** A seat that an {@linkcode AuditEvent} is about. */
-interface AuditSeat {
-  readonly office: string;
-  readonly role: Role;
-  readonly name: string;
-}
-
 /**
  * A line of the audit log (spec §10).
  *
@@ -138,13 +132,13 @@ export type AuditEvent =
   | (
     & { event: "join_refused"; reason: string }
     & AuditParty
-    & Partial<AuditSeat>
+    & Partial<MemberSeat>
   )
   /** A request for another office (4104), or with the name or role of another member (403). */
   | (
     & { event: "access_refused"; request: string; code: number; reason: string }
     & AuditParty
-    & Partial<AuditSeat>
+    & Partial<MemberSeat>
   )
   /** A client exceeded a limit. */
   | (
@@ -155,26 +149,26 @@ export type AuditEvent =
   /** A session sent an invalid or oversized packet, and its connection was closed. */
   | ({ event: "packet_refused"; reason: string } & AuditParty & AuditFlood)
   /** A session was ended because its credentials expired. */
-  | ({ event: "session_expired" } & AuditParty & Partial<AuditSeat>)
+  | ({ event: "session_expired" } & AuditParty & Partial<MemberSeat>)
   /** A session was ended because its credentials were revoked. */
   | (
     & { event: "session_revoked"; reason: string }
     & AuditParty
-    & Partial<AuditSeat>
+    & Partial<MemberSeat>
   )
-  | ({ event: "joined" } & AuditParty & AuditSeat)
+  | ({ event: "joined" } & AuditParty & MemberSeat)
   /** A member has left; without an address when its node did not say so itself, and why then. */
   | (
     & { event: "left"; reason?: string }
     & Omit<AuditParty, "address">
     & Partial<AuditParty>
-    & AuditSeat
+    & MemberSeat
   )
   /** An operator kicked a member. */
   | (
     & { event: "member_kicked"; by: string; reason: string; hold_ms: number }
     & AuditParty
-    & AuditSeat
+    & MemberSeat
   )
   /** An operator ended a call. */
   | {
@@ -289,8 +283,8 @@ export function audit({ event, ...fields }: AuditEvent): void {
 
 /** Returns a seat, for an audit line. */
 export const seatOf = (
-  seat: AuditSeat | undefined,
-): AuditSeat | undefined =>
+  seat: MemberSeat | undefined,
+): MemberSeat | undefined =>
   seat && { office: seat.office, role: seat.role, name: seat.name };
 
 /** A request of an Agent to a Computer, as an onlooker is told of it. */

@@ -23,8 +23,8 @@ export interface Policy {
   readonly names?: readonly string[];
 }
 
-/** The seat that a join asks for. */
-export interface WantedSeat {
+/** The seat of a member, or the one that a join asks for. */
+export interface MemberSeat {
   readonly role: Role;
   readonly office: string;
   readonly name: string;
@@ -38,7 +38,7 @@ export interface WantedSeat {
  */
 export function checkIdentity(
   { policy, expiresAt }: Identity,
-  wanted: WantedSeat,
+  wanted: MemberSeat,
   now: number,
 ): string | undefined {
   if (expiresAt !== undefined && now >= expiresAt) {
@@ -70,7 +70,7 @@ export function checkGatewayUse(
  */
 export function checkPolicy(
   { roles, offices, names }: Policy,
-  { role, office, name }: WantedSeat,
+  { role, office, name }: MemberSeat,
 ): string | undefined {
   if (roles && !roles.includes(role)) {
     return `Not allowed to join as ${role}: the credentials are for ${

@@ -321,10 +321,7 @@ Deno.test("how a call ended says whose cancel or timeout it was (spec §10)", ()
       "kicked",
       ({ plain }) =>
         plain.offices.kick(
-          {
-            office: plain.offices.find("north")!,
-            member: plain.offices.find("north")!.members[0]!,
-          },
+          plain.offices.find("north")!.members[0]!,
           { by: "root", reason: "x", holdMs: 0 },
         ),
       "cancelled by the operator",
