@@ -56,11 +56,7 @@ export class ServerCore {
   constructor(all: ResolvedOptions, ws: WsOption, webSocketOnly: boolean) {
     const { metrics, cluster, gateway, limits, auditPayloads } = all;
     const journal = new Journal();
-    const limiter = new Limiter(
-      limits,
-      (limit) => metrics?.limitHit(limit),
-      journal,
-    );
+    const limiter = new Limiter(limits, metrics, journal);
     const slots = new ConnectionSlots(limits.connectionsPerAddress);
     const local = new LocalOffices({
       clock: CLOCK,

@@ -72,9 +72,9 @@ export type { Limits } from "./limits/limits.ts";
 export type {
   Metrics,
   MetricsSource,
-  RefusalStage,
   SmcpServerStats,
 } from "./observe/metrics.ts";
+export type { RefusalStage } from "./limits/limiter.ts";
 export type { CallEnd, EndedBy } from "./shared/audit.ts";
 export { createMetrics } from "./observe/prometheus.ts";
 export type {

@@ -19,7 +19,7 @@ import {
   combineObservers,
   traceCalls,
 } from "./observe/watch_calls.ts";
-import { readProtocols } from "./protocols.ts";
+import { PROTOCOL_NAMES } from "../protocol/version.ts";
 import type { Identity } from "./shared/identity.ts";
 import { MIN_UPLOAD_RATE, type WsEngine } from "./shared/ws_settings.ts";
 import {
@@ -137,7 +137,7 @@ export type ResolvedOptions =
   & Omit<ConnectionsOptions, "limiter" | "slots" | "ws">
   & Omit<WsOptions, "unfinishedBytes">
   & Pick<AdmitParts, "profiles" | "authenticator">
-  & Pick<HttpAppParts, "paths" | "origins" | "hosts">
+  & Pick<HttpAppParts, "paths" | "origins" | "hosts" | "metrics">
   & {
     /** The names of the versions that the server lets in, oldest first. */
     readonly protocols: readonly ProtocolName[];
@@ -243,3 +243,27 @@ function readIssuer(issuer: string): string {
     }: expected the URL of an issuer, such as "https://id.example.com"`,
   );
 }
+
+/**
+ * Reads which versions a server lets in.
+ *
+ * @returns each once, oldest first
+ * @throws {TypeError} for none, or one that there is not
+ */
+function readProtocols(
+  wanted: ProtocolName | readonly ProtocolName[] | "all",
+): ProtocolName[] {
+  const names = wanted === "all" ? PROTOCOL_NAMES : [wanted].flat();
+  for (const name of names) {
+    if (!PROTOCOL_NAMES.includes(name)) throw unknown(JSON.stringify(name));
+  }
+  if (names.length === 0) throw unknown("an empty list");
+  return PROTOCOL_NAMES.filter((name) => names.includes(name));
+}
+
+const unknown = (what: string): TypeError =>
+  new TypeError(
+    `Cannot serve the protocol ${what}: expected one or more of ${
+      PROTOCOL_NAMES.map((name) => JSON.stringify(name)).join(", ")
+    }, or "all"`,
+  );

@@ -15,7 +15,6 @@ import { toConnectError, unauthorized } from "../shared/error_payload.ts";
 import { opensSession, splitTarget } from "../shared/request_target.ts";
 import type { Identity } from "../shared/identity.ts";
 import type { Limiter } from "../limits/limiter.ts";
-import type { Metrics } from "../observe/metrics.ts";
 import { namespaceCount } from "../wire/mod.ts";
 
 /** The parts of a server that {@linkcode admit} needs. */
@@ -33,15 +32,14 @@ export interface AdmitParts extends RefusalParts {
  */
 export async function admit(
   { handshake: { auth, headers, address: peer, query, url } }: Socket,
-  { authenticator, limiter, proxies, metrics, profiles }: AdmitParts,
+  { authenticator, limiter, proxies, profiles }: AdmitParts,
 ): Promise<Admission | Error> {
   const address = clientAddress(peer, headers["x-forwarded-for"], proxies);
   const refuse = (error: unknown, why?: string) => {
     const refusal = toConnectError(error);
     const { code, message } = refusal.data;
     const reason = why ?? message;
-    metrics?.handshakeRefused("namespace", code);
-    limiter.recordRefusedHandshake({ code, reason, address });
+    limiter.recordRefusedHandshake("namespace", { code, reason, address });
     return refusal;
   };
   try {
@@ -126,10 +124,8 @@ function readInstance(instance: unknown): string {
 
 /** The parts of a server that record refusals. */
 interface RefusalParts {
-  /** Writes refusals to the audit log. */
+  /** Counts refusals, and writes them to the audit log. */
   readonly limiter: Limiter;
-  /** Counts refusals. */
-  readonly metrics: Metrics | undefined;
   /** Number of trusted proxies in front of the server. */
   readonly proxies: number;
 }
@@ -150,7 +146,7 @@ const MAX_NAMESPACES = 100;
  */
 export function rejectUnknownNamespaces(
   io: Server,
-  { limiter, metrics, proxies }: RefusalParts,
+  { limiter, proxies }: RefusalParts,
 ): void {
   const refuse = (
     { handshake: { address: peer, headers } }: Socket,
@@ -159,8 +155,7 @@ export function rejectUnknownNamespaces(
     const code = ErrorCode.BAD_REQUEST;
     const reason = "Invalid namespace";
     const address = clientAddress(peer, headers["x-forwarded-for"], proxies);
-    metrics?.handshakeRefused("namespace", code);
-    limiter.recordRefusedHandshake({ code, reason, address });
+    limiter.recordRefusedHandshake("namespace", { code, reason, address });
     next(toConnectError(new ProtocolError(code, reason)));
   };
   io.of("/").use(refuse);
@@ -171,7 +166,6 @@ export function rejectUnknownNamespaces(
     // Requests of ended sessions are common, and not worth recording.
     if (!opensSession(splitTarget(url).query)) return;
     const address = addressOf({ socket, headers }, { proxies });
-    metrics?.handshakeRefused("http", code);
-    limiter.recordRefusedHandshake({ code, reason: message, address });
+    limiter.recordRefusedHandshake("http", { code, reason: message, address });
   });
 }

@@ -82,12 +82,11 @@ export class FetchRequests {
 
   /** Refuses other machines where nobody has to say who they are, as `listen` refuses such an address. */
   #judgePeer(peer: string): Refusal | undefined {
-    const { isOpenToAll, limiter, metrics } = this.#parts;
+    const { isOpenToAll, limiter } = this.#parts;
     const exposed = exposure(peer, isOpenToAll);
     if (exposed === undefined) return undefined;
     const code = ErrorCode.FORBIDDEN;
-    metrics?.handshakeRefused("http", code);
-    limiter.recordRefusedHandshake({
+    limiter.recordRefusedHandshake("http", {
       code,
       reason: `cannot serve ${exposed}; insecure: true allows it`,
       address: peer,

@@ -7,11 +7,11 @@ import type { InProcessConnection } from "../../shared/in_process.ts";
 import type { ConnectOptions } from "../doors/in_process.ts";
 import type { CallSources } from "../observe/watch_calls.ts";
 import { checkGatewayUse, type Identity } from "../shared/identity.ts";
-import { ErrorCode, type ProtocolError } from "../../protocol/mod.ts";
+import { ErrorCode } from "../../protocol/mod.ts";
 import { isOfficeName } from "../../protocol/validation/office_name.ts";
 import { API_KEY_HEADER } from "../auth/api_keys.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
-import { addressOf, RequestRates } from "../limits/limits.ts";
+import { addressOf } from "../limits/limits.ts";
 import {
   errorPayloadOf,
   shuttingDown,
@@ -93,14 +93,12 @@ class RefusedRequest extends Error {
  */
 export class GatewayRoutes {
   readonly #parts: GatewayParts;
-  readonly #rates: RequestRates;
   readonly #open: OpenExchanges;
 
   /** Admits requests for the gateway of `parts`. */
   constructor(parts: GatewayParts) {
     this.#parts = parts;
-    this.#rates = new RequestRates(parts.limiter.limits);
-    this.#open = new OpenExchanges(parts.authenticator);
+    this.#open = new OpenExchanges(parts);
   }
 
   /** Adds the routes to an app. */
@@ -164,7 +162,10 @@ export class GatewayRoutes {
     const office = officeIn(c);
     if (draining()) refuse(refusal(503, shuttingDown().toPayload()));
     const identity = await this.#authenticate(incoming, office, address);
-    this.#count(identity?.principal, address, outgoing);
+    const excess = this.#open.count(outgoing, address, identity?.principal);
+    if (excess) {
+      refuse(refusal(429, excess.toPayload()), { "Retry-After": "1" });
+    }
     if (Number(incoming.headers["content-length"]) > maxMessageBytes) {
       // Here it is let pass unread, so that the client hears of it.
       refuse(refusal(413, {
@@ -213,7 +214,7 @@ export class GatewayRoutes {
     office: string,
     address: string,
   ): Promise<Identity | undefined> {
-    const { authenticator, limiter, metrics } = this.#parts;
+    const { authenticator, limiter } = this.#parts;
     if (authenticator === undefined) return undefined;
     const { headers } = incoming;
     // Clients that can send only this header send API keys in it, too.
@@ -225,13 +226,11 @@ export class GatewayRoutes {
       auth,
       address,
     });
-    const record = (code: number, reason: string, principal?: string) => {
-      metrics?.handshakeRefused("http", code);
-      limiter.recordRefusedHandshake({
+    const record = (code: number, reason: string, principal?: string) =>
+      limiter.recordRefusedHandshake("http", {
         ...{ code, reason, address, office },
         ...(principal !== undefined && { principal }),
       });
-    };
     if ("refused" in verdict) {
       record(ErrorCode.UNAUTHORIZED, verdict.refused);
       const isTold = token !== undefined ||
@@ -244,26 +243,6 @@ export class GatewayRoutes {
     if (forbidden === undefined) return verdict;
     record(ErrorCode.FORBIDDEN, forbidden, verdict.principal);
     refuse(refusal(403, { code: ErrorCode.FORBIDDEN, message: forbidden }));
-  }
-
-  /** Counts a request to its client until it has ended. */
-  #count(
-    principal: string | undefined,
-    address: string,
-    outgoing: HttpBindings["outgoing"],
-  ): void {
-    const { limiter } = this.#parts;
-    const subject = {
-      address,
-      ...(principal !== undefined && { principal }),
-    };
-    const taken = this.#rates.take(
-      principal ?? `address ${address}`,
-      performance.now(),
-    );
-    if (typeof taken === "function") return void outgoing.on("close", taken);
-    const error: ProtocolError = limiter.refuse(taken, subject);
-    refuse(refusal(429, error.toPayload()), { "Retry-After": "1" });
   }
 
   /** @returns `undefined` when there is no issuer that clients could ask */

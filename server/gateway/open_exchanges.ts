@@ -1,6 +1,9 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Authenticator } from "../auth/authenticator.ts";
 import { atTime, recheckAll } from "../doors/expiry.ts";
+import type { Limiter } from "../limits/limiter.ts";
+import { RequestRates } from "../limits/limits.ts";
+import type { ProtocolError } from "../../protocol/mod.ts";
 import type { Identity } from "../shared/identity.ts";
 import { closed } from "../http/closing.ts";
 
@@ -23,10 +26,41 @@ interface Exchange {
 export class OpenExchanges {
   readonly #open = new Map<Outgoing, Exchange | undefined>();
   readonly #authenticator: Authenticator | undefined;
+  readonly #limiter: Limiter;
+  readonly #rates: RequestRates;
 
-  /** @param authenticator checks credentials again */
-  constructor(authenticator: Authenticator | undefined) {
+  /**
+   * @param authenticator checks credentials again
+   * @param limiter has the limits of each client
+   */
+  constructor(
+    { authenticator, limiter }: {
+      readonly authenticator: Authenticator | undefined;
+      readonly limiter: Limiter;
+    },
+  ) {
     this.#authenticator = authenticator;
+    this.#limiter = limiter;
+    this.#rates = new RequestRates(limiter.limits);
+  }
+
+  /**
+   * Counts a request to its client until its answer has ended.
+   *
+   * @returns the error for one beyond a limit
+   */
+  count(
+    outgoing: Outgoing,
+    address: string,
+    principal: string | undefined,
+  ): ProtocolError | undefined {
+    const client = principal ?? `address ${address}`;
+    const taken = this.#rates.take(client, performance.now());
+    if (typeof taken === "function") return void outgoing.on("close", taken);
+    return this.#limiter.refuse(taken, {
+      address,
+      ...(principal !== undefined && { principal }),
+    });
   }
 
   /** Watches a request until its answer has ended. */

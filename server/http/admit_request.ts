@@ -21,7 +21,6 @@ import {
 import { clientAddress } from "../limits/limits.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import type { ConnectionSlots } from "../limits/slots.ts";
-import type { Metrics } from "../observe/metrics.ts";
 
 /** The parts of a server that decide about requests. */
 export interface AdmissionParts extends HostRule {
@@ -31,8 +30,6 @@ export interface AdmissionParts extends HostRule {
   readonly limiter: Limiter;
   /** Limits the sessions of each address. */
   readonly slots: ConnectionSlots;
-  /** Counts refusals. */
-  readonly metrics: Metrics | undefined;
   /** Whether polling is refused, as no request of a session is sure to reach this process. */
   readonly webSocketOnly: boolean;
   /** The versions that the server lets in, oldest first. */
@@ -140,7 +137,7 @@ export function admitRequest(
 }
 
 /**
- * Records a refusal in the audit log, and counts it.
+ * Records a refusal.
  *
  * @param claim the forbidden host or origin
  */
@@ -148,11 +145,10 @@ function recordRefusal(
   { status, body }: Refusal,
   address: string,
   claim: string | undefined,
-  { metrics, limiter }: Pick<AdmissionParts, "metrics" | "limiter">,
+  { limiter }: AdmissionParts,
 ): void {
   const payload: ErrorPayload = JSON.parse(body);
   const { code, message } = payload;
-  metrics?.handshakeRefused("http", code);
   // Quoted, so that lines which differ only in it count as the same.
   const about = code === ErrorCode.PROTOCOL_VERSION_MISMATCH
     ? `: client ${quote(String(payload.client_version))}, server ${
@@ -161,7 +157,8 @@ function recordRefusal(
     : status === 403
     ? ` (${quote(claim ?? "")})`
     : "";
-  limiter.recordRefusedHandshake({ code, reason: message + about, address });
+  const reason = message + about;
+  limiter.recordRefusedHandshake("http", { code, reason, address });
 }
 
 function admitSession(

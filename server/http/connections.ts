@@ -11,7 +11,6 @@ import type { WsEngine } from "../shared/ws_settings.ts";
 import { connectionsOf, wsEngineOption, type WsOption } from "../wire/mod.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import type { ConnectionSlots } from "../limits/slots.ts";
-import type { Metrics } from "../observe/metrics.ts";
 import { endWhenAsked, flushed } from "./closing.ts";
 import { ErrorCode } from "../../protocol/mod.ts";
 
@@ -98,8 +97,6 @@ export interface ConnectionsOptions extends EngineOptions {
   readonly handshakeTimeoutMs: number;
   /** Provides the limits, and records refusals. */
   readonly limiter: Limiter;
-  /** Counts refusals. */
-  readonly metrics: Metrics | undefined;
   /** Number of trusted proxies in front of the server. */
   readonly proxies: number;
 }
@@ -148,7 +145,7 @@ export class Connections implements ServedEngine {
   /** Applies all limits to a new connection, in both directions. */
   #guard(
     connection: Connection,
-    { slots, limiter, metrics, proxies }: ConnectionsOptions,
+    { slots, limiter, proxies }: ConnectionsOptions,
   ): void {
     slots.transfer(connection);
     this.arrivals.opened(connection);
@@ -165,8 +162,7 @@ export class Connections implements ServedEngine {
     this.guards.add(connection, (reason, party) => {
       if (party) return limiter.recordRefusedPacket({ reason, ...party });
       const code = ErrorCode.BAD_REQUEST;
-      metrics?.handshakeRefused("namespace", code);
-      limiter.recordRefusedHandshake({ code, reason, address });
+      limiter.recordRefusedHandshake("namespace", { code, reason, address });
     });
   }
 }

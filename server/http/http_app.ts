@@ -18,7 +18,7 @@ import { addressOf, clientAddress } from "../limits/limits.ts";
 import type { UpgradeParts } from "./upgrade.ts";
 import { notFound, refusal, toResponse } from "../shared/refusal.ts";
 import { sessionOf, splitTarget } from "../shared/request_target.ts";
-import type { SmcpServerStats } from "../observe/metrics.ts";
+import type { Metrics, SmcpServerStats } from "../observe/metrics.ts";
 import type { ClusterStatus } from "../shared/cluster.ts";
 import { isLoopback } from "./host_rule.ts";
 
@@ -30,7 +30,9 @@ export interface SmcpEnv {
 
 /** The parts of a server that {@linkcode httpApp} needs. */
 export interface HttpAppParts extends UpgradeParts {
-  /** Decides who may read `/metrics`. */
+  /** What `/metrics` shows. */
+  readonly metrics: Metrics | undefined;
+  /** Decides who may read it. */
   readonly authenticator: Authenticator | undefined;
   /** Adds the routes of a gateway's clients. */
   readonly gateway: { mount(app: Hono<SmcpEnv>): void } | undefined;

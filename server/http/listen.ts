@@ -6,11 +6,12 @@ import {
 } from "node:https";
 import {
   createServer,
-  type RequestListener,
   type Server as HttpServer,
   type ServerOptions,
 } from "node:http";
 import type { AddressInfo } from "node:net";
+import { getRequestListener } from "@hono/node-server";
+import { invalidRequest, toResponse } from "../shared/refusal.ts";
 
 /** Options for `SmcpServer.listen()`. */
 export interface ListenOptions {
@@ -114,9 +115,9 @@ interface NewServerOptions {
   readonly bodyTimeoutMs?: number;
 }
 
-/** Creates an HTTPS server if `tls` is given, otherwise an HTTP server. */
+/** Creates an HTTPS server for an app if `tls` is given, otherwise an HTTP server. */
 export function newServer(
-  listener: RequestListener,
+  { fetch }: { readonly fetch: Parameters<typeof getRequestListener>[0] },
   { tls, headerTimeoutMs, bodyTimeoutMs = BODY_TIMEOUT_MS }: NewServerOptions,
 ): HttpServer | HttpsServer {
   const timeouts: ServerOptions = {
@@ -124,6 +125,10 @@ export function newServer(
     requestTimeout: headerTimeoutMs + bodyTimeoutMs,
     connectionsCheckingInterval: CHECK_INTERVAL_MS,
   };
+  const listener = getRequestListener(fetch, {
+    overrideGlobalObjects: false,
+    errorHandler: () => toResponse(invalidRequest()),
+  });
   if (tls === undefined) return createServer(timeouts, listener);
   const server = createHttpsServer(
     // The default would let a silent client hold a connection for two minutes.

@@ -2,13 +2,11 @@ import type { Buffer } from "node:buffer";
 import type { IncomingMessage, Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import type { Duplex } from "node:stream";
-import { getRequestListener } from "@hono/node-server";
 import type { Hono } from "hono";
 import { connect, type Socket } from "node:net";
 import type { Limiter, TlsFailure } from "../limits/limiter.ts";
 import type { SocketSlots } from "../limits/slots.ts";
 import { failure, log } from "../shared/log.ts";
-import { invalidRequest, toResponse } from "../shared/refusal.ts";
 import { clearText, exposure } from "./host_rule.ts";
 import { closed, OpenSockets } from "./closing.ts";
 import type { SmcpEnv } from "./http_app.ts";
@@ -89,9 +87,9 @@ export class Listeners {
    * shutdown
    */
   async listen(to: ListenOptions): Promise<ListenAddress> {
-    const { sockets, limiter, proxies } = this.#parts;
+    const { app, headerTimeoutMs, sockets, limiter, proxies } = this.#parts;
     const warning = this.#judge(to);
-    const server = this.#newServer(to.tls);
+    const server = newServer(app, { tls: to.tls, headerTimeoutMs });
     sockets.guard(server);
     this.attach(server);
     watchHandshakes(server, (failure) => limiter.recordTlsFailure(failure));
@@ -140,17 +138,6 @@ export class Listeners {
     return clear === undefined || exposed !== undefined
       ? undefined
       : `Listening on ${clear}`;
-  }
-
-  #newServer(tls: TlsOptions | undefined): HttpServer | HttpsServer {
-    const { app, headerTimeoutMs } = this.#parts;
-    return newServer(
-      getRequestListener(app.fetch, {
-        overrideGlobalObjects: false,
-        errorHandler: () => toResponse(invalidRequest()),
-      }),
-      { tls, headerTimeoutMs },
-    );
   }
 }
 

@@ -1,8 +1,7 @@
 import type { Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
-import { getRequestListener } from "@hono/node-server";
 import { Hono, type MiddlewareHandler } from "hono";
-import { invalidRequest, notFound, toResponse } from "../shared/refusal.ts";
+import { notFound, toResponse } from "../shared/refusal.ts";
 import type { SocketSlots } from "../limits/slots.ts";
 import {
   closeServer,
@@ -76,13 +75,10 @@ export class MetricsFeed {
         }),
     );
     app.notFound(() => toResponse(notFound()));
-    const server = newServer(
-      getRequestListener(app.fetch, {
-        overrideGlobalObjects: false,
-        errorHandler: () => toResponse(invalidRequest()),
-      }),
-      { tls: to.tls, headerTimeoutMs: HEADER_TIMEOUT_MS },
-    );
+    const server = newServer(app, {
+      tls: to.tls,
+      headerTimeoutMs: HEADER_TIMEOUT_MS,
+    });
     sockets.guard(server);
     const address = await listenUnless(this.#isClosed, server, to);
     this.#own.push(server);

@@ -33,6 +33,19 @@ export interface TlsFailure {
   readonly address: string;
 }
 
+/** The stage at which a client was refused. */
+export type RefusalStage =
+  /** At the HTTP request: version, origin, shutdown, connections per address, or by Engine.IO. */
+  | "http"
+  /** At the namespace: credentials, the `auth` object, or an unknown namespace. */
+  | "namespace";
+
+/** Counts refusals. */
+interface RefusalMetrics {
+  handshakeRefused(stage: RefusalStage, code: number): void;
+  limitHit(limit: LimitName): void;
+}
+
 /** The audit events that a client can cause in floods. */
 type Flooding = Extract<
   AuditEvent,
@@ -46,20 +59,20 @@ type Flooding = Extract<
 export class Limiter {
   /** The limits in effect. */
   readonly limits: Limits;
-  readonly #count: (limit: LimitName) => void;
+  readonly #metrics: RefusalMetrics | undefined;
   readonly #lines: LogThrottle<Flooding>;
 
   /**
-   * @param count called for every hit, including those that are not logged
+   * @param metrics counts everything, including what is not logged
    * @param journal takes the lines
    */
   constructor(
     limits: Limits,
-    count: (limit: LimitName) => void,
+    metrics: RefusalMetrics | undefined,
     journal: Journal = new Journal(),
   ) {
     this.limits = limits;
-    this.#count = count;
+    this.#metrics = metrics;
     this.#lines = new LogThrottle((event, omitted) =>
       journal.write(omitted > 0 ? { ...event, omitted } : event)
     );
@@ -85,7 +98,7 @@ export class Limiter {
     subject: LimitSubject,
     now: number = performance.now(),
   ): boolean {
-    this.#count(limit);
+    this.#metrics?.limitHit(limit);
     return this.#write(
       { event: "limit_hit", limit: labelOf(limit), ...subject },
       limit,
@@ -97,13 +110,16 @@ export class Limiter {
    * Records a refused handshake; those with the same address, code and reason are throttled together.
    * Quoted parts of a reason do not count, since clients can often choose them.
    *
+   * @param stage where it was refused
    * @param now as in {@linkcode recordHit}
    * @returns whether it was written to the log
    */
   recordRefusedHandshake(
+    stage: RefusalStage,
     refused: RefusedHandshake,
     now: number = performance.now(),
   ): boolean {
+    this.#metrics?.handshakeRefused(stage, refused.code);
     return this.#write(
       { event: "handshake_refused", ...refused },
       `${refused.code} ${refused.principal ?? ""} ${

@@ -66,16 +66,9 @@ export const DEFAULT_LIMITS: Limits = {
 const SOCKETS_PER_SESSION = 4;
 
 /** No limits, for load tests. */
-const UNLIMITED: Limits = {
-  connectionsPerAddress: Infinity,
-  sockets: Infinity,
-  socketsPerAddress: Infinity,
-  eventsPerSecond: Infinity,
-  callsPerAgent: Infinity,
-  membersPerOffice: Infinity,
-  queuedBytes: Infinity,
-  unfinishedBytes: Infinity,
-};
+const UNLIMITED = Object.fromEntries(
+  Object.keys(DEFAULT_LIMITS).map((name) => [name, Infinity]),
+) as Readonly<Record<LimitName, number>>;
 
 /**
  * Fills in the defaults of limits.

@@ -1,6 +1,7 @@
 import type { Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import type { Socket } from "node:net";
+import type { RefusalStage } from "../limits/limiter.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { CallEnd } from "../shared/audit.ts";
 import type { ClusterSource } from "../shared/cluster.ts";
@@ -16,13 +17,6 @@ export interface MetricsSource {
   /** Returns the longest event loop delay in milliseconds since the last call. */
   loopLagMs(): number;
 }
-
-/** The stage at which a client was refused. */
-export type RefusalStage =
-  /** At the HTTP request: version, origin, shutdown, connections per address, or by Engine.IO. */
-  | "http"
-  /** At the namespace: credentials, the `auth` object, or an unknown namespace. */
-  | "namespace";
 
 /** Collects and renders the metrics of a server; see `createMetrics`. */
 export interface Metrics {

@@ -9,12 +9,8 @@ import {
   TEXT_TYPE,
   textOf,
 } from "./exposition.ts";
-import type {
-  Metrics,
-  MetricsSource,
-  RefusalStage,
-  SmcpServerStats,
-} from "./metrics.ts";
+import type { RefusalStage } from "../limits/limiter.ts";
+import type { Metrics, MetricsSource, SmcpServerStats } from "./metrics.ts";
 import type {
   ClusterFigures,
   ClusterSource,

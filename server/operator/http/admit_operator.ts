@@ -53,13 +53,11 @@ export async function admitOperator(
   parts: OperatorAdmission,
 ): Promise<AdmittedOperator> {
   const address = addressOf(incoming, parts);
-  const record = (code: number, reason: string, principal?: string) => {
-    parts.metrics?.handshakeRefused("http", code);
-    parts.limiter.recordRefusedHandshake({
+  const record = (code: number, reason: string, principal?: string) =>
+    parts.limiter.recordRefusedHandshake("http", {
       ...{ code, reason, address },
       ...(principal !== undefined && { principal }),
     });
-  };
   checkName(incoming, address, parts);
   const page = provenanceOf(incoming);
   if (!isOwnPage(page, incoming.headers.host)) {

@@ -51,7 +51,7 @@ export interface Operation {
   /** One line. */
   readonly summary: string;
   /** The parameters of the path, each with its description. */
-  readonly params: Readonly<Record<string, string>>;
+  readonly params?: Readonly<Record<string, string>>;
   /** The body, of a change. */
   readonly body?: z.ZodType;
   /** Whether it may take so long that it ends with the credentials of its operator. */
@@ -59,7 +59,7 @@ export interface Operation {
   /** The answer. */
   readonly answer: z.ZodType;
   /** Statuses of problems beyond those of every operation. */
-  readonly problems: readonly number[];
+  readonly problems?: readonly number[];
   /** Does it. */
   run(call: Call): unknown;
 }
@@ -88,18 +88,14 @@ export const OPERATIONS: readonly Operation[] = [
     method: "get",
     path: "/status",
     summary: "Counts what there is",
-    params: {},
     answer: statusSchema,
-    problems: [],
     run: ({ api, operator }) => api.status(operator),
   },
   {
     method: "get",
     path: "/offices",
     summary: "Lists the offices",
-    params: {},
     answer: officesSchema,
-    problems: [],
     run: ({ api, operator }) => api.offices(operator),
   },
   {
@@ -193,7 +189,6 @@ export const OPERATIONS: readonly Operation[] = [
     method: "post",
     path: "/keys/revoke",
     summary: "Refuses a key until the Server reads its keys again",
-    params: {},
     body: revokeSchema,
     answer: doneSchema,
     problems: [404],
@@ -266,10 +261,10 @@ function pathsOf(
 }
 
 const describe = (
-  { summary, params, body, answer, problems }: Operation,
+  { summary, params, body, answer, problems = [] }: Operation,
 ): Record<string, unknown> => ({
   summary,
-  ...(Object.keys(params).length > 0 && {
+  ...(params && {
     parameters: Object.entries(params).map(([name, description]) => ({
       ...{ name, in: "path", required: true, description },
       schema: { type: "string" },

@@ -7,7 +7,7 @@ import { seesAll, seesOffice } from "../../shared/identity.ts";
 import { OpenExchanges } from "../../gateway/open_exchanges.ts";
 import { closed } from "../../http/closing.ts";
 import type { SmcpEnv } from "../../http/http_app.ts";
-import { addressOf, RequestRates } from "../../limits/limits.ts";
+import { addressOf } from "../../limits/limits.ts";
 import { failure, log } from "../../shared/log.ts";
 import { notFound, toResponse } from "../../shared/refusal.ts";
 import {
@@ -62,7 +62,6 @@ export class OperatorRoutes {
   readonly #api: OperatorApi;
   readonly #feed: EventFeed;
   readonly #tap: EventTap;
-  readonly #rates: RequestRates;
   readonly #open: OpenExchanges;
 
   constructor(parts: OperatorParts) {
@@ -79,8 +78,7 @@ export class OperatorRoutes {
         await this.recheck();
       },
     });
-    this.#rates = new RequestRates(parts.limiter.limits);
-    this.#open = new OpenExchanges(parts.authenticator);
+    this.#open = new OpenExchanges(parts);
   }
 
   /** Adds the routes to an app. */
@@ -148,7 +146,9 @@ export class OperatorRoutes {
   ): Promise<Response> {
     try {
       const operator = await admitOperator(node.incoming, this.#parts);
-      this.#count(operator, node.outgoing);
+      const { by, address } = operator;
+      const excess = this.#open.count(node.outgoing, address, by);
+      if (excess) throw tooMany(excess);
       const result = await answer(c, operator, node);
       return result instanceof Response ? result : Response.json(result);
     } catch (error) {
@@ -239,25 +239,14 @@ export class OperatorRoutes {
       },
     });
   }
-
-  /** Counts a request to its operator until it has ended. */
-  #count(
-    { by: principal, address }: AdmittedOperator,
-    outgoing: HttpBindings["outgoing"],
-  ): void {
-    const { limiter } = this.#parts;
-    const taken = this.#rates.take(principal, performance.now());
-    if (typeof taken === "function") return void outgoing.on("close", taken);
-    const { message } = limiter.refuse(taken, { address, principal });
-    throw new ProblemError(429, [{
-      field: "request",
-      problem: message,
-      fix: "wait a second",
-    }], {
-      "Retry-After": "1",
-    });
-  }
 }
+
+const tooMany = ({ message }: ProtocolError): ProblemError =>
+  new ProblemError(
+    429,
+    [{ field: "request", problem: message, fix: "wait a second" }],
+    { "Retry-After": "1" },
+  );
 
 /** Where the page is. */
 const CONSOLE_PATH = "/console";

@@ -349,8 +349,8 @@ Deno.test("namespaces that clients make up are refused, forgotten, and never man
   let names = (): string[] => [];
   let most = 0;
   await using engine = await startBareEngine((io) => {
-    const limiter = new Limiter(DEFAULT_LIMITS, () => {});
-    rejectUnknownNamespaces(io, { limiter, metrics: undefined, proxies: 0 });
+    const limiter = new Limiter(DEFAULT_LIMITS, undefined);
+    rejectUnknownNamespaces(io, { limiter, proxies: 0 });
     names = () => [...io._nsps.keys()];
     io.on("new_namespace", () => most = Math.max(most, names().length));
   });

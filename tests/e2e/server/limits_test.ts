@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { connect } from "node:net";
-import { getRequestListener } from "@hono/node-server";
 import {
   CANCEL_TOOL_CALL_NOTIFICATION,
   ENTER_OFFICE_NOTIFICATION,
@@ -466,7 +465,7 @@ Deno.test("a request with missing headers is answered with 408 after the header 
 
 Deno.test("a polling POST with a missing body is answered with 408 after its timeout, and its session ends (spec §10)", async () => {
   await using smcp = createSmcpServer();
-  const server = newServer(getRequestListener(smcp.app.fetch), {
+  const server = newServer(smcp.app, {
     headerTimeoutMs: 1_000, // enough for the requests that are not late
     bodyTimeoutMs: 100,
   });

@@ -171,7 +171,10 @@ Deno.test("AddressCount.take() keeps nothing when unlimited", () => {
 
 Deno.test("Limiter.recordHit() counts every hit, and writes one line in ten seconds for an address and limit", () => {
   const counted: string[] = [];
-  const limiter = new Limiter(DEFAULT_LIMITS, (limit) => counted.push(limit));
+  const limiter = new Limiter(DEFAULT_LIMITS, {
+    limitHit: (limit) => counted.push(limit),
+    handshakeRefused() {},
+  });
   const rows = [
     ["eventsPerSecond", "a", 0, true],
     ["eventsPerSecond", "a", 1, false],
@@ -193,7 +196,7 @@ Deno.test("Limiter.recordHit() counts every hit, and writes one line in ten seco
 
 Deno.test("Limiter.recordRefusedHandshake() writes one line in ten seconds for an address, code and reason, with the number of omitted ones", () => {
   using log = captureLog();
-  const limiter = new Limiter(DEFAULT_LIMITS, () => {});
+  const limiter = new Limiter(DEFAULT_LIMITS, undefined);
   const rows = [
     [401, "no API key", "192.0.2.1", 0, true],
     [401, "no API key", "192.0.2.1", 1, false],
@@ -211,7 +214,7 @@ Deno.test("Limiter.recordRefusedHandshake() writes one line in ten seconds for a
   for (const [code, reason, address, now, written] of rows) {
     const refused = { code, reason, address };
     assertEquals(
-      limiter.recordRefusedHandshake(refused, now),
+      limiter.recordRefusedHandshake("http", refused, now),
       written,
       `at ${now}`,
     );
