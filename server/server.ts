@@ -9,7 +9,6 @@ import type {
 } from "./http/listen.ts";
 import { Listeners } from "./http/listeners.ts";
 import { MetricsFeed } from "./http/metrics_feed.ts";
-import { upgradeListener } from "./http/upgrade.ts";
 import type { InProcessConnection } from "../shared/in_process.ts";
 import { ServerCore } from "./core.ts";
 import type { ConnectOptions } from "./doors/in_process.ts";
@@ -134,8 +133,6 @@ class ListeningServer implements SmcpServer {
     this.#listeners = new Listeners({
       ...parts,
       ...{ app: this.app, feed, sockets },
-      onUpgrade: upgradeListener(parts),
-      authenticated: all.authenticator !== undefined,
     });
   }
 

@@ -1,4 +1,5 @@
 import type { errors, JWTPayload, JWTVerifyOptions } from "jose";
+import { bearerToken } from "../../shared/http/same_token.ts";
 import { loadPackages } from "../../shared/packages.ts";
 import {
   checkOperatorPolicy,
@@ -122,8 +123,7 @@ const isOutage = (code: string): boolean =>
   ["ERR_JWKS_TIMEOUT", "ERR_JWKS_INVALID", "ERR_JOSE_GENERIC"].includes(code);
 
 function sentToken({ headers, auth }: Credentials): string | undefined {
-  const [, bearer] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "") ?? [];
-  const sent = bearer ?? auth.token;
+  const sent = bearerToken(headers.authorization) ?? auth.token;
   return typeof sent === "string" && sent !== "" ? sent : undefined;
 }
 

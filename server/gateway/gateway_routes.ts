@@ -26,6 +26,7 @@ import {
   provenanceOf,
 } from "../http/admit_request.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
+import { bearerToken } from "../../shared/http/same_token.ts";
 import { OpenExchanges } from "./open_exchanges.ts";
 
 /** A gateway that is wanted, and what it shares with other parts. */
@@ -218,8 +219,7 @@ export class GatewayRoutes {
     if (authenticator === undefined) return undefined;
     const { headers } = incoming;
     // Clients that can send only this header send API keys in it, too.
-    const [, token] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "") ??
-      [];
+    const token = bearerToken(headers.authorization);
     const auth = token === undefined ? {} : { token };
     const verdict = await authenticator.authenticate({
       headers,

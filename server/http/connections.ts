@@ -14,14 +14,6 @@ import type { ConnectionSlots } from "../limits/slots.ts";
 import { endWhenAsked, flushed } from "./closing.ts";
 import { ErrorCode } from "../../protocol/mod.ts";
 
-/** What handles the requests that passed the gate. */
-export interface ServedEngine {
-  /** Handles them. */
-  readonly engine: Engine;
-  /** Check the bodies of requests. */
-  readonly guards: PacketGuards;
-}
-
 /** Pings of the server; both values are sent to clients, which detect a lost server with them. */
 export interface Heartbeat {
   /** Milliseconds between two pings. */
@@ -50,21 +42,9 @@ export const wsOption = (
     earlyBytes(maxConnectBytes),
   );
 
-/** Options for {@linkcode newEngine}. */
-interface EngineOptions {
-  /** Maximum size of a client's message. */
-  readonly maxMessageBytes: number;
-  /** The WebSocket implementation. */
-  readonly ws: WsOption;
-  /** Pings of the server. */
-  readonly heartbeat: Heartbeat;
-  /** What the ids of sessions begin with, so that they name their node. */
-  readonly sessionPrefix?: string | undefined;
-}
-
 /** Creates the Engine.IO server. */
 function newEngine(
-  { maxMessageBytes, ws, heartbeat, sessionPrefix }: EngineOptions,
+  { maxMessageBytes, ws, heartbeat, sessionPrefix }: ConnectionsOptions,
 ): Engine {
   const engine = new Engine({
     maxHttpBufferSize: maxMessageBytes,
@@ -86,7 +66,15 @@ function newEngine(
 const FLUSH_TIMEOUT_MS = 1000;
 
 /** Options for {@linkcode Connections}. */
-export interface ConnectionsOptions extends EngineOptions {
+export interface ConnectionsOptions {
+  /** Maximum size of a client's message. */
+  readonly maxMessageBytes: number;
+  /** The WebSocket implementation. */
+  readonly ws: WsOption;
+  /** Pings of the server. */
+  readonly heartbeat: Heartbeat;
+  /** What the ids of sessions begin with, so that they name their node. */
+  readonly sessionPrefix?: string | undefined;
   /** Maximum size of a packet that requests a session. */
   readonly maxConnectBytes: number;
   /** Limits the sessions of each address. */
@@ -102,7 +90,7 @@ export interface ConnectionsOptions extends EngineOptions {
 }
 
 /** The Engine.IO and Socket.IO servers, and the limits of their connections. */
-export class Connections implements ServedEngine {
+export class Connections {
   /** Handles the requests and upgrades that passed the gate. */
   readonly engine: Engine;
   /** The Socket.IO server on top of it. */

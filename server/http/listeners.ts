@@ -4,7 +4,8 @@ import type { Server as HttpsServer } from "node:https";
 import type { Duplex } from "node:stream";
 import type { Hono } from "hono";
 import { connect, type Socket } from "node:net";
-import type { Limiter, TlsFailure } from "../limits/limiter.ts";
+import type { Authenticator } from "../auth/authenticator.ts";
+import type { TlsFailure } from "../limits/limiter.ts";
 import type { SocketSlots } from "../limits/slots.ts";
 import { failure, log } from "../shared/log.ts";
 import { clearText, exposure } from "./host_rule.ts";
@@ -20,7 +21,7 @@ import {
   type TlsOptions,
 } from "./listen.ts";
 import type { MetricsFeed } from "./metrics_feed.ts";
-import type { UpgradeListener } from "./upgrade.ts";
+import { upgradeListener, type UpgradeParts } from "./upgrade.ts";
 
 /** How long a shutdown waits for WebSockets to close. */
 const CLOSE_TIMEOUT_MS = 1000;
@@ -32,25 +33,17 @@ const raise = (error: Error): void =>
   });
 
 /** The parts of a server that {@linkcode Listeners} needs. */
-interface ListenersParts {
+interface ListenersParts extends UpgradeParts {
   /** Answers HTTP requests. */
   readonly app: Hono<SmcpEnv>;
-  /** Answers upgrade requests. */
-  readonly onUpgrade: UpgradeListener;
   /** Counts the bytes of its HTTP servers. */
   readonly feed: MetricsFeed | undefined;
-  /** Records failed TLS handshakes. */
-  readonly limiter: Limiter;
   /** Limits TCP connections. */
   readonly sockets: SocketSlots;
-  /** Number of trusted proxies in front of the server. */
-  readonly proxies: number;
   /** Milliseconds for the headers of a request. */
   readonly headerTimeoutMs: number;
-  /** Whether there is an authenticator. */
-  readonly authenticated: boolean;
-  /** Whether the server is shutting down. */
-  draining(): boolean;
+  /** Decides who may connect. */
+  readonly authenticator: Authenticator | undefined;
 }
 
 /** The HTTP servers of clients: those started by `listen`, and those given to `attach`. */
@@ -66,7 +59,8 @@ export class Listeners {
 
   /** Handles the upgrade requests of a server, and counts its bytes. */
   attach(server: HttpServer | HttpsServer): void {
-    const { feed, onUpgrade } = this.#parts;
+    const { feed } = this.#parts;
+    const onUpgrade = upgradeListener(this.#parts);
     const listener = (
       request: IncomingMessage,
       socket: Duplex,
@@ -127,9 +121,8 @@ export class Listeners {
     if (clear !== undefined && requireTls) {
       throw new TypeError(`Cannot listen on ${clear}; give tls`);
     }
-    const authenticated = this.#parts.authenticated ||
-      tls?.clientCa !== undefined;
-    const exposed = exposure(hostname, authenticated);
+    const authenticated = this.#parts.authenticator ?? tls?.clientCa;
+    const exposed = exposure(hostname, authenticated !== undefined);
     if (exposed !== undefined && !insecure) {
       throw new TypeError(
         `Cannot listen on ${exposed}; insecure: true allows it`,

@@ -12,7 +12,7 @@ import {
   provenanceOf,
   type RequestHead,
 } from "./admit_request.ts";
-import type { ServedEngine } from "./connections.ts";
+import type { Connections } from "./connections.ts";
 import type { Carrier } from "../limits/slots.ts";
 import { addressOf } from "../limits/limits.ts";
 import {
@@ -28,7 +28,7 @@ type EngineRequest = Parameters<Engine["handleUpgrade"]>[0];
 /** The parts of a server that {@linkcode upgradeListener} needs. */
 export interface UpgradeParts extends AdmissionParts {
   /** Handles the requests that pass the gate. */
-  readonly connections: ServedEngine;
+  readonly connections: Connections;
   /** Paths of Engine.IO, with and without a trailing slash. */
   readonly paths: readonly string[];
 }
@@ -65,7 +65,7 @@ export function admitUpgrade(
  * @param alone whether the server has no other listener of the event
  * @returns whether the listener has taken the socket
  */
-export type UpgradeListener = (
+type UpgradeListener = (
   request: IncomingMessage,
   socket: Duplex,
   head: Buffer,

@@ -5,7 +5,6 @@ import type {
   Seated,
 } from "../office/peer.ts";
 import {
-  type AgentCallData,
   type ClientEvent,
   GET_DESKTOP_EVENT,
   GET_DPE_EVENT,
@@ -97,15 +96,20 @@ type About = Omit<
   "event" | "ms" | keyof CallEnd
 >;
 
-function aboutOf({ event, agent, computer, payload }: ObservedCall): About {
-  const { req_id, tool_name: tool } = payload.peek() as // checked by now
-  & AgentCallData
-  & { readonly tool_name?: unknown };
+function aboutOf(call: ObservedCall): About {
+  const { event, agent, about: { computer, req_id } } = call;
+  const tool = toolOf(call);
   return {
     ...whose(agent),
     ...{ computer, req_id, request: event },
-    ...(typeof tool === "string" && { tool }),
+    ...(tool !== undefined && { tool }),
   };
+}
+
+/** The tool that a request names, mostly a tool call. */
+function toolOf({ about }: ObservedCall): string | undefined {
+  const { tool_name } = about as Partial<ToolCallReq>;
+  return typeof tool_name === "string" ? tool_name : undefined;
 }
 
 const whose = (agent: Seated) => ({
@@ -154,15 +158,13 @@ function shown(payload: Payload, field?: string): unknown {
  */
 export const auditCalls =
   (payloads: boolean, sources?: CallSources): CallObserver => (call) => {
-    const { event, payload, agent: { peer: { identity } } } = call;
-    const isCall = event === TOOL_CALL_EVENT;
-    const read = isCall ? undefined : describeRead(event, payload);
-    if (!isCall && read === undefined) return () => {};
-    const request = payload.peek() as AgentCallData; // checked by now
-    const source = sources?.of(identity, request.req_id) ?? identity;
-    const line = lineOf(call, request.req_id, source);
+    const { event, about, payload, agent: { peer: { identity } } } = call;
+    const read = describeRead(event, payload);
+    if (!read && event !== TOOL_CALL_EVENT) return () => {};
+    const source = sources?.of(identity, about.req_id) ?? identity;
+    const line = lineOf(call, source);
     if (read) return auditing({ event: "read", ...line, ...read }, payloads);
-    const { tool_name: tool } = request as ToolCallReq;
+    const { tool_name: tool } = about as ToolCallReq;
     return auditing(
       { event: "tool_call", ...line, tool },
       payloads,
@@ -172,8 +174,7 @@ export const auditCalls =
 
 /** What is known of a request when it comes. */
 const lineOf = (
-  { agent: { office, name }, computer }: ObservedCall,
-  req_id: string,
+  { agent: { office, name }, about: { computer, req_id } }: ObservedCall,
   source: CallSource | undefined,
 ) => ({
   office,
@@ -323,19 +324,17 @@ const SERVER_KIND = 1;
 const ERROR_STATUS = 2;
 
 /** Creates a span for every relayed request; never with parameters or results. */
-export const traceCalls = (tracer: CallTracer): CallObserver =>
-(
-  { event, agent: { office, name }, computer, payload },
-) => {
-  const { req_id, tool_name } = payload.peek() as Record<string, unknown>; // checked by now
+export const traceCalls = (tracer: CallTracer): CallObserver => (call) => {
+  const { event, agent: { office, name }, about } = call;
+  const tool = toolOf(call);
   const span = tracer.startSpan(event, {
     kind: SERVER_KIND,
     attributes: {
       "smcp.office": office,
       "smcp.agent": name,
-      "smcp.computer": computer,
-      "smcp.req_id": String(req_id),
-      ...(typeof tool_name === "string" && { "smcp.tool": tool_name }),
+      "smcp.computer": about.computer,
+      "smcp.req_id": about.req_id,
+      ...(tool !== undefined && { "smcp.tool": tool }),
     },
   });
   return (_answer, end) => {

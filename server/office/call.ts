@@ -1,7 +1,6 @@
 import {
   type AgentCallData,
   type ClientEvent,
-  type ClientEvents,
   ErrorCode,
   GET_CONFIG_EVENT,
   GET_DESKTOP_EVENT,
@@ -167,13 +166,8 @@ const failed = (
   });
 
 /** A request that its sender may send. */
-interface CallRequest {
+interface CallRequest extends ObservedCall {
   readonly agent: Member;
-  readonly event: ClientEvent;
-  /** What is known of it. */
-  readonly about: ClientEvents[ClientEvent]["request"];
-  /** What is forwarded, as it came where nothing of it changes. */
-  readonly payload: Payload;
 }
 
 /** Ends a request for its sender; with `undefined` where that is gone. */
@@ -204,14 +198,8 @@ export class Calls {
     computer: Member | undefined,
     ack: Ack | undefined,
   ): void {
-    const { agent, event, about, payload } = request;
-    const observed: ObservedCall = {
-      event,
-      agent,
-      payload,
-      computer: about.computer,
-    };
-    const ended = this.#parts.observe(observed);
+    const { agent, about } = request;
+    const ended = this.#parts.observe(request);
     const reply = replying(agent, ack, ended, this.#parts.clock.date);
     try {
       this.#check(request);

@@ -1,5 +1,6 @@
 import type {
   ClientEvent,
+  ClientEvents,
   JOIN_OFFICE_EVENT,
   LEAVE_OFFICE_EVENT,
   Profile,
@@ -150,8 +151,8 @@ export interface ObservedCall {
   readonly event: ClientEvent;
   /** The Agent, or an operator. */
   readonly agent: Seated;
-  /** The name of the requested Computer, in its office or not. */
-  readonly computer: string;
+  /** What is known of it, such as the name of the Computer, in its office or not. */
+  readonly about: ClientEvents[ClientEvent]["request"];
   /** The request as the Computer gets it, unless versions differ. */
   readonly payload: Payload;
 }
