@@ -3,11 +3,7 @@ import { PROFILES, type ProtocolName } from "../protocol/mod.ts";
 import type { AdmitParts } from "./doors/admission.ts";
 import { bothForms } from "./http/gate.ts";
 import { readHosts } from "./http/host_rule.ts";
-import type {
-  ConnectionsOptions,
-  Heartbeat,
-  WsOptions,
-} from "./http/connections.ts";
+import type { ConnectionsOptions, Heartbeat } from "./http/connections.ts";
 import type { HttpAppParts } from "./http/http_app.ts";
 import { MAX_CONNECT_BYTES } from "./shared/ws_settings.ts";
 import { type Limits, resolveLimits } from "./limits/limits.ts";
@@ -135,13 +131,15 @@ const MEBIBYTE = 2 ** 20;
 /** Options with all defaults filled in. */
 export type ResolvedOptions =
   & Omit<ConnectionsOptions, "limiter" | "slots" | "ws">
-  & Omit<WsOptions, "unfinishedBytes">
   & Pick<AdmitParts, "profiles" | "authenticator">
   & Pick<HttpAppParts, "paths" | "origins" | "hosts" | "metrics">
   & {
     /** The names of the versions that the server lets in, oldest first. */
     readonly protocols: readonly ProtocolName[];
     readonly requestTimeoutMs: number;
+    /** The WebSocket implementation. */
+    readonly wsEngine: WsEngine;
+    readonly minUploadRate: number;
     /** Called for each request of an Agent. */
     readonly observer: CallObserver;
     readonly cluster: ClusterMember | undefined;

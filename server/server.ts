@@ -12,7 +12,8 @@ import { MetricsFeed } from "./http/metrics_feed.ts";
 import type { InProcessConnection } from "../shared/in_process.ts";
 import { ServerCore } from "./core.ts";
 import type { ConnectOptions } from "./doors/in_process.ts";
-import { wsOption } from "./http/connections.ts";
+import { wsEngineOption } from "./wire/mod.ts";
+import { earlyBytes } from "./limits/guards.ts";
 import { SocketSlots } from "./limits/slots.ts";
 import type { SmcpServerStats } from "./observe/metrics.ts";
 import {
@@ -121,8 +122,11 @@ class ListeningServer implements SmcpServer {
 
   constructor(options: SmcpServerOptions) {
     const all = resolveOptions(options);
-    const { unfinishedBytes } = all.limits;
-    const ws = wsOption({ ...all, unfinishedBytes });
+    const ws = wsEngineOption(
+      all.wsEngine,
+      { bytesPerSecond: all.minUploadRate, bytes: all.limits.unfinishedBytes },
+      earlyBytes(all.maxConnectBytes),
+    );
     const core = this.#core = new ServerCore(all, ws, false);
     const { parts } = core;
     const { metrics } = all;

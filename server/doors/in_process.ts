@@ -128,10 +128,34 @@ export class InProcessDoor {
       open.delete(peer);
       connection.gone();
     };
-    const peer = peerOf(guest, end, {
-      ...{ deliver, close },
-      isFinal: (isReplaced) => isReplaced || this.isClosed,
-    });
+    const profile = PROFILES[guest.protocol];
+    const peer: Peer = {
+      id: crypto.randomUUID(),
+      ...{ profile, instance: guest.instance, identity: guest.identity },
+      version: profile.version,
+      address: ADDRESS,
+      send: (event, payload) =>
+        // All members get the same object.
+        deliver(() => end.receive(event, copyOf(payload.parse()))),
+      ask(event, payload, answered) {
+        let isWaiting = true;
+        const answer = (value?: unknown) => {
+          const copy = copyOf(value);
+          deliver(() => {
+            if (!isWaiting) return;
+            isWaiting = false;
+            answered(copy === undefined ? undefined : Payload.of(copy));
+          });
+        };
+        deliver(() => end.receive(event, payload.parse(), answer));
+        return () => isWaiting = false;
+      },
+      end: (reason, isReplaced) =>
+        deliver(() => {
+          close();
+          end.closed(reason, isReplaced || this.isClosed);
+        }),
+    };
     const connection = new Connection(peer, this.#parts, guest.role);
     open.set(peer, connection);
     const prevent = expiresAt === Infinity
@@ -161,50 +185,6 @@ export class InProcessDoor {
     this.#isClosed = true;
     for (const peer of this.#open.keys()) peer.end(reason, false);
   }
-}
-
-/** How a {@linkcode Peer} acts on its connection. */
-interface Wire {
-  /** Runs later, in order, while the connection is open. */
-  readonly deliver: (run: () => void) => void;
-  readonly close: () => void;
-  /** Whether the client must not reconnect. */
-  readonly isFinal: (isReplaced: boolean) => boolean;
-}
-
-function peerOf(
-  { protocol, instance, identity }: InProcessGuest,
-  end: ClientEnd,
-  { deliver, close, isFinal }: Wire,
-): Peer {
-  const profile = PROFILES[protocol];
-  return {
-    id: crypto.randomUUID(),
-    ...{ profile, instance, identity },
-    version: profile.version,
-    address: ADDRESS,
-    send: (event, payload) =>
-      // All members get the same object.
-      deliver(() => end.receive(event, copyOf(payload.parse()))),
-    ask(event, payload, answered) {
-      let isWaiting = true;
-      const answer = (value?: unknown) => {
-        const copy = copyOf(value);
-        deliver(() => {
-          if (!isWaiting) return;
-          isWaiting = false;
-          answered(copy === undefined ? undefined : Payload.of(copy));
-        });
-      };
-      deliver(() => end.receive(event, payload.parse(), answer));
-      return () => isWaiting = false;
-    },
-    end: (reason, isReplaced) =>
-      deliver(() => {
-        close();
-        end.closed(reason, isFinal(isReplaced));
-      }),
-  };
 }
 
 /**

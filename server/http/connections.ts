@@ -1,14 +1,8 @@
 import { Server as Engine, type Socket as Connection } from "engine.io";
 import { Server as SocketServer } from "socket.io";
-import {
-  Arrivals,
-  earlyBytes,
-  guardQueue,
-  PacketGuards,
-} from "../limits/guards.ts";
-import { addressOf, type Limits } from "../limits/limits.ts";
-import type { WsEngine } from "../shared/ws_settings.ts";
-import { connectionsOf, wsEngineOption, type WsOption } from "../wire/mod.ts";
+import { Arrivals, guardQueue, PacketGuards } from "../limits/guards.ts";
+import { addressOf } from "../limits/limits.ts";
+import { connectionsOf, type WsOption } from "../wire/mod.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import type { ConnectionSlots } from "../limits/slots.ts";
 import { endWhenAsked, flushed } from "./closing.ts";
@@ -21,26 +15,6 @@ export interface Heartbeat {
   /** Milliseconds that a client has to answer one. */
   readonly timeoutMs: number;
 }
-
-/** Options for {@linkcode wsOption}. */
-export interface WsOptions extends Pick<Limits, "unfinishedBytes"> {
-  /** Maximum size of a packet that requests a session. */
-  readonly maxConnectBytes: number;
-  /** The WebSocket implementation. */
-  readonly wsEngine: WsEngine;
-  /** Minimum bytes per second at which a started message must arrive. */
-  readonly minUploadRate: number;
-}
-
-/** Selects a WebSocket implementation. */
-export const wsOption = (
-  { wsEngine, minUploadRate, unfinishedBytes, maxConnectBytes }: WsOptions,
-): WsOption =>
-  wsEngineOption(
-    wsEngine,
-    { bytesPerSecond: minUploadRate, bytes: unfinishedBytes },
-    earlyBytes(maxConnectBytes),
-  );
 
 /** Creates the Engine.IO server. */
 function newEngine(

@@ -13,7 +13,7 @@ import type { Buffer } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 // @ts-types="npm:@types/ws@^8.18.2"
-import { type WebSocket, WebSocketServer } from "ws";
+import { type ServerOptions, type WebSocket, WebSocketServer } from "ws";
 
 /** Returns the decoder that Socket.IO creates for each connection. */
 export const decoderOf = ({ client }: Pick<Socket, "client">): unknown =>
@@ -64,41 +64,32 @@ const admissions = new WeakMap<object, () => void>();
  *
  * `ws` has one size limit for all peers, and collects a whole message before it can be refused. So the
  * bytes are counted below it, and a peer that sends too many is disconnected.
+ *
+ * @param earlyBytes maximum number of bytes that a peer may send without a session
  */
-export class StockEngine extends WebSocketServer {
-  readonly #earlyBytes: number;
-
-  /**
-   * @param options options of Engine.IO
-   * @param earlyBytes maximum number of bytes that a peer may send without a session
-   */
-  constructor(
-    options: ConstructorParameters<typeof WebSocketServer>[0],
-    earlyBytes: number,
-  ) {
-    super(options);
-    this.#earlyBytes = earlyBytes;
-  }
-
-  /** Answers an upgrade request, and counts the bytes that follow. */
-  override handleUpgrade(
-    request: IncomingMessage,
-    socket: Duplex,
-    head: Buffer,
-    upgraded: (client: WebSocket, request: IncomingMessage) => void,
-  ): void {
-    super.handleUpgrade(request, socket, head, (client: WebSocket) => {
-      let left = this.#earlyBytes;
-      const count = (chunk: Uint8Array) => {
-        left -= chunk.length;
-        if (left < 0) client.terminate();
-      };
-      socket.on("data", count);
-      admissions.set(client, () => socket.off("data", count));
-      upgraded(client, request);
-    });
-  }
-}
+export const stockEngine = (
+  earlyBytes: number,
+): new (options: ServerOptions) => WebSocketServer =>
+  class extends WebSocketServer {
+    /** Answers an upgrade request, and counts the bytes that follow. */
+    override handleUpgrade(
+      request: IncomingMessage,
+      socket: Duplex,
+      head: Buffer,
+      upgraded: (client: WebSocket, request: IncomingMessage) => void,
+    ): void {
+      super.handleUpgrade(request, socket, head, (client: WebSocket) => {
+        let left = earlyBytes;
+        const count = (chunk: Uint8Array) => {
+          left -= chunk.length;
+          if (left < 0) client.terminate();
+        };
+        socket.on("data", count);
+        admissions.set(client, () => socket.off("data", count));
+        upgraded(client, request);
+      });
+    }
+  };
 
 /** Allows messages of full size on a WebSocket of {@linkcode StockEngine}; ignores any other value. */
 export function admitStock(client: unknown): void {

@@ -5,74 +5,62 @@ import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { endSocket } from "../../shared/end_socket.ts";
 import { FrameSocket } from "./frame_socket.ts";
-import { StockEngine } from "../stock.ts";
+import { stockEngine } from "../stock.ts";
 import { asksForWebSocket, firstProtocol } from "./tap_socket.ts";
-import { MIN_UPLOAD_RATE, type WsEngine } from "../../shared/ws_settings.ts";
+import type { WsEngine } from "../../shared/ws_settings.ts";
 import { type UploadLimits, UploadWatch } from "./upload_watch.ts";
 
 /** The string that RFC 6455 §4.2.2 appends to the key. */
 const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/** Accepts WebSocket upgrades for Engine.IO, in place of the server of the package `ws`. */
-export class FrameEngine {
-  readonly #maxPayload: number;
-  readonly #earlyPayload: number;
-  readonly #uploads: UploadWatch;
+/**
+ * Returns what accepts WebSocket upgrades for Engine.IO, in place of the server of the package `ws`.
+ *
+ * @param uploads watches the unfinished messages of all engines together
+ * @param earlyPayload maximum size of a message in bytes before there is a session
+ */
+const frameEngine = (
+  uploads: UploadWatch,
+  earlyPayload: number,
+): WsOption["wsEngine"] =>
+  class {
+    readonly #maxPayload: number;
 
-  /**
-   * @param options `maxPayload`: maximum size of a message in bytes
-   * @param uploads watches unfinished messages, of several engines together if it is shared
-   * @param earlyPayload maximum size of a message in bytes before there is a session
-   */
-  constructor(
-    { maxPayload }: { maxPayload: number },
-    uploads: UploadWatch = new UploadWatch({
-      bytesPerSecond: MIN_UPLOAD_RATE,
-      bytes: Infinity,
-    }),
-    earlyPayload: number = maxPayload,
-  ) {
-    this.#maxPayload = maxPayload;
-    this.#earlyPayload = earlyPayload;
-    this.#uploads = uploads;
-  }
+    /** @param options `maxPayload`: maximum size of a message in bytes */
+    constructor({ maxPayload }: { maxPayload: number }) {
+      this.#maxPayload = maxPayload;
+    }
 
-  /** Answers an upgrade request; refuses an invalid one with 400 (RFC 6455 §4.2). */
-  handleUpgrade(
-    { method, headers }: IncomingMessage,
-    socket: Duplex,
-    head: Buffer,
-    upgraded: (socket: FrameSocket) => void,
-  ): void {
-    if (!asksForWebSocket(method, headers)) return refuse(socket);
-    if (!socket.readable || !socket.writable) return void socket.destroy();
-    const accept = createHash("sha1").update(
-      headers["sec-websocket-key"] + GUID,
-    ).digest("base64");
-    const protocol = firstProtocol(headers["sec-websocket-protocol"]);
-    socket.write(
-      "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n" +
-        `Connection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n` +
-        `${protocol ? `Sec-WebSocket-Protocol: ${protocol}\r\n` : ""}\r\n`,
-    );
-    if (socket instanceof Socket) socket.setTimeout(0).setNoDelay();
-    // Bytes that came with the request are read together with later ones, once there is a listener.
-    if (head.length > 0) socket.unshift(head);
-    upgraded(
-      new FrameSocket(
-        socket,
-        this.#maxPayload,
-        this.#uploads,
-        this.#earlyPayload,
-      ),
-    );
-  }
+    /** Answers an upgrade request; refuses an invalid one with 400 (RFC 6455 §4.2). */
+    handleUpgrade(
+      { method, headers }: IncomingMessage,
+      socket: Duplex,
+      head: Buffer,
+      upgraded: (socket: FrameSocket) => void,
+    ): void {
+      if (!asksForWebSocket(method, headers)) return refuse(socket);
+      if (!socket.readable || !socket.writable) return void socket.destroy();
+      const accept = createHash("sha1").update(
+        headers["sec-websocket-key"] + GUID,
+      ).digest("base64");
+      const protocol = firstProtocol(headers["sec-websocket-protocol"]);
+      socket.write(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n" +
+          `Connection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n` +
+          `${protocol ? `Sec-WebSocket-Protocol: ${protocol}\r\n` : ""}\r\n`,
+      );
+      if (socket instanceof Socket) socket.setTimeout(0).setNoDelay();
+      // Bytes that came with the request are read together with later ones, once there is a listener.
+      if (head.length > 0) socket.unshift(head);
+      const maxPayload = this.#maxPayload;
+      upgraded(new FrameSocket(socket, maxPayload, uploads, earlyPayload));
+    }
 
-  /** Stops watching unfinished messages. */
-  close(): void {
-    this.#uploads.close();
-  }
-}
+    /** Stops watching unfinished messages. */
+    close(): void {
+      uploads.close();
+    }
+  };
 
 /** The option of Engine.IO that selects the WebSocket implementation. */
 export interface WsOption {
@@ -94,15 +82,7 @@ export function wsEngineOption(
   limits: UploadLimits,
   earlyPayload: number,
 ): WsOption {
-  if (name === "stock") {
-    return {
-      wsEngine: class extends StockEngine {
-        constructor(options: ConstructorParameters<typeof StockEngine>[0]) {
-          super(options, 2 * earlyPayload);
-        }
-      },
-    };
-  }
+  if (name === "stock") return { wsEngine: stockEngine(2 * earlyPayload) };
   if (name !== "fast") {
     throw new TypeError(
       `Cannot use wsEngine ${JSON.stringify(name)}: expected "fast" or "stock"`,
@@ -113,14 +93,7 @@ export function wsEngineOption(
       `Cannot use minUploadRate ${limits.bytesPerSecond}: expected a number above 0`,
     );
   }
-  const uploads = new UploadWatch(limits);
-  return {
-    wsEngine: class extends FrameEngine {
-      constructor(options: { maxPayload: number }) {
-        super(options, uploads, earlyPayload);
-      }
-    },
-  };
+  return { wsEngine: frameEngine(new UploadWatch(limits), earlyPayload) };
 }
 
 function refuse(socket: Duplex): void {

@@ -3,7 +3,8 @@ import type { AddressInfo } from "node:net";
 import { Server as Engine } from "engine.io";
 import { Server } from "socket.io";
 import { closeServer } from "../../../server/http/listen.ts";
-import { FrameEngine } from "../../../server/wire/websocket/frame_engine.ts";
+import { wsEngineOption } from "../../../server/wire/websocket/frame_engine.ts";
+import { MIN_UPLOAD_RATE } from "../../../server/shared/ws_settings.ts";
 import { guardedParser } from "../../../server/wire/packet/packet_decoder.ts";
 
 /** The server's own engine and parser, without the rest of the server. */
@@ -22,7 +23,11 @@ export async function startBareEngine(
   prepare: (io: Server) => void,
   options: { pingInterval?: number } = {},
 ): Promise<BareEngine> {
-  const engine = new Engine({ wsEngine: FrameEngine, ...options });
+  const limits = { bytesPerSecond: MIN_UPLOAD_RATE, bytes: Infinity };
+  const engine = new Engine({
+    ...wsEngineOption("fast", limits, Infinity),
+    ...options,
+  });
   const guard = {
     judge: () => undefined,
     hold: () => {},
