@@ -20,7 +20,7 @@ import type { Offices, Peer } from "./office/peer.ts";
 import type { CloseOptions, ResolvedOptions } from "./options.ts";
 import type { Hono } from "hono";
 import { PACKAGE_VERSION } from "../cli/version.ts";
-import { type GatewayRoutes, mountGateway } from "./gateway/gateway_routes.ts";
+import { GatewayRoutes } from "./gateway/gateway_routes.ts";
 import { httpApp, type SmcpEnv } from "./http/http_app.ts";
 import type { UpgradeParts } from "./http/upgrade.ts";
 import { refuseOperators } from "./operator/nodes.ts";
@@ -100,7 +100,7 @@ export class ServerCore {
       ...all,
       ...{ connections, limiter, slots, draining, webSocketOnly },
     };
-    this.#gateway = gateway && mountGateway(gateway, {
+    this.#gateway = gateway && new GatewayRoutes(gateway, {
       ...parts,
       seats,
       agentOf: (office) =>

@@ -39,37 +39,14 @@ export interface GatewaySetup {
   readonly sources: CallSources;
 }
 
-/** The parts of a server that {@linkcode mountGateway} needs. */
-interface MountParts extends Omit<GatewayParts, "gateway"> {
+/** The parts of a server that {@linkcode GatewayRoutes} needs. */
+interface GatewayParts extends AdmissionParts {
   /** The seats of its Agents. */
   readonly seats: GatewaySeats | undefined;
   /** Connects its Agents. */
   readonly connect: (options: ConnectOptions) => InProcessConnection;
   /** Finds the name of the Agent of an office, if its home is here. */
   readonly agentOf: (office: string) => string | undefined;
-}
-
-/** Makes a gateway, and what connects it with its Server. */
-export function mountGateway(
-  { start, agents, sources }: GatewaySetup,
-  parts: MountParts,
-): GatewayRoutes {
-  const host: GatewayHost = {
-    limits: parts.limiter.limits,
-    maxMessageBytes: parts.maxMessageBytes,
-    connect: () => parts.connect({ identity: agents }),
-    agentOf: (office) => Promise.resolve(parts.agentOf(office)),
-    attribute: (reqId, source) => sources.add(reqId, source),
-  };
-  const gateway: Gateway = start(host);
-  parts.seats?.serve(gateway);
-  return new GatewayRoutes({ ...parts, gateway });
-}
-
-/** The parts of a server that {@linkcode GatewayRoutes} needs. */
-interface GatewayParts extends AdmissionParts {
-  /** Answers what is admitted. */
-  readonly gateway: Gateway;
   /** Decides who may send requests; without it, everybody may. */
   readonly authenticator: Authenticator | undefined;
   /** The largest body of a request. */
@@ -94,18 +71,30 @@ class RefusedRequest extends Error {
  */
 export class GatewayRoutes {
   readonly #parts: GatewayParts;
+  readonly #gateway: Gateway;
   readonly #open: OpenExchanges;
 
-  /** Admits requests for the gateway of `parts`. */
-  constructor(parts: GatewayParts) {
+  /** Makes the gateway, and connects it with its server. */
+  constructor(
+    { start, agents, sources }: GatewaySetup,
+    parts: GatewayParts,
+  ) {
     this.#parts = parts;
     this.#open = new OpenExchanges(parts);
+    this.#gateway = start({
+      limits: parts.limiter.limits,
+      maxMessageBytes: parts.maxMessageBytes,
+      connect: () => parts.connect({ identity: agents }),
+      agentOf: (office) => Promise.resolve(parts.agentOf(office)),
+      attribute: (reqId, source) => sources.add(reqId, source),
+    });
+    parts.seats?.serve(this.#gateway);
   }
 
   /** Adds the routes to an app. */
   mount(app: Hono<SmcpEnv>): void {
-    const { gateway, origins } = this.#parts;
-    const path = `${gateway.path}/:office`;
+    const { origins } = this.#parts;
+    const path = `${this.#gateway.path}/:office`;
     const metadata = `${METADATA_ROOT}${path}`;
     const allow = cors({
       origin: origins === "*" ? "*" : [...origins],
@@ -130,7 +119,7 @@ export class GatewayRoutes {
 
   /** Lets calls end that have their answers, and ends everything else. */
   async close(): Promise<void> {
-    await this.#parts.gateway.close();
+    await this.#gateway.close();
     await this.#open.ended();
   }
 
@@ -158,7 +147,7 @@ export class GatewayRoutes {
     c: Context<SmcpEnv>,
     { incoming, outgoing }: HttpBindings,
   ): Promise<Response> {
-    const { gateway, draining, maxMessageBytes } = this.#parts;
+    const { draining, maxMessageBytes } = this.#parts;
     const address = this.#judge(incoming);
     const office = officeIn(c);
     if (draining()) refuse(refusal(503, shuttingDown().toPayload()));
@@ -175,7 +164,7 @@ export class GatewayRoutes {
       }));
     }
     this.#open.add(outgoing, identity);
-    return await gateway.handle(c.req.raw, {
+    return await this.#gateway.handle(c.req.raw, {
       office,
       ...(identity && { principal: identity.principal }),
     });
@@ -250,9 +239,9 @@ export class GatewayRoutes {
     incoming: IncomingMessage,
     office: string,
   ): ResourceUrls | undefined {
-    const { authorizationServers, gateway, proxies } = this.#parts;
+    const { authorizationServers, proxies } = this.#parts;
     if (authorizationServers.length === 0) return undefined;
-    const path = `${gateway.path}/${encodeURIComponent(office)}`;
+    const path = `${this.#gateway.path}/${encodeURIComponent(office)}`;
     return resourceUrls(incoming, path, proxies);
   }
 }

@@ -1,6 +1,5 @@
 import type { z } from "zod";
 import type { Authenticator } from "../auth/authenticator.ts";
-import type { QuestionParts } from "../doors/question.ts";
 import type { LocalOffices } from "../office/offices.ts";
 import type {
   ClientEvent,
@@ -11,7 +10,7 @@ import type { Journal } from "../shared/audit.ts";
 import type { ClusterMember } from "../shared/cluster.ts";
 import { type Policy, seesAll, seesOffice } from "../shared/identity.ts";
 import type { SmcpServerStats } from "../observe/metrics.ts";
-import { ask, type Asked } from "./ask.ts";
+import { ask, type Asked, type QuestionParts } from "./ask.ts";
 import type { EventFeed } from "./feed/event_feed.ts";
 import type { EventTap } from "./feed/event_pages.ts";
 import type { Answerers, OtherOperators, Questions, Told } from "./nodes.ts";

@@ -5,10 +5,7 @@ import {
   GET_TOOLS_EVENT,
   TOOL_CALL_EVENT,
 } from "../../../../protocol/mod.ts";
-import {
-  type Answered,
-  askComputer,
-} from "../../../../server/doors/question.ts";
+import { type Answered, askComputer } from "../../../../server/operator/ask.ts";
 import type { AuditEvent } from "../../../../server/shared/audit.ts";
 import {
   type PlainOffices,
