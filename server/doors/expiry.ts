@@ -48,12 +48,6 @@ export function atTime(
   return () => prevent();
 }
 
-/** A session that can be ended. */
-export type EndingSession =
-  & Pick<Session, "socket" | "identity">
-  & Parameters<typeof partyOf>[0]
-  & { readonly connection: Pick<Session["connection"], "held"> };
-
 /**
  * Ends a session when its credentials expire (spec §10).
  *
@@ -63,7 +57,7 @@ export type EndingSession =
  * @returns a function to call when the identity of the session has another expiry
  */
 export function endAtExpiry(
-  session: EndingSession,
+  session: Session,
   journal: Journal,
   clock: Clock = SYSTEM_CLOCK,
 ): () => void {

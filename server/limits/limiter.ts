@@ -11,28 +11,6 @@ import {
 /** The client that exceeded a limit; without a session only its address is known. */
 type LimitSubject = Pick<AuditParty, "address"> & Partial<AuditParty>;
 
-/** A handshake that was refused. */
-interface RefusedHandshake {
-  /** The code of the error sent to the client; below 10 it is Engine.IO's own. */
-  readonly code: number;
-  /** The reason, for the operator. */
-  readonly reason: string;
-  /** The client's address. */
-  readonly address: string;
-  /** Who it is authenticated as, where that was not enough. */
-  readonly principal?: string;
-  /** The office that it asked for. */
-  readonly office?: string;
-}
-
-/** A failed TLS handshake. */
-export interface TlsFailure {
-  /** Which side lacks what. */
-  readonly reason: string;
-  /** The client's address. */
-  readonly address: string;
-}
-
 /** The stage at which a client was refused. */
 export type RefusalStage =
   /** At the HTTP request: version, origin, shutdown, connections per address, or by Engine.IO. */
@@ -51,6 +29,15 @@ type Flooding = Extract<
   AuditEvent,
   { event: "handshake_refused" | "limit_hit" | "packet_refused" | "tls_failed" }
 >;
+
+/** What an audit event says. */
+type Said<Event extends Flooding["event"]> = Omit<
+  Extract<Flooding, { event: Event }>,
+  "event" | "omitted"
+>;
+
+/** A failed TLS handshake. */
+export type TlsFailure = Said<"tls_failed">;
 
 /**
  * The limits of a server, and the record of refusals: every limit hit is counted, and a flood of
@@ -116,7 +103,7 @@ export class Limiter {
    */
   recordRefusedHandshake(
     stage: RefusalStage,
-    refused: RefusedHandshake,
+    refused: Said<"handshake_refused">,
     now: number = performance.now(),
   ): boolean {
     this.#metrics?.handshakeRefused(stage, refused.code);
@@ -136,7 +123,7 @@ export class Limiter {
    * @returns whether it was written to the log
    */
   recordRefusedPacket(
-    refused: AuditParty & { readonly reason: string },
+    refused: Said<"packet_refused">,
     now: number = performance.now(),
   ): boolean {
     return this.#write({ event: "packet_refused", ...refused }, "packet", now);

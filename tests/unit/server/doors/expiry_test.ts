@@ -4,8 +4,8 @@ import {
   atTime,
   type Clock,
   endAtExpiry,
-  type EndingSession,
 } from "../../../../server/doors/expiry.ts";
+import type { Session } from "../../../../server/doors/session.ts";
 import { Journal } from "../../../../server/shared/audit.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -74,7 +74,7 @@ Deno.test("atTime() waits longer than a timer can, and can be canceled at any mo
 Deno.test("endAtExpiry() starts no timer for a session that is gone when its identity is renewed", () => {
   const socket = Object.assign(new EventEmitter(), { disconnected: false });
   const identity = { principal: "key:a", policy: {}, expiresAt: Infinity };
-  const session: EndingSession = Object({ socket, identity });
+  const session: Session = Object({ socket, identity });
   const { clock, waiting } = standingClock(0);
   const renewed = endAtExpiry(session, new Journal(), clock);
   identity.expiresAt = DAY_MS;
