@@ -19,11 +19,9 @@ import {
 } from "../shared/error_payload.ts";
 import { type Refusal, refusal } from "../shared/refusal.ts";
 import {
-  addressedOf,
   type AdmissionParts,
   judgeHost,
   judgeOrigin,
-  provenanceOf,
 } from "../http/admit_request.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
 import { bearerToken } from "../../shared/http/same_token.ts";
@@ -192,8 +190,8 @@ export class GatewayRoutes {
    */
   #judge(incoming: IncomingMessage): string {
     const address = addressOf(incoming, this.#parts);
-    const refused = judgeHost(addressedOf(incoming), address, this.#parts) ??
-      judgeOrigin(provenanceOf(incoming), address, this.#parts);
+    const refused = judgeHost(incoming, address, this.#parts) ??
+      judgeOrigin(incoming, address, this.#parts);
     if (refused) refuse(refused);
     return address;
   }

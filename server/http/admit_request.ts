@@ -11,7 +11,6 @@ import { type Refusal, refusal } from "../shared/refusal.ts";
 import { sessionOf } from "../shared/request_target.ts";
 import { checkTransport, chooseProfile, isRefusal } from "./gate.ts";
 import {
-  type Addressed,
   checkHost,
   checkOrigin,
   type HostRule,
@@ -53,15 +52,6 @@ export interface RequestHead {
   };
 }
 
-/** Returns which host a request is for. */
-export const addressedOf = (
-  { headers, url = "", socket }: RequestHead,
-): Addressed => ({
-  host: headers.host,
-  target: url,
-  localAddress: clientAddress(socket.localAddress ?? "", undefined, 0),
-});
-
 /** Returns which page a request comes from. */
 export const provenanceOf = ({ headers }: RequestHead): Provenance => ({
   origin: headers.origin,
@@ -85,12 +75,13 @@ export interface HandshakeRequest extends Provenance {
  * @returns the refusal, or `undefined` when the request may pass
  */
 export function judgeHost(
-  addressed: Addressed,
+  { headers: { host }, url = "", socket }: RequestHead,
   address: string,
   parts: AdmissionParts,
 ): Refusal | undefined {
-  const refused = checkHost(addressed, parts);
-  if (refused) recordRefusal(refused, address, addressed.host, parts);
+  const localAddress = clientAddress(socket.localAddress ?? "", undefined, 0);
+  const refused = checkHost({ host, target: url, localAddress }, parts);
+  if (refused) recordRefusal(refused, address, host, parts);
   return refused;
 }
 
@@ -101,12 +92,12 @@ export function judgeHost(
  * @returns the refusal, or `undefined` when the request may pass
  */
 export function judgeOrigin(
-  provenance: Provenance,
+  request: RequestHead,
   address: string,
   parts: AdmissionParts,
 ): Refusal | undefined {
-  const refused = checkOrigin(provenance, parts.origins);
-  const { origin, site } = provenance;
+  const { origin, site } = provenanceOf(request);
+  const refused = checkOrigin({ origin, site }, parts.origins);
   if (refused) recordRefusal(refused, address, origin ?? site, parts);
   return refused;
 }

@@ -8,7 +8,6 @@ import { ERROR_CODE_HEADER, ErrorCode } from "../../protocol/mod.ts";
 import { errorPayloadOf, unauthorized } from "../shared/error_payload.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
 import {
-  addressedOf,
   type AdmissionParts,
   admitRequest,
   judgeHost,
@@ -100,7 +99,7 @@ export const hostGuard =
   (parts: AdmissionParts): MiddlewareHandler => async (c, next) => {
     const { incoming }: Partial<HttpBindings> = c.env ?? {};
     const refused = incoming &&
-      judgeHost(addressedOf(incoming), addressOf(incoming, parts), parts);
+      judgeHost(incoming, addressOf(incoming, parts), parts);
     if (refused === undefined) return await next();
     incoming?.resume(); // an unread body would hold the connection open
     return toResponse(refused);

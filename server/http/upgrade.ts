@@ -5,7 +5,6 @@ import type { Server as Engine } from "engine.io";
 import { endSocket } from "../shared/end_socket.ts";
 import { failure, log } from "../shared/log.ts";
 import {
-  addressedOf,
   type AdmissionParts,
   admitRequest,
   judgeHost,
@@ -47,7 +46,7 @@ export function admitUpgrade(
 ): Refusal | undefined {
   const address = addressOf(request, parts);
   const { query } = splitTarget(request.url ?? "");
-  return judgeHost(addressedOf(request), address, parts) ??
+  return judgeHost(request, address, parts) ??
     admitRequest(
       {
         query,

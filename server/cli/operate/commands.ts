@@ -21,19 +21,15 @@ export function addOperatorCommands(program: Command): void {
     "smcp-server offices --token $TOKEN",
   ).action(async (flags) => (await load()).offices(flags));
 
-  show(
-    "members",
-    "List the members of an office",
-    "smcp-server members team-a",
-  ).argument("<office>", "the office's id")
-    .action(async (office, flags) => (await load()).members(office, flags));
-
-  show(
-    "calls",
-    "List the calls on their way in an office",
-    "smcp-server calls team-a",
-  ).argument("<office>", "the office's id")
-    .action(async (office, flags) => (await load()).calls(office, flags));
+  const lists = [
+    ["members", "List the members of an office"],
+    ["calls", "List the calls on their way in an office"],
+  ] as const;
+  for (const [name, summary] of lists) {
+    show(name, summary, `smcp-server ${name} team-a`)
+      .argument("<office>", "the office's id")
+      .action(async (office, flags) => (await load())[name](office, flags));
+  }
 
   show(
     "watch",

@@ -3,7 +3,6 @@ import { ErrorCode } from "../../../protocol/mod.ts";
 import type { Authenticator, Refused } from "../../auth/authenticator.ts";
 import { mayOperate } from "../../shared/identity.ts";
 import {
-  addressedOf,
   type AdmissionParts,
   judgeHost,
   provenanceOf,
@@ -107,7 +106,7 @@ export function checkName(
   address: string,
   parts: AdmissionParts,
 ): void {
-  if (judgeHost(addressedOf(incoming), address, parts)) {
+  if (judgeHost(incoming, address, parts)) {
     throw problemOf(
       403,
       "Host",
