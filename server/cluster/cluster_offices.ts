@@ -22,9 +22,9 @@ import { RegistryUnavailableError } from "./directory/unavailable.ts";
 import type { NodeTunnel, TunnelNode } from "./node/tunnel.ts";
 
 import { type Opening, unreachable } from "./tunnel/frames.ts";
-import type { Hosted } from "./tunnel/streams.ts";
+import type { Hosted, Opened } from "./tunnel/streams.ts";
 import { nameOfProfile } from "../../protocol/profiles.ts";
-import { type Opened, Tunnel } from "./tunnel/tunnel.ts";
+import { Tunnel } from "./tunnel/tunnel.ts";
 
 /** A join waits so long beyond the lease of a home that has ended. */
 const PATIENCE_MS = 2000;
@@ -75,11 +75,12 @@ export class ClusterOffices implements Offices, NodeTunnel {
   }
 
   get others(): OtherNodes {
-    return this.#tunnel.questions;
+    return this.#tunnel;
   }
 
   get counts() {
-    return { ...this.#tunnel.counts, callsOpen: this.#tunnel.callsOpen };
+    const { callsOut, callsIn, callsOpen } = this.#tunnel;
+    return { callsOut, callsIn, callsOpen };
   }
 
   start(local: LocalOffices): Offices {
@@ -277,7 +278,6 @@ export class ClusterOffices implements Offices, NodeTunnel {
   close(): void {
     this.#closing.abort();
     this.#tunnel.dropAll(shuttingDown(), "its server is shutting down");
-    this.#tunnel.questions.end();
   }
 }
 

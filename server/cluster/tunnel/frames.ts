@@ -3,11 +3,7 @@ import { ErrorCode, ProtocolError } from "../../../protocol/mod.ts";
 import type { Refusal, SeatRole } from "../../office/peer.ts";
 import type { CallEnd } from "../../shared/audit.ts";
 import type { Identity } from "../../shared/identity.ts";
-import {
-  bytesOfPayload,
-  type Payload,
-  payloadOfBytes,
-} from "../../wire/mod.ts";
+import { type Payload, payloadOfBytes } from "../../wire/mod.ts";
 import type { Sent } from "../links/links.ts";
 
 /** Who asks for a seat in an office at another node. */
@@ -141,12 +137,6 @@ export function encodeHead(
   for (const each of streams) at = head.writeUInt32BE(each, at);
   return head;
 }
-
-/** Returns a frame in parts; those of a text payload are not copied. */
-export const encodeFrame = (
-  head: FrameHead,
-  payload: Payload | undefined,
-): Uint8Array[] => [encodeHead(head), ...bytesOfPayload(payload)];
 
 /**
  * Reads a frame.

@@ -18,65 +18,67 @@ import type {
 import { refuseOutsider } from "../../office/members.ts";
 import { errorPayloadOf, shuttingDown } from "../../shared/error_payload.ts";
 import { Payload } from "../../shared/payload.ts";
-import type { Sent } from "../links/links.ts";
 import {
   type Ending,
   endOfText,
   endToText,
-  type FrameHead,
   Kind,
   notSent,
   type Opening,
   type Refused,
   type TunnelFrame,
 } from "./frames.ts";
-
-/** The way between two nodes, as its streams use it. */
-export interface StreamRoute {
-  /** Whether this server is shutting down. */
-  readonly isClosed: boolean;
-  /** Sends a frame, in the order of the calls; one without a payload is sent even if much waits. */
-  send(office: string, head: FrameHead, payload?: Payload): Sent;
-  /** Sends an answer, or the error that it could not be sent. */
-  answer(office: string, head: FrameHead, payload: Payload | undefined): void;
-  /** Sends a notification, in one frame to all members from that node that get the same. */
-  notify(hosted: Hosted, event: string, payload: Payload): void;
-  /** Forgets a stream: nothing that arrives for it counts any more. */
-  close(from: Carried | Hosted, stream: number): void;
-  /** Called when nothing waits for an answer of this stream any more. */
-  idle(): void;
-}
+import type { Route } from "./tunnel.ts";
 
 const NOTHING = Payload.of(null);
+
+/** What a client got for its join at another node. */
+export type Opened =
+  | Seat
+  | Refusal
+  /** It would get the seat. */
+  | "free"
+  /** The node is not the home of the office, or not for much longer. */
+  | "elsewhere"
+  /** The node does not answer. */
+  | "lost";
 
 /**
  * The seat of a client of this node in an office at another node: what it sends and gets is carried, and
  * nothing of it is understood here.
  */
 export class Carried implements Seat {
-  readonly #stream: number;
+  readonly stream: number;
+  readonly office: string;
   readonly #peer: Peer;
-  readonly #office: string;
-  readonly #route: StreamRoute;
+  readonly #route: Route;
+  readonly #opened = Promise.withResolvers<Opened>();
   readonly #acks = new Map<number, Ack>();
   readonly #asks = new Map<number, Forget>();
   #identity: Peer["identity"];
-  #isHeld = true;
+  #isHeld = false;
   #isClosed = false;
   #left = () => {};
   #id = 0;
-  /** What came before the client got the answer to its join. */
-  #early: TunnelFrame[] | undefined = [];
-  readonly #timer: ReturnType<typeof setTimeout>;
+  /** What comes before the client got the answer to its join. */
+  #early: TunnelFrame[] | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(stream: number, peer: Peer, office: string, route: StreamRoute) {
-    this.#stream = stream;
+  constructor(stream: number, peer: Peer, office: string, route: Route) {
+    this.stream = stream;
+    this.office = office;
     this.#peer = peer;
-    this.#office = office;
     this.#route = route;
     this.#identity = peer.identity;
-    // The answer to the join is sent by promises, which come before any timer.
-    this.#timer = setTimeout(() => this.#begin(), 0);
+  }
+
+  /** Asks for the seat; `waitMs` is how long it may take to answer. */
+  open(opening: Opening, waitMs: number): Promise<Opened> {
+    this.#timer = setTimeout(() => this.gone(), waitMs);
+    const text = JSON.stringify(opening);
+    const sent = this.#route.send(this, { kind: Kind.open, text });
+    if (sent !== "sent") this.#end();
+    return this.#opened.promise;
   }
 
   get isHeld(): boolean {
@@ -101,7 +103,8 @@ export class Carried implements Seat {
   #carry(event: MemberEvent, payload: Payload, ack: Ack | undefined): void {
     this.#sendIdentity();
     const id = ack ? ++this.#id : 0;
-    const sent = this.#send({ kind: Kind.event, id, text: event }, payload);
+    const head = { kind: Kind.event, id, text: event };
+    const sent = this.#route.send(this, head, payload);
     if (sent === "sent") {
       if (ack) this.#acks.set(id, ack);
     } else if (ack) throw notSent(sent);
@@ -114,7 +117,8 @@ export class Carried implements Seat {
     const { identity } = this.#peer;
     if (identity === this.#identity) return;
     this.#identity = identity;
-    this.#send({ kind: Kind.identity, text: JSON.stringify(identity ?? null) });
+    const text = JSON.stringify(identity ?? null);
+    this.#route.send(this, { kind: Kind.identity, text });
   }
 
   leave(): Promise<void> | undefined {
@@ -122,28 +126,45 @@ export class Carried implements Seat {
     this.#release();
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#left = resolve;
-    this.#send({ kind: Kind.leave });
+    this.#route.send(this, { kind: Kind.leave });
     return promise;
   }
 
   gone(): void {
     if (this.#isClosed) return;
-    this.#send({ kind: Kind.gone });
-    this.#end((ack) => ack(undefined));
+    this.#route.send(this, { kind: Kind.gone });
+    this.#end();
   }
 
   /** Ends it, since the other node is not reached any more; its client comes back. */
   lose(error: ProtocolError, reason: string): void {
     if (this.#isClosed) return;
     const wasHeld = this.#isHeld;
-    this.#end((ack) => ack(Payload.of(error.toPayload())));
+    this.#end(Payload.of(error.toPayload()));
     if (wasHeld) this.#peer.end(reason, false);
   }
 
   /** Takes what the office sends to the client. */
   take(frame: TunnelFrame): void {
-    if (this.#early) this.#early.push(frame);
+    if (frame.kind === Kind.opened) this.#open(frame);
+    else if (frame.kind === Kind.refused) this.#refuse(frame);
+    else if (this.#early) this.#early.push(frame);
     else this.#take(frame);
+  }
+
+  #open({ text }: TunnelFrame): void {
+    if (text !== "") return this.#end(undefined, "free");
+    clearTimeout(this.#timer);
+    this.#isHeld = true;
+    this.#early = [];
+    // The answer to the join is sent by promises, which come before any timer.
+    this.#timer = setTimeout(() => this.#begin(), 0);
+    this.#opened.resolve(this);
+  }
+
+  #refuse({ text }: TunnelFrame): void {
+    const { refusal }: Refused = JSON.parse(text);
+    this.#end(undefined, refusal ?? "elsewhere");
   }
 
   #begin(): void {
@@ -170,11 +191,13 @@ export class Carried implements Seat {
         this.#asks.get(frame.id)?.();
         return this.#asked(frame.id);
       case Kind.left:
-        return this.#end((ack) => ack(undefined));
+        return this.#end();
       case Kind.end: {
         const { reason, isReplaced }: Ending = JSON.parse(frame.text);
-        this.#end((ack) => ack(undefined));
-        return this.#peer.end(reason, isReplaced);
+        const wasHeld = this.#isHeld;
+        this.#end();
+        if (wasHeld) this.#peer.end(reason, isReplaced);
+        return;
       }
     }
   }
@@ -183,7 +206,7 @@ export class Carried implements Seat {
     const ack = this.#acks.get(id);
     if (!this.#acks.delete(id)) return;
     if (ack) answer(ack);
-    if (!this.isBusy) this.#route.idle();
+    if (!this.isBusy) this.#route.rested();
   }
 
   #ask({ id, text: event, payload }: TunnelFrame): void {
@@ -202,17 +225,11 @@ export class Carried implements Seat {
   }
 
   #asked(id: number): void {
-    if (this.#asks.delete(id) && !this.isBusy) this.#route.idle();
+    if (this.#asks.delete(id) && !this.isBusy) this.#route.rested();
   }
 
   #reply(id: number, answer: Payload | undefined): void {
-    const head = { kind: Kind.answer, stream: this.#stream, id };
-    this.#route.answer(this.#office, head, answer);
-  }
-
-  #send(head: Omit<FrameHead, "stream">, payload?: Payload): Sent {
-    const stream = this.#stream;
-    return this.#route.send(this.#office, { ...head, stream }, payload);
+    this.#route.answer(this, { kind: Kind.answer, id }, answer);
   }
 
   #release(): void {
@@ -221,16 +238,23 @@ export class Carried implements Seat {
     this.#asks.clear();
   }
 
-  #end(answer: (ack: Ack) => void): void {
+  /**
+   * Ends it.
+   *
+   * @param answer to what the client has sent
+   * @param opened to its join, if that is what it waits for
+   */
+  #end(answer?: Payload, opened: Opened = "lost"): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     clearTimeout(this.#timer);
     this.#release();
-    this.#route.close(this, this.#stream);
-    for (const ack of this.#acks.values()) answer(ack);
+    this.#route.carried.delete(this.stream);
+    this.#opened.resolve(opened);
+    for (const ack of this.#acks.values()) ack(answer);
     this.#acks.clear();
     this.#left();
-    this.#route.idle();
+    this.#route.rested();
   }
 }
 
@@ -246,7 +270,7 @@ export class Hosted implements Peer {
   readonly stream: number;
   /** The name of its office. */
   readonly office: string;
-  readonly #route: StreamRoute;
+  readonly #route: Route;
   readonly #asks = new Map<number, (answer: Payload | undefined) => void>();
   #seat: Seat | undefined;
   #isClosed = false;
@@ -256,7 +280,7 @@ export class Hosted implements Peer {
     stream: number,
     { client, office, version, instance, identity, address }: Opening,
     profile: Profile,
-    route: StreamRoute,
+    route: Route,
   ) {
     this.id = client;
     this.profile = profile;
@@ -284,19 +308,20 @@ export class Hosted implements Peer {
     answered: (answer: Payload | undefined) => void,
   ): Forget {
     const id = ++this.#id;
-    const sent = this.#send({ kind: Kind.ask, id, text: event }, payload);
+    const head = { kind: Kind.ask, id, text: event };
+    const sent = this.#route.send(this, head, payload);
     if (sent !== "sent") throw notSent(sent);
     this.#asks.set(id, answered);
     return () => {
       if (!this.#asks.delete(id) || this.#isClosed) return;
-      this.#send({ kind: Kind.forget, id });
+      this.#route.send(this, { kind: Kind.forget, id });
     };
   }
 
   end(reason: string, isReplaced: boolean): void {
     if (this.#isClosed) return;
     const text = JSON.stringify({ reason, isReplaced });
-    this.#send({ kind: Kind.end, text });
+    this.#route.send(this, { kind: Kind.end, text });
     this.#close();
   }
 
@@ -304,7 +329,7 @@ export class Hosted implements Peer {
   seated(seat: Seat): void {
     this.#seat = seat;
     if (this.#isClosed) seat.gone();
-    else this.#send({ kind: Kind.opened });
+    else this.#route.send(this, { kind: Kind.opened });
   }
 
   /** Sends that it would get the seat, and ends the stream. */
@@ -324,7 +349,7 @@ export class Hosted implements Peer {
 
   #settle(kind: number, text: string): void {
     if (this.#isClosed) return;
-    this.#send({ kind, text });
+    this.#route.send(this, { kind, text });
     this.#close();
   }
 
@@ -359,7 +384,7 @@ export class Hosted implements Peer {
       case Kind.leave:
         this.#seat?.leave();
         if (this.#isClosed) return;
-        this.#send({ kind: Kind.left });
+        this.#route.send(this, { kind: Kind.left });
         return this.#close();
       case Kind.gone:
         return this.gone();
@@ -377,22 +402,17 @@ export class Hosted implements Peer {
   #acknowledge(id: number, answer: Answer | undefined, text: string): void {
     if (this.#isClosed || answer === undefined) return;
     if (answer instanceof Payload) {
-      const head = { kind: Kind.ack, stream: this.stream, id, text };
-      this.#route.answer(this.office, head, answer);
+      this.#route.answer(this, { kind: Kind.ack, id, text }, answer);
     } else {
-      this.#send({ kind: Kind.ackList, id, text: JSON.stringify(answer) });
+      const list = JSON.stringify(answer);
+      this.#route.send(this, { kind: Kind.ackList, id, text: list });
     }
-  }
-
-  #send(head: Omit<FrameHead, "stream">, payload?: Payload): Sent {
-    const { stream, office } = this;
-    return this.#route.send(office, { ...head, stream }, payload);
   }
 
   #close(): void {
     this.#isClosed = true;
     this.#asks.clear();
-    this.#route.close(this, this.stream);
+    this.#route.hosted.delete(this.stream);
   }
 }
 

@@ -1,40 +1,30 @@
-import type { Buffer } from "node:buffer";
+import { Buffer } from "node:buffer";
 import {
   type Profile,
   PROFILES,
   type ProtocolError,
 } from "../../../protocol/mod.ts";
-import type { Peer, Refusal, Seat } from "../../office/peer.ts";
+import type { Peer } from "../../office/peer.ts";
+import type { OtherNodes } from "../../shared/cluster.ts";
 import { failure, log } from "../../shared/log.ts";
 import { Payload } from "../../shared/payload.ts";
 import { bytesOfPayload } from "../../wire/mod.ts";
 import type { Messenger, Sent } from "../links/links.ts";
 import {
   decodeFrame,
-  encodeFrame,
   encodeHead,
   type FrameHead,
   type HeldSeat,
   Kind,
   notSent,
   type Opening,
-  type Refused,
   type TunnelFrame,
   unreachable,
 } from "./frames.ts";
-import { Questions } from "./questions.ts";
-import { Carried, Hosted, type StreamRoute } from "./streams.ts";
+import { Carried, Hosted, type Opened } from "./streams.ts";
 
-/** What a client got for its join at another node. */
-export type Opened =
-  | Seat
-  | Refusal
-  /** It would get the seat. */
-  | "free"
-  /** The node is not the home of the office, or not for much longer. */
-  | "elsewhere"
-  /** The node does not answer. */
-  | "lost";
+/** The parts of a frame but for its stream. */
+type Head = Omit<FrameHead, "stream">;
 
 /** What a tunnel works with. */
 export interface TunnelParts {
@@ -55,26 +45,22 @@ export interface TunnelParts {
  *
  * What ends all streams between two nodes: the other one has ended, or is silent. The node of the clients
  * then closes their connections, so that they come back; that of the offices frees their seats.
+ *
+ * It also carries what those who operate one node ask the others.
  */
-export class Tunnel {
-  /** What nodes ask each other for those who operate them. */
-  readonly questions: Questions;
-  /** Requests to Computers of other nodes, and of other nodes to Computers here. */
-  readonly counts = { callsOut: 0, callsIn: 0 };
+export class Tunnel implements OtherNodes {
   readonly parts: TunnelParts;
+  /** Requests to Computers of other nodes, and of other nodes to Computers here. */
+  callsOut = 0;
+  callsIn = 0;
   readonly #routes = new Map<string, Route>();
   /** The number of the youngest stream that this node has opened. */
   stream = 0;
   #idle: (() => void) | undefined;
+  #answer: ((question: unknown) => unknown) | undefined;
 
   constructor(parts: TunnelParts) {
     this.parts = parts;
-    this.questions = new Questions({
-      peers: () => parts.links().peers,
-      maxMessageBytes: () => parts.links().maxMessageBytes,
-      send: (node, stream, bytes) =>
-        parts.links().send(node, stream, bytes) === "sent",
-    });
   }
 
   /** Requests that Computers of other nodes have not answered. */
@@ -84,6 +70,31 @@ export class Tunnel {
       for (const { asked } of hosted.values()) open += asked;
     }
     return open;
+  }
+
+  get nodes(): ReadonlySet<string> {
+    return this.parts.links().peers;
+  }
+
+  ask(node: string, question: unknown, timeoutMs: number): Promise<unknown> {
+    return this.#routeTo(node).ask(question, timeoutMs);
+  }
+
+  answerWith(answer: (question: unknown) => unknown): void {
+    this.#answer = answer;
+  }
+
+  /** Answers a question of another node. */
+  async answerTo(node: string, question: unknown): Promise<unknown> {
+    try {
+      return await this.#answer?.(question);
+    } catch (error) {
+      log.error("Cannot answer a question of the node {node}", {
+        node,
+        ...failure(error),
+      });
+      return undefined;
+    }
   }
 
   /**
@@ -115,7 +126,6 @@ export class Tunnel {
 
   /** Ends all streams between this node and another. */
   lose(node: string, error: ProtocolError, reason: string): void {
-    this.questions.end(node);
     this.#routes.get(node)?.lose(error, reason);
   }
 
@@ -123,10 +133,7 @@ export class Tunnel {
   dropAll(error: ProtocolError, reason: string): void {
     const routes = [...this.#routes.values()];
     this.#routes.clear();
-    for (const route of routes) {
-      route.end(error, reason);
-      this.questions.end(route.node);
-    }
+    for (const route of routes) route.end(error, reason);
   }
 
   /** Resolves when no client here waits for an answer, or owes one, at the latest after some milliseconds. */
@@ -156,10 +163,8 @@ export class Tunnel {
 
   /** Holds a seat free at all nodes. */
   hold(seat: HeldSeat): void {
-    const head = { kind: Kind.hold, stream: 0, text: JSON.stringify(seat) };
-    for (const node of this.parts.links().peers) {
-      this.#routeTo(node).send(seat.office, head);
-    }
+    const head = { kind: Kind.hold, text: JSON.stringify(seat) };
+    for (const node of this.nodes) this.#routeTo(node).send(seat, head);
   }
 
   get #isBusy(): boolean {
@@ -177,11 +182,10 @@ export class Tunnel {
   }
 }
 
-/** A client that waits for the answer to its join. */
-interface Joining {
-  readonly peer: Peer;
+/** What a frame is of: a stream, or none, and what shares its order. */
+interface Origin {
+  readonly stream?: number;
   readonly office: string;
-  readonly settle: (opened: Opened) => void;
 }
 
 /** A notification for some clients of a node. */
@@ -196,12 +200,14 @@ interface Notice {
 const encodings = new WeakMap<Payload, readonly Uint8Array[]>();
 
 /** All that passes between this node and another. */
-class Route implements StreamRoute {
+export class Route {
   readonly node: string;
   readonly carried = new Map<number, Carried>();
   readonly hosted = new Map<number, Hosted>();
   readonly #tunnel: Tunnel;
-  readonly #joining = new Map<number, Joining>();
+  /** What ends a question, with its answer if there is one. */
+  readonly #questions = new Map<number, (answer?: unknown) => void>();
+  #question = 0;
   #notice: Notice | undefined;
   /** The number of the youngest stream that the other node has opened. */
   #seen = 0;
@@ -213,51 +219,64 @@ class Route implements StreamRoute {
     this.#tunnel = tunnel;
   }
 
+  /** Whether this server is shutting down. */
   get isClosed(): boolean {
     return this.#tunnel.parts.isClosed();
   }
 
   open(peer: Peer, opening: Opening, waitMs: number): Promise<Opened> {
-    const { office } = opening;
     const stream = ++this.#tunnel.stream;
-    const { promise, resolve } = Promise.withResolvers<Opened>();
-    const timer = setTimeout(() => {
-      this.send(office, { kind: Kind.gone, stream });
-      settle("lost");
-    }, waitMs);
-    const settle = (opened: Opened) => {
+    const carried = new Carried(stream, peer, opening.office, this);
+    this.carried.set(stream, carried);
+    return carried.open(opening, waitMs);
+  }
+
+  ask(question: unknown, timeoutMs: number): Promise<unknown> {
+    const id = ++this.#question;
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    const end = (answer?: unknown) => {
       clearTimeout(timer);
-      this.#joining.delete(stream);
-      resolve(opened);
+      this.#questions.delete(id);
+      resolve(answer);
     };
-    this.#joining.set(stream, { peer, office, settle });
-    const text = JSON.stringify(opening);
-    const sent = this.send(office, { kind: Kind.open, stream, text });
-    if (sent !== "sent") settle("lost");
+    const timer = setTimeout(end, timeoutMs);
+    this.#questions.set(id, end);
+    const text = JSON.stringify({ value: question });
+    if (this.#discuss(Kind.question, id, text) !== "sent") end();
     return promise;
   }
 
   // ---------------------------------------------------------------- what is sent
 
-  send(office: string, head: FrameHead, payload?: Payload): Sent {
+  /** Sends a frame, in the order of the calls; one without a payload is sent even if much waits. */
+  send({ stream = 0, office }: Origin, head: Head, payload?: Payload): Sent {
     this.#flush(); // in the order of the calls
     if (this.#owesReset) this.#reset();
-    if (head.kind === Kind.ask) this.#tunnel.counts.callsOut++;
-    const frame = HAS_PAYLOAD.has(head.kind)
-      ? encodeFrame(head, payload)
-      : [encodeHead(head)];
-    return this.#pass(office, frame);
+    if (head.kind === Kind.ask) this.#tunnel.callsOut++;
+    const encoded = encodeHead({ ...head, stream });
+    return this.#pass(
+      office,
+      HAS_PAYLOAD.has(head.kind)
+        ? [encoded, ...bytesOfPayload(payload)]
+        : [encoded],
+    );
   }
 
-  answer(office: string, head: FrameHead, payload: Payload | undefined): void {
-    const sent = this.send(office, head, payload);
+  /** Sends an answer, or the error that it could not be sent. */
+  answer(origin: Origin, head: Head, payload: Payload | undefined): void {
+    const sent = this.send(origin, head, payload);
     if (sent === "sent") return;
-    const { kind, stream, id = 0 } = head;
-    const error = Payload.of(notSent(sent).toPayload());
-    this.send(office, { kind, stream, id }, error);
+    const { kind, id = 0 } = head;
+    this.send(origin, { kind, id }, Payload.of(notSent(sent).toPayload()));
   }
 
-  /** Collects those that follow each other and differ by their receivers alone, at most for this turn. */
+  /** Sends a question or a reply; a large one does not hold others up. */
+  #discuss(kind: number, id: number, text: string): Sent {
+    const head = encodeHead({ kind, stream: 0, id, text });
+    return this.#pass(`operators ${id}`, [head]);
+  }
+
+  /** Sends a notification, in one frame to all that follow each other and get the same, at most for this turn. */
   notify({ stream, office }: Hosted, event: string, payload: Payload): void {
     const notice = this.#notice;
     if (notice?.payload === payload && notice.event === event) {
@@ -302,9 +321,6 @@ class Route implements StreamRoute {
     switch (kind) {
       case Kind.open:
         return this.#host(stream, JSON.parse(text));
-      case Kind.opened:
-      case Kind.refused:
-        return this.#opened(frame);
       case Kind.event:
       case Kind.answer:
       case Kind.identity:
@@ -323,10 +339,11 @@ class Route implements StreamRoute {
       case Kind.hold:
         return this.#tunnel.parts.hold(JSON.parse(text));
       case Kind.question:
+        return void this.#reply(frame.id, JSON.parse(text).value);
       case Kind.reply:
-        return this.#tunnel.questions.take(this.node, frame);
+        return this.#questions.get(frame.id)?.(JSON.parse(text).value);
       default:
-        if (kind === Kind.ask) this.#tunnel.counts.callsIn++;
+        if (kind === Kind.ask) this.#tunnel.callsIn++;
         return this.carried.get(stream)?.take(frame);
     }
   }
@@ -338,7 +355,7 @@ class Route implements StreamRoute {
     if (profile === undefined) {
       const refused = `The server of this office is older than ${protocol}`;
       const text = JSON.stringify({ refusal: { refused } });
-      this.send(office, { kind: Kind.refused, stream, text });
+      this.send({ stream, office }, { kind: Kind.refused, text });
       return;
     }
     const hosted = new Hosted(stream, opening, profile, this);
@@ -346,21 +363,23 @@ class Route implements StreamRoute {
     this.#tunnel.parts.host(opening, hosted);
   }
 
-  #opened({ kind, stream, text }: TunnelFrame): void {
-    const joining = this.#joining.get(stream);
-    if (joining === undefined) return;
-    const { peer, office, settle } = joining;
-    if (text !== "") return settle(readOpened(kind, text));
-    const carried = new Carried(stream, peer, office, this);
-    this.carried.set(stream, carried);
-    settle(carried);
+  async #reply(id: number, question: unknown): Promise<void> {
+    const value = await this.#tunnel.answerTo(this.node, question);
+    const text = JSON.stringify({ value });
+    const { maxMessageBytes } = this.#tunnel.parts.links();
+    const isTooLarge =
+      Buffer.byteLength(text) > maxMessageBytes - ENVELOPE_BYTES;
+    if (isTooLarge) {
+      log.warn(
+        "An answer to the node {node} is not sent: it is larger than a message may be",
+        { node: this.node },
+      );
+    }
+    this.#discuss(Kind.reply, id, isTooLarge ? "{}" : text);
   }
 
   /** Streams that were opened after the other node ended all go on. */
   #takeReset(own: number, theirs: number): void {
-    for (const [stream, { settle }] of [...this.#joining]) {
-      if (stream <= own) settle("lost");
-    }
     for (const [stream, seat] of [...this.carried]) {
       if (stream <= own) seat.lose(unreachable(), "its office was lost");
     }
@@ -371,27 +390,23 @@ class Route implements StreamRoute {
 
   // ---------------------------------------------------------------- ends
 
-  close(from: Carried | Hosted, stream: number): void {
-    const streams = from instanceof Carried ? this.carried : this.hosted;
-    streams.delete(stream);
-  }
-
-  idle(): void {
+  /** Notes that a client may have got its last answer. */
+  rested(): void {
     this.#tunnel.rested();
   }
 
   /** Ends all streams, and lets the other node know. */
   lose(error: ProtocolError, reason: string): void {
     const { carried, hosted } = this;
-    this.#owesReset = carried.size + hosted.size + this.#joining.size > 0;
+    this.#owesReset = carried.size + hosted.size > 0;
     this.end(error, reason);
     if (this.#owesReset) this.#reset();
   }
 
-  /** Ends all streams. */
+  /** Ends all streams and questions. */
   end(error: ProtocolError, reason: string): void {
     this.#notice = undefined;
-    for (const { settle } of [...this.#joining.values()]) settle("lost");
+    for (const end of [...this.#questions.values()]) end();
     for (const seat of [...this.carried.values()]) seat.lose(error, reason);
     for (const peer of [...this.hosted.values()]) peer.gone();
   }
@@ -404,11 +419,8 @@ const HAS_PAYLOAD: ReadonlySet<number> = new Set([
   Kind.answer,
 ]);
 
-function readOpened(kind: number, text: string): Opened {
-  if (kind === Kind.opened) return "free";
-  const { refusal }: Refused = JSON.parse(text);
-  return refusal ?? "elsewhere";
-}
+/** The most that a reply has besides its text. */
+const ENVELOPE_BYTES = 64;
 
 const TOO_MUCH = "too much waits for its server";
 
