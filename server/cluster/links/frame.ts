@@ -1,44 +1,32 @@
 import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
 import { z } from "zod";
 
 /** The version of what nodes say to each other; they work with one that is older or newer by one. */
-export const LINK_VERSION = 4;
-
-/** Exclusive bound of tokens: they are random, and have 48 bits. */
-export const TOKEN_BOUND = 2 ** 48;
+export const LINK_VERSION = 6;
 
 const whole = z.int().min(0);
 
-/** What one end has received of the other since the two nodes met, in bytes of `data` frames with items. */
-const counts = {
-  /** How much the sender has taken. */
-  taken: whole,
-  /** How much more may follow. */
-  room: whole,
-};
-const numbers = { link: whole, seq: whole, ...counts };
-const from = z.string().min(1).max(255);
-/** `token` is that of the sender's end. */
-const greeting = { version: whole, token: whole, ...counts, from };
-
 /** The frames that are JSON; fields of a later version are ignored. */
-const named = z.discriminatedUnion("kind", [
-  /** Begins a link. */
-  z.object({ kind: z.literal("hello"), ...greeting }),
-  /** Answers a `hello`, whose token it repeats; `next` is the number of the sender's next frame on this link. */
-  z.object({
-    kind: z.literal("welcome"),
-    ...greeting,
-    echo: whole,
-    next: whole,
-  }),
-  /** Says that the sender lives. */
-  z.object({ kind: z.literal("beat"), ...numbers, from }),
-  /** Ends a link for good. */
-  z.object({ kind: z.literal("bye"), ...numbers, from }),
-]);
+const named = z.object({
+  /** Says that the sender lives, or ends a link for good. */
+  kind: z.enum(["beat", "bye"]),
+  version: whole,
+  from: z.string().min(1).max(255),
+  /** Whether the receiver is to send again what the sender has not taken, and a beat after it. */
+  asks: z.boolean(),
+  /** How many bytes the sender has sent. */
+  sent: whole,
+  /** How many it has taken. */
+  taken: whole,
+  /** How many more it takes. */
+  room: whole,
+});
 
-/** What one end has taken, and may get. */
+/**
+ * What one end has taken of the other since the two nodes met, and what it may get, in bytes of `data`
+ * frames with items.
+ */
 export interface Counts {
   /** How much the sender has taken. */
   readonly taken: number;
@@ -46,27 +34,26 @@ export interface Counts {
   readonly room: number;
 }
 
-/** The numbers of a frame of a link. */
-export interface Numbered extends Counts {
-  readonly link: number;
-  readonly seq: number;
-}
-
 /** A frame that is not of messages. */
 export type NamedFrame = z.infer<typeof named>;
 
-/**
- * What is sent to the channel of a node, as one message of Redis. A link is named by the random tokens of
- * both its ends (see {@linkcode linkOf}).
- */
+/** The header of a frame of messages. */
+export interface DataHeader extends Counts {
+  /** The sender, see {@linkcode shortOf}. */
+  readonly sender: number;
+  /** How many bytes were sent before it. */
+  readonly start: number;
+}
+
+/** What is sent to the channel of a node, as one message of Redis. */
 export type Frame =
   | NamedFrame
   /** Has messages, or pieces of them, behind {@linkcode DATA_HEADER_BYTES}; or only counts. */
-  | Numbered & { readonly kind: "data" };
+  | DataHeader & { readonly kind: "data" };
 
-/** Returns the name of a link, which is the same at both ends. */
-export const linkOf = (token: number, other: number): number =>
-  (token + other) % TOKEN_BOUND;
+/** Returns what a node is called in frames of messages: 48 bits. */
+export const shortOf = (node: string): number =>
+  createHash("sha256").update(node).digest().readUIntBE(0, 6);
 
 /** A frame that cannot be read. */
 export class FrameError extends Error {
@@ -97,8 +84,8 @@ export function decodeFrame(bytes: Buffer): Frame {
   }
   return {
     kind: "data",
-    link: bytes.readUIntBE(1, 6),
-    seq: bytes.readUIntBE(7, 6),
+    sender: bytes.readUIntBE(1, 6),
+    start: bytes.readUIntBE(7, 6),
     taken: bytes.readUIntBE(13, 6),
     room: bytes.readUInt32BE(19),
   };
@@ -111,11 +98,11 @@ export const encodeFrame = (frame: NamedFrame): Buffer =>
 /** Writes the header of a `data` frame in front of its items. */
 export function writeDataHeader(
   frame: Buffer,
-  { link, seq, taken, room }: Numbered,
+  { sender, start, taken, room }: DataHeader,
 ): Buffer {
   frame[0] = DATA;
-  frame.writeUIntBE(link, 1, 6);
-  frame.writeUIntBE(seq, 7, 6);
+  frame.writeUIntBE(sender, 1, 6);
+  frame.writeUIntBE(start, 7, 6);
   frame.writeUIntBE(taken, 13, 6);
   frame.writeUInt32BE(room, 19);
   return frame;

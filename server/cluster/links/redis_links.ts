@@ -1,5 +1,4 @@
 import type { Buffer } from "node:buffer";
-import { randomInt } from "node:crypto";
 import { withTimeout } from "../../../shared/async.ts";
 import { log } from "../../shared/log.ts";
 import {
@@ -7,7 +6,7 @@ import {
   FrameError,
   LINK_VERSION,
   type NamedFrame,
-  TOKEN_BOUND,
+  shortOf,
 } from "./frame.ts";
 import { Link } from "./link.ts";
 import {
@@ -63,7 +62,8 @@ class RedisLinks implements Links {
   readonly #settings: LinkSettings;
   readonly #peers = new Map<string, Peer>();
   readonly #names = new Set<string>();
-  readonly #links = new Map<number, Peer>();
+  /** By what they are called in frames of messages. */
+  readonly #senders = new Map<number, Peer>();
   /** Ids never come back: what these say is ignored for ever. */
   readonly #ended = new Set<string>();
   #scheduled: Peer[] = [];
@@ -145,6 +145,7 @@ class RedisLinks implements Links {
     const peer = this.#peers.get(node);
     if (peer === undefined) return;
     this.#peers.delete(node);
+    this.#senders.delete(shortOf(node));
     this.#names.delete(node);
     peer.link.close();
     peer.met.resolve();
@@ -167,17 +168,12 @@ class RedisLinks implements Links {
     }
     const link = new Link(this.#settings, {
       own: this.#node,
-      nextToken: () => randomInt(TOKEN_BOUND - 1),
       window: () => windowOf(this.#settings, this.#peers.size),
       transmit: (frame) => this.#publish(peer, frame),
       schedule: () => this.#schedule(peer),
       received: (message) => this.#events.received(node, message),
       lost: () => this.#events.lost(node),
-      opened: (name) => {
-        this.#links.set(name, peer);
-        peer.met.resolve();
-      },
-      closed: (name) => this.#links.delete(name),
+      opened: () => peer.met.resolve(),
       ended: () => this.drop(node),
     });
     const peer: Peer = {
@@ -190,6 +186,7 @@ class RedisLinks implements Links {
       published: Promise.resolve(),
     };
     this.#peers.set(node, peer);
+    this.#senders.set(shortOf(node), peer);
     this.#names.add(node);
     return peer;
   }
@@ -236,7 +233,7 @@ class RedisLinks implements Links {
     try {
       const frame = decodeFrame(bytes);
       peer = frame.kind === "data"
-        ? this.#links.get(frame.link)
+        ? this.#senders.get(frame.sender)
         : this.#senderOf(frame);
       if (peer === undefined) return;
       if (!peer.isHeard) this.#names.add(peer.node); // it may have come back
@@ -248,27 +245,22 @@ class RedisLinks implements Links {
         "Cannot read what came from another node ({node}): {reason}",
         { node: peer?.node ?? "unknown", reason: error.message },
       );
-      if (peer === undefined) return;
-      this.#events.lost(peer.node);
-      peer.link.restart();
+      if (peer !== undefined) this.#events.lost(peer.node);
     }
   }
 
-  #senderOf(frame: NamedFrame): Peer | undefined {
-    const { from } = frame;
+  #senderOf({ kind, version, from }: NamedFrame): Peer | undefined {
     if (this.#ended.has(from)) return undefined;
-    if ("version" in frame && Math.abs(frame.version - LINK_VERSION) > 1) {
+    if (Math.abs(version - LINK_VERSION) > 1) {
       log.error(
         "The node {node} speaks version {version} of the links, this one version {own}: they do not work together. Update all nodes to versions that follow each other",
-        { node: from, version: frame.version, own: LINK_VERSION },
+        { node: from, version, own: LINK_VERSION },
       );
       this.drop(from);
       return undefined;
     }
-    const peer = this.#peers.get(from);
-    return peer === undefined && frame.kind === "hello"
-      ? this.#add(from)
-      : peer;
+    return this.#peers.get(from) ??
+      (kind === "beat" ? this.#add(from) : undefined);
   }
 
   #changed(isConnected: boolean): void {

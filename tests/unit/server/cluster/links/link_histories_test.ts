@@ -45,7 +45,8 @@ function play(
         end.incoming.push(...end.incoming.slice(0, n));
         break;
       case "restart":
-        end.link.restart();
+        end.link.reset();
+        end.link.greet();
         break;
       case "beat":
         end.link.beat();

@@ -36,11 +36,11 @@ Deno.test("openLinks() tells of an ended process, once, and ignores what it says
   all.redis.deliver(
     channelOf("north"),
     encodeFrame({
-      kind: "hello",
+      kind: "beat",
       version: LINK_VERSION,
       from: west.id,
-      token: 1,
-      ...{ taken: 0, room: 1 },
+      asks: true,
+      ...{ sent: 0, taken: 0, room: 1 },
     }),
   );
   await north.links.meet(["west"]);

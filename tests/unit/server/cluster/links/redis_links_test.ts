@@ -92,16 +92,16 @@ Deno.test("openLinks() refuses a node of a version that does not follow its own"
     await south.publish(
       channelOf("north"),
       encodeFrame({
-        kind: "hello",
+        kind: "beat",
         version: LINK_VERSION + more,
         from: "south",
-        token: 5,
-        ...{ taken: 0, room: 1_000 },
+        asks: true,
+        ...{ sent: 0, taken: 0, room: 1_000 },
       }),
     );
     if (isMet) await north.until(() => answers.length > 0);
     else await new Promise((resolve) => setTimeout(resolve, 0));
-    assertEquals(answers, isMet ? ["welcome"] : []);
+    assertEquals(answers, isMet ? ["beat"] : []);
     assertEquals([...north.links.peers], isMet ? ["south"] : []);
   }
 });
