@@ -18,9 +18,8 @@ import {
 import type { OtherNodes } from "../shared/cluster.ts";
 import { Payload } from "../shared/payload.ts";
 import type { Home } from "./directory/directory.ts";
-import { RegistryUnavailableError } from "./directory/unavailable.ts";
+import type { Failure } from "./links/links.ts";
 import type { NodeTunnel, TunnelNode } from "./node/tunnel.ts";
-
 import { type Opening, unreachable } from "./tunnel/frames.ts";
 import type { Hosted, Opened } from "./tunnel/streams.ts";
 import { nameOfProfile } from "../../protocol/profiles.ts";
@@ -50,13 +49,9 @@ export class ClusterOffices implements Offices, NodeTunnel {
   readonly #node: TunnelNode;
   readonly #leaseMs: number;
   readonly #tunnel: Tunnel;
-  /** The offices whose home is here. */
-  readonly #homes = new Set<string>();
   readonly #claims = new Map<string, Promise<Home>>();
   readonly #closing = new AbortController();
   #local: LocalOffices | undefined;
-  /** Begins anew with each fence: what was claimed before does not count. */
-  #term = 0;
 
   /** @param leaseMs of all nodes */
   constructor(node: TunnelNode, leaseMs: number) {
@@ -110,7 +105,7 @@ export class ClusterOffices implements Offices, NodeTunnel {
 
   /** Whether an office may be served here, now. */
   #isHome(office: string): boolean {
-    return this.#homes.has(office) && this.#node.isServing();
+    return this.#node.directory.homes.has(office) && this.#node.isServing();
   }
 
   #joinHere(
@@ -179,23 +174,15 @@ export class ClusterOffices implements Offices, NodeTunnel {
 
   /** @returns `undefined` where this node was the home, and may be it still */
   async #homeOf(office: string): Promise<Home | undefined> {
+    const { directory } = this.#node;
     if (this.#isHome(office)) return undefined;
     const home = await (this.#claims.get(office) ?? this.#claim(office));
-    return home.node === this.#node.directory.node ? undefined : home;
+    return home.node === directory.node ? undefined : home;
   }
 
-  /** A claim that was answered after the lease has ended does not count. */
+  /** One for all joins that wait for it. */
   #claim(office: string): Promise<Home> {
-    const term = this.#term;
-    const { directory } = this.#node;
-    const { node } = directory;
-    const claim = directory.claim(office).then((home) => {
-      if (term !== this.#term || !this.#node.isServing()) {
-        throw new RegistryUnavailableError();
-      }
-      if (home.node === node) this.#homes.add(office);
-      return home;
-    }).finally(() => {
+    const claim = this.#node.directory.claim(office).finally(() => {
       if (this.#claims.get(office) === claim) this.#claims.delete(office);
     });
     this.#claims.set(office, claim);
@@ -204,8 +191,9 @@ export class ClusterOffices implements Offices, NodeTunnel {
 
   /** An office that is empty needs no home. */
   #release(office: string): void {
-    if (!this.#homes.delete(office)) return;
-    this.#node.directory.release(office).catch(() => {}); // its lease ends it
+    const { directory } = this.#node;
+    if (!directory.homes.has(office)) return;
+    directory.release(office).catch(() => {}); // its lease ends it
   }
 
   // ---------------------------------------------------------------- joins of clients of other nodes
@@ -217,7 +205,8 @@ export class ClusterOffices implements Offices, NodeTunnel {
     const local = this.#local;
     if (local === undefined || this.isClosed || !this.#isHome(office)) {
       // Without effect, unless a claim of this node had effect and no answer in time.
-      if (!this.#homes.has(office)) void this.#node.directory.release(office);
+      const { directory } = this.#node;
+      if (!directory.homes.has(office)) void directory.release(office);
       return hosted.refuse();
     }
     const wanted = opening;
@@ -236,30 +225,15 @@ export class ClusterOffices implements Offices, NodeTunnel {
     this.#tunnel.received(node, message);
   }
 
-  lost(node: string): void {
-    this.#lose(node, "messages were lost");
-  }
-
-  silent(node: string): void {
-    this.#lose(node, "the server of its office is silent");
-  }
-
-  gone(node: string): void {
-    this.#lose(node, "the server of its office has ended");
-  }
-
-  #lose(node: string, reason: string): void {
-    this.#tunnel.lose(node, unreachable(), reason);
+  failed(node: string, failure: Failure): void {
+    this.#tunnel.lose(node, unreachable(), REASONS[failure]);
   }
 
   homeLost(office: string): void {
-    this.#homes.delete(office);
     this.#local?.find(office)?.disband("another server has its office");
   }
 
   fence(reason: string): void {
-    this.#term++;
-    this.#homes.clear();
     this.#claims.clear();
     this.#tunnel.dropAll(notServing(), reason);
     for (const office of [...this.#local ?? []]) office.disband(reason);
@@ -280,6 +254,13 @@ export class ClusterOffices implements Offices, NodeTunnel {
     this.#tunnel.dropAll(shuttingDown(), "its server is shutting down");
   }
 }
+
+/** Why the connections of clients are closed when the node of their office has failed. */
+const REASONS = {
+  lost: "messages were lost",
+  silent: "the server of its office is silent",
+  gone: "the server of its office has ended",
+} as const satisfies Record<Failure, string>;
 
 const isElsewhere = (seat: Seat | undefined): seat is Seat =>
   seat !== undefined && seat.isHeld && !(seat instanceof LocalSeat);

@@ -10,6 +10,8 @@ export interface Home {
 export interface Directory {
   /** This node: random at each term; empty while it is not in the cluster. */
   readonly node: string;
+  /** The offices whose home is this node. */
+  readonly homes: Pick<ReadonlySet<string>, "has">;
   /**
    * Returns the home of an office, which becomes this node where the office has none, or one whose lease
    * has ended. After a restart of Redis it waits, for up to a lease, until all homes are known again.
@@ -45,8 +47,7 @@ export type Beat =
 
 /** The {@linkcode Directory} of one term of a node, whose lease it renews. */
 export interface LeasedDirectory extends Directory, AsyncDisposable {
-  /** The offices whose home is this node, as keys. */
-  readonly homes: ReadonlyMap<string, unknown>;
+  readonly homes: Pick<ReadonlySet<string>, "has" | "size">;
   /**
    * Renews the lease of this node and of all its homes; the first one takes it.
    *

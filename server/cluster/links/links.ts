@@ -10,19 +10,24 @@ export type Sent =
   /** That node is not known. */
   | "away";
 
-/** What a node hears of the others. Handlers must not throw. */
+/** Why nothing that is sent to a node, or comes from it, counts any more. */
+export type Failure =
+  /** Messages from or to it are missing: it has left before it took them, or one cannot be read. */
+  | "lost"
+  /** It was not heard of for a while, but its process may live; reported once, until it is heard again. */
+  | "silent"
+  /**
+   * Its process has ended, or its connection to Redis. In the second case it may come back, and what was
+   * not delivered follows, until it is dropped.
+   */
+  | "gone";
+
+/** What a node is notified of by its links. Handlers must not throw. */
 export interface LinkEvents {
   /** A message arrived; all of one stream in order. `message` is the receiver's own. */
   received(from: string, message: Buffer): void;
-  /** Messages from or to a node are missing: it has left before it took them, or one cannot be read. */
-  lost(node: string): void;
-  /** A node was not heard of for a while, but its process may live; told once, until it is heard again. */
-  silent(node: string): void;
-  /**
-   * The process of a node has ended, or its connection to Redis. In the second case it may come back, and
-   * what was not delivered follows, until it is dropped.
-   */
-  gone(node: string): void;
+  /** A node has failed. */
+  failed(node: string, failure: Failure): void;
   /** What connects the nodes was reached no more, or is reached again. */
   connected(isConnected: boolean): void;
 }

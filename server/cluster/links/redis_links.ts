@@ -172,7 +172,7 @@ class RedisLinks implements Links {
       transmit: (frame) => this.#publish(peer, frame),
       schedule: () => this.#schedule(peer),
       received: (message) => this.#events.received(node, message),
-      lost: () => this.#events.lost(node),
+      lost: () => this.#events.failed(node, "lost"),
       opened: () => peer.met.resolve(),
       ended: () => this.drop(node),
     });
@@ -245,7 +245,7 @@ class RedisLinks implements Links {
         "Cannot read what came from another node ({node}): {reason}",
         { node: peer?.node ?? "unknown", reason: error.message },
       );
-      if (peer !== undefined) this.#events.lost(peer.node);
+      if (peer !== undefined) this.#events.failed(peer.node, "lost");
     }
   }
 
@@ -298,7 +298,7 @@ class RedisLinks implements Links {
       if (peer.isHeard || !connected) watch.heard(now);
       else if (lateMs > this.#settings.lookMs) watch.excuse(lateMs);
       peer.isHeard = false;
-      if (watch.becameSilent(now)) this.#events.silent(node);
+      if (watch.becameSilent(now)) this.#events.failed(node, "silent");
       if (connected && this.#peers.has(node) && !link.isOpen) link.greet();
     }
   }
@@ -324,7 +324,7 @@ class RedisLinks implements Links {
       if (own === 0) watch.forgetLooks();
       else if (watch.looked(others[index] ?? 1, now())) {
         // Once, until it is back.
-        if (this.#names.delete(node)) this.#events.gone(node);
+        if (this.#names.delete(node)) this.#events.failed(node, "gone");
       }
     }
   }

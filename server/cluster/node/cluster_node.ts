@@ -74,6 +74,9 @@ export class ClusterNode implements ClusterMember, TunnelNode {
       get node() {
         return connected()?.directory.node ?? "";
       },
+      get homes() {
+        return connected()?.directory.homes ?? new Set();
+      },
       claim: (office) => this.#claim(office),
       // Without a term its homes have ended with its lease.
       release: async (office) => await connected()?.directory.release(office),
@@ -241,9 +244,7 @@ export class ClusterNode implements ClusterMember, TunnelNode {
   ): Promise<Connected> {
     const events: LinkEvents = {
       received: (...told) => term()?.events.received(...told),
-      lost: (...told) => term()?.events.lost(...told),
-      silent: (...told) => term()?.events.silent(...told),
-      gone: (...told) => term()?.events.gone(...told),
+      failed: (...told) => term()?.events.failed(...told),
       connected: (...told) => term()?.events.connected(...told),
     };
     return this.#parts.connect(events, { maxMessageBytes });

@@ -29,7 +29,7 @@ export type FenceReason = "lease over" | "reaped";
 
 /** What all terms of a node share. */
 export interface TermParts {
-  readonly tunnel: Pick<NodeTunnel, Report | "received" | "homeLost">;
+  readonly tunnel: Pick<NodeTunnel, "received" | "failed" | "homeLost">;
   readonly clock: Clock;
   readonly leaseMs: number;
   readonly about: About;
@@ -120,9 +120,14 @@ export class Term {
       if (this.#pulse.state === "over") this.#pulse.hurry();
       else this.#parts.tunnel.received(from, message);
     },
-    lost: (node) => this.#report("lost", node),
-    silent: (node) => this.#report("silent", node),
-    gone: (node) => this.#report("gone", node),
+    failed: (node, failure) => {
+      if (this.#isOver) return;
+      const { tally, log, tunnel } = this.#parts;
+      const [figure, line] = FAILURES[failure];
+      tally[figure]++;
+      log.tell(line, { node, name: this.neighbours.about(node)?.name ?? "" });
+      tunnel.failed(node, failure);
+    },
     connected: (isConnected) => {
       if (this.#isOver) return;
       this.#isConnected = isConnected;
@@ -131,15 +136,6 @@ export class Term {
       else this.#parts.log.away(this.leaseMs, "the connection was lost");
     },
   };
-
-  #report(event: Report, node: string): void {
-    if (this.#isOver) return;
-    const { tally, log, tunnel } = this.#parts;
-    const [figure, line] = REPORTS[event];
-    tally[figure]++;
-    log.tell(line, { node, name: this.neighbours.about(node)?.name ?? "" });
-    tunnel[event](node);
-  }
 
   async #beat(): Promise<boolean> {
     const { tally, log } = this.#parts;
@@ -197,7 +193,7 @@ export class Term {
       log.tell(CHANGES[kind], { node, name });
       if (kind !== "joined") {
         links.drop(node);
-        tunnel.gone(node);
+        tunnel.failed(node, "gone");
         continue;
       }
       joined.push(node);
@@ -221,10 +217,8 @@ export class Term {
   }
 }
 
-type Report = "lost" | "silent" | "gone";
-
-/** What is counted, and logged, of what the links report of a node. */
-const REPORTS = {
+/** What is counted, and logged, of a node that has failed. */
+const FAILURES = {
   lost: ["linksLost", "nodeLost"],
   silent: ["nodesSilent", "nodeSilent"],
   gone: ["nodesGone", "nodeGone"],

@@ -15,7 +15,7 @@ export interface TunnelNode {
 }
 
 /** What carries events between the offices of a cluster, as its node drives it. No method throws. */
-export interface NodeTunnel extends Omit<LinkEvents, "connected"> {
+export interface NodeTunnel extends Pick<LinkEvents, "received" | "failed"> {
   /** The other nodes, for those who operate this one. */
   readonly others: OtherNodes;
   /** What it has counted since the start. */

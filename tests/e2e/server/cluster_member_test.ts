@@ -31,6 +31,7 @@ function newServer(
   const offices = new ClusterOffices({
     directory: {
       node: "",
+      homes: new Set(),
       claim: () => Promise.reject(new RegistryUnavailableError()),
       release: () => Promise.resolve(),
     },

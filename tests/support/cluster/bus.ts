@@ -39,7 +39,7 @@ export class Bus {
       offices.close();
       this.#nodes.delete(name);
       this.#free(name);
-      for (const other of this.#nodes.values()) other.gone(name);
+      for (const other of this.#nodes.values()) other.failed(name, "gone");
     };
     const status = () => ({
       node: name,
@@ -58,14 +58,14 @@ export class Bus {
 
   /** Ends what passes between a node and another, as a node that finds the other one silent. */
   lose(node: string, other: string): void {
-    this.#nodes.get(node)?.silent(other);
+    this.#nodes.get(node)?.failed(other, "silent");
   }
 
   /** Fences a node, whose homes are free. */
   fence(name: string): void {
     this.#nodes.get(name)?.fence("its lease has ended");
     this.#free(name);
-    for (const other of this.#nodes.values()) other.gone(name);
+    for (const other of this.#nodes.values()) other.failed(name, "gone");
   }
 
   #free(name: string): void {
@@ -78,6 +78,7 @@ export class Bus {
     const homes = this.#homes;
     return {
       node,
+      homes: { has: (office) => homes.get(office) === node },
       async claim(office) {
         await turn();
         const home = homes.get(office) ?? node;

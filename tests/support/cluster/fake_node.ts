@@ -128,9 +128,8 @@ export class FakeTunnel {
   readonly counts = { callsOut: 0, callsIn: 0, callsOpen: 0 };
 
   received = (from: string) => void this.calls.push(`received ${from}`);
-  lost = (node: string) => void this.calls.push(`lost ${node}`);
-  silent = (node: string) => void this.calls.push(`silent ${node}`);
-  gone = (node: string) => void this.calls.push(`gone ${node}`);
+  failed = (node: string, failure: string) =>
+    void this.calls.push(`${failure} ${node}`);
   homeLost = (office: string) => void this.calls.push(`lost home ${office}`);
   fence = (reason: string) => void this.calls.push(`fence: ${reason}`);
   close = () => void this.calls.push("close");

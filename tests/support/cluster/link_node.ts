@@ -33,9 +33,7 @@ export class LinkNode implements AsyncDisposable {
         if (node.onMessage) node.onMessage(from, message);
         else node.#note(`${from}: ${message}`);
       },
-      lost: (other) => node.#note(`lost ${other}`),
-      silent: (other) => node.#note(`silent ${other}`),
-      gone: (other) => node.#note(`gone ${other}`),
+      failed: (other, failure) => node.#note(`${failure} ${other}`),
       connected: (isConnected) => node.#note(`connected ${isConnected}`),
     }, { maxMessageBytes: 8 * 2 ** 20, ...options });
     return node;

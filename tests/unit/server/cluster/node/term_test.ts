@@ -36,7 +36,7 @@ Deno.test("Term stops serving synchronously when Redis says that its lease has e
   await clock.turn(3000);
   assertEquals([fenced, term.isServing()], [["reaped"], false]);
   term.events.received("other", Buffer.alloc(1));
-  term.events.gone("other");
+  term.events.failed("other", "gone");
   assertEquals(tunnel.calls, []);
 });
 
@@ -112,7 +112,7 @@ Deno.test("Term passes on that a node is gone, and keeps it until its lease ends
   const nodes = new Map([["dead", aboutNode("dead")]]);
   const { term, clock, links, tunnel, tally } = await beginTerm({ nodes });
   links.peers.delete("dead");
-  term.events.gone("dead");
+  term.events.failed("dead", "gone");
   await clock.turn(6000);
   assertEquals(tunnel.calls, ["gone dead"]);
   assertEquals([links.asked, tally.nodesGone], [["meet dead"], 1]);
