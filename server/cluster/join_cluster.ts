@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type Cluster, newCluster } from "../shared/cluster.ts";
 import { ClusterOffices } from "./cluster_offices.ts";
-import { systemClock } from "./directory/clock.ts";
-import { LEASE_MS } from "./directory/lease.ts";
+import { LEASE_MS, systemClock } from "./directory/lease.ts";
 import { RedisDirectory } from "./directory/redis_directory.ts";
 import type { LinkEvents } from "./links/links.ts";
 import { openLinks } from "./links/redis_links.ts";

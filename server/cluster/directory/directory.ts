@@ -1,3 +1,5 @@
+import { ErrorCode, ProtocolError } from "../../../protocol/mod.ts";
+
 /** The home of an office: the one node that has its members, their seats and their calls. */
 export interface Home {
   /** The node. */
@@ -57,4 +59,16 @@ export interface LeasedDirectory extends Directory, AsyncDisposable {
   beat(about: string): Promise<Beat>;
   /** Ends the lease at once; all offices that are at home here are without a home. */
   leave(): Promise<void>;
+}
+
+/** The error for what needs the directory while Redis is away; a join is answered with its text. */
+export class RegistryUnavailableError extends ProtocolError {
+  /** @param cause the error of Redis, which clients do not get */
+  constructor(cause?: unknown) {
+    super(
+      ErrorCode.INTERNAL_ERROR,
+      "The registry of offices cannot be reached: try again",
+      { cause, fields: { reason: "registry unavailable" } },
+    );
+  }
 }

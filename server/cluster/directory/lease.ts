@@ -1,4 +1,32 @@
-import type { Clock, Instant } from "./clock.ts";
+/** A moment by two clocks, in milliseconds. */
+export interface Instant {
+  /** `performance.now()`: it never jumps, but may stand still while a machine sleeps. */
+  readonly steady: number;
+  /** `Date.now()`: it goes on while a machine sleeps, but may be set. */
+  readonly wall: number;
+}
+
+/** Reads the time, and calls back later. */
+export interface Clock {
+  /** The time by two clocks. */
+  now(): Instant;
+  /**
+   * Calls back once.
+   *
+   * @returns a function that prevents it
+   */
+  after(milliseconds: number, callback: () => void): () => void;
+}
+
+/** The clock of this machine. */
+export const systemClock: Clock = {
+  now: () => ({ steady: performance.now(), wall: Date.now() }),
+  after(milliseconds, callback) {
+    // Rounded up: what is due in half a millisecond is not due yet.
+    const timer = setTimeout(callback, Math.ceil(milliseconds));
+    return () => clearTimeout(timer);
+  },
+};
 
 /** How long a lease is valid where an operator sets no other time. */
 export const LEASE_MS = 6000;
@@ -98,7 +126,6 @@ export class Pulse {
   #isStopped = false;
   #isBeating = false;
   #isWanted = false;
-  #isHurried = false;
   #isAnswered = true;
   #cancel = () => {};
 
@@ -139,12 +166,7 @@ export class Pulse {
 
   /** Looks at the lease soon: what has asked must not be ended while it asks. */
   hurry(): void {
-    if (this.#isHurried) return;
-    this.#isHurried = true;
-    queueMicrotask(() => {
-      this.#isHurried = false;
-      this.#tick();
-    });
+    queueMicrotask(() => this.#tick());
   }
 
   /** Ends the lease, and beats no more. */

@@ -7,9 +7,13 @@ import {
   type Reply,
   type Script,
 } from "../redis/redis.ts";
-import { type Clock, systemClock } from "./clock.ts";
-import type { Beat, Home, LeasedDirectory } from "./directory.ts";
-import { LEASE_MS } from "./lease.ts";
+import { type Clock, LEASE_MS, systemClock } from "./lease.ts";
+import {
+  type Beat,
+  type Home,
+  type LeasedDirectory,
+  RegistryUnavailableError,
+} from "./directory.ts";
 import {
   BEAT,
   CLAIM,
@@ -18,7 +22,6 @@ import {
   RESTORE,
   ROUTING_KEY,
 } from "./scripts.ts";
-import { RegistryUnavailableError } from "./unavailable.ts";
 
 /** When a claim asks again for a home that is not known yet: at first soon, later less often. */
 const FIRST_RETRY_MS = 20;

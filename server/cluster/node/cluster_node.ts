@@ -9,13 +9,15 @@ import type {
   ClusterStatus,
   OtherNodes,
 } from "../../shared/cluster.ts";
-import type { Clock } from "../directory/clock.ts";
-import type { Directory, Home } from "../directory/directory.ts";
-import { RegistryUnavailableError } from "../directory/unavailable.ts";
+import type { Clock } from "../directory/lease.ts";
+import {
+  type Directory,
+  type Home,
+  RegistryUnavailableError,
+} from "../directory/directory.ts";
 import type { LinkEvents, Messenger, Sent } from "../links/links.ts";
 import { type About, aboutOf } from "./neighbours.ts";
-import { causeOf, NodeLog } from "./node_log.ts";
-import { Tally } from "./tally.ts";
+import { causeOf, NodeLog, Tally } from "./node_log.ts";
 import {
   type Connect,
   type Connected,

@@ -1,4 +1,5 @@
 import { LogThrottle } from "../../limits/limiter.ts";
+import type { ClusterFigures } from "../../shared/cluster.ts";
 import { log } from "../../shared/log.ts";
 
 /** How many differences are remembered, so that each is logged once. */
@@ -134,4 +135,29 @@ export class NodeLog {
 export function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? causeOf(error.cause) : error.message;
+}
+
+/** What a node has counted; the tunnel, the links and the directory have the rest. */
+export class Tally implements
+  Record<
+    Exclude<
+      keyof ClusterFigures,
+      "callsOut" | "callsIn" | "callsOpen" | "queuedBytes" | "homes"
+    >,
+    number
+  > {
+  messagesOut = 0;
+  messagesIn = 0;
+  bytesOut = 0;
+  bytesIn = 0;
+  messagesFull = 0;
+  messagesAway = 0;
+  linksLost = 0;
+  nodesSilent = 0;
+  nodesGone = 0;
+  homesLost = 0;
+  beatsFailed = 0;
+  dataLost = 0;
+  fences = 0;
+  misrouted = 0;
 }

@@ -1,11 +1,9 @@
 import type { Buffer } from "node:buffer";
-import type { Clock } from "../directory/clock.ts";
+import { type Clock, Pulse } from "../directory/lease.ts";
 import type { Beat, LeasedDirectory } from "../directory/directory.ts";
-import { Pulse } from "../directory/lease.ts";
 import type { LinkEvents, Links } from "../links/links.ts";
 import { type About, differences, Neighbours } from "./neighbours.ts";
-import { causeOf, type NodeLog } from "./node_log.ts";
-import type { Tally } from "./tally.ts";
+import { causeOf, type NodeLog, type Tally } from "./node_log.ts";
 import type { NodeTunnel } from "./tunnel.ts";
 
 /** What a node has under one id. */

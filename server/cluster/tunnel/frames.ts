@@ -42,10 +42,8 @@ export const Kind = {
   refused: 3,
   /** An event of the client; its text is the name, its id that of the answer that is expected, or 0. */
   event: 4,
-  /** The answer to an event; its text is {@linkcode CallEnd}, or empty for an ordinary one. */
+  /** The answer to an event, without a payload if it has none; its text is {@linkcode CallEnd}, or empty for an ordinary one. */
   ack: 5,
-  /** The same with all arguments of the ack as its text. */
-  ackList: 6,
   /** A request to the client; its text is the name. */
   ask: 7,
   /** The answer of the client. */

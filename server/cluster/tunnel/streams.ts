@@ -179,12 +179,7 @@ export class Carried implements Seat {
         if (!this.#isHeld) return;
         return this.#peer.send(frame.text, frame.payload() ?? NOTHING);
       case Kind.ack:
-        return this.#answer(
-          frame.id,
-          (ack) => ack(frame.payload(), endOfText(frame.text)),
-        );
-      case Kind.ackList:
-        return this.#answer(frame.id, (ack) => ack(JSON.parse(frame.text)));
+        return this.#answer(frame);
       case Kind.ask:
         return this.#ask(frame);
       case Kind.forget:
@@ -202,10 +197,10 @@ export class Carried implements Seat {
     }
   }
 
-  #answer(id: number, answer: (ack: Ack) => void): void {
+  #answer({ id, text, payload }: TunnelFrame): void {
     const ack = this.#acks.get(id);
     if (!this.#acks.delete(id)) return;
-    if (ack) answer(ack);
+    ack?.(payload() ?? [], endOfText(text));
     if (!this.isBusy) this.#route.rested();
   }
 
@@ -399,14 +394,11 @@ export class Hosted implements Peer {
     this.#seat?.receive(event, payload() ?? NOTHING, ack);
   }
 
+  /** An answer that is no payload has no arguments. */
   #acknowledge(id: number, answer: Answer | undefined, text: string): void {
     if (this.#isClosed || answer === undefined) return;
-    if (answer instanceof Payload) {
-      this.#route.answer(this, { kind: Kind.ack, id, text }, answer);
-    } else {
-      const list = JSON.stringify(answer);
-      this.#route.send(this, { kind: Kind.ackList, id, text: list });
-    }
+    const payload = answer instanceof Payload ? answer : undefined;
+    this.#route.answer(this, { kind: Kind.ack, id, text }, payload);
   }
 
   #close(): void {

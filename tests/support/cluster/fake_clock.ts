@@ -1,4 +1,4 @@
-import type { Clock } from "../../../server/cluster/directory/clock.ts";
+import type { Clock } from "../../../server/cluster/directory/lease.ts";
 
 interface Timer {
   readonly at: number;

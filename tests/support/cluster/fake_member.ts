@@ -1,4 +1,4 @@
-import { Tally } from "../../../server/cluster/node/tally.ts";
+import { Tally } from "../../../server/cluster/node/node_log.ts";
 import type { NodeTunnel } from "../../../server/cluster/node/tunnel.ts";
 import type { ClusterMember } from "../../../server/shared/cluster.ts";
 

@@ -4,8 +4,7 @@ import type {
 } from "../../../server/cluster/directory/directory.ts";
 import type { Links } from "../../../server/cluster/links/links.ts";
 import { aboutOf } from "../../../server/cluster/node/neighbours.ts";
-import { NodeLog } from "../../../server/cluster/node/node_log.ts";
-import { Tally } from "../../../server/cluster/node/tally.ts";
+import { NodeLog, Tally } from "../../../server/cluster/node/node_log.ts";
 import {
   type Connected,
   Term,

@@ -1,7 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import type { Instant } from "../../../../server/cluster/directory/clock.ts";
-import { Lease, LEASE_MS } from "../../../../server/cluster/directory/lease.ts";
+import {
+  type Instant,
+  Lease,
+  LEASE_MS,
+} from "../../../../server/cluster/directory/lease.ts";
 
 const leaseMs = LEASE_MS;
 const beatMs = LEASE_MS / 4;

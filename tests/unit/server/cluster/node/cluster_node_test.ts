@@ -12,7 +12,7 @@ import {
   SETTINGS,
 } from "../../../../support/cluster/fake_node.ts";
 import { plainOffices } from "../../../../support/server/plain_offices.ts";
-import { RegistryUnavailableError } from "../../../../../server/cluster/directory/unavailable.ts";
+import { RegistryUnavailableError } from "../../../../../server/cluster/directory/directory.ts";
 
 const AWAY = new Error("Redis cannot be reached");
 
