@@ -58,7 +58,7 @@ export class ClusterOffices implements Offices, NodeTunnel {
     this.#node = node;
     this.#leaseMs = leaseMs;
     this.#tunnel = new Tunnel({
-      links: () => node.links,
+      messenger: node,
       isClosed: () => this.isClosed,
       host: (opening, hosted) => void this.#host(opening, hosted),
       hold: (seat) => this.#local?.hold(seat, seat),
@@ -105,7 +105,7 @@ export class ClusterOffices implements Offices, NodeTunnel {
 
   /** Whether an office may be served here, now. */
   #isHome(office: string): boolean {
-    return this.#node.directory.homes.has(office) && this.#node.isServing();
+    return this.#node.homes.has(office) && this.#node.isServing();
   }
 
   #joinHere(
@@ -174,15 +174,14 @@ export class ClusterOffices implements Offices, NodeTunnel {
 
   /** @returns `undefined` where this node was the home, and may be it still */
   async #homeOf(office: string): Promise<Home | undefined> {
-    const { directory } = this.#node;
     if (this.#isHome(office)) return undefined;
     const home = await (this.#claims.get(office) ?? this.#claim(office));
-    return home.node === directory.node ? undefined : home;
+    return home.node === this.#node.node ? undefined : home;
   }
 
   /** One for all joins that wait for it. */
   #claim(office: string): Promise<Home> {
-    const claim = this.#node.directory.claim(office).finally(() => {
+    const claim = this.#node.claim(office).finally(() => {
       if (this.#claims.get(office) === claim) this.#claims.delete(office);
     });
     this.#claims.set(office, claim);
@@ -191,9 +190,8 @@ export class ClusterOffices implements Offices, NodeTunnel {
 
   /** An office that is empty needs no home. */
   #release(office: string): void {
-    const { directory } = this.#node;
-    if (!directory.homes.has(office)) return;
-    directory.release(office).catch(() => {}); // its lease ends it
+    if (!this.#node.homes.has(office)) return;
+    this.#node.release(office).catch(() => {}); // its lease ends it
   }
 
   // ---------------------------------------------------------------- joins of clients of other nodes
@@ -205,8 +203,7 @@ export class ClusterOffices implements Offices, NodeTunnel {
     const local = this.#local;
     if (local === undefined || this.isClosed || !this.#isHome(office)) {
       // Without effect, unless a claim of this node had effect and no answer in time.
-      const { directory } = this.#node;
-      if (!directory.homes.has(office)) void directory.release(office);
+      if (!this.#node.homes.has(office)) void this.#node.release(office);
       return hosted.refuse();
     }
     const wanted = opening;

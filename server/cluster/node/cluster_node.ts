@@ -15,7 +15,7 @@ import {
   type Home,
   RegistryUnavailableError,
 } from "../directory/directory.ts";
-import type { LinkEvents, Messenger, Sent } from "../links/links.ts";
+import type { LinkEvents, Sent } from "../links/links.ts";
 import { type About, aboutOf } from "./neighbours.ts";
 import { causeOf, NodeLog, Tally } from "./node_log.ts";
 import {
@@ -51,8 +51,6 @@ export interface ClusterNodeParts {
 /** A server as a node of a cluster: one term after the other, each under an id of its own. */
 export class ClusterNode implements ClusterMember, TunnelNode {
   readonly name: string;
-  readonly directory: Directory;
-  readonly links: Messenger;
   readonly #parts: ClusterNodeParts;
   readonly #log: NodeLog;
   readonly #tally = new Tally();
@@ -71,28 +69,23 @@ export class ClusterNode implements ClusterMember, TunnelNode {
     this.#parts = parts;
     this.name = parts.name;
     this.#log = new NodeLog(parts.place);
-    const connected = () => this.#term?.connected;
-    this.directory = {
-      get node() {
-        return connected()?.directory.node ?? "";
-      },
-      get homes() {
-        return connected()?.directory.homes ?? new Set();
-      },
-      claim: (office) => this.#claim(office),
-      // Without a term its homes have ended with its lease.
-      release: async (office) => await connected()?.directory.release(office),
-    };
-    this.links = {
-      get peers() {
-        return connected()?.links.peers ?? new Set();
-      },
-      get maxMessageBytes() {
-        return connected()?.links.maxMessageBytes ?? 0;
-      },
-      send: (...message) => this.#send(...message),
-    };
     this.#tunnel = parts.newTunnel(this);
+  }
+
+  get node(): string {
+    return this.#term?.connected.directory.node ?? "";
+  }
+
+  get homes(): Directory["homes"] {
+    return this.#term?.connected.directory.homes ?? NONE;
+  }
+
+  get peers(): ReadonlySet<string> {
+    return this.#term?.connected.links.peers ?? NONE;
+  }
+
+  get maxMessageBytes(): number {
+    return this.#term?.connected.links.maxMessageBytes ?? 0;
   }
 
   get others(): OtherNodes {
@@ -112,10 +105,10 @@ export class ClusterNode implements ClusterMember, TunnelNode {
   status(): ClusterStatus {
     const term = this.#term;
     return {
-      node: this.directory.node,
+      node: this.node,
       leaseMs: Math.round(term?.leaseMs ?? 0),
       redis: term?.isReached ? "connected" : "away",
-      nodes: term ? this.links.peers.size + 1 : 0,
+      nodes: term ? this.peers.size + 1 : 0,
     };
   }
 
@@ -179,6 +172,38 @@ export class ClusterNode implements ClusterMember, TunnelNode {
     if (this.#running === undefined) await this.#parts.close();
     await this.#running;
     this.#tunnel.close();
+  }
+
+  send(to: string, stream: string, message: readonly Uint8Array[]): Sent {
+    const { links } = this.#term?.connected ?? {};
+    const sent = links?.send(to, stream, message) ?? "away";
+    this.#tally[COUNTED[sent]]++;
+    if (sent !== "sent") return sent;
+    for (const part of message) this.#tally.bytesOut += part.byteLength;
+    return sent;
+  }
+
+  async claim(office: string): Promise<Home> {
+    const term = this.#term;
+    if (term === undefined) throw new RegistryUnavailableError();
+    const { directory } = term.connected;
+    const began = performance.now();
+    let outcome: ClaimOutcome = "failed";
+    try {
+      const home = await directory.claim(office);
+      // An answer that came too late: other nodes may have the office by now.
+      if (!term.isServing()) throw new RegistryUnavailableError();
+      outcome = home.node === directory.node ? "here" : "elsewhere";
+      return home;
+    } finally {
+      const duration = performance.now() - began;
+      for (const listener of this.#listeners) listener(outcome, duration);
+    }
+  }
+
+  /** Without a term its homes have ended with its lease. */
+  async release(office: string): Promise<void> {
+    await this.#term?.connected.directory.release(office);
   }
 
   /** Joins, again and again, until it leaves. */
@@ -252,32 +277,6 @@ export class ClusterNode implements ClusterMember, TunnelNode {
     return this.#parts.connect(events, { maxMessageBytes });
   }
 
-  #send(...message: Parameters<Messenger["send"]>): Sent {
-    const sent = this.#term?.connected.links.send(...message) ?? "away";
-    this.#tally[COUNTED[sent]]++;
-    if (sent !== "sent") return sent;
-    for (const part of message[2]) this.#tally.bytesOut += part.byteLength;
-    return sent;
-  }
-
-  async #claim(office: string): Promise<Home> {
-    const term = this.#term;
-    if (term === undefined) throw new RegistryUnavailableError();
-    const { directory } = term.connected;
-    const began = performance.now();
-    let outcome: ClaimOutcome = "failed";
-    try {
-      const home = await directory.claim(office);
-      // An answer that came too late: other nodes may have the office by now.
-      if (!term.isServing()) throw new RegistryUnavailableError();
-      outcome = home.node === directory.node ? "here" : "elsewhere";
-      return home;
-    } finally {
-      const duration = performance.now() - began;
-      for (const listener of this.#listeners) listener(outcome, duration);
-    }
-  }
-
   /** Disconnects all clients, synchronously: other nodes may have their offices. */
   #fence(reason: FenceReason): void {
     const homes = this.#term?.connected.directory.homes.size ?? 0;
@@ -306,6 +305,8 @@ export class ClusterNode implements ClusterMember, TunnelNode {
     cancel();
   }
 }
+
+const NONE: ReadonlySet<string> = new Set();
 
 /** The figures of what became of messages. */
 const COUNTED = {

@@ -4,12 +4,11 @@ import type { ClusterFigures, OtherNodes } from "../../shared/cluster.ts";
 import type { Directory } from "../directory/directory.ts";
 import type { LinkEvents, Messenger } from "../links/links.ts";
 
-/** A node, as its tunnel uses it; the same object for all its terms. */
-export interface TunnelNode {
-  /** The homes of offices; while the node is not in its cluster each claim fails. */
-  readonly directory: Directory;
-  /** Messages to other nodes; while the node is not in its cluster all are away. */
-  readonly links: Messenger;
+/**
+ * A node, as its tunnel uses it; the same object for all its terms. While it is not in its cluster it is
+ * the home of nothing, each claim fails, and all nodes are away.
+ */
+export interface TunnelNode extends Directory, Messenger {
   /** Returns whether this node may serve now; to be asked at each event, since timers may be late. */
   isServing(): boolean;
 }

@@ -28,8 +28,8 @@ type Head = Omit<FrameHead, "stream">;
 
 /** What a tunnel works with. */
 export interface TunnelParts {
-  /** The links of the present term. */
-  readonly links: () => Messenger;
+  /** Sends to other nodes. */
+  readonly messenger: Messenger;
   /** Whether this server is shutting down. */
   readonly isClosed: () => boolean;
   /** Gives a client of another node a seat, if this one is the home of the office. */
@@ -73,7 +73,7 @@ export class Tunnel implements OtherNodes {
   }
 
   get nodes(): ReadonlySet<string> {
-    return this.parts.links().peers;
+    return this.parts.messenger.peers;
   }
 
   ask(node: string, question: unknown, timeoutMs: number): Promise<unknown> {
@@ -311,7 +311,7 @@ export class Route {
   }
 
   #pass(office: string, frame: readonly Uint8Array[]): Sent {
-    return this.#tunnel.parts.links().send(this.node, office, frame);
+    return this.#tunnel.parts.messenger.send(this.node, office, frame);
   }
 
   // ---------------------------------------------------------------- what arrives
@@ -366,7 +366,7 @@ export class Route {
   async #reply(id: number, question: unknown): Promise<void> {
     const value = await this.#tunnel.answerTo(this.node, question);
     const text = JSON.stringify({ value });
-    const { maxMessageBytes } = this.#tunnel.parts.links();
+    const { maxMessageBytes } = this.#tunnel.parts.messenger;
     const isTooLarge =
       Buffer.byteLength(text) > maxMessageBytes - ENVELOPE_BYTES;
     if (isTooLarge) {

@@ -29,13 +29,13 @@ function newServer(
   options: SmcpServerOptions = {},
 ) {
   const offices = new ClusterOffices({
-    directory: {
-      node: "",
-      homes: new Set(),
-      claim: () => Promise.reject(new RegistryUnavailableError()),
-      release: () => Promise.resolve(),
-    },
-    links: { peers: new Set(), maxMessageBytes: 0, send: () => "away" },
+    node: "",
+    homes: new Set(),
+    claim: () => Promise.reject(new RegistryUnavailableError()),
+    release: () => Promise.resolve(),
+    peers: new Set(),
+    maxMessageBytes: 0,
+    send: () => "away",
     isServing: () => false,
   }, 6000);
   const asked: string[] = [];

@@ -28,9 +28,13 @@ export class Bus {
 
   /** Makes the node `name`, for a server. */
   join(name: string) {
+    const nodes = this.#nodes;
     const offices = new ClusterOffices({
-      directory: this.#directory(name),
-      links: this.#links(name),
+      ...this.#directory(name),
+      ...this.#links(name),
+      get peers() {
+        return new Set([...nodes.keys()].filter((node) => node !== name));
+      },
       isServing: () => true,
     }, LEASE_MS);
     this.#nodes.set(name, offices);
@@ -93,12 +97,9 @@ export class Bus {
     };
   }
 
-  #links(from: string): Messenger {
+  #links(from: string): Omit<Messenger, "peers"> {
     const nodes = this.#nodes;
     return {
-      get peers() {
-        return new Set([...nodes.keys()].filter((node) => node !== from));
-      },
       maxMessageBytes: 2 ** 24,
       send: (to, _stream, message) => {
         if (!this.isConnected || !nodes.has(to)) return "away";

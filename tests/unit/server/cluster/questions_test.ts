@@ -26,7 +26,7 @@ function newNode(
     throw new Error("No office takes part");
   };
   const tunnel = new Tunnel({
-    links: () => ({
+    messenger: {
       peers: new Set(["other"]),
       maxMessageBytes,
       send: (_node, _stream, frame) => {
@@ -34,7 +34,7 @@ function newNode(
         sent.push({ kind, id, ...JSON.parse(text) });
         return isAway ? "away" : "sent";
       },
-    }),
+    },
     isClosed: () => false,
     host: unused,
     hold: unused,

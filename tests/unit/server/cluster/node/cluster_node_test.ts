@@ -73,7 +73,7 @@ Deno.test("ClusterNode serves once its first beat is answered and it has met the
   start();
   await node.joined();
   assertEquals(lives[0]?.links.asked, ["meet b"]);
-  assertEquals([node.isServing(), node.directory.node], [true, "n1"]);
+  assertEquals([node.isServing(), node.node], [true, "n1"]);
   assertEquals(node.hindrance, undefined);
   assertEquals(node.status(), {
     node: "n1",
@@ -117,7 +117,7 @@ Deno.test("ClusterNode that is fenced ends all homes and streams, and joins agai
   assertEquals([node.isServing(), node.hindrance], [false, "fenced"]);
   assertEquals([first?.isClosed, node.status().node], [true, ""]);
   await assertRejects(
-    () => node.directory.claim("office"),
+    () => node.claim("office"),
     Error,
     "The registry of offices cannot be reached",
   );
@@ -125,7 +125,7 @@ Deno.test("ClusterNode that is fenced ends all homes and streams, and joins agai
   assertEquals([lives.length, node.hindrance], [1, "fenced"]);
   cluster.failure = undefined;
   await clock.turn(1000);
-  assertEquals([node.isServing(), node.directory.node], [true, "n2"]);
+  assertEquals([node.isServing(), node.node], [true, "n2"]);
   assertEquals(node.hindrance, undefined);
   assertEquals(node.figures().fences, 1);
   await node.leave();
@@ -222,9 +222,9 @@ Deno.test("ClusterNode counts what passes between nodes and its homes, and measu
   start();
   await node.joined();
   lives[0]?.links.peers.add("b");
-  node.links.send("b", "", [new Uint8Array(3), new Uint8Array(4)]);
+  node.send("b", "", [new Uint8Array(3), new Uint8Array(4)]);
   for (const office of ["north", "elsewhere"]) {
-    await node.directory.claim(office);
+    await node.claim(office);
   }
   const { messagesOut, bytesOut, homes } = node.figures();
   assertEquals([messagesOut, bytesOut, homes], [1, 7, 1]);
@@ -240,7 +240,7 @@ Deno.test("ClusterNode fails a claim whose answer comes when its lease is over",
   const [life] = lives;
   if (life) life.directory.claims = answer.promise;
   const claim = assertRejects(
-    () => node.directory.claim("north"),
+    () => node.claim("north"),
     RegistryUnavailableError,
   );
   clock.freeze(LEASE_MS);
