@@ -46,6 +46,8 @@ interface Peer {
   readonly watch: Watch;
   /** Resolves when it has answered, or will not. */
   readonly met: PromiseWithResolvers<void>;
+  /** It was reported as gone, and nothing has come from it since. */
+  isGone: boolean;
   /** A frame arrived since the last look; a flag, since a clock costs more. */
   isHeard: boolean;
   /** It is to be flushed at the end of this turn. */
@@ -61,7 +63,6 @@ class RedisLinks implements Links {
   readonly #events: LinkEvents;
   readonly #settings: LinkSettings;
   readonly #peers = new Map<string, Peer>();
-  readonly #names = new Set<string>();
   /** By what they are called in frames of messages. */
   readonly #senders = new Map<number, Peer>();
   /** Ids never come back: what these say is ignored for ever. */
@@ -89,7 +90,8 @@ class RedisLinks implements Links {
   }
 
   get peers(): ReadonlySet<string> {
-    return this.#names;
+    const there = this.#peers.values().filter(({ isGone }) => !isGone);
+    return new Set(there.map(({ node }) => node));
   }
 
   get maxMessageBytes(): number {
@@ -146,7 +148,6 @@ class RedisLinks implements Links {
     if (peer === undefined) return;
     this.#peers.delete(node);
     this.#senders.delete(shortOf(node));
-    this.#names.delete(node);
     peer.link.close();
     peer.met.resolve();
   }
@@ -181,13 +182,13 @@ class RedisLinks implements Links {
       link,
       watch: new Watch(this.#settings, this.#settings.now()),
       met: Promise.withResolvers(),
+      isGone: false,
       isHeard: false,
       isScheduled: false,
       published: Promise.resolve(),
     };
     this.#peers.set(node, peer);
     this.#senders.set(shortOf(node), peer);
-    this.#names.add(node);
     return peer;
   }
 
@@ -236,8 +237,8 @@ class RedisLinks implements Links {
         ? this.#senders.get(frame.sender)
         : this.#senderOf(frame);
       if (peer === undefined) return;
-      if (!peer.isHeard) this.#names.add(peer.node); // it may have come back
       peer.isHeard = true;
+      peer.isGone = false; // it may have come back
       peer.link.take(frame, bytes);
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
@@ -318,13 +319,14 @@ class RedisLinks implements Links {
     if (own === undefined || this.#isClosed || since !== this.#redis.since) {
       return;
     }
-    for (const [index, { node, watch }] of peers.entries()) {
+    for (const [index, peer] of peers.entries()) {
+      const { node, watch } = peer;
       if (!this.#peers.has(node)) continue;
       // Redis that does not know this node either says nothing about others.
       if (own === 0) watch.forgetLooks();
-      else if (watch.looked(others[index] ?? 1, now())) {
-        // Once, until it is back.
-        if (this.#names.delete(node)) this.#events.failed(node, "gone");
+      else if (watch.looked(others[index] ?? 1, now()) && !peer.isGone) {
+        peer.isGone = true;
+        this.#events.failed(node, "gone");
       }
     }
   }

@@ -254,12 +254,7 @@ export class Route {
     if (this.#owesReset) this.#reset();
     if (head.kind === Kind.ask) this.#tunnel.callsOut++;
     const encoded = encodeHead({ ...head, stream });
-    return this.#pass(
-      office,
-      HAS_PAYLOAD.has(head.kind)
-        ? [encoded, ...bytesOfPayload(payload)]
-        : [encoded],
-    );
+    return this.#pass(office, [encoded, ...bytesOfPayload(payload)]);
   }
 
   /** Sends an answer, or the error that it could not be sent. */
@@ -411,13 +406,6 @@ export class Route {
     for (const peer of [...this.hosted.values()]) peer.gone();
   }
 }
-
-const HAS_PAYLOAD: ReadonlySet<number> = new Set([
-  Kind.event,
-  Kind.ack,
-  Kind.ask,
-  Kind.answer,
-]);
 
 /** The most that a reply has besides its text. */
 const ENVELOPE_BYTES = 64;
