@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { changeTests } from "../support/change_tests.ts";
 import { LEFT_OUT } from "./left_out.ts";
 
 /** How long a test may run that is expected to fail. */
@@ -12,31 +13,19 @@ const TIMEOUT_MS = 10_000;
 /** How long any other test may run: one that hangs must not keep the run. */
 const HANG_MS = 60_000;
 
-type TestFunction = (context: Deno.TestContext) => void | Promise<void>;
-type TestOptions = Partial<Deno.TestDefinition>;
-
 const leftOut = new Set(Object.values(LEFT_OUT).flat());
 const runsLeftOut = Deno.env.get("SMCP_TEST_LEFT_OUT") === "1";
-const realTest = Deno.test;
 
 /** Of the engines of tests/wire, this one stands for the entry. */
 const OTHER_ENGINE = / \[stock\]$/;
 
-function test(...args: unknown[]): void {
-  const options: TestOptions = {};
-  for (const arg of args) {
-    if (typeof arg === "string") options.name = arg;
-    else if (typeof arg === "function") options.fn = arg as TestFunction;
-    else Object.assign(options, arg);
-  }
-  const { name = options.fn?.name ?? "", fn = () => {} } = options;
+changeTests((definition) => {
+  const { name, fn } = definition;
   const isLeftOut = leftOut.has(name);
-  const ignore = options.ignore || isLeftOut !== runsLeftOut ||
+  const ignore = definition.ignore || isLeftOut !== runsLeftOut ||
     OTHER_ENGINE.test(name);
-  if (!isLeftOut) {
-    return realTest({ timeout: HANG_MS, ...options, name, fn, ignore });
-  }
-  realTest({
+  if (!isLeftOut) return { timeout: HANG_MS, ...definition, ignore };
+  return {
     name: `left out: ${name}`,
     ignore,
     sanitizeOps: false,
@@ -45,8 +34,8 @@ function test(...args: unknown[]): void {
       if (!await passes(() => fn(context))) return;
       throw new Error("It passes: take it out of tests/fetch/left_out.ts");
     },
-  });
-}
+  };
+});
 
 /** Returns whether a test passes in time. */
 async function passes(run: () => void | Promise<void>): Promise<boolean> {
@@ -68,8 +57,6 @@ async function passes(run: () => void | Promise<void>): Promise<boolean> {
     clearTimeout(timer);
   }
 }
-
-Object.defineProperty(Deno, "test", { value: Object.assign(test, realTest) });
 
 // A test that fails leaves promises that nobody waits for any more.
 if (runsLeftOut) {
