@@ -5,6 +5,9 @@ import { type Child, start } from "./child.ts";
 /** The commands of the package. */
 export type CommandName = "agent" | "computer" | "server";
 
+/** Those that run in this process as well; `up` is of `smcp`. */
+export type HereName = CommandName | "up";
+
 /** The result of a command. */
 export interface CommandEnd {
   readonly code: number;
@@ -89,12 +92,15 @@ export async function runFile(
 }
 
 /**
- * Runs a command in this process, without a terminal: fast, for those that end by themselves, start
- * nothing that outlives them, and need no environment of their own.
+ * Runs a command in this process, without a terminal: fast, for those that end by themselves, and start
+ * nothing that outlives them. Only one at a time.
+ *
+ * @param env variables that are set meanwhile
  */
 export async function runHere(
-  name: CommandName,
+  name: HereName,
   args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
 ): Promise<CommandEnd> {
   const run = await loadCommand(name);
   const [stdout, stderr]: [string[], string[]] = [[], []];
@@ -108,6 +114,10 @@ export async function runHere(
   console.error = (...texts) => void stderr.push(`${texts.join(" ")}\n`);
   process.stdout.write = take(stdout);
   process.stderr.write = take(stderr);
+  const before = Object.keys(env).map((key) =>
+    [key, process.env[key]] as const
+  );
+  Object.assign(process.env, env);
   try {
     const code = await run(args);
     return { code, stdout: stdout.join(""), stderr: stderr.join("") };
@@ -115,11 +125,15 @@ export async function runHere(
     Object.assign(console, { log, error });
     process.stdout.write = out;
     process.stderr.write = err;
+    for (const [key, value] of before) {
+      if (value === undefined) delete process.env[key];
+      else process.env[key] = value;
+    }
   }
 }
 
 async function loadCommand(
-  name: CommandName,
+  name: HereName,
 ): Promise<(args: readonly string[]) => Promise<number>> {
   const noMcp = () => Promise.reject(new Error("MCP needs a process"));
   switch (name) {
@@ -132,6 +146,11 @@ async function loadCommand(
     case "server": {
       const { runServer } = await import("../../server/cli/command.ts");
       return (args) => runServer(args, noMcp);
+    }
+    case "up": {
+      const { runUp } = await import("../../computer/cli/up.ts");
+      const { createSmcpServer } = await import("../../server/mod.ts");
+      return (args) => runUp(() => Promise.resolve(createSmcpServer()), args);
     }
   }
 }

@@ -1,4 +1,5 @@
 import config from "../../../deno.json" with { type: "json" };
+import { type HereName, runHere } from "../../support/command.ts";
 
 /** A command of a shell script, as the shell would start it. */
 export interface Command {
@@ -92,17 +93,38 @@ export async function mistakeIn(
   if (!start) {
     return OTHERS.includes(command[0] ?? "") ? undefined : `what is "${line}"?`;
   }
-  const { code, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-prompt", "--frozen", ...start, SENTINEL],
-    cwd: root,
-    env: { ...env, NO_COLOR: "1" },
-    stdin: "null",
-  }).output();
-  const text = new TextDecoder().decode(stderr).trim();
+  const { code, stderr } = await take(start, env);
+  const text = stderr.trim();
   return code === 2 && text.startsWith(`error: unknown option '${SENTINEL}'`)
     ? undefined
     : `"${line}" ends with ${code}: ${text}`;
 }
+
+/** Lets a command parse its line: in this process, unless Deno's own options are to be parsed as well. */
+async function take(
+  { options, entry, args }: Start,
+  env: Readonly<Record<string, string>>,
+): Promise<{ code: number; stderr: string }> {
+  const role = entry ?? args[0];
+  if (options.join() === "-A" && isRole(role)) {
+    const own = entry === undefined ? args.slice(1) : args;
+    return await runHere(role, [...own, SENTINEL], env);
+  }
+  const file = entry === undefined ? "mod.ts" : `${entry}/main.ts`;
+  const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["run", "--no-prompt", "--frozen", ...options, file],
+      ...[...args, SENTINEL],
+    ],
+    cwd: root,
+    env: { ...env, NO_COLOR: "1" },
+    stdin: "null",
+  }).output();
+  return { code, stderr: new TextDecoder().decode(stderr) };
+}
+
+const isRole = (name: string | undefined): name is HereName =>
+  ["server", "computer", "agent", "up"].includes(name ?? "");
 
 /** What npx or a task starts in the end; undefined where there is no such task. */
 function unwrapped(words: readonly string[]): readonly string[] | undefined {
@@ -122,22 +144,36 @@ function unwrapped(words: readonly string[]): readonly string[] | undefined {
   return unwrapped([...line.split(" "), ...rest]);
 }
 
-/** What `deno run` gets to do the same from this source; undefined for programs of others. */
+/** How one of our commands is started with `deno run`. */
+interface Start {
+  /** Deno's own options. */
+  readonly options: readonly string[];
+  /** Which of the roles has the entrypoint; undefined for `smcp`, whose first argument names it. */
+  readonly entry: HereName | undefined;
+  readonly args: readonly string[];
+}
+
+/** How to do the same from this source; undefined for programs of others. */
 function startOf([program = "", ...args]: readonly string[]):
-  | string[]
+  | Start
   | undefined {
   const [isOurs, role] = /^smcp(?:-(server|computer|agent))?$/.exec(program) ??
     [];
-  if (isOurs) return ["-A", entryOf(role), ...args];
+  if (isOurs) return { options: ["-A"], entry: roleOf(role), args };
   if (program !== "deno" || args.shift() !== "run") return undefined;
   const at = args.findIndex((word) => ENTRY.test(word));
   const [, jsr, file] = ENTRY.exec(args[at] ?? "") ?? [];
-  return at < 0 ? undefined : args.with(at, entryOf(jsr ?? file));
+  if (at < 0) return undefined;
+  return {
+    options: args.slice(0, at),
+    entry: roleOf(jsr ?? file),
+    args: args.slice(at + 1),
+  };
 }
 
 /** An entrypoint that is a command: on JSR, or in a clone. */
 const ENTRY =
   /^(?:jsr:@a2c-smcp\/sdk(?:@[\d.]+)?(?:\/(server|computer|agent)\/main)?|(?:\S+\/a2c-smcp\/)?(?:(server|computer|agent)\/main\.ts|mod\.ts))$/;
 
-const entryOf = (role: string | undefined): string =>
-  role === undefined ? "mod.ts" : `${role}/main.ts`;
+const roleOf = (name: string | undefined): HereName | undefined =>
+  isRole(name) ? name : undefined;

@@ -80,10 +80,11 @@ export async function linkPackage(
 
 /** The registry, proxy and certificates that npm uses here; MCP servers get no environment of it. */
 export async function npmSettings(preferOffline = true): Promise<string> {
-  const names = ["registry", "cafile", "proxy", "https-proxy"];
-  const values = await Promise.all(names.map(npmSetting));
+  const values = await npmValues();
   return [
-    ...names.map((name, i) => values[i] && `${name}=${values[i]}`),
+    ...["registry", "cafile", "proxy", "https-proxy"].map((name) =>
+      values[name] && `${name}=${values[name]}`
+    ),
     ...(preferOffline ? ["prefer-offline=true"] : []),
     "update-notifier=false",
     "",
@@ -95,7 +96,7 @@ export async function npmSettings(preferOffline = true): Promise<string> {
  * start: see `tools/fetch.ts`.
  */
 export async function shareNpmCache(home: string): Promise<void> {
-  const cache = await npmSetting("cache") ?? `${home}/cache`;
+  const cache = (await npmValues()).cache ?? `${home}/cache`;
   await Deno.mkdir(`${home}/.npm`);
   for (const part of ["_cacache", "_npx"]) {
     await Deno.mkdir(`${cache}/${part}`, { recursive: true });
@@ -103,24 +104,40 @@ export async function shareNpmCache(home: string): Promise<void> {
   }
 }
 
-async function npmSetting(name: string): Promise<string | undefined> {
+/** This machine's settings of npm, by name: those that are set. */
+const npmValues = once(async (): Promise<Record<string, string>> => {
+  const names = ["registry", "cafile", "proxy", "https-proxy", "cache"];
   const { stdout } = await new Deno.Command("npm", {
-    args: ["config", "get", name],
+    args: ["config", "get", ...names],
     stdin: "null",
     stderr: "null",
   }).output();
-  const value = new TextDecoder().decode(stdout).trim();
-  return ["", "null", "undefined"].includes(value) ? undefined : value;
-}
+  const pairs = new TextDecoder().decode(stdout).trim().split("\n")
+    .map((line) => [
+      line.slice(0, line.indexOf("=")),
+      line.slice(line.indexOf("=") + 1).trim(),
+    ]);
+  return Object.fromEntries(
+    pairs.filter(([, value = ""]) =>
+      !["", "null", "undefined"].includes(value)
+    ),
+  );
+});
 
 /** Returns this machine's cache of Deno: it is not the person's, so that nothing is fetched twice. */
-export async function cacheOfDeno(): Promise<string> {
+export const cacheOfDeno = once(async (): Promise<string> => {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["info", "--json", "--no-config"],
   }).output();
   const { denoDir } = JSON.parse(new TextDecoder().decode(stdout));
   assert(typeof denoDir === "string");
   return denoDir;
+});
+
+/** Asks a program once for all homes: each start of npm takes half a second of the processor. */
+function once<T>(ask: () => Promise<T>): () => Promise<T> {
+  let answer: Promise<T> | undefined;
+  return () => answer ??= ask();
 }
 
 const dirOf = (path: string): string => path.slice(0, path.lastIndexOf("/"));
