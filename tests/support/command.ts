@@ -1,3 +1,4 @@
+import type { EventEmitter } from "node:events";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { type Child, start } from "./child.ts";
@@ -106,6 +107,8 @@ export async function runHere(
   const [stdout, stderr]: [string[], string[]] = [[], []];
   const { log, error } = console;
   const [out, err] = [process.stdout.write, process.stderr.write];
+  const { exit } = process;
+  const listening = listenersOf(process);
   const take = (texts: string[]) => (text: string | Uint8Array) => {
     texts.push(String(text));
     return true;
@@ -118,17 +121,51 @@ export async function runHere(
     [key, process.env[key]] as const
   );
   Object.assign(process.env, env);
+  process.exit = (code) => {
+    throw new Exited(Number(code));
+  };
   try {
-    const code = await run(args);
+    const code = await run(args).catch((error) => {
+      if (error instanceof Exited) return error.code;
+      throw error;
+    });
     return { code, stdout: stdout.join(""), stderr: stderr.join("") };
   } finally {
     Object.assign(console, { log, error });
     process.stdout.write = out;
     process.stderr.write = err;
+    process.exit = exit;
+    for (const [event, listener] of listenersOf(process)) {
+      const isOld = listening.some((old) => old[1] === listener);
+      if (!isOld) process.off(event, listener);
+    }
     for (const [key, value] of before) {
       if (value === undefined) delete process.env[key];
       else process.env[key] = value;
     }
+  }
+}
+
+/** What a command may listen to in its process, and leaves to its end. */
+const EVENTS = [
+  "SIGHUP",
+  "SIGINT",
+  "SIGTERM",
+  "uncaughtException",
+  "unhandledRejection",
+];
+
+const listenersOf = (emitter: EventEmitter) =>
+  EVENTS.flatMap((event) =>
+    emitter.listeners(event).map((listener) =>
+      [event, listener as (...args: unknown[]) => void] as const
+    )
+  );
+
+/** Thrown in place of the end of the process. */
+class Exited extends Error {
+  constructor(readonly code: number) {
+    super("exited");
   }
 }
 

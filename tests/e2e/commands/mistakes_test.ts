@@ -3,12 +3,12 @@ import { runHere, runMain } from "../../support/command.ts";
 import { agentMistakes } from "./mistakes/agent.ts";
 import { computerMistakes } from "./mistakes/computer.ts";
 import { serverMistakes } from "./mistakes/server.ts";
-import { type Mistake, startWorld } from "./mistakes/world.ts";
+import { startWorld } from "./mistakes/world.ts";
 
 Deno.test({
   name:
     "each typical mistake prints one line with cause and remedy, and exits with its code",
-  timeout: 600_000, // some forty processes in sequence, the others in this one
+  timeout: 300_000,
 }, async (t) => {
   await using world = await startWorld();
   for (
@@ -20,12 +20,12 @@ Deno.test({
   ) {
     const { name, command, args, env, code, says, problem } = mistake;
     await t.step(name, async () => {
-      const end = needsProcess(mistake)
+      const end = mistake.needsProcess
         ? await runMain(command, args, {
           env: { DENO_DIR: denoDir(), ...env },
           cwd: world.directory,
         })
-        : await runHere(command, args);
+        : await runHere(command, args, env);
       const all = end.stdout + end.stderr;
       const errors = all.split("\n").filter((line) =>
         line.startsWith("error: ")
@@ -44,13 +44,6 @@ Deno.test({
     });
   }
 });
-
-/** Returns whether a command has an environment of its own, or leaves something behind in its process. */
-const needsProcess = (
-  { command, args: [first = ""], env }: Mistake,
-): boolean =>
-  env !== undefined ||
-  command !== "agent" && !["key", "import", "completion"].includes(first);
 
 /** Keeps Deno's cache when HOME differs. */
 const denoDir = (): string =>

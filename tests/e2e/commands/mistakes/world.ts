@@ -12,6 +12,8 @@ export interface Mistake {
   readonly command: CommandName;
   readonly args: string[];
   readonly env?: Record<string, string>;
+  /** Run in a process of its own: some of each command, and what leaves something in its process. */
+  readonly needsProcess?: true;
   readonly code: 1 | 2;
   /** The expected cause and remedy. */
   readonly says: RegExp;
