@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { fixtureHere } from "../../support/computer/fixture_here.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
 import { isCancelled } from "../../support/mcp/cancelled.ts";
 import { CLIENTS } from "../../support/mcp/clients.ts";
@@ -31,7 +32,7 @@ const unfaithful = {
 };
 
 const awkward = () =>
-  fixture({
+  fixtureHere({
     only: ["big"],
     extraTools: [
       ...Object.entries(SCHEMAS).map(([name, inputSchema]) => ({
@@ -110,7 +111,7 @@ for (const [kind, connect] of Object.entries(CLIENTS)) {
     ];
     await using office = await serveOffice({
       servers: {
-        odd: fixture({
+        odd: fixtureHere({
           only: [],
           extraTools: names.map((name) => ({
             name,

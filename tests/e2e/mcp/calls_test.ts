@@ -16,7 +16,7 @@ import {
   type SeenResult,
 } from "../../support/mcp/clients.ts";
 import { serveOffice } from "../../support/mcp/office.ts";
-import { fixture } from "../../support/computer/mcp_servers.ts";
+import { fixtureHere } from "../../support/computer/fixture_here.ts";
 
 const textOf = ({ content }: SeenResult) => content[0]?.text;
 
@@ -93,7 +93,7 @@ for (const [kind, connect] of Object.entries(CLIENTS)) {
 
   Deno.test(`${kind}: a burst of changes is told once`, async () => {
     await using office = await serveOffice({
-      servers: { fix: fixture({ only: ["add_tool", "echo"] }) },
+      servers: { fix: fixtureHere({ only: ["add_tool", "echo"] }) },
     });
     await using client = await connect(office);
     await client.tools();

@@ -5,7 +5,7 @@ import {
   type OfficeMcpOptions,
 } from "../../../mcp/mod.ts";
 import { startComputer } from "../../support/computer/computer.ts";
-import { fixture } from "../../support/computer/mcp_servers.ts";
+import { fixtureHere } from "../../support/computer/fixture_here.ts";
 import { INITIALIZE, JSON_HEADERS } from "../../support/mcp/raw.ts";
 
 const PAGE = "https://app.example";
@@ -42,7 +42,7 @@ async function answers(
   options: OfficeMcpOptions,
   ...requests: RequestInit[]
 ): Promise<Record<string, unknown>[]> {
-  await using running = await startComputer({ fix: fixture() });
+  await using running = await startComputer({ fix: fixtureHere() });
   await using office = officeMcp(running.office.agent, options);
   return await Promise.all(
     requests.map(async (init) =>
@@ -91,7 +91,7 @@ Deno.test("who is no page gets no headers for browsers", async () => {
 });
 
 Deno.test("behind a Server its own origins count, and no others", async () => {
-  await using running = await startComputer({ fix: fixture() }, {}, {
+  await using running = await startComputer({ fix: fixtureHere() }, {}, {
     server: { gateway: mcpGateway(), origins: [PAGE] },
   });
   await running.office.agent.leave();

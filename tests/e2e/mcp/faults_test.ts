@@ -3,7 +3,7 @@ import { SmcpAgent } from "../../../agent/mod.ts";
 import { SmcpComputer } from "../../../computer/mod.ts";
 import { officeMcp } from "../../../mcp/mod.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
-import { fixture } from "../../support/computer/mcp_servers.ts";
+import { fixtureHere } from "../../support/computer/fixture_here.ts";
 import { CLIENTS } from "../../support/mcp/clients.ts";
 import { serveMcp } from "../../support/mcp/serve.ts";
 import { OFFICE } from "../../support/office.ts";
@@ -18,7 +18,7 @@ for (const [kind, connect] of Object.entries(CLIENTS)) {
     await using computer = new SmcpComputer({
       url,
       name: "pc",
-      servers: { fix: fixture() },
+      servers: { fix: fixtureHere() },
       confirm: () => "once",
     });
     await computer.connect();

@@ -3,13 +3,14 @@ import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
 import { type McpCall, officeMcp } from "../../../mcp/mod.ts";
 import { startComputer } from "../../support/computer/computer.ts";
+import { fixtureHere } from "../../support/computer/fixture_here.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
 import { CLIENTS } from "../../support/mcp/clients.ts";
 import { INITIALIZE, JSON_HEADERS, LIST_TOOLS } from "../../support/mcp/raw.ts";
 
 Deno.test("instructions name MCP servers that are configured and offer no tool", async () => {
   await using running = await startComputer({
-    fix: fixture({ only: ["echo"] }),
+    fix: fixtureHere({ only: ["echo"] }),
     broken: fixture({ start: "exit" }),
     off: fixture({}, { disabled: true }),
   });
@@ -27,7 +28,7 @@ Deno.test("instructions name MCP servers that are configured and offer no tool",
 
 for (const [kind, connect] of Object.entries(CLIENTS)) {
   Deno.test(`${kind}: each call is admitted with who calls, and refused with what that throws`, async () => {
-    await using running = await startComputer({ fix: fixture() });
+    await using running = await startComputer({ fix: fixtureHere() });
     const calls: McpCall[] = [];
     await using mcp = officeMcp(running.office.agent, {
       admit: (call) => {
@@ -59,7 +60,7 @@ for (const [kind, connect] of Object.entries(CLIENTS)) {
 }
 
 Deno.test("stdio without an Agent waits with a reason, and tells when there is one", async () => {
-  await using running = await startComputer({ fix: fixture() });
+  await using running = await startComputer({ fix: fixtureHere() });
   let isFree = false;
   await using mcp = officeMcp(() => {
     if (isFree) return running.office.agent;

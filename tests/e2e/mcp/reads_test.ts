@@ -9,7 +9,7 @@ import {
   READ_RESOURCE_EVENT,
 } from "../../../protocol/mod.ts";
 import { startComputer } from "../../support/computer/computer.ts";
-import { fixture } from "../../support/computer/mcp_servers.ts";
+import { fixtureHere } from "../../support/computer/fixture_here.ts";
 import { captureLog } from "../../support/log_capture.ts";
 import {
   GATEWAY_KEYS,
@@ -105,7 +105,7 @@ for (const [era, mode] of ERAS) {
   });
 
   Deno.test(`${era}: each read and each prompt is admitted with who asks, and refused with what that throws`, async () => {
-    await using running = await startComputer({ fix: fixture() });
+    await using running = await startComputer({ fix: fixtureHere() });
     const asked: McpCall[] = [];
     await using mcp = officeMcp(running.office.agent, {
       desktopTools: true,

@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { startComputer } from "../../support/computer/computer.ts";
-import { fixture } from "../../support/computer/mcp_servers.ts";
+import { fixtureHere } from "../../support/computer/fixture_here.ts";
 import { isCancelled } from "../../support/mcp/cancelled.ts";
 import { CLIENTS } from "../../support/mcp/clients.ts";
 import { OFFICE } from "../../support/office.ts";
@@ -12,7 +12,7 @@ const PROGRAM = fileURLToPath(
 
 for (const [kind, connect] of Object.entries(CLIENTS)) {
   Deno.test(`${kind}, stdio: lists, calls, cancels, and hears of changes`, async () => {
-    await using running = await startComputer({ fix: fixture() });
+    await using running = await startComputer({ fix: fixtureHere() });
     const { office, computer } = running;
     await office.agent.leave();
     await using client = await connect({
@@ -42,7 +42,7 @@ for (const [kind, connect] of Object.entries(CLIENTS)) {
   });
 
   Deno.test(`${kind}, stdio: a client that goes cancels its calls, and frees the seat`, async () => {
-    await using running = await startComputer({ fix: fixture() });
+    await using running = await startComputer({ fix: fixtureHere() });
     const { office } = running;
     await office.agent.leave();
     await using client = await connect({

@@ -2,6 +2,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { SmcpComputer } from "../../../computer/mod.ts";
 import { mcpGateway } from "../../../mcp/mod.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
+import { fixtureHere } from "../../support/computer/fixture_here.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
 import { startComputer } from "../../support/computer/computer.ts";
 import { serveOffice } from "../../support/mcp/office.ts";
@@ -68,7 +69,7 @@ for (const era of ERAS) {
     timeout: 120_000,
   }, async () => {
     await using served = await serveOffice({
-      servers: { fix: fixture({ prompts: true }) },
+      servers: { fix: fixtureHere({ prompts: true }) },
     });
     await using ann = await watchingClient(served, era);
     await ann.watch();
@@ -90,7 +91,7 @@ for (const era of ERAS) {
     timeout: 120_000,
   }, async () => {
     await using served = await serveOffice({
-      servers: { fix: fixture({ prompts: true }) },
+      servers: { fix: fixtureHere({ prompts: true }) },
     });
     await using ann = await watchingClient(served, era);
     await ann.watch();
@@ -133,7 +134,7 @@ for (const era of ERAS) {
     await using computer = new SmcpComputer({
       url: proxy.url,
       name: "pc",
-      servers: { fix: fixture() },
+      servers: { fix: fixtureHere() },
       confirm: () => "once",
     });
     await computer.connect();
@@ -193,7 +194,7 @@ Deno.test({
   timeout: 120_000,
 }, async () => {
   await using served = await serveOffice({
-    servers: { fix: fixture({ resources: "list" }) },
+    servers: { fix: fixtureHere({ resources: "list" }) },
   });
   await using ann = await watchingClient(served, "2025");
   for (
@@ -212,7 +213,7 @@ Deno.test({
     "an Agent watches a resource, and may say that it does no more; the next Agent watches nothing",
   timeout: 120_000,
 }, async () => {
-  await using pc = await startComputer({ fix: fixture() });
+  await using pc = await startComputer({ fix: fixtureHere() });
   const { agent } = pc.office;
   await agent.watchResource("pc", "fix", "note://1");
   await agent.watchResource("pc", "fix", "note://1");

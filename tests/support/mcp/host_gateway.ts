@@ -2,7 +2,7 @@ import type { SmcpServerOptions } from "../../../server/mod.ts";
 import type { SmcpComputerOptions } from "../../../computer/mod.ts";
 import { mcpGateway, type McpGatewayOptions } from "../../../mcp/mod.ts";
 import { type ComputerOffice, startComputer } from "../computer/computer.ts";
-import { fixture } from "../computer/mcp_servers.ts";
+import { fixtureHere } from "../computer/fixture_here.ts";
 import { GATEWAY_KEYS, gatewayKeys } from "./gateway.ts";
 
 /** An office with a real Computer "pc", at a Server that serves it as an MCP server. */
@@ -24,8 +24,8 @@ export interface HostGatewaySetup {
 /** Starts it; the Agent "planner" has its hands off the seat. */
 export async function startHostGateway(
   options: McpGatewayOptions = {},
-  { servers = { fix: fixture() }, keys = false, origins }: HostGatewaySetup =
-    {},
+  { servers = { fix: fixtureHere() }, keys = false, origins }:
+    HostGatewaySetup = {},
 ): Promise<HostGateway> {
   const auth = (api_key: string) => keys ? { auth: { api_key } } : {};
   const running = await startComputer(servers, auth(GATEWAY_KEYS.computer), {

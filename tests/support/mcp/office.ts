@@ -5,7 +5,7 @@ import {
 } from "../../../mcp/mod.ts";
 import type { ComputerOffice } from "../computer/computer.ts";
 import { startComputer } from "../computer/computer.ts";
-import { fixture } from "../computer/mcp_servers.ts";
+import { fixtureHere } from "../computer/fixture_here.ts";
 import { serveMcp } from "./serve.ts";
 
 /** An office with a real Computer "pc" and its MCP servers, served as one MCP server over HTTP. */
@@ -29,7 +29,7 @@ export async function serveOffice(
   await using stack = new AsyncDisposableStack();
   const running = stack.use(
     await startComputer(
-      setup.servers ?? { fix: fixture() },
+      setup.servers ?? { fix: fixtureHere() },
       setup.computer,
       setup.office,
     ),

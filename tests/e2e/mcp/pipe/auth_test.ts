@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { mcpGateway } from "../../../../mcp/mod.ts";
 import { startComputer } from "../../../support/computer/computer.ts";
-import { fixture } from "../../../support/computer/mcp_servers.ts";
+import { fixtureHere } from "../../../support/computer/fixture_here.ts";
 import { CLIENTS } from "../../../support/mcp/clients.ts";
 import { pipeCommand } from "../../../support/mcp/pipe.ts";
 
@@ -10,20 +10,24 @@ const KEY = "pipe-test-key-0123456789";
 for (const [kind, connect] of Object.entries(CLIENTS)) {
   Deno.test(`${kind}, smcp-agent mcp: takes its key as the other commands do, and says what is missing`, async () => {
     const auth = { api_key: KEY };
-    await using running = await startComputer({ fix: fixture() }, { auth }, {
-      agent: { auth },
-      server: {
-        gateway: mcpGateway(),
-        authenticator: {
-          authenticate: ({ headers, auth }) =>
-            Promise.resolve(
-              headers["x-api-key"] === KEY || auth.api_key === KEY
-                ? { principal: "ann" }
-                : { refused: "unknown API key" },
-            ),
+    await using running = await startComputer(
+      { fix: fixtureHere() },
+      { auth },
+      {
+        agent: { auth },
+        server: {
+          gateway: mcpGateway(),
+          authenticator: {
+            authenticate: ({ headers, auth }) =>
+              Promise.resolve(
+                headers["x-api-key"] === KEY || auth.api_key === KEY
+                  ? { principal: "ann" }
+                  : { refused: "unknown API key" },
+              ),
+          },
         },
       },
-    });
+    );
     const { office } = running;
     await office.agent.leave();
     const command = pipeCommand(office.url);

@@ -4,7 +4,7 @@ import { SmcpComputer } from "../../../../computer/mod.ts";
 import { mcpGateway } from "../../../../mcp/mod.ts";
 import { createSmcpServer } from "../../../../server/mod.ts";
 import { startComputer } from "../../../support/computer/computer.ts";
-import { fixture } from "../../../support/computer/mcp_servers.ts";
+import { fixtureHere } from "../../../support/computer/fixture_here.ts";
 import { isCancelled } from "../../../support/mcp/cancelled.ts";
 import {
   CLIENTS,
@@ -17,7 +17,7 @@ import { startProxy } from "../../../support/proxy.ts";
 
 /** An office whose Server serves MCP, and whose Agent sits there or not. */
 const withGateway = () =>
-  startComputer({ fix: fixture() }, {}, {
+  startComputer({ fix: fixtureHere() }, {}, {
     server: { gateway: mcpGateway() },
   });
 
@@ -50,7 +50,7 @@ for (const [kind, connect] of Object.entries(CLIENTS)) {
     await using computer = new SmcpComputer({
       url: proxy.url,
       name: "pc",
-      servers: { fix: fixture() },
+      servers: { fix: fixtureHere() },
       confirm: () => "once",
     });
     await computer.connect();
@@ -74,7 +74,7 @@ for (const [kind, connect] of Object.entries(CLIENTS)) {
   });
 
   Deno.test(`${kind}, smcp-agent mcp: a Server without MCP: its seat is taken, waited for, and tools come when it is free`, async () => {
-    await using running = await startComputer({ fix: fixture() });
+    await using running = await startComputer({ fix: fixtureHere() });
     const { office } = running;
     await using client = await connect(pipeCommand(office.url));
     assertStringIncludes(client.instructions ?? "", "stop the other one");

@@ -3,7 +3,7 @@ import { SmcpComputer } from "../../../../computer/mod.ts";
 import { mcpGateway } from "../../../../mcp/mod.ts";
 import { createSmcpServer } from "../../../../server/mod.ts";
 import { newAuthority, newCertificate } from "../../../support/certificates.ts";
-import { fixture } from "../../../support/computer/mcp_servers.ts";
+import { fixtureHere } from "../../../support/computer/fixture_here.ts";
 import { CLIENTS } from "../../../support/mcp/clients.ts";
 import { pipeCommand } from "../../../support/mcp/pipe.ts";
 import { OFFICE } from "../../../support/office.ts";
@@ -27,7 +27,7 @@ for (const [kind, connect] of Object.entries(CLIENTS)) {
       url,
       name: "pc",
       tls: { ca: authority.cert, ...laptop },
-      servers: { fix: fixture() },
+      servers: { fix: fixtureHere() },
       confirm: () => "once",
     });
     await computer.connect();
