@@ -23,7 +23,8 @@ const CHECK_INTERVAL_MS = 1000;
 const CHECKS_PER_REFRESH = 5;
 
 const FIRST_DELAY_MS = 50;
-const MAX_DELAY_MS = 1000;
+/** A fail-over, and this after it, must leave some of a lease. */
+const MAX_DELAY_MS = 500;
 
 /**
  * Connects to Redis or Valkey.
