@@ -94,14 +94,12 @@ export async function runFile(
 
 /**
  * Runs a command in this process, without a terminal: fast, for those that end by themselves, and start
- * nothing that outlives them. Only one at a time.
- *
- * @param env variables that are set meanwhile
+ * nothing that outlives them, and need no environment of their own: it is that of all realms of
+ * `deno test --parallel`. Only one at a time.
  */
 export async function runHere(
   name: HereName,
   args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
 ): Promise<CommandEnd> {
   const run = await loadCommand(name);
   const [stdout, stderr]: [string[], string[]] = [[], []];
@@ -117,10 +115,6 @@ export async function runHere(
   console.error = (...texts) => void stderr.push(`${texts.join(" ")}\n`);
   process.stdout.write = take(stdout);
   process.stderr.write = take(stderr);
-  const before = Object.keys(env).map((key) =>
-    [key, process.env[key]] as const
-  );
-  Object.assign(process.env, env);
   process.exit = (code) => {
     throw new Exited(Number(code));
   };
@@ -138,10 +132,6 @@ export async function runHere(
     for (const [event, listener] of listenersOf(process)) {
       const isOld = listening.some((old) => old[1] === listener);
       if (!isOld) process.off(event, listener);
-    }
-    for (const [key, value] of before) {
-      if (value === undefined) delete process.env[key];
-      else process.env[key] = value;
     }
   }
 }

@@ -100,15 +100,16 @@ export async function mistakeIn(
     : `"${line}" ends with ${code}: ${text}`;
 }
 
-/** Lets a command parse its line: in this process, unless Deno's own options are to be parsed as well. */
+/** Lets a command parse its line: in this process, unless it has an environment, or options for Deno itself. */
 async function take(
   { options, entry, args }: Start,
   env: Readonly<Record<string, string>>,
 ): Promise<{ code: number; stderr: string }> {
   const role = entry ?? args[0];
-  if (options.join() === "-A" && isRole(role)) {
+  const hasOwn = Object.keys(env).length > 0 || options.join() !== "-A";
+  if (!hasOwn && isRole(role)) {
     const own = entry === undefined ? args.slice(1) : args;
-    return await runHere(role, [...own, SENTINEL], env);
+    return await runHere(role, [...own, SENTINEL]);
   }
   const file = entry === undefined ? "mod.ts" : `${entry}/main.ts`;
   const { code, stderr } = await new Deno.Command(Deno.execPath(), {

@@ -20,12 +20,12 @@ Deno.test({
   ) {
     const { name, command, args, env, code, says, problem } = mistake;
     await t.step(name, async () => {
-      const end = mistake.needsProcess
+      const end = mistake.needsProcess || env
         ? await runMain(command, args, {
           env: { DENO_DIR: denoDir(), ...env },
           cwd: world.directory,
         })
-        : await runHere(command, args, env);
+        : await runHere(command, args);
       const all = end.stdout + end.stderr;
       const errors = all.split("\n").filter((line) =>
         line.startsWith("error: ")

@@ -12,7 +12,7 @@ export interface Mistake {
   readonly command: CommandName;
   readonly args: string[];
   readonly env?: Record<string, string>;
-  /** Run in a process of its own: some of each command, and what leaves something in its process. */
+  /** Run in a process of its own, like those with `env`: some of each command, and what leaves something behind. */
   readonly needsProcess?: true;
   readonly code: 1 | 2;
   /** The expected cause and remedy. */

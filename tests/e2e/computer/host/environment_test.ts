@@ -5,16 +5,19 @@ import { fixture } from "../../../support/computer/mcp_servers.ts";
 import { startOffice } from "../../../support/office.ts";
 import { runComputer } from "../../../support/computer/run_computer.ts";
 
-const VARIABLES = {
-  PIP_CERT: "/etc/ssl/own.pem",
-  no_proxy: "inside.example",
-};
+/** The environment is that of all tests at a time: no command of theirs may take another way. */
+const NO_PROXY = [Deno.env.get("no_proxy"), "inside.example"]
+  .filter((hosts) => hosts !== undefined && hosts !== "").join();
+
+const VARIABLES = { PIP_CERT: "/etc/ssl/own.pem", no_proxy: NO_PROXY };
 
 Deno.test({
   name:
     "a stdio server inherits the variables for authorities and proxies, unless inherit_env is false",
   timeout: 120_000,
 }, async () => {
+  const before = Object.keys(VARIABLES)
+    .map((name) => [name, Deno.env.get(name)] as const);
   for (const [name, value] of Object.entries(VARIABLES)) {
     Deno.env.set(name, value);
   }
@@ -38,11 +41,14 @@ Deno.test({
       const all = JSON.parse(await textOf(host, server, "environment"));
       return [all.PIP_CERT, all.no_proxy];
     };
-    assertEquals(await seen("plain"), ["/etc/ssl/own.pem", "inside.example"]);
-    assertEquals(await seen("own"), ["/own.pem", "inside.example"]);
+    assertEquals(await seen("plain"), ["/etc/ssl/own.pem", NO_PROXY]);
+    assertEquals(await seen("own"), ["/own.pem", NO_PROXY]);
     assertEquals(await seen("alone"), [undefined, undefined]);
   } finally {
-    for (const name of Object.keys(VARIABLES)) Deno.env.delete(name);
+    for (const [name, value] of before) {
+      if (value === undefined) Deno.env.delete(name);
+      else Deno.env.set(name, value);
+    }
   }
 });
 
