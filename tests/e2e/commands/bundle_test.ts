@@ -10,6 +10,13 @@ import { fileURLToPath } from "node:url";
 import { start } from "../../support/child.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
+const ENTRIES = {
+  server: "server/main.ts",
+  computer: "computer/main.ts",
+  agent: "agent/main.ts",
+  smcp: "main.ts",
+  mcp: "tests/support/fixtures/mcp_stdio.ts",
+} as const;
 const ALONE = ["--no-config", "--no-lock", "--no-npm", "--no-remote"];
 
 Deno.test({
@@ -21,20 +28,14 @@ Deno.test({
   try {
     const [empty, cache] = [join(folder, "empty"), join(folder, "cache")];
     await Deno.mkdir(empty);
-    for (
-      const [name, main] of [
-        ["server", "server/main.ts"],
-        ["computer", "computer/main.ts"],
-        ["agent", "agent/main.ts"],
-        ["smcp", "main.ts"],
-        ["mcp", "tests/support/fixtures/mcp_stdio.ts"],
-      ] as const
-    ) await bundle(main, join(folder, `${name}.js`));
+    await bundle(Object.values(ENTRIES), folder);
 
-    const run = (name: string, ...args: string[]) =>
+    const fileOf = (name: keyof typeof ENTRIES) =>
+      join(folder, ENTRIES[name].replace(/ts$/, "js"));
+    const run = (name: keyof typeof ENTRIES, ...args: string[]) =>
       start(
         Deno.execPath(),
-        ["run", "-A", ...ALONE, join(folder, `${name}.js`), ...args],
+        ["run", "-A", ...ALONE, fileOf(name), ...args],
         { cwd: empty, env: { DENO_DIR: cache } },
       );
 
@@ -47,7 +48,7 @@ Deno.test({
             type: "stdio",
             server_parameters: {
               command: Deno.execPath(),
-              args: ["run", "-A", ...ALONE, join(folder, "mcp.js")],
+              args: ["run", "-A", ...ALONE, fileOf("mcp")],
               env: { DENO_DIR: cache },
             },
             vrl: ".seen = .tool_name",
@@ -93,9 +94,16 @@ Deno.test({
   }
 });
 
-async function bundle(main: string, file: string): Promise<void> {
+/** Bundles files, each into one of its own in a folder. */
+async function bundle(
+  files: readonly string[],
+  folder: string,
+): Promise<void> {
   const { success, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["bundle", "--quiet", "--platform", "deno", "-o", file, main],
+    args: [
+      ...["bundle", "--quiet", "--platform", "deno", "--outdir", folder],
+      ...files,
+    ],
     cwd: root,
   }).output();
   if (!success) throw new Error(new TextDecoder().decode(stderr));
