@@ -164,7 +164,7 @@ async function* eventsOf(stream: AsyncIterable<string>): AsyncIterable<Event> {
     text = blocks.pop() ?? "";
     for (const block of blocks) {
       const [, id, kind, data] =
-        /^id: (.*)\nevent: (.*)\ndata: (.*)$/.exec(block) ?? [];
+        /^id: (.*)\nevent: (.*)\ndata: ([^\n]*)$/.exec(block) ?? [];
       if (id === undefined || kind === undefined) continue; // a comment
       yield { id, kind, data: JSON.parse(data ?? "{}") };
     }

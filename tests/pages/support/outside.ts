@@ -1,3 +1,4 @@
+import { lookup } from "node:dns/promises";
 import { createServer as createHttpServer } from "node:http";
 import { connect, createServer, type Server, type Socket } from "node:net";
 
@@ -34,12 +35,22 @@ function upstreamProxy(): { host: string; port: number } | undefined {
   return { host: hostname, port: Number(port || 80) };
 }
 
-function join(
+/** The lookups under way, which outlive the sockets that they are for. */
+const lookups = new Set<Promise<unknown>>();
+
+async function join(
   near: Socket,
-  to: { host: string; port: number },
+  { host, port }: { host: string; port: number },
   connected = () => {},
-): void {
-  const far = connect(to, connected);
+): Promise<void> {
+  near.on("error", () => near.destroy());
+  const looking = lookup(host).catch(() => undefined);
+  lookups.add(looking);
+  const found = await looking;
+  lookups.delete(looking);
+  if (found === undefined) near.destroy();
+  if (found === undefined || near.destroyed) return;
+  const far = connect({ host: found.address, port }, connected);
   for (const [one, other] of [[near, far], [far, near]] as const) {
     one.on("error", () => other.destroy());
     one.on("close", () => other.destroy());
@@ -59,7 +70,7 @@ async function serve(path: string, server: Server): Promise<Outside> {
     [Symbol.asyncDispose]: async () => {
       const closed = new Promise((resolve) => server.close(resolve));
       for (const socket of open) socket.destroy();
-      await closed;
+      await Promise.all([closed, ...lookups]);
     },
   };
 }

@@ -89,7 +89,7 @@ export async function eventStream(response: Response): Promise<EventStream> {
         const block = text.slice(0, end);
         text = text.slice(end + 2);
         const [, id, kind, data] =
-          /^id: (.*)\nevent: (.*)\ndata: (.*)$/.exec(block) ?? [];
+          /^id: (.*)\nevent: (.*)\ndata: ([^\n]*)$/.exec(block) ?? [];
         if (id === undefined || kind === undefined) continue; // a comment
         return { id, kind, data: JSON.parse(data ?? "") };
       }

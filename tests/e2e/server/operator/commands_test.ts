@@ -41,6 +41,11 @@ Deno.test({
     await using probe = await joinRaw(server.url, "computer", "probe", "north");
     assert(probe.socket.connected);
   }
+  {
+    const odd = "two\u2028lines"; // a line end in JavaScript, but none in a stream of events
+    await using _ = await joinRaw(server.url, "computer", odd, "north");
+    await watching.line(/north joined .*name=.*two/);
+  }
   await using computer = await joinRaw(server.url, "computer", "pc", "north");
   await using agent = await joinRaw(server.url, "agent", "planner", "north");
   const called = Promise.withResolvers<void>();
