@@ -1,7 +1,11 @@
 import { SMCP_NAMESPACE } from "../protocol/mod.ts";
 import { nameOfProfile } from "../protocol/profiles.ts";
 import type { InProcessConnection } from "../shared/in_process.ts";
-import { type ConnectOptions, InProcessDoor } from "./doors/in_process.ts";
+import {
+  type ConnectOptions,
+  InProcessDoor,
+  type OfferOptions,
+} from "./doors/in_process.ts";
 import { Sessions } from "./doors/session.ts";
 import { GatewaySeats } from "./gateway/gateway_seats.ts";
 import { Connections } from "./http/connections.ts";
@@ -29,6 +33,9 @@ import { CLOCK, type Deadline, Deadlines } from "./shared/pending.ts";
 import { Journal } from "./shared/audit.ts";
 import { log, short } from "./shared/log.ts";
 import type { WsOption } from "./wire/mod.ts";
+
+/** The URL of a connection within the process, for people. */
+const IN_PROCESS = "in process";
 
 /** The parts of a server that decide about requests, the same for each platform. */
 export type RequestParts = ResolvedOptions & UpgradeParts;
@@ -107,7 +114,8 @@ export class ServerCore {
         seats?.holderOf(office) ??
           local.find(office)?.members.find(({ role }) => role === "agent")
             ?.name,
-      connect: (options) => this.connect(options),
+      connect: (identity, callerOf) =>
+        this.#offer({ identity, callerOf }, IN_PROCESS),
     });
     this.#operator = all.operator && new OperatorRoutes({
       ...parts,
@@ -134,8 +142,12 @@ export class ServerCore {
    */
   connect(
     options: ConnectOptions = {},
-    url = "in process",
+    url = IN_PROCESS,
   ): InProcessConnection {
+    return this.#offer(options, url);
+  }
+
+  #offer(options: OfferOptions, url: string): InProcessConnection {
     const maxPayload = this.parts.maxMessageBytes;
     return this.#door.offer(options, { url, maxPayload });
   }

@@ -66,7 +66,7 @@ export type {
   InProcessConnection,
   ServerEnd,
 } from "../shared/in_process.ts";
-export type { Identity, Policy } from "./shared/identity.ts";
+export type { CallSource, Identity, Policy } from "./shared/identity.ts";
 export type { SmcpEnv } from "./http/http_app.ts";
 export type { Limits } from "./limits/limits.ts";
 export type {
@@ -89,11 +89,7 @@ export type {
   GatewayCaller,
   GatewayHost,
 } from "./gateway/gateway_seats.ts";
-export type {
-  CallSource,
-  CallSpan,
-  CallTracer,
-} from "./observe/watch_calls.ts";
+export type { CallSpan, CallTracer } from "./observe/watch_calls.ts";
 export type {
   ListenAddress,
   ListenOptions,

@@ -10,7 +10,6 @@ import { type Limits, resolveLimits } from "./limits/limits.ts";
 import {
   auditCalls,
   type CallObserver,
-  CallSources,
   type CallTracer,
   combineObservers,
   traceCalls,
@@ -165,7 +164,7 @@ export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
   checkNumbers(numbersOf(options));
   const gateway = options.gateway && gatewaySetup(options.gateway);
   const { auditPayloads = false } = options;
-  const logCall = auditCalls(auditPayloads, gateway?.sources);
+  const logCall = auditCalls(auditPayloads);
   return {
     protocols,
     profiles: protocols.map((protocol) => PROFILES[protocol]),
@@ -229,7 +228,7 @@ function gatewaySetup(start: GatewaySetup["start"]): GatewaySetup {
     principal: "gateway",
     policy: { roles: ["agent"] },
   };
-  return { start, agents, sources: new CallSources(agents) };
+  return { start, agents };
 }
 
 /** @throws {TypeError} naming what is no URL */

@@ -14,7 +14,7 @@ import type {
 import { Connection, type ConnectionParts } from "../office/connection.ts";
 import type { Answer, Peer } from "../office/peer.ts";
 import { shuttingDown, unauthorized } from "../shared/error_payload.ts";
-import type { Identity } from "../shared/identity.ts";
+import type { CallSource, Identity } from "../shared/identity.ts";
 import { Payload } from "../shared/payload.ts";
 import { atTime } from "./expiry.ts";
 
@@ -29,8 +29,15 @@ export interface ConnectOptions {
   readonly identity?: Identity | undefined;
 }
 
+/** Options of {@linkcode InProcessDoor.offer}. */
+export interface OfferOptions extends ConnectOptions {
+  /** Finds who sends the request with a `req_id` in the name of the client. */
+  readonly callerOf?: (reqId: string) => CallSource | undefined;
+}
+
 /** A client of this process, and what its handshake would have shown. */
-export interface InProcessGuest extends InProcessClient {
+export interface InProcessGuest
+  extends InProcessClient, Pick<OfferOptions, "callerOf"> {
   /** The version that it speaks. */
   readonly protocol: ProtocolName;
   /** Who it is, and what it may join as; absent where nothing restricts it. */
@@ -80,7 +87,7 @@ export class InProcessDoor {
    * @throws {ProtocolError} 500 when the server is shutting down
    */
   offer(
-    { protocol = "0.4", identity }: ConnectOptions,
+    { protocol = "0.4", identity, callerOf }: OfferOptions,
     server: Pick<InProcessConnection, "url" | "maxPayload">,
   ): InProcessConnection {
     if (!PROTOCOLS.includes(protocol)) {
@@ -100,7 +107,10 @@ export class InProcessDoor {
       ...server,
       protocol,
       open: (client, end) =>
-        this.connect({ ...client, protocol, identity }, end),
+        this.connect(
+          { ...client, protocol, identity, ...(callerOf && { callerOf }) },
+          end,
+        ),
     };
   }
 
@@ -129,9 +139,13 @@ export class InProcessDoor {
       connection.gone();
     };
     const profile = PROFILES[guest.protocol];
+    let { identity } = guest;
     const peer: Peer = {
       id: crypto.randomUUID(),
-      ...{ profile, instance: guest.instance, identity: guest.identity },
+      ...{ profile, instance: guest.instance },
+      get identity() {
+        return identity;
+      },
       version: profile.version,
       address: ADDRESS,
       send: (event, payload) =>
@@ -168,7 +182,12 @@ export class InProcessDoor {
         const ack = (answer: Answer | undefined) => {
           if (answer) deliver(() => answered?.(argumentsOf(answer)));
         };
-        deliver(() => connection.receive(event, copy, answered && ack));
+        deliver(() => {
+          const caller = guest.callerOf?.(Object(copy.peek()).req_id);
+          if (caller && identity) identity = { ...identity, caller };
+          connection.receive(event, copy, answered && ack);
+          identity = guest.identity;
+        });
       },
       close: () =>
         new Promise((resolve) =>

@@ -4,9 +4,11 @@ import type { Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import type { Gateway, GatewayHost, GatewaySeats } from "./gateway_seats.ts";
 import type { InProcessConnection } from "../../shared/in_process.ts";
-import type { ConnectOptions } from "../doors/in_process.ts";
-import type { CallSources } from "../observe/watch_calls.ts";
-import { checkGatewayUse, type Identity } from "../shared/identity.ts";
+import {
+  type CallSource,
+  checkGatewayUse,
+  type Identity,
+} from "../shared/identity.ts";
 import { ErrorCode } from "../../protocol/mod.ts";
 import { isOfficeName } from "../../protocol/validation/office_name.ts";
 import { API_KEY_HEADER } from "../auth/api_keys.ts";
@@ -33,16 +35,17 @@ export interface GatewaySetup {
   readonly start: (host: GatewayHost) => Gateway;
   /** Who its Agents are: one object for all, by which they are recognized. */
   readonly agents: Identity;
-  /** Who makes the calls of its Agents. */
-  readonly sources: CallSources;
 }
 
 /** The parts of a server that {@linkcode GatewayRoutes} needs. */
 interface GatewayParts extends AdmissionParts {
   /** The seats of its Agents. */
   readonly seats: GatewaySeats | undefined;
-  /** Connects its Agents. */
-  readonly connect: (options: ConnectOptions) => InProcessConnection;
+  /** Connects its Agents; `callerOf` finds who sends the request with a `req_id` by them. */
+  readonly connect: (
+    agents: Identity,
+    callerOf: (reqId: string) => CallSource | undefined,
+  ) => InProcessConnection;
   /** Finds the name of the Agent of an office, if its home is here. */
   readonly agentOf: (office: string) => string | undefined;
   /** Decides who may send requests; without it, everybody may. */
@@ -74,17 +77,23 @@ export class GatewayRoutes {
 
   /** Makes the gateway, and connects it with its server. */
   constructor(
-    { start, agents, sources }: GatewaySetup,
+    { start, agents }: GatewaySetup,
     parts: GatewayParts,
   ) {
     this.#parts = parts;
     this.#open = new OpenExchanges(parts);
+    const callers = new Map<string, CallSource>();
     this.#gateway = start({
       limits: parts.limiter.limits,
       maxMessageBytes: parts.maxMessageBytes,
-      connect: () => parts.connect({ identity: agents }),
+      connect: () => parts.connect(agents, (reqId) => callers.get(reqId)),
       agentOf: (office) => Promise.resolve(parts.agentOf(office)),
-      attribute: (reqId, source) => sources.add(reqId, source),
+      attribute: (reqId, caller) => {
+        callers.set(reqId, caller);
+        return () => {
+          if (callers.get(reqId) === caller) callers.delete(reqId);
+        };
+      },
     });
     parts.seats?.serve(this.#gateway);
   }

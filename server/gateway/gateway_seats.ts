@@ -1,6 +1,5 @@
 import type { InProcessConnection } from "../../shared/in_process.ts";
 import type { Limits } from "../limits/limits.ts";
-import type { CallSource } from "../observe/watch_calls.ts";
 import { AGENT_SEAT_TAKEN } from "../office/join_rule.ts";
 import type {
   Offices,
@@ -9,7 +8,7 @@ import type {
   Seat,
   WantedSeat,
 } from "../office/peer.ts";
-import type { Identity } from "../shared/identity.ts";
+import type { CallSource, Identity } from "../shared/identity.ts";
 
 /**
  * Serves offices in another protocol over HTTP, such as MCP: it sits in an office as its Agent, and

@@ -28,7 +28,7 @@ import {
 import { Payload } from "../wire/mod.ts";
 import type { ConnectionParts } from "../office/connection.ts";
 import type { Metrics } from "./metrics.ts";
-import type { Identity } from "../shared/identity.ts";
+import type { CallSource } from "../shared/identity.ts";
 
 /**
  * Called for each request when it arrives. The returned function is called once, when the request
@@ -154,33 +154,30 @@ function shown(payload: Payload, field?: string): unknown {
  * Writes each tool call, and each read of contents, to the audit log when it ends (spec §10).
  *
  * @param payloads whether parameters and results are written too
- * @param sources who makes the requests of a gateway's Agents
  */
-export const auditCalls =
-  (payloads: boolean, sources?: CallSources): CallObserver => (call) => {
-    const { event, about, payload, agent: { peer: { identity } } } = call;
-    const read = describeRead(event, payload);
-    if (!read && event !== TOOL_CALL_EVENT) return () => {};
-    const source = sources?.of(identity, about.req_id) ?? identity;
-    const line = lineOf(call, source);
-    if (read) return auditing({ event: "read", ...line, ...read }, payloads);
-    const { tool_name: tool } = about as ToolCallReq;
-    return auditing(
-      { event: "tool_call", ...line, tool },
-      payloads,
-      payloads ? payload : undefined,
-    );
-  };
+export const auditCalls = (payloads: boolean): CallObserver => (call) => {
+  const { event, about, payload, agent: { peer: { identity } } } = call;
+  const read = describeRead(event, payload);
+  if (!read && event !== TOOL_CALL_EVENT) return () => {};
+  const line = lineOf(call, identity?.caller ?? identity);
+  if (read) return auditing({ event: "read", ...line, ...read }, payloads);
+  const { tool_name: tool } = about as ToolCallReq;
+  return auditing(
+    { event: "tool_call", ...line, tool },
+    payloads,
+    payloads ? payload : undefined,
+  );
+};
 
 /** What is known of a request when it comes. */
 const lineOf = (
   { agent: { office, name }, about: { computer, req_id } }: ObservedCall,
-  source: CallSource | undefined,
+  caller: CallSource | undefined,
 ) => ({
   office,
   agent: name,
-  ...(source?.principal !== undefined && { principal: source.principal }),
-  ...(source?.client !== undefined && { client: source.client }),
+  ...(caller?.principal !== undefined && { principal: caller.principal }),
+  ...(caller?.client !== undefined && { client: caller.client }),
   computer,
   req_id,
 });
@@ -267,38 +264,6 @@ export const measureEvents = (
 export function eventEnd(answer: Answer | undefined): CallEnd {
   if (answer === undefined || answer instanceof Payload) return endOf(answer);
   return { outcome: answer[0] === false ? "refused" : "ok" };
-}
-
-/** Who made a call that a gateway's Agent sends. */
-export interface CallSource {
-  /** Who it is authenticated as; absent without authentication. */
-  readonly principal?: string;
-  /** Name and version of its program, as that says itself. */
-  readonly client?: string;
-}
-
-/** The calls of a gateway's Agents by `req_id`, with those who made them, for the audit log. */
-export class CallSources {
-  readonly #agents: Identity;
-  readonly #sources = new Map<string, CallSource>();
-
-  /** @param agents the identity of the gateway's Agents: no other can name a source */
-  constructor(agents: Identity) {
-    this.#agents = agents;
-  }
-
-  /** Names who makes a call; returns a function that removes it. */
-  add(reqId: string, source: CallSource): () => void {
-    this.#sources.set(reqId, source);
-    return () => {
-      if (this.#sources.get(reqId) === source) this.#sources.delete(reqId);
-    };
-  }
-
-  /** Finds who made a call; `undefined` if the Agent made the call itself. */
-  of(agent: Identity | undefined, reqId: string): CallSource | undefined {
-    return agent === this.#agents ? this.#sources.get(reqId) : undefined;
-  }
 }
 
 /** The part of a span of `@opentelemetry/api` that is used. */

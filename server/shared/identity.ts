@@ -8,6 +8,16 @@ export interface Identity {
   readonly policy?: Policy;
   /** Milliseconds since 1970 at which the session ends, and from which joins are refused; absent means never. */
   readonly expiresAt?: number;
+  /** Who sends a request in its name, for the audit log: an MCP client, whose Agent is the gateway's. */
+  readonly caller?: CallSource;
+}
+
+/** Who made a call that a gateway's Agent sends. */
+export interface CallSource {
+  /** Who it is authenticated as; absent without authentication. */
+  readonly principal?: string;
+  /** Name and version of its program, as that says itself. */
+  readonly client?: string;
 }
 
 /** What a client may join as; an absent field allows everything but to operate (spec §10). */

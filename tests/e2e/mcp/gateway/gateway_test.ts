@@ -3,6 +3,7 @@ import { SmcpAgent } from "../../../../agent/mod.ts";
 import { mcpGateway } from "../../../../mcp/mod.ts";
 import { createSmcpServer } from "../../../../server/mod.ts";
 import { newAuthority, newCertificate } from "../../../support/certificates.ts";
+import { Bus } from "../../../support/cluster/bus.ts";
 import { captureLog } from "../../../support/log_capture.ts";
 import { CLIENTS } from "../../../support/mcp/clients.ts";
 import {
@@ -175,4 +176,32 @@ Deno.test("at most so many offices are served: the one that was used longest ago
   assertEquals(refused.status, 503);
   assertStringIncludes(refused.body, "Too many offices are in use: at most 2");
   for (const stream of streams) await stream?.cancel();
+});
+
+Deno.test("the audit log of the node where an office lives names the MCP clients of other nodes", async () => {
+  const bus = new Bus();
+  const home = await bus.serve("home");
+  await using _ = home.server;
+  await using served = await startGateway({
+    server: {
+      cluster: bus.join("door").cluster,
+      authenticator: gatewayKeys(),
+    },
+    computer: { url: home.url },
+  });
+  using log = captureLog();
+  for (const key of [ann, GATEWAY_KEYS.bob]) {
+    const { headers, body } = callEcho("hello");
+    const answer = await post(served.url, {
+      body,
+      headers: { ...headers, "x-api-key": key },
+    });
+    assertEquals(answer.status, 200);
+  }
+  assertEquals(bus.homeOf("north"), "home");
+  const lines = log.audit.filter(({ event }) => event === "tool_call");
+  assertEquals(
+    lines.map(({ agent, principal, outcome }) => [agent, principal, outcome]),
+    [["mcp", "key:ann", "ok"], ["mcp", "key:bob", "ok"]],
+  );
 });

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import {
   challenge,
   resourceUrls,
-} from "../../../../server/gateway/gateway_routes.ts";
+} from "../../../server/gateway/gateway_routes.ts";
 
 const request = (
   headers: IncomingMessage["headers"],
