@@ -376,6 +376,25 @@ interface Outlet<Message> {
   write(message: Message): unknown;
   /** Ends the connection. */
   destroy(): unknown;
+  /** Holds what is written, until as many calls of `uncork` send it together. */
+  cork?(): void;
+  uncork?(): void;
+}
+
+/** The connections whose messages are held until the end of this turn. */
+const corked = new Set<Pick<Outlet<Buffer>, "uncork">>();
+
+/** Sends in one write what is written to a connection while one chunk is read: writes cost most. */
+function joinWrites(socket: Pick<Outlet<Buffer>, "cork" | "uncork">): void {
+  if (socket.cork === undefined || corked.has(socket)) return;
+  socket.cork();
+  if (corked.size === 0) queueMicrotask(uncork);
+  corked.add(socket);
+}
+
+function uncork(): void {
+  for (const socket of corked) socket.uncork?.();
+  corked.clear();
 }
 
 /** Limits the bytes queued for a peer that does not read. */
@@ -417,6 +436,7 @@ export class SendQueue<Message = Buffer> {
     if (waiting > 0 && waiting + length > this.#maxBytes) {
       return this.#overflow();
     }
+    joinWrites(socket);
     socket.write(message);
   }
 

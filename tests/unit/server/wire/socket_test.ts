@@ -124,6 +124,7 @@ Deno.test("FrameSocket.sendFrame() sends the same frame to many peers, and joins
   const parts = [Buffer.from([0x81, 2]), Buffer.from("hi")];
   let done = 0;
   for (const peer of peers) peer._sender.sendFrame(parts, () => done++);
+  await turn();
   assertEquals(sent, peers.map(() => Buffer.from([0x81, 2, 0x68, 0x69])));
   assertEquals([parts.length, done], [1, peers.length]);
   assertEquals(sent.every((frame) => frame === sent[0]), true);
@@ -132,4 +133,38 @@ Deno.test("FrameSocket.sendFrame() sends the same frame to many peers, and joins
     peer.terminate();
     return closed;
   }));
+});
+
+Deno.test("FrameSocket sends all frames of a turn in one write, in order, and counts those that it holds", async () => {
+  const writes: string[] = [];
+  const socket = new Duplex({
+    read() {},
+    write(chunk, _encoding, done) {
+      writes.push(`${chunk}`);
+      done();
+    },
+    writev(chunks, done) {
+      writes.push(Buffer.concat(chunks.map(({ chunk }) => chunk)).toString());
+      done();
+    },
+  });
+  const frames = new FrameSocket(socket, 1000);
+  frames.on("message", (message) => frames.send(`re ${message}`));
+  await turn();
+  const text = (letter: string) =>
+    Buffer.from([0x81, 0x81, 0, 0, 0, 0, letter.charCodeAt(0)]);
+  socket.push(Buffer.concat([text("a"), text("b"), text("c")]));
+  await turn();
+  assertEquals(writes.splice(0), [
+    "\ufffd\x04re a\ufffd\x04re b\ufffd\x04re c",
+  ]);
+  frames.send("alone");
+  assertEquals(socket.writableLength, 7);
+  await turn();
+  assertEquals(writes.splice(0), ["\ufffd\x05alone"]);
+  frames.send("last");
+  frames.close(1000);
+  await turn();
+  assertEquals(writes.splice(0), ["\ufffd\x04last\ufffd\x02\x03\ufffd"]);
+  await terminate(frames);
 });
