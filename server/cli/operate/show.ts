@@ -130,13 +130,20 @@ export async function watch(
     ? "/events"
     : `/events?office=${encodeURIComponent(office)}`;
   let last = "";
+  let isFirst = true;
   while (true) {
     const stream = await client.stream(path, last);
     stream.setEncoding("utf8");
     try {
       for await (const { id, kind, data } of eventsOf(stream)) {
         last = id;
-        if (kind === "open" || kind === "end") tell(kind, data);
+        if (kind === "open" && isFirst) {
+          isFirst = false;
+          const what = office === undefined
+            ? "all offices"
+            : `the office "${plain(office)}"`;
+          console.error(`watching ${what} (Ctrl-C ends it)`);
+        } else if (kind === "open" || kind === "end") tell(kind, data);
         else {
           console.log(
             flags.json ? JSON.stringify(data) : eventLine(kind, data),

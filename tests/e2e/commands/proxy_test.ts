@@ -105,6 +105,7 @@ Deno.test({
   await client.close();
 
   await using watching = startMain("server", ["watch", ...token, ...flags]);
+  await watching.line(/^watching all offices/);
   await run("server", "kick", OFFICE, "pc", ...token);
   await watching.line(/north left .*name=pc/);
   const { host } = new URL(server.named);
