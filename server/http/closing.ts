@@ -1,4 +1,5 @@
 import type { Socket as Connection } from "engine.io";
+import { limitTime } from "../shared/pending.ts";
 import { hasQueuedPackets } from "../wire/mod.ts";
 
 /** Resolves when every connection has passed its queued packets to its transport, or at the deadline. */
@@ -55,9 +56,9 @@ function all<T>(
     new Promise<void>((resolve) => wait(item, resolve))
   );
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, milliseconds);
+    const stop = limitTime(milliseconds, resolve);
     Promise.all(each).then(() => {
-      clearTimeout(timer);
+      stop();
       resolve();
     });
   });

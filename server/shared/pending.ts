@@ -32,6 +32,38 @@ export interface Deadline {
   expire(): void;
 }
 
+/** How many milliseconds late a timer is where the process did not run, or read nothing, for a while. */
+const STALL_MS = 100;
+
+/** The most milliseconds that a time limit is extended by then. */
+const MAX_GRACE_MS = 1000;
+
+/**
+ * Calls back when what is waited for has not come in time. After a stall of the process that is up to a
+ * second later, once it has read what came meanwhile.
+ *
+ * @param keepsProcess whether it keeps the process running
+ * @returns a function that stops it
+ */
+export function limitTime(
+  milliseconds: number,
+  over: () => void,
+  keepsProcess = true,
+): () => void {
+  const end = performance.now() + milliseconds;
+  let timer: ReturnType<typeof setTimeout>;
+  const wait = (milliseconds: number, then: () => void) => {
+    timer = setTimeout(then, milliseconds);
+    if (!keepsProcess) timer.unref();
+  };
+  wait(milliseconds, () => {
+    const lateMs = Math.min(performance.now() - end, MAX_GRACE_MS);
+    if (lateMs < STALL_MS) over();
+    else wait(lateMs, over);
+  });
+  return () => clearTimeout(timer);
+}
+
 /**
  * Watches many deadlines with one timer.
  *
@@ -40,7 +72,7 @@ export interface Deadline {
  */
 export class Deadlines<T extends Deadline> {
   readonly #open: T[] = [];
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #disarm = () => {};
   #next = Infinity;
 
   /** The number of deadlines. */
@@ -72,18 +104,17 @@ export class Deadlines<T extends Deadline> {
   /** Removes all deadlines. */
   clear(): void {
     this.#open.length = 0;
-    clearTimeout(this.#timer);
+    this.#disarm();
     this.#next = Infinity;
   }
 
   #arm(due: number, now: number): void {
-    clearTimeout(this.#timer);
+    this.#disarm();
     this.#next = due;
     // The next one may be overdue already, and Node warns of negative delays.
     const delay = Math.max(0, Math.round(due - now));
-    this.#timer = setTimeout(() => this.#expire(due), delay);
     // What waits keeps the process by its connection; where those have ended, nothing waits.
-    this.#timer.unref();
+    this.#disarm = limitTime(delay, () => this.#expire(due), false);
   }
 
   #expire(due: number): void {

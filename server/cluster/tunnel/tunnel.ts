@@ -8,6 +8,7 @@ import type { Peer } from "../../office/peer.ts";
 import type { OtherNodes } from "../../shared/cluster.ts";
 import { failure, log } from "../../shared/log.ts";
 import { Payload } from "../../shared/payload.ts";
+import { limitTime } from "../../shared/pending.ts";
 import { bytesOfPayload } from "../../wire/mod.ts";
 import type { Messenger, Sent } from "../links/links.ts";
 import {
@@ -235,11 +236,11 @@ export class Route {
     const id = ++this.#question;
     const { promise, resolve } = Promise.withResolvers<unknown>();
     const end = (answer?: unknown) => {
-      clearTimeout(timer);
+      stop();
       this.#questions.delete(id);
       resolve(answer);
     };
-    const timer = setTimeout(end, timeoutMs);
+    const stop = limitTime(timeoutMs, end);
     this.#questions.set(id, end);
     const text = JSON.stringify({ value: question });
     if (this.#discuss(Kind.question, id, text) !== "sent") end();
