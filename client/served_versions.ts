@@ -5,7 +5,7 @@ import { isTls } from "./tls/tls.ts";
 import { parseServerUrl } from "./url.ts";
 
 /** Time limit for the answer: without one the connection begins with the oldest version, and works too. */
-const TIMEOUT_MS = 1_000;
+const TIMEOUT_MS = 5_000;
 /** The most bytes of an answer that are read; that of a Server has far fewer. */
 const MAX_BYTES = 64 * 1024;
 

@@ -2,7 +2,7 @@ import { nodeModule, type PeerCertificate } from "./node_modules.ts";
 import { type ClientTlsOptions, expiryOf, isTls, pastDate } from "./tls.ts";
 
 /** Time limit for reading a Server's certificate after a failure. */
-const INSPECT_TIMEOUT_MS = 3_000;
+const INSPECT_TIMEOUT_MS = 10_000;
 
 /**
  * Describes why a TLS handshake failed, or that one side alone has TLS, and what to change on which
