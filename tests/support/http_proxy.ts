@@ -97,9 +97,14 @@ export async function startHttpProxy(
     targets,
     cut,
     [Symbol.asyncDispose]: async () => {
-      const closed = new Promise((resolve) => proxy.close(resolve));
+      const closed = [
+        new Promise((resolve) => proxy.close(resolve)),
+        ...[...open].map((socket) =>
+          new Promise((resolve) => socket.once("close", resolve))
+        ),
+      ];
       cut();
-      await closed;
+      await Promise.all(closed);
     },
   };
 }

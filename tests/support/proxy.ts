@@ -41,9 +41,14 @@ export async function startProxy(url: string): Promise<Proxy> {
     },
     turnTo: (url) => target = new URL(url),
     [Symbol.asyncDispose]: async () => {
-      const closed = new Promise((resolve) => server.close(resolve));
+      const closed = [
+        new Promise((resolve) => server.close(resolve)),
+        ...[...far].map((socket) =>
+          new Promise((resolve) => socket.once("close", resolve))
+        ),
+      ];
       for (const socket of [...near, ...far]) socket.destroy();
-      await closed;
+      await Promise.all(closed);
     },
   };
 }

@@ -187,7 +187,11 @@ async function startSwitch(first: number) {
       cut();
     },
     async [Symbol.asyncDispose]() {
+      const closed = [...open].map((socket) =>
+        new Promise((resolve) => socket.once("close", resolve))
+      );
       cut();
+      await Promise.all(closed);
       await new Promise((resolve) => server.close(resolve));
     },
   };

@@ -171,6 +171,8 @@ export class RawClient implements AsyncDisposable {
 interface ClosingSocket {
   readonly readyState: number;
   addEventListener(type: "close", listener: () => void): void;
+  /** Cuts the connection. */
+  terminate(): void;
 }
 
 /** Returns the WebSocket that a transport of engine.io-client is made of. */
@@ -185,7 +187,7 @@ function webSocketOf(
 
 const isSocket = (value: unknown): value is ClosingSocket =>
   value instanceof Object && "readyState" in value &&
-  "addEventListener" in value;
+  "addEventListener" in value && "terminate" in value;
 
 /** How long a server that is stopped may keep a WebSocket from being closed. */
 const CLOSE_MS = 1_000;
@@ -195,7 +197,7 @@ async function closeOf(socket: ClosingSocket): Promise<void> {
   if (socket.readyState === WebSocket.CLOSED) return;
   const { promise, resolve } = Promise.withResolvers<void>();
   socket.addEventListener("close", resolve);
-  const timer = setTimeout(resolve, CLOSE_MS);
+  const timer = setTimeout(() => socket.terminate(), CLOSE_MS);
   await promise;
   clearTimeout(timer);
 }
