@@ -16,6 +16,8 @@ export interface Bystanders extends AsyncDisposable {
    * longer than a second.
    */
   check(): Promise<BystanderReport>;
+  /** Resolves when a call takes longer than a second. */
+  harmed(): Promise<void>;
 }
 
 /**
@@ -77,13 +79,17 @@ export async function startBystanders(
     over = true;
     changed();
   });
-  const reportOf = async (calls: number): Promise<BystanderReport> => {
-    while (last === undefined || last.calls < calls) {
+  const reportWhere = async (
+    isWanted: (report: BystanderReport) => boolean,
+  ): Promise<BystanderReport> => {
+    while (last === undefined || !isWanted(last)) {
       assert(!over, `The bystanders ended: ${log}`);
       await wake.promise;
     }
     return last;
   };
+  const reportOf = (number: number) =>
+    reportWhere(({ calls }) => calls >= number);
   const end = async () => {
     if (!over) await child.stdin.close().catch(() => {});
     await exited;
@@ -103,6 +109,9 @@ export async function startBystanders(
         `a bystander's call took ${Math.round(report.slowestMs)} ms`,
       );
       return report;
+    },
+    async harmed() {
+      await reportWhere(({ slowestMs }) => slowestMs > MAX_CALL_MS);
     },
     [Symbol.asyncDispose]: end,
   };
