@@ -61,7 +61,6 @@ for (const transports of [["polling"], ["websocket"]] as const) {
     name: `a TLS failure reports what is missing on which side, over ${over}`,
     sanitizeOps: isClean,
     sanitizeResources: isClean,
-    timeout: 60_000,
   }, async () => {
     const asking = { ...server, clientCa: clients.cert };
     const strangers = await newAuthority("strangers");

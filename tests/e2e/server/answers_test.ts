@@ -103,13 +103,13 @@ Deno.test("an answer is relayed byte for byte: spaces, escapes, numbers beyond J
   const params =
     '{ "big" : 12345678901234567890.0 , "text":"\\u0041\\/é" , "same":1,"same":2 }';
   agent.send(
-    `42${SMCP_NAMESPACE},7["${TOOL_CALL_EVENT}",{"agent":"agent","req_id":"1","computer":"computer","tool_name":"t","params":${params},"timeout":5},"dropped"]`,
+    `42${SMCP_NAMESPACE},7["${TOOL_CALL_EVENT}",{"agent":"agent","req_id":"1","computer":"computer","tool_name":"t","params":${params},"timeout":60},"dropped"]`,
   );
   const call = await computer.frame(`42${SMCP_NAMESPACE},`);
   const id = /^42\/smcp,(\d+)/.exec(call)?.[1];
   assertEquals(
     call,
-    `42${SMCP_NAMESPACE},${id}["${TOOL_CALL_EVENT}",{"agent":"agent","req_id":"1","computer":"computer","tool_name":"t","params":${params},"timeout":5}]`,
+    `42${SMCP_NAMESPACE},${id}["${TOOL_CALL_EVENT}",{"agent":"agent","req_id":"1","computer":"computer","tool_name":"t","params":${params},"timeout":60}]`,
   );
   const body = '{ "content":[ ],"n":1e400, "later":[1.50,"\\ud83e\\udd8a"] }';
   computer.send(`43${SMCP_NAMESPACE},${id}[${body} , {"smuggled":true}]`);

@@ -273,11 +273,7 @@ Deno.test("unknown paths are 404 with a flat error, over HTTP and for upgrades; 
   }
 });
 
-Deno.test({
-  name:
-    "a refused upgrade gets its answer, and is closed even if its client never closes",
-  timeout: 60_000,
-}, async () => {
+Deno.test("a refused upgrade gets its answer, and is closed even if its client never closes", async () => {
   await using smcp = createSmcpServer();
   const server = createServer();
   smcp.attach(server);

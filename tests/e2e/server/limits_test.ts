@@ -1,11 +1,11 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { connect } from "node:net";
+import { SmcpAgent } from "../../../agent/mod.ts";
 import {
   CANCEL_TOOL_CALL_NOTIFICATION,
   ENTER_OFFICE_NOTIFICATION,
   GET_TOOLS_EVENT,
   JOIN_OFFICE_EVENT,
-  LEAVE_OFFICE_NOTIFICATION,
   LIST_ROOM_EVENT,
   TOOL_CALL_EVENT,
   UPDATE_DESKTOP_EVENT,
@@ -227,6 +227,7 @@ Deno.test("an agent over its limit of pending calls gets 429, until one is answe
   assertEquals(await other.agent.ask(TOOL_CALL_EVENT, ANY_REQUEST), {
     ok: true,
   });
+  await pair.computer.request("notify:barrier");
   acks[0]?.({ first: true });
   assertEquals(await calls[0], { first: true });
   const next = pair.agent.ask(TOOL_CALL_EVENT, {
@@ -432,13 +433,21 @@ Deno.test({
 
 Deno.test("a connection that answers no ping is closed, and its office is notified", async () => {
   await using server = createSmcpServer({
-    heartbeat: { intervalMs: 200, timeoutMs: 2_000 }, // the Agent answers on a busy machine, too
+    heartbeat: { intervalMs: 200, timeoutMs: 2_000 },
   });
   const { url } = await server.listen();
-  await using agent = await joinRaw(url, "agent", "agent", "o");
+  // In process it gets no pings, whose answers a stalled machine would miss, too.
+  await using agent = new SmcpAgent({
+    connection: server.connect(),
+    name: "agent",
+  });
+  const left = Promise.withResolvers<unknown>();
+  agent.on("leaveOffice", left.resolve);
+  await agent.connect();
+  await agent.join("o");
   await using half = await SlowClient.open(url); // never says "3"
   await half.join("computer", "computer", "o");
-  assertEquals(await agent.next(LEAVE_OFFICE_NOTIFICATION), {
+  assertEquals(await left.promise, {
     office_id: "o",
     computer: "computer",
   });

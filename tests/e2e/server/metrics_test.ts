@@ -26,7 +26,7 @@ const REQUEST = {
   computer: "computer",
   tool_name: "echo",
   params: { secret: "hunter2" },
-  timeout: 5,
+  timeout: 60,
 };
 
 /** Reads the samples of a Prometheus text: `name{label="x"}` → value. */
@@ -58,6 +58,7 @@ Deno.test("/metrics counts connections, offices, members, events by outcome, ref
 
   const first = agent.ask(TOOL_CALL_EVENT, REQUEST);
   await agent.ask(TOOL_CALL_EVENT, REQUEST); // 429
+  await computer.request("notify:barrier");
   acks[0]?.({ content: [] });
   await first;
   const failed = agent.ask(TOOL_CALL_EVENT, REQUEST);

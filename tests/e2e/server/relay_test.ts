@@ -28,7 +28,7 @@ const REQUEST = {
   computer: "computer",
   tool_name: "echo",
   params: { deep: [{ a: null }], list: [] },
-  timeout: 5,
+  timeout: 60,
   mcp_server: "files",
   uri: "dpe://host/doc",
   name: "prompt",

@@ -286,7 +286,6 @@ Deno.test({
 Deno.test({
   name:
     "--require-tls refuses a public address without --tls-cert, and says what to do",
-  timeout: 60_000,
 }, async () => {
   const keys = '[{"id": "ci", "key": "k"}]';
   await using command = await startServerCommand(

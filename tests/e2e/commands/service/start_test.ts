@@ -78,7 +78,6 @@ Deno.test({
   name:
     `what systemd reads in the unit joins with the key of the file, and refuses one that others can read${WITHOUT_SYSTEMD}`,
   ignore: WITHOUT_SYSTEMD !== "",
-  timeout: 60_000,
   async fn() {
     await using home = await serviceHome();
     const { server, url } = await keyedServer();
@@ -95,7 +94,6 @@ Deno.test({
   name:
     `what systemd reads in the unit of a Server serves with its few permissions${WITHOUT_SYSTEMD}`,
   ignore: WITHOUT_SYSTEMD !== "",
-  timeout: 60_000,
   async fn() {
     await using home = await serviceHome();
     const installed = await home.run(
@@ -125,7 +123,6 @@ Deno.test({
   name:
     `what a parser reads in the plist joins with the key of the file, and refuses one that others can read${WITHOUT_PLISTLIB}`,
   ignore: WITHOUT_PLISTLIB !== "",
-  timeout: 60_000,
   async fn() {
     await using home = await serviceHome({ platform: "darwin" });
     const { server, url } = await keyedServer();

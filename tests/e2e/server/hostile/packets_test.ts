@@ -133,7 +133,6 @@ Deno.test({
 
 Deno.test({
   name: "an oversized CONNECT is answered with the reason, and closed",
-  timeout: 60_000,
 }, async () => {
   await using server = await startBoundedServer();
   await using raw = await RawFrames.open(server.url);
@@ -180,7 +179,6 @@ Deno.test({
 
 Deno.test({
   name: "a packet of an unknown type is not a CONNECT",
-  timeout: 60_000,
 }, async () => {
   await using server = await startBoundedServer();
   const polling = await Polling.open(server.url);
@@ -242,7 +240,7 @@ Deno.test({
       computer: "computer",
       tool_name: "t",
       params: { params },
-      timeout: 5,
+      timeout: 60,
     };
     return `${head}/smcp,1${JSON.stringify([TOOL_CALL_EVENT, call])}`;
   };
@@ -281,7 +279,7 @@ Deno.test({
     computer: "computer",
     tool_name: "t",
     params: { parts },
-    timeout: 5,
+    timeout: 60,
   }) as { payload: { params: { parts: Uint8Array[] } } };
   assertEquals(
     answer.payload.params.parts.map((part) => [...part]),

@@ -21,7 +21,7 @@ import {
 import { RawFrames } from "../../../support/wire/raw_frames.ts";
 import { startServerCommand } from "../../../support/server/server_command.ts";
 
-const REQUEST = { ...ANY_REQUEST, timeout: 5, role: "agent", name: "agent" };
+const REQUEST = { ...ANY_REQUEST, timeout: 60, role: "agent", name: "agent" };
 
 /** A real server process, and two bystanders who must not be affected. */
 async function startVictim() {

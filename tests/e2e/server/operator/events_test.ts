@@ -237,7 +237,7 @@ Deno.test("a connection that does not read its stream is cut, while others go on
   const { url } = await server.listen();
   const { hostname, port } = new URL(url);
   const stalled = connect(Number(port), hostname);
-  const closed = once(stalled, "close");
+  const closed = new Promise((resolve) => stalled.once("close", resolve));
   stalled.on("error", () => {}); // it may be reset
   stalled.write(
     `GET /operator/v1/events HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`,

@@ -23,7 +23,6 @@ function onListen(server: Server, isMade: () => boolean): void {
 Deno.test({
   name:
     "watchListener() does not touch a listener that accepts, with or without clients",
-  timeout: 30_000,
 }, async () => {
   const server = silent();
   const { hostname, port } = await listenOn(server, {});
@@ -45,7 +44,6 @@ Deno.test({
 Deno.test({
   name:
     "watchListener() restarts a listener that accepts nothing; open connections stay",
-  timeout: 30_000,
 }, async () => {
   const server = silent();
   const { hostname, port } = await listenOn(server, {});
@@ -81,7 +79,6 @@ Deno.test({
 
 Deno.test({
   name: "watchListener() tries again when the listener cannot be restarted",
-  timeout: 30_000,
 }, async () => {
   const server = silent();
   const { hostname, port } = await listenOn(server, {});
@@ -109,7 +106,6 @@ Deno.test({
 
 Deno.test({
   name: "watchListener() reports a listener that cannot be restarted, once",
-  timeout: 30_000,
 }, async () => {
   const server = silent();
   const { hostname, port } = await listenOn(server, {});
