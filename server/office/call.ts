@@ -2,15 +2,13 @@ import {
   type AgentCallData,
   type ClientEvent,
   ErrorCode,
-  GET_CONFIG_EVENT,
-  GET_DESKTOP_EVENT,
   GET_DPE_EVENT,
   GET_PROMPT_EVENT,
   GET_PROMPTS_EVENT,
-  GET_TOOLS_EVENT,
   namesOf,
   OPERATOR_AGENT,
   operatorOf,
+  PROFILES,
   ProtocolError,
   READ_RESOURCE_EVENT,
   toErrorPayload,
@@ -28,7 +26,6 @@ import {
   type ObservedCall,
   type OfficeParts,
   partyOf,
-  type Peer,
   type Seated,
 } from "./peer.ts";
 import {
@@ -118,14 +115,6 @@ export function asOfSeat(
   });
 }
 
-/** The events that Computers of every SDK and version know. */
-const COMMON: ReadonlySet<ClientEvent> = new Set<ClientEvent>([
-  TOOL_CALL_EVENT,
-  GET_TOOLS_EVENT,
-  GET_CONFIG_EVENT,
-  GET_DESKTOP_EVENT,
-]);
-
 /**
  * Converts a Computer's ack to the answer: an object unchanged; 400 for the empty ack of a Computer
  * that does not know the event, as other SDKs leave it (0.4 §12); 500 for anything else.
@@ -135,11 +124,15 @@ export function readAnswer(
   event: ClientEvent,
 ): Payload {
   if (first?.isObject) return first;
-  const [code, message] = first === undefined && !COMMON.has(event)
+  const [code, message] = first === undefined && isNewer(event)
     ? [ErrorCode.BAD_REQUEST, `The Computer does not know ${event}`]
     : [ErrorCode.INTERNAL_ERROR, "The computer's answer is not an object"];
   return Payload.of({ code, message });
 }
+
+/** Whether older Computers may not know an event: those of the first version are known to all. */
+const isNewer = (event: ClientEvent): boolean =>
+  PROFILES["0.1"].lacks.includes(event);
 
 /** The error when the target is not in the caller's office; never reveals whether it is in another (spec §5). */
 const computerNotFound = (computer: string): ProtocolError =>
@@ -153,7 +146,11 @@ export const computerLeft = (computer: string): ProtocolError =>
 
 /** The error when the Computer did not answer in time. */
 const answerTimedOut = (computer: string, ms: number): ProtocolError =>
-  failed(ErrorCode.TIMEOUT, computer, `did not answer within ${ms / 1000} s`);
+  failed(
+    ErrorCode.TIMEOUT,
+    computer,
+    `did not answer within ${Math.round(ms) / 1000} s`,
+  );
 
 const failed = (
   code: number,
@@ -165,6 +162,20 @@ const failed = (
     fields: { computer, ...more },
   });
 
+// ------------------------------------------------------------------ one request, and its end (spec §7)
+
+/** What the offices of a process share. */
+export interface SharedParts extends OfficeParts {
+  /** Whether the server is shutting down: joins and requests are refused. */
+  isClosed: boolean;
+  /** The number of calls that were sent so far. */
+  sentCalls: number;
+  /** The number of those that have not ended. */
+  pendingCalls: number;
+  /** Called when none is pending any more. */
+  idle: () => void;
+}
+
 /** A request that its sender may send. */
 interface CallRequest extends ObservedCall {
   readonly agent: Member;
@@ -173,95 +184,56 @@ interface CallRequest extends ObservedCall {
 /** Ends a request for its sender; with `undefined` where that is gone. */
 type Reply = (answer: Payload | undefined, end?: CallEnd) => void;
 
-/** The calls of all offices of a process (spec §7). */
-export class Calls {
-  readonly #parts: OfficeParts;
-  #pending = 0;
-  #isClosed = false;
-  #idle: (() => void) | undefined;
-  /** The number of calls that were sent so far. */
-  sent = 0;
-
-  /** @param parts what the offices of the process work with */
-  constructor(parts: OfficeParts) {
-    this.#parts = parts;
-  }
-
-  /**
-   * Forwards a request to a Computer, and its answer back. Exactly one of the answer, a timeout, a loss
-   * and a refusal ends it. Does not wait, so that a cancel overtakes the call. Never throws.
-   *
-   * @param computer the named one, if the office has it
-   */
-  forward(
-    request: CallRequest,
-    computer: Member | undefined,
-    ack: Ack | undefined,
-  ): void {
-    const { agent, about } = request;
-    const ended = this.#parts.observe(request);
-    const reply = replying(agent, ack, ended, this.#parts.clock.date);
-    try {
-      this.#check(request);
-      if (computer === undefined) throw computerNotFound(about.computer);
-      this.#send(request, computer, reply);
-    } catch (error) {
-      reply(Payload.of(errorPayloadOf(error)));
-    }
-  }
-
-  /** Refuses calls from now on. */
-  close(): void {
-    this.#isClosed = true;
-  }
-
-  /** Resolves when no call is pending, at the latest after some milliseconds. */
-  async idle(milliseconds: number): Promise<void> {
-    if (this.#pending === 0 || milliseconds <= 0) return;
-    const { deadlines, clock } = this.#parts;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const now = clock.now();
-    const deadline: Deadline = { due: now + milliseconds, expire: resolve };
-    deadlines.add(deadline, now);
-    this.#idle = resolve;
-    await promise;
-    deadlines.remove(deadline);
-  }
-
-  /** @throws {ProtocolError} when the Agent cannot make another call now */
-  #check({ agent }: CallRequest): void {
-    if (this.#isClosed) throw shuttingDown();
-    const { limiter } = this.#parts;
+/**
+ * Forwards a request to a Computer, and its answer back. Exactly one of the answer, a timeout, a loss
+ * and a refusal ends it. Does not wait, so that a cancel overtakes the call. Never throws.
+ *
+ * @param computer the named one, if the office has it
+ */
+export function forward(
+  request: CallRequest,
+  computer: Member | undefined,
+  ack: Ack | undefined,
+  parts: SharedParts,
+): void {
+  const { agent, event, about } = request;
+  const { limiter, clock } = parts;
+  const reply = replying(agent, ack, parts.observe(request), clock.date);
+  try {
+    if (parts.isClosed) throw shuttingDown();
     if (agent.calls.length >= limiter.limits.callsPerAgent) {
       throw limiter.refuse("callsPerAgent", partyOf(agent.peer));
     }
-  }
-
-  /** @throws {ProtocolError} when the Computer's version does not have the event */
-  #send(request: CallRequest, computer: Member, reply: Reply): void {
-    const { event, about } = request;
+    if (computer === undefined) throw computerNotFound(about.computer);
     const { profile } = computer.peer;
     if (profile.lacks.includes(event)) {
       throw unknownTo(computer.name, profile, event);
     }
-    const { deadlines, clock, requestTimeoutMs } = this.#parts;
-    const now = clock.now();
-    const timeout = "timeout" in about ? about.timeout : undefined;
-    const waitMs = answerDeadline(event, timeout, requestTimeoutMs);
-    const call = new Call(request, computer, waitMs, (body, how) => {
-      const end = how ?? endOf(body, call.stopped);
-      this.#pending--;
-      deadlines.remove(call);
-      noteFailure(computer, body, end, clock.date());
-      reply(body, end);
-      if (this.#pending === 0) this.#idle?.();
-    });
-    call.send(forComputer(request, computer), now);
-    this.sent++;
-    this.#pending++;
-    deadlines.add(call, now);
+    const call = new Call(request, computer, reply, parts);
+    call.send(forComputer(request, computer));
+  } catch (error) {
+    reply(Payload.of(errorPayloadOf(error)));
   }
 }
+
+/** Outside of `forward()`, so that the closure does not capture the request. */
+const replying = (
+  agent: Member,
+  ack: Ack | undefined,
+  ended: ReturnType<OfficeParts["observe"]>,
+  date: () => number,
+): Reply =>
+(answer, end = endOf(answer)) => {
+  try {
+    ack?.(answer, end);
+  } catch (error) { // it cannot be encoded again
+    answer = Payload.of(errorPayloadOf(error));
+    end = endOf(answer);
+    ack?.(answer, end);
+  }
+  ended(answer, end);
+  noteFailure(agent, answer, end, date());
+};
 
 /** A request that its Computer has not answered yet; it belongs to both members. */
 export class Call implements Deadline {
@@ -277,44 +249,76 @@ export class Call implements Deadline {
   waiting: Waiting | undefined;
   /** How it ends without a real answer: its Agent has cancelled it. */
   stopped: CallEnd | undefined;
-  /** When it was sent, in milliseconds of a monotonic clock. */
-  began = 0;
-  due = Infinity;
+  /** When it arrived, in milliseconds of a monotonic clock. */
+  readonly began: number;
+  readonly due: number;
   place?: number;
-  readonly #waitMs: number;
-  readonly #ended: Reply;
-  #asked: Asked | undefined;
+  readonly #parts: SharedParts;
+  readonly #reply: Reply;
+  /** Forgets it at the Computer; `undefined` before it was sent, and once it has ended. */
+  #forget: Forget | undefined;
+  /** The best provisional answer so far. */
+  #best: Payload | undefined;
 
-  /** @param ended called once; does not capture the request, which would stay in memory until then */
+  /** Does not keep the request, which would stay in memory until the answer. */
   constructor(
     { agent, event, about }: CallRequest,
     computer: Member,
-    waitMs: number,
-    ended: Reply,
+    reply: Reply,
+    parts: SharedParts,
   ) {
+    const { tool_name, progress, timeout } = about as Partial<ToolCallReq>;
     this.event = event;
+    this.reqId = about.req_id;
+    this.tool = tool_name;
     this.agent = agent;
     this.computer = computer;
-    this.reqId = about.req_id;
-    const { tool_name, progress } = about as Partial<ToolCallReq>;
-    this.tool = tool_name;
     this.progress = progress;
-    this.#waitMs = waitMs;
-    this.#ended = ended;
+    this.began = parts.clock.now();
+    this.due = this.began +
+      answerDeadline(event, timeout, parts.requestTimeoutMs);
+    this.#parts = parts;
+    this.#reply = reply;
   }
 
   /** @throws when the payload cannot be encoded */
-  send(payload: Payload, now: number): void {
-    this.began = now;
-    this.due = now + this.#waitMs;
-    const { peer } = this.computer;
-    const names = namesOf(peer.profile, this.event);
-    this.#asked = askUnder(names, peer, payload, this.#answered);
+  send(payload: Payload): void {
+    const parts = this.#parts;
+    this.#forget = this.#ask(payload);
     for (const member of [this.agent, this.computer]) {
       member.calls.push(this);
       member.record.calls++;
     }
+    parts.sentCalls++;
+    parts.pendingCalls++;
+    parts.deadlines.add(this, this.began);
   }
+
+  /**
+   * Asks under every name that a client of the Computer's version may know (spec §12); the first real
+   * answer counts. An empty ack and 400 are provisional: they may mean that it does not know the name.
+   */
+  #ask(payload: Payload): Forget {
+    const { peer } = this.computer;
+    const names = namesOf(peer.profile, this.event);
+    if (names.length === 1) return peer.ask(names[0], payload, this.#answered);
+    const answers = new Map<string, Payload | undefined>();
+    const forgets = names.map((name) =>
+      peer.ask(name, payload, (answer) => {
+        answers.set(name, answer);
+        const real = isReal(answer);
+        this.#best = real ? answer : bestOf(names.map((n) => answers.get(n)));
+        if (!real && answers.size < names.length) return;
+        forget();
+        this.#answered(this.#best);
+      })
+    );
+    const forget = () => forgets.forEach((forget) => forget());
+    return forget;
+  }
+
+  readonly #answered = (first: Payload | undefined): void =>
+    this.#finish(forAgent(readAnswer(first, this.event), this));
 
   /**
    * Ends the call with an error, or without one for an Agent that is gone.
@@ -322,62 +326,48 @@ export class Call implements Deadline {
    * @param how default: as the error says
    */
   end(error: ProtocolError | undefined, how?: CallEnd): void {
-    this.#asked?.forget();
+    this.#forget?.();
     this.#finish(error && Payload.of(error.toPayload()), how);
   }
 
   /** Ends the call with the best provisional answer, or with 408. */
   expire(): void {
-    const best = this.#asked?.best();
-    this.#asked?.forget();
-    if (best) this.#answered(best);
-    else {
-      const error = answerTimedOut(this.computer.name, this.#waitMs);
-      this.end(error, this.stopped ?? TIMEOUT_OF_SERVER);
+    if (this.#best) {
+      this.#forget?.();
+      return this.#answered(this.#best);
     }
+    const error = answerTimedOut(this.computer.name, this.due - this.began);
+    this.end(error, this.stopped ?? TIMEOUT_OF_SERVER);
   }
 
-  readonly #answered = (first: Payload | undefined): void =>
-    this.#finish(forAgent(readAnswer(first, this.event), this));
-
-  #finish(answer: Payload | undefined, how?: CallEnd): void {
-    if (this.#asked === undefined) return;
-    this.#asked = undefined;
+  #finish(
+    answer: Payload | undefined,
+    how: CallEnd = endOf(answer, this.stopped),
+  ): void {
+    if (this.#forget === undefined) return;
+    this.#forget = undefined;
+    const parts = this.#parts;
     removeItem(this.agent.calls, this);
     removeItem(this.computer.calls, this);
-    this.#ended(answer, how);
+    parts.pendingCalls--;
+    parts.deadlines.remove(this);
+    noteFailure(this.computer, answer, how, parts.clock.date());
+    this.#reply(answer, how);
+    if (parts.pendingCalls === 0) parts.idle();
   }
 }
 
-/** Outside of the methods, so that the closure does not capture the request. */
-const replying = (
-  agent: Member,
-  ack: Ack | undefined,
-  ended: ReturnType<OfficeParts["observe"]>,
-  date: () => number,
-): Reply =>
-(answer, how = endOf(answer)) => {
-  const sent = sendTo(ack, answer, how);
-  const end = sent === answer ? how : endOf(sent);
-  ended(sent, end);
-  noteFailure(agent, sent, end, date());
-};
-
-/** Sends an answer; the error instead, where it cannot be encoded again. */
-function sendTo(
-  ack: Ack = () => {},
-  answer: Payload | undefined,
-  end: CallEnd,
-): Payload | undefined {
-  try {
-    ack(answer, end);
-    return answer;
-  } catch (error) {
-    const failed = Payload.of(errorPayloadOf(error));
-    ack(failed);
-    return failed;
-  }
+function isReal(answer: Payload | undefined): boolean {
+  const seen = answer?.peek();
+  return typeof seen === "object" && seen !== null &&
+    toErrorPayload(seen)?.code !== ErrorCode.BAD_REQUEST;
 }
+
+/** Prefers an error to no answer, and the event's own name to its aliases. */
+const bestOf = (
+  given: readonly (Payload | undefined)[],
+): Payload | undefined =>
+  given.find((answer) => toErrorPayload(answer?.peek())) ?? given[0];
 
 // ------------------------------------------------------------------ versions (0.4 §1.2)
 
@@ -402,56 +392,3 @@ function forAgent(answer: Payload, { event, agent, computer }: Call): Payload {
   const { profile } = agent.peer;
   return Payload.of(translateAnswer(event, answer.parse(), names, profile));
 }
-
-// ------------------------------------------------------------------ older names (spec §12)
-
-/** A request under one name or more. */
-interface Asked {
-  forget: Forget;
-  /** Returns the best provisional answer so far, if there is one. */
-  best(): Payload | undefined;
-}
-
-/**
- * Sends a request under every name that a client of its version may know; the first real answer counts.
- * An empty ack and 400 are provisional: they may mean that the client does not know the name.
- *
- * @throws when the payload cannot be encoded
- */
-function askUnder(
-  names: readonly string[],
-  peer: Peer,
-  payload: Payload,
-  answered: (answer: Payload | undefined) => void,
-): Asked {
-  const [only, another] = names;
-  if (only !== undefined && another === undefined) {
-    return { forget: peer.ask(only, payload, answered), best: () => undefined };
-  }
-  const answers = new Map<string, Payload | undefined>();
-  const best = () => bestOf(names.map((name) => answers.get(name)));
-  const forgets: Forget[] = [];
-  const forget = () => forgets.forEach((forget) => forget());
-  for (const name of names) {
-    forgets.push(peer.ask(name, payload, (answer) => {
-      answers.set(name, answer);
-      const real = isReal(answer);
-      if (!real && answers.size < names.length) return;
-      forget();
-      answered(real ? answer : best());
-    }));
-  }
-  return { forget, best };
-}
-
-function isReal(answer: Payload | undefined): boolean {
-  const seen = answer?.peek();
-  return typeof seen === "object" && seen !== null &&
-    toErrorPayload(seen)?.code !== ErrorCode.BAD_REQUEST;
-}
-
-/** Prefers an error to no answer, and the event's own name to its aliases. */
-const bestOf = (
-  given: readonly (Payload | undefined)[],
-): Payload | undefined =>
-  given.find((answer) => toErrorPayload(answer?.peek())) ?? given[0];

@@ -71,36 +71,3 @@ export const ROOM_FULL: Refusal = {
 const isSameInstance = (a: Peer, b: Peer): boolean =>
   a.instance !== undefined && a.instance === b.instance &&
   a.identity?.principal === b.identity?.principal;
-
-/** A seat that cannot be taken for now. */
-interface Hold {
-  readonly reason: string;
-  /** Milliseconds since 1970. */
-  readonly until: number;
-}
-
-/**
- * The seats that operators hold free for a while after a kick: clients reconnect by themselves, and the
- * answer to their next join gives them the reason.
- */
-export class Holds {
-  readonly #holds = new Map<string, Hold>();
-
-  /** Holds a seat free until a time; it and `now` are milliseconds since 1970. */
-  add(seat: WantedSeat, reason: string, until: number, now: number): void {
-    for (const [key, hold] of this.#holds) {
-      if (hold.until <= now) this.#holds.delete(key);
-    }
-    if (until > now) this.#holds.set(keyOf(seat), { reason, until });
-  }
-
-  /** Returns why a seat cannot be taken at a time; `undefined` when it can. */
-  reasonFor(seat: WantedSeat, now: number): string | undefined {
-    if (this.#holds.size === 0) return undefined;
-    const hold = this.#holds.get(keyOf(seat));
-    return hold && hold.until > now ? hold.reason : undefined;
-  }
-}
-
-const keyOf = ({ office, role, name }: WantedSeat): string =>
-  JSON.stringify([office, role, name]);

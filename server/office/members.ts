@@ -10,13 +10,9 @@ import {
   type ServerEventSpec,
   toErrorPayload,
 } from "../../protocol/mod.ts";
-import {
-  isTranslated,
-  type ServerNames,
-  translateNotice,
-} from "../../protocol/translate.ts";
+import type { ServerNames } from "../../protocol/translate.ts";
 import { type CallEnd, isFaultOf } from "../shared/audit.ts";
-import { Payload } from "../shared/payload.ts";
+import type { Payload } from "../shared/payload.ts";
 import type { Call } from "./call.ts";
 import type { MemberEvent, Peer, Seated, WantedSeat } from "./peer.ts";
 import { restrictsNames } from "../shared/identity.ts";
@@ -62,95 +58,6 @@ export const newMember = (
   names: undefined,
   saidOtherName: false,
 });
-
-/** The seats of one office: the Agent's, one for each name of a Computer, and those of operators. */
-export class Members {
-  #agent: Member | undefined;
-  /** In the order of their joins. */
-  readonly #computers = new Map<string, Member>();
-  readonly #operators = new Set<Member>();
-
-  /** The members: the Agent first, the Computers in the order of their joins; no operators. */
-  get all(): Member[] {
-    return [...this.#agents, ...this.#computers.values()];
-  }
-
-  /** Those that send requests. */
-  get callers(): Member[] {
-    return [...this.#agents, ...this.#operators];
-  }
-
-  /** The members and the operators. */
-  get everybody(): Member[] {
-    return [...this.all, ...this.#operators];
-  }
-
-  get #agents(): Member[] {
-    return this.#agent ? [this.#agent] : [];
-  }
-
-  /** The number of members. */
-  get size(): number {
-    return this.#computers.size + this.#agents.length;
-  }
-
-  /** Whether no seat is taken. */
-  get isEmpty(): boolean {
-    return this.size === 0 && this.#operators.size === 0;
-  }
-
-  /** Finds a Computer by its name. */
-  computer(name: string): Member | undefined {
-    return this.#computers.get(name);
-  }
-
-  /** Returns who has the seat that a member would get. */
-  holder({ role, name }: WantedSeat): Member | undefined {
-    if (role === "operator") return undefined;
-    return role === "agent" ? this.#agent : this.#computers.get(name);
-  }
-
-  /** Returns whether a member still has its seat. */
-  holds(member: Member): boolean {
-    return member.role === "operator"
-      ? this.#operators.has(member)
-      : this.holder(member) === member;
-  }
-
-  /** Gives a member its seat, which must be free. */
-  add(member: Member): void {
-    if (member.role === "agent") this.#agent = member;
-    else if (member.role === "computer") {
-      this.#computers.set(member.name, member);
-    } else this.#operators.add(member);
-  }
-
-  /** Takes a member's seat away. */
-  remove(member: Member): void {
-    if (member.role === "agent") this.#agent = undefined;
-    else if (member.role === "computer") this.#computers.delete(member.name);
-    else this.#operators.delete(member);
-  }
-
-  /**
-   * Notifies all members, in the order of their seats, but the one that causes it (spec §3). All get the
-   * same payload object, or the same translation of it.
-   */
-  notify(event: Notification, notice: object, cause?: Member): void {
-    const plain = Payload.of(notice);
-    let translated: Payload | undefined;
-    for (const member of this.all) {
-      if (member === cause) continue;
-      const names = cause?.names;
-      if (
-        names && isTranslated(event, cause.peer.profile, member.peer.profile)
-      ) {
-        translated ??= Payload.of(translateNotice(notice, names));
-        notifyMember(member, event, translated);
-      } else notifyMember(member, event, plain);
-    }
-  }
-}
 
 /** Sends a notification under each name that the member's version may know, if it has it (spec §12). */
 export function notifyMember(

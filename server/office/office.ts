@@ -27,7 +27,11 @@ import {
   type ToolCallCancel,
   UPDATE_RESOURCES_EVENT,
 } from "../../protocol/mod.ts";
-import { shownTo } from "../../protocol/translate.ts";
+import {
+  isTranslated,
+  shownTo,
+  translateNotice,
+} from "../../protocol/translate.ts";
 import { AGENT_GONE, CANCELLED_BY_OPERATOR, endOf } from "../shared/audit.ts";
 import { errorPayloadOf, shuttingDown } from "../shared/error_payload.ts";
 import { log, short } from "../shared/log.ts";
@@ -36,16 +40,16 @@ import {
   agentName,
   asOfSeat,
   type Call,
-  type Calls,
   computerLeft,
   endOfCancelled,
+  forward,
+  type SharedParts,
 } from "./call.ts";
 import { judgeSeat, ROOM_FULL } from "./join_rule.ts";
 import {
   checkAccess,
   forbidden,
   type Member,
-  Members,
   newMember,
   noteFailure,
   notifyMember,
@@ -55,11 +59,12 @@ import {
 import {
   type Ack,
   type MemberEvent,
-  type OfficeParts,
   partyOf,
   type Peer,
   type Refusal,
   type Seat,
+  type Seated,
+  type SeatRole,
   type WantedSeat,
 } from "./peer.ts";
 
@@ -90,44 +95,42 @@ type UpdateEvent = Exclude<
 const PROGRESS = "computer agent req_id progress total message waiting"
   .split(" ");
 
+/** The key of the Agent's seat; that of a Computer is its name, that of an operator its connection. */
+const AGENT = Symbol("agent");
+
 /** One office; it exists while somebody has a seat. */
 export class Office {
   /** The `office_id` of the wire. */
   readonly name: string;
-  readonly #calls: Calls;
-  readonly #parts: OfficeParts;
+  readonly #parts: SharedParts;
   readonly #emptied: () => void;
-  readonly #members = new Members();
+  /** In the order in which they were taken. */
+  readonly #seats = new Map<string | symbol | Peer, Member>();
 
-  /**
-   * @param calls the calls of all offices of the process
-   * @param emptied called when the last seat was left
-   */
-  constructor(
-    name: string,
-    calls: Calls,
-    parts: OfficeParts,
-    emptied: () => void,
-  ) {
+  /** @param emptied called when the last seat was left */
+  constructor(name: string, parts: SharedParts, emptied: () => void) {
     this.name = name;
-    this.#calls = calls;
     this.#parts = parts;
     this.#emptied = emptied;
   }
 
-  /** The members: the Agent first, the Computers in the order of their joins. */
+  /** The members: the Agent first, the Computers in the order of their joins; no operators. */
   get members(): Member[] {
-    return this.#members.all;
+    return this.#with("agent", "computer");
   }
 
   /** The pending calls: those of the Agent, then those of operators. */
   get calls(): Call[] {
-    return this.#members.callers.flatMap(({ calls }) => calls);
+    return this.#with("agent", "operator").flatMap(({ calls }) => calls);
   }
 
-  /** Whether no seat is taken. */
-  get isEmpty(): boolean {
-    return this.#members.isEmpty;
+  get #everybody(): Member[] {
+    return this.#with("agent", "computer", "operator");
+  }
+
+  #with(...roles: SeatRole[]): Member[] {
+    const all = [...this.#seats.values()];
+    return roles.flatMap((wanted) => all.filter(({ role }) => role === wanted));
   }
 
   // ---------------------------------------------------------------- taking a seat (spec §5, §9)
@@ -143,13 +146,14 @@ export class Office {
     const { audit, clock } = this.#parts;
     const member = newMember(peer, wanted, clock.date());
     const { role, name, office } = member;
+    const key = keyOf(member);
     former?.leave();
-    const holder = this.#members.holder(member);
+    const holder = this.#seats.get(key);
     if (holder) {
       this.#remove(holder, false, "its seat was taken over");
       holder.peer.end("its client joined with another connection", true);
     }
-    this.#members.add(member);
+    this.#seats.set(key, member);
     if (role !== "operator") {
       this.#notifyOf(ENTER_OFFICE_NOTIFICATION, member);
       audit({ event: "joined", office, role, name, ...partyOf(peer) });
@@ -161,8 +165,8 @@ export class Office {
   judge(peer: Peer, wanted: WantedSeat): Refusal | undefined {
     if (wanted.role === "operator") return undefined;
     const { limiter } = this.#parts;
-    const holder = this.#members.holder(wanted);
-    const isFull = this.#members.size >= limiter.limits.membersPerOffice;
+    const holder = this.#seats.get(keyOf({ ...wanted, peer }));
+    const isFull = this.members.length >= limiter.limits.membersPerOffice;
     const refusal = judgeSeat(peer, wanted, holder, isFull);
     if (refusal === ROOM_FULL) {
       limiter.recordHit("membersPerOffice", partyOf(peer));
@@ -171,16 +175,20 @@ export class Office {
   }
 
   #seatOf(member: Member): Seat {
-    const members = this.#members;
+    const isHeld = () => this.#holds(member);
     return {
       get isHeld() {
-        return members.holds(member);
+        return isHeld();
       },
       receive: (event, payload, ack) =>
         this.#receive(member, event, payload, ack),
       leave: () => void this.#leave(member, false),
       gone: () => this.#leave(member, true),
     };
+  }
+
+  #holds(member: Member): boolean {
+    return this.#seats.get(keyOf(member)) === member;
   }
 
   // ---------------------------------------------------------------- events of members (spec §3)
@@ -192,7 +200,7 @@ export class Office {
     ack: Ack | undefined,
   ): void {
     try {
-      if (!this.#members.holds(member)) refuseOutsider(event, payload);
+      if (!this.#holds(member)) refuseOutsider(event, payload);
       if (isClientEvent(event)) {
         return this.#request(member, event, payload, ack);
       }
@@ -288,7 +296,7 @@ export class Office {
     reason: ToolCallCancel["reason"],
   ): void {
     const cancelled = { agent, req_id, ...(reason && { reason }) };
-    this.#members.notify(CANCEL_TOOL_CALL_NOTIFICATION, cancelled);
+    this.#notify(CANCEL_TOOL_CALL_NOTIFICATION, cancelled);
   }
 
   /**
@@ -328,12 +336,29 @@ export class Office {
     const notice = event === UPDATE_RESOURCES_EVENT
       ? known(report, "computer", "mcp_server", "uri")
       : known(report, "computer");
-    if (notification) this.#members.notify(notification, notice, computer);
+    if (notification) this.#notify(notification, notice, computer);
   }
 
   #notifyOf(event: Notification, member: Member): void {
     const { office, role, name } = member;
-    this.#members.notify(event, { office_id: office, [role]: name }, member);
+    this.#notify(event, { office_id: office, [role]: name }, member);
+  }
+
+  /**
+   * Notifies all members, in the order of their seats, but the one that causes it. All get the same
+   * payload object, or the same translation of it.
+   */
+  #notify(event: Notification, notice: object, cause?: Member): void {
+    const plain = Payload.of(notice);
+    const translated = cause?.names
+      ? Payload.of(translateNotice(notice, cause.names))
+      : plain;
+    for (const member of this.members) {
+      if (member === cause) continue;
+      const differs = cause &&
+        isTranslated(event, cause.peer.profile, member.peer.profile);
+      notifyMember(member, event, differs ? translated : plain);
+    }
   }
 
   // ---------------------------------------------------------------- requests to Computers (spec §7)
@@ -348,19 +373,20 @@ export class Office {
     checkAccess(agent, { role: "agent", name: about.agent });
     logOtherName(agent, about.agent);
     const forwarded = asOfSeat(agent, about, payload);
-    this.#calls.forward(
+    forward(
       { agent, event, about, payload: forwarded },
-      this.#members.computer(about.computer),
+      this.#seats.get(about.computer),
       ack,
+      this.#parts,
     );
   }
 
   // ---------------------------------------------------------------- leaving (spec §5, §9)
 
   #leave(member: Member, isGone: boolean): void {
-    if (!this.#members.holds(member)) return;
+    if (!this.#holds(member)) return;
     this.#remove(member, isGone);
-    if (this.isEmpty) this.#emptied();
+    if (this.#seats.size === 0) this.#emptied();
   }
 
   /**
@@ -369,7 +395,7 @@ export class Office {
    */
   #remove(member: Member, isGone: boolean, reason?: string): void {
     const { office, role, name, peer } = member;
-    this.#members.remove(member);
+    this.#seats.delete(keyOf(member));
     if (role !== "operator") {
       this.#notifyOf(LEAVE_OFFICE_NOTIFICATION, member);
     }
@@ -394,7 +420,7 @@ export class Office {
   /** Ends all calls, and makes everybody leave, at shutdown. */
   close(): void {
     for (const call of this.calls) call.end(shuttingDown());
-    for (const member of this.#members.everybody) this.#leave(member, false);
+    for (const member of this.#everybody) this.#leave(member, false);
   }
 
   /**
@@ -402,7 +428,7 @@ export class Office {
    * process may be the home of the office.
    */
   disband(reason: string): void {
-    const everybody = this.#members.everybody;
+    const everybody = this.#everybody;
     for (const { peer } of everybody) peer.end(reason, false);
     for (const member of everybody) this.#leave(member, true);
   }
@@ -415,7 +441,7 @@ export class Office {
    */
   kick(member: Member, { by, reason, holdMs }: Kick): void {
     const { peer, office, role, name } = member;
-    if (role === "operator" || !this.#members.holds(member)) return;
+    if (role === "operator" || !this.#holds(member)) return;
     this.#parts.audit({
       event: "member_kicked",
       ...{ by, reason, hold_ms: holdMs },
@@ -449,6 +475,9 @@ export class Office {
     call.end(error, CANCELLED_BY_OPERATOR);
   }
 }
+
+const keyOf = ({ role, name, peer }: Seated): string | symbol | Peer =>
+  role === "computer" ? name : role === "agent" ? AGENT : peer;
 
 /** The answer to a join for a seat that is held free. */
 export const kickedFor = (reason: string): string =>

@@ -1,6 +1,6 @@
 import { shuttingDown } from "../shared/error_payload.ts";
-import { Calls } from "./call.ts";
-import { Holds } from "./join_rule.ts";
+import type { Deadline } from "../shared/pending.ts";
+import type { SharedParts } from "./call.ts";
 import type { Member } from "./members.ts";
 import { type Kick, kickedFor, Office } from "./office.ts";
 import type {
@@ -20,29 +20,35 @@ export interface OfficesFollower {
   held(seat: WantedSeat, hold: Omit<Kick, "by">): void;
 }
 
+/** Why a seat cannot be taken for now. */
+interface Hold {
+  readonly reason: string;
+  /** Milliseconds since 1970. */
+  readonly until: number;
+}
+
 /** The offices whose home is this process, by name. */
 export class LocalOffices implements Offices {
-  readonly #parts: OfficeParts;
-  readonly #calls: Calls;
+  readonly #parts: SharedParts;
   readonly #offices = new Map<string, Office>();
-  readonly #holds = new Holds();
-  #isClosed = false;
+  /** The seats that operators hold free for a while after a kick: clients reconnect by themselves. */
+  readonly #holds = new Map<string, Hold>();
   #follower: OfficesFollower | undefined;
 
   /** @param parts what the offices work with */
   constructor(parts: OfficeParts) {
-    this.#parts = parts;
-    this.#calls = new Calls(parts);
+    const calls = { sentCalls: 0, pendingCalls: 0, idle: () => {} };
+    this.#parts = { ...parts, ...calls, isClosed: false };
   }
 
   /** Whether the server is shutting down. */
   get isClosed(): boolean {
-    return this.#isClosed;
+    return this.#parts.isClosed;
   }
 
   /** The number of calls that were sent to Computers so far. */
   get sentCalls(): number {
-    return this.#calls.sent;
+    return this.#parts.sentCalls;
   }
 
   /** Returns the open offices. */
@@ -68,9 +74,10 @@ export class LocalOffices implements Offices {
 
   /** Returns why a client would get no seat now; `undefined` when it would. */
   judge(peer: Peer, wanted: WantedSeat): Refusal | undefined {
-    if (this.#isClosed) return { refused: shuttingDown().message };
-    const refused = this.#holds.reasonFor(wanted, this.#parts.clock.date());
-    if (refused !== undefined) return { refused };
+    const { isClosed, clock } = this.#parts;
+    if (isClosed) return { refused: shuttingDown().message };
+    const hold = this.#holds.get(keyOf(wanted));
+    if (hold && hold.until > clock.date()) return { refused: hold.reason };
     return this.#offices.get(wanted.office)?.judge(peer, wanted);
   }
 
@@ -84,15 +91,10 @@ export class LocalOffices implements Offices {
   }
 
   #open(name: string): Office {
-    const office = new Office(
-      name,
-      this.#calls,
-      this.#parts,
-      () => {
-        this.#offices.delete(name);
-        this.#follower?.emptied(name);
-      },
-    );
+    const office = new Office(name, this.#parts, () => {
+      this.#offices.delete(name);
+      this.#follower?.emptied(name);
+    });
     this.#offices.set(name, office);
     return office;
   }
@@ -107,7 +109,12 @@ export class LocalOffices implements Offices {
   /** Holds a seat free; also for a kick at another node, since the office may move here. */
   hold(seat: WantedSeat, { reason, holdMs }: Omit<Kick, "by">): void {
     const now = this.#parts.clock.date();
-    this.#holds.add(seat, kickedFor(reason), now + holdMs, now);
+    for (const [key, { until }] of this.#holds) {
+      if (until <= now) this.#holds.delete(key);
+    }
+    if (holdMs <= 0) return;
+    const hold = { reason: kickedFor(reason), until: now + holdMs };
+    this.#holds.set(keyOf(seat), hold);
   }
 
   /**
@@ -116,9 +123,20 @@ export class LocalOffices implements Offices {
    * @param graceMs how long to wait at most
    */
   async drain(graceMs: number): Promise<void> {
-    this.#isClosed = true;
-    this.#calls.close();
-    await this.#calls.idle(graceMs);
+    const parts = this.#parts;
+    parts.isClosed = true;
+    if (parts.pendingCalls > 0 && graceMs > 0) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const now = parts.clock.now();
+      const deadline: Deadline = { due: now + graceMs, expire: resolve };
+      parts.idle = resolve;
+      parts.deadlines.add(deadline, now);
+      await promise;
+      parts.deadlines.remove(deadline);
+    }
     for (const office of [...this.#offices.values()]) office.close();
   }
 }
+
+const keyOf = ({ office, role, name }: WantedSeat): string =>
+  JSON.stringify([office, role, name]);
