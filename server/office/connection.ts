@@ -1,5 +1,4 @@
 import {
-  CLIENT_EVENTS,
   type ClientEvent,
   ErrorCode,
   eventOf,
@@ -70,9 +69,10 @@ export class Connection {
   #role: Role | undefined;
   #own: OwnSeat | undefined;
   #isGone = false;
-  /** What arrived while another node is to answer; `undefined` when none is. */
-  #waiting: (() => void)[] | undefined;
-  /** Bytes of what waits. */
+  /** Whether another node is to answer first. */
+  #isWaiting = false;
+  /** What arrived meanwhile. */
+  readonly #waiting: (() => void)[] = [];
   #waitingBytes = 0;
 
   /** @param role declared at connect, if it was (spec §2) */
@@ -101,7 +101,7 @@ export class Connection {
       return this.#inTurn(() => this.#refuseName(name, answer));
     }
     // Answers of calls wait for no turn: the last progress must not come after them.
-    if (this.#waiting === undefined || event === TOOL_CALL_PROGRESS_EVENT) {
+    if (!this.#isWaiting || event === TOOL_CALL_PROGRESS_EVENT) {
       return this.#handle(event, payload, answer);
     }
     if (this.#isTooMuch(payload)) {
@@ -134,7 +134,7 @@ export class Connection {
   }
 
   #inTurn(run: () => void): void {
-    if (this.#waiting) this.#waiting.push(run);
+    if (this.#isWaiting) this.#waiting.push(run);
     else run();
   }
 
@@ -162,17 +162,18 @@ export class Connection {
   }
 
   #handle(event: AnyEvent, payload: Payload, ack: Ack | undefined): void {
-    if (event === JOIN_OFFICE_EVENT) return this.#join(payload, ack);
-    if (event === LEAVE_OFFICE_EVENT) return this.#leave(payload, ack);
+    if (event === JOIN_OFFICE_EVENT) {
+      return this.#acknowledge(this.#join(payload), ack);
+    }
+    if (event === LEAVE_OFFICE_EVENT) {
+      return this.#acknowledge(this.#leave(payload), ack);
+    }
     const held = this.held;
     if (held) return held.seat.receive(event, payload, ack);
+    // Members leave before their connections close: the answer gives the reason.
+    const isEnd = this.#parts.offices.isClosed && isClientEvent(event);
     try {
-      // Members leave before their connections close: the answer gives the reason.
-      if (this.#parts.offices.isClosed && isClientEvent(event)) {
-        CLIENT_EVENTS[event].parseRequest(payload.peek());
-        throw shuttingDown();
-      }
-      refuseOutsider(event, payload);
+      refuseOutsider(event, payload, isEnd ? shuttingDown() : undefined);
     } catch (error) {
       ack?.(Payload.of(errorPayloadOf(error)));
     }
@@ -198,63 +199,50 @@ export class Connection {
 
   // ---------------------------------------------------------------- joining and leaving (spec §5)
 
-  /** Answers `(true, null)` or `(false, reason)`, never an error object (spec §3). */
-  #join(payload: Payload, ack: Ack | undefined): void {
-    const answer = this.#tryJoin(payload, ack);
-    if (answer) ack?.(answer);
+  /**
+   * Answers `(true, null)` or `(false, reason)`, never an error object (spec §3). Later events are kept
+   * back until another node has answered.
+   */
+  #acknowledge(
+    answer: OfficeAck | Promise<OfficeAck>,
+    ack: Ack | undefined,
+  ): void {
+    if (!(answer instanceof Promise)) return ack?.(answer);
+    this.#isWaiting = true;
+    answer.then((answer) => {
+      if (!this.#isGone) ack?.(answer);
+      this.#isWaiting = false;
+      this.#waitingBytes = 0;
+      // One of them may wait for another node again.
+      while (!this.#isWaiting && this.#waiting.length > 0) {
+        this.#waiting.shift()?.();
+      }
+    });
   }
 
-  /** @returns `undefined` while another node decides */
-  #tryJoin(payload: Payload, ack: Ack | undefined): OfficeAck | undefined {
+  #join(payload: Payload): OfficeAck | Promise<OfficeAck> {
     let wanted: MemberSeat | undefined;
     try {
       const { role, name, office_id } = parseEnterOfficeReq(payload.parse());
-      wanted = { role, name, office: office_id };
-      const verdict = this.#judge(wanted);
-      if (verdict === "already") return [true, null];
-      const seat = verdict ??
-        this.#parts.offices.join(this.#peer, wanted, this.held?.seat);
-      if (!(seat instanceof Promise)) return this.#joined(wanted, seat);
-      const seatOf = wanted;
-      const joined = seat.catch(refusalOf)
-        .then((seat) => this.#joined(seatOf, seat));
-      this.#wait(joined, ack);
-      return undefined;
+      const own = wanted = { role, name, office: office_id };
+      const seat = this.#take(own);
+      return seat instanceof Promise
+        ? seat.catch(refusalOf).then((seat) => this.#joined(own, seat))
+        : this.#joined(own, seat);
     } catch (error) {
       return this.#refuseJoin(refusalOf(error), wanted);
     }
   }
 
-  /** Keeps later events back until another node has answered. */
-  #wait(answer: Promise<OfficeAck>, ack: Ack | undefined): void {
-    this.#waiting = [];
-    answer.then((answer) => {
-      if (!this.#isGone) ack?.(answer);
-      const waiting = this.#takeWaiting();
-      for (const [at, run] of waiting.entries()) {
-        run();
-        if (this.#waiting === undefined) continue;
-        this.#waiting.push(...waiting.slice(at + 1)); // another one waits
-        break;
-      }
-    });
-  }
-
-  #takeWaiting(): (() => void)[] {
-    const waiting = this.#waiting ?? [];
-    this.#waiting = undefined;
-    this.#waitingBytes = 0;
-    return waiting;
-  }
-
-  #judge(wanted: MemberSeat): Refusal | "already" | undefined {
+  #take(wanted: MemberSeat): ReturnType<Offices["join"]> {
     const { offices, clock } = this.#parts;
     if (offices.isClosed) return refusalOf(shuttingDown());
     const { identity } = this.#peer;
     const refused = identity && checkIdentity(identity, wanted, clock.date());
-    return refused === undefined
-      ? judgeJoiner(wanted, this.#role, this.held)
-      : { refused };
+    if (refused !== undefined) return { refused };
+    const { held } = this;
+    return judgeJoiner(wanted, this.#role, held) ??
+      offices.join(this.#peer, wanted, held?.seat);
   }
 
   #joined(wanted: MemberSeat, seat: Seat | Refusal): OfficeAck {
@@ -273,21 +261,16 @@ export class Connection {
     return [false, reason];
   }
 
-  #leave(payload: Payload, ack: Ack | undefined): void {
-    let answer: OfficeAck = [true, null];
+  #leave(payload: Payload): OfficeAck | Promise<OfficeAck> {
     try {
-      const { office_id: office } = parseLeaveOfficeReq(payload.parse());
-      const held = this.held;
-      if (held === undefined) answer = [false, "Not in an office"];
-      else if (held.office !== office) answer = this.#refuseLeave(held);
-      else {
-        const left = held.seat.leave();
-        if (left) return this.#wait(left.then(() => answer), ack);
-      }
+      const { office_id } = parseLeaveOfficeReq(payload.parse());
+      const { held } = this;
+      if (held === undefined) return [false, "Not in an office"];
+      if (held.office !== office_id) return this.#refuseLeave(held);
+      return held.seat.leave()?.then(() => [true, null]) ?? [true, null];
     } catch (error) {
-      answer = [false, refusalOf(error).refused];
+      return [false, refusalOf(error).refused];
     }
-    ack?.(answer);
   }
 
   /** Audits an attempt to act in another office (spec §10). */

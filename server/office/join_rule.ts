@@ -1,34 +1,35 @@
 import type { Role } from "../../protocol/mod.ts";
-import type { Peer, Refusal, Seated, WantedSeat } from "./peer.ts";
+import type { OwnSeat } from "./connection.ts";
+import type { Peer, Refusal, Seat, Seated, WantedSeat } from "./peer.ts";
 
 /**
  * Decides what the state of the connection alone decides about a join (spec §5).
  *
  * @param fixed the role that was declared at connect or fixed by the first join, also after leaving
- * @param seat the seat that the connection holds
- * @returns `already` for its own seat, of which nobody is notified; `undefined` when it may have the
- *   seat if the office agrees
+ * @param own the seat that the connection holds
+ * @returns its own seat where it joins that again, of which nobody is notified; `undefined` when it may
+ *   have the seat if the office agrees
  */
 export function judgeJoiner(
   { role, name, office }: WantedSeat,
   fixed: Role | undefined,
-  seat: WantedSeat | undefined,
-): Refusal | "already" | undefined {
+  own: OwnSeat | undefined,
+): Refusal | Seat | undefined {
   if (fixed !== undefined && fixed !== role) {
     return {
       refused:
         `Cannot join as ${role}: the role of this connection is ${fixed}`,
     };
   }
-  if (seat?.office === office) {
-    return seat.name === name ? "already" : {
+  if (own?.office === office) {
+    return own.name === name ? own.seat : {
       refused:
         `Cannot join under another name: this connection is in the office as ${
-          JSON.stringify(seat.name)
+          JSON.stringify(own.name)
         }`,
     };
   }
-  if (seat?.role === "agent") {
+  if (own?.role === "agent") {
     return {
       refused:
         "Cannot join a second office: an agent is in one office at a time, leave the other first",

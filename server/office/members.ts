@@ -142,12 +142,16 @@ export const forbidden = (message: string): ProtocolError =>
 /**
  * Refuses an event of a client without a seat.
  *
- * @throws {ProtocolError} 400 for an invalid payload, else 4103
+ * @throws {ProtocolError} 400 for an invalid payload, else the error
  */
-export function refuseOutsider(event: MemberEvent, payload: Payload): never {
+export function refuseOutsider(
+  event: MemberEvent,
+  payload: Payload,
+  error: ProtocolError = notInOffice(),
+): never {
   if (isClientEvent(event)) CLIENT_EVENTS[event].parseRequest(payload.peek());
   else SERVER_EVENTS[event].parseRequest(payload.parse());
-  throw notInOffice();
+  throw error;
 }
 
 /** The error for a client that is in no office, or no longer in one. */
