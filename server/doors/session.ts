@@ -10,6 +10,7 @@ import {
   isClientEvent,
   namesOf,
   type Profile,
+  PROFILES,
   ProtocolError,
 } from "../../protocol/mod.ts";
 import type { Arrivals, PacketGuards } from "../limits/guards.ts";
@@ -42,8 +43,8 @@ export interface SessionsParts extends AdmitParts {
   readonly journal: Journal;
 }
 
-/** What the sessions of a server work with. */
-interface SessionParts extends Pick<SessionsParts, "connections" | "limiter"> {
+/** What sessions work with. */
+interface SessionParts extends SessionsParts {
   /** The answer to events beyond the rate: an error costs more than all else done for such an event. */
   readonly flood: ProtocolError;
 }
@@ -68,21 +69,15 @@ interface Admitted extends Admission {
  * may connect and whose `auth` is valid; all others are refused (spec §2, §10).
  */
 export class Sessions {
-  readonly #parts: SessionsParts;
-  readonly #session: SessionParts;
+  readonly #parts: SessionParts;
   readonly #open = new Map<string, Session>();
   readonly #kept = new WeakMap<Socket["conn"], KeptConnection>();
   #rechecks = 0;
 
   /** Accepts the connections of a namespace. */
   constructor(nsp: Namespace, parts: SessionsParts) {
-    const { connections, limiter } = parts;
-    this.#parts = parts;
-    this.#session = {
-      connections,
-      limiter,
-      flood: overLimit(limiter.limits, "eventsPerSecond"),
-    };
+    const flood = overLimit(parts.limiter.limits, "eventsPerSecond");
+    this.#parts = { ...parts, flood };
     rejectUnknownNamespaces(nsp.server, parts);
     nsp.use(async (socket, next) => next(await this.#admit(socket)));
     // Synchronous: an event that arrives before its listener is lost.
@@ -103,18 +98,21 @@ export class Sessions {
   /** @returns the error for a client that may not connect */
   async #admit(socket: Socket): Promise<Error | undefined> {
     const { arrivals, limiter, proxies } = this.#parts;
+    const { eventsPerSecond } = limiter.limits;
     const { conn } = socket;
     arrivals.asked(conn);
     const known = this.#kept.get(conn);
+    const now = performance.now();
     // Every CONNECT but the first counts as an event, since it costs as much.
-    if (known?.rate.take(performance.now()) === false) {
+    if (known?.rate.take(now) === false) {
       const { address: peer, headers } = socket.handshake;
       const address = clientAddress(peer, headers["x-forwarded-for"], proxies);
       return toConnectError(limiter.refuse("eventsPerSecond", { address }));
     }
     // Socket.IO accepts further CONNECTs of a connection while one is pending here.
     if (known?.isTaken) return alreadyConnected();
-    const kept = known ?? { rate: this.#newRate(), isTaken: true };
+    const kept = known ??
+      { rate: new TokenBucket(eventsPerSecond, now), isTaken: true };
     kept.isTaken = true;
     this.#kept.set(conn, kept);
     const rechecks = this.#rechecks;
@@ -134,7 +132,7 @@ export class Sessions {
     const { conn } = socket;
     const { rechecks, kept, ...admission }: Admitted = socket.data;
     arrivals.ended(conn);
-    const session = new Session(socket, admission, kept.rate, this.#session);
+    const session = new Session(socket, admission, kept.rate, this.#parts);
     const guard = guards.of(conn);
     guard?.admit(partyOf(session));
     this.#open.set(session.id, session);
@@ -153,11 +151,6 @@ export class Sessions {
   #again(session: Session): Promise<void> {
     const { authenticator, journal } = this.#parts;
     return recheck(session, authenticator, journal);
-  }
-
-  #newRate(): TokenBucket {
-    const { eventsPerSecond } = this.#parts.limiter.limits;
-    return new TokenBucket(eventsPerSecond, performance.now());
   }
 }
 
@@ -215,7 +208,7 @@ export class Session implements Peer {
     this.connection = new Connection(this, parts.connections, role);
     this.#link = new Link(
       socket,
-      requestsOf(this.profile),
+      REQUESTS,
       (incoming) => this.#receive(incoming),
     );
   }
@@ -264,16 +257,10 @@ const answering = (
   if (answer !== undefined && socket.connected) ack(answer);
 };
 
-const requests = new Map<Profile, ReadonlySet<string>>();
-
-/** The names under which clients of a version get requests: the only events that the fast path reads. */
-function requestsOf(profile: Profile): ReadonlySet<string> {
-  const known = requests.get(profile);
-  if (known) return known;
-  const names = new Set(
+/** The names under which clients of any version get requests: the only events that the fast path reads. */
+const REQUESTS: ReadonlySet<string> = new Set(
+  Object.values(PROFILES).flatMap((profile) =>
     Object.keys(CLIENT_EVENTS).filter(isClientEvent)
-      .flatMap((event) => namesOf(profile, event)),
-  );
-  requests.set(profile, names);
-  return names;
-}
+      .flatMap((event) => namesOf(profile, event))
+  ),
+);
