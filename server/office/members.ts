@@ -14,7 +14,7 @@ import type { ServerNames } from "../../protocol/translate.ts";
 import { type CallEnd, isFaultOf } from "../shared/audit.ts";
 import type { Payload } from "../shared/payload.ts";
 import type { Call } from "./call.ts";
-import type { MemberEvent, Peer, Seated, WantedSeat } from "./peer.ts";
+import type { MemberEvent, Seated } from "./peer.ts";
 import { restrictsNames } from "../shared/identity.ts";
 
 /** A member, or an operator, as its office keeps it. */
@@ -35,29 +35,11 @@ interface MemberRecord {
   readonly joinedAt: number;
   /** The number of calls that it sent, or got. */
   calls: number;
-  /** The last error that its requests ended with. */
-  lastError: MemberError | undefined;
+  /** The last error that its requests ended with, when, and the message for people, if there was one. */
+  lastError:
+    | CallEnd & { readonly at: number; readonly message?: string }
+    | undefined;
 }
-
-/** An error that a request ended with. */
-interface MemberError extends CallEnd {
-  /** When, in milliseconds since 1970. */
-  readonly at: number;
-  /** A message for people, if there was one. */
-  readonly message?: string;
-}
-
-/** Creates a member that has not done anything yet. */
-export const newMember = (
-  peer: Peer,
-  { role, name, office }: WantedSeat,
-  joinedAt: number,
-): Member => ({
-  ...{ peer, role, name, office, calls: [] },
-  record: { joinedAt, calls: 0, lastError: undefined },
-  names: undefined,
-  saidOtherName: false,
-});
 
 /** Sends a notification under each name that the member's version may know, if it has it (spec §12). */
 export function notifyMember(

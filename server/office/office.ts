@@ -50,7 +50,6 @@ import {
   checkAccess,
   forbidden,
   type Member,
-  newMember,
   noteFailure,
   notifyMember,
   notInOffice,
@@ -82,18 +81,18 @@ export interface Kick extends Order {
   readonly holdMs: number;
 }
 
-/** The events with which Computers report changes. */
-type UpdateEvent = Exclude<
-  MemberEvent,
-  | ClientEvent
-  | typeof LIST_ROOM_EVENT
-  | typeof CANCEL_TOOL_CALL_EVENT
-  | typeof TOOL_CALL_PROGRESS_EVENT
->;
+/** What the others are notified of. */
+const NOTICES = {
+  joined: ENTER_OFFICE_NOTIFICATION,
+  left: LEAVE_OFFICE_NOTIFICATION,
+} as const;
 
 /** The fields of a report of progress. */
 const PROGRESS = "computer agent req_id progress total message waiting"
   .split(" ");
+
+/** The fields of a report that a resource has changed. */
+const RESOURCE = ["computer", "mcp_server", "uri"];
 
 /** The key of the Agent's seat; that of a Computer is its name, that of an operator its connection. */
 const AGENT = Symbol("agent");
@@ -143,21 +142,24 @@ export class Office {
    * @param former a seat in another office, left before this one is taken
    */
   join(peer: Peer, wanted: WantedSeat, former?: Seat): Seat {
-    const { audit, clock } = this.#parts;
-    const member = newMember(peer, wanted, clock.date());
-    const { role, name, office } = member;
-    const key = keyOf(member);
+    const { role, name, office } = wanted;
+    const member: Member = {
+      ...{ peer, role, name, office, calls: [] },
+      record: {
+        joinedAt: this.#parts.clock.date(),
+        ...{ calls: 0, lastError: undefined },
+      },
+      names: undefined,
+      saidOtherName: false,
+    };
     former?.leave();
-    const holder = this.#seats.get(key);
+    const holder = this.#seats.get(keyOf(member));
     if (holder) {
       this.#remove(holder, false, "its seat was taken over");
       holder.peer.end("its client joined with another connection", true);
     }
-    this.#seats.set(key, member);
-    if (role !== "operator") {
-      this.#notifyOf(ENTER_OFFICE_NOTIFICATION, member);
-      audit({ event: "joined", office, role, name, ...partyOf(peer) });
-    }
+    this.#seats.set(keyOf(member), member);
+    this.#announce("joined", member);
     return this.#seatOf(member);
   }
 
@@ -222,14 +224,20 @@ export class Office {
         return Payload.of(this.#list(member, payload));
       case CANCEL_TOOL_CALL_EVENT:
         this.#cancel(member, payload);
-        break;
+        return [];
       case TOOL_CALL_PROGRESS_EVENT:
         this.#progress(member, payload);
-        break;
-      default:
-        this.#update(member, event, payload);
+        return [];
+      default: { // a Computer reports a change
+        const { from, parseRequest, notification } = SERVER_EVENTS[event];
+        const report = parseRequest(payload);
+        checkAccess(member, { role: from, name: report.computer });
+        const isOfOne = event === UPDATE_RESOURCES_EVENT;
+        const notice = known(report, isOfOne ? RESOURCE : ["computer"]);
+        if (notification) this.#notify(notification, notice, member);
+        return [];
+      }
     }
-    return [];
   }
 
   /** Answers with the error; audits attempts to reach another office or to exceed a role. */
@@ -259,15 +267,14 @@ export class Office {
     const { from, parseRequest } = SERVER_EVENTS[LIST_ROOM_EVENT];
     const { agent, office_id, req_id } = parseRequest(payload);
     checkAccess(reader, { role: from, name: agent, office: office_id });
-    const sessions = [];
-    for (const { peer, role, name } of this.members) {
-      if (role === "operator") continue;
-      sessions.push(shownTo(reader.peer.profile, {
+    const { profile } = reader.peer;
+    const sessions = this.members.flatMap(({ peer, role, name }) =>
+      role === "operator" ? [] : shownTo(profile, {
         sid: peer.id,
         ...{ name, role, office_id },
         a2c_version: peer.version,
-      }));
-    }
+      })
+    );
     return { sessions, req_id };
   }
 
@@ -276,25 +283,23 @@ export class Office {
     const { from, parseRequest } = SERVER_EVENTS[CANCEL_TOOL_CALL_EVENT];
     const { agent, req_id, reason } = parseRequest(payload);
     checkAccess(sender, { role: from, name: agent });
+    const isOperator = sender.role === "operator";
     for (const call of sender.calls) {
       if (call.reqId !== req_id) continue;
-      call.stopped ??= sender.role === "operator"
+      call.stopped ??= isOperator
         ? CANCELLED_BY_OPERATOR
         : endOfCancelled(call, reason, this.#parts.clock.now());
     }
-    const isShown = reason === "timeout";
-    this.#notifyCancel(
-      agentName(sender),
-      req_id,
-      sender.role === "operator" ? "operator" : isShown ? reason : undefined,
-    );
+    const shown = reason === "timeout" ? reason : undefined;
+    this.#notifyCancel(sender, req_id, isOperator ? "operator" : shown);
   }
 
   #notifyCancel(
-    agent: string,
+    sender: Member,
     req_id: string,
     reason: ToolCallCancel["reason"],
   ): void {
+    const agent = agentName(sender);
     const cancelled = { agent, req_id, ...(reason && { reason }) };
     this.#notify(CANCEL_TOOL_CALL_NOTIFICATION, cancelled);
   }
@@ -321,27 +326,8 @@ export class Office {
     const wantsThis = call.progress === true ||
       call.progress === "waiting" && waiting !== undefined;
     if (!wantsThis) return;
-    const notice = known(report, ...PROGRESS);
-    notifyMember(
-      call.agent,
-      TOOL_CALL_PROGRESS_NOTIFICATION,
-      Payload.of(notice),
-    );
-  }
-
-  #update(computer: Member, event: UpdateEvent, payload: unknown): void {
-    const { from, parseRequest, notification } = SERVER_EVENTS[event];
-    const report = parseRequest(payload);
-    checkAccess(computer, { role: from, name: report.computer });
-    const notice = event === UPDATE_RESOURCES_EVENT
-      ? known(report, "computer", "mcp_server", "uri")
-      : known(report, "computer");
-    if (notification) this.#notify(notification, notice, computer);
-  }
-
-  #notifyOf(event: Notification, member: Member): void {
-    const { office, role, name } = member;
-    this.#notify(event, { office_id: office, [role]: name }, member);
+    const notice = Payload.of(known(report, PROGRESS));
+    notifyMember(call.agent, TOOL_CALL_PROGRESS_NOTIFICATION, notice);
   }
 
   /**
@@ -394,24 +380,32 @@ export class Office {
    * answer with 404, those of an Agent with 4103, or silently where its connection is gone.
    */
   #remove(member: Member, isGone: boolean, reason?: string): void {
-    const { office, role, name, peer } = member;
+    const { role, name, calls } = member;
     this.#seats.delete(keyOf(member));
-    if (role !== "operator") {
-      this.#notifyOf(LEAVE_OFFICE_NOTIFICATION, member);
-    }
+    this.#announce("left", member, reason);
     const error = role === "computer"
       ? computerLeft(name)
       : isGone
       ? undefined
       : notInOffice();
     const how = role === "operator" ? CANCELLED_BY_OPERATOR : AGENT_GONE;
-    for (const call of [...member.calls]) {
-      if (role === "computer") call.end(error);
-      else call.end(error, call.stopped ?? how);
+    for (const call of [...calls]) {
+      call.end(error, role === "computer" ? undefined : call.stopped ?? how);
     }
+  }
+
+  /** Notifies the others, and audits it; nobody sees operators. */
+  #announce(
+    event: "joined" | "left",
+    member: Member,
+    reason?: string,
+  ): void {
+    const { office, role, name, peer } = member;
     if (role === "operator") return;
+    const notice = { office_id: office, [role]: name };
+    this.#notify(NOTICES[event], notice, member);
     this.#parts.audit({
-      ...{ event: "left", office, role, name },
+      ...{ event, office, role, name },
       ...partyOf(peer),
       ...(reason !== undefined && { reason }),
     });
@@ -469,7 +463,7 @@ export class Office {
     });
     // Other requests than tool calls have no cancel.
     if (event === TOOL_CALL_EVENT) {
-      this.#notifyCancel(agent, req_id, "operator");
+      this.#notifyCancel(call.agent, req_id, "operator");
     }
     const error = forbidden(`Cancelled by an operator: ${reason}`);
     call.end(error, CANCELLED_BY_OPERATOR);
@@ -495,7 +489,7 @@ function logOtherName(agent: Member, claimed: string): void {
 }
 
 /** The fields of a report that its receivers get: what a Computer adds is not for them to rely on. */
-const known = (report: object, ...fields: string[]): object =>
+const known = (report: object, fields: readonly string[]): object =>
   Object.fromEntries(
     fields.map((field) => [field, Object(report)[field]])
       .filter(([, value]) => value !== undefined),

@@ -10,7 +10,7 @@ import type {
   Waiting,
 } from "../../protocol/mod.ts";
 import type { AuditEvent, AuditParty, CallEnd } from "../shared/audit.ts";
-import type { Deadline } from "../shared/pending.ts";
+import type { CLOCK, Deadline } from "../shared/pending.ts";
 import type { Call } from "./call.ts";
 import type { Identity } from "../shared/identity.ts";
 import type { Payload } from "../shared/payload.ts";
@@ -157,35 +157,25 @@ export interface ObservedCall {
   readonly payload: Payload;
 }
 
-/** The clocks, both in milliseconds. */
-export interface Clock {
-  /** Monotonic, for durations. */
-  now(): number;
-  /** Since 1970. */
-  date(): number;
-}
-
-/** The two limits that an office applies. */
-export interface OfficeLimits {
-  readonly limits: {
-    readonly callsPerAgent: number;
-    readonly membersPerOffice: number;
-  };
-  /** Records that a client reached a limit, and returns the error for it. */
-  refuse(limit: "callsPerAgent", subject: AuditParty): ProtocolError;
-  /** Records that a client reached a limit. */
-  recordHit(limit: "membersPerOffice", subject: AuditParty): void;
-}
-
 /** What the offices of a process work with. */
 export interface OfficeParts {
-  readonly clock: Clock;
+  readonly clock: typeof CLOCK;
   /** Expires deadlines; the only timer of an office. */
   readonly deadlines: {
     add(deadline: Deadline, now: number): void;
     remove(deadline: Deadline): void;
   };
-  readonly limiter: OfficeLimits;
+  /** The two limits that an office applies. */
+  readonly limiter: {
+    readonly limits: {
+      readonly callsPerAgent: number;
+      readonly membersPerOffice: number;
+    };
+    /** Records that a client reached a limit, and returns the error for it. */
+    refuse(limit: "callsPerAgent", subject: AuditParty): ProtocolError;
+    /** Records that a client reached a limit. */
+    recordHit(limit: "membersPerOffice", subject: AuditParty): void;
+  };
   /** Takes the lines of the audit log. */
   readonly audit: (event: AuditEvent) => void;
   /**
