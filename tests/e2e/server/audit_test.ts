@@ -286,16 +286,26 @@ Deno.test("a flood of refused handshakes is one line of the audit log, at any st
   using log = captureLog();
   const { server, url, port } = await served();
   await using _ = server;
+  const began = performance.now();
   for (let i = 0; i < 5; i++) {
     await rawHttp(port, ["GET /smcp/ HTTP/1.1", "Host: 127.0.0.1"]);
     await refused(url, as("wrong"));
   }
-  assertEquals(log.audit.map(({ code }) => code), [400, 401]);
+  // One in ten seconds, of which a stalled machine may take more.
+  const most = 1 + Math.floor((performance.now() - began) / 10_000);
+  const linesOf = (code: number) =>
+    log.audit.filter((line) => line.code === code);
+  for (const code of [400, 401]) assert(linesOf(code).length <= most);
   await server.close();
-  assertEquals(log.audit.slice(2).map(({ code, omitted }) => [code, omitted]), [
-    [400, 3],
-    [401, 3],
-  ]);
+  for (const code of [400, 401]) {
+    const lines = linesOf(code);
+    assert(lines.length <= most + 1);
+    const omitted = lines.reduce(
+      (sum, line) => sum + Number(line.omitted ?? 0),
+      0,
+    );
+    assertEquals(lines.length + omitted, 5);
+  }
 });
 
 Deno.test("refusals of one address for other reasons are separate lines, and those of a JWT name the claim (spec §10)", async () => {
