@@ -36,7 +36,7 @@ import {
   unknownTo,
 } from "../../protocol/translate.ts";
 import { errorPayloadOf, shuttingDown } from "../shared/error_payload.ts";
-import { type Member, noteFailure } from "./members.ts";
+import type { Member } from "./members.ts";
 
 // ------------------------------------------------------------------ requests and answers (spec §7)
 
@@ -197,8 +197,8 @@ export function forward(
   parts: SharedParts,
 ): void {
   const { agent, event, about } = request;
-  const { limiter, clock } = parts;
-  const reply = replying(agent, ack, parts.observe(request), clock.date);
+  const { limiter } = parts;
+  const reply = replying(agent, ack, parts.observe(request));
   try {
     if (parts.isClosed) throw shuttingDown();
     if (agent.calls.length >= limiter.limits.callsPerAgent) {
@@ -221,7 +221,6 @@ const replying = (
   agent: Member,
   ack: Ack | undefined,
   ended: ReturnType<OfficeParts["observe"]>,
-  date: () => number,
 ): Reply =>
 (answer, end = endOf(answer)) => {
   try {
@@ -232,7 +231,7 @@ const replying = (
     ack?.(answer, end);
   }
   ended(answer, end);
-  noteFailure(agent, answer, end, date());
+  agent.noteFailure(answer, end);
 };
 
 /** A request that its Computer has not answered yet; it belongs to both members. */
@@ -351,7 +350,7 @@ export class Call implements Deadline {
     removeItem(this.computer.calls, this);
     parts.pendingCalls--;
     parts.deadlines.remove(this);
-    noteFailure(this.computer, answer, how, parts.clock.date());
+    this.computer.noteFailure(answer, how);
     this.#reply(answer, how);
     if (parts.pendingCalls === 0) parts.idle();
   }

@@ -1,7 +1,17 @@
+/**
+ * The members of an office, in the order of the specification: which events they may send (§5), and what
+ * each does (§3); requests go on to `call.ts` (§7).
+ *
+ * @module
+ */
 import {
+  CANCEL_TOOL_CALL_EVENT,
   CLIENT_EVENTS,
+  type ClientEvent,
   ErrorCode,
   isClientEvent,
+  LIST_ROOM_EVENT,
+  type ListRoomRet,
   namesOf,
   type Notification,
   ProtocolError,
@@ -9,67 +19,39 @@ import {
   type ServerEvent,
   type ServerEventSpec,
   toErrorPayload,
+  TOOL_CALL_EVENT,
+  TOOL_CALL_PROGRESS_EVENT,
+  TOOL_CALL_PROGRESS_NOTIFICATION,
+  UPDATE_RESOURCES_EVENT,
 } from "../../protocol/mod.ts";
-import type { ServerNames } from "../../protocol/translate.ts";
-import { type CallEnd, isFaultOf } from "../shared/audit.ts";
-import type { Payload } from "../shared/payload.ts";
-import type { Call } from "./call.ts";
-import type { MemberEvent, Seated } from "./peer.ts";
+import { type ServerNames, shownTo } from "../../protocol/translate.ts";
+import {
+  type CallEnd,
+  CANCELLED_BY_OPERATOR,
+  endOf,
+  isFaultOf,
+} from "../shared/audit.ts";
+import { errorPayloadOf } from "../shared/error_payload.ts";
 import { restrictsNames } from "../shared/identity.ts";
-
-/** A member, or an operator, as its office keeps it. */
-export interface Member extends Seated {
-  /** The pending calls that it sent, or has to answer: a list, which `removeItem` keeps short. */
-  readonly calls: Call[];
-  /** What operators see of it. */
-  readonly record: MemberRecord;
-  /** What a Computer's MCP servers are called by members of the other kind, once it was asked by one. */
-  names: ServerNames | undefined;
-  /** Whether the log has that its requests give another name than its seat's. */
-  saidOtherName: boolean;
-}
-
-/** What operators see of a member. */
-interface MemberRecord {
-  /** When it took its seat, in milliseconds since 1970. */
-  readonly joinedAt: number;
-  /** The number of calls that it sent, or got. */
-  calls: number;
-  /** The last error that its requests ended with, when, and the message for people, if there was one. */
-  lastError:
-    | CallEnd & { readonly at: number; readonly message?: string }
-    | undefined;
-}
-
-/** Sends a notification under each name that the member's version may know, if it has it (spec §12). */
-export function notifyMember(
-  { peer }: Member,
-  event: Notification,
-  payload: Payload,
-): void {
-  if (peer.profile.lacks.includes(event)) return;
-  for (const name of namesOf(peer.profile, event)) peer.send(name, payload);
-}
-
-/** The longest message of an error that is kept, in characters. */
-const MAX_MESSAGE_CHARS = 500;
-
-/** Notes for operators how a request of a member ended, if that is an error of the member. */
-export function noteFailure(
-  { role, record }: Member,
-  answer: Payload | undefined,
-  end: CallEnd,
-  at: number,
-): void {
-  if (!isFaultOf(role === "computer" ? role : "agent", end)) return;
-  const message = toErrorPayload(answer?.peek())?.message;
-  record.lastError = {
-    at,
-    ...end,
-    ...(typeof message === "string" &&
-      { message: message.slice(0, MAX_MESSAGE_CHARS) }),
-  };
-}
+import { log, short } from "../shared/log.ts";
+import { Payload } from "../shared/payload.ts";
+import {
+  agentName,
+  asOfSeat,
+  type Call,
+  endOfCancelled,
+  forward,
+} from "./call.ts";
+import type { Office } from "./office.ts";
+import {
+  type Ack,
+  type MemberEvent,
+  partyOf,
+  type Peer,
+  type Seat,
+  type Seated,
+  type WantedSeat,
+} from "./peer.ts";
 
 // ------------------------------------------------------------------ who may send what (spec §5)
 
@@ -141,4 +123,227 @@ export const notInOffice = (): ProtocolError =>
   new ProtocolError(
     ErrorCode.NOT_IN_ROOM,
     "Not in an office: join one first",
+  );
+
+// ------------------------------------------------------------------ a member, and its events (spec §3)
+
+/** What operators see of a member. */
+interface MemberRecord {
+  /** When it took its seat, in milliseconds since 1970. */
+  readonly joinedAt: number;
+  /** The number of calls that it sent, or got. */
+  calls: number;
+  /** The last error that its requests ended with, when, and the message for people, if there was one. */
+  lastError:
+    | CallEnd & { readonly at: number; readonly message?: string }
+    | undefined;
+}
+
+/** The longest message of an error that is kept, in characters. */
+const MAX_MESSAGE_CHARS = 500;
+
+/** The fields of a report of progress. */
+const PROGRESS = "computer agent req_id progress total message waiting"
+  .split(" ");
+
+/** The fields of a report that a resource has changed. */
+const RESOURCE = ["computer", "mcp_server", "uri"];
+
+/** A member, or an operator, in its office. */
+export class Member implements Seat, Seated {
+  readonly peer: Peer;
+  readonly role: WantedSeat["role"];
+  readonly name: string;
+  readonly office: string;
+  /** The pending calls that it sent, or has to answer: a list, which `removeItem` keeps short. */
+  readonly calls: Call[] = [];
+  /** What operators see of it. */
+  readonly record: MemberRecord;
+  /** What a Computer's MCP servers are called by members of the other kind, once it was asked by one. */
+  names: ServerNames | undefined;
+  readonly #home: Office;
+  /** Whether the log has that its requests give another name than its seat's. */
+  #saidOtherName = false;
+
+  /** @param home its office */
+  constructor(peer: Peer, { role, name, office }: WantedSeat, home: Office) {
+    this.peer = peer;
+    this.role = role;
+    this.name = name;
+    this.office = office;
+    const joinedAt = home.parts.clock.date();
+    this.record = { joinedAt, calls: 0, lastError: undefined };
+    this.#home = home;
+  }
+
+  get isHeld(): boolean {
+    return this.#home.holds(this);
+  }
+
+  leave(): undefined {
+    this.#home.leave(this, false);
+  }
+
+  gone(): void {
+    this.#home.leave(this, true);
+  }
+
+  receive(event: MemberEvent, payload: Payload, ack?: Ack): void {
+    try {
+      if (!this.isHeld) refuseOutsider(event, payload);
+      if (isClientEvent(event)) return this.#request(event, payload, ack);
+      const answer = this.#serve(event, payload.parse());
+      ack?.(answer);
+    } catch (error) {
+      this.#refuse(event, error, ack);
+    }
+  }
+
+  /** @returns the arguments of the ack */
+  #serve(
+    event: Exclude<MemberEvent, ClientEvent>,
+    payload: unknown,
+  ): Payload | [] {
+    switch (event) {
+      case LIST_ROOM_EVENT:
+        return Payload.of(this.#list(payload));
+      case CANCEL_TOOL_CALL_EVENT:
+        this.#cancel(payload);
+        return [];
+      case TOOL_CALL_PROGRESS_EVENT:
+        this.#progress(payload);
+        return [];
+      default: { // a Computer reports a change
+        const { from, parseRequest, notification } = SERVER_EVENTS[event];
+        const report = parseRequest(payload);
+        checkAccess(this, { role: from, name: report.computer });
+        const isOfOne = event === UPDATE_RESOURCES_EVENT;
+        const notice = known(report, isOfOne ? RESOURCE : ["computer"]);
+        if (notification) this.#home.notify(notification, notice, this);
+        return [];
+      }
+    }
+  }
+
+  /** The members, each with its own version (spec §4). */
+  #list(payload: unknown): ListRoomRet {
+    const { from, parseRequest } = SERVER_EVENTS[LIST_ROOM_EVENT];
+    const { agent, office_id, req_id } = parseRequest(payload);
+    checkAccess(this, { role: from, name: agent, office: office_id });
+    const sessions = this.#home.members.flatMap(({ peer, role, name }) =>
+      role === "operator" ? [] : shownTo(this.peer.profile, {
+        sid: peer.id,
+        ...{ name, role, office_id },
+        a2c_version: peer.version,
+      })
+    );
+    return { sessions, req_id };
+  }
+
+  #cancel(payload: unknown): void {
+    const { from, parseRequest } = SERVER_EVENTS[CANCEL_TOOL_CALL_EVENT];
+    const { agent, req_id, reason } = parseRequest(payload);
+    checkAccess(this, { role: from, name: agent });
+    const isOperator = this.role === "operator";
+    for (const call of this.calls) {
+      if (call.reqId !== req_id) continue;
+      call.stopped ??= isOperator
+        ? CANCELLED_BY_OPERATOR
+        : endOfCancelled(call, reason, this.#home.parts.clock.now());
+    }
+    const shown = reason === "timeout" ? reason : undefined;
+    this.#home.notifyCancel(this, req_id, isOperator ? "operator" : shown);
+  }
+
+  /**
+   * Passes the progress of a call on to the Agent that made it, and to nobody else (spec §7). That of a
+   * call which has ended, or whose Agent did not ask for it, is dropped: its Computer cannot know yet.
+   */
+  #progress(payload: unknown): void {
+    const { from, parseRequest } = SERVER_EVENTS[TOOL_CALL_PROGRESS_EVENT];
+    const report = parseRequest(payload);
+    const { agent, computer, req_id, waiting } = report;
+    checkAccess(this, { role: from, name: computer });
+    const call = this.calls.find((call) =>
+      call.reqId === req_id && call.event === TOOL_CALL_EVENT &&
+      agentName(call.agent) === agent
+    );
+    if (call === undefined) return;
+    if (waiting !== undefined) {
+      call.waiting = waiting ?? undefined;
+      this.#home.parts.waits(call, waiting);
+    }
+    const wantsThis = call.progress === true ||
+      call.progress === "waiting" && waiting !== undefined;
+    if (!wantsThis) return;
+    const notice = Payload.of(known(report, PROGRESS));
+    call.agent.notify(TOOL_CALL_PROGRESS_NOTIFICATION, notice);
+  }
+
+  #request(event: ClientEvent, payload: Payload, ack: Ack | undefined): void {
+    const about = CLIENT_EVENTS[event].parseRequest(payload.peek());
+    checkAccess(this, { role: "agent", name: about.agent });
+    this.#logOtherName(about.agent);
+    forward(
+      { agent: this, event, about, payload: asOfSeat(this, about, payload) },
+      this.#home.computer(about.computer),
+      ack,
+      this.#home.parts,
+    );
+  }
+
+  /** Logs, once a seat, that an Agent's requests give another name; its seat's counts (0.4 §10). */
+  #logOtherName(claimed: string): void {
+    if (this.#saidOtherName || claimed === agentName(this)) return;
+    this.#saidOtherName = true;
+    log.debug("An agent's requests say {claimed}, its seat is {name}", {
+      claimed: short(claimed),
+      name: short(this.name),
+      socket: this.peer.id,
+    });
+  }
+
+  /** Answers with the error; audits attempts to reach another office or to exceed a role. */
+  #refuse(event: MemberEvent, error: unknown, ack: Ack | undefined): void {
+    const { peer, office, role, name } = this;
+    const refusal = errorPayloadOf(error);
+    const { code, message: reason } = refusal;
+    if (code === ErrorCode.FORBIDDEN || code === ErrorCode.CROSS_ROOM_ACCESS) {
+      this.#home.parts.audit({
+        ...{ event: "access_refused", request: event, code, reason },
+        ...partyOf(peer),
+        ...(role !== "operator" && { office, role, name }),
+      });
+    }
+    const body = Payload.of(refusal);
+    this.noteFailure(body, endOf(body));
+    ack?.(body);
+  }
+
+  /** Sends a notification under each name that its version may know, if it has it (spec §12). */
+  notify(event: Notification, payload: Payload): void {
+    const { peer } = this;
+    if (peer.profile.lacks.includes(event)) return;
+    for (const name of namesOf(peer.profile, event)) peer.send(name, payload);
+  }
+
+  /** Notes for operators how a request ended, if that is an error of this member. */
+  noteFailure(answer: Payload | undefined, end: CallEnd): void {
+    const { role } = this;
+    if (!isFaultOf(role === "computer" ? role : "agent", end)) return;
+    const message = toErrorPayload(answer?.peek())?.message;
+    this.record.lastError = {
+      at: this.#home.parts.clock.date(),
+      ...end,
+      ...(typeof message === "string" &&
+        { message: message.slice(0, MAX_MESSAGE_CHARS) }),
+    };
+  }
+}
+
+/** The fields of a report that its receivers get: what a Computer adds is not for them to rely on. */
+const known = (report: object, fields: readonly string[]): object =>
+  Object.fromEntries(
+    fields.map((field) => [field, Object(report)[field]])
+      .filter(([, value]) => value !== undefined),
   );
