@@ -18,7 +18,7 @@ import {
 } from "../../../computer/mod.ts";
 import { ONCE } from "../../support/computer/host.ts";
 import { startComputer } from "../../support/computer/computer.ts";
-import { createFixture } from "../../support/fixtures/mcp_fixture.ts";
+import { createFixture } from "../../support/fixtures/sdk_fixture.ts";
 
 /** Resolves when an event comes. */
 const next = <T>(on: (listener: (value: T) => void) => unknown) =>

@@ -20,7 +20,7 @@ import {
   fixture,
   type StdioSettings,
 } from "../../support/computer/mcp_servers.ts";
-import { createFixture } from "../../support/fixtures/mcp_fixture.ts";
+import { createFixture } from "../../support/fixtures/sdk_fixture.ts";
 import { startOffice } from "../../support/office.ts";
 import { gone } from "../../support/processes.ts";
 import { runComputer } from "../../support/computer/run_computer.ts";

@@ -17,7 +17,7 @@ import {
   UPDATE_SKILLS_NOTIFICATION,
 } from "../../../protocol/mod.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
-import { createFixture } from "../../support/fixtures/mcp_fixture.ts";
+import { createFixture } from "../../support/fixtures/sdk_fixture.ts";
 import { ANY_REQUEST } from "../../support/any_request.ts";
 import { joinRaw, type RawClient } from "../../support/wire/raw_client.ts";
 

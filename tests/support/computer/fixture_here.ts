@@ -1,5 +1,6 @@
 import type { InProcessServerConfig } from "../../../computer/mod.ts";
-import { createFixture, type FixtureOptions } from "../fixtures/mcp_fixture.ts";
+import type { FixtureOptions } from "../fixtures/mcp_fixture.ts";
+import { createFixture } from "../fixtures/sdk_fixture.ts";
 
 /**
  * The fixture in the process of the test: for tests of what is beyond the Computer, which would start a
