@@ -67,7 +67,7 @@ export async function npmPackages(folder: string): Promise<Tarballs> {
 }
 
 /** Creates the tarball of `deno pack`; returns its path. */
-export async function denoPack(folder: string): Promise<string> {
+async function denoPack(folder: string): Promise<string> {
   const tarball = join(folder, `deno-pack-${config.version}.tgz`);
   await run("deno", [
     "pack",
