@@ -22,7 +22,7 @@ import {
   TOOL_CALL_EVENT,
   UPDATE_DESKTOP_EVENT,
 } from "../../../protocol/mod.ts";
-import { runMain, startMain } from "../../support/command.ts";
+import { runHere, runMain, startMain } from "../../support/command.ts";
 import { OFFICE, type Office, startOffice } from "../../support/office.ts";
 
 const tool = {
@@ -262,13 +262,14 @@ Deno.test({
         ["files"],
       ],
     ];
+  const at = ["--url", scripted.office.url, "--office", OFFICE];
   for (const [args, text, read, expected] of rows) {
     await t.step(args.join(" "), async () => {
-      const { code, stdout, stderr } = await runMain("agent", args, { env });
+      const { code, stdout, stderr } = await runHere("agent", [...args, ...at]);
       assertEquals(code, 0, stderr);
       if (typeof text === "string") assertStringIncludes(stdout, text);
       else assertMatch(stdout, text);
-      const json = await runMain("agent", [...args, "--json"], { env });
+      const json = await runHere("agent", [...args, "--json", ...at]);
       assertEquals(read(JSON.parse(json.stdout) as never), expected);
     });
   }
@@ -381,7 +382,7 @@ Deno.test({
 }, async (t) => {
   await using office = await startOffice();
   await office.agent.leave();
-  const env = { SMCP_URL: office.url, SMCP_OFFICE: OFFICE };
+  const at = ["--url", office.url, "--office", OFFICE];
   await office.addScriptedComputer("ill", () => {
     throw new ProtocolError(500, "out of order");
   });
@@ -390,7 +391,7 @@ Deno.test({
   const ways = [["tools"], ["tools", "--json"], ["call", "echo"]];
   for (const args of ways) {
     await t.step(`${args.join(" ")}, without other Computers`, async () => {
-      const { code, stdout, stderr } = await runMain("agent", args, { env });
+      const { code, stdout, stderr } = await runHere("agent", [...args, ...at]);
       assertEquals([code, stdout, stderr], [1, "", `error: ${ill}\n`]);
     });
   }
@@ -404,7 +405,7 @@ Deno.test({
   );
   for (const args of ways) {
     await t.step(`${args.join(" ")}, other Computers are there`, async () => {
-      const { code, stdout, stderr } = await runMain("agent", args, { env });
+      const { code, stdout, stderr } = await runHere("agent", [...args, ...at]);
       assertEquals(code, 0, stderr);
       assertMatch(stdout, /\becho\b/);
       assertStringIncludes(stderr, `${ill}\n`);
