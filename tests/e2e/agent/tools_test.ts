@@ -6,7 +6,7 @@ import {
   type SMCPTool,
 } from "../../../protocol/mod.ts";
 import { parameterRows } from "../../../agent/cli/parameters.ts";
-import { runMain } from "../../support/command.ts";
+import { runHere, runMain } from "../../support/command.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
 import { OFFICE, startOffice } from "../../support/office.ts";
 
@@ -53,8 +53,8 @@ Deno.test({
   await computer.join(OFFICE);
   await running;
   const run = async (...args: string[]) => {
-    const env = { SMCP_URL: office.url, SMCP_OFFICE: OFFICE };
-    const end = await runMain("agent", ["tools", ...args], { env });
+    const at = ["--url", office.url, "--office", OFFICE];
+    const end = await runHere("agent", ["tools", ...args, ...at]);
     assertEquals([end.code, end.stderr], [0, ""]);
     return end.stdout;
   };
@@ -112,8 +112,9 @@ Deno.test({
     },
   });
   await office.agent.leave();
-  const env = { SMCP_URL: office.url, SMCP_OFFICE: OFFICE };
-  const { stdout } = await runMain("agent", ["tools"], { env });
+  const { stdout } = await runHere("agent", [
+    ...["tools", "--url", office.url, "--office", OFFICE],
+  ]);
   assertEquals(
     stdout,
     "pc: 3 tools\n  old      Of another SDK.\n  new      A title: Of another SDK.\n  read_it  Of another SDK.\n",
@@ -152,7 +153,7 @@ Deno.test({
     ["nope", "--params is not JSON$"],
   ];
   for (const [params, says] of rows) {
-    const { code, stderr } = await runMain("agent", [
+    const { code, stderr } = await runHere("agent", [
       "call",
       "echo",
       "--office",

@@ -12,7 +12,7 @@ import { runLine } from "../../../computer/cli/shell/shell.ts";
 import type { ShellContext } from "../../../computer/cli/shell/command.ts";
 import { completeShell } from "../../../computer/cli/shell/shell.ts";
 import { resultMeta } from "../../../protocol/mod.ts";
-import { runMain } from "../../support/command.ts";
+import { runHere } from "../../support/command.ts";
 import { startComputer } from "../../support/computer/computer.ts";
 import { configFile } from "../../support/computer/config_file.ts";
 import { resourceServers } from "../../support/computer/resource_servers.ts";
@@ -171,7 +171,7 @@ Deno.test({
   await using config = await configFile({
     servers: { "a b": ECHO, pid: { ...PID, bundle_id: "a_b" }, c: PID },
   });
-  const { code, stdout } = await runMain("computer", [
+  const { code, stdout } = await runHere("computer", [
     "check",
     "--config",
     config.file,
@@ -185,9 +185,9 @@ Deno.test({
   );
   await using clashing = await configFile({ servers: { a: ECHO, b: ECHO } });
   const args = ["check", "--config", clashing.file];
-  const before = await runMain("computer", args);
+  const before = await runHere("computer", args);
   assertStringIncludes(before.stdout, 'More than one tool is named "echo"');
-  const later = await runMain("computer", [...args, "--protocol", "0.4"]);
+  const later = await runHere("computer", [...args, "--protocol", "0.4"]);
   assertEquals(later.code, 0, later.stdout);
   assertStringIncludes(later.stdout, "tools: b__echo");
 });
@@ -205,7 +205,7 @@ Deno.test("0.4 §3.4: a file in which two names derive one bundle_id is refused,
     await t.step(format, async () => {
       await using config = await configFile(content);
       for (const command of ["check", "run"]) {
-        const { code, stderr } = await runMain("computer", [
+        const { code, stderr } = await runHere("computer", [
           ...[command, "--config", config.file],
           ...(command === "run" ? ["--office", "home"] : []),
         ]);
@@ -217,7 +217,7 @@ Deno.test("0.4 §3.4: a file in which two names derive one bundle_id is refused,
   }
   await t.step("import", async () => {
     await using config = await configFile(files.foreign);
-    const { code, stdout } = await runMain("computer", [
+    const { code, stdout } = await runHere("computer", [
       ...["import", "--from", config.file, "--out", `${config.file}.own`],
     ]);
     assertEquals(code, 0, stdout);

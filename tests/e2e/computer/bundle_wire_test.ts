@@ -11,7 +11,7 @@ import {
   resultMeta,
 } from "../../../protocol/mod.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
-import { runMain } from "../../support/command.ts";
+import { runHere } from "../../support/command.ts";
 import { OFFICE } from "../../support/office.ts";
 import { startProxy } from "../../support/proxy.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
@@ -162,10 +162,10 @@ Deno.test({
       "my files": fixture({ only: ["echo"] }, YES),
     },
   });
-  const env = { SMCP_URL: office.computer.url, SMCP_OFFICE: OFFICE };
+  const at = ["--url", office.computer.url, "--office", OFFICE];
   await office.agent.leave();
   const run = async (...args: string[]) => {
-    const { code, stdout, stderr } = await runMain("agent", args, { env });
+    const { code, stdout, stderr } = await runHere("agent", [...args, ...at]);
     assertEquals(code, 0, stderr);
     return stdout;
   };

@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { runMain } from "../../support/command.ts";
+import { runHere, runMain } from "../../support/command.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
 import { resourceServers } from "../../support/computer/resource_servers.ts";
 
@@ -50,7 +50,7 @@ Deno.test({
   assertMatch(stdout, /^ +documents: dpe:\/\/screen\/report$/m);
   assertMatch(stdout, /^- off +stdio +disabled/m);
   assertStringIncludes(stdout, "No problem found.");
-  const json = await runMain("computer", [...args, "--json"]);
+  const json = await runHere("computer", [...args, "--json"]);
   const { servers, problems } = JSON.parse(json.stdout);
   assertEquals(
     servers.map(({ name, state }: Record<string, string>) => [name, state]),
@@ -97,7 +97,7 @@ Deno.test({
       }),
     },
   });
-  const { code, stdout, stderr } = await runMain("computer", [
+  const { code, stdout, stderr } = await runHere("computer", [
     "check",
     "--config",
     config.file,

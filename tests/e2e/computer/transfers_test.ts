@@ -10,7 +10,7 @@ import {
 } from "../../support/computer/run_computer.ts";
 import { type Office, startOffice } from "../../support/office.ts";
 import { start } from "../../support/child.ts";
-import { argumentsOf, runMain } from "../../support/command.ts";
+import { argumentsOf, runHere, runMain } from "../../support/command.ts";
 import { scratch } from "../../support/scratch.ts";
 
 const MEGABYTE = 1_000_000;
@@ -193,7 +193,7 @@ Deno.test({
   await office.addComputer("pc", { landingRoot: `${folder.path}/landing` });
   await office.agent.leave();
   const put = (...args: string[]) =>
-    runMain("agent", [
+    runHere("agent", [
       ...["put", ...args, "--url", office.url, "--office", office.officeId],
     ]);
   const done = await put(file);

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import { runMain } from "../../../support/command.ts";
+import { runHere } from "../../../support/command.ts";
 import { startComputer } from "../../../support/computer/computer.ts";
 import { configFile } from "../../../support/computer/config_file.ts";
 import { fixture } from "../../../support/computer/mcp_servers.ts";
@@ -45,7 +45,7 @@ Deno.test({
   await using config = await configFile({
     servers: { a: fixture({ only }), b: fixture({ only }) },
   });
-  const { code, stdout } = await runMain("computer", [
+  const { code, stdout } = await runHere("computer", [
     ...["check", "--config", config.file],
   ]);
   assertEquals(code, 1);
@@ -64,7 +64,7 @@ Deno.test({
     await using config = await configFile({
       servers: { a: fixture({ only }, { tool_prefix }) },
     });
-    const { code, stderr } = await runMain("computer", [
+    const { code, stderr } = await runHere("computer", [
       ...["check", "--config", config.file],
     ]);
     assertEquals(code, 1);
@@ -95,7 +95,7 @@ Deno.test({
       },
     }),
   );
-  const { code, stdout } = await runMain("computer", [
+  const { code, stdout } = await runHere("computer", [
     ...["import", "--from", String(from), "--out", String(out)],
   ]);
   assertEquals(code, 0, stdout);

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { start } from "../../../support/child.ts";
-import { argumentsOf, runMain } from "../../../support/command.ts";
+import { argumentsOf, runHere } from "../../../support/command.ts";
 import { configFile } from "../../../support/computer/config_file.ts";
 import { fixture } from "../../../support/computer/mcp_servers.ts";
 import { runComputer } from "../../../support/computer/run_computer.ts";
@@ -189,7 +189,7 @@ Deno.test({
     config: /^ {2}fix /m,
   };
   for (const [line, printed] of Object.entries(commands)) {
-    const { code, stdout, stderr } = await runMain(
+    const { code, stdout, stderr } = await runHere(
       "agent",
       [...line.split(" "), "--office", "home", "--url", url.origin],
     );
