@@ -1,15 +1,12 @@
 import { checkNumbers } from "../shared/check_numbers.ts";
 import { PROFILES, type ProtocolName } from "../protocol/mod.ts";
-import type { AdmitParts } from "./doors/admission.ts";
 import { bothForms } from "./http/gate.ts";
 import { readHosts } from "./http/host_rule.ts";
-import type { ConnectionsOptions, Heartbeat } from "./http/connections.ts";
-import type { HttpAppParts } from "./http/http_app.ts";
+import type { Heartbeat } from "./http/connections.ts";
 import { MAX_CONNECT_BYTES } from "./shared/ws_settings.ts";
 import { type Limits, resolveLimits } from "./limits/limits.ts";
 import {
   auditCalls,
-  type CallObserver,
   type CallTracer,
   combineObservers,
   traceCalls,
@@ -22,13 +19,8 @@ import {
   checkAuthenticator,
 } from "./auth/authenticator.ts";
 import type { Metrics } from "./observe/metrics.ts";
-import {
-  type Cluster,
-  type ClusterMember,
-  memberOf,
-} from "./shared/cluster.ts";
+import { type Cluster, memberOf } from "./shared/cluster.ts";
 import type { Gateway, GatewayHost } from "./gateway/gateway_seats.ts";
-import type { GatewaySetup } from "./gateway/gateway_routes.ts";
 
 /** Options for `createSmcpServer()`. */
 export interface SmcpServerOptions {
@@ -125,31 +117,22 @@ export interface CloseOptions {
   graceMs?: number;
 }
 
-const MEBIBYTE = 2 ** 20;
+/** The options that are numbers, with their defaults. */
+const NUMBERS = {
+  maxMessageBytes: 8 * 2 ** 20,
+  maxConnectBytes: MAX_CONNECT_BYTES,
+  requestTimeoutMs: 30_000,
+  handshakeTimeoutMs: 10_000,
+  connectTimeoutMs: 5000,
+  headerTimeoutMs: 10_000,
+  trustedProxies: 0,
+  minUploadRate: MIN_UPLOAD_RATE,
+};
+
+const HEARTBEAT: Heartbeat = { intervalMs: 25_000, timeoutMs: 20_000 };
 
 /** Options with all defaults filled in. */
-export type ResolvedOptions =
-  & Omit<ConnectionsOptions, "limiter" | "slots" | "ws">
-  & Pick<AdmitParts, "profiles" | "authenticator">
-  & Pick<HttpAppParts, "paths" | "origins" | "hosts" | "metrics">
-  & {
-    /** The names of the versions that the server lets in, oldest first. */
-    readonly protocols: readonly ProtocolName[];
-    readonly requestTimeoutMs: number;
-    /** The WebSocket implementation. */
-    readonly wsEngine: WsEngine;
-    readonly minUploadRate: number;
-    /** Called for each request of an Agent. */
-    readonly observer: CallObserver;
-    readonly cluster: ClusterMember | undefined;
-    readonly limits: Limits;
-    readonly auditPayloads: boolean;
-    readonly headerTimeoutMs: number;
-    readonly gateway: GatewaySetup | undefined;
-    readonly authorizationServers: readonly string[];
-    /** The operator API; `undefined` when it is switched off. */
-    readonly operator: { readonly token: string | undefined } | undefined;
-  };
+export type ResolvedOptions = Readonly<ReturnType<typeof resolveOptions>>;
 
 /**
  * Fills in the defaults of a server's options.
@@ -157,78 +140,65 @@ export type ResolvedOptions =
  * @throws {TypeError} naming what cannot be used
  * @throws {RangeError} when a limit is less than 1, or no number
  */
-export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
-  const { tracer } = options;
-  checkAuthenticator(options.authenticator);
+export function resolveOptions(options: SmcpServerOptions) {
+  const { authenticator, tracer, gateway, auditPayloads = false } = options;
+  checkAuthenticator(authenticator);
   const protocols = readProtocols(options.protocol ?? "0.2");
-  checkNumbers(numbersOf(options));
-  const gateway = options.gateway && gatewaySetup(options.gateway);
-  const { auditPayloads = false } = options;
+  const { trustedProxies, ...numbers } = readNumbers(options, NUMBERS);
   const logCall = auditCalls(auditPayloads);
+  const agents: Identity = {
+    principal: "gateway",
+    policy: { roles: ["agent"] },
+  };
   return {
+    ...numbers,
     protocols,
     profiles: protocols.map((protocol) => PROFILES[protocol]),
     paths: bothForms(options.paths ?? ["/smcp/", "/socket.io/"]),
-    maxMessageBytes: options.maxMessageBytes ?? 8 * MEBIBYTE,
-    maxConnectBytes: options.maxConnectBytes ?? MAX_CONNECT_BYTES,
-    requestTimeoutMs: options.requestTimeoutMs ?? 30_000,
     origins: options.origins ?? [],
     hosts: options.hosts && readHosts(options.hosts),
-    authenticator: options.authenticator,
+    authenticator,
     cluster: options.cluster && memberOf(options.cluster),
     limits: resolveLimits(options.limits, gateway !== undefined),
-    proxies: options.trustedProxies ?? 0,
-    handshakeTimeoutMs: options.handshakeTimeoutMs ?? 10_000,
-    connectTimeoutMs: options.connectTimeoutMs ?? 5000,
-    headerTimeoutMs: options.headerTimeoutMs ?? 10_000,
-    heartbeat: options.heartbeat ?? { intervalMs: 25_000, timeoutMs: 20_000 },
+    proxies: trustedProxies,
+    heartbeat: readNumbers(options.heartbeat ?? {}, HEARTBEAT, "heartbeat."),
     wsEngine: options.wsEngine ?? "fast",
-    minUploadRate: options.minUploadRate ?? MIN_UPLOAD_RATE,
     auditPayloads,
     observer: tracer
       ? combineObservers([logCall, traceCalls(tracer)])
       : logCall,
     metrics: options.metrics,
-    gateway,
+    gateway: gateway && { start: gateway, agents },
     operator: readOperator(options.operator),
     authorizationServers: (options.authorizationServers ?? []).map(readIssuer),
   };
 }
 
-/** Lists the options that are numbers, by the names that callers use. */
-function numbersOf(options: SmcpServerOptions): Record<string, unknown> {
-  const { maxMessageBytes, maxConnectBytes, requestTimeoutMs } = options;
-  const { handshakeTimeoutMs, connectTimeoutMs, headerTimeoutMs } = options;
-  const { trustedProxies, minUploadRate, heartbeat, limits } = options;
-  const nested = Object.entries({ heartbeat, limits }).flatMap((
-    [name, group],
-  ) => Object.entries(group || {}).map(([key, n]) => [`${name}.${key}`, n]));
-  return {
-    ...{ maxMessageBytes, maxConnectBytes, requestTimeoutMs },
-    ...{ handshakeTimeoutMs, connectTimeoutMs, headerTimeoutMs },
-    ...{ trustedProxies, minUploadRate },
-    ...Object.fromEntries(nested),
-  };
+/** @throws {TypeError} naming what is no number, by the name that callers use */
+function readNumbers<Name extends string>(
+  given: { readonly [N in NoInfer<Name>]?: number },
+  defaults: Readonly<Record<Name, number>>,
+  group = "",
+): Record<Name, number> {
+  const numbers: Record<Name, number> = { ...defaults };
+  for (const name of Object.keys(defaults) as Name[]) {
+    const value = given[name];
+    checkNumbers({ [group + name]: value });
+    if (value !== undefined) numbers[name] = value;
+  }
+  return numbers;
 }
 
 /** @throws {TypeError} for a token that could be guessed, or that no header can hold */
 function readOperator(
   operator: SmcpServerOptions["operator"],
-): ResolvedOptions["operator"] {
+): { readonly token: string | undefined } | undefined {
   if (operator === false) return undefined;
   const token = operator?.token;
   if (token === undefined || /^[\w.~+/=-]{32,}$/.test(token)) return { token };
   throw new TypeError(
     "Cannot use operator.token: expected at least 32 letters and digits of no meaning, such as those of `openssl rand -hex 32`",
   );
-}
-
-function gatewaySetup(start: GatewaySetup["start"]): GatewaySetup {
-  const agents: Identity = {
-    principal: "gateway",
-    policy: { roles: ["agent"] },
-  };
-  return { start, agents };
 }
 
 /** @throws {TypeError} naming what is no URL */

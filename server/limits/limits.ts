@@ -4,6 +4,7 @@ import {
   ErrorCode,
   ProtocolError,
 } from "../../protocol/errors/protocol_error.ts";
+import { checkNumbers } from "../../shared/check_numbers.ts";
 import { TokenBucket } from "../shared/pending.ts";
 
 /** Count and rate limits of a server; a client that exceeds one gets the error 429 (spec §10). */
@@ -75,7 +76,8 @@ const UNLIMITED = Object.fromEntries(
  *
  * @param wanted `false` removes all limits
  * @param hasGateway whether clients of a gateway connect, too
- * @throws {RangeError} when a limit is less than 1, or not a number
+ * @throws {RangeError} when a limit is less than 1
+ * @throws {TypeError} when one is no number
  */
 export function resolveLimits(
   wanted: false | Partial<Limits> = {},
@@ -95,6 +97,7 @@ export function resolveLimits(
     ...wanted,
   };
   for (const [name, value] of Object.entries(limits)) {
+    checkNumbers({ [`limits.${name}`]: value });
     if (!(value >= 1)) {
       throw new RangeError(
         `Cannot limit ${name}: expected a number from 1, current value is ${value}`,
