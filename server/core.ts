@@ -26,7 +26,7 @@ import type { Hono } from "hono";
 import { PACKAGE_VERSION } from "../cli/version.ts";
 import { GatewayRoutes } from "./gateway/gateway_routes.ts";
 import { httpApp, type SmcpEnv } from "./http/http_app.ts";
-import type { UpgradeParts } from "./http/upgrade.ts";
+import type { RequestParts as UpgradeParts } from "./http/admit_request.ts";
 import { refuseOperators } from "./operator/nodes.ts";
 import { OperatorRoutes } from "./operator/http/operator_routes.ts";
 import { CLOCK, type Deadline, Deadlines } from "./shared/pending.ts";

@@ -6,7 +6,8 @@ import type { Hono } from "hono";
 import { ErrorCode } from "../../protocol/mod.ts";
 import { exposure, isLoopback } from "../http/host_rule.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
-import { admitUpgrade, type UpgradeParts } from "../http/upgrade.ts";
+import type { RequestParts } from "../http/admit_request.ts";
+import { admitUpgrade } from "../http/upgrade.ts";
 import { clientAddress } from "../limits/limits.ts";
 import type { SocketSlots } from "../limits/slots.ts";
 import { failure, log } from "../shared/log.ts";
@@ -37,7 +38,7 @@ type EngineRequest = Parameters<Engine["handleUpgrade"]>[0];
 type EngineSocket = Parameters<Engine["handleUpgrade"]>[1];
 
 /** The parts of a server that {@linkcode FetchRequests} needs. */
-export interface FetchRequestsParts extends UpgradeParts {
+export interface FetchRequestsParts extends RequestParts {
   /** Answers what is no upgrade. */
   readonly app: Hono<SmcpEnv>;
   /** Counts the bytes of bodies. */

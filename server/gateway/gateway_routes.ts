@@ -12,7 +12,6 @@ import {
 import { ErrorCode } from "../../protocol/mod.ts";
 import { isOfficeName } from "../../protocol/validation/office_name.ts";
 import { API_KEY_HEADER } from "../auth/api_keys.ts";
-import type { Authenticator } from "../auth/authenticator.ts";
 import { addressOf } from "../limits/limits.ts";
 import {
   errorPayloadOf,
@@ -21,9 +20,9 @@ import {
 } from "../shared/error_payload.ts";
 import { type Refusal, refusal } from "../shared/refusal.ts";
 import {
-  type AdmissionParts,
   judgeHost,
   judgeOrigin,
+  type RequestParts,
 } from "../http/admit_request.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
 import { bearerToken } from "../../shared/http/same_token.ts";
@@ -38,7 +37,7 @@ export interface GatewaySetup {
 }
 
 /** The parts of a server that {@linkcode GatewayRoutes} needs. */
-interface GatewayParts extends AdmissionParts {
+interface GatewayParts extends RequestParts {
   /** The seats of its Agents. */
   readonly seats: GatewaySeats | undefined;
   /** Connects its Agents; `callerOf` finds who sends the request with a `req_id` by them. */
@@ -48,10 +47,6 @@ interface GatewayParts extends AdmissionParts {
   ) => InProcessConnection;
   /** Finds the name of the Agent of an office, if its home is here. */
   readonly agentOf: (office: string) => string | undefined;
-  /** Decides who may send requests; without it, everybody may. */
-  readonly authenticator: Authenticator | undefined;
-  /** The largest body of a request. */
-  readonly maxMessageBytes: number;
   /** The issuers of the tokens that it accepts. */
   readonly authorizationServers: readonly string[];
 }

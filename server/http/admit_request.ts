@@ -18,11 +18,16 @@ import {
   type Provenance,
 } from "./host_rule.ts";
 import { clientAddress } from "../limits/limits.ts";
+import type { Authenticator } from "../auth/authenticator.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import type { Connections } from "./connections.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import type { ConnectionSlots } from "../limits/slots.ts";
 
-/** The parts of a server that decide about requests. */
-export interface AdmissionParts extends HostRule {
+/** The parts of a server that decide about requests, and handle those that may pass. */
+export interface RequestParts extends HostRule {
+  /** Paths of Engine.IO, with and without a trailing slash. */
+  readonly paths: readonly string[];
   /** Web origins whose pages may connect. */
   readonly origins: Origins;
   /** Provides the limits, and records refusals. */
@@ -35,6 +40,16 @@ export interface AdmissionParts extends HostRule {
   readonly profiles: readonly Profile[];
   /** The node that the server is in a cluster, if it is in one. */
   readonly cluster: ClusterMember | undefined;
+  /** Decides who may connect; without it, everybody may. */
+  readonly authenticator: Authenticator | undefined;
+  /** Handles the Engine.IO requests that pass the gate. */
+  readonly connections: Connections;
+  /** The largest message of a client, and body of a request, in bytes. */
+  readonly maxMessageBytes: number;
+  /** Milliseconds for the headers of a request. */
+  readonly headerTimeoutMs: number;
+  /** What `/metrics` shows. */
+  readonly metrics: Metrics | undefined;
   /** Whether new sessions are refused. */
   draining(): boolean;
 }
@@ -77,7 +92,7 @@ export interface HandshakeRequest extends Provenance {
 export function judgeHost(
   { headers: { host }, url = "", socket }: RequestHead,
   address: string,
-  parts: AdmissionParts,
+  parts: RequestParts,
 ): Refusal | undefined {
   const localAddress = clientAddress(socket.localAddress ?? "", undefined, 0);
   const refused = checkHost({ host, target: url, localAddress }, parts);
@@ -94,7 +109,7 @@ export function judgeHost(
 export function judgeOrigin(
   request: RequestHead,
   address: string,
-  parts: AdmissionParts,
+  parts: RequestParts,
 ): Refusal | undefined {
   const { origin, site } = provenanceOf(request);
   const refused = checkOrigin({ origin, site }, parts.origins);
@@ -111,7 +126,7 @@ export function judgeOrigin(
  */
 export function admitRequest(
   request: HandshakeRequest,
-  parts: AdmissionParts,
+  parts: RequestParts,
 ): Refusal | undefined {
   const { query, origin, site, address } = request;
   const chosen = checkOrigin(request, parts.origins) ??
@@ -136,7 +151,7 @@ function recordRefusal(
   { status, body }: Refusal,
   address: string,
   claim: string | undefined,
-  { limiter }: AdmissionParts,
+  { limiter }: RequestParts,
 ): void {
   const payload: ErrorPayload = JSON.parse(body);
   const { code, message } = payload;
@@ -154,7 +169,7 @@ function recordRefusal(
 
 function admitSession(
   { address, reserveSlot }: HandshakeRequest,
-  { limiter, draining, cluster }: AdmissionParts,
+  { limiter, draining, cluster }: RequestParts,
 ): Refusal | undefined {
   if (draining()) return refusal(503, shuttingDown().toPayload());
   // Its clients were just sent elsewhere.

@@ -8,16 +8,15 @@ import { ERROR_CODE_HEADER, ErrorCode } from "../../protocol/mod.ts";
 import { errorPayloadOf, unauthorized } from "../shared/error_payload.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
 import {
-  type AdmissionParts,
   admitRequest,
   judgeHost,
   provenanceOf,
+  type RequestParts,
 } from "./admit_request.ts";
 import { addressOf, clientAddress } from "../limits/limits.ts";
-import type { UpgradeParts } from "./upgrade.ts";
 import { notFound, refusal, toResponse } from "../shared/refusal.ts";
 import { sessionOf, splitTarget } from "../shared/request_target.ts";
-import type { Metrics, SmcpServerStats } from "../observe/metrics.ts";
+import type { SmcpServerStats } from "../observe/metrics.ts";
 import type { ClusterStatus } from "../shared/cluster.ts";
 import { isLoopback } from "./host_rule.ts";
 
@@ -28,11 +27,7 @@ export interface SmcpEnv {
 }
 
 /** The parts of a server that {@linkcode httpApp} needs. */
-export interface HttpAppParts extends UpgradeParts {
-  /** What `/metrics` shows. */
-  readonly metrics: Metrics | undefined;
-  /** Decides who may read it. */
-  readonly authenticator: Authenticator | undefined;
+export interface HttpAppParts extends RequestParts {
   /** Adds the routes of a gateway's clients. */
   readonly gateway: { mount(app: Hono<SmcpEnv>): void } | undefined;
   /** Adds the routes of operators. */
@@ -96,7 +91,7 @@ const shown = ({ leaseMs, ...status }: ClusterStatus) => ({
 
 /** Creates middleware that refuses requests for other hosts. */
 export const hostGuard =
-  (parts: AdmissionParts): MiddlewareHandler => async (c, next) => {
+  (parts: RequestParts): MiddlewareHandler => async (c, next) => {
     const { incoming }: Partial<HttpBindings> = c.env ?? {};
     const refused = incoming &&
       judgeHost(incoming, addressOf(incoming, parts), parts);

@@ -4,7 +4,6 @@ import type { Server as HttpsServer } from "node:https";
 import type { Duplex } from "node:stream";
 import type { Hono } from "hono";
 import { connect, type Socket } from "node:net";
-import type { Authenticator } from "../auth/authenticator.ts";
 import type { TlsFailure } from "../limits/limiter.ts";
 import type { SocketSlots } from "../limits/slots.ts";
 import { failure, log } from "../shared/log.ts";
@@ -21,7 +20,8 @@ import {
   type TlsOptions,
 } from "./listen.ts";
 import type { MetricsFeed } from "./metrics_feed.ts";
-import { upgradeListener, type UpgradeParts } from "./upgrade.ts";
+import type { RequestParts } from "./admit_request.ts";
+import { upgradeListener } from "./upgrade.ts";
 
 /** How long a shutdown waits for WebSockets to close. */
 const CLOSE_TIMEOUT_MS = 1000;
@@ -33,17 +33,13 @@ const raise = (error: Error): void =>
   });
 
 /** The parts of a server that {@linkcode Listeners} needs. */
-interface ListenersParts extends UpgradeParts {
+interface ListenersParts extends RequestParts {
   /** Answers HTTP requests. */
   readonly app: Hono<SmcpEnv>;
   /** Counts the bytes of its HTTP servers. */
   readonly feed: MetricsFeed | undefined;
   /** Limits TCP connections. */
   readonly sockets: SocketSlots;
-  /** Milliseconds for the headers of a request. */
-  readonly headerTimeoutMs: number;
-  /** Decides who may connect. */
-  readonly authenticator: Authenticator | undefined;
 }
 
 /** The HTTP servers of clients: those started by `listen`, and those given to `attach`. */

@@ -5,13 +5,12 @@ import type { Server as Engine } from "engine.io";
 import { endSocket } from "../shared/end_socket.ts";
 import { failure, log } from "../shared/log.ts";
 import {
-  type AdmissionParts,
   admitRequest,
   judgeHost,
   provenanceOf,
   type RequestHead,
+  type RequestParts,
 } from "./admit_request.ts";
-import type { Connections } from "./connections.ts";
 import type { Carrier } from "../limits/slots.ts";
 import { addressOf } from "../limits/limits.ts";
 import {
@@ -24,14 +23,6 @@ import { splitTarget } from "../shared/request_target.ts";
 
 type EngineRequest = Parameters<Engine["handleUpgrade"]>[0];
 
-/** The parts of a server that {@linkcode upgradeListener} needs. */
-export interface UpgradeParts extends AdmissionParts {
-  /** Handles the requests that pass the gate. */
-  readonly connections: Connections;
-  /** Paths of Engine.IO, with and without a trailing slash. */
-  readonly paths: readonly string[];
-}
-
 /**
  * Decides whether an upgrade may pass, with the same checks as polling (spec §2).
  *
@@ -42,7 +33,7 @@ export interface UpgradeParts extends AdmissionParts {
 export function admitUpgrade(
   request: RequestHead,
   carrier: Carrier,
-  parts: UpgradeParts,
+  parts: RequestParts,
 ): Refusal | undefined {
   const address = addressOf(request, parts);
   const { query } = splitTarget(request.url ?? "");
@@ -77,7 +68,7 @@ type UpgradeListener = (
  * The listener never throws: that would leave the client waiting forever.
  */
 export const upgradeListener =
-  (parts: UpgradeParts): UpgradeListener => (request, socket, head, alone) => {
+  (parts: RequestParts): UpgradeListener => (request, socket, head, alone) => {
     try {
       const { path } = splitTarget(request.url ?? "");
       if (!parts.paths.includes(path)) {

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Authenticator } from "../auth/authenticator.ts";
+import type { RequestParts } from "../http/admit_request.ts";
 import type { LocalOffices } from "../office/offices.ts";
 import type {
   ClientEvent,
@@ -7,7 +7,6 @@ import type {
   ProtocolName,
 } from "../../protocol/mod.ts";
 import type { Journal } from "../shared/audit.ts";
-import type { ClusterMember } from "../shared/cluster.ts";
 import { type Policy, seesAll, seesOffice } from "../shared/identity.ts";
 import type { SmcpServerStats } from "../observe/metrics.ts";
 import { ask, type Asked, type QuestionParts } from "./ask.ts";
@@ -48,7 +47,8 @@ export interface Operator {
 }
 
 /** The parts of a server that {@linkcode OperatorApi} needs. */
-export interface ApiParts {
+export interface ApiParts
+  extends Pick<RequestParts, "authenticator" | "cluster" | "draining"> {
   /** The version of this package. */
   readonly version: string;
   /** The versions of the protocol that it lets in, oldest first. */
@@ -61,12 +61,8 @@ export interface ApiParts {
   readonly sessions: { readonly open: OpenSessions };
   /** What questions to Computers work with. */
   readonly questions: QuestionParts;
-  /** The node that it is in a cluster. */
-  readonly cluster: ClusterMember | undefined;
   /** The other nodes, in a cluster. */
   readonly others: OtherOperators;
-  /** Refuses keys. */
-  readonly authenticator: Authenticator | undefined;
   /** Notes what was changed. */
   readonly journal: Journal;
   /** Has the open streams of events. */
@@ -75,8 +71,6 @@ export interface ApiParts {
   readonly tap: EventTap;
   /** Returns current counts. */
   stats(): SmcpServerStats;
-  /** Whether the server is shutting down. */
-  draining(): boolean;
   /** Checks the credentials of all sessions and streams again. */
   recheck(): Promise<void>;
 }

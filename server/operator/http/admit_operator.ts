@@ -1,11 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import { ErrorCode } from "../../../protocol/mod.ts";
-import type { Authenticator, Refused } from "../../auth/authenticator.ts";
+import type { Refused } from "../../auth/authenticator.ts";
 import { mayOperate } from "../../shared/identity.ts";
 import {
-  type AdmissionParts,
   judgeHost,
   provenanceOf,
+  type RequestParts,
 } from "../../http/admit_request.ts";
 import { addressOf } from "../../limits/limits.ts";
 import { quote } from "../../shared/log.ts";
@@ -16,9 +16,7 @@ import { isOwnPage } from "../../../shared/http/own_page.ts";
 import { bearerToken, isSameToken } from "../../../shared/http/same_token.ts";
 
 /** The parts of a server that {@linkcode admitOperator} needs. */
-export interface OperatorAdmission extends AdmissionParts {
-  /** Knows the operators. */
-  readonly authenticator: Authenticator | undefined;
+export interface OperatorAdmission extends RequestParts {
   /** The token of an operator of all offices, besides. */
   readonly token: string | undefined;
 }
@@ -104,7 +102,7 @@ export async function admitOperator(
 export function checkName(
   incoming: IncomingMessage,
   address: string,
-  parts: AdmissionParts,
+  parts: RequestParts,
 ): void {
   if (judgeHost(incoming, address, parts)) {
     throw problemOf(

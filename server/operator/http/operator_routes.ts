@@ -44,10 +44,7 @@ const END_TIMEOUT_MS = 1000;
 
 /** The parts of a server that {@linkcode OperatorRoutes} needs. */
 interface OperatorParts
-  extends OperatorAdmission, Omit<ApiParts, "others" | "feed" | "tap"> {
-  /** The largest message of a client, in bytes. */
-  readonly maxMessageBytes: number;
-}
+  extends OperatorAdmission, Omit<ApiParts, "others" | "feed" | "tap"> {}
 
 /** What answers an admitted request. */
 type Answer = (
