@@ -77,13 +77,13 @@ export class Limiter {
   /**
    * Records that a client exceeded a limit.
    *
-   * @param now milliseconds of a monotonic clock
+   * @param now milliseconds of a monotonic clock; default that of this process
    * @returns whether it was written to the log
    */
   recordHit(
     limit: LimitName,
     subject: LimitSubject,
-    now: number = performance.now(),
+    now?: number,
   ): boolean {
     this.#metrics?.limitHit(limit);
     return this.#write(
@@ -104,7 +104,7 @@ export class Limiter {
   recordRefusedHandshake(
     stage: RefusalStage,
     refused: Said<"handshake_refused">,
-    now: number = performance.now(),
+    now?: number,
   ): boolean {
     this.#metrics?.handshakeRefused(stage, refused.code);
     return this.#write(
@@ -116,34 +116,14 @@ export class Limiter {
     );
   }
 
-  /**
-   * Records a session that was closed because of a packet.
-   *
-   * @param now as in {@linkcode recordHit}
-   * @returns whether it was written to the log
-   */
-  recordRefusedPacket(
-    refused: Said<"packet_refused">,
-    now: number = performance.now(),
-  ): boolean {
-    return this.#write({ event: "packet_refused", ...refused }, "packet", now);
+  /** Records a session that was closed because of a packet. */
+  recordRefusedPacket(refused: Said<"packet_refused">): void {
+    this.#write({ event: "packet_refused", ...refused }, "packet");
   }
 
-  /**
-   * Records a failed TLS handshake.
-   *
-   * @param now as in {@linkcode recordHit}
-   * @returns whether it was written to the log
-   */
-  recordTlsFailure(
-    failure: TlsFailure,
-    now: number = performance.now(),
-  ): boolean {
-    return this.#write(
-      { event: "tls_failed", ...failure },
-      `tls ${failure.reason}`,
-      now,
-    );
+  /** Records a failed TLS handshake. */
+  recordTlsFailure(failure: TlsFailure): void {
+    this.#write({ event: "tls_failed", ...failure }, `tls ${failure.reason}`);
   }
 
   /** Writes summaries of all omitted lines, at shutdown. */
@@ -151,7 +131,7 @@ export class Limiter {
     this.#lines.flush();
   }
 
-  #write(event: Flooding, kind: string, now: number): boolean {
+  #write(event: Flooding, kind: string, now = performance.now()): boolean {
     return this.#lines.take(
       `${kind} ${addressGroup(event.address)}`,
       event,

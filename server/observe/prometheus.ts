@@ -2,6 +2,7 @@ import { memoryUsage } from "node:process";
 import { labelOf } from "../limits/limits.ts";
 import {
   type Family,
+  type Labels,
   newCounter,
   newGauge,
   newHistogram,
@@ -19,22 +20,8 @@ import type {
 
 /** In seconds: from a call within one machine to the longest usual timeout. */
 const DURATION_BUCKETS = [
-  0.001,
-  0.0025,
-  0.005,
-  0.01,
-  0.025,
-  0.05,
-  0.1,
-  0.25,
-  0.5,
-  1,
-  2.5,
-  5,
-  10,
-  30,
-  60,
-  300,
+  ...[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5],
+  ...[1, 2.5, 5, 10, 30, 60, 300],
 ];
 
 /** The reasons for refusals, by the code sent to the client. */
@@ -148,71 +135,45 @@ function sourceFamilies(source: MetricsSource): Family[] {
 /** In seconds: Redis answers within a second, after lost data within seven. */
 const CLAIM_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 7];
 
-/** Values of now. */
-const GAUGES: readonly (readonly [
+/** What a node of a cluster has: counts since its start end with `_total`, others are values of now. */
+const FIGURES: readonly (readonly [
   name: string,
   help: string,
-  read: (status: ClusterStatus, figures: ClusterFigures) => number,
+  figures: Readonly<Partial<Record<keyof ClusterFigures, Labels>>>,
 ])[] = [
-  ["nodes", "Nodes of the cluster, with this one.", ({ nodes }) => nodes],
-  [
-    "lease_seconds",
-    "Time until this node stops serving, if Redis does not answer.",
-    ({ leaseMs }) => leaseMs / 1000,
-  ],
-  [
-    "redis_up",
-    "1 where Redis answers, else 0.",
-    ({ redis }) => redis === "connected" ? 1 : 0,
-  ],
-  ["homes", "Offices whose home is this node.", (_, { homes }) => homes],
-  [
-    "calls_open",
-    "Calls that wait for an answer of another node.",
-    (_, { callsOpen }) => callsOpen,
-  ],
-  [
-    "queue_bytes",
-    "Bytes that wait for other nodes.",
-    (_, { queuedBytes }) => queuedBytes,
-  ],
-];
-
-/** Counts since the start: each with one label and its values, or without. */
-const COUNTERS: readonly (readonly [
-  name: string,
-  help: string,
-  label: string | undefined,
-  values: Readonly<Partial<Record<keyof ClusterFigures, string>>>,
-])[] = [
-  ["calls_total", "Calls between nodes, by direction.", "direction", {
-    callsOut: "sent",
-    callsIn: "received",
+  ["homes", "Offices whose home is this node.", { homes: {} }],
+  ["calls_open", "Calls that wait for an answer of another node.", {
+    callsOpen: {},
   }],
-  ["messages_total", "Messages between nodes, by direction.", "direction", {
-    messagesOut: "sent",
-    messagesIn: "received",
+  ["queue_bytes", "Bytes that wait for other nodes.", { queuedBytes: {} }],
+  ["calls_total", "Calls between nodes, by direction.", {
+    callsOut: { direction: "sent" },
+    callsIn: { direction: "received" },
   }],
-  ["bytes_total", "Bytes of messages between nodes.", "direction", {
-    bytesOut: "sent",
-    bytesIn: "received",
+  ["messages_total", "Messages between nodes, by direction.", {
+    messagesOut: { direction: "sent" },
+    messagesIn: { direction: "received" },
   }],
-  ["messages_refused_total", "Messages that were not sent.", "reason", {
-    messagesFull: "queue full",
-    messagesAway: "away",
+  ["bytes_total", "Bytes of messages between nodes.", {
+    bytesOut: { direction: "sent" },
+    bytesIn: { direction: "received" },
   }],
-  count("links_lost_total", "How often messages may be lost.", "linksLost"),
-  count("nodes_silent_total", "How often a node was silent.", "nodesSilent"),
-  count("nodes_gone_total", "Nodes that ended without leaving.", "nodesGone"),
-  count("homes_lost_total", "Homes that other nodes had.", "homesLost"),
-  count("beats_failed_total", "Beats without an answer.", "beatsFailed"),
-  count("data_lost_total", "How often Redis had lost its data.", "dataLost"),
-  count("fences_total", "How often this node was fenced.", "fences"),
-  count(
+  ["messages_refused_total", "Messages that were not sent.", {
+    messagesFull: { reason: "queue full" },
+    messagesAway: { reason: "away" },
+  }],
+  ["links_lost_total", "How often messages may be lost.", { linksLost: {} }],
+  ["nodes_silent_total", "How often a node was silent.", { nodesSilent: {} }],
+  ["nodes_gone_total", "Nodes that ended without leaving.", { nodesGone: {} }],
+  ["homes_lost_total", "Homes that other nodes had.", { homesLost: {} }],
+  ["beats_failed_total", "Beats without an answer.", { beatsFailed: {} }],
+  ["data_lost_total", "How often Redis had lost its data.", { dataLost: {} }],
+  ["fences_total", "How often this node was fenced.", { fences: {} }],
+  [
     "misrouted_total",
     "Requests of sessions of other nodes: the balancer is not sticky.",
-    "misrouted",
-  ),
+    { misrouted: {} },
+  ],
 ];
 
 /** Returns the metrics of a node of a cluster. */
@@ -225,29 +186,40 @@ function clusterFamilies(source: ClusterSource): Family[] {
   source.onClaim((outcome, durationMs) =>
     claims.add({ outcome }, durationMs / 1000)
   );
-  const gauges = GAUGES.map(([name, help, read]) =>
-    newGauge(
-      `smcp_cluster_${name}`,
-      help,
-      () => read(source.status(), source.figures()),
-    )
-  );
-  const counters = COUNTERS.map(([name, help, label, values]): Family => ({
+  const gauge = (
+    name: string,
+    help: string,
+    read: (status: ClusterStatus) => number,
+  ) => newGauge(`smcp_cluster_${name}`, help, () => read(source.status()));
+  const figures = FIGURES.map(([name, help, each]): Family => ({
     name: `smcp_cluster_${name}`,
     help,
-    type: "counter",
+    type: name.endsWith("_total") ? "counter" : "gauge",
     samples() {
       const figures = source.figures();
-      return Object.entries(values).map(([figure, value]): Sample => [
-        label === undefined ? {} : { [label]: value },
+      return Object.entries(each).map(([figure, labels]): Sample => [
+        labels,
         figures[figure as keyof ClusterFigures],
       ]);
     },
   }));
-  return [...gauges, ...counters, claims];
-}
-
-/** A counter without labels. */
-function count(name: string, help: string, figure: keyof ClusterFigures) {
-  return [name, help, undefined, { [figure]: "" }] as const;
+  return [
+    gauge(
+      "nodes",
+      "Nodes of the cluster, with this one.",
+      ({ nodes }) => nodes,
+    ),
+    gauge(
+      "lease_seconds",
+      "Time until this node stops serving, if Redis does not answer.",
+      ({ leaseMs }) => leaseMs / 1000,
+    ),
+    gauge(
+      "redis_up",
+      "1 where Redis answers, else 0.",
+      ({ redis }) => redis === "connected" ? 1 : 0,
+    ),
+    ...figures,
+    claims,
+  ];
 }
