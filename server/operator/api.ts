@@ -14,11 +14,9 @@ import type { EventFeed } from "./feed/event_feed.ts";
 import type { EventTap } from "./feed/event_pages.ts";
 import type { Answerers, OtherOperators, Questions, Told } from "./nodes.ts";
 import type {
-  callsSchema,
   cancelSchema,
   doneSchema,
   kickSchema,
-  membersSchema,
   officesSchema,
   revokeSchema,
   statusSchema,
@@ -120,8 +118,23 @@ const answerersOf = (
   events: ({ cursor }) => tap.take(cursor),
 });
 
+/** The problem of a question that changes something, where it concerns nobody: field, problem and fix. */
+const NOT_FOUND = {
+  cancel: [
+    "req_id",
+    "no call on its way has it",
+    "take it from the office's calls; it may have ended meanwhile",
+  ],
+  kick: ["id", "no member has it", "take the id from the office's members"],
+  revoke: [
+    "principal",
+    "no key has it",
+    'give "key:" and the id of an API key, or "jwt:" and the sub of tokens',
+  ],
+} as const;
+
 /** A question that changes something, and is answered with how many it concerned. */
-type Change = "cancel" | "kick" | "revoke";
+type Change = keyof typeof NOT_FOUND;
 
 /**
  * What operators see and do, on all nodes; of offices that one does not see, it does not learn whether
@@ -168,34 +181,22 @@ export class OperatorApi {
   }
 
   /**
-   * Lists the members of an office.
+   * Lists the members of an office, or the calls on their way in it, those of operators too.
    *
    * @throws {ProblemError} 404
    */
-  async members(
+  async list(
+    kind: "members" | "calls",
     operator: Operator,
     office: string,
-  ): Promise<z.infer<typeof membersSchema>> {
+  ): Promise<Readonly<Record<string, unknown>>> {
     this.#check(operator, office);
-    const { list: members, told } = await this.#list("members", office);
-    if (members.length === 0 && told.unanswered.length === 0) {
-      throw noOffice(office);
-    }
-    return { ...this.#answering(told), members };
-  }
-
-  /**
-   * Lists the calls on their way in an office, those of operators too.
-   *
-   * @throws {ProblemError} 404
-   */
-  async calls(
-    operator: Operator,
-    office: string,
-  ): Promise<z.infer<typeof callsSchema>> {
-    this.#check(operator, office);
-    const { list: calls, told } = await this.#list("calls", office);
-    return { ...this.#answering(told), calls };
+    const told = await this.#parts.others.askAll(kind, { office });
+    const here = await this.#here[kind]({ office }) ?? [];
+    const list = [here, ...told.answers.values()].flat();
+    const isUnknown = list.length === 0 && told.unanswered.length === 0;
+    if (kind === "members" && isUnknown) throw noOffice(office);
+    return { ...this.#answering(told), [kind]: list };
   }
 
   /**
@@ -225,13 +226,7 @@ export class OperatorApi {
     order: z.output<typeof kickSchema>,
   ): Promise<z.infer<typeof doneSchema>> {
     const kick = { ...order, ...seenBy(policy), by, id };
-    return await this.#change("kick", kick, () =>
-      problemOf(
-        404,
-        "id",
-        "no member has it",
-        "take the id from the office's members",
-      ));
+    return await this.#change("kick", kick);
   }
 
   /**
@@ -246,13 +241,7 @@ export class OperatorApi {
   ): Promise<z.infer<typeof doneSchema>> {
     this.#check(operator, office);
     const cancel = { ...order, by: operator.by, office };
-    return await this.#change("cancel", cancel, () =>
-      problemOf(
-        404,
-        "req_id",
-        "no call on its way has it",
-        "take it from the office's calls; it may have ended meanwhile",
-      ));
+    return await this.#change("cancel", cancel);
   }
 
   /**
@@ -272,25 +261,18 @@ export class OperatorApi {
         "ask an operator of all offices",
       );
     }
-    return await this.#change("revoke", { ...order, by }, () =>
-      problemOf(
-        404,
-        "principal",
-        "no key has it",
-        'give "key:" and the id of an API key, or "jwt:" and the sub of tokens',
-      ));
+    return await this.#change("revoke", { ...order, by });
   }
 
   /**
    * Changes something here and on other nodes. One node has a member or a call: once it is found, it does
    * not matter who else has not answered.
    *
-   * @throws {ProblemError} what `none` returns, or 503 where a node that did not answer may have it
+   * @throws {ProblemError} 404, or 503 where a node that did not answer may have it
    */
   async #change<K extends Change>(
     kind: K,
     question: Questions[K],
-    none: () => ProblemError,
   ): Promise<z.infer<typeof doneSchema>> {
     const here = this.#here[kind](question);
     const isOfOne = kind !== "revoke";
@@ -306,18 +288,14 @@ export class OperatorApi {
       return { ...this.#answering(isOfOne ? undefined : told), done };
     }
     const { unanswered = [] } = told ?? {};
-    if (unanswered.length === 0) throw none();
+    if (unanswered.length === 0) {
+      const [field, problem, fix] = NOT_FOUND[kind];
+      throw problemOf(404, field, problem, fix);
+    }
     throw retryLater(
       "server",
       `nodes of the cluster did not answer: ${unanswered.join(", ")}`,
     );
-  }
-
-  /** Lists what all nodes have of an office. */
-  async #list<K extends "members" | "calls">(kind: K, office: string) {
-    const told = await this.#parts.others.askAll(kind, { office });
-    const here = await this.#here[kind]({ office });
-    return { told, list: [here ?? [], ...told.answers.values()].flat() };
   }
 
   async #look({ policy }: Operator) {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { STATUS_CODES } from "node:http";
 import {
+  type ClientEvent,
   GET_CONFIG_EVENT,
   GET_DESKTOP_EVENT,
   GET_TOOLS_EVENT,
@@ -82,6 +83,33 @@ const askedOf = ({ param, signal }: Call): Asked => ({
   signal,
 });
 
+/** Describes a list of what an office has. */
+const listing = (
+  kind: "members" | "calls",
+  summary: string,
+  answer: z.ZodType,
+): Operation => ({
+  method: "get",
+  path: `/offices/{office}/${kind}`,
+  ...{ summary, params: office, answer, problems: [404] },
+  run: ({ api, operator, param }) => api.list(kind, operator, param("office")),
+});
+
+/** Describes what a Computer is asked for by an event without fields of its own. */
+const question = (
+  path: string,
+  what: string,
+  event: ClientEvent,
+  answer: z.ZodType,
+): Operation => ({
+  ...QUESTION,
+  method: "get",
+  path: `/offices/{office}/computers/{computer}/${path}`,
+  summary: `Asks a Computer for its ${what}; it may refuse operators`,
+  answer,
+  run: (call) => call.api.ask(call.operator, askedOf(call), event),
+});
+
 /** All operations but the stream of events and the description itself. */
 export const OPERATIONS: readonly Operation[] = [
   {
@@ -98,24 +126,8 @@ export const OPERATIONS: readonly Operation[] = [
     answer: officesSchema,
     run: ({ api, operator }) => api.offices(operator),
   },
-  {
-    method: "get",
-    path: "/offices/{office}/members",
-    summary: "Lists the members of an office",
-    params: office,
-    answer: membersSchema,
-    problems: [404],
-    run: ({ api, operator, param }) => api.members(operator, param("office")),
-  },
-  {
-    method: "get",
-    path: "/offices/{office}/calls",
-    summary: "Lists the calls on their way in an office",
-    params: office,
-    answer: callsSchema,
-    problems: [404],
-    run: ({ api, operator, param }) => api.calls(operator, param("office")),
-  },
+  listing("members", "Lists the members of an office", membersSchema),
+  listing("calls", "Lists the calls on their way in an office", callsSchema),
   {
     method: "post",
     path: "/offices/{office}/calls/cancel",
@@ -127,31 +139,9 @@ export const OPERATIONS: readonly Operation[] = [
     run: async ({ api, operator, param, body }) =>
       await api.cancel(operator, param("office"), await body(cancelSchema)),
   },
-  {
-    ...QUESTION,
-    method: "get",
-    path: "/offices/{office}/computers/{computer}/tools",
-    summary: "Asks a Computer for its tools; it may refuse operators",
-    answer: toolsSchema,
-    run: (call) => call.api.ask(call.operator, askedOf(call), GET_TOOLS_EVENT),
-  },
-  {
-    ...QUESTION,
-    method: "get",
-    path: "/offices/{office}/computers/{computer}/config",
-    summary: "Asks a Computer for its MCP servers; it may refuse operators",
-    answer: configSchema,
-    run: (call) => call.api.ask(call.operator, askedOf(call), GET_CONFIG_EVENT),
-  },
-  {
-    ...QUESTION,
-    method: "get",
-    path: "/offices/{office}/computers/{computer}/desktop",
-    summary: "Asks a Computer for its windows; it may refuse operators",
-    answer: desktopSchema,
-    run: (call) =>
-      call.api.ask(call.operator, askedOf(call), GET_DESKTOP_EVENT),
-  },
+  question("tools", "tools", GET_TOOLS_EVENT, toolsSchema),
+  question("config", "MCP servers", GET_CONFIG_EVENT, configSchema),
+  question("desktop", "windows", GET_DESKTOP_EVENT, desktopSchema),
   {
     ...QUESTION,
     method: "post",
