@@ -163,71 +163,50 @@ export interface FetchServer extends AsyncDisposable {
  * await server.shutdown();
  * ```
  */
-export const createFetchServer = (
+export function createFetchServer(
   options: FetchServerOptions = {},
-): FetchServer => new HandlerServer(options);
-
-/** Connects the parts of a server whose clients come through a handler. */
-class HandlerServer implements FetchServer {
-  readonly fetch: FetchServer["fetch"];
-  readonly #core: ServerCore;
-  readonly #open = new OpenSockets();
-  readonly #lag: LoopLag | undefined;
-
-  constructor(options: FetchServerOptions) {
-    checkFetchOptions(options);
-    const upgrade = platformUpgrade();
-    const all = resolveOptions(options as SmcpServerOptions);
-    const bytes: ByteCount = { received: 0, sent: 0 };
-    const core = this.#core = new ServerCore(
-      all,
-      fetchWsOption(earlyBytes(all.maxConnectBytes), bytes),
-      all.cluster !== undefined,
-    );
-    const requests = new FetchRequests({
-      ...core.parts,
-      ...{ app: core.app, bytes, upgrade },
-      sockets: new SocketSlots(core.parts),
-      isOpenToAll: all.authenticator !== undefined || options.insecure === true,
-      opened: (carrier) => this.#open.add(carrier),
-    });
-    this.fetch = (request, info) => requests.answer(request, info);
-    if (all.metrics) {
-      const lag = this.#lag = new LoopLag();
-      all.metrics.observe({
-        ...core.counts,
-        bytes: () => ({ ...bytes }),
-        loopLagMs: () => lag.read(),
-      });
-    }
-  }
-
-  get stats(): SmcpServerStats {
-    return this.#core.stats();
-  }
-
-  connect(options?: ConnectOptions): InProcessConnection {
-    return this.#core.connect(options);
-  }
-
-  recheckSessions(): Promise<void> {
-    return this.#core.recheck();
-  }
-
-  async close(options?: CloseOptions): Promise<void> {
+): FetchServer {
+  checkFetchOptions(options);
+  const upgrade = platformUpgrade();
+  const all = resolveOptions(options as SmcpServerOptions);
+  const { authenticator, cluster, maxConnectBytes, metrics } = all;
+  const bytes: ByteCount = { received: 0, sent: 0 };
+  const ws = fetchWsOption(earlyBytes(maxConnectBytes), bytes);
+  const core = new ServerCore(all, ws, cluster !== undefined);
+  const open = new OpenSockets();
+  const requests = new FetchRequests({
+    ...core.parts,
+    ...{ app: core.app, bytes, upgrade },
+    sockets: new SocketSlots(core.parts),
+    isOpenToAll: authenticator !== undefined || options.insecure === true,
+    opened: (carrier) => open.add(carrier),
+  });
+  const lag = metrics && new LoopLag();
+  metrics?.observe({
+    ...core.counts,
+    bytes: () => ({ ...bytes }),
+    loopLagMs: () => lag?.read() ?? 0,
+  });
+  const close = async (options?: CloseOptions) => {
     // At SIGTERM `deno serve` stops its listener and all WebSockets: nothing else keeps the process then.
     const hold = setInterval(() => {}, HOLD_INTERVAL_MS);
     try {
-      await this.#core.close(options, async () => {
-        await closed(this.#open, CLOSE_TIMEOUT_MS);
-        this.#lag?.stop();
+      await core.close(options, async () => {
+        await closed(open, CLOSE_TIMEOUT_MS);
+        lag?.stop();
       });
     } finally {
       clearInterval(hold);
     }
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
+  };
+  return {
+    get stats() {
+      return core.stats();
+    },
+    fetch: (request, info) => requests.answer(request, info),
+    connect: (options) => core.connect(options),
+    recheckSessions: () => core.recheck(),
+    close,
+    [Symbol.asyncDispose]: () => close(),
+  };
 }

@@ -34,20 +34,16 @@ export function judgeHead(text: string): string | undefined {
 /** Kind of a packet, as far as it matters before decoding. */
 type Purpose = "connect" | "disconnect" | "binary" | "other";
 
+const PURPOSES: Readonly<Record<string, Purpose>> = {
+  0: "connect",
+  1: "disconnect",
+  5: "binary",
+  6: "binary",
+};
+
 /** Returns the purpose of a packet by its first character. */
-export function purposeOf(text: string): Purpose {
-  switch (text[0]) {
-    case "0":
-      return "connect";
-    case "1":
-      return "disconnect";
-    case "5":
-    case "6":
-      return "binary";
-    default:
-      return "other";
-  }
-}
+export const purposeOf = (text: string): Purpose =>
+  PURPOSES[text[0] ?? ""] ?? "other";
 
 /** Maximum number of binary attachments in a packet; stock clients refuse more. */
 const MAX_ATTACHMENTS = 10;
