@@ -6,7 +6,7 @@ import { orUsageError, UsageError } from "../../cli/run.ts";
 import { firstSignal } from "../../cli/signals.ts";
 import { surviveUncaught } from "../../cli/uncaught.ts";
 import { PROFILES } from "../../protocol/mod.ts";
-import { anyOf } from "../auth/authenticator.ts";
+import { anyOf, type Authenticator } from "../auth/authenticator.ts";
 import { clearText, exposure, isLoopback } from "../http/host_rule.ts";
 import {
   createSmcpServer,
@@ -62,32 +62,21 @@ export function loadChecked(
 
 async function run(
   settings: Settings,
-  loaded: Security,
+  security: Security,
   logging: Logging,
   parts: Pick<
     SmcpServerOptions,
     "gateway" | "authorizationServers" | "cluster"
   >,
 ): Promise<void> {
-  let security = loaded;
-  const token = operatorToken(settings, loaded);
+  const authenticators = [...security.authenticators]; // replaced at a reload
+  const token = operatorToken(settings, security);
   const server = createSmcpServer({
     ...optionsOf(settings),
     ...parts,
     ...await loadObservers(settings),
     ...(token !== undefined && { operator: { token } }),
-    ...(security.authenticators.length > 0 && {
-      authenticator: {
-        authenticate: (credentials) =>
-          anyOf(security.authenticators).authenticate(credentials),
-        refresh: (identity) =>
-          anyOf(security.authenticators).refresh?.(identity),
-        hasOperators: () =>
-          anyOf(security.authenticators).hasOperators?.() === true,
-        revoke: (principal) =>
-          anyOf(security.authenticators).revoke?.(principal) === true,
-      },
-    }),
+    ...(authenticators.length > 0 && { authenticator: anyOf(authenticators) }),
   });
   const lost = Promise.withResolvers<never>();
   lost.promise.catch(() => {}); // may reject before or after the race below
@@ -101,10 +90,8 @@ async function run(
   });
   if (isReloadable(settings, security)) {
     process.on("SIGHUP", () => {
-      const old = security;
-      security = reload(settings, old, server, logging);
-      // Reports its failures itself.
-      if (security !== old) void server.recheckSessions();
+      if (!reload(settings, authenticators, server, logging)) return;
+      void server.recheckSessions(); // reports its failures itself
     });
   }
   console.log(
@@ -200,22 +187,28 @@ const isReloadable = (
 ): boolean =>
   Boolean(logFile) || tls !== undefined || authenticators.length > 0;
 
-/** Reloads keys and certificates; invalid ones change nothing, and open connections stay. */
+/**
+ * Reloads keys and certificates; invalid ones change nothing, and open connections stay.
+ *
+ * @param authenticators those in use, which are replaced
+ * @returns whether all could be reloaded
+ */
 function reload(
   settings: Settings,
-  old: Security,
+  authenticators: Authenticator[],
   server: SmcpServer,
   logging: Logging,
-): Security {
+): boolean {
   try {
     logging.reopen();
     const security = loadSecurity(settings);
     if (security.tls) server.reloadTls(security.tls);
+    authenticators.splice(0, Infinity, ...security.authenticators);
     log.info("SIGHUP: keys, certificates and log file are read anew");
-    return security;
+    return true;
   } catch (error) {
     const reason = explainFailure(error);
     log.error("SIGHUP: everything stays as it was. {reason}", { reason });
-    return old;
+    return false;
   }
 }
