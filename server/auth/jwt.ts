@@ -1,4 +1,5 @@
 import type { errors, JWTPayload, JWTVerifyOptions } from "jose";
+import { z } from "zod";
 import { bearerToken } from "../../shared/http/same_token.ts";
 import { loadPackages } from "../../shared/packages.ts";
 import {
@@ -13,7 +14,6 @@ import {
   keyLoader,
   type KeySource,
 } from "./jwt_keys.ts";
-import type { Role } from "../../protocol/mod.ts";
 
 /** The name of the key that verified the token behind each identity. */
 const keyNames = new WeakMap<Identity, string>();
@@ -175,22 +175,12 @@ const CLOCK_TOLERANCE_SECONDS = 5;
 export function readClaims(
   claims: Readonly<Record<string, unknown>>,
 ): Identity | Refused {
-  const { sub, exp } = claims;
-  if (typeof sub !== "string" || sub === "") {
-    return refuse("sub", "a text that is not empty");
+  const { data, error } = claimsSchema.safeParse(claims);
+  if (error) {
+    const claim = String(error.issues[0]?.path[0]);
+    return refuse(claim, EXPECTED[claim]);
   }
-  if (typeof exp !== "number") return refuse("exp", "a number");
-  const roles = readList(claims.role, isRole);
-  if (roles === null) {
-    return refuse(
-      "role",
-      '"agent", "computer" or "operator", or a list of them',
-    );
-  }
-  const offices = readList(claims.office_id, isText);
-  if (offices === null) return refuse("office_id", TEXTS);
-  const names = readList(claims.name, isText);
-  if (names === null) return refuse("name", TEXTS);
+  const { sub, exp, role: roles, office_id: offices, name: names } = data;
   const policy: Policy = {
     ...(roles && { roles }),
     ...(offices && { offices }),
@@ -206,26 +196,30 @@ export function readClaims(
   return { principal: PRINCIPAL_PREFIX + sub, policy, expiresAt };
 }
 
-const TEXTS = "a text or a list of texts";
+/** One item, or a list of them. */
+const listOf = <T>(item: z.ZodType<T>) =>
+  z.union([z.array(item), item.transform((one) => [one])]).optional();
 
-const refuse = (claim: string, expected: string): Refused => ({
-  refused: `token refused: claim ${claim} is not ${expected}`,
+const claimsSchema = z.object({
+  sub: z.string().min(1),
+  exp: z.number(),
+  role: listOf(z.enum(["agent", "computer", "operator"])),
+  office_id: listOf(z.string()),
+  name: listOf(z.string()),
 });
 
-const isRole = (value: unknown): value is Role | "operator" =>
-  value === "agent" || value === "computer" || value === "operator";
+/** What each claim must be. */
+const EXPECTED: Readonly<Record<string, string>> = {
+  sub: "a text that is not empty",
+  exp: "a number",
+  role: '"agent", "computer" or "operator", or a list of them',
+  office_id: "a text or a list of texts",
+  name: "a text or a list of texts",
+};
 
-const isText = (value: unknown): value is string => typeof value === "string";
-
-/** @returns `undefined` when the claim is absent, `null` when it is invalid */
-function readList<T>(
-  claim: unknown,
-  is: (value: unknown) => value is T,
-): readonly T[] | undefined | null {
-  if (claim === undefined) return undefined;
-  const values: unknown[] = Array.isArray(claim) ? claim : [claim];
-  return values.every(is) ? values : null;
-}
+const refuse = (claim: string, expected = ""): Refused => ({
+  refused: `token refused: claim ${claim} is not ${expected}`,
+});
 
 /**
  * Describes for the audit log why a token was refused: which claim failed and why, without any value
