@@ -102,7 +102,7 @@ export class Link {
   /** Sends a notification; its encoding is kept for the next member that gets the same payload. */
   notify(event: string, payload: Payload): void {
     if (this.#ended) return;
-    for (const part of encodingOf(event, payload)) this.#conn.write(part);
+    this.#write(encodingOf(event, payload));
   }
 
   /**
@@ -126,12 +126,7 @@ export class Link {
           payload,
         );
       } else {
-        this.#encode({
-          type: PacketType.EVENT,
-          nsp: SMCP_NAMESPACE,
-          id,
-          data: [event, payload.parse()],
-        });
+        this.#write(encode(PacketType.EVENT, [event, payload.parse()], id));
       }
     } catch (error) {
       this.forget(id);
@@ -259,15 +254,10 @@ export class Link {
     if (id === undefined) return undefined;
     return (answer) => {
       if (answer instanceof JsonText) {
-        this.#send(`3${SMCP_NAMESPACE},${id}[`, answer);
-      } else {
-        this.#encode({
-          type: PacketType.ACK,
-          nsp: SMCP_NAMESPACE,
-          id,
-          data: answer instanceof Payload ? [answer.parse()] : answer,
-        });
+        return this.#send(`3${SMCP_NAMESPACE},${id}[`, answer);
       }
+      const data = answer instanceof Payload ? [answer.parse()] : answer;
+      this.#write(encode(PacketType.ACK, data, id));
     };
   }
 
@@ -281,12 +271,18 @@ export class Link {
     else conn.write(`${head}${body.text()}]`);
   }
 
-  #encode(packet: Packet): void {
-    for (const part of encoder.encode(packet)) this.#conn.write(part);
+  #write(encoding: Encoding): void {
+    for (const part of encoding) this.#conn.write(part);
   }
 }
 
 type Encoding = readonly Parameters<Socket["conn"]["write"]>[0][];
+
+function encode(type: PacketType, data: readonly unknown[], id?: number) {
+  const packet: Packet = { type, nsp: SMCP_NAMESPACE, data };
+  if (id !== undefined) packet.id = id;
+  return encoder.encode(packet);
+}
 
 /** The packets of a payload by the names of its event. */
 const encodings = new WeakMap<Payload, Map<string, Encoding>>();
@@ -298,11 +294,7 @@ function encodingOf(event: string, payload: Payload): Encoding {
   const encoding = known.get(event) ??
     (payload instanceof JsonText
       ? [`2${SMCP_NAMESPACE},[${JSON.stringify(event)},${payload.text()}]`]
-      : encoder.encode({
-        type: PacketType.EVENT,
-        nsp: SMCP_NAMESPACE,
-        data: [event, payload.parse()],
-      }));
+      : encode(PacketType.EVENT, [event, payload.parse()]));
   known.set(event, encoding);
   return encoding;
 }
