@@ -1,4 +1,4 @@
-import { getLogger, type Logger } from "@logtape/logtape";
+import { getLogger, type Logger, type LogLevel } from "@logtape/logtape";
 import {
   type CallToolResult,
   ErrorCode,
@@ -171,29 +171,17 @@ export type AuditEvent =
     & MemberSeat
   )
   /** An operator ended a call. */
-  | {
-    event: "call_cancelled";
-    by: string;
-    reason: string;
-    office: string;
-    agent: string;
-    computer: string;
-    req_id: string;
-    request: string;
-  }
+  | (
+    & { event: "call_cancelled"; by: string; reason: string; request: string }
+    & NamedRequest
+  )
   /** A Computer was asked by an operator, who has no seat. */
-  | ({
-    event: "operator_asked";
-    by: string;
-    office: string;
-    computer: string;
-    req_id: string;
-    request: string;
-    tool?: string;
-    ms: number;
-    params?: unknown;
-    result?: unknown;
-  } & CallEnd)
+  | (
+    & { event: "operator_asked"; by: string; request: string; tool?: string }
+    & { ms: number; params?: unknown; result?: unknown }
+    & Omit<NamedRequest, "agent">
+    & CallEnd
+  )
   /** An operator refuses a key, or the holder of tokens, until the Server reads its keys again. */
   | { event: "key_revoked"; by: string; reason: string; principal: string }
   /** A tool call ended; see {@linkcode AuditedCall}. */
@@ -201,16 +189,20 @@ export type AuditEvent =
   /** Contents were read, or a prompt was got; see {@linkcode AuditedRead}. */
   | ({ event: "read" } & AuditedRead);
 
-/** A request of an Agent that a Computer answered: who, where, how long, how it ended. */
-interface AuditedRequest extends CallEnd {
+/** What names a request of an Agent to a Computer. */
+interface NamedRequest {
   readonly office: string;
   readonly agent: string;
+  readonly computer: string;
+  readonly req_id: string;
+}
+
+/** A request that a Computer answered: who, where, how long, how it ended. */
+interface AuditedRequest extends NamedRequest, CallEnd {
   /** Who it is authenticated as; behind a gateway's Agent, who asked the gateway. */
   readonly principal?: string;
   /** Behind a gateway's Agent, the program that asked, as that says itself. */
   readonly client?: string;
-  readonly computer: string;
-  readonly req_id: string;
   /** Milliseconds from its arrival to its answer. */
   readonly ms: number;
 }
@@ -245,29 +237,15 @@ export interface AuditedRead extends AuditedRequest {
 const category = ["a2c-smcp", "audit"];
 const logger: Logger = getLogger(category);
 
-/** Events that may need an operator's attention are warnings, the common case is not. */
-const LEVELS = {
-  handshake_refused: "warning",
-  tls_failed: "warning",
-  join_refused: "warning",
-  access_refused: "warning",
-  limit_hit: "warning",
-  packet_refused: "warning",
-  session_expired: "info",
-  session_revoked: "info",
-  member_kicked: "info",
-  call_cancelled: "info",
-  operator_asked: "info",
-  key_revoked: "info",
-  joined: "info",
-  left: "info",
-  tool_call: "info",
-  read: "info",
-} as const satisfies Record<AuditEvent["event"], "info" | "warning">;
+/** Events that may need an operator's attention; the common case does not. */
+const WARNINGS: ReadonlySet<AuditEvent["event"]> = new Set([
+  ...["handshake_refused", "tls_failed", "join_refused"] as const,
+  ...["access_refused", "limit_hit", "packet_refused"] as const,
+]);
 
 /** Writes one line of the audit log; all of them are written here. */
 export function audit({ event, ...fields }: AuditEvent): void {
-  const level = LEVELS[event];
+  const level: LogLevel = WARNINGS.has(event) ? "warning" : "info";
   if (!logger.isEnabledFor(level)) return;
   // A finished record, which skips LogTape's search for placeholders: every call writes a line.
   const record = {
@@ -288,11 +266,7 @@ export const seatOf = (
   seat && { office: seat.office, role: seat.role, name: seat.name };
 
 /** A request of an Agent to a Computer, as an onlooker is told of it. */
-interface SeenCall {
-  readonly office: string;
-  readonly agent: string;
-  readonly computer: string;
-  readonly req_id: string;
+interface SeenCall extends NamedRequest {
   /** The event, such as `client:tool_call`. */
   readonly request: string;
   /** The tool, of a tool call. */
