@@ -182,9 +182,11 @@ export class GatewayRoutes {
     if (urls === undefined) {
       refuse(refusal(404, { code: ErrorCode.NOT_FOUND, message: "Not found" }));
     }
-    return Response.json(
-      resourceMetadata(urls, this.#parts.authorizationServers),
-    );
+    return Response.json({
+      resource: urls.resource,
+      authorization_servers: this.#parts.authorizationServers,
+      bearer_methods_supported: ["header"],
+    });
   }
 
   /**
@@ -326,16 +328,6 @@ export function resourceUrls(
     metadata: `${origin}${METADATA_ROOT}${path}`,
   };
 }
-
-/** The metadata of a resource. */
-const resourceMetadata = (
-  { resource }: ResourceUrls,
-  issuers: readonly string[],
-): Record<string, unknown> => ({
-  resource,
-  authorization_servers: issuers,
-  bearer_methods_supported: ["header"],
-});
 
 /**
  * Makes the challenge of a 401.

@@ -76,20 +76,16 @@ export class Connections {
 
   /** @throws {TypeError} when an option is invalid */
   constructor(options: ConnectionsOptions) {
-    const { handshakeTimeoutMs } = options;
     this.guards = new PacketGuards(options);
     this.engine = newEngine(options);
     this.io = new SocketServer({
       parser: this.guards.parser,
       serveClient: false,
       // A refused socket keeps its connection for this long.
-      connectTimeout: handshakeTimeoutMs,
+      connectTimeout: options.handshakeTimeoutMs,
       cleanupEmptyChildNamespaces: true,
     });
-    this.arrivals = new Arrivals({
-      connectMs: options.connectTimeoutMs,
-      handshakeMs: handshakeTimeoutMs,
-    });
+    this.arrivals = new Arrivals(options);
     this.engine.on("connection", (connection: Connection) => {
       connection.on("packet", endWhenAsked);
       this.#guard(connection, options);

@@ -22,9 +22,9 @@ import type { AuditParty } from "../shared/audit.ts";
 /** Time limits of a connection, in milliseconds from its opening. */
 interface ArrivalTimes {
   /** To ask for a session. */
-  readonly connectMs: number;
+  readonly connectTimeoutMs: number;
   /** To get one. */
-  readonly handshakeMs: number;
+  readonly handshakeTimeoutMs: number;
 }
 
 /** A connection that has no session yet. */
@@ -48,9 +48,9 @@ export class Arrivals {
 
   /** Watches a connection from now on. */
   opened(connection: Connection): void {
-    const { connectMs, handshakeMs } = this.#times;
-    const opened = performance.now();
-    this.#watch(connection, opened, Math.min(connectMs, handshakeMs));
+    const { connectTimeoutMs, handshakeTimeoutMs } = this.#times;
+    const time = Math.min(connectTimeoutMs, handshakeTimeoutMs);
+    this.#watch(connection, performance.now(), time);
     connection.on("close", () => this.ended(connection));
   }
 
@@ -59,7 +59,7 @@ export class Arrivals {
     const arrival = this.#waiting.get(connection);
     if (arrival === undefined) return;
     this.ended(connection);
-    this.#watch(connection, arrival.opened, this.#times.handshakeMs);
+    this.#watch(connection, arrival.opened, this.#times.handshakeTimeoutMs);
   }
 
   /** Stops watching a connection that has a session or is closed. */
