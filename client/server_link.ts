@@ -245,7 +245,11 @@ export class ServerLink {
       receiver: this.#listeners.receiver,
       connected: () => this.#onConnect(),
       disconnected: (reason, isRetrying) => {
-        if (this.#wire === wire) this.#onDisconnect(reason, isRetrying);
+        if (this.#wire !== wire) return;
+        // Lost in its handshake, which is an attempt that failed.
+        if (this.#state === "connecting") {
+          void this.#onRefusal(wire, new Error(reason), failed);
+        } else this.#onDisconnect(reason, isRetrying);
       },
       refused: (cause) => this.#onRefusal(wire, cause, failed),
       limited: (bytes) => this.#maxPayload = bytes,

@@ -3,6 +3,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ConnectionError, SmcpAgent } from "../../../agent/mod.ts";
 import { explainFailure } from "../../../cli/explain_failure.ts";
+import { createSmcpServer } from "../../../server/mod.ts";
+import { startProxy } from "../../support/proxy.ts";
 
 const PAGE = "<!DOCTYPE html><html><body>Bad gateway of nginx</body></html>";
 
@@ -22,6 +24,26 @@ async function startWeb(status: number) {
     },
   };
 }
+
+Deno.test("a connection that is lost in its handshake fails connect(), which can be called again", async () => {
+  await using server = createSmcpServer();
+  await using proxy = await startProxy((await server.listen()).url);
+  let asked = 0;
+  await using agent = new SmcpAgent({
+    url: proxy.url,
+    name: "planner",
+    transports: ["websocket"],
+    auth: () => {
+      if (asked++ > 0) return {};
+      proxy.cut();
+      return new Promise(() => {});
+    },
+  });
+  const error = await assertRejects(() => agent.connect(), ConnectionError);
+  assertEquals([error.code, agent.state], ["unreachable", "closed"]);
+  await agent.connect();
+  assertEquals(agent.state, "connected");
+});
 
 const NO_SERVER =
   /: what answers there is no A2C-SMCP server( \(HTTP \d+\))?; correct --url, or the path with --path$/;
