@@ -44,8 +44,10 @@ Deno.test('a call made with `offline: "wait"` waits for its Computer that comes 
   const rejoined = new Promise<void>((resolve) =>
     agent.on("joined", () => resolve())
   );
+  const lost = new Promise((resolve) => agent.on("disconnected", resolve));
   far.switchTo(undefined);
   near.switchTo(second.port);
+  await lost;
   await first.server.close();
   const offline = agent.callTool("pc", "echo", {}, { timeoutMs: 60_000 });
   await rejoined;

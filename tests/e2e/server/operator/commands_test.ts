@@ -49,7 +49,7 @@ Deno.test({
     computer: "pc",
     tool_name: "wait",
     params: {},
-    timeout: 60,
+    timeout: 600, // longer than all the commands about it
   });
   await called.promise;
 
