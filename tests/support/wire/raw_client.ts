@@ -85,12 +85,13 @@ export class RawClient implements AsyncDisposable {
     });
   }
 
-  /** Resolves when connected; rejects with the `connect_error`. */
+  /** Resolves when connected; rejects with the `connect_error`, or when the connection is lost before. */
   connected(): Promise<void> {
     if (this.socket.connected) return Promise.resolve();
     return new Promise((resolve, reject) => {
       this.socket.once("connect", resolve);
       this.socket.once("connect_error", reject);
+      this.socket.once("disconnect", (reason) => reject(new Error(reason)));
     });
   }
 
