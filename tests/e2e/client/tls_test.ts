@@ -11,7 +11,7 @@ import { secretsInClear } from "../../../client/url.ts";
 import type { ClientTlsOptions } from "../../../client/tls/tls.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
 import { newAuthority, newCertificate } from "../../support/certificates.ts";
-import { runMain } from "../../support/command.ts";
+import { runHere, runMain } from "../../support/command.ts";
 import { captureLog } from "../../support/log_capture.ts";
 import { OFFICE } from "../../support/office.ts";
 import { scratch } from "../../support/scratch.ts";
@@ -224,7 +224,7 @@ Deno.test({
   const otherKey = await file("other.pem", server.key);
   await using smcp = await serving({ ...server, clientCa: clients.cert });
   const members = (url: string, ...args: string[]) =>
-    runMain("agent", ["members", "--office", OFFICE, "--url", url, ...args]);
+    runHere("agent", ["members", "--office", OFFICE, "--url", url, ...args]);
   const come = await members(
     smcp.url,
     ...flags.cert,

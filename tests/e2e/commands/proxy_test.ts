@@ -15,7 +15,12 @@ import {
   newAuthority,
   newCertificate,
 } from "../../support/certificates.ts";
-import { type CommandName, runMain, startMain } from "../../support/command.ts";
+import {
+  type CommandName,
+  runHere,
+  runMain,
+  startMain,
+} from "../../support/command.ts";
 import { configFile } from "../../support/computer/config_file.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
 import { startHttpProxy } from "../../support/http_proxy.ts";
@@ -67,7 +72,7 @@ Deno.test({
   const flags = [...Object.entries(way).flat(), "--url", server.named];
   const run = async (name: CommandName, ...args: string[]) => {
     const before = proxy.targets.length;
-    const end = await runMain(name, [...args, ...flags]);
+    const end = await runHere(name, [...args, ...flags]);
     assertEquals(end.code, 0, end.stderr);
     assert(proxy.targets.length > before);
     return end.stdout;
@@ -92,7 +97,7 @@ Deno.test({
   assertStringIncludes(await run("server", "offices", ...token), OFFICE);
   assertStringIncludes(await run("server", "members", OFFICE, ...token), "pc");
   await run("server", "calls", OFFICE, ...token);
-  const revoked = await runMain("server", [
+  const revoked = await runHere("server", [
     ...["key", "revoke", "nobody", ...token, ...flags],
   ]);
   assertStringIncludes(revoked.stderr, "no key has it"); // says the Server
@@ -196,7 +201,7 @@ Deno.test({
   );
   await using plain = await serving();
   const offices = (url: string, ...args: string[]) =>
-    runMain("server", ["offices", "--token", TOKEN, "--url", url, ...args]);
+    runHere("server", ["offices", "--token", TOKEN, "--url", url, ...args]);
   const all = [...flag("ca"), ...flag("cert"), ...flag("key")];
   const end = await offices(server.here, ...all);
   assertEquals([end.code, end.stderr], [0, ""]);

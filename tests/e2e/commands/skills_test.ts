@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { runMain } from "../../support/command.ts";
+import { runHere, runMain } from "../../support/command.ts";
 import {
   skillServer,
   skillText,
@@ -30,7 +30,7 @@ Deno.test({
   await using office = await startOffice({ computers: { pc: { skillHome } } });
   await office.agent.leave();
   const run = (...args: string[]) =>
-    runMain("agent", [...args, "--url", office.url, "--office", OFFICE]);
+    runHere("agent", [...args, "--url", office.url, "--office", OFFICE]);
 
   const list = await run("skills");
   assertEquals(list.stdout, "forms  user  Fills in forms.\n", list.stderr);

@@ -10,7 +10,12 @@ import { join } from "node:path";
 import { TOOL_CALL_EVENT } from "../../../../protocol/mod.ts";
 import { fileURLToPath } from "node:url";
 import { start } from "../../../support/child.ts";
-import { argumentsOf, runMain, startMain } from "../../../support/command.ts";
+import {
+  argumentsOf,
+  runHere,
+  runMain,
+  startMain,
+} from "../../../support/command.ts";
 import { configFile } from "../../../support/computer/config_file.ts";
 import { scratch } from "../../../support/scratch.ts";
 import { startServerCommand } from "../../../support/server/server_command.ts";
@@ -28,9 +33,10 @@ Deno.test({
   const token = await server.printed("with the token ");
   assertMatch(token, /^[0-9a-f]{64}$/);
   const env = { SMCP_URL: server.url, SMCP_TOKEN: token };
-  const run = (...args: string[]) => runMain("server", args, { env });
+  const at = ["--url", server.url, "--token", token];
+  const run = (...args: string[]) => runHere("server", [...args, ...at]);
 
-  const none = await run("offices");
+  const none = await runMain("server", ["offices"], { env });
   assertEquals(none.stdout, "nobody is in any office that you may see\n");
   await using watching = startMain("server", ["watch", "north"], env);
   await watching.line(/^watching the office "north"/);
@@ -110,7 +116,7 @@ Deno.test({
   await using folder = await scratch();
   const file = join(folder.path, "keys.json");
   const run = (...args: string[]) =>
-    runMain("server", ["key", ...args], { env: { SMCP_API_KEYS: file } });
+    runHere("server", ["key", ...args, "--api-keys", file]);
   const DAY_MS = 86_400_000;
   const before = Date.now();
   const added = await run("add", "guest", "--expires", "90d");
@@ -249,12 +255,12 @@ Deno.test({
       /no such directory/,
     ],
   ];
-  await Promise.all(mistakes.map(async ([args, code, says]) => {
-    const end = await runMain("server", args);
+  for (const [args, code, says] of mistakes) {
+    const end = await runHere("server", args);
     assertMatch(end.stderr, says, args.join(" "));
     assertEquals([end.code, end.stdout], [code, ""], args.join(" "));
     assertEquals(end.stderr.trim().split("\n").length, 1, end.stderr);
-  }));
+  }
   const unknown = await operate(off.url, "/status").catch(() => undefined);
   assertEquals(unknown?.status, 404);
 });
@@ -264,11 +270,11 @@ Deno.test({
     "smcp-server completion has the commands for operators, and their help the flags",
   timeout,
 }, async () => {
-  const { stdout } = await runMain("server", ["completion", "bash"]);
+  const { stdout } = await runHere("server", ["completion", "bash"]);
   for (const path of ["/offices", "/key/add", "/kick"]) {
     assertStringIncludes(stdout, path);
   }
-  const help = await runMain("server", ["kick", "--help"]);
+  const help = await runHere("server", ["kick", "--help"]);
   assertEquals(help.code, 0);
   for (const flag of ["--hold", "--reason", "--role", "--token"]) {
     assertStringIncludes(help.stdout, flag);
