@@ -9,7 +9,8 @@ export interface TestGroup {
 const FILES = 8;
 
 /**
- * Groups test files by their folder, `tests/AREA/PART`, with at most eight files in each group.
+ * Groups test files by their folder, `tests/AREA/PART`, with at most eight files in each group. Groups of
+ * unit tests come last: they wait for nothing, so that processors are busy until the end.
  *
  * @param files paths from the root with `/`, sorted
  */
@@ -18,7 +19,9 @@ export function groupTests(files: readonly string[]): TestGroup[] {
     files,
     (file) => file.split("/").slice(1, -1).slice(0, 2).join("_"),
   );
-  return [...parts].flatMap(([part, files]) =>
+  const isUnit = (part: string) => Number(part.startsWith("unit"));
+  const ordered = [...parts].toSorted(([a], [b]) => isUnit(a) - isUnit(b));
+  return ordered.flatMap(([part, files]) =>
     Array.from({ length: Math.ceil(files.length / FILES) }, (_, at) => ({
       name: `${part}_${at + 1}`,
       files: files.slice(at * FILES, (at + 1) * FILES),

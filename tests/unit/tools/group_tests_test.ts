@@ -28,6 +28,15 @@ Deno.test("groupTests() joins at most eight files of one area, and loses none", 
   assertEquals(groups.flatMap(({ files }) => files), files);
 });
 
+Deno.test("groupTests() puts unit tests last, and else keeps the order", () => {
+  const folders = ["docs", "unit/agent", "unit/shared", "wire"];
+  assertEquals(
+    groupTests(folders.flatMap((folder) => many(`tests/${folder}`, 1)))
+      .map(({ name }) => name),
+    ["docs_1", "wire_1", "unit_agent_1", "unit_shared_1"],
+  );
+});
+
 Deno.test("groupTests() makes no group of nothing", () => {
   assertEquals(groupTests([]), []);
 });
