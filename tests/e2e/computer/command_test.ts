@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import { startMain } from "../../support/command.ts";
+import { runHere, runMain, startMain } from "../../support/command.ts";
 import { configFile } from "../../support/computer/config_file.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
 import { OFFICE, startOffice } from "../../support/office.ts";
@@ -158,10 +158,12 @@ Deno.test({
   ];
   for (const [name, args, code, part] of rows) {
     await t.step(name, async () => {
-      await using child = startMain("computer", args);
-      assertEquals((await child.status).code, code);
-      const errors = child.lines.filter((line) => line.startsWith("error: "));
-      assertEquals(errors.length, 1, child.lines.join("\n"));
+      const run = name === "no office" ? runMain : runHere; // without SMCP_OFFICE
+      const end = await run("computer", args);
+      assertEquals(end.code, code);
+      const lines = `${end.stdout}${end.stderr}`.split("\n");
+      const errors = lines.filter((line) => line.startsWith("error: "));
+      assertEquals(errors.length, 1, lines.join("\n"));
       assertStringIncludes(errors[0] ?? "", part);
     });
   }
