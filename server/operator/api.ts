@@ -13,14 +13,7 @@ import { ask, type Asked, type QuestionParts } from "./ask.ts";
 import type { EventFeed } from "./feed/event_feed.ts";
 import type { EventTap } from "./feed/event_pages.ts";
 import type { Answerers, OtherOperators, Questions, Told } from "./nodes.ts";
-import type {
-  cancelSchema,
-  doneSchema,
-  kickSchema,
-  officesSchema,
-  revokeSchema,
-  statusSchema,
-} from "./schemas.ts";
+import type { doneSchema, officesSchema, statusSchema } from "./schemas.ts";
 import {
   callView,
   memberView,
@@ -216,44 +209,18 @@ export class OperatorApi {
   }
 
   /**
-   * Kicks a member, wherever its office has its home.
+   * Changes something here and on other nodes. One node has a member or a call: once it is found, it does
+   * not matter who else has not answered.
    *
-   * @throws {ProblemError} 404, 503
+   * @throws {ProblemError} 403, 404, or 503 where a node that did not answer may have it
    */
-  async kick(
-    { by, policy }: Operator,
-    id: string,
-    order: z.output<typeof kickSchema>,
-  ): Promise<z.infer<typeof doneSchema>> {
-    const kick = { ...order, ...seenBy(policy), by, id };
-    return await this.#change("kick", kick);
-  }
-
-  /**
-   * Cancels a call in an office.
-   *
-   * @throws {ProblemError} 404, 503
-   */
-  async cancel(
+  async change<K extends Change>(
+    kind: K,
     operator: Operator,
-    office: string,
-    order: z.output<typeof cancelSchema>,
+    question: Questions[K],
   ): Promise<z.infer<typeof doneSchema>> {
-    this.#check(operator, office);
-    const cancel = { ...order, by: operator.by, office };
-    return await this.#change("cancel", cancel);
-  }
-
-  /**
-   * Refuses the holder of a key, and ends its sessions, on all nodes that answer.
-   *
-   * @throws {ProblemError} 403, 404, 503
-   */
-  async revoke(
-    { by, policy }: Operator,
-    order: z.output<typeof revokeSchema>,
-  ): Promise<z.infer<typeof doneSchema>> {
-    if (!seesAll(policy)) {
+    if ("office" in question) this.#check(operator, question.office);
+    if (kind === "revoke" && !seesAll(operator.policy)) {
       throw problemOf(
         403,
         "principal",
@@ -261,19 +228,6 @@ export class OperatorApi {
         "ask an operator of all offices",
       );
     }
-    return await this.#change("revoke", { ...order, by });
-  }
-
-  /**
-   * Changes something here and on other nodes. One node has a member or a call: once it is found, it does
-   * not matter who else has not answered.
-   *
-   * @throws {ProblemError} 404, or 503 where a node that did not answer may have it
-   */
-  async #change<K extends Change>(
-    kind: K,
-    question: Questions[K],
-  ): Promise<z.infer<typeof doneSchema>> {
     const here = this.#here[kind](question);
     const isOfOne = kind !== "revoke";
     const [count = 0, told] = await Promise.all([
@@ -299,9 +253,8 @@ export class OperatorApi {
   }
 
   async #look({ policy }: Operator) {
-    const seen = seenBy(policy);
-    const here = await this.#here.status(seen);
-    const told = await this.#parts.others.askAll("status", seen);
+    const here = await this.#here.status({ policy });
+    const told = await this.#parts.others.askAll("status", { policy });
     const there = [...told.answers].flatMap(([node, { offices }]) =>
       offices.map((view) => ({ ...view, node }))
     );
@@ -336,13 +289,6 @@ export class OperatorApi {
 type Missing = Pick<Told<never>, "unanswered" | "notOperated">;
 
 const NONE_MISSING: Missing = { unanswered: [], notOperated: [] };
-
-/** What other nodes have to know of a policy. */
-const seenBy = (
-  { offices }: Policy,
-): { policy: { offices?: readonly string[] } } => ({
-  policy: { ...(offices && { offices }) },
-});
 
 /** An office that moves may be shown by two nodes for a moment. */
 const byName = (views: readonly OfficeView[]): OfficeView[] =>

@@ -134,24 +134,17 @@ export class OtherOperators {
   /**
    * Asks one node.
    *
-   * @returns `undefined` when it has no answer, or one of a version that is not understood
+   * @returns no answer when it has none, or one of a version that is not understood
    */
   async ask<K extends NodeQuestion>(
     node: string,
     kind: K,
     question: Questions[K],
-  ): Promise<Answers[K] | undefined> {
-    const answer = await this.#ask(node, kind, question);
-    return schemas[kind].answer.safeParse(answer).data;
-  }
-
-  async #ask<K extends NodeQuestion>(
-    node: string,
-    kind: K,
-    question: Questions[K],
-  ): Promise<unknown> {
+  ): Promise<{ answer: Answers[K] | undefined; isOperated: boolean }> {
     const timeoutMs = LONGER_MS[kind] ?? TIMEOUT_MS;
-    return await this.#others?.ask(node, { kind, question }, timeoutMs);
+    const said = await this.#others?.ask(node, { kind, question }, timeoutMs);
+    const { data: answer } = schemas[kind].answer.safeParse(said);
+    return { answer, isOperated: Object(said).operated !== false };
   }
 
   /** Asks all of them. */
@@ -163,11 +156,9 @@ export class OtherOperators {
     const unanswered: string[] = [];
     const notOperated: string[] = [];
     await Promise.all([...this.nodes].map(async (node) => {
-      const said = await this.#ask(node, kind, question);
-      const { data } = schemas[kind].answer.safeParse(said);
-      if (data !== undefined) answers.set(node, data);
-      else if (Object(said).operated === false) notOperated.push(node);
-      else unanswered.push(node);
+      const { answer, isOperated } = await this.ask(node, kind, question);
+      if (answer !== undefined) answers.set(node, answer);
+      else (isOperated ? unanswered : notOperated).push(node);
     }));
     return { answers, unanswered, notOperated };
   }
@@ -229,7 +220,7 @@ async function followNode(
 ): Promise<void> {
   let cursor: string | undefined;
   while (others.nodes.has(node)) {
-    const answer = await others.ask(node, "events", {
+    const { answer } = await others.ask(node, "events", {
       ...(cursor !== undefined && { cursor }),
     });
     if (signal.aborted) return;

@@ -137,7 +137,10 @@ export const OPERATIONS: readonly Operation[] = [
     answer: doneSchema,
     problems: [404],
     run: async ({ api, operator, param, body }) =>
-      await api.cancel(operator, param("office"), await body(cancelSchema)),
+      await api.change("cancel", operator, {
+        ...await body(cancelSchema),
+        ...{ by: operator.by, office: param("office") },
+      }),
   },
   question("tools", "tools", GET_TOOLS_EVENT, toolsSchema),
   question("config", "MCP servers", GET_CONFIG_EVENT, configSchema),
@@ -173,7 +176,10 @@ export const OPERATIONS: readonly Operation[] = [
     answer: doneSchema,
     problems: [404],
     run: async ({ api, operator, param, body }) =>
-      await api.kick(operator, param("id"), await body(kickSchema)),
+      await api.change("kick", operator, {
+        ...await body(kickSchema),
+        ...{ by: operator.by, policy: operator.policy, id: param("id") },
+      }),
   },
   {
     method: "post",
@@ -183,7 +189,10 @@ export const OPERATIONS: readonly Operation[] = [
     answer: doneSchema,
     problems: [404],
     run: async ({ api, operator, body }) =>
-      await api.revoke(operator, await body(revokeSchema)),
+      await api.change("revoke", operator, {
+        ...await body(revokeSchema),
+        by: operator.by,
+      }),
   },
 ];
 
