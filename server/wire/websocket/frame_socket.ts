@@ -300,20 +300,13 @@ export function jsonFrame(head: string, body: JsonText, tail: string): Buffer {
   const length = head.length + body.length + tail.length;
   const header = headerLength(length);
   const before = header + head.length;
-  if (body.claimPadding(before, tail.length)) {
-    const frame = body.bytes.subarray(
-      body.start - before,
-      body.end + tail.length,
-    );
-    writeHeader(frame, 0, Opcode.TEXT, length);
-    writeAscii(frame, header, head);
-    writeAscii(frame, before + body.length, tail);
-    return frame;
-  }
-  const frame = Buffer.allocUnsafe(header + length);
+  const isInPlace = body.claimPadding(before, tail.length);
+  const frame = isInPlace
+    ? body.bytes.subarray(body.start - before, body.end + tail.length)
+    : Buffer.allocUnsafe(header + length);
   writeHeader(frame, 0, Opcode.TEXT, length);
   writeAscii(frame, header, head);
-  body.bytes.copy(frame, before, body.start, body.end);
+  if (!isInPlace) body.bytes.copy(frame, before, body.start, body.end);
   writeAscii(frame, before + body.length, tail);
   return frame;
 }
