@@ -4,6 +4,7 @@ import {
   type ErrorPayload,
   type Profile,
 } from "../../protocol/mod.ts";
+import type { PageHeaders } from "../../shared/http/own_page.ts";
 import type { ClusterMember } from "../shared/cluster.ts";
 import { notServing, shuttingDown } from "../shared/error_payload.ts";
 import { quote } from "../shared/log.ts";
@@ -15,7 +16,6 @@ import {
   checkOrigin,
   type HostRule,
   type Origins,
-  type Provenance,
 } from "./host_rule.ts";
 import { clientAddress } from "../limits/limits.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
@@ -68,13 +68,13 @@ export interface RequestHead {
 }
 
 /** Returns which page a request comes from. */
-export const provenanceOf = ({ headers }: RequestHead): Provenance => ({
+export const provenanceOf = ({ headers }: RequestHead): PageHeaders => ({
   origin: headers.origin,
   site: headers["sec-fetch-site"],
 });
 
 /** The parts of an Engine.IO request that its admission depends on. */
-export interface HandshakeRequest extends Provenance {
+export interface HandshakeRequest extends PageHeaders {
   /** The query, without `?`. */
   readonly query: string;
   /** The client's address. */
@@ -111,9 +111,9 @@ export function judgeOrigin(
   address: string,
   parts: RequestParts,
 ): Refusal | undefined {
-  const { origin, site } = provenanceOf(request);
-  const refused = checkOrigin({ origin, site }, parts.origins);
-  if (refused) recordRefusal(refused, address, origin ?? site, parts);
+  const page = provenanceOf(request);
+  const refused = checkOrigin(page, parts.origins);
+  if (refused) recordRefusal(refused, address, page.origin ?? page.site, parts);
   return refused;
 }
 

@@ -1,17 +1,10 @@
 import { BlockList, isIP } from "node:net";
 import { ErrorCode } from "../../protocol/errors/protocol_error.ts";
+import type { PageHeaders } from "../../shared/http/own_page.ts";
 import { type Refusal, refusal } from "../shared/refusal.ts";
 
 /** Web origins whose pages may connect. */
 export type Origins = "*" | readonly string[];
-
-/** The page that a request comes from, according to the browser. */
-export interface Provenance {
-  /** The `Origin` header. */
-  readonly origin: string | undefined;
-  /** The `Sec-Fetch-Site` header. */
-  readonly site: string | undefined;
-}
 
 /** Values of `Sec-Fetch-Site` for requests of no page, and of the server's own origin. */
 const OWN_SITES: readonly (string | undefined)[] = [
@@ -28,7 +21,7 @@ const OWN_SITES: readonly (string | undefined)[] = [
  * neither header are not browsers, and may pass.
  */
 export function checkOrigin(
-  { origin, site }: Provenance,
+  { origin, site }: PageHeaders,
   origins: Origins,
 ): Refusal | undefined {
   if (origins === "*") return undefined;

@@ -6,14 +6,13 @@ import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import { ERROR_CODE_HEADER, ErrorCode } from "../../protocol/mod.ts";
 import { errorPayloadOf, unauthorized } from "../shared/error_payload.ts";
-import type { Authenticator } from "../auth/authenticator.ts";
 import {
   admitRequest,
   judgeHost,
   provenanceOf,
   type RequestParts,
 } from "./admit_request.ts";
-import { addressOf, clientAddress } from "../limits/limits.ts";
+import { addressOf } from "../limits/limits.ts";
 import { notFound, refusal, toResponse } from "../shared/refusal.ts";
 import { sessionOf, splitTarget } from "../shared/request_target.ts";
 import type { SmcpServerStats } from "../observe/metrics.ts";
@@ -102,12 +101,11 @@ export const hostGuard =
 
 async function showMetrics(
   c: Context<SmcpEnv>,
-  { metrics, authenticator, proxies }: HttpAppParts,
+  parts: HttpAppParts,
 ): Promise<Response> {
   const { incoming }: Partial<HttpBindings> = c.env ?? {};
-  const allowed = metrics !== undefined && incoming !== undefined &&
-    await mayReadMetrics(incoming, authenticator, proxies);
-  return allowed
+  const { metrics } = parts;
+  return metrics && incoming && await mayReadMetrics(incoming, parts)
     ? c.body(await metrics.text(), 200, { "Content-Type": metrics.contentType })
     : toResponse(refusal(401, unauthorized().toPayload()));
 }
@@ -162,26 +160,22 @@ function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
  *
  * With authentication, every client that may connect. Without, only this machine, and no request that
  * a proxy forwarded.
- *
- * @param proxies number of trusted proxies in front of the server
  */
 async function mayReadMetrics(
-  { headers, socket }: Pick<IncomingMessage, "headers" | "socket">,
-  authenticator: Authenticator | undefined,
-  proxies: number,
+  incoming: IncomingMessage,
+  { authenticator, proxies }: HttpAppParts,
 ): Promise<boolean> {
-  const peer = socket.remoteAddress ?? "";
+  const { headers } = incoming;
   const forwarded = headers["x-forwarded-for"];
   if (authenticator !== undefined) {
-    const address = clientAddress(peer, forwarded, proxies);
+    const address = addressOf(incoming, { proxies });
     const verdict = await authenticator.authenticate({
-      headers,
-      auth: {},
-      address,
+      ...{ headers, address, auth: {} },
     });
     return "principal" in verdict;
   }
   const isForwarded = forwarded !== undefined ||
     headers.forwarded !== undefined || headers.via !== undefined;
-  return !isForwarded && isLoopback(clientAddress(peer, undefined, 0));
+  return !isForwarded &&
+    isLoopback(addressOf(incoming, { proxies: 0 }));
 }
