@@ -195,11 +195,10 @@ export class GatewayRoutes {
    * @returns the client's address
    */
   #judge(incoming: IncomingMessage): string {
-    const address = addressOf(incoming, this.#parts);
-    const refused = judgeHost(incoming, address, this.#parts) ??
-      judgeOrigin(incoming, address, this.#parts);
+    const refused = judgeHost(incoming, this.#parts) ??
+      judgeOrigin(incoming, this.#parts);
     if (refused) refuse(refused);
-    return address;
+    return addressOf(incoming, this.#parts);
   }
 
   /** Decides who sends a request, and whether they may use the office. */

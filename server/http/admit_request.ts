@@ -9,7 +9,7 @@ import type { ClusterMember } from "../shared/cluster.ts";
 import { notServing, shuttingDown } from "../shared/error_payload.ts";
 import { quote } from "../shared/log.ts";
 import { type Refusal, refusal } from "../shared/refusal.ts";
-import { sessionOf } from "../shared/request_target.ts";
+import { sessionOf, splitTarget } from "../shared/request_target.ts";
 import { checkTransport, chooseProfile, isRefusal } from "./gate.ts";
 import {
   checkHost,
@@ -17,12 +17,12 @@ import {
   type HostRule,
   type Origins,
 } from "./host_rule.ts";
-import { clientAddress } from "../limits/limits.ts";
+import { addressOf, clientAddress } from "../limits/limits.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Connections } from "./connections.ts";
 import type { Limiter } from "../limits/limiter.ts";
-import type { ConnectionSlots } from "../limits/slots.ts";
+import type { Carrier, ConnectionSlots } from "../limits/slots.ts";
 
 /** The parts of a server that decide about requests, and handle those that may pass. */
 export interface RequestParts extends HostRule {
@@ -73,47 +73,34 @@ export const provenanceOf = ({ headers }: RequestHead): PageHeaders => ({
   site: headers["sec-fetch-site"],
 });
 
-/** The parts of an Engine.IO request that its admission depends on. */
-export interface HandshakeRequest extends PageHeaders {
-  /** The query, without `?`. */
-  readonly query: string;
-  /** The client's address. */
-  readonly address: string;
-  /** Reserves a slot for a new session; returns whether its address had one left. */
-  reserveSlot(): boolean;
-}
-
 /**
  * Decides whether a request of any kind is for this server, and records a refusal.
  *
- * @param address the client's address
  * @returns the refusal, or `undefined` when the request may pass
  */
 export function judgeHost(
-  { headers: { host }, url = "", socket }: RequestHead,
-  address: string,
+  request: RequestHead,
   parts: RequestParts,
 ): Refusal | undefined {
+  const { headers: { host }, url: target = "", socket } = request;
   const localAddress = clientAddress(socket.localAddress ?? "", undefined, 0);
-  const refused = checkHost({ host, target: url, localAddress }, parts);
-  if (refused) recordRefusal(refused, address, host, parts);
+  const refused = checkHost({ host, target, localAddress }, parts);
+  if (refused) recordRefusal(refused, request, host, parts);
   return refused;
 }
 
 /**
  * Decides whether a request of a page may pass, and records a refusal.
  *
- * @param address the client's address
  * @returns the refusal, or `undefined` when the request may pass
  */
 export function judgeOrigin(
   request: RequestHead,
-  address: string,
   parts: RequestParts,
 ): Refusal | undefined {
   const page = provenanceOf(request);
   const refused = checkOrigin(page, parts.origins);
-  if (refused) recordRefusal(refused, address, page.origin ?? page.site, parts);
+  if (refused) recordRefusal(refused, request, page.origin ?? page.site, parts);
   return refused;
 }
 
@@ -122,23 +109,28 @@ export function judgeOrigin(
  * treated alike; checks origin, transport, version, shutdown and the sessions of the address, in this
  * order (spec §2, §10).
  *
+ * @param request what Engine.IO will keep as the request of the session
+ * @param carrier closes when the request was refused, or its WebSocket has ended; absent where no
+ * session can be opened
  * @returns the refusal, or `undefined` when the request may pass
  */
 export function admitRequest(
-  request: HandshakeRequest,
+  request: RequestHead,
+  carrier: Carrier | undefined,
   parts: RequestParts,
 ): Refusal | undefined {
-  const { query, origin, site, address } = request;
-  const chosen = checkOrigin(request, parts.origins) ??
+  const { query } = splitTarget(request.url ?? "");
+  const page = provenanceOf(request);
+  const chosen = checkOrigin(page, parts.origins) ??
     checkTransport(query, parts.webSocketOnly) ??
     chooseProfile(query, parts.profiles);
   let refused = isRefusal(chosen) ? chosen : undefined;
   if (refused === undefined) {
     const session = sessionOf(query);
     if (session) parts.cluster?.unknownSession(session);
-    else refused = admitSession(request, parts);
+    else refused = admitSession(request, carrier, parts);
   }
-  if (refused) recordRefusal(refused, address, origin ?? site, parts);
+  if (refused) recordRefusal(refused, request, page.origin ?? page.site, parts);
   return refused;
 }
 
@@ -149,9 +141,9 @@ export function admitRequest(
  */
 function recordRefusal(
   { status, body }: Refusal,
-  address: string,
+  request: RequestHead,
   claim: string | undefined,
-  { limiter }: RequestParts,
+  parts: RequestParts,
 ): void {
   const payload: ErrorPayload = JSON.parse(body);
   const { code, message } = payload;
@@ -164,19 +156,25 @@ function recordRefusal(
     ? ` (${quote(claim ?? "")})`
     : "";
   const reason = message + about;
-  limiter.recordRefusedHandshake("http", { code, reason, address });
+  const address = addressOf(request, parts);
+  parts.limiter.recordRefusedHandshake("http", { code, reason, address });
 }
 
 function admitSession(
-  { address, reserveSlot }: HandshakeRequest,
-  { limiter, draining, cluster }: RequestParts,
+  request: RequestHead,
+  carrier: Carrier | undefined,
+  parts: RequestParts,
 ): Refusal | undefined {
+  const { limiter, slots, draining, cluster } = parts;
   if (draining()) return refusal(503, shuttingDown().toPayload());
   // Its clients were just sent elsewhere.
   if (cluster?.hindrance === "fenced") {
     return refusal(503, notServing().toPayload());
   }
-  if (reserveSlot()) return undefined;
+  const address = addressOf(request, parts);
+  if (carrier === undefined || slots.reserve(request, carrier, address)) {
+    return undefined;
+  }
   const error = limiter.refuse("connectionsPerAddress", { address });
   return refusal(429, error.toPayload());
 }

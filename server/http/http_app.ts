@@ -6,12 +6,7 @@ import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import { ERROR_CODE_HEADER, ErrorCode } from "../../protocol/mod.ts";
 import { errorPayloadOf, unauthorized } from "../shared/error_payload.ts";
-import {
-  admitRequest,
-  judgeHost,
-  provenanceOf,
-  type RequestParts,
-} from "./admit_request.ts";
+import { admitRequest, judgeHost, type RequestParts } from "./admit_request.ts";
 import { addressOf } from "../limits/limits.ts";
 import { notFound, refusal, toResponse } from "../shared/refusal.ts";
 import { sessionOf, splitTarget } from "../shared/request_target.ts";
@@ -92,8 +87,7 @@ const shown = ({ leaseMs, ...status }: ClusterStatus) => ({
 export const hostGuard =
   (parts: RequestParts): MiddlewareHandler => async (c, next) => {
     const { incoming }: Partial<HttpBindings> = c.env ?? {};
-    const refused = incoming &&
-      judgeHost(incoming, addressOf(incoming, parts), parts);
+    const refused = incoming && judgeHost(incoming, parts);
     if (refused === undefined) return await next();
     incoming?.resume(); // an unread body would hold the connection open
     return toResponse(refused);
@@ -112,21 +106,11 @@ async function showMetrics(
 
 function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
   const { incoming, outgoing }: Partial<HttpBindings> = c.env ?? {};
-  const { query } = splitTarget(incoming?.url ?? c.req.url);
-  const address = incoming ? addressOf(incoming, parts) : "";
-  const refused = admitRequest(
-    {
-      query,
-      ...(incoming
-        ? provenanceOf(incoming)
-        : { origin: c.req.header("Origin"), site: undefined }),
-      address,
-      reserveSlot: () =>
-        incoming === undefined || outgoing === undefined ||
-        parts.slots.reserve(incoming, outgoing, address),
-    },
-    parts,
-  );
+  const { url, headers } = c.req.raw;
+  const origin = headers.get("Origin") ?? undefined;
+  const refused = incoming
+    ? admitRequest(incoming, outgoing, parts)
+    : admitRequest({ url, headers: { origin }, socket: {} }, undefined, parts);
   if (refused) {
     incoming?.resume(); // an unread body would hold the connection open
     return toResponse(refused);
@@ -147,6 +131,7 @@ function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
     });
     if (parts.origins !== "*") outgoing.setHeader("Vary", "Origin");
   }
+  const { query } = splitTarget(incoming.url ?? "");
   parts.connections.guards.watch(incoming, sessionOf(query));
   parts.connections.engine.handleRequest(
     incoming as Parameters<Engine["handleRequest"]>[0],

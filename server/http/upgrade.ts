@@ -7,12 +7,10 @@ import { failure, log } from "../shared/log.ts";
 import {
   admitRequest,
   judgeHost,
-  provenanceOf,
   type RequestHead,
   type RequestParts,
 } from "./admit_request.ts";
 import type { Carrier } from "../limits/slots.ts";
-import { addressOf } from "../limits/limits.ts";
 import {
   invalidRequest,
   notFound,
@@ -24,30 +22,15 @@ import { splitTarget } from "../shared/request_target.ts";
 type EngineRequest = Parameters<Engine["handleUpgrade"]>[0];
 
 /**
- * Decides whether an upgrade may pass, with the same checks as polling (spec §2).
- *
- * @param request what Engine.IO will keep as the request of the session
- * @param carrier closes when the request was refused, or its WebSocket has ended
- * @returns the refusal, or `undefined` when it may pass
+ * Decides whether an upgrade may pass, with the same checks as polling (spec §2); parameters and result
+ * as of {@linkcode admitRequest}.
  */
-export function admitUpgrade(
+export const admitUpgrade = (
   request: RequestHead,
   carrier: Carrier,
   parts: RequestParts,
-): Refusal | undefined {
-  const address = addressOf(request, parts);
-  const { query } = splitTarget(request.url ?? "");
-  return judgeHost(request, address, parts) ??
-    admitRequest(
-      {
-        query,
-        ...provenanceOf(request),
-        address,
-        reserveSlot: () => parts.slots.reserve(request, carrier, address),
-      },
-      parts,
-    );
-}
+): Refusal | undefined =>
+  judgeHost(request, parts) ?? admitRequest(request, carrier, parts);
 
 /**
  * Handles an `upgrade` event.

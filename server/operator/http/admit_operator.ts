@@ -55,7 +55,7 @@ export async function admitOperator(
       ...{ code, reason, address },
       ...(principal !== undefined && { principal }),
     });
-  checkName(incoming, address, parts);
+  checkName(incoming, parts);
   const page = provenanceOf(incoming);
   if (!isOwnPage(page, incoming.headers.host)) {
     const from = quote(page.origin ?? page.site ?? "");
@@ -101,10 +101,9 @@ export async function admitOperator(
  */
 export function checkName(
   incoming: IncomingMessage,
-  address: string,
   parts: RequestParts,
 ): void {
-  if (judgeHost(incoming, address, parts)) {
+  if (judgeHost(incoming, parts)) {
     throw problemOf(
       403,
       "Host",

@@ -7,7 +7,6 @@ import { seesAll, seesOffice } from "../../shared/identity.ts";
 import { OpenExchanges } from "../../gateway/open_exchanges.ts";
 import { closed } from "../../http/closing.ts";
 import type { SmcpEnv } from "../../http/http_app.ts";
-import { addressOf } from "../../limits/limits.ts";
 import { failure, log } from "../../shared/log.ts";
 import { notFound, toResponse } from "../../shared/refusal.ts";
 import {
@@ -261,7 +260,7 @@ function mountConsole(
     incoming?.resume(); // an unread body would hold the connection open
     if (!isOn(parts) || incoming === undefined) return toResponse(notFound());
     try {
-      checkName(incoming, addressOf(incoming, parts), parts);
+      checkName(incoming, parts);
     } catch (error) {
       if (error instanceof ProblemError) return toProblemResponse(error);
       throw error;
