@@ -140,24 +140,6 @@ export class FrameSocket extends TapSocket implements FrameListener {
     done?.();
   }
 
-  /** The object whose {@linkcode FrameSocket.sendFrame} Engine.IO calls. */
-  get _sender(): this {
-    return this;
-  }
-
-  /**
-   * Sends a frame that is shared by several peers.
-   *
-   * @param parts parts of the frame; joined in place, so that the next peer can reuse the result
-   * @param done called immediately
-   */
-  sendFrame(parts: Buffer[], done?: () => void): void {
-    if (parts.length > 1) parts.splice(0, parts.length, Buffer.concat(parts));
-    const [frame] = parts;
-    if (frame !== undefined) this.#write(frame);
-    done?.();
-  }
-
   /** Sends a text message of `head` and `tail`, both ASCII, around `body`. */
   override sendJson(head: string, body: JsonText, tail: string): void {
     this.#write(jsonFrame(head, body, tail));

@@ -107,34 +107,6 @@ Deno.test("FrameSocket.limitQueue() replaces the early limit", async () => {
   await terminate(frames);
 });
 
-Deno.test("FrameSocket.sendFrame() sends the same frame to many peers, and joins its parts once", async () => {
-  const sent: Buffer[] = [];
-  const peers = [1, 2, 3].map(() =>
-    new FrameSocket(
-      new Duplex({
-        read() {},
-        write(chunk, _encoding, done) {
-          sent.push(chunk);
-          done();
-        },
-      }),
-      1000,
-    )
-  );
-  const parts = [Buffer.from([0x81, 2]), Buffer.from("hi")];
-  let done = 0;
-  for (const peer of peers) peer._sender.sendFrame(parts, () => done++);
-  await turn();
-  assertEquals(sent, peers.map(() => Buffer.from([0x81, 2, 0x68, 0x69])));
-  assertEquals([parts.length, done], [1, peers.length]);
-  assertEquals(sent.every((frame) => frame === sent[0]), true);
-  await Promise.all(peers.map((peer) => {
-    const closed = new Promise((resolve) => peer.on("close", resolve));
-    peer.terminate();
-    return closed;
-  }));
-});
-
 Deno.test("FrameSocket sends all frames of a turn in one write, in order, and counts those that it holds", async () => {
   const writes: string[] = [];
   const socket = new Duplex({
