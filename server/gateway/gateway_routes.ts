@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
 import { cors } from "hono/cors";
+import { HTTPException } from "hono/http-exception";
 import type { Gateway, GatewayHost, GatewaySeats } from "./gateway_seats.ts";
 import type { InProcessConnection } from "../../shared/in_process.ts";
 import {
@@ -49,16 +50,6 @@ interface GatewayParts extends RequestParts {
   readonly agentOf: (office: string) => string | undefined;
   /** The issuers of the tokens that it accepts. */
   readonly authorizationServers: readonly string[];
-}
-
-/** A request that was refused, and how that is answered. */
-class RefusedRequest extends Error {
-  readonly response: Response;
-
-  constructor(response: Response) {
-    super("Refused");
-    this.response = response;
-  }
 }
 
 /**
@@ -140,7 +131,7 @@ export class GatewayRoutes {
       }));
     } catch (error) {
       incoming?.resume(); // an unread body would hold the connection open
-      if (error instanceof RefusedRequest) return error.response;
+      if (error instanceof HTTPException) return error.getResponse();
       return toGatewayResponse(refusal(500, errorPayloadOf(error)));
     }
   }
@@ -252,7 +243,7 @@ export class GatewayRoutes {
 /**
  * Returns the office that a request is for.
  *
- * @throws {RefusedRequest} 404, when no office can have that name
+ * @throws {HTTPException} 404, when no office can have that name
  */
 function officeIn(c: Context<SmcpEnv>): string {
   const office = c.req.param("office") ?? "";
@@ -264,12 +255,13 @@ function officeIn(c: Context<SmcpEnv>): string {
   }));
 }
 
-/** @throws {RefusedRequest} always */
+/** @throws {HTTPException} always */
 function refuse(
   refused: Refusal,
   headers: Readonly<Record<string, string>> = {},
 ): never {
-  throw new RefusedRequest(toGatewayResponse(refused, headers));
+  const res = toGatewayResponse(refused, headers);
+  throw new HTTPException(refused.status, { res });
 }
 
 /** The JSON-RPC code of errors that belong to no request. */

@@ -33,42 +33,35 @@ export const admitUpgrade = (
   judgeHost(request, parts) ?? admitRequest(request, carrier, parts);
 
 /**
- * Handles an `upgrade` event.
+ * Creates the gate of WebSocket upgrades, with the same checks and answers as polling (spec §2).
  *
- * @param alone whether the server has no other listener of the event
- * @returns whether the listener has taken the socket
+ * The listener never throws: that would leave the client waiting forever. It returns whether it has taken
+ * the socket; `alone` says that the server has no other listener of the event.
  */
-type UpgradeListener = (
+export const upgradeListener = (parts: RequestParts) =>
+(
   request: IncomingMessage,
   socket: Duplex,
   head: Buffer,
   alone: boolean,
-) => boolean;
-
-/**
- * Creates the gate of WebSocket upgrades, with the same checks and answers as polling (spec §2).
- *
- * The listener never throws: that would leave the client waiting forever.
- */
-export const upgradeListener =
-  (parts: RequestParts): UpgradeListener => (request, socket, head, alone) => {
-    try {
-      const { path } = splitTarget(request.url ?? "");
-      if (!parts.paths.includes(path)) {
-        if (alone) refuseUpgrade(socket, notFound());
-        return alone;
-      }
-      const kept = minimalRequest(request);
-      const refused = admitUpgrade(kept, socket, parts);
-      // Synchronous up to here: an await would lose the first frames.
-      if (refused) refuseUpgrade(socket, refused);
-      else parts.connections.engine.handleUpgrade(kept, socket, head);
-    } catch (error) {
-      log.warn("Cannot answer an upgrade request", failure(error));
-      refuseUpgrade(socket, invalidRequest());
+): boolean => {
+  try {
+    const { path } = splitTarget(request.url ?? "");
+    if (!parts.paths.includes(path)) {
+      if (alone) refuseUpgrade(socket, notFound());
+      return alone;
     }
-    return true;
-  };
+    const kept = minimalRequest(request);
+    const refused = admitUpgrade(kept, socket, parts);
+    // Synchronous up to here: an await would lose the first frames.
+    if (refused) refuseUpgrade(socket, refused);
+    else parts.connections.engine.handleUpgrade(kept, socket, head);
+  } catch (error) {
+    log.warn("Cannot answer an upgrade request", failure(error));
+    refuseUpgrade(socket, invalidRequest());
+  }
+  return true;
+};
 
 /**
  * Copies the fields of a request that Engine.IO uses. It keeps the request as long as the connection,

@@ -88,14 +88,6 @@ export class LoopLag {
   }
 }
 
-/** Bytes in both directions. */
-interface Bytes {
-  /** From clients. */
-  readonly received: number;
-  /** To clients. */
-  readonly sent: number;
-}
-
 /**
  * Counts the bytes on the wire of all connections of HTTP servers.
  *
@@ -125,7 +117,7 @@ export class Traffic {
   }
 
   /** Returns all bytes so far. */
-  read(): Bytes {
+  read(): ReturnType<MetricsSource["bytes"]> {
     let received = this.#received;
     let sent = this.#sent;
     for (const socket of this.#open) {
