@@ -52,6 +52,13 @@ interface GatewayParts extends RequestParts {
   readonly authorizationServers: readonly string[];
 }
 
+/** What answers a request for an office. */
+type Answer = (
+  node: HttpBindings,
+  office: string,
+  request: Request,
+) => Response | Promise<Response>;
+
 /**
  * The HTTP requests of a gateway's clients: admits them by the rules for all clients, for one office
  * and as its Agent, at every request.
@@ -98,11 +105,8 @@ export class GatewayRoutes {
     for (const each of origins.length > 0 ? [path, metadata] : []) {
       app.use(each, allow);
     }
-    app.all(path, (c) => this.#answer(c, (c, node) => this.#serve(c, node)));
-    app.get(
-      metadata,
-      (c) => this.#answer(c, (c, node) => this.#describe(c, node)),
-    );
+    app.all(path, (c) => this.#answer(c, this.#serve));
+    app.get(metadata, (c) => this.#answer(c, this.#describe));
   }
 
   /** Ends the streams of those whose credentials are not valid any more. */
@@ -116,19 +120,20 @@ export class GatewayRoutes {
     await this.#open.ended();
   }
 
-  async #answer(
-    c: Context<SmcpEnv>,
-    answer: (c: Context<SmcpEnv>, node: HttpBindings) => Promise<Response>,
-  ): Promise<Response> {
+  /** Answers a request for this server, of no page or of one that may call it. */
+  async #answer(c: Context<SmcpEnv>, answer: Answer): Promise<Response> {
     const { incoming, outgoing }: Partial<HttpBindings> = c.env ?? {};
     try {
-      if (incoming !== undefined && outgoing !== undefined) {
-        return await answer(c, { incoming, outgoing });
+      if (incoming === undefined || outgoing === undefined) {
+        refuse(refusal(500, {
+          code: ErrorCode.INTERNAL_ERROR,
+          message: "The app must be served by @hono/node-server",
+        }));
       }
-      refuse(refusal(500, {
-        code: ErrorCode.INTERNAL_ERROR,
-        message: "The app must be served by @hono/node-server",
-      }));
+      const refused = judgeHost(incoming, this.#parts) ??
+        judgeOrigin(incoming, this.#parts);
+      if (refused) refuse(refused);
+      return await answer({ incoming, outgoing }, officeIn(c), c.req.raw);
     } catch (error) {
       incoming?.resume(); // an unread body would hold the connection open
       if (error instanceof HTTPException) return error.getResponse();
@@ -136,14 +141,10 @@ export class GatewayRoutes {
     }
   }
 
-  async #serve(
-    c: Context<SmcpEnv>,
-    { incoming, outgoing }: HttpBindings,
-  ): Promise<Response> {
+  readonly #serve: Answer = async ({ incoming, outgoing }, office, request) => {
     const { draining, maxMessageBytes } = this.#parts;
-    const address = this.#judge(incoming);
-    const office = officeIn(c);
     if (draining()) refuse(refusal(503, shuttingDown().toPayload()));
+    const address = addressOf(incoming, this.#parts);
     const identity = await this.#authenticate(incoming, office, address);
     const excess = this.#open.count(outgoing, address, identity?.principal);
     if (excess) {
@@ -157,19 +158,14 @@ export class GatewayRoutes {
       }));
     }
     this.#open.add(outgoing, identity);
-    return await this.#gateway.handle(c.req.raw, {
+    return await this.#gateway.handle(request, {
       office,
       ...(identity && { principal: identity.principal }),
     });
-  }
+  };
 
-  // deno-lint-ignore require-await -- a refusal is a rejection
-  async #describe(
-    c: Context<SmcpEnv>,
-    { incoming }: HttpBindings,
-  ): Promise<Response> {
-    this.#judge(incoming);
-    const urls = this.#urls(incoming, officeIn(c));
+  readonly #describe: Answer = ({ incoming }, office) => {
+    const urls = this.#urls(incoming, office);
     if (urls === undefined) {
       refuse(refusal(404, { code: ErrorCode.NOT_FOUND, message: "Not found" }));
     }
@@ -178,19 +174,7 @@ export class GatewayRoutes {
       authorization_servers: this.#parts.authorizationServers,
       bearer_methods_supported: ["header"],
     });
-  }
-
-  /**
-   * Decides whether a request is for this server, and of a page that may call it.
-   *
-   * @returns the client's address
-   */
-  #judge(incoming: IncomingMessage): string {
-    const refused = judgeHost(incoming, this.#parts) ??
-      judgeOrigin(incoming, this.#parts);
-    if (refused) refuse(refused);
-    return addressOf(incoming, this.#parts);
-  }
+  };
 
   /** Decides who sends a request, and whether they may use the office. */
   async #authenticate(
