@@ -17,7 +17,7 @@ import {
   toErrorPayload,
   TOOL_CALL_EVENT,
 } from "../../protocol/mod.ts";
-import { onAbort } from "../../shared/async.ts";
+import { abortable } from "../../shared/async.ts";
 import {
   type ProblemError,
   problemOf,
@@ -205,20 +205,17 @@ async function endedAt(
 ): Promise<Ended> {
   const { promise, resolve } = Promise.withResolvers<Ended>();
   const gone = { answer: undefined, end: CANCELLED_BY_OPERATOR };
-  const off = onAbort(signal, () => resolve(gone));
   seat.receive(
     event,
     Payload.of({ ...request, agent: OPERATOR_AGENT, req_id, computer }),
-    (answer, end) => {
-      if (!(answer instanceof Payload)) resolve(gone);
-      else resolve({ answer, end: end ?? endOf(answer) });
-    },
+    (answer, end) =>
+      resolve(
+        answer instanceof Payload
+          ? { answer, end: end ?? endOf(answer) }
+          : gone,
+      ),
   );
-  try {
-    return await promise;
-  } finally {
-    off();
-  }
+  return await abortable(promise, signal).catch(() => gone);
 }
 
 const aboutOf = (
