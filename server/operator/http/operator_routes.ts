@@ -90,14 +90,10 @@ export class OperatorRoutes {
       add(
         operation.method,
         operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
-        (c, operator, node) => this.#run(operation, c, operator, node),
+        (...call) => this.#run(operation, ...call),
       );
     }
-    add(
-      "get",
-      EVENTS_PATH,
-      (c, operator, { outgoing }) => this.#stream(c, operator, outgoing),
-    );
+    add("get", EVENTS_PATH, (...call) => this.#stream(...call));
     add("get", OPENAPI_PATH, () => openApi(this.#parts.version));
     for (const path of [BASE_PATH, `${BASE_PATH}/*`]) {
       app.all(path, (c) =>
@@ -129,40 +125,21 @@ export class OperatorRoutes {
       incoming?.resume(); // an unread body would hold the connection open
       return toResponse(notFound());
     }
-    const response = await this.#respond(c, answer, { incoming, outgoing });
+    let response: Response;
+    try {
+      const operator = await admitOperator(incoming, this.#parts);
+      const { by, address } = operator;
+      const excess = this.#open.count(outgoing, address, by);
+      if (excess) throw tooMany(excess);
+      const result = await answer(c, operator, { incoming, outgoing });
+      response = result instanceof Response ? result : Response.json(result);
+    } catch (error) {
+      incoming.resume();
+      response = toProblemResponse(toProblem(error));
+    }
     response.headers.set("Cache-Control", "no-store");
     response.headers.set("X-Content-Type-Options", "nosniff");
     return response;
-  }
-
-  async #respond(
-    c: Context<SmcpEnv>,
-    answer: Answer,
-    node: HttpBindings,
-  ): Promise<Response> {
-    try {
-      const operator = await admitOperator(node.incoming, this.#parts);
-      const { by, address } = operator;
-      const excess = this.#open.count(node.outgoing, address, by);
-      if (excess) throw tooMany(excess);
-      const result = await answer(c, operator, node);
-      return result instanceof Response ? result : Response.json(result);
-    } catch (error) {
-      node.incoming.resume();
-      if (error instanceof ProblemError) return toProblemResponse(error);
-      if (error instanceof ProtocolError) { // of the cluster
-        return toProblemResponse(retryLater("server", error.message));
-      }
-      log.error("The operator API failed", failure(error));
-      return toProblemResponse(
-        problemOf(
-          500,
-          "server",
-          "it failed, and its log says why",
-          "tell its administrator",
-        ),
-      );
-    }
   }
 
   #run(
@@ -192,7 +169,7 @@ export class OperatorRoutes {
   #stream(
     c: Context<SmcpEnv>,
     { policy, identity }: AdmittedOperator,
-    outgoing: HttpBindings["outgoing"],
+    { outgoing }: HttpBindings,
   ): Response {
     if (this.#feed.isFull) {
       throw new ProblemError(
@@ -235,6 +212,21 @@ export class OperatorRoutes {
       },
     });
   }
+}
+
+/** Converts whatever a request has thrown. */
+function toProblem(error: unknown): ProblemError {
+  if (error instanceof ProblemError) return error;
+  if (error instanceof ProtocolError) { // of the cluster
+    return retryLater("server", error.message);
+  }
+  log.error("The operator API failed", failure(error));
+  return problemOf(
+    500,
+    "server",
+    "it failed, and its log says why",
+    "tell its administrator",
+  );
 }
 
 const tooMany = ({ message }: ProtocolError): ProblemError =>
