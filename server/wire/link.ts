@@ -13,12 +13,7 @@ import {
   isPongDue,
   webSocketOf,
 } from "./stock.ts";
-import {
-  type ByteRange,
-  JsonText,
-  readPacket,
-  type TextPacket,
-} from "./json/text_packet.ts";
+import { type ByteRange, JsonText, readPacket } from "./json/text_packet.ts";
 import { PacketDecoder } from "./packet/packet_decoder.ts";
 import { Payload } from "../shared/payload.ts";
 
@@ -211,13 +206,10 @@ export class Link {
   #takeText(text: ByteRange, start: number): boolean {
     const packet = readPacket(text, start, this.#events);
     if (packet === undefined) return false;
-    this.#handle(packet);
-    return true;
-  }
-
-  #handle({ event, id, body }: TextPacket): void {
+    const { event, id, body } = packet;
     if (event === undefined) this.#answered(id, body);
     else this.#receive({ event, payload: body, ack: this.#ackOf(id) });
+    return true;
   }
 
   #decoded({ type, id, data }: Packet): void {

@@ -25,9 +25,7 @@ export const webSocketOf = (transport: Connection["transport"]): unknown =>
 
 /** Returns the TCP or TLS connection below a WebSocket of either engine. */
 export const carrierOf = (webSocket: unknown): unknown =>
-  typeof webSocket === "object" && webSocket !== null
-    ? Reflect.get(webSocket, "_socket")
-    : undefined;
+  webSocket instanceof Object ? Reflect.get(webSocket, "_socket") : undefined;
 
 /** Returns the id of a connection, which is the `sid` of its requests. */
 export const idOf = (connection: Connection): string => connection["id"];
@@ -93,7 +91,5 @@ export const stockEngine = (
 
 /** Allows messages of full size on a WebSocket of {@linkcode StockEngine}; ignores any other value. */
 export function admitStock(client: unknown): void {
-  if (typeof client === "object" && client !== null) {
-    admissions.get(client)?.();
-  }
+  if (client instanceof Object) admissions.get(client)?.();
 }

@@ -174,17 +174,15 @@ export class FetchSocket extends TapSocket {
       }
       return;
     }
-    if (this.tap === undefined) {
-      if (this.#fits(Buffer.byteLength(data))) {
-        this.emit("message", data, false);
+    const { tap } = this;
+    const bytes = tap && encode(data);
+    if (!this.#fits(bytes?.length ?? Buffer.byteLength(data))) return;
+    if (tap && bytes) {
+      const end = bytes.length;
+      if (tap({ bytes, start: 0, end, ownsBuffer: false, source: data })) {
+        return;
       }
-      return;
     }
-    const bytes = encode(data);
-    if (!this.#fits(bytes.length)) return;
-    const end = bytes.length;
-    const message = { bytes, start: 0, end, ownsBuffer: false, source: data };
-    if (this.tap(message)) return;
     this.emit("message", data, false);
   }
 

@@ -106,8 +106,7 @@ export function carriedBy({ transport }: Connection): Carried | undefined {
 const isPausable = (
   socket: unknown,
 ): socket is { pause(): void; resume(): void } =>
-  typeof socket === "object" && socket !== null && "pause" in socket &&
-  "resume" in socket;
+  socket instanceof Object && "pause" in socket && "resume" in socket;
 
 /** A key: 16 bytes in Base64. */
 const KEY = /^[+/0-9A-Za-z]{22}==$/;
