@@ -107,11 +107,7 @@ export class Connections {
   ): void {
     slots.transfer(connection);
     this.arrivals.opened(connection);
-    const { remoteAddress, request: { headers } } = connection;
-    const address = addressOf(
-      { socket: { remoteAddress }, headers },
-      { proxies },
-    );
+    const address = addressOf(connection.request, { proxies });
     guardQueue(
       connection,
       limiter.limits.queuedBytes,
