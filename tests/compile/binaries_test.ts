@@ -151,6 +151,7 @@ Deno.test("Server, Computer and Agent run from their embedded files alone, and a
     ...["--ui", "--yes"],
   ]);
   await computer.line(/running, \d+ tools/);
+  await computer.line(/joined office/);
   await using agent = place.start("smcp-agent", [
     ...["call", "echo", ...here, "--arg", "message=hello", "--json"],
   ]);
@@ -168,6 +169,7 @@ Deno.test("smcp up serves MCP clients, and smcp-agent mcp, from the embedded fil
     "--yes",
   ]);
   await up.line(/running, \d+ tools/);
+  await up.line(/joined office/);
   const [url] = await up.line(/http:\/\/127\.0\.0\.1:\d+/);
   const pipe = place.command("smcp-agent", [
     "mcp",

@@ -22,6 +22,7 @@ consoleTest(
       flags: ["--ui"],
     });
     const { link } = await pageLink(computer);
+    await computer.line(/^joined/);
     await using tab = await openTab();
     const { page } = tab;
     await page.goto(link);
@@ -110,6 +111,7 @@ consoleTest(
       flags: ["--ui"],
     });
     const { link } = await pageLink(computer);
+    await computer.line(/^joined/);
     await using tab = await openTab();
     const { page } = tab;
     await page.goto(link);
@@ -158,6 +160,7 @@ consoleTest(
       flags: ["--ui"],
     });
     const { link } = await pageLink(computer);
+    await computer.line(/^joined/);
     await using tab = await openTab();
     const { page } = tab;
     await page.goto(link);
@@ -197,6 +200,7 @@ consoleTest(
       flags: ["--ui", "--oauth-dir", folder.path],
     });
     const { link } = await pageLink(computer);
+    await computer.line(/^joined/);
     await using tab = await openTab();
     const { page } = tab;
     await page.goto(link);

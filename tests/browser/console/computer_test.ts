@@ -52,6 +52,7 @@ consoleTest(
       flags: ["--ui"],
     });
     const { link, url, token } = await pageLink(computer);
+    await computer.line(/^joined/);
     await using tab = await openTab();
     const { page } = tab;
     await page.goto(link);
@@ -113,6 +114,7 @@ consoleTest(
       flags: ["--ui"],
     });
     const { link } = await pageLink(computer);
+    await computer.line(/^joined/);
     await using tab = await openTab({ size: PHONE, scheme: "dark" });
     const { page } = tab;
     await page.goto(link);
@@ -150,6 +152,7 @@ consoleTest(
       { columns: 120, rows: 30 },
     );
     await terminal.until(/page: http:\S+/);
+    await terminal.until("office north");
     const [link = ""] = terminal.written.match(/http:\S+#token=[0-9a-f]{64}/) ??
       [];
     await using tab = await openTab();
@@ -196,6 +199,7 @@ consoleTest(
       flags: ["--ui"],
     });
     const { link } = await pageLink(computer);
+    await computer.line(/^joined/);
     for (
       const options of [
         { size: DESK, scheme: "light" },
@@ -239,6 +243,7 @@ consoleTest(
       flags: ["--ui"],
     });
     const { url, token } = await pageLink(computer);
+    await computer.line(/^joined/);
     await using tab = await openTab();
     const { page } = tab;
     await page.goto(`${url}/#token=${"0".repeat(64)}`); // of an earlier start
@@ -270,6 +275,7 @@ consoleTest(
       flags: ["--ui"],
     });
     const { link } = await pageLink(computer);
+    await computer.line(/^joined/);
     await using tab = await openTab();
     const { page } = tab;
     await page.goto(link);

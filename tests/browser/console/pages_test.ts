@@ -145,6 +145,7 @@ for (const look of LOOKS) {
         flags: ["--ui"],
       });
       const { link } = await pageLink(computer);
+      await computer.line(/^joined/);
       await using tab = await openTab(look);
       const { page } = tab;
       const looking = startLooking(tab, look);

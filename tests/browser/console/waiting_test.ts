@@ -54,6 +54,7 @@ consoleTest(
       flags: ["--ui"],
     });
     const { link } = await pageLink(computer);
+    await computer.line(/^joined/);
     await using tab = await openTab();
     const { page } = tab;
     await page.goto(link);

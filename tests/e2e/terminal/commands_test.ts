@@ -57,7 +57,9 @@ Deno.test(
         ...["up", "--port", "0", "--config", config.file, "--name", "pc"],
       ],
     );
-    const { all, wrapped } = await up.until("1 tool");
+    const { all, wrapped } = await up.until(({ all }) =>
+      all.includes("1 tool") && all.includes("  office home")
+    );
     assertEquals(
       wrapped.filter((row) => !/deno run|\btoken\b/.test(row)),
       [],
@@ -207,7 +209,9 @@ Deno.test(
     await t.step("for a secret, which is not shown", async () => {
       await view.until(asksForKey);
       await view.type("hunter2\r");
-      await view.until("3 tools");
+      await view.until(({ text }) =>
+        text.includes("3 tools") && text.includes("office north")
+      );
       assertStringIncludes(`${await call("environment")}`, '"TOKEN":"hunter2"');
       assertNotMatch(view.written, /hunter2|h.?u.?n.?t/);
     });

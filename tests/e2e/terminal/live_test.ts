@@ -180,7 +180,9 @@ Deno.test(
     });
     await using view = await startRun(office, config);
     const call = (tool: string) => office.agent.callTool("pc", tool, {});
-    await view.until(/files .* running .* 6 tools/);
+    await view.until(({ text }) =>
+      /files .* running .* 6 tools/.test(text) && text.includes("office north")
+    );
 
     await t.step("follows the size of the window", async () => {
       for (const [columns, rows] of [[60, 12], [120, 40], [80, 24]] as const) {

@@ -390,6 +390,7 @@ Deno.test({
   const [, url = ""] = await computer.line(/^ {2}(http\S+)$/);
   await visit(url);
   await computer.line(/^MCP server a: running/);
+  await computer.line(/^joined/);
   const { content: [block] } = await office.agent.callTool("pc", "echo", {
     text: "hi",
   });

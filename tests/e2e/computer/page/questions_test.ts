@@ -3,7 +3,7 @@ import { configFile } from "../../../support/computer/config_file.ts";
 import { fixture } from "../../../support/computer/mcp_servers.ts";
 import { openPage, pageLink } from "../../../support/computer/page_client.ts";
 import { runComputer } from "../../../support/computer/run_computer.ts";
-import { startOffice } from "../../../support/office.ts";
+import { OFFICE, startOffice } from "../../../support/office.ts";
 
 const TIME = { timeout: 120_000 };
 
@@ -19,7 +19,9 @@ Deno.test(
       flags: ["--ui"],
     });
     await using page = await openPage(await pageLink(computer));
-    await page.until(({ computer }) => computer.tools.length === 2);
+    await page.until(({ computer }) =>
+      computer.tools.length === 2 && computer.office === OFFICE
+    );
     const call = (text: string) =>
       office.agent.callTool("pc", "echo", { text });
     const wanted = 'Agent "planner" wants to run "echo" of MCP server "files"';
@@ -165,7 +167,8 @@ Deno.test(
       });
       await page.ask(`/questions/${key.id}`, { value: "s3cret-value" });
       await page.until(({ computer }) =>
-        computer.tools.some(({ name }) => name === "small_tool")
+        computer.tools.some(({ name }) => name === "small_tool") &&
+        computer.office === OFFICE
       );
       await computer.line(
         /^answered on the page: The key \(input "key"\) Answered$/,

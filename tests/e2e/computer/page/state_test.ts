@@ -98,7 +98,9 @@ Deno.test(
     });
     const link = await pageLink(computer);
     await using page = await openPage(link);
-    await page.until(({ computer }) => computer.tools.length === 4);
+    await page.until(({ computer }) =>
+      computer.tools.length === 4 && computer.office === OFFICE
+    );
     const { agent } = office;
     await agent.callTool("pc", "echo", { text: "hello" });
     await agent.callTool("pc", "fail", {});

@@ -56,6 +56,7 @@ Deno.test({
   await using file = await config();
   await using computer = runComputer(server, file.file);
   await computer.line(/MCP server fix: running/);
+  await computer.line(/^joined/);
   const url = `${server.url}/mcp/north`;
   const names = ["a", "b", "c", "d", "e"];
   const programs = names.map((name) => startLooper(url, name));
@@ -143,6 +144,7 @@ Deno.test({
     );
     assertMatch(url, /\/mcp\/my%20office$/);
     await served.line(/MCP server fix: running/);
+    await served.line(/joined office/);
     const { body } = await post(url, modernRequest("tools/list"));
     assertEquals(body.includes('"pc__echo"'), true);
   }
@@ -167,6 +169,7 @@ Deno.test({
     /^ {2}claude mcp add --transport http office (http:\S+)$/,
   );
   await served.line(/MCP server fix: running/);
+  await served.line(/joined office/);
   const url = new URL(address);
   await using stack = new AsyncDisposableStack();
   const clients = await Promise.all(
