@@ -103,7 +103,7 @@ Deno.test(
     assertStringIncludes(written.toString(), "Features");
     await agent.getFile("pc", "demo://resource/dynamic/blob/1", at("blob"), {
       mcpServer: "all",
-      timeoutMs: 10_000,
+      timeoutMs: 110_000,
     });
     assertStringIncludes(await readFile(at("blob"), "utf8"), "Resource 1");
     const part = await agent.getFile("pc", "file:///several", at("blob"));

@@ -34,7 +34,7 @@ Deno.test({
     "pc",
     "all",
     "demo://resource/dynamic/blob/1",
-    { timeoutMs: 5_500 },
+    { timeoutMs: 110_500 },
   );
   assert(atob(blob?.blob ?? "").includes("Resource 1"));
   const prompts = await agent.getPrompts("pc");

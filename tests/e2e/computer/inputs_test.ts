@@ -24,6 +24,7 @@ import { createFixture } from "../../support/fixtures/sdk_fixture.ts";
 import { startOffice } from "../../support/office.ts";
 import { gone } from "../../support/processes.ts";
 import { runComputer } from "../../support/computer/run_computer.ts";
+import { hurryTimers } from "../../support/timers.ts";
 
 const never = new AbortController().signal;
 const shell = (line: string, signal = never) =>
@@ -271,6 +272,7 @@ Deno.test({
     "waiting for the user's answer does not count against the start timeout",
   timeout: 120_000,
 }, async () => {
+  const START_MS = 123_456;
   const asked = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<unknown>();
   const server = fixture({ only: ["echo"] }, {
@@ -282,7 +284,8 @@ Deno.test({
       url: office.url,
       name: "pc",
       servers: { asking: server, late: fixture({ start: "hang" }) },
-      startTimeoutMs: 5_000,
+      startTimeoutMs: START_MS,
+      restart: ONCE,
       inputs: [{ type: "promptString", id: "program", description: "" }],
       askInput: () => {
         asked.resolve();
@@ -294,8 +297,11 @@ Deno.test({
   computer.on("serverState", ({ name, state }) => {
     if (name === "late" && state === "failed") late.resolve();
   });
-  await computer.connect();
-  await Promise.all([asked.promise, late.promise]);
+  {
+    using _ = hurryTimers(START_MS);
+    await computer.connect();
+    await Promise.all([asked.promise, late.promise]);
+  }
   assertEquals(computer.status().servers[0]?.state, "starting");
   answer.resolve(Deno.execPath());
   await computer.serversSettled();

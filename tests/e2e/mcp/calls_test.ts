@@ -17,6 +17,10 @@ import {
 } from "../../support/mcp/clients.ts";
 import { serveOffice } from "../../support/mcp/office.ts";
 import { fixtureHere } from "../../support/computer/fixture_here.ts";
+import { watchTimers } from "../../support/timers.ts";
+
+/** A time that no other part waits for. */
+const TIMEOUT_MS = 54_321;
 
 const textOf = ({ content }: SeenResult) => content[0]?.text;
 
@@ -124,18 +128,21 @@ for (const [kind, connect] of Object.entries(CLIENTS)) {
     await using office = await serveOffice({ mcp: { heartbeatMs: 100 } });
     await using client = await connect(office);
     const messages: (string | undefined)[] = [];
+    let timeouts = 0;
+    using _ = watchTimers((delay) => delay === TIMEOUT_MS && timeouts++);
     const enough = Promise.withResolvers<void>();
     const abort = new AbortController();
     const slow = client.call("pc__slow", {}, {
       signal: abort.signal,
-      timeout: 4_000,
+      timeout: TIMEOUT_MS,
       resetTimeoutOnProgress: true,
       onprogress: ({ message }) => {
-        // A second more than the timeout.
-        if (messages.push(message) === 50) enough.resolve();
+        if (messages.push(message) === 5) enough.resolve();
       },
     });
     await Promise.race([enough.promise, slow]);
+    // It begins anew with each message.
+    assert(timeouts >= messages.length, `${timeouts} of ${messages.length}`);
     assertMatch(messages[0] ?? "", /^running for \d+ s on pc$/);
     abort.abort(new Error("enough"));
     await assertRejects(() => slow);

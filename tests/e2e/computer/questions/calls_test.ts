@@ -12,8 +12,9 @@ import {
   resultMeta,
 } from "../../../../protocol/mod.ts";
 import { OFFICE } from "../../../support/office.ts";
-import { startComputer } from "../../../support/computer/computer.ts";
+import { startComputer, takeSeat } from "../../../support/computer/computer.ts";
 import { everything, fixture } from "../../../support/computer/mcp_servers.ts";
+import { keepTimers } from "../../../support/timers.ts";
 
 const TIME = { timeout: 120_000 };
 
@@ -143,9 +144,12 @@ Deno.test(
     cancel.abort();
     await call.catch(() => {});
     await withdrawn;
-    const late = await agent.callTool("pc", "ask", {}, { timeoutMs: 2_000 });
-    assertEquals(resultMeta(late).error_code, 4004);
+    using timers = keepTimers(2_000);
+    const wire = await takeSeat(pc.office);
+    const late = wire.call({ tool_name: "ask", timeout: 2 });
     await seen.promise;
+    timers.fire();
+    assertEquals(resultMeta(await late).error_code, 4004);
     if (!open[1]?.aborted) {
       await new Promise((done) => open[1]?.addEventListener("abort", done));
     }

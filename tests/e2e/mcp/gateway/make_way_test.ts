@@ -11,7 +11,7 @@ import {
   startGateway,
 } from "../../../support/mcp/gateway.ts";
 import { modernRequest, post } from "../../../support/mcp/post.ts";
-import { hurryTimers } from "../../../support/timers.ts";
+import { holdTimers, hurryTimers } from "../../../support/timers.ts";
 
 const { ann, bob, computer } = GATEWAY_KEYS;
 
@@ -62,6 +62,7 @@ const textOf = ({ body }: { body: string }): string =>
 
 for (const [kind, connect] of Object.entries(CLIENTS)) {
   Deno.test(`${kind}: the Server's MCP makes way for an Agent, and goes on when that leaves`, async () => {
+    using _ = holdTimers(LOAN_MS);
     await using served = await startGateway();
     await using client = await connect(served);
     await client.listening();
@@ -105,6 +106,7 @@ Deno.test("an Agent waits for the end of calls over MCP, and is refused while on
       'Room already has an agent: "mcp" has it for MCP clients, until their calls have ended: 1 in flight',
     );
   }
+  using _ = holdTimers(MAKE_WAY_MS);
   const joining = agent.join("north");
   served.release();
   await joining;

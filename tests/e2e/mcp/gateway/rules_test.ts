@@ -164,7 +164,7 @@ Deno.test("a stream ends when its key is revoked, and when its token expires", a
     const { headers, body } = modernRequest("subscriptions/listen", {
       notifications: { toolsListChanged: true },
     });
-    const response = await fetch(served.url, {
+    return await fetch(served.url, {
       method: "POST",
       headers: {
         ...headers,
@@ -174,10 +174,9 @@ Deno.test("a stream ends when its key is revoked, and when its token expires", a
       },
       body,
     });
-    assertEquals(response.status, 200);
-    return response;
   };
   const byKey = await listen({ "x-api-key": ann });
+  assertEquals(byKey.status, 200);
   keys = apiKeys([{ id: "bob", key: bob }]);
   await served.server.recheckSessions();
   await assertRejects(() => byKey.text());
@@ -186,12 +185,20 @@ Deno.test("a stream ends when its key is revoked, and when its token expires", a
     headers: { "x-api-key": ann },
   });
   assertEquals(refused.status, 401);
-  // Expired already, but for the tolerance of clocks.
-  const token = await new SignJWT({ sub: "ada", role: "agent" })
-    .setProtectedHeader({ alg: "HS256" })
-    .setExpirationTime(Math.floor(Date.now() / 1000) - 1)
-    .sign(new TextEncoder().encode(secret));
-  const byToken = await listen({ authorization: `Bearer ${token}` });
+  // Expired already, but for the tolerance of clocks: a machine that stalls may use it too late.
+  const expiring = async () => {
+    const token = await new SignJWT({ sub: "ada", role: "agent" })
+      .setProtectedHeader({ alg: "HS256" })
+      .setExpirationTime(Math.floor(Date.now() / 1000) - 1)
+      .sign(new TextEncoder().encode(secret));
+    return await listen({ authorization: `Bearer ${token}` });
+  };
+  let byToken = await expiring();
+  while (byToken.status === 401) {
+    await byToken.body?.cancel();
+    byToken = await expiring();
+  }
+  assertEquals(byToken.status, 200);
   await assertRejects(() => byToken.text());
 });
 
