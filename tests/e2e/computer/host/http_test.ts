@@ -31,6 +31,7 @@ for (const type of TYPES) {
     await using server = await startHttpFixture(type);
     await using host = hostOf({ a: settings(type, server) });
     await host.start();
+    await server.requested("GET", 1); // what it tells by itself is lost before
     assertEquals(await textOf(host, "a", "echo", { text: "hi" }), "hi");
 
     const changed = new Promise((resolve) => host.on("toolsChanged", resolve));
@@ -75,6 +76,7 @@ for (const type of TYPES) {
     await using server = await startHttpFixture(type);
     await using host = hostOf({ a: settings(type, server) });
     await host.start();
+    await server.requested("GET", 1); // what it tells by itself is lost before
     const began = told(host, "fixture://began");
     const pending = textOf(host, "a", "slow");
     await began;

@@ -175,9 +175,15 @@ Deno.test({
     b: fixture({ only: ["pid"] }, { tool_meta: { pid: { alias: "other" } } }),
   }, { restart: { minDelayMs: 50, jitter: 0 } });
   const { agent } = pc.office;
-  const desktop = async () => (await agent.getDesktop("pc")).length;
+  const shown = async () => {
+    while (true) {
+      const changed = next(agent, "updateDesktop");
+      if ((await agent.getDesktop("pc")).length > 0) return;
+      await changed;
+    }
+  };
   await call(pc, "subscribed", { count: 1 });
-  while (await desktop() === 0) await next(agent, "updateDesktop");
+  await shown();
   const tools: number[] = [];
   const known = new Promise<void>((resolve) =>
     agent.on("tools", (event) => {
@@ -189,7 +195,7 @@ Deno.test({
   await call(pc, "crash");
   await updated;
   await known;
-  while (await desktop() === 0) await next(agent, "updateDesktop");
+  await shown();
   assertEquals(
     (await call(pc, "subscribed", { count: 1 })).text,
     '["window://w/1"]',
@@ -301,6 +307,7 @@ for (const type of ["streamable", "sse"] as const) {
       restart: AT_ONCE,
     });
     await host.start();
+    await server.requested("GET", 1); // what it tells by itself is lost before
     const began = told(host, "fixture://began");
     const pending = textOf(host, "a", "slow").catch(() => "lost");
     await began;
