@@ -125,16 +125,15 @@ Deno.test({
   const result = await pc.office.agent.callTool(
     "pc",
     "trigger-long-running-operation",
-    { duration: 3, steps: 4 }, // reports within 100 ms may be passed on as one
+    { duration: 3, steps: 4 },
     { onProgress: (progress) => told.push(progress) },
   );
   assert(!result.isError, JSON.stringify(result));
-  assertEquals(told.map(({ progress, total }) => [progress, total]), [
-    [1, 4],
-    [2, 4],
-    [3, 4],
-    [4, 4],
-  ]);
+  // On a machine that stalls, reports come together, and those in between are left out.
+  const steps = told.map(({ progress }) => progress);
+  assertEquals([steps[0], steps.at(-1)], [1, 4]);
+  assertEquals(steps, [1, 2, 3, 4].filter((step) => steps.includes(step)));
+  assert(told.every(({ total }) => total === 4), JSON.stringify(told));
 });
 
 Deno.test("an Agent is told only what increases; a Computer without progress harms no call that asks (spec §7)", async () => {
