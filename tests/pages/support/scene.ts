@@ -100,6 +100,7 @@ async function run(scene: Scene): Promise<void> {
   ) => {
     const child = stack.use(machine.start(line, env));
     stack.defer(() => child.signal("SIGKILL"));
+    await child.line(readyOf(line)); // an MCP server may run before its Computer has joined
     return await child.line(until);
   };
   const given: Given = { machine, serve, defer: (end) => stack.defer(end) };
