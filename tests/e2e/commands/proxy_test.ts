@@ -90,6 +90,7 @@ Deno.test({
     ...flags,
   ]);
   await computer.line(/^joined office north as pc$/);
+  await computer.line(/^MCP server fix: running/); // earlier or later
 
   const office = ["--office", OFFICE];
   const args = [...office, "--computer", "pc", "--arg", "text=hello"];
