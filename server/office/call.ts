@@ -1,3 +1,9 @@
+/**
+ * One request of an Agent, from its arrival to its end (spec §7): what its Computer gets, what the Agent
+ * gets, how long that may take.
+ *
+ * @module
+ */
 import {
   type AgentCallData,
   type ClientEvent,
@@ -37,132 +43,6 @@ import {
 } from "../../protocol/translate.ts";
 import { errorPayloadOf, shuttingDown } from "../shared/error_payload.ts";
 import type { Member } from "./members.ts";
-
-// ------------------------------------------------------------------ requests and answers (spec §7)
-
-/** Added to a request's own `timeout`, so that the Computer's answer comes first. */
-const ANSWER_MARGIN_MS = 5_000;
-
-/** The events whose requests define `timeout`. */
-const TIMED: ReadonlySet<ClientEvent> = new Set<ClientEvent>([
-  TOOL_CALL_EVENT,
-  GET_DPE_EVENT,
-  READ_RESOURCE_EVENT,
-  GET_PROMPTS_EVENT,
-  GET_PROMPT_EVENT,
-]);
-
-/**
- * Returns how many milliseconds to wait for a Computer's answer.
- *
- * @param timeout the request's field, in seconds; used only for events that define it
- * @param fallbackMs for requests without one
- */
-export function answerDeadline(
-  event: ClientEvent,
-  timeout: unknown,
-  fallbackMs: number,
-): number {
-  if (!TIMED.has(event)) return fallbackMs;
-  return (typeof timeout === "number" ? timeout * 1000 : fallbackMs) +
-    ANSWER_MARGIN_MS;
-}
-
-/**
- * Decides how a call ends that its Agent cancels. Other SDKs do not say that they cancel because of the
- * timeout, which has passed then.
- *
- * @param now milliseconds of the clock of `due`
- */
-export const endOfCancelled = (
-  { due }: Deadline,
-  reason: ToolCallCancel["reason"],
-  now: number,
-): CallEnd => ({
-  outcome: reason === "timeout" || now >= due - ANSWER_MARGIN_MS
-    ? "timeout"
-    : "cancelled",
-  ended_by: "agent",
-});
-
-/** The name in `agent` of what a member asks: that of its seat. */
-export const agentName = ({ role, name }: Seated): string =>
-  role === "operator" ? OPERATOR_AGENT : name;
-
-/**
- * Replaces the Agent's name in a request by that of its seat, so that the Computer gets a call and its
- * cancel with the same name. Only the Server says that an operator asks, so that the Computer may
- * refuse: a client's own `operator` is left out.
- *
- * @param request the known members of the payload
- * @returns the payload itself, where nothing of it changes
- */
-export function asOfSeat(
-  seat: Seated,
-  request: AgentCallData,
-  payload: Payload,
-): Payload {
-  const agent = agentName(seat);
-  if (
-    seat.role === "agent" && request.agent === agent &&
-    operatorOf(request) === undefined
-  ) return payload;
-  const { operator: _, ...rest } = Object(payload.parse());
-  return Payload.of({
-    ...rest,
-    agent,
-    ...(seat.role === "operator" && { operator: seat.name }),
-  });
-}
-
-/**
- * Converts a Computer's ack to the answer: an object unchanged; 400 for the empty ack of a Computer
- * that does not know the event, as other SDKs leave it (0.4 §12); 500 for anything else.
- */
-export function readAnswer(
-  first: Payload | undefined,
-  event: ClientEvent,
-): Payload {
-  if (first?.isObject) return first;
-  const [code, message] = first === undefined && isNewer(event)
-    ? [ErrorCode.BAD_REQUEST, `The Computer does not know ${event}`]
-    : [ErrorCode.INTERNAL_ERROR, "The computer's answer is not an object"];
-  return Payload.of({ code, message });
-}
-
-/** Whether older Computers may not know an event: those of the first version are known to all. */
-const isNewer = (event: ClientEvent): boolean =>
-  PROFILES["0.1"].lacks.includes(event);
-
-/** The error when the target is not in the caller's office; never reveals whether it is in another (spec §5). */
-const computerNotFound = (computer: string): ProtocolError =>
-  failed(ErrorCode.NOT_FOUND, computer, "is not in your office");
-
-/** The error when the Computer left before it answered (spec §5). */
-export const computerLeft = (computer: string): ProtocolError =>
-  failed(ErrorCode.NOT_FOUND, computer, "left before it answered", {
-    reason: "computer disconnected",
-  });
-
-/** The error when the Computer did not answer in time. */
-const answerTimedOut = (computer: string, ms: number): ProtocolError =>
-  failed(
-    ErrorCode.TIMEOUT,
-    computer,
-    `did not answer within ${Math.round(ms) / 1000} s`,
-  );
-
-const failed = (
-  code: number,
-  computer: string,
-  problem: string,
-  more: object = {},
-): ProtocolError =>
-  new ProtocolError(code, `Computer ${JSON.stringify(computer)} ${problem}`, {
-    fields: { computer, ...more },
-  });
-
-// ------------------------------------------------------------------ one request, and its end (spec §7)
 
 /** What the offices of a process share. */
 export interface SharedParts extends OfficeParts {
@@ -302,17 +182,18 @@ export class Call implements Deadline {
     const names = namesOf(peer.profile, this.event);
     if (names.length === 1) return peer.ask(names[0], payload, this.#answered);
     const answers = new Map<string, Payload | undefined>();
-    const forgets = names.map((name) =>
-      peer.ask(name, payload, (answer) => {
+    const forgets: Forget[] = [];
+    const forget = () => forgets.forEach((forget) => forget());
+    for (const name of names) {
+      forgets.push(peer.ask(name, payload, (answer) => {
         answers.set(name, answer);
         const real = isReal(answer);
         this.#best = real ? answer : bestOf(names.map((n) => answers.get(n)));
         if (!real && answers.size < names.length) return;
         forget();
         this.#answered(this.#best);
-      })
-    );
-    const forget = () => forgets.forEach((forget) => forget());
+      }));
+    }
     return forget;
   }
 
@@ -356,6 +237,81 @@ export class Call implements Deadline {
   }
 }
 
+// ------------------------------------------------------------------ what the Computer gets (spec §5; 0.4 §1.2)
+
+/** The name in `agent` of what a member asks: that of its seat. */
+export const agentName = ({ role, name }: Seated): string =>
+  role === "operator" ? OPERATOR_AGENT : name;
+
+/**
+ * Replaces the Agent's name in a request by that of its seat, so that the Computer gets a call and its
+ * cancel with the same name. Only the Server says that an operator asks, so that the Computer may
+ * refuse: a client's own `operator` is left out.
+ *
+ * @param request the known members of the payload
+ * @returns the payload itself, where nothing of it changes
+ */
+export function asOfSeat(
+  seat: Seated,
+  request: AgentCallData,
+  payload: Payload,
+): Payload {
+  const agent = agentName(seat);
+  if (
+    seat.role === "agent" && request.agent === agent &&
+    operatorOf(request) === undefined
+  ) return payload;
+  const { operator: _, ...rest } = Object(payload.parse());
+  return Payload.of({
+    ...rest,
+    agent,
+    ...(seat.role === "operator" && { operator: seat.name }),
+  });
+}
+
+/** Translates a request where the versions of the two differ; else the bytes pass as they came. */
+const forComputer = (
+  { agent, event, payload }: CallRequest,
+  computer: Member,
+): Payload =>
+  computer.names && differs(event, agent, computer)
+    ? Payload.of(translateRequest(payload.parse(), computer.names))
+    : payload;
+
+/** Whether two members name MCP servers differently in an event; operators see what the Computer has. */
+const differs = (event: ClientEvent, agent: Member, computer: Member) =>
+  agent.role !== "operator" &&
+  isTranslated(event, agent.peer.profile, computer.peer.profile);
+
+// ------------------------------------------------------------------ what the Agent gets (spec §7, §12; 0.4 §1.2)
+
+/** Translates an answer where the versions of the two differ; else the bytes pass as they came. */
+function forAgent(answer: Payload, { event, agent, computer }: Call): Payload {
+  if (!differs(event, agent, computer)) return answer;
+  const names = computer.names ??= newServerNames();
+  const { profile } = agent.peer;
+  return Payload.of(translateAnswer(event, answer.parse(), names, profile));
+}
+
+/**
+ * Converts a Computer's ack to the answer: an object unchanged; 400 for the empty ack of a Computer
+ * that does not know the event, as other SDKs leave it (0.4 §12); 500 for anything else.
+ */
+export function readAnswer(
+  first: Payload | undefined,
+  event: ClientEvent,
+): Payload {
+  if (first?.isObject) return first;
+  const [code, message] = first === undefined && isNewer(event)
+    ? [ErrorCode.BAD_REQUEST, `The Computer does not know ${event}`]
+    : [ErrorCode.INTERNAL_ERROR, "The computer's answer is not an object"];
+  return Payload.of({ code, message });
+}
+
+/** Whether older Computers may not know an event: those of the first version are known to all. */
+const isNewer = (event: ClientEvent): boolean =>
+  PROFILES["0.1"].lacks.includes(event);
+
 function isReal(answer: Payload | undefined): boolean {
   const seen = answer?.peek();
   return typeof seen === "object" && seen !== null &&
@@ -368,26 +324,77 @@ const bestOf = (
 ): Payload | undefined =>
   given.find((answer) => toErrorPayload(answer?.peek())) ?? given[0];
 
-// ------------------------------------------------------------------ versions (0.4 §1.2)
+/** The error when the target is not in the caller's office; never reveals whether it is in another (spec §5). */
+const computerNotFound = (computer: string): ProtocolError =>
+  failed(ErrorCode.NOT_FOUND, computer, "is not in your office");
 
-/** Whether two members name MCP servers differently in an event; operators see what the Computer has. */
-const differs = (event: ClientEvent, agent: Member, computer: Member) =>
-  agent.role !== "operator" &&
-  isTranslated(event, agent.peer.profile, computer.peer.profile);
+/** The error when the Computer left before it answered (spec §5). */
+export const computerLeft = (computer: string): ProtocolError =>
+  failed(ErrorCode.NOT_FOUND, computer, "left before it answered", {
+    reason: "computer disconnected",
+  });
 
-/** Translates a request where the versions of the two differ; else the bytes pass as they came. */
-const forComputer = (
-  { agent, event, payload }: CallRequest,
-  computer: Member,
-): Payload =>
-  computer.names && differs(event, agent, computer)
-    ? Payload.of(translateRequest(payload.parse(), computer.names))
-    : payload;
+/** The error when the Computer did not answer in time. */
+const answerTimedOut = (computer: string, ms: number): ProtocolError =>
+  failed(
+    ErrorCode.TIMEOUT,
+    computer,
+    `did not answer within ${Math.round(ms) / 1000} s`,
+  );
 
-/** Translates an answer likewise. */
-function forAgent(answer: Payload, { event, agent, computer }: Call): Payload {
-  if (!differs(event, agent, computer)) return answer;
-  const names = computer.names ??= newServerNames();
-  const { profile } = agent.peer;
-  return Payload.of(translateAnswer(event, answer.parse(), names, profile));
+const failed = (
+  code: number,
+  computer: string,
+  problem: string,
+  more: object = {},
+): ProtocolError =>
+  new ProtocolError(code, `Computer ${JSON.stringify(computer)} ${problem}`, {
+    fields: { computer, ...more },
+  });
+
+// ------------------------------------------------------------------ how long it may take (spec §7)
+
+/** Added to a request's own `timeout`, so that the Computer's answer comes first. */
+const ANSWER_MARGIN_MS = 5_000;
+
+/** The events whose requests define `timeout`. */
+const TIMED: ReadonlySet<ClientEvent> = new Set<ClientEvent>([
+  TOOL_CALL_EVENT,
+  GET_DPE_EVENT,
+  READ_RESOURCE_EVENT,
+  GET_PROMPTS_EVENT,
+  GET_PROMPT_EVENT,
+]);
+
+/**
+ * Returns how many milliseconds to wait for a Computer's answer.
+ *
+ * @param timeout the request's field, in seconds; used only for events that define it
+ * @param fallbackMs for requests without one
+ */
+export function answerDeadline(
+  event: ClientEvent,
+  timeout: unknown,
+  fallbackMs: number,
+): number {
+  if (!TIMED.has(event)) return fallbackMs;
+  return (typeof timeout === "number" ? timeout * 1000 : fallbackMs) +
+    ANSWER_MARGIN_MS;
 }
+
+/**
+ * Decides how a call ends that its Agent cancels. Other SDKs do not say that they cancel because of the
+ * timeout, which has passed then.
+ *
+ * @param now milliseconds of the clock of `due`
+ */
+export const endOfCancelled = (
+  { due }: Deadline,
+  reason: ToolCallCancel["reason"],
+  now: number,
+): CallEnd => ({
+  outcome: reason === "timeout" || now >= due - ANSWER_MARGIN_MS
+    ? "timeout"
+    : "cancelled",
+  ended_by: "agent",
+});

@@ -161,6 +161,8 @@ export class Member implements Seat, Seated {
   readonly record: MemberRecord;
   /** What a Computer's MCP servers are called by members of the other kind, once it was asked by one. */
   names: ServerNames | undefined;
+  /** Until its office takes the seat away. */
+  isHeld = true;
   readonly #home: Office;
   /** Whether the log has that its requests give another name than its seat's. */
   #saidOtherName = false;
@@ -174,10 +176,6 @@ export class Member implements Seat, Seated {
     const joinedAt = home.parts.clock.date();
     this.record = { joinedAt, calls: 0, lastError: undefined };
     this.#home = home;
-  }
-
-  get isHeld(): boolean {
-    return this.#home.holds(this);
   }
 
   leave(): undefined {

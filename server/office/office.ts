@@ -128,11 +128,6 @@ export class Office {
     return refusal;
   }
 
-  /** Returns whether a member still has its seat. */
-  holds(member: Member): boolean {
-    return this.#seats.get(keyOf(member)) === member;
-  }
-
   /** Finds a Computer by its name. */
   computer(name: string): Member | undefined {
     return this.#seats.get(name);
@@ -172,7 +167,7 @@ export class Office {
 
   /** Makes a member leave; its connection stays, or is gone. */
   leave(member: Member, isGone: boolean): void {
-    if (!this.holds(member)) return;
+    if (!member.isHeld) return;
     this.#remove(member, isGone);
     if (this.#seats.size === 0) this.#emptied();
   }
@@ -184,6 +179,7 @@ export class Office {
   #remove(member: Member, isGone: boolean, reason?: string): void {
     const { role, name, calls } = member;
     this.#seats.delete(keyOf(member));
+    member.isHeld = false;
     this.#announce("left", member, reason);
     const error = role === "computer"
       ? computerLeft(name)
@@ -216,8 +212,8 @@ export class Office {
   /** Ends all calls, and makes everybody leave, at shutdown. */
   close(): void {
     for (const call of this.calls) call.end(shuttingDown());
-    for (const member of this.#with("agent", "computer", "operator")) {
-      this.leave(member, false);
+    for (const each of [...this.members, ...this.#with("operator")]) {
+      this.leave(each, false);
     }
   }
 
@@ -239,7 +235,7 @@ export class Office {
    */
   kick(member: Member, { by, reason, holdMs }: Kick): void {
     const { peer, office, role, name } = member;
-    if (role === "operator" || !this.holds(member)) return;
+    if (role === "operator" || !member.isHeld) return;
     this.parts.audit({
       event: "member_kicked",
       ...{ by, reason, hold_ms: holdMs },

@@ -20,19 +20,12 @@ export interface OfficesFollower {
   held(seat: WantedSeat, hold: Omit<Kick, "by">): void;
 }
 
-/** Why a seat cannot be taken for now. */
-interface Hold {
-  readonly reason: string;
-  /** Milliseconds since 1970. */
-  readonly until: number;
-}
-
 /** The offices whose home is this process, by name. */
 export class LocalOffices implements Offices {
   readonly #parts: SharedParts;
   readonly #offices = new Map<string, Office>();
-  /** The seats that operators hold free for a while after a kick: clients reconnect by themselves. */
-  readonly #holds = new Map<string, Hold>();
+  /** Why, and until when since 1970, seats are held free after a kick: clients reconnect by themselves. */
+  readonly #holds = new Map<string, { refused: string; until: number }>();
   #follower: OfficesFollower | undefined;
 
   /** @param parts what the offices work with */
@@ -76,17 +69,16 @@ export class LocalOffices implements Offices {
   judge(peer: Peer, wanted: WantedSeat): Refusal | undefined {
     const { isClosed, clock } = this.#parts;
     if (isClosed) return { refused: shuttingDown().message };
-    const hold = this.#holds.get(keyOf(wanted));
-    if (hold && hold.until > clock.date()) return { refused: hold.reason };
-    return this.#offices.get(wanted.office)?.judge(peer, wanted);
+    const { refused, until = 0 } = this.#holds.get(keyOf(wanted)) ?? {};
+    if (refused && until > clock.date()) return { refused };
+    return this.find(wanted.office)?.judge(peer, wanted);
   }
 
   /** Takes a seat; an office exists from its first seat on until the last one is left. */
   join(peer: Peer, wanted: WantedSeat, former?: Seat): Seat | Refusal {
     const refusal = this.judge(peer, wanted);
     if (refusal) return refusal;
-    const office = this.#offices.get(wanted.office) ??
-      this.#open(wanted.office);
+    const office = this.find(wanted.office) ?? this.#open(wanted.office);
     return office.join(peer, wanted, former);
   }
 
@@ -113,7 +105,7 @@ export class LocalOffices implements Offices {
       if (until <= now) this.#holds.delete(key);
     }
     if (holdMs <= 0) return;
-    const hold = { reason: kickedFor(reason), until: now + holdMs };
+    const hold = { refused: kickedFor(reason), until: now + holdMs };
     this.#holds.set(keyOf(seat), hold);
   }
 

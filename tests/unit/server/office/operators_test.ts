@@ -64,6 +64,27 @@ Deno.test("a kicked member leaves with notices, its connection is closed, and it
   assertEquals(plain.offices.find("north")?.members.length, 2);
 });
 
+Deno.test("a hold holds one seat free until its time", () => {
+  const plain = plainOffices();
+  const { peer } = plain.connect();
+  const seat = { office: "north", role: "computer", name: "pc" } as const;
+  const why = (over: object = {}) =>
+    plain.offices.judge(peer, { ...seat, ...over })?.refused;
+  const reason = "Kicked by an operator: why";
+  plain.offices.hold(seat, { reason: "why", holdMs: 1000 });
+  assertEquals([why({ office: "south" }), why({ role: "agent" })], [
+    undefined,
+    undefined,
+  ]);
+  plain.advance(5);
+  plain.offices.hold(seat, { reason: "again", holdMs: 0 });
+  assertEquals(why(), reason, "no time holds nothing");
+  plain.advance(994);
+  assertEquals(why(), reason);
+  plain.advance(1);
+  assertEquals(why(), undefined);
+});
+
 Deno.test("the calls of a kicked Agent end with the reason; without a hold it may rejoin at once", () => {
   const { plain, agent, computer } = pair();
   const answers = agent.send(TOOL_CALL_EVENT, REQUEST);

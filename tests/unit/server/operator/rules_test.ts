@@ -5,7 +5,6 @@ import {
   seesOffice,
 } from "../../../../server/shared/identity.ts";
 import { apiKeys, createSmcpServer } from "../../../../server/mod.ts";
-import { Holds } from "../../../../server/office/join_rule.ts";
 import { isOwnPage } from "../../../../shared/http/own_page.ts";
 
 Deno.test("mayOperate() is for those whose policy names the role", () => {
@@ -70,16 +69,4 @@ Deno.test("isOwnPage() lets no page of another origin pass", () => {
       `${origin} ${site} ${host}`,
     );
   }
-});
-
-Deno.test("Holds hold one seat free until their time", () => {
-  const holds = new Holds();
-  const seat = { office: "north", role: "computer", name: "pc" } as const;
-  holds.add(seat, "why", 1000, 0);
-  assertEquals(holds.reasonFor(seat, 999), "why");
-  assertEquals(holds.reasonFor(seat, 1000), undefined);
-  assertEquals(holds.reasonFor({ ...seat, office: "south" }, 0), undefined);
-  assertEquals(holds.reasonFor({ ...seat, role: "agent" }, 0), undefined);
-  holds.add(seat, "again", 5, 5);
-  assertEquals(holds.reasonFor(seat, 5), "why", "no time holds nothing");
 });
