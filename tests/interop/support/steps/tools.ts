@@ -85,7 +85,7 @@ export const TIMEOUT = {
 /** A call that the MCP server wants an authorization for. */
 export const AUTHORIZATION = {
   authorization: async ({ agent }) => {
-    const result = await agent.call("locked", {}, { timeout: 10 });
+    const result = await agent.call("locked", {}, { timeout: 60 });
     assertEquals(result.isError, true);
     const { error_code, mcp_server } = resultMeta(result);
     assertEquals(error_code, 4006);
