@@ -367,12 +367,16 @@ Deno.test(
       ...["--config", config, "--history", join(folder.path, "history")],
     ]);
     const pid = Number(await written(file));
+    const over = written(`${file}.over`);
     await shell.type("quit\r");
-    await written(`${file}.over`); // its input has ended; SIGKILL comes a second later
+    // Its input has ended; SIGKILL comes a second later, or before it has read that.
+    await Promise.race([over, shell.end]);
     await shell.type("\x03").catch(() => {}); // the second may be over
     const { code } = await shell.end;
     assert(code === 130 || code === 0, `it ended with ${code}`);
     await gone(pid);
+    await Deno.writeTextFile(`${file}.over`, "over\n");
+    await over;
   },
 );
 

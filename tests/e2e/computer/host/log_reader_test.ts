@@ -5,9 +5,9 @@ const FLOOD = fileURLToPath(
   new URL("../../../support/fixtures/log_flood.ts", import.meta.url),
 );
 
-const flood = () =>
+const flood = (...args: string[]) =>
   new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--quiet", "--frozen", FLOOD],
+    args: ["run", "-A", "--quiet", "--frozen", FLOOD, ...args],
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
@@ -21,7 +21,7 @@ Deno.test("a Computer's log that is not read blocks neither its work nor its exi
 });
 
 Deno.test("a Computer's log reports dropped lines once it is read again", async () => {
-  const child = flood();
+  const child = flood("patient");
   const stdout = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   assertEquals((await stdout.read()).value, "logged\n");
   const text = await new Response(child.stderr).text();
