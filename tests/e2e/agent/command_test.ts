@@ -171,7 +171,7 @@ async function startScripted(): Promise<Scripted> {
 
 Deno.test({
   name: "smcp-agent shows everything in an office, as text and as JSON",
-  timeout: 120_000,
+  timeout: 600_000,
 }, async (t) => {
   await using scripted = await startScripted();
   const env = { SMCP_URL: scripted.office.url, SMCP_OFFICE: OFFICE };
