@@ -49,7 +49,6 @@ export class OperatorClient {
     body?: unknown,
   ): Promise<z.output<S>> {
     const response = await this.#send(path, body);
-    if (response.statusCode !== 200) throw await this.#problem(response);
     const result = schema.safeParse(jsonOf(await textOf(response)));
     if (result.success) return result.data;
     throw this.#stranger();
@@ -57,11 +56,9 @@ export class OperatorClient {
 
   /** Opens a stream of events. */
   async stream(path: string, lastEventId: string): Promise<IncomingMessage> {
-    const response = await this.#send(path, undefined, {
+    return await this.#send(path, undefined, {
       ...(lastEventId && { "Last-Event-ID": lastEventId }),
     });
-    if (response.statusCode !== 200) throw await this.#problem(response);
-    return response;
   }
 
   async #send(
@@ -91,7 +88,9 @@ export class OperatorClient {
       this.#way.failure(error).then(reject, reject);
     });
     request.end(text);
-    return await promise;
+    const response = await promise;
+    if (response.statusCode !== 200) throw await this.#problem(response);
+    return response;
   }
 
   /** Explains a refusal in terms of the command line. */

@@ -43,16 +43,12 @@ export interface FrameListener {
   control(opcode: number, payload: Buffer): void;
 }
 
-interface Head {
+/** A large frame whose payload is incomplete. */
+interface Unfinished {
   readonly fin: boolean;
   readonly opcode: number;
   readonly length: number;
   readonly mask: number;
-}
-
-/** A large frame whose payload is incomplete. */
-interface Unfinished {
-  readonly head: Head;
   readonly message: MessageBuffer;
   have: number;
 }
@@ -181,8 +177,7 @@ export class FrameReader {
     const message = this.#message ??
       new MessageBuffer(Math.min(length, aside));
     message.write(chunk.subarray(start), 0, before + length);
-    const head = { fin, opcode, length, mask };
-    this.#unfinished = { head, message, have };
+    this.#unfinished = { fin, opcode, length, mask, message, have };
     return undefined;
   }
 
@@ -202,18 +197,18 @@ export class FrameReader {
 
   /** @returns number of bytes of the chunk that belong to the frame */
   #fill(unfinished: Unfinished, chunk: Buffer): number {
-    const { head, message, have } = unfinished;
-    const missing = head.length - have;
+    const { length, message, have } = unfinished;
+    const missing = length - have;
     const taken = Math.min(chunk.length, missing);
     const part = taken === chunk.length ? chunk : chunk.subarray(0, taken);
-    message.write(part, have, message.length + head.length);
+    message.write(part, have, message.length + length);
     unfinished.have += taken;
     if (taken < missing) return taken;
     this.#unfinished = undefined;
-    const end = message.end + head.length;
-    unmask(message.bytes, message.end, end, head.mask);
+    const end = message.end + length;
+    unmask(message.bytes, message.end, end, unfinished.mask);
     message.end = end;
-    this.#took(message, head.fin, head.opcode);
+    this.#took(message, unfinished.fin, unfinished.opcode);
     return taken;
   }
 
