@@ -1,7 +1,5 @@
-import type { Buffer } from "node:buffer";
-import type { IncomingMessage, Server as HttpServer } from "node:http";
+import type { Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
-import type { Duplex } from "node:stream";
 import type { Hono } from "hono";
 import { connect, type Socket } from "node:net";
 import type { TlsFailure } from "../limits/limiter.ts";
@@ -56,15 +54,11 @@ export class Listeners {
   /** Handles the upgrade requests of a server, and counts its bytes. */
   attach(server: HttpServer | HttpsServer): void {
     const { feed } = this.#parts;
-    const onUpgrade = upgradeListener(this.#parts);
-    const listener = (
-      request: IncomingMessage,
-      socket: Duplex,
-      head: Buffer,
-    ) => {
-      const alone = server.listenerCount("upgrade") === 1;
-      if (onUpgrade(request, socket, head, alone)) this.#upgraded.add(socket);
-    };
+    const listener = upgradeListener(
+      this.#parts,
+      server,
+      (socket) => this.#upgraded.add(socket),
+    );
     if (feed) this.#stops.push(feed.watch(server));
     server.on("upgrade", listener);
     this.#stops.push(() => server.off("upgrade", listener));

@@ -1,5 +1,6 @@
 import type { Buffer } from "node:buffer";
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, Server as HttpServer } from "node:http";
+import type { Server as HttpsServer } from "node:https";
 import type { Duplex } from "node:stream";
 import type { Server as Engine } from "engine.io";
 import { endSocket } from "../shared/end_socket.ts";
@@ -35,32 +36,34 @@ export const admitUpgrade = (
 /**
  * Creates the gate of WebSocket upgrades, with the same checks and answers as polling (spec §2).
  *
- * The listener never throws: that would leave the client waiting forever. It returns whether it has taken
- * the socket; `alone` says that the server has no other listener of the event.
+ * The listener never throws: that would leave the client waiting forever. It leaves other paths to the
+ * server's other listeners, if there are any.
+ *
+ * @param taken called with each socket that is not left to them
  */
-export const upgradeListener = (parts: RequestParts) =>
-(
-  request: IncomingMessage,
-  socket: Duplex,
-  head: Buffer,
-  alone: boolean,
-): boolean => {
+export const upgradeListener = (
+  parts: RequestParts,
+  server: HttpServer | HttpsServer,
+  taken: (socket: Duplex) => void,
+) =>
+(request: IncomingMessage, socket: Duplex, head: Buffer): void => {
   try {
     const { path } = splitTarget(request.url ?? "");
     if (!parts.paths.includes(path)) {
-      if (alone) refuseUpgrade(socket, notFound());
-      return alone;
+      if (server.listenerCount("upgrade") > 1) return;
+      refuseUpgrade(socket, notFound());
+    } else {
+      const kept = minimalRequest(request);
+      const refused = admitUpgrade(kept, socket, parts);
+      // Synchronous up to here: an await would lose the first frames.
+      if (refused) refuseUpgrade(socket, refused);
+      else parts.connections.engine.handleUpgrade(kept, socket, head);
     }
-    const kept = minimalRequest(request);
-    const refused = admitUpgrade(kept, socket, parts);
-    // Synchronous up to here: an await would lose the first frames.
-    if (refused) refuseUpgrade(socket, refused);
-    else parts.connections.engine.handleUpgrade(kept, socket, head);
   } catch (error) {
     log.warn("Cannot answer an upgrade request", failure(error));
     refuseUpgrade(socket, invalidRequest());
   }
-  return true;
+  taken(socket);
 };
 
 /**
