@@ -112,6 +112,7 @@ export class Office {
     }
     this.#seats.set(keyOf(member), member);
     this.#announce("joined", member);
+    this.#audit("joined", member);
     return member;
   }
 
@@ -180,7 +181,7 @@ export class Office {
     const { role, name, calls } = member;
     this.#seats.delete(keyOf(member));
     member.isHeld = false;
-    this.#announce("left", member, reason);
+    this.#announce("left", member);
     const error = role === "computer"
       ? computerLeft(name)
       : isGone
@@ -190,18 +191,19 @@ export class Office {
     for (const call of [...calls]) {
       call.end(error, role === "computer" ? undefined : call.stopped ?? how);
     }
+    this.#audit("left", member, reason); // after its calls, which have lines of their own
   }
 
-  /** Notifies the others, and audits it; nobody sees operators. */
-  #announce(
-    event: "joined" | "left",
-    member: Member,
-    reason?: string,
-  ): void {
+  /** Notifies the others; nobody sees operators. */
+  #announce(event: "joined" | "left", member: Member): void {
+    const { office, role, name } = member;
+    if (role === "operator") return;
+    this.notify(NOTICES[event], { office_id: office, [role]: name }, member);
+  }
+
+  #audit(event: "joined" | "left", member: Member, reason?: string): void {
     const { office, role, name, peer } = member;
     if (role === "operator") return;
-    const notice = { office_id: office, [role]: name };
-    this.notify(NOTICES[event], notice, member);
     this.parts.audit({
       ...{ event, office, role, name },
       ...partyOf(peer),

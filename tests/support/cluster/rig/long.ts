@@ -1,5 +1,5 @@
 /** Whether the suite runs in its long form: `deno task test:cluster:long`. */
-const IS_LONG = Deno.env.get("SMCP_CLUSTER_LONG") === "1";
+export const IS_LONG = Deno.env.get("SMCP_CLUSTER_LONG") === "1";
 
 /**
  * Returns how often something is done: a few times in the short form of the suite.
