@@ -26,7 +26,7 @@ import type { Hono } from "hono";
 import { PACKAGE_VERSION } from "../cli/version.ts";
 import { GatewayRoutes } from "./gateway/gateway_routes.ts";
 import { httpApp, type SmcpEnv } from "./http/http_app.ts";
-import type { RequestParts as UpgradeParts } from "./http/admit_request.ts";
+import type { RequestParts } from "./http/admit_request.ts";
 import { refuseOperators } from "./operator/nodes.ts";
 import { OperatorRoutes } from "./operator/http/operator_routes.ts";
 import { CLOCK, type Deadline, Deadlines } from "./shared/pending.ts";
@@ -37,15 +37,12 @@ import type { WsOption } from "./wire/mod.ts";
 /** The URL of a connection within the process, for people. */
 const IN_PROCESS = "in process";
 
-/** The parts of a server that decide about requests, the same for each platform. */
-export type RequestParts = ResolvedOptions & UpgradeParts;
-
 /** A server without a listener of its own: connections, offices, limits, and one app with all routes. */
 export class ServerCore {
   /** Answers all requests but upgrades. */
   readonly app: Hono<SmcpEnv>;
   /** Decide about requests. */
-  readonly parts: RequestParts;
+  readonly parts: ResolvedOptions & RequestParts;
   readonly #connections: Connections;
   readonly #sessions: Sessions;
   readonly #door: InProcessDoor;

@@ -1,6 +1,6 @@
-import { IS_LONG } from "../../support/cluster/rig/long.ts";
 import { assert, assertEquals } from "@std/assert";
 import { startCluster } from "../../support/cluster/rig/cluster.ts";
+import { IS_LONG } from "../../support/cluster/rig/long.ts";
 import {
   askForSeat,
   callTool,
