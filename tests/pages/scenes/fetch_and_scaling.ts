@@ -7,9 +7,11 @@ const program = (page: string, has: string) => async ({ machine }: Given) => {
   await machine.program("main.ts", code);
 };
 
-/** Resolves when a Server accepts sessions. */
+/** Resolves when a Server accepts sessions, in a cluster once it has joined that: curl asks again after a 503. */
 const isReady = async ({ machine }: Given): Promise<void> =>
-  void await machine.run("curl -sf http://127.0.0.1:8787/ready");
+  void await machine.run(
+    "curl -sf --retry 60 --retry-delay 1 http://127.0.0.1:8787/ready",
+  );
 
 const fetchPage = "docs/fetch.md";
 const first = 'authenticator: apiKeys([{ id: "team", key: Deno.env';
