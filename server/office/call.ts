@@ -53,7 +53,7 @@ export interface SharedParts extends OfficeParts {
   /** The number of those that have not ended. */
   pendingCalls: number;
   /** Called when none is pending any more. */
-  idle: () => void;
+  idle: (() => void) | undefined;
 }
 
 /** A request that its sender may send. */
@@ -233,7 +233,7 @@ export class Call implements Deadline {
     parts.deadlines.remove(this);
     this.computer.noteFailure(answer, how);
     this.#reply(answer, how);
-    if (parts.pendingCalls === 0) parts.idle();
+    if (parts.pendingCalls === 0) parts.idle?.();
   }
 }
 

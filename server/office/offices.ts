@@ -30,7 +30,7 @@ export class LocalOffices implements Offices {
 
   /** @param parts what the offices work with */
   constructor(parts: OfficeParts) {
-    const calls = { sentCalls: 0, pendingCalls: 0, idle: () => {} };
+    const calls = { sentCalls: 0, pendingCalls: 0, idle: undefined };
     this.#parts = { ...parts, ...calls, isClosed: false };
   }
 
