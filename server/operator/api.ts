@@ -174,7 +174,7 @@ export class OperatorApi {
   }
 
   /**
-   * Lists the members of an office, or the calls on their way in it, those of operators too.
+   * Lists the members of an office, or its pending calls, those of operators too.
    *
    * @throws {ProblemError} 404
    */
