@@ -98,4 +98,8 @@ export type {
 export type { Heartbeat } from "./http/connections.ts";
 export type { CloseOptions, SmcpServerOptions } from "./options.ts";
 export { createSmcpServer, type SmcpServer } from "./server.ts";
+export type { Adapter, Upgraded, UpgradeOptions } from "./fetch/adapter.ts";
+export type { FetchServer, FetchServerOptions } from "./fetch/fetch_server.ts";
+export type { FetchInfo } from "./fetch/deno.ts";
+export type { PlatformSocket } from "./wire/fetch/mod.ts";
 export type { WsEngine } from "./shared/ws_settings.ts";

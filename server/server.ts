@@ -11,6 +11,12 @@ import { Listeners } from "./http/listeners.ts";
 import { MetricsFeed } from "./http/metrics_feed.ts";
 import type { InProcessConnection } from "../shared/in_process.ts";
 import { ServerCore } from "./core.ts";
+import type { Adapter } from "./fetch/adapter.ts";
+import {
+  type FetchServer,
+  type FetchServerOptions,
+  newFetchServer,
+} from "./fetch/fetch_server.ts";
 import type { ConnectOptions } from "./doors/in_process.ts";
 import { wsEngineOption } from "./wire/mod.ts";
 import { earlyBytes } from "./limits/guards.ts";
@@ -95,7 +101,10 @@ export interface SmcpServer extends AsyncDisposable {
 }
 
 /**
- * Creates a server; it does nothing until it listens or is attached.
+ * Creates a server. It does nothing until it listens, is attached, or its `fetch` is called: with an
+ * `adapter` it has `fetch` in place of `listen`, for a platform that listens by itself.
+ *
+ * @throws {TypeError} naming an option that cannot be used, or that the platform of the adapter cannot keep
  *
  * @example
  * ```ts
@@ -105,10 +114,30 @@ export interface SmcpServer extends AsyncDisposable {
  * const { url } = await smcp.listen({ port: 0 });
  * console.log(await (await fetch(`${url}/health`)).json());
  * ```
+ *
+ * @example
+ * ```ts
+ * import { createSmcpServer } from "@a2c-smcp/sdk/server";
+ * import { deno } from "@a2c-smcp/sdk/server/deno";
+ *
+ * const smcp = createSmcpServer({ adapter: deno() });
+ * export default { fetch: smcp.fetch };
+ * ```
  */
-export const createSmcpServer = (
-  options: SmcpServerOptions = {},
-): SmcpServer => new ListeningServer(options);
+export function createSmcpServer<Info>(
+  options: FetchServerOptions & { readonly adapter: Adapter<Info> },
+): FetchServer<Info>;
+/** Creates a server that listens by `node:http`. */
+export function createSmcpServer(options?: SmcpServerOptions): SmcpServer;
+export function createSmcpServer<Info>(
+  { adapter, ...options }: SmcpServerOptions & {
+    readonly adapter?: Adapter<Info>;
+  } = {},
+): SmcpServer | FetchServer<Info> {
+  return adapter
+    ? newFetchServer(options as FetchServerOptions, adapter)
+    : new ListeningServer(options);
+}
 
 /** Connects the parts of a server, in the order of a client's way: listeners, connections, sessions. */
 class ListeningServer implements SmcpServer {

@@ -18,18 +18,14 @@ import {
   toResponse,
 } from "../shared/refusal.ts";
 import { splitTarget } from "../shared/request_target.ts";
-import {
-  type ByteCount,
-  UpgradeCarrier,
-  type UpgradeWebSocket,
-} from "../wire/fetch/mod.ts";
+import { type ByteCount, UpgradeCarrier } from "../wire/fetch/mod.ts";
+import type { Adapter } from "./adapter.ts";
 import {
   type Ends,
   FetchIncoming,
   FetchOutgoing,
   headersOf,
 } from "./fetch_messages.ts";
-import { type FetchInfo, peerOf } from "./fetch_server.ts";
 
 /** Time limit for the body of a request, as that of `listen`; a late one is answered with 408. */
 const BODY_TIMEOUT_MS = 60_000;
@@ -38,13 +34,13 @@ type EngineRequest = Parameters<Engine["handleUpgrade"]>[0];
 type EngineSocket = Parameters<Engine["handleUpgrade"]>[1];
 
 /** The parts of a server that {@linkcode FetchRequests} needs. */
-export interface FetchRequestsParts extends RequestParts {
+export interface FetchRequestsParts<Info> extends RequestParts {
   /** Answers what is no upgrade. */
   readonly app: Hono<SmcpEnv>;
   /** Counts the bytes of bodies. */
   readonly bytes: ByteCount;
-  /** The platform's function. */
-  readonly upgrade: UpgradeWebSocket;
+  /** The platform. */
+  readonly adapter: Adapter<Info>;
   /** Limits open requests and WebSockets. */
   readonly sockets: SocketSlots;
   /** Whether requests of other machines are answered. */
@@ -54,19 +50,20 @@ export interface FetchRequestsParts extends RequestParts {
 }
 
 /** Answers the requests of a platform as a listener of `node:http` would, with the same app and gate. */
-export class FetchRequests {
-  readonly #parts: FetchRequestsParts;
+export class FetchRequests<Info> {
+  readonly #parts: FetchRequestsParts<Info>;
 
-  constructor(parts: FetchRequestsParts) {
+  constructor(parts: FetchRequestsParts<Info>) {
     this.#parts = parts;
   }
 
   /** Answers a request. */
   async answer(
     request: Request,
-    info: FetchInfo | undefined,
+    info: Info | undefined,
   ): Promise<Response> {
-    const peer = clientAddress(peerOf(info), undefined, 0);
+    const { adapter } = this.#parts;
+    const peer = clientAddress(adapter.addressOf(request, info), undefined, 0);
     const release = this.#judgePeer(peer) ?? this.#parts.sockets.take(peer);
     if (typeof release !== "function") return toResponse(release);
     // A connection has both ends on this machine, or none: what reaches a loopback address comes from one.
@@ -76,7 +73,11 @@ export class FetchRequests {
       encrypted: request.url.startsWith("https:"),
     };
     if (this.#asksForUpgrade(request)) {
-      return this.#upgrade(request, ends, release);
+      const carrier = new UpgradeCarrier(
+        ends,
+        (options) => adapter.upgrade(request, options, info),
+      );
+      return this.#upgrade(request, carrier, release);
     }
     return await this.#exchange(request, ends, release);
   }
@@ -108,8 +109,11 @@ export class FetchRequests {
     return this.#parts.paths.includes(splitTarget(url).path);
   }
 
-  #upgrade(request: Request, ends: Ends, release: () => void): Response {
-    const carrier = new UpgradeCarrier(request, ends, this.#parts.upgrade);
+  #upgrade(
+    request: Request,
+    carrier: UpgradeCarrier,
+    release: () => void,
+  ): Response {
     carrier.once("close", release);
     // Engine.IO keeps it as long as the connection: only what it uses.
     const kept = {

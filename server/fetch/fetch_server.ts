@@ -1,8 +1,4 @@
-import {
-  type ByteCount,
-  fetchWsOption,
-  type UpgradeWebSocket,
-} from "../wire/fetch/mod.ts";
+import { type ByteCount, fetchWsOption } from "../wire/fetch/mod.ts";
 import type { Limits } from "../limits/limits.ts";
 import {
   type CloseOptions,
@@ -16,46 +12,11 @@ import { closed, OpenSockets } from "../http/closing.ts";
 import { earlyBytes } from "../limits/guards.ts";
 import { SocketSlots } from "../limits/slots.ts";
 import { LoopLag, type SmcpServerStats } from "../observe/metrics.ts";
+import type { Adapter } from "./adapter.ts";
+import type { FetchInfo } from "./deno.ts";
 import { FetchRequests } from "./fetch_requests.ts";
 
-/** What the platform tells about a request beside it, such as `Deno.ServeHandlerInfo`. */
-export interface FetchInfo {
-  /** The other end of the connection. */
-  readonly remoteAddr: {
-    /** `tcp`, or `unix` for a socket of this machine. */
-    readonly transport: string;
-    /** The address, of TCP. */
-    readonly hostname?: string;
-  };
-}
-
-/**
- * Returns the platform's function for WebSockets, `Deno.upgradeWebSocket`.
- *
- * @throws {TypeError} on a platform without it
- */
-function platformUpgrade(): UpgradeWebSocket {
-  // Not a use of the Deno global, which Node lacks: a look whether there is one.
-  const runtime: unknown = Reflect.get(globalThis, "Deno");
-  const upgrade: unknown = runtime instanceof Object
-    ? Reflect.get(runtime, "upgradeWebSocket")
-    : undefined;
-  if (isUpgrade(upgrade)) return upgrade;
-  throw new TypeError(
-    "Cannot serve by fetch on this platform: it has no Deno.upgradeWebSocket, as Deno and Deno Deploy have; on Node and Bun use createSmcpServer() of @a2c-smcp/sdk/server, with listen()",
-  );
-}
-
-const isUpgrade = (value: unknown): value is UpgradeWebSocket =>
-  typeof value === "function";
-
-/** Returns the address of the other end; a Unix socket is one of this machine, empty is unknown. */
-export const peerOf = (info: FetchInfo | undefined): string => {
-  const { transport, hostname } = info?.remoteAddr ?? {};
-  return transport?.startsWith("unix") ? "localhost" : hostname ?? "";
-};
-
-/** Options for `createFetchServer()`: those of `createSmcpServer()` that a platform's `fetch` can keep. */
+/** Options of `createSmcpServer()` with an adapter: all that a platform's `fetch` can keep. */
 export interface FetchServerOptions extends
   Omit<
     SmcpServerOptions,
@@ -108,7 +69,7 @@ function refuse(
   for (const [name, reason] of Object.entries(notKept)) {
     if (Reflect.get(given, name) === undefined) continue;
     throw new TypeError(
-      `Cannot serve by fetch with ${prefix}${name}: ${reason}; leave it out, or use createSmcpServer() of @a2c-smcp/sdk/server, with listen()`,
+      `Cannot serve by fetch with ${prefix}${name}: ${reason}; leave it out, or use createSmcpServer() without an adapter, with listen()`,
     );
   }
 }
@@ -119,8 +80,12 @@ const CLOSE_TIMEOUT_MS = 1000;
 /** The interval of a timer that only keeps the process running. */
 const HOLD_INTERVAL_MS = 60_000;
 
-/** An A2C-SMCP server without a listener of its own: the platform's `fetch` handler is its way in. */
-export interface FetchServer extends AsyncDisposable {
+/**
+ * An A2C-SMCP server without a listener of its own: the platform's `fetch` handler is its way in.
+ *
+ * @typeParam Info the second argument of that handler
+ */
+export interface FetchServer<Info = FetchInfo> extends AsyncDisposable {
   /** Current counts. */
   readonly stats: SmcpServerStats;
   /**
@@ -129,7 +94,7 @@ export interface FetchServer extends AsyncDisposable {
    *
    * @param info the second argument of the platform's handler, which has the client's address
    */
-  readonly fetch: (request: Request, info?: FetchInfo) => Promise<Response>;
+  readonly fetch: (request: Request, info?: Info) => Promise<Response>;
   /** Connects a client of this process without a socket, as that of `createSmcpServer()` does. */
   connect(options?: ConnectOptions): InProcessConnection;
   /**
@@ -146,28 +111,15 @@ export interface FetchServer extends AsyncDisposable {
 }
 
 /**
- * Creates a server for a platform that calls `fetch` handlers: `deno serve`, `Deno.serve`, Deno Deploy.
+ * Creates a server for a platform that calls `fetch` handlers.
  *
- * @throws {TypeError} for options that cannot be kept there, and on a platform without
- * `Deno.upgradeWebSocket`
- *
- * @example
- * ```ts
- * import { createFetchServer } from "@a2c-smcp/sdk/server/fetch";
- *
- * const smcp = createFetchServer();
- * const server = Deno.serve({ hostname: "127.0.0.1", port: 0 }, smcp.fetch);
- * console.log(`Agents and Computers connect to port ${server.addr.port}`);
- *
- * await smcp.close();
- * await server.shutdown();
- * ```
+ * @throws {TypeError} for options that cannot be kept there
  */
-export function createFetchServer(
-  options: FetchServerOptions = {},
-): FetchServer {
+export function newFetchServer<Info>(
+  options: FetchServerOptions,
+  adapter: Adapter<Info>,
+): FetchServer<Info> {
   checkFetchOptions(options);
-  const upgrade = platformUpgrade();
   const all = resolveOptions(options as SmcpServerOptions);
   const { authenticator, cluster, maxConnectBytes, metrics } = all;
   const bytes: ByteCount = { received: 0, sent: 0 };
@@ -176,7 +128,7 @@ export function createFetchServer(
   const open = new OpenSockets();
   const requests = new FetchRequests({
     ...core.parts,
-    ...{ app: core.app, bytes, upgrade },
+    ...{ app: core.app, bytes, adapter },
     sockets: new SocketSlots(core.parts),
     isOpenToAll: authenticator !== undefined || options.insecure === true,
     opened: (carrier) => open.add(carrier),

@@ -45,6 +45,12 @@
  * @module
  */
 import "../../shared/check_runtime.ts";
+import { deno } from "./deno.ts";
+import {
+  type FetchServer,
+  type FetchServerOptions,
+  newFetchServer,
+} from "./fetch_server.ts";
 export { ErrorCode, type ProtocolName, type Role } from "../../protocol/mod.ts";
 export { type ApiKey, apiKeys, parseApiKeys } from "../auth/api_keys.ts";
 export {
@@ -67,9 +73,27 @@ export type { Limits } from "../limits/limits.ts";
 export { createMetrics } from "../observe/prometheus.ts";
 export type { CloseOptions } from "../options.ts";
 export type { SmcpServerStats } from "../observe/metrics.ts";
-export {
-  createFetchServer,
-  type FetchInfo,
-  type FetchServer,
-  type FetchServerOptions,
-} from "./fetch_server.ts";
+export type { FetchServer, FetchServerOptions } from "./fetch_server.ts";
+export type { FetchInfo } from "./deno.ts";
+
+/**
+ * Creates a server for Deno's `fetch` handlers: `createSmcpServer()` with the adapter `deno()`.
+ *
+ * @throws {TypeError} for options that cannot be kept there, and on a platform without
+ * `Deno.upgradeWebSocket`
+ *
+ * @example
+ * ```ts
+ * import { createFetchServer } from "@a2c-smcp/sdk/server/fetch";
+ *
+ * const smcp = createFetchServer();
+ * const server = Deno.serve({ hostname: "127.0.0.1", port: 0 }, smcp.fetch);
+ * console.log(`Agents and Computers connect to port ${server.addr.port}`);
+ *
+ * await smcp.close();
+ * await server.shutdown();
+ * ```
+ */
+export const createFetchServer = (
+  options: FetchServerOptions = {},
+): FetchServer => newFetchServer(options, deno());

@@ -8,10 +8,9 @@ import {
 import type { WsOption } from "../websocket/frame_engine.ts";
 import { asksForWebSocket, firstProtocol } from "../websocket/tap_socket.ts";
 
-/** Makes a WebSocket of a request, as `Deno.upgradeWebSocket` does. */
-export type UpgradeWebSocket = (
-  request: Request,
-  options: { readonly idleTimeout: number; readonly protocol?: string },
+/** Makes a WebSocket of a request. */
+type Upgrade = (
+  options: { readonly protocol?: string },
 ) => { readonly socket: PlatformSocket; readonly response: Response };
 
 /**
@@ -23,28 +22,25 @@ export class UpgradeCarrier extends EventEmitter {
   readonly remoteAddress: string;
   /** The address of this end, if it is known. */
   readonly localAddress: string | undefined;
-  readonly #request: Request;
-  readonly #upgrade: UpgradeWebSocket;
+  readonly #upgrade: Upgrade;
   #ws: PlatformSocket | undefined;
   #response: Response | undefined;
   #isClosed = false;
 
   /**
    * @param ends the addresses of the connection
-   * @param upgrade the platform's function
+   * @param upgrade makes the WebSocket
    */
   constructor(
-    request: Request,
     ends: {
       readonly remoteAddress: string;
       readonly localAddress: string | undefined;
     },
-    upgrade: UpgradeWebSocket,
+    upgrade: Upgrade,
   ) {
     super();
     this.remoteAddress = ends.remoteAddress;
     this.localAddress = ends.localAddress;
-    this.#request = request;
     this.#upgrade = upgrade;
   }
 
@@ -71,10 +67,9 @@ export class UpgradeCarrier extends EventEmitter {
    * @throws {TypeError} when it is no valid upgrade
    */
   upgrade(protocol: string | undefined): PlatformSocket {
-    const { socket, response } = this.#upgrade(this.#request, {
-      idleTimeout: 0, // Engine.IO has pings of its own
-      ...(protocol !== undefined && { protocol }),
-    });
+    const { socket, response } = this.#upgrade(
+      protocol === undefined ? {} : { protocol },
+    );
     this.#response = response;
     return this.#ws = socket;
   }

@@ -5,8 +5,4 @@
  * @module
  */
 export { type ByteCount, type PlatformSocket } from "./fetch_socket.ts";
-export {
-  fetchWsOption,
-  UpgradeCarrier,
-  type UpgradeWebSocket,
-} from "./fetch_engine.ts";
+export { fetchWsOption, UpgradeCarrier } from "./fetch_engine.ts";

@@ -1,10 +1,13 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
+import { SmcpAgent } from "../../../../agent/mod.ts";
 import { LIST_ROOM_EVENT, TOOL_CALL_EVENT } from "../../../../protocol/mod.ts";
+import { deno } from "../../../../server/fetch/deno.ts";
 import {
   apiKeys,
   createFetchServer,
   createMetrics,
 } from "../../../../server/fetch/mod.ts";
+import { createSmcpServer } from "../../../../server/mod.ts";
 import { ANY_REQUEST } from "../../../support/any_request.ts";
 import { modulesOf } from "../../../support/modules.ts";
 import { startFetchServer } from "../../../support/server/fetch_server.ts";
@@ -195,16 +198,30 @@ Deno.test("options that cannot be kept are refused by name", () => {
   }
 });
 
-Deno.test("the entry loads no listener of node:http, and server/mod.ts nothing of the entry", async () => {
-  const [entry, server] = await Promise.all(
-    ["server/fetch/mod.ts", "server/mod.ts"].map((file) =>
-      modulesOf(file, { dynamic: true })
-    ),
+Deno.test("the entry loads no listener of node:http, nor a cluster", async () => {
+  const entry = await modulesOf("server/fetch/mod.ts", { dynamic: true });
+  const listens = /^server\/(server|http\/listen|cluster\/)|^npm:redis@/;
+  assertEquals(entry.filter((module) => listens.test(module)), []);
+});
+
+Deno.test("createSmcpServer() with an adapter is the same server", async () => {
+  const options = { adapter: deno() };
+  await using smcp = createSmcpServer(options);
+  const served = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    smcp.fetch,
   );
-  const listens = /^server\/(http\/listen|cluster\/)|^npm:redis@/;
-  assertEquals(entry?.filter((module) => listens.test(module)), []);
-  const ofEntry = /^server\/(wire\/)?fetch\//;
-  assertEquals(server?.filter((module) => ofEntry.test(module)), []);
-  assertEquals(entry?.some((module) => ofEntry.test(module)), true);
-  assertEquals(server?.some((module) => listens.test(module)), true);
+  const url = `http://127.0.0.1:${served.addr.port}`;
+  await using agent = new SmcpAgent({ url, name: "planner" });
+  await agent.connect();
+  await agent.join("office-1");
+  assertEquals(smcp.stats.members, 1);
+  assertThrows(
+    () => createSmcpServer(Object.assign(options, { wsEngine: "fast" })),
+    TypeError,
+    "with wsEngine",
+  );
+  await agent.close();
+  await smcp.close();
+  await served.shutdown();
 });

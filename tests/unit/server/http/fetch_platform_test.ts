@@ -1,17 +1,19 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { createFetchServer } from "../../../../server/fetch/mod.ts";
-import { peerOf } from "../../../../server/fetch/fetch_server.ts";
+import { deno } from "../../../../server/fetch/deno.ts";
 
-Deno.test("peerOf() gives an address, this machine for a Unix socket, and nothing for what is unknown", () => {
+Deno.test("deno() gives an address, this machine for a Unix socket, and nothing for what is unknown", () => {
+  const request = new Request("http://127.0.0.1/");
+  const { addressOf } = deno();
   const peer = (transport: string, hostname?: string) =>
-    peerOf({
+    addressOf(request, {
       remoteAddr: { transport, ...(hostname !== undefined && { hostname }) },
     });
   assertEquals(peer("tcp", "203.0.113.5"), "203.0.113.5");
   assertEquals(peer("unix"), "localhost");
   assertEquals(peer("unixpacket"), "localhost");
   assertEquals(peer("vsock"), "");
-  assertEquals(peerOf(undefined), "");
+  assertEquals(addressOf(request, undefined), "");
 });
 
 Deno.test("createFetchServer() says what to use where there is no Deno.upgradeWebSocket", () => {
@@ -23,7 +25,7 @@ Deno.test("createFetchServer() says what to use where there is no Deno.upgradeWe
     assertThrows(
       () => createFetchServer(),
       TypeError,
-      "it has no Deno.upgradeWebSocket, as Deno and Deno Deploy have; on Node and Bun use createSmcpServer()",
+      "which has no Deno.upgradeWebSocket: on Bun use bun()",
     );
   } finally {
     put(real);

@@ -1,0 +1,43 @@
+import type { PlatformSocket } from "../wire/fetch/mod.ts";
+
+/**
+ * A platform that calls a `fetch` handler with each request, as the Server uses it: `deno()`, `bun()`,
+ * that of Cloudflare Workers, or one of your own.
+ *
+ * @typeParam Info the second argument of the platform's handler
+ */
+export interface Adapter<Info> {
+  /** The platform's name, for messages. */
+  readonly name: string;
+  /**
+   * Returns the address of the other end of a request: `localhost` for a socket of this machine, empty
+   * where it is not known.
+   */
+  addressOf(request: Request, info: Info | undefined): string;
+  /**
+   * Makes a WebSocket of a request. It is not open yet, and must not close by itself when it is idle.
+   *
+   * @param options the subprotocol to answer with, if any
+   * @returns the WebSocket, and the response to return from the handler
+   * @throws {TypeError} when the request is no valid upgrade
+   */
+  upgrade(
+    request: Request,
+    options: UpgradeOptions,
+    info: Info | undefined,
+  ): Upgraded;
+}
+
+/** How a WebSocket is made. */
+export interface UpgradeOptions {
+  /** The subprotocol to answer with. */
+  readonly protocol?: string;
+}
+
+/** What a platform makes of an upgrade request. */
+export interface Upgraded {
+  /** The WebSocket. */
+  readonly socket: PlatformSocket;
+  /** What the handler returns. */
+  readonly response: Response;
+}
