@@ -26,6 +26,13 @@ export interface Adapter<Info> {
     options: UpgradeOptions,
     info: Info | undefined,
   ): Upgraded;
+  /**
+   * Calls back once another isolate of this platform serves the same program, where there may be several:
+   * without a cluster each would have offices of its own. Called with the first request.
+   *
+   * @returns stops watching
+   */
+  readonly watchOthers?: (found: () => void) => () => void;
 }
 
 /** How a WebSocket is made. */

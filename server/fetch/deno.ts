@@ -14,6 +14,7 @@
  *
  * @module
  */
+import { BroadcastChannel } from "node:worker_threads";
 import "../../shared/check_runtime.ts";
 import type { PlatformSocket } from "../wire/fetch/mod.ts";
 import type { Adapter, Upgraded, UpgradeOptions } from "./adapter.ts";
@@ -63,8 +64,30 @@ export function deno(): Adapter<FetchInfo> {
         ...options,
         idleTimeout: 0, // Engine.IO has pings of its own
       }),
+    watchOthers,
   };
 }
+
+/**
+ * Announces this isolate to all others of its program, and calls back when another one does so later: only
+ * the youngest goes on. Isolates of a Web Worker are left out, since they may serve ports of their own.
+ */
+function watchOthers(found: () => void): () => void {
+  if (Reflect.has(globalThis, "WorkerGlobalScope")) return () => {};
+  const { mainModule }: { mainModule?: unknown } = Reflect.get(
+    globalThis,
+    "Deno",
+  );
+  const channel = new BroadcastChannel(`a2c-smcp serve ${mainModule}`);
+  channel.onmessage = (message) => {
+    if (Object(message).data !== isolate) found();
+  };
+  channel.unref(); // at SIGTERM `deno serve` waits for what else keeps the process
+  channel.postMessage(isolate);
+  return () => channel.close();
+}
+
+const isolate = crypto.randomUUID();
 
 const isUpgrade = (value: unknown): value is UpgradeWebSocket =>
   typeof value === "function";

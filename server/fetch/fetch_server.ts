@@ -12,6 +12,10 @@ import { closed, OpenSockets } from "../http/closing.ts";
 import { earlyBytes } from "../limits/guards.ts";
 import { SocketSlots } from "../limits/slots.ts";
 import { LoopLag, type SmcpServerStats } from "../observe/metrics.ts";
+import { ErrorCode } from "../../protocol/mod.ts";
+import { log } from "../shared/log.ts";
+import { refusal, toResponse } from "../shared/refusal.ts";
+import { sessionOf, splitTarget } from "../shared/request_target.ts";
 import type { Adapter } from "./adapter.ts";
 import type { FetchInfo } from "./deno.ts";
 import { FetchRequests } from "./fetch_requests.ts";
@@ -73,6 +77,13 @@ function refuse(
     );
   }
 }
+
+/** Why an isolate serves no more. */
+const SEVERAL =
+  "Cannot serve in several isolates: each would have offices of its own, so only the youngest one serves; leave out `--parallel`, or use `cluster`";
+
+const several = () =>
+  refusal(503, { code: ErrorCode.INTERNAL_ERROR, message: SEVERAL });
 
 /** How long a shutdown waits for WebSockets to close. */
 const CLOSE_TIMEOUT_MS = 1000;
@@ -139,7 +150,16 @@ export function newFetchServer<Info>(
     bytes: () => ({ ...bytes }),
     loopLagMs: () => lag?.read() ?? 0,
   });
+  let watch: (() => void) | undefined;
+  let isReplaced = false;
+  const replaced = () => {
+    if (isReplaced) return;
+    isReplaced = true;
+    log.error(SEVERAL);
+    void close();
+  };
   const close = async (options?: CloseOptions) => {
+    watch?.();
     // At SIGTERM `deno serve` stops its listener and all WebSockets: nothing else keeps the process then.
     const hold = setInterval(() => {}, HOLD_INTERVAL_MS);
     try {
@@ -155,7 +175,14 @@ export function newFetchServer<Info>(
     get stats() {
       return core.stats();
     },
-    fetch: (request, info) => requests.answer(request, info),
+    fetch(request, info) {
+      // Sessions of before still get their last answers.
+      if (isReplaced && !sessionOf(splitTarget(request.url).query)) {
+        return Promise.resolve(toResponse(several()));
+      }
+      if (!cluster) watch ??= adapter.watchOthers?.(replaced) ?? (() => {});
+      return requests.answer(request, info);
+    },
     connect: (options) => core.connect(options),
     recheckSessions: () => core.recheck(),
     close,

@@ -231,3 +231,18 @@ Deno.test("deno serve serves the page's module; at SIGTERM clients are disconnec
   assertEquals(await gone, "transport close");
   assertEquals((await child.status).code, 0, child.lines.join("\n"));
 });
+
+Deno.test("of several isolates of one program the youngest serves, others say why they do not", async () => {
+  await using server = startFetchServer();
+  await using member = await joinRaw(server, "agent", "agent", "office");
+  const isGone = member.disconnected();
+  // What `createFetchServer()` sends with the first request to another isolate.
+  const other = new BroadcastChannel(`a2c-smcp serve ${Deno.mainModule}`);
+  other.postMessage("the younger one");
+  await isGone;
+  const answer = await fetch(`${server.url}/ready`);
+  assertEquals(answer.status, 503);
+  const { message } = await answer.json();
+  assertMatch(message, /leave out `--parallel`, or use `cluster`$/);
+  other.close();
+});
