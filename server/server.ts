@@ -121,7 +121,10 @@ export interface SmcpServer extends AsyncDisposable {
  * import { deno } from "@a2c-smcp/sdk/server/deno";
  *
  * const smcp = createSmcpServer({ adapter: deno() });
- * export default { fetch: smcp.fetch };
+ * const server = Deno.serve({ hostname: "127.0.0.1", port: 0 }, smcp.fetch);
+ *
+ * await smcp.close();
+ * await server.shutdown();
  * ```
  */
 export function createSmcpServer<Info>(
