@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { Client } from "@modelcontextprotocol/client";
 import { SignJWT } from "jose";
 import { createHash } from "node:crypto";
@@ -90,7 +90,11 @@ Deno.test("deno task release writes archives for five platforms, with license, c
       assert(sums.split("\n").includes(`${sum}  ${archive}`), sums);
     });
   }
-  await run("sha256sum", ["--check", "--strict", "SHA256SUMS"], out.path);
+  const check = () =>
+    run("sha256sum", ["--check", "--strict", "SHA256SUMS"], out.path);
+  const [changed = ""] = (await check()).split(":");
+  await Deno.writeTextFile(join(out.path, changed), "x", { append: true });
+  await assertRejects(check, Error, `${changed}: FAILED`);
 });
 
 Deno.test("the tasks name an unknown command, target or option, and what there is", async () => {
@@ -123,10 +127,16 @@ Deno.test("a Server runs from its embedded files alone, with what it loads when 
     const response = await fetch(`${url}${path}`, { method, headers });
     return { status: response.status, text: await response.text() };
   };
+  assertEquals((await read("/health")).status, 200);
   assertMatch((await read("/metrics")).text, /^smcp_connections 0$/m);
   const page = await read("/console");
-  const [, part = ""] = /src="([^"]+\.js)"/.exec(page.text) ?? [];
-  assertEquals((await read(`/${part}`)).status, 200, page.text);
+  const parts = [...page.text.matchAll(/(?:src|href)="([^"#:]+)"/g)]
+    .map(([, part = ""]) => part);
+  assert(parts.some((part) => part.endsWith(".js")), page.text);
+  for (const part of parts) {
+    const { pathname } = new URL(part, `${url}/console`);
+    assertEquals((await read(pathname)).status, 200, pathname);
+  }
   const refused = await read("/mcp/home", `${token}x`, "POST");
   assertEquals(refused.status, 401, refused.text);
   assertEquals((await server.stop()).code, 0, server.lines.join("\n"));
@@ -152,6 +162,9 @@ Deno.test("Server, Computer and Agent run from their embedded files alone, and a
   ]);
   await computer.line(/running, \d+ tools/);
   await computer.line(/joined office/);
+  await using tools = place.start("smcp-agent", ["tools", ...here]);
+  assertEquals((await tools.status).code, 0, tools.lines.join("\n"));
+  assertMatch(tools.lines.join("\n"), /\becho\b/);
   await using agent = place.start("smcp-agent", [
     ...["call", "echo", ...here, "--arg", "message=hello", "--json"],
   ]);
@@ -216,6 +229,41 @@ Deno.test("what only some commands load is embedded too", async () => {
   }
 });
 
+Deno.test("an embedded command cannot read the folder that it was loaded from", async () => {
+  await using place = await emptyPlace();
+  const { args, ...options } = place.command("smcp-server", []);
+  const main = args.at(-1) ?? "";
+  await Deno.writeTextFile(
+    main,
+    "await Deno.readTextFile(import.meta.filename);",
+  );
+  await using child = start(Deno.execPath(), args, options);
+  assertEquals((await child.status).code, 1);
+  assertMatch(child.lines.join("\n"), /NotCapable: Requires read access/);
+});
+
+Deno.test("binaries pass the smoke test that a release runs on each platform", async () => {
+  await using place = await emptyPlace();
+  const binaries = await Promise.all(commands.map(async (name) => {
+    const { args, env } = place.command(name, []);
+    const line = [Deno.execPath(), ...args].map((word) => `'${word}'`);
+    const source = Object.entries(env).map(([key, value]) =>
+      `export ${key}='${value}'\n`
+    ).join("");
+    return await place.write(
+      name,
+      `#!/bin/sh\n${source}exec ${line.join(" ")} "$@"\n`,
+    );
+  }));
+  const output = await run(
+    "deno",
+    ["run", "-A", "--frozen", "tools/binaries/smoke.ts", ...binaries],
+    root,
+  );
+  const started = output.trim().split("\n").map((line) => line.split(":")[0]);
+  assertEquals(started, commands);
+});
+
 const SECRET = "0123456789abcdef0123456789abcdef";
 
 const denoDir = () =>
@@ -250,11 +298,14 @@ interface Place extends AsyncDisposable {
     env?: Record<string, string>,
   ): { args: string[]; cwd: string; env: Record<string, string> };
   start(...of: Parameters<Place["command"]>): Child;
-  /** Writes a file into the working directory. */
-  write(name: string, content: unknown): Promise<void>;
+  /** Writes a program, or JSON, into the working directory; returns its path. */
+  write(name: string, content: unknown): Promise<string>;
 }
 
-/** An empty home directory, an empty cache; the source and the test's own cache cannot be read. */
+/**
+ * An empty home directory, an empty cache. A command has the permissions of its binary, but cannot
+ * read the source, the test's own cache, nor the embedded files: loading a module needs no permission.
+ */
 async function emptyPlace(): Promise<Place> {
   const place: Scratch = await scratch();
   const at = (name: string) => join(place.path, name);
@@ -265,7 +316,8 @@ async function emptyPlace(): Promise<Place> {
   const command: Place["command"] = (name, args, env = {}) => ({
     args: [
       ...["run", "--no-config", "--no-lock", "--no-npm", "--no-remote"],
-      ...["--cached-only", "-A", `--deny-read=${root},${denoDir()}`],
+      ...["--cached-only", "--no-prompt", ...COMMANDS[name].permissions],
+      `--deny-read=${[root, denoDir(), at(name)]}`,
       join(at(name), "main.js"),
       ...args,
     ],
@@ -278,8 +330,14 @@ async function emptyPlace(): Promise<Place> {
       const { args, ...options } = command(...of);
       return start(Deno.execPath(), args, options);
     },
-    write: (name, content) =>
-      Deno.writeTextFile(join(at("work"), name), JSON.stringify(content)),
+    write: async (name, content) => {
+      const path = join(at("work"), name);
+      const text = typeof content === "string"
+        ? content
+        : JSON.stringify(content);
+      await Deno.writeTextFile(path, text, { mode: 0o755 });
+      return path;
+    },
     [Symbol.asyncDispose]: () => place[Symbol.asyncDispose](),
   };
 }
