@@ -8,6 +8,7 @@ import {
   findValkey,
   hasValkey,
 } from "../tests/support/cluster/server_program.ts";
+import { findActionlint, findCheckers } from "../tests/compile/checkers.ts";
 import { pythonOf, sdkSources } from "../tests/interop/support/venv.ts";
 import {
   DENO_SERVERS,
@@ -123,6 +124,12 @@ const runtimes = Object.keys(RUNTIMES).map((target): Part => ({
   fetch: () => runtimeOf(target),
 }));
 
+/** Without Go there is no actionlint, and its test is skipped. */
+const checkers: Part = {
+  name: "the checkers of Dockerfile, manifests and workflows",
+  fetch: () => Promise.all([findCheckers(), findActionlint()]),
+};
+
 /** The packages that npm installs with the tarballs. */
 const tarball: Part = {
   name: `what the npm tarballs depend on, and ${TYPESCRIPT.join(" and ")}`,
@@ -202,7 +209,7 @@ export const SUITES: Readonly<Record<string, readonly Part[]>> = {
   pages: [...packages, ...nodes, npxServers, valkey],
   clients: [...packages, clients],
   interop: [...packages, pythons],
-  compile: [...packages, bundler, ...denoServers, ...runtimes],
+  compile: [...packages, bundler, ...denoServers, ...runtimes, checkers],
   cluster: [...packages, clusterPrograms, valkey, python, ...nodes, tarball],
 };
 

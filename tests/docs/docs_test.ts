@@ -1,6 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
 import { Ajv } from "ajv";
-import { cp } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import { generate } from "selfsigned";
@@ -8,7 +7,6 @@ import config from "../../deno.json" with { type: "json" };
 import schema from "../../docs/config.schema.json" with { type: "json" };
 import { parseComputerConfig } from "../../computer/config/parse_config.ts";
 import { parseApiKeys } from "../../server/mod.ts";
-import { start } from "../support/child.ts";
 import {
   DENO_SERVERS,
   NPX_SERVERS,
@@ -90,7 +88,6 @@ Deno.test({
 /** What makes sure that a block of a language is right. */
 const CHECKED: Readonly<Record<string, readonly string[]>> = {
   caddy: ["caddy", "caddy-sid", "caddy-address"], // the latter: tests/cluster/balancers_test.ts
-  dockerfile: ["container"],
   ini: ["systemd"],
   json: [
     "api-keys",
@@ -105,7 +102,6 @@ const CHECKED: Readonly<Record<string, readonly string[]>> = {
   python: ["framework"], // frameworks_page_test.ts
   ts: ["framework"],
   toml: ["mcp-client"],
-  yaml: ["kubernetes-address", "kubernetes-ingress"], // scaling_page_test.ts
 };
 
 /** `deno task check:snippets`, the tests above, and transcript_test.ts; a picture is right as it is. */
@@ -203,50 +199,6 @@ Deno.test("the API keys of the documentation are valid", () => {
     parseApiKeys(code).length
   );
   assertEquals(lengths, [2, 1]);
-});
-
-Deno.test({
-  name: "the container of the documentation: what it copies is enough to start",
-  timeout: 240_000,
-  fn: async () => {
-    const [found] = examples("container");
-    const lines = found?.code.split("\n") ?? [];
-    const argsOf = (instruction: string) =>
-      lines.filter((line) => line.startsWith(`${instruction} `))
-        .map((line) => line.slice(instruction.length + 1));
-    const app = await Deno.makeTempDir({ prefix: "smcp-docs-" });
-    try {
-      for (const paths of argsOf("COPY")) {
-        const words = paths.split(" ");
-        const target = join(app, words.pop() ?? "");
-        for (const path of words) {
-          const from = fileURLToPath(new URL(path, root));
-          await cp(from, words.length > 1 ? join(target, path) : target, {
-            recursive: true,
-          });
-        }
-      }
-      const [cache = ""] = argsOf("RUN");
-      assertEquals(await complaintOf("bash", ["-c", cache], app), "");
-      await using server = start(
-        Deno.execPath(), // the entrypoint of the image that it is made from
-        JSON.parse(argsOf("CMD")[0] ?? "[]"),
-        {
-          cwd: app,
-          env: {
-            SMCP_PORT: "0",
-            SMCP_API_KEYS: examples("api-keys")[0]?.code ?? "",
-          },
-        },
-      );
-      const [, port = ""] = await server.line(/listening on http:.*:(\d+) /);
-      const ready = await fetch(`http://127.0.0.1:${port}/ready`);
-      assertEquals(await ready.json(), { status: "ready" });
-      assertEquals((await server.stop()).code, 0, server.lines.join("\n"));
-    } finally {
-      await Deno.remove(app, { recursive: true });
-    }
-  },
 });
 
 /** A test of an example with a tool that may not be here. */

@@ -11,6 +11,8 @@ const CLAUDE =
   "needs Claude Code, 230 MB of no version of ours: `deno task test:clients` lets it use an office by the same ways, and docs/mcp_page_test.ts the addresses";
 const DOCKER =
   "needs Docker's daemon: a test builds the same without it, by the lines of the Dockerfile";
+const KUBERNETES =
+  "needs a cluster of Kubernetes: tests/compile/deploy_test.ts checks the manifests by its schema, and starts the Server as they do";
 const SUITE = "it runs this very suite, as .ci/run does";
 
 /** All of them: what needs an account, a cloud or a program that is not here, or is this very suite. */
@@ -53,4 +55,12 @@ export const NOT_RUN: readonly NotRun[] = [
     'docker run -p 8787:8787 -e SMCP_API_KEYS="$(cat keys.json)" smcp-server',
     DOCKER,
   ],
+  ...[
+    "kubectl apply -f deploy/server.yaml -f deploy/ingress.yaml",
+    "kubectl -n smcp create secret generic smcp-server --from-file=keys.json",
+    "kubectl -n smcp rollout status deployment/smcp-server",
+    `kubectl -n smcp patch secret smcp-server --patch '{"stringData":{"cluster":"redis://:PASSWORD@smcp-redis:6379"}}'`,
+    "kubectl -n smcp scale deployment/smcp-server --replicas=3",
+    "kubectl -n smcp rollout restart deployment/smcp-server",
+  ].map((line) => ["docs/scaling.md", line, KUBERNETES]),
 ].map(([page = "", line = "", reason = ""]) => ({ page, line, reason }));

@@ -69,6 +69,7 @@ const OTHERS = [
   "python",
   "deno",
   "docker",
+  "kubectl",
   "curl",
   "git",
   "claude",
