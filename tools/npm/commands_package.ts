@@ -6,6 +6,22 @@ import type { Dependencies } from "./dependencies.ts";
 export const MIN_NODE = "22.12";
 const [MAJOR, MINOR] = MIN_NODE.split(".").map(Number);
 
+/** npm accepts the provenance of a package only where it names the repository that built it. */
+const { GITHUB_SERVER_URL: host, GITHUB_REPOSITORY: path } = Deno.env
+  .toObject();
+
+/** What the manifests of all packages have in common. */
+export const COMMON = {
+  version: config.version,
+  license: config.license,
+  type: "module",
+  keywords: ["a2c", "smcp", "mcp", "agent", "tools"],
+  engines: { node: `>=${MIN_NODE}` },
+  ...(host !== undefined && path !== undefined && {
+    repository: { type: "git", url: `git+${host}/${path}.git` },
+  }),
+} as const;
+
 /** The name of the package that brings the commands. */
 export const CLI_NAME = "@a2c-smcp/cli";
 
@@ -51,12 +67,8 @@ export async function commandsPackage(
   await Deno.mkdir(join(folder, "bin"), { recursive: true });
   const manifest = {
     name: CLI_NAME,
-    version: config.version,
     description: "The commands of A2C-SMCP: Server, Computer, Agent",
-    keywords: ["a2c", "smcp", "mcp", "agent", "tools"],
-    license: config.license,
-    type: "module",
-    engines: { node: `>=${MIN_NODE}` },
+    ...COMMON,
     bin: Object.fromEntries(
       Object.keys(BINS).map((name) => [name, binFile(name)]),
     ),

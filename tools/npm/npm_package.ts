@@ -2,7 +2,7 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import config from "../../deno.json" with { type: "json" };
 import { run } from "../process.ts";
-import { commandsPackage, MIN_NODE } from "./commands_package.ts";
+import { commandsPackage, COMMON } from "./commands_package.ts";
 import {
   type Dependencies,
   splitDependencies,
@@ -119,8 +119,7 @@ async function completeSdk(content: string): Promise<Dependencies> {
   const complete = {
     ...manifest,
     description: "A2C-SMCP: an Agent uses the tools of remote Computers",
-    keywords: ["a2c", "smcp", "mcp", "agent", "tools"],
-    engines: { node: `>=${MIN_NODE}` },
+    ...COMMON,
     exports: withGates(manifest.exports, gates),
     // Bundlers for browsers leave it out; some look for its modules of Node otherwise.
     browser: { "https-proxy-agent": false },

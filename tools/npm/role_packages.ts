@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import config from "../../deno.json" with { type: "json" };
-import { MIN_NODE } from "./commands_package.ts";
+import { COMMON, MIN_NODE } from "./commands_package.ts";
 import { rangesOf, splitOptional } from "./dependencies.ts";
 import { peersOf } from "./gates.ts";
 
@@ -77,12 +77,8 @@ export async function writeRolePackage(
   const { description } = TEXTS[role];
   const manifest = {
     name: rolePackage(role),
-    version: config.version,
     description,
-    keywords: ["a2c", "smcp", "mcp", "agent", "tools"],
-    license: config.license,
-    type: "module",
-    engines: { node: `>=${MIN_NODE}` },
+    ...COMMON,
     exports: Object.fromEntries(entries.map(({ path, name }) => [path, {
       types: `./${name}.d.ts`,
       require: `./${name}.cjs`,
