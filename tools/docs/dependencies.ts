@@ -1,6 +1,6 @@
 /**
  * Writes `docs/dependencies.md`: what each package is for, and what each entry loads. The measured
- * part is kept in `docs/dependencies.json`, so that a test can compare the rest without a network.
+ * part is kept in `tools/docs/dependencies.json`, so that a test can compare the rest without a network.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import {
 import { type ImportGraph, importGraphs } from "./import_graphs.ts";
 
 const root = new URL("../../", import.meta.url);
-const FACTS = new URL("docs/dependencies.json", root);
+const FACTS = new URL("tools/docs/dependencies.json", root);
 /** The page. */
 export const PAGE = new URL("docs/dependencies.md", root);
 
