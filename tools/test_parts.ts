@@ -124,7 +124,7 @@ const runtimes = Object.keys(RUNTIMES).map((target): Part => ({
   fetch: () => runtimeOf(target),
 }));
 
-/** Without Go there is no actionlint, and its test is skipped. */
+/** Without Go there is no actionlint, whose test is skipped then. */
 const checkers: Part = {
   name: "the checkers of Dockerfile, manifests and workflows",
   fetch: () => Promise.all([findCheckers(), findActionlint()]),

@@ -37,24 +37,14 @@ export const findCheckers = (): Promise<string> =>
 /**
  * Builds actionlint once, into the user's cache folder.
  *
- * @returns the path of its program; `undefined` where there is no Go to build it
+ * @returns the path of its program; `undefined` where no Go is, or one that is too old
  */
 export async function findActionlint(): Promise<string | undefined> {
   const folder = join(toolsFolder(), ACTIONLINT.split("/").at(-1) ?? "");
   const program = join(folder, "actionlint");
   const exists = await Deno.stat(program).then(() => true, () => false);
   if (exists) return program;
-  try {
-    const install = ["install", ACTIONLINT];
-    await run(
-      "env",
-      [`GOBIN=${folder}`, "go", ...install],
-      root,
-      DOWNLOAD_TIMEOUT_MS,
-    );
-    return program;
-  } catch (error) {
-    if (/No such file/.test(String(error))) return undefined;
-    throw error;
-  }
+  const args = [`GOBIN=${folder}`, "go", "install", ACTIONLINT];
+  return await run("env", args, root, DOWNLOAD_TIMEOUT_MS)
+    .then(() => program, () => undefined);
 }

@@ -30,7 +30,9 @@ const [ci, release] = texts.map((text): Workflow => parse(text));
 const all = texts.join("\n");
 
 const actionlint = await findActionlint();
-if (actionlint === undefined) console.log("SKIPPED: Go is not installed");
+if (actionlint === undefined) {
+  console.log("SKIPPED: there is no Go that builds actionlint");
+}
 
 Deno.test({
   name: "actionlint has no complaint about the workflows",
