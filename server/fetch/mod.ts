@@ -40,7 +40,7 @@
  * So on a public port put a proxy in front that limits sizes and times, or have the platform do so. All
  * other limits, rates and checks are those of `createSmcpServer()`, and so are MCP and the operator API.
  *
- * The whole page: [docs/fetch.md](../../docs/fetch.md).
+ * The whole page: [docs/edge.md](../../docs/edge.md).
  *
  * @module
  */

@@ -13,7 +13,7 @@ const isReady = async ({ machine }: Given): Promise<void> =>
     "curl -sf --retry 60 --retry-delay 1 http://127.0.0.1:8787/ready",
   );
 
-const fetchPage = "docs/fetch.md";
+const fetchPage = "docs/edge.md";
 const first = 'authenticator: apiKeys([{ id: "team", key: Deno.env';
 const own = 'new Response("My own page")';
 const closing = "Deno.addSignalListener";
@@ -22,7 +22,7 @@ const scaling = "docs/scaling.md";
 const inCode = "const smcp = createSmcpServer({ cluster });";
 const KEY = { TEAM_KEY: "the-key-of-the-team-0123456789ab" };
 
-/** The blocks of docs/fetch.md and docs/scaling.md. */
+/** The blocks of docs/edge.md and docs/scaling.md. */
 export const FETCH_AND_SCALING: readonly Scene[] = [
   {
     page: fetchPage,

@@ -131,10 +131,10 @@ Deno.test("polling works where there is no cluster", async () => {
   assertMatch(answer, /^40\/smcp,\{"sid"/);
 });
 
-/** Starts a module of docs/fetch.md on a free port of loopback; resolves with its URL. */
+/** Starts a module of docs/edge.md on a free port of loopback; resolves with its URL. */
 async function startPageModule(at: number, args: readonly string[]) {
   const root = new URL("../../../../", import.meta.url);
-  const page = await Deno.readTextFile(new URL("docs/fetch.md", root));
+  const page = await Deno.readTextFile(new URL("docs/edge.md", root));
   const modules = [...page.matchAll(/^```ts\n([^`]*)^```/gm)]
     .map(([, code = ""]) => code);
   const code = modules.filter((code) => code.includes("TEAM_KEY"))[at] ?? "";
