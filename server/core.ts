@@ -1,4 +1,3 @@
-import { SMCP_NAMESPACE } from "../protocol/mod.ts";
 import { nameOfProfile } from "../protocol/profiles.ts";
 import type { InProcessConnection } from "../shared/in_process.ts";
 import {
@@ -6,6 +5,7 @@ import {
   InProcessDoor,
   type OfferOptions,
 } from "./doors/in_process.ts";
+import { recordEngineRefusal, refuseNamespace } from "./doors/admission.ts";
 import { Sessions } from "./doors/session.ts";
 import { GatewaySeats } from "./gateway/gateway_seats.ts";
 import { Connections } from "./http/connections.ts";
@@ -32,10 +32,15 @@ import { OperatorRoutes } from "./operator/http/operator_routes.ts";
 import { CLOCK, type Deadline, Deadlines } from "./shared/pending.ts";
 import { Journal } from "./shared/audit.ts";
 import { log, short } from "./shared/log.ts";
-import type { WsOption } from "./wire/mod.ts";
+import type { ClientEngine } from "./wire/mod.ts";
 
 /** The URL of a connection within the process, for people. */
 const IN_PROCESS = "in process";
+
+/** What the ids of sessions begin with in a cluster, so that they name their node. */
+export const sessionPrefixOf = (
+  { cluster }: Pick<ResolvedOptions, "cluster">,
+): string | undefined => cluster && `${cluster.name}.`;
 
 /** A server without a listener of its own: connections, offices, limits, and one app with all routes. */
 export class ServerCore {
@@ -54,10 +59,14 @@ export class ServerCore {
   #closing: Promise<void> | undefined;
 
   /**
-   * @param ws the WebSocket implementation
+   * @param engine provides the connections of clients
    * @param webSocketOnly whether polling is refused
    */
-  constructor(all: ResolvedOptions, ws: WsOption, webSocketOnly: boolean) {
+  constructor(
+    all: ResolvedOptions,
+    engine: ClientEngine,
+    webSocketOnly: boolean,
+  ) {
     const { metrics, cluster, gateway, limits, auditPayloads } = all;
     const journal = new Journal();
     const limiter = new Limiter(limits, metrics, journal);
@@ -90,19 +99,26 @@ export class ServerCore {
     this.#door = new InProcessDoor(forConnections);
     const connections = this.#connections = new Connections({
       ...all,
-      ...{ limiter, slots, ws },
-      sessionPrefix: cluster && `${cluster.name}.`,
+      ...{ limiter, slots, engine },
     });
-    const { io, arrivals, guards } = connections;
-    const sessions = this.#sessions = new Sessions(io.of(SMCP_NAMESPACE), {
+    const { arrivals, guards } = connections;
+    const sessions = this.#sessions = new Sessions({
       ...all,
       ...{ limiter, slots, arrivals, guards, journal },
       connections: forConnections,
     });
+    const recorded = { limiter, proxies: all.proxies };
+    engine.serve({
+      opened: (connection) => connections.opened(connection),
+      admit: (socket, auth) => sessions.admit(socket, auth),
+      elsewhere: (connection) => refuseNamespace(connection, recorded),
+      refused: (request, code, reason) =>
+        recordEngineRefusal(request, { code, reason }, recorded),
+    });
     const { draining, stats, protocols } = this;
     const parts = this.parts = {
       ...all,
-      ...{ connections, limiter, slots, draining, webSocketOnly },
+      ...{ engine, limiter, slots, draining, webSocketOnly },
     };
     this.#gateway = gateway && new GatewayRoutes(gateway, {
       ...parts,

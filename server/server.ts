@@ -10,7 +10,7 @@ import type {
 import { Listeners } from "./http/listeners.ts";
 import { MetricsFeed } from "./http/metrics_feed.ts";
 import type { InProcessConnection } from "../shared/in_process.ts";
-import { ServerCore } from "./core.ts";
+import { ServerCore, sessionPrefixOf } from "./core.ts";
 import type { Adapter } from "./fetch/adapter.ts";
 import {
   type FetchServer,
@@ -18,7 +18,7 @@ import {
   newFetchServer,
 } from "./fetch/fetch_server.ts";
 import type { ConnectOptions } from "./doors/in_process.ts";
-import { wsEngineOption } from "./wire/mod.ts";
+import { StockEngine, wsEngineOption } from "./wire/stock/mod.ts";
 import { earlyBytes } from "./limits/guards.ts";
 import { SocketSlots } from "./limits/slots.ts";
 import type { SmcpServerStats } from "./observe/metrics.ts";
@@ -159,7 +159,9 @@ class ListeningServer implements SmcpServer {
       { bytesPerSecond: all.minUploadRate, bytes: all.limits.unfinishedBytes },
       earlyBytes(all.maxConnectBytes),
     );
-    const core = this.#core = new ServerCore(all, ws, false);
+    const sessionPrefix = sessionPrefixOf(all);
+    const engine = new StockEngine({ ...all, sessionPrefix }, ws);
+    const core = this.#core = new ServerCore(all, engine, false);
     const { parts } = core;
     const { metrics } = all;
     const sockets = this.#sockets = new SocketSlots(parts);
@@ -168,7 +170,7 @@ class ListeningServer implements SmcpServer {
     this.app = core.app;
     this.#listeners = new Listeners({
       ...parts,
-      ...{ app: this.app, feed, sockets },
+      ...{ app: this.app, engine, feed, sockets },
     });
   }
 

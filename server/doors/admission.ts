@@ -1,5 +1,3 @@
-import type { Server, Socket } from "socket.io";
-import type { IncomingMessage } from "node:http";
 import {
   ErrorCode,
   parseRole,
@@ -12,10 +10,15 @@ import type { Authenticator } from "../auth/authenticator.ts";
 import { chooseProfile, isRefusal } from "../http/gate.ts";
 import { addressOf, clientAddress } from "../limits/limits.ts";
 import { toConnectError, unauthorized } from "../shared/error_payload.ts";
-import { opensSession, splitTarget } from "../shared/request_target.ts";
+import type { RequestHead } from "../shared/exchange.ts";
+import {
+  opensSession,
+  parametersOf,
+  splitTarget,
+} from "../shared/request_target.ts";
 import type { Identity } from "../shared/identity.ts";
 import type { Limiter } from "../limits/limiter.ts";
-import { namespaceCount } from "../wire/mod.ts";
+import type { Connection } from "../wire/mod.ts";
 
 /** The parts of a server that {@linkcode admit} needs. */
 export interface AdmitParts extends RefusalParts {
@@ -28,13 +31,16 @@ export interface AdmitParts extends RefusalParts {
 /**
  * Authenticates a client, and reads its `auth` (spec §2, §10).
  *
+ * @param auth its credentials
  * @returns the error for one that may not connect
  */
 export async function admit(
-  { handshake: { auth, headers, address: peer, query, url } }: Socket,
+  connection: Connection,
+  auth: Record<string, unknown>,
   { authenticator, limiter, proxies, profiles }: AdmitParts,
 ): Promise<Admission | Error> {
-  const address = clientAddress(peer, headers["x-forwarded-for"], proxies);
+  const { headers, url = "" } = connection.request;
+  const address = peerOf(connection, proxies);
   const refuse = (error: unknown, why?: string) => {
     const refusal = toConnectError(error);
     const { code, message } = refusal.data;
@@ -49,12 +55,14 @@ export async function admit(
     if (verdict && "refused" in verdict) {
       return refuse(unauthorized(verdict), verdict.refused);
     }
-    const profile = chooseProfile(splitTarget(url).query, profiles);
+    const { query } = splitTarget(url);
+    const profile = chooseProfile(query, profiles);
     if (isRefusal(profile)) throw new Error("The gate let in any version");
     return {
       ...readHandshakeAuth(auth),
       profile,
-      version: String(query[VERSION_PARAMETER] ?? profile.version),
+      version: parametersOf(query).getAll(VERSION_PARAMETER).at(-1) ??
+        profile.version,
       identity: verdict,
       address,
     };
@@ -122,6 +130,12 @@ function readInstance(instance: unknown): string {
   return instance;
 }
 
+/** Returns the address of a client. */
+export const peerOf = (
+  { remoteAddress, request: { headers } }: Connection,
+  proxies: number,
+): string => clientAddress(remoteAddress, headers["x-forwarded-for"], proxies);
+
 /** The parts of a server that record refusals. */
 interface RefusalParts {
   /** Counts refusals, and writes them to the audit log. */
@@ -130,42 +144,28 @@ interface RefusalParts {
   readonly proxies: number;
 }
 
-/** A request that Engine.IO refused. */
-interface EngineRefusal {
-  readonly req: IncomingMessage;
-  readonly code: number;
-  readonly message: string;
+/** Returns the error for a socket on another namespace (spec §2), and records it. */
+export function refuseNamespace(
+  connection: Connection,
+  { limiter, proxies }: RefusalParts,
+): Error {
+  const code = ErrorCode.BAD_REQUEST;
+  const reason = "Invalid namespace";
+  const address = peerOf(connection, proxies);
+  limiter.recordRefusedHandshake("namespace", { code, reason, address });
+  return toConnectError(new ProtocolError(code, reason));
 }
 
-/** Maximum number of unknown namespaces, which exist while they are refused; beyond it Socket.IO refuses them itself. */
-const MAX_NAMESPACES = 100;
-
 /**
- * Refuses sockets on namespaces that `io` does not have (spec §2), and records session requests that
- * Engine.IO refuses: another version of it, an unknown transport (spec §10).
+ * Records a session request that Engine.IO refuses: another version of it, an unknown transport
+ * (spec §10). Requests of ended sessions are common, and not worth recording.
  */
-export function rejectUnknownNamespaces(
-  io: Server,
+export function recordEngineRefusal(
+  request: RequestHead,
+  { code, reason }: { readonly code: number; readonly reason: string },
   { limiter, proxies }: RefusalParts,
 ): void {
-  const refuse = (
-    { handshake: { address: peer, headers } }: Socket,
-    next: (error: Error) => void,
-  ) => {
-    const code = ErrorCode.BAD_REQUEST;
-    const reason = "Invalid namespace";
-    const address = clientAddress(peer, headers["x-forwarded-for"], proxies);
-    limiter.recordRefusedHandshake("namespace", { code, reason, address });
-    next(toConnectError(new ProtocolError(code, reason)));
-  };
-  io.of("/").use(refuse);
-  io.of((_name, _auth, next) => next(null, namespaceCount(io) < MAX_NAMESPACES))
-    .use(refuse);
-  io.engine.on("connection_error", (refusal: EngineRefusal) => {
-    const { req: { url = "", socket, headers }, code, message } = refusal;
-    // Requests of ended sessions are common, and not worth recording.
-    if (!opensSession(splitTarget(url).query)) return;
-    const address = addressOf({ socket, headers }, { proxies });
-    limiter.recordRefusedHandshake("http", { code, reason: message, address });
-  });
+  if (!opensSession(splitTarget(request.url ?? "").query)) return;
+  const address = addressOf(request, { proxies });
+  limiter.recordRefusedHandshake("http", { code, reason, address });
 }

@@ -74,7 +74,7 @@ export function endAtExpiry(
   const start = () => {
     prevent();
     const { expiresAt = Infinity } = session.identity ?? {};
-    prevent = expiresAt === Infinity || socket.disconnected
+    prevent = expiresAt === Infinity || !socket.connected
       ? () => {}
       : atTime(expiresAt, end, clock);
   };

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { Namespace, Socket } from "socket.io";
 import {
   CLIENT_EVENTS,
   ErrorCode,
@@ -14,21 +13,21 @@ import {
   ProtocolError,
 } from "../../protocol/mod.ts";
 import type { Arrivals, PacketGuards } from "../limits/guards.ts";
-import { clientAddress, overLimit } from "../limits/limits.ts";
+import { overLimit } from "../limits/limits.ts";
 import { Connection, type ConnectionParts } from "../office/connection.ts";
 import { type Ack, type Forget, partyOf, type Peer } from "../office/peer.ts";
 import type { Journal } from "../shared/audit.ts";
 import { toConnectError } from "../shared/error_payload.ts";
 import type { Identity } from "../shared/identity.ts";
-import { log } from "../shared/log.ts";
 import { TokenBucket } from "../shared/pending.ts";
-import { type Incoming, Link, type Payload } from "../wire/mod.ts";
 import {
-  type Admission,
-  admit,
-  type AdmitParts,
-  rejectUnknownNamespaces,
-} from "./admission.ts";
+  type ClientSocket,
+  type Connection as WireConnection,
+  type Incoming,
+  Link,
+  type Payload,
+} from "../wire/mod.ts";
+import { type Admission, admit, type AdmitParts, peerOf } from "./admission.ts";
 import { endAtExpiry, recheck, recheckAll } from "./expiry.ts";
 
 /** The parts of a server that {@linkcode Sessions} needs. */
@@ -57,13 +56,6 @@ interface KeptConnection {
   isTaken: boolean;
 }
 
-/** What the middleware leaves for the session. */
-interface Admitted extends Admission {
-  /** The number of rechecks before its authentication started. */
-  readonly rechecks: number;
-  readonly kept: KeptConnection;
-}
-
 /**
  * The Socket.IO sessions of a server, of all versions: one for every connection to the namespace that
  * may connect and whose `auth` is valid; all others are refused (spec §2, §10).
@@ -71,17 +63,12 @@ interface Admitted extends Admission {
 export class Sessions {
   readonly #parts: SessionParts;
   readonly #open = new Map<string, Session>();
-  readonly #kept = new WeakMap<Socket["conn"], KeptConnection>();
+  readonly #kept = new WeakMap<WireConnection, KeptConnection>();
   #rechecks = 0;
 
-  /** Accepts the connections of a namespace. */
-  constructor(nsp: Namespace, parts: SessionsParts) {
+  constructor(parts: SessionsParts) {
     const flood = overLimit(parts.limiter.limits, "eventsPerSecond");
     this.#parts = { ...parts, flood };
-    rejectUnknownNamespaces(nsp.server, parts);
-    nsp.use(async (socket, next) => next(await this.#admit(socket)));
-    // Synchronous: an event that arrives before its listener is lost.
-    nsp.on("connection", (socket) => this.#begin(socket));
   }
 
   /** The open sessions, members or not. */
@@ -95,8 +82,11 @@ export class Sessions {
     await recheckAll([...this.#open.values()].map((one) => this.#again(one)));
   }
 
-  /** @returns the error for a client that may not connect */
-  async #admit(socket: Socket): Promise<Error | undefined> {
+  /** Decides about a client; parameters and result as of `Reception.admit`. */
+  async admit(
+    socket: ClientSocket,
+    auth: Record<string, unknown>,
+  ): Promise<Error | (() => void)> {
     const { arrivals, limiter, proxies } = this.#parts;
     const { eventsPerSecond } = limiter.limits;
     const { conn } = socket;
@@ -105,47 +95,48 @@ export class Sessions {
     const now = performance.now();
     // Every CONNECT but the first counts as an event, since it costs as much.
     if (known?.rate.take(now) === false) {
-      const { address: peer, headers } = socket.handshake;
-      const address = clientAddress(peer, headers["x-forwarded-for"], proxies);
+      const address = peerOf(conn, proxies);
       return toConnectError(limiter.refuse("eventsPerSecond", { address }));
     }
-    // Socket.IO accepts further CONNECTs of a connection while one is pending here.
+    // Further CONNECTs of a connection may come while one is pending here.
     if (known?.isTaken) return alreadyConnected();
     const kept = known ??
       { rate: new TokenBucket(eventsPerSecond, now), isTaken: true };
     kept.isTaken = true;
     this.#kept.set(conn, kept);
     const rechecks = this.#rechecks;
-    const admission = await admit(socket, this.#parts);
-    // Credentials must not stay in memory; the admission has all that is needed.
-    socket.handshake.auth = {};
+    const admission = await admit(conn, auth, this.#parts);
     if (admission instanceof Error) {
       kept.isTaken = false;
       return admission;
     }
-    socket.data = { ...admission, rechecks, kept } satisfies Admitted;
-    return undefined;
+    return () => {
+      const session = this.#begin(socket, admission, kept);
+      // Keys were replaced while it authenticated.
+      if (rechecks !== this.#rechecks) void recheckAll([this.#again(session)]);
+    };
   }
 
-  #begin(socket: Socket): void {
+  #begin(
+    socket: ClientSocket,
+    admission: Admission,
+    kept: KeptConnection,
+  ): Session {
     const { arrivals, guards, journal } = this.#parts;
     const { conn } = socket;
-    const { rechecks, kept, ...admission }: Admitted = socket.data;
     arrivals.ended(conn);
     const session = new Session(socket, admission, kept.rate, this.#parts);
     const guard = guards.of(conn);
     guard?.admit(partyOf(session));
     this.#open.set(session.id, session);
     session.renewed = endAtExpiry(session, journal);
-    // Keys were replaced while it authenticated.
-    if (rechecks !== this.#rechecks) void recheckAll([this.#again(session)]);
-    socket.on("error", connectionFailed);
-    socket.on("disconnect", () => {
+    socket.once("disconnect", () => {
       kept.isTaken = false;
       guard?.leave();
       this.#open.delete(session.id);
       session.gone();
     });
+    return session;
   }
 
   #again(session: Session): Promise<void> {
@@ -162,11 +153,6 @@ const alreadyConnected = (): Error =>
     ),
   );
 
-/** Also called for a client's own event "error", so its argument is not logged. */
-function connectionFailed(this: Socket): void {
-  log.debug("A connection failed", { socket: this.id });
-}
-
 /** A Socket.IO connection of a client, as its office sees it. */
 export class Session implements Peer {
   readonly id: string;
@@ -179,7 +165,7 @@ export class Session implements Peer {
   /** Called when it was replaced by another one, which may expire at another time. */
   renewed: () => void = () => {};
   /** The Socket.IO connection. */
-  readonly socket: Socket;
+  readonly socket: ClientSocket;
   /** Its way to its office. */
   readonly connection: Connection;
   readonly #link: Link;
@@ -191,7 +177,7 @@ export class Session implements Peer {
    * @param rate limits its events, also after a reconnect over the same transport
    */
   constructor(
-    socket: Socket,
+    socket: ClientSocket,
     { role, ...admission }: Admission,
     rate: TokenBucket,
     parts: SessionParts,
@@ -227,7 +213,7 @@ export class Session implements Peer {
   }
 
   end(_reason: string, isReplaced: boolean): void {
-    if (isReplaced) this.socket.disconnect(true);
+    if (isReplaced) this.socket.disconnect();
     else this.socket.conn.close();
   }
 
@@ -250,7 +236,7 @@ export class Session implements Peer {
 
 /** A separate function, so that the closure does not capture the payload. */
 const answering = (
-  socket: Socket,
+  socket: ClientSocket,
   ack: NonNullable<Incoming["ack"]>,
 ): Ack =>
 (answer) => {

@@ -1,6 +1,5 @@
-import { Readable } from "node:stream";
-import { Buffer } from "node:buffer";
 import { EventEmitter } from "node:events";
+import type { Incoming, Outgoing } from "../shared/exchange.ts";
 import type { ByteCount } from "../wire/fetch/mod.ts";
 
 /** The two ends of a connection, as far as they are known. */
@@ -13,154 +12,95 @@ export interface Ends {
   readonly encrypted: boolean;
 }
 
-/** Returns the headers of a request as `node:http` has them. */
-export const headersOf = (request: Request): Record<string, string> =>
-  Object.fromEntries(request.headers);
+/** Returns what is kept of a request: its headers as `node:http` has them, not its body. */
+export const headOf = (request: Request, socket: Ends) => ({
+  method: request.method,
+  url: request.url,
+  headers: Object.fromEntries(request.headers),
+  socket,
+});
 
-/** A `Request` as what Engine.IO reads of an `IncomingMessage`. */
-export class FetchIncoming extends Readable {
-  /** The method. */
+/** A `Request` with a body that is read once, by whoever iterates over it, if not by the request itself. */
+export class FetchIncoming implements Incoming {
   readonly method: string;
-  /** The URL, in absolute form. */
   readonly url: string;
-  /** The headers, with names in lower case. */
   readonly headers: Record<string, string>;
-  /** The connection. */
   readonly socket: Ends;
   readonly #body: ReadableStream<Uint8Array> | null;
   readonly #bytes: ByteCount;
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  #isDropped = false;
 
   /** @param bytes counts those of the body */
   constructor(request: Request, ends: Ends, bytes: ByteCount) {
-    super();
-    this.method = request.method;
-    this.url = request.url;
-    this.headers = headersOf(request);
-    this.socket = ends;
+    const { method, url, headers, socket } = headOf(request, ends);
+    this.method = method;
+    this.url = url;
+    this.headers = headers;
+    this.socket = socket;
     this.#body = request.body;
     this.#bytes = bytes;
   }
 
-  /** The connection, under the name that Engine.IO uses. */
-  get connection(): Ends {
-    return this.socket;
+  /**
+   * Reads the body.
+   *
+   * @throws when its client is gone, or it was dropped
+   */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void> {
+    this.#reader ??= this.#body?.getReader();
+    try {
+      while (true) {
+        const { value } = await this.#reader?.read() ?? {};
+        if (this.#isDropped) throw new Error("The body was dropped");
+        if (value === undefined) return;
+        this.#bytes.received += value.length;
+        yield value;
+      }
+    } finally {
+      this.resume();
+    }
   }
 
-  override _read(): void {
-    // Who reads the request itself reads its body.
-    const isOurs = this.#reader !== undefined || this.#body?.locked === false;
-    if (this.#body === null || !isOurs) return void this.push(null);
-    this.#reader ??= this.#body.getReader();
-    this.#reader.read().then(
-      ({ value }) => {
-        this.#bytes.received += value?.length ?? 0;
-        this.push(value ?? null);
-      },
-      // The client is gone: `close` without `end` says so, as in node:http.
-      () => this.destroy(),
-    );
-  }
-
-  override _destroy(
-    error: Error | null,
-    done: (error: Error | null) => void,
-  ): void {
-    // What is left of the body must not wait for a reader.
+  resume(): void {
+    this.#isDropped = true;
     const left = this.#reader ?? this.#body;
-    left?.cancel().catch(() => {});
-    done(error);
+    left?.cancel().catch(() => {}); // whoever reads it has it
   }
 }
 
 /** The type of responses that last. */
 const EVENT_STREAM = "text/event-stream";
 
-/** What ends a response. */
-type Body = string | Uint8Array<ArrayBuffer> | undefined;
-
-/**
- * What Engine.IO writes to a `ServerResponse`, as a `Response`. Emits `close` when it is written, or
- * when its client is gone.
- */
-export class FetchOutgoing extends EventEmitter {
-  /** Whether the head is written. */
-  headersSent = false;
-  /** Whether the body is written. */
-  writableEnded = false;
-  readonly #headers = new Headers();
-  readonly #bytes: ByteCount;
-  #status = 200;
-  #body: Body;
+/** The end of a response, or of the WebSocket of an upgrade. */
+export class FetchOutgoing extends EventEmitter implements Outgoing {
+  /** Ends it early. */
+  destroy: () => void = () => this.close();
   #isClosed = false;
-  /** Ends the body of a response that is passed on. */
-  #cut: (() => void) | undefined;
-  /** Takes the body of a response that has begun. */
-  #ended: (() => void) | undefined;
 
-  /** @param bytes counts those of the body */
-  constructor(bytes: ByteCount) {
-    super();
-    this.#bytes = bytes;
-  }
-
-  /** Sets a header. */
-  setHeader(name: string, value: string): void {
-    this.#headers.set(name, value);
-  }
-
-  /** Sets the status, and more headers. */
-  writeHead(
-    status: number,
-    headers: Readonly<Record<string, string | number>> = {},
-  ): this {
-    this.#status = status;
-    this.headersSent = true;
-    for (const [name, value] of Object.entries(headers)) {
-      this.#headers.set(name, String(value));
-    }
-    return this;
-  }
-
-  /** Ends the response. */
-  end(body?: Body): void {
-    if (this.writableEnded) return;
-    this.writableEnded = true;
-    this.#body = body;
-    if (body !== undefined) this.#bytes.sent += Buffer.byteLength(body);
-    this.#ended?.();
-    this.close();
-  }
-
-  /** Notes that nobody waits for it any more. */
-  close(): void {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    // Deferred: Engine.IO answers a handshake before it says that there is a connection.
-    queueMicrotask(() => this.emit("close"));
-  }
-
-  /** Whether nobody waits for it any more. */
   get closed(): boolean {
     return this.#isClosed;
   }
 
-  /** Ends it early. */
-  destroy(): void {
-    this.#cut?.();
-    this.close();
+  /** Notes that it has come. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.emit("close");
   }
 
   /**
-   * Passes a response on, and closes with it: with the end of its body, if that is a stream.
+   * Passes a response on, and closes with it: with the end of its body, if that lasts.
    *
-   * @param isHead whether nobody reads its body
+   * @param isPoll whether it lasts, as a stream of events does
+   * @param bytes counts those of a body that lasts
    */
-  passed(response: Response, isHead: boolean): Response {
+  passed(response: Response, isPoll: boolean, bytes: ByteCount): Response {
     const { status, headers } = response;
-    const isStream = headers.get("content-type")?.startsWith(EVENT_STREAM);
+    const lasts = isPoll ||
+      headers.get("content-type")?.startsWith(EVENT_STREAM);
     // Of others the body is not touched: the platform would send it in chunks.
-    const body = isStream && !isHead ? response.body : null;
+    const body = lasts ? response.body : null;
     if (body === null) {
       this.close();
       return response;
@@ -168,70 +108,30 @@ export class FetchOutgoing extends EventEmitter {
     const reader = body.getReader();
     const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({
       start: (controller) => {
-        this.#cut = () => {
-          controller.error(new Error("The server ended the response"));
-          reader.cancel().catch(() => {});
+        this.destroy = () => {
+          if (!this.#isClosed) {
+            controller.error(new Error("The server ended the response"));
+            reader.cancel().catch(() => {});
+          }
+          this.close();
         };
       },
       pull: async (controller) => {
         const { value, done } = await reader.read();
         if (this.#isClosed) return;
         if (value !== undefined) {
-          this.#bytes.sent += value.length;
+          bytes.sent += value.length;
           return controller.enqueue(value);
         }
         if (!done) return;
         controller.close();
-        this.#cut = undefined;
         this.close();
       },
       cancel: (reason) => {
-        this.#cut = undefined;
         this.close();
         return reader.cancel(reason);
       },
     });
     return new Response(stream, { status, headers });
-  }
-
-  /** Returns the response once it is written; 400 when it never will be. */
-  async written(): Promise<Response> {
-    if (!this.#isClosed) {
-      await new Promise<void>((resolve) => this.once("close", resolve));
-    }
-    if (!this.writableEnded) this.writeHead(400);
-    return this.#toResponse(this.#body ?? null);
-  }
-
-  /**
-   * Returns the response to a poll, at once: the platform tells that a client is gone only by a body
-   * that it waits for.
-   */
-  streamed(): Response {
-    if (this.writableEnded) return this.#toResponse(this.#body ?? null);
-    const stream = new ReadableStream<Uint8Array>({
-      start: (controller) => {
-        this.#ended = () => {
-          if (this.#body !== undefined) {
-            controller.enqueue(Buffer.from(this.#body));
-          }
-          controller.close();
-        };
-      },
-      cancel: () => {
-        this.#ended = undefined;
-        this.close();
-      },
-    });
-    this.#headers.set("Content-Type", "text/plain; charset=UTF-8");
-    this.#headers.set("Cache-Control", "no-store");
-    return this.#toResponse(stream);
-  }
-
-  #toResponse(body: BodyInit | null): Response {
-    const headers = this.#headers;
-    // The platform knows it better, which may compress the body.
-    headers.delete("Content-Length");
-    return new Response(body, { status: this.#status, headers });
   }
 }

@@ -1,7 +1,3 @@
-import { Buffer } from "node:buffer";
-import type { HttpBindings } from "@hono/node-server";
-import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
-import type { Server as Engine } from "engine.io";
 import type { Hono } from "hono";
 import { ErrorCode } from "../../protocol/mod.ts";
 import { exposure, isLoopback } from "../http/host_rule.ts";
@@ -17,26 +13,26 @@ import {
   refusal,
   toResponse,
 } from "../shared/refusal.ts";
+import type { RequestHead } from "../shared/exchange.ts";
 import { splitTarget } from "../shared/request_target.ts";
-import { type ByteCount, UpgradeCarrier } from "../wire/fetch/mod.ts";
-import type { Adapter } from "./adapter.ts";
+import type { ByteCount, FetchEngine } from "../wire/fetch/mod.ts";
+import type { Adapter, Upgraded, UpgradeOptions } from "./adapter.ts";
 import {
   type Ends,
   FetchIncoming,
   FetchOutgoing,
-  headersOf,
+  headOf,
 } from "./fetch_messages.ts";
 
 /** Time limit for the body of a request, as that of `listen`; a late one is answered with 408. */
 const BODY_TIMEOUT_MS = 60_000;
 
-type EngineRequest = Parameters<Engine["handleUpgrade"]>[0];
-type EngineSocket = Parameters<Engine["handleUpgrade"]>[1];
-
 /** The parts of a server that {@linkcode FetchRequests} needs. */
 export interface FetchRequestsParts<Info> extends RequestParts {
   /** Answers what is no upgrade. */
   readonly app: Hono<SmcpEnv>;
+  /** Handles upgrades that pass the gate. */
+  readonly engine: FetchEngine;
   /** Counts the bytes of bodies. */
   readonly bytes: ByteCount;
   /** The platform. */
@@ -46,7 +42,7 @@ export interface FetchRequestsParts<Info> extends RequestParts {
   /** Whether requests of other machines are answered. */
   readonly isOpenToAll: boolean;
   /** Called with each WebSocket. */
-  opened(carrier: UpgradeCarrier): void;
+  opened(end: FetchOutgoing): void;
 }
 
 /** Answers the requests of a platform as a listener of `node:http` would, with the same app and gate. */
@@ -72,14 +68,18 @@ export class FetchRequests<Info> {
       localAddress: isLoopback(peer) ? peer : undefined,
       encrypted: request.url.startsWith("https:"),
     };
-    if (this.#asksForUpgrade(request)) {
-      const carrier = new UpgradeCarrier(
-        ends,
+    const outgoing = new FetchOutgoing();
+    outgoing.once("close", release);
+    const isUpgrade = request.headers.get("upgrade")?.toLowerCase() ===
+      "websocket";
+    if (isUpgrade && this.#isForEngine(request)) {
+      return this.#upgrade(
+        headOf(request, ends),
+        outgoing,
         (options) => adapter.upgrade(request, options, info),
       );
-      return this.#upgrade(request, carrier, release);
     }
-    return await this.#exchange(request, ends, release);
+    return await this.#exchange(request, ends, outgoing);
   }
 
   /** Refuses other machines where nobody has to say who they are, as `listen` refuses such an address. */
@@ -100,89 +100,66 @@ export class FetchRequests<Info> {
     });
   }
 
-  #asksForUpgrade(request: Request): boolean {
-    return request.headers.get("upgrade")?.toLowerCase() === "websocket" &&
-      this.#isForEngine(request);
-  }
-
   #isForEngine({ url }: Request): boolean {
     return this.#parts.paths.includes(splitTarget(url).path);
   }
 
   #upgrade(
-    request: Request,
-    carrier: UpgradeCarrier,
-    release: () => void,
+    head: RequestHead,
+    outgoing: FetchOutgoing,
+    make: (options: UpgradeOptions) => Upgraded,
   ): Response {
-    carrier.once("close", release);
-    // Engine.IO keeps it as long as the connection: only what it uses.
-    const kept = {
-      method: request.method,
-      url: request.url,
-      headers: headersOf(request),
-      socket: carrier,
-      connection: carrier,
-    };
+    const { engine, opened } = this.#parts;
     try {
-      const refused = admitUpgrade(kept, carrier, this.#parts);
-      if (refused) {
-        carrier.end();
-        return toResponse(closing(refused));
-      }
-      // The same duck types as in node:http, of which Engine.IO uses what these have.
-      this.#parts.connections.engine.handleUpgrade(
-        kept as unknown as EngineRequest,
-        carrier as unknown as EngineSocket,
-        EMPTY,
-      );
-      this.#parts.opened(carrier);
-      return carrier.respond();
+      const refused = admitUpgrade(head, outgoing, this.#parts);
+      if (refused) return refuse(refused, outgoing);
+      return engine.upgrade(head, make, {
+        opened(close) {
+          outgoing.destroy = close;
+          opened(outgoing);
+        },
+        gone: () => outgoing.close(),
+      });
     } catch (error) {
       log.warn("Cannot answer an upgrade request", failure(error));
-      carrier.end();
-      return toResponse(closing(invalidRequest()));
+      return refuse(invalidRequest(), outgoing);
     }
   }
 
   async #exchange(
     given: Request,
     ends: Ends,
-    release: () => void,
+    outgoing: FetchOutgoing,
   ): Promise<Response> {
     const { app, bytes } = this.#parts;
-    const outgoing = new FetchOutgoing(bytes);
+    const isForEngine = this.#isForEngine(given);
     const late = Promise.withResolvers<Response>();
-    const timer = given.body === null ? undefined : setTimeout(() => {
-      outgoing.writeHead(408).end();
-      late.resolve(new Response(null, { status: 408 }));
-    }, BODY_TIMEOUT_MS);
-    const request = this.#isForEngine(given)
+    const timer = given.body === null ? undefined : setTimeout(
+      () => late.resolve(new Response(null, { status: 408 })),
+      BODY_TIMEOUT_MS,
+    );
+    const request = isForEngine
       ? given
       : whenRead(given, () => clearTimeout(timer));
     const incoming = new FetchIncoming(request, ends, bytes);
     outgoing.once("close", () => {
       clearTimeout(timer);
-      incoming.destroy();
-      release();
-    });
-    // A client that is gone before its body has arrived waits for no answer.
-    incoming.once("close", () => {
-      if (!incoming.readableEnded) outgoing.close();
+      incoming.resume();
     });
     const answer = await Promise.race([
-      app.fetch(
-        request,
-        { incoming, outgoing } as unknown as HttpBindings,
-      ),
+      app.fetch(request, { incoming, outgoing }),
       late.promise,
     ]);
-    if (!answer.headers.has(ALREADY_SENT)) {
-      return outgoing.passed(answer, request.method === "HEAD");
-    }
-    return request.method === "GET"
-      ? outgoing.streamed()
-      : await outgoing.written();
+    const isPoll = isForEngine && answer.ok && request.method === "GET";
+    return outgoing.passed(answer, isPoll, bytes);
   }
+}
+
+/** Ends the connection with a refusal: its client expects no more HTTP. */
+function refuse(refused: Refusal, outgoing: FetchOutgoing): Response {
+  outgoing.close();
+  const headers = { ...refused.headers, Connection: "close" };
+  return toResponse({ ...refused, headers });
 }
 
 /** Calls back when the body of a request has been read to its end: its answer may take longer. */
@@ -191,14 +168,3 @@ function whenRead(request: Request, callBack: () => void): Request {
   const watch = new TransformStream({ flush: callBack });
   return new Request(request, { body: request.body.pipeThrough(watch) });
 }
-
-const EMPTY = Buffer.alloc(0);
-
-/** Ends the connection after a refusal: its client expects no more HTTP. */
-const closing = (refused: Refusal): Refusal => ({
-  ...refused,
-  headers: { ...refused.headers, Connection: "close" },
-});
-
-/** The header that says that the answer is written to the other response. */
-const [ALREADY_SENT = ""] = RESPONSE_ALREADY_SENT.headers.keys();

@@ -1,4 +1,4 @@
-import { type ByteCount, fetchWsOption } from "../wire/fetch/mod.ts";
+import { type ByteCount, FetchEngine } from "../wire/fetch/mod.ts";
 import type { Limits } from "../limits/limits.ts";
 import {
   type CloseOptions,
@@ -6,7 +6,7 @@ import {
   type SmcpServerOptions,
 } from "../options.ts";
 import type { InProcessConnection } from "../../shared/in_process.ts";
-import { ServerCore } from "../core.ts";
+import { ServerCore, sessionPrefixOf } from "../core.ts";
 import type { ConnectOptions } from "../doors/in_process.ts";
 import { closed, OpenSockets } from "../http/closing.ts";
 import { earlyBytes } from "../limits/guards.ts";
@@ -134,15 +134,20 @@ export function newFetchServer<Info>(
   const all = resolveOptions(options as SmcpServerOptions);
   const { authenticator, cluster, maxConnectBytes, metrics } = all;
   const bytes: ByteCount = { received: 0, sent: 0 };
-  const ws = fetchWsOption(earlyBytes(maxConnectBytes), bytes);
-  const core = new ServerCore(all, ws, cluster !== undefined);
+  const engine = new FetchEngine({
+    ...all,
+    earlyPayload: earlyBytes(maxConnectBytes),
+    sessionPrefix: sessionPrefixOf(all),
+    bytes,
+  });
+  const core = new ServerCore(all, engine, cluster !== undefined);
   const open = new OpenSockets();
   const requests = new FetchRequests({
     ...core.parts,
-    ...{ app: core.app, bytes, adapter },
+    ...{ app: core.app, engine, bytes, adapter },
     sockets: new SocketSlots(core.parts),
     isOpenToAll: authenticator !== undefined || options.insecure === true,
-    opened: (carrier) => open.add(carrier),
+    opened: (end) => open.add(end),
   });
   const lag = metrics && new LoopLag();
   metrics?.observe({

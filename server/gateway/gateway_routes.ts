@@ -1,5 +1,3 @@
-import type { IncomingMessage } from "node:http";
-import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import { HTTPException } from "hono/http-exception";
@@ -19,6 +17,7 @@ import {
   shuttingDown,
   unauthorized,
 } from "../shared/error_payload.ts";
+import type { Exchange, RequestHead } from "../shared/exchange.ts";
 import { type Refusal, refusal } from "../shared/refusal.ts";
 import {
   judgeHost,
@@ -54,7 +53,7 @@ interface GatewayParts extends RequestParts {
 
 /** What answers a request for an office. */
 type Answer = (
-  node: HttpBindings,
+  exchange: Exchange,
   office: string,
   request: Request,
 ) => Response | Promise<Response>;
@@ -122,7 +121,7 @@ export class GatewayRoutes {
 
   /** Answers a request for this server, of no page or of one that may call it. */
   async #answer(c: Context<SmcpEnv>, answer: Answer): Promise<Response> {
-    const { incoming, outgoing }: Partial<HttpBindings> = c.env ?? {};
+    const { incoming, outgoing }: Partial<Exchange> = c.env ?? {};
     try {
       if (incoming === undefined || outgoing === undefined) {
         refuse(refusal(500, {
@@ -178,7 +177,7 @@ export class GatewayRoutes {
 
   /** Decides who sends a request, and whether they may use the office. */
   async #authenticate(
-    incoming: IncomingMessage,
+    incoming: RequestHead,
     office: string,
     address: string,
   ): Promise<Identity | undefined> {
@@ -214,7 +213,7 @@ export class GatewayRoutes {
 
   /** @returns `undefined` when there is no issuer that clients could ask */
   #urls(
-    incoming: IncomingMessage,
+    incoming: RequestHead,
     office: string,
   ): ResourceUrls | undefined {
     const { authorizationServers, proxies } = this.#parts;
@@ -286,7 +285,7 @@ interface ResourceUrls {
  * @returns `undefined` when the request names no usable host
  */
 export function resourceUrls(
-  { headers, socket }: Pick<IncomingMessage, "headers" | "socket">,
+  { headers, socket }: Pick<RequestHead, "headers" | "socket">,
   path: string,
   proxies: number,
 ): ResourceUrls | undefined {

@@ -1,13 +1,11 @@
-import type { HttpBindings } from "@hono/node-server";
 import type { Authenticator } from "../auth/authenticator.ts";
 import { atTime, recheckAll } from "../doors/expiry.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import { RequestRates } from "../limits/limits.ts";
 import type { ProtocolError } from "../../protocol/mod.ts";
 import type { Identity } from "../shared/identity.ts";
+import type { Outgoing } from "../shared/exchange.ts";
 import { closed } from "../http/closing.ts";
-
-type Outgoing = HttpBindings["outgoing"];
 
 /** How long a shutdown waits for clients that do not read. */
 const END_TIMEOUT_MS = 1000;

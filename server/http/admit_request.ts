@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from "node:http";
 import {
   ErrorCode,
   type ErrorPayload,
@@ -6,6 +5,7 @@ import {
 } from "../../protocol/mod.ts";
 import type { PageHeaders } from "../../shared/http/own_page.ts";
 import type { ClusterMember } from "../shared/cluster.ts";
+import type { RequestHead } from "../shared/exchange.ts";
 import { notServing, shuttingDown } from "../shared/error_payload.ts";
 import { quote } from "../shared/log.ts";
 import { type Refusal, refusal } from "../shared/refusal.ts";
@@ -20,7 +20,7 @@ import {
 import { addressOf, clientAddress } from "../limits/limits.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import type { Connections } from "./connections.ts";
+import type { ClientEngine } from "../wire/mod.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import type { Carrier, ConnectionSlots } from "../limits/slots.ts";
 
@@ -43,7 +43,7 @@ export interface RequestParts extends HostRule {
   /** Decides who may connect; without it, everybody may. */
   readonly authenticator: Authenticator | undefined;
   /** Handles the Engine.IO requests that pass the gate. */
-  readonly connections: Connections;
+  readonly engine: ClientEngine;
   /** The largest message of a client, and body of a request, in bytes. */
   readonly maxMessageBytes: number;
   /** Milliseconds for the headers of a request. */
@@ -52,19 +52,6 @@ export interface RequestParts extends HostRule {
   readonly metrics: Metrics | undefined;
   /** Whether new sessions are refused. */
   draining(): boolean;
-}
-
-/** What the admission reads of a request of `node:http`. */
-export interface RequestHead {
-  /** The target. */
-  readonly url?: string | undefined;
-  /** The headers. */
-  readonly headers: IncomingHttpHeaders;
-  /** The connection. */
-  readonly socket: {
-    readonly remoteAddress?: string | undefined;
-    readonly localAddress?: string | undefined;
-  };
 }
 
 /** Returns which page a request comes from. */

@@ -1,6 +1,5 @@
-import type { Socket as Connection } from "engine.io";
 import { limitTime } from "../shared/pending.ts";
-import { hasQueuedPackets } from "../wire/mod.ts";
+import type { Connection } from "../wire/mod.ts";
 
 /** Resolves when every connection has passed its queued packets to its transport, or at the deadline. */
 export const flushed = (
@@ -8,7 +7,7 @@ export const flushed = (
   milliseconds: number,
 ): Promise<void> =>
   all(connections, milliseconds, (connection, done) => {
-    if (!hasQueuedPackets(connection)) return done();
+    if (!connection.hasQueued) return done();
     connection.once("drain", done);
     connection.once("close", done);
   });
@@ -62,16 +61,4 @@ function all<T>(
       resolve();
     });
   });
-}
-
-/**
- * Closes a connection when its client sends a close packet; a listener of Engine.IO's event `packet`.
- *
- * Over a WebSocket, Engine.IO would ignore it and wait for the ping timeout.
- */
-export function endWhenAsked(
-  this: Connection,
-  { type }: { readonly type: string },
-): void {
-  if (type === "close") this.close(true);
 }

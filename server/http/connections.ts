@@ -1,11 +1,9 @@
-import { Server as Engine, type Socket as Connection } from "engine.io";
-import { Server as SocketServer } from "socket.io";
 import { Arrivals, guardQueue, PacketGuards } from "../limits/guards.ts";
 import { addressOf } from "../limits/limits.ts";
-import { connectionsOf, type WsOption } from "../wire/mod.ts";
+import type { ClientEngine, Connection, ConnectionGuard } from "../wire/mod.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import type { ConnectionSlots } from "../limits/slots.ts";
-import { endWhenAsked, flushed } from "./closing.ts";
+import { flushed } from "./closing.ts";
 import { ErrorCode } from "../../protocol/mod.ts";
 
 /** Pings of the server; both values are sent to clients, which detect a lost server with them. */
@@ -16,39 +14,15 @@ export interface Heartbeat {
   readonly timeoutMs: number;
 }
 
-/** Creates the Engine.IO server. */
-function newEngine(
-  { maxMessageBytes, ws, heartbeat, sessionPrefix }: ConnectionsOptions,
-): Engine {
-  const engine = new Engine({
-    maxHttpBufferSize: maxMessageBytes,
-    perMessageDeflate: false,
-    httpCompression: false,
-    transports: ["polling", "websocket"],
-    ...ws,
-    pingInterval: heartbeat.intervalMs,
-    pingTimeout: heartbeat.timeoutMs,
-  });
-  if (sessionPrefix !== undefined) {
-    const random = engine.generateId.bind(engine);
-    engine.generateId = (request) => sessionPrefix + random(request);
-  }
-  return engine;
-}
-
 /** How long a shutdown waits for clients that do not read. */
 const FLUSH_TIMEOUT_MS = 1000;
 
 /** Options for {@linkcode Connections}. */
 export interface ConnectionsOptions {
+  /** Provides the connections. */
+  readonly engine: ClientEngine;
   /** Maximum size of a client's message. */
   readonly maxMessageBytes: number;
-  /** The WebSocket implementation. */
-  readonly ws: WsOption;
-  /** Pings of the server. */
-  readonly heartbeat: Heartbeat;
-  /** What the ids of sessions begin with, so that they name their node. */
-  readonly sessionPrefix?: string | undefined;
   /** Maximum size of a packet that requests a session. */
   readonly maxConnectBytes: number;
   /** Limits the sessions of each address. */
@@ -63,48 +37,24 @@ export interface ConnectionsOptions {
   readonly proxies: number;
 }
 
-/** The Engine.IO and Socket.IO servers, and the limits of their connections. */
+/** The connections of clients, and their limits. */
 export class Connections {
-  /** Handles the requests and upgrades that passed the gate. */
-  readonly engine: Engine;
-  /** The Socket.IO server on top of it. */
-  readonly io: SocketServer;
   /** Closes connections that do not open a session in time. */
   readonly arrivals: Arrivals;
   /** Check the packets of connections. */
   readonly guards: PacketGuards;
+  readonly #options: ConnectionsOptions;
 
   /** @throws {TypeError} when an option is invalid */
   constructor(options: ConnectionsOptions) {
+    this.#options = options;
     this.guards = new PacketGuards(options);
-    this.engine = newEngine(options);
-    this.io = new SocketServer({
-      parser: this.guards.parser,
-      serveClient: false,
-      // A refused socket keeps its connection for this long.
-      connectTimeout: options.handshakeTimeoutMs,
-      cleanupEmptyChildNamespaces: true,
-    });
     this.arrivals = new Arrivals(options);
-    this.engine.on("connection", (connection: Connection) => {
-      connection.on("packet", endWhenAsked);
-      this.#guard(connection, options);
-    });
-    this.io.bind(this.engine);
-  }
-
-  /** Disconnects all clients once their queued packets are sent, or after a second. */
-  async close(): Promise<void> {
-    await flushed(connectionsOf(this.engine), FLUSH_TIMEOUT_MS);
-    await this.io.close();
-    this.arrivals.close();
   }
 
   /** Applies all limits to a new connection, in both directions. */
-  #guard(
-    connection: Connection,
-    { slots, limiter, proxies }: ConnectionsOptions,
-  ): void {
+  opened(connection: Connection): ConnectionGuard {
+    const { slots, limiter, proxies } = this.#options;
     slots.transfer(connection);
     this.arrivals.opened(connection);
     const address = addressOf(connection.request, { proxies });
@@ -113,10 +63,18 @@ export class Connections {
       limiter.limits.queuedBytes,
       (limit) => limiter.recordHit(limit, { address }),
     );
-    this.guards.add(connection, (reason, party) => {
+    return this.guards.add(connection, (reason, party) => {
       if (party) return limiter.recordRefusedPacket({ reason, ...party });
       const code = ErrorCode.BAD_REQUEST;
       limiter.recordRefusedHandshake("namespace", { code, reason, address });
     });
+  }
+
+  /** Disconnects all clients once their queued packets are sent, or after a second. */
+  async close(): Promise<void> {
+    const { engine } = this.#options;
+    await flushed(engine.connections, FLUSH_TIMEOUT_MS);
+    await engine.close();
+    this.arrivals.close();
   }
 }

@@ -1,15 +1,12 @@
-import type { IncomingMessage } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
-import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
-import type { Server as Engine } from "engine.io";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import { ERROR_CODE_HEADER, ErrorCode } from "../../protocol/mod.ts";
 import { errorPayloadOf, unauthorized } from "../shared/error_payload.ts";
+import type { Exchange, RequestHead } from "../shared/exchange.ts";
 import { admitRequest, judgeHost, type RequestParts } from "./admit_request.ts";
 import { addressOf } from "../limits/limits.ts";
 import { notFound, refusal, toResponse } from "../shared/refusal.ts";
-import { sessionOf, splitTarget } from "../shared/request_target.ts";
 import type { SmcpServerStats } from "../observe/metrics.ts";
 import type { ClusterStatus } from "../shared/cluster.ts";
 import { isLoopback } from "./host_rule.ts";
@@ -86,7 +83,7 @@ const shown = ({ leaseMs, ...status }: ClusterStatus) => ({
 /** Creates middleware that refuses requests for other hosts. */
 export const hostGuard =
   (parts: RequestParts): MiddlewareHandler => async (c, next) => {
-    const { incoming }: Partial<HttpBindings> = c.env ?? {};
+    const { incoming }: Partial<Exchange> = c.env ?? {};
     const refused = incoming && judgeHost(incoming, parts);
     if (refused === undefined) return await next();
     incoming?.resume(); // an unread body would hold the connection open
@@ -97,15 +94,18 @@ async function showMetrics(
   c: Context<SmcpEnv>,
   parts: HttpAppParts,
 ): Promise<Response> {
-  const { incoming }: Partial<HttpBindings> = c.env ?? {};
+  const { incoming }: Partial<Exchange> = c.env ?? {};
   const { metrics } = parts;
   return metrics && incoming && await mayReadMetrics(incoming, parts)
     ? c.body(await metrics.text(), 200, { "Content-Type": metrics.contentType })
     : toResponse(refusal(401, unauthorized().toPayload()));
 }
 
-function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
-  const { incoming, outgoing }: Partial<HttpBindings> = c.env ?? {};
+function enter(
+  c: Context<SmcpEnv>,
+  parts: HttpAppParts,
+): Response | Promise<Response> {
+  const { incoming, outgoing }: Partial<Exchange> = c.env ?? {};
   const { url, headers } = c.req.raw;
   const origin = headers.get("Origin") ?? undefined;
   const refused = incoming
@@ -124,20 +124,21 @@ function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
       }),
     );
   }
-  // Engine.IO writes the response itself: copy the CORS headers to it.
-  if (parts.origins.length > 0) {
-    c.res.headers.forEach((value, name) => {
-      if (name.startsWith("access-control-")) outgoing.setHeader(name, value);
-    });
-    if (parts.origins !== "*") outgoing.setHeader("Vary", "Origin");
-  }
-  const { query } = splitTarget(incoming.url ?? "");
-  parts.connections.guards.watch(incoming, sessionOf(query));
-  parts.connections.engine.handleRequest(
-    incoming as Parameters<Engine["handleRequest"]>[0],
-    outgoing,
-  );
-  return RESPONSE_ALREADY_SENT;
+  return parts.engine.answer({ incoming, outgoing }, corsHeaders(c, parts));
+}
+
+/** The CORS headers, for an answer that is not returned. */
+function corsHeaders(
+  c: Context<SmcpEnv>,
+  { origins }: HttpAppParts,
+): Record<string, string> {
+  if (origins.length === 0) return {};
+  return {
+    ...Object.fromEntries(
+      [...c.res.headers].filter(([name]) => name.startsWith("access-control-")),
+    ),
+    ...(origins !== "*" && { Vary: "Origin" }),
+  };
 }
 
 /**
@@ -147,7 +148,7 @@ function enter(c: Context<SmcpEnv>, parts: HttpAppParts): Response {
  * a proxy forwarded.
  */
 async function mayReadMetrics(
-  incoming: IncomingMessage,
+  incoming: RequestHead,
   { authenticator, proxies }: HttpAppParts,
 ): Promise<boolean> {
   const { headers } = incoming;

@@ -18,8 +18,7 @@ import {
   type TlsOptions,
 } from "./listen.ts";
 import type { MetricsFeed } from "./metrics_feed.ts";
-import type { RequestParts } from "./admit_request.ts";
-import { upgradeListener } from "./upgrade.ts";
+import { upgradeListener, type UpgradeParts } from "./upgrade.ts";
 
 /** How long a shutdown waits for WebSockets to close. */
 const CLOSE_TIMEOUT_MS = 1000;
@@ -31,7 +30,7 @@ const raise = (error: Error): void =>
   });
 
 /** The parts of a server that {@linkcode Listeners} needs. */
-interface ListenersParts extends RequestParts {
+interface ListenersParts extends UpgradeParts {
   /** Answers HTTP requests. */
   readonly app: Hono<SmcpEnv>;
   /** Counts the bytes of its HTTP servers. */

@@ -2,15 +2,11 @@ import type { Buffer } from "node:buffer";
 import type { IncomingMessage, Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import type { Duplex } from "node:stream";
-import type { Server as Engine } from "engine.io";
 import { endSocket } from "../shared/end_socket.ts";
 import { failure, log } from "../shared/log.ts";
-import {
-  admitRequest,
-  judgeHost,
-  type RequestHead,
-  type RequestParts,
-} from "./admit_request.ts";
+import type { RequestHead } from "../shared/exchange.ts";
+import type { StockEngine } from "../wire/stock/mod.ts";
+import { admitRequest, judgeHost, type RequestParts } from "./admit_request.ts";
 import type { Carrier } from "../limits/slots.ts";
 import {
   invalidRequest,
@@ -20,7 +16,11 @@ import {
 } from "../shared/refusal.ts";
 import { splitTarget } from "../shared/request_target.ts";
 
-type EngineRequest = Parameters<Engine["handleUpgrade"]>[0];
+/** The parts of a server that take upgrades. */
+export interface UpgradeParts extends RequestParts {
+  /** Handles those that pass. */
+  readonly engine: StockEngine;
+}
 
 /**
  * Decides whether an upgrade may pass, with the same checks as polling (spec §2); parameters and result
@@ -42,7 +42,7 @@ export const admitUpgrade = (
  * @param taken called with each socket that is not left to them
  */
 export const upgradeListener = (
-  parts: RequestParts,
+  parts: UpgradeParts,
   server: HttpServer | HttpsServer,
   taken: (socket: Duplex) => void,
 ) =>
@@ -57,7 +57,7 @@ export const upgradeListener = (
       const refused = admitUpgrade(kept, socket, parts);
       // Synchronous up to here: an await would lose the first frames.
       if (refused) refuseUpgrade(socket, refused);
-      else parts.connections.engine.handleUpgrade(kept, socket, head);
+      else parts.engine.handleUpgrade(kept, socket, head);
     }
   } catch (error) {
     log.warn("Cannot answer an upgrade request", failure(error));
@@ -72,8 +72,8 @@ export const upgradeListener = (
  */
 export const minimalRequest = (
   { method, url, headers, socket }: IncomingMessage,
-): EngineRequest =>
-  ({ method, url, headers, socket, connection: socket }) as EngineRequest;
+): IncomingMessage =>
+  ({ method, url, headers, socket, connection: socket }) as IncomingMessage;
 
 const refuseUpgrade = (socket: Duplex, refused: Refusal): void =>
   endSocket(socket, toHttpText(refused));

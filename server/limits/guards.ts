@@ -1,14 +1,9 @@
-import type { Socket as Connection } from "engine.io";
-import type { IncomingMessage } from "node:http";
 import { Buffer } from "node:buffer";
 import { type Deadline, Deadlines } from "../shared/pending.ts";
 import {
+  type Connection,
+  type ConnectionGuard,
   type CutOff,
-  guardedParser,
-  holdReading,
-  idOf,
-  limitQueue,
-  type PacketGuard,
   purposeOf,
 } from "../wire/mod.ts";
 import {
@@ -89,8 +84,7 @@ export class Arrivals {
 /** The guards of all connections of a server. */
 export class PacketGuards {
   readonly #limits: PacketLimits;
-  readonly #guards = new Map<string, ConnectionGuard>();
-  #latest: PacketGuard | undefined;
+  readonly #guards = new WeakMap<Connection, SessionGuard>();
 
   /**
    * Applies `limits` to each connection.
@@ -106,33 +100,19 @@ export class PacketGuards {
     this.#limits = limits;
   }
 
-  /** The `parser` of the Socket.IO server, which creates a decoder right after {@linkcode PacketGuards.add}. */
-  readonly parser: ReturnType<typeof guardedParser> = guardedParser(() => {
-    if (this.#latest) return this.#latest;
-    throw new Error("Cannot decode: no connection was added");
-  });
-
-  /** Guards a new connection until it closes. */
+  /** Guards a new connection. */
   add(
     connection: Connection,
-    refused: ConstructorParameters<typeof ConnectionGuard>[2],
-  ): void {
-    const guard = new ConnectionGuard(connection, this.#limits, refused);
-    this.#latest = guard;
-    const id = idOf(connection);
-    this.#guards.set(id, guard);
-    connection.on("close", () => this.#guards.delete(id));
+    refused: ConstructorParameters<typeof SessionGuard>[2],
+  ): ConnectionGuard {
+    const guard = new SessionGuard(connection, this.#limits, refused);
+    this.#guards.set(connection, guard);
+    return guard;
   }
 
-  /** Returns the guard of a connection, if it is open. */
-  of(connection: Connection): ConnectionGuard | undefined {
-    return this.#guards.get(idOf(connection));
-  }
-
-  /** Checks the body of a request to Engine.IO. */
-  watch(request: IncomingMessage, sid: string | undefined): void {
-    if (request.method !== "POST" || sid === undefined) return;
-    this.#guards.get(sid)?.watch(request);
+  /** Returns the guard of a connection. */
+  of(connection: Connection): SessionGuard | undefined {
+    return this.#guards.get(connection);
   }
 }
 
@@ -157,7 +137,7 @@ interface PacketLimits {
  * Checks the packets of one connection, over any transport: against a small budget until it has a
  * session, and then against the limits of each kind.
  */
-class ConnectionGuard implements PacketGuard {
+class SessionGuard implements ConnectionGuard {
   readonly #connection: Connection;
   readonly #limits: PacketLimits;
   readonly #refused: (reason: string, party: AuditParty | undefined) => void;
@@ -199,17 +179,17 @@ class ConnectionGuard implements PacketGuard {
     this.#connection.on("packet", this.#count);
   }
 
-  /** Checks the body of a POST as it arrives: Engine.IO decodes all of it in one turn. */
-  watch(request: IncomingMessage): void {
+  /** Returns what checks the body of a POST as it arrives: all of it is decoded in one turn. */
+  watch(): (part: string | Uint8Array) => void {
     let packets = 1;
     let bytes = 0;
-    request.on("data", (chunk: string | Buffer) => {
+    return (part) => {
       if (this.#isRefused) return;
-      bytes += Buffer.byteLength(chunk);
+      bytes += Buffer.byteLength(part);
       if (this.#early !== undefined && bytes > this.#early.bytesLeft) {
         return this.refuse("a POST too large without a session");
       }
-      const text = String(chunk);
+      const text = String(part);
       let at = text.indexOf(PACKET_SEPARATOR);
       while (at >= 0 && packets <= MAX_POST_PACKETS) {
         packets++;
@@ -218,7 +198,7 @@ class ConnectionGuard implements PacketGuard {
       if (packets > MAX_POST_PACKETS) {
         this.refuse(`more than ${MAX_POST_PACKETS} packets in a POST`);
       }
-    });
+    };
   }
 
   /** Returns why the decoder must not accept a packet; `undefined` when it may. */
@@ -248,7 +228,7 @@ class ConnectionGuard implements PacketGuard {
 
   /** Pauses or resumes reading, for the decoder. */
   hold(held: boolean): void {
-    holdReading(this.#connection, held);
+    this.#connection.hold(held);
   }
 
   #judgeConnect(packet: string): string | undefined {
@@ -355,9 +335,8 @@ export function guardQueue(
   maxBytes: number,
   cut: CutOff,
 ): void {
-  const limit = (transport: Connection["transport"]): boolean =>
-    limitQueue(transport, maxBytes, cut);
-  if (limit(connection.transport)) return; // a WebSocket never changes its transport
+  const limit = (): boolean => connection.limitQueue(maxBytes, cut);
+  if (limit()) return; // a WebSocket never changes its transport
   connection.on("upgrade", limit);
   if (maxBytes === Infinity) return;
   // Bytes queued since the transport took its last batch, and bytes of that batch.
@@ -366,7 +345,7 @@ export function guardQueue(
   let over = false;
   connection.on("packetCreate", ({ data }: { data?: unknown }) => {
     const size = lengthOf(data);
-    const waiting = queued + (connection.transport.writable ? 0 : handed);
+    const waiting = queued + (connection.isWritable ? 0 : handed);
     queued += size;
     if (over || waiting === 0 || waiting + size <= maxBytes) return;
     over = true;

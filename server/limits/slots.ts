@@ -1,10 +1,9 @@
-import type { Socket as Connection } from "engine.io";
 import type { Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { devNull } from "node:os";
-import { whenGone } from "../wire/mod.ts";
+import type { Connection } from "../wire/mod.ts";
 import { addressGroup, clientAddress } from "./limits.ts";
 import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
 import { endSocket } from "../shared/end_socket.ts";
@@ -93,7 +92,7 @@ export class ConnectionSlots {
     const release = this.#pending.get(connection.request);
     if (release === undefined) return;
     this.#pending.delete(connection.request);
-    connection.on("close", () => whenGone(connection.transport, release));
+    connection.on("close", () => connection.whenGone(release));
   }
 }
 

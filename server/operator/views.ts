@@ -3,13 +3,12 @@
  *
  * @module
  */
-import type { Socket } from "socket.io";
 import process from "node:process";
 import type { z } from "zod";
 import { agentName, type Call } from "../office/call.ts";
 import type { Member } from "../office/members.ts";
 import type { Office } from "../office/office.ts";
-import { carriedBy } from "../wire/mod.ts";
+import type { ClientSocket } from "../wire/mod.ts";
 import type {
   callSchema,
   memberSchema,
@@ -25,7 +24,10 @@ type MemberView = z.infer<typeof memberSchema>;
 type CallView = z.infer<typeof callSchema>;
 
 /** The Socket.IO sessions of a server by their ids. */
-export type OpenSessions = ReadonlyMap<string, { readonly socket: Socket }>;
+export type OpenSessions = ReadonlyMap<
+  string,
+  { readonly socket: Pick<ClientSocket, "conn"> }
+>;
 
 /** Shows what this process has in all, but its counts. */
 export function memoryView(
@@ -37,7 +39,7 @@ export function memoryView(
   const { rss, heapUsed } = process.memoryUsage();
   let queued = 0;
   for (const { socket } of sessions.values()) {
-    queued += carriedBy(socket.conn)?.queued ?? 0;
+    queued += socket.conn.carried()?.queued ?? 0;
   }
   return { queued_bytes: queued, memory_bytes: rss, heap_bytes: heapUsed };
 }
@@ -65,7 +67,7 @@ export function memberView(
   const { id, version, identity, address } = peer;
   const { lastError, joinedAt } = record;
   const session = sessions.get(id);
-  const bytes = session && carriedBy(session.socket.conn);
+  const bytes = session?.socket.conn.carried();
   return [{
     ...{ id, office, role, name, version },
     ...(identity && { principal: identity.principal }),

@@ -1,18 +1,10 @@
 import { Buffer } from "node:buffer";
-import type { Socket } from "socket.io";
 import { Encoder, type Packet, PacketType } from "socket.io-parser";
 import { randomInt } from "node:crypto";
 import { SMCP_NAMESPACE } from "../../protocol/mod.ts";
 import { swapRemove } from "../shared/pending.ts";
-import { TapSocket } from "./websocket/tap_socket.ts";
-import {
-  admitStock,
-  decoderOf,
-  hasQueuedPackets,
-  isKnownAlive,
-  isPongDue,
-  webSocketOf,
-} from "./stock.ts";
+import type { ClientSocket, Connection, PacketData } from "./connection.ts";
+import type { TapSocket } from "./websocket/tap_socket.ts";
 import { type ByteRange, JsonText, readPacket } from "./json/text_packet.ts";
 import { PacketDecoder } from "./packet/packet_decoder.ts";
 import { Payload } from "../shared/payload.ts";
@@ -55,16 +47,16 @@ const encoder = new Encoder();
  * synchronously, in the order of their arrival.
  */
 export class Link {
-  readonly #conn: Socket["conn"];
+  readonly #conn: Connection;
   readonly #events: ReadonlySet<string>;
   readonly #receive: (incoming: Incoming) => void;
   /** The decoder of the connection, which offers its packets to this session. */
-  #decoder: PacketDecoder | undefined;
+  readonly #decoder: PacketDecoder | undefined;
   /** Decodes packets that the fast path does not accept. */
   #stock: PacketDecoder | undefined;
   /** A list, since the number of a client's calls is limited. */
   readonly #waiting: Waiting[] = [];
-  #upgraded: ((transport: Socket["conn"]["transport"]) => void) | undefined;
+  #upgraded: (() => void) | undefined;
   #frames: TapSocket | undefined;
   #ended = false;
   /** Whether a packet waits for its binary attachments. */
@@ -76,21 +68,18 @@ export class Link {
    * @param receive called with every event; must not throw
    */
   constructor(
-    socket: Socket,
+    socket: ClientSocket,
     events: ReadonlySet<string>,
     receive: (incoming: Incoming) => void,
   ) {
     this.#conn = socket.conn;
     this.#events = events;
     this.#receive = receive;
-    const decoder = decoderOf(socket);
-    if (decoder instanceof PacketDecoder) {
-      decoder.divert((data) => this.#take(data));
-      this.#decoder = decoder;
-    }
-    this.#listen(this.#conn.transport);
+    this.#decoder = socket.decoder;
+    this.#decoder?.divert((data) => this.#take(data));
+    this.#listen();
     if (this.#frames) return; // a WebSocket never changes its transport
-    this.#upgraded = (transport) => this.#listen(transport);
+    this.#upgraded = () => this.#listen();
     this.#conn.on("upgrade", this.#upgraded);
   }
 
@@ -145,12 +134,10 @@ export class Link {
     if (this.#frames) this.#frames.tap = this.#frames.progress = undefined;
   }
 
-  #listen(transport: Socket["conn"]["transport"]): void {
-    const frames = webSocketOf(transport);
-    admitStock(frames);
-    if (!(frames instanceof TapSocket) || this.#ended) return;
+  #listen(): void {
+    const frames = this.#ended ? undefined : this.#conn.admit();
+    if (frames === undefined) return;
     this.#frames = frames;
-    frames.admit();
     frames.progress = () => this.#progressed(frames);
     frames.tap = (message) =>
       message.bytes[message.start] === MESSAGE && this.#isPlain() &&
@@ -160,18 +147,18 @@ export class Link {
   /** Counts a part of a message as a pong: the real one has to wait until the message has ended. */
   #progressed(frames: TapSocket): void {
     const conn = this.#conn;
-    if (conn.readyState !== "open" || !isPongDue(conn)) return;
+    if (!conn.isOpen || !conn.isPongDue) return;
     frames.emit("message", PONG, false);
   }
 
   /** Whether the next message concerns this session alone. */
   #isPlain(): boolean {
     const conn = this.#conn;
-    return !this.#ended && !this.#collecting && conn.readyState === "open" &&
+    return !this.#ended && !this.#collecting && conn.isOpen &&
       // Packets that came over polling before an upgrade may still wait for their turn.
       !this.#decoder?.isBehind &&
       // While a pong is due, the first message tells Engine.IO that the client is alive.
-      isKnownAlive(conn);
+      conn.isKnownAlive;
   }
 
   /** Handles a packet of Engine.IO before Socket.IO; returns whether it belongs to the session. */
@@ -256,11 +243,9 @@ export class Link {
   /** Sends bytes directly, unless Engine.IO has packets to send first. */
   #send(head: string, body: JsonText): void {
     const conn = this.#conn;
-    if (
-      this.#frames && conn.readyState === "open" &&
-      !hasQueuedPackets(conn)
-    ) this.#frames.sendJson(`4${head}`, body, "]");
-    else conn.write(`${head}${body.text()}]`);
+    if (this.#frames && conn.isOpen && !conn.hasQueued) {
+      this.#frames.sendJson(`4${head}`, body, "]");
+    } else conn.write(`${head}${body.text()}]`);
   }
 
   #write(encoding: Encoding): void {
@@ -268,7 +253,7 @@ export class Link {
   }
 }
 
-type Encoding = readonly Parameters<Socket["conn"]["write"]>[0][];
+type Encoding = readonly PacketData[];
 
 function encode(type: PacketType, data: readonly unknown[], id?: number) {
   const packet: Packet = { type, nsp: SMCP_NAMESPACE, data };

@@ -1,6 +1,11 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
 import { Buffer } from "node:buffer";
 import { problemOf } from "./problem.ts";
+
+/** A request, of which the body is read. */
+interface Incoming extends AsyncIterable<Uint8Array> {
+  readonly headers: IncomingHttpHeaders;
+}
 
 /**
  * Reads the body of a change. Its type must be JSON: a form of another site cannot send that.
@@ -9,7 +14,7 @@ import { problemOf } from "./problem.ts";
  * @throws {ProblemError} 400, 413, 415
  */
 export async function readJson(
-  incoming: IncomingMessage,
+  incoming: Incoming,
   maxBytes: number,
 ): Promise<unknown> {
   const type = incoming.headers["content-type"] ?? "";
@@ -31,7 +36,7 @@ export async function readJson(
 
 /** Reads what is too long as well, since a refusal before its end would not arrive. */
 async function textOf(
-  incoming: IncomingMessage,
+  incoming: Incoming,
   maxBytes: number,
 ): Promise<string> {
   const tooLarge = () =>

@@ -45,7 +45,7 @@ const PACKAGE_ROOMS: Readonly<Record<string, readonly Room[]>> = {
 
 /** Rooms of which others may import only these files. */
 const ENTRIES: Readonly<Record<string, readonly string[]>> = {
-  "server/wire": ["mod.ts", "fetch/mod.ts"],
+  "server/wire": ["mod.ts", "fetch/mod.ts", "stock/mod.ts"],
   "server/cluster": ["mod.ts"],
   mcp: ["mod.ts"],
 };

@@ -1,6 +1,6 @@
-import type { IncomingMessage } from "node:http";
 import { ErrorCode } from "../../../protocol/mod.ts";
 import type { Refused } from "../../auth/authenticator.ts";
+import type { RequestHead } from "../../shared/exchange.ts";
 import { mayOperate } from "../../shared/identity.ts";
 import {
   judgeHost,
@@ -46,7 +46,7 @@ export const isOn = ({ token, authenticator }: OperatorAdmission): boolean =>
  * @throws {ProblemError} 401, 403
  */
 export async function admitOperator(
-  incoming: IncomingMessage,
+  incoming: RequestHead,
   parts: OperatorAdmission,
 ): Promise<AdmittedOperator> {
   const address = addressOf(incoming, parts);
@@ -100,7 +100,7 @@ export async function admitOperator(
  * @throws {ProblemError} 403
  */
 export function checkName(
-  incoming: IncomingMessage,
+  incoming: RequestHead,
   parts: RequestParts,
 ): void {
   if (judgeHost(incoming, parts)) {
@@ -114,7 +114,7 @@ export function checkName(
 }
 
 async function identityOf(
-  { headers: { authorization } }: IncomingMessage,
+  { headers: { authorization } }: RequestHead,
   address: string,
   { authenticator, token }: OperatorAdmission,
 ): Promise<Identity | Refused> {

@@ -1,12 +1,11 @@
-import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
-import type { IncomingMessage } from "node:http";
 import type { z } from "zod";
 import { ProtocolError } from "../../../protocol/mod.ts";
 import { seesAll, seesOffice } from "../../shared/identity.ts";
 import { OpenExchanges } from "../../gateway/open_exchanges.ts";
 import { closed } from "../../http/closing.ts";
 import type { SmcpEnv } from "../../http/http_app.ts";
+import type { Exchange, Incoming } from "../../shared/exchange.ts";
 import { failure, log } from "../../shared/log.ts";
 import { notFound, toResponse } from "../../shared/refusal.ts";
 import {
@@ -49,7 +48,7 @@ interface OperatorParts
 type Answer = (
   c: Context<SmcpEnv>,
   operator: AdmittedOperator,
-  node: HttpBindings,
+  exchange: Exchange,
 ) => unknown;
 
 /** The HTTP requests of operators. While nobody can be one, they get what any unknown path gets. */
@@ -120,7 +119,7 @@ export class OperatorRoutes {
   }
 
   async #answer(c: Context<SmcpEnv>, answer: Answer): Promise<Response> {
-    const { incoming, outgoing }: Partial<HttpBindings> = c.env ?? {};
+    const { incoming, outgoing }: Partial<Exchange> = c.env ?? {};
     if (!isOn(this.#parts) || incoming === undefined || !outgoing) {
       incoming?.resume(); // an unread body would hold the connection open
       return toResponse(notFound());
@@ -146,7 +145,7 @@ export class OperatorRoutes {
     { run, isLong }: Operation,
     c: Context<SmcpEnv>,
     operator: AdmittedOperator,
-    { incoming, outgoing }: HttpBindings,
+    { incoming, outgoing }: Exchange,
   ): unknown {
     const api = this.#api;
     const gone = new AbortController();
@@ -169,7 +168,7 @@ export class OperatorRoutes {
   #stream(
     c: Context<SmcpEnv>,
     { policy, identity }: AdmittedOperator,
-    { outgoing }: HttpBindings,
+    { outgoing }: Exchange,
   ): Response {
     if (this.#feed.isFull) {
       throw new ProblemError(
@@ -248,7 +247,7 @@ function mountConsole(
   parts: OperatorAdmission,
 ): void {
   const answer = (c: Context<SmcpEnv>, part?: string): Response => {
-    const { incoming }: Partial<HttpBindings> = c.env ?? {};
+    const { incoming }: Partial<Exchange> = c.env ?? {};
     incoming?.resume(); // an unread body would hold the connection open
     if (!isOn(parts) || incoming === undefined) return toResponse(notFound());
     try {
@@ -286,7 +285,7 @@ const MAX_BODY_BYTES = 16_384;
  * @throws {ProblemError} 400, 413, 415
  */
 async function readBody<S extends z.ZodType>(
-  incoming: IncomingMessage,
+  incoming: Incoming,
   schema: S,
   maxBytes: number,
 ): Promise<z.output<S>> {

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { failure, log } from "../../shared/log.ts";
 import type { JsonText } from "../json/text_packet.ts";
-import { type CutOff, SendQueue } from "../websocket/frame_socket.ts";
+import { type CutOff, SendQueue } from "../websocket/send_queue.ts";
 import { TapSocket } from "../websocket/tap_socket.ts";
 
 /** The part of a platform's WebSocket that is used. */
@@ -50,7 +50,7 @@ const OPEN = 1;
 const NO_REASON = Buffer.alloc(0);
 
 /**
- * The server's end of a platform's WebSocket, with the interface of `ws` that Engine.IO expects.
+ * The server's end of a platform's WebSocket.
  *
  * A platform collects a message of any size before it shows, and gives no way to destroy a connection:
  * closing puts a close frame behind all that is queued. So a peer that exceeds a limit is told to
@@ -59,8 +59,6 @@ const NO_REASON = Buffer.alloc(0);
  * Events: `message` (text or `Buffer`, whether it is binary), `error`, and `close` (code, reason) once.
  */
 export class FetchSocket extends TapSocket {
-  /** Engine.IO reads the peer's address from it. */
-  readonly _socket: { readonly remoteAddress: string };
   readonly #ws: PlatformSocket;
   readonly #maxPayload: number;
   readonly #bytes: ByteCount;
@@ -73,17 +71,12 @@ export class FetchSocket extends TapSocket {
   #isToldClosed = false;
   #isGone = false;
 
-  /**
-   * @param ws a WebSocket that is not open yet
-   * @param peer the other end
-   */
+  /** @param ws a WebSocket that is not open yet */
   constructor(
     ws: PlatformSocket,
-    peer: { readonly remoteAddress: string },
     { maxPayload, earlyPayload, bytes }: FetchSocketOptions,
   ) {
     super();
-    this._socket = peer;
     this.#ws = ws;
     this.#maxPayload = maxPayload;
     this.#limit = Math.min(maxPayload, earlyPayload);
@@ -125,14 +118,9 @@ export class FetchSocket extends TapSocket {
     this.#queue.limit(maxBytes, cutOff);
   }
 
-  /**
-   * Sends a message of text or bytes.
-   *
-   * @param done called immediately: the queue is the platform's, not Engine.IO's
-   */
-  send(data: string | Uint8Array, done?: () => void): void {
+  /** Sends a message of text or bytes. */
+  send(data: string | Uint8Array): void {
     this.#write(data, Buffer.byteLength(data));
-    done?.();
   }
 
   override sendJson(head: string, body: JsonText, tail: string): void {

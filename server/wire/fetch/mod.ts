@@ -1,8 +1,8 @@
 /**
- * The WebSockets of a platform that hands over whole messages, such as `Deno.upgradeWebSocket`, in place
- * of those that the server reads itself. Only the entry for `fetch` loads this folder.
+ * Engine.IO and Socket.IO of our own, with the WebSockets of a platform that hands over whole messages,
+ * such as `Deno.upgradeWebSocket`. Only servers with an adapter load this folder.
  *
  * @module
  */
-export { type ByteCount, type PlatformSocket } from "./fetch_socket.ts";
-export { fetchWsOption, UpgradeCarrier } from "./fetch_engine.ts";
+export { FetchEngine } from "./fetch_engine.ts";
+export type { ByteCount, PlatformSocket } from "./fetch_socket.ts";

@@ -1,4 +1,4 @@
-import { Decoder, Encoder } from "socket.io-parser";
+import { Decoder, Encoder, type Packet } from "socket.io-parser";
 import { clearImmediate, setImmediate } from "node:timers";
 import {
   BACKSLASH,
@@ -11,7 +11,6 @@ import {
   OPEN_OBJECT,
   QUOTE,
 } from "../json/text_packet.ts";
-import { unfinishedPacketOf } from "../stock.ts";
 
 /** The first characters of a packet: its type, and the number of attachments of a binary one. */
 const HEAD = /^(?:[0-4]|[56](\d{1,15})-)/;
@@ -225,6 +224,10 @@ export class PacketDecoder extends Decoder {
 class PacketError extends Error {
   override readonly name = "PacketError";
 }
+
+/** Returns the packet whose attachments a decoder is waiting for, if any: a field that its type declares private. */
+export const unfinishedPacketOf = (decoder: Decoder): Packet | undefined =>
+  decoder["reconstructor"]?.["packet"];
 
 /**
  * The `parser` option of the Socket.IO server.

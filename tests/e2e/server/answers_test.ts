@@ -7,6 +7,10 @@ import {
 } from "../../../protocol/mod.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
 import { Link } from "../../../server/wire/link.ts";
+import {
+  StockConnection,
+  StockSocket,
+} from "../../../server/wire/stock/stock_engine.ts";
 import { startBareEngine } from "../../support/server/bare_engine.ts";
 import { joinRaw, type RawClient } from "../../support/wire/raw_client.ts";
 import { RawFrames } from "../../support/wire/raw_frames.ts";
@@ -199,7 +203,9 @@ Deno.test("ended sessions leave nothing on their connection, however often the c
   await using engine = await startBareEngine((io) =>
     io.of(SMCP_NAMESPACE).on("connection", (socket) => {
       listening.push(socket.conn.listenerCount("upgrade"));
-      const link = new Link(socket, new Set(), () => {});
+      const conn = new StockConnection(socket.conn);
+      const client = new StockSocket(socket, conn);
+      const link = new Link(client, new Set(), () => {});
       socket.on("disconnect", () => {
         link.end();
         ended.resolve();

@@ -8,7 +8,11 @@ import { closeServer, listenOn } from "../../../server/http/listen.ts";
 import { Limiter } from "../../../server/limits/limiter.ts";
 import { DEFAULT_LIMITS } from "../../../server/limits/limits.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
-import { rejectUnknownNamespaces } from "../../../server/doors/admission.ts";
+import { refuseNamespace } from "../../../server/doors/admission.ts";
+import {
+  refuseNamespaces,
+  StockConnection,
+} from "../../../server/wire/stock/stock_engine.ts";
 import { startBareEngine } from "../../support/server/bare_engine.ts";
 import { exchangePackets } from "../../support/server/polling_session.ts";
 import {
@@ -346,7 +350,11 @@ Deno.test("namespaces that clients make up are refused, forgotten, and never man
   let most = 0;
   await using engine = await startBareEngine((io) => {
     const limiter = new Limiter(DEFAULT_LIMITS, undefined);
-    rejectUnknownNamespaces(io, { limiter, proxies: 0 });
+    refuseNamespaces(
+      io,
+      ({ conn }) =>
+        refuseNamespace(new StockConnection(conn), { limiter, proxies: 0 }),
+    );
     names = () => [...io._nsps.keys()];
     io.on("new_namespace", () => most = Math.max(most, names().length));
   });

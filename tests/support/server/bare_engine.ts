@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { Server as Engine } from "engine.io";
 import { Server } from "socket.io";
 import { closeServer } from "../../../server/http/listen.ts";
-import { wsEngineOption } from "../../../server/wire/websocket/frame_engine.ts";
+import { wsEngineOption } from "../../../server/wire/stock/mod.ts";
 import { MIN_UPLOAD_RATE } from "../../../server/shared/ws_settings.ts";
 import { guardedParser } from "../../../server/wire/packet/packet_decoder.ts";
 

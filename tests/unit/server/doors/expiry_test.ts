@@ -72,7 +72,7 @@ Deno.test("atTime() waits longer than a timer can, and can be canceled at any mo
 });
 
 Deno.test("endAtExpiry() starts no timer for a session that is gone when its identity is renewed", () => {
-  const socket = Object.assign(new EventEmitter(), { disconnected: false });
+  const socket = Object.assign(new EventEmitter(), { connected: true });
   const identity = { principal: "key:a", policy: {}, expiresAt: Infinity };
   const session: Session = Object({ socket, identity });
   const { clock, waiting } = standingClock(0);
@@ -80,7 +80,7 @@ Deno.test("endAtExpiry() starts no timer for a session that is gone when its ide
   identity.expiresAt = DAY_MS;
   renewed();
   assertEquals(waiting.size, 1);
-  socket.disconnected = true;
+  socket.connected = false;
   socket.emit("disconnect");
   renewed();
   assertEquals(waiting.size, 0);

@@ -42,7 +42,7 @@ class FakePlatform implements PlatformSocket {
 function newSocket(maxPayload = 1024) {
   const ws = new FakePlatform();
   const bytes = { received: 0, sent: 0 };
-  const socket = new FetchSocket(ws, { remoteAddress: "127.0.0.1" }, {
+  const socket = new FetchSocket(ws, {
     maxPayload,
     earlyPayload: 64,
     bytes,

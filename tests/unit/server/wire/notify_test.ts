@@ -1,17 +1,15 @@
 import { EventEmitter } from "node:events";
 import { assertEquals } from "@std/assert";
-import type { Socket } from "socket.io";
 import { Payload } from "../../../../server/shared/payload.ts";
-import { Link } from "../../../../server/wire/mod.ts";
+import { type ClientSocket, Link } from "../../../../server/wire/mod.ts";
 
 /** A link over a transport that takes what is written. */
 function linkTo(written: unknown[]): Link {
-  const transport = {};
   const conn = Object.assign(new EventEmitter(), {
-    transport,
+    admit: () => undefined,
     write: (part: unknown) => written.push(part),
   });
-  const socket: Socket = Object({ conn, client: {} });
+  const socket: ClientSocket = Object({ conn });
   return new Link(socket, new Set(), () => {});
 }
 

@@ -6,18 +6,20 @@ import { Decoder } from "socket.io-parser";
 import manifest from "../../../../deno.json" with { type: "json" };
 import { SMCP_NAMESPACE } from "../../../../protocol/mod.ts";
 import { FrameSocket } from "../../../../server/wire/websocket/frame_socket.ts";
-import { PacketDecoder } from "../../../../server/wire/packet/packet_decoder.ts";
 import {
+  PacketDecoder,
+  unfinishedPacketOf,
+} from "../../../../server/wire/packet/packet_decoder.ts";
+import {
+  connectionOf,
   connectionsOf,
   decoderOf,
   hasQueuedPackets,
-  idOf,
   isKnownAlive,
   isPongDue,
   namespaceCount,
-  unfinishedPacketOf,
   webSocketOf,
-} from "../../../../server/wire/stock.ts";
+} from "../../../../server/wire/stock/private_fields.ts";
 import { startBareEngine } from "../../../support/server/bare_engine.ts";
 import { RawFrames } from "../../../support/wire/raw_frames.ts";
 import { RawPolling } from "../../../support/wire/raw_polling.ts";
@@ -26,7 +28,7 @@ import { RawPolling } from "../../../support/wire/raw_polling.ts";
 function assertField(object: object, field: string): void {
   assert(
     field in object,
-    `${object.constructor.name} has no ${field}: see server/wire/stock.ts`,
+    `${object.constructor.name} has no ${field}: see server/wire/stock/private_fields.ts`,
   );
 }
 
@@ -78,7 +80,10 @@ Deno.test("engine.io: Server.clients holds the open connections by Socket.id", a
     assertField(engine, "clients");
     assertField(conn, "id");
     assertEquals(connectionsOf(engine), [conn]);
-    assertEquals(Object.keys(engine["clients"]), [idOf(conn)]);
+    const [sid = ""] = Object.keys(engine["clients"]);
+    assertEquals(sid, conn["id"]);
+    assertEquals(connectionOf(engine, sid), conn);
+    assertEquals(connectionOf(engine, "__proto__"), undefined);
     conn.close(true);
     if (conn.readyState !== "closed") await once(conn, "close");
     assertEquals(connectionsOf(engine), []);
@@ -91,7 +96,8 @@ Deno.test("engine.io: Socket.id is the sid that the client uses", async () => {
     io.engine.on("connection", opened.resolve)
   );
   const { sid } = await RawPolling.open(engine.url);
-  assertEquals(idOf(await opened.promise), sid);
+  const connection = await opened.promise;
+  assertEquals(connection["id"], sid);
 });
 
 Deno.test("engine.io: Socket.writeBuffer holds packets that the transport has not taken", async () => {

@@ -4,11 +4,11 @@ import type { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { endSocket } from "../../shared/end_socket.ts";
-import { FrameSocket } from "./frame_socket.ts";
-import { stockEngine } from "../stock.ts";
-import { asksForWebSocket, firstProtocol } from "./tap_socket.ts";
+import { FrameSocket } from "../websocket/frame_socket.ts";
+import { stockEngine } from "./private_fields.ts";
+import { asksForWebSocket, firstProtocol } from "../websocket/tap_socket.ts";
 import type { WsEngine } from "../../shared/ws_settings.ts";
-import { type UploadLimits, UploadWatch } from "./upload_watch.ts";
+import { type UploadLimits, UploadWatch } from "../websocket/upload_watch.ts";
 
 /** The string that RFC 6455 §4.2.2 appends to the key. */
 const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";

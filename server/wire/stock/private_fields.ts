@@ -1,14 +1,13 @@
 /**
- * Every field of `socket.io`, `engine.io` and `socket.io-parser` that the server reads and that
- * their types declare private, or whose name has an underscore, and the server of the package `ws`.
- * The versions of the three are pinned because of the fields, and
+ * Every field of `socket.io` and `engine.io` that the server reads and that their types declare
+ * private, or whose name has an underscore, and the server of the package `ws`. The versions of both
+ * are pinned because of the fields, and
  * `tests/unit/server/wire/private_fields_test.ts` has a test for each.
  *
  * @module
  */
 import type { Server as Engine, Socket as Connection } from "engine.io";
 import type { Server, Socket } from "socket.io";
-import type { Decoder, Packet } from "socket.io-parser";
 import type { Buffer } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
@@ -27,8 +26,12 @@ export const webSocketOf = (transport: Connection["transport"]): unknown =>
 export const carrierOf = (webSocket: unknown): unknown =>
   webSocket instanceof Object ? Reflect.get(webSocket, "_socket") : undefined;
 
-/** Returns the id of a connection, which is the `sid` of its requests. */
-export const idOf = (connection: Connection): string => connection["id"];
+/** Returns the open connection with an id, which is the `sid` of its requests. */
+export const connectionOf = (
+  engine: Engine,
+  sid: string,
+): Connection | undefined =>
+  Object.hasOwn(engine["clients"], sid) ? engine["clients"][sid] : undefined;
 
 /** Returns the open connections of an engine. */
 export const connectionsOf = (engine: Engine): Connection[] =>
@@ -46,10 +49,6 @@ export const isPongDue = (connection: Connection): boolean =>
 export const isKnownAlive = (connection: Connection): boolean =>
   connection["pingTimeoutTimer"] === null ||
   connection["hasRefreshedPingTimeout"];
-
-/** Returns the packet whose attachments a decoder is waiting for, if any. */
-export const unfinishedPacketOf = (decoder: Decoder): Packet | undefined =>
-  decoder["reconstructor"]?.["packet"];
 
 /** Returns the number of existing namespaces, including those that clients made up. */
 export const namespaceCount = (io: Server): number => io._nsps.size;
