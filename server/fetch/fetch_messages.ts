@@ -76,7 +76,13 @@ const EVENT_STREAM = "text/event-stream";
 export class FetchOutgoing extends EventEmitter implements Outgoing {
   /** Ends it early. */
   destroy: () => void = () => this.close();
+  /** Whether the body of the response is not complete yet. */
+  #lasts = false;
   #isClosed = false;
+
+  readonly lasts = (): void => {
+    this.#lasts = true;
+  };
 
   get closed(): boolean {
     return this.#isClosed;
@@ -92,12 +98,11 @@ export class FetchOutgoing extends EventEmitter implements Outgoing {
   /**
    * Passes a response on, and closes with it: with the end of its body, if that lasts.
    *
-   * @param isPoll whether it lasts, as a stream of events does
    * @param bytes counts those of a body that lasts
    */
-  passed(response: Response, isPoll: boolean, bytes: ByteCount): Response {
+  passed(response: Response, bytes: ByteCount): Response {
     const { status, headers } = response;
-    const lasts = isPoll ||
+    const lasts = this.#lasts ||
       headers.get("content-type")?.startsWith(EVENT_STREAM);
     // Of others the body is not touched: the platform would send it in chunks.
     const body = lasts ? response.body : null;

@@ -132,13 +132,12 @@ export class FetchRequests<Info> {
     outgoing: FetchOutgoing,
   ): Promise<Response> {
     const { app, bytes } = this.#parts;
-    const isForEngine = this.#isForEngine(given);
     const late = Promise.withResolvers<Response>();
     const timer = given.body === null ? undefined : setTimeout(
       () => late.resolve(new Response(null, { status: 408 })),
       BODY_TIMEOUT_MS,
     );
-    const request = isForEngine
+    const request = this.#isForEngine(given)
       ? given
       : whenRead(given, () => clearTimeout(timer));
     const incoming = new FetchIncoming(request, ends, bytes);
@@ -150,8 +149,7 @@ export class FetchRequests<Info> {
       app.fetch(request, { incoming, outgoing }),
       late.promise,
     ]);
-    const isPoll = isForEngine && answer.ok && request.method === "GET";
-    return outgoing.passed(answer, isPoll, bytes);
+    return outgoing.passed(answer, bytes);
   }
 }
 

@@ -74,7 +74,7 @@ export class FetchEngine implements ClientEngine {
     this.#reception = reception;
   }
 
-  answer({ incoming }: Exchange): Response | Promise<Response> {
+  answer({ incoming, outgoing }: Exchange): Response | Promise<Response> {
     const found = this.#find(incoming, false);
     if (typeof found === "number") {
       incoming.resume();
@@ -83,7 +83,7 @@ export class FetchEngine implements ClientEngine {
     const client = found ?? this.#open(incoming);
     switch (incoming.method) {
       case "GET":
-        return poll(client.conn);
+        return poll(client.conn, outgoing);
       case "POST":
         return post(client, incoming);
       default:
@@ -184,7 +184,10 @@ const NO_STORE = { "Cache-Control": "no-store" };
 const empty = (status: number): Response => new Response(null, { status });
 
 /** Answers a poll: at once, since the platform tells that a client is gone only by a body that it waits for. */
-function poll(conn: EngineConnection): Response {
+function poll(
+  conn: EngineConnection,
+  { lasts }: Exchange["outgoing"],
+): Response {
   const encoder = new TextEncoder();
   let body: string | undefined;
   let stream: ReadableStreamDefaultController<Uint8Array> | undefined;
@@ -194,6 +197,7 @@ function poll(conn: EngineConnection): Response {
     stream?.close();
   });
   if (!waits) return empty(400);
+  if (body === undefined) lasts?.();
   return new Response(
     body ?? new ReadableStream<Uint8Array>({
       start: (controller) => void (stream = controller),
