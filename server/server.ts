@@ -9,6 +9,7 @@ import type {
 } from "./http/listen.ts";
 import { Listeners } from "./http/listeners.ts";
 import { MetricsFeed } from "./http/metrics_feed.ts";
+import { SocketGate } from "./http/socket_gate.ts";
 import type { InProcessConnection } from "../shared/in_process.ts";
 import { ServerCore, sessionPrefixOf } from "./core.ts";
 import type { Adapter } from "./fetch/adapter.ts";
@@ -148,7 +149,7 @@ class ListeningServer implements SmcpServer {
   readonly #core: ServerCore;
   readonly #listeners: Listeners;
   readonly #feed: MetricsFeed | undefined;
-  readonly #sockets: SocketSlots;
+  readonly #sockets: SocketGate;
   /** Where it listened first. */
   #url: string | undefined;
 
@@ -164,7 +165,7 @@ class ListeningServer implements SmcpServer {
     const core = this.#core = new ServerCore(all, engine, false);
     const { parts } = core;
     const { metrics } = all;
-    const sockets = this.#sockets = new SocketSlots(parts);
+    const sockets = this.#sockets = new SocketGate(new SocketSlots(parts));
     const feed = this.#feed = metrics &&
       new MetricsFeed(metrics, core.counts, core.draining);
     this.app = core.app;

@@ -122,6 +122,17 @@ export function admitRequest(
 }
 
 /**
+ * Decides whether an upgrade may pass, with the same checks as polling (spec §2); parameters and result
+ * as of {@linkcode admitRequest}.
+ */
+export const admitUpgrade = (
+  request: RequestHead,
+  carrier: Carrier,
+  parts: RequestParts,
+): Refusal | undefined =>
+  judgeHost(request, parts) ?? admitRequest(request, carrier, parts);
+
+/**
  * Records a refusal.
  *
  * @param claim the forbidden host or origin

@@ -3,7 +3,6 @@ import type { Server as HttpsServer } from "node:https";
 import type { Hono } from "hono";
 import { connect, type Socket } from "node:net";
 import type { TlsFailure } from "../limits/limiter.ts";
-import type { SocketSlots } from "../limits/slots.ts";
 import { failure, log } from "../shared/log.ts";
 import { clearText, exposure } from "./host_rule.ts";
 import { closed, OpenSockets } from "./closing.ts";
@@ -18,6 +17,7 @@ import {
   type TlsOptions,
 } from "./listen.ts";
 import type { MetricsFeed } from "./metrics_feed.ts";
+import type { SocketGate } from "./socket_gate.ts";
 import { upgradeListener, type UpgradeParts } from "./upgrade.ts";
 
 /** How long a shutdown waits for WebSockets to close. */
@@ -36,7 +36,7 @@ interface ListenersParts extends UpgradeParts {
   /** Counts the bytes of its HTTP servers. */
   readonly feed: MetricsFeed | undefined;
   /** Limits TCP connections. */
-  readonly sockets: SocketSlots;
+  readonly sockets: SocketGate;
 }
 
 /** The HTTP servers of clients: those started by `listen`, and those given to `attach`. */

@@ -2,7 +2,7 @@ import type { Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import { Hono, type MiddlewareHandler } from "hono";
 import { notFound, toResponse } from "../shared/refusal.ts";
-import type { SocketSlots } from "../limits/slots.ts";
+import type { SocketGate } from "./socket_gate.ts";
 import {
   closeServer,
   type ListenAddress,
@@ -63,7 +63,7 @@ export class MetricsFeed {
    */
   async listen(
     to: ListenOptions,
-    { guard, sockets }: { guard: MiddlewareHandler; sockets: SocketSlots },
+    { guard, sockets }: { guard: MiddlewareHandler; sockets: SocketGate },
   ): Promise<ListenAddress> {
     const app = new Hono();
     app.get(

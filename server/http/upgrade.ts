@@ -2,18 +2,11 @@ import type { Buffer } from "node:buffer";
 import type { IncomingMessage, Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import type { Duplex } from "node:stream";
-import { endSocket } from "../shared/end_socket.ts";
+import { endSocket, toHttpText } from "../shared/end_socket.ts";
 import { failure, log } from "../shared/log.ts";
-import type { RequestHead } from "../shared/exchange.ts";
 import type { StockEngine } from "../wire/stock/mod.ts";
-import { admitRequest, judgeHost, type RequestParts } from "./admit_request.ts";
-import type { Carrier } from "../limits/slots.ts";
-import {
-  invalidRequest,
-  notFound,
-  type Refusal,
-  toHttpText,
-} from "../shared/refusal.ts";
+import { admitUpgrade, type RequestParts } from "./admit_request.ts";
+import { invalidRequest, notFound, type Refusal } from "../shared/refusal.ts";
 import { splitTarget } from "../shared/request_target.ts";
 
 /** The parts of a server that take upgrades. */
@@ -21,17 +14,6 @@ export interface UpgradeParts extends RequestParts {
   /** Handles those that pass. */
   readonly engine: StockEngine;
 }
-
-/**
- * Decides whether an upgrade may pass, with the same checks as polling (spec §2); parameters and result
- * as of {@linkcode admitRequest}.
- */
-export const admitUpgrade = (
-  request: RequestHead,
-  carrier: Carrier,
-  parts: RequestParts,
-): Refusal | undefined =>
-  judgeHost(request, parts) ?? admitRequest(request, carrier, parts);
 
 /**
  * Creates the gate of WebSocket upgrades, with the same checks and answers as polling (spec §2).

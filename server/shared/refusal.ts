@@ -1,5 +1,3 @@
-import { Buffer } from "node:buffer";
-import { STATUS_CODES } from "node:http";
 import {
   ErrorCode,
   type ErrorPayload,
@@ -43,11 +41,3 @@ export const invalidRequest = (): Refusal =>
 /** Converts a refusal to a `Response`. */
 export const toResponse = ({ status, headers, body }: Refusal): Response =>
   new Response(body, { status, headers });
-
-/** Converts a refusal to HTTP/1.1 text, for a socket that no HTTP server answers; it is closed afterwards. */
-export const toHttpText = ({ status, headers, body }: Refusal): string => {
-  const lines = Object.entries(headers).map(([k, v]) => `${k}: ${v}\r\n`);
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}` +
-    `Content-Length: ${Buffer.byteLength(body)}\r\n` +
-    `Connection: close\r\n\r\n${body}`;
-};

@@ -1,5 +1,3 @@
-import { STATUS_CODES } from "node:http";
-
 /** What is wrong with one field of a request. */
 export interface FieldProblem {
   /** The field, header or part. */
@@ -40,13 +38,34 @@ export class ProblemError extends Error {
     this.headers = headers;
     this.problem = {
       type: "about:blank",
-      title: STATUS_CODES[status] ?? "Error",
+      title: titleOf(status),
       status,
       detail,
       errors,
     };
   }
 }
+
+/** The names of the statuses of problems (RFC 9110). */
+const TITLES: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  408: "Request Timeout",
+  409: "Conflict",
+  413: "Payload Too Large",
+  415: "Unsupported Media Type",
+  429: "Too Many Requests",
+  500: "Internal Server Error",
+  502: "Bad Gateway",
+  503: "Service Unavailable",
+  504: "Gateway Timeout",
+};
+
+/** Returns the name of the status of a problem. */
+export const titleOf = (status: number): string => TITLES[status] ?? "Error";
 
 /** Creates a problem with one field. */
 export const problemOf = (

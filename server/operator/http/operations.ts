@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { STATUS_CODES } from "node:http";
+import { titleOf } from "../../../shared/http/problem.ts";
 import {
   type ClientEvent,
   GET_CONFIG_EVENT,
@@ -318,7 +318,7 @@ function problemsOf(
 ): Record<number, Record<string, unknown>> {
   const schema = { $ref: "#/components/schemas/Problem" };
   return Object.fromEntries(statuses.map((status) => [status, {
-    description: STATUS_CODES[status],
+    description: titleOf(status),
     content: { "application/problem+json": { schema } },
   }]));
 }

@@ -4,7 +4,7 @@ import {
   type DescriptorSource,
   readOpenFiles,
   socketsWithin,
-} from "../../../../server/limits/slots.ts";
+} from "../../../../server/limits/descriptors.ts";
 
 const LIMITS = (soft: string) =>
   `Limit                     Soft Limit           Hard Limit           Units
