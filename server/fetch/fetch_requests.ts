@@ -112,13 +112,14 @@ export class FetchRequests<Info> {
     try {
       const refused = admitUpgrade(head, outgoing, this.#parts);
       if (refused) return refuse(refused, outgoing);
-      return engine.upgrade(head, make, {
-        opened(close) {
-          outgoing.destroy = close;
-          opened(outgoing);
-        },
-        gone: () => outgoing.close(),
-      });
+      const { response, socket } = engine.upgrade(head, make);
+      if (socket === undefined) outgoing.close();
+      else {
+        outgoing.destroy = () => socket.close();
+        socket.whenGone(() => outgoing.close());
+        opened(outgoing);
+      }
+      return response;
     } catch (error) {
       log.warn("Cannot answer an upgrade request", failure(error));
       return refuse(invalidRequest(), outgoing);

@@ -8,8 +8,8 @@ export const flushed = (
 ): Promise<void> =>
   all(connections, milliseconds, (connection, done) => {
     if (!connection.hasQueued) return done();
-    connection.once("drain", done);
-    connection.once("close", done);
+    connection.on("drain", done);
+    connection.on("close", done);
   });
 
 /** A socket, or the response to a request. */

@@ -228,7 +228,7 @@ class SessionGuard implements ConnectionGuard {
 
   /** Pauses or resumes reading, for the decoder. */
   hold(held: boolean): void {
-    this.#connection.hold(held);
+    this.#connection.hold?.(held);
   }
 
   #judgeConnect(packet: string): string | undefined {

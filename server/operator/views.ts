@@ -39,7 +39,7 @@ export function memoryView(
   const { rss, heapUsed } = process.memoryUsage();
   let queued = 0;
   for (const { socket } of sessions.values()) {
-    queued += socket.conn.carried()?.queued ?? 0;
+    queued += socket.conn.carried?.()?.queued ?? 0;
   }
   return { queued_bytes: queued, memory_bytes: rss, heap_bytes: heapUsed };
 }
@@ -67,7 +67,7 @@ export function memberView(
   const { id, version, identity, address } = peer;
   const { lastError, joinedAt } = record;
   const session = sessions.get(id);
-  const bytes = session?.socket.conn.carried();
+  const bytes = session?.socket.conn.carried?.();
   return [{
     ...{ id, office, role, name, version },
     ...(identity && { principal: identity.principal }),

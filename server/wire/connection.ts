@@ -60,19 +60,14 @@ export interface Connection {
    * @returns whether there is one with a queue of its own
    */
   limitQueue(maxBytes: number, cutOff: CutOff): boolean;
-  /** Pauses or resumes reading its WebSocket, if that can pause. */
-  hold(held: boolean): void;
+  /** Pauses or resumes reading its WebSocket, where that can pause. */
+  hold?(held: boolean): void;
   /** Calls back when nothing of the closed connection is left on this side. */
   whenGone(gone: () => void): void;
-  /** Returns what its WebSocket has carried; `undefined` over polling, and where it is not known. */
-  carried(): Carried | undefined;
+  /** Returns what its WebSocket has carried, where that is known; `undefined` over polling. */
+  carried?(): Carried | undefined;
   /** Adds a listener. */
   on<E extends keyof ConnectionEvents>(
-    event: E,
-    listener: ConnectionEvents[E],
-  ): unknown;
-  /** Adds a listener for the next event. */
-  once<E extends keyof ConnectionEvents>(
     event: E,
     listener: ConnectionEvents[E],
   ): unknown;

@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import type { Incoming, RequestHead } from "../../shared/exchange.ts";
-import type { Carried, Connection, PacketData } from "../connection.ts";
+import type { Connection, PacketData } from "../connection.ts";
 import type { CutOff } from "../websocket/send_queue.ts";
 import {
   decodePacket,
@@ -143,42 +143,31 @@ export class EngineConnection extends EventEmitter implements Connection {
     return this.#ws !== undefined;
   }
 
-  /** Does nothing: a platform's WebSocket cannot be paused. */
-  hold(): void {}
-
   whenGone(gone: () => void): void {
     if (this.#ws) this.#ws.whenGone(gone);
     else gone();
-  }
-
-  carried(): Carried | undefined {
-    return undefined;
   }
 
   /**
    * Waits for packets.
    *
    * @param answer called once with them, possibly at once
-   * @returns whether it waits: a client that polls twice at once is closed
+   * @returns what to call when its client is gone; `undefined` for a second poll at once, which ends the
+   * connection
    */
-  poll(answer: (payload: string) => void): boolean {
-    if (this.#poll) {
-      this.#end("transport error");
-      return false;
-    }
+  poll(answer: (payload: string) => void): (() => void) | undefined {
+    if (this.#poll) return void this.#end("transport error");
     this.#poll = answer;
     this.#flush();
     if (this.#isLeaving && this.isWritable) {
       this.#respond({ type: "noop" }, { type: "close" });
       this.#end("forced close");
     }
-    return true;
-  }
-
-  /** Notes that nobody waits for the answer to the poll. */
-  pollGone(): void {
-    this.#poll = undefined;
-    this.#end("transport error");
+    return () => {
+      if (this.#poll !== answer) return;
+      this.#poll = undefined;
+      this.#end("transport error");
+    };
   }
 
   /**
@@ -210,10 +199,11 @@ export class EngineConnection extends EventEmitter implements Connection {
         payload += part;
       }
     } catch {
-      this.#end("transport error"); // its client is gone, or it was dropped
+      // Its client is gone, or it was dropped: after an upgrade that ends nothing.
+      if (this.#post === incoming) this.#end("transport error");
       return 400;
     } finally {
-      this.#post = undefined;
+      if (this.#post === incoming) this.#post = undefined;
     }
     for (const packet of decodePayload(payload + decoder.decode())) {
       if (packet.type === "close") this.#end("transport close", "noop");
@@ -263,6 +253,7 @@ export class EngineConnection extends EventEmitter implements Connection {
 
   #change(ws: FetchSocket): void {
     this.#post?.resume();
+    this.#post = undefined;
     this.#respond({ type: "close" });
     this.#clearPong();
     this.#ws = ws;

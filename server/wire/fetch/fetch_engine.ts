@@ -35,14 +35,6 @@ type Upgrade = (
   options: { readonly protocol?: string },
 ) => { readonly socket: PlatformSocket; readonly response: Response };
 
-/** Who is told what became of an upgrade. */
-interface UpgradeWatch {
-  /** Called with what closes the WebSocket. */
-  opened(close: () => void): void;
-  /** Called when there is none, or nothing is left of it. */
-  gone(): void;
-}
-
 /** Errors of Engine.IO, by their codes. */
 const ERRORS = [
   "Transport unknown",
@@ -92,25 +84,21 @@ export class FetchEngine implements ClientEngine {
     }
   }
 
-  /** Answers an upgrade that may pass. */
+  /**
+   * Answers an upgrade that may pass.
+   *
+   * @returns the answer, and the WebSocket unless the upgrade is refused
+   */
   upgrade(
     request: RequestHead,
     make: Upgrade,
-    watch: UpgradeWatch,
-  ): Response {
-    const refuse = (message: string) => {
-      watch.gone();
-      return new Response(message, {
-        status: 400,
-        headers: { "Content-Type": "text/plain", "Connection": "close" },
-      });
-    };
+  ): { readonly response: Response; readonly socket?: FetchSocket } {
     const found = this.#find(request, true);
     if (typeof found === "number") {
-      return refuse(this.#refused(request, found).message);
+      return refused(this.#refused(request, found).message);
     }
     const { method, headers } = request;
-    if (!asksForWebSocket(method, headers)) return refuse("Bad Request");
+    if (!asksForWebSocket(method, headers)) return refused("Bad Request");
     const protocol = firstProtocol(headers["sec-websocket-protocol"]);
     const { socket: ws, response } = make(
       protocol === undefined ? {} : { protocol },
@@ -122,9 +110,7 @@ export class FetchEngine implements ClientEngine {
       if (found) found.conn.upgrade(socket);
       else this.#open(request, socket);
     };
-    watch.opened(() => ws.close());
-    socket.whenGone(() => watch.gone());
-    return response;
+    return { response, socket };
   }
 
   // deno-lint-ignore require-await -- as that of the interface
@@ -181,6 +167,14 @@ export class FetchEngine implements ClientEngine {
 /** Headers that keep an answer out of caches. */
 const NO_STORE = { "Cache-Control": "no-store" };
 
+/** Refuses an upgrade. */
+const refused = (message: string) => ({
+  response: new Response(message, {
+    status: 400,
+    headers: { "Content-Type": "text/plain", "Connection": "close" },
+  }),
+});
+
 const empty = (status: number): Response => new Response(null, { status });
 
 /** Answers a poll: at once, since the platform tells that a client is gone only by a body that it waits for. */
@@ -191,17 +185,17 @@ function poll(
   const encoder = new TextEncoder();
   let body: string | undefined;
   let stream: ReadableStreamDefaultController<Uint8Array> | undefined;
-  const waits = conn.poll((payload) => {
+  const gone = conn.poll((payload) => {
     body = payload;
     stream?.enqueue(encoder.encode(payload));
     stream?.close();
   });
-  if (!waits) return empty(400);
+  if (gone === undefined) return empty(400);
   if (body === undefined) lasts?.();
   return new Response(
     body ?? new ReadableStream<Uint8Array>({
       start: (controller) => void (stream = controller),
-      cancel: () => conn.pollGone(),
+      cancel: gone,
     }),
     {
       headers: { "Content-Type": "text/plain; charset=UTF-8", ...NO_STORE },

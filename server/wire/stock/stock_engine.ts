@@ -298,13 +298,6 @@ export class StockConnection implements Connection {
     this.#raw.on(event, listener);
   }
 
-  once<E extends keyof ConnectionEvents>(
-    event: E,
-    listener: ConnectionEvents[E],
-  ): void {
-    this.#raw.once(event, listener);
-  }
-
   off<E extends keyof ConnectionEvents>(
     event: E,
     listener: ConnectionEvents[E],
