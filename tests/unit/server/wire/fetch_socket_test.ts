@@ -1,43 +1,9 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import {
-  FetchSocket,
-  type PlatformSocket,
-} from "../../../../server/wire/fetch/fetch_socket.ts";
+import { FetchSocket } from "../../../../server/wire/fetch/fetch_socket.ts";
 import { captureLog } from "../../../support/log_capture.ts";
+import { FakePlatform } from "../../../support/wire/fake_platform.ts";
 
 const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 0));
-
-/** A platform's WebSocket, to which the test is the platform. */
-class FakePlatform implements PlatformSocket {
-  binaryType = "blob";
-  readyState = 0;
-  bufferedAmount = 0;
-  onopen: PlatformSocket["onopen"] = null;
-  onmessage: PlatformSocket["onmessage"] = null;
-  onerror: PlatformSocket["onerror"] = null;
-  onclose: PlatformSocket["onclose"] = null;
-  readonly sent: (string | Uint8Array)[] = [];
-  readonly closes: (number | undefined)[] = [];
-
-  open(): void {
-    this.readyState = 1;
-    this.onopen?.();
-  }
-
-  send(data: string | Uint8Array): void {
-    this.sent.push(data);
-  }
-
-  close(code?: number): void {
-    this.readyState = 2;
-    this.closes.push(code);
-  }
-
-  end(code: number): void {
-    this.readyState = 3;
-    this.onclose?.({ code });
-  }
-}
 
 function newSocket(maxPayload = 1024) {
   const ws = new FakePlatform();
