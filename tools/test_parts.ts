@@ -24,6 +24,7 @@ import { mcpTools, realClients } from "../tests/support/mcp/npm_tools.ts";
 import { installSystemd } from "../tests/support/service/systemd.ts";
 import { runtimeOf, RUNTIMES } from "./npm/deno_runtimes.ts";
 import { findNode, NODE_VERSIONS } from "./npm/node.ts";
+import { installForBundles } from "./npm/bundle.ts";
 import { installPackages, npmPackages, TYPESCRIPT } from "./npm/npm_package.ts";
 import { run } from "./process.ts";
 
@@ -142,6 +143,12 @@ const tarball: Part = {
     }),
 };
 
+/** npm unpacks them from its cache for each test. */
+const bundles: Part = {
+  name: "what the npm tarball can depend on, and its bundler (esbuild)",
+  fetch: () => inScratch(installForBundles),
+};
+
 /** Side by side: pip spends most of its time on unpacking. */
 const pythons: Part = {
   name: "the Python SDKs of the protocols 0.1 to 0.4",
@@ -205,6 +212,7 @@ export const SUITES: Readonly<Record<string, readonly Part[]>> = {
   bench: [...packages, bundler, ...denoServers, ...nodes],
   browser: [...packages, bundler, ...denoServers, chromium],
   node: [...packages, npxServers, ...nodes, tarball],
+  edge: [...packages, bundles],
   mcp: [...packages, ...denoServers, mcp, frameworks, inPython],
   pages: [...packages, ...nodes, npxServers, valkey],
   clients: [...packages, clients],
