@@ -4,7 +4,7 @@ import {
   randomBytes,
   timingSafeEqual,
 } from "node:crypto";
-import { z } from "zod";
+import * as z from "../../protocol/validation/schema.ts";
 import {
   checkOperatorPolicy,
   type Identity,
@@ -179,22 +179,31 @@ function identityOf(
 
 const AN_EXPIRY = 'a time such as "2027-01-31T00:00:00Z"';
 
-const patterns = z.array(z.string().min(1)).readonly();
+const text = z.string().check(z.minLength(1));
+const patterns = z.exactOptional(z.readonly(z.array(text)));
 
 // Strict: a misspelled restriction must not be ignored.
 const entry = z.strictObject({
-  id: z.string().min(1).max(256),
-  key: z.string().min(1),
-  roles: z.array(z.enum(["agent", "computer", "operator"])).readonly()
-    .exactOptional(),
-  offices: patterns.exactOptional(),
-  names: patterns.exactOptional(),
-  expires: z.string().refine((text) => parseExpiry(text) !== undefined, {
-    error: 'Invalid input: expected a time such as "2027-01-31T00:00:00Z"',
-  }).exactOptional(),
+  id: text.check(z.maxLength(256)),
+  key: text,
+  roles: z.exactOptional(
+    z.readonly(z.array(z.enum(["agent", "computer", "operator"]))),
+  ),
+  offices: patterns,
+  names: patterns,
+  expires: z.exactOptional(
+    z.string().check(
+      z.refine(
+        (text) => parseExpiry(text) !== undefined,
+        `Invalid input: expected ${AN_EXPIRY}`,
+      ),
+    ),
+  ),
 });
 
-const schema = z.array(entry).min(1) satisfies z.ZodType<ApiKey[]>;
+const schema = z.array(entry).check(z.minLength(1)) satisfies z.ZodMiniType<
+  ApiKey[]
+>;
 
 const FIELDS = Object.keys(entry.shape);
 

@@ -1,5 +1,5 @@
 import type { errors, JWTPayload, JWTVerifyOptions } from "jose";
-import { z } from "zod";
+import * as z from "../../protocol/validation/schema.ts";
 import { bearerToken } from "../../shared/http/same_token.ts";
 import { loadPackages } from "../../shared/packages.ts";
 import {
@@ -197,11 +197,14 @@ export function readClaims(
 }
 
 /** One item, or a list of them. */
-const listOf = <T>(item: z.ZodType<T>) =>
-  z.union([z.array(item), item.transform((one) => [one])]).optional();
+const listOf = <T>(item: z.ZodMiniType<T>) =>
+  z.optional(z.union([
+    z.array(item),
+    z.pipe(item, z.transform((one) => [one])),
+  ]));
 
 const claimsSchema = z.object({
-  sub: z.string().min(1),
+  sub: z.string().check(z.minLength(1)),
   exp: z.number(),
   role: listOf(z.enum(["agent", "computer", "operator"])),
   office_id: listOf(z.string()),

@@ -1,4 +1,3 @@
-import type { z } from "zod";
 import type { RequestParts } from "../http/admit_request.ts";
 import type { LocalOffices } from "../office/offices.ts";
 import type {
@@ -22,6 +21,7 @@ import {
   officeView,
   type OpenSessions,
 } from "./views.ts";
+import type * as z from "../../protocol/validation/schema.ts";
 import { invalidFields } from "../../shared/http/invalid.ts";
 import {
   type ProblemError,
@@ -307,5 +307,5 @@ const noOffice = (office: string) =>
   );
 
 /** Converts what a schema refused. */
-export const invalid = (error: z.ZodError, what: string): ProblemError =>
+export const invalid = (error: z.core.$ZodError, what: string): ProblemError =>
   invalidFields(error, what, "give what /operator/v1/openapi.json says of it");

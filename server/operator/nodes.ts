@@ -1,4 +1,3 @@
-import { z } from "zod";
 import type { OtherNodes } from "../shared/cluster.ts";
 import {
   callSchema,
@@ -9,15 +8,16 @@ import {
   processSchema,
   revokeSchema,
 } from "./schemas.ts";
+import * as z from "../../protocol/validation/schema.ts";
 import { sleep } from "../../shared/async.ts";
 import type { FollowOthers, OtherEvents } from "./feed/event_feed.ts";
 
 const policy = z.object({
-  offices: z.array(z.string()).readonly().exactOptional(),
+  offices: z.exactOptional(z.readonly(z.array(z.string()))),
 });
 const by = z.string();
 const office = z.string();
-const count = z.int().min(0);
+const count = z.int().check(z.minimum(0));
 
 /** What the nodes of a cluster ask each other for operators: each a question and its answer. */
 const NODE_QUESTIONS = {
@@ -26,7 +26,7 @@ const NODE_QUESTIONS = {
     question: z.object({ policy }),
     answer: z.object({
       offices: z.array(officeSchema),
-      process: processSchema.exactOptional(),
+      process: z.exactOptional(processSchema),
     }),
   },
   /** The members of an office whose home is there. */
@@ -41,27 +41,27 @@ const NODE_QUESTIONS = {
   },
   /** Ends calls; answers how many. */
   cancel: {
-    question: cancelSchema.extend({ by, office }),
+    question: z.extend(cancelSchema, { by, office }),
     answer: count,
   },
   /** Kicks a member, if the home of its office is there; answers how many. */
   kick: {
-    question: kickSchema.extend({ by, policy, id: z.string() }),
+    question: z.extend(kickSchema, { by, policy, id: z.string() }),
     answer: count,
   },
   /** Refuses a key; answers how many it knows. */
   revoke: {
-    question: revokeSchema.extend({ by }),
+    question: z.extend(revokeSchema, { by }),
     answer: count,
   },
   /** The events there since a cursor, or from now on; waits for the next for a while. */
   events: {
-    question: z.object({ cursor: z.string().exactOptional() }),
+    question: z.object({ cursor: z.exactOptional(z.string()) }),
     answer: z.object({
       cursor: z.string(),
       missed: z.boolean(),
       events: z.array(z.object({
-        office: office.optional(),
+        office: z.optional(office),
         kind: z.string(),
         json: z.string(),
       })),
@@ -113,8 +113,8 @@ export const refuseOperators = (others: OtherNodes): void =>
 
 const schemas: {
   readonly [K in NodeQuestion]: {
-    readonly question: z.ZodType<Questions[K]>;
-    readonly answer: z.ZodType<Answers[K]>;
+    readonly question: z.ZodMiniType<Questions[K]>;
+    readonly answer: z.ZodMiniType<Answers[K]>;
   };
 } = NODE_QUESTIONS;
 

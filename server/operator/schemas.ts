@@ -1,46 +1,70 @@
-import { z } from "zod";
 import { PROTOCOL_NAMES } from "../../protocol/version.ts";
+import * as z from "../../protocol/validation/schema.ts";
 
-const time = z.iso.datetime().describe("a time, in ISO 8601");
-const count = z.int().min(0);
+/** A schema whose description is part of the document of the API. */
+const described = <S extends z.ZodMiniType>(schema: S, text: string): S =>
+  schema.check(z.describe(text));
+
+/** A field that may be absent. */
+const maybe = <S extends z.ZodMiniType>(schema: S, text?: string) =>
+  z.exactOptional(text === undefined ? schema : described(schema, text));
+
+/** A text of limited length. */
+const text = (max: number) =>
+  z.string().check(z.minLength(1), z.maxLength(max));
+/** A number of milliseconds. */
+const ms = (min: number, max: number) =>
+  z.int().check(z.minimum(min), z.maximum(max));
+
+const time = described(z.iso.datetime(), "a time, in ISO 8601");
+const count = z.int().check(z.minimum(0));
 /** What every answer of a node of a cluster has. */
 const ofNode = {
-  node: z.string().exactOptional()
-    .describe("the node of a cluster that answers, for all of them"),
-  unanswered: z.array(z.string()).exactOptional()
-    .describe("other nodes that did not answer: what they have is missing"),
-  not_operated: z.array(z.string()).exactOptional().describe(
+  node: maybe(
+    z.string(),
+    "the node of a cluster that answers, for all of them",
+  ),
+  unanswered: maybe(
+    z.array(z.string()),
+    "other nodes that did not answer: what they have is missing",
+  ),
+  not_operated: maybe(
+    z.array(z.string()),
     "other nodes that were started without this API: what they have is missing",
   ),
 };
 
 /** How a call ended. */
 const endFields = {
-  outcome: z.string().describe(
+  outcome: described(
+    z.string(),
     "ok, tool error (of the MCP server itself), cancelled, timeout, agent gone, or error and a code",
   ),
-  ended_by: z.enum(["agent", "operator", "server", "computer"])
-    .exactOptional()
-    .describe("of cancelled and timeout: who cancelled, or whose timeout"),
+  ended_by: maybe(
+    z.enum(["agent", "operator", "server", "computer"]),
+    "of cancelled and timeout: who cancelled, or whose timeout",
+  ),
 };
 
 /** What a call waits for. */
-const waiting = z.enum(["confirmation", "answer"]).describe(
+const waiting = described(
+  z.enum(["confirmation", "answer"]),
   "the person at the Computer that the call waits for: one who confirms it, or who answers its MCP server",
 );
 
 /** Why an operator does something; the member hears it. */
-const reason = z.string().trim().min(1).max(200)
-  .describe("a text of 1 to 200 characters, which the member is told");
+const reason = described(
+  z.string().check(z.trim(), z.minLength(1), z.maxLength(200)),
+  "a text of 1 to 200 characters, which the member is told",
+);
 
 /** An office. */
 export const officeSchema = z.object({
   office: z.string(),
-  agent: z.string().nullable().describe("the name of its Agent"),
-  computers: count.describe("its Computers"),
-  pending_calls: count.describe("calls on their way"),
-  node: z.string().exactOptional()
-    .describe("the node of a cluster where it has its home"),
+  agent: described(z.nullable(z.string()), "the name of its Agent"),
+  computers: described(count, "its Computers"),
+  pending_calls: described(count, "calls on their way"),
+  node: maybe(z.string(), "the node of a cluster where it has its home"),
 });
 
 /** The offices. */
@@ -51,28 +75,30 @@ export const officesSchema = z.object({
 
 /** A member of an office. */
 export const memberSchema = z.object({
-  id: z.string().describe("its connection; a new one after each reconnect"),
+  id: described(z.string(), "its connection; a new one after each reconnect"),
   office: z.string(),
   role: z.enum(["agent", "computer"]),
   name: z.string(),
-  version: z.string().describe("the a2c_version that it speaks"),
-  principal: z.string().exactOptional().describe("who it is authenticated as"),
-  address: z.string().exactOptional(),
-  since: time.exactOptional().describe("when it joined, in ISO 8601"),
-  calls: count.exactOptional().describe("calls that it has sent or got"),
-  pending_calls: count.exactOptional(),
-  bytes: z.object({
-    received: count,
-    sent: count,
-    queued: count.describe("waiting for it to read"),
-  }).exactOptional().describe(
+  version: described(z.string(), "the a2c_version that it speaks"),
+  principal: maybe(z.string(), "who it is authenticated as"),
+  address: maybe(z.string()),
+  since: maybe(time, "when it joined, in ISO 8601"),
+  calls: maybe(count, "calls that it has sent or got"),
+  pending_calls: maybe(count),
+  bytes: maybe(
+    z.object({
+      received: count,
+      sent: count,
+      queued: described(count, "waiting for it to read"),
+    }),
     "of its WebSocket; absent over polling, and where another node carries it",
   ),
-  last_error: z.object({
-    at: time,
-    ...endFields,
-    message: z.string().exactOptional(),
-  }).exactOptional().describe(
+  last_error: maybe(
+    z.object({
+      at: time,
+      ...endFields,
+      message: maybe(z.string()),
+    }),
     "the last of its calls that failed by a fault of it; no cancelled one",
   ),
 });
@@ -89,11 +115,14 @@ export const callSchema = z.object({
   agent: z.string(),
   computer: z.string(),
   req_id: z.string(),
-  request: z.string().describe("the event, such as client:tool_call"),
-  tool: z.string().exactOptional(),
-  principal: z.string().exactOptional(),
-  waiting: waiting.exactOptional(),
-  ms: z.number().min(0).describe("milliseconds since it began"),
+  request: described(z.string(), "the event, such as client:tool_call"),
+  tool: maybe(z.string()),
+  principal: maybe(z.string()),
+  waiting: maybe(waiting),
+  ms: described(
+    z.number().check(z.minimum(0)),
+    "milliseconds since it began",
+  ),
 });
 
 /** The calls of an office. */
@@ -105,32 +134,31 @@ export const callsSchema = z.object({
 /** A process. */
 export const processSchema = z.object({
   draining: z.boolean(),
-  connections: count.describe("sessions, in an office or not"),
-  calls: count.describe("calls so far"),
-  streams: count.describe("open streams of events"),
-  queued_bytes: count.describe("waiting for clients to read"),
-  memory_bytes: count.describe("the resident set"),
+  connections: described(count, "sessions, in an office or not"),
+  calls: described(count, "calls so far"),
+  streams: described(count, "open streams of events"),
+  queued_bytes: described(count, "waiting for clients to read"),
+  memory_bytes: described(count, "the resident set"),
   heap_bytes: count,
 });
 
 /** The counters. */
 export const statusSchema = z.object({
   ...ofNode,
-  version: z.string().describe("of this package"),
-  protocols: z.array(z.enum(PROTOCOL_NAMES)).describe(
+  version: described(z.string(), "of this package"),
+  protocols: described(
+    z.array(z.enum(PROTOCOL_NAMES)),
     "the protocol versions of which it lets clients in",
   ),
-  since: time.describe("when the Server was made, in ISO 8601"),
+  since: described(time, "when the Server was made, in ISO 8601"),
   offices: count,
   members: count,
   pending_calls: count,
-  process: processSchema.exactOptional()
-    .describe("for operators of all offices only"),
-  nodes: z.array(z.object({ node: z.string(), process: processSchema }))
-    .exactOptional()
-    .describe(
-      "the other nodes of a cluster, for operators of all offices only",
-    ),
+  process: maybe(processSchema, "for operators of all offices only"),
+  nodes: maybe(
+    z.array(z.object({ node: z.string(), process: processSchema })),
+    "the other nodes of a cluster, for operators of all offices only",
+  ),
 });
 
 /** The tools of a Computer, as it lists them for Agents. */
@@ -156,64 +184,64 @@ export const desktopSchema = z.looseObject({
 
 /** Asks to call a tool. */
 export const callToolSchema = z.strictObject({
-  tool_name: z.string().min(1).max(256)
-    .describe("the name from the Computer's tools"),
-  params: z.record(z.string(), z.unknown()).default({})
-    .describe("the arguments"),
-  timeout_ms: z.int().min(1000).max(3_600_000).default(60_000)
-    .describe(
-      "milliseconds from 1000 to 3600000 that the tool may take, rounded up to whole seconds",
-    ),
-  req_id: z.string().min(1).max(256).exactOptional()
-    .describe(
-      "unique: by which events name the call; a random one by default",
-    ),
+  tool_name: described(text(256), "the name from the Computer's tools"),
+  params: described(
+    z._default(z.record(z.string(), z.unknown()), {}),
+    "the arguments",
+  ),
+  timeout_ms: described(
+    z._default(ms(1000, 3_600_000), 60_000),
+    "milliseconds from 1000 to 3600000 that the tool may take, rounded up to whole seconds",
+  ),
+  req_id: maybe(
+    text(256),
+    "unique: by which events name the call; a random one by default",
+  ),
 });
 
 /** The result of a tool, failures of the tool included. */
 export const resultSchema = z.looseObject({
   content: z.array(z.unknown()),
-  isError: z.boolean().nullish(),
+  isError: z.nullish(z.boolean()),
 });
 
 /** Asks to kick a member. */
 export const kickSchema = z.strictObject({
   reason,
-  hold_ms: z.int().min(0).max(86_400_000).default(60_000)
-    .describe(
-      "milliseconds from 0 to 86400000 in which its seat stays closed and a join is answered with the reason",
-    ),
+  hold_ms: described(
+    z._default(ms(0, 86_400_000), 60_000),
+    "milliseconds from 0 to 86400000 in which its seat stays closed and a join is answered with the reason",
+  ),
 });
 
 /** Asks to cancel a call. */
 export const cancelSchema = z.strictObject({
-  req_id: z.string().min(1).max(256)
-    .describe("the req_id of a call on its way"),
+  req_id: described(text(256), "the req_id of a call on its way"),
   reason,
 });
 
 /** Asks to revoke a key. */
 export const revokeSchema = z.strictObject({
-  principal: z.string().min(1).max(1024)
-    .describe(
-      '"key:" and the id of an API key, or "jwt:" and the sub of tokens',
-    ),
+  principal: described(
+    text(1024),
+    '"key:" and the id of an API key, or "jwt:" and the sub of tokens',
+  ),
   reason,
 });
 
 /** Says what was done. */
 export const doneSchema = z.object({
   ...ofNode,
-  done: count.describe("how many it concerned"),
+  done: described(count, "how many it concerned"),
 });
 
 /** An event of the stream; its other fields are those of the audit log. */
 export const eventSchema = z.looseObject({
   at: time,
   event: z.string(),
-  office: z.string().exactOptional(),
-  waiting: waiting.nullable().exactOptional(),
-  outcome: endFields.outcome.exactOptional(),
+  office: maybe(z.string()),
+  waiting: z.exactOptional(z.nullable(waiting)),
+  outcome: maybe(endFields.outcome),
   ended_by: endFields.ended_by,
 });
 
@@ -227,5 +255,5 @@ export const problemSchema = z.object({
     field: z.string(),
     problem: z.string(),
     fix: z.string(),
-  })).min(1),
+  })).check(z.minLength(1)),
 });

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type { $ZodError } from "zod/v4/core";
 import { ProblemError } from "./problem.ts";
 
 /**
@@ -8,7 +8,7 @@ import { ProblemError } from "./problem.ts";
  * @param fix says where the right form is described
  */
 export const invalidFields = (
-  error: z.ZodError,
+  error: $ZodError,
   what: string,
   fix: string,
 ): ProblemError =>

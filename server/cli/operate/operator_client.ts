@@ -2,7 +2,6 @@ import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
-import type { z } from "zod";
 import type { CredentialFlags } from "../../../cli/credentials.ts";
 import { UsageError } from "../../../cli/run.ts";
 import {
@@ -10,6 +9,7 @@ import {
   httpWay,
   type WayFlags,
 } from "../../../cli/server_flags.ts";
+import type * as z from "../../../protocol/validation/schema.ts";
 import { problemSchema } from "../../operator/schemas.ts";
 
 /** The way to a Server, and who asks, from the command line. */
@@ -43,7 +43,7 @@ export class OperatorClient {
    *
    * @param body of a change
    */
-  async ask<S extends z.ZodType>(
+  async ask<S extends z.ZodMiniType>(
     path: string,
     schema: S,
     body?: unknown,

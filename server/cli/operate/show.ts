@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { z } from "zod";
 import { columns, plain } from "../../../cli/terminal_text.ts";
+import type * as z from "../../../protocol/validation/schema.ts";
 import {
   callsSchema,
   membersSchema,
@@ -75,7 +75,7 @@ export async function calls(office: string, flags: ShowFlags): Promise<void> {
 }
 
 /** Reads a list, and warns of nodes whose part is missing. */
-async function read<S extends z.ZodType<MissingNodes>>(
+async function read<S extends z.ZodMiniType<MissingNodes>>(
   flags: OperatorFlags,
   path: string,
   schema: S,

@@ -1,18 +1,18 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import { z } from "zod";
+import * as z from "../../../protocol/validation/schema.ts";
 
 /** The version of what nodes say to each other; they work with one that is older or newer by one. */
 export const LINK_VERSION = 6;
 
-const whole = z.int().min(0);
+const whole = z.int().check(z.minimum(0));
 
 /** The frames that are JSON; fields of a later version are ignored. */
 const named = z.object({
   /** Says that the sender lives, or ends a link for good. */
   kind: z.enum(["beat", "bye"]),
   version: whole,
-  from: z.string().min(1).max(255),
+  from: z.string().check(z.minLength(1), z.maxLength(255)),
   /** Whether the receiver is to send again what the sender has not taken, and a beat after it. */
   asks: z.boolean(),
   /** How many bytes the sender has sent. */

@@ -1,5 +1,5 @@
-import { z } from "zod";
 import { PACKAGE_VERSION } from "../../../cli/version.ts";
+import * as z from "../../../protocol/validation/schema.ts";
 import type { AgreedSettings } from "../../shared/cluster.ts";
 
 /** What a node publishes about itself. */
@@ -40,8 +40,8 @@ export const aboutOf = (
 const seconds = (milliseconds: number): string => `${milliseconds / 1000} s`;
 
 const about = z.object({
-  name: z.string().catch(""),
-  settings: z.record(z.string(), z.unknown()).catch({}),
+  name: z.catch(z.string(), ""),
+  settings: z.catch(z.record(z.string(), z.unknown()), {}),
 });
 
 /** Reads what another node publishes; of another version it may be less, or more. */

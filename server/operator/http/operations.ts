@@ -1,4 +1,3 @@
-import { z } from "zod";
 import { titleOf } from "../../../shared/http/problem.ts";
 import {
   type ClientEvent,
@@ -7,6 +6,7 @@ import {
   GET_TOOLS_EVENT,
   TOOL_CALL_EVENT,
 } from "../../../protocol/mod.ts";
+import * as z from "../../../protocol/validation/schema.ts";
 import {
   callsSchema,
   callToolSchema,
@@ -36,7 +36,7 @@ interface Call {
   /** Returns a part of the path. */
   param(name: string): string;
   /** Reads the body, which may be as `size` says; throws a problem when it is not as the schema says. */
-  body<S extends z.ZodType>(
+  body<S extends z.ZodMiniType>(
     schema: S,
     size?: "small" | "message",
   ): Promise<z.output<S>>;
@@ -54,11 +54,11 @@ export interface Operation {
   /** The parameters of the path, each with its description. */
   readonly params?: Readonly<Record<string, string>>;
   /** The body, of a change. */
-  readonly body?: z.ZodType;
+  readonly body?: z.ZodMiniType;
   /** Whether it may take so long that it ends with the credentials of its operator. */
   readonly isLong?: boolean;
   /** The answer. */
-  readonly answer: z.ZodType;
+  readonly answer: z.ZodMiniType;
   /** Statuses of problems beyond those of every operation. */
   readonly problems?: readonly number[];
   /** Does it. */
@@ -87,7 +87,7 @@ const askedOf = ({ param, signal }: Call): Asked => ({
 const listing = (
   kind: "members" | "calls",
   summary: string,
-  answer: z.ZodType,
+  answer: z.ZodMiniType,
 ): Operation => ({
   method: "get",
   path: `/offices/{office}/${kind}`,
@@ -100,7 +100,7 @@ const question = (
   path: string,
   what: string,
   event: ClientEvent,
-  answer: z.ZodType,
+  answer: z.ZodMiniType,
 ): Operation => ({
   ...QUESTION,
   method: "get",
@@ -324,7 +324,7 @@ function problemsOf(
 }
 
 function jsonOf(
-  schema: z.ZodType,
+  schema: z.ZodMiniType,
   io: "input" | "output" = "output",
 ): Record<string, unknown> {
   const { $schema: _, ...json } = z.toJSONSchema(schema, { io });

@@ -1,5 +1,5 @@
 import type { Context, Hono } from "hono";
-import type { z } from "zod";
+import type * as z from "../../../protocol/validation/schema.ts";
 import { ProtocolError } from "../../../protocol/mod.ts";
 import { seesAll, seesOffice } from "../../shared/identity.ts";
 import { OpenExchanges } from "../../gateway/open_exchanges.ts";
@@ -284,7 +284,7 @@ const MAX_BODY_BYTES = 16_384;
  * @param maxBytes the largest one
  * @throws {ProblemError} 400, 413, 415
  */
-async function readBody<S extends z.ZodType>(
+async function readBody<S extends z.ZodMiniType>(
   incoming: Incoming,
   schema: S,
   maxBytes: number,
