@@ -25,9 +25,15 @@ Deno.test("a page names its parts relative to itself, and runs no code in itself
 });
 
 Deno.test("a part is one of a list, whatever a name asks for", () => {
-  assertEquals(get("ui/element.js").status, 200);
-  const foreign = ["", "/", "../mod.ts", "ui/../server.js", "ui%2felement.js"]
-    .concat("__proto__", "constructor", "toString", "ui\\element.js", "x\0");
+  assertEquals(get("style/parts.css").status, 200);
+  const foreign = [
+    "",
+    "/",
+    "../mod.ts",
+    "style/../server.js",
+    "style%2fparts.css",
+  ]
+    .concat("__proto__", "constructor", "toString", "style\\parts.css", "x\0");
   for (const part of foreign) assertEquals(get(part).status, 404, part);
 });
 

@@ -38,10 +38,10 @@ Deno.test("no path leads from the console to other files", async () => {
     "/console/../server/main.ts",
     "/console/..%2fmod.ts",
     "/console/%2e%2e/mod.ts",
-    "/console/ui%2felement.js",
+    "/console/style%2fparts.css",
     "/console//server.js",
     "/console/server.js%00",
-    "/console/ui\\element.js",
+    "/console/style\\parts.css",
     "/console/__proto__",
   ];
   const { hostname, port } = new URL(url);
