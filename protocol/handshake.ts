@@ -3,12 +3,8 @@ import {
   type ErrorPayload,
   ProtocolError,
 } from "./errors/protocol_error.ts";
-import {
-  isCompatible,
-  parseVersion,
-  supportedRange,
-  VERSION_PARAMETER,
-} from "./version.ts";
+import { isCompatible, parseVersion, supportedRange } from "./compatibility.ts";
+import { VERSION_PARAMETER } from "./version.ts";
 
 /** The decision of the gate: the accepted version, or the body of an HTTP 400. */
 export type VersionCheck =

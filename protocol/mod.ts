@@ -316,16 +316,18 @@ export {
 } from "./payloads/tools.ts";
 export {
   ERROR_CODE_HEADER,
-  isCompatible,
-  parseVersion,
   PROTOCOL_VERSION,
   PROTOCOL_VERSIONS,
   type ProtocolName,
   SMCP_NAMESPACE,
-  supportedRange,
-  type Version,
   VERSION_PARAMETER,
 } from "./version.ts";
+export {
+  isCompatible,
+  parseVersion,
+  supportedRange,
+  type Version,
+} from "./compatibility.ts";
 export {
   buildWindowUri,
   type ParsedWindowUri,

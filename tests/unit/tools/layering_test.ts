@@ -327,7 +327,7 @@ Deno.test("layering forbids to compare a version of the protocol outside of prot
       `const OLD = ["0.1", "0.2"] as const;`,
       `const old = new Set(["0.1"]);`,
       `import { isCompatible } from "../protocol/mod.ts";`,
-      `import { supportedRange as range } from "../protocol/version.ts";`,
+      `import { supportedRange as range } from "../protocol/compatibility.ts";`,
     ]
   ) {
     for (const file of ["server/a.ts", "agent/a.ts", "mcp/a.ts"]) {

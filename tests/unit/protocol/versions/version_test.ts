@@ -9,9 +9,11 @@ import { ProtocolError } from "../../../../protocol/errors/protocol_error.ts";
 import {
   isCompatible,
   parseVersion,
+  supportedRange,
+} from "../../../../protocol/compatibility.ts";
+import {
   PROTOCOL_VERSION,
   SMCP_NAMESPACE,
-  supportedRange,
   VERSION_PARAMETER,
 } from "../../../../protocol/version.ts";
 
