@@ -1,7 +1,7 @@
 import { isOfficeName } from "../protocol/validation/office_name.ts";
 import type { ConnectionOptions, Credentials } from "./options.ts";
-import { checkTls } from "./tls/tls.ts";
 import { parseServerUrl } from "./url.ts";
+import { checkTls } from "./node_way.ts";
 
 const TRANSPORTS: readonly unknown[] = ["polling", "websocket"];
 

@@ -8,7 +8,7 @@ import {
   describeFailure,
   systemError,
 } from "./errors/request_failure.ts";
-import { tlsReason } from "./tls/tls_failure.ts";
+import { tlsReason } from "./node_way.ts";
 
 /** Refusals that do not change with a retry with the same version and credentials. */
 const FINAL_ERROR_CODES: readonly number[] = [

@@ -15,6 +15,7 @@ import type { UrlOptions } from "./options.ts";
 import { codeOf, describeFailure } from "./errors/request_failure.ts";
 import { environment, hasNodeModules, nodeModule } from "./tls/node_modules.ts";
 import { type ClientTlsOptions, isTls } from "./tls/tls.ts";
+import { noProxy } from "./tls/web_way.ts";
 
 /** A proxy that was chosen. */
 export interface Proxy {
@@ -56,9 +57,7 @@ export function chooseProxy(
   if (given === false) return undefined;
   if (given !== undefined) {
     if (hasNodeModules()) return { url: parse(given, option) };
-    throw new TypeError(
-      `Cannot use ${option} in a browser, which has settings of its own: leave it out`,
-    );
+    throw noProxy(option);
   }
   const { hostname, port } = new URL(serverUrl);
   const secure = isTls(serverUrl);

@@ -1,21 +1,10 @@
-import type { UrlOptions } from "./options.ts";
-import type { ProxyRoute } from "./proxy.ts";
-import { hasNodeModules, nodeModule } from "./tls/node_modules.ts";
-import { isTls } from "./tls/tls.ts";
 import { parseServerUrl } from "./url.ts";
+import { open, type WayRequest } from "./node_way.ts";
 
 /** Time limit for the answer: without one the connection begins with the oldest version, and works too. */
 const TIMEOUT_MS = 5_000;
 /** The most bytes of an answer that are read; that of a Server has far fewer. */
 const MAX_BYTES = 64 * 1024;
-
-/** The way to a Server, and what ends the request. */
-export interface VersionsRequest {
-  readonly options: Pick<UrlOptions, "url" | "headers" | "tls">;
-  /** The way through a proxy, if there is one. */
-  readonly route: ProxyRoute | undefined;
-  readonly signal: AbortSignal;
-}
 
 /**
  * Asks a Server with `GET /health` which versions it lets in.
@@ -24,7 +13,7 @@ export interface VersionsRequest {
  *   or one that forwards no such path. Never rejects: the connection explains what is wrong
  */
 export async function servedVersions(
-  { options, route, signal }: VersionsRequest,
+  { options, route, signal }: WayRequest,
 ): Promise<readonly string[]> {
   const ended = new AbortController();
   const end = () => ended.abort();
@@ -35,9 +24,8 @@ export async function servedVersions(
     const { origin, query } = parseServerUrl(options.url);
     const url = new URL("/health", origin.replace(/^ws/i, "http"));
     url.search = new URLSearchParams(query).toString();
-    const ask = hasNodeModules() ? askInNode : askInBrowser;
     const request = { options, route, signal: ended.signal };
-    return versionsIn(JSON.parse(await ask(url.href, request)));
+    return versionsIn(JSON.parse(await textOf(await open(url.href, request))));
   } catch {
     return [];
   } finally {
@@ -52,37 +40,6 @@ function versionsIn(health: unknown): readonly string[] {
   const { protocol_versions: all, protocol_version: only } = Object(health);
   const versions: unknown[] = Array.isArray(all) ? all : [only];
   return versions.filter((version) => typeof version === "string");
-}
-
-async function askInBrowser(
-  url: string,
-  { options: { headers = {} }, signal }: VersionsRequest,
-): Promise<string> {
-  const answer = await fetch(url, { headers, signal, redirect: "error" });
-  if (!answer.ok || answer.body === null) throw new Error("no answer");
-  return await textOf(answer.body);
-}
-
-/** `fetch` has no option for certificates and proxies that Deno and Node share. */
-async function askInNode(
-  url: string,
-  { options: { headers, tls }, route, signal }: VersionsRequest,
-): Promise<string> {
-  const request = nodeModule(isTls(url) ? "node:https" : "node:http")
-    ?.request(url, { ...tls, headers, signal, agent: route?.agent ?? false });
-  if (request === undefined) throw new Error("no node:http");
-  const answer = await new Promise<AsyncIterable<Uint8Array>>(
-    (resolve, reject) => {
-      request.on("error", reject);
-      request.on(
-        "response",
-        (answer) =>
-          answer.statusCode === 200 ? resolve(answer) : reject(answer),
-      );
-      request.end();
-    },
-  );
-  return await textOf(answer);
 }
 
 /** @throws {Error} when it is too long */

@@ -16,11 +16,12 @@ import type {
   RequestOptions,
   UrlOptions,
 } from "./options.ts";
-import { type ProxyRoute, proxyRoute } from "./proxy.ts";
+import type { ProxyRoute } from "./proxy.ts";
 import type { Receiver } from "./receive.ts";
 import { servedVersions } from "./served_versions.ts";
 import { SocketWire } from "./socket_wire.ts";
 import { type ClientProtocol, VersionChoice } from "./version_choice.ts";
+import { proxyRoute } from "./node_way.ts";
 import type { Wire, WireListeners } from "./wire.ts";
 
 /** Options of a connection, with the client's role. */

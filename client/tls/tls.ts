@@ -1,4 +1,5 @@
 import { hasNodeModules, nodeModule } from "./node_modules.ts";
+import * as webWay from "./web_way.ts";
 
 /** Certificates of a client and its trusted authorities; all as PEM (spec §10). */
 export interface ClientTlsOptions {
@@ -13,8 +14,6 @@ export interface ClientTlsOptions {
 /** The names of {@linkcode ClientTlsOptions} in errors, such as those of flags. */
 export type TlsNames = Readonly<Record<keyof ClientTlsOptions, string>>;
 
-const OPTIONS: TlsNames = { cert: "tls.cert", key: "tls.key", ca: "tls.ca" };
-
 /**
  * Checks certificates, for clearer errors than those of the TLS library.
  *
@@ -25,19 +24,13 @@ const OPTIONS: TlsNames = { cert: "tls.cert", key: "tls.key", ca: "tls.ca" };
 export function checkTls(
   tls: ClientTlsOptions | undefined,
   url: string,
-  names: TlsNames = OPTIONS,
+  names: TlsNames = webWay.TLS_NAMES,
 ): void {
+  if (!hasNodeModules()) return webWay.checkTls(tls, url, names);
   const { cert, key, ca } = tls ?? {};
   const [first] = (["cert", "key", "ca"] as const)
     .filter((name) => tls?.[name] !== undefined);
   if (first === undefined) return;
-  if (!hasNodeModules()) {
-    throw new TypeError(
-      `Cannot use ${
-        names[first]
-      } in a browser, which presents its own certificates: leave it out`,
-    );
-  }
   if (!isTls(url)) {
     throw new TypeError(
       `Cannot use ${names[first]} with ${url}: write https:// for TLS`,

@@ -104,6 +104,22 @@ export async function addPackages(
   await run("npm", ["install", ...options, ...packages], folder);
 }
 
+/** The modules that do something when they are imported; of others, bundlers leave out what nobody uses. */
+const SIDE_EFFECTS = [
+  "./protocol/validation/schema.js",
+  "./shared/check_runtime.js",
+  "./cli/prepare.js",
+  "./**/main.js",
+  "./gates/*.js",
+];
+
+/** What bundlers for browsers and Workers take instead of a module, or leave out. */
+const IN_BROWSERS = {
+  "./client/node_way.js": "./client/tls/web_way.js",
+  // Some look for its modules of Node otherwise.
+  "https-proxy-agent": false,
+};
+
 /** Adds what `deno pack` cannot be told; returns what the package depends on. */
 async function completeSdk(content: string): Promise<Dependencies> {
   const gates = await makeGates();
@@ -121,8 +137,8 @@ async function completeSdk(content: string): Promise<Dependencies> {
     description: "A2C-SMCP: an Agent uses the tools of remote Computers",
     ...COMMON,
     exports: withGates(manifest.exports, gates),
-    // Bundlers for browsers leave it out; some look for its modules of Node otherwise.
-    browser: { "https-proxy-agent": false },
+    sideEffects: SIDE_EFFECTS,
+    browser: IN_BROWSERS,
     ...split,
     peerDependenciesMeta: Object.fromEntries(
       peers.map((name) => [name, { optional: true }]),

@@ -1,0 +1,48 @@
+/**
+ * The way to a Server in Deno, Node and similar runtimes: through a proxy, and with certificates.
+ * Bundles for browsers and Workers have `tls/web_way.ts` in its place (tools/npm/npm_package.ts).
+ *
+ * @module
+ */
+import type { UrlOptions } from "./options.ts";
+import type { ProxyRoute } from "./proxy.ts";
+import { hasNodeModules, nodeModule } from "./tls/node_modules.ts";
+import { isTls } from "./tls/tls.ts";
+import * as webWay from "./tls/web_way.ts";
+
+export { proxyRoute } from "./proxy.ts";
+export { checkTls } from "./tls/tls.ts";
+export { tlsReason } from "./tls/tls_failure.ts";
+
+/** A request, with what leads it to its Server, and what ends it. */
+export interface WayRequest {
+  readonly options: Pick<UrlOptions, "url" | "headers" | "tls">;
+  /** The way through a proxy, if there is one. */
+  readonly route: ProxyRoute | undefined;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Requests a page without following a redirect.
+ *
+ * @throws when there is no answer, or none with a body
+ */
+export async function open(
+  url: string,
+  given: WayRequest,
+): Promise<AsyncIterable<Uint8Array>> {
+  if (!hasNodeModules()) return await webWay.open(url, given);
+  const { options: { headers, tls }, route, signal } = given;
+  // `fetch` has no option for certificates and proxies that Deno and Node share.
+  const request = nodeModule(isTls(url) ? "node:https" : "node:http")
+    ?.request(url, { ...tls, headers, signal, agent: route?.agent ?? false });
+  if (request === undefined) throw new Error("no node:http");
+  return await new Promise((resolve, reject) => {
+    request.on("error", reject);
+    request.on(
+      "response",
+      (answer) => answer.statusCode === 200 ? resolve(answer) : reject(answer),
+    );
+    request.end();
+  });
+}

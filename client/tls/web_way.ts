@@ -1,0 +1,68 @@
+/**
+ * The way to a Server where the platform has settings of its own for proxies and certificates: what
+ * bundles for browsers and Workers have in place of `client/node_way.ts`.
+ *
+ * @module
+ */
+
+/** Options with certificates, and the names of these options in errors. */
+type Certificates<T> = { readonly [K in "cert" | "key" | "ca"]: T };
+
+/** The names of the options. */
+export const TLS_NAMES: Certificates<string> = {
+  cert: "tls.cert",
+  key: "tls.key",
+  ca: "tls.ca",
+};
+
+/** @throws {TypeError} for certificates */
+export function checkTls(
+  tls: Partial<Certificates<string>> | undefined,
+  _url: string,
+  names = TLS_NAMES,
+): void {
+  const [first] = (["cert", "key", "ca"] as const)
+    .filter((name) => tls?.[name] !== undefined);
+  if (first === undefined) return;
+  throw new TypeError(
+    `Cannot use ${
+      names[first]
+    } in a browser, which presents its own certificates: leave it out`,
+  );
+}
+
+/** @throws {TypeError} for a proxy */
+export function proxyRoute(
+  { proxy = false }: { readonly proxy?: string | false },
+): undefined {
+  if (proxy !== false) throw noProxy("the option proxy");
+}
+
+/** Creates the error for an option that names a proxy. */
+export const noProxy = (option: string): TypeError =>
+  new TypeError(
+    `Cannot use ${option} in a browser, which has settings of its own: leave it out`,
+  );
+
+/** Returns `undefined`: the platform does not say why a handshake failed. */
+export const tlsReason = (): Promise<undefined> => Promise.resolve(undefined);
+
+/** A request, and what ends it. */
+export interface WebRequest {
+  readonly options: { readonly headers?: Record<string, string> };
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Requests a page without following a redirect.
+ *
+ * @throws when there is no answer, or none with a body
+ */
+export async function open(
+  url: string,
+  { options: { headers = {} }, signal }: WebRequest,
+): Promise<AsyncIterable<Uint8Array>> {
+  const answer = await fetch(url, { headers, signal, redirect: "error" });
+  if (!answer.ok || answer.body === null) throw new Error("no answer");
+  return answer.body;
+}
