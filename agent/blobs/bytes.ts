@@ -29,16 +29,3 @@ export function fromBase64(text: string): Uint8Array | undefined {
     return undefined;
   }
 }
-
-/** Joins parts in order. */
-export function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(
-    parts.reduce((sum, { length }) => sum + length, 0),
-  );
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
-}

@@ -5,7 +5,8 @@ import {
   ProtocolError,
 } from "../../protocol/mod.ts";
 import type { Requests } from "../requests/requests.ts";
-import { fromBase64, joined } from "./bytes.ts";
+import { joined } from "../../shared/bytes.ts";
+import { fromBase64 } from "./bytes.ts";
 import { BlobError } from "./errors.ts";
 import { sha256 } from "./sha256.ts";
 

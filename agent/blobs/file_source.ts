@@ -1,4 +1,4 @@
-import { readAt } from "../../shared/read_at.ts";
+import { readAt } from "../../shared/bytes.ts";
 import { builtin } from "./builtin.ts";
 
 /** A file to send: a path where there is a file system, or its bytes. */

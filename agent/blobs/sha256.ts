@@ -1,5 +1,5 @@
 import { builtin } from "./builtin.ts";
-import { joined } from "./bytes.ts";
+import { joined } from "../../shared/bytes.ts";
 
 /** Computes a SHA-256 from parts. */
 export interface Sha256 {
@@ -26,10 +26,7 @@ export function sha256(): Sha256 {
       parts.push(part);
     },
     hex: async () => {
-      const digest = await crypto.subtle.digest(
-        "SHA-256",
-        joined(parts) as Uint8Array<ArrayBuffer>,
-      );
+      const digest = await crypto.subtle.digest("SHA-256", joined(parts));
       return [...new Uint8Array(digest)]
         .map((byte) => byte.toString(16).padStart(2, "0")).join("");
     },

@@ -3,7 +3,7 @@ import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { blobNotAccessible } from "../../protocol/mod.ts";
-import { readAt } from "../../shared/read_at.ts";
+import { readAt } from "../../shared/bytes.ts";
 import { log } from "../util/log.ts";
 import { reasonOf } from "../util/values.ts";
 import type { BlobSource } from "./blob_kinds.ts";

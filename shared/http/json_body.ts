@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { Buffer } from "node:buffer";
 import { problemOf } from "./problem.ts";
 
 /** A request, of which the body is read. */
@@ -46,13 +45,13 @@ async function textOf(
       `it has more than ${maxBytes} bytes`,
       "send less",
     );
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  let [text, size] = ["", 0];
   if (Number(incoming.headers["content-length"]) > maxBytes) throw tooLarge();
   for await (const chunk of incoming) {
     size += chunk.length;
-    if (size <= maxBytes) chunks.push(chunk);
+    if (size <= maxBytes) text += decoder.decode(chunk, { stream: true });
   }
   if (size > maxBytes) throw tooLarge();
-  return Buffer.concat(chunks).toString();
+  return text + decoder.decode();
 }

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { readAt } from "../../../shared/read_at.ts";
+import { readAt } from "../../../shared/bytes.ts";
 import { shellWord } from "../../own_command.ts";
 import { mustRun, type RunProgram } from "../host.ts";
 import type { ServiceManager, ServiceName } from "../service.ts";

@@ -1,4 +1,4 @@
-import { readAt } from "../../../shared/read_at.ts";
+import { readAt } from "../../../shared/bytes.ts";
 import {
   FRONT_MATTER_BYTES,
   type FrontMatter,

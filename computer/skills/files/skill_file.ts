@@ -1,4 +1,4 @@
-import { readAt } from "../../../shared/read_at.ts";
+import { readAt } from "../../../shared/bytes.ts";
 import { bodyOffset, FRONT_MATTER_BYTES } from "./front_matter.ts";
 import { hashOf } from "./file_hashes.ts";
 import { isTextType, mediaTypeOf } from "./media_types.ts";

@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer";
 import { constants, crc32, deflateRawSync } from "node:zlib";
 import {
   type EventPages,
@@ -317,10 +316,10 @@ class GzipFrame {
 
   /** What a stream ends with: the last block, which is empty, and what was counted. */
   tail(): Uint8Array {
-    const tail = Buffer.alloc(10);
-    tail[0] = 3;
-    tail.writeUInt32LE(this.#crc, 2);
-    tail.writeUInt32LE(this.#size >>> 0, 6);
-    return tail;
+    const tail = new DataView(new ArrayBuffer(10));
+    tail.setUint8(0, 3);
+    tail.setUint32(2, this.#crc, true);
+    tail.setUint32(6, this.#size, true);
+    return new Uint8Array(tail.buffer);
   }
 }

@@ -1,5 +1,4 @@
-import { Buffer } from "node:buffer";
-import { randomBytes } from "node:crypto";
+import { joined } from "../../../shared/bytes.ts";
 import { sseText } from "../../../shared/http/sse_text.ts";
 import type { Recorder } from "./recorder.ts";
 
@@ -37,7 +36,7 @@ interface Page {
   readonly next: number;
   readonly offices: readonly (string | undefined)[];
   readonly ends: readonly number[];
-  readonly bytes: Buffer;
+  readonly bytes: Uint8Array;
   /** All of it, whose packed bytes are made once. */
   whole?: Piece;
 }
@@ -98,7 +97,7 @@ export class EventPages {
     const texts = events.map(({ kind, json }, index) =>
       sseText(this.cursor(first + index), kind, json)
     );
-    const bytes = Buffer.from(texts.join(""));
+    const bytes = encoder.encode(texts.join(""));
     this.#next += events.length;
     this.#pages.push({
       first,
@@ -134,7 +133,7 @@ export class EventPages {
     }
     const [only = NOTHING, ...others] = parts;
     if (only.length === bytes.length) return page.whole ??= { bytes, next };
-    return { bytes: others.length === 0 ? only : Buffer.concat(parts), next };
+    return { bytes: others.length === 0 ? only : joined(parts), next };
   }
 
   /**
@@ -150,7 +149,7 @@ export class EventPages {
       if (page === undefined) break;
       const index = seq - page.first;
       const [start = 0, end = 0] = [page.ends[index - 1], page.ends[index]];
-      const text = page.bytes.toString("utf8", start, end);
+      const text = decoder.decode(page.bytes.subarray(start, end));
       const [, kind = "", json = ""] = EVENT.exec(text) ?? [];
       events.push({ office: page.offices[index], kind, json });
       left -= end - start;
@@ -184,7 +183,9 @@ export class EventPages {
   }
 }
 
-const NOTHING = Buffer.alloc(0);
+const NOTHING = new Uint8Array();
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
 
 /** What {@linkcode EventPages.cursor} writes. */
 const CURSOR = /^([\w-]{1,64})\.(\d{1,15})$/;
@@ -198,7 +199,7 @@ function endsOf(texts: readonly string[], length: number): number[] {
   const ends = texts.map((text) => characters += text.length);
   if (characters === length) return ends; // each character is a byte
   let end = 0;
-  return texts.map((text) => end += Buffer.byteLength(text));
+  return texts.map((text) => end += encoder.encode(text).length);
 }
 
 type Timer = ReturnType<typeof setTimeout>;
@@ -249,7 +250,7 @@ export class Recording {
 
   /** Begins with no events again. */
   renew(): void {
-    const name = randomBytes(9).toString("base64url");
+    const name = crypto.randomUUID().slice(-12);
     this.pages = new EventPages(PAGES_SIZE, name);
   }
 

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { readAt } from "../../../shared/read_at.ts";
+import { readAt } from "../../../shared/bytes.ts";
 
 const CONTENT = Uint8Array.from({ length: 10 }, (_, index) => index);
 
