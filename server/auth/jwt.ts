@@ -56,7 +56,7 @@ export function jwt(options: JwtOptions): Authenticator {
   let loading: Promise<{ jose: Jose; keys: KeySource }> | undefined;
   // Loaded with the first token: servers without JWT never need it.
   const loaded = () =>
-    loading ??= loadPackages("verify JWTs", ["jose"], () => import("jose"))
+    loading ??= loadPackages("verify JWTs", ["jose"], () => import("./jose.ts"))
       .then((jose) => ({ jose, keys: load(jose) }));
   const revoked = new Set<string>();
   const unlessRevoked = (verdict: Identity | Refused): Identity | Refused =>

@@ -10,8 +10,8 @@ export type JwtKey =
   /** The URL of the issuer's JWK set; fetched when needed, and again for an unknown key. */
   | { readonly jwksUrl: string };
 
-/** The package `jose`, which is loaded with the first token. */
-export type Jose = typeof import("jose");
+/** The used part of the package `jose`, which is loaded with the first token. */
+export type Jose = typeof import("./jose.ts");
 
 /** The key that verified a token. */
 export type VerifyingKey = ResolvedKey["key"];
@@ -115,7 +115,7 @@ function readPublicKeys(text: string): JSONWebKeySet {
   let keys: JWK[];
   try {
     keys = text.includes("-----BEGIN")
-      ? [createPublicKey(text).export({ format: "jwk" })]
+      ? [createPublicKey(text).export({ format: "jwk" }) as JWK]
       : keysOf(JSON.parse(text));
   } catch {
     throw notPublicKey();
