@@ -43,6 +43,14 @@ const PACKAGE_ROOMS: Readonly<Record<string, readonly Room[]>> = {
   "commander": ["cli", "agent", "server", "computer"],
 };
 
+/** Rooms that browsers and edge platforms load; what they use of Node where it is, they look up at run time. */
+const WEB_ROOMS: readonly string[] = ["client", "agent"] satisfies Room[];
+/** Their parts that run elsewhere alone, or have types alone. */
+const NODE_PARTS = ["agent/cli/", "agent/main.ts", "agent/blobs/builtin.ts"];
+
+/** Rooms of which no edge platform has bundles, where the default form of zod, of 450 KB, does no harm. */
+const ZOD_ROOMS: readonly string[] = ["computer", "mcp"] satisfies Room[];
+
 /** Rooms of which others may import only these files. */
 const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   "server/wire": ["mod.ts", "fetch/mod.ts", "stock/mod.ts"],
@@ -85,7 +93,7 @@ export function judgeImport(
     };
   }
   if (!specifier.startsWith(".")) {
-    return judgePure(file, specifier) ??
+    return judgePure(file, specifier) ?? judgeWeb(file, room, specifier) ??
       judgePackage(room, packageOf(specifier));
   }
   const target = posix.join(posix.dirname(file), specifier);
@@ -123,6 +131,28 @@ function judgePure(file: string, target: string): Fault | undefined {
       allowed.join(", ")
     }`,
     hint: "Take what you need through an interface of server/office/peer.ts",
+  };
+}
+
+/** Checks whether an import is more than a bundle for browsers or edge platforms can have. */
+function judgeWeb(
+  file: string,
+  room: Room,
+  specifier: string,
+): Fault | undefined {
+  if (specifier === "zod" && !ZOD_ROOMS.includes(room)) {
+    return {
+      message: `${room} imports zod in its default form`,
+      hint: "Import protocol/validation/schema.ts, which is zod/mini",
+    };
+  }
+  const isOfWeb = WEB_ROOMS.includes(room) &&
+    !NODE_PARTS.some((part) => file.startsWith(part));
+  if (!isOfWeb || !specifier.startsWith("node:")) return undefined;
+  return {
+    message: `${file} imports ${specifier}, which browsers do not have`,
+    hint:
+      "Use what the web has, or look the module up with nodeModule() or builtin()",
   };
 }
 
