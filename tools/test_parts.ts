@@ -209,7 +209,7 @@ export const SUITES: Readonly<Record<string, readonly Part[]>> = {
   test: [...packages, bundler, storage, ...denoServers, npxServers, systemd],
   demo: [...packages, ...denoServers],
   "demo:cluster": packages,
-  bench: [...packages, bundler, ...denoServers, ...nodes],
+  bench: [...packages, ...denoServers, ...nodes, bundles],
   browser: [...packages, bundler, ...denoServers, chromium],
   node: [...packages, npxServers, ...nodes, tarball],
   edge: [...packages, bundles],

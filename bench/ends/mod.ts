@@ -4,10 +4,11 @@
  *
  * @module
  */
-import { measureBundle } from "./bundle.ts";
+import { brotliCompressSync } from "node:zlib";
+import { bundle, installForBundles } from "../../tools/npm/bundle.ts";
 import { measureCommands } from "./commands.ts";
 import { measureOverhead } from "./overhead.ts";
-import type { EndsResult } from "./result.ts";
+import type { BundleSize, EndsResult } from "./result.ts";
 
 export { renderEnds } from "./render.ts";
 export type { EndsResult } from "./result.ts";
@@ -25,4 +26,20 @@ export async function measureEnds(
     commands: await measureCommands({ quick }),
     bundle: await measureBundle(),
   };
+}
+
+/** Bundles the Agent of the npm package for browsers, and measures the share of each package. */
+async function measureBundle(): Promise<BundleSize> {
+  const folder = await Deno.makeTempDir({ prefix: "smcp-ends-" });
+  try {
+    await installForBundles(folder);
+    const { code, minified, gzip, parts } = await bundle(
+      folder,
+      'export { SmcpAgent } from "@a2c-smcp/sdk/agent";',
+      "browser",
+    );
+    return { minified, gzip, brotli: brotliCompressSync(code).length, parts };
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 }

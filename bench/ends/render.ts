@@ -108,7 +108,7 @@ function renderCommands(commands: readonly CommandCost[]): string[] {
 function renderBundle({ minified, gzip, brotli, parts }: BundleSize): string[] {
   return [
     "### The Agent in browsers",
-    `\`deno bundle --platform browser --minify agent/mod.ts\`: ${
+    `\`SmcpAgent\` of the npm package, bundled and minified by esbuild: ${
       kilo(minified)
     }, ${kilo(gzip)} with gzip, ${
       kilo(brotli)

@@ -74,7 +74,7 @@ export interface CommandCost {
 
 /** Sizes of the Agent as one file for browsers, in bytes. */
 export interface BundleSize {
-  /** The output of `deno bundle --minify`. */
+  /** The output of esbuild. */
   readonly minified: number;
   /** The same with `gzip -9`. */
   readonly gzip: number;

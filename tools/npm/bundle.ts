@@ -127,5 +127,5 @@ function partOf(file: string): string {
   const [, name = "~", path = ""] =
     /.*node_modules\/((?:@[^/]+\/)?[^/]+)\/(.*)$/.exec(file) ?? [];
   if (name !== config.name) return name;
-  return ["~", ...path.split("/").slice(0, 2)].join("/");
+  return ["~", ...path.split("/").slice(0, -1).slice(0, 2)].join("/");
 }

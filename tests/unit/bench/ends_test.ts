@@ -1,11 +1,9 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import type { Findings } from "../../../bench/ends/agent_end.ts";
-import { byPackage, packageOf } from "../../../bench/ends/bundle.ts";
 import { agentStages, directStages } from "../../../bench/ends/call_stages.ts";
 import { renderEnds } from "../../../bench/ends/mod.ts";
 import { pathCost } from "../../../bench/ends/overhead.ts";
 import type { EndsResult, PathCost } from "../../../bench/ends/result.ts";
-import { charactersBySource } from "../../../bench/ends/source_map.ts";
 import { median, medianFields } from "../../../bench/ends/statistics.ts";
 import { Marks, tap } from "../../../bench/ends/taps.ts";
 
@@ -123,37 +121,6 @@ Deno.test("Marks keeps the first of what happens twice, until it is taken", () =
   marks.mark("line");
   const { line = 0 } = marks.take();
   assert(line > (first.line ?? Infinity));
-});
-
-Deno.test("charactersBySource() adds up what each source gave to the text", () => {
-  // Columns 0 to 2 of a.ts, 3 and 4 of b.ts, then two of nobody; line two of a.ts again.
-  const map = { sources: ["a.ts", "b.ts"], mappings: "AAAA,GCAA,E;ADAA" };
-  assertEquals(
-    Object.fromEntries(charactersBySource("aaabb..\nAAAA", map)),
-    { "": 3, "a.ts": 8, "b.ts": 2 },
-  );
-});
-
-Deno.test("packageOf() knows Deno's cache, node_modules and this package", () => {
-  const names = {
-    "../cache/npm/registry.example/zod/4.6.7/v4/core/util.js": "zod",
-    "../npm/registry.example/@scope/name/1.0.0/src/a.ts": "@scope/name",
-    "../node_modules/.deno/zod@4.6.7/node_modules/zod/index.js": "zod",
-    "node_modules/@scope/name/a.js": "@scope/name",
-    "../../home/sdk/client/dial.ts": "client",
-    "agent/agent.ts": "agent",
-    "elsewhere.ts": "(other)",
-    "": "(bundler)",
-  };
-  for (const [source, name] of Object.entries(names)) {
-    assertEquals(packageOf(source), name, source);
-  }
-  assertEquals(
-    byPackage(
-      new Map([["agent/a.ts", 1], ["protocol/b.ts", 5], ["agent/c.ts", 2]]),
-    ),
-    [["protocol", 5], ["agent", 3]],
-  );
 });
 
 Deno.test("renderEnds() writes a section with a table of each kind", () => {
