@@ -4,10 +4,37 @@
  * @module
  */
 import { createHash } from "node:crypto";
-import { ASSETS } from "./assets.ts";
+import { COMMON_PARTS, COMPUTER_PARTS, SERVER_PARTS } from "./assets.ts";
 
-/** Whose page it is: the console of a Server, or that of one Computer. */
-export type ConsolePage = "server" | "computer";
+/** A page, each in a constant of its own: what serves one has no need to load the other. */
+export interface ConsolePage {
+  /** The title of its documents. */
+  readonly title: string;
+  /** The name of its script. */
+  readonly script: string;
+  /** Its own style sheets, which follow those of all pages. */
+  readonly styles: readonly string[];
+  /** Its own parts by their names. */
+  readonly parts: Readonly<Record<string, string>>;
+}
+
+const STYLES = ["console", "parts", "narrow", "calls", "tools"];
+
+/** The console of a Server. */
+export const SERVER_PAGE: ConsolePage = {
+  title: "A2C-SMCP",
+  script: "server.js",
+  styles: [],
+  parts: SERVER_PARTS,
+};
+
+/** The page of one Computer. */
+export const COMPUTER_PAGE: ConsolePage = {
+  title: "A2C-SMCP Computer",
+  script: "computer.js",
+  styles: ["computer"],
+  parts: COMPUTER_PARTS,
+};
 
 /** A request for a page, or for one of its parts. */
 export interface ConsoleRequest {
@@ -18,17 +45,6 @@ export interface ConsoleRequest {
   /** The header `If-None-Match`. */
   readonly ifNoneMatch?: string | undefined;
 }
-
-const TITLES: Readonly<Record<ConsolePage, string>> = {
-  server: "A2C-SMCP",
-  computer: "A2C-SMCP Computer",
-};
-
-/** The style sheets of each page, one after the other. */
-const STYLES: Readonly<Record<ConsolePage, readonly string[]>> = {
-  server: ["console", "parts", "narrow", "calls", "tools"],
-  computer: ["console", "parts", "narrow", "calls", "tools", "computer"],
-};
 
 /** The media types of the parts, by the end of their names. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -63,9 +79,8 @@ const HEADERS: Readonly<Record<string, string>> = {
 
 /**
  * Answers a request for a page or one of its parts; none of them holds data, so that anybody may have
- * them. The parts are those in {@linkcode ASSETS}: a name is looked up there, and no file is read.
+ * them. A name is looked up among the parts, and no file is read.
  *
- * @param page whose page it is
  * @returns 200, 304, 404 for an unknown part, or 405
  */
 export function answerConsole(
@@ -77,9 +92,8 @@ export function answerConsole(
   }
   const text = part === undefined
     ? pageText(page)
-    : Object.hasOwn(ASSETS, part)
-    ? ASSETS[part]
-    : undefined;
+    : [page.parts, COMMON_PARTS].find((parts) => Object.hasOwn(parts, part))
+      ?.[part];
   if (text === undefined) return answer(404, "Not found");
   const type = part === undefined
     ? "text/html; charset=utf-8"
@@ -108,16 +122,16 @@ const answer = (
   });
 
 /** What a page loads is relative to it, so that a proxy may mount it below a path. */
-const pageText = (page: ConsolePage): string =>
+const pageText = ({ title, script, styles }: ConsolePage): string =>
   `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
-    <title>${TITLES[page]}</title>
+    <title>${title}</title>
     <link rel="icon" href="console/icon.svg">
-    ${STYLES[page].map(styleLink).join("\n    ")}
-    <script type="module" src="console/${page}.js"></script>
+    ${[...STYLES, ...styles].map(styleLink).join("\n    ")}
+    <script type="module" src="console/${script}"></script>
   </head>
   <body>
     <noscript>This page needs JavaScript.</noscript>

@@ -11,7 +11,7 @@ import { reasonOf } from "../../util/values.ts";
 import { checkHost, checkSender } from "./admit_page.ts";
 import type { NewsFeed } from "./news_feed.ts";
 import type { PageState } from "./page_state.ts";
-import { answerConsole } from "../../../console/mod.ts";
+import { answerConsole, COMPUTER_PAGE } from "../../../console/mod.ts";
 
 /** The path of everything but the page itself. */
 const BASE_PATH = "/ui/v1";
@@ -86,7 +86,7 @@ export function pageApp({ state, feed, token }: PageParts): Hono<Env> {
     return respond(
       c,
       () =>
-        answerConsole("computer", {
+        answerConsole(COMPUTER_PAGE, {
           method,
           ...(path !== "/" && { part: partOf(path) }),
           ifNoneMatch: c.req.header("If-None-Match"),

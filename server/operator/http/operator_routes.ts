@@ -34,7 +34,7 @@ import {
   type Operation,
   OPERATIONS,
 } from "./operations.ts";
-import { answerConsole } from "../../../console/mod.ts";
+import { answerConsole, SERVER_PAGE } from "../../../console/mod.ts";
 import { readJson } from "../../../shared/http/json_body.ts";
 
 /** How long a stream that has ended may take to be read. */
@@ -262,7 +262,7 @@ function mountConsole(
         headers: { Location: "../console" },
       });
     }
-    return answerConsole("server", {
+    return answerConsole(SERVER_PAGE, {
       method: c.req.method,
       ...(part !== undefined && { part }),
       ifNoneMatch: incoming.headers["if-none-match"],

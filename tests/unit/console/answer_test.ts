@@ -1,22 +1,26 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { answerConsole } from "../../../console/mod.ts";
+import {
+  answerConsole,
+  COMPUTER_PAGE,
+  SERVER_PAGE,
+} from "../../../console/mod.ts";
 
 const get = (part?: string, method = "GET", ifNoneMatch?: string) =>
-  answerConsole("server", {
+  answerConsole(SERVER_PAGE, {
     method,
     ...(part !== undefined && { part }),
     ifNoneMatch,
   });
 
 Deno.test("a page names its parts relative to itself, and runs no code in itself", async () => {
-  for (const page of ["server", "computer"] as const) {
+  for (const page of [SERVER_PAGE, COMPUTER_PAGE]) {
     const answer = answerConsole(page, { method: "GET" });
     assertEquals(
       answer.headers.get("content-type"),
       "text/html; charset=utf-8",
     );
     const text = await answer.text();
-    assertStringIncludes(text, `src="console/${page}.js"`);
+    assertStringIncludes(text, `src="console/${page.script}"`);
     for (const [, to = ""] of text.matchAll(/(?:src|href)="([^"]*)"/g)) {
       assert(to.startsWith("console/"), to);
     }

@@ -1,6 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
-import { ASSETS } from "../../../console/assets.ts";
+import {
+  COMMON_PARTS,
+  COMPUTER_PARTS,
+  SERVER_PARTS,
+} from "../../../console/assets.ts";
 import { ASSETS_MODULE, assetsModule } from "../../../tools/console/assets.ts";
+
+const ASSETS = { ...COMMON_PARTS, ...SERVER_PARTS, ...COMPUTER_PARTS };
 
 /** What all parts of the pages together may take on their way, as gzip. */
 const MAX_BYTES = 35_000;
