@@ -19,7 +19,7 @@ import type {
 } from "../protocol/mod.ts";
 import { abortable } from "../shared/async.ts";
 import type { FileToPut } from "./blobs/file_source.ts";
-import { getFile, type GotFile } from "./blobs/get_file.ts";
+import { getFile, type GotFile } from "./blobs/files.ts";
 import { openBlob } from "./blobs/open_blob.ts";
 import { type PutFile, putFile } from "./blobs/put_file.ts";
 import { callTool } from "./tools/call_tool.ts";

@@ -47,7 +47,7 @@ export type {
 export type { SmcpAgentOptions } from "./options.ts";
 export { BlobError, type BlobErrorCode } from "./blobs/errors.ts";
 export type { FileToPut } from "./blobs/file_source.ts";
-export type { GotFile } from "./blobs/get_file.ts";
+export type { GotFile } from "./blobs/files.ts";
 export type { PutFile } from "./blobs/put_file.ts";
 export type { OpenDocument } from "./documents/document.ts";
 export { DocumentError, type DocumentErrorCode } from "./documents/errors.ts";

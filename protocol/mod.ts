@@ -36,13 +36,13 @@ export {
   type MCPSSEParameters,
   parseGetComputerConfigReq,
   parseGetComputerConfigRet,
-  parseMCPServerConfig,
   parseUpdateComputerConfigReq,
   type SERVER_NAME,
   type UpdateComputerConfigReq,
   type UpdateMCPConfigNotification,
   type UpdateToolListNotification,
 } from "./payloads/config.ts";
+export { parseMCPServerConfig } from "./payloads/config_file.ts";
 export type {
   AudioBlock,
   BlockBase,

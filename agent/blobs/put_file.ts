@@ -14,12 +14,8 @@ import type { Requests } from "../requests/requests.ts";
 import { toBase64 } from "./bytes.ts";
 import { BlobError } from "./errors.ts";
 import { CHUNK_BYTES, unsupported } from "./fetch_blob.ts";
-import {
-  type FileSource,
-  type FileToPut,
-  nameOf,
-  openSource,
-} from "./file_source.ts";
+import { type FileToPut, nameOf, openSource } from "./file_source.ts";
+import type { FileSource } from "./files.ts";
 import { sha256 } from "./sha256.ts";
 
 /** Bytes that are read at once to compute the SHA-256. */

@@ -2,10 +2,8 @@ import {
   inputsSchema,
   type MCPServerInput,
 } from "../../protocol/payloads/inputs.ts";
-import {
-  type MCPServerConfig,
-  mcpServerConfigSchema,
-} from "../../protocol/payloads/config.ts";
+import type { MCPServerConfig } from "../../protocol/payloads/config.ts";
+import { mcpServerConfigSchema } from "../../protocol/payloads/config_file.ts";
 import { nameOnly } from "../../protocol/validation/identifiers.ts";
 import { bundleIdOf } from "./bundle_id.ts";
 import { draftConfig, type ServerDraft } from "./draft.ts";

@@ -3,7 +3,7 @@ import type {
   BaseMCPServerConfig,
   MCPServerConfig,
 } from "../../protocol/mod.ts";
-import { baseServerConfigSchema } from "../../protocol/payloads/config.ts";
+import { baseServerConfigSchema } from "../../protocol/payloads/config_file.ts";
 import { placeholderIds } from "../util/placeholders.ts";
 import { isRecord } from "../util/values.ts";
 import { explainIssues } from "./issue_text.ts";

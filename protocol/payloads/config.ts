@@ -6,7 +6,6 @@ import {
   textOf,
 } from "../validation/identifiers.ts";
 import { listOf, mapOf, maybe } from "../validation/plain_values.ts";
-import { ISO_DURATION, parseDuration } from "../validation/duration.ts";
 import { inputSchema, type MCPServerInput } from "./inputs.ts";
 import { type Parser, parser } from "../validation/parser.ts";
 import {
@@ -142,30 +141,8 @@ export type UpdateMCPConfigNotification = UpdateComputerConfigReq;
 /** Reports a change of a Computer's tools, and notifies of it; named as in other SDKs (spec §3). */
 export type UpdateToolListNotification = UpdateComputerConfigReq;
 
-/** A string with a placeholder is checked when the server starts, after substitution. */
-const hasPlaceholder = (text: string): boolean => text.includes("${");
-
-const strictUrl = z.string().check(z.refine(
-  (url) =>
-    hasPlaceholder(url) || /^https?:\/\/[^/?#]/i.test(url) && URL.canParse(url),
-  "expected an http: or https: URL",
-)).register(z.globalRegistry, {
-  pattern: "\\$\\{|^[hH][tT][tT][pP][sS]?://[^/?#]",
-});
-
-const strictDuration = z.string().check(z.refine((text) => {
-  if (hasPlaceholder(text)) return true;
-  try {
-    return parseDuration(text) > 0;
-  } catch {
-    return false;
-  }
-}, 'expected an ISO 8601 duration above zero, such as "PT30S"')).register(
-  z.globalRegistry,
-  {
-    pattern: `\\$\\{|${ISO_DURATION.source}`,
-  },
-);
+/** @internal A string with a placeholder is checked when the server starts, after substitution. */
+export const hasPlaceholder = (text: string): boolean => text.includes("${");
 
 const headers = z._default(
   z.nullable(mapOf(z.union([z.string(), z.number(), z.boolean()]))),
@@ -174,17 +151,19 @@ const headers = z._default(
 const seconds = z.number().check(z.positive());
 const on = (initially: boolean) => z._default(z.boolean(), initially);
 
-/** The characters that all model providers accept in the name of a tool. */
-const TOOL_PREFIX = /^[A-Za-z0-9_-]{1,64}$/;
+/** @internal The characters that all model providers accept in the name of a tool. */
+export const TOOL_PREFIX: RegExp = /^[A-Za-z0-9_-]{1,64}$/;
 
-const toolPrefix = z.string().check(z.refine(
+/** @internal */
+export const toolPrefix = z.string().check(z.refine(
   (text) => hasPlaceholder(text) || TOOL_PREFIX.test(text),
   'expected "auto", or 1 to 64 letters, digits, "_" and "-"',
-)).register(z.globalRegistry, { pattern: `\\$\\{|${TOOL_PREFIX.source}` });
+));
 
-const base = {
+/** @internal The fields of every kind. */
+export const base = {
   // Empty at Computers of other SDKs, where a name is for people alone (0.4 §3).
-  name: textOf(0, 256).register(z.globalRegistry, { maxLength: 256 }),
+  name: textOf(0, 256),
   bundle_id: maybe(bundleId),
   disabled: on(false),
   forbidden_tools: z._default(listOf(z.string()), []),
@@ -194,19 +173,8 @@ const base = {
   vrl: maybe(z.string()),
 };
 
-const noSharedAlias = <
-  C extends Pick<BaseMCPServerConfig, "default_tool_meta">,
->() =>
-  z.refine<C>(
-    ({ default_tool_meta }) => (default_tool_meta?.alias ?? null) === null,
-    {
-      path: ["default_tool_meta", "alias"],
-      message:
-        "one alias cannot serve every tool; set it per tool in tool_meta instead",
-    },
-  );
-
-const stdio = z.looseObject({
+/** @internal */
+export const stdio = z.looseObject({
   ...base,
   type: z.literal("stdio"),
   server_parameters: z.looseObject({
@@ -223,7 +191,8 @@ const stdio = z.looseObject({
   }),
 });
 
-const streamable = (url: z.ZodMiniString, duration: z.ZodMiniString) =>
+/** @internal */
+export const streamable = (url: z.ZodMiniString, duration: z.ZodMiniString) =>
   z.looseObject({
     ...base,
     type: z.pipe(
@@ -239,7 +208,8 @@ const streamable = (url: z.ZodMiniString, duration: z.ZodMiniString) =>
     }),
   });
 
-const sse = (url: z.ZodMiniString) =>
+/** @internal */
+export const sse = (url: z.ZodMiniString) =>
   z.looseObject({
     ...base,
     type: z.literal("sse"),
@@ -250,17 +220,6 @@ const sse = (url: z.ZodMiniString) =>
       sse_read_timeout: z._default(seconds, 300),
     }),
   });
-
-/** @internal The configuration that a Computer loads: every mistake is an error. */
-export const mcpServerConfigSchema = z.discriminatedUnion("type", [
-  stdio,
-  streamable(strictUrl, strictDuration),
-  sse(strictUrl),
-]).check(noSharedAlias());
-
-/** @internal What every kind of MCP server has, those that are not of the wire too. */
-export const baseServerConfigSchema = z.looseObject(base)
-  .check(noSharedAlias());
 
 /** @internal The configuration that an Agent sees: URLs may be redacted, and older SDKs write other durations. */
 export const getComputerConfigRetSchema = z.looseObject({
@@ -284,10 +243,6 @@ export const updateComputerConfigReqSchema = z.looseObject({
   computer: identifier,
 }) satisfies z.ZodMiniType<UpdateComputerConfigReq>;
 
-/** Parses an {@linkcode MCPServerConfig} of a configuration file: fills in defaults, and accepts `http` for `streamable`. */
-export const parseMCPServerConfig: Parser<MCPServerConfig> = parser(
-  mcpServerConfigSchema,
-);
 /** Parses a {@linkcode GetComputerConfigReq}. */
 export const parseGetComputerConfigReq: Parser<GetComputerConfigReq> = parser(
   getComputerConfigReqSchema,

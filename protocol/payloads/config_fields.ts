@@ -7,7 +7,10 @@
  * @module
  */
 import type * as z from "../validation/schema.ts";
-import { baseServerConfigSchema, mcpServerConfigSchema } from "./config.ts";
+import {
+  baseServerConfigSchema,
+  mcpServerConfigSchema,
+} from "./config_file.ts";
 import { inputSchema } from "./inputs.ts";
 import { toolMetaSchema } from "./tools.ts";
 

@@ -3,9 +3,7 @@ import * as z from "./schema.ts";
 
 /** `agent`, `req_id`, `computer`, `tool_name`, `mcp_server`: 1 to 256 UTF-16 units (spec §4). */
 export const identifier = z.string()
-  .check(z.refine(isIdentifier, "expected 1 to 256 characters"))
-  // For JSON Schema, which cannot see a refinement.
-  .register(z.globalRegistry, { minLength: 1, maxLength: 256 });
+  .check(z.refine(isIdentifier, "expected 1 to 256 characters"));
 
 /** A text of limited length in UTF-16 units. */
 export const textOf = (min: number, max: number) =>
@@ -32,15 +30,16 @@ export const computerCallShape = {
 };
 
 /** The identity of an MCP server, and no `__`, which stands between it and a tool's name. */
-const BUNDLE_ID = /^(?!.*__)[A-Za-z0-9_-]+$/;
+/** @internal */
+export const BUNDLE_ID: RegExp = /^(?!.*__)[A-Za-z0-9_-]+$/;
 
 /** Returns whether data is a valid {@linkcode bundleId}. */
 export const isBundleId = (data: unknown): data is string =>
   typeof data === "string" && BUNDLE_ID.test(data);
 
 /** `bundle_id`, since 0.3: what identifies an MCP server at its Computer (0.4 §3.1). */
-export const bundleId = z.string().check(z.regex(
-  BUNDLE_ID,
+export const bundleId = z.string().check(z.refine(
+  isBundleId,
   'expected letters, digits, "_" and "-", without "__"; leave it out to derive it from the name',
 ));
 

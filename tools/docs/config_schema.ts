@@ -3,7 +3,7 @@ import {
   partsOf,
   plainObject,
 } from "../../protocol/validation/plain_values.ts";
-import { mcpServerConfigSchema } from "../../protocol/payloads/config.ts";
+import { mcpServerConfigSchema } from "../../protocol/payloads/config_file.ts";
 import { inputSchema } from "../../protocol/payloads/inputs.ts";
 import { type InterfaceDocs, interfaceDocs } from "./interface_docs.ts";
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { parseMCPServerConfig } from "../../../protocol/payloads/config.ts";
+import { parseMCPServerConfig } from "../../../protocol/payloads/config_file.ts";
 import { ProtocolError } from "../../../protocol/errors/protocol_error.ts";
 
 const BASE = {

@@ -6,6 +6,7 @@
 import { assertEquals } from "@std/assert";
 import type * as z from "zod/mini";
 import * as config from "../../../protocol/payloads/config.ts";
+import { mcpServerConfigSchema } from "../../../protocol/payloads/config_file.ts";
 import * as desktop from "../../../protocol/payloads/desktop.ts";
 import * as documents from "../../../protocol/payloads/documents.ts";
 import * as dpe from "../../../protocol/payloads/dpe.ts";
@@ -48,7 +49,7 @@ Deno.test("the interfaces of the wire and their schemas say the same", () => {
   proves<tools.GetToolsRet>()(tools.getToolsRetSchema, true);
   proves<tools.SMCPTool>()(tools.smcpToolSchema, true);
   proves<tools.ToolMeta>()(tools.toolMetaSchema, true);
-  proves<config.MCPServerConfig>()(config.mcpServerConfigSchema, true);
+  proves<config.MCPServerConfig>()(mcpServerConfigSchema, true);
   proves<config.GetComputerConfigReq>()(
     config.getComputerConfigReqSchema,
     true,

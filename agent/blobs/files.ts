@@ -1,3 +1,9 @@
+/**
+ * Files of this machine: one that is sent, and one that is fetched.
+ *
+ * @module
+ */
+import { readAt } from "../../shared/bytes.ts";
 import {
   ErrorCode,
   mcpServerOf,
@@ -12,6 +18,38 @@ import type { Requests } from "../requests/requests.ts";
 import { builtin } from "./builtin.ts";
 import { fromBase64 } from "./bytes.ts";
 import { BlobError } from "./errors.ts";
+import * as noFiles from "./no_files.ts";
+
+/** A file that is open for reading. */
+export interface FileSource {
+  /** Number of bytes. */
+  readonly size: number;
+  /** Reads bytes; fewer only at the end. */
+  read(offset: number, length: number): Promise<Uint8Array>;
+  /** Closes it. */
+  close(): Promise<void>;
+}
+
+/** Opens a file of this machine. */
+export async function openPath(path: string): Promise<FileSource> {
+  const fs = builtin("node:fs/promises");
+  if (!fs) return await noFiles.openPath();
+  const file = await fs.open(path);
+  try {
+    const stat = await file.stat();
+    if (!stat.isFile()) {
+      throw new TypeError(`Cannot put ${path}: it is not a file`);
+    }
+    return {
+      size: stat.size,
+      read: (offset, length) => readAt(file, offset, length),
+      close: () => file.close(),
+    };
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
 
 /** A file that was fetched from a Computer. */
 export interface GotFile {
@@ -47,11 +85,7 @@ export async function getFile(
   options: GetFileOptions,
 ): Promise<GotFile> {
   const fs = builtin("node:fs/promises");
-  if (!fs) {
-    throw new TypeError(
-      "Cannot write to a path here; read the resource with readResource",
-    );
-  }
+  if (!fs) return await noFiles.getFile();
   if (/^dpe:/i.test(uri)) {
     throw new TypeError(
       `${uri} is a document, not a file; open it with openDocument`,

@@ -1,0 +1,77 @@
+/**
+ * The configuration that a Computer loads: stricter than what an Agent sees of it, since every mistake
+ * is an error.
+ *
+ * @module
+ */
+import * as z from "../validation/schema.ts";
+import { ISO_DURATION, parseDuration } from "../validation/duration.ts";
+import { BUNDLE_ID, bundleId, identifier } from "../validation/identifiers.ts";
+import { type Parser, parser } from "../validation/parser.ts";
+import {
+  base,
+  type BaseMCPServerConfig,
+  hasPlaceholder,
+  type MCPServerConfig,
+  sse,
+  stdio,
+  streamable,
+  TOOL_PREFIX,
+  toolPrefix,
+} from "./config.ts";
+
+// JSON Schema cannot see a refinement.
+z.globalRegistry.add(identifier, { minLength: 1, maxLength: 256 })
+  .add(bundleId, { pattern: BUNDLE_ID.source })
+  .add(base.name, { maxLength: 256 })
+  .add(toolPrefix, { pattern: `\\$\\{|${TOOL_PREFIX.source}` });
+
+const strictUrl = z.string().check(z.refine(
+  (url) =>
+    hasPlaceholder(url) || /^https?:\/\/[^/?#]/i.test(url) && URL.canParse(url),
+  "expected an http: or https: URL",
+)).register(z.globalRegistry, {
+  pattern: "\\$\\{|^[hH][tT][tT][pP][sS]?://[^/?#]",
+});
+
+const strictDuration = z.string().check(z.refine((text) => {
+  if (hasPlaceholder(text)) return true;
+  try {
+    return parseDuration(text) > 0;
+  } catch {
+    return false;
+  }
+}, 'expected an ISO 8601 duration above zero, such as "PT30S"')).register(
+  z.globalRegistry,
+  {
+    pattern: `\\$\\{|${ISO_DURATION.source}`,
+  },
+);
+
+const noSharedAlias = <
+  C extends Pick<BaseMCPServerConfig, "default_tool_meta">,
+>() =>
+  z.refine<C>(
+    ({ default_tool_meta }) => (default_tool_meta?.alias ?? null) === null,
+    {
+      path: ["default_tool_meta", "alias"],
+      message:
+        "one alias cannot serve every tool; set it per tool in tool_meta instead",
+    },
+  );
+
+/** @internal The configuration of an MCP server. */
+export const mcpServerConfigSchema = z.discriminatedUnion("type", [
+  stdio,
+  streamable(strictUrl, strictDuration),
+  sse(strictUrl),
+]).check(noSharedAlias());
+
+/** @internal What every kind of MCP server has, those that are not of the wire too. */
+export const baseServerConfigSchema = z.looseObject(base)
+  .check(noSharedAlias());
+
+/** Parses an {@linkcode MCPServerConfig} of a configuration file: fills in defaults, and accepts `http` for `streamable`. */
+export const parseMCPServerConfig: Parser<MCPServerConfig> = parser(
+  mcpServerConfigSchema,
+);
