@@ -9,11 +9,15 @@ import type { PlatformSocket } from "../wire/fetch/mod.ts";
 export interface Adapter<Info> {
   /** The platform's name, for messages. */
   readonly name: string;
+  /** Maximum bytes of a message that the platform hands over; default no maximum. */
+  readonly maxMessageBytes?: number;
   /**
    * Returns the address of the other end of a request: `localhost` for a socket of this machine, empty
    * where it is not known.
    */
   addressOf(request: Request, info: Info | undefined): string;
+  /** Lets the answer to a request take any time, where the platform ends a slow one. */
+  hold?(request: Request, info: Info | undefined): void;
   /**
    * Makes a WebSocket of a request. It is not open yet, and must not close by itself when it is idle.
    *

@@ -61,6 +61,7 @@ export class FetchRequests<Info> {
     const peer = clientAddress(adapter.addressOf(request, info), undefined, 0);
     const release = this.#judgePeer(peer) ?? this.#parts.sockets.take(peer);
     if (typeof release !== "function") return toResponse(release);
+    adapter.hold?.(request, info);
     // A connection has both ends on this machine, or none: what reaches a loopback address comes from one.
     const ends = {
       remoteAddress: peer,

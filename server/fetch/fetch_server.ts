@@ -65,6 +65,20 @@ function checkFetchOptions(options: FetchServerOptions): void {
   if (options.limits) refuse(options.limits, LIMITS_NOT_KEPT, "limits.");
 }
 
+/** @throws {RangeError} when the platform would end the connection of a message that the server takes */
+function checkMessageBytes(
+  bytes: number,
+  { name, maxMessageBytes = Infinity }: {
+    readonly name: string;
+    readonly maxMessageBytes?: number;
+  },
+): void {
+  if (bytes <= maxMessageBytes) return;
+  throw new RangeError(
+    `Cannot serve by fetch with maxMessageBytes ${bytes}: messages have at most ${maxMessageBytes} bytes on ${name}`,
+  );
+}
+
 function refuse(
   given: object,
   notKept: Readonly<Record<string, string>>,
@@ -133,6 +147,7 @@ export function newFetchServer<Info>(
   checkFetchOptions(options);
   const all = resolveOptions(options as SmcpServerOptions);
   const { authenticator, cluster, maxConnectBytes, metrics } = all;
+  checkMessageBytes(all.maxMessageBytes, adapter);
   const bytes: ByteCount = { received: 0, sent: 0 };
   const engine = new FetchEngine({
     ...all,

@@ -102,8 +102,8 @@ const CHECK_INTERVAL_MS = 1000;
  */
 const BODY_TIMEOUT_MS = 60_000;
 
-/** Servers that require client certificates; Node cannot change that after their creation. */
-const requiresCertificates = new WeakSet<HttpServer | HttpsServer>();
+/** HTTPS servers, and whether they require client certificates; Node cannot change that after their creation. */
+const requiresCertificates = new WeakMap<HttpServer | HttpsServer, boolean>();
 
 /** Options for {@linkcode newServer}. */
 interface NewServerOptions {
@@ -139,7 +139,7 @@ export function newServer(
     },
     listener,
   );
-  if (tls.clientCa !== undefined) requiresCertificates.add(server);
+  requiresCertificates.set(server, tls.clientCa !== undefined);
   return server;
 }
 
@@ -153,9 +153,9 @@ export function replaceCertificates(
   tls: TlsOptions,
 ): void {
   const options = toHttpsOptions(tls);
-  const secure = servers.filter((each) => "setSecureContext" in each);
-  for (const server of secure) {
-    const isRequired = requiresCertificates.has(server);
+  const secure = servers.flatMap((server) => {
+    const isRequired = requiresCertificates.get(server);
+    if (isRequired === undefined) return [];
     if (isRequired !== (tls.clientCa !== undefined)) {
       throw new TypeError(
         `Cannot switch client certificates on or off by a reload; ${
@@ -163,7 +163,11 @@ export function replaceCertificates(
         } clientCa as when the server began to listen`,
       );
     }
-  }
+    if ("setSecureContext" in server) return [server];
+    throw new TypeError(
+      "Cannot replace certificates on Bun, whose HTTPS servers keep those that they began with; start the server again",
+    );
+  });
   for (const server of secure) server.setSecureContext(options);
 }
 

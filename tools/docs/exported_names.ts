@@ -30,7 +30,7 @@ interface Documentation {
 /** Returns the exported names of each entrypoint, with their kinds; skips commands, which export none. */
 export async function exportedNames(): Promise<string> {
   const entries = Object.entries(config.exports).filter(([, file]) =>
-    file.endsWith("/mod.ts")
+    !file.endsWith("/main.ts")
   );
   const sections = await Promise.all(
     entries.map(async ([entry, file]) => {

@@ -24,6 +24,8 @@ export interface PlatformSocket {
   send(data: string | Uint8Array): void;
   /** Queues a close frame. */
   close(code?: number): void;
+  /** Ends the connection immediately, where the platform can. */
+  terminate?(): void;
 }
 
 /** Bytes of messages and bodies in both directions. */
@@ -52,9 +54,10 @@ const NO_REASON = Buffer.alloc(0);
 /**
  * The server's end of a platform's WebSocket.
  *
- * A platform collects a message of any size before it shows, and gives no way to destroy a connection:
- * closing puts a close frame behind all that is queued. So a peer that exceeds a limit is told to
- * close, nothing is sent to it any more, and {@linkcode FetchSocket.whenGone} says when it has gone.
+ * A platform collects a message of any size before it shows, and most give no way to destroy a
+ * connection: closing puts a close frame behind all that is queued. So a peer that exceeds a limit is
+ * told to close, nothing is sent to it any more, and {@linkcode FetchSocket.whenGone} says when it has
+ * gone.
  *
  * Events: `message` (text or `Buffer`, whether it is binary), `error`, and `close` (code, reason) once.
  */
@@ -193,9 +196,11 @@ export class FetchSocket extends TapSocket {
     this.emit("error", new Error(reason));
   }
 
-  /** Ends a connection whose peer does not read: the sessions hear of it now, the peer when it reads. */
+  /** Ends a connection whose peer does not read: its session now, TCP now or when the peer reads. */
   #cutOff(): void {
-    this.close(1008);
+    if (this.#ws.terminate) this.#ws.terminate();
+    else this.close(1008);
+    this.#isClosed = true;
     this.#tellClosed(1006);
   }
 
