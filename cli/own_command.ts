@@ -19,8 +19,11 @@ export interface Origin {
   readonly jsr?: string;
 }
 
-/** Where `npm install --global` puts the package of the commands, on Unix and on Windows. */
-const GLOBAL = /\/(lib|npm)\/node_modules\/@a2c-smcp\/cli\//;
+/**
+ * Where `npm install --global` puts the package of the commands, on Unix and on Windows, and where
+ * `bun add --global` does.
+ */
+const GLOBAL = /\/(lib|npm|global)\/node_modules\/@a2c-smcp\/cli\//;
 
 const ROOT = /^(.*)\/cli\/own_command\.([jt]s)$/;
 const JSR = /^https:\/\/jsr\.io\/(@[^/]+\/[^/]+)\/([^/]+)$/;
@@ -40,9 +43,10 @@ export function ownCommand(
   const origin = originOf(module);
   if (origin === undefined) return name; // bundled
   const runtime = runtimeOf(program);
-  if (runtime === "node") {
+  if (runtime === "node" || runtime === "bun") {
     // Never the name alone: where it is not installed, npx runs whatever has that name in npm.
-    return GLOBAL.test(module) ? name : `npx -p @a2c-smcp/cli ${name}`;
+    const run = runtime === "node" ? "npx" : "bunx --bun";
+    return GLOBAL.test(module) ? name : `${run} -p @a2c-smcp/cli ${name}`;
   }
   if (runtime === undefined) return name; // compiled
   return `deno run -A ${shellWord(denoModule(name, origin))}`;
@@ -63,12 +67,12 @@ export function originOf(
 }
 
 /** Returns the runtime that a program is; `undefined` for a command that is compiled to a program. */
-export const runtimeOf = (program: string): "node" | "deno" | undefined =>
-  /\bnode(\.exe)?$/.test(program)
-    ? "node"
-    : /\bdeno(\.exe)?$/.test(program)
-    ? "deno"
-    : undefined;
+export const runtimeOf = (
+  program: string,
+): "node" | "deno" | "bun" | undefined =>
+  (["node", "deno", "bun"] as const).find((name) =>
+    RegExp(`\\b${name}(\\.exe)?$`).test(program)
+  );
 
 /** Returns the module of a command, as `deno run` takes it. */
 export function denoModule(

@@ -9,7 +9,11 @@ export const PACKAGE_VERSION = "0.2.0";
 
 /** Describes the versions of package, protocol and runtime, for reports of defects. */
 export function describeVersions(): string {
-  const { deno, node } = process.versions;
-  const runtime = deno === undefined ? `Node ${node}` : `Deno ${deno}`;
+  const { deno, bun, node } = process.versions;
+  const runtime = deno !== undefined
+    ? `Deno ${deno}`
+    : bun !== undefined
+    ? `Bun ${bun}`
+    : `Node ${node}`;
   return `@a2c-smcp/sdk ${PACKAGE_VERSION}, A2C-SMCP ${PROTOCOL_VERSION}, ${runtime}`;
 }

@@ -18,8 +18,8 @@ export interface Start {
 
 /** Where Deno keeps packages of npm that belong to no folder. */
 const DENO_NPM = /\/npm\/[^/]+\/(@[^/]+\/[^/]+)\/([^/]+)\//;
-/** Where npx keeps packages for a while. */
-const NPX = /[\\/]_npx[\\/]/;
+/** Where npx and bunx keep packages for a while. */
+const FETCHED = /[\\/](_npx|bunx-\d+-[^\\/]*)[\\/]/;
 
 /**
  * Returns the program and the arguments that start a command of the package again, from this very
@@ -40,12 +40,15 @@ export function launchOf(
   const viaSmcp = first === role ? [role] : [];
   const runtime = runtimeOf(program);
   if (runtime === undefined) return [program, ...viaSmcp]; // compiled
-  if (NPX.test(script)) {
+  if (FETCHED.test(script)) {
+    const [runner, install] = runtime === "bun"
+      ? ["bunx", "bun add"]
+      : ["npx", "npm install"];
     throw new Error(
-      `Cannot start ${script} as a service: it is in the cache of npx, which does not last; install the commands with "npm install --global @a2c-smcp/cli", and call ${name} without npx`,
+      `Cannot start ${script} as a service: it is in the cache of ${runner}, which does not last; install the commands with "${install} --global @a2c-smcp/cli", and call ${name} without ${runner}`,
     );
   }
-  if (runtime === "node") return [program, script, ...viaSmcp];
+  if (runtime !== "deno") return [program, script, ...viaSmcp];
   const origin = originOf(module);
   const deno = [program, "run", ...permissions];
   if (origin === undefined) return [...deno, script, ...viaSmcp]; // bundled

@@ -46,6 +46,19 @@ Deno.test("ownCommand() asks npx for the commands of our own package on Node, wh
   }
 });
 
+Deno.test("ownCommand() asks bunx on Bun, where they are not in PATH", () => {
+  const folders = {
+    "/app/node_modules/@a2c-smcp/cli/lib":
+      "bunx --bun -p @a2c-smcp/cli smcp-agent",
+    "/home/ada/.bun/install/global/node_modules/@a2c-smcp/cli/lib":
+      "smcp-agent",
+  };
+  for (const [folder, expected] of Object.entries(folders)) {
+    const bun = at("/home/ada/.bun/bin/bun", `file://${folder}`, "js");
+    assertEquals(ownCommand("smcp-agent", ...bun), expected, folder);
+  }
+});
+
 Deno.test("ownCommand() of a binary or a bundle is the name of the command", () => {
   const binary = at("/opt/smcp-computer", "file:///tmp/compiled");
   assertEquals(ownCommand("smcp-agent", ...binary), "smcp-agent");

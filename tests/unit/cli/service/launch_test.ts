@@ -14,6 +14,7 @@ interface Way {
 
 const DENO = "/opt/my tools/deno";
 const NODE = "/usr/bin/node";
+const BUN = "/home/ada/.bun/bin/bun";
 const INSTALL = ["service", "install"];
 const JSR = "https://jsr.io/@a2c-smcp/sdk/0.2.0/cli/own_command.ts";
 const CLONE = "file:///home/ada/my%20sdk/cli/own_command.ts";
@@ -104,6 +105,13 @@ const WAYS: readonly Way[] = [
     command: [NODE, "/usr/bin/smcp", "computer"],
   },
   {
+    name: "npm's smcp on Bun",
+    program: BUN,
+    argv: ["/app/node_modules/.bin/smcp", "computer", ...INSTALL],
+    module: "file:///app/node_modules/@a2c-smcp/cli/lib/cli/own_command.js",
+    command: [BUN, "/app/node_modules/.bin/smcp", "computer"],
+  },
+  {
     name: "a bundle on Node",
     service: "smcp-server",
     program: NODE,
@@ -138,17 +146,27 @@ Deno.test("launchOf() gives Deno the permissions of the command", () => {
   );
 });
 
-Deno.test("launchOf() refuses what npx will delete", () => {
-  const script = "/home/ada/.npm/_npx/0a1b/node_modules/.bin/smcp-computer";
-  const module = "file:///x/cli/own_command.js";
-  assertThrows(
-    () =>
-      launchOf("smcp-computer", {
-        program: NODE,
-        argv: [NODE, script, ...INSTALL],
-        module,
-      }, []),
-    Error,
-    'install the commands with "npm install --global @a2c-smcp/cli"',
-  );
-});
+for (
+  const [program, script, remedy] of [
+    [
+      NODE,
+      "/home/ada/.npm/_npx/0a1b/node_modules/.bin/smcp-computer",
+      'install the commands with "npm install --global @a2c-smcp/cli"',
+    ],
+    [
+      BUN,
+      "/tmp/bunx-1000-@a2c-smcp/cli@latest/node_modules/.bin/smcp-computer",
+      'install the commands with "bun add --global @a2c-smcp/cli"',
+    ],
+  ] as const
+) {
+  Deno.test(`launchOf() refuses what will be deleted: ${script}`, () => {
+    const argv = [program, script, ...INSTALL];
+    const module = "file:///x/cli/own_command.js";
+    assertThrows(
+      () => launchOf("smcp-computer", { program, argv, module }, []),
+      Error,
+      remedy,
+    );
+  });
+}
