@@ -31,6 +31,8 @@ import { measureMcp } from "./mcp/mod.ts";
 import { operatorGoals } from "./operator/goals.ts";
 import { measureOperator } from "./operator/mod.ts";
 import { payloadOf, PAYLOADS } from "./payloads.ts";
+import { measurePlatforms } from "./platforms/mod.ts";
+import { platformsSection } from "./platforms/render.ts";
 import { FULL, inRounds, QUICK } from "./plan.ts";
 import { type Goal, goalsOf } from "./report/goals.ts";
 import { type Part, PARTS, type Report } from "./report/report.ts";
@@ -200,6 +202,23 @@ program.command("cluster")
     const found = await measureCluster(plan.cluster, tools);
     const goals = clusterGoals(found).map(lineOfGoal);
     end(tools.failures, [...clusterNotes(found), ...goals].join("\n\n"));
+  });
+
+program.command("platforms")
+  .description(
+    "measures the Server on Deno, Node, Bun and Cloudflare's workerd, without writing it down",
+  )
+  .option("--quick", "only prove that it runs")
+  .option("--rounds <number>", "of all platforms in turn", Number, 5)
+  .action(async ({ quick = false, rounds }) => {
+    const tools = await makeTools();
+    const { platforms } = quick ? QUICK : inRounds(FULL, rounds);
+    const found = await measurePlatforms(platforms, tools);
+    const text = [...platformsSection(found), terminalTable(found.calls)];
+    end(
+      [...tools.failures, ...tools.field.absent.values()],
+      text.join("\n\n"),
+    );
   });
 
 program.command("mcp")

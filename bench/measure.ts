@@ -5,6 +5,7 @@ import { measureCluster } from "./cluster/mod.ts";
 import { measureEnds } from "./ends/mod.ts";
 import { measureIdle, summarizeIdle } from "./idle.ts";
 import { measureMcp } from "./mcp/mod.ts";
+import { measurePlatforms } from "./platforms/mod.ts";
 import type { Plan } from "./plan.ts";
 import type { Found, Part } from "./report/report.ts";
 import type { Tools } from "./tools.ts";
@@ -26,6 +27,7 @@ export const MEASURES: {
   ends: ({ rounds }) => measureEnds({ quick: rounds === 1 }),
   mcp: ({ rounds }) => measureMcp({ quick: rounds === 1 }),
   cluster: ({ cluster }, tools) => measureCluster(cluster, tools),
+  platforms: ({ platforms }, tools) => measurePlatforms(platforms, tools),
 };
 
 /** Returns the number of rounds of a part. */
@@ -34,6 +36,6 @@ export const roundsOf = (plan: Plan, part: Part): number =>
     ? plan.broadcast.steps[0]?.rounds ?? 1
     : part === "idle"
     ? plan.idle.rounds
-    : part === "cluster"
-    ? plan.cluster.rounds
+    : part === "cluster" || part === "platforms"
+    ? plan[part].rounds
     : plan.rounds;

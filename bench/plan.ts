@@ -3,6 +3,7 @@ import type { Group, Load } from "./calls.ts";
 import type { ClusterPlan } from "./cluster/plan.ts";
 import type { IdlePlan } from "./idle.ts";
 import { payloadOf, PAYLOADS } from "./payloads.ts";
+import { ON_PLATFORMS, type PlatformsPlan } from "./platforms/mod.ts";
 
 /** The measurements and their durations. */
 export interface Plan {
@@ -16,6 +17,7 @@ export interface Plan {
   readonly broadcast: BroadcastPlan;
   readonly idle: IdlePlan;
   readonly cluster: ClusterPlan;
+  readonly platforms: PlatformsPlan;
 }
 
 const PAIRS = 50;
@@ -114,12 +116,21 @@ export const FULL: Plan = {
       settings: ["alone", "spread"],
     },
   },
+  platforms: {
+    rounds: 5,
+    starts: 5,
+    calls: ["100", "10k", "1m"].map(payloadOf).map((payload) => ({
+      key: payload.name,
+      load: load({ payload }),
+      contestants: ON_PLATFORMS,
+    })),
+  },
 };
 
 /** Returns a plan with a number of rounds for every part; `undefined` keeps those of the plan. */
 export function inRounds(plan: Plan, rounds: number | undefined): Plan {
   if (rounds === undefined) return plan;
-  const { broadcast, idle, cluster } = plan;
+  const { broadcast, idle, cluster, platforms } = plan;
   return {
     ...plan,
     rounds,
@@ -132,6 +143,7 @@ export function inRounds(plan: Plan, rounds: number | undefined): Plan {
     },
     idle: { ...idle, rounds },
     cluster: { ...cluster, rounds, idle: { ...cluster.idle, rounds } },
+    platforms: { ...platforms, rounds },
   };
 }
 
@@ -191,5 +203,10 @@ export const QUICK: Plan = {
       watched: 0.5,
       settings: ["spread"],
     },
+  },
+  platforms: {
+    rounds: 1,
+    starts: 1,
+    calls: [{ key: "100", load: load(soon), contestants: ON_PLATFORMS }],
   },
 };

@@ -22,6 +22,7 @@ import {
 } from "../tests/support/mcp/frameworks.ts";
 import { mcpTools, realClients } from "../tests/support/mcp/npm_tools.ts";
 import { installSystemd } from "../tests/support/service/systemd.ts";
+import { findBun } from "./npm/bun.ts";
 import { runtimeOf, RUNTIMES } from "./npm/deno_runtimes.ts";
 import { findNode, NODE_VERSIONS } from "./npm/node.ts";
 import { installForBundles } from "./npm/bundle.ts";
@@ -120,6 +121,8 @@ const nodes = NODE_VERSIONS.map((version): Part => ({
   fetch: () => findNode(version),
 }));
 
+const bun: Part = { name: "Bun", fetch: findBun };
+
 const runtimes = Object.keys(RUNTIMES).map((target): Part => ({
   name: `Deno for ${target}`,
   fetch: () => runtimeOf(target),
@@ -209,10 +212,11 @@ export const SUITES: Readonly<Record<string, readonly Part[]>> = {
   test: [...packages, bundler, storage, ...denoServers, npxServers, systemd],
   demo: [...packages, ...denoServers],
   "demo:cluster": packages,
-  bench: [...packages, ...denoServers, ...nodes, bundles],
+  bench: [...packages, ...denoServers, ...nodes, bun, bundles],
   browser: [...packages, bundler, ...denoServers, chromium],
   node: [...packages, npxServers, ...nodes, tarball],
-  edge: [...packages, bundles],
+  bun: [...packages, bun, tarball],
+  edge: [...packages, bundles, bun, tarball],
   mcp: [...packages, ...denoServers, mcp, frameworks, inPython],
   pages: [...packages, ...nodes, npxServers, valkey],
   clients: [...packages, clients],

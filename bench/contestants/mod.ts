@@ -1,7 +1,8 @@
-import { nodePackage, nodeScript } from "./node.ts";
+import { bunPackage, bunScript, nodePackage, nodeScript } from "./node.ts";
 import { pythonServer } from "./python.ts";
 import { here, type Recipe } from "./running.ts";
 import { rustServer } from "./rust.ts";
+import { workerdServer } from "./workerd.ts";
 
 /** A server that can be measured. */
 export interface Contestant {
@@ -81,6 +82,22 @@ export const CONTESTANTS: Readonly<Record<string, Contestant>> = {
     prepare: () => pythonServer("python-0.2", "0.2"),
   },
   rust: { title: "Rust SDK", prepare: () => rustServer("rust") },
+  "ours-bun": {
+    title: "this package, Bun",
+    prepare: (folder) => bunPackage(folder, "ours-bun", OUR_ARGS),
+  },
+  "ours-bun-fetch": {
+    title: "this package, Bun.serve",
+    prepare: (folder) => bunScript(folder, "ours-bun-fetch", "ours_bun.ts"),
+  },
+  "ours-workers": {
+    title: "this package, workerd",
+    prepare: (folder) => workerdServer(folder, "ours-workers", false),
+  },
+  "ours-workers-single": {
+    title: "this package, workerd, one object",
+    prepare: (folder) => workerdServer(folder, "ours-workers-single", true),
+  },
 };
 
 const ready = (recipe: Recipe): Promise<Recipe> => Promise.resolve(recipe);

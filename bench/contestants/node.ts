@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { findBun } from "../../tools/npm/bun.ts";
 import { findNode } from "../../tools/npm/node.ts";
 import { installPackages, npmPackages } from "../../tools/npm/npm_package.ts";
 import { run } from "../../tools/process.ts";
@@ -42,12 +43,43 @@ export async function nodePackage(
   name: string,
   args: readonly string[],
 ): Promise<Recipe> {
-  const user = join(folder, "node-package");
-  await Deno.mkdir(user);
-  await installPackages(user, (await npmPackages(folder)).cli);
-  const main = "node_modules/@a2c-smcp/cli/lib/server/main.js";
-  const command = await findNode(NODE);
-  return { name, command, args: [main, ...args], cwd: user };
+  const cwd = await packageFolder(folder);
+  return { name, command: await findNode(NODE), args: [MAIN, ...args], cwd };
+}
+
+/** The same with Bun. */
+export async function bunPackage(
+  folder: string,
+  name: string,
+  args: readonly string[],
+): Promise<Recipe> {
+  const cwd = await packageFolder(folder);
+  return { name, command: await findBun(), args: [MAIN, ...args], cwd };
+}
+
+/** Runs a script of this folder that imports the npm tarball with Bun. */
+export async function bunScript(
+  folder: string,
+  name: string,
+  file: string,
+): Promise<Recipe> {
+  const cwd = await packageFolder(folder);
+  await Deno.copyFile(here(file), join(cwd, file));
+  return { name, command: await findBun(), args: [file], cwd };
+}
+
+/** The server's command, in the folder where the tarballs are installed. */
+const MAIN = "node_modules/@a2c-smcp/cli/lib/server/main.js";
+
+/** Installs the npm tarballs, once. */
+async function packageFolder(folder: string): Promise<string> {
+  const user = join(folder, "npm-package");
+  if (await isMissing(user)) {
+    await Deno.mkdir(user);
+    const { sdk, cli } = await npmPackages(folder);
+    await installPackages(user, sdk, cli);
+  }
+  return user;
 }
 
 /** Returns the version of Node. */

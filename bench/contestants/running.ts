@@ -93,7 +93,7 @@ export async function start(
       };
     }
     if (ended) break;
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, 5));
   }
   const why = log();
   await end();
@@ -101,11 +101,14 @@ export async function start(
 }
 
 /**
- * Returns the port in a line such as "Server listening on http://127.0.0.1:8787 (paths …)" or "listening on
- * 8787"; `undefined` while the line is incomplete.
+ * Returns the port in a line such as "Server listening on http://127.0.0.1:8787 (paths …)", "listening on
+ * 8787" or the `{"event":"listen","socket":"http","port":8787}` of workerd; `undefined` while the line is
+ * incomplete.
  */
 export function portIn(output: string): number | undefined {
-  const [, port] = /listening on (?:\S*:)?(\d+)\b.*\n/.exec(output) ?? [];
+  const [, port] =
+    /(?:listening on (?:\S*:)?|"listen".*"port":)(\d+)\b.*\n/.exec(output) ??
+      [];
   return port === undefined ? undefined : Number(port);
 }
 

@@ -4,6 +4,7 @@ import { renderEnds } from "../ends/mod.ts";
 import { spreadText } from "../terminal_table.ts";
 import { titleOf } from "./goals.ts";
 import { crossTable } from "./cross_table.ts";
+import { platformsSection } from "../platforms/render.ts";
 import { number, table } from "./markdown.ts";
 import { titleOfContestant } from "./plots.ts";
 import { METHOD } from "./method.ts";
@@ -21,7 +22,7 @@ export function renderNotes(
   remarks: string,
   pages: string,
 ): string {
-  const { relay, open, growth, ends, cluster } = report.parts;
+  const { relay, open, growth, ends, cluster, platforms } = report.parts;
   return [
     "# Laboratory notes",
     "<!-- Written by `deno task bench`: edit bench/report, or bench/remarks.md. -->",
@@ -33,6 +34,7 @@ export function renderNotes(
     ...broadcastSection(report),
     ...idleSection(report),
     ...cluster ? clusterNotes(cluster.found) : [],
+    ...platforms ? platformsSection(platforms.found) : [],
     ...ends ? [renderEnds(ends.found).trim()] : [],
     ...absentSection(report),
     METHOD.trim(),

@@ -1,5 +1,6 @@
 import type { CallsRow } from "../calls_summary.ts";
 import { clusterPage } from "../cluster/render.ts";
+import { platformsSection } from "../platforms/render.ts";
 import { goalsOf, titleOf } from "./goals.ts";
 import { isSame } from "./machine.ts";
 import { number, table } from "./markdown.ts";
@@ -8,7 +9,7 @@ import type { Report } from "./report.ts";
 
 /** Writes the page for readers of the package; everything else is in the notes. */
 export function renderPage(report: Report): string {
-  const { relay, open, cluster } = report.parts;
+  const { relay, open, cluster, platforms } = report.parts;
   return [
     "# Performance",
     "<!-- Written by `deno task bench`: edit bench/report. -->",
@@ -26,6 +27,7 @@ export function renderPage(report: Report): string {
       ]
       : [],
     ...cluster ? clusterPage(cluster.found) : [],
+    ...platforms ? platformsSection(platforms.found) : [],
     REPEAT.trim(),
   ].join("\n\n") + "\n";
 }
@@ -39,7 +41,11 @@ function introduction({ machine, versions, parts }: Report): string {
 
 /** Says which figures are from another machine than the others. */
 function elsewhere({ machine, parts }: Report): string[] {
-  const others = { "MCP": parts.mcp, "several Servers": parts.cluster };
+  const others = {
+    "MCP": parts.mcp,
+    "several Servers": parts.cluster,
+    "platforms": parts.platforms,
+  };
   return Object.entries(others).flatMap(([name, taken]) => {
     const own = taken?.machine;
     if (own === undefined || isSame(own, machine)) return [];

@@ -4,6 +4,7 @@ import type { ClusterResult } from "../cluster/result.ts";
 import type { EndsResult } from "../ends/mod.ts";
 import type { IdleRow } from "../idle.ts";
 import type { McpResult } from "../mcp/result.ts";
+import type { PlatformsResult } from "../platforms/result.ts";
 import type { Machine } from "./machine.ts";
 
 /** The results of each part. */
@@ -21,6 +22,8 @@ export interface Found {
   readonly mcp: McpResult;
   /** Servers that share their offices. */
   readonly cluster: ClusterResult;
+  /** The Server on each platform. */
+  readonly platforms: PlatformsResult;
 }
 
 /** The parts in order. */
@@ -33,6 +36,7 @@ export const PARTS = [
   "ends",
   "mcp",
   "cluster",
+  "platforms",
 ] as const satisfies (keyof Found)[];
 
 /** One of {@linkcode PARTS}. */

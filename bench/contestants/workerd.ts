@@ -1,0 +1,76 @@
+import { join } from "node:path";
+import config from "../../deno.json" with { type: "json" };
+import { bundle, installForBundles } from "../../tools/npm/bundle.ts";
+import { addPackages } from "../../tools/npm/npm_package.ts";
+import type { Recipe } from "./running.ts";
+
+/** Cloudflare's runtime, that of the Miniflare which the tests use. */
+const WORKERD = "workerd@1.20260426.1";
+
+/** The program, with the limits of the command that is measured. */
+const WORKER = `import { smcpWorker } from "@a2c-smcp/sdk/server/workers";
+
+const { worker, Front, Office } = smcpWorker((env) => ({
+  insecure: true,
+  single: env.SINGLE,
+  limits: { eventsPerSecond: 1_000_000 },
+}));
+export { Front, Office };
+export default worker;
+`;
+
+/** CommonJS packages ask for modules of Node at run time. */
+const REQUIRE =
+  'import { createRequire } from "node:module"; const require = createRequire("file:///worker.js");\n';
+
+/**
+ * Runs the server as a Worker, bundled from the npm tarball, by workerd alone.
+ *
+ * @param isSingle whether one Durable Object is all of it
+ * @throws {Error} where the package has no entry for Workers
+ */
+export async function workerdServer(
+  folder: string,
+  name: string,
+  isSingle: boolean,
+): Promise<Recipe> {
+  if (!Object.hasOwn(config.exports, "./server/workers")) {
+    throw new Error("the package has no entry for Workers");
+  }
+  const cwd = join(folder, name);
+  await Deno.mkdir(cwd);
+  await installForBundles(cwd);
+  await addPackages(cwd, WORKERD);
+  const { code } = await bundle(cwd, WORKER, "workerd");
+  await Deno.writeTextFile(join(cwd, "worker.mjs"), REQUIRE + code);
+  await Deno.writeTextFile(join(cwd, "config.capnp"), capnp(isSingle));
+  return {
+    name,
+    command: "node_modules/workerd/bin/workerd",
+    args: ["serve", "--control-fd=1", "config.capnp"],
+    cwd,
+  };
+}
+
+const capnp = (isSingle: boolean): string =>
+  `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [(name = "main", worker = .main)],
+  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
+);
+const main :Workerd.Worker = (
+  modules = [(name = "worker", esModule = embed "worker.mjs")],
+  compatibilityDate = "2026-04-20",
+  compatibilityFlags = ["nodejs_compat"],
+  durableObjectNamespaces = [
+    (className = "Front", uniqueKey = "front"),
+    (className = "Office", uniqueKey = "office"),
+  ],
+  durableObjectStorage = (inMemory = void),
+  bindings = [
+    (name = "FRONT", durableObjectNamespace = "Front"),
+    (name = "OFFICE", durableObjectNamespace = "Office"),
+    (name = "SINGLE", json = "${isSingle}"),
+  ],
+);
+`;
