@@ -8,39 +8,9 @@ import { assert, assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import config from "../../deno.json" with { type: "json" };
 import { LEFT_OUT } from "./left_out.ts";
+import { suiteFiles } from "./suites.ts";
 
 const root = new URL("../../", import.meta.url);
-
-/** The suites that start a server in their own process. */
-const SUITES = [
-  "tests/e2e/spec",
-  "tests/e2e/server",
-  "tests/wire",
-];
-
-/** Suites of the command and of the operator API, which this entry has not, and those of the entry itself. */
-const IGNORED = [
-  "tests/e2e/server/command_test.ts",
-  "tests/e2e/server/fetch",
-  "tests/e2e/server/hostile/bounded_server_test.ts",
-  "tests/e2e/server/hostile/log_reader_test.ts",
-  "tests/e2e/server/hostile/memory_test.ts",
-  "tests/e2e/server/hostile/packets_test.ts",
-  "tests/e2e/server/hostile/payloads_test.ts",
-  "tests/e2e/server/operator",
-];
-
-/** The files of the suites. */
-async function filesIn(folder: string): Promise<string[]> {
-  const files: string[] = [];
-  for await (const { name, isFile } of Deno.readDir(new URL(folder, root))) {
-    const path = `${folder}/${name}`;
-    if (IGNORED.includes(path)) continue;
-    if (!isFile) files.push(...await filesIn(path));
-    else if (name.endsWith("_test.ts")) files.push(path);
-  }
-  return files;
-}
 
 /** The package's imports, with this entry in the place of the other one. */
 function importMap(): string {
@@ -78,7 +48,7 @@ async function run(
         "--parallel",
         `--import-map=${map}`,
         "--preload=tests/fetch/preload.ts",
-        ...(await Promise.all(SUITES.map(filesIn))).flat(),
+        ...await suiteFiles(),
       ],
       cwd: fileURLToPath(root),
       env: { ...env, NO_COLOR: "1" },

@@ -6,13 +6,8 @@
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { delimiter, dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import config from "../../deno.json" with { type: "json" };
-import { newAuthority, newCertificate } from "../support/certificates.ts";
 import { start } from "../support/child.ts";
-import { openPage, pageLink } from "../support/computer/page_client.ts";
-import { CLIENTS } from "../support/mcp/clients.ts";
-import { unknownNpxWords } from "../support/npx_words.ts";
 import { gone, written } from "../support/processes.ts";
 import {
   assertRestored,
@@ -21,42 +16,16 @@ import {
 } from "../support/terminal/terminal.ts";
 import { findNode, NODE_VERSIONS } from "../../tools/npm/node.ts";
 import { BINS, CLI_NAME, MIN_NODE } from "../../tools/npm/commands_package.ts";
-import {
-  installPackages,
-  npmPackages,
-  TYPESCRIPT,
-} from "../../tools/npm/npm_package.ts";
+import { TYPESCRIPT } from "../../tools/npm/npm_package.ts";
 import { run } from "../../tools/process.ts";
+import { installSuite, runCommands, SUITE } from "./installed.ts";
 import { readTap } from "./read_tap.ts";
 
-const suite = fileURLToPath(new URL("./suite/", import.meta.url));
-const folder = await Deno.makeTempDir({ prefix: "smcp-node-" });
+let folder = "";
 let tarballs = { sdk: "", cli: "" };
 
 Deno.test.beforeAll(async () => {
-  tarballs = await npmPackages(folder);
-  const { sdk, cli } = tarballs;
-  await installPackages(folder, sdk, cli, ...TYPESCRIPT);
-  for await (const { name } of Deno.readDir(suite)) {
-    await Deno.copyFile(join(suite, name), join(folder, name));
-  }
-  await Deno.copyFile(
-    fileURLToPath(new URL("../support/http_proxy.ts", import.meta.url)),
-    join(folder, "http_proxy.ts"),
-  );
-  const [ca, clients] = [await newAuthority("root"), await newAuthority("c")];
-  const certificates = {
-    ca: ca.cert,
-    clientCa: clients.cert,
-    server: await newCertificate("server", ca),
-    named: await newCertificate("server", ca, { host: "smcp.example" }),
-    client: await newCertificate("laptop", clients),
-    expired: await newCertificate("laptop", clients, { expired: true }),
-  };
-  await Deno.writeTextFile(
-    join(folder, "certificates.json"),
-    JSON.stringify(certificates),
-  );
+  ({ folder, tarballs } = await installSuite(...TYPESCRIPT));
 });
 
 Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));
@@ -67,9 +36,7 @@ for (const version of NODE_VERSIONS) {
     timeout: 600_000,
   }, async (t) => {
     const node = await findNode(version);
-    const names = ["core", "mcp", "blobs", "skills", "proxy"];
-    const files = names.map((name) => `${name}.mjs`);
-    const args = ["--test", "--test-reporter=tap", ...files];
+    const args = ["--test", "--test-reporter=tap", ...SUITE];
     await using tests = start(node, args, { cwd: folder });
     await tests.status;
     const results = readTap(tests.lines);
@@ -108,87 +75,17 @@ for (const version of NODE_VERSIONS) {
   }, async () => {
     const node = await findNode(version);
     const path = Deno.env.get("PATH") ?? "";
-    const env = {
-      // The commands run the first `node` in PATH.
-      PATH: node === "node" ? path : `${dirname(node)}${delimiter}${path}`,
-    };
-    const command = (name: string, ...args: string[]) =>
-      start(join("node_modules", ".bin", name), args, { cwd: folder, env });
-
-    for (const name of Object.keys(BINS)) {
-      await using asked = command(name, "--version");
-      assertEquals((await asked.status).code, 0, asked.lines.join("\n"));
-      assertMatch(asked.lines.join(), /A2C-SMCP 0\.2\.0, Node \d+\.\d+/);
-      await using help = command(name, "--help");
-      assertEquals((await help.status).code, 0);
-      const text = help.lines.join("\n");
-      assertMatch(text, RegExp(`^Here ${name} is: npx -p ${CLI_NAME} `, "m"));
-      assertEquals(unknownNpxWords(text), []);
-    }
-
-    await Deno.writeTextFile(
-      join(folder, "mcp.json"),
-      JSON.stringify({
-        servers: {
-          fixture: {
-            type: "stdio",
-            server_parameters: {
-              command: "node",
-              args: ["mcp_server.mjs"],
-              env: { PATH: env.PATH },
-            },
-          },
-        },
-      }),
-    );
-    await using server = command("smcp-server", "--port", "0", "--mcp");
-    const [, url = ""] = await server.line(/(http:\/\/127\.0\.0\.1:\d+)/);
-    const office = ["--url", url, "--office", "node"];
-    await using computer = command(
-      "smcp-computer",
-      "run",
-      ...office,
-      "--name=pc",
-      "--config=mcp.json",
-      "--yes",
-      "--ui",
-    );
-    const [state] = await computer.line(/fixture: (running|failed).*/);
-    assertMatch(state, /running/);
-    await computer.line(/joined/i);
-    await using page = await openPage(await pageLink(computer));
-    await page.until(({ computer: { office } }) => office === "node");
-    await using call = command(
-      "smcp-agent",
-      "call",
-      "add",
-      ...office,
-      "--params",
-      `{"a": 2, "b": 3}`,
-    );
-    assertEquals((await call.status).code, 0, call.lines.join("\n"));
-    assertMatch(call.lines.join("\n"), /^5$/m);
-    await using plain = command("smcp-server", "--port", "0");
-    const [, away = ""] = await plain.line(/(http:\/\/127\.0\.0\.1:\d+)/);
-    for (const connect of Object.values(CLIENTS)) {
-      const pipe = (...office: string[]) => ({
-        command: join(folder, "node_modules", ".bin", "smcp-agent"),
-        args: ["mcp", ...office],
-        env,
-      });
-      await using client = await connect(pipe(...office));
-      const { content } = await client.call("pc__add", { a: 2, b: 3 });
-      assertEquals(content, [{ type: "text", text: "5" }]);
-      await using own = await connect(pipe("--url", away, "--office", "node"));
-      assertMatch(own.instructions ?? "", /No Computer is there/);
-    }
-    const { calls } = await page.until(({ calls }) => calls.length === 3);
-    assertEquals(calls[0]?.outcome, "ok");
-    assertEquals((await page.ask("/calls/1")).body.params, { a: 2, b: 3 });
-    assertEquals((await page.ask("/questions/1", {})).status, 404);
-    assertEquals((await plain.stop()).code, 0, plain.lines.join("\n"));
-    assertEquals((await computer.stop()).code, 0, computer.lines.join("\n"));
-    assertEquals((await server.stop()).code, 0, server.lines.join("\n"));
+    await runCommands({
+      folder,
+      program: "node",
+      words: (name) => [join(folder, "node_modules", ".bin", name)],
+      env: {
+        // The commands run the first `node` in PATH.
+        PATH: node === "node" ? path : `${dirname(node)}${delimiter}${path}`,
+      },
+      version: /A2C-SMCP 0\.2\.0, Node \d+\.\d+/,
+      runner: "npx",
+    });
   });
 
   Deno.test({

@@ -2,6 +2,7 @@
 import { getDefaultEnvironment } from "@modelcontextprotocol/sdk/client/stdio.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types";
+import { Buffer } from "node:buffer";
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import process from "node:process";
@@ -59,6 +60,8 @@ export class StdioTransport implements Transport {
   #drain: ReturnType<typeof setTimeout> | undefined;
   #drains = 0;
   #replies = 0;
+  /** Bytes that wait for the child to read; `writableLength` is always 0 on Bun. */
+  #unwritten = 0;
   #end: string | undefined;
   #fault: MessageTooLargeError | undefined;
 
@@ -157,13 +160,16 @@ export class StdioTransport implements Transport {
       }
       const isReply = !("method" in message);
       if (
-        stdin.writableLength > this.#limit ||
+        this.#unwritten > this.#limit ||
         isReply && this.#replies >= MAX_PENDING_REPLIES
       ) {
         return reject(new Error("The MCP server does not read its input"));
       }
+      const line = Buffer.from(`${text}\n`);
+      this.#unwritten += line.length;
       if (isReply) this.#replies++;
-      stdin.write(`${text}\n`, (error) => {
+      stdin.write(line, (error) => {
+        this.#unwritten -= line.length;
         if (isReply) this.#replies--;
         if (error) reject(error);
         else resolve();

@@ -1,0 +1,19 @@
+/**
+ * The server's end-to-end suites in Bun, behind `Bun.serve`.
+ *
+ * @module
+ */
+import { filesOf, suiteFiles } from "../../fetch/suites.ts";
+import { LEFT_OUT_OVER_FETCH } from "./left_out.ts";
+import { testOnBun } from "./on_bun.ts";
+
+testOnBun({
+  way: "behind Bun.serve",
+  isOverFetch: true,
+  files: [
+    ...await suiteFiles(),
+    ...await filesOf(["tests/e2e/server/fetch"], []),
+  ],
+  leftOut: LEFT_OUT_OVER_FETCH,
+  least: 400,
+});

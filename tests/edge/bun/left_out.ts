@@ -1,0 +1,123 @@
+/**
+ * The tests of the suites that cannot pass on Bun, with the reason. They run, too, and have to fail: one
+ * that passes has to be taken out of these lists.
+ *
+ * @module
+ */
+import { LEFT_OUT as ON_DENO } from "../../fetch/left_out.ts";
+
+type Reasons = Readonly<Record<string, readonly string[]>>;
+
+/** Those that cannot pass however the server is reached. */
+const ANYWHERE: Reasons = {
+  "JavaScriptCore does not say where JSON is invalid": [
+    "smcp-agent call reports where --params is invalid JSON, without the parser's words",
+    "each typical mistake prints one line with cause and remedy, and exits with its code",
+  ],
+  "Bun does not say when a certificate has expired": [
+    "what is reached through a proxy names it when it fails",
+  ],
+  "Bun says in other words that nothing listens": [
+    "an MCP server over sse that is not there is an error with its address, without what is secret in it",
+    "an MCP server over streamable that is not there is an error with its address, without what is secret in it",
+  ],
+  "the EventSource of the MCP SDK reconnects later on Bun": [
+    "a call over sse that meets a forgotten session is repeated once",
+  ],
+  "Bun's child processes and sockets read ahead of the test": [
+    "a Computer's log reports dropped lines once it is read again",
+    "an unread log blocks no one: lines are omitted, counted, and reported when it is read again (spec §10)",
+  ],
+  "Bun's client closes a WebSocket that sends so much": [
+    "600,000 events of one session delay no other client, over WebSocket [fast]",
+    "600,000 events of one session delay no other client, over WebSocket [stock]",
+  ],
+  "about Deno: its permissions, version, tracing and clients": [
+    "--help and --version exit 0",
+    "0.4 §6.5: what is not given out is refused with its code and reason",
+    "a Computer in process that is kicked by an operator comes back; operators see it as in process",
+    "a host of two servers is routed to the first registered one, and reported as a problem (spec §8.3)",
+    "agent/main.ts --version tells package, protocol and runtime",
+    "computer/main.ts --version tells package, protocol and runtime",
+    "main.ts --version tells package, protocol and runtime",
+    "mod.ts --version tells package, protocol and runtime",
+    "server/main.ts --version tells package, protocol and runtime",
+    "smcp-computer import imports servers of other programs, names values that may be secret, and shows none",
+    "the seat is taken behind TLS with client certificates, keys and the protocol 0.1",
+    "with OTEL_DENO the command's spans are exported",
+    "without Deno's permissions, service install says how to get on",
+  ],
+};
+
+/** Those of a server that listens by `node:http`. */
+const LISTENING: Reasons = {
+  "Bun's HTTPS servers keep the certificates that they began with": [
+    "reloadTls() does not switch client certificates on or off, which a reload cannot enforce",
+    "reloadTls() replaces certificates for new connections, and open ones stay",
+    "the command accepts certificates by flag, and reloads them at SIGHUP without dropping connections",
+  ],
+  "Bun does not tell of handshakes that fail": [
+    "the command logs for each failed handshake which side lacks what, and nothing for port checks",
+  ],
+  "Bun shows a TCP connection with its first request": [
+    "an address has a maximum of TCP connections, with or without a session; others are answered with 429",
+    "connections through a trusted proxy are not counted by address, only in total",
+  ],
+  "Bun itself answers a request with an invalid target": [
+    "unknown paths are 404 with a flat error, over HTTP and for upgrades; invalid targets are harmless",
+  ],
+  "Bun has a package ws of its own": [
+    "frames in the segment of the upgrade request are read [stock]",
+    "too many fragments close with 1008, even empty ones [stock]",
+  ],
+};
+
+/** Those of a server behind `Bun.serve`. */
+const SERVED: Reasons = {
+  "a place is free as soon as Bun has cut a client off": [
+    "a client that does not read loses its session at queuedBytes, and keeps its place until it is gone",
+    "a client that never answers the close keeps its place, and gives it back when it is gone",
+  ],
+  "Bun's close frames have a code": [
+    "close() of the server closes each WebSocket by a close frame [fast]",
+  ],
+  "about Deno.serve": [
+    "a Computer in process that is kicked by an operator comes back; operators see it as in process",
+    "createSmcpServer() with an adapter is the same server",
+    "deno serve serves the page's module; at SIGTERM clients are disconnected so that they reconnect",
+    "the page's Deno.serve drains at SIGTERM, and ends",
+    "with OTEL_DENO the command's spans are exported",
+    "without an authenticator other machines get 403, until insecure says otherwise",
+  ],
+  "about the command, which listens by node:http": [
+    "the command accepts certificates by flag, and reloads them at SIGHUP without dropping connections",
+    "the command logs for each failed handshake which side lacks what, and nothing for port checks",
+  ],
+};
+
+/** What no platform counts for the server. */
+const COUNTED = [
+  "more than a hundred control frames per second close with 1008",
+  "too many fragments close with 1008, even empty ones [fast]",
+];
+
+/** What Bun's WebSockets keep, unlike those of Deno. */
+const KEPT = new Set([
+  ...ON_DENO.cutOff,
+  ...ON_DENO.frames.filter((name) => !COUNTED.includes(name)),
+  "an invalid upgrade is refused, or its WebSocket closed immediately [fast]",
+]);
+
+const namesOf = (reasons: Reasons): string[] => Object.values(reasons).flat();
+
+/** Names of tests, of a server that listens by `node:http`. */
+export const LEFT_OUT: readonly string[] = [
+  ...namesOf(ANYWHERE),
+  ...namesOf(LISTENING),
+];
+
+/** Names of tests, of a server behind `Bun.serve`. */
+export const LEFT_OUT_OVER_FETCH: readonly string[] = [
+  ...namesOf(ON_DENO).filter((name) => !KEPT.has(name)),
+  ...namesOf(SERVED),
+];

@@ -1,0 +1,51 @@
+import { assert, assertEquals } from "@std/assert";
+import { LEFT_OUT_MARK } from "./in_bun/register.ts";
+import { copyTree, type Tree } from "./tree.ts";
+
+/** Suites of this repository, as Bun runs them. */
+export interface OnBun {
+  /** How the server is reached, for the names of tests. */
+  readonly way: string;
+  /** Whether `Bun.serve` listens where a suite has a server listen. */
+  readonly isOverFetch: boolean;
+  /** Their files. */
+  readonly files: readonly string[];
+  /** Names of tests that cannot pass. */
+  readonly leftOut: readonly string[];
+  /** Fewer would mean that something was not run. */
+  readonly least: number;
+}
+
+/** Declares a test for each file, whose steps are the tests of the file. */
+export function testOnBun(
+  { way, isOverFetch, files, leftOut, least }: OnBun,
+): void {
+  let tree: Tree;
+  const ran: string[] = [];
+
+  Deno.test.beforeAll(async () => {
+    tree = await copyTree(isOverFetch);
+  });
+  Deno.test.afterAll(async () => await tree[Symbol.asyncDispose]());
+
+  for (const file of files) {
+    Deno.test({
+      name: `${file} passes on Bun, ${way}`,
+      timeout: 600_000,
+      fn: async (t) => {
+        for (const { name, ok, text } of await tree.run(file, leftOut)) {
+          ran.push(name);
+          await t.step(name, () => assert(ok, text));
+        }
+      },
+    });
+  }
+
+  Deno.test(`at least ${least} tests are these, and those left out exist, ${way}`, () => {
+    assert(ran.length >= least, `only ${ran.length} tests ran`);
+    const missing = leftOut.filter((name) =>
+      !ran.includes(`${LEFT_OUT_MARK}${name}`)
+    );
+    assertEquals(missing, []);
+  });
+}

@@ -1,0 +1,132 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { findBun } from "../../../tools/npm/bun.ts";
+import { run } from "../../../tools/process.ts";
+import { readTap, type TapResult } from "../../node/read_tap.ts";
+import { start } from "../../support/child.ts";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+
+/** What no test needs, or what a copy has of its own. */
+const LEFT = [".git", "node_modules", "coverage", "dist"];
+
+/** How a module starts in Bun as if `Deno` were there. */
+const OPTIONS = [
+  "--expose-gc",
+  ...["--define", "Deno:denoInBun"],
+  ...["--preload", "./tests/edge/bun/in_bun/namespace.ts"],
+];
+
+/** What deno.json resolves, and Bun would not. */
+const PATHS = {
+  "@std/assert": ["./links/std-assert/mod.ts"],
+  "npm:deno-std@1.4.0/*": ["./node_modules/deno-std/*"],
+  "npm:std-semver@1.0.8": ["./node_modules/std-semver"],
+};
+
+/** A copy of this repository in which Bun runs its modules. */
+export interface Tree extends AsyncDisposable {
+  /**
+   * Runs a test file in Bun.
+   *
+   * @param leftOut names of tests that have to fail
+   * @returns its tests; the names of those left out are marked
+   */
+  run(file: string, leftOut: readonly string[]): Promise<TapResult[]>;
+}
+
+/** The adapter that `createFetchServer()` uses there. */
+const ADAPTER =
+  `export { bun as deno, type BunServer as FetchInfo } from "./bun.ts";\n`;
+
+/** The folders whose modules get another `createSmcpServer()` in a copy for `fetch`. */
+const OVER_FETCH = ["testing", "tests/e2e", "tests/support", "tests/wire"];
+
+/**
+ * Copies this repository, with the packages of deno.lock in `node_modules`.
+ *
+ * A test that starts `deno run` with a module of the copy starts Bun in its place.
+ *
+ * @param isOverFetch whether `Bun.serve` listens where a suite has a server listen
+ */
+export async function copyTree(isOverFetch: boolean): Promise<Tree> {
+  const bun = await findBun();
+  const folder = await Deno.makeTempDir({ prefix: "smcp-bun-" });
+  await copy(root, folder);
+  await run("deno", [
+    ...["install", "--quiet", "--frozen", "--node-modules-dir=auto"],
+  ], folder);
+  await Deno.writeTextFile(
+    join(folder, "tsconfig.json"),
+    JSON.stringify({ compilerOptions: { baseUrl: ".", paths: PATHS } }),
+  );
+  await Deno.writeTextFile(join(folder, "server/fetch/deno.ts"), ADAPTER);
+  if (isOverFetch) {
+    for (const name of OVER_FETCH) await redirect(join(folder, name), folder);
+  }
+  const deno = join(folder, "deno");
+  await Deno.writeTextFile(deno, denoScript(bun, folder), { mode: 0o755 });
+  return {
+    async run(file, leftOut) {
+      await using child = start(bun, [
+        ...OPTIONS,
+        "tests/edge/bun/in_bun/run_suite.ts",
+        file,
+        JSON.stringify(leftOut),
+        ...(isOverFetch ? ["fetch"] : []),
+      ], { cwd: folder, env: { SMCP_DENO: deno } });
+      await child.status;
+      const isWhole = child.lines.some((line) => /^1\.\.\d+$/.test(line));
+      if (isWhole) return readTap(child.lines);
+      throw new Error(`${file} broke off:\n${child.lines.join("\n")}`);
+    },
+    [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }),
+  };
+}
+
+/** A shell script with the name of Deno, which starts the modules of a folder with Bun. */
+const denoScript = (bun: string, folder: string): string =>
+  `#!/bin/sh
+module_of() {
+  shift
+  for word; do
+    case $word in -*) ;; *) echo "$word"; return ;; esac
+  done
+}
+module=$(module_of "$@")
+case $1:$(realpath -- "$module" 2>/dev/null) in
+run:${folder}/*.ts)
+  while [ "$1" != "$module" ]; do shift; done
+  shift
+  exec ${bun} ${OPTIONS.join(" ").replace("./", `${folder}/`)} "$module" "$@"
+  ;;
+esac
+exec ${Deno.execPath()} "$@"
+`;
+
+/** Makes the modules of a folder and those in it import the server of tests/fetch. */
+async function redirect(folder: string, tree: string): Promise<void> {
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    const path = join(folder, name);
+    if (isDirectory) await redirect(path, tree);
+    if (!name.endsWith(".ts")) continue;
+    const text = await Deno.readTextFile(path);
+    await Deno.writeTextFile(
+      path,
+      text.replaceAll(
+        /"(\.\.\/)+server\/mod\.ts"/g,
+        JSON.stringify(join(tree, "tests/fetch/listening_server.ts")),
+      ),
+    );
+  }
+}
+
+async function copy(from: string, to: string): Promise<void> {
+  await Deno.mkdir(to, { recursive: true });
+  for await (const { name, isDirectory, isFile } of Deno.readDir(from)) {
+    if (LEFT.includes(name) || name.endsWith(".png")) continue;
+    const [source, target] = [join(from, name), join(to, name)];
+    if (isDirectory) await copy(source, target);
+    else if (isFile) await Deno.copyFile(source, target);
+  }
+}
