@@ -50,10 +50,10 @@ export interface BunWebSocket {
   /** 1 open, 2 closing, 3 closed. */
   readonly readyState: number;
   /** How binary messages are handed over. */
-  binaryType?: "nodebuffer" | "arraybuffer" | "uint8array";
+  binaryType?: string;
   /** Returns how many bytes are queued. */
   getBufferedAmount(): number;
-  /** Queues a message; returns 0 when it was dropped. */
+  /** Queues a message; returns 0 when it was dropped, or is empty. */
   send(data: string | Uint8Array<ArrayBuffer>): number;
   /** Queues a close frame. */
   close(code?: number): void;
@@ -169,8 +169,8 @@ class BunSocket implements PlatformSocket, BunSession {
   }
 
   send(data: string | Uint8Array<ArrayBuffer>): void {
-    // A message that is lost would break the order of those that follow.
-    if (this.#ws?.send(data) === 0) this.terminate();
+    // A message that was dropped must not be missing in what the peer goes on to read.
+    if (this.#ws?.send(data) === 0 && data.length > 0) this.terminate();
   }
 
   close(code?: number): void {

@@ -133,6 +133,8 @@ export class FetchRequests<Info> {
     outgoing: FetchOutgoing,
   ): Promise<Response> {
     const { app, bytes } = this.#parts;
+    // Nobody reads the answer of a client that is gone; a call that it waits for ends.
+    given.signal.addEventListener("abort", () => outgoing.close());
     const late = Promise.withResolvers<Response>();
     const timer = given.body === null ? undefined : setTimeout(
       () => late.resolve(new Response(null, { status: 408 })),

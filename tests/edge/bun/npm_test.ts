@@ -6,7 +6,6 @@
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { delimiter, dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { BUN_VERSION, findBun } from "../../../tools/npm/bun.ts";
 import { addPackages, TYPESCRIPT } from "../../../tools/npm/npm_package.ts";
 import { run } from "../../../tools/process.ts";
@@ -16,7 +15,26 @@ import { startOffice } from "../../support/office.ts";
 import { gone, written } from "../../support/processes.ts";
 
 /** The types of Bun, which a program with its `Bun.serve` is checked with. */
-const BUN_TYPES = `@types/bun@1.3.9`;
+const BUN_TYPES = `@types/bun@1.4.5`;
+
+/** A program of a user. */
+const SERVED = `import { createSmcpServer } from "@a2c-smcp/sdk/server";
+import { bun } from "@a2c-smcp/sdk/server/bun";
+import { mcpGateway } from "@a2c-smcp/sdk/mcp";
+
+const platform = bun();
+const smcp = createSmcpServer({ adapter: platform, gateway: mcpGateway() });
+const server = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  fetch: smcp.fetch,
+  websocket: platform.websocket,
+});
+const { status } = await fetch(new URL("/health", server.url));
+await smcp.close();
+await server.stop();
+console.log(status === 200 ? "works" : status);
+`;
 
 const bun = await findBun();
 let folder = "";
@@ -162,8 +180,7 @@ Deno.test({
       await run(bun, ["agent.mjs", office.url, "north"], folder),
       "works\n",
     );
-    const served = new URL("./served.ts", import.meta.url);
-    await Deno.copyFile(fileURLToPath(served), join(folder, "served.ts"));
+    await Deno.writeTextFile(join(folder, "served.ts"), SERVED);
     assertEquals(await run(bun, ["served.ts"], folder), "works\n");
     await addPackages(folder, ...TYPESCRIPT, BUN_TYPES);
     const options = ["--noEmit", "--strict", "--skipLibCheck"];

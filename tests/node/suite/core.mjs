@@ -309,7 +309,7 @@ test("drain: a running call is answered before the Server closes", async (t) => 
 test("fetch: without Deno.upgradeWebSocket the error names what to use", () => {
   assert.throws(() => createFetchServer(), {
     name: "TypeError",
-    message: /no Deno\.upgradeWebSocket.*use createSmcpServer\(\).*listen\(\)/,
+    message: /no Deno\.upgradeWebSocket.*createSmcpServer\(\).*listen\(\)/,
   });
 });
 

@@ -8,6 +8,7 @@ import type { Readable, Writable } from "node:stream";
 export interface ChildCommand {
   readonly command: string;
   readonly args: readonly string[];
+  readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** Told when it runs, with what sends it a signal. */
   readonly started?: (signal: (name: "SIGKILL" | "SIGTERM") => void) => void;
@@ -29,10 +30,11 @@ export class ChildTransport {
   }
 
   start(): Promise<void> {
-    const { command, args, env, started } = this.#options;
+    const { command, args, cwd, env, started } = this.#options;
     const child = this.#child = spawn(command, args, {
       stdio: ["pipe", "pipe", "inherit"],
       env: { ...Deno.env.toObject(), ...env },
+      ...(cwd !== undefined && { cwd }),
     });
     createInterface(child.stdout).on("line", (line) => {
       this.onmessage?.(JSON.parse(line));
