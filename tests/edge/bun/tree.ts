@@ -12,7 +12,6 @@ const LEFT = [".git", "node_modules", "coverage", "dist"];
 
 /** How a module starts in Bun as if `Deno` were there. */
 const OPTIONS = [
-  "--expose-gc",
   ...["--define", "Deno:denoInBun"],
   ...["--preload", "./tests/edge/bun/in_bun/namespace.ts"],
 ];

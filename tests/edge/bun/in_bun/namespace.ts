@@ -22,6 +22,7 @@ type Environment = Record<string, string>;
 
 /** The part of Bun's global that is used. */
 declare const Bun: {
+  gc(isSynchronous: boolean): void;
   serve(options: {
     readonly hostname: string;
     readonly port: number;
@@ -100,6 +101,12 @@ class Command {
   }
 }
 
+/** What a test that failed has left running ends with this process. */
+const children = new Set<ChildProcess>();
+process.on("exit", () => {
+  for (const child of children) child.kill("SIGKILL");
+});
+
 class Child {
   readonly pid: number;
   readonly status: Promise<
@@ -111,6 +118,8 @@ class Child {
   constructor(child: ChildProcess) {
     this.#process = child;
     this.pid = child.pid ?? 0;
+    children.add(child);
+    child.once("exit", () => children.delete(child));
     // Without a reader, a child that ends takes what it has written with it.
     for (const name of ["stdout", "stderr"] as const) {
       const stream = child[name];
@@ -246,6 +255,7 @@ const inTmp = (
 ) => join(dir, prefix);
 
 Object.assign(globalThis, {
+  gc: () => Bun.gc(true),
   denoInBun: {
     test,
     Command,
