@@ -87,7 +87,8 @@ export async function nodeVersion(): Promise<string> {
   return (await run(await findNode(NODE), ["--version"], ".")).trim();
 }
 
-async function isMissing(path: string): Promise<boolean> {
+/** Returns whether there is nothing at a path. */
+export async function isMissing(path: string): Promise<boolean> {
   try {
     await Deno.stat(path);
     return false;

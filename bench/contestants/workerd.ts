@@ -2,6 +2,7 @@ import { join } from "node:path";
 import config from "../../deno.json" with { type: "json" };
 import { bundle, installForBundles } from "../../tools/npm/bundle.ts";
 import { addPackages } from "../../tools/npm/npm_package.ts";
+import { isMissing } from "./node.ts";
 import type { Recipe } from "./running.ts";
 
 /** Cloudflare's runtime, that of the Miniflare which the tests use. */
@@ -37,19 +38,27 @@ export async function workerdServer(
   if (!Object.hasOwn(config.exports, "./server/workers")) {
     throw new Error("the package has no entry for Workers");
   }
-  const cwd = join(folder, name);
+  const cwd = await workerFolder(folder);
+  const file = `${name}.capnp`;
+  await Deno.writeTextFile(join(cwd, file), capnp(isSingle));
+  return {
+    name,
+    command: "node_modules/workerd/bin/workerd",
+    args: ["serve", "--control-fd=1", file],
+    cwd,
+  };
+}
+
+/** Bundles the Worker, once. */
+async function workerFolder(folder: string): Promise<string> {
+  const cwd = join(folder, "worker");
+  if (!await isMissing(cwd)) return cwd;
   await Deno.mkdir(cwd);
   await installForBundles(cwd);
   await addPackages(cwd, WORKERD);
   const { code } = await bundle(cwd, WORKER, "workerd");
   await Deno.writeTextFile(join(cwd, "worker.mjs"), REQUIRE + code);
-  await Deno.writeTextFile(join(cwd, "config.capnp"), capnp(isSingle));
-  return {
-    name,
-    command: "node_modules/workerd/bin/workerd",
-    args: ["serve", "--control-fd=1", "config.capnp"],
-    cwd,
-  };
+  return cwd;
 }
 
 const capnp = (isSingle: boolean): string =>
