@@ -285,7 +285,8 @@ const OURS = new RegExp(`^(?:[23]|[56][^/]*)${SMCP_NAMESPACE},`);
 /** Bound of the first id: leaves a billion ids to clients that read them as signed 32-bit numbers. */
 const MAX_FIRST_ID = 2 ** 30;
 
-let next = randomInt(MAX_FIRST_ID);
+/** Drawn when it is first used: Cloudflare has no random values before the first request. */
+let next: number | undefined;
 
 /**
  * Returns an ack id for a request to a client.
@@ -294,4 +295,8 @@ let next = randomInt(MAX_FIRST_ID);
  * office, must not answer a request of its new session. It starts at a random number, since such a
  * client may also outlive the process.
  */
-const nextRequestId = (): number => next++;
+function nextRequestId(): number {
+  const id = next ?? randomInt(MAX_FIRST_ID);
+  next = id + 1;
+  return id;
+}

@@ -1,102 +1,17 @@
 import { Buffer } from "node:buffer";
-import { SCAN_JSON_WASM } from "./scan_json_wasm.ts";
+import {
+  BACKSLASH,
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COMMA,
+  NO_JSON,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+} from "./script_scanner.ts";
+import { load, memory, scanner } from "./scanner.ts";
 import { Payload } from "../../shared/payload.ts";
 import { SMCP_NAMESPACE, TOOL_CALL_EVENT } from "../../../protocol/mod.ts";
-
-/** Characters of JSON, as bytes and as UTF-16 units. */
-export const QUOTE = 0x22;
-export const COMMA = 0x2c;
-export const OPEN_ARRAY = 0x5b;
-export const BACKSLASH = 0x5c;
-export const CLOSE_ARRAY = 0x5d;
-export const OPEN_OBJECT = 0x7b;
-export const CLOSE_OBJECT = 0x7d;
-
-/** Limit of brackets open at once in a packet, its own array included (spec §7). */
-export const MAX_DEPTH = 64;
-
-/** Result for text that is invalid or nested too deeply: the caller falls back to another parser. */
-export const NO_JSON = -1;
-
-/** Scans JSON without parsing it; offsets are those of {@linkcode load}. */
-interface Scanner {
-  readonly memory: WebAssembly.Memory;
-  /** Returns where the whitespace at `at`, if any, ends. */
-  skipSpace(at: number): number;
-  /** Returns where the string at `at` ends, after its quote, or {@linkcode NO_JSON}. */
-  skipString(at: number): number;
-  /** Returns where the value of the member with the key at `at` begins, or {@linkcode NO_JSON}. */
-  skipKey(at: number): number;
-  /** Returns where the value at `at`, inside `depth` brackets, ends, or {@linkcode NO_JSON}. */
-  skipValue(at: number, depth: number): number;
-  /** Returns 1 when the text is valid UTF-8. */
-  isUtf8(at: number, end: number): number;
-  /** Removes a client's mask: four bytes, little-endian. */
-  unmask(at: number, end: number, mask: number): void;
-}
-
-const module = new WebAssembly.Module(Buffer.from(SCAN_JSON_WASM, "base64"));
-
-/**
- * The scanner. It accepts what `JSON.parse` accepts, except for nesting beyond {@linkcode MAX_DEPTH}, and
- * for numbers of 64 or more digits in values of many parts.
- */
-export const scanner: Scanner = new WebAssembly.Instance(module)
-  .exports as object as Scanner;
-
-/** Offset of texts in the scanner's memory, after its own data. */
-const TEXT_START = 4096;
-
-/** NULs after a text, at which every function of the scanner stops: two blocks. */
-const NULS = 128;
-
-/** Bytes that the scanner's `unmask` changes at once. */
-const BLOCK = 16;
-
-const PAGE = 65_536;
-
-/** The scanner's memory. */
-let memory: Uint8Array = new Uint8Array(scanner.memory.buffer);
-
-/** The text that {@linkcode unmaskBlocks} left in the scanner's memory. */
-let unmasked: { bytes: Uint8Array; start: number; end: number } | undefined;
-
-/**
- * Copies a text into the scanner's memory, unless it is there already.
- *
- * @returns where it starts
- */
-export function load(bytes: Uint8Array, start: number, end: number): number {
-  const there = unmasked;
-  unmasked = undefined; // releases its bytes
-  if (there?.bytes === bytes && start >= there.start && end === there.end) {
-    return TEXT_START + start - there.start;
-  }
-  const textEnd = TEXT_START + end - start;
-  const missing = textEnd + NULS - memory.length;
-  if (missing > 0) {
-    scanner.memory.grow(Math.ceil(missing / PAGE));
-    memory = new Uint8Array(scanner.memory.buffer);
-  }
-  memory.set(bytes.subarray(start, end), TEXT_START);
-  memory.fill(0, textEnd, textEnd + NULS);
-  return TEXT_START;
-}
-
-/** Removes a client's mask in place, in the scanner's memory, where {@linkcode load} then finds the text. */
-export function unmaskBlocks(
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-  mask: number,
-): void {
-  const at = load(bytes, start, end);
-  const textEnd = at + end - start;
-  scanner.unmask(at, textEnd, mask);
-  memory.fill(0, textEnd, textEnd + BLOCK); // it works on whole blocks
-  bytes.set(memory.subarray(at, textEnd), start);
-  unmasked = { bytes, start, end };
-}
 
 /** The findings of a scan about the members of an object. */
 interface Members {

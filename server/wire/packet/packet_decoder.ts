@@ -6,11 +6,11 @@ import {
   CLOSE_OBJECT,
   COMMA,
   MAX_DEPTH,
-  MAX_ELEMENTS,
   OPEN_ARRAY,
   OPEN_OBJECT,
   QUOTE,
-} from "../json/text_packet.ts";
+} from "../json/script_scanner.ts";
+import { MAX_ELEMENTS } from "../json/text_packet.ts";
 
 /** The first characters of a packet: its type, and the number of attachments of a binary one. */
 const HEAD = /^(?:[0-4]|[56](\d{1,15})-)/;

@@ -1,5 +1,6 @@
 import { Buffer, isUtf8 } from "node:buffer";
-import { type ByteRange, unmaskBlocks } from "../json/text_packet.ts";
+import { unmaskBlocks } from "../json/scanner.ts";
+import type { ByteRange } from "../json/text_packet.ts";
 
 /**
  * Incomplete frames of at least this size get a separate buffer; smaller ones wait for the next

@@ -8,10 +8,8 @@ import {
   judgePacket,
   judgePlaceholders,
 } from "../../../../server/wire/packet/packet_decoder.ts";
-import {
-  MAX_DEPTH,
-  MAX_ELEMENTS,
-} from "../../../../server/wire/json/text_packet.ts";
+import { MAX_DEPTH } from "../../../../server/wire/json/script_scanner.ts";
+import { MAX_ELEMENTS } from "../../../../server/wire/json/text_packet.ts";
 
 const nested = (depth: number, open = "[", close = "]") =>
   open.repeat(depth) + close.repeat(depth);

@@ -1,12 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { Buffer, isUtf8 } from "node:buffer";
+import { load, scanner } from "../../../../server/wire/json/scanner.ts";
 import {
-  load,
   MAX_DEPTH,
   NO_JSON,
-  scanner,
-} from "../../../../server/wire/json/text_packet.ts";
+} from "../../../../server/wire/json/script_scanner.ts";
 import { compileScan, SCAN_MODULE } from "../../../../tools/compile_scan.ts";
 
 /** Returns the length of the value at the beginning. */
