@@ -7,7 +7,7 @@ import { setImmediate } from "node:timers";
 import { LineQueue } from "../../cli/output/line_queue.ts";
 import { patientStream } from "../../cli/output/patient_stream.ts";
 import type { AuditEvent } from "../shared/audit.ts";
-import { TimeText } from "../shared/log.ts";
+import { jsonLine, messageOf, plain, timeOf } from "../shared/json_line.ts";
 
 /** The messages of the only lines that may wait for the end of a turn of the event loop. */
 const REQUESTS: ReadonlySet<unknown> = new Set<AuditEvent["event"]>([
@@ -152,20 +152,6 @@ const OPEN_ERRORS: Readonly<Record<string, string>> = {
   EISDIR: "it is a directory; name a file in it",
 };
 
-/** Formats an event as one line of JSON. */
-export const jsonLine = (record: LogRecord): string => {
-  const head = `{"time":"${
-    timeOf(record)
-  }","level":"${record.level}","logger":"${
-    record.category.join(".")
-  }","message":${JSON.stringify(messageOf(record))}`;
-  const { properties } = record;
-  // A replacer is called for every value and would dominate the cost.
-  const replacer = hasObjects(properties) ? plain : undefined;
-  const tail = JSON.stringify(properties, replacer).slice(1);
-  return `${head}${tail === "}" ? "" : ","}${tail}\n`;
-};
-
 /** Formats an event as one line for people: `… WARNING audit: join_refused reason="…" office="north"`. */
 export const prettyLine = (record: LogRecord): string => {
   const { level, category, properties, rawMessage } = record;
@@ -180,28 +166,6 @@ export const prettyLine = (record: LogRecord): string => {
   }${fields.join("")}`;
   return `${harmless(line)}\n`;
 };
-
-const times = new TimeText();
-
-const timeOf = ({ timestamp }: LogRecord): string => times.of(timestamp);
-
-function hasObjects(properties: Record<string, unknown>): boolean {
-  for (const name in properties) {
-    if (typeof properties[name] === "object") return true;
-  }
-  return false;
-}
-
-/** Formats a message, whose values are at odd positions. */
-const messageOf = ({ message }: LogRecord): string =>
-  message.length === 1
-    ? String(message[0])
-    : message.map((part, i) => i % 2 === 0 ? part : JSON.stringify(part, plain))
-      .join("");
-
-/** Replaces errors, which have no fields of their own in JSON. */
-const plain = (_key: string, value: unknown): unknown =>
-  value instanceof Error ? `${value.name}: ${value.message}` : value;
 
 /** Escapes characters of clients that would control the terminal or end the line. */
 const harmless = (line: string): string =>

@@ -18,12 +18,15 @@ import {
 import type { OtherNodes } from "../shared/cluster.ts";
 import { Payload } from "../shared/payload.ts";
 import type { Home } from "./directory/directory.ts";
-import type { Failure } from "./links/links.ts";
+import type { Failure, Messenger, Sent } from "./links/links.ts";
 import type { NodeTunnel, TunnelNode } from "./node/tunnel.ts";
 import { type Opening, unreachable } from "./tunnel/frames.ts";
 import type { Hosted, Opened } from "./tunnel/streams.ts";
 import { nameOfProfile } from "../../protocol/profiles.ts";
 import { Tunnel } from "./tunnel/tunnel.ts";
+// For nodes that are not connected by Redis.
+export type { Home, Messenger, Sent, TunnelNode };
+export { unreachable };
 
 /** A join waits so long beyond the lease of a home that has ended. */
 const PATIENCE_MS = 2000;

@@ -155,7 +155,8 @@ export function newFetchServer<Info>(
     sessionPrefix: sessionPrefixOf(all),
     bytes,
   });
-  const core = new ServerCore(all, engine, cluster !== undefined);
+  const webSocketOnly = cluster !== undefined && !cluster.routesSessions;
+  const core = new ServerCore(all, engine, webSocketOnly);
   const open = new OpenSockets();
   const requests = new FetchRequests({
     ...core.parts,

@@ -31,6 +31,8 @@ export interface AgreedSettings {
 export interface ClusterMember extends ClusterSource {
   /** What the ids of its polling sessions begin with, before a dot. */
   readonly name: string;
+  /** Whether each request of a session reaches its node, so that polling works. */
+  readonly routesSessions?: boolean;
   /** The other nodes, for those who operate this one. */
   readonly others: OtherNodes;
   /** Why this node may not serve now. */

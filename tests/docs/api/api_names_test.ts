@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import config from "../../../deno.json" with { type: "json" };
 import { run } from "../../../tools/process.ts";
 
-/** Fields of the wire, of the log, of the configuration file, of DPE resolvers (spec §8.3) and of Hono. */
+/** Fields of the wire, of the log, of the configuration file, of DPE resolvers (spec §8.3) and of Hono, and classes. */
 const KEPT = [
   "api_key",
   "req_id",
@@ -12,6 +12,8 @@ const KEPT = [
   "mime_type",
   "mcp_server_name",
   "Bindings",
+  "Front",
+  "Office",
 ];
 
 const TIME =

@@ -1,0 +1,120 @@
+import { isOfficeName } from "../../protocol/validation/office_name.ts";
+import { checkTransport, chooseProfile, isRefusal } from "../http/gate.ts";
+import { checkHost, checkOrigin } from "../http/host_rule.ts";
+import type { ResolvedOptions } from "../options.ts";
+import { notFound, type Refusal } from "../shared/refusal.ts";
+import { sessionOf, splitTarget } from "../shared/request_target.ts";
+import { REGISTRY } from "./object_node.ts";
+
+/** Where a request goes. */
+export type Way =
+  /** The object of this name that holds sessions. */
+  | { readonly front: string }
+  /** The home of an office, where its gateway sits, if the credentials are good for it; else the registry. */
+  | { readonly office: string }
+  /** The object of this name beside those of offices. */
+  | { readonly object: string }
+  /** The Worker itself answers. */
+  | { readonly answer: "health" | "ready" | "unknown session" }
+  | { readonly refused: Refusal };
+
+/** What decides about a request. */
+export interface DoorRules extends
+  Pick<
+    ResolvedOptions,
+    "paths" | "hosts" | "proxies" | "origins" | "profiles" | "gateway"
+  > {
+  readonly fronts: number;
+}
+
+/** The path by which objects connect with each other; clients must not reach it. */
+export const LINK_PATH = "/.smcp/link";
+
+/** The continents as Cloudflare names them, and one for requests that come from nowhere. */
+const CONTINENTS = ["af", "an", "as", "eu", "na", "oc", "sa", "xx"];
+
+/** Names a front: there is a bounded number, so that nobody can make objects at will. */
+const FRONT = /^([a-z]{2})-(0|[1-9]\d?)$/;
+
+/** Returns the name of one of the fronts of a continent. */
+export function frontOf(
+  continent: string | undefined,
+  fronts: number,
+  random: number,
+): string {
+  const known = continent?.toLowerCase() ?? "";
+  const place = CONTINENTS.includes(known) ? known : "xx";
+  return `${place}-${Math.floor(random * fronts)}`;
+}
+
+/** Returns the front that the id of a session names, if there is such a front. */
+export function frontOfSession(
+  sid: string,
+  fronts: number,
+): string | undefined {
+  const name = sid.slice(0, Math.max(0, sid.lastIndexOf(".")));
+  const [, place = "", number] = FRONT.exec(name) ?? [];
+  const exists = CONTINENTS.includes(place) && Number(number) < fronts;
+  return exists ? name : undefined;
+}
+
+/**
+ * Decides where a request goes, by what can be decided without an object; the objects check it again, in
+ * the same order (spec §2, §10).
+ *
+ * @param random from 0 to 1
+ */
+export function wayOf(
+  request: Pick<Request, "url" | "headers"> & {
+    readonly continent: string | undefined;
+  },
+  rules: DoorRules,
+  random: number,
+): Way {
+  const { url, headers, continent } = request;
+  const { path, query } = splitTarget(url);
+  const host = headers.get("Host") ?? undefined;
+  const refused = checkHost(
+    { host, target: url, localAddress: undefined },
+    rules,
+  );
+  if (refused) return { refused };
+  if (path === LINK_PATH) return { refused: notFound() };
+  if (path === "/health") return { answer: "health" };
+  if (path === "/ready") return { answer: "ready" };
+  if (rules.paths.includes(path)) {
+    const origin = headers.get("Origin") ?? undefined;
+    const site = headers.get("Sec-Fetch-Site") ?? undefined;
+    const chosen = checkOrigin({ origin, site }, rules.origins) ??
+      checkTransport(query, false) ?? chooseProfile(query, rules.profiles);
+    if (isRefusal(chosen)) return { refused: chosen };
+    const sid = sessionOf(query);
+    const front = sid
+      ? frontOfSession(sid, rules.fronts)
+      : frontOf(continent, rules.fronts, random);
+    return front === undefined ? { answer: "unknown session" } : { front };
+  }
+  if (OPERATED.test(path)) return { object: REGISTRY };
+  const office = rules.gateway && officeIn(path);
+  return office === undefined ? { refused: notFound() } : { office };
+}
+
+/** The paths of operators. */
+const OPERATED = /^\/(?:operator\/v1|console|metrics)(?:\/|$)/;
+
+/** The path of an office at a gateway, or of what protects it (RFC 9728). */
+const AT_GATEWAY =
+  /^(\/\.well-known\/oauth-protected-resource)?\/[^/]+\/([^/]+)$/;
+
+/** Returns the office in the path of a gateway; empty for one of which only the rules are asked. */
+function officeIn(path: string): string | undefined {
+  const [, about, name] = AT_GATEWAY.exec(path) ?? [];
+  if (name === undefined) return undefined;
+  if (about !== undefined) return "";
+  try {
+    const office = decodeURIComponent(name);
+    return isOfficeName(office) ? office : "";
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,353 @@
+import { configureSync, getConfig } from "@logtape/logtape";
+import { ERROR_CODE_HEADER } from "../../protocol/mod.ts";
+import { bearerToken } from "../../shared/http/same_token.ts";
+import type { Adapter } from "../fetch/adapter.ts";
+import { type FetchServer, newFetchServer } from "../fetch/fetch_server.ts";
+import { Limiter } from "../limits/limiter.ts";
+import { resolveOptions, type SmcpServerOptions } from "../options.ts";
+import { unreachable } from "../cluster/cluster_offices.ts";
+import { Journal } from "../shared/audit.ts";
+import { newCluster } from "../shared/cluster.ts";
+import { checkGatewayUse } from "../shared/identity.ts";
+import { jsonLine } from "../shared/json_line.ts";
+import { failure, log } from "../shared/log.ts";
+import { type Refusal, refusal, toResponse } from "../shared/refusal.ts";
+import { splitTarget } from "../shared/request_target.ts";
+import { type DoorRules, LINK_PATH, wayOf } from "./door.ts";
+import { homeOf, ObjectNode, REGISTRY } from "./object_node.ts";
+import { checkWorkerOptions, type SmcpWorkerOptions } from "./options.ts";
+import {
+  newPair,
+  type ObjectHandlers,
+  type ObjectNamespace,
+  type ObjectState,
+  type ObjectStub,
+  open,
+  upgrade,
+  upgraded,
+  webSocketOf,
+  type WorkerWebSocket,
+} from "./platform.ts";
+
+/** The one object where one is all. */
+const SINGLE = "single";
+
+/** Returns the address of the client, which Cloudflare puts in the place of what a client sends. */
+const addressOf = (request: Request): string =>
+  request.headers.get("CF-Connecting-IP") ?? "";
+
+/** Returns the adapter for Cloudflare Workers, for a `createSmcpServer()` in a Durable Object of your own. */
+export const workers = (): Adapter<unknown> => ({
+  name: "Cloudflare Workers",
+  addressOf,
+  upgrade: (_request, options) => upgrade(options),
+});
+
+/** A class of Durable Objects. */
+export type ObjectClass<Env> = new (
+  state: ObjectState,
+  env: Env,
+) => ObjectHandlers;
+
+/** What a Worker's module exports. */
+export interface SmcpWorker<Env> {
+  /** The default export. */
+  readonly worker: {
+    fetch(request: Request, env: Env): Promise<Response>;
+  };
+  /** The class of the objects that hold sessions, bound as `FRONT`. */
+  readonly Front: ObjectClass<Env>;
+  /** The class of the objects that are the homes of offices, bound as `OFFICE`. */
+  readonly Office: ObjectClass<Env>;
+}
+
+/**
+ * Makes a Server of a Worker and Durable Objects: the Worker is the door, objects of one class hold the
+ * sessions, and each office is an object of the other.
+ *
+ * @param options those of `createSmcpServer()` that can be kept there; a function of `env` for what is made
+ * of secrets, or of random numbers, as `apiKeys()` is
+ * @throws {TypeError} naming the option that cannot be used; of a function, at the first request
+ *
+ * @example
+ * ```ts
+ * import { apiKeys, parseApiKeys, smcpWorker } from "@a2c-smcp/sdk/server/workers";
+ *
+ * const { worker, Front, Office } = smcpWorker((env: { SMCP_KEYS: string }) => ({
+ *   authenticator: apiKeys(parseApiKeys(env.SMCP_KEYS)),
+ * }));
+ * export { Front, Office };
+ * export default worker;
+ * ```
+ */
+export function smcpWorker<Env extends object>(
+  options: SmcpWorkerOptions | ((env: Env) => SmcpWorkerOptions),
+): SmcpWorker<Env> {
+  const optionsOf = (env: Env) => {
+    const given = typeof options === "function" ? options(env) : options;
+    return { ...given, ...checkWorkerOptions(given) };
+  };
+  if (typeof options !== "function") checkWorkerOptions(options);
+  let door: Door | undefined;
+  const newClass = (): ObjectClass<Env> =>
+    class extends SmcpObject {
+      constructor(state: ObjectState, env: Env) {
+        super(state, env, optionsOf(env));
+      }
+    };
+  return {
+    worker: {
+      async fetch(request, env) {
+        door ??= new Door(env, optionsOf(env));
+        return await door.answer(request);
+      },
+    },
+    Front: newClass(),
+    Office: newClass(),
+  };
+}
+
+/** The options with those of this entry filled in. */
+type CheckedOptions =
+  & SmcpWorkerOptions
+  & ReturnType<typeof checkWorkerOptions>;
+
+/** Returns the way to an object. */
+function stubOf(
+  env: object,
+  binding: "FRONT" | "OFFICE",
+  name: string,
+): ObjectStub {
+  const namespace: unknown = Reflect.get(env, binding);
+  if (!isNamespace(namespace)) {
+    throw new TypeError(
+      `Cannot serve without the binding ${binding}: wrangler.jsonc lacks it in durable_objects.bindings, see examples/cloudflare`,
+    );
+  }
+  return namespace.get(namespace.idFromName(name));
+}
+
+const isNamespace = (value: unknown): value is ObjectNamespace =>
+  value instanceof Object && "idFromName" in value && "get" in value;
+
+/** The headers by which Cloudflare says where a request comes from. */
+const continentOf = (request: Request): string | undefined => {
+  const { cf }: { cf?: { continent?: unknown } } = Object(request);
+  return typeof cf?.continent === "string" ? cf.continent : undefined;
+};
+
+/** What is decided about a request before an object sees it. */
+class Door {
+  readonly #env: object;
+  readonly #all: DoorRules & ReturnType<typeof resolveOptions>;
+  readonly #single: boolean;
+  readonly #limiter: Limiter;
+
+  constructor(env: object, { metrics: _, ...options }: CheckedOptions) {
+    logToConsole();
+    this.#env = env;
+    this.#single = options.single;
+    const resolved = resolveOptions(options as SmcpServerOptions);
+    this.#all = { ...resolved, fronts: options.fronts };
+    this.#limiter = new Limiter(resolved.limits, undefined, new Journal());
+  }
+
+  async answer(request: Request): Promise<Response> {
+    const { url, headers } = request;
+    const continent = continentOf(request);
+    const way = wayOf({ url, headers, continent }, this.#all, Math.random());
+    if ("refused" in way) return this.#refuse(way.refused, request);
+    if ("answer" in way && way.answer !== "unknown session") {
+      return this.#allow(request, this.#describe(way.answer));
+    }
+    if (this.#single) return await this.#pass(request, "OFFICE", SINGLE);
+    if ("answer" in way) return this.#allow(request, unknownSession());
+    if ("front" in way) return await this.#pass(request, "FRONT", way.front);
+    const object = "object" in way
+      ? way.object
+      : await this.#homeOf(way.office, request);
+    return await this.#pass(request, "OFFICE", object);
+  }
+
+  async #pass(
+    request: Request,
+    binding: "FRONT" | "OFFICE",
+    name: string,
+  ): Promise<Response> {
+    const stub = stubOf(this.#env, binding, name);
+    try {
+      return await stub.fetch(request);
+    } catch (error) {
+      // It was replaced by a deploy, moved, or has too much to do.
+      log.warn("The object {object} did not answer", {
+        object: name,
+        ...failure(error),
+      });
+      const refused = refusal(503, unreachable().toPayload());
+      return this.#allow(request, toResponse(refused));
+    }
+  }
+
+  /** Nobody without good credentials makes the object of an office: the registry refuses them. */
+  async #homeOf(office: string, request: Request): Promise<string> {
+    const { authenticator } = this.#all;
+    if (office === "") return REGISTRY;
+    if (authenticator === undefined) return homeOf(office);
+    const headers = Object.fromEntries(request.headers);
+    const token = bearerToken(headers.authorization);
+    const verdict = await authenticator.authenticate({
+      headers,
+      auth: token === undefined ? {} : { token },
+      address: addressOf(request),
+    });
+    const mayUse = "principal" in verdict &&
+      checkGatewayUse(verdict, office, Date.now()) === undefined;
+    return mayUse ? homeOf(office) : REGISTRY;
+  }
+
+  #describe(what: "health" | "ready"): Response {
+    if (what === "ready") return Response.json({ status: "ready" });
+    const versions = this.#all.profiles.map(({ version }) => version);
+    return Response.json({
+      status: "ok",
+      protocol_version: versions.at(-1),
+      ...(versions.length > 1 && { protocol_versions: versions }),
+    });
+  }
+
+  #refuse(refused: Refusal, request: Request): Response {
+    const { code, message }: { code: number; message: string } = JSON.parse(
+      refused.body,
+    );
+    this.#limiter.recordRefusedHandshake("http", {
+      code,
+      reason: message,
+      address: addressOf(request),
+    });
+    return this.#allow(request, toResponse(refused));
+  }
+
+  /** Lets pages of allowed origins read an answer. */
+  #allow(request: Request, response: Response): Response {
+    const { origins } = this.#all;
+    const origin = request.headers.get("Origin");
+    if (origin === null || origins !== "*" && !origins.includes(origin)) {
+      return response;
+    }
+    const { headers } = response;
+    headers.set("Access-Control-Allow-Origin", origins === "*" ? "*" : origin);
+    headers.set("Access-Control-Expose-Headers", ERROR_CODE_HEADER);
+    if (origins !== "*") headers.append("Vary", "Origin");
+    return response;
+  }
+}
+
+/** The answer of Engine.IO, at which clients connect again. */
+const unknownSession = (): Response =>
+  Response.json({ code: 1, message: "Session ID unknown" }, { status: 400 });
+
+/** A Durable Object with a Server of its own, which is one node among the objects. */
+class SmcpObject implements ObjectHandlers {
+  readonly #state: ObjectState;
+  readonly #server: FetchServer<unknown>;
+  readonly #node: ObjectNode | undefined;
+
+  constructor(
+    state: ObjectState,
+    env: object,
+    { metrics, single, fronts: _, ...options }: CheckedOptions,
+  ) {
+    logToConsole();
+    const { name: object } = state.id;
+    if (object === undefined) {
+      throw new TypeError(
+        "Cannot serve in an object without a name: it is made by smcpWorker() alone, with a runtime of 2026",
+      );
+    }
+    this.#state = state;
+    const node = this.#node = single ? undefined : new ObjectNode({
+      object,
+      dial: (from, to) => dial(env, from, to),
+      clients: () => this.#server.stats.connections,
+    });
+    this.#server = newFetchServer(
+      {
+        ...options,
+        ...(metrics && { metrics: metrics() }),
+        ...(node && { cluster: newCluster(node) }),
+      },
+      workers(),
+    );
+    for (const socket of state.getWebSockets()) {
+      node?.links.add(this.#nodeAt(socket), socket);
+    }
+  }
+
+  async fetch(request: Request): Promise<Response> {
+    const { path, query } = splitTarget(request.url);
+    if (path === LINK_PATH) return this.#link(decodeURIComponent(query));
+    this.#node?.use();
+    return await this.#server.fetch(request);
+  }
+
+  /** Connects another object. The registry sleeps while no operator asks; others have members in memory. */
+  #link(from: string): Response {
+    const [client, server] = newPair();
+    const node = this.#node;
+    if (node?.node === REGISTRY) {
+      this.#state.acceptWebSocket(server, [from]);
+      node.links.add(from, server);
+    } else {
+      node?.links.take(from, open(server));
+      node?.use();
+    }
+    return upgraded(client);
+  }
+
+  webSocketMessage(socket: WorkerWebSocket, data: ArrayBuffer | string): void {
+    this.#node?.links.received(this.#nodeAt(socket), socket, data);
+  }
+
+  webSocketClose(socket: WorkerWebSocket): void {
+    this.#node?.links.ended(this.#nodeAt(socket), socket);
+  }
+
+  webSocketError(socket: WorkerWebSocket): void {
+    this.webSocketClose(socket);
+  }
+
+  #nodeAt(socket: WorkerWebSocket): string {
+    const [node = ""] = this.#state.getTags(socket);
+    return node;
+  }
+}
+
+/** Connects an object with another one, by a path that the door lets nobody use. */
+async function dial(
+  env: object,
+  from: string,
+  to: string,
+): Promise<WorkerWebSocket> {
+  const url = `https://object${LINK_PATH}?${encodeURIComponent(from)}`;
+  const request = new Request(url, { headers: { Upgrade: "websocket" } });
+  const response = await stubOf(env, "OFFICE", to).fetch(request);
+  const socket = webSocketOf(response);
+  if (socket === undefined) throw new Error(`answered ${response.status}`);
+  return open(socket);
+}
+
+/** Writes the log and the audit log as JSON for Workers Logs, unless the program has set LogTape up. */
+function logToConsole(): void {
+  if (getConfig() !== null) return;
+  configureSync({
+    sinks: { console: (record) => console.log(jsonLine(record).trimEnd()) },
+    loggers: [
+      { category: ["a2c-smcp"], lowestLevel: "info", sinks: ["console"] },
+      {
+        category: ["logtape", "meta"],
+        lowestLevel: "warning",
+        sinks: ["console"],
+      },
+    ],
+  });
+}
