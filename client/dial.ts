@@ -1,4 +1,11 @@
-import { io, type Socket } from "socket.io-client";
+import {
+  Fetch,
+  io,
+  NodeXHR,
+  type Socket,
+  WebSocket,
+  XHR,
+} from "socket.io-client";
 import {
   parseConnectError,
   ProtocolVersionError,
@@ -41,6 +48,18 @@ export async function credentialsOf(
   return { ...given, role, instance_id: instanceId };
 }
 
+/**
+ * Whether polling needs `fetch`: the builds for browsers, of which both names are one, need an
+ * `XMLHttpRequest` that Cloudflare Workers lack.
+ */
+const lacksXhr = NodeXHR === XHR && !("XMLHttpRequest" in globalThis);
+
+/** Returns the transports of these names. */
+const namedTransports = (names: readonly string[]) =>
+  lacksXhr
+    ? names.map((name) => name === "polling" ? Fetch : WebSocket)
+    : [...names];
+
 function transportsOf(
   { transports = ["polling", "websocket"] }: UrlOptions,
   protocol: ClientProtocol,
@@ -63,7 +82,7 @@ export function dial(
     ...options.tls,
     ...agentOf(route()),
     ...(options.headers && { extraHeaders: options.headers }),
-    transports: [...transports],
+    transports: namedTransports(transports),
     forceNew: true,
     autoConnect: false,
     timeout: HANDSHAKE_TIMEOUT_MS,
