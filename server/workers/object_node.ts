@@ -38,6 +38,9 @@ const PATIENCE_MS = 6000;
 /** How often an object looks whether it is still of use. */
 const LOOK_MS = 30_000;
 
+/** How soon it connects the registry again, which may be replaced by a new one. */
+const RETRY_MS = 1000;
+
 /** What {@linkcode ObjectNode} works with. */
 export interface ObjectNodeParts {
   /** The name of the object. */
@@ -85,7 +88,7 @@ export class ObjectNode implements ClusterMember, TunnelNode {
     this.links = new ObjectLinks({
       dial: (to) => parts.dial(this.node, to),
       received: (node, message) => this.#received(node, message),
-      failed: (node) => this.#offices.failed(node, "gone"),
+      failed: (node) => this.#failed(node),
     });
     this.#offices = new ClusterOffices(this, PATIENCE_MS);
   }
@@ -123,6 +126,11 @@ export class ObjectNode implements ClusterMember, TunnelNode {
 
   #received(node: string, message: Buffer): void {
     this.#offices.received(node, message);
+  }
+
+  #failed(node: string): void {
+    this.#offices.failed(node, "gone");
+    if (node === REGISTRY) setTimeout(() => this.#look(), RETRY_MS);
   }
 
   /** Lets the registry know that the object is used, until it is not. */

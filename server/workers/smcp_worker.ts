@@ -287,7 +287,7 @@ class SmcpObject implements ObjectHandlers {
     const { path, query } = splitTarget(request.url);
     if (path === LINK_PATH) return this.#link(decodeURIComponent(query));
     this.#node?.use();
-    return await this.#server.fetch(request);
+    return await this.#server.fetch(plain(request));
   }
 
   /** Connects another object. The registry sleeps while no operator asks; others have members in memory. */
@@ -320,6 +320,14 @@ class SmcpObject implements ObjectHandlers {
     const [node = ""] = this.#state.getTags(socket);
     return node;
   }
+}
+
+/** Asks for no compressed answer: the platform compresses, and would do so again. */
+function plain(request: Request): Request {
+  if (request.headers.has("Upgrade")) return request;
+  const headers = new Headers(request.headers);
+  headers.delete("Accept-Encoding");
+  return new Request(request, { headers });
 }
 
 /** Connects an object with another one, by a path that the door lets nobody use. */
