@@ -20,7 +20,11 @@ import {
   installInProcess,
   pythonFrameworks,
 } from "../tests/support/mcp/frameworks.ts";
-import { mcpTools, realClients } from "../tests/support/mcp/npm_tools.ts";
+import {
+  edgeTools,
+  mcpTools,
+  realClients,
+} from "../tests/support/mcp/npm_tools.ts";
 import { installSystemd } from "../tests/support/service/systemd.ts";
 import { findBun } from "./npm/bun.ts";
 import { runtimeOf, RUNTIMES } from "./npm/deno_runtimes.ts";
@@ -152,6 +156,11 @@ const bundles: Part = {
   fetch: () => inScratch(installForBundles),
 };
 
+const workerd: Part = {
+  name: "Miniflare with workerd, Cloudflare's runtime",
+  fetch: edgeTools,
+};
+
 /** Side by side: pip spends most of its time on unpacking. */
 const pythons: Part = {
   name: "the Python SDKs of the protocols 0.1 to 0.4",
@@ -216,7 +225,10 @@ export const SUITES: Readonly<Record<string, readonly Part[]>> = {
   browser: [...packages, bundler, ...denoServers, chromium],
   node: [...packages, npxServers, ...nodes, tarball],
   bun: [...packages, bun, tarball],
-  edge: [...packages, bundles, bun, tarball],
+  edge: [
+    ...packages,
+    ...[bundles, workerd, bun, tarball, ...denoServers, pythons],
+  ],
   mcp: [...packages, ...denoServers, mcp, frameworks, inPython],
   pages: [...packages, ...nodes, npxServers, valkey],
   clients: [...packages, clients],

@@ -7,6 +7,8 @@ import { installPackages } from "../../../tools/npm/npm_package.ts";
 export interface NpmTools {
   /** The folder that has `node_modules`. */
   readonly folder: string;
+  /** The program of Node. */
+  readonly node: string;
   /** Starts a command of one of the packages, without a terminal. */
   start(name: string, args: readonly string[], options?: StartOptions): Child;
 }
@@ -26,6 +28,9 @@ const MCP_TOOLS = [
 /** MCP clients that people use. */
 const CLIENTS = ["@anthropic-ai/claude-code@2.1.330", "@openai/codex@0.169.0"];
 
+/** Cloudflare's runtime, and what runs it on this machine. */
+const EDGE_TOOLS = ["miniflare@4.20260426.0"];
+
 /** They need at least Node 22.19. */
 const NODE_MAJOR = 24;
 
@@ -36,6 +41,10 @@ export const mcpTools = (): Promise<NpmTools> =>
 /** Finds Claude Code and Codex, which it installs once from npm. */
 export const realClients = (): Promise<NpmTools> =>
   npmTools("mcp-clients", CLIENTS);
+
+/** Finds Miniflare with workerd, which it installs once from npm. */
+export const edgeTools = (): Promise<NpmTools> =>
+  npmTools("edge-tools", EDGE_TOOLS);
 
 /** Finds packages of npm in the user's cache folder, where it installs them once. */
 async function npmTools(
@@ -56,6 +65,7 @@ async function npmTools(
   const bin = join(folder, "node_modules", ".bin");
   return {
     folder,
+    node,
     start: (command, args, { cwd = folder, env = {} } = {}) =>
       start(join(bin, command), args, {
         cwd,

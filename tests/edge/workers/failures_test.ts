@@ -1,0 +1,164 @@
+/**
+ * What ends in Cloudflare's runtime, and comes back: a connection, an object, all objects at a deploy.
+ *
+ * @module
+ */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { ProtocolError, TOOL_CALL_EVENT } from "../../../protocol/mod.ts";
+import {
+  callEcho,
+  echo,
+  joinAgent,
+  joinComputer,
+  OFFICE,
+} from "../../support/edge/edge_office.ts";
+import {
+  startWorker,
+  stopHost,
+  type Workerd,
+} from "../../support/edge/workerd.ts";
+import { startProxy } from "../../support/proxy.ts";
+import { connectRaw } from "../../support/wire/raw_client.ts";
+
+Deno.test.afterAll(stopHost);
+
+/** Engine.IO and Miniflare end what is left of a test a little later. */
+const LEAVES_TIMER = { sanitizeOps: false, sanitizeResources: false };
+
+/** Where Miniflare says that all requests come from. */
+const CONTINENT = "na";
+
+/** Resolves when a member is back in its office. */
+const rejoined = (
+  member: {
+    on(event: "joined", listener: (joined: Joined) => void): unknown;
+  },
+): Promise<void> =>
+  new Promise((resolve) =>
+    member.on("joined", (event) => event.rejoined && resolve())
+  );
+
+type Joined = { readonly rejoined: boolean };
+
+/** What ends: how, and whether both members lose their connections. */
+const ENDS: Readonly<Record<string, (server: Workerd) => Promise<void>>> = {
+  "the object of the office": (server) => server.end(`office=office:${OFFICE}`),
+  "all objects, at a deploy": (server) =>
+    server.deploy({ OPTIONS: { insecure: true, fronts: 1 } }),
+  "the one front": (server) => server.end(`front=${CONTINENT}-0`),
+};
+
+for (const [what, end] of Object.entries(ENDS)) {
+  Deno.test({
+    ...LEAVES_TIMER,
+    name:
+      `members come back by themselves after the end of ${what}, and calls pass again`,
+    fn: async () => {
+      await using server = await startWorker({
+        OPTIONS: { insecure: true, fronts: 1 },
+      });
+      await using computer = await joinComputer({ url: server.url });
+      await using agent = await joinAgent({ url: server.url });
+      assertEquals(await callEcho(agent, { n: 1 }), { n: 1 });
+      const back = Promise.all([rejoined(agent), rejoined(computer)]);
+      await end(server);
+      await back;
+      assertEquals(await callEcho(agent, { n: 2 }), { n: 2 });
+      const room = await agent.listRoom();
+      assertEquals(room.map(({ name }) => name).sort(), ["ai", "pc"]);
+    },
+  });
+}
+
+Deno.test({
+  ...LEAVES_TIMER,
+  name:
+    "a call on its way is answered when the object of its office ends, and runs once",
+  fn: async () => {
+    await using server = await startWorker();
+    const asked = Promise.withResolvers<void>();
+    let runs = 0;
+    const never = Promise.withResolvers<unknown>();
+    await using computer = await joinComputer({
+      url: server.url,
+      script: (event, payload) => {
+        if (event !== TOOL_CALL_EVENT) return echo(event, payload);
+        runs++;
+        asked.resolve();
+        return never.promise;
+      },
+    });
+    await using agent = await joinAgent({ url: server.url });
+    const back = rejoined(computer);
+    const call = assertRejects(
+      () => agent.callTool("pc", "echo", {}),
+      ProtocolError,
+    );
+    await asked.promise;
+    await server.end(`office=office:${OFFICE}`);
+    await call;
+    await back;
+    never.resolve({ content: [] });
+    assertEquals(runs, 1);
+  },
+});
+
+Deno.test({
+  ...LEAVES_TIMER,
+  name:
+    "the registry comes back after its end: operators see all objects again",
+  fn: async () => {
+    const token = "0123456789abcdef".repeat(3);
+    await using server = await startWorker({
+      OPTIONS: { insecure: true, operator: { token } },
+    });
+    await using _computer = await joinComputer({ url: server.url });
+    const nodes = async () => {
+      const answer = await fetch(`${server.url}/operator/v1/offices`, {
+        headers: { Authorization: `Bearer ${token}` },
+      });
+      const { offices } = await answer.json();
+      return offices.map(({ office }: { office: string }) => office);
+    };
+    assertEquals(await nodes(), [OFFICE]);
+    await server.end("office=registry");
+    // Objects connect again when they notice, which they do on their own.
+    let found = await nodes();
+    while (found.length === 0) found = await nodes();
+    assertEquals(found, [OFFICE]);
+  },
+});
+
+Deno.test({
+  ...LEAVES_TIMER,
+  name: "a member whose connection breaks comes back, and its seat is its own",
+  fn: async () => {
+    await using server = await startWorker();
+    await using proxy = await startProxy(server.url);
+    await using computer = await joinComputer({ url: proxy.url });
+    await using agent = await joinAgent({ url: server.url });
+    const back = rejoined(computer);
+    proxy.sever();
+    await back;
+    assertEquals(await callEcho(agent, { n: 3 }), { n: 3 });
+  },
+});
+
+Deno.test({
+  ...LEAVES_TIMER,
+  name: "a polling session goes on at its front while other objects end",
+  fn: async () => {
+    await using server = await startWorker({
+      OPTIONS: { insecure: true, fronts: 2 },
+    });
+    await using client = await connectRaw(server.url, {
+      transports: ["polling"],
+    });
+    const [front] = String(client.socket.io.engine.id).split(".");
+    const other = front?.endsWith("0") ? "1" : "0";
+    await server.end(`front=${CONTINENT}-${other}`);
+    await server.end("office=registry");
+    const [ok] = await client.join("computer", "pc", OFFICE);
+    assert(ok);
+  },
+});

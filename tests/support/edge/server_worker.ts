@@ -1,0 +1,95 @@
+/**
+ * The program of the Workers that tests start, bundled from the npm tarball: the options come by bindings,
+ * and an object can be ended.
+ *
+ * @module
+ */
+import {
+  type ApiKey,
+  apiKeys,
+  createMetrics,
+  type ObjectState,
+  smcpWorker,
+  type SmcpWorkerOptions,
+} from "../../../server/workers/mod.ts";
+import { mcpGateway } from "../../../mcp/mod.ts";
+
+/** The bindings of a Worker. */
+export interface Bindings {
+  readonly OPTIONS: SmcpWorkerOptions;
+  /** Those of `apiKeys()`. */
+  readonly KEYS?: readonly ApiKey[];
+  /** Whether it has MCP. */
+  readonly MCP?: boolean;
+  /** Whether it has metrics. */
+  readonly METRICS?: boolean;
+}
+
+/** What runtimes have besides. */
+type Abortable = ObjectState & { abort(reason: string): void };
+
+interface Env extends Bindings {
+  readonly FRONT: Namespace;
+  readonly OFFICE: Namespace;
+}
+
+interface Namespace {
+  idFromName(name: string): object;
+  get(id: object): { fetch(request: Request): Promise<Response> };
+}
+
+const made = smcpWorker((
+  { OPTIONS, KEYS, MCP = false, METRICS = false }: Env,
+) => ({
+  ...OPTIONS,
+  ...(KEYS && { authenticator: apiKeys(KEYS) }),
+  ...(MCP && { gateway: mcpGateway() }),
+  ...(METRICS && { metrics: createMetrics }),
+}));
+
+/** Ends an object, with all that it has in memory: `?front=eu-1` or `?office=office:home`. */
+const ABORT = "/.test/abort";
+
+const isAbort = ({ url }: Request) => new URL(url).pathname === ABORT;
+
+export class Front extends made.Front {
+  readonly #state: Abortable;
+
+  constructor(state: Abortable, env: Env) {
+    super(state, env);
+    this.#state = state;
+  }
+
+  override async fetch(request: Request): Promise<Response> {
+    if (isAbort(request)) this.#state.abort("a test ends it");
+    return await super.fetch(request);
+  }
+}
+
+export class Office extends made.Office {
+  readonly #state: Abortable;
+
+  constructor(state: Abortable, env: Env) {
+    super(state, env);
+    this.#state = state;
+  }
+
+  override async fetch(request: Request): Promise<Response> {
+    if (isAbort(request)) this.#state.abort("a test ends it");
+    return await super.fetch(request);
+  }
+}
+
+const worker = {
+  async fetch(request: Request, env: Env): Promise<Response> {
+    if (!isAbort(request)) return await made.worker.fetch(request, env);
+    const { searchParams } = new URL(request.url);
+    const front = searchParams.get("front");
+    const space = front === null ? env.OFFICE : env.FRONT;
+    const id = space.idFromName(front ?? searchParams.get("office") ?? "");
+    await space.get(id).fetch(request).catch(() => {});
+    return new Response("ended");
+  },
+};
+
+export default worker;

@@ -1,0 +1,134 @@
+import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import config from "../../../deno.json" with { type: "json" };
+import { bundle, installForBundles } from "../../../tools/npm/bundle.ts";
+import { toolsFolder } from "../../../tools/npm/node.ts";
+import { type Puppet, startPuppet } from "../../interop/support/puppet.ts";
+import { edgeTools } from "../mcp/npm_tools.ts";
+import type { Bindings } from "./server_worker.ts";
+
+/** The variable with the folder of the bundles, which the first file of a run makes. */
+const BUNDLES = "SMCP_TEST_WORKERS";
+
+/** The programs, bundled from the npm tarball. */
+const PROGRAMS = ["server_worker", "agent_worker"] as const;
+
+type Program = typeof PROGRAMS[number];
+
+/** Bundles the programs, once for all files of a run. */
+export async function bundleWorkers(): Promise<string> {
+  const made = Deno.env.get(BUNDLES);
+  if (made !== undefined) return made;
+  const folder = join(toolsFolder(), "worker-bundles");
+  await Deno.remove(folder, { recursive: true }).catch(() => {});
+  await Deno.mkdir(folder, { recursive: true });
+  const scratch = await Deno.makeTempDir({ prefix: "smcp-workers-" });
+  try {
+    await installForBundles(scratch);
+    for (const program of PROGRAMS) {
+      const file = new URL(`${program}.ts`, import.meta.url);
+      const source = byPackage(await Deno.readTextFile(file));
+      const { code } = await bundle(scratch, source, "workerd");
+      await Deno.writeTextFile(join(folder, `${program}.mjs`), code);
+    }
+  } finally {
+    await Deno.remove(scratch, { recursive: true });
+  }
+  Deno.env.set(BUNDLES, folder);
+  return folder;
+}
+
+/** Imports the entries of the package in place of their files. */
+function byPackage(source: string): string {
+  for (const [entry, file] of Object.entries(config.exports)) {
+    const name = join(config.name, entry);
+    source = source.replaceAll(`"../../../${file.slice(2)}"`, `"${name}"`);
+  }
+  return source;
+}
+
+/** A Worker on a free port of loopback. */
+export interface Workerd extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  /** Resolves with the next line of its console that was not read, parsed. */
+  nextLine(): Promise<Readonly<Record<string, unknown>>>;
+  /** Replaces the program, with other bindings: all its objects end. */
+  deploy(bindings: Bindings): Promise<void>;
+  /** Ends an object with all that it has in memory, by its query, such as `office=office:home`. */
+  end(object: string): Promise<void>;
+}
+
+let puppet: Promise<Puppet> | undefined;
+let last = 0;
+
+/** Starts the program that runs workerd, once for all tests of a file. */
+function host(): Promise<Puppet> {
+  return puppet ??= (async () => {
+    const { folder, node } = await edgeTools();
+    const file = fileURLToPath(new URL("host.mjs", import.meta.url));
+    return await startPuppet([node, file, `${folder}/`]);
+  })();
+}
+
+/** Ends it. */
+export async function stopHost(): Promise<void> {
+  await (await puppet)?.[Symbol.asyncDispose]();
+  puppet = undefined;
+}
+
+/** Starts the Worker of a program. */
+async function start(
+  program: Program,
+  options: object,
+): Promise<Workerd> {
+  const modulesRoot = await bundleWorkers();
+  const path = join(modulesRoot, `${program}.mjs`);
+  const runtime = await host();
+  const id = ++last;
+  const settings = {
+    modulesRoot,
+    modules: [{ type: "ESModule", path }],
+    compatibilityDate: "2026-04-20",
+    compatibilityFlags: ["nodejs_compat"],
+    cf: false,
+    host: "127.0.0.1",
+    port: 0,
+    ...options,
+  };
+  const url = new URL(String(await runtime.call("start", id, settings)));
+  return {
+    url: url.origin,
+    port: Number(url.port),
+    async nextLine() {
+      return JSON.parse(String(await runtime.next(`log ${id}`)));
+    },
+    async deploy(bindings) {
+      const port = Number(url.port);
+      await runtime.call("deploy", id, { ...settings, bindings, port });
+    },
+    async end(object) {
+      const answer = await fetch(`${url.origin}/.test/abort?${object}`);
+      await answer.text();
+    },
+    async [Symbol.asyncDispose]() {
+      await runtime.call("stop", id);
+    },
+  };
+}
+
+/** Starts a Server. */
+export const startWorker = (
+  bindings: Partial<Bindings> = {},
+): Promise<Workerd> =>
+  start("server_worker", {
+    durableObjects: {
+      FRONT: { className: "Front" },
+      OFFICE: { className: "Office" },
+    },
+    bindings: { OPTIONS: { insecure: true }, ...bindings },
+  });
+
+/** Starts a Worker with an Agent. */
+export const startAgentWorker = (): Promise<Workerd> =>
+  start("agent_worker", {});
