@@ -18,6 +18,7 @@ const OTHER_SUITES = [
   "clients",
   "cluster",
   "compile",
+  "edge",
   "fetch",
   "interop",
   "load",
