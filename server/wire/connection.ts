@@ -104,6 +104,12 @@ export interface ClientSocket {
   once(event: "disconnect", left: () => void): unknown;
 }
 
+/** Why a client gets no session; it gets both. */
+export interface ConnectError extends Error {
+  /** The error as the protocol has it. */
+  readonly data?: unknown;
+}
+
 /** Checks what a connection sends. */
 export interface ConnectionGuard extends PacketGuard {
   /** Returns what checks the body of a POST as it arrives: all of it is decoded in one turn. */
@@ -124,9 +130,9 @@ export interface Reception {
   admit(
     socket: ClientSocket,
     auth: Record<string, unknown>,
-  ): Promise<Error | (() => void)>;
+  ): Promise<ConnectError | (() => void)>;
   /** Returns the error for a client that asks for another namespace, and notes it. */
-  elsewhere(connection: Connection): Error;
+  elsewhere(connection: Connection): ConnectError;
   /** Notes a request that Engine.IO refused. */
   refused(request: RequestHead, code: number, message: string): void;
 }

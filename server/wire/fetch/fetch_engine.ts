@@ -128,18 +128,18 @@ export class FetchEngine implements ClientEngine {
     const parameters = parametersOf(splitTarget(url).query);
     const last = (name: string) => parameters.getAll(name).at(-1);
     const transport = last("transport");
-    const isNew = last("EIO") !== "4";
+    const isOther = last("EIO") !== "4";
     if (transport !== "polling" && transport !== "websocket") return 0;
     const sid = last("sid");
     if (sid) {
       const client = this.#clients.get(sid);
       if (client === undefined) return 1;
-      const isOther = !isUpgrade && client.conn.transport !== transport;
-      return isOther || isNew ? 3 : client;
+      const isWrong = !isUpgrade && client.conn.transport !== transport;
+      return isWrong || isOther ? 3 : client;
     }
     if (method !== "GET") return 2;
     if ((transport === "websocket") !== isUpgrade) return 3;
-    return isNew ? 5 : undefined;
+    return isOther ? 5 : undefined;
   }
 
   #open(request: RequestHead, ws?: FetchSocket): Client {
@@ -278,7 +278,7 @@ class Client {
     if (!conn.isOpen) return;
     if (verdict instanceof Error) {
       const { message } = verdict;
-      const data = { message, data: Reflect.get(verdict, "data") };
+      const data = { message, data: verdict.data };
       return this.#write({ type: PacketType.CONNECT_ERROR, nsp, data });
     }
     this.#socket = socket;

@@ -140,7 +140,8 @@ export class FetchSocket extends TapSocket {
     this.#ws.close(code);
   }
 
-  override whenGone(gone: () => void): void {
+  /** Calls back when the closed connection takes nothing of this process any more. */
+  whenGone(gone: () => void): void {
     if (this.#isGone) gone();
     else this.once("gone", gone);
   }

@@ -157,11 +157,6 @@ export class FrameSocket extends TapSocket implements FrameListener {
     this.#timer = setTimeout(() => this.terminate(), CLOSE_TIMEOUT_MS);
   }
 
-  /** Calls back at once: {@linkcode FrameSocket.terminate} is sure to end the connection. */
-  override whenGone(gone: () => void): void {
-    gone();
-  }
-
   /** Stops reading until {@linkcode FrameSocket.resume}. */
   pause(): void {
     this._socket.pause();

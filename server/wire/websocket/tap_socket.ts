@@ -28,9 +28,6 @@ export abstract class TapSocket extends EventEmitter {
 
   /** Sends a text message of `head` and `tail`, both ASCII, around `body`. */
   abstract sendJson(head: string, body: JsonText, tail: string): void;
-
-  /** Calls back when the closed connection takes nothing of this process any more. */
-  abstract whenGone(gone: () => void): void;
 }
 
 /** A key: 16 bytes in Base64. */
