@@ -204,6 +204,16 @@ Deno.test("the entry loads no listener of node:http, nor a cluster", async () =>
   assertEquals(entry.filter((module) => listens.test(module)), []);
 });
 
+Deno.test("the entry loads neither stock Engine.IO nor modules that edge platforms lack", async () => {
+  const entry = await modulesOf("server/fetch/mod.ts", { dynamic: true });
+  const stock =
+    /^server\/wire\/stock\/|^npm:\/?(@hono\/node-server|engine\.io|socket\.io|ws)@/;
+  assertEquals(entry.filter((module) => stock.test(module)), []);
+  const has = /^node:(buffer|crypto|events|net|process|timers|zlib)$/;
+  const builtIn = entry.filter((module) => module.startsWith("node:"));
+  assertEquals(builtIn.filter((module) => !has.test(module)), []);
+});
+
 Deno.test("createSmcpServer() with an adapter is the same server", async () => {
   const options = { adapter: deno() };
   await using smcp = createSmcpServer(options);
