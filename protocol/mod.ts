@@ -42,7 +42,10 @@ export {
   type UpdateMCPConfigNotification,
   type UpdateToolListNotification,
 } from "./payloads/config.ts";
-export { parseMCPServerConfig } from "./payloads/config_file.ts";
+export {
+  parseMCPServerConfig,
+  parseMCPServerInputs,
+} from "./payloads/config_file.ts";
 export type {
   AudioBlock,
   BlockBase,
@@ -211,7 +214,6 @@ export {
   type MCPServerInputBase,
   type MCPServerPickStringInput,
   type MCPServerPromptStringInput,
-  parseMCPServerInputs,
   pickOptions,
   type PickStringOption,
 } from "./payloads/inputs.ts";

@@ -1,9 +1,10 @@
+import type { MCPServerInput } from "../../protocol/payloads/inputs.ts";
+import type { MCPServerConfig } from "../../protocol/payloads/config.ts";
 import {
   inputsSchema,
-  type MCPServerInput,
-} from "../../protocol/payloads/inputs.ts";
-import type { MCPServerConfig } from "../../protocol/payloads/config.ts";
-import { mcpServerConfigSchema } from "../../protocol/payloads/config_file.ts";
+  mcpServerConfigSchema,
+} from "../../protocol/payloads/config_file.ts";
+import { ENGLISH } from "../../protocol/validation/schema.ts";
 import { nameOnly } from "../../protocol/validation/identifiers.ts";
 import { bundleIdOf } from "./bundle_id.ts";
 import { draftConfig, type ServerDraft } from "./draft.ts";
@@ -100,7 +101,7 @@ export const readEntry: ReadEntry<ServerConfig> = (entry) =>
 
 const readFileEntry: ReadEntry<MCPServerConfig> = (entry) => {
   if (isInProcess(entry)) return { problems: [FOR_PROGRAMS] };
-  const read = mcpServerConfigSchema.safeParse(entry);
+  const read = mcpServerConfigSchema.safeParse(entry, ENGLISH);
   return read.success
     ? { config: read.data, problems: [] }
     : { problems: explainIssues([], read.error.issues, entry) };
@@ -113,7 +114,7 @@ function readWith<S extends ServerConfig>(
 ): ReadConfig<S> {
   const draft = draftConfig(data, context);
   const problems = [...draft.problems];
-  const inputs = inputsSchema.safeParse(draft.inputs);
+  const inputs = inputsSchema.safeParse(draft.inputs, ENGLISH);
   if (!inputs.success) {
     problems.push(
       ...explainIssues(["inputs"], inputs.error.issues, draft.inputs),

@@ -4,6 +4,7 @@ import type {
   MCPServerConfig,
 } from "../../protocol/mod.ts";
 import { baseServerConfigSchema } from "../../protocol/payloads/config_file.ts";
+import { ENGLISH } from "../../protocol/validation/schema.ts";
 import { placeholderIds } from "../util/placeholders.ts";
 import { isRecord } from "../util/values.ts";
 import { explainIssues } from "./issue_text.ts";
@@ -51,7 +52,7 @@ export const isInProcess = (
 export function readInProcess(
   { server, ...entry }: Record<string, unknown>,
 ): { config?: InProcessServerConfig; problems: ConfigProblem[] } {
-  const base = baseServerConfigSchema.safeParse(entry);
+  const base = baseServerConfigSchema.safeParse(entry, ENGLISH);
   const problems = base.success
     ? []
     : explainIssues([], base.error.issues, entry);

@@ -19,6 +19,7 @@ import {
   TOOL_PREFIX,
   toolPrefix,
 } from "./config.ts";
+import { inputSchema, type MCPServerInput } from "./inputs.ts";
 
 // JSON Schema cannot see a refinement.
 z.globalRegistry.add(identifier, { minLength: 1, maxLength: 256 })
@@ -74,4 +75,26 @@ export const baseServerConfigSchema = z.looseObject(base)
 /** Parses an {@linkcode MCPServerConfig} of a configuration file: fills in defaults, and accepts `http` for `streamable`. */
 export const parseMCPServerConfig: Parser<MCPServerConfig> = parser(
   mcpServerConfigSchema,
+);
+
+/** @internal */
+export const inputsSchema = z.array(inputSchema).check(z.superRefine(
+  (inputs, context) => {
+    const seen = new Set<string>();
+    inputs.forEach(({ id }, i) => {
+      if (seen.has(id)) {
+        context.addIssue({
+          code: "custom",
+          path: [i, "id"],
+          message: `"${id}" is defined twice; ids are unique across all inputs`,
+        });
+      }
+      seen.add(id);
+    });
+  },
+));
+
+/** Parses a list of {@linkcode MCPServerInput}, whose ids must be unique (spec §4). */
+export const parseMCPServerInputs: Parser<MCPServerInput[]> = parser(
+  inputsSchema,
 );

@@ -1,7 +1,6 @@
 import * as z from "../validation/schema.ts";
 import { identifier } from "../validation/identifiers.ts";
 import { listOf, mapOf, maybe } from "../validation/plain_values.ts";
-import { type Parser, parser } from "../validation/parser.ts";
 
 /** The common fields of inputs (spec §4). */
 export interface MCPServerInputBase {
@@ -96,25 +95,3 @@ export const inputSchema = z.discriminatedUnion("type", [
     args: maybe(z.union([listOf(z.string()), mapOf(z.string())])),
   }),
 ]);
-
-/** @internal */
-export const inputsSchema = z.array(inputSchema).check(z.superRefine(
-  (inputs, context) => {
-    const seen = new Set<string>();
-    inputs.forEach(({ id }, i) => {
-      if (seen.has(id)) {
-        context.addIssue({
-          code: "custom",
-          path: [i, "id"],
-          message: `"${id}" is defined twice; ids are unique across all inputs`,
-        });
-      }
-      seen.add(id);
-    });
-  },
-));
-
-/** Parses a list of {@linkcode MCPServerInput}, whose ids must be unique (spec §4). */
-export const parseMCPServerInputs: Parser<MCPServerInput[]> = parser(
-  inputsSchema,
-);

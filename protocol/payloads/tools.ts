@@ -219,12 +219,9 @@ export const smcpToolSchema = z.looseObject({
   bundle_id: maybe(z.string()),
   description: z.string(),
   params_schema: plainObject,
-  return_schema: z.pipe(
-    z.nullish(plainObject),
-    z.transform((schema) => schema ?? null),
-  ),
+  return_schema: z._default(z.nullable(plainObject), null),
   meta: maybe(
-    mapOf(z.union([z.string(), z.number(), z.boolean(), z.null()])),
+    mapOf(z.nullable(z.union([z.string(), z.number(), z.boolean()]))),
   ),
   title: maybe(z.string()),
   icons: maybe(listOf(z.looseObject({

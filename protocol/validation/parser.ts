@@ -1,4 +1,4 @@
-import type * as z from "./schema.ts";
+import * as z from "./schema.ts";
 import { ErrorCode, ProtocolError } from "../errors/protocol_error.ts";
 
 /**
@@ -13,7 +13,7 @@ const NAMED_FIELDS = 10;
 
 /** Creates a {@linkcode Parser} from a schema, so that callers do not depend on the validation library. */
 export const parser = <T>(schema: z.ZodMiniType<T>): Parser<T> => (data) => {
-  const result = schema.safeParse(data);
+  const result = schema.safeParse(data, z.ENGLISH);
   if (result.success) return result.data;
   const issues = result.error.issues.slice(0, NAMED_FIELDS).map((issue) => ({
     field: issue.path.map(String).join(".") || "payload",

@@ -24,7 +24,7 @@ export const listOf = <T>(item: z.ZodMiniType<T>) => {
   const collect = z.transform((items: unknown[], context): T[] => {
     const parsed: T[] = [];
     for (const [index, data] of items.entries()) {
-      const result = item.safeParse(data);
+      const result = item.safeParse(data, z.ENGLISH);
       if (!result.success) return stop(context, index, result.error);
       parsed.push(result.data);
     }
@@ -41,7 +41,7 @@ export const mapOf = <T>(value: z.ZodMiniType<T>) => {
     (data: Record<string, unknown>, context): Record<string, T> => {
       const parsed: [string, T][] = [];
       for (const [name, entry] of Object.entries(data)) {
-        const result = value.safeParse(entry);
+        const result = value.safeParse(entry, z.ENGLISH);
         if (!result.success) return stop(context, name, result.error);
         parsed.push([name, result.data]);
       }

@@ -219,7 +219,7 @@ export function parseApiKeys(text: string): ApiKey[] {
   } catch (error) {
     throw new TypeError(`Cannot read the API keys: not JSON${placeOf(error)}`);
   }
-  const result = schema.safeParse(data);
+  const result = schema.safeParse(data, z.ENGLISH);
   if (result.success) return result.data;
   const faults = result.error.issues.map((issue) => describe(issue, data));
   throw new TypeError(`Cannot read the API keys: ${faults.join("; ")}`);

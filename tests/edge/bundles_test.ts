@@ -41,7 +41,7 @@ const ROWS: readonly Row[] = [
     name: "the Agent",
     source: `export { SmcpAgent } from "@a2c-smcp/sdk/agent";`,
     platforms: ["browser", "workerd"],
-    bound: 47_500,
+    bound: 45_000,
     without: ["@logtape/logtape", "https-proxy-agent", "std-semver", "ws"],
   },
   {
@@ -55,14 +55,14 @@ const ROWS: readonly Row[] = [
     name: "the protocol",
     source: `export * from "@a2c-smcp/sdk/protocol";`,
     platforms: ["browser", "workerd"],
-    bound: 21_500,
+    bound: 20_500,
     without: ["@logtape/logtape", "socket.io-client"],
   },
   {
     name: "the Server behind fetch",
     source: `export { createFetchServer } from "@a2c-smcp/sdk/server/fetch";`,
     platforms: ["workerd"],
-    bound: 201_000,
+    bound: 194_500,
     without: ["@modelcontextprotocol/sdk", "redis", "yaml"],
     native: [
       ...WORKERD,

@@ -106,7 +106,6 @@ export async function addPackages(
 
 /** The modules that do something when they are imported; of others, bundlers leave out what nobody uses. */
 const SIDE_EFFECTS = [
-  "./protocol/validation/schema.js",
   "./shared/check_runtime.js",
   "./cli/prepare.js",
   "./**/main.js",

@@ -1,5 +1,5 @@
 import type { Context, Hono } from "hono";
-import type * as z from "../../../protocol/validation/schema.ts";
+import * as z from "../../../protocol/validation/schema.ts";
 import { ProtocolError } from "../../../protocol/mod.ts";
 import { seesAll, seesOffice } from "../../shared/identity.ts";
 import { OpenExchanges } from "../../gateway/open_exchanges.ts";
@@ -290,7 +290,7 @@ async function readBody<S extends z.ZodMiniType>(
   maxBytes: number,
 ): Promise<z.output<S>> {
   const data = await readJson(incoming, maxBytes);
-  const result = schema.safeParse(data);
+  const result = schema.safeParse(data, z.ENGLISH);
   if (result.success) return result.data;
   throw invalid(result.error, "body");
 }

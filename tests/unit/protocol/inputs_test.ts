@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { ProtocolError } from "../../../protocol/errors/protocol_error.ts";
-import { parseMCPServerInputs } from "../../../protocol/payloads/inputs.ts";
+import { parseMCPServerInputs } from "../../../protocol/payloads/config_file.ts";
 
 const prompt = { type: "promptString", id: "key", description: "the key" };
 const pick = {

@@ -6,7 +6,10 @@
 import { assertEquals } from "@std/assert";
 import type * as z from "zod/mini";
 import * as config from "../../../protocol/payloads/config.ts";
-import { mcpServerConfigSchema } from "../../../protocol/payloads/config_file.ts";
+import {
+  inputsSchema,
+  mcpServerConfigSchema,
+} from "../../../protocol/payloads/config_file.ts";
 import * as desktop from "../../../protocol/payloads/desktop.ts";
 import * as documents from "../../../protocol/payloads/documents.ts";
 import * as dpe from "../../../protocol/payloads/dpe.ts";
@@ -71,7 +74,7 @@ Deno.test("the interfaces of the wire and their schemas say the same", () => {
     true,
   );
   proves<inputs.MCPServerInput>()(inputs.inputSchema, true);
-  proves<inputs.MCPServerInput[]>()(inputs.inputsSchema, true);
+  proves<inputs.MCPServerInput[]>()(inputsSchema, true);
   proves<desktop.GetDeskTopReq>()(desktop.getDeskTopReqSchema, true);
   proves<desktop.GetDeskTopRet>()(desktop.getDeskTopRetSchema, true);
   proves<resources.GetResourcesReq>()(resources.getResourcesReqSchema, true);
