@@ -221,7 +221,7 @@ export const SUITES: Readonly<Record<string, readonly Part[]>> = {
   test: [...packages, bundler, storage, ...denoServers, npxServers, systemd],
   demo: [...packages, ...denoServers],
   "demo:cluster": packages,
-  bench: [...packages, ...denoServers, ...nodes, bun, bundles],
+  bench: [...packages, ...denoServers, ...nodes, bun, bundles, workerd],
   browser: [...packages, bundler, ...denoServers, chromium],
   node: [...packages, npxServers, ...nodes, tarball],
   bun: [...packages, bun, tarball],

@@ -1,12 +1,8 @@
 import { join } from "node:path";
-import config from "../../deno.json" with { type: "json" };
 import { bundle, installForBundles } from "../../tools/npm/bundle.ts";
-import { addPackages } from "../../tools/npm/npm_package.ts";
+import { edgeTools } from "../../tests/support/mcp/npm_tools.ts";
 import { isMissing } from "./node.ts";
 import type { Recipe } from "./running.ts";
-
-/** Cloudflare's runtime, that of the Miniflare which the tests use. */
-const WORKERD = "workerd@1.20260426.1";
 
 /** The program, with the limits of the command that is measured. */
 const WORKER = `import { smcpWorker } from "@a2c-smcp/sdk/server/workers";
@@ -20,30 +16,23 @@ export { Front, Office };
 export default worker;
 `;
 
-/** CommonJS packages ask for modules of Node at run time. */
-const REQUIRE =
-  'import { createRequire } from "node:module"; const require = createRequire("file:///worker.js");\n';
-
 /**
- * Runs the server as a Worker, bundled from the npm tarball, by workerd alone.
+ * Runs the server as a Worker, bundled from the npm tarball, by Cloudflare's workerd alone.
  *
  * @param isSingle whether one Durable Object is all of it
- * @throws {Error} where the package has no entry for Workers
  */
 export async function workerdServer(
   folder: string,
   name: string,
   isSingle: boolean,
 ): Promise<Recipe> {
-  if (!Object.hasOwn(config.exports, "./server/workers")) {
-    throw new Error("the package has no entry for Workers");
-  }
   const cwd = await workerFolder(folder);
   const file = `${name}.capnp`;
   await Deno.writeTextFile(join(cwd, file), capnp(isSingle));
+  const tools = await edgeTools();
   return {
     name,
-    command: "node_modules/workerd/bin/workerd",
+    command: join(tools.folder, "node_modules/workerd/bin/workerd"),
     args: ["serve", "--control-fd=1", file],
     cwd,
   };
@@ -55,9 +44,8 @@ async function workerFolder(folder: string): Promise<string> {
   if (!await isMissing(cwd)) return cwd;
   await Deno.mkdir(cwd);
   await installForBundles(cwd);
-  await addPackages(cwd, WORKERD);
   const { code } = await bundle(cwd, WORKER, "workerd");
-  await Deno.writeTextFile(join(cwd, "worker.mjs"), REQUIRE + code);
+  await Deno.writeTextFile(join(cwd, "worker.mjs"), code);
   return cwd;
 }
 

@@ -4,7 +4,6 @@
  *
  * @module
  */
-import config from "../../deno.json" with { type: "json" };
 import {
   bundle,
   installForBundles,
@@ -24,9 +23,8 @@ export const ON_PLATFORMS: readonly string[] = [
   "ours-bun",
   "ours-fetch",
   "ours-bun-fetch",
-  ...Object.hasOwn(config.exports, "./server/workers")
-    ? ["ours-workers", "ours-workers-single"]
-    : [],
+  "ours-workers",
+  "ours-workers-single",
 ];
 
 /** What is measured. */
@@ -88,45 +86,31 @@ async function startOf(
 const AGENT = `export { SmcpAgent } from "@a2c-smcp/sdk/agent";`;
 const SERVER = `export { createSmcpServer } from "@a2c-smcp/sdk/server";`;
 
-/** Programs by the entry that they need, and what they are bundled for. */
-const PROGRAMS: readonly {
-  readonly title: string;
-  readonly entry: string;
-  readonly source: string;
-  readonly platform: Platform;
-}[] = [
-  {
-    title: "Agent, browser",
-    entry: "./agent",
-    source: AGENT,
-    platform: "browser",
-  },
-  {
-    title: "Agent, Worker",
-    entry: "./agent",
-    source: AGENT,
-    platform: "workerd",
-  },
-  {
-    title: "Server, Worker",
-    entry: "./server/workers",
-    source: `export { smcpWorker } from "@a2c-smcp/sdk/server/workers";`,
-    platform: "workerd",
-  },
-  {
-    title: "Server, Bun",
-    entry: "./server/bun",
-    source: `${SERVER} export { bun } from "@a2c-smcp/sdk/server/bun";`,
-    platform: "bun",
-  },
+/** Programs, and what they are bundled for. */
+const PROGRAMS: readonly (readonly [
+  title: string,
+  source: string,
+  platform: Platform,
+])[] = [
+  ["Agent, browser", AGENT, "browser"],
+  ["Agent, Worker", AGENT, "workerd"],
+  [
+    "Server, Worker",
+    `export { smcpWorker } from "@a2c-smcp/sdk/server/workers";`,
+    "workerd",
+  ],
+  [
+    "Server, Bun",
+    `${SERVER} export { bun } from "@a2c-smcp/sdk/server/bun";`,
+    "bun",
+  ],
 ];
 
 async function measureBundles(): Promise<BundleRow[]> {
   const folder = temporaryFolder();
   await installForBundles(folder);
   const rows: BundleRow[] = [];
-  for (const { title, entry, source, platform } of PROGRAMS) {
-    if (!Object.hasOwn(config.exports, entry)) continue;
+  for (const [title, source, platform] of PROGRAMS) {
     const { minified, gzip } = await bundle(folder, source, platform);
     rows.push({ title, minified, gzip });
   }

@@ -12,6 +12,7 @@ testOnBun({
   way: "with listen()",
   isOverFetch: false,
   files: await filesOf(["tests/e2e", "tests/wire"], [
+    "tests/e2e/commands/service", // of the units that start Deno
     "tests/e2e/computer/page", // of the pages, which browsers show
     "tests/e2e/server/fetch",
     "tests/e2e/terminal", // of the terminal of Deno

@@ -181,3 +181,21 @@ Deno.test("table() and number() write Markdown", () => {
   assertEquals(number(12_345.678), "12,346");
   assertEquals(number(1, 2), "1.00");
 });
+
+Deno.test("the page compares platforms, with the start of each and the sizes of bundles", () => {
+  const platforms = taken({
+    calls: [row("100", "ours", 20), row("1m", "ours", 500)],
+    starts: [{ contestant: "ours", ms: { low: 180, mid: 200, high: 240 } }],
+    bundles: [{ title: "Agent, browser", minified: 150_400, gzip: 44_960 }],
+  });
+  const page = renderPage(report({ platforms }));
+  for (
+    const line of [
+      "| platform | 100 B | 1 MB text | start, ms |",
+      "| this package, Deno | 50,000 (1) | 2,000 (1) | 200 (180–240) |",
+      "| Agent, browser | 150 | 45.0 |",
+    ]
+  ) {
+    assertStringIncludes(page, line);
+  }
+});

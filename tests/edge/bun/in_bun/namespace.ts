@@ -22,7 +22,6 @@ type Environment = Record<string, string>;
 
 /** The part of Bun's global that is used. */
 declare const Bun: {
-  gc(isSynchronous: boolean): void;
   serve(options: {
     readonly hostname: string;
     readonly port: number;
@@ -255,7 +254,6 @@ const inTmp = (
 ) => join(dir, prefix);
 
 Object.assign(globalThis, {
-  gc: () => Bun.gc(true),
   denoInBun: {
     test,
     Command,
