@@ -8,11 +8,11 @@ import { LEFT_OUT as ON_DENO } from "../../fetch/left_out.ts";
 
 type Reasons = Readonly<Record<string, readonly string[]>>;
 
-/** Those that cannot pass however the server is reached. */
-const ANYWHERE: Reasons = {
+/** Those of Agents, Computers, MCP and the commands. */
+const MEMBERS: Reasons = {
   "JavaScriptCore does not say where JSON is invalid": [
-    "smcp-agent call reports where --params is invalid JSON, without the parser's words",
     "each typical mistake prints one line with cause and remedy, and exits with its code",
+    "smcp-agent call reports where --params is invalid JSON, without the parser's words",
   ],
   "Bun does not say when a certificate has expired": [
     "what is reached through a proxy names it when it fails",
@@ -21,24 +21,17 @@ const ANYWHERE: Reasons = {
     "an MCP server over sse that is not there is an error with its address, without what is secret in it",
     "an MCP server over streamable that is not there is an error with its address, without what is secret in it",
   ],
-  "the EventSource of the MCP SDK reconnects later on Bun": [
+  "the MCP SDK's transport sse reconnects later on Bun": [
     "a call over sse that meets a forgotten session is repeated once",
   ],
-  "Bun's child processes and sockets read ahead of the test": [
+  "Bun's child processes read ahead of the test": [
     "a Computer's log reports dropped lines once it is read again",
-    "an unread log blocks no one: lines are omitted, counted, and reported when it is read again (spec §10)",
-  ],
-  "Bun's client closes a WebSocket that sends so much": [
-    "600,000 events of one session delay no other client, over WebSocket [fast]",
-    "600,000 events of one session delay no other client, over WebSocket [stock]",
   ],
   "Bun has no gc() of V8": [
     "an MCP server killed during a call, 50 times: error at once, restarted, nothing left",
   ],
-  "about Deno: its permissions, version, tracing and clients": [
-    "--help and --version exit 0",
+  "about Deno: its version, files, log and clients": [
     "0.4 §6.5: what is not given out is refused with its code and reason",
-    "a Computer in process that is kicked by an operator comes back; operators see it as in process",
     "a host of two servers is routed to the first registered one, and reported as a problem (spec §8.3)",
     "agent/main.ts --version tells package, protocol and runtime",
     "computer/main.ts --version tells package, protocol and runtime",
@@ -47,7 +40,6 @@ const ANYWHERE: Reasons = {
     "server/main.ts --version tells package, protocol and runtime",
     "smcp-computer import imports servers of other programs, names values that may be secret, and shows none",
     "the seat is taken behind TLS with client certificates, keys and the protocol 0.1",
-    "with OTEL_DENO the command's spans are exported",
   ],
 };
 
@@ -71,6 +63,16 @@ const LISTENING: Reasons = {
   "Bun has a package ws of its own": [
     "frames in the segment of the upgrade request are read [stock]",
     "too many fragments close with 1008, even empty ones [stock]",
+  ],
+  "Bun's child processes and clients read ahead of the test, or close": [
+    "600,000 events of one session delay no other client, over WebSocket [fast]",
+    "600,000 events of one session delay no other client, over WebSocket [stock]",
+    "an unread log blocks no one: lines are omitted, counted, and reported when it is read again (spec §10)",
+  ],
+  "about Deno: its version, tracing and handler": [
+    "--help and --version exit 0",
+    "a Computer in process that is kicked by an operator comes back; operators see it as in process",
+    "with OTEL_DENO the command's spans are exported",
   ],
 };
 
@@ -115,11 +117,11 @@ const KEPT = new Set([
 
 const namesOf = (reasons: Reasons): string[] => Object.values(reasons).flat();
 
+/** Names of tests, of Agents, Computers, MCP and the commands. */
+export const LEFT_OUT_OF_MEMBERS: readonly string[] = namesOf(MEMBERS);
+
 /** Names of tests, of a server that listens by `node:http`. */
-export const LEFT_OUT: readonly string[] = [
-  ...namesOf(ANYWHERE),
-  ...namesOf(LISTENING),
-];
+export const LEFT_OUT_OF_LISTENING: readonly string[] = namesOf(LISTENING);
 
 /** Names of tests, of a server behind `Bun.serve`. */
 export const LEFT_OUT_OVER_FETCH: readonly string[] = [

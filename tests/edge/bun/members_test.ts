@@ -1,0 +1,21 @@
+/**
+ * The end-to-end suites of Agents, Computers, MCP and the commands in Bun.
+ *
+ * @module
+ */
+import { filesOf } from "../../fetch/suites.ts";
+import { LEFT_OUT_OF_MEMBERS } from "./left_out.ts";
+import { testOnBun } from "./on_bun.ts";
+
+const SUITES = ["agent", "client", "commands", "computer", "mcp", "testing"];
+
+testOnBun({
+  way: "with all roles",
+  isOverFetch: false,
+  files: await filesOf(SUITES.map((name) => `tests/e2e/${name}`), [
+    "tests/e2e/commands/service", // of the units that start Deno
+    "tests/e2e/computer/page", // of the pages, which browsers show
+  ]),
+  leftOut: LEFT_OUT_OF_MEMBERS,
+  least: 400,
+});
