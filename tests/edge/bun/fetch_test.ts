@@ -4,17 +4,14 @@
  * @module
  */
 import { filesOf, suiteFiles } from "../../fetch/suites.ts";
-import { LEFT_OUT_OVER_FETCH } from "./left_out.ts";
+import { LEFT_OUT_OVER_FETCH, OF_MEMORY } from "./left_out.ts";
 import { testOnBun } from "./on_bun.ts";
-
-/** Suites of the command, which listens by node:http. */
-const COMMANDS = /\/(control_flood|unfinished_message)_test\.ts$/;
 
 testOnBun({
   way: "behind Bun.serve",
   isOverFetch: true,
   files: [
-    ...(await suiteFiles()).filter((file) => !COMMANDS.test(file)),
+    ...(await suiteFiles()).filter((file) => file !== OF_MEMORY),
     ...await filesOf(["tests/e2e/server/fetch"], []),
   ],
   leftOut: LEFT_OUT_OVER_FETCH,

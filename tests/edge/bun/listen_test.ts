@@ -4,7 +4,7 @@
  * @module
  */
 import { filesOf } from "../../fetch/suites.ts";
-import { LEFT_OUT_OF_LISTENING } from "./left_out.ts";
+import { LEFT_OUT_OF_LISTENING, OF_MEMORY } from "./left_out.ts";
 import { testOnBun } from "./on_bun.ts";
 
 testOnBun({
@@ -12,7 +12,7 @@ testOnBun({
   isOverFetch: false,
   files: await filesOf(
     ["tests/e2e/server", "tests/e2e/spec", "tests/wire"],
-    ["tests/e2e/server/fetch"],
+    ["tests/e2e/server/fetch", OF_MEMORY],
   ),
   leftOut: LEFT_OUT_OF_LISTENING,
   least: 600,

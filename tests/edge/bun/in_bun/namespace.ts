@@ -101,9 +101,9 @@ class Command {
 }
 
 /** What a test that failed has left running ends with this process. */
-const children = new Set<ChildProcess>();
+const running = new Set<number>();
 process.on("exit", () => {
-  for (const child of children) child.kill("SIGKILL");
+  for (const pid of running) process.kill(pid, "SIGKILL");
 });
 
 class Child {
@@ -117,8 +117,8 @@ class Child {
   constructor(child: ChildProcess) {
     this.#process = child;
     this.pid = child.pid ?? 0;
-    children.add(child);
-    child.once("exit", () => children.delete(child));
+    running.add(this.pid);
+    child.once("exit", () => running.delete(this.pid));
     // Without a reader, a child that ends takes what it has written with it.
     for (const name of ["stdout", "stderr"] as const) {
       const stream = child[name];
