@@ -204,8 +204,10 @@ Deno.test("the entry loads no listener of node:http, nor a cluster", async () =>
   assertEquals(entry.filter((module) => listens.test(module)), []);
 });
 
-Deno.test("the entry loads neither stock Engine.IO nor modules that edge platforms lack", async () => {
-  const entry = await modulesOf("server/fetch/mod.ts", { dynamic: true });
+Deno.test("without an adapter it loads neither stock Engine.IO nor modules that edge platforms lack", async () => {
+  const entry = await modulesOf("server/fetch/fetch_server.ts", {
+    dynamic: true,
+  });
   const stock =
     /^server\/wire\/stock\/|^npm:\/?(@hono\/node-server|engine\.io|socket\.io|ws)@/;
   assertEquals(entry.filter((module) => stock.test(module)), []);
