@@ -15,7 +15,7 @@ import type { UrlOptions } from "./options.ts";
 import { codeOf, describeFailure } from "./errors/request_failure.ts";
 import { environment, hasNodeModules, nodeModule } from "./tls/node_modules.ts";
 import { type ClientTlsOptions, isTls } from "./tls/tls.ts";
-import { noProxy } from "./tls/web_way.ts";
+import * as webWay from "./tls/web_way.ts";
 
 /** A proxy that was chosen. */
 export interface Proxy {
@@ -54,11 +54,9 @@ export function chooseProxy(
   variable: (name: string) => string | undefined = environment,
   option = "the option proxy",
 ): Proxy | undefined {
+  if (!hasNodeModules()) return webWay.proxyRoute({ proxy: given });
   if (given === false) return undefined;
-  if (given !== undefined) {
-    if (hasNodeModules()) return { url: parse(given, option) };
-    throw noProxy(option);
-  }
+  if (given !== undefined) return { url: parse(given, option) };
   const { hostname, port } = new URL(serverUrl);
   const secure = isTls(serverUrl);
   if (isLoopback(hostname)) return undefined;

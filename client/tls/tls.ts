@@ -14,6 +14,8 @@ export interface ClientTlsOptions {
 /** The names of {@linkcode ClientTlsOptions} in errors, such as those of flags. */
 export type TlsNames = Readonly<Record<keyof ClientTlsOptions, string>>;
 
+const OPTIONS: TlsNames = { cert: "tls.cert", key: "tls.key", ca: "tls.ca" };
+
 /**
  * Checks certificates, for clearer errors than those of the TLS library.
  *
@@ -24,9 +26,9 @@ export type TlsNames = Readonly<Record<keyof ClientTlsOptions, string>>;
 export function checkTls(
   tls: ClientTlsOptions | undefined,
   url: string,
-  names: TlsNames = webWay.TLS_NAMES,
+  names: TlsNames = OPTIONS,
 ): void {
-  if (!hasNodeModules()) return webWay.checkTls(tls, url, names);
+  if (!hasNodeModules()) return webWay.checkTls(tls);
   const { cert, key, ca } = tls ?? {};
   const [first] = (["cert", "key", "ca"] as const)
     .filter((name) => tls?.[name] !== undefined);

@@ -5,44 +5,25 @@
  * @module
  */
 
-/** Options with certificates, and the names of these options in errors. */
-type Certificates<T> = { readonly [K in "cert" | "key" | "ca"]: T };
-
-/** The names of the options. */
-export const TLS_NAMES: Certificates<string> = {
-  cert: "tls.cert",
-  key: "tls.key",
-  ca: "tls.ca",
-};
-
 /** @throws {TypeError} for certificates */
-export function checkTls(
-  tls: Partial<Certificates<string>> | undefined,
-  _url: string,
-  names = TLS_NAMES,
-): void {
-  const [first] = (["cert", "key", "ca"] as const)
-    .filter((name) => tls?.[name] !== undefined);
+export function checkTls(tls: object | undefined): void {
+  const [first] =
+    Object.entries(tls ?? {}).find(([, pem]) => pem !== undefined) ?? [];
   if (first === undefined) return;
   throw new TypeError(
-    `Cannot use ${
-      names[first]
-    } in a browser, which presents its own certificates: leave it out`,
+    `Cannot use tls.${first} in a browser, which presents its own certificates: leave it out`,
   );
 }
 
 /** @throws {TypeError} for a proxy */
 export function proxyRoute(
-  { proxy = false }: { readonly proxy?: string | false },
+  { proxy = false }: { readonly proxy?: string | false | undefined },
 ): undefined {
-  if (proxy !== false) throw noProxy("the option proxy");
-}
-
-/** Creates the error for an option that names a proxy. */
-export const noProxy = (option: string): TypeError =>
-  new TypeError(
-    `Cannot use ${option} in a browser, which has settings of its own: leave it out`,
+  if (proxy === false) return undefined;
+  throw new TypeError(
+    "Cannot use the option proxy in a browser, which has settings of its own: leave it out",
   );
+}
 
 /** Returns `undefined`: the platform does not say why a handshake failed. */
 export const tlsReason = (): Promise<undefined> => Promise.resolve(undefined);

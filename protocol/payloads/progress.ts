@@ -48,7 +48,11 @@ export const toolCallProgressSchema = z.looseObject({
   progress: z.number(),
   total: z.exactOptional(z.number()),
   message: z.exactOptional(
-    z.string().check(z.maxLength(MAX_PROGRESS_MESSAGE_LENGTH)),
+    // By code point, as zod's own check, which bundles would have for this alone.
+    z.string().check(z.refine(
+      (text) => [...text].length <= MAX_PROGRESS_MESSAGE_LENGTH,
+      `Too big: expected string to have <=${MAX_PROGRESS_MESSAGE_LENGTH} characters`,
+    )),
   ),
   // What later versions wait for counts as nothing.
   waiting: z.exactOptional(z.pipe(z.unknown(), z.transform(toWaiting))),

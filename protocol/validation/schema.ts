@@ -9,8 +9,8 @@ import type { core } from "zod/mini";
 export * from "zod/mini";
 
 /**
- * What `safeParse()` takes, for the messages of zod's English locale: those that schemas of this
- * package need, a third of its size. It is no setting of the whole program, which may use zod, too.
+ * What `safeParse()` takes, for the messages of zod's English locale: those that are shown of schemas
+ * of this package. It is no setting of the whole program, which may use zod, too.
  */
 export const ENGLISH: { readonly error: core.$ZodErrorMap } = {
   error: (issue) => {
@@ -29,14 +29,6 @@ export const ENGLISH: { readonly error: core.$ZodErrorMap } = {
         return `Too big: expected ${limit(issue, "<", issue.maximum)}`;
       case "too_small":
         return `Too small: expected ${limit(issue, ">", issue.minimum)}`;
-      case "invalid_format":
-        return `Invalid ${
-          issue.format === "datetime" ? "ISO datetime" : issue.format
-        }`;
-      case "unrecognized_keys":
-        return `Unrecognized key${issue.keys.length > 1 ? "s" : ""}: ${
-          issue.keys.map(quoted).join(", ")
-        }`;
       case "invalid_union":
         return Array.isArray(issue.options)
           ? `Invalid discriminator value. Expected ${

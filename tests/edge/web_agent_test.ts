@@ -54,8 +54,9 @@ Deno.test("an Agent of a bundle for the web calls tools, and logs to LogTape", a
   await using agent = new program.SmcpAgent({
     url: office.url,
     name: "web",
+    // engine.io-client does not read the answers to what it sends by polling.
     protocol: "0.2",
-    transports: ["websocket"], // Deno has no XMLHttpRequest
+    transports: ["websocket"],
   });
   agent.on("connected", () => {
     throw new Error("of a listener");
