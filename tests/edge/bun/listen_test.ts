@@ -12,7 +12,7 @@ testOnBun({
   isOverFetch: false,
   files: await filesOf(
     ["tests/e2e/server", "tests/e2e/spec", "tests/wire"],
-    ["tests/e2e/server/fetch", OF_MEMORY],
+    ["tests/e2e/server/fetch", ...OF_MEMORY],
   ),
   leftOut: LEFT_OUT_OF_LISTENING,
   least: 600,

@@ -101,9 +101,9 @@ class Command {
 }
 
 /** What a test that failed has left running ends with this process. */
-const running = new Set<number>();
+const running = new Set<ChildProcess>();
 process.on("exit", () => {
-  for (const pid of running) process.kill(pid, "SIGKILL");
+  for (const child of running) child.kill("SIGKILL");
 });
 
 class Child {
@@ -117,8 +117,8 @@ class Child {
   constructor(child: ChildProcess) {
     this.#process = child;
     this.pid = child.pid ?? 0;
-    running.add(this.pid);
-    child.once("exit", () => running.delete(this.pid));
+    running.add(child);
+    child.once("exit", () => running.delete(child));
     // Without a reader, a child that ends takes what it has written with it.
     for (const name of ["stdout", "stderr"] as const) {
       const stream = child[name];
