@@ -13,6 +13,7 @@ import {
 } from "../../support/edge/edge_office.ts";
 import {
   startAgentWorker,
+  startExample,
   startWorker,
   stopHost,
 } from "../../support/edge/workerd.ts";
@@ -228,6 +229,24 @@ Deno.test({
       tools: [{ computer: "pc", name: "echo" }],
       content: [{ type: "text", text: '{"said":"hi"}' }],
     });
+  },
+});
+
+Deno.test({
+  ...LEAVES_TIMER,
+  name: "the example of the pages serves with its wrangler.jsonc and secrets",
+  fn: async () => {
+    const token = "0123456789abcdef".repeat(3);
+    await using server = await startExample({
+      SMCP_KEYS: '[{"id":"lab","key":"for-a-try"}]',
+      SMCP_OPERATOR_TOKEN: token,
+    });
+    const to = { url: server.url, auth: { api_key: "for-a-try" } };
+    await using _computer = await joinComputer(to);
+    await using agent = await joinAgent(to);
+    assertEquals(await callEcho(agent, { n: 1 }), { n: 1 });
+    const { body } = await operate(server.url, "/offices", { token });
+    assertEquals(body.offices.length, 1);
   },
 });
 

@@ -10,7 +10,7 @@ import { ourAgent, ourComputer, ourServer } from "./parties/ours.ts";
 import type { AgentParty, ServerParty } from "./parties/party.ts";
 import { pythonAgent, pythonComputer, pythonServer } from "./parties/python.ts";
 import { rustAgent, rustServer } from "./parties/rust.ts";
-import { type KnownFailures, play } from "./scenario.ts";
+import { type KnownFailures, type Marks, play } from "./scenario.ts";
 import { exposedName } from "./steps/step.ts";
 import { compareRow } from "./table.ts";
 import type { Sdk } from "./venv.ts";
@@ -119,23 +119,32 @@ export function testCast(table: string, cast: Cast): void {
     await using server = computerSdk === sdk
       ? await SERVERS[cast.server](sdk)
       : await ourServer("all");
-    await using place = await openWorkplace();
-    await using left = await startProxy(server.url);
-    await using right = await startProxy(server.url);
-    await using agent = await AGENTS[cast.agent](sdk, left.url);
-    await using computer = cast.computer === "our"
-      ? await ourComputer(right.url, place)
-      : await pythonComputer(computerSdk, right.url, place);
-    const marks = await play(t, {
-      sdk,
-      computerSdk,
-      agent: byMcpName(computerSdk, agent),
-      computer,
-      place,
-      lose: (party) => (party === "agent" ? left : right).sever(),
-    }, cast.known);
+    const marks = await playCast(t, cast, server.url);
     await t.step("README.md says so", () => compareRow(table, cast, marks));
   });
+}
+
+/** Runs all steps of a cast at a Server. */
+export async function playCast(
+  t: Deno.TestContext,
+  { sdk, computerSdk = sdk, known, ...cast }: Cast,
+  url: string,
+): Promise<Marks> {
+  await using place = await openWorkplace();
+  await using left = await startProxy(url);
+  await using right = await startProxy(url);
+  await using agent = await AGENTS[cast.agent](sdk, left.url);
+  await using computer = cast.computer === "our"
+    ? await ourComputer(right.url, place)
+    : await pythonComputer(computerSdk, right.url, place);
+  return await play(t, {
+    sdk,
+    computerSdk,
+    agent: byMcpName(computerSdk, agent),
+    computer,
+    place,
+    lose: (party) => (party === "agent" ? left : right).sever(),
+  }, known);
 }
 
 const SERVERS: Readonly<

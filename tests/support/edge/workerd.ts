@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
+import { parse } from "jsonc-parser";
 import config from "../../../deno.json" with { type: "json" };
 import { bundle, installForBundles } from "../../../tools/npm/bundle.ts";
 import { toolsFolder } from "../../../tools/npm/node.ts";
@@ -10,10 +11,17 @@ import type { Bindings } from "./server_worker.ts";
 /** The variable with the folder of the bundles, which the first file of a run makes. */
 const BUNDLES = "SMCP_TEST_WORKERS";
 
-/** The programs, bundled from the npm tarball. */
-const PROGRAMS = ["server_worker", "agent_worker"] as const;
+/** The folder of the example. */
+const EXAMPLE = new URL("../../../examples/cloudflare/", import.meta.url);
 
-type Program = typeof PROGRAMS[number];
+/** The programs, bundled from the npm tarball. */
+const PROGRAMS = {
+  server: new URL("server_worker.ts", import.meta.url),
+  agent: new URL("agent_worker.ts", import.meta.url),
+  example: new URL("src/index.ts", EXAMPLE),
+} as const;
+
+type Program = keyof typeof PROGRAMS;
 
 /** Bundles the programs, once for all files of a run. */
 export async function bundleWorkers(): Promise<string> {
@@ -25,8 +33,7 @@ export async function bundleWorkers(): Promise<string> {
   const scratch = await Deno.makeTempDir({ prefix: "smcp-workers-" });
   try {
     await installForBundles(scratch);
-    for (const program of PROGRAMS) {
-      const file = new URL(`${program}.ts`, import.meta.url);
+    for (const [program, file] of Object.entries(PROGRAMS)) {
       const source = byPackage(await Deno.readTextFile(file));
       const { code } = await bundle(scratch, source, "workerd");
       await Deno.writeTextFile(join(folder, `${program}.mjs`), code);
@@ -45,6 +52,34 @@ function byPackage(source: string): string {
     source = source.replaceAll(`"../../../${file.slice(2)}"`, `"${name}"`);
   }
   return source;
+}
+
+/** What is read of the example's `wrangler.jsonc`, with which all Workers run. */
+interface Wrangler {
+  readonly compatibility_date: string;
+  readonly compatibility_flags: readonly string[];
+  readonly durable_objects: {
+    readonly bindings: readonly {
+      readonly name: string;
+      readonly class_name: string;
+    }[];
+  };
+}
+
+/** Reads it, as options of Miniflare. */
+async function wranglerOptions() {
+  const text = await Deno.readTextFile(new URL("wrangler.jsonc", EXAMPLE));
+  const { compatibility_date, compatibility_flags, durable_objects }: Wrangler =
+    parse(text);
+  return {
+    compatibilityDate: compatibility_date,
+    compatibilityFlags: compatibility_flags,
+    durableObjects: Object.fromEntries(
+      durable_objects.bindings.map((
+        { name, class_name: className },
+      ) => [name, { className }]),
+    ),
+  };
 }
 
 /** A Worker on a free port of loopback. */
@@ -80,21 +115,22 @@ export async function stopHost(): Promise<void> {
 /** Starts the Worker of a program. */
 async function start(
   program: Program,
-  options: object,
+  bindings: object,
 ): Promise<Workerd> {
   const modulesRoot = await bundleWorkers();
   const path = join(modulesRoot, `${program}.mjs`);
   const runtime = await host();
   const id = ++last;
+  const { durableObjects, ...dates } = await wranglerOptions();
   const settings = {
+    ...dates,
+    ...(program !== "agent" && { durableObjects }),
+    bindings,
     modulesRoot,
     modules: [{ type: "ESModule", path }],
-    compatibilityDate: "2026-04-20",
-    compatibilityFlags: ["nodejs_compat"],
     cf: false,
     host: "127.0.0.1",
     port: 0,
-    ...options,
   };
   const url = new URL(String(await runtime.call("start", id, settings)));
   return {
@@ -121,14 +157,12 @@ async function start(
 export const startWorker = (
   bindings: Partial<Bindings> = {},
 ): Promise<Workerd> =>
-  start("server_worker", {
-    durableObjects: {
-      FRONT: { className: "Front" },
-      OFFICE: { className: "Office" },
-    },
-    bindings: { OPTIONS: { insecure: true }, ...bindings },
-  });
+  start("server", { OPTIONS: { insecure: true }, ...bindings });
+
+/** Starts the example, with its secrets. */
+export const startExample = (
+  secrets: Readonly<Record<string, string>>,
+): Promise<Workerd> => start("example", secrets);
 
 /** Starts a Worker with an Agent. */
-export const startAgentWorker = (): Promise<Workerd> =>
-  start("agent_worker", {});
+export const startAgentWorker = (): Promise<Workerd> => start("agent", {});

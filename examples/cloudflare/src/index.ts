@@ -1,0 +1,26 @@
+import { mcpGateway } from "@a2c-smcp/sdk/mcp";
+import {
+  apiKeys,
+  parseApiKeys,
+  smcpWorker,
+} from "@a2c-smcp/sdk/server/workers";
+
+/** The secrets of the Worker. */
+interface Env {
+  /** The keys of Agents and Computers, as JSON. */
+  readonly SMCP_KEYS: string;
+  /** The token of those who operate it. */
+  readonly SMCP_OPERATOR_TOKEN?: string;
+}
+
+const { worker, Front, Office } = smcpWorker((env: Env) => ({
+  protocol: "all",
+  authenticator: apiKeys(parseApiKeys(env.SMCP_KEYS)),
+  gateway: mcpGateway(), // MCP at /mcp/OFFICE; leave it out for a smaller Worker
+  ...(env.SMCP_OPERATOR_TOKEN !== undefined && {
+    operator: { token: env.SMCP_OPERATOR_TOKEN },
+  }),
+}));
+
+export { Front, Office };
+export default worker;
