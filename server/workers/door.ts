@@ -27,8 +27,14 @@ export interface DoorRules extends
   readonly fronts: number;
 }
 
-/** The path by which objects connect with each other; clients must not reach it. */
-export const LINK_PATH = "/.smcp/link";
+/** What the paths begin with that objects have for each other; clients must not reach them. */
+const OWN_PATHS = "/.smcp/";
+
+/** The path by which objects connect with each other. */
+export const LINK_PATH = `${OWN_PATHS}link`;
+
+/** The path of the metrics of one object. */
+export const METRICS_PATH = `${OWN_PATHS}metrics`;
 
 /** The continents as Cloudflare names them, and one for requests that come from nowhere. */
 const CONTINENTS = ["af", "an", "as", "eu", "na", "oc", "sa", "xx"];
@@ -65,13 +71,13 @@ export function frontOfSession(
  * @param random from 0 to 1
  */
 export function wayOf(
-  request: Pick<Request, "url" | "headers"> & {
+  request: Pick<Request, "url" | "method" | "headers"> & {
     readonly continent: string | undefined;
   },
   rules: DoorRules,
   random: number,
 ): Way {
-  const { url, headers, continent } = request;
+  const { url, method, headers, continent } = request;
   const { path, query } = splitTarget(url);
   const host = headers.get("Host") ?? undefined;
   const refused = checkHost(
@@ -79,7 +85,12 @@ export function wayOf(
     rules,
   );
   if (refused) return { refused };
-  if (path === LINK_PATH) return { refused: notFound() };
+  if (path.startsWith(OWN_PATHS)) return { refused: notFound() };
+  const isForPages = path === "/health" || rules.paths.includes(path);
+  if (isForPages && method === "OPTIONS") {
+    // A page asks whether it may ask: any front answers, whatever the version.
+    return { front: frontOf(continent, rules.fronts, random) };
+  }
   if (path === "/health") return { answer: "health" };
   if (path === "/ready") return { answer: "ready" };
   if (rules.paths.includes(path)) {

@@ -32,6 +32,14 @@ export const officeOf = (object: string): string | undefined =>
     ? object.slice(OFFICE_PREFIX.length)
     : undefined;
 
+/** Returns which object a node is. */
+export const objectOf = (
+  node: string,
+): { readonly binding: "FRONT" | "OFFICE"; readonly name: string } =>
+  officeOf(node) !== undefined || node === REGISTRY
+    ? { binding: "OFFICE", name: node }
+    : { binding: "FRONT", name: node.split(".", 1)[0] ?? "" };
+
 /** How long a join waits for the object of its office, which may start just then. */
 const PATIENCE_MS = 6000;
 

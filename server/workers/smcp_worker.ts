@@ -4,6 +4,7 @@ import { bearerToken } from "../../shared/http/same_token.ts";
 import type { Adapter } from "../fetch/adapter.ts";
 import { type FetchServer, newFetchServer } from "../fetch/fetch_server.ts";
 import { Limiter } from "../limits/limiter.ts";
+import type { Metrics } from "../observe/metrics.ts";
 import { resolveOptions, type SmcpServerOptions } from "../options.ts";
 import { unreachable } from "../cluster/cluster_offices.ts";
 import { Journal } from "../shared/audit.ts";
@@ -13,8 +14,9 @@ import { jsonLine } from "../shared/json_line.ts";
 import { failure, log } from "../shared/log.ts";
 import { type Refusal, refusal, toResponse } from "../shared/refusal.ts";
 import { splitTarget } from "../shared/request_target.ts";
-import { type DoorRules, LINK_PATH, wayOf } from "./door.ts";
-import { homeOf, ObjectNode, REGISTRY } from "./object_node.ts";
+import { type DoorRules, LINK_PATH, METRICS_PATH, wayOf } from "./door.ts";
+import { homeOf, ObjectNode, objectOf, REGISTRY } from "./object_node.ts";
+import { sumMetrics } from "./sum_metrics.ts";
 import { checkWorkerOptions, type SmcpWorkerOptions } from "./options.ts";
 import {
   newPair,
@@ -153,9 +155,12 @@ class Door {
   }
 
   async answer(request: Request): Promise<Response> {
-    const { url, headers } = request;
-    const continent = continentOf(request);
-    const way = wayOf({ url, headers, continent }, this.#all, Math.random());
+    const { url, method, headers } = request;
+    const way = wayOf(
+      { url, method, headers, continent: continentOf(request) },
+      this.#all,
+      Math.random(),
+    );
     if ("refused" in way) return this.#refuse(way.refused, request);
     if ("answer" in way && way.answer !== "unknown session") {
       return this.#allow(request, this.#describe(way.answer));
@@ -249,6 +254,8 @@ const unknownSession = (): Response =>
 /** A Durable Object with a Server of its own, which is one node among the objects. */
 class SmcpObject implements ObjectHandlers {
   readonly #state: ObjectState;
+  readonly #env: object;
+  readonly #metrics: Metrics | undefined;
   readonly #server: FetchServer<unknown>;
   readonly #node: ObjectNode | undefined;
 
@@ -265,6 +272,8 @@ class SmcpObject implements ObjectHandlers {
       );
     }
     this.#state = state;
+    this.#env = env;
+    const own = this.#metrics = metrics?.();
     const node = this.#node = single ? undefined : new ObjectNode({
       object,
       dial: (from, to) => dial(env, from, to),
@@ -273,7 +282,7 @@ class SmcpObject implements ObjectHandlers {
     this.#server = newFetchServer(
       {
         ...options,
-        ...(metrics && { metrics: metrics() }),
+        ...(own && { metrics: own }),
         ...(node && { cluster: newCluster(node) }),
       },
       workers(),
@@ -286,8 +295,30 @@ class SmcpObject implements ObjectHandlers {
   async fetch(request: Request): Promise<Response> {
     const { path, query } = splitTarget(request.url);
     if (path === LINK_PATH) return this.#link(decodeURIComponent(query));
+    if (path === METRICS_PATH) return new Response(await this.#metrics?.text());
     this.#node?.use();
-    return await this.#server.fetch(plain(request));
+    const response = await this.#server.fetch(plain(request));
+    return path === "/metrics" && response.ok
+      ? await this.#sum(response)
+      : response;
+  }
+
+  /** Adds the metrics of all other objects to those of the registry. */
+  async #sum(response: Response): Promise<Response> {
+    const others = [...this.#node?.peers ?? []].map(async (node) => {
+      const { binding, name } = objectOf(node);
+      const url = `https://object${METRICS_PATH}`;
+      const answer = await stubOf(this.#env, binding, name)
+        .fetch(new Request(url));
+      return answer.ok ? await answer.text() : "";
+    });
+    const texts = await Promise.allSettled(others);
+    const own = await response.text();
+    const sum = sumMetrics([
+      own,
+      ...texts.map((each) => each.status === "fulfilled" ? each.value : ""),
+    ]);
+    return new Response(sum, { headers: response.headers });
   }
 
   /** Connects another object. The registry sleeps while no operator asks; others have members in memory. */

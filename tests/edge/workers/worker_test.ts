@@ -252,6 +252,37 @@ Deno.test({
 
 Deno.test({
   ...LEAVES_TIMER,
+  name: "/metrics has the sum of all objects, for those who may connect",
+  fn: async () => {
+    await using server = await startWorker({
+      OPTIONS: {},
+      METRICS: true,
+      KEYS: [{ id: "lab", key: "good" }],
+    });
+    const to = { url: server.url, auth: { api_key: "good" } };
+    await using _computer = await joinComputer(to);
+    await using agent = await joinAgent(to);
+    await callEcho(agent, {});
+    const read = async (key: string) => {
+      const headers = { "x-api-key": key };
+      const answer = await fetch(`${server.url}/metrics`, { headers });
+      return [answer.status, await answer.text()] as const;
+    };
+    assertEquals((await read("bad"))[0], 401);
+    const [status, text] = await read("good");
+    assertEquals(status, 200);
+    const value = (name: string) =>
+      new RegExp(`^${name} (.*)$`, "m").exec(text)?.[1];
+    assertEquals([value("smcp_connections"), value("smcp_members")], [
+      "2",
+      "2",
+    ]);
+    assertEquals(value("smcp_cluster_homes"), "1");
+  },
+});
+
+Deno.test({
+  ...LEAVES_TIMER,
   name:
     "the console has audit lines as JSON, with the address that Cloudflare says",
   fn: async () => {

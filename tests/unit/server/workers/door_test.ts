@@ -6,6 +6,7 @@ import {
   frontOf,
   frontOfSession,
   LINK_PATH,
+  METRICS_PATH,
   wayOf,
 } from "../../../../server/workers/door.ts";
 import { mcpGateway } from "../../../../mcp/mod.ts";
@@ -21,11 +22,13 @@ function go(
   target: string,
   headers: Readonly<Record<string, string>> = {},
   rules = rulesOf({ gateway: mcpGateway() }),
+  method = "GET",
 ) {
   const way = wayOf(
     {
       url: `https://smcp.example${target}`,
       headers: new Headers({ Host: "smcp.example", ...headers }),
+      method,
       continent: "EU",
     },
     rules,
@@ -111,6 +114,12 @@ Deno.test("wayOf() refuses by version, origin, transport and host before any obj
   });
 });
 
+Deno.test("wayOf() lets a front answer preflight requests of pages, whatever the version", () => {
+  for (const path of ["/health", "/smcp/", "/socket.io"]) {
+    assertEquals(go(path, {}, rulesOf(), "OPTIONS"), { front: "eu-1" }, path);
+  }
+});
+
 Deno.test("wayOf() sends operators to the registry, and lets the Worker say how it is", () => {
   for (
     const path of [
@@ -149,9 +158,10 @@ Deno.test("wayOf() sends requests of a gateway to their office, and odd names to
   assertEquals(go("/mcp/home", {}, rulesOf()), [404, 404], "without a gateway");
 });
 
-Deno.test("wayOf() lets no client use the path by which objects connect", () => {
+Deno.test("wayOf() lets no client use the paths that objects have for each other", () => {
   assertEquals(go(LINK_PATH), [404, 404]);
   assertEquals(go(`${LINK_PATH}?registry`), [404, 404]);
+  assertEquals(go(METRICS_PATH), [404, 404]);
   const rules = rulesOf({ paths: [LINK_PATH], gateway: mcpGateway() });
   assertEquals(go(`${LINK_PATH}?EIO=4&a2c_version=0.2.0`, {}, rules), [
     404,
