@@ -5,7 +5,11 @@ import type { Adapter } from "../fetch/adapter.ts";
 import { type FetchServer, newFetchServer } from "../fetch/fetch_server.ts";
 import { Limiter } from "../limits/limiter.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import { resolveOptions, type SmcpServerOptions } from "../options.ts";
+import {
+  type ResolvedOptions,
+  resolveOptions,
+  type SmcpServerOptions,
+} from "../options.ts";
 import { unreachable } from "../cluster/cluster_offices.ts";
 import { Journal } from "../shared/audit.ts";
 import { newCluster } from "../shared/cluster.ts";
@@ -89,7 +93,10 @@ export function smcpWorker<Env extends object>(
     const given = typeof options === "function" ? options(env) : options;
     return { ...given, ...checkWorkerOptions(given) };
   };
-  if (typeof options !== "function") checkWorkerOptions(options);
+  if (typeof options !== "function") {
+    checkWorkerOptions(options);
+    resolveWorkerOptions(options);
+  }
   let door: Door | undefined;
   const newClass = (): ObjectClass<Env> =>
     class extends SmcpObject {
@@ -113,6 +120,11 @@ export function smcpWorker<Env extends object>(
 type CheckedOptions =
   & SmcpWorkerOptions
   & ReturnType<typeof checkWorkerOptions>;
+
+/** @throws {TypeError} naming what cannot be used */
+const resolveWorkerOptions = (
+  { metrics: _, ...options }: SmcpWorkerOptions,
+): ResolvedOptions => resolveOptions(options as SmcpServerOptions);
 
 /** Returns the way to an object. */
 function stubOf(
@@ -141,15 +153,15 @@ const continentOf = (request: Request): string | undefined => {
 /** What is decided about a request before an object sees it. */
 class Door {
   readonly #env: object;
-  readonly #all: DoorRules & ReturnType<typeof resolveOptions>;
+  readonly #all: DoorRules & ResolvedOptions;
   readonly #single: boolean;
   readonly #limiter: Limiter;
 
-  constructor(env: object, { metrics: _, ...options }: CheckedOptions) {
+  constructor(env: object, options: CheckedOptions) {
     logToConsole();
     this.#env = env;
     this.#single = options.single;
-    const resolved = resolveOptions(options as SmcpServerOptions);
+    const resolved = resolveWorkerOptions(options);
     this.#all = { ...resolved, fronts: options.fronts };
     this.#limiter = new Limiter(resolved.limits, undefined, new Journal());
   }

@@ -3,6 +3,7 @@ const KNOWN: readonly RegExp[] = [
   /^@a2c-smcp\/[a-z]+(@[\d.]+)?$/,
   /^@modelcontextprotocol\/[a-z-]+(@[\d.]+)?$/,
   /^deno$/, // of the Deno project
+  /^wrangler$/, // of Cloudflare
 ];
 
 /** A command line: options, of which `-p` names the package, and a word. */

@@ -13,14 +13,14 @@ import {
   OFFICE,
 } from "../../support/edge/edge_office.ts";
 import {
+  endWorkers,
   startWorker,
-  stopHost,
   type Workerd,
 } from "../../support/edge/workerd.ts";
 import { startProxy } from "../../support/proxy.ts";
 import { connectRaw } from "../../support/wire/raw_client.ts";
 
-Deno.test.afterAll(stopHost);
+Deno.test.afterAll(endWorkers);
 
 /** Engine.IO and Miniflare end what is left of a test a little later. */
 const LEAVES_TIMER = { sanitizeOps: false, sanitizeResources: false };

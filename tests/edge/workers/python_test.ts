@@ -9,9 +9,9 @@ import {
   playCast,
   SCREEN_TIMEOUT_MS,
 } from "../../interop/support/casts.ts";
-import { startWorker, stopHost } from "../../support/edge/workerd.ts";
+import { endWorkers, startWorker } from "../../support/edge/workerd.ts";
 
-Deno.test.afterAll(stopHost);
+Deno.test.afterAll(endWorkers);
 
 for (const cast of CASTS) {
   const { sdk, agent, server, computer } = cast;

@@ -12,17 +12,17 @@ import {
   OFFICE,
 } from "../../support/edge/edge_office.ts";
 import {
+  endWorkers,
   startAgentWorker,
   startExample,
   startWorker,
-  stopHost,
 } from "../../support/edge/workerd.ts";
 import { CLIENTS } from "../../support/mcp/clients.ts";
 import { INITIALIZE, JSON_HEADERS } from "../../support/mcp/raw.ts";
 import { openEvents, operate } from "../../support/server/operator_client.ts";
 import { connectRaw } from "../../support/wire/raw_client.ts";
 
-Deno.test.afterAll(stopHost);
+Deno.test.afterAll(endWorkers);
 
 /** Engine.IO and Miniflare end what is left of a test a little later. */
 const LEAVES_TIMER = { sanitizeOps: false, sanitizeResources: false };

@@ -3,13 +3,12 @@ import { join } from "node:path";
 import { parse } from "jsonc-parser";
 import config from "../../../deno.json" with { type: "json" };
 import { bundle, installForBundles } from "../../../tools/npm/bundle.ts";
-import { toolsFolder } from "../../../tools/npm/node.ts";
 import { type Puppet, startPuppet } from "../../interop/support/puppet.ts";
 import { edgeTools } from "../mcp/npm_tools.ts";
 import type { Bindings } from "./server_worker.ts";
 
-/** The variable with the folder of the bundles, which the first file of a run makes. */
-const BUNDLES = "SMCP_TEST_WORKERS";
+/** The variable with the folder of the bundles, for files that run in processes of a test. */
+export const BUNDLES = "SMCP_TEST_WORKERS";
 
 /** The folder of the example. */
 const EXAMPLE = new URL("../../../examples/cloudflare/", import.meta.url);
@@ -18,30 +17,31 @@ const EXAMPLE = new URL("../../../examples/cloudflare/", import.meta.url);
 const PROGRAMS = {
   server: new URL("server_worker.ts", import.meta.url),
   agent: new URL("agent_worker.ts", import.meta.url),
-  example: new URL("src/index.ts", EXAMPLE),
+  example: new URL("index.ts", EXAMPLE),
 } as const;
 
 type Program = keyof typeof PROGRAMS;
 
-/** Bundles the programs, once for all files of a run. */
-export async function bundleWorkers(): Promise<string> {
-  const made = Deno.env.get(BUNDLES);
-  if (made !== undefined) return made;
-  const folder = join(toolsFolder(), "worker-bundles");
-  await Deno.remove(folder, { recursive: true }).catch(() => {});
-  await Deno.mkdir(folder, { recursive: true });
-  const scratch = await Deno.makeTempDir({ prefix: "smcp-workers-" });
-  try {
-    await installForBundles(scratch);
-    for (const [program, file] of Object.entries(PROGRAMS)) {
-      const source = byPackage(await Deno.readTextFile(file));
-      const { code } = await bundle(scratch, source, "workerd");
-      await Deno.writeTextFile(join(folder, `${program}.mjs`), code);
-    }
-  } finally {
-    await Deno.remove(scratch, { recursive: true });
+let bundles: Promise<string> | undefined;
+
+/** Bundles the programs, once for all tests of a file; returns their folder. */
+export function bundleWorkers(): Promise<string> {
+  const given = Deno.env.get(BUNDLES);
+  if (given !== undefined) return Promise.resolve(given);
+  return bundles ??= makeBundles();
+}
+
+async function makeBundles(): Promise<string> {
+  const folder = await Deno.makeTempDir({ prefix: "smcp-workers-" });
+  const packages = join(folder, "packages");
+  await Deno.mkdir(packages);
+  await installForBundles(packages);
+  for (const [program, file] of Object.entries(PROGRAMS)) {
+    const source = byPackage(await Deno.readTextFile(file));
+    const { code } = await bundle(packages, source, "workerd");
+    await Deno.writeTextFile(join(folder, `${program}.mjs`), code);
   }
-  Deno.env.set(BUNDLES, folder);
+  await Deno.remove(packages, { recursive: true });
   return folder;
 }
 
@@ -106,10 +106,13 @@ function host(): Promise<Puppet> {
   })();
 }
 
-/** Ends it. */
-export async function stopHost(): Promise<void> {
+/** Ends it, and removes the bundles; after all tests of a file. */
+export async function endWorkers(): Promise<void> {
   await (await puppet)?.[Symbol.asyncDispose]();
   puppet = undefined;
+  const folder = await bundles;
+  bundles = undefined;
+  if (folder !== undefined) await Deno.remove(folder, { recursive: true });
 }
 
 /** Starts the Worker of a program. */

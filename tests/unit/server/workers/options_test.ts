@@ -34,6 +34,7 @@ Deno.test("smcpWorker() names each option that a Worker cannot keep, with the re
         { limits: { unfinishedBytes: 1 } },
         "with limits.unfinishedBytes: the platform shows a message when it is complete; leave it out",
       ],
+      [{ protocol: "9" }, 'Cannot serve the protocol "9"'],
       [
         { fronts: 0 },
         "Cannot use 0 fronts: expected a whole number from 1 to 100",
