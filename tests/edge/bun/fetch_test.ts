@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { filesOf, suiteFiles } from "../../fetch/suites.ts";
+import { IGNORED, SUITES } from "../../fetch/suites.ts";
+import { filesOf } from "../../support/run_suites.ts";
 import { LEFT_OUT_OVER_FETCH, OF_MEMORY } from "./left_out.ts";
 import { testOnBun } from "./on_bun.ts";
 
@@ -11,7 +12,9 @@ testOnBun({
   way: "behind Bun.serve",
   isOverFetch: true,
   files: [
-    ...(await suiteFiles()).filter((file) => !OF_MEMORY.includes(file)),
+    ...(await filesOf(SUITES, IGNORED)).filter((file) =>
+      !OF_MEMORY.includes(file)
+    ),
     ...await filesOf(["tests/e2e/server/fetch"], []),
   ],
   leftOut: LEFT_OUT_OVER_FETCH,

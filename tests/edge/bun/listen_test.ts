@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { filesOf } from "../../fetch/suites.ts";
+import { filesOf } from "../../support/run_suites.ts";
 import { LEFT_OUT_OF_LISTENING, OF_MEMORY } from "./left_out.ts";
 import { testOnBun } from "./on_bun.ts";
 
