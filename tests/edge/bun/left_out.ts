@@ -60,6 +60,10 @@ const LISTENING: Reasons = {
   "Bun itself answers a request with an invalid target": [
     "unknown paths are 404 with a flat error, over HTTP and for upgrades; invalid targets are harmless",
   ],
+  "Bun takes a second body over node:http while the first one arrives": [
+    "a second body at once ends the session [fast]",
+    "a second body at once ends the session [stock]",
+  ],
   "Bun has a package ws of its own": [
     "frames in the segment of the upgrade request are read [stock]",
     "too many fragments close with 1008, even empty ones [stock]",
