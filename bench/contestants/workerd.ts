@@ -12,8 +12,7 @@ const { worker, Front, Office } = smcpWorker((env) => ({
   single: env.SINGLE,
   limits: { eventsPerSecond: 1_000_000 },
 }));
-export { Front, Office };
-export default worker;
+export { Front, Office, worker as default };
 `;
 
 /**

@@ -22,5 +22,4 @@ const { worker, Front, Office } = smcpWorker((env: Env) => ({
   }),
 }));
 
-export { Front, Office };
-export default worker;
+export { Front, Office, worker as default };

@@ -8,8 +8,7 @@
  * const { worker, Front, Office } = smcpWorker((env: { SMCP_KEYS: string }) => ({
  *   authenticator: apiKeys(parseApiKeys(env.SMCP_KEYS)),
  * }));
- * export { Front, Office };
- * export default worker;
+ * export { Front, Office, worker as default };
  * ```
  *
  * `wrangler.jsonc` binds the classes as `FRONT` and `OFFICE`; `examples/cloudflare` has all that is needed.

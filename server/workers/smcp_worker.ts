@@ -82,8 +82,7 @@ export interface SmcpWorker<Env> {
  * const { worker, Front, Office } = smcpWorker((env: { SMCP_KEYS: string }) => ({
  *   authenticator: apiKeys(parseApiKeys(env.SMCP_KEYS)),
  * }));
- * export { Front, Office };
- * export default worker;
+ * export { Front, Office, worker as default };
  * ```
  */
 export function smcpWorker<Env extends object>(
