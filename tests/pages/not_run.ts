@@ -13,6 +13,8 @@ const DOCKER =
   "needs Docker's daemon: a test builds the same without it, by the lines of the Dockerfile";
 const KUBERNETES =
   "needs a cluster of Kubernetes: tests/compile/deploy_test.ts checks the manifests by its schema, and starts the Server as they do";
+const CLOUDFLARE =
+  "needs an account at Cloudflare: tests/edge/workers runs this example in its runtime, with a Computer and an Agent";
 const SUITE = "it runs this very suite, as .ci/run does";
 
 /** All of them: what needs an account, a cloud or a program that is not here, or is this very suite. */
@@ -63,4 +65,16 @@ export const NOT_RUN: readonly NotRun[] = [
     "kubectl -n smcp scale deployment/smcp-server --replicas=3",
     "kubectl -n smcp rollout restart deployment/smcp-server",
   ].map((line) => ["docs/scaling.md", line, KUBERNETES]),
+  ...[
+    `npm init -y`,
+    `npm install @a2c-smcp/sdk @modelcontextprotocol/server wrangler`,
+    `npx wrangler login`,
+    `echo "[{\\"id\\":\\"lab\\",\\"key\\":\\"$KEY\\"}]" | npx wrangler secret put SMCP_KEYS`,
+    `npx wrangler deploy`,
+    `export SMCP_URL=https://smcp.NAME.workers.dev SMCP_OFFICE=home SMCP_API_KEY=$KEY`,
+    `smcp-computer run --config mcp.json &`,
+    `smcp-agent tools`,
+    `smcp-agent call read_file --params '{"path":"notes.txt"}'`,
+    `npx wrangler tail`,
+  ].map((line) => ["docs/edge.md", line, CLOUDFLARE]),
 ].map(([page = "", line = "", reason = ""]) => ({ page, line, reason }));

@@ -73,6 +73,7 @@ const OTHERS = [
   "curl",
   "git",
   "claude",
+  "wrangler",
   "@modelcontextprotocol/inspector@2.12.0",
 ];
 
