@@ -11,6 +11,7 @@ import { addPackages, TYPESCRIPT } from "../../../tools/npm/npm_package.ts";
 import { run } from "../../../tools/process.ts";
 import { installSuite, runCommands, SUITE } from "../../node/installed.ts";
 import { start } from "../../support/child.ts";
+import { blockOf } from "../../pages/support/scene.ts";
 import { startOffice } from "../../support/office.ts";
 import { gone, written } from "../../support/processes.ts";
 
@@ -111,6 +112,21 @@ Deno.test({
     assertEquals((await call.status).code, 0, call.lines.join("\n"));
     assertMatch(call.lines.join("\n"), /^5$/m);
     assertEquals((await up.stop()).code, 0, up.lines.join("\n"));
+  },
+});
+
+Deno.test({
+  name: "the page's program for Bun serves",
+  timeout: 600_000,
+  fn: async () => {
+    const has = "bun run main.ts";
+    const { code } = await blockOf({ page: "docs/edge.md", has });
+    const file = join(folder, "page.ts");
+    await Deno.writeTextFile(file, code.replace("port: 8787", "port: 0"));
+    await using served = start(bun, ["run", file], { cwd: folder });
+    const [url] = await served.line(/http:\/\/localhost:\d+/);
+    const answer = await fetch(`${url}/ready`);
+    assertEquals(await answer.json(), { status: "ready" });
   },
 });
 
