@@ -131,6 +131,11 @@ export class OtherOperators {
     return this.#others?.nodes ?? new Set();
   }
 
+  /** Returns whether a node that is not there any more had nothing left to do. */
+  hasRetired(node: string): boolean {
+    return this.#others?.hasRetired?.(node) ?? false;
+  }
+
   /**
    * Asks one node.
    *
@@ -190,35 +195,42 @@ const isKind = (kind: string): kind is NodeQuestion =>
 /** How often to look for nodes that are new, and how long to wait for one that did not answer. */
 const LOOK_MS = 1000;
 
+/** What is needed to follow other nodes. */
+type Followed =
+  & Pick<OtherOperators, "nodes" | "ask">
+  & Partial<Pick<OtherOperators, "hasRetired">>;
+
 /** Follows what happens on the other nodes, those that join later too. */
-export const followNodes =
-  (others: Pick<OtherOperators, "nodes" | "ask">): FollowOthers => (events) => {
-    const ended = new AbortController();
-    const followed = new Set<string>();
-    const look = () => {
-      for (const node of others.nodes) {
-        if (followed.has(node)) continue;
-        followed.add(node);
-        void followNode(node, others, events, ended.signal)
-          .finally(() => followed.delete(node));
-      }
-    };
-    look();
-    const timer = setInterval(look, LOOK_MS);
-    return () => {
-      clearInterval(timer);
-      ended.abort();
-    };
+export const followNodes = (others: Followed): FollowOthers => (events) => {
+  const ended = new AbortController();
+  const followed = new Set<string>();
+  const look = () => {
+    for (const node of others.nodes) {
+      if (followed.has(node)) continue;
+      followed.add(node);
+      void followNode(node, others, events, ended.signal)
+        .finally(() => followed.delete(node));
+    }
   };
+  look();
+  const timer = setInterval(look, LOOK_MS);
+  return () => {
+    clearInterval(timer);
+    ended.abort();
+  };
+};
 
 /** Asks a node for its events until it goes, or `signal` is aborted. */
 async function followNode(
   node: string,
-  others: Pick<OtherOperators, "nodes" | "ask">,
+  others: Followed,
   events: OtherEvents,
   signal: AbortSignal,
 ): Promise<void> {
   let cursor: string | undefined;
+  const missed = () => {
+    if (!others.hasRetired?.(node)) events.missed(node);
+  };
   while (others.nodes.has(node)) {
     const { answer } = await others.ask(node, "events", {
       ...(cursor !== undefined && { cursor }),
@@ -226,7 +238,7 @@ async function followNode(
     if (signal.aborted) return;
     if (answer === undefined) {
       // Whatever is asked again, what happened meanwhile may be gone with its node.
-      if (cursor !== undefined) events.missed(node);
+      if (cursor !== undefined) missed();
       cursor = undefined;
       await sleep(LOOK_MS, signal).catch(() => {});
       if (signal.aborted) return;
@@ -236,5 +248,5 @@ async function followNode(
     cursor = answer.cursor;
     events.add(node, answer.events);
   }
-  if (cursor !== undefined && !signal.aborted) events.missed(node);
+  if (cursor !== undefined && !signal.aborted) missed();
 }

@@ -163,6 +163,8 @@ export interface ClusterSource {
 export interface OtherNodes {
   /** The nodes that this one has met. */
   readonly nodes: ReadonlySet<string>;
+  /** Returns whether a node that is not there any more had nothing left to do. */
+  hasRetired?(node: string): boolean;
   /**
    * Asks a node.
    *

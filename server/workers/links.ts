@@ -6,6 +6,12 @@ import type { WorkerWebSocket } from "./platform.ts";
 /** The largest message of a WebSocket that the platform passes on. */
 export const MAX_WEBSOCKET_BYTES: number = 32 * 2 ** 20;
 
+/** The code with which an object that is not used any more closes its WebSockets. */
+const RETIRED = 1000;
+
+/** How long it is remembered which objects have done so. */
+const REMEMBERED_MS = 60_000;
+
 /** What {@linkcode ObjectLinks} work with. */
 export interface LinksParts {
   /** Connects this object with another. */
@@ -26,6 +32,8 @@ type Link = WorkerWebSocket | Uint8Array[];
 export class ObjectLinks implements Messenger {
   readonly #parts: LinksParts;
   readonly #links = new Map<string, Link>();
+  /** Until when it is remembered which objects have closed their WebSockets themselves. */
+  readonly #retired = new Map<string, number>();
   /** What became of messages. */
   readonly counts = { messagesIn: 0, messagesOut: 0, bytesIn: 0, bytesOut: 0 };
 
@@ -77,13 +85,14 @@ export class ObjectLinks implements Messenger {
 
   /** Takes a WebSocket that receives in memory. */
   take(node: string, socket: WorkerWebSocket): void {
-    const ended = () => this.ended(node, socket);
+    const ended = (closed?: { readonly code: number }) =>
+      this.ended(node, socket, closed?.code);
     socket.addEventListener(
       "message",
       ({ data }) => this.received(node, socket, data),
     );
     socket.addEventListener("close", ended);
-    socket.addEventListener("error", ended);
+    socket.addEventListener("error", () => ended());
     this.add(node, socket);
   }
 
@@ -93,6 +102,7 @@ export class ObjectLinks implements Messenger {
     // The other object has begun anew: its end of the former one is not there any more.
     if (former && !Array.isArray(former)) this.ended(node, former);
     this.#links.set(node, socket);
+    this.#retired.delete(node);
   }
 
   /** Takes a message. */
@@ -105,9 +115,21 @@ export class ObjectLinks implements Messenger {
   }
 
   /** Notes that a WebSocket is closed. */
-  ended(node: string, socket: WorkerWebSocket): void {
+  ended(node: string, socket: WorkerWebSocket, code?: number): void {
+    if (code === RETIRED && this.#links.get(node) === socket) {
+      const now = performance.now();
+      for (const [other, until] of this.#retired) {
+        if (until <= now) this.#retired.delete(other);
+      }
+      this.#retired.set(node, now + REMEMBERED_MS);
+    }
     close(socket); // the platform waits for the answer
     this.#fail(node, socket);
+  }
+
+  /** Returns whether an object has closed its WebSocket itself, since it was not used any more. */
+  hasRetired(node: string): boolean {
+    return this.#retired.has(node);
   }
 
   /** Closes all of them. */
@@ -138,7 +160,7 @@ export class ObjectLinks implements Messenger {
 
 function close(socket: WorkerWebSocket): void {
   try {
-    socket.close(1000);
+    socket.close(RETIRED);
   } catch {
     // it is closed, or has never been open
   }

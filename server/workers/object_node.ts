@@ -112,9 +112,8 @@ export class ObjectNode implements ClusterMember, TunnelNode {
     return Promise.resolve({ node, leaseLeftMs: PATIENCE_MS });
   }
 
-  /** Its office is empty: after what is on its way to those who have left, nothing is needed of others. */
+  /** Its office is empty: others get what is on their way to them before it closes its WebSockets. */
   release(): Promise<void> {
-    setTimeout(() => this.#look(), 0);
     return Promise.resolve();
   }
 
@@ -160,7 +159,15 @@ export class ObjectNode implements ClusterMember, TunnelNode {
   // ---------------------------------------------------------------- member of a cluster
 
   get others(): OtherNodes {
-    return this.#offices.others;
+    const { others } = this.#offices;
+    return {
+      get nodes() {
+        return others.nodes;
+      },
+      ask: (...question) => others.ask(...question),
+      answerWith: (answer) => others.answerWith(answer),
+      hasRetired: (node) => this.links.hasRetired(node),
+    };
   }
 
   start(_settings: AgreedSettings, local: LocalOffices): Offices {

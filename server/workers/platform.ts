@@ -66,7 +66,7 @@ export interface ObjectHandlers {
   /** Takes a message of a WebSocket that was accepted by the object's state. */
   webSocketMessage(socket: WorkerWebSocket, data: ArrayBuffer | string): void;
   /** Notes that one is closed. */
-  webSocketClose(socket: WorkerWebSocket): void;
+  webSocketClose(socket: WorkerWebSocket, code?: number): void;
   /** Notes that one has failed. */
   webSocketError(socket: WorkerWebSocket): void;
 }

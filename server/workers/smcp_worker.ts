@@ -350,8 +350,8 @@ class SmcpObject implements ObjectHandlers {
     this.#node?.links.received(this.#nodeAt(socket), socket, data);
   }
 
-  webSocketClose(socket: WorkerWebSocket): void {
-    this.#node?.links.ended(this.#nodeAt(socket), socket);
+  webSocketClose(socket: WorkerWebSocket, code?: number): void {
+    this.#node?.links.ended(this.#nodeAt(socket), socket, code);
   }
 
   webSocketError(socket: WorkerWebSocket): void {

@@ -32,9 +32,9 @@ class FakeSocket implements WorkerWebSocket {
     Reflect.apply(this.#listeners.get("message") ?? ignore, this, [{ data }]);
   }
 
-  ends(): void {
+  ends(code = 1006): void {
     this.readyState = 3;
-    Reflect.apply(this.#listeners.get("close") ?? ignore, this, []);
+    Reflect.apply(this.#listeners.get("close") ?? ignore, this, [{ code }]);
   }
 }
 
@@ -152,4 +152,19 @@ Deno.test("ObjectLinks closes all, also one that is on its way", async () => {
   const late = new FakeSocket();
   await connect(late);
   assertEquals([late.closes, late.sent], [1, []]);
+});
+
+Deno.test("ObjectLinks tells an object that closes its WebSocket from one that is lost", () => {
+  const { links } = setUp();
+  const [retired, lost] = [new FakeSocket(), new FakeSocket()];
+  links.take("office:a", retired);
+  links.take("office:b", lost);
+  retired.ends(1000);
+  lost.ends();
+  assertEquals(
+    ["office:a", "office:b"].map((node) => links.hasRetired(node)),
+    [true, false],
+  );
+  links.take("office:a", new FakeSocket());
+  assertEquals(links.hasRetired("office:a"), false, "it is back");
 });
