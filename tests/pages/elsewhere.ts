@@ -43,6 +43,18 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     test:
       "the transcript of the README: from an empty folder and its configuration to a tool call",
   },
+  {
+    page: "docs/edge.md",
+    has: "bun run main.ts",
+    file: "edge/bun/npm_test.ts",
+    test: "the page's program for Bun serves",
+  },
+  {
+    page: "docs/edge.md",
+    has: "smcpWorker((env",
+    file: "edge/workers/worker_test.ts",
+    test: "the page's program serves with one secret",
+  },
   { ...minutes, has: "computer/main.ts import" },
   { ...minutes, has: "agent/main.ts call read_text_file" },
   { ...started, has: "createSmcpServer();" },

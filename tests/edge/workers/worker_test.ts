@@ -232,13 +232,15 @@ Deno.test({
   },
 });
 
+const KEYS = '[{"id":"lab","key":"for-a-try"}]';
+
 Deno.test({
   ...LEAVES_TIMER,
   name: "the example of the pages serves with its wrangler.jsonc and secrets",
   fn: async () => {
     const token = "0123456789abcdef".repeat(3);
-    await using server = await startExample({
-      SMCP_KEYS: '[{"id":"lab","key":"for-a-try"}]',
+    await using server = await startExample("example", {
+      SMCP_KEYS: KEYS,
       SMCP_OPERATOR_TOKEN: token,
     });
     const to = { url: server.url, auth: { api_key: "for-a-try" } };
@@ -247,6 +249,18 @@ Deno.test({
     assertEquals(await callEcho(agent, { n: 1 }), { n: 1 });
     const { body } = await operate(server.url, "/offices", { token });
     assertEquals(body.offices.length, 1);
+  },
+});
+
+Deno.test({
+  ...LEAVES_TIMER,
+  name: "the page's program serves with one secret",
+  fn: async () => {
+    await using server = await startExample("page", { SMCP_KEYS: KEYS });
+    const to = { url: server.url, auth: { api_key: "for-a-try" } };
+    await using _computer = await joinComputer(to);
+    await using agent = await joinAgent(to);
+    assertEquals(await callEcho(agent, { n: 1 }), { n: 1 });
   },
 });
 

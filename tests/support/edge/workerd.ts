@@ -4,6 +4,7 @@ import { parse } from "jsonc-parser";
 import config from "../../../deno.json" with { type: "json" };
 import { bundle, installForBundles } from "../../../tools/npm/bundle.ts";
 import { type Puppet, startPuppet } from "../../interop/support/puppet.ts";
+import { blockOf } from "../../pages/support/scene.ts";
 import { edgeTools } from "../mcp/npm_tools.ts";
 import type { Bindings } from "./server_worker.ts";
 
@@ -13,11 +14,18 @@ export const BUNDLES = "SMCP_TEST_WORKERS";
 /** The folder of the example. */
 const EXAMPLE = new URL("../../../examples/cloudflare/", import.meta.url);
 
+const textOf = (file: string, base: string | URL) => () =>
+  Deno.readTextFile(new URL(file, base));
+
 /** The programs, bundled from the npm tarball. */
 const PROGRAMS = {
-  server: new URL("server_worker.ts", import.meta.url),
-  agent: new URL("agent_worker.ts", import.meta.url),
-  example: new URL("index.ts", EXAMPLE),
+  server: textOf("server_worker.ts", import.meta.url),
+  agent: textOf("agent_worker.ts", import.meta.url),
+  example: textOf("index.ts", EXAMPLE),
+  page: async () => {
+    const has = "smcpWorker((env";
+    return (await blockOf({ page: "docs/edge.md", has })).code;
+  },
 } as const;
 
 type Program = keyof typeof PROGRAMS;
@@ -36,8 +44,8 @@ async function makeBundles(): Promise<string> {
   const packages = join(folder, "packages");
   await Deno.mkdir(packages);
   await installForBundles(packages);
-  for (const [program, file] of Object.entries(PROGRAMS)) {
-    const source = byPackage(await Deno.readTextFile(file));
+  for (const [program, read] of Object.entries(PROGRAMS)) {
+    const source = byPackage(await read());
     const { code } = await bundle(packages, source, "workerd");
     await Deno.writeTextFile(join(folder, `${program}.mjs`), code);
   }
@@ -164,8 +172,9 @@ export const startWorker = (
 
 /** Starts the example, with its secrets. */
 export const startExample = (
+  program: "example" | "page",
   secrets: Readonly<Record<string, string>>,
-): Promise<Workerd> => start("example", secrets);
+): Promise<Workerd> => start(program, secrets);
 
 /** Starts a Worker with an Agent. */
 export const startAgentWorker = (): Promise<Workerd> => start("agent", {});
