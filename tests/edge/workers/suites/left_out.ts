@@ -21,6 +21,7 @@ export const LEFT_OUT: Readonly<
 > = {
   inside: [
     "12 agents racing for one office: exactly one wins, 100 rounds (spec §5), slow offices",
+    "CONNECT in the payload of a DISCONNECT closes the connection [fast]",
     "CONNECT whose payload is refused is answered by CONNECT_ERROR [fast]",
     "DISCONNECT ends the session; CONNECT over the same connection opens another [fast]",
     "a close packet over a WebSocket ends the session [fast]",
