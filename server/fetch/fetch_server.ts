@@ -19,15 +19,13 @@ import { sessionOf, splitTarget } from "../shared/request_target.ts";
 import type { Adapter } from "./adapter.ts";
 import type { FetchInfo } from "./deno.ts";
 import { FetchRequests } from "./fetch_requests.ts";
+import { checkKept, NOT_KEPT } from "./not_kept.ts";
 
 /** Options of `createSmcpServer()` with an adapter: all that a platform's `fetch` can keep. */
 export interface FetchServerOptions extends
   Omit<
     SmcpServerOptions,
-    | "wsEngine"
-    | "minUploadRate"
-    | "headerTimeoutMs"
-    | "limits"
+    "wsEngine" | "minUploadRate" | "headerTimeoutMs" | "limits"
   > {
   /**
    * Overrides the defaults of `Limits`; `false` removes all count and rate limits. Here `sockets` and
@@ -39,30 +37,6 @@ export interface FetchServerOptions extends
    * this machine are served then, whatever address the platform listens on.
    */
   insecure?: boolean;
-}
-
-/** Options of `createSmcpServer()` that cannot be kept, and why. */
-const NOT_KEPT: Readonly<
-  Record<Exclude<keyof SmcpServerOptions, keyof FetchServerOptions>, string>
-> = {
-  wsEngine: "the WebSockets are the platform's",
-  minUploadRate: "the platform shows a message when it is complete",
-  headerTimeoutMs: "the platform shows a request when its headers are complete",
-};
-
-/** Limits that cannot be kept, and why. */
-const LIMITS_NOT_KEPT = {
-  unfinishedBytes: "the platform shows a message when it is complete",
-};
-
-/**
- * Checks that all options can be kept: a limit that is silently dropped guards nothing.
- *
- * @throws {TypeError} naming what cannot be kept, and why
- */
-function checkFetchOptions(options: FetchServerOptions): void {
-  refuse(options, NOT_KEPT, "");
-  if (options.limits) refuse(options.limits, LIMITS_NOT_KEPT, "limits.");
 }
 
 /** @throws {RangeError} when the platform would end the connection of a message that the server takes */
@@ -77,19 +51,6 @@ function checkMessageBytes(
   throw new RangeError(
     `Cannot serve by fetch with maxMessageBytes ${bytes}: messages have at most ${maxMessageBytes} bytes on ${name}`,
   );
-}
-
-function refuse(
-  given: object,
-  notKept: Readonly<Record<string, string>>,
-  prefix: string,
-): void {
-  for (const [name, reason] of Object.entries(notKept)) {
-    if (Reflect.get(given, name) === undefined) continue;
-    throw new TypeError(
-      `Cannot serve by fetch with ${prefix}${name}: ${reason}; leave it out, or use createSmcpServer() without an adapter, with listen()`,
-    );
-  }
 }
 
 /** Why an isolate serves no more. */
@@ -144,7 +105,12 @@ export function newFetchServer<Info>(
   options: FetchServerOptions,
   adapter: Adapter<Info>,
 ): FetchServer<Info> {
-  checkFetchOptions(options);
+  checkKept(
+    options,
+    NOT_KEPT,
+    "serve by fetch",
+    "leave it out, or use createSmcpServer() without an adapter, with listen()",
+  );
   const all = resolveOptions(options as SmcpServerOptions);
   const { authenticator, cluster, maxConnectBytes, metrics } = all;
   checkMessageBytes(all.maxMessageBytes, adapter);

@@ -1,3 +1,8 @@
+import {
+  checkKept,
+  NOT_KEPT as BY_FETCH,
+  type NotKept,
+} from "../fetch/not_kept.ts";
 import type { FetchServerOptions } from "../fetch/fetch_server.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { Metrics } from "../observe/metrics.ts";
@@ -13,7 +18,7 @@ export interface SmcpWorkerOptions extends
    * Overrides the defaults of `Limits`; `false` removes all count and rate limits. Each object counts for
    * itself: an address may have `connectionsPerAddress` sessions at each front of its continent.
    */
-  limits?: false | Partial<Omit<Limits, keyof typeof LIMITS_NOT_KEPT>>;
+  limits?: false | Partial<Omit<Limits, "unfinishedBytes" | "queuedBytes">>;
   /** Makes what collects the metrics of one object: `createMetrics`; default none. */
   metrics?: () => Metrics;
   /** The number of objects for each continent that hold sessions, 1 to 100; default 4. */
@@ -25,20 +30,18 @@ export interface SmcpWorkerOptions extends
   single?: boolean;
 }
 
-/** Options of `createSmcpServer()` that cannot be kept, and why. */
+/** What of the options of `createSmcpServer()` cannot be kept, and why. */
 const NOT_KEPT = {
-  cluster: "its objects are one already",
-  trustedProxies: "the platform says who the client is",
-  wsEngine: "the WebSockets are the platform's",
-  minUploadRate: "the platform shows a message when it is complete",
-  headerTimeoutMs: "the platform shows a request when its headers are complete",
-};
-
-/** Limits that cannot be kept, and why. */
-const LIMITS_NOT_KEPT = {
-  unfinishedBytes: "the platform shows a message when it is complete",
-  queuedBytes: "the platform does not say what it has queued",
-};
+  options: {
+    ...BY_FETCH.options,
+    cluster: "its objects are one already",
+    trustedProxies: "the platform says who the client is",
+  },
+  limits: {
+    ...BY_FETCH.limits,
+    queuedBytes: "the platform does not say what it has queued",
+  },
+} as const satisfies NotKept;
 
 /** What a message has between objects besides what a client has sent. */
 const ENVELOPE_BYTES = 64 * 1024;
@@ -52,8 +55,7 @@ const MAX_FRONTS = 100;
  * @throws {TypeError} naming what cannot be used, and the remedy
  */
 export function checkWorkerOptions(options: SmcpWorkerOptions) {
-  refuse(options, NOT_KEPT, "");
-  if (options.limits) refuse(options.limits, LIMITS_NOT_KEPT, "limits.");
+  checkKept(options, NOT_KEPT, "serve on Cloudflare", "leave it out");
   const { fronts = DEFAULT_FRONTS, single = false } = options;
   if (!Number.isInteger(fronts) || fronts < 1 || fronts > MAX_FRONTS) {
     throw new TypeError(
@@ -72,17 +74,4 @@ export function checkWorkerOptions(options: SmcpWorkerOptions) {
     );
   }
   return { fronts, single };
-}
-
-function refuse(
-  given: object,
-  notKept: Readonly<Record<string, string>>,
-  prefix: string,
-): void {
-  for (const [name, reason] of Object.entries(notKept)) {
-    if (Reflect.get(given, name) === undefined) continue;
-    throw new TypeError(
-      `Cannot serve on Cloudflare with ${prefix}${name}: ${reason}; leave it out`,
-    );
-  }
 }

@@ -19,18 +19,18 @@ export interface WorkerWebSocket {
   send(data: string | Uint8Array): void;
   /** Queues a close frame. */
   close(code?: number, reason?: string): void;
-  /** Adds a listener. */
-  addEventListener(type: "message", listener: (event: Received) => void): void;
-  addEventListener(type: "close", listener: (event: Closed) => void): void;
+  /** Adds a listener of messages. */
+  addEventListener(
+    type: "message",
+    listener: (event: { readonly data: unknown }) => void,
+  ): void;
+  /** Adds a listener of its end. */
+  addEventListener(
+    type: "close",
+    listener: (event: { readonly code: number }) => void,
+  ): void;
+  /** Adds a listener of its failure. */
   addEventListener(type: "error", listener: () => void): void;
-}
-
-interface Received {
-  readonly data: unknown;
-}
-
-interface Closed {
-  readonly code: number;
 }
 
 /** The names of a namespace's objects. */
