@@ -112,7 +112,7 @@ export class ObjectNode implements ClusterMember, TunnelNode {
     return Promise.resolve({ node, leaseLeftMs: PATIENCE_MS });
   }
 
-  /** Its office is empty: others get what is on their way to them before it closes its WebSockets. */
+  /** Does nothing: messages to other objects may still be queued when its office is empty. */
   release(): Promise<void> {
     return Promise.resolve();
   }

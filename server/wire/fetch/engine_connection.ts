@@ -17,7 +17,7 @@ const UPGRADE_TIMEOUT_MS = 10_000;
 /** How often a poll is ended while an upgrade waits for it. */
 const PROBE_INTERVAL_MS = 100;
 
-/** How long a polling client that is told to close may take to ask for that. */
+/** How long a closing connection waits for the next poll of its client, which gets the close packet. */
 const LEAVE_TIMEOUT_MS = 30_000;
 
 /** What a connection announces. */
@@ -51,7 +51,7 @@ export class EngineConnection extends EventEmitter implements Connection {
   #post: Incoming | undefined;
   /** Ends the upgrade that has begun. */
   #fail: (() => void) | undefined;
-  /** Whether the next poll is told to close. */
+  /** Whether the next poll is answered by a close packet. */
   #isLeaving = false;
   /** Whether anything came since the last ping. */
   #isAlive = true;
@@ -317,7 +317,7 @@ export class EngineConnection extends EventEmitter implements Connection {
     );
   }
 
-  /** @param last what a poll that waits is told */
+  /** @param last the packet that answers a waiting poll */
   #end(reason: string, last: "close" | "noop" = "close"): void {
     if (this.#state === "closed") return;
     this.#state = "closed";

@@ -113,11 +113,11 @@ export class FetchEngine implements ClientEngine {
     return { response, socket };
   }
 
-  // deno-lint-ignore require-await -- as that of the interface
-  async close(): Promise<void> {
+  close(): Promise<void> {
     const clients = [...this.#clients.values()];
     for (const client of clients) client.leave();
     for (const { conn } of clients) conn.close(true);
+    return Promise.resolve();
   }
 
   /** Returns the client that a request belongs to, `undefined` for a new one, or the code of an error. */

@@ -52,33 +52,24 @@ const ABORT = "/.test/abort";
 
 const isAbort = ({ url }: Request) => new URL(url).pathname === ABORT;
 
-export class Front extends made.Front {
-  readonly #state: Abortable;
+/** A class of objects that a test can end. */
+const abortable = (Base: typeof made.Front) =>
+  class extends Base {
+    readonly #state: Abortable;
 
-  constructor(state: Abortable, env: Env) {
-    super(state, env);
-    this.#state = state;
-  }
+    constructor(state: Abortable, env: Env) {
+      super(state, env);
+      this.#state = state;
+    }
 
-  override async fetch(request: Request): Promise<Response> {
-    if (isAbort(request)) this.#state.abort("a test ends it");
-    return await super.fetch(request);
-  }
-}
+    override async fetch(request: Request): Promise<Response> {
+      if (isAbort(request)) this.#state.abort("a test ends it");
+      return await super.fetch(request);
+    }
+  };
 
-export class Office extends made.Office {
-  readonly #state: Abortable;
-
-  constructor(state: Abortable, env: Env) {
-    super(state, env);
-    this.#state = state;
-  }
-
-  override async fetch(request: Request): Promise<Response> {
-    if (isAbort(request)) this.#state.abort("a test ends it");
-    return await super.fetch(request);
-  }
-}
+export const Front = abortable(made.Front);
+export const Office = abortable(made.Office);
 
 const worker = {
   async fetch(request: Request, env: Env): Promise<Response> {
