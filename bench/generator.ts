@@ -34,6 +34,8 @@ export interface CallsMeasured extends Used {
   readonly p99: number;
   readonly p999: number;
   readonly max: number;
+  /** The seconds of the load before these; absent if no call was answered in them. */
+  readonly first?: CallsMeasured;
 }
 
 /** Broadcasts of one member; latencies, in microseconds, are those of the last receiver. */

@@ -33,6 +33,7 @@ struct options {
   unsigned rotate;
   /** Calls per second, regardless of answers; 0 waits for answers. */
   double rate;
+  /** The load's first seconds, and those that are measured after them. */
   double warmup, seconds;
   /** Files with the arguments of an answer, and the arguments of a call. */
   const char *answer, *call;

@@ -19,6 +19,8 @@
 struct net net;
 
 #define EVENTS 256
+/** How long a join may be without an ack before it is repeated. */
+#define JOIN_PATIENCE (3 * SECOND)
 
 void net_init(unsigned most) {
   net.epoll = epoll_create1(0);
@@ -52,18 +54,23 @@ static void become_ready(struct connection *c) {
   net.ready++;
 }
 
+static void join(struct connection *c) {
+  char text[KEPT];
+  int length = snprintf(text, sizeof text,
+    EVENT "0[\"server:join_office\",{\"role\":\"%s\",\"name\":\"%s\",\"office_id\":\"office-%u\"}]",
+    c->role == AGENT ? "agent" : "computer", c->name, c->office);
+  c->joined_at = now();
+  send_text(c, text, (size_t)length);
+}
+
 /** Handles the steps from Engine.IO's first packet to membership of an office. */
 static void introduce(struct connection *c) {
-  char text[KEPT];
   if (c->state == OPENING && c->kept[0] == '0') {
     c->state = ENTERING;
     send_text(c, "40/smcp,", 8);
   } else if (c->state == ENTERING && strncmp(c->kept, "40/smcp,{", 9) == 0) {
     c->state = JOINING;
-    int length = snprintf(text, sizeof text,
-      EVENT "0[\"server:join_office\",{\"role\":\"%s\",\"name\":\"%s\",\"office_id\":\"office-%u\"}]",
-      c->role == AGENT ? "agent" : "computer", c->name, c->office);
-    send_text(c, text, (size_t)length);
+    join(c);
   } else if (c->state == JOINING && strncmp(c->kept, ACK "0[true", 14) == 0) {
     become_ready(c);
   } else if (strncmp(c->kept, EVENT "[", 9) != 0) { // a notification may come before
@@ -239,8 +246,16 @@ void net_turn(uint64_t deadline) {
   }
 }
 
+/** Repeats joins that got no ack: a server may drop an event that comes before its handlers are registered, as the Rust SDK's does. */
+static void repeat_joins(void) {
+  for (unsigned i = 0; i < net.count; i++) {
+    struct connection *c = &net.all[i];
+    if (c->state == JOINING && now() > c->joined_at + JOIN_PATIENCE) join(c);
+  }
+}
+
 void net_open(unsigned count, void (*describe)(struct connection *c)) {
-  uint64_t deadline = now() + net.open_timeout * SECOND;
+  uint64_t deadline = now() + net.open_timeout * SECOND, review = now() + JOIN_PATIENCE;
   while (net.ready < count) {
     while (net.count < count && net.count - net.ready < net.opening) {
       struct connection *c = &net.all[net.count];
@@ -249,6 +264,10 @@ void net_open(unsigned count, void (*describe)(struct connection *c)) {
       start_connection(c);
     }
     net_turn(now() + SECOND);
+    if (now() > review) {
+      repeat_joins();
+      review = now() + SECOND;
+    }
     if (net.errors > 0 || now() > deadline) {
       fprintf(stderr, "Only %u of %u connections could be opened\n", net.ready, count);
       exit(1);

@@ -31,6 +31,8 @@ struct connection {
   uint16_t port;
   /** Globally unique, as some servers require. */
   char name[24];
+  /** When it sent its join. */
+  uint64_t joined_at;
   /** State of the frame that is being received. */
   uint8_t header[14];
   unsigned header_length;

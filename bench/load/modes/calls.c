@@ -26,12 +26,22 @@ static const struct options *options;
 static struct template answer;
 /** The call template of each pair. */
 static struct template **calls;
-static struct latencies latencies;
+/** A time of the load, and what was measured in it. */
+struct sample {
+  uint64_t from, to;
+  /** Calls that were answered in it. */
+  uint64_t completed;
+  struct latencies latencies;
+  char used[WINDOW_TEXT];
+};
+
+/** The first seconds of the load, and those after them. */
+static struct sample samples[] = {{.from = UINT64_MAX}, {.from = UINT64_MAX}};
+#define FIRST (&samples[0])
+#define WARM (&samples[1])
 /** Body lengths for a server that re-encodes them; that of the first one is expected. */
 static size_t reencoded_length[2];
-static uint64_t calls_made, completed, outstanding;
-/** The window of measurement; nothing counts before it starts. */
-static uint64_t window_from = UINT64_MAX, window_to;
+static uint64_t calls_made, outstanding;
 static unsigned next_pair;
 static bool stopping;
 
@@ -113,10 +123,14 @@ static void answer_received(struct connection *agent) {
   uint64_t time = now();
   outstanding--;
   slot->id = 0;
-  if (time >= window_from && time < window_to) completed++;
-  // Open load counts calls that were due in the window, however late their answers.
-  uint64_t counts = options->rate > 0 ? slot->due : time;
-  if (counts >= window_from && counts < window_to) latencies_add(&latencies, time - slot->due);
+  for (struct sample *sample = FIRST; sample <= WARM; sample++) {
+    if (time >= sample->from && time < sample->to) sample->completed++;
+    // Open load counts calls that were due in that time, however late their answers.
+    uint64_t counts = options->rate > 0 ? slot->due : time;
+    if (counts >= sample->from && counts < sample->to) {
+      latencies_add(&sample->latencies, time - slot->due);
+    }
+  }
   if (options->rate == 0 && !stopping) make_call(options->rotate ? next_agent() : agent, time);
 }
 
@@ -146,6 +160,26 @@ static void run_until(uint64_t end, uint64_t start, uint64_t *sent) {
   }
 }
 
+/** Maintains the load for some seconds, and takes a sample of it. */
+static void take(struct sample *sample, double seconds, uint64_t start, uint64_t *sent) {
+  struct window window = window_begin(&options->processes);
+  // Starts now, even if a busy machine is late.
+  sample->from = window.began;
+  sample->to = sample->from + (uint64_t)(seconds * SECOND);
+  run_until(sample->to, start, sent);
+  window_end(&window, &options->processes, sample->used);
+}
+
+static void print(struct sample *sample) {
+  struct latencies *latencies = &sample->latencies;
+  latencies_sort(latencies);
+  printf("%s\"calls\":%llu,"
+         "\"p50\":%.1f,\"p90\":%.1f,\"p99\":%.1f,\"p999\":%.1f,\"max\":%.1f",
+         sample->used, (unsigned long long)sample->completed, latencies_at(latencies, 0.5),
+         latencies_at(latencies, 0.9), latencies_at(latencies, 0.99),
+         latencies_at(latencies, 0.999), latencies_at(latencies, 1));
+}
+
 void run_calls(const struct options *o) {
   options = o;
   size_t length;
@@ -163,14 +197,8 @@ void run_calls(const struct options *o) {
   uint64_t start = now(), sent = 0;
   unsigned first = o->rotate ? o->inflight : o->inflight * o->pairs;
   for (unsigned i = 0; o->rate == 0 && i < first; i++) make_call(next_agent(), start);
-  run_until(start + (uint64_t)(o->warmup * SECOND), start, &sent);
-  struct window window = window_begin(&o->processes);
-  // Starts now, even if a busy machine is late.
-  window_from = window.began;
-  window_to = window_from + (uint64_t)(o->seconds * SECOND);
-  run_until(window_to, start, &sent);
-  char used[WINDOW_TEXT];
-  window_end(&window, &o->processes, used);
+  take(FIRST, o->warmup, start, &sent);
+  take(WARM, o->seconds, start, &sent);
   stopping = true;
   for (uint64_t deadline = now() + 30 * SECOND; outstanding > 0 && now() < deadline;) {
     if (net.errors > 0) break;
@@ -180,14 +208,16 @@ void run_calls(const struct options *o) {
     fprintf(stderr, "%llu calls were not answered\n", (unsigned long long)outstanding);
     net.errors++;
   }
-  if (completed == 0 && net.errors == 0) {
+  if (WARM->completed == 0 && net.errors == 0) {
     fprintf(stderr, "No call was answered in the time that counts\n");
     net.errors++;
   }
-  latencies_sort(&latencies);
-  printf("{%s\"calls\":%llu,"
-         "\"p50\":%.1f,\"p90\":%.1f,\"p99\":%.1f,\"p999\":%.1f,\"max\":%.1f}\n",
-         used, (unsigned long long)completed, latencies_at(&latencies, 0.5),
-         latencies_at(&latencies, 0.9), latencies_at(&latencies, 0.99),
-         latencies_at(&latencies, 0.999), latencies_at(&latencies, 1));
+  printf("{");
+  print(WARM);
+  if (FIRST->completed > 0) {
+    printf(",\"first\":{");
+    print(FIRST);
+    printf("}");
+  }
+  printf("}\n");
 }

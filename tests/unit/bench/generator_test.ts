@@ -126,6 +126,26 @@ Deno.test({
 
 Deno.test({
   ...OPTIONS,
+  name: "the load generator counts the first seconds apart",
+  async fn() {
+    const load = { rate: 50, warmup: 1, seconds: 2 };
+    const { calls, first, ...warm } = await measure(
+      "100",
+      (data) => data,
+      load,
+    );
+    assert(first);
+    assert(first.calls > 0 && first.calls <= 51, `${first.calls} calls`);
+    assert(calls > 0 && calls <= 101, `${calls} calls`);
+    assert(first.serverCpuSeconds > 0 && first.seconds < warm.seconds);
+    assert(first.p50 <= first.p99);
+    const cold = await measure("100", (data) => data, { warmup: 0 });
+    assertEquals(cold.first, undefined);
+  },
+});
+
+Deno.test({
+  ...OPTIONS,
   name: "the load generator tells what each process used for idle members",
   async fn() {
     assert(generator);
