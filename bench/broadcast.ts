@@ -1,14 +1,13 @@
+import { FLOOR } from "./calls_summary.ts";
 import type { BroadcastMeasured } from "./generator.ts";
-import { median } from "./statistics.ts";
+import { apart, median, type Spread, spreadOf } from "./statistics.ts";
 import { attempt, type Tools } from "./tools.ts";
 
 /** Settings of a broadcast: one member repeatedly sends a notification to its office. */
 export interface BroadcastPlan {
   /** Members of the office; all are notified of each join, so many members take long. */
-  readonly steps: readonly {
-    readonly members: number;
-    readonly rounds: number;
-  }[];
+  readonly members: readonly number[];
+  readonly rounds: number;
   readonly contestants: readonly string[];
   readonly warmup: number;
   readonly seconds: number;
@@ -25,7 +24,9 @@ export interface BroadcastRow {
   readonly members: number;
   readonly contestant: string;
   /** Microseconds of the server's CPU per delivery. */
-  readonly cpu: number;
+  readonly cpu: Spread;
+  /** How far the floor's CPU per delivery was apart; absent without a floor. */
+  readonly floorSpread?: number;
   readonly deliveriesPerSecond: number;
   /** Microseconds until the last member got the notification. */
   readonly p50: number;
@@ -50,8 +51,8 @@ export async function measureBroadcast(
   tools: Tools,
 ): Promise<BroadcastRun[]> {
   const runs: BroadcastRun[] = [];
-  const { warmup, seconds } = plan;
-  for (const { members, rounds } of plan.steps) {
+  const { warmup, seconds, rounds } = plan;
+  for (const members of plan.members) {
     for (let round = 1; round <= rounds; round++) {
       for (const contestant of plan.contestants) {
         await attempt(`${members} members, ${contestant}`, tools, async () => {
@@ -83,10 +84,14 @@ export function summarizeBroadcast(
     const [first] = mine;
     if (first === undefined) return [];
     const mid = (read: (run: BroadcastRun) => number) => median(mine.map(read));
+    const floors = runs.filter(({ members, contestant }) =>
+      members === first.members && contestant === FLOOR
+    );
     return [{
       members: first.members,
       contestant: first.contestant,
-      cpu: mid(cpuOf),
+      cpu: spreadOf(mine.map(cpuOf)),
+      ...(floors.length > 0 && { floorSpread: apart(floors.map(cpuOf)) }),
       deliveriesPerSecond: mid((run) => run.deliveries / run.seconds),
       p50: mid((run) => run.p50),
       p99: mid((run) => run.p99),

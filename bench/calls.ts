@@ -16,15 +16,40 @@ export interface Load {
   readonly rotate: boolean;
   /** Calls per second of all pairs together, regardless of answers; 0 waits for answers. */
   readonly rate: number;
-  /** Seconds of warm-up. */
+  /** The load's first seconds, which are counted apart. */
   readonly warmup: number;
-  /** Seconds of measurement. */
+  /** Seconds of measurement after them. */
   readonly seconds: number;
 }
 
+/** How many pairs of an Agent and a Computer call, and how many calls of each are in flight. */
+export interface Shape {
+  readonly pairs: number;
+  readonly inflight: number;
+}
+
+/** The shapes of the main table. */
+export const SHAPES: readonly Shape[] = [
+  { pairs: 1, inflight: 1 },
+  { pairs: 8, inflight: 1 },
+  { pairs: 50, inflight: 1 },
+  { pairs: 50, inflight: 4 },
+];
+
+/** Names a load: "100k-json 50x4" for that answer in that shape. */
+export const keyOf = (payload: string, { pairs, inflight }: Shape): string =>
+  `${payload} ${pairs}x${inflight}`;
+
+/** Returns the name of the answer in a load's name. */
+export const payloadIn = (key: string): string => key.split(" ")[0] ?? "";
+
+/** Returns the shape in a load's name as "50 × 4"; empty if it has none. */
+export const shapeIn = (key: string): string =>
+  (key.split(" ")[1] ?? "").replace("x", " × ");
+
 /** The same load for several servers that are compared. */
 export interface Group {
-  /** Identifies the group within its part: "10k", "2000". */
+  /** Identifies the group within its part: "10k", "10k 50x4". */
   readonly key: string;
   readonly load: Load;
   readonly contestants: readonly string[];

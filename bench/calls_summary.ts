@@ -1,5 +1,5 @@
 import { type CallsRun, cpuOf } from "./calls.ts";
-import { median, type Spread, spreadOf } from "./statistics.ts";
+import { apart, median, type Spread, spreadOf } from "./statistics.ts";
 
 /** The results of one contestant under one load: medians over the rounds. */
 export interface CallsRow {
@@ -17,6 +17,12 @@ export interface CallsRow {
   readonly p999: number;
   /** p99 relative to the floor's in the same round; absent without a floor. */
   readonly p99Ratio?: Spread;
+  /** CPU relative to this package's in the same round; absent without it. */
+  readonly oursRatio?: Spread;
+  /** How far the floor's CPU per call was apart under this load; absent without a floor. */
+  readonly floorSpread?: number;
+  /** The load's first seconds in a new process; absent if it had none. */
+  readonly first?: FirstSeconds;
   readonly rssBytes: number;
   readonly peakRssBytes: number;
   /** Share of one core used by the load generator. */
@@ -25,8 +31,19 @@ export interface CallsRow {
   readonly othersShare: number;
 }
 
+/** What calls cost before a new process is warm. */
+export interface FirstSeconds {
+  readonly cpu: number;
+  readonly cpuRatio?: Spread;
+  readonly p50: number;
+  readonly p99: number;
+}
+
 /** The bare relay with which the others are compared. */
 export const FLOOR = "floor";
+
+/** This package's Server. */
+export const OURS = "ours";
 
 /** Summarizes runs, in the order of the first occurrence of loads and contestants. */
 export function summarize(runs: readonly CallsRun[]): CallsRow[] {
@@ -38,6 +55,11 @@ export function summarize(runs: readonly CallsRun[]): CallsRow[] {
     const mid = (read: (run: CallsRun) => number) => median(mine.map(read));
     const cpuRatio = ratioOf(runs, key, [contestant, FLOOR], cpuOf);
     const p99Ratio = ratioOf(runs, key, [contestant, FLOOR], (run) => run.p99);
+    const oursRatio = ratioOf(runs, key, [contestant, OURS], cpuOf);
+    const floors = runs.filter((run) =>
+      run.key === key && run.contestant === FLOOR
+    );
+    const early = firstSeconds(runs, key, contestant);
     return [{
       key,
       contestant,
@@ -49,12 +71,36 @@ export function summarize(runs: readonly CallsRun[]): CallsRow[] {
       p99: mid((run) => run.p99),
       p999: mid((run) => run.p999),
       ...(p99Ratio && { p99Ratio }),
+      ...(oursRatio && { oursRatio }),
+      ...(floors.length > 0 && { floorSpread: apart(floors.map(cpuOf)) }),
+      ...(early && { first: early }),
       rssBytes: mid((run) => run.rssBytes),
       peakRssBytes: mid((run) => run.peakRssBytes),
       generatorShare: mid((run) => run.generatorCpuSeconds / run.seconds),
       othersShare: mid((run) => run.othersCpuSeconds / run.seconds),
     }];
   });
+}
+
+function firstSeconds(
+  runs: readonly CallsRun[],
+  key: string,
+  contestant: string,
+): FirstSeconds | undefined {
+  const firsts = runs.flatMap(({ first, key, contestant, round }) =>
+    first ? [{ ...first, key, contestant, round }] : []
+  );
+  const mine = firsts.filter((run) =>
+    run.key === key && run.contestant === contestant
+  );
+  if (mine.length === 0) return undefined;
+  const cpuRatio = ratioOf(firsts, key, [contestant, FLOOR], cpuOf);
+  return {
+    cpu: median(mine.map(cpuOf)),
+    ...(cpuRatio && { cpuRatio }),
+    p50: median(mine.map(({ p50 }) => p50)),
+    p99: median(mine.map(({ p99 }) => p99)),
+  };
 }
 
 /** Calls per second. */

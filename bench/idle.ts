@@ -1,5 +1,5 @@
 import type { IdleMeasured } from "./generator.ts";
-import { median } from "./statistics.ts";
+import { median, type Spread, spreadOf } from "./statistics.ts";
 import { attempt, type Tools } from "./tools.ts";
 
 /** Settings of idle members. */
@@ -22,7 +22,7 @@ export interface IdleRow {
   readonly members: number;
   readonly contestant: string;
   /** The server's memory beyond that with two members, per further member. */
-  readonly bytesPerMember: number;
+  readonly bytesPerMember: Spread;
   /** Connections opened and joined since the previous step. */
   readonly joinsPerSecond: number;
   /** Microseconds of the server's CPU per join. */
@@ -46,7 +46,7 @@ export async function measureIdle(
         const row = summarizeIdle([run]).at(-1);
         tools.tell(
           `idle, round ${round} of ${rounds}, ${contestant}: ${
-            ((row?.bytesPerMember ?? 0) / 1000).toFixed(1)
+            ((row?.bytesPerMember.mid ?? 0) / 1000).toFixed(1)
           } kB a member, ${row?.joinsPerSecond.toFixed(0)} joins/s`,
         );
         runs.push(run);
@@ -74,11 +74,14 @@ export function summarizeIdle(runs: readonly IdleRun[]): IdleRow[] {
   return [...rows.values()].flatMap((mine) => {
     const [first] = mine;
     if (first === undefined) return [];
-    const mid = (read: (row: IdleRow) => number) => median(mine.map(read));
+    const mid = (read: (row: typeof steps[number]) => number) =>
+      median(mine.map(read));
     return [{
       members: first.members,
       contestant: first.contestant,
-      bytesPerMember: mid((row) => row.bytesPerMember),
+      bytesPerMember: spreadOf(
+        mine.map(({ bytesPerMember }) => bytesPerMember),
+      ),
       joinsPerSecond: mid((row) => row.joinsPerSecond),
       cpuPerJoin: mid((row) => row.cpuPerJoin),
     }];

@@ -69,7 +69,7 @@ const program = new Command("bench")
   // The program and one of its subcommands have options of the same name.
   .enablePositionalOptions()
   .description(
-    "Measures speed, and writes docs/performance.md; an hour and a half",
+    "Measures speed, and writes docs/performance.md; an hour and a quarter",
   )
   .option(
     "--quick",
@@ -133,7 +133,7 @@ program.command("relay")
   .option("--rotate", "calls go round the pairs; inflight is that of all")
   .option("--rate <number>", "calls/s; 0 waits for answers", Number, 0)
   .option("--rounds <number>", "of all contestants in turn", Number, 3)
-  .option("--warmup <seconds>", "before it counts", Number, 2)
+  .option("--warmup <seconds>", "that count apart", Number, 2)
   .option("--seconds <seconds>", "that count", Number, 2)
   .action(
     async ({ sizes, contestants, rounds, rotate = false, ...numbers }) => {
@@ -154,7 +154,7 @@ program.command("against")
   .option("--sizes <list>", "of answers", list, ["100", "10k"])
   .option("--pairs <number>", "an Agent and a Computer each", Number, 50)
   .option("--rounds <number>", "of both in turn", Number, 5)
-  .option("--warmup <seconds>", "before it counts", Number, 2)
+  .option("--warmup <seconds>", "that count apart", Number, 2)
   .option("--seconds <seconds>", "that count", Number, 3)
   .action(async (folder, { sizes, rounds, ...numbers }) => {
     const both = await againstCheckout(resolve(folder)).catch(({ message }) =>

@@ -1,16 +1,18 @@
 import type { BroadcastPlan } from "./broadcast.ts";
-import type { Group, Load } from "./calls.ts";
+import { type Group, keyOf, type Load, type Shape, SHAPES } from "./calls.ts";
 import type { ClusterPlan } from "./cluster/plan.ts";
 import type { IdlePlan } from "./idle.ts";
-import { payloadOf, PAYLOADS } from "./payloads.ts";
+import { payloadOf } from "./payloads.ts";
 import { ON_PLATFORMS, type PlatformsPlan } from "./platforms/mod.ts";
 
 /** The measurements and their durations. */
 export interface Plan {
   readonly rounds: number;
-  /** Calls in a closed loop, by size of the answer. */
+  /** Calls in a closed loop, by answer and shape. */
   readonly relay: readonly Group[];
-  /** Calls at a given rate, by calls per second. */
+  /** Calls in a closed loop through servers of others, and answers of other scripts. */
+  readonly others: readonly Group[];
+  /** Calls at half of the rate that the floor reaches, by answer. */
   readonly open: readonly Group[];
   /** Calls over increasing numbers of pairs, by that number. */
   readonly growth: readonly Group[];
@@ -22,19 +24,13 @@ export interface Plan {
 
 const PAIRS = 50;
 
-/** The sizes at which the other SDKs are measured. */
-const COMPARED = ["100", "100k-text"];
+/** The shape in which other servers are compared. */
+const SHAPE = { pairs: PAIRS, inflight: 1 };
 
-const JAVASCRIPT = [
-  "floor",
-  "ws-deno",
-  "ws-node",
-  "stock",
-  "stock-node",
-  "ours",
-  "ours-node",
-];
-const OTHER_SDKS = ["python-0.1", "python-0.2", "rust"];
+/** The servers of the main table. */
+const MAIN = ["floor", "stock", "ours"];
+
+const PYTHON = ["python-0.1", "python-0.2"];
 
 const load = (over: Partial<Load>): Load => ({
   payload: payloadOf("100"),
@@ -43,51 +39,66 @@ const load = (over: Partial<Load>): Load => ({
   inflight: 1,
   rotate: false,
   rate: 0,
-  warmup: 2,
-  seconds: 2,
+  warmup: 1,
+  seconds: 1.5,
   ...over,
 });
 
-/** The full benchmark; takes an hour and a half. */
+/** Calls in a closed loop, in one shape. */
+const closed = (
+  name: string,
+  shape: Shape,
+  contestants: readonly string[],
+): Group => ({
+  key: keyOf(name, shape),
+  load: load({ payload: payloadOf(name), ...shape }),
+  contestants,
+});
+
+/** The full benchmark; takes an hour and a quarter. */
 export const FULL: Plan = {
   rounds: 5,
-  relay: PAYLOADS.map((payload) => ({
-    key: payload.name,
-    // The largest take so long that they need more time.
-    load: load({ payload, seconds: payload.bytes < 1e6 ? 2 : 4 }),
-    contestants: COMPARED.includes(payload.name)
-      ? [...JAVASCRIPT, ...OTHER_SDKS]
-      : JAVASCRIPT,
+  relay: ["100", "10k", "100k", "100k-json", "1m"].flatMap((name) =>
+    SHAPES.map((shape) => closed(name, shape, MAIN))
+  ),
+  others: [
+    ...["100", "10k", "100k", "1m"].map((name) =>
+      closed(name, SHAPE, [
+        ...["floor", "ws-node", "stock-node", "ours", "ours-node", "rust"],
+        ...name === "100" ? PYTHON : [],
+      ])
+    ),
+    closed("100", { pairs: PAIRS, inflight: 4 }, ["floor", "ours", "rust"]),
+    closed("100k-text", SHAPE, [...MAIN, ...PYTHON]),
+    closed("1m-text", SHAPE, MAIN),
+  ],
+  open: ["100", "10k", "100k"].map((name) => ({
+    key: name,
+    load: load({ payload: payloadOf(name), seconds: 3 }),
+    contestants: ["floor", "ours"],
   })),
-  open: [500, 1000, 2000, 4000, 6000].map((rate) => ({
-    key: String(rate),
-    load: load({ rate, seconds: 5 }),
-    contestants: ["floor", "stock", "ours", "ours-node"],
-  })),
-  growth: [1, 10, 50, 500, 2000, 5000].map((pairs) => ({
+  growth: [10, 50, 500, 5000].map((pairs) => ({
     key: String(pairs),
     load: load({ pairs, inflight: PAIRS, rotate: true }),
-    contestants: ["floor", "stock", "ours"],
+    contestants: MAIN,
   })),
   broadcast: {
-    steps: [
-      ...[2, 10, 100, 1000].map((members) => ({ members, rounds: 3 })),
-      { members: 5000, rounds: 1 },
-    ],
-    contestants: ["floor", "stock", "ours"],
+    members: [2, 10, 100, 1000],
+    rounds: 5,
+    contestants: MAIN,
     warmup: 1,
     seconds: 2,
   },
   idle: {
     members: [1000, 5000, 10_000],
-    contestants: ["floor", "stock", "ours", "ours-node"],
-    rounds: 3,
-    seconds: 3,
+    contestants: MAIN,
+    rounds: 5,
+    seconds: 2,
   },
   cluster: {
     rounds: 5,
     turns: 4,
-    sizes: ["100", "10k", "100k-text", "1m"].map(payloadOf).map((payload) => ({
+    sizes: ["100", "10k", "100k", "1m"].map(payloadOf).map((payload) => ({
       key: payload.name,
       load: load({ payload, seconds: 1 }),
       contestants: ["alone", "same", "other"],
@@ -134,13 +145,7 @@ export function inRounds(plan: Plan, rounds: number | undefined): Plan {
   return {
     ...plan,
     rounds,
-    broadcast: {
-      ...broadcast,
-      steps: broadcast.steps.map((step) => ({
-        ...step,
-        rounds: Math.min(step.rounds, rounds),
-      })),
-    },
+    broadcast: { ...broadcast, rounds },
     idle: { ...idle, rounds },
     cluster: { ...cluster, rounds, idle: { ...cluster.idle, rounds } },
     platforms: { ...platforms, rounds },
@@ -149,26 +154,33 @@ export function inRounds(plan: Plan, rounds: number | undefined): Plan {
 
 const soon = { warmup: 0.2, seconds: 0.5 };
 
+const quickly = (group: Group): Group => ({
+  ...group,
+  load: { ...group.load, ...soon },
+});
+
 /** Checks that each part works; its figures are meaningless. */
 export const QUICK: Plan = {
   rounds: 1,
-  relay: ["100", "100k-json"].map(payloadOf).map((payload) => ({
-    key: payload.name,
-    load: load({ payload, ...soon }),
-    contestants: ["floor", "ws-node", "stock", "ours", "ours-node"],
-  })),
+  relay: [
+    closed("100", { pairs: PAIRS, inflight: 4 }, MAIN),
+    closed("100k-json", SHAPE, MAIN),
+  ].map(quickly),
+  others: [closed("100", SHAPE, ["floor", "ws-node", "ours", "ours-node"])]
+    .map(quickly),
   open: [{
-    key: "2000",
-    load: load({ rate: 2000, ...soon }),
+    key: "100",
+    load: load({}),
     contestants: ["floor", "ours"],
-  }],
+  }].map(quickly),
   growth: [1, 50].map((pairs) => ({
     key: String(pairs),
     load: load({ pairs, inflight: PAIRS, rotate: true, ...soon }),
     contestants: ["floor", "ours"],
   })),
   broadcast: {
-    steps: [2, 50].map((members) => ({ members, rounds: 1 })),
+    members: [2, 50],
+    rounds: 1,
     contestants: ["floor", "ours"],
     ...soon,
   },

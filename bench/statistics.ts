@@ -17,3 +17,9 @@ export function spreadOf(values: readonly number[]): Spread {
     high: Math.max(...values),
   };
 }
+
+/** Returns how far values are apart: the range over the median. */
+export function apart(values: readonly number[]): number {
+  const { low, mid, high } = spreadOf(values);
+  return (high - low) / mid;
+}

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { disturbancesOf } from "./disturbance.ts";
 import { plotsOf, titleOfContestant } from "./report/plots.ts";
 import { isSame, thisMachine, versionsOf } from "./report/machine.ts";
 import { MEASURES, roundsOf } from "./measure.ts";
@@ -10,10 +11,12 @@ import type { Plan } from "./plan.ts";
 import type { Tools } from "./tools.ts";
 
 /**
- * Measures parts of a plan; keeps the results of others.
+ * Measures parts of a plan; keeps the results of others, and the earlier ones of a part that other work
+ * disturbed.
  *
  * @param earlier previous results
  * @param tools.keep receives the results after each part, so that an interrupted run is not lost
+ * @returns what was measured, disturbed or not
  */
 export async function measureParts(
   parts: readonly Part[],
@@ -23,6 +26,7 @@ export async function measureParts(
 ): Promise<Report | undefined> {
   const { absent } = tools.field;
   let report = earlier;
+  let measured: Report["parts"] = {};
   for (const part of parts) {
     tools.tell(`== ${part} ==`);
     const failed = tools.failures.length;
@@ -34,6 +38,10 @@ export async function measureParts(
       found,
       failures: tools.failures.slice(failed),
     };
+    measured = { ...measured, [part]: taken };
+    const disturbances = disturbancesOf(part, found);
+    tools.failures.push(...disturbances);
+    if (disturbances.length > 0) continue;
     // What was measured elsewhere keeps its machine and its versions.
     const elsewhere = report && part !== "relay" &&
         !isSame(report.machine, thisMachine())
@@ -52,7 +60,7 @@ export async function measureParts(
     };
     await tools.keep(report);
   }
-  return report;
+  return report && { ...report, parts: { ...report.parts, ...measured } };
 }
 
 const PAGE = "performance.md";

@@ -1,12 +1,11 @@
 import type { CallsRow } from "../calls_summary.ts";
 import { clusterNotes } from "../cluster/render.ts";
 import { renderEnds } from "../ends/mod.ts";
-import { spreadText } from "../terminal_table.ts";
-import { titleOf } from "./goals.ts";
-import { crossTable } from "./cross_table.ts";
+import { loadTitle } from "./goals.ts";
 import { platformsSection } from "../platforms/render.ts";
 import { number, table } from "./markdown.ts";
 import { titleOfContestant } from "./plots.ts";
+import { crossTable, openTable, ratioText } from "./tables.ts";
 import { METHOD } from "./method.ts";
 import { median } from "../statistics.ts";
 import type { Found, Part, Report } from "./report.ts";
@@ -22,13 +21,15 @@ export function renderNotes(
   remarks: string,
   pages: string,
 ): string {
-  const { relay, open, growth, ends, cluster, platforms } = report.parts;
+  const { relay, others, open, growth, ends, cluster, platforms } =
+    report.parts;
   return [
     "# Laboratory notes",
     "<!-- Written by `deno task bench`: edit bench/report, or bench/remarks.md. -->",
     `All that is behind [the page about performance](${pages}performance.md); the figures as data: [performance.json](${pages}performance.json).`,
     ...remarks === "" ? [] : [remarks.trim()],
     ...relay ? relaySection(relay.found, relay.rounds) : [],
+    ...others ? othersSection(others.found, others.rounds) : [],
     ...open ? openSection(open.found, open.rounds) : [],
     ...growth ? growthSection(growth.found, growth.rounds) : [],
     ...broadcastSection(report),
@@ -44,70 +45,60 @@ export function renderNotes(
 }
 
 function relaySection(rows: readonly CallsRow[], rounds: number): string[] {
-  const keys = [...new Set(rows.map(({ key }) => key))];
   return [
     "## A call, as fast as it goes",
-    `50 pairs of an Agent and a Computer, each in an office of its own; each Agent sends its next \`client:tool_call\` when it has the answer to the last. Medians of ${rounds} rounds. Memory is the most that the server had.`,
+    `Pairs of an Agent and a Computer, each in an office of its own; each Agent keeps so many \`client:tool_call\` in flight. Medians of ${rounds} rounds. "First" is the first second of the load in a new process. Memory is the most that the server had.`,
     "![Server CPU per call, times the floor's](performance/cpu.svg)",
-    "![Calls per second](performance/throughput.svg)",
-    ...keys.flatMap((key) => [
-      `### Answers of ${titleOf(key)}`,
-      callsTable(rows.filter((row) => row.key === key), true),
-    ]),
+    ...tablesOf(rows),
   ];
 }
 
-function callsTable(rows: readonly CallsRow[], memory: boolean): string {
-  return table(
-    [
-      "server",
-      "CPU µs",
-      "× floor",
-      "calls/s",
-      "p50 µs",
-      "p90",
-      "p99",
-      "p99.9",
-      ...memory ? ["MiB"] : [],
-    ],
-    rows.map((row) => [
-      nameOf(row.contestant),
-      number(row.cpu, 1),
-      row.cpuRatio ? spreadText(row.cpuRatio) : "",
-      number(row.callsPerSecond),
-      ...[row.p50, row.p90, row.p99, row.p999].map((time) => number(time)),
-      ...memory ? [number(row.peakRssBytes / 2 ** 20)] : [],
-    ]),
-  );
+function othersSection(rows: readonly CallsRow[], rounds: number): string[] {
+  return [
+    "## Other servers, and other scripts",
+    `The same, measured apart. Medians of ${rounds} rounds.`,
+    "![Calls per second](performance/throughput.svg)",
+    ...tablesOf(rows),
+  ];
 }
 
-function openSection(rows: readonly CallsRow[], rounds: number): string[] {
-  const keys = [...new Set(rows.map(({ key }) => key))];
-  return [
-    "## Calls at a given rate",
-    `The same pairs, 100 B; so many calls per second are sent whether answers come or not, and each is timed from the moment at which it was due. Medians of ${rounds} rounds.`,
-    "![p99 over calls per second](performance/latency.svg)",
+/** Writes a table for each load. */
+const tablesOf = (rows: readonly CallsRow[]): string[] =>
+  [...Map.groupBy(rows, ({ key }) => key)].flatMap(([key, mine]) => [
+    `### ${loadTitle(key)}`,
     table(
       [
-        "calls/s",
         "server",
+        "CPU µs",
+        "× floor",
+        "first, × floor",
+        "calls/s",
         "p50 µs",
         "p90",
         "p99",
         "p99.9",
-        "p99 × floor",
-        "CPU µs",
+        "first, p99",
+        "MiB",
       ],
-      keys.flatMap((key) =>
-        rows.filter((row) => row.key === key).map((row) => [
-          number(Number(key)),
-          nameOf(row.contestant),
-          ...[row.p50, row.p90, row.p99, row.p999].map((time) => number(time)),
-          row.p99Ratio ? spreadText(row.p99Ratio) : "",
-          number(row.cpu, 1),
-        ])
-      ),
+      mine.map((row) => [
+        nameOf(row.contestant),
+        number(row.cpu, 1),
+        ratioText(row.cpuRatio),
+        ratioText(row.first?.cpuRatio),
+        number(row.callsPerSecond),
+        ...[row.p50, row.p90, row.p99, row.p999].map((time) => number(time)),
+        row.first ? number(row.first.p99) : "",
+        number(row.peakRssBytes / 2 ** 20),
+      ]),
     ),
+  ]);
+
+function openSection(rows: readonly CallsRow[], rounds: number): string[] {
+  return [
+    "## Calls at half of the floor's rate",
+    `50 pairs; half as many calls per second as the floor answers are sent whether answers come or not, and each is timed from the moment at which it was due. Medians of ${rounds} rounds.`,
+    "![p99 by the size of the answer](performance/latency.svg)",
+    openTable(rows),
   ];
 }
 
@@ -132,14 +123,14 @@ function broadcastSection({ parts: { broadcast } }: Report): string[] {
   if (broadcast === undefined) return [];
   return [
     "### Telling an office",
-    `One Computer after the other says that its tools changed; the next does when all members have heard it. Medians of ${broadcast.rounds} rounds, one for 5,000 members: server CPU per delivery in µs, and in parentheses the median time in ms until the last has heard it.`,
+    `One Computer after the other says that its tools changed; the next does when all members have heard it. Medians of ${broadcast.rounds} rounds: server CPU per delivery in µs, and in parentheses the median time in ms until the last has heard it.`,
     "![Server CPU per delivery over members](performance/broadcast.svg)",
     crossTable(
       "members",
       broadcast.found.map((row) => ({
         at: row.members,
         contestant: row.contestant,
-        cell: `${number(row.cpu, 1)} (${number(row.p50 / 1000, 1)})`,
+        cell: `${number(row.cpu.mid, 1)} (${number(row.p50 / 1000, 1)})`,
       })),
     ),
   ];
@@ -157,7 +148,7 @@ function idleSection({ parts: { idle } }: Report): string[] {
       idle.found.map((row) => ({
         at: row.members,
         contestant: row.contestant,
-        cell: `${number(row.bytesPerMember / 1000, 1)} KB, ${
+        cell: `${number(row.bytesPerMember.mid / 1000, 1)} KB, ${
           number(row.joinsPerSecond)
         }/s, ${number(row.cpuPerJoin)} µs`,
       })),

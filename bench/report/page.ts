@@ -1,4 +1,5 @@
-import type { CallsRow } from "../calls_summary.ts";
+import { shapeIn } from "../calls.ts";
+import { type CallsRow, FLOOR, OURS } from "../calls_summary.ts";
 import { clusterPage } from "../cluster/render.ts";
 import { platformsSection } from "../platforms/render.ts";
 import { goalsOf, titleOf } from "./goals.ts";
@@ -6,24 +7,26 @@ import { isSame } from "./machine.ts";
 import { number, table } from "./markdown.ts";
 import { titleOfContestant } from "./plots.ts";
 import type { Report } from "./report.ts";
+import { openTable, ratioText } from "./tables.ts";
 
 /** Writes the page for readers of the package; everything else is in the notes. */
 export function renderPage(report: Report): string {
-  const { relay, open, cluster, platforms } = report.parts;
+  const { relay, others, open, cluster, platforms } = report.parts;
   return [
     "# Performance",
     "<!-- Written by `deno task bench`: edit bench/report. -->",
     introduction(report),
     "## Goals",
-    "Ratios inside one run; in parentheses the lowest and the highest round. Where these are far apart, other work disturbed the machine: `bench/notes.md` says when. The server's limits are at their defaults, but for events per second, which would stop the load itself.",
+    "Ratios inside one run, medians of its rounds; in parentheses the lowest and the highest. \"50 × 4\" are 50 pairs of an Agent and a Computer with four calls each in flight. A part of the run in which the floor's CPU per call spread over more than 25 % was disturbed by other work, and is not published. The server's limits are at their defaults, but for events per second, which would stop the load itself.",
     goalsTable(report),
     ...elsewhere(report),
-    ...relay ? relaySection(relay.found) : [],
+    ...relay ? relaySection(relay.found, relay.rounds) : [],
+    ...others ? othersSection(others.found) : [],
     ...open
       ? [
         "## Latency",
-        "Calls at a given rate, each timed from the moment at which it was due.",
-        "![p99 over calls per second](performance/latency.svg)",
+        "50 pairs at half of the calls per second that the floor reaches; each call is timed from the moment at which it was due.",
+        openTable(open.found),
       ]
       : [],
     ...cluster ? clusterPage(cluster.found) : [],
@@ -67,33 +70,72 @@ function goalsTable(report: Report): string {
   );
 }
 
-/** Writes a table with answers as rows and servers as columns. */
-function relaySection(rows: readonly CallsRow[]): string[] {
-  const keys = [...new Set(rows.map(({ key }) => key))];
-  const contestants = [...new Set(rows.map(({ contestant }) => contestant))];
-  const cpu = (key: string, contestant: string) =>
-    rows.find((row) => row.key === key && row.contestant === contestant)?.cpu;
+/** Writes the main table. */
+function relaySection(rows: readonly CallsRow[], rounds: number): string[] {
+  const rowOf = (key: string, contestant: string) =>
+    rows.find((row) => row.key === key && row.contestant === contestant);
   return [
     "## A call",
-    "Server CPU per call in µs: 50 Agents, each with a Computer in an office of its own, call as fast as answers come. Medians of rounds, by the size of the answer.",
+    `Server CPU per call by the size of the answer, an ASCII text or structured JSON, and by pairs of an Agent and a Computer × calls of each in flight. Agents call as fast as answers come, each pair in an office of its own. Medians of ${rounds} rounds, in which the servers took turns; a round's ratio is to the floor of the same round, in parentheses the lowest and the highest. The first second of the load in a new process is apart.`,
     table(
-      ["answer", ...contestants.map(titleOfContestant)],
+      [
+        "answer",
+        "pairs × calls",
+        "floor, µs",
+        "this package, µs",
+        "× floor",
+        "first second, × floor",
+        "stock Socket.IO, × floor",
+        "calls/s",
+        "floor's",
+      ],
+      [...new Set(rows.map(({ key }) => key))].map((key) => {
+        const [floor, ours, stock] = [FLOOR, OURS, "stock"]
+          .map((name) => rowOf(key, name));
+        return [
+          titleOf(key),
+          shapeIn(key),
+          floor ? number(floor.cpu, 1) : "",
+          ours ? number(ours.cpu, 1) : "",
+          ratioText(ours?.cpuRatio),
+          ratioText(ours?.first?.cpuRatio),
+          ratioText(stock?.cpuRatio),
+          ours ? number(ours.callsPerSecond) : "",
+          floor ? number(floor.callsPerSecond) : "",
+        ];
+      }),
+    ),
+    "![Server CPU per call, times the floor's](performance/cpu.svg)",
+  ];
+}
+
+/** Writes a table with answers as rows and servers as columns. */
+function othersSection(rows: readonly CallsRow[]): string[] {
+  const keys = [...new Set(rows.map(({ key }) => key))];
+  const contestants = [...new Set(rows.map(({ contestant }) => contestant))];
+  return [
+    "## Other servers, and other scripts",
+    "Server CPU per call in µs, measured apart from the above.",
+    table(
+      ["answer", "pairs × calls", ...contestants.map(titleOfContestant)],
       keys.map((key) => [
         titleOf(key),
+        shapeIn(key),
         ...contestants.map((contestant) => {
-          const found = cpu(key, contestant);
-          return found === undefined ? "" : number(found, 1);
+          const row = rows.find((row) =>
+            row.key === key && row.contestant === contestant
+          );
+          return row === undefined ? "" : number(row.cpu, 1);
         }),
       ]),
     ),
-    "![Server CPU per call, times the floor's](performance/cpu.svg)",
   ];
 }
 
 const REPEAT = `
 ## How to repeat it
 
-\`deno task bench\` measures all of it and writes this page. It needs Linux, a C compiler, an hour and a half, and a machine with nothing else to do. \`deno task bench --parts open\` measures one part again, \`deno task bench relay\` prints a table for a change in hand, and \`deno task bench:quick\` only proves that each part runs.
+\`deno task bench\` measures all of it and writes this page. It needs Linux, a C compiler, an hour and a quarter, and a machine with nothing else to do. \`deno task bench --parts open\` measures one part again, \`deno task bench relay\` prints a table for a change in hand, and \`deno task bench:quick\` only proves that each part runs.
 
 Every table, how it was measured, and why a goal is missed are in \`bench/notes.md\` of the repository.
 `;

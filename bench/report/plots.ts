@@ -1,18 +1,17 @@
 import { clusterPlot } from "../cluster/plot.ts";
-import type { CallsRow } from "../calls_summary.ts";
+import { payloadIn, shapeIn } from "../calls.ts";
+import { type CallsRow, OURS } from "../calls_summary.ts";
 import { CONTESTANTS } from "../contestants/mod.ts";
 import { barPlot, linePlot } from "../plot/mod.ts";
-import { CPU_GOALS, IDLE_GOAL_BYTES, titleOf } from "./goals.ts";
+import { DELIVERY_GOAL, IDLE_GOAL_BYTES, titleOf } from "./goals.ts";
 import type { Report } from "./report.ts";
 
 /** Draws the plots of a report as SVG, by name; omits parts without figures. */
 export function plotsOf({ parts }: Report): Record<string, string> {
-  const { relay, open, growth, broadcast, idle, cluster } = parts;
+  const { relay, others, open, growth, broadcast, idle, cluster } = parts;
   return {
-    ...relay && {
-      cpu: cpuPlot(relay.found),
-      throughput: throughputPlot(relay.found),
-    },
+    ...relay && { cpu: cpuPlot(relay.found) },
+    ...others && { throughput: throughputPlot(others.found) },
     ...open && { latency: latencyPlot(open.found) },
     ...growth && { growth: growthPlot(growth.found) },
     ...broadcast && {
@@ -20,7 +19,8 @@ export function plotsOf({ parts }: Report): Record<string, string> {
         title: "Telling all members of an office",
         xLabel: "members of the office",
         yLabel: "server CPU per delivery, µs",
-        series: seriesOf(broadcast.found, (row) => [row.members, row.cpu]),
+        series: seriesOf(broadcast.found, (row) => [row.members, row.cpu.mid]),
+        goal: { value: DELIVERY_GOAL, words: "goal at 1,000" },
       }),
     },
     ...idle && {
@@ -30,7 +30,7 @@ export function plotsOf({ parts }: Report): Record<string, string> {
         yLabel: "KB per member",
         series: seriesOf(
           idle.found,
-          (row) => [row.members, row.bytesPerMember / 1000],
+          (row) => [row.members, row.bytesPerMember.mid / 1000],
         ),
         goal: { value: IDLE_GOAL_BYTES / 1000, words: "goal" },
       }),
@@ -48,53 +48,75 @@ export function plotsOf({ parts }: Report): Record<string, string> {
   };
 }
 
+/** Shows the main table: a group of bars for each answer, a bar for each shape. */
 function cpuPlot(rows: readonly CallsRow[]): string {
-  const keys = unique(rows.map(({ key }) => key));
-  const names = unique(rows.map(({ contestant }) => contestant))
-    .filter((name) => name !== "floor" && IN_CPU_PLOT.test(name));
+  const payloads = unique(rows.map(({ key }) => payloadIn(key)));
+  const shapes = unique(rows.map(({ key }) => shapeIn(key)));
   return barPlot({
     title: "Server CPU per call, times the floor's",
     yLabel: "× floor",
-    groups: keys.map(titleOf),
-    series: names.map((name) => ({
-      ...labelOf(name),
-      values: keys.map((key) =>
-        rows.find((row) => row.key === key && row.contestant === name)
-          ?.cpuRatio?.mid
+    groups: payloads.map(titleOf),
+    series: shapes.map((shape, i) => ({
+      name: `${shape} calls`,
+      colour: SHAPE_COLORS[i] ?? "#888888",
+      values: payloads.map((payload) =>
+        rows.find(({ key, contestant }) =>
+          contestant === OURS && payloadIn(key) === payload &&
+          shapeIn(key) === shape
+        )?.cpuRatio?.mid
       ),
     })),
-    goals: { values: keys.map((key) => CPU_GOALS[key]), words: "- - - goal" },
+    goals: { values: payloads.map(() => 1), words: "- - - floor" },
   });
 }
 
-/** Excludes the other SDKs' servers, whose bars would make all others invisible. */
-const IN_CPU_PLOT = /^(ws|stock|ours)/;
+const SHAPE_COLORS = ["#b2df8a", "#6cc5a1", "#009e73", "#00664a"];
 
-function throughputPlot(rows: readonly CallsRow[]): string {
-  const keys = unique(rows.map(({ key }) => key)).slice(0, 3);
+function throughputPlot(all: readonly CallsRow[]): string {
+  // The shape in which all servers are compared.
+  const rows = all.filter(({ key }) =>
+    shapeIn(key) === shapeIn(all[0]?.key ?? "")
+  );
+  return callsPlot(
+    "Calls per second, 50 pairs",
+    "calls/s",
+    rows,
+    (row) => row.callsPerSecond,
+  );
+}
+
+const latencyPlot = (rows: readonly CallsRow[]): string =>
+  callsPlot(
+    "99 of 100 calls are answered within, at half of the floor's rate",
+    "p99, µs",
+    rows,
+    (row) => row.p99,
+  );
+
+/** Shows a figure of calls: a group of bars for each answer, a bar for each server. */
+function callsPlot(
+  title: string,
+  yLabel: string,
+  rows: readonly CallsRow[],
+  read: (row: CallsRow) => number,
+): string {
+  const keys = unique(rows.map(({ key }) => key));
   return barPlot({
-    title: "Calls per second, 50 pairs",
-    yLabel: "calls/s",
+    title,
+    yLabel,
     logarithmic: true,
     groups: keys.map(titleOf),
     series: unique(rows.map(({ contestant }) => contestant)).map((name) => ({
       ...labelOf(name),
-      values: keys.map((key) =>
-        rows.find((row) => row.key === key && row.contestant === name)
-          ?.callsPerSecond
-      ),
+      values: keys.map((key) => {
+        const row = rows.find((row) =>
+          row.key === key && row.contestant === name
+        );
+        return row && read(row);
+      }),
     })),
   });
 }
-
-const latencyPlot = (rows: readonly CallsRow[]): string =>
-  linePlot({
-    title: "99 of 100 calls are answered within, 100 B",
-    xLabel: "calls per second, whether answers come or not",
-    yLabel: "p99, µs",
-    logarithmic: true,
-    series: seriesOf(rows, (row) => [Number(row.key), row.p99]),
-  });
 
 const growthPlot = (rows: readonly CallsRow[]): string =>
   linePlot({

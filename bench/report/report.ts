@@ -9,9 +9,11 @@ import type { Machine } from "./machine.ts";
 
 /** The results of each part. */
 export interface Found {
-  /** Calls in a closed loop; the key is the answer's name. */
+  /** Calls in a closed loop; the key is the answer's name and the shape. */
   readonly relay: readonly CallsRow[];
-  /** Calls at a given rate; the key is calls per second. */
+  /** The same through servers of others, and with answers of other scripts. */
+  readonly others: readonly CallsRow[];
+  /** Calls at half of the floor's rate; the key is the answer's name. */
   readonly open: readonly CallsRow[];
   /** Calls over increasing numbers of pairs; the key is that number. */
   readonly growth: readonly CallsRow[];
@@ -29,6 +31,7 @@ export interface Found {
 /** The parts in order. */
 export const PARTS = [
   "relay",
+  "others",
   "open",
   "growth",
   "broadcast",

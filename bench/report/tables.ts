@@ -1,3 +1,7 @@
+import { type CallsRow, FLOOR } from "../calls_summary.ts";
+import type { Spread } from "../statistics.ts";
+import { spreadText } from "../terminal_table.ts";
+import { titleOf } from "./goals.ts";
 import { number, table } from "./markdown.ts";
 import { titleOfContestant } from "./plots.ts";
 
@@ -24,3 +28,27 @@ export function crossTable(name: string, cells: readonly Cell[]): string {
     ]),
   );
 }
+
+/** Writes calls at half of the floor's rate. */
+export function openTable(rows: readonly CallsRow[]): string {
+  return table(
+    ["answer", "calls/s", "server", "p50 µs", "p99", "p99.9", "p99 × floor"],
+    rows.map((row) => {
+      const floor = rows.find(({ key, contestant }) =>
+        key === row.key && contestant === FLOOR
+      );
+      return [
+        titleOf(row.key),
+        // Below its limit the floor answers as many as are sent.
+        number((floor ?? row).callsPerSecond),
+        titleOfContestant(row.contestant),
+        ...[row.p50, row.p99, row.p999].map((time) => number(time)),
+        ratioText(row.p99Ratio),
+      ];
+    }),
+  );
+}
+
+/** Formats a ratio if there is one. */
+export const ratioText = (ratio: Spread | undefined): string =>
+  ratio ? spreadText(ratio) : "";

@@ -83,7 +83,7 @@ async function measure(
   }
 }
 
-for (const size of ["100", "10k", "1m"]) {
+for (const size of ["100", "10k", "1m", "1m-text"]) {
   Deno.test({
     ...OPTIONS,
     name: `the load generator's frames are those of WebSockets: ${size}`,

@@ -23,6 +23,7 @@ const row = (
     cpu,
     cpuRatio: spread,
     p99Ratio: spread,
+    floorSpread: 0.1,
     callsPerSecond: 1e6 / cpu,
     p50: 1,
     p90: 2,
@@ -55,13 +56,36 @@ const report = (parts: Report["parts"]): Report => ({
 });
 
 const relay: Taken<"relay"> = taken([
-  row("100", "floor", 10),
-  row("100", "ours", 19),
-  row("100", "python-0.1", 250),
-  row("100", "python-0.2", 180),
-  row("10k", "floor", 10),
-  row("10k", "ours", 21),
+  row("100 8x1", "floor", 10),
+  row("100 8x1", "ours", 19),
+  row("100 50x4", "floor", 10),
+  row("100 50x4", "stock", 30),
+  row("100 50x4", "ours", 13),
+  row("1m 50x1", "floor", 10),
+  row("1m 50x1", "ours", 7),
 ]);
+const even = (value: number) => ({ low: value, mid: value, high: value });
+const others: Taken<"others"> = taken([
+  row("100 50x1", "floor", 10),
+  row("100 50x1", "ours", 19),
+  { ...row("100 50x1", "rust", 28.5), oursRatio: even(1.5) },
+  row("100 50x1", "python-0.1", 250),
+  row("100 50x1", "python-0.2", 180),
+  row("1m-text 50x1", "ours", 21),
+]);
+const open: Taken<"open"> = taken([
+  row("100", "floor", 10),
+  row("100", "ours", 16),
+]);
+const broadcast: Taken<"broadcast"> = taken([{
+  members: 1000,
+  contestant: "ours",
+  cpu: even(6),
+  floorSpread: 0.2,
+  deliveriesPerSecond: 1,
+  p50: 1,
+  p99: 1,
+}]);
 const growth: Taken<"growth"> = taken([
   row("50", "floor", 20),
   row("5000", "floor", 30),
@@ -72,27 +96,41 @@ const idle: Taken<"idle"> = taken([
   {
     members: 5000,
     contestant: "ours",
-    bytesPerMember: 29_999,
+    bytesPerMember: even(19_999),
     joinsPerSecond: 1,
     cpuPerJoin: 1,
   },
 ]);
 
 Deno.test("goalsOf() says which goals are met, and leaves out what was not measured", () => {
-  const open: Taken<"open"> = taken([
-    row("2000", "floor", 10),
-    row("2000", "ours", 20),
-  ]);
-  const goals = goalsOf(report({ relay, growth, idle, open }));
+  const parts = { relay, others, open, growth, idle, broadcast };
+  const goals = goalsOf(report(parts));
   assertEquals(goals.map(({ figure, met }) => [figure, met]), [
-    ["server CPU per call / floor, 100 B, 50 pairs", true],
-    ["server CPU per call / floor, 10 KB, 50 pairs", false],
-    ["throughput / the Python SDK's server, 100 B", false], // the faster one's
-    ["p99 at 2,000 calls/s / floor", true],
-    ["cost per call at 5,000 pairs / at 50 pairs", false], // 1.83 > 1.5 × 1.2
+    ["server CPU per call / floor, 100 B, 50 × 4", false], // 1.3 > 1.25
+    ["server CPU per call / floor, 100 B, 8 × 1", true],
+    ["server CPU per call / floor, 1 MB, 50 × 1", true],
+    ["p99 at half of the floor's rate / floor, 100 B", false],
+    ["calls per CPU second / the Rust SDK's server, 100 B, 50 × 1", true],
+    ["throughput / the Python SDK's server, 100 B, 50 × 1", false], // the faster one's
     ["memory of an idle member, at 5,000", true],
+    ["server CPU per delivery of a notification, 1,000 members", true],
+    ["cost per call at 5,000 pairs / at 50 pairs", false], // 1.83 > 1.5 × 1.2
   ]);
   assertEquals(goalsOf(report({})), []);
+});
+
+Deno.test("goalsOf() says of a load that was disturbed neither met nor missed", () => {
+  const found = relay.found.map((row) =>
+    row.key === "100 8x1" ? { ...row, floorSpread: 0.41 } : row
+  );
+  const goals = goalsOf(report({ relay: { ...relay, found } }));
+  const disturbed = goals.filter(({ met }) => met === undefined);
+  assertEquals(disturbed, [{
+    figure: "server CPU per call / floor, 100 B, 8 × 1",
+    goal: "≤ 1.9",
+    measured: "disturbed: the floor's CPU spread over 41 %",
+  }]);
+  assertEquals(goals.length, 3);
 });
 
 Deno.test("renderNotes() shows what there is, and who was not there", () => {
@@ -110,20 +148,7 @@ Deno.test("renderNotes() shows what there is, and who was not there", () => {
 
 Deno.test("renderNotes() shows every plot that is drawn, and no other", () => {
   const full = report({
-    relay,
-    growth,
-    idle,
-    open: taken([row("2000", "ours", 20)]),
-    broadcast: taken([
-      {
-        members: 2,
-        contestant: "ours",
-        cpu: 1,
-        deliveriesPerSecond: 1,
-        p50: 1,
-        p99: 1,
-      },
-    ]),
+    ...{ relay, others, growth, idle, open, broadcast },
     cluster: taken(clusterResult),
   });
   for (const shown of [full, report({ relay }), report({})]) {
@@ -137,16 +162,27 @@ Deno.test("renderNotes() shows every plot that is drawn, and no other", () => {
   }
 });
 
-Deno.test("renderPage() is two tables, two plots, and how to repeat them", () => {
-  const open: Taken<"open"> = taken([row("2000", "ours", 20)]);
-  const page = renderPage(report({ relay, growth, idle, open }));
-  assertEquals(page.match(/^\| -/gm)?.length, 2);
+Deno.test("renderPage() is the goals, the tables, a plot, and how to repeat them", () => {
+  const early = { cpu: 40, cpuRatio: even(4), p50: 1, p99: 2 };
+  const found = relay.found.map((row) => ({ ...row, first: early }));
+  const main = { ...relay, found };
+  const page = renderPage(report({ relay: main, others, growth, idle, open }));
+  assertEquals(page.match(/^\| -/gm)?.length, 4);
   assertEquals(
     [...page.matchAll(/performance\/(\w+)\.svg/g)].map(([, name]) => name),
-    ["cpu", "latency"],
+    ["cpu"],
   );
-  assertStringIncludes(page, "| 100 B | 10.0 | 19.0 | 250.0 | 180.0 |");
-  assertStringIncludes(page, "| 10 KB | 10.0 | 21.0 |  |  |");
+  for (
+    const line of [
+      "| 100 B | 50 × 4 | 10.0 | 13.0 | 1.30 (1.30–1.30) | 4.00 (4.00–4.00) | 3.00 (3.00–3.00) | 76,923 | 100,000 |",
+      "| 1 MB | 50 × 1 | 10.0 | 7.0 | 0.70 (0.70–0.70) | 4.00 (4.00–4.00) |  | 142,857 | 100,000 |",
+      "| 100 B | 50 × 1 | 10.0 | 19.0 | 28.5 | 250.0 | 180.0 |",
+      "| 1 MB non-ASCII | 50 × 1 |  | 21.0 |  |  |  |",
+      "| 100 B | 100,000 | this package, Deno | 1 | 16 | 4 | 1.60 (1.60–1.60) |",
+    ]
+  ) {
+    assertStringIncludes(page, line);
+  }
   assertStringIncludes(page, "`deno task bench`");
 });
 
@@ -191,7 +227,7 @@ Deno.test("the page compares platforms, with the start of each and the sizes of 
   const page = renderPage(report({ platforms }));
   for (
     const line of [
-      "| platform | 100 B | 1 MB text | start, ms |",
+      "| platform | 100 B | 1 MB | start, ms |",
       "| this package, Deno | 50,000 (1) | 2,000 (1) | 200 (180–240) |",
       "| Agent, browser | 150 | 45.0 |",
     ]
