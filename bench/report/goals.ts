@@ -106,19 +106,25 @@ function p99Goals(rows: readonly CallsRow[]): Goal[] {
   );
 }
 
+/** The load in which this package is least ahead. */
 function rustGoals(rows: readonly CallsRow[]): Goal[] {
-  return rows.flatMap((row) =>
-    row.contestant !== "rust" || row.oursRatio === undefined ? [] : [
-      undisturbedGoal(row, {
-        figure: `calls per CPU second / the Rust SDK's server, ${
-          loadTitle(row.key)
-        }`,
-        goal: `≥ ${RUST_GOAL}`,
-        measured: spreadText(row.oursRatio),
-        met: row.oursRatio.mid >= RUST_GOAL,
-      }),
-    ]
+  const measured = rows.flatMap((row) =>
+    row.contestant === "rust" && row.oursRatio
+      ? [{ ...row.oursRatio, row }]
+      : []
   );
+  const [least] = measured.toSorted((a, b) => a.mid - b.mid);
+  if (least === undefined) return [];
+  const { row, mid } = least;
+  return [
+    undisturbedGoal(measured.map(({ row }) => row).find(isDisturbed) ?? row, {
+      figure:
+        `calls per CPU second / the Rust SDK's server, the least of ${measured.length} loads`,
+      goal: `≥ ${RUST_GOAL}`,
+      measured: `${spreadText(least)}, ${loadTitle(row.key)}`,
+      met: mid >= RUST_GOAL,
+    }),
+  ];
 }
 
 function pythonGoals(rows: readonly CallsRow[]): Goal[] {

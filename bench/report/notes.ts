@@ -1,11 +1,11 @@
 import type { CallsRow } from "../calls_summary.ts";
 import { clusterNotes } from "../cluster/render.ts";
 import { renderEnds } from "../ends/mod.ts";
-import { loadTitle } from "./goals.ts";
+import { goalsOf, loadTitle } from "./goals.ts";
 import { platformsSection } from "../platforms/render.ts";
 import { number, table } from "./markdown.ts";
 import { titleOfContestant } from "./plots.ts";
-import { crossTable, openTable, ratioText } from "./tables.ts";
+import { crossTable, goalsTable, openTable, ratioText } from "./tables.ts";
 import { METHOD } from "./method.ts";
 import { median } from "../statistics.ts";
 import type { Found, Part, Report } from "./report.ts";
@@ -28,6 +28,8 @@ export function renderNotes(
     "<!-- Written by `deno task bench`: edit bench/report, or bench/remarks.md. -->",
     `All that is behind [the page about performance](${pages}performance.md); the figures as data: [performance.json](${pages}performance.json).`,
     ...remarks === "" ? [] : [remarks.trim()],
+    "## Goals",
+    goalsTable(goalsOf(report)),
     ...relay ? relaySection(relay.found, relay.rounds) : [],
     ...others ? othersSection(others.found, others.rounds) : [],
     ...open ? openSection(open.found, open.rounds) : [],

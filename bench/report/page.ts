@@ -1,36 +1,27 @@
 import { shapeIn } from "../calls.ts";
 import { type CallsRow, FLOOR, OURS } from "../calls_summary.ts";
 import { clusterPage } from "../cluster/render.ts";
-import { platformsSection } from "../platforms/render.ts";
 import { goalsOf, titleOf } from "./goals.ts";
 import { isSame } from "./machine.ts";
 import { number, table } from "./markdown.ts";
 import { titleOfContestant } from "./plots.ts";
 import type { Report } from "./report.ts";
-import { openTable, ratioText } from "./tables.ts";
+import { goalsTable, ratioText } from "./tables.ts";
 
 /** Writes the page for readers of the package; everything else is in the notes. */
 export function renderPage(report: Report): string {
-  const { relay, others, open, cluster, platforms } = report.parts;
+  const { relay, others, cluster } = report.parts;
   return [
     "# Performance",
     "<!-- Written by `deno task bench`: edit bench/report. -->",
     introduction(report),
     "## Goals",
     "Ratios inside one run, medians of its rounds; in parentheses the lowest and the highest. \"50 × 4\" are 50 pairs of an Agent and a Computer with four calls each in flight. A part of the run in which the floor's CPU per call spread over more than 25 % was disturbed by other work, and is not published. The server's limits are at their defaults, but for events per second, which would stop the load itself.",
-    goalsTable(report),
+    goalsTable(goalsOf(report).filter(({ met }) => met !== undefined)),
     ...elsewhere(report),
     ...relay ? relaySection(relay.found, relay.rounds) : [],
     ...others ? othersSection(others.found) : [],
-    ...open
-      ? [
-        "## Latency",
-        "50 pairs at half of the calls per second that the floor reaches; each call is timed from the moment at which it was due.",
-        openTable(open.found),
-      ]
-      : [],
     ...cluster ? clusterPage(cluster.found) : [],
-    ...platforms ? platformsSection(platforms.found) : [],
     REPEAT.trim(),
   ].join("\n\n") + "\n";
 }
@@ -56,18 +47,6 @@ function elsewhere({ machine, parts }: Report): string[] {
       `Those of ${name} are of another machine: ${own.processor}, ${own.cores} cores.`,
     ];
   });
-}
-
-function goalsTable(report: Report): string {
-  return table(
-    ["figure", "goal", "measured", "met"],
-    goalsOf(report).map(({ figure, goal, measured, met }) => [
-      figure,
-      goal,
-      measured,
-      met === undefined ? "" : met ? "yes" : "**no**",
-    ]),
-  );
 }
 
 /** Writes the main table. */
@@ -137,5 +116,5 @@ const REPEAT = `
 
 \`deno task bench\` measures all of it and writes this page. It needs Linux, a C compiler, an hour and a quarter, and a machine with nothing else to do. \`deno task bench --parts open\` measures one part again, \`deno task bench relay\` prints a table for a change in hand, and \`deno task bench:quick\` only proves that each part runs.
 
-Every table, how it was measured, and why a goal is missed are in \`bench/notes.md\` of the repository.
+Every table, also those of latency, growth and platforms, how it was measured, and why a goal is missed are in \`bench/notes.md\` of the repository.
 `;

@@ -1,7 +1,7 @@
 import { type CallsRow, FLOOR } from "../calls_summary.ts";
 import type { Spread } from "../statistics.ts";
 import { spreadText } from "../terminal_table.ts";
-import { titleOf } from "./goals.ts";
+import { type Goal, titleOf } from "./goals.ts";
 import { number, table } from "./markdown.ts";
 import { titleOfContestant } from "./plots.ts";
 
@@ -25,6 +25,19 @@ export function crossTable(name: string, cells: readonly Cell[]): string {
         cells.find((c) => c.at === step && c.contestant === contestant)?.cell ??
           ""
       ),
+    ]),
+  );
+}
+
+/** Writes which goals are met. */
+export function goalsTable(goals: readonly Goal[]): string {
+  return table(
+    ["figure", "goal", "measured", "met"],
+    goals.map(({ figure, goal, measured, met }) => [
+      figure,
+      goal,
+      measured,
+      met === undefined ? "" : met ? "yes" : "**no**",
     ]),
   );
 }
