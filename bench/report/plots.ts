@@ -53,11 +53,11 @@ function cpuPlot(rows: readonly CallsRow[]): string {
   const payloads = unique(rows.map(({ key }) => payloadIn(key)));
   const shapes = unique(rows.map(({ key }) => shapeIn(key)));
   return barPlot({
-    title: "Server CPU per call, times the floor's",
+    title: "Server CPU per call, times the floor's, by pairs × calls of each",
     yLabel: "× floor",
     groups: payloads.map(titleOf),
     series: shapes.map((shape, i) => ({
-      name: `${shape} calls`,
+      name: shape,
       colour: SHAPE_COLORS[i] ?? "#888888",
       values: payloads.map((payload) =>
         rows.find(({ key, contestant }) =>
@@ -154,6 +154,7 @@ const COLORS = [
   "#f0c040",
   "#d98200",
   "#009e73",
+  "#b2df8a",
   "#6cc5a1",
   "#cc79a7",
   "#9b4d7d",
