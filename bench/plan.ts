@@ -93,7 +93,7 @@ export const FULL: Plan = {
     members: [1000, 5000, 10_000],
     contestants: MAIN,
     rounds: 5,
-    seconds: 2,
+    seconds: 3,
   },
   cluster: {
     rounds: 5,
