@@ -1,9 +1,9 @@
 import {
   Fetch,
   io,
+  NodeWebSocket,
   NodeXHR,
   type Socket,
-  WebSocket,
   XHR,
 } from "socket.io-client";
 import {
@@ -20,6 +20,7 @@ import {
 } from "../protocol/version.ts";
 import { checkAuth } from "./check_options.ts";
 import { BACKOFF } from "./backoff.ts";
+import { joining } from "./node_way.ts";
 import type { UrlOptions } from "./options.ts";
 import type { ProxyRoute } from "./proxy.ts";
 import { parseServerUrl } from "./url.ts";
@@ -54,11 +55,12 @@ export async function credentialsOf(
  */
 const lacksXhr = NodeXHR === XHR && !("XMLHttpRequest" in globalThis);
 
+const Polling = lacksXhr ? Fetch : NodeXHR;
+const JoiningWebSocket = joining(NodeWebSocket);
+
 /** Returns the transports of these names. */
 const namedTransports = (names: readonly string[]) =>
-  lacksXhr
-    ? names.map((name) => name === "polling" ? Fetch : WebSocket)
-    : [...names];
+  names.map((name) => name === "polling" ? Polling : JoiningWebSocket);
 
 function transportsOf(
   { transports = ["polling", "websocket"] }: UrlOptions,

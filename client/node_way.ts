@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { NodeWebSocket } from "socket.io-client";
 import type { UrlOptions } from "./options.ts";
 import type { ProxyRoute } from "./proxy.ts";
 import { hasNodeModules, nodeModule } from "./tls/node_modules.ts";
@@ -13,6 +14,25 @@ import * as webWay from "./tls/web_way.ts";
 export { proxyRoute } from "./proxy.ts";
 export { checkTls } from "./tls/tls.ts";
 export { tlsReason } from "./tls/tls_failure.ts";
+
+/** The used part of the socket behind a WebSocket of `ws`; that of other runtimes has none. */
+interface Corkable {
+  cork(): void;
+  uncork(): void;
+}
+
+/** Extends the WebSocket of a client, which then writes all messages that wait as one: many calls, many answers. */
+export const joining = (
+  Base: typeof NodeWebSocket,
+): typeof NodeWebSocket =>
+  class extends Base {
+    override write(packets: unknown): void {
+      const { _socket: socket }: { _socket?: Corkable } = this.ws ?? {};
+      socket?.cork();
+      super.write(packets);
+      socket?.uncork();
+    }
+  };
 
 /** A request, with what leads it to its Server, and what ends it. */
 export interface WayRequest {
