@@ -1,4 +1,5 @@
 import { ErrorCode, ProtocolError } from "../protocol/errors/protocol_error.ts";
+import { Deadlines } from "../shared/deadlines.ts";
 import type {
   ClientEnd,
   InProcessClient,
@@ -17,8 +18,7 @@ export class InProcessWire implements Wire {
   readonly #client: InProcessClient;
   readonly #listeners: WireListeners;
   readonly #retry = new Retry();
-  /** Settle the requests that wait, as lost. */
-  readonly #waiting = new Set<() => void>();
+  readonly #deadlines = new Deadlines();
   #end: ServerEnd | undefined;
   #isClosed = false;
   #closed: Promise<void> = Promise.resolve();
@@ -51,14 +51,11 @@ export class InProcessWire implements Wire {
     timeoutMs: number,
     settled: (args: unknown[] | undefined) => void,
   ): void {
-    const settle = (args?: readonly unknown[]) => {
-      clearTimeout(timer);
-      if (this.#waiting.delete(lost)) settled(args && [...args]);
-    };
-    const lost = () => settle();
-    const timer = setTimeout(lost, timeoutMs);
-    this.#waiting.add(lost);
-    this.#end?.send(event, payload, settle);
+    const lost = () => settled(undefined);
+    this.#deadlines.add(lost, timeoutMs);
+    this.#end?.send(event, payload, (args) => {
+      if (this.#deadlines.remove(lost)) settled([...args]);
+    });
   }
 
   explain(cause: unknown): Promise<Refusal> {
@@ -112,7 +109,7 @@ export class InProcessWire implements Wire {
 
   #lost(reason: string, isFinal: boolean): void {
     this.#end = undefined;
-    this.#settleAll();
+    this.#deadlines.end();
     this.#listeners.disconnected(reason, !isFinal);
     if (!isFinal && !this.#isClosed) this.#retry.later(() => this.#open());
   }
@@ -122,10 +119,6 @@ export class InProcessWire implements Wire {
     if (end === undefined) return;
     this.#end = undefined;
     this.#closed = end.close();
-    this.#settleAll();
-  }
-
-  #settleAll(): void {
-    for (const lost of [...this.#waiting]) lost();
+    this.#deadlines.end();
   }
 }

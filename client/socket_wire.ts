@@ -1,4 +1,5 @@
 import type { Socket } from "socket.io-client";
+import { Deadlines } from "../shared/deadlines.ts";
 import { type Dial, dial, explainRefusal, watchEngine } from "./dial.ts";
 import { isFinal, unreachable } from "./failures.ts";
 import { receive } from "./receive.ts";
@@ -14,6 +15,7 @@ export class SocketWire implements Wire {
   readonly #dial: Dial;
   readonly #socket: Socket;
   readonly #watch: () => void;
+  readonly #deadlines = new Deadlines();
 
   /** Creates a wire that is not connected. */
   constructor(target: Dial, listeners: WireListeners) {
@@ -24,6 +26,7 @@ export class SocketWire implements Wire {
       // Queued packets would be sent before this client is back in its office.
       socket.sendBuffer = [];
       listeners.disconnected(reason, socket.active);
+      this.#deadlines.end();
     });
     socket.on("connect_error", (error) => listeners.refused(error));
     socket.onAny((event, ...args) => {
@@ -60,12 +63,11 @@ export class SocketWire implements Wire {
     timeoutMs: number,
     settled: (args: unknown[] | undefined) => void,
   ): void {
-    this.#socket.timeout(timeoutMs).emit(
-      event,
-      payload,
-      (error: Error | null, ...args: unknown[]) =>
-        settled(error ? undefined : args),
-    );
+    const lost = () => settled(undefined);
+    this.#deadlines.add(lost, timeoutMs);
+    this.#socket.emit(event, payload, (...args: unknown[]) => {
+      if (this.#deadlines.remove(lost)) settled(args);
+    });
   }
 
   async explain(error: unknown): Promise<Refusal> {
@@ -88,6 +90,7 @@ export class SocketWire implements Wire {
 
   close(): void {
     this.#socket.removeAllListeners().disconnect();
+    this.#deadlines.end();
   }
 
   whenClosed(): Promise<void> {

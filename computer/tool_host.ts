@@ -395,7 +395,7 @@ export class ToolHost implements AsyncDisposable {
   async close(): Promise<void> {
     this.#watch.close();
     this.#watched.clear();
-    this.#requests.moveTo(undefined);
+    this.#requests.close();
     await Promise.all([
       this.#hosting.close(),
       this.#blobs.close(),

@@ -1,4 +1,5 @@
 import type { Emitter } from "../../client/emitter.ts";
+import { Deadlines } from "../../shared/deadlines.ts";
 import {
   type AgentCallData,
   type CallToolResult,
@@ -76,6 +77,7 @@ export class ComputerRequestHandler {
   resolver: DpeResolver | undefined;
   readonly #options: ComputerRequestHandlerOptions;
   readonly #calls = new CallTable();
+  readonly #deadlines = new Deadlines();
   readonly #throttles = new ProgressThrottles();
   readonly #recent = new RecentServers();
   readonly #warnOnce = new WarnOnce();
@@ -105,6 +107,12 @@ export class ComputerRequestHandler {
       void this.#options.blobs.clear();
     }
     this.#office = office;
+  }
+
+  /** Drops the calls of the office; the timer of others ends with the last of them. */
+  close(): void {
+    this.moveTo(undefined);
+    this.#deadlines.release();
   }
 
   /** Cancels a tool call; unknown and ended calls are ignored (spec §7.6). */
@@ -149,6 +157,7 @@ export class ComputerRequestHandler {
       elicitations: this.#elicitations,
       dialogues: this.#dialogues,
       calls: this.#calls,
+      deadlines: this.#deadlines,
       watch,
       watched,
       skills,

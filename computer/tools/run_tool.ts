@@ -1,4 +1,5 @@
 import { onAbort } from "../../shared/async.ts";
+import type { Deadlines } from "../../shared/deadlines.ts";
 import {
   type CallToolResult,
   cancelledResult,
@@ -41,6 +42,8 @@ export interface ToolCallContext {
   readonly elicitations: Elicitations;
   /** Passes questions on to Agents that accept them. */
   readonly dialogues: Dialogues;
+  /** Ends the calls that take too long. */
+  readonly deadlines: Deadlines;
   /** The name of this Computer, for people. */
   readonly place: string;
 }
@@ -209,7 +212,7 @@ async function execute(
 /** Ends a call before its tool does: on timeout or abort. */
 function earlyEnd(
   { timeout }: ToolCallReq,
-  { place }: ToolCallContext,
+  { place, deadlines }: ToolCallContext,
   { signal, waits }: CallFollowing,
 ): {
   readonly result: Promise<CallToolResult>;
@@ -222,10 +225,9 @@ function earlyEnd(
     resolve(result);
     abort.abort(why);
   };
-  const timer = setTimeout(
-    () => end(timeoutResult(timeout, waitOf(waits, place)), "timeout"),
-    timeout * 1000,
-  );
+  const late = () =>
+    end(timeoutResult(timeout, waitOf(waits, place)), "timeout");
+  deadlines.add(late, timeout * 1000);
   const off = onAbort(
     signal,
     () => end(abortedResult(signal.reason, waitOf(waits, place)), "cancelled"),
@@ -234,7 +236,7 @@ function earlyEnd(
     result: promise,
     signal: abort.signal,
     done: () => {
-      clearTimeout(timer);
+      deadlines.remove(late);
       off();
     },
   };
