@@ -17,6 +17,8 @@ export function whyUnsendable(
   message: object,
   maxPayload: number | undefined,
 ): string | undefined {
+  const room = (maxPayload ?? Number.MAX_VALUE) - FRAMING_BYTES;
+  if (atMostBytes(message, MAX_DEPTH) <= room) return undefined;
   const why = whyTooDeep(message);
   if (why !== undefined || maxPayload === undefined) return why;
   return whyTooLarge(jsonBytes(message), maxPayload);
@@ -36,6 +38,32 @@ export const whyTooLarge = (
   bytes + FRAMING_BYTES > maxPayload
     ? `it has ${bytes} bytes, and the server accepts messages of at most ${maxPayload}`
     : undefined;
+
+/**
+ * Returns a number of bytes that a value as JSON certainly does not exceed, without writing it: a text is
+ * not read. `Infinity` where only `JSON.stringify` can tell, or below more than so many levels.
+ */
+function atMostBytes(value: unknown, levels: number): number {
+  switch (typeof value) {
+    case "string":
+      return 6 * value.length + 2; // each character may be one such as \u0001
+    case "number":
+    case "boolean":
+    case "undefined":
+      return 25;
+    case "object":
+      break;
+    default:
+      return Infinity;
+  }
+  if (value === null) return 4;
+  if (levels === 0 || "toJSON" in value) return Infinity;
+  let bytes = 2;
+  for (const [name, item] of Object.entries(value)) {
+    bytes += 6 * name.length + 4 + atMostBytes(item, levels - 1);
+  }
+  return bytes;
+}
 
 /** Returns the size of a message as JSON in bytes. */
 export const jsonBytes = (message: object): number =>
