@@ -292,7 +292,26 @@ export const parseGetToolsReq: Parser<GetToolsReq> = parser(getToolsReqSchema);
 export const parseGetToolsRet: Parser<GetToolsRet> = parser(
   getToolsRetSchema,
 );
+
+const mayBeObject = (data: unknown): boolean =>
+  data === undefined || isPlainObject(data);
+
+/** Returns whether data is a text block without metadata. */
+const isBareText = (data: unknown): boolean =>
+  isPlainObject(data) && data.type === "text" &&
+  typeof data.text === "string" && data.annotations === undefined &&
+  data.meta === undefined && data._meta === undefined &&
+  !Object.hasOwn(data, "__proto__");
+
+/** Returns whether data is certainly a valid result, of texts; as {@linkcode isToolCallReq}. */
+const isTextResult = (data: unknown): data is CallToolResult =>
+  isPlainObject(data) && Array.isArray(data.content) &&
+  data.content.every(isBareText) && mayBeObject(data.structuredContent) &&
+  (data.isError === undefined || typeof data.isError === "boolean") &&
+  mayBeObject(data.meta) && mayBeObject(data._meta) &&
+  !Object.hasOwn(data, "__proto__");
+
 /** Parses a {@linkcode CallToolResult}; unknown content types pass through. */
-export const parseCallToolResult: Parser<CallToolResult> = parser(
-  callToolResultSchema,
-);
+export const parseCallToolResult: Parser<CallToolResult> = (data) =>
+  isTextResult(data) ? data : parseResultBySchema(data);
+const parseResultBySchema = parser<CallToolResult>(callToolResultSchema);

@@ -1,8 +1,14 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { isToolCallReq } from "../../../protocol/payloads/tools.ts";
-import { parseToolCallReq } from "../../../protocol/mod.ts";
-import { toolCallReqSchema } from "../../../protocol/payloads/tools.ts";
+import {
+  parseCallToolResult,
+  parseToolCallReq,
+} from "../../../protocol/mod.ts";
+import {
+  callToolResultSchema,
+  toolCallReqSchema,
+} from "../../../protocol/payloads/tools.ts";
 
 const call = {
   agent: "planner",
@@ -60,4 +66,35 @@ Deno.test("parseToolCallReq() passes unknown fields through, and drops a key nam
     `{"__proto__": {"agent": "x"}, ${JSON.stringify(call).slice(1)}`,
   );
   assertEquals(Object.keys(parseToolCallReq(odd)), Object.keys(call));
+});
+
+const block = fc.dictionary(
+  fc.constantFrom("type", "text", "annotations", "_meta", "later", "__proto__"),
+  fc.oneof(fc.constantFrom<unknown>("text", "image", null, {}), fc.jsonValue()),
+);
+const resultField = fc.constantFrom(
+  ...["content", "structuredContent", "isError", "meta", "_meta", "later"],
+);
+
+Deno.test("parseCallToolResult() takes exactly what the schema takes, and as the schema", () => {
+  const text = { type: "text", text: "hello" };
+  const content = fc.array(fc.oneof(fc.constant(text), block));
+  fc.assert(
+    fc.property(
+      fc.oneof(content, fc.jsonValue()),
+      fc.dictionary(
+        resultField,
+        fc.oneof(fc.constantFrom<unknown>(true, null, {}), fc.jsonValue()),
+        { maxKeys: 2 },
+      ),
+      (content, changed) => {
+        const data = JSON.parse(JSON.stringify({ content, ...changed }));
+        const parsed = callToolResultSchema.safeParse(data);
+        if (parsed.success) {
+          assertEquals(parseCallToolResult(data), parsed.data);
+        } else assertThrows(() => parseCallToolResult(data));
+      },
+    ),
+    { numRuns: 5_000 },
+  );
 });
