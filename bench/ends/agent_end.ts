@@ -10,7 +10,7 @@ import { Client } from "@modelcontextprotocol/sdk/client";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 // @ts-types="@modelcontextprotocol/sdk/shared/stdio"
 import { ReadBuffer } from "@modelcontextprotocol/sdk/shared/stdio.js";
-import { SmcpAgent } from "../../agent/mod.ts";
+import { createSmcpServer, SmcpAgent, SmcpComputer } from "../../mod.ts";
 import { everything } from "../../tests/support/computer/mcp_servers.ts";
 import { OFFICE } from "../../tests/support/office.ts";
 import type { Times } from "./call_stages.ts";
@@ -83,12 +83,34 @@ await agent.connect();
 await agent.join(OFFICE);
 await agent.toolsSettled();
 
+// All in this process, as `smcp up` has it for MCP clients.
+await using server = createSmcpServer({ limits: false });
+await using computer = new SmcpComputer({
+  connection: server.connect(),
+  name: "pc",
+  servers: {
+    here: { ...everything(), default_tool_meta: { auto_apply: true } },
+  },
+});
+await computer.connect();
+await computer.join(OFFICE);
+await computer.serversSettled();
+await using near = new SmcpAgent({
+  connection: server.connect(),
+  name: "planner",
+});
+await near.connect();
+await near.join(OFFICE);
+const { tool: { name: nearEcho } } = await near.findTool("echo");
+
 const make: Record<Path, (message: string, reqId: string) => Promise<unknown>> =
   {
     direct: (message) =>
       client.callTool({ name: "echo", arguments: { message } }),
     agent: (message, reqId) =>
       agent.callTool("pc", "echo_agent", { message }, { reqId }),
+    here: (message, reqId) =>
+      near.callTool("pc", nearEcho, { message }, { reqId }),
     vrl: (message, reqId) =>
       agent.callTool("pc", "echo_vrl", { message }, { reqId }),
   };
@@ -144,7 +166,7 @@ async function cpuOfCalls(
 }
 
 async function processesOf(path: Path): Promise<Record<string, number[]>> {
-  return path === "direct"
+  return path === "direct" || path === "here"
     ? { Client: [Deno.pid], "MCP server": await childrenOf(Deno.pid) }
     : {
       Agent: [Deno.pid],

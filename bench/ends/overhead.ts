@@ -8,6 +8,7 @@ import {
   type Path,
   type PathCost,
   PATHS,
+  type PayloadOverhead,
   type Stage,
 } from "./result.ts";
 import { median, medianFields } from "./statistics.ts";
@@ -44,7 +45,7 @@ export async function measureOverhead(
       bytes,
       paths: Object.fromEntries(
         PATHS.map((path) => [path, pathCost(bytes, path, found, atComputer)]),
-      ) as Record<Path, PathCost>,
+      ) as Required<PayloadOverhead["paths"]>,
     })),
   };
 }
@@ -59,26 +60,41 @@ export function pathCost(
   const belongs = (sample: TimedCall | CpuSample) =>
     sample.bytes === bytes && sample.path === path;
   const rounds = Map.groupBy(calls.filter(belongs), ({ round }) => round);
-  const summaries = [...rounds.values()].map((round) => ({
-    p50: median(
-      round.map(({ times: { start = 0, end = 0 } }) => end - start),
-    ),
+  const summaries = [...rounds].map(([round, ofPath]) => ({
+    p50: p50(ofPath),
+    ratio: p50(ofPath) /
+      p50(
+        calls.filter((call) =>
+          call.bytes === bytes && call.round === round && call.path === "direct"
+        ),
+      ),
     stages: medianFields<Stage>(
-      round.map(({ id, times }) =>
-        path === "direct"
+      ofPath.map(({ id, times }) =>
+        path === "here"
+          ? {}
+          : path === "direct"
           ? directStages(times)
           : agentStages(times, atComputer[id] ?? {})
       ),
     ),
   }));
+  const ratios = summaries.map(({ ratio }) => ratio);
   return {
     p50: median(summaries.map(({ p50 }) => p50)),
+    ratio: {
+      low: Math.min(...ratios),
+      mid: median(ratios),
+      high: Math.max(...ratios),
+    },
     stages: medianFields(summaries.map(({ stages }) => stages)),
     cpu: medianFields(
       cpu.filter(belongs).map(({ cpu }) => cpu),
     ) as Record<string, number>,
   };
 }
+
+const p50 = (calls: readonly TimedCall[]): number =>
+  median(calls.map(({ times: { start = 0, end = 0 } }) => end - start));
 
 const startEnd = (file: string, argument: string): Child =>
   start(Deno.execPath(), [

@@ -3,6 +3,7 @@ import {
   type CommandCost,
   type EndsResult,
   type Overhead,
+  type PathCost,
   type PayloadOverhead,
   type Stage,
   STAGES,
@@ -27,13 +28,18 @@ function renderOverhead({ rounds, calls, payloads }: Overhead): string[] {
   ): string[] => [name, ...payloads.map(cell)];
   return [
     "### A tool call beside the same MCP call",
-    `\`echo\` of \`@modelcontextprotocol/server-everything\`, a child process over stdio: called by the MCP SDK's own client, and by an Agent over a Server at a Computer, each a process of its own. One call at a time, ${calls} of each in turn, median of ${rounds} rounds' p50. The argument has the size in the heading, and so has the answer.`,
+    `\`echo\` of \`@modelcontextprotocol/server-everything\`, a child process over stdio: called by the MCP SDK's own client, and by an Agent over a Server at a Computer, each a process of its own or all in one. One call at a time, ${calls} of each in turn, median of ${rounds} rounds' p50. The argument has the size in the heading, and so has the answer.`,
     table(["", ...columns], [
       row("direct MCP call", ({ paths }) => micro(paths.direct.p50)),
       row("Agent, Server, Computer", ({ paths }) => micro(paths.agent.p50)),
+      row("… / direct", ({ paths }) => ratio(paths.agent, paths.direct)),
       row(
-        "… / direct",
-        ({ paths }) => `${(paths.agent.p50 / paths.direct.p50).toFixed(1)}×`,
+        "… in one process",
+        ({ paths: { here } }) => here ? micro(here.p50) : "",
+      ),
+      row(
+        "… in one process / direct",
+        ({ paths }) => paths.here ? ratio(paths.here, paths.direct) : "",
       ),
       row("… and a VRL program", ({ paths }) => micro(paths.vrl.p50)),
     ]),
@@ -133,6 +139,14 @@ function table(
   const rule = head.map((_, i) => i === 0 ? "---" : "--:");
   return [head, rule, ...rows].map(line).join("\n");
 }
+
+/** The median, and the lowest and the highest of the rounds where they are known. */
+const ratio = ({ p50, ratio }: PathCost, direct: PathCost): string => {
+  const mid = `${(ratio?.mid ?? p50 / direct.p50).toFixed(1)}×`;
+  return ratio === undefined
+    ? mid
+    : `${mid} (${ratio.low.toFixed(1)}–${ratio.high.toFixed(1)})`;
+};
 
 const micro = (time: number): string => `${time.toFixed(0)} µs`;
 const kilo = (bytes: number): string => `${(bytes / 1000).toFixed(1)} kB`;

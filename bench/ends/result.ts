@@ -19,7 +19,7 @@ export interface Overhead {
 }
 
 /** The ways that a call can take. */
-export const PATHS = ["direct", "agent", "vrl"] as const;
+export const PATHS = ["direct", "agent", "here", "vrl"] as const;
 
 /** One of {@linkcode PATHS}. */
 export type Path = typeof PATHS[number];
@@ -28,14 +28,26 @@ export type Path = typeof PATHS[number];
 export interface PayloadOverhead {
   /** Bytes of the argument. */
   readonly bytes: number;
-  /** Costs by the way of the calls. */
-  readonly paths: Readonly<Record<Path, PathCost>>;
+  /** Costs by the way of the calls; older results lack `here`, where all is in one process. */
+  readonly paths:
+    & Readonly<Record<Exclude<Path, "here">, PathCost>>
+    & { readonly here?: PathCost };
+}
+
+/** A figure of several rounds. */
+export interface Range {
+  readonly low: number;
+  /** The median. */
+  readonly mid: number;
+  readonly high: number;
 }
 
 /** The cost of one way; each figure is the median over the rounds. */
 export interface PathCost {
   /** Median time of a call, µs. */
   readonly p50: number;
+  /** The same compared with the direct call in the same round; older results lack it. */
+  readonly ratio?: Range;
   /** Median time of each part of a call, µs; missing parts are absent. */
   readonly stages: Readonly<Partial<Record<Stage, number>>>;
   /** CPU time of a call by process, µs; empty where the operating system does not provide it. */

@@ -86,8 +86,32 @@ Deno.test("pathCost() is the median over rounds of each round's median, for one 
   };
   assertEquals(pathCost(100, "direct", found, {}), {
     p50: 8,
+    ratio: { low: 1, mid: 1, high: 1 },
     stages: { mcpOut: 1, mcpServer: 1, mcpIn: 6 },
     cpu: { Client: 5 },
+  });
+});
+
+Deno.test("pathCost() compares each round's median with that of the direct calls in it", () => {
+  const call = (path: "direct" | "here", round: number, time: number) => ({
+    id: "1",
+    bytes: 100,
+    round,
+    path,
+    times: { start: 0, sent: 1, line: 2, end: time },
+  });
+  const found: Findings = {
+    calls: [[10, 15], [20, 40], [10, 11]].flatMap((
+      [direct = 0, here = 0],
+      i,
+    ) => [call("direct", i, direct), call("here", i, here)]),
+    cpu: [],
+  };
+  assertEquals(pathCost(100, "here", found, {}), {
+    p50: 15,
+    ratio: { low: 1.1, mid: 1.5, high: 2 },
+    stages: {},
+    cpu: {},
   });
 });
 
@@ -137,6 +161,7 @@ Deno.test("renderEnds() writes a section with a table of each kind", () => {
         bytes: 10_000,
         paths: {
           direct: cost(400, { mcpServer: 300 }),
+          here: { ...cost(600, {}), ratio: { low: 1.4, mid: 1.5, high: 2 } },
           agent: cost(1_000, { agentOut: 50, mcpServer: 310 }),
           vrl: cost(1_200, {}),
         },
@@ -159,6 +184,8 @@ Deno.test("renderEnds() writes a section with a table of each kind", () => {
       "## The other ends",
       "|  | 10 KB |",
       "| … / direct | 2.5× |",
+      "| … in one process | 600 µs |",
+      "| … in one process / direct | 1.5× (1.4–2.0) |",
       "| Agent: sign, encode | 50 µs |",
       "| MCP server, and the pipes to it and back | 300 µs → 310 µs |",
       "| smcp-server | 150 ms | 70 MiB | 300 ms |  |",
