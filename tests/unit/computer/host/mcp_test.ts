@@ -1,6 +1,11 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 // @ts-types="@modelcontextprotocol/sdk/types"
-import { ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js";
+import {
+  ErrorCode,
+  JSONRPCMessageSchema,
+  McpError,
+} from "@modelcontextprotocol/sdk/types.js";
+import fc from "fast-check";
 import { requestFailure } from "../../../../computer/tools/call_failure.ts";
 import {
   sseTimeouts,
@@ -79,6 +84,24 @@ Deno.test("readMessage() reads messages, also with null metadata", () => {
   assertEquals(readMessage(line(JSON.stringify(answer)), "utf-8"), answer);
   const odd = { ...answer, result: { ...answer.result, _meta: null } };
   assertEquals(readMessage(line(JSON.stringify(odd)), "utf-8"), answer);
+});
+
+Deno.test("readMessage() returns what the MCP SDK's schema does, for answers of all kinds", () => {
+  const value = fc.oneof(
+    fc.constantFrom<unknown>("2.0", 1, 1.5, "x", null, {}, [], { a: [1] }),
+    fc.constantFrom<unknown>({ _meta: { progressToken: 1 } }, { _meta: 5 }),
+    fc.jsonValue(),
+  );
+  const field = fc.constantFrom("jsonrpc", "id", "result", "error", "method");
+  const changes = fc.dictionary(field, value, { maxKeys: 2 });
+  fc.assert(fc.property(changes, (changed) => {
+    const text = JSON.stringify({
+      ...{ jsonrpc: "2.0", id: 1, result: { a: 1 } },
+      ...changed,
+    });
+    const { success, data } = JSONRPCMessageSchema.safeParse(JSON.parse(text));
+    if (success) assertEquals(readMessage(line(text), "utf-8"), data);
+  }));
 });
 
 Deno.test("readMessage() turns an unreadable answer into an error answer", () => {
