@@ -5,7 +5,12 @@ import { SMCP_NAMESPACE } from "../../protocol/mod.ts";
 import { swapRemove } from "../shared/pending.ts";
 import type { ClientSocket, Connection, PacketData } from "./connection.ts";
 import type { TapSocket } from "./websocket/tap_socket.ts";
-import { type ByteRange, JsonText, readPacket } from "./json/text_packet.ts";
+import {
+  type ByteRange,
+  type DecodedText,
+  JsonText,
+  readPacket,
+} from "./json/text_packet.ts";
 import { PacketDecoder } from "./packet/packet_decoder.ts";
 import { Payload } from "../shared/payload.ts";
 
@@ -139,9 +144,13 @@ export class Link {
     if (frames === undefined) return;
     this.#frames = frames;
     frames.progress = () => this.#progressed(frames);
-    frames.tap = (message) =>
-      message.bytes[message.start] === MESSAGE && this.#isPlain() &&
-      this.#takeText(message, message.start + 1);
+    frames.tap = (message) => {
+      const isText = "text" in message;
+      const start = isText ? 0 : message.start;
+      const type = isText ? message.text.charCodeAt(0) : message.bytes[start];
+      return type === MESSAGE && this.#isPlain() &&
+        this.#takeText(message, start + 1);
+    };
   }
 
   /** Counts a part of a message as a pong: the real one has to wait until the message has ended. */
@@ -174,8 +183,7 @@ export class Link {
       return false;
     }
     if (!OURS.test(data)) return false;
-    const bytes = Buffer.from(data);
-    const text = { bytes, start: 0, end: bytes.length, ownsBuffer: false };
+    const text = { text: data, length: Buffer.byteLength(data) };
     if (this.#collecting || !this.#takeText(text, 0)) this.#decode(data);
     return true;
   }
@@ -190,7 +198,7 @@ export class Link {
     this.#collecting = this.#stock.isCollecting;
   }
 
-  #takeText(text: ByteRange, start: number): boolean {
+  #takeText(text: ByteRange | DecodedText, start: number): boolean {
     const packet = readPacket(text, start, this.#events);
     if (packet === undefined) return false;
     const { event, id, body } = packet;

@@ -166,15 +166,8 @@ export class FetchSocket extends TapSocket {
       }
       return;
     }
-    const { tap } = this;
-    const bytes = tap && encode(data);
-    if (!this.#fits(bytes?.length ?? Buffer.byteLength(data))) return;
-    if (tap && bytes) {
-      const end = bytes.length;
-      if (tap({ bytes, start: 0, end, ownsBuffer: false, source: data })) {
-        return;
-      }
-    }
+    const length = Buffer.byteLength(data);
+    if (!this.#fits(length) || this.tap?.({ text: data, length })) return;
     this.emit("message", data, false);
   }
 
@@ -222,18 +215,4 @@ export class FetchSocket extends TapSocket {
 // A shared function instead of closures saves memory for each of many sockets.
 function listenLater(this: FetchSocket, event: string | symbol): void {
   if (event === "message") this.start();
-}
-
-const encoder = new TextEncoder();
-
-/** Where messages are encoded, up to a third of its size in characters. */
-const scratch = new Uint8Array(192 * 1024);
-
-/** Encodes a message; for most sizes Deno needs a multiple of the time to allocate and encode in one step. */
-function encode(text: string): Buffer {
-  if (3 * text.length > scratch.length) return Buffer.from(text);
-  const { written } = encoder.encodeInto(text, scratch);
-  const bytes = Buffer.allocUnsafe(written);
-  bytes.set(scratch.subarray(0, written));
-  return bytes;
 }

@@ -32,7 +32,12 @@ const BLOCK = 16;
 const PAGE = 65_536;
 
 /** The scanner's memory. */
-export let memory: Uint8Array = new Uint8Array(scanner.memory.buffer);
+export let memory: Buffer = Buffer.from(scanner.memory.buffer);
+
+/** Where texts are. */
+let room = memory.subarray(TEXT_START);
+
+const encoder = new TextEncoder();
 
 /** The text that {@linkcode unmaskBlocks} left in the scanner's memory. */
 let unmasked: { bytes: Uint8Array; start: number; end: number } | undefined;
@@ -48,15 +53,34 @@ export function load(bytes: Uint8Array, start: number, end: number): number {
   if (there?.bytes === bytes && start >= there.start && end === there.end) {
     return TEXT_START + start - there.start;
   }
-  const textEnd = TEXT_START + end - start;
-  const missing = textEnd + NULS - memory.length;
+  prepare(end - start);
+  memory.set(bytes.subarray(start, end), TEXT_START);
+  return TEXT_START;
+}
+
+/**
+ * Encodes a text into the scanner's memory.
+ *
+ * @param length its bytes in UTF-8
+ * @returns where it starts
+ */
+export function loadText(text: string, length: number): number {
+  unmasked = undefined;
+  prepare(length);
+  encoder.encodeInto(text, room);
+  return TEXT_START;
+}
+
+/** Makes room for a text, with NULs behind it. */
+function prepare(length: number): void {
+  const end = TEXT_START + length;
+  const missing = end + NULS - memory.length;
   if (missing > 0) {
     scanner.memory.grow(Math.ceil(missing / PAGE));
-    memory = new Uint8Array(scanner.memory.buffer);
+    memory = Buffer.from(scanner.memory.buffer);
+    room = memory.subarray(TEXT_START);
   }
-  memory.set(bytes.subarray(start, end), TEXT_START);
-  memory.fill(0, textEnd, textEnd + NULS);
-  return TEXT_START;
+  memory.fill(0, end, end + NULS);
 }
 
 /** Removes a client's mask in place, in the scanner's memory, where {@linkcode load} then finds the text. */

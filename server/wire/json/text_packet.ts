@@ -1,4 +1,4 @@
-import type { Buffer } from "node:buffer";
+import { Buffer } from "node:buffer";
 import {
   BACKSLASH,
   CLOSE_ARRAY,
@@ -9,7 +9,7 @@ import {
   OPEN_OBJECT,
   QUOTE,
 } from "./script_scanner.ts";
-import { load, memory, scanner } from "./scanner.ts";
+import { load, loadText, memory, scanner } from "./scanner.ts";
 import { Payload } from "../../shared/payload.ts";
 import { SMCP_NAMESPACE, TOOL_CALL_EVENT } from "../../../protocol/mod.ts";
 
@@ -30,14 +30,17 @@ export interface ByteRange {
   readonly end: number;
   /** Whether the rest of the buffer is unused. */
   readonly ownsBuffer: boolean;
-  /** The text that all of the buffer encodes, if it came as text; ASCII before {@linkcode start}. */
-  readonly source?: string | undefined;
+}
+
+/** Text that came from a client, on a platform that decodes messages. */
+export interface DecodedText {
+  readonly text: string;
+  /** Its bytes in UTF-8. */
+  readonly length: number;
 }
 
 /** A JSON object from the wire: validated, but not parsed, so that the same bytes can be forwarded. */
 export class JsonText extends Payload {
-  /** The buffer that contains it. */
-  readonly bytes: Buffer;
   /** Its first byte in the buffer. */
   readonly start: number;
   /** Its end in the buffer, exclusive. */
@@ -46,22 +49,28 @@ export class JsonText extends Payload {
   /** Offsets of the members that {@linkcode JsonText.peek} leaves empty: start, end, … */
   readonly large: readonly number[];
   #ownsBuffer: boolean;
-  /** The text that all of the buffer encodes, if it came as text; ASCII before {@linkcode start}. */
-  readonly #source: string | undefined;
+  #bytes: Buffer | undefined;
+  readonly #text: string | undefined;
   #outline: Record<string, unknown> | undefined;
 
   constructor(
-    { bytes, start, end, ownsBuffer, source }: ByteRange,
+    source: ByteRange | DecodedText,
     { large, mayBeError }: Members,
   ) {
     super();
+    const isText = "text" in source;
     this.mayBeError = mayBeError;
-    this.bytes = bytes;
-    this.start = start;
-    this.end = end;
+    this.start = isText ? 0 : source.start;
+    this.end = isText ? source.length : source.end;
     this.large = large;
-    this.#ownsBuffer = ownsBuffer;
-    this.#source = source;
+    this.#ownsBuffer = !isText && source.ownsBuffer;
+    this.#bytes = isText ? undefined : source.bytes;
+    this.#text = isText ? source.text : undefined;
+  }
+
+  /** The buffer that contains it; made at first use if it came as text. */
+  get bytes(): Buffer {
+    return this.#bytes ??= Buffer.from(this.text());
   }
 
   /** Always true: the fast path accepts only objects. */
@@ -96,16 +105,9 @@ export class JsonText extends Payload {
     return JSON.parse(this.text());
   }
 
-  /** Returns the whole text; a part of the source, if there is one, costs nothing. */
+  /** Returns the whole text. */
   text(): string {
-    const source = this.#source;
-    if (source === undefined || !isAscii(this.bytes, this.end)) {
-      return this.#slice(this.start, this.end);
-    }
-    return source.slice(
-      this.start,
-      source.length - (this.bytes.length - this.end),
-    );
+    return this.#text ?? this.#slice(this.start, this.end);
   }
 
   #outlineText(): string {
@@ -120,16 +122,11 @@ export class JsonText extends Payload {
   }
 
   #slice(start: number, end: number): string {
-    return this.bytes.toString("utf8", start, end);
+    const isAscii = this.#text?.length === this.length;
+    return isAscii
+      ? this.#text.slice(start, end)
+      : this.bytes.toString("utf8", start, end);
   }
-}
-
-/** Whether the rest of a buffer is ASCII; mostly that is a bracket. */
-function isAscii(bytes: Buffer, start: number): boolean {
-  for (let at = start; at < bytes.length; at++) {
-    if (bytes[at]! > 0x7f) return false;
-  }
-  return true;
 }
 
 /** Maximum number of elements of a packet; the protocol needs two. */
@@ -168,26 +165,32 @@ const NAMESPACE = [...`${SMCP_NAMESPACE},`].map((char) => char.charCodeAt(0));
  * @param start offset after the type of Engine.IO's packet
  */
 export function readPacket(
-  { bytes, end, ownsBuffer, source }: ByteRange,
+  message: ByteRange | DecodedText,
   start: number,
   events: ReadonlySet<string>,
 ): TextPacket | undefined {
-  const type = bytes[start];
+  const isText = "text" in message;
+  // From here on, offsets are those of the scanner's memory.
+  const packet = isText
+    ? loadText(message.text, message.length) + start
+    : load(message.bytes, start, message.end);
+  const shift = start - packet;
+  const end = (isText ? message.length : message.end) - shift;
+  const type = memory[packet];
   if (type !== EVENT && type !== ACK) return undefined;
-  let at = start + 1;
-  for (const c of NAMESPACE) if (bytes[at++] !== c) return undefined;
+  let at = packet + 1;
+  for (const c of NAMESPACE) if (memory[at++] !== c) return undefined;
   const digits = at;
   let id: number | undefined;
-  for (let c = bytes[at]! - 0x30; c >= 0 && c <= 9; c = bytes[++at]! - 0x30) {
+  for (let c = memory[at]! - 0x30; c >= 0 && c <= 9; c = memory[++at]! - 0x30) {
     id = (id ?? 0) * 10 + c;
   }
-  if (at - digits > MAX_ID_DIGITS || bytes[at] !== OPEN_ARRAY) return undefined;
+  if (at - digits > MAX_ID_DIGITS || memory[at] !== OPEN_ARRAY) {
+    return undefined;
+  }
   if (type === ACK && id === undefined) return undefined;
-  // From here on, offsets are those of the scanner's memory.
-  const textStart = load(bytes, at, end);
-  const shift = at - textStart;
-  const textEnd = end - shift;
-  at = scanner.skipSpace(textStart + 1);
+  const array = at;
+  at = scanner.skipSpace(array + 1);
   let event: string | undefined;
   if (type === EVENT) {
     const name = at;
@@ -195,7 +198,7 @@ export function readPacket(
     if (at === NO_JSON) return undefined;
     event = standsAt(memory, name, TOOL_CALL)
       ? TOOL_CALL_EVENT
-      : bytes.toString("latin1", name + 1 + shift, at - 1 + shift);
+      : memory.toString("latin1", name + 1, at - 1);
     if (!events.has(event)) return undefined;
     at = scanner.skipSpace(at);
     if (memory[at] !== COMMA) return undefined;
@@ -203,18 +206,24 @@ export function readPacket(
   }
   const body = at;
   const members = { large: [], mayBeError: false };
-  at = skipObject(memory, at, shift, members);
-  if (at === NO_JSON || !endsAt(memory, at, textEnd)) return undefined;
-  if (scanner.isUtf8(textStart, textEnd) !== 1) return undefined;
-  return {
-    event,
-    id,
-    // All before the body is ASCII: it stands at the same offset of the source.
-    body: new JsonText(
-      { bytes, start: body + shift, end: at + shift, ownsBuffer, source },
-      members,
-    ),
-  };
+  at = skipObject(memory, at, isText ? -body : shift, members);
+  if (at === NO_JSON || !endsAt(memory, at, end)) return undefined;
+  if (!isText && scanner.isUtf8(array, end) !== 1) return undefined;
+  const source = isText
+    ? {
+      text: isAscii(at, end)
+        ? message.text.slice(body + shift, at - end)
+        : memory.toString("utf8", body, at),
+      length: at - body,
+    }
+    : { ...message, start: body + shift, end: at + shift };
+  return { event, id, body: new JsonText(source, members) };
+}
+
+/** Whether a part of the scanner's memory is ASCII; what follows a body mostly is one bracket. */
+function isAscii(at: number, end: number): boolean {
+  while (at < end && memory[at]! <= 0x7f) at++;
+  return at === end;
 }
 
 /**

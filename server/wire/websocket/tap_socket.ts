@@ -1,10 +1,10 @@
 import { EventEmitter } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
-import type { ByteRange, JsonText } from "../json/text_packet.ts";
+import type { ByteRange, DecodedText, JsonText } from "../json/text_packet.ts";
 import type { CutOff } from "./send_queue.ts";
 
 /** Handles a text message ahead of Engine.IO; returns whether it did. */
-type Tap = (message: ByteRange) => boolean;
+type Tap = (message: ByteRange | DecodedText) => boolean;
 
 /**
  * The server's end of a WebSocket, with the interface of `ws` that Engine.IO expects, and a way around

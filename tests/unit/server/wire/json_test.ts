@@ -1,7 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { Buffer, isUtf8 } from "node:buffer";
-import { load, scanner } from "../../../../server/wire/json/scanner.ts";
+import {
+  load,
+  loadText,
+  memory,
+  scanner,
+} from "../../../../server/wire/json/scanner.ts";
 import {
   MAX_DEPTH,
   NO_JSON,
@@ -285,6 +290,27 @@ Deno.test("isUtf8() agrees with the runtime's own on every kind of text and dama
       }
     }
   }
+});
+
+Deno.test("loadText() leaves the bytes of a text with NULs behind them, whatever was there", () => {
+  const half = fc.constantFrom("\ud800", "\udc00", "\ud83d");
+  const any = fc.array(fc.oneof(fc.string({ unit: "binary" }), half));
+  fc.assert(fc.property(any, fc.nat(200), (parts, more) => {
+    const text = parts.join("");
+    const bytes = Buffer.from(text);
+    const longer = "x".repeat(bytes.length + more);
+    loadText(longer, longer.length);
+    const start = loadText(text, Buffer.byteLength(text));
+    const left = memory.subarray(start, start + bytes.length + 128);
+    assert(left.equals(Buffer.concat([bytes, Buffer.alloc(128)])), text);
+  }));
+});
+
+Deno.test("loadText() makes room for a text larger than the memory", () => {
+  const text = "漢é🦊".repeat(memory.length >> 2);
+  const bytes = Buffer.from(text);
+  const start = loadText(text, bytes.length);
+  assert(bytes.equals(memory.subarray(start, start + bytes.length)));
 });
 
 Deno.test("the WebAssembly of the scanner is compiled from its source", async () => {
