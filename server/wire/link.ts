@@ -4,7 +4,7 @@ import { randomInt } from "node:crypto";
 import { SMCP_NAMESPACE } from "../../protocol/mod.ts";
 import { swapRemove } from "../shared/pending.ts";
 import type { ClientSocket, Connection, PacketData } from "./connection.ts";
-import type { TapSocket } from "./websocket/tap_socket.ts";
+import type { SharedText, TapSocket } from "./websocket/tap_socket.ts";
 import {
   type ByteRange,
   type DecodedText,
@@ -91,7 +91,10 @@ export class Link {
   /** Sends a notification; its encoding is kept for the next member that gets the same payload. */
   notify(event: string, payload: Payload): void {
     if (this.#ended) return;
-    this.#write(encodingOf(event, payload));
+    const { packets, shared } = encodingOf(event, payload);
+    const frames = shared && this.#direct;
+    if (frames) frames.sendShared(shared);
+    else this.#write(packets);
   }
 
   /**
@@ -248,20 +251,22 @@ export class Link {
     };
   }
 
-  /** Sends bytes directly, unless Engine.IO has packets to send first. */
-  #send(head: string, body: JsonText): void {
+  /** The WebSocket to send on directly, unless Engine.IO has packets to send first. */
+  get #direct(): TapSocket | undefined {
     const conn = this.#conn;
-    if (this.#frames && conn.isOpen && !conn.hasQueued) {
-      this.#frames.sendJson(`4${head}`, body, "]");
-    } else conn.write(`${head}${body.text()}]`);
+    return conn.isOpen && !conn.hasQueued ? this.#frames : undefined;
   }
 
-  #write(encoding: Encoding): void {
-    for (const part of encoding) this.#conn.write(part);
+  #send(head: string, body: JsonText): void {
+    const frames = this.#direct;
+    if (frames) frames.sendJson(`4${head}`, body, "]");
+    else this.#conn.write(`${head}${body.text()}]`);
+  }
+
+  #write(packets: readonly PacketData[]): void {
+    for (const packet of packets) this.#conn.write(packet);
   }
 }
-
-type Encoding = readonly PacketData[];
 
 function encode(type: PacketType, data: readonly unknown[], id?: number) {
   const packet: Packet = { type, nsp: SMCP_NAMESPACE, data };
@@ -269,18 +274,31 @@ function encode(type: PacketType, data: readonly unknown[], id?: number) {
   return encoder.encode(packet);
 }
 
-/** The packets of a payload by the names of its event. */
+/** A notification as it is sent. */
+interface Encoding {
+  /** A packet of text, and its attachments. */
+  readonly packets: readonly PacketData[];
+  /** The same as one message for any WebSocket; absent with attachments. */
+  readonly shared: SharedText | undefined;
+}
+
+/** The encodings of a payload by the names of its event. */
 const encodings = new WeakMap<Payload, Map<string, Encoding>>();
 
 /** Encodes a notification, once for all members that get it. */
 function encodingOf(event: string, payload: Payload): Encoding {
-  const known = encodings.get(payload) ?? new Map<string, Encoding>();
-  encodings.set(payload, known);
-  const encoding = known.get(event) ??
-    (payload instanceof JsonText
+  let known = encodings.get(payload);
+  if (known === undefined) encodings.set(payload, known = new Map());
+  let encoding = known.get(event);
+  if (encoding === undefined) {
+    const packets = payload instanceof JsonText
       ? [`2${SMCP_NAMESPACE},[${JSON.stringify(event)},${payload.text()}]`]
-      : encode(PacketType.EVENT, [event, payload.parse()]));
-  known.set(event, encoding);
+      : encode(PacketType.EVENT, [event, payload.parse()]);
+    const shared = packets.length === 1
+      ? { text: `4${packets[0]}` }
+      : undefined;
+    known.set(event, encoding = { packets, shared });
+  }
   return encoding;
 }
 

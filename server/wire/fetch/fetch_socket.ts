@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { failure, log } from "../../shared/log.ts";
 import type { JsonText } from "../json/text_packet.ts";
 import { type CutOff, SendQueue } from "../websocket/send_queue.ts";
-import { TapSocket } from "../websocket/tap_socket.ts";
+import { type SharedText, TapSocket } from "../websocket/tap_socket.ts";
 
 /** The part of a platform's WebSocket that is used. */
 export interface PlatformSocket {
@@ -131,6 +131,10 @@ export class FetchSocket extends TapSocket {
       head + body.text() + tail,
       head.length + body.length + tail.length,
     );
+  }
+
+  override sendShared({ text }: SharedText): void {
+    this.send(text);
   }
 
   /** Asks the peer to close, after all that is queued for it. */

@@ -11,7 +11,7 @@ import {
 } from "./frame_reader.ts";
 import type { ByteRange, JsonText } from "../json/text_packet.ts";
 import { type CutOff, SendQueue } from "./send_queue.ts";
-import { TapSocket } from "./tap_socket.ts";
+import { type SharedText, TapSocket } from "./tap_socket.ts";
 import { Upload, type UploadWatch } from "./upload_watch.ts";
 
 /** Maximum number of pings, pongs and closes of a peer; regular clients send a few per minute. */
@@ -144,6 +144,10 @@ export class FrameSocket extends TapSocket implements FrameListener {
   /** Sends a text message of `head` and `tail`, both ASCII, around `body`. */
   override sendJson(head: string, body: JsonText, tail: string): void {
     this.#write(jsonFrame(head, body, tail));
+  }
+
+  override sendShared(message: SharedText): void {
+    this.#write(message.frame ??= textFrame(message.text));
   }
 
   /** Sends a close frame; closes the connection when the peer has answered it. */

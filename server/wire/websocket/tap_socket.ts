@@ -1,3 +1,4 @@
+import type { Buffer } from "node:buffer";
 import { EventEmitter } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
 import type { ByteRange, DecodedText, JsonText } from "../json/text_packet.ts";
@@ -5,6 +6,13 @@ import type { CutOff } from "./send_queue.ts";
 
 /** Handles a text message ahead of Engine.IO; returns whether it did. */
 type Tap = (message: ByteRange | DecodedText) => boolean;
+
+/** A text message to many peers. */
+export interface SharedText {
+  readonly text: string;
+  /** The message as a frame, which the first socket that writes frames adds; never changed. */
+  frame?: Buffer;
+}
 
 /**
  * The server's end of a WebSocket, with the interface of `ws` that Engine.IO expects, and a way around
@@ -28,6 +36,9 @@ export abstract class TapSocket extends EventEmitter {
 
   /** Sends a text message of `head` and `tail`, both ASCII, around `body`. */
   abstract sendJson(head: string, body: JsonText, tail: string): void;
+
+  /** Sends a message that others get too; it is encoded once. */
+  abstract sendShared(message: SharedText): void;
 }
 
 /** A key: 16 bytes in Base64. */
