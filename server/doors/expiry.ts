@@ -119,7 +119,7 @@ export async function recheck(
   if (verdict === undefined) return;
   if ("principal" in verdict) {
     session.identity = verdict;
-    return session.renewed();
+    return session.renewed?.();
   }
   // Refuses joins that wait for their turn already.
   session.identity = { ...identity, expiresAt: 0 };

@@ -129,7 +129,7 @@ export class Sessions {
     const guard = guards.of(conn);
     guard?.admit(partyOf(session));
     this.#open.set(session.id, session);
-    session.renewed = endAtExpiry(session, journal);
+    if (session.identity) session.renewed = endAtExpiry(session, journal);
     socket.once("disconnect", () => {
       kept.isTaken = false;
       guard?.leave();
@@ -163,7 +163,7 @@ export class Session implements Peer {
   /** Replaced by rechecks. */
   identity: Identity | undefined;
   /** Called when it was replaced by another one, which may expire at another time. */
-  renewed: () => void = () => {};
+  renewed: (() => void) | undefined;
   /** The Socket.IO connection. */
   readonly socket: ClientSocket;
   /** Its way to its office. */

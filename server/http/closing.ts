@@ -16,6 +16,7 @@ export const flushed = (
 export interface Closing {
   readonly closed: boolean;
   destroy(): unknown;
+  on(event: "close", listener: () => void): unknown;
   once(event: "close", listener: () => void): unknown;
 }
 
@@ -26,7 +27,8 @@ export class OpenSockets {
   /** Tracks `socket` until it closes. */
   add(socket: Closing): void {
     this.#open.add(socket);
-    socket.once("close", () => this.#open.delete(socket));
+    // It closes once anyway, and `once` would keep more objects until then.
+    socket.on("close", () => this.#open.delete(socket));
   }
 
   [Symbol.iterator](): Iterator<Closing> {

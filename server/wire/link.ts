@@ -57,15 +57,13 @@ export class Link {
   readonly #receive: (incoming: Incoming) => void;
   /** The decoder of the connection, which offers its packets to this session. */
   readonly #decoder: PacketDecoder | undefined;
-  /** Decodes packets that the fast path does not accept. */
+  /** Decodes a packet that the fast path does not accept, until it has all its attachments. */
   #stock: PacketDecoder | undefined;
   /** A list, since the number of a client's calls is limited. */
   readonly #waiting: Waiting[] = [];
   #upgraded: (() => void) | undefined;
   #frames: TapSocket | undefined;
   #ended = false;
-  /** Whether a packet waits for its binary attachments. */
-  #collecting = false;
 
   /**
    * @param socket a socket that has just connected
@@ -166,7 +164,7 @@ export class Link {
   /** Whether the next message concerns this session alone. */
   #isPlain(): boolean {
     const conn = this.#conn;
-    return !this.#ended && !this.#collecting && conn.isOpen &&
+    return !this.#ended && !this.#stock && conn.isOpen &&
       // Packets that came over polling before an upgrade may still wait for their turn.
       !this.#decoder?.isBehind &&
       // While a pong is due, the first message tells Engine.IO that the client is alive.
@@ -177,7 +175,7 @@ export class Link {
   #take(data: unknown): boolean {
     if (this.#ended) return false;
     if (typeof data !== "string") {
-      if (!this.#collecting) return false;
+      if (!this.#stock) return false;
       this.#decode(data);
       return true;
     }
@@ -187,18 +185,19 @@ export class Link {
     }
     if (!OURS.test(data)) return false;
     const text = { text: data, length: Buffer.byteLength(data) };
-    if (this.#collecting || !this.#takeText(text, 0)) this.#decode(data);
+    if (this.#stock || !this.#takeText(text, 0)) this.#decode(data);
     return true;
   }
 
-  /** Decodes a packet with the stock decoder, which most sessions never need. */
+  /** Decodes a packet with a stock decoder, which idle sessions do not keep. */
   #decode(data: unknown): void {
-    if (this.#stock === undefined) {
-      this.#stock = new PacketDecoder();
-      this.#stock.on("decoded", (packet: Packet) => this.#decoded(packet));
+    let decoder = this.#stock;
+    if (decoder === undefined) {
+      decoder = new PacketDecoder();
+      decoder.on("decoded", (packet: Packet) => this.#decoded(packet));
     }
-    this.#stock.add(data);
-    this.#collecting = this.#stock.isCollecting;
+    decoder.add(data);
+    this.#stock = !this.#ended && decoder.isCollecting ? decoder : undefined;
   }
 
   #takeText(text: ByteRange | DecodedText, start: number): boolean {

@@ -154,16 +154,17 @@ export interface PacketGuard {
 /** Checks packets before the stock decoder; a violation closes the connection. */
 export class PacketDecoder extends Decoder {
   readonly #guard: PacketGuard | undefined;
-  readonly #turns: PacketTurns;
+  /** Absent without a guard. */
+  readonly #turns: PacketTurns | undefined;
   #take: ((data: unknown) => boolean) | undefined;
 
   /** @param guard the connection's guard; absent if another decoder has already checked the packets */
   constructor(guard?: PacketGuard) {
     super();
     this.#guard = guard;
-    this.#turns = new PacketTurns(
+    this.#turns = guard && new PacketTurns(
       (data) => this.#addGuarded(data),
-      (held) => guard?.hold(held),
+      (held) => guard.hold(held),
     );
   }
 
@@ -174,7 +175,7 @@ export class PacketDecoder extends Decoder {
 
   /** Whether packets are queued, which later ones must not overtake. */
   get isBehind(): boolean {
-    return this.#turns.isBehind;
+    return this.#turns?.isBehind ?? false;
   }
 
   /** Whether a packet waits for its attachments. */
@@ -184,15 +185,16 @@ export class PacketDecoder extends Decoder {
 
   /** Decodes the next packet or attachment. */
   override add(data: unknown): void {
-    if (this.#guard === undefined) return this.#add(data);
-    if (this.#turns.take()) return this.#addGuarded(data);
-    const fault = this.#turns.wait(data);
-    if (fault !== undefined) this.#guard.refuse(fault);
+    const turns = this.#turns;
+    if (turns === undefined) return this.#add(data);
+    if (turns.take()) return this.#addGuarded(data);
+    const fault = turns.wait(data);
+    if (fault !== undefined) this.#guard?.refuse(fault);
   }
 
   /** Drops the unfinished packet and all queued ones. */
   override destroy(): void {
-    this.#turns.end();
+    this.#turns?.end();
     super.destroy();
   }
 

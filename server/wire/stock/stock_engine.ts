@@ -120,6 +120,7 @@ export class StockEngine implements ClientEngine {
     nsp.on("connection", (socket) => {
       socket.on("error", connectionFailed);
       const begin: () => void = socket.data;
+      socket.data = undefined; // it holds the whole admission
       begin();
     });
     refuseNamespaces(
@@ -338,7 +339,8 @@ export class StockSocket implements ClientSocket {
     this.#raw.disconnect(true);
   }
 
+  /** Socket.IO emits it once, and `once` would keep three more objects until then. */
   once(event: "disconnect", left: () => void): void {
-    this.#raw.once(event, left);
+    this.#raw.on(event, left);
   }
 }
