@@ -56,6 +56,22 @@ Deno.test("LineDecoder treats invalid bytes as encoding_error_handler says", () 
   }
 });
 
+Deno.test("LineDecoder takes U+FFFD that a server wrote for a valid character", () => {
+  for (const handler of ["strict", "replace"] as const) {
+    assertEquals(decoder("utf-8", handler).push(utf8("a\ufffdb\n")), [
+      { text: "a\ufffdb", valid: true },
+    ]);
+  }
+});
+
+Deno.test("LineDecoder keeps a line while the next one grows in its place", () => {
+  const lines = decoder();
+  const texts = ["o", "ne\ntw", "o\nthr", "ee\n"].flatMap((text) =>
+    lines.push(utf8(text)).map(({ text }) => text)
+  );
+  assertEquals(texts, ["one", "two", "three"]);
+});
+
 Deno.test("LineDecoder reads the named encoding, also in Python's spelling", () => {
   for (const label of ["latin1", "latin_1", "ISO-8859-1"]) {
     assertEquals(decoder(label).push(bytes(0xe4, 0x0a)), [
