@@ -1,6 +1,8 @@
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { type Child, start } from "../../tests/support/child.ts";
 import { startMain } from "../../tests/support/command.ts";
+import { DENO_ENV } from "../../tests/support/computer/mcp_servers.ts";
 import { findNode, NODE_VERSIONS } from "../../tools/npm/node.ts";
 import { CLI_NAME } from "../../tools/npm/commands_package.ts";
 import { installPackages, npmPackages } from "../../tools/npm/npm_package.ts";
@@ -14,6 +16,8 @@ interface Runtime {
   readonly name: string;
   /** Starts a command of the package. */
   command(name: "agent" | "computer" | "server", args: string[]): Child;
+  /** Starts `smcp up`. */
+  up(args: string[]): Child;
   /** Starts a program of one line. */
   program(code: string): Child;
 }
@@ -21,21 +25,48 @@ interface Runtime {
 /** A command, with its output when it is ready. */
 interface Start {
   readonly command: string;
+  /** The line of its output; what it captures is the URL of a Server, which then answers `/health`. */
   readonly ready: RegExp;
+  /** Whether it ends by itself, so that its memory is the most of it. */
+  readonly ends?: boolean;
   start(runtime: Runtime): Child;
 }
 
 /** Delay before the memory of a command is read, so that temporary memory of its start is freed. */
 const SETTLE_MS = 500;
 
+/** How often the memory of a command is read that ends by itself. */
+const SAMPLE_MS = 5;
+
+const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url));
+
+/** An MCP server with a tool that answers at once. */
+const PICTURES = {
+  type: "stdio",
+  server_parameters: {
+    command: Deno.execPath(),
+    args: [
+      ...["run", "-A", "--quiet"],
+      pathOf("../../tests/support/fixtures/pictures.ts"),
+    ],
+    env: DENO_ENV,
+  },
+};
+
 const DENO: Runtime = {
   name: `Deno ${Deno.version.deno}`,
   command: startMain,
+  up: (args) =>
+    start(Deno.execPath(), [
+      ...["run", "-A", "--quiet", "--frozen"],
+      ...["--config", pathOf("../../deno.json"), pathOf("../../mod.ts"), "up"],
+      ...args,
+    ]),
   program: (code) => start(Deno.execPath(), ["eval", code]),
 };
 
 /**
- * Measures start-up and memory of the three commands, on Deno and on Node.
+ * Measures start-up and memory of the commands, on Deno and on Node.
  *
  * @param quick measure once, and only on Deno, since building the tarball for Node takes long
  */
@@ -44,14 +75,23 @@ export async function measureCommands(
 ): Promise<CommandCost[]> {
   const folder = await Deno.makeTempDir({ prefix: "smcp-ends-" });
   try {
+    const config = join(folder, "computer.json");
+    await Deno.writeTextFile(config, JSON.stringify({ servers: {} }));
+    const tools = join(folder, "tools.json");
     await Deno.writeTextFile(
-      join(folder, "computer.json"),
-      JSON.stringify({ servers: {} }),
+      tools,
+      JSON.stringify({ servers: { pictures: PICTURES } }),
     );
     await using server = startMain("server", ["--port=0", "--no-limits"]);
     const [url = ""] = await server.line(/http:\/\/127\.0\.0\.1:\d+/);
+    await using computer = startMain("computer", [
+      "run",
+      ...[`--url=${url}`, "--office=calls", "--name=pc", "--yes"],
+      `--config=${tools}`,
+    ]);
+    await computer.line(/pictures.*running/);
     const runtimes = quick ? [DENO] : [DENO, await nodeRuntime(folder)];
-    const starts = startsOf(url, join(folder, "computer.json"));
+    const starts = startsOf(url, config);
     const samples = new Map<
       string,
       Omit<CommandCost, "command" | "runtime">[]
@@ -79,17 +119,35 @@ export async function measureCommands(
 }
 
 async function measure(
-  { start, ready }: Start,
+  { start, ready, ends }: Start,
   runtime: Runtime,
 ): Promise<Omit<CommandCost, "command" | "runtime">> {
   const began = performance.now();
   await using child = start(runtime);
-  await child.line(ready);
+  const peak = ends ? peakOf(child.pid) : undefined;
+  const [, url] = await child.line(ready);
+  if (url !== undefined) {
+    const health = await fetch(`${url}/health`);
+    if (!health.ok) throw new Error(`${url}/health: ${await health.text()}`);
+    await health.body?.cancel();
+  }
   const time = performance.now() - began;
-  await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
-  const memory = await memoryOf(child.pid);
+  if (!ends) await pause(SETTLE_MS);
+  const memory = ends ? await peak : await memoryOf(child.pid);
   return { ready: time, ...(memory !== undefined && { memory }) };
 }
+
+/** Returns the most memory of a process until its end; `undefined` without `/proc`. */
+async function peakOf(pid: number): Promise<number | undefined> {
+  let peak: number | undefined;
+  for (let now; (now = await memoryOf(pid)) !== undefined;) {
+    peak = Math.max(peak ?? 0, now);
+    await pause(SAMPLE_MS);
+  }
+  return peak;
+}
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 function middle(
   samples: readonly Omit<CommandCost, "command" | "runtime">[],
@@ -111,8 +169,13 @@ const startsOf = (url: string, config: string): Start[] => [
   },
   {
     command: "server",
-    ready: /listening on http/,
+    ready: /listening on (http:\/\/127\.0\.0\.1:\d+)/,
     start: (runtime) => runtime.command("server", ["--port=0"]),
+  },
+  {
+    command: "up",
+    ready: /--url (http:\/\/127\.0\.0\.1:\d+)/,
+    start: (runtime) => runtime.up(["--port=0", `--config=${config}`]),
   },
   {
     command: "computer",
@@ -132,6 +195,16 @@ const startsOf = (url: string, config: string): Start[] => [
     start: (runtime) =>
       runtime.command("agent", ["watch", `--url=${url}`, "--office=agents"]),
   },
+  {
+    command: "agent call",
+    ready: /^\[image\]/,
+    ends: true,
+    start: (runtime) =>
+      runtime.command("agent", [
+        ...["call", "pictures", "--params", '{"sizes":[3]}'],
+        ...[`--url=${url}`, "--office=calls"],
+      ]),
+  },
 ];
 
 /** The oldest supported Node, with the package installed from its tarball. */
@@ -143,6 +216,7 @@ async function nodeRuntime(folder: string): Promise<Runtime> {
     name: `Node ${NODE_VERSIONS[0]}`,
     command: (name, args) =>
       start(node, [join(bin, `smcp-${name}.js`), ...args]),
+    up: (args) => start(node, [join(bin, "smcp.js"), "up", ...args]),
     program: (code) => start(node, ["--eval", code]),
   };
 }

@@ -87,16 +87,22 @@ function renderCpu(
   ];
 }
 
+/** Commands that are not written as `smcp-` and a name. */
+const NAMES: Readonly<Record<string, string>> = {
+  nothing: "nothing",
+  up: "smcp up",
+};
+
 function renderCommands(commands: readonly CommandCost[]): string[] {
   const runtimes = [...new Set(commands.map(({ runtime }) => runtime))];
   const names = [...new Set(commands.map(({ command }) => command))];
   return [
     "### Start-up and memory of the commands",
-    "From the start of the process to the line that says it is ready (the Server listens, the Computer and the Agent have joined an office), and the memory half a second later; medians. `nothing` prints a line: what the runtime itself takes. The Computer hosts no MCP server.",
+    "From the start of the process to the line that says it is ready (the Server answers `/health`, the Computer and the Agent have joined an office, a call has its answer), and the memory half a second later, of a call the most; medians. `nothing` prints a line: what the runtime itself takes. The Computer hosts no MCP server.",
     table(
       ["command", ...runtimes.flatMap((name) => [name, "memory"])],
       names.map((name) => [
-        name === "nothing" ? name : `smcp-${name}`,
+        NAMES[name] ?? `smcp-${name}`,
         ...runtimes.flatMap((runtime) => {
           const cost = commands.find((one) =>
             one.command === name && one.runtime === runtime

@@ -74,7 +74,7 @@ export type Stage = keyof typeof STAGES;
 
 /** The cost of starting a command. */
 export interface CommandCost {
-  /** `server`, `computer`, `agent`, or `nothing` for a program of one line. */
+  /** `server`, `up`, `computer`, `agent`, `agent call`, or `nothing` for a program of one line. */
   readonly command: string;
   /** Name and version of the runtime. */
   readonly runtime: string;
