@@ -42,3 +42,12 @@ export function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   }
   return whole;
 }
+
+/**
+ * Frees bytes that are no longer used, unless their buffer holds others too: the garbage collector would
+ * find it late, and marks all that lives for it.
+ */
+export function release({ length, buffer }: Uint8Array): void {
+  const isAlone = length === buffer.byteLength;
+  if (isAlone && buffer instanceof ArrayBuffer) buffer.transfer(0);
+}

@@ -1,4 +1,5 @@
 import { Buffer, isUtf8 } from "node:buffer";
+import { release } from "../../../shared/bytes.ts";
 import { unmaskBlocks } from "../json/scanner.ts";
 import type { ByteRange } from "../json/text_packet.ts";
 
@@ -120,6 +121,7 @@ export class FrameReader {
    */
   push(chunk: Buffer): void {
     let at = this.#unfinished ? this.#fill(this.#unfinished, chunk) : 0;
+    if (at === chunk.length) return release(chunk);
     if (this.#rest !== undefined) {
       chunk = Buffer.concat([this.#rest, chunk]);
       this.#rest = undefined;
@@ -129,6 +131,8 @@ export class FrameReader {
       if (next === undefined) {
         // A copy: the chunk may be much larger.
         if (!this.#unfinished) this.#rest = Buffer.from(chunk.subarray(at));
+        // Messages of the chunk may be on their way; of an unfinished one all is copied.
+        if (at === 0) release(chunk);
         return;
       }
       at = next;

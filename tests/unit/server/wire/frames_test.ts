@@ -131,6 +131,51 @@ Deno.test("FrameReader reads the same messages regardless of chunk boundaries", 
   );
 });
 
+Deno.test("FrameReader frees a chunk of which all is copied, and no other", () => {
+  const messages: Buffer[] = [];
+  const reader = new FrameReader(2 ** 20, {
+    message: ({ bytes, start, end }) =>
+      messages.push(bytes.subarray(start, end)),
+    control() {},
+  });
+  const isFreed = (chunk: Uint8Array) => {
+    const own = Buffer.from(Uint8Array.from(chunk).buffer);
+    reader.push(own);
+    return own.buffer.detached;
+  };
+  const small = clientFrame(Opcode.TEXT, Buffer.alloc(10, "s"));
+  const large = clientFrame(Opcode.TEXT, Buffer.alloc(9000, "l"));
+  assertEquals([small, Buffer.concat([small, small])].map(isFreed), [
+    false,
+    false,
+  ]);
+  const [head, middle, tail] = [
+    large.subarray(0, 5000),
+    large.subarray(5000, 8000),
+    large.subarray(8000),
+  ];
+  assertEquals([head, middle, tail].map(isFreed), [true, true, true]);
+  // A message of the same chunk may still be on its way.
+  assertEquals(isFreed(Buffer.concat([small, head])), false);
+  assertEquals(isFreed(Buffer.concat([middle, tail, small])), false);
+  // A part of a larger buffer is not the reader's to free.
+  const shared = Buffer.concat([Buffer.alloc(10), head]);
+  reader.push(shared.subarray(10));
+  assert(!shared.buffer.detached);
+  assertEquals([middle, tail, small.subarray(0, 3)].map(isFreed), [
+    true,
+    true,
+    true,
+  ]);
+  assertEquals(isFreed(small.subarray(3)), false);
+  assertEquals(
+    messages.map(String).map((text) => [text[0], text.length]),
+    [...Array(3).fill(["s", 10]), ["l", 9000], ["s", 10], ["l", 9000]].concat(
+      [["s", 10], ["l", 9000], ["s", 10]],
+    ),
+  );
+});
+
 Deno.test("FrameReader joins fragments, with control frames between them (RFC 6455 §5.4)", () => {
   const parts = ["one ", "", "two ", "three"].map((text) => Buffer.from(text));
   const bytes = Buffer.concat([
