@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { release } from "../../../shared/bytes.ts";
 import {
   BACKSLASH,
   CLOSE_ARRAY,
@@ -73,6 +74,12 @@ export class JsonText extends Payload {
     return this.#bytes ??= Buffer.from(this.text());
   }
 
+  /** Frees its buffer, which it must own: it was sent in place, and nothing reads it again. */
+  release(): void {
+    if (this.#bytes) release(this.#bytes);
+    this.#bytes = undefined;
+  }
+
   /** Always true: the fast path accepts only objects. */
   override get isObject(): boolean {
     return true;
@@ -107,7 +114,9 @@ export class JsonText extends Payload {
 
   /** Returns the whole text. */
   text(): string {
-    return this.#text ?? this.#slice(this.start, this.end);
+    if (this.#text !== undefined) return this.#text;
+    if (this.#bytes !== undefined) return this.#slice(this.start, this.end);
+    throw new Error("The bytes of a message were freed when it was sent");
   }
 
   #outlineText(): string {

@@ -12,8 +12,8 @@ interface Outlet<Message> {
   readonly writable: boolean;
   /** Bytes that are queued. */
   readonly writableLength: number;
-  /** Queues a message. */
-  write(message: Message): unknown;
+  /** Queues a message; calls back when it was taken, or the connection has failed. */
+  write(message: Message, sent?: () => void): unknown;
   /** Ends the connection. */
   destroy(): unknown;
   /** Holds what is written, until as many calls of `uncork` send it together. */
@@ -68,8 +68,9 @@ export class SendQueue<Message = Buffer> {
    * Sends a message, or drops it if the connection is closing.
    *
    * @param length its bytes
+   * @param sent called when the connection has taken it or has failed; not for a dropped message
    */
-  write(message: Message, length: number): void {
+  write(message: Message, length: number, sent?: () => void): void {
     const socket = this.#socket;
     if (!socket.writable) return;
     const waiting = socket.writableLength;
@@ -77,7 +78,7 @@ export class SendQueue<Message = Buffer> {
       return this.#overflow();
     }
     joinWrites(socket);
-    socket.write(message);
+    socket.write(message, sent);
   }
 
   #overflow(): void {

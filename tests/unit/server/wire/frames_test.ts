@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { Buffer } from "node:buffer";
+import { Duplex } from "node:stream";
 import {
   FrameError,
   FrameReader,
@@ -9,6 +10,7 @@ import {
 } from "../../../../server/wire/websocket/frame_reader.ts";
 import {
   bytesFrame,
+  FrameSocket,
   jsonFrame,
   textFrame,
 } from "../../../../server/wire/websocket/frame_socket.ts";
@@ -275,4 +277,41 @@ Deno.test("jsonFrame() produces the same bytes as textFrame() with the joined te
       assertEquals(body.text(), json);
     },
   ));
+});
+
+Deno.test("FrameSocket frees a large frame when it is sent, and not before", () => {
+  const waiting: { chunk: Buffer; taken: () => void }[] = [];
+  const socket = new Duplex({
+    read() {},
+    write(chunk, _encoding, taken) {
+      waiting.push({ chunk, taken });
+    },
+  });
+  const frames = new FrameSocket(socket, 2 ** 20);
+  socket.cork = socket.uncork = () => {}; // sent at once
+  frames.limitQueue(2 ** 30, () => {});
+  const json = `{"text":"${"x".repeat(40_000)}"}`;
+  const [before, after] = ["b".repeat(100), "a".repeat(10)];
+  const bodyOf = (ownsBuffer: boolean) => {
+    const bytes = Buffer.from(before + json + after);
+    const end = before.length + json.length;
+    const range = { bytes, start: before.length, end, ownsBuffer };
+    return new JsonText(range, NOTHING);
+  };
+  const expected = textFrame(`42["event",${json}]`);
+  for (const isInPlace of [true, false]) {
+    const body = bodyOf(isInPlace);
+    const { bytes } = body;
+    frames.sendJson('42["event",', body, "]");
+    const { chunk, taken } = waiting.shift()!;
+    assertEquals(chunk.buffer === bytes.buffer, isInPlace);
+    assertEquals(Buffer.compare(chunk, expected), 0);
+    assert(!chunk.buffer.detached);
+    taken();
+    assert(chunk.buffer.detached);
+    assertEquals(bytes.buffer.detached, isInPlace);
+    if (isInPlace) assertThrows(() => body.text(), Error, "were freed");
+    else assertEquals(body.text(), json);
+  }
+  frames.terminate();
 });
