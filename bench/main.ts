@@ -19,8 +19,8 @@ import { byFile, byRole, byRoom, pathTable } from "./call_path/count.ts";
 import { measureCallPath } from "./call_path/measure.ts";
 import { measureCalls } from "./calls.ts";
 import { summarize } from "./calls_summary.ts";
-import { clusterGoals } from "./cluster/goals.ts";
-import { measureCluster } from "./cluster/mod.ts";
+import { clusterGoals, sizeGoals } from "./cluster/goals.ts";
+import { measureCluster, measureSizes } from "./cluster/mod.ts";
 import { clusterNotes } from "./cluster/render.ts";
 import { whyNoCluster } from "./cluster/start.ts";
 import { CONTESTANTS } from "./contestants/mod.ts";
@@ -193,12 +193,17 @@ program.command("cluster")
     "of each comparison; the default is 5 or 3",
     Number,
   )
-  .action(async ({ quick = false, rounds }) => {
+  .option("--sizes <list>", "of answers: measures calls alone", list)
+  .action(async ({ quick = false, rounds, sizes }) => {
     const plan = quick ? QUICK : inRounds(FULL, rounds);
     const why = await whyNoCluster();
     if (why !== undefined && quick) return end([], `Skipped: ${why}`);
     if (why !== undefined) return end([why], "");
     const tools = await makeTools();
+    if (sizes !== undefined) {
+      const found = await measureSizes(plan.cluster, sizes, tools);
+      return end(tools.failures, sizeGoals(found).map(lineOfGoal).join("\n"));
+    }
     const found = await measureCluster(plan.cluster, tools);
     const goals = clusterGoals(found).map(lineOfGoal);
     end(tools.failures, [...clusterNotes(found), ...goals].join("\n\n"));

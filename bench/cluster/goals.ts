@@ -2,7 +2,7 @@ import { payloadOf } from "../payloads.ts";
 import type { Goal } from "../report/goals.ts";
 import type { Spread } from "../statistics.ts";
 import { spreadText } from "../terminal_table.ts";
-import type { ClusterResult } from "./result.ts";
+import type { ClusterResult, SizeCompared } from "./result.ts";
 import { settingOf } from "./settings.ts";
 
 /** Most CPU of a call to another Server, times that of one inside a Server, by size; larger ones are only reported. */
@@ -17,9 +17,8 @@ const ADDED_MS_GOAL = 1;
 /** Most CPU of a call inside a Server of a cluster, times that without a cluster. */
 export const WITHIN_GOAL = 1.1;
 
-/** Returns which goals Servers that share their offices meet. */
-export function clusterGoals(found: ClusterResult): Goal[] {
-  const { compared, paced, balanced } = found;
+/** Returns which goals calls of some sizes meet. */
+export function sizeGoals(compared: readonly SizeCompared[]): Goal[] {
   return [
     ...compared.flatMap(({ key, other }) =>
       other
@@ -43,6 +42,14 @@ export function clusterGoals(found: ClusterResult): Goal[] {
         )]
         : []
     ),
+  ];
+}
+
+/** Returns which goals Servers that share their offices meet. */
+export function clusterGoals(found: ClusterResult): Goal[] {
+  const { compared, paced, balanced } = found;
+  return [
+    ...sizeGoals(compared),
     ...addedGoal(paced),
     ...paced.cpu
       ? [ratioGoal(

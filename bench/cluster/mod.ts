@@ -9,7 +9,7 @@ import { ratioOf } from "../calls_summary.ts";
 import { temporaryFolder } from "../leftovers.ts";
 import { attempt, type Tools } from "../tools.ts";
 import type { ClusterGroup, ClusterPlan } from "./plan.ts";
-import type { ClusterResult } from "./result.ts";
+import type { ClusterResult, SizeCompared } from "./result.ts";
 import { settingOf } from "./settings.ts";
 import { hasBalancer, programVersions, startSetting } from "./start.ts";
 import {
@@ -59,6 +59,18 @@ export async function measureCluster(
     idle: summarizeClusterIdle(idle),
     programs: await programVersions(),
   };
+}
+
+/** Measures calls alone, with answers of some of the sizes of the plan. */
+export async function measureSizes(
+  plan: ClusterPlan,
+  sizes: readonly string[],
+  tools: Tools,
+): Promise<SizeCompared[]> {
+  const folder = temporaryFolder();
+  const groups = plan.sizes.filter(({ key }) => sizes.includes(key));
+  const start = (name: string) => startSetting(settingOf(name), folder);
+  return compareSizes(await measureInTurns(groups, plan, tools, start));
 }
 
 async function measureIdle(
