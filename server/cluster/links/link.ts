@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { release } from "../../../shared/bytes.ts";
 import {
   type Counts,
   DATA_HEADER_BYTES,
@@ -43,6 +44,8 @@ interface Sent {
   readonly frame: Buffer;
   /** How many bytes were sent with it, in all. */
   readonly end: number;
+  /** Whether it was sent again, and may still wait to be written. */
+  isRepeated: boolean;
 }
 
 /**
@@ -108,7 +111,7 @@ export class Link {
       if (frame === undefined) break;
       this.#writeHeader(frame);
       this.#sent += frame.length; // the last one may be longer than what is left
-      this.#unconfirmed.push({ frame, end: this.#sent });
+      this.#unconfirmed.push({ frame, end: this.#sent, isRepeated: false });
       this.#port.transmit(frame);
       isTold = true;
     }
@@ -172,7 +175,10 @@ export class Link {
     this.#isOpen = true;
     if (isFirst) this.#hasAsked = false;
     if (isFirst || asks) {
-      for (const { frame } of this.#unconfirmed) this.#port.transmit(frame);
+      for (const sent of this.#unconfirmed) {
+        sent.isRepeated = true;
+        this.#port.transmit(sent.frame);
+      }
     }
     // After what was sent again: what is missing still is asked for once more.
     if (asks) this.#tell("beat");
@@ -198,7 +204,10 @@ export class Link {
   #confirm({ taken, room }: Counts): void {
     this.#maySend = Math.max(this.#maySend, taken + room);
     const first = this.#unconfirmed.findIndex(({ end }) => end > taken);
-    this.#unconfirmed.splice(0, first < 0 ? Infinity : first);
+    const confirmed = this.#unconfirmed.splice(0, first < 0 ? Infinity : first);
+    for (const { frame, isRepeated } of confirmed) {
+      if (!isRepeated) release(frame);
+    }
   }
 
   #schedule(): void {

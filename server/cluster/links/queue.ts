@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { release } from "../../../shared/bytes.ts";
 import {
   FrameError,
   type Item,
@@ -164,16 +165,19 @@ export class Inbox {
   }
 
   /**
-   * Takes the items of a frame.
+   * Takes the items of a frame, and the frame itself: it is freed if its messages are copies.
    *
    * @throws {FrameError} when one is cut off, too large, or of no message
    */
   take(frame: Buffer, start: number): void {
+    let isCopied = true;
     for (const item of readItems(frame, start)) {
       const message = this.#assemble(item);
+      isCopied &&= message !== item.content;
       if (message !== undefined) this.#deliver(message);
       if (this.#isClosed) return;
     }
+    if (isCopied) release(frame);
   }
 
   /** Delivers nothing any more, not even the rest of a frame that is being taken. */

@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { Buffer } from "node:buffer";
 import fc from "fast-check";
 import { type End, type Heard, pairOf, settle } from "./pair.ts";
 
@@ -20,6 +21,10 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.tuple(fc.constant("beat"), side, fc.nat(2)) },
 );
 
+/** Copies of the next frames: whoever takes a frame may free it. */
+const again = ({ incoming }: End, count: number) =>
+  incoming.slice(0, count).map((frame) => Buffer.from(frame));
+
 function play(
   ends: readonly [End, End],
   steps: readonly (readonly [string, 0 | 1, number])[],
@@ -39,10 +44,10 @@ function play(
         end.incoming.splice(0, n);
         break;
       case "double":
-        end.incoming.unshift(...end.incoming.slice(0, n));
+        end.incoming.unshift(...again(end, n));
         break;
       case "late":
-        end.incoming.push(...end.incoming.slice(0, n));
+        end.incoming.push(...again(end, n));
         break;
       case "restart":
         end.link.reset();

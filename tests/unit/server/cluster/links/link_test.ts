@@ -13,8 +13,8 @@ const limits = {
 };
 const WINDOW = 1_024;
 
-function greeted(): readonly [End, End] {
-  const ends = pairOf(limits, WINDOW);
+function greeted(of = limits): readonly [End, End] {
+  const ends = pairOf(of, WINDOW);
   ends[0].link.greet();
   settle(ends);
   return ends;
@@ -38,6 +38,29 @@ Deno.test("Link delivers what was sent before the peer answered, in order", () =
   north.link.greet();
   settle(ends);
   assertEquals(south.heard, ["opened", "s/0", "s/1", "s/2"]);
+});
+
+Deno.test("Link frees a frame when the peer has it, unless it was sent again", () => {
+  for (const isRepeated of [false, true]) {
+    const frames: Buffer[] = [];
+    const [north, south] = greeted({ ...limits, pieceBytes: 8_192 });
+    const { transmit } = north;
+    north.transmit = (frame) => {
+      frames.push(frame);
+      transmit(frame);
+    };
+    north.send("s", 5_000); // more than what Node takes from its pool
+    north.flush();
+    assertEquals(frames[0]?.length === 0, false);
+    if (isRepeated) {
+      south.incoming.length = 0;
+      north.link.reset();
+      north.link.greet();
+    }
+    settle([north, south]);
+    assertEquals(messagesOf(south), ["s/0"]);
+    assertEquals(frames[0]?.length === 0, !isRepeated);
+  }
 });
 
 Deno.test("Link sends again what is missing after a gap, once and in order", () => {

@@ -82,6 +82,27 @@ Deno.test("Outbox and Inbox keep the order of each stream and each byte, whateve
   );
 });
 
+Deno.test("Inbox frees a frame of which all is copied, and no other", () => {
+  const messages: Buffer[] = [];
+  const inbox = new Inbox(4 * PIECE, (message) => messages.push(message));
+  const outbox = new Outbox(PIECE, Infinity);
+  const isFreed: boolean[] = [];
+  const sent = [messageOf(1, 0, 3 * PIECE), messageOf(2, 0, 20)];
+  for (const [i, message] of sent.entries()) outbox.push(`${i}`, message);
+  for (let frame = outbox.take(0); frame; frame = outbox.take(0)) {
+    const own = Buffer.from(Uint8Array.from(frame).buffer);
+    const hasSmall = own.includes("2/0;");
+    inbox.take(own, 0);
+    assertEquals(own.length === 0, !hasSmall);
+    isFreed.push(own.length === 0);
+  }
+  assert(isFreed.includes(true) && isFreed.includes(false), `${isFreed}`);
+  assertEquals(
+    messages.map((message) => message.toString("latin1")).sort(),
+    sent.map((parts) => Buffer.concat(parts).toString("latin1")).sort(),
+  );
+});
+
 Deno.test("Outbox cuts frames at the size of a piece, or takes one small message", () => {
   fc.assert(fc.property(sends, (steps) => {
     const outbox = new Outbox(PIECE, Infinity);

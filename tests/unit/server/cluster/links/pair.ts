@@ -19,6 +19,10 @@ export class End {
   readonly sent = new Map<string, number>();
   isScheduled = false;
   peer: End | undefined;
+  /** Sends a frame. */
+  transmit = (frame: Buffer): void => {
+    this.peer?.incoming.push(Buffer.from(frame));
+  };
   /** Is called with each message. */
   onMessage = () => {};
 
@@ -26,7 +30,7 @@ export class End {
     this.link = new Link(limits, {
       own,
       window: () => window,
-      transmit: (frame) => this.peer?.incoming.push(Buffer.from(frame)),
+      transmit: (frame) => this.transmit(frame),
       schedule: () => this.isScheduled = true,
       received: (message) => {
         const [stream = "", index = ""] = message.toString().split(/[/;]/);
