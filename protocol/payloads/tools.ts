@@ -312,6 +312,7 @@ const isTextResult = (data: unknown): data is CallToolResult =>
   !Object.hasOwn(data, "__proto__");
 
 /** Parses a {@linkcode CallToolResult}; unknown content types pass through. */
-export const parseCallToolResult: Parser<CallToolResult> = (data) =>
-  isTextResult(data) ? data : parseResultBySchema(data);
+export const parseCallToolResult: Parser<CallToolResult> = (
+  data,
+): CallToolResult => isTextResult(data) ? data : parseResultBySchema(data);
 const parseResultBySchema = parser<CallToolResult>(callToolResultSchema);
