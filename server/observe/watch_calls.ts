@@ -32,8 +32,8 @@ import type { CallSource } from "../shared/identity.ts";
 
 /**
  * Called for each request when it arrives. The returned function is called once, when the request
- * ended, with the Agent's answer, or `undefined` if the Agent was gone, and with how it ended. What that
- * function captures stays in memory until then, so it should not capture the payload unless necessary.
+ * ended, with the Agent's answer, or `undefined` if the Agent was gone, and with how it ended. Both must be
+ * read in that turn: a large payload is freed when it is sent.
  */
 export type CallObserver = OfficeParts["observe"];
 
@@ -165,7 +165,7 @@ export const auditCalls = (payloads: boolean): CallObserver => (call) => {
   return auditing(
     { event: "tool_call", ...line, tool },
     payloads,
-    payloads ? payload : undefined,
+    payloads ? (payload.parse() as ToolCallReq).params : undefined,
   );
 };
 
@@ -189,11 +189,11 @@ type Line =
     | { readonly event: "read" } & DescribedRead
   );
 
-/** @param request the one to be written; it stays in memory until then */
+/** @param params those to be written; they stay in memory until then */
 function auditing(
   line: Line,
   isShown: boolean,
-  request?: Payload,
+  params?: ToolCallReq["params"],
 ): ReturnType<CallObserver> {
   const began = performance.now();
   return (answer, end) =>
@@ -201,7 +201,7 @@ function auditing(
       ...line,
       ms: Math.round(performance.now() - began),
       ...end,
-      ...(request && { params: (request.parse() as ToolCallReq).params }),
+      ...(params && { params }),
       ...(isShown && { result: answer?.parse() }),
     });
 }
