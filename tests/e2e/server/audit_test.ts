@@ -516,11 +516,23 @@ Deno.test("auditPayloads adds parameters and results (spec §10)", async () => {
   const { server, url } = await served({ auditPayloads: true });
   await using _ = server;
   await using members = await pair(url);
-  const result = { content: [{ type: "text", text: "done" }] };
-  members.computer.handle(TOOL_CALL_EVENT, (_payload, ack) => ack(result));
-  await members.agent.ask(TOOL_CALL_EVENT, request());
-  const call = log.audit.find(({ event }) => event === "tool_call");
-  assertEquals([call?.params, call?.result], [request().params, result]);
+  // Large ones are freed when they are sent.
+  const texts = ["done", "x".repeat(100_000)];
+  members.computer.handle(
+    TOOL_CALL_EVENT,
+    (payload, ack) => {
+      const { params } = payload as { readonly params: object };
+      ack({ content: [{ type: "text", ...params }] });
+    },
+  );
+  for (const text of texts) {
+    await members.agent.ask(TOOL_CALL_EVENT, request({ params: { text } }));
+  }
+  assertEquals(
+    log.audit.filter(({ event }) => event === "tool_call")
+      .map(({ params, result }) => [params, result]),
+    texts.map((text) => [{ text }, { content: [{ type: "text", text }] }]),
+  );
 });
 
 Deno.test("no token is ever logged: keys, JWTs and auth in every place, valid and invalid (spec §10)", async () => {
