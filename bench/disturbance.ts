@@ -1,6 +1,6 @@
 /**
  * The floor does the same in every round. Where its CPU per call is far apart, other work disturbed
- * the machine: that is measured again, and what stays so is not published.
+ * the machine: that load is measured again, and not published if it stays so.
  *
  * @module
  */
@@ -44,12 +44,20 @@ export function disturbancesOf<P extends Part>(
           "key" in row ? row.key : row.members
         }: disturbed, the floor's CPU spread over ${
           apartText(row)
-        }, more than ${100 * MOST_APART} %, so nothing of this part is ` +
-        `written; stop what else runs, then \`deno task bench --parts ${part}\``,
+        }, more than ${100 * MOST_APART} %, so it is not written; ` +
+        `stop what else runs, then \`deno task bench --parts ${part}\``,
       ]
       : []
   );
   return [...new Set(lines)];
+}
+
+/** Returns a result without the loads that were disturbed. */
+export function withoutDisturbed<F>(found: F): F;
+export function withoutDisturbed(found: unknown): unknown {
+  return Array.isArray(found)
+    ? found.filter((row: Steadiness) => !isDisturbed(row))
+    : found;
 }
 
 /** Measures something, and repeats it while it was disturbed, a few times at most. */

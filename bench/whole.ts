@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { disturbancesOf } from "./disturbance.ts";
+import { disturbancesOf, withoutDisturbed } from "./disturbance.ts";
 import { plotsOf, titleOfContestant } from "./report/plots.ts";
 import { isSame, thisMachine, versionsOf } from "./report/machine.ts";
 import { MEASURES, roundsOf } from "./measure.ts";
@@ -11,8 +11,8 @@ import type { Plan } from "./plan.ts";
 import type { Tools } from "./tools.ts";
 
 /**
- * Measures parts of a plan; keeps the results of others, and the earlier ones of a part that other work
- * disturbed.
+ * Measures parts of a plan; keeps the results of others, and the earlier ones of a part of which other work
+ * disturbed all loads.
  *
  * @param earlier previous results
  * @param tools.keep receives the results after each part, so that an interrupted run is not lost
@@ -39,9 +39,9 @@ export async function measureParts(
       failures: tools.failures.slice(failed),
     };
     measured = { ...measured, [part]: taken };
-    const disturbances = disturbancesOf(part, found);
-    tools.failures.push(...disturbances);
-    if (disturbances.length > 0) continue;
+    tools.failures.push(...disturbancesOf(part, found));
+    const steady = { ...taken, found: withoutDisturbed(found) };
+    if (Array.isArray(steady.found) && steady.found.length === 0) continue;
     // What was measured elsewhere keeps its machine and its versions.
     const elsewhere = report && part !== "relay" &&
         !isSame(report.machine, thisMachine())
@@ -53,7 +53,7 @@ export async function measureParts(
         ...report?.versions,
         ...await versionsOf(new Set(absent.keys())),
       },
-      parts: { ...report?.parts, [part]: taken },
+      parts: { ...report?.parts, [part]: steady },
       absent: Object.fromEntries(
         [...absent].map(([name, why]) => [titleOfContestant(name), why]),
       ),

@@ -16,7 +16,7 @@ export function renderPage(report: Report): string {
     "<!-- Written by `deno task bench`: edit bench/report. -->",
     introduction(report),
     "## Goals",
-    "Ratios inside one run, medians of its rounds; in parentheses the lowest and the highest. \"50 × 4\" are 50 pairs of an Agent and a Computer with four calls each in flight. A part of the run in which the floor's CPU per call spread over more than 25 % was disturbed by other work, and is not published. The server's limits are at their defaults, but for events per second, which would stop the load itself.",
+    "Ratios inside one run, medians of its rounds; in parentheses the lowest and the highest. \"50 × 4\" are 50 pairs of an Agent and a Computer with four calls each in flight. A load under which the floor's CPU per call spread over more than 25 % was disturbed by other work, and is not published. The server's limits are at their defaults, but for events per second, which would stop the load itself.",
     goalsTable(goalsOf(report).filter(({ met }) => met !== undefined)),
     ...elsewhere(report),
     ...relay ? relaySection(relay.found, relay.rounds) : [],

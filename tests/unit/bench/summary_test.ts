@@ -9,7 +9,11 @@ import { summarizeBroadcast } from "../../../bench/broadcast.ts";
 import { type CallsRun, cpuOf } from "../../../bench/calls.ts";
 import { ratioOf, summarize } from "../../../bench/calls_summary.ts";
 import { portIn } from "../../../bench/contestants/running.ts";
-import { disturbancesOf, undisturbed } from "../../../bench/disturbance.ts";
+import {
+  disturbancesOf,
+  undisturbed,
+  withoutDisturbed,
+} from "../../../bench/disturbance.ts";
 import { summarizeIdle } from "../../../bench/idle.ts";
 import { spreadOf } from "../../../bench/statistics.ts";
 
@@ -108,7 +112,7 @@ Deno.test("summarize() says of every row how far the floor's rounds were apart",
   assert(other && !("floorSpread" in other));
 });
 
-Deno.test("disturbancesOf() names each load whose floor spread over more than 25 %", () => {
+Deno.test("a load whose floor spread over more than 25 % is named, and not published", () => {
   const rounds = (key: string, cpus: readonly number[]) =>
     cpus.flatMap((cpu, round) => [
       run("floor", round, cpu, { key }),
@@ -117,7 +121,9 @@ Deno.test("disturbancesOf() names each load whose floor spread over more than 25
   const calm = rounds("100 50x1", [10, 12, 11, 10.5, 11]); // 18 %
   const disturbed = rounds("10k 8x1", [10, 14, 11, 10, 10]); // 40 %
   assertEquals(disturbancesOf("relay", summarize(calm)), []);
-  const lines = disturbancesOf("relay", summarize([...calm, ...disturbed]));
+  const rows = summarize([...calm, ...disturbed]);
+  assertEquals(withoutDisturbed(rows), summarize(calm));
+  const lines = disturbancesOf("relay", rows);
   assertEquals(lines.length, 1);
   assertMatch(
     lines[0] ?? "",
