@@ -15,10 +15,10 @@ export { proxyRoute } from "./proxy.ts";
 export { checkTls } from "./tls/tls.ts";
 export { tlsReason } from "./tls/tls_failure.ts";
 
-/** The used part of the socket behind a WebSocket of `ws`; that of other runtimes has none. */
+/** The used part of the socket behind a WebSocket of `ws`; that of Bun has neither. */
 interface Corkable {
-  cork(): void;
-  uncork(): void;
+  cork?(): void;
+  uncork?(): void;
 }
 
 /** Extends the WebSocket of a client, which then writes all messages that wait as one: many calls, many answers. */
@@ -28,9 +28,9 @@ export const joining = (
   class extends Base {
     override write(packets: unknown): void {
       const { _socket: socket }: { _socket?: Corkable } = this.ws ?? {};
-      socket?.cork();
+      socket?.cork?.();
       super.write(packets);
-      socket?.uncork();
+      socket?.uncork?.();
     }
   };
 
