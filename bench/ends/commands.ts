@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type Child, start } from "../../tests/support/child.ts";
 import { startMain } from "../../tests/support/command.ts";
@@ -146,8 +147,6 @@ async function peakOf(pid: number): Promise<number | undefined> {
   }
   return peak;
 }
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 function middle(
   samples: readonly Omit<CommandCost, "command" | "runtime">[],

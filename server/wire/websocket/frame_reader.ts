@@ -131,7 +131,7 @@ export class FrameReader {
       if (next === undefined) {
         // A copy: the chunk may be much larger.
         if (!this.#unfinished) this.#rest = Buffer.from(chunk.subarray(at));
-        // Messages of the chunk may be on their way; of an unfinished one all is copied.
+        // Complete messages before it may still be in use; the incomplete one was copied.
         if (at === 0) release(chunk);
         return;
       }
