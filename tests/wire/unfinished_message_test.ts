@@ -133,7 +133,11 @@ Deno.test("a slow upload of 8 MiB passes, over many heartbeats without room for 
   await using server = await startWireServer({
     heartbeat: { intervalMs: 20, timeoutMs: 2_000 },
   });
-  await using raw = await RawWebSocket.connect(server.port);
+  await using raw = await RawWebSocket.open(server.port);
+  await raw.text("2"); // before the wait for 40, which would drop it
+  raw.send("40/smcp,");
+  await raw.text("40/smcp,{");
+  raw.send("3");
   const message = clientFrame(OP.text, event(1, 8 * MIB - 100));
   const parts = 20;
   const size = Math.ceil(message.length / parts);
