@@ -60,10 +60,7 @@ export {
   type ToolLookupErrorCode,
 } from "./tools/find_tool.ts";
 export type { AgentEvents } from "./office/events.ts";
-export {
-  ConnectionError,
-  type ConnectionErrorCode,
-} from "../client/errors/errors.ts";
+export { ConnectionError, type ConnectionErrorCode } from "../client/errors.ts";
 export type {
   ConnectionEvents,
   ConnectionOptions,
@@ -76,8 +73,8 @@ export type {
   InProcessConnection,
   ServerEnd,
 } from "../shared/in_process.ts";
-export type { ClientTlsOptions } from "../client/tls/tls.ts";
-export type { ClientProtocol } from "../client/version_choice.ts";
+export type { ClientTlsOptions } from "../client/tls.ts";
+export type { ClientProtocol } from "../client/versions.ts";
 export {
   type A2CSkillRef,
   type CallToolResult,

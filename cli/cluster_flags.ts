@@ -1,5 +1,5 @@
 import { Option } from "commander";
-import { integer } from "./integer.ts";
+import { integer } from "./flags.ts";
 import { UsageError } from "./run.ts";
 
 /** Settings of a Server that is one of several. */

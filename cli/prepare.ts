@@ -8,9 +8,9 @@
  */
 import process from "node:process";
 import { loadProxiesBy } from "../client/proxy.ts";
-import { reasonOf } from "../client/errors/reason.ts";
+import { reasonOf } from "../client/errors.ts";
 import { EnvFileError, loadEnvFile } from "./env_file.ts";
-import { outliveConsole, outliveOutput } from "./output/closed_output.ts";
+import { outliveConsole, outliveOutput } from "./output.ts";
 
 // A binary has only what its bundler finds.
 loadProxiesBy(() => import("https-proxy-agent"));

@@ -1,6 +1,6 @@
 import type { Command, Option } from "commander";
-import { reasonOf } from "../client/errors/reason.ts";
-import { nearestWord } from "../shared/nearest_word.ts";
+import { reasonOf } from "../client/errors.ts";
+import { nearestWord } from "../shared/checks.ts";
 import { explainFailure } from "./explain_failure.ts";
 
 /** A wrong use of the command line: exit code 2. */

@@ -1,8 +1,7 @@
 import { Command } from "commander";
 import process from "node:process";
-import { addHelp } from "./add_help.ts";
-import { addCompletion } from "./completion.ts";
-import { type CommandShape, shapeOf } from "./completion/shape.ts";
+import { addHelp } from "./flags.ts";
+import { addCompletion, type CommandShape, shapeOf } from "./completion.ts";
 import { commandHint } from "./own_command.ts";
 import { reporting, runCommand } from "./run.ts";
 import { describeVersions } from "./version.ts";

@@ -1,17 +1,15 @@
-import { ProtocolError } from "../protocol/errors/protocol_error.ts";
-import { Emitter, type Listener } from "./emitter.ts";
+import { ProtocolError } from "../protocol/errors.ts";
+import { Emitter, type Listener, until } from "./emitter.ts";
 import { Membership } from "./membership.ts";
-import { until } from "./next_change.ts";
 import type {
   ConnectionState,
   LinkEvents,
   RequestHandler,
   RequestOptions,
 } from "./options.ts";
-import { type Receiver, refuseRequest } from "./receive.ts";
+import { CLOSE_TIMEOUT_MS, type Receiver, refuseRequest } from "./wire.ts";
 import { type RoleOptions, ServerLink } from "./server_link.ts";
-import type { ClientProtocol } from "./version_choice.ts";
-import { CLOSE_TIMEOUT_MS } from "./wire.ts";
+import type { ClientProtocol } from "./versions.ts";
 
 /**
  * A client's connection to a Server: handshake, membership, reconnect (spec §2, §9).

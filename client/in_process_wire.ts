@@ -1,4 +1,4 @@
-import { ErrorCode, ProtocolError } from "../protocol/errors/protocol_error.ts";
+import { ErrorCode, ProtocolError } from "../protocol/errors.ts";
 import { Deadlines } from "../shared/deadlines.ts";
 import type {
   ClientEnd,
@@ -6,10 +6,14 @@ import type {
   InProcessConnection,
   ServerEnd,
 } from "../shared/in_process.ts";
-import { Retry } from "./backoff.ts";
-import { reasonOf } from "./errors/reason.ts";
-import { receive } from "./receive.ts";
-import type { Refusal, Wire, WireListeners } from "./wire.ts";
+import {
+  receive,
+  type Refusal,
+  Retry,
+  type Wire,
+  type WireListeners,
+} from "./wire.ts";
+import { reasonOf } from "./errors.ts";
 
 /** The way to a Server in this process. It connects at once; a refusal is final, since the Server is gone. */
 export class InProcessWire implements Wire {

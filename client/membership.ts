@@ -1,8 +1,8 @@
 import { JOIN_OFFICE_EVENT, LEAVE_OFFICE_EVENT } from "../protocol/events.ts";
 import { readOfficeAck, type Role } from "../protocol/payloads/offices.ts";
-import { backoff } from "./backoff.ts";
-import { HANDSHAKE_TIMEOUT_MS } from "./dial.ts";
-import { ConnectionError } from "./errors/errors.ts";
+import { backoff } from "./wire.ts";
+import { HANDSHAKE_TIMEOUT_MS } from "./socket_wire.ts";
+import { ConnectionError } from "./errors.ts";
 import type { ConnectionEvents, RequestOptions } from "./options.ts";
 
 /** The connection that {@linkcode Membership} uses. */

@@ -7,13 +7,12 @@
 import type { NodeWebSocket } from "socket.io-client";
 import type { UrlOptions } from "./options.ts";
 import type { ProxyRoute } from "./proxy.ts";
-import { hasNodeModules, nodeModule } from "./tls/node_modules.ts";
-import { isTls } from "./tls/tls.ts";
-import * as webWay from "./tls/web_way.ts";
+import { hasNodeModules, nodeModule } from "./node_modules.ts";
+import { isTls } from "./tls.ts";
+import * as webWay from "./web_way.ts";
 
 export { proxyRoute } from "./proxy.ts";
-export { checkTls } from "./tls/tls.ts";
-export { tlsReason } from "./tls/tls_failure.ts";
+export { checkTls, tlsReason } from "./tls.ts";
 
 /** The used part of the socket behind a WebSocket of `ws`; that of Bun has neither. */
 interface Corkable {

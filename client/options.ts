@@ -1,9 +1,11 @@
-import type { ProtocolVersionError } from "../protocol/connect_error.ts";
-import type { ProtocolError } from "../protocol/errors/protocol_error.ts";
+import type {
+  ProtocolError,
+  ProtocolVersionError,
+} from "../protocol/errors.ts";
 import type { Notifications } from "../protocol/events.ts";
 import type { InProcessConnection } from "../shared/in_process.ts";
-import type { ClientTlsOptions } from "./tls/tls.ts";
-import type { ClientProtocol } from "./version_choice.ts";
+import type { ClientTlsOptions } from "./tls.ts";
+import type { ClientProtocol } from "./versions.ts";
 
 /** The credentials of a client: an API key, a token, or what else the Server asks for (spec §10). */
 export interface Credentials {

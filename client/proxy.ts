@@ -9,13 +9,13 @@
  * @module
  */
 import { loadPackages } from "../shared/packages.ts";
-import { isLoopback } from "./url.ts";
-import { ConnectionError } from "./errors/errors.ts";
+import { isLoopback } from "./check_options.ts";
+import { codeOf, describeFailure } from "./failures.ts";
+import { ConnectionError } from "./errors.ts";
 import type { UrlOptions } from "./options.ts";
-import { codeOf, describeFailure } from "./errors/request_failure.ts";
-import { environment, hasNodeModules, nodeModule } from "./tls/node_modules.ts";
-import { type ClientTlsOptions, isTls } from "./tls/tls.ts";
-import * as webWay from "./tls/web_way.ts";
+import { environment, hasNodeModules, nodeModule } from "./node_modules.ts";
+import { type ClientTlsOptions, isTls } from "./tls.ts";
+import * as webWay from "./web_way.ts";
 
 /** A proxy that was chosen. */
 export interface Proxy {

@@ -1,14 +1,17 @@
 import type { Role } from "../protocol/payloads/offices.ts";
-import { ask } from "./ask.ts";
-import { Retry } from "./backoff.ts";
+import {
+  ask,
+  type Receiver,
+  Retry,
+  type Wire,
+  type WireListeners,
+} from "./wire.ts";
 import { checkOptions } from "./check_options.ts";
-import { credentialsOf } from "./dial.ts";
-import type { Emitter } from "./emitter.ts";
-import { ConnectionError } from "./errors/errors.ts";
+import { credentialsOf, SocketWire } from "./socket_wire.ts";
+import { type Emitter, firstOutcome } from "./emitter.ts";
+import { ConnectionError, reasonOf } from "./errors.ts";
 import { InProcessWire } from "./in_process_wire.ts";
-import { reasonOf } from "./errors/reason.ts";
-import { checkRequest } from "./errors/message_limits.ts";
-import { firstOutcome } from "./next_change.ts";
+import { checkRequest } from "./message_limits.ts";
 import type {
   ConnectionOptions,
   ConnectionState,
@@ -17,12 +20,12 @@ import type {
   UrlOptions,
 } from "./options.ts";
 import type { ProxyRoute } from "./proxy.ts";
-import type { Receiver } from "./receive.ts";
-import { servedVersions } from "./served_versions.ts";
-import { SocketWire } from "./socket_wire.ts";
-import { type ClientProtocol, VersionChoice } from "./version_choice.ts";
+import {
+  type ClientProtocol,
+  servedVersions,
+  VersionChoice,
+} from "./versions.ts";
 import { proxyRoute } from "./node_way.ts";
-import type { Wire, WireListeners } from "./wire.ts";
 
 /** Options of a connection, with the client's role. */
 export type RoleOptions = ConnectionOptions & { role: Role };

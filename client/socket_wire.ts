@@ -1,14 +1,38 @@
-import type { Socket } from "socket.io-client";
-import { Deadlines } from "../shared/deadlines.ts";
-import { type Dial, dial, explainRefusal, watchEngine } from "./dial.ts";
 import { isFinal, unreachable } from "./failures.ts";
-import { receive } from "./receive.ts";
 import {
+  Fetch,
+  io,
+  NodeWebSocket,
+  NodeXHR,
+  type Socket,
+  XHR,
+} from "socket.io-client";
+import { checkAuth, parseServerUrl } from "./check_options.ts";
+import { joining } from "./node_way.ts";
+import type { UrlOptions } from "./options.ts";
+import type { ProxyRoute } from "./proxy.ts";
+import type { ClientProtocol } from "./versions.ts";
+import {
+  BACKOFF,
   CLOSE_TIMEOUT_MS,
+  receive,
   type Refusal,
   type Wire,
   type WireListeners,
 } from "./wire.ts";
+import {
+  parseConnectError,
+  type ProtocolError,
+  ProtocolVersionError,
+} from "../protocol/errors.ts";
+import type { Role } from "../protocol/payloads/offices.ts";
+import { PROFILES } from "../protocol/profiles.ts";
+import {
+  PROTOCOL_VERSIONS,
+  SMCP_NAMESPACE,
+  VERSION_PARAMETER,
+} from "../protocol/version.ts";
+import { Deadlines } from "../shared/deadlines.ts";
 
 /** The way to a Server over Socket.IO, which connects again by itself when no Server was reached. */
 export class SocketWire implements Wire {
@@ -104,4 +128,148 @@ export class SocketWire implements Wire {
       });
     });
   }
+}
+
+/** Time limit for a handshake, a join or a leave. */
+export const HANDSHAKE_TIMEOUT_MS = 20_000;
+
+/** The target of a connection, with credentials. */
+export interface Dial {
+  readonly options: UrlOptions;
+  /** The way through a proxy, if there is one. */
+  readonly route: () => ProxyRoute | undefined;
+  /** The version of the next attempt. */
+  protocol(): ClientProtocol;
+  readonly credentials: (give: (auth: Record<string, unknown>) => void) => void;
+}
+
+/** Builds the `auth` of a handshake: credentials, role and instance id (spec §9). */
+export async function credentialsOf(
+  { auth, role }: Pick<UrlOptions, "auth"> & { role: Role },
+  instanceId: string,
+): Promise<Record<string, unknown>> {
+  const given = typeof auth === "function" ? await auth() : auth;
+  checkAuth(given);
+  return { ...given, role, instance_id: instanceId };
+}
+
+/**
+ * Whether polling needs `fetch`: the builds for browsers, of which both names are one, need an
+ * `XMLHttpRequest` that Cloudflare Workers lack.
+ */
+const lacksXhr = NodeXHR === XHR && !("XMLHttpRequest" in globalThis);
+
+const Polling = lacksXhr ? Fetch : NodeXHR;
+const JoiningWebSocket = joining(NodeWebSocket);
+
+/** Returns the transports of these names. */
+const namedTransports = (names: readonly string[]) =>
+  names.map((name) => name === "polling" ? Polling : JoiningWebSocket);
+
+function transportsOf(
+  { transports = ["polling", "websocket"] }: UrlOptions,
+  protocol: ClientProtocol,
+): readonly string[] {
+  return PROFILES[protocol].pollingFirst && !transports.includes("polling")
+    ? ["polling", ...transports]
+    : transports;
+}
+
+/** Creates an unconnected socket that sends the version with every request (spec §2). */
+export function dial(
+  { options, credentials, protocol, route }: Dial,
+  transports: readonly string[] = transportsOf(options, protocol()),
+): Socket {
+  const { origin, query } = parseServerUrl(options.url);
+  return io(origin + SMCP_NAMESPACE, {
+    path: options.path ?? "/smcp/",
+    query: { ...query, [VERSION_PARAMETER]: PROTOCOL_VERSIONS[protocol()] },
+    auth: credentials,
+    ...options.tls,
+    ...agentOf(route()),
+    ...(options.headers && { extraHeaders: options.headers }),
+    transports: namedTransports(transports),
+    forceNew: true,
+    autoConnect: false,
+    timeout: HANDSHAKE_TIMEOUT_MS,
+    reconnectionDelay: BACKOFF.minDelayMs,
+    reconnectionDelayMax: BACKOFF.maxDelayMs,
+    randomizationFactor: BACKOFF.jitter,
+  });
+}
+
+/** An `object`, since the type of the library allows no agent of `node:http`, which it passes on. */
+const agentOf = (route: ProxyRoute | undefined): object =>
+  route === undefined ? {} : { agent: route.agent };
+
+/** WebSocket close code of a Server that cannot answer an upgrade with HTTP 400 (0.4 §1.4). */
+const VERSION_MISMATCH_CLOSE_CODE = 4900;
+
+/** What {@linkcode watchEngine} calls back with. */
+export interface EngineWatch {
+  /** The maximum message size that the Server accepts, in bytes. */
+  found(bytes: number): void;
+  /** The Server closed with 4900, which Socket.IO takes for a lost connection. */
+  mismatched(error: ProtocolVersionError): void;
+}
+
+/**
+ * Watches each handshake of a socket (spec §9; 0.4 §1.4).
+ *
+ * @returns a function to call right after each `connect`
+ */
+export function watchEngine(
+  socket: Socket,
+  { found, mismatched }: EngineWatch,
+): () => void {
+  const watch = () => {
+    const { engine, opts } = socket.io;
+    engine.once("handshake", (data) => found(data.maxPayload));
+    engine.once("close", (_reason, details) => {
+      const { code }: { code?: unknown } = Object(Object(details).context);
+      if (code !== VERSION_MISMATCH_CLOSE_CODE) return;
+      const sent = String(opts.query?.[VERSION_PARAMETER]);
+      mismatched(new ProtocolVersionError("unknown", sent));
+    });
+  };
+  // The new engine exists right after this event; its handshake comes later.
+  socket.io.on("reconnect_attempt", () => queueMicrotask(watch));
+  return watch;
+}
+
+/** Why a handshake failed. */
+export interface FailedHandshake {
+  /** The Server's error, if there is one. */
+  readonly known: ProtocolError | ProtocolVersionError | undefined;
+  /** The error of Socket.IO. */
+  readonly cause: unknown;
+}
+
+/**
+ * Finds the Server's error behind a failed handshake (spec §2).
+ *
+ * A refused WebSocket hides it, and also TLS failures, so a client that uses only WebSockets
+ * sends one request over polling.
+ */
+export async function explainRefusal(
+  target: Dial,
+  cause: unknown,
+): Promise<FailedHandshake> {
+  const known = parseConnectError(cause);
+  const closed = cause instanceof ProtocolVersionError ? cause : undefined;
+  const tried = target.options.transports ?? ["polling"];
+  if (known || tried.includes("polling")) {
+    return { known: known ?? closed, cause };
+  }
+  const manager = dial(target, ["polling"]).io;
+  manager.reconnection(false);
+  return await new Promise((resolve) => {
+    manager.open((refusal) => {
+      if (!refusal) manager.engine.close();
+      resolve({
+        known: parseConnectError(refusal) ?? closed,
+        cause: refusal ?? cause,
+      });
+    });
+  });
 }

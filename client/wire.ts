@@ -1,7 +1,16 @@
-import type { ProtocolVersionError } from "../protocol/connect_error.ts";
-import type { ProtocolError } from "../protocol/errors/protocol_error.ts";
-import type { ConnectionError } from "./errors/errors.ts";
-import type { Receiver } from "./receive.ts";
+import { ConnectionError } from "./errors.ts";
+import type {
+  AnyNotification,
+  RequestHandler,
+  RequestOptions,
+} from "./options.ts";
+import {
+  ErrorCode,
+  ProtocolError,
+  type ProtocolVersionError,
+} from "../protocol/errors.ts";
+import { isNotification, NOTIFICATIONS } from "../protocol/event_table.ts";
+import { onAbort } from "../shared/async.ts";
 
 /** How long leaving the office may take when closing, and again closing the connection. */
 export const CLOSE_TIMEOUT_MS = 3_000;
@@ -67,3 +76,150 @@ export interface Refusal {
   /** Creates the error for a client that does not try again. */
   failure(): Promise<ProtocolError | ProtocolVersionError | ConnectionError>;
 }
+
+/** Limits of the delay between attempts. */
+export interface BackoffLimits {
+  /** Milliseconds before the first attempt; doubles with each further one. */
+  readonly minDelayMs: number;
+  /** Maximum number of milliseconds before an attempt. */
+  readonly maxDelayMs: number;
+  /** Randomizes each delay by up to this fraction of it, 0 to 1. */
+  readonly jitter: number;
+}
+
+/** The delays between attempts to reconnect (spec §9). */
+export const BACKOFF = {
+  minDelayMs: 500,
+  maxDelayMs: 30_000,
+  jitter: 0.5,
+} as const;
+
+/**
+ * Computes the delay before the next attempt, in milliseconds (spec §9).
+ *
+ * @param attempt the number of failed attempts so far
+ * @param random from 0 to 1, so that clients that failed together do not retry together
+ */
+export function backoff(
+  attempt: number,
+  random: number,
+  { minDelayMs, maxDelayMs, jitter }: BackoffLimits = BACKOFF,
+): number {
+  const delay = Math.min(minDelayMs * 2 ** attempt, maxDelayMs);
+  return Math.round(delay * (1 + jitter * (2 * random - 1)));
+}
+
+/** Schedules one attempt at a time, each after a longer delay than the last. */
+export class Retry {
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #attempts = 0;
+
+  /** Runs the work after the next delay. */
+  later(work: () => void): void {
+    this.#timer = setTimeout(work, backoff(this.#attempts++, Math.random()));
+  }
+
+  /** Resets the delay, and cancels a scheduled attempt. */
+  reset(): void {
+    clearTimeout(this.#timer);
+    this.#attempts = 0;
+  }
+}
+
+/** A request, and how its sender waits for the answer. */
+export interface Question {
+  readonly event: string;
+  readonly payload: object;
+  readonly options: RequestOptions;
+  /** Returns whether the caller's session has ended: a later answer is dropped. */
+  readonly isLost: () => boolean;
+  /** Called synchronously with the arguments of the ack, before later packets of the Server are read. */
+  readonly onAck?: ((args: unknown[]) => void) | undefined;
+}
+
+/**
+ * Sends a request and resolves with every argument of its ack.
+ *
+ * @throws {ConnectionError} `lost` when the connection ends first, or `timeout`
+ * @throws the signal's reason when it is aborted; a later answer is dropped
+ */
+export function ask(
+  wire: Wire,
+  { event, payload, options: { timeoutMs, signal }, isLost, onAck }: Question,
+): Promise<unknown[]> {
+  if (signal?.aborted) return Promise.reject(signal.reason);
+  return new Promise((resolve, reject) => {
+    const off = onAbort(signal, () => reject(signal?.reason));
+    wire.ask(event, payload, timeoutMs, (args) => {
+      off();
+      if (isLost()) {
+        const why = `The connection was lost before ${event} was answered`;
+        return reject(new ConnectionError("lost", why));
+      }
+      if (args === undefined) {
+        const why = `${event} was not answered within ${timeoutMs / 1000} s`;
+        return reject(new ConnectionError("timeout", why));
+      }
+      onAck?.(args);
+      resolve(args);
+    });
+  });
+}
+
+/** The handlers of the Server's events. */
+export interface Receiver {
+  /** Answers requests. */
+  answer: RequestHandler;
+  /** Receives valid notifications. */
+  readonly notify: (notification: AnyNotification) => void;
+  /** Receives errors, for the log. */
+  readonly onThrow: (error: unknown) => void;
+}
+
+/**
+ * Handles one event of the Server: answers a request, passes on a known notification, ignores
+ * the rest (spec §3, §6).
+ *
+ * @param args the payload, then the ack callback if the Server expects an ack
+ * @param isCurrent returns whether the event's session still exists: a late ack must be dropped,
+ * since its id may be reused by the next session
+ */
+export async function receive(
+  event: string,
+  args: readonly unknown[],
+  receiver: Receiver,
+  isCurrent: () => boolean,
+): Promise<void> {
+  const last = args.at(-1);
+  if (typeof last === "function") {
+    const body = await answer(event, args[0], receiver);
+    if (isCurrent()) last(body);
+  } else if (isNotification(event)) {
+    try {
+      const payload = NOTIFICATIONS[event](args[0]);
+      receiver.notify({ event, payload } as AnyNotification);
+    } catch (error) {
+      receiver.onThrow(error); // a later version's payload; the event is ignored
+    }
+  }
+}
+
+async function answer(
+  event: string,
+  payload: unknown,
+  { answer, onThrow }: Receiver,
+): Promise<unknown> {
+  try {
+    return await answer(event, payload);
+  } catch (error) {
+    if (error instanceof ProtocolError) return error.toPayload();
+    onThrow(error);
+    return new ProtocolError(ErrorCode.INTERNAL_ERROR, "Internal error")
+      .toPayload();
+  }
+}
+
+/** Refuses a request that has no handler with 400 (spec §6). */
+export const refuseRequest: RequestHandler = (event) => {
+  throw new ProtocolError(ErrorCode.BAD_REQUEST, `Unexpected event: ${event}`);
+};

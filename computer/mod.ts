@@ -106,10 +106,7 @@ export type {
   InProcessServerConfig,
   ServerConfig,
 } from "./config/server_config.ts";
-export {
-  ConnectionError,
-  type ConnectionErrorCode,
-} from "../client/errors/errors.ts";
+export { ConnectionError, type ConnectionErrorCode } from "../client/errors.ts";
 export type {
   ConnectionEvents,
   ConnectionOptions,
@@ -122,8 +119,8 @@ export type {
   InProcessConnection,
   ServerEnd,
 } from "../shared/in_process.ts";
-export type { ClientTlsOptions } from "../client/tls/tls.ts";
-export type { ClientProtocol } from "../client/version_choice.ts";
+export type { ClientTlsOptions } from "../client/tls.ts";
+export type { ClientProtocol } from "../client/versions.ts";
 export {
   type A2CSkillRef,
   type BaseMCPServerConfig,

@@ -1,5 +1,5 @@
 import type { ConnectionOptions, ConnectionState } from "../client/options.ts";
-import type { ClientProtocol } from "../client/version_choice.ts";
+import type { ClientProtocol } from "../client/versions.ts";
 import type { MCPServerInput } from "../protocol/mod.ts";
 import type { BlobOptions } from "./blobs/options.ts";
 import type { ServerConfig } from "./config/server_config.ts";

@@ -1,4 +1,4 @@
-import { checkNumbers } from "../shared/check_numbers.ts";
+import { checkNumbers } from "../shared/checks.ts";
 
 /** A call of a tool, a read of a resource or a prompt that an MCP client asks a Computer for. */
 export interface McpCall {

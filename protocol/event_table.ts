@@ -11,7 +11,7 @@ import {
   parsePutBlobRet,
 } from "./payloads/blobs.ts";
 import { parseGetDeskTopReq, parseGetDeskTopRet } from "./payloads/desktop.ts";
-import { parseGetDPEReq, parseGetDPERet } from "./payloads/dpe.ts";
+import { parseGetDPEReq, parseGetDPERet } from "./payloads/documents.ts";
 import {
   CANCEL_TOOL_CALL_EVENT,
   CANCEL_TOOL_CALL_NOTIFICATION,
@@ -67,8 +67,15 @@ import {
   parseListRoomRet,
   type Role,
 } from "./payloads/offices.ts";
-import { parseToolCallProgress } from "./payloads/progress.ts";
-import type { Parser } from "./validation/parser.ts";
+import {
+  parseCallToolResult,
+  parseGetToolsReq,
+  parseGetToolsRet,
+  parseToolCallCancel,
+  parseToolCallProgress,
+  parseToolCallReq,
+} from "./payloads/tools.ts";
+import type { Parser } from "./validation.ts";
 import {
   parseGetPromptReq,
   parseGetPromptRet,
@@ -90,13 +97,6 @@ import {
   parseGetSkillsReq,
   parseGetSkillsRet,
 } from "./payloads/skills.ts";
-import {
-  parseCallToolResult,
-  parseGetToolsReq,
-  parseGetToolsRet,
-  parseToolCallCancel,
-  parseToolCallReq,
-} from "./payloads/tools.ts";
 
 /** An event that an Agent sends and the Server routes to one Computer. */
 export interface ClientEventSpec<E extends ClientEvent> {

@@ -12,7 +12,7 @@ import type {
   PutBlobRet,
 } from "./payloads/blobs.ts";
 import type { GetDeskTopReq, GetDeskTopRet } from "./payloads/desktop.ts";
-import type { GetDPEReq, GetDPERet } from "./payloads/dpe.ts";
+import type { GetDPEReq, GetDPERet } from "./payloads/documents.ts";
 import type { GetFinderReq, GetFinderRet } from "./payloads/finder.ts";
 import type {
   EnterOfficeNotification,
@@ -22,7 +22,14 @@ import type {
   ListRoomReq,
   ListRoomRet,
 } from "./payloads/offices.ts";
-import type { ToolCallProgress } from "./payloads/progress.ts";
+import type {
+  CallToolResult,
+  GetToolsReq,
+  GetToolsRet,
+  ToolCallCancel,
+  ToolCallProgress,
+  ToolCallReq,
+} from "./payloads/tools.ts";
 import type {
   GetPromptReq,
   GetPromptRet,
@@ -44,13 +51,6 @@ import type {
   GetSkillsReq,
   GetSkillsRet,
 } from "./payloads/skills.ts";
-import type {
-  CallToolResult,
-  GetToolsReq,
-  GetToolsRet,
-  ToolCallCancel,
-  ToolCallReq,
-} from "./payloads/tools.ts";
 
 /** Runs a tool of a Computer. */
 export const TOOL_CALL_EVENT = "client:tool_call";

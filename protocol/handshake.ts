@@ -1,10 +1,77 @@
-import {
-  ErrorCode,
-  type ErrorPayload,
-  ProtocolError,
-} from "./errors/protocol_error.ts";
-import { isCompatible, parseVersion, supportedRange } from "./compatibility.ts";
-import { VERSION_PARAMETER } from "./version.ts";
+/**
+ * How versions are compared. Clients do not, so bundles of them are without the library for that.
+ *
+ * @module
+ */
+import { compare, parse, type SemVer } from "std-semver";
+import { ErrorCode, type ErrorPayload, ProtocolError } from "./errors.ts";
+import { PLAIN_VERSION, VERSION_PARAMETER } from "./version.ts";
+
+/** A protocol version: three plain non-negative integers. */
+export interface Version {
+  /** Incompatible changes from 1.0 on. */
+  readonly major: number;
+  /** Additions; incompatible changes while `major` is 0. */
+  readonly minor: number;
+  /** Has no effect on compatibility. */
+  readonly patch: number;
+}
+
+/**
+ * Parses exactly `MAJOR.MINOR.PATCH`, three plain non-negative integers (spec §2).
+ *
+ * @throws {ProtocolError} 400 `Invalid a2c_version: <why>`
+ */
+export function parseVersion(text: string): Version {
+  if (!PLAIN_VERSION.test(text)) {
+    throw invalid(
+      `expected MAJOR.MINOR.PATCH, three plain integers, got ${quote(text)}`,
+    );
+  }
+  try {
+    return parse(text);
+  } catch {
+    throw invalid(`a number in ${quote(text)} is too large`);
+  }
+}
+
+/**
+ * Returns whether a client's version is compatible with a server's: major equal; while major is 0, minor equal;
+ * otherwise the client's minor at most the server's. PATCH has no effect (spec §2).
+ */
+export function isCompatible(
+  client: Version | string,
+  server: Version | string,
+): boolean {
+  const c = toVersion(client);
+  const { min, max } = rangeOf(toVersion(server));
+  return compare(c, min) >= 0 && compare({ ...c, patch: 0 }, max) <= 0;
+}
+
+/** The lowest and highest client version that a server of `server` announces in a 4008 body (spec §2). */
+export function supportedRange(
+  server: Version | string,
+): { min: string; max: string } {
+  const { min, max } = rangeOf(toVersion(server));
+  return { min: format(min), max: format({ ...max, patch: 999 }) };
+}
+
+const rangeOf = ({ major, minor }: Version): { min: SemVer; max: SemVer } => ({
+  min: { major, minor: major === 0 ? minor : 0, patch: 0 },
+  max: { major, minor, patch: 0 },
+});
+
+const toVersion = (version: Version | string): Version =>
+  typeof version === "string" ? parseVersion(version) : version;
+
+const format = ({ major, minor, patch }: Version): string =>
+  `${major}.${minor}.${patch}`;
+
+const quote = (text: string): string =>
+  JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
+
+const invalid = (why: string): ProtocolError =>
+  new ProtocolError(ErrorCode.BAD_REQUEST, `Invalid a2c_version: ${why}`);
 
 /** The decision of the gate: the accepted version, or the body of an HTTP 400. */
 export type VersionCheck =

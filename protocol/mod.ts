@@ -46,40 +46,77 @@ export {
   parseMCPServerConfig,
   parseMCPServerInputs,
 } from "./payloads/config_file.ts";
-export type {
-  AudioBlock,
-  BlockBase,
-  ContentBlock,
-  ImageBlock,
-  ResourceBlock,
-  ResourceLinkBlock,
-  TextBlock,
-} from "./payloads/content.ts";
 export {
+  type AudioBlock,
+  type BlockBase,
+  cancelledResult,
+  type ContentBlock,
+  type ImageBlock,
+  type ResourceBlock,
+  type ResourceLinkBlock,
+  resultMeta,
+  type TextBlock,
+  timeoutResult,
+  toolErrorResult,
+  type Wait,
+  waitedFor,
+  waitedMeta,
+  withResultMeta,
+} from "./payloads/tool_result.ts";
+export {
+  blobNotAccessible,
+  type BlobReason,
+  blobWriteFailed,
+  type BlobWriteReason,
+  ErrorCode,
+  type ErrorPayload,
+  invalidSkillName,
   parseConnectError,
   parseErrorBody,
+  ProtocolError,
+  type ProtocolErrorOptions,
   ProtocolVersionError,
-} from "./connect_error.ts";
+  skillNotAccessible,
+  skillNotFound,
+  type SkillReason,
+  toErrorPayload,
+} from "./errors.ts";
 export {
+  checkVersion,
+  isCompatible,
+  parseVersion,
+  supportedRange,
+  type Version,
+  type VersionCheck,
+} from "./handshake.ts";
+export {
+  buildWindowUri,
   type Desktop,
   type GetDeskTopReq,
   type GetDeskTopRet,
+  type ParsedWindowUri,
   parseGetDeskTopReq,
   parseGetDeskTopRet,
+  parseWindowUri,
+  type WindowUri,
 } from "./payloads/desktop.ts";
 export {
+  buildDpeUri,
+  docRefOf,
   type DPEDocument,
   type DPEElement,
   type DPEPage,
-  parseDPEDocument,
-  parseDPEPage,
-} from "./payloads/documents.ts";
-export {
+  type DpeUri,
   type GetDPEReq,
   type GetDPERet,
+  type ParsedDpeUri,
+  parseDPEDocument,
+  parseDPEPage,
+  parseDpeUri,
   parseGetDPEReq,
   parseGetDPERet,
-} from "./payloads/dpe.ts";
+  parseListedDpeUri,
+} from "./payloads/documents.ts";
 export {
   type ElicitParams,
   type ElicitResult,
@@ -87,22 +124,7 @@ export {
   parseElicitResult,
   type QuestionFields,
 } from "./payloads/elicitation.ts";
-export {
-  buildDpeUri,
-  docRefOf,
-  type DpeUri,
-  type ParsedDpeUri,
-  parseDpeUri,
-  parseListedDpeUri,
-} from "./uris/dpe_uri.ts";
-export { parseDuration } from "./validation/duration.ts";
-export {
-  ErrorCode,
-  type ErrorPayload,
-  ProtocolError,
-  type ProtocolErrorOptions,
-  toErrorPayload,
-} from "./errors/protocol_error.ts";
+export { parseDuration, type Parser } from "./validation.ts";
 export {
   CLIENT_EVENTS,
   type ClientEventSpec,
@@ -159,18 +181,6 @@ export {
   WATCH_RESOURCE_EVENT,
 } from "./events.ts";
 export {
-  blobNotAccessible,
-  type BlobReason,
-  blobWriteFailed,
-  type BlobWriteReason,
-} from "./errors/blob_errors.ts";
-export {
-  invalidSkillName,
-  skillNotAccessible,
-  skillNotFound,
-  type SkillReason,
-} from "./errors/skill_errors.ts";
-export {
   type GetBlobReq,
   type GetBlobRet,
   parseGetBlobReq,
@@ -192,22 +202,19 @@ export {
   parseGetSkillsRet,
 } from "./payloads/skills.ts";
 export {
+  buildFinderUri,
   type DPEDocumentSummary,
   type DPEElementDetail,
   type DPEPageSummary,
-  type GetFinderReq,
-  type GetFinderRet,
-  parseGetFinderReq,
-  parseGetFinderRet,
-} from "./payloads/finder.ts";
-export {
-  buildFinderUri,
   type FinderQuery,
   type FinderTarget,
   type FinderUri,
+  type GetFinderReq,
+  type GetFinderRet,
   parseFinderUri,
-} from "./uris/finder_uri.ts";
-export { checkVersion, type VersionCheck } from "./handshake.ts";
+  parseGetFinderReq,
+  parseGetFinderRet,
+} from "./payloads/finder.ts";
 export {
   type MCPServerCommandInput,
   type MCPServerInput,
@@ -237,14 +244,36 @@ export {
   type SessionInfo,
 } from "./payloads/offices.ts";
 export {
+  type AgentCallData,
+  type Attributes,
+  type AttributeValue,
+  type CallToolResult,
+  type GetToolsReq,
+  type GetToolsRet,
+  type Icon,
   MAX_PROGRESS_MESSAGE_LENGTH,
+  MCP_SERVER_KEY,
+  mcpServerOf,
+  OPERATOR_AGENT,
+  operatorOf,
+  ownToolName,
+  parseAgentCallData,
+  parseCallToolResult,
+  parseGetToolsReq,
+  parseGetToolsRet,
+  parseToolCallCancel,
   parseToolCallProgress,
+  parseToolCallReq,
+  type SMCPTool,
+  type TOOL_NAME,
+  type ToolCallCancel,
   type ToolCallProgress,
+  type ToolCallReq,
+  type ToolMeta,
   type ToolProgress,
   type Waiting,
   waitingText,
-} from "./payloads/progress.ts";
-export { type Parser } from "./validation/parser.ts";
+} from "./payloads/tools.ts";
 export { eventOf, namesOf, type Profile, PROFILES } from "./profiles.ts";
 export {
   type GetPromptReq,
@@ -262,6 +291,8 @@ export {
 export {
   type GetResourcesReq,
   type GetResourcesRet,
+  inBothSpellings,
+  inMcpSpelling,
   parseGetResourcesReq,
   parseGetResourcesRet,
   parseReadResourceReq,
@@ -278,45 +309,6 @@ export {
   type WatchResourceRet,
 } from "./payloads/resources.ts";
 export {
-  inBothSpellings,
-  inMcpSpelling,
-} from "./payloads/resource_spelling.ts";
-export {
-  cancelledResult,
-  resultMeta,
-  timeoutResult,
-  toolErrorResult,
-  type Wait,
-  waitedFor,
-  waitedMeta,
-  withResultMeta,
-} from "./payloads/tool_result.ts";
-export {
-  type AgentCallData,
-  type Attributes,
-  type AttributeValue,
-  type CallToolResult,
-  type GetToolsReq,
-  type GetToolsRet,
-  type Icon,
-  MCP_SERVER_KEY,
-  mcpServerOf,
-  OPERATOR_AGENT,
-  operatorOf,
-  ownToolName,
-  parseAgentCallData,
-  parseCallToolResult,
-  parseGetToolsReq,
-  parseGetToolsRet,
-  parseToolCallCancel,
-  parseToolCallReq,
-  type SMCPTool,
-  type TOOL_NAME,
-  type ToolCallCancel,
-  type ToolCallReq,
-  type ToolMeta,
-} from "./payloads/tools.ts";
-export {
   ERROR_CODE_HEADER,
   PROTOCOL_VERSION,
   PROTOCOL_VERSIONS,
@@ -324,15 +316,3 @@ export {
   SMCP_NAMESPACE,
   VERSION_PARAMETER,
 } from "./version.ts";
-export {
-  isCompatible,
-  parseVersion,
-  supportedRange,
-  type Version,
-} from "./compatibility.ts";
-export {
-  buildWindowUri,
-  type ParsedWindowUri,
-  parseWindowUri,
-  type WindowUri,
-} from "./uris/window_uri.ts";

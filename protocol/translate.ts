@@ -9,11 +9,7 @@
  *
  * @module
  */
-import {
-  ErrorCode,
-  ProtocolError,
-  toErrorPayload,
-} from "./errors/protocol_error.ts";
+import { ErrorCode, ProtocolError, toErrorPayload } from "./errors.ts";
 import {
   type ClientEvent,
   GET_CONFIG_EVENT,
@@ -29,8 +25,7 @@ import {
 import type { SessionInfo } from "./payloads/offices.ts";
 import { MCP_SERVER_KEY } from "./payloads/tools.ts";
 import type { Profile } from "./profiles.ts";
-import { isBundleId, nameOnly } from "./validation/identifiers.ts";
-import { isPlainObject } from "./validation/plain_values.ts";
+import { isBundleId, isPlainObject, nameOnly } from "./validation.ts";
 
 /** A JSON object of a client, of which nothing is certain. */
 type Loose = Record<string, unknown>;

@@ -1,4 +1,4 @@
-import { checkNumbers } from "../shared/check_numbers.ts";
+import { checkNumbers } from "../shared/checks.ts";
 import { PROFILES, type ProtocolName } from "../protocol/mod.ts";
 import { bothForms } from "./http/gate.ts";
 import { readHosts } from "./http/host_rule.ts";

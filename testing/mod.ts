@@ -44,16 +44,15 @@ export {
 } from "../agent/mod.ts";
 export type { SmcpComputer, SmcpComputerOptions } from "../computer/mod.ts";
 export type { SmcpServer, SmcpServerOptions } from "../server/mod.ts";
-export type {
-  ComputerScript,
-  ScriptedComputerOptions,
-  TestComputerOptions,
-  TestOfficeOptions,
-} from "./options.ts";
 export {
+  type ComputerScript,
   type ScriptedComputer,
   scriptedComputer,
   type ScriptedComputerEvents,
-} from "./scripted_computer.ts";
-export { startOffice, type TestOffice } from "./start_office.ts";
+  type ScriptedComputerOptions,
+  startOffice,
+  type TestComputerOptions,
+  type TestOffice,
+  type TestOfficeOptions,
+} from "./start_office.ts";
 export type { AnyNotification } from "../client/options.ts";

@@ -1,22 +1,57 @@
-import { type ConnectionOptions, SmcpAgent } from "../agent/mod.ts";
+import {
+  type ConnectionEvents,
+  type ConnectionOptions,
+  SmcpAgent,
+  type SmcpAgentOptions,
+} from "../agent/mod.ts";
 import { NETWORK_OPTIONS } from "../client/check_options.ts";
-import { CLIENT_PROTOCOLS } from "../client/version_choice.ts";
-import { SmcpComputer } from "../computer/mod.ts";
+import { Connection } from "../client/connection.ts";
+import type { AnyNotification } from "../client/options.ts";
+import { CLIENT_PROTOCOLS } from "../client/versions.ts";
+import { SmcpComputer, type SmcpComputerOptions } from "../computer/mod.ts";
 import {
   createSmcpServer,
   type SmcpServer,
   type SmcpServerOptions,
 } from "../server/mod.ts";
-import { CloseStack } from "./closing.ts";
-import type {
-  ComputerScript,
-  TestComputerOptions,
-  TestOfficeOptions,
-} from "./options.ts";
-import {
-  type ScriptedComputer,
-  scriptedComputer,
-} from "./scripted_computer.ts";
+
+/** Options for {@linkcode startOffice}. */
+export interface TestOfficeOptions {
+  /** The office that everybody joins; default `"test"`. */
+  officeId?: string;
+  /** Options of the Server. */
+  server?: SmcpServerOptions;
+  /** Options of the Agent; unless given here its name is `"agent"`, and it connects to the Server. */
+  agent?: Partial<SmcpAgentOptions>;
+  /** The Computers by name: the options of each, or a script in place of MCP servers. */
+  computers?: Readonly<Record<string, TestComputerOptions | ComputerScript>>;
+}
+
+/**
+ * Options of a Computer in a test.
+ *
+ * It connects to the office's Server unless given a `url` or `connection`. Without `servers` it hosts none, and without `confirm`
+ * every tool runs unasked.
+ */
+export type TestComputerOptions = Partial<Omit<SmcpComputerOptions, "name">>;
+
+/**
+ * Answers each request of the Agent in place of a Computer, such as `client:get_tools` and
+ * `client:tool_call`.
+ *
+ * What it returns, or its promise resolves to, goes out as it is, however wrong: so an Agent can be
+ * tested with answers that no real Computer gives. What it throws becomes an error of the protocol.
+ *
+ * @param event name of the event
+ * @param payload as the Agent sent it
+ */
+export type ComputerScript = (event: string, payload: unknown) => unknown;
+
+/** Options of a scripted Computer. */
+export interface ScriptedComputerOptions extends ConnectionOptions {
+  /** Answers the requests. */
+  script: ComputerScript;
+}
 
 /**
  * A Server with an Agent and Computers of this process, which joined one office without a socket. It
@@ -221,4 +256,92 @@ async function closeAfter(
       { cause: error },
     );
   }
+}
+
+/** Closes what a test started, the last first; Node 22 has no `AsyncDisposableStack`. */
+export class CloseStack implements AsyncDisposable {
+  readonly #items: AsyncDisposable[] = [];
+  #closed = false;
+
+  /**
+   * Adds an item that is closed with the stack.
+   *
+   * @throws {Error} when the stack is closed already: nothing would close the item
+   */
+  use<T extends AsyncDisposable>(item: T): T {
+    this.checkOpen();
+    this.#items.push(item);
+    return item;
+  }
+
+  /** @throws {Error} when the stack is closed */
+  checkOpen(): void {
+    if (this.#closed) throw new Error("Cannot add to an office that is closed");
+  }
+
+  /**
+   * Closes every item, whatever becomes of the others.
+   *
+   * @throws the error of the one item that failed, or an `AggregateError` of several
+   */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    const errors: unknown[] = [];
+    for (let item = this.#items.pop(); item; item = this.#items.pop()) {
+      try {
+        await item[Symbol.asyncDispose]();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 1) {
+      throw new AggregateError(
+        errors,
+        `Cannot close ${errors.length} members of the office`,
+      );
+    }
+    if (errors.length === 1) throw errors[0];
+  }
+}
+
+/** The events of a scripted Computer. */
+export interface ScriptedComputerEvents extends ConnectionEvents {
+  /** A notification of the office, such as that a call was cancelled: `notify:tool_call_cancel`. */
+  notification: AnyNotification;
+}
+
+/** A Computer without MCP servers, which answers as a script says. */
+export interface ScriptedComputer extends AsyncDisposable {
+  /** Connects to the Server. */
+  connect(): Promise<void>;
+  /** Joins an office. */
+  join(office: string): Promise<void>;
+  /** Leaves the office. */
+  leave(): Promise<void>;
+  /** Adds a listener; returns the function that removes it. */
+  on<E extends keyof ScriptedComputerEvents>(
+    event: E,
+    listener: (value: ScriptedComputerEvents[E]) => unknown,
+  ): () => void;
+  /**
+   * Sends an event to the Server, such as `server:update_tool_list`.
+   *
+   * @returns `false` without a connection
+   */
+  send(event: string, payload: object): boolean;
+  /** Leaves and disconnects for good. */
+  close(): Promise<void>;
+}
+
+/** Makes a scripted Computer that is not connected yet. */
+export function scriptedComputer(
+  options: ScriptedComputerOptions,
+): ScriptedComputer {
+  const { script, ...connection } = options;
+  const computer = new Connection(
+    { ...connection, role: "computer" },
+    (error) => console.error(error),
+  );
+  computer.onRequest(script);
+  return computer;
 }

@@ -1,5 +1,5 @@
 import { abortable } from "../../shared/async.ts";
-import { ConnectionError } from "../../client/errors/errors.ts";
+import { ConnectionError } from "../../client/errors.ts";
 import {
   type AgentCallData,
   ErrorCode,

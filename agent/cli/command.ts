@@ -1,12 +1,10 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import process from "node:process";
 import { addCompletion } from "../../cli/completion.ts";
-import { integer } from "../../cli/integer.ts";
-import { readName } from "../../cli/names.ts";
+import { addHelp, integer, readName } from "../../cli/flags.ts";
 import { commandHint } from "../../cli/own_command.ts";
 import { reporting, runCommand } from "../../cli/run.ts";
 import { addServerFlags } from "../../cli/server_flags.ts";
-import { addHelp } from "../../cli/add_help.ts";
 import { describeVersions } from "../../cli/version.ts";
 import type { LoadMcp } from "./mcp.ts";
 import { mcpOptions } from "./mcp_flags.ts";

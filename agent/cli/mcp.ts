@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
-import { secretsInClear } from "../../client/url.ts";
+import { secretsInClear } from "../../client/check_options.ts";
 import type { UrlOptions } from "../../client/options.ts";
 import { orUsageError } from "../../cli/run.ts";
 import { connectionOptions } from "../../cli/server_flags.ts";

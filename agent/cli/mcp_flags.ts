@@ -1,5 +1,5 @@
 import { Option } from "commander";
-import { integer } from "../../cli/integer.ts";
+import { integer } from "../../cli/flags.ts";
 
 /** The options of the command `mcp`, beside those of every command. */
 export function mcpOptions(): Option[] {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
-import { secretsInClear } from "../../client/url.ts";
+import { secretsInClear } from "../../client/check_options.ts";
 import { ownCommand, shellWord } from "../../cli/own_command.ts";
 import { UsageError } from "../../cli/run.ts";
 import { connectionOptions, type ServerFlags } from "../../cli/server_flags.ts";

@@ -1,5 +1,5 @@
 import { onAbort } from "../../shared/async.ts";
-import { ConnectionError } from "../../client/errors/errors.ts";
+import { ConnectionError } from "../../client/errors.ts";
 import type { Listener } from "../../client/emitter.ts";
 import type { Desktop } from "../../protocol/mod.ts";
 import { isComputerNotFound } from "../requests/computer_not_found.ts";

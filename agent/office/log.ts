@@ -1,5 +1,5 @@
 import type { Logger } from "@logtape/logtape";
-import { secretsInClear } from "../../client/url.ts";
+import { secretsInClear } from "../../client/check_options.ts";
 import type { ConnectionOptions } from "../../client/options.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { ConnectionError } from "../../client/errors/errors.ts";
+import { ConnectionError } from "../../client/errors.ts";
 import {
   type AgentCallData,
   type ClientEvents,

@@ -1,4 +1,4 @@
-import { checkNumbers } from "../../shared/check_numbers.ts";
+import { checkNumbers } from "../../shared/checks.ts";
 import {
   type A2CSkillRef,
   type Desktop,

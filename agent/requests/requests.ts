@@ -1,7 +1,7 @@
 import { abortable, sleep } from "../../shared/async.ts";
 import type { Connection } from "../../client/connection.ts";
-import { ConnectionError } from "../../client/errors/errors.ts";
-import { roomForBase64 } from "../../client/errors/message_limits.ts";
+import { ConnectionError } from "../../client/errors.ts";
+import { roomForBase64 } from "../../client/message_limits.ts";
 import {
   type AgentCallData,
   CANCEL_TOOL_CALL_EVENT,

@@ -1,4 +1,4 @@
-import { checkNumbers } from "../../shared/check_numbers.ts";
+import { checkNumbers } from "../../shared/checks.ts";
 import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
 
 const MAX_TIMEOUT_MS = 3_600_000;

@@ -1,5 +1,5 @@
 import { sleep } from "../../shared/async.ts";
-import { backoff } from "../../client/backoff.ts";
+import { backoff } from "../../client/wire.ts";
 import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
 
 /** Concurrent requests that an Agent makes on its own; leaves slots for those of its user. */

@@ -1,6 +1,6 @@
 import { isComputerNotFound } from "../requests/computer_not_found.ts";
 import { isTooMany, RequestQueue } from "./request_queue.ts";
-import { ConnectionError } from "../../client/errors/errors.ts";
+import { ConnectionError } from "../../client/errors.ts";
 import type { AnyNotification } from "../../client/options.ts";
 import {
   ENTER_OFFICE_NOTIFICATION,

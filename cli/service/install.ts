@@ -1,18 +1,32 @@
 import process from "node:process";
-import type { Command } from "commander";
+import type { Command, Option } from "commander";
+import { hasPassword } from "../cluster_flags.ts";
 import type { Variables } from "../env_file.ts";
-import { plain } from "../terminal_text.ts";
+import {
+  type CommandName,
+  denoModule,
+  originOf,
+  runtimeOf,
+} from "../own_command.ts";
+import { isSwitch } from "../run.ts";
 import {
   type ChangedVariables,
   changeVariables,
+  pickVariables,
   readOwn,
+  type RoleCheck,
+  type ServiceRole,
   writeWhole,
-} from "./files.ts";
-import { type GivenOptions, replacedBy, withVariables } from "./given.ts";
-import type { RunProgram } from "./host.ts";
-import { launchOf } from "./launch.ts";
-import { checkPlace, type Keeping, keepingOf, type Place } from "./manager.ts";
-import { pickVariables, type RoleCheck, type ServiceRole } from "./role.ts";
+} from "./command.ts";
+import {
+  checkPlace,
+  type Keeping,
+  keepingOf,
+  type Place,
+  type RunProgram,
+  type ServiceName,
+} from "./manager.ts";
+import { plain } from "../terminal_text.ts";
 
 /** What is to be installed. */
 export interface InstallRequest<Flags extends object> {
@@ -157,4 +171,170 @@ function difference(before: string, after: string): string[] {
     ...old.filter((line) => !now.includes(line)).map((line) => `- ${line}`),
     ...now.filter((line) => !old.includes(line)).map((line) => `+ ${line}`),
   ];
+}
+
+/** An option that somebody gave, as it was written. */
+interface Given {
+  readonly option: Option;
+  /** Its value; absent for a switch. */
+  readonly text?: string;
+  readonly isEnv: boolean;
+}
+
+/** The options of a command that were given, on the command line or in the environment. */
+export interface GivenOptions {
+  /** Arguments that give them again; none is a credential. */
+  readonly args: readonly string[];
+  /** Credentials among them, as variables. */
+  readonly secrets: Variables;
+}
+
+/** Returns a variable with the value of an option which is a credential. */
+export type FindSecret = (
+  flag: string,
+  text: string,
+) => readonly [variable: string, value: string] | undefined;
+
+/**
+ * Records the options of a command that are given; call it after all of them are added.
+ *
+ * @param except options that are left out
+ * @param findSecret finds credentials; a URL with a password is one in any case
+ * @returns reads the record, once the command is parsed
+ */
+export function recordGiven(
+  command: Command,
+  except: readonly string[],
+  findSecret: FindSecret,
+): () => GivenOptions {
+  const given: Given[] = [];
+  for (const option of command.options) {
+    if (except.includes(option.long ?? "")) continue;
+    for (const isEnv of [false, true]) {
+      const event = `${isEnv ? "optionEnv" : "option"}:${option.name()}`;
+      command.on(event, (text?: string | null) => {
+        given.push({
+          option,
+          ...(typeof text === "string" && { text }),
+          isEnv,
+        });
+      });
+    }
+  }
+  return () => {
+    const args: string[] = [];
+    const secrets: Record<string, string> = {};
+    for (
+      const { option, text } of given.filter((one) => counts(command, one))
+    ) {
+      const flag = option.long ?? option.flags;
+      const [variable, value] = text === undefined
+        ? []
+        : findSecret(flag, text) ?? passwordIn(option, text);
+      if (variable !== undefined && value !== undefined) {
+        secrets[variable] = value;
+      } else args.push(text === undefined ? flag : `${flag}=${text}`);
+    }
+    return { args, secrets };
+  };
+}
+
+/** Checks whether a variable is used: the command line is stronger, and switches can be off. */
+function counts(command: Command, { option, isEnv }: Given): boolean {
+  const key = option.attributeName();
+  if (!isEnv) return true;
+  return command.getOptionValueSource(key) === "env" &&
+    (!isSwitch(option) || command.getOptionValue(key) === !option.negate);
+}
+
+const passwordIn = (
+  { envVar }: Option,
+  text: string,
+): readonly [string, string] | [] =>
+  envVar !== undefined && hasPassword(text) ? [envVar, text] : [];
+
+/** Lists the variables that an argument replaces; those of credentials among the options stay. */
+export const replacedBy = (
+  { options }: Command,
+  { args, secrets }: GivenOptions,
+): string[] =>
+  options.flatMap(({ long, envVar }) =>
+    envVar !== undefined && secrets[envVar] === undefined &&
+      args.some((text) => text === long || text.startsWith(`${long}=`))
+      ? [envVar]
+      : []
+  );
+
+/** Adds options that the variables of a service give, where this command line does not. */
+export function withVariables<T extends object>(
+  flags: T,
+  command: Command,
+  variables: Variables,
+): T {
+  const added: Record<string, unknown> = {};
+  for (const option of command.options) {
+    const { envVar = "", parseArg } = option;
+    const key = option.attributeName();
+    const text = variables[envVar];
+    const source = command.getOptionValueSource(key);
+    if (text === undefined || isSwitch(option)) continue;
+    if (source !== undefined && source !== "default") continue;
+    added[key] = parseArg ? parseArg(text, undefined) : text;
+  }
+  return { ...flags, ...added };
+}
+
+/** How this process was started. */
+export interface Start {
+  /** The value of `process.execPath`. */
+  readonly program: string;
+  /** The value of `process.argv`. */
+  readonly argv: readonly string[];
+  /** The URL of `cli/own_command`; default: its own. */
+  readonly module?: string;
+}
+
+/** Where Deno keeps packages of npm that belong to no folder. */
+const DENO_NPM = /\/npm\/[^/]+\/(@[^/]+\/[^/]+)\/([^/]+)\//;
+/** Where npx and bunx keep packages for a while. */
+const FETCHED = /[\\/](_npx|bunx-\d+-[^\\/]*)[\\/]/;
+
+/**
+ * Returns the program and the arguments that start a command of the package again, from this very
+ * code and runtime.
+ *
+ * Every way to start the package is known by the program, the URL of its code, and the first words
+ * of the command line: `smcp` passes on what follows the name of a role.
+ *
+ * @param permissions the flags of Deno for the command
+ * @throws {Error} when the code does not stay where it is
+ */
+export function launchOf(
+  name: ServiceName,
+  { program, argv: [, script = "", first], module }: Start,
+  permissions: readonly string[],
+): string[] {
+  const role = name.replace("smcp-", "");
+  const viaSmcp = first === role ? [role] : [];
+  const runtime = runtimeOf(program);
+  if (runtime === undefined) return [program, ...viaSmcp]; // compiled
+  if (FETCHED.test(script)) {
+    const [runner, install] = runtime === "bun"
+      ? ["bunx", "bun add"]
+      : ["npx", "npm install"];
+    throw new Error(
+      `Cannot start ${script} as a service: it is in the cache of ${runner}, which does not last; install the commands with "${install} --global @a2c-smcp/cli", and call ${name} without ${runner}`,
+    );
+  }
+  if (runtime !== "deno") return [program, script, ...viaSmcp];
+  const origin = originOf(module);
+  const deno = [program, "run", ...permissions];
+  if (origin === undefined) return [...deno, script, ...viaSmcp]; // bundled
+  return [...deno, npmModule(name, origin.root) ?? denoModule(name, origin)];
+}
+
+/** Returns the name of a command in a package of npm that Deno keeps. */
+function npmModule(name: CommandName, root: string): string | undefined {
+  const [, scope, version] = DENO_NPM.exec(root) ?? [];
+  return scope === undefined ? undefined : `npm:${scope}@${version}/${name}`;
 }

@@ -1,4 +1,4 @@
-import { checkNumbers } from "../../shared/check_numbers.ts";
+import { checkNumbers } from "../../shared/checks.ts";
 import { tmpdir } from "node:os";
 import { MAX_TIMER_MS } from "../../shared/async.ts";
 import { blobNotAccessible } from "../../protocol/mod.ts";

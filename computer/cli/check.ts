@@ -1,7 +1,7 @@
 import process from "node:process";
 import { StoppedError } from "../../cli/run.ts";
 import { reasonOf } from "../util/values.ts";
-import type { ClientProtocol } from "../../client/version_choice.ts";
+import type { ClientProtocol } from "../../client/versions.ts";
 import { useNames } from "../requests/forward_events.ts";
 import { partsOf, ToolHost } from "../tool_host.ts";
 import {

@@ -4,8 +4,8 @@ import { addCompletion } from "../../cli/completion.ts";
 import { commandHint } from "../../cli/own_command.ts";
 import { reporting, runCommand } from "../../cli/run.ts";
 import { addServerFlags } from "../../cli/server_flags.ts";
-import { CLIENT_PROTOCOLS } from "../../client/version_choice.ts";
-import { addHelp } from "../../cli/add_help.ts";
+import { CLIENT_PROTOCOLS } from "../../client/versions.ts";
+import { addHelp } from "../../cli/flags.ts";
 import { addService } from "../../cli/service/command.ts";
 import { describeVersions } from "../../cli/version.ts";
 import {

@@ -1,8 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { hostname } from "node:os";
 import process from "node:process";
-import { integer } from "../../cli/integer.ts";
-import { readName } from "../../cli/names.ts";
+import { integer, readName } from "../../cli/flags.ts";
 import { addServerFlags } from "../../cli/server_flags.ts";
 import {
   DEFAULT_BLOB_STORE_BYTES,

@@ -1,7 +1,7 @@
 import { UsageError } from "../../cli/run.ts";
 import type { MCPServerConfig, MCPServerInput } from "../../protocol/mod.ts";
 import { loadComputerConfig } from "../config/load_config.ts";
-import { nearestWord } from "../../shared/nearest_word.ts";
+import { nearestWord } from "../../shared/checks.ts";
 import type { ComputerConfig } from "../config/parse_config.ts";
 import { inputVariables } from "../util/input_names.ts";
 

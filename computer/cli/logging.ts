@@ -3,9 +3,8 @@ import { fstatSync } from "node:fs";
 import { Socket } from "node:net";
 import process from "node:process";
 import { reasonOf } from "../util/values.ts";
-import { LineQueue } from "../../cli/output/line_queue.ts";
-import { surviveUncaught } from "../../cli/uncaught.ts";
-import { patientStream } from "../../cli/output/patient_stream.ts";
+import { LineQueue, patientStream } from "../../cli/output.ts";
+import { surviveUncaught } from "../../cli/listen.ts";
 import { hideSecrets } from "../util/hide_secrets.ts";
 import { log } from "../util/log.ts";
 

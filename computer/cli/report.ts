@@ -1,5 +1,5 @@
 import type { SmcpComputer } from "../computer.ts";
-import { isPlainName, MAX_PLAIN_NAME } from "../../shared/plain_name.ts";
+import { isPlainName, MAX_PLAIN_NAME } from "../../shared/checks.ts";
 import { hideSecrets } from "../util/hide_secrets.ts";
 import { callLine, stateLine } from "./live/lines.ts";
 

@@ -1,9 +1,8 @@
 import process from "node:process";
 import { explainFailure } from "../../cli/explain_failure.ts";
-import { backoff } from "../../client/backoff.ts";
-import { ConnectionError } from "../../client/errors/errors.ts";
-import { isFinal } from "../../client/failures.ts";
-import { isDenied } from "../../client/errors/request_failure.ts";
+import { backoff } from "../../client/wire.ts";
+import { isDenied, isFinal } from "../../client/failures.ts";
+import { ConnectionError } from "../../client/errors.ts";
 import { ProtocolError } from "../../protocol/mod.ts";
 import { sleep } from "../../shared/async.ts";
 import type { SmcpComputer } from "../computer.ts";

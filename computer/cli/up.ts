@@ -6,17 +6,17 @@ import {
   type ClusterSettings,
   readCluster,
 } from "../../cli/cluster_flags.ts";
-import { integer } from "../../cli/integer.ts";
-import type { InProcessConnection } from "../../shared/in_process.ts";
-import { listenOrExplain } from "../../cli/listen.ts";
 import {
+  addHelp,
+  integer,
   newOperatorToken,
   operatorLines,
   operatorOption,
-} from "../../cli/operator_access.ts";
+} from "../../cli/flags.ts";
+import type { InProcessConnection } from "../../shared/in_process.ts";
+import { listenOrExplain } from "../../cli/listen.ts";
 import { commandHint, ownCommand, shellWord } from "../../cli/own_command.ts";
 import { reporting, runCommand } from "../../cli/run.ts";
-import { addHelp } from "../../cli/add_help.ts";
 import { protocolOption } from "../../cli/server_flags.ts";
 import { describeVersions } from "../../cli/version.ts";
 import { textWidth } from "../../cli/terminal_text.ts";

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import { nameOnly } from "../../protocol/validation/identifiers.ts";
+import { nameOnly } from "../../protocol/validation.ts";
 import type { ServerConfig } from "./server_config.ts";
 
 /** How an MCP server is reached, as far as it tells servers apart; placeholders are not filled in. */

@@ -4,8 +4,8 @@ import {
   inputsSchema,
   mcpServerConfigSchema,
 } from "../../protocol/payloads/config_file.ts";
-import { ENGLISH } from "../../protocol/validation/schema.ts";
-import { nameOnly } from "../../protocol/validation/identifiers.ts";
+import { ENGLISH } from "../../protocol/schema.ts";
+import { nameOnly } from "../../protocol/validation.ts";
 import { bundleIdOf } from "./bundle_id.ts";
 import { draftConfig, type ServerDraft } from "./draft.ts";
 import type { ForeignContext } from "./foreign_variables.ts";

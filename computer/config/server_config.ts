@@ -4,7 +4,7 @@ import type {
   MCPServerConfig,
 } from "../../protocol/mod.ts";
 import { baseServerConfigSchema } from "../../protocol/payloads/config_file.ts";
-import { ENGLISH } from "../../protocol/validation/schema.ts";
+import { ENGLISH } from "../../protocol/schema.ts";
 import { placeholderIds } from "../util/placeholders.ts";
 import { isRecord } from "../util/values.ts";
 import { explainIssues } from "./issue_text.ts";

@@ -4,9 +4,9 @@ import {
   type ServerFields,
   serverFields,
   toolMetaFields,
-} from "../../protocol/payloads/config_fields.ts";
+} from "../../protocol/payloads/config_file.ts";
 import { isRecord } from "../util/values.ts";
-import { nearestWord } from "../../shared/nearest_word.ts";
+import { nearestWord } from "../../shared/checks.ts";
 import type { ConfigPath, ConfigProblem } from "./problem.ts";
 import { isInProcess } from "./server_config.ts";
 

@@ -1,5 +1,5 @@
 import { coalesce } from "../../shared/async.ts";
-import { backoff } from "../../client/backoff.ts";
+import { backoff } from "../../client/wire.ts";
 import { bundleIdOf } from "../config/bundle_id.ts";
 import {
   sameServerConfig,

@@ -1,4 +1,4 @@
-import { checkNumbers } from "../../shared/check_numbers.ts";
+import { checkNumbers } from "../../shared/checks.ts";
 import process from "node:process";
 import { Authorizations } from "./oauth/authorizations.ts";
 import { bundleIdOf } from "../config/bundle_id.ts";

@@ -17,7 +17,7 @@ import {
   TOOL_CALL_EVENT,
   type ToolProgress,
 } from "../../protocol/mod.ts";
-import { checkNumbers } from "../../shared/check_numbers.ts";
+import { checkNumbers } from "../../shared/checks.ts";
 import type { ComputerRequestHandler } from "./request_handler.ts";
 
 /** Options for a tool call that this process makes. */

@@ -9,7 +9,7 @@ import {
   type ToolCallProgress,
   UPDATE_RESOURCES_EVENT,
 } from "../../protocol/mod.ts";
-import type { ClientProtocol } from "../../client/version_choice.ts";
+import type { ClientProtocol } from "../../client/versions.ts";
 import { logThrown, warnOfClearText } from "../util/log.ts";
 import type { ChangedResource } from "../resources/watched_uris.ts";
 import { Announcer } from "./announcer.ts";

@@ -9,7 +9,7 @@ import {
   whyTooDeep,
   whyTooLarge,
   whyUnsendable,
-} from "../../client/errors/message_limits.ts";
+} from "../../client/message_limits.ts";
 
 /** A result and its size. */
 export interface MeasuredResult {

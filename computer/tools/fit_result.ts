@@ -5,7 +5,7 @@ import {
 } from "../../protocol/mod.ts";
 import type { BlobStore } from "../blobs/blob_store.ts";
 import { moveOut } from "../blobs/move_out.ts";
-import { whyTooLarge } from "../../client/errors/message_limits.ts";
+import { whyTooLarge } from "../../client/message_limits.ts";
 import { reasonOf } from "../util/values.ts";
 import {
   limitResult,

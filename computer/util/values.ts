@@ -1,4 +1,4 @@
-import { reasonOf as wholeReasonOf } from "../../client/errors/reason.ts";
+import { reasonOf as wholeReasonOf } from "../../client/errors.ts";
 import { redactUrl } from "./redact_text.ts";
 
 /** Tells whether a value is a JSON object. */

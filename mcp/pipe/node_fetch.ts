@@ -1,7 +1,6 @@
 import type { FetchLike } from "@modelcontextprotocol/client";
 import type { ProxyRoute } from "../../client/proxy.ts";
-import type { ClientTlsOptions } from "../../client/tls/tls.ts";
-import { tlsReason } from "../../client/tls/tls_failure.ts";
+import { type ClientTlsOptions, tlsReason } from "../../client/tls.ts";
 import { Agent, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as TlsAgent, request as requestHttps } from "node:https";
 import { Readable } from "node:stream";

@@ -1,4 +1,4 @@
-import { checkNumbers } from "../../shared/check_numbers.ts";
+import { checkNumbers } from "../../shared/checks.ts";
 import type { OfficeMcpOptions } from "../options.ts";
 
 /** Options of {@linkcode mcpGateway}; those of `officeMcp` are for every office. */

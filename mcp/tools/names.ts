@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { isPlainName } from "../../shared/plain_name.ts";
+import { isPlainName } from "../../shared/checks.ts";
 
 /** Between the two parts of a name. */
 const SEPARATOR = "__";

@@ -1,10 +1,11 @@
-import * as z from "../validation/schema.ts";
+import * as z from "../schema.ts";
 import {
   computerCallShape,
   identifier,
+  type Parser,
+  parser,
   textOf,
-} from "../validation/identifiers.ts";
-import { type Parser, parser } from "../validation/parser.ts";
+} from "../validation.ts";
 import type { AgentCallData } from "./tools.ts";
 
 /** Requests a chunk of the bytes behind a handle (0.4 §7.2). */

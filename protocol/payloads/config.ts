@@ -1,13 +1,13 @@
-import * as z from "../validation/schema.ts";
+import * as z from "../schema.ts";
 import {
   bundleId,
   computerCallShape,
   identifier,
   textOf,
-} from "../validation/identifiers.ts";
-import { listOf, mapOf, maybe } from "../validation/plain_values.ts";
+} from "../validation.ts";
+import { listOf, mapOf, maybe } from "../validation.ts";
 import { inputSchema, type MCPServerInput } from "./inputs.ts";
-import { type Parser, parser } from "../validation/parser.ts";
+import { type Parser, parser } from "../validation.ts";
 import {
   type AgentCallData,
   type TOOL_NAME,

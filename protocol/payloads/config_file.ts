@@ -4,10 +4,6 @@
  *
  * @module
  */
-import * as z from "../validation/schema.ts";
-import { ISO_DURATION, parseDuration } from "../validation/duration.ts";
-import { BUNDLE_ID, bundleId, identifier } from "../validation/identifiers.ts";
-import { type Parser, parser } from "../validation/parser.ts";
 import {
   base,
   type BaseMCPServerConfig,
@@ -20,6 +16,17 @@ import {
   toolPrefix,
 } from "./config.ts";
 import { inputSchema, type MCPServerInput } from "./inputs.ts";
+import { toolMetaSchema } from "./tools.ts";
+import * as z from "../schema.ts";
+import {
+  BUNDLE_ID,
+  bundleId,
+  identifier,
+  ISO_DURATION,
+  parseDuration,
+  type Parser,
+  parser,
+} from "../validation.ts";
 
 // JSON Schema cannot see a refinement.
 z.globalRegistry.add(identifier, { minLength: 1, maxLength: 256 })
@@ -97,4 +104,52 @@ export const inputsSchema = z.array(inputSchema).check(z.superRefine(
 /** Parses a list of {@linkcode MCPServerInput}, whose ids must be unique (spec §4). */
 export const parseMCPServerInputs: Parser<MCPServerInput[]> = parser(
   inputsSchema,
+);
+
+/** The fields of one kind of MCP server. */
+export interface ServerFields {
+  /** Beside `type`. */
+  readonly own: readonly string[];
+  /** In `server_parameters`. */
+  readonly parameters: readonly string[];
+}
+
+/** Maps each value of `type` to its option of a union. */
+const byType = <O extends z.ZodMiniObject>(
+  options: readonly O[],
+): [type: unknown, option: O][] =>
+  options.flatMap((option) =>
+    [...option._zod.propValues?.type ?? []].map((type): [unknown, O] => [
+      type,
+      option,
+    ])
+  );
+
+/** By the `type` of an MCP server, including `http`. */
+export const serverFields: ReadonlyMap<unknown, ServerFields> = new Map(
+  byType(mcpServerConfigSchema._zod.def.options).map(([type, { shape }]) => [
+    type,
+    {
+      own: Object.keys(shape),
+      parameters: Object.keys(shape.server_parameters.shape),
+    },
+  ]),
+);
+
+/** The common fields of all kinds of MCP servers, except `type`. */
+export const baseServerFields: readonly string[] = Object.keys(
+  baseServerConfigSchema.shape,
+);
+
+/** By the `type` of an input. */
+export const inputFields: ReadonlyMap<unknown, readonly string[]> = new Map(
+  byType(inputSchema._zod.def.options).map(([type, { shape }]) => [
+    type,
+    Object.keys(shape),
+  ]),
+);
+
+/** The known fields of `tool_meta` and `default_tool_meta`; later versions may add more. */
+export const toolMetaFields: readonly string[] = Object.keys(
+  toolMetaSchema.shape,
 );

@@ -1,8 +1,52 @@
-import * as z from "../validation/schema.ts";
-import { computerCallShape } from "../validation/identifiers.ts";
-import { listOf } from "../validation/plain_values.ts";
-import { type Parser, parser } from "../validation/parser.ts";
 import type { AgentCallData } from "./tools.ts";
+import { buildUri, readUri } from "../uri.ts";
+import * as z from "../schema.ts";
+import {
+  computerCallShape,
+  listOf,
+  type Parser,
+  parser,
+} from "../validation.ts";
+
+/** A window's identity: `window://HOST[/SEG…]` (spec §8.1). */
+export interface WindowUri {
+  /** The namespace of the MCP server's windows, such as `com.example.editor`. */
+  readonly host: string;
+  /** Decoded path segments; may be empty. */
+  readonly path: readonly string[];
+}
+
+/** A parsed URI of a listed resource, with the problems that were corrected. */
+export interface ParsedWindowUri {
+  /** The window. */
+  readonly uri: WindowUri;
+  /** One sentence per problem, for warnings in the log. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Parses a `window://` URI; drops a query or fragment with a warning (spec §8.1).
+ *
+ * @throws {TypeError} for an invalid scheme, host or escape, or an empty segment
+ */
+export function parseWindowUri(text: string): ParsedWindowUri {
+  const { host, path, dropped } = readUri("window", text);
+  return {
+    uri: { host, path },
+    warnings: dropped.map((part) =>
+      `A window URI has no ${part}; it is dropped: ${text}`
+    ),
+  };
+}
+
+/**
+ * Formats a `window://` URI; URL-encodes each segment (spec §8.1).
+ *
+ * @throws {TypeError} when the host or a segment is empty or cannot be encoded
+ */
+export function buildWindowUri({ host, path }: WindowUri): string {
+  return buildUri("window", host, path);
+}
 
 /** One rendered window: `URI\n\nBODY`, or the URI alone (spec §8.1). */
 export type Desktop = string;

@@ -1,6 +1,151 @@
-import * as z from "../validation/schema.ts";
-import { listOf, plainObject } from "../validation/plain_values.ts";
-import { type Parser, parser } from "../validation/parser.ts";
+import { ErrorCode, ProtocolError } from "../errors.ts";
+import type { AgentCallData } from "./tools.ts";
+import { buildUri, readUri } from "../uri.ts";
+import * as z from "../schema.ts";
+import {
+  computerCallShape,
+  listOf,
+  maybe,
+  type Parser,
+  parser,
+  plainObject,
+  timeoutSeconds,
+} from "../validation.ts";
+
+/** A document's identity: `dpe://HOST/DOC-REF` (spec §8.3). */
+export interface DpeUri {
+  /** Identifies the MCP server that lists the document. */
+  readonly host: string;
+  /** The decoded segments of DOC-REF, one or more. */
+  readonly docRef: readonly string[];
+}
+
+/** A parsed URI of a listed resource, with the problems that were corrected. */
+export interface ParsedDpeUri {
+  /** The document. */
+  readonly uri: DpeUri;
+  /** One sentence per problem, for warnings in the log. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Parses the `dpe://` URI of a `get_dpe` request, where a query or fragment is an error (spec §8.3).
+ *
+ * @throws {ProtocolError} 4012 with `uri` and `reason`
+ */
+export function parseDpeUri(text: string): DpeUri {
+  const { uri, dropped } = read(text);
+  if (dropped.length > 0) throw invalid(text, `it must have no ${dropped[0]}`);
+  return uri;
+}
+
+/**
+ * Parses the `dpe://` URI of a listed resource; drops a query or fragment with a warning (spec §8.3).
+ *
+ * @throws {ProtocolError} 4012 with `uri` and `reason`
+ */
+export function parseListedDpeUri(text: string): ParsedDpeUri {
+  const { uri, dropped } = read(text);
+  return {
+    uri,
+    warnings: dropped.map((part) =>
+      `A DPE URI has no ${part}; it is dropped: ${text}`
+    ),
+  };
+}
+
+/**
+ * Formats a `dpe://` URI; URL-encodes each segment (spec §8.3).
+ *
+ * @throws {ProtocolError} 4012 when the host or the document reference is empty or cannot be encoded
+ */
+export function buildDpeUri({ host, docRef }: DpeUri): string {
+  try {
+    const uri = buildUri("dpe", host, docRef);
+    if (docRef.length > 0) return uri;
+  } catch (error) {
+    throw invalid(host, message(error));
+  }
+  throw invalid(`dpe://${host}`, MISSING_DOC_REF);
+}
+
+/** Returns the `doc_ref` of a document: its URL-encoded segments joined by `/`, as in its URI (spec §8.4). */
+export function docRefOf({ docRef }: DpeUri): string {
+  return docRef.map(encodeURIComponent).join("/");
+}
+
+const MISSING_DOC_REF = "the document reference after the host is missing";
+
+function read(text: string): { uri: DpeUri; dropped: readonly string[] } {
+  try {
+    const { host, path, dropped } = readUri("dpe", text);
+    if (path.length > 0) return { uri: { host, docRef: path }, dropped };
+  } catch (error) {
+    throw invalid(text, message(error));
+  }
+  throw invalid(text, MISSING_DOC_REF);
+}
+
+const invalid = (uri: string, reason: string): ProtocolError =>
+  new ProtocolError(
+    ErrorCode.INVALID_DPE_URI,
+    `Invalid DPE URI: ${reason}`,
+    { fields: { uri, reason } },
+  );
+
+const message = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
+
+/** Requests a Computer to resolve a `dpe://` URI to one that the Agent can fetch (spec §4, §8.3). */
+export interface GetDPEReq extends AgentCallData {
+  /** Name of the target Computer. */
+  computer: string;
+  /** `dpe://HOST/DOC-REF`; its form is checked by the Computer, which answers 4012. */
+  uri: string;
+  /** Seconds for reading and resolving; 30 when absent. */
+  timeout?: number;
+}
+
+/** The resolved URI of a document (spec §4, §8.3). */
+export interface GetDPERet {
+  /** `https:`, `file:` or a custom scheme of the resolver; must not be kept beyond the session. */
+  uri: string;
+  /** The media type of the document. */
+  mime_type?: string;
+  /** The size in bytes. */
+  size?: number;
+  /** The `req_id` of the request. */
+  req_id: string;
+}
+
+/** @internal */
+export const getDPEReqSchema = z.looseObject({
+  ...computerCallShape,
+  uri: z.string(),
+  timeout: z.exactOptional(timeoutSeconds),
+});
+
+/** @internal */
+export const getDPERetSchema = z.pipe(
+  z.looseObject({
+    uri: z.string().check(z.minLength(1)),
+    mime_type: maybe(z.string()),
+    size: maybe(z.int().check(z.minimum(0))),
+    req_id: z.string(),
+  }),
+  z.transform(({ mime_type, size, ...rest }) => ({
+    ...rest,
+    ...(typeof mime_type === "string" && { mime_type }),
+    ...(typeof size === "number" && { size }),
+  })),
+);
+
+/** Parses a {@linkcode GetDPEReq}. */
+export const parseGetDPEReq: Parser<GetDPEReq> = parser(
+  getDPEReqSchema,
+);
+/** Parses a {@linkcode GetDPERet}; null fields are left out. */
+export const parseGetDPERet: Parser<GetDPERet> = parser(getDPERetSchema);
 
 /** A document that an Agent fetches from the URI of `get_dpe` (spec §8.3). */
 export interface DPEDocument {

@@ -1,6 +1,5 @@
-import * as z from "../validation/schema.ts";
-import { listOf, mapOf, maybe } from "../validation/plain_values.ts";
-import { type Parser, parser } from "../validation/parser.ts";
+import * as z from "../schema.ts";
+import { listOf, mapOf, maybe, type Parser, parser } from "../validation.ts";
 
 /** A value that a form of MCP asks for. */
 export type ElicitValue = string | number | boolean | string[];

@@ -1,6 +1,5 @@
-import * as z from "../validation/schema.ts";
-import { identifier } from "../validation/identifiers.ts";
-import { listOf, mapOf, maybe } from "../validation/plain_values.ts";
+import * as z from "../schema.ts";
+import { identifier, listOf, mapOf, maybe } from "../validation.ts";
 
 /** The common fields of inputs (spec §4). */
 export interface MCPServerInputBase {

@@ -1,11 +1,13 @@
-import * as z from "../validation/schema.ts";
+import * as z from "../schema.ts";
 import {
   agentCallDataShape,
+  listOf,
+  maybe,
   officeIdentifier,
-} from "../validation/identifiers.ts";
-import { toErrorPayload } from "../errors/protocol_error.ts";
-import { listOf, maybe } from "../validation/plain_values.ts";
-import { type Parser, parser } from "../validation/parser.ts";
+  type Parser,
+  parser,
+} from "../validation.ts";
+import { toErrorPayload } from "../errors.ts";
 import type { AgentCallData } from "./tools.ts";
 
 /** The role of a member of an office (spec §1). */

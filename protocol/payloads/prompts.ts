@@ -1,12 +1,15 @@
-import * as z from "../validation/schema.ts";
+import * as z from "../schema.ts";
 import {
   computerCallShape,
   identifier,
+  listOf,
+  mapOf,
+  type Parser,
+  parser,
+  plainObject,
   timeoutSeconds,
-} from "../validation/identifiers.ts";
-import { listOf, mapOf, plainObject } from "../validation/plain_values.ts";
-import { type Parser, parser } from "../validation/parser.ts";
-import { type ContentBlock, contentBlockSchema } from "./content.ts";
+} from "../validation.ts";
+import { type ContentBlock, contentBlockSchema } from "./tool_result.ts";
 import { type QuestionFields, questionShape } from "./elicitation.ts";
 import type { AgentCallData } from "./tools.ts";
 

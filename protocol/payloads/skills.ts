@@ -1,11 +1,13 @@
-import * as z from "../validation/schema.ts";
+import * as z from "../schema.ts";
 import {
   computerCallShape,
   identifier,
+  listOf,
+  type Parser,
+  parser,
+  plainObject,
   textOf,
-} from "../validation/identifiers.ts";
-import { listOf, plainObject } from "../validation/plain_values.ts";
-import { type Parser, parser } from "../validation/parser.ts";
+} from "../validation.ts";
 import type { AgentCallData } from "./tools.ts";
 
 /** Requests the skills of a Computer (0.4 §6). */

@@ -4,7 +4,7 @@ import {
   randomBytes,
   timingSafeEqual,
 } from "node:crypto";
-import * as z from "../../protocol/validation/schema.ts";
+import * as z from "../../protocol/schema.ts";
 import {
   checkOperatorPolicy,
   type Identity,
@@ -13,7 +13,7 @@ import {
   type Policy,
 } from "../shared/identity.ts";
 import type { Authenticator, Credentials, Refused } from "./authenticator.ts";
-import { nearestWord } from "../../shared/nearest_word.ts";
+import { nearestWord } from "../../shared/checks.ts";
 
 /** An API key and its holder. */
 export interface ApiKey extends Policy {

@@ -1,6 +1,6 @@
 import type { errors, JWTPayload, JWTVerifyOptions } from "jose";
-import * as z from "../../protocol/validation/schema.ts";
-import { bearerToken } from "../../shared/http/same_token.ts";
+import * as z from "../../protocol/schema.ts";
+import { bearerToken } from "../../shared/authorization.ts";
 import { loadPackages } from "../../shared/packages.ts";
 import {
   checkOperatorPolicy,

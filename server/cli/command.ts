@@ -1,7 +1,7 @@
 import { Command, Help } from "commander";
 import process from "node:process";
 import { addCompletion } from "../../cli/completion.ts";
-import { addHelp } from "../../cli/add_help.ts";
+import { addHelp } from "../../cli/flags.ts";
 import { addService } from "../../cli/service/command.ts";
 import { commandHint } from "../../cli/own_command.ts";
 import { isSwitch, reporting, runCommand } from "../../cli/run.ts";

@@ -6,8 +6,7 @@
  */
 import { InvalidArgumentError, Option } from "commander";
 import { type ClusterFlags, clusterOptions } from "../../cli/cluster_flags.ts";
-import { integer } from "../../cli/integer.ts";
-import { operatorOption } from "../../cli/operator_access.ts";
+import { integer, operatorOption } from "../../cli/flags.ts";
 import type { ProtocolName } from "../../protocol/mod.ts";
 import { PROTOCOL_NAMES } from "../../protocol/version.ts";
 import { type Hosts, type Origins, readHosts } from "../http/host_rule.ts";

@@ -4,8 +4,7 @@ import { closeSync, openSync, statSync, writeSync } from "node:fs";
 import { Socket } from "node:net";
 import { configureSync, type LogRecord, type Sink } from "@logtape/logtape";
 import { setImmediate } from "node:timers";
-import { LineQueue } from "../../cli/output/line_queue.ts";
-import { patientStream } from "../../cli/output/patient_stream.ts";
+import { LineQueue, patientStream } from "../../cli/output.ts";
 import type { AuditEvent } from "../shared/audit.ts";
 import { jsonLine, messageOf, plain, timeOf } from "../shared/json_line.ts";
 

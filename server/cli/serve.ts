@@ -1,10 +1,9 @@
 import process from "node:process";
 import { explainFailure } from "../../cli/explain_failure.ts";
-import { listenOrExplain } from "../../cli/listen.ts";
-import { newOperatorToken, operatorLines } from "../../cli/operator_access.ts";
+import { listenOrExplain, surviveUncaught } from "../../cli/listen.ts";
+import { newOperatorToken, operatorLines } from "../../cli/flags.ts";
 import { orUsageError, UsageError } from "../../cli/run.ts";
 import { firstSignal } from "../../cli/signals.ts";
-import { surviveUncaught } from "../../cli/uncaught.ts";
 import { PROFILES } from "../../protocol/mod.ts";
 import { anyOf, type Authenticator } from "../auth/authenticator.ts";
 import { clearText, exposure, isLoopback } from "../http/host_rule.ts";

@@ -1,4 +1,4 @@
-import type { ServiceRole } from "../../cli/service/role.ts";
+import type { ServiceRole } from "../../cli/service/command.ts";
 import { JWT_SECRET, type ServerFlags } from "./flags.ts";
 import { addSettings, readSettings } from "./settings.ts";
 

@@ -9,7 +9,7 @@ import {
   type Identity,
 } from "../shared/identity.ts";
 import { ErrorCode } from "../../protocol/mod.ts";
-import { isOfficeName } from "../../protocol/validation/office_name.ts";
+import { isOfficeName } from "../../protocol/names.ts";
 import { API_KEY_HEADER } from "../auth/api_keys.ts";
 import { addressOf } from "../limits/limits.ts";
 import {
@@ -25,7 +25,7 @@ import {
   type RequestParts,
 } from "../http/admit_request.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
-import { bearerToken } from "../../shared/http/same_token.ts";
+import { bearerToken } from "../../shared/authorization.ts";
 import { OpenExchanges } from "./open_exchanges.ts";
 
 /** A gateway that is wanted, and what it shares with other parts. */

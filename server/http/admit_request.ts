@@ -3,7 +3,7 @@ import {
   type ErrorPayload,
   type Profile,
 } from "../../protocol/mod.ts";
-import type { PageHeaders } from "../../shared/http/own_page.ts";
+import type { PageHeaders } from "../../shared/authorization.ts";
 import type { ClusterMember } from "../shared/cluster.ts";
 import type { RequestHead } from "../shared/exchange.ts";
 import { notServing, shuttingDown } from "../shared/error_payload.ts";

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
-import { ErrorCode } from "../../protocol/errors/protocol_error.ts";
-import type { PageHeaders } from "../../shared/http/own_page.ts";
+import { ErrorCode } from "../../protocol/errors.ts";
+import type { PageHeaders } from "../../shared/authorization.ts";
 import { type Refusal, refusal } from "../shared/refusal.ts";
 
 /** Web origins whose pages may connect. */

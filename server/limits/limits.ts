@@ -1,10 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP, isIPv4, isIPv6 } from "node:net";
-import {
-  ErrorCode,
-  ProtocolError,
-} from "../../protocol/errors/protocol_error.ts";
-import { checkNumbers } from "../../shared/check_numbers.ts";
+import { ErrorCode, ProtocolError } from "../../protocol/errors.ts";
+import { checkNumbers } from "../../shared/checks.ts";
 import { TokenBucket } from "../shared/pending.ts";
 
 /** Count and rate limits of a server; a client that exceeds one gets the error 429 (spec §10). */

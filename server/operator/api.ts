@@ -21,13 +21,13 @@ import {
   officeView,
   type OpenSessions,
 } from "./views.ts";
-import type * as z from "../../protocol/validation/schema.ts";
-import { invalidFields } from "../../shared/http/invalid.ts";
+import type * as z from "../../protocol/schema.ts";
 import {
+  invalidFields,
   type ProblemError,
   problemOf,
   retryLater,
-} from "../../shared/http/problem.ts";
+} from "../../shared/http.ts";
 
 /** Who looks at a Server and changes things. */
 export interface Operator {

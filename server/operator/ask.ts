@@ -18,11 +18,7 @@ import {
   TOOL_CALL_EVENT,
 } from "../../protocol/mod.ts";
 import { abortable } from "../../shared/async.ts";
-import {
-  type ProblemError,
-  problemOf,
-  retryLater,
-} from "../../shared/http/problem.ts";
+import { type ProblemError, problemOf, retryLater } from "../../shared/http.ts";
 import type { OfficeParts, Offices, Peer, Seat } from "../office/peer.ts";
 import { type CallEnd, CANCELLED_BY_OPERATOR, endOf } from "../shared/audit.ts";
 import { Payload } from "../shared/payload.ts";

@@ -8,7 +8,7 @@ import {
   processSchema,
   revokeSchema,
 } from "./schemas.ts";
-import * as z from "../../protocol/validation/schema.ts";
+import * as z from "../../protocol/schema.ts";
 import { sleep } from "../../shared/async.ts";
 import type { FollowOthers, OtherEvents } from "./feed/event_feed.ts";
 

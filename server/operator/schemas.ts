@@ -1,5 +1,5 @@
 import { PROTOCOL_NAMES } from "../../protocol/version.ts";
-import * as z from "../../protocol/validation/schema.ts";
+import * as z from "../../protocol/schema.ts";
 
 /** A schema whose description is part of the document of the API. */
 const described = <S extends z.ZodMiniType>(schema: S, text: string): S =>

@@ -7,7 +7,7 @@ import process from "node:process";
 import { agentName, type Call } from "../office/call.ts";
 import type { Member } from "../office/members.ts";
 import type { Office } from "../office/office.ts";
-import type * as z from "../../protocol/validation/schema.ts";
+import type * as z from "../../protocol/schema.ts";
 import type { ClientSocket } from "../wire/mod.ts";
 import type {
   callSchema,

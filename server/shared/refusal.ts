@@ -1,7 +1,4 @@
-import {
-  ErrorCode,
-  type ErrorPayload,
-} from "../../protocol/errors/protocol_error.ts";
+import { ErrorCode, type ErrorPayload } from "../../protocol/errors.ts";
 import { ERROR_CODE_HEADER } from "../../protocol/version.ts";
 
 /** An HTTP response that refuses a request; the same over polling and for an upgrade (spec §2). */

@@ -1,4 +1,4 @@
-import { isOfficeName } from "../../protocol/validation/office_name.ts";
+import { isOfficeName } from "../../protocol/names.ts";
 import { checkTransport, chooseProfile, isRefusal } from "../http/gate.ts";
 import { checkHost, checkOrigin } from "../http/host_rule.ts";
 import type { ResolvedOptions } from "../options.ts";

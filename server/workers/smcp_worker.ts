@@ -1,6 +1,6 @@
 import { configureSync, getConfig } from "@logtape/logtape";
 import { ERROR_CODE_HEADER } from "../../protocol/mod.ts";
-import { bearerToken } from "../../shared/http/same_token.ts";
+import { bearerToken } from "../../shared/authorization.ts";
 import type { Adapter } from "../fetch/adapter.ts";
 import { type FetchServer, newFetchServer } from "../fetch/fetch_server.ts";
 import { Limiter } from "../limits/limiter.ts";

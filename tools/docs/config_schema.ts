@@ -1,8 +1,5 @@
 import { z } from "zod";
-import {
-  partsOf,
-  plainObject,
-} from "../../protocol/validation/plain_values.ts";
+import { partsOf, plainObject } from "../../protocol/validation.ts";
 import { mcpServerConfigSchema } from "../../protocol/payloads/config_file.ts";
 import { inputSchema } from "../../protocol/payloads/inputs.ts";
 import { type InterfaceDocs, interfaceDocs } from "./interface_docs.ts";

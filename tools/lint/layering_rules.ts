@@ -143,7 +143,7 @@ function judgeWeb(
   if (specifier === "zod" && !ZOD_ROOMS.includes(room)) {
     return {
       message: `${room} imports zod in its default form`,
-      hint: "Import protocol/validation/schema.ts, which is zod/mini",
+      hint: "Import protocol/schema.ts, which is zod/mini",
     };
   }
   const isOfWeb = WEB_ROOMS.includes(room) &&

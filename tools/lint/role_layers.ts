@@ -7,18 +7,19 @@ const TOP_FOLDER = ".";
  * that is not listed has no order yet.
  */
 export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
-  protocol: ["errors", "validation", "uris", "payloads", TOP_FOLDER, "mod.ts"],
-  client: ["errors", "tls", TOP_FOLDER],
-  cli: [
-    "output",
-    "completion",
+  protocol: [
+    "version.ts",
+    "errors.ts",
+    "schema.ts",
+    "names.ts",
+    "validation.ts",
+    "uri.ts",
+    "payloads",
     TOP_FOLDER,
-    "service/service.ts",
-    "service/host.ts",
-    "service/systemd",
-    "service/launchd",
-    "service",
+    "mod.ts",
   ],
+  client: [TOP_FOLDER],
+  cli: [TOP_FOLDER, "service"],
   agent: [
     "requests",
     "blobs",

@@ -12,7 +12,7 @@ export interface Side {
 /** Where versions may be compared outside of `protocol/`, and why. */
 const COMPARERS: Readonly<Record<string, string>> = {
   "server/http/gate.ts": "the gate: which versions may connect",
-  "client/version_choice.ts": "which version a client speaks",
+  "client/versions.ts": "which version a client speaks",
 };
 
 /** The name of a version, or its number. */

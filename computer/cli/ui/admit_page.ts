@@ -1,7 +1,10 @@
 import type { IncomingMessage } from "node:http";
-import { isOwnPage } from "../../../shared/http/own_page.ts";
-import { ProblemError, problemOf } from "../../../shared/http/problem.ts";
-import { bearerToken, isSameToken } from "../../../shared/http/same_token.ts";
+import {
+  bearerToken,
+  isOwnPage,
+  isSameToken,
+} from "../../../shared/authorization.ts";
+import { ProblemError, problemOf } from "../../../shared/http.ts";
 
 /** Any port, since a tunnel may have another one than this server. */
 const LOOPBACK_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i;

@@ -1,4 +1,4 @@
-import { SSE_COMMENT, sseText } from "../../../shared/http/sse_text.ts";
+import { SSE_COMMENT, sseText } from "../../../shared/http.ts";
 import type { Changes } from "./changes.ts";
 import type { PageState } from "./page_state.ts";
 

@@ -1,11 +1,11 @@
 import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
-import { readJson } from "../../../shared/http/json_body.ts";
 import {
   ProblemError,
   problemOf,
+  readJson,
   toProblemResponse,
-} from "../../../shared/http/problem.ts";
+} from "../../../shared/http.ts";
 import { log } from "../../util/log.ts";
 import { reasonOf } from "../../util/values.ts";
 import { checkHost, checkSender } from "./admit_page.ts";

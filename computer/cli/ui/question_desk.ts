@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { onAbort } from "../../../shared/async.ts";
-import { problemOf } from "../../../shared/http/problem.ts";
+import { problemOf } from "../../../shared/http.ts";
 import { log } from "../../util/log.ts";
 import { reasonOf } from "../../util/values.ts";
 import type { Changes } from "./changes.ts";

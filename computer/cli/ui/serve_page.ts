@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { listenOrExplain } from "../../../cli/listen.ts";
-import { problemOf, toProblemResponse } from "../../../shared/http/problem.ts";
+import { problemOf, toProblemResponse } from "../../../shared/http.ts";
 import type { SmcpComputer } from "../../computer.ts";
 import type { Changes } from "./changes.ts";
 import { NewsFeed } from "./news_feed.ts";

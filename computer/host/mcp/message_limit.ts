@@ -1,4 +1,4 @@
-import { checkNumbers } from "../../../shared/check_numbers.ts";
+import { checkNumbers } from "../../../shared/checks.ts";
 
 /** Default maximum bytes of a line of a child process, or of a message over HTTP. */
 export const DEFAULT_MESSAGE_BYTES: number = 64 * 2 ** 20;

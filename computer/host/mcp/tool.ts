@@ -1,7 +1,7 @@
 import type { Icon, ToolProgress } from "../../../protocol/mod.ts";
 import { isRecord } from "../../util/values.ts";
 import { hideSecrets } from "../../util/hide_secrets.ts";
-import { isDeeper, MAX_DEPTH } from "../../../client/errors/message_limits.ts";
+import { isDeeper, MAX_DEPTH } from "../../../client/message_limits.ts";
 
 /** The parts of a listed tool that the Computer uses. */
 export interface McpTool {

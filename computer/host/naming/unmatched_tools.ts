@@ -1,6 +1,6 @@
 import type { ServerConfig } from "../../config/server_config.ts";
 import { bundleIdOf } from "../../config/bundle_id.ts";
-import { nearestWord } from "../../../shared/nearest_word.ts";
+import { nearestWord } from "../../../shared/checks.ts";
 import { malformedTags } from "../declared_tags.ts";
 import { longNames } from "./long_names.ts";
 import type { McpTool } from "../mcp/tool.ts";

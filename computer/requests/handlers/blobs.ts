@@ -3,7 +3,7 @@ import {
   type GET_BLOB_EVENT,
   type PUT_BLOB_EVENT,
 } from "../../../protocol/mod.ts";
-import { roomForBase64 } from "../../../client/errors/message_limits.ts";
+import { roomForBase64 } from "../../../client/message_limits.ts";
 import { toBase64 } from "../../util/base64.ts";
 import type { BlobKinds } from "../../blobs/blob_kinds.ts";
 import type { Uploads } from "../../blobs/uploads/uploads.ts";

@@ -1,4 +1,4 @@
-import { checkNumbers } from "../../../shared/check_numbers.ts";
+import { checkNumbers } from "../../../shared/checks.ts";
 import type { AwsClient } from "aws4fetch";
 import type { DocumentFile } from "./document_files.ts";
 import { publish } from "./publish.ts";

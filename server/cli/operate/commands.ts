@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { addHelp } from "../../../cli/add_help.ts";
-import { integer } from "../../../cli/integer.ts";
+import { addHelp, integer } from "../../../cli/flags.ts";
 import { addWayFlags } from "../../../cli/server_flags.ts";
 import { flag } from "../flags.ts";
 import { parseExpiry } from "../../shared/identity.ts";

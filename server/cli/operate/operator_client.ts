@@ -2,14 +2,14 @@ import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
-import type { CredentialFlags } from "../../../cli/credentials.ts";
-import { UsageError } from "../../../cli/run.ts";
 import {
+  type CredentialFlags,
   type HttpWay,
   httpWay,
   type WayFlags,
 } from "../../../cli/server_flags.ts";
-import type * as z from "../../../protocol/validation/schema.ts";
+import { UsageError } from "../../../cli/run.ts";
+import type * as z from "../../../protocol/schema.ts";
 import { problemSchema } from "../../operator/schemas.ts";
 
 /** The way to a Server, and who asks, from the command line. */

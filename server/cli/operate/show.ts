@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { columns, plain } from "../../../cli/terminal_text.ts";
-import type * as z from "../../../protocol/validation/schema.ts";
+import type * as z from "../../../protocol/schema.ts";
 import {
   callsSchema,
   membersSchema,

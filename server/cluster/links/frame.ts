@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import * as z from "../../../protocol/validation/schema.ts";
+import * as z from "../../../protocol/schema.ts";
 
 /** The version of what nodes say to each other; they work with one that is older or newer by one. */
 export const LINK_VERSION = 6;

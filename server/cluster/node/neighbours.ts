@@ -1,5 +1,5 @@
 import { PACKAGE_VERSION } from "../../../cli/version.ts";
-import * as z from "../../../protocol/validation/schema.ts";
+import * as z from "../../../protocol/schema.ts";
 import type { AgreedSettings } from "../../shared/cluster.ts";
 
 /** What a node publishes about itself. */

@@ -6,7 +6,7 @@ import {
   Recording,
 } from "./event_pages.ts";
 import type { Recorder } from "./recorder.ts";
-import { SSE_COMMENT, sseText } from "../../../shared/http/sse_text.ts";
+import { SSE_COMMENT, sseText } from "../../../shared/http.ts";
 
 /** How often a stream says something; proxies close silent ones after a minute. */
 const COMMENT_INTERVAL_MS = 15_000;

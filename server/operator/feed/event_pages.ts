@@ -1,5 +1,5 @@
 import { joined } from "../../../shared/bytes.ts";
-import { sseText } from "../../../shared/http/sse_text.ts";
+import { sseText } from "../../../shared/http.ts";
 import type { Recorder } from "./recorder.ts";
 
 /** An event, as it is sent to all who may see it. */

@@ -10,10 +10,13 @@ import {
 import { addressOf } from "../../limits/limits.ts";
 import { quote } from "../../shared/log.ts";
 import type { Identity } from "../../shared/identity.ts";
-import { ProblemError, problemOf } from "../../../shared/http/problem.ts";
+import { ProblemError, problemOf } from "../../../shared/http.ts";
 import type { Operator } from "../api.ts";
-import { isOwnPage } from "../../../shared/http/own_page.ts";
-import { bearerToken, isSameToken } from "../../../shared/http/same_token.ts";
+import {
+  bearerToken,
+  isOwnPage,
+  isSameToken,
+} from "../../../shared/authorization.ts";
 
 /** The parts of a server that {@linkcode admitOperator} needs. */
 export interface OperatorAdmission extends RequestParts {

@@ -1,4 +1,4 @@
-import { titleOf } from "../../../shared/http/problem.ts";
+import { titleOf } from "../../../shared/http.ts";
 import {
   type ClientEvent,
   GET_CONFIG_EVENT,
@@ -6,7 +6,7 @@ import {
   GET_TOOLS_EVENT,
   TOOL_CALL_EVENT,
 } from "../../../protocol/mod.ts";
-import * as z from "../../../protocol/validation/schema.ts";
+import * as z from "../../../protocol/schema.ts";
 import {
   callsSchema,
   callToolSchema,

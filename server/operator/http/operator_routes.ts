@@ -1,5 +1,5 @@
 import type { Context, Hono } from "hono";
-import * as z from "../../../protocol/validation/schema.ts";
+import * as z from "../../../protocol/schema.ts";
 import { ProtocolError } from "../../../protocol/mod.ts";
 import { seesAll, seesOffice } from "../../shared/identity.ts";
 import { OpenExchanges } from "../../gateway/open_exchanges.ts";
@@ -11,9 +11,10 @@ import { notFound, toResponse } from "../../shared/refusal.ts";
 import {
   ProblemError,
   problemOf,
+  readJson,
   retryLater,
   toProblemResponse,
-} from "../../../shared/http/problem.ts";
+} from "../../../shared/http.ts";
 import { type ApiParts, invalid, OperatorApi } from "../api.ts";
 import { EventTap } from "../feed/event_pages.ts";
 import { Recorder } from "../feed/recorder.ts";
@@ -35,7 +36,6 @@ import {
   OPERATIONS,
 } from "./operations.ts";
 import { answerConsole, SERVER_PAGE } from "../../../console/mod.ts";
-import { readJson } from "../../../shared/http/json_body.ts";
 
 /** How long a stream that has ended may take to be read. */
 const END_TIMEOUT_MS = 1000;

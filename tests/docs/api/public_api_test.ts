@@ -28,7 +28,7 @@ Deno.test("every entrypoint exports ErrorCode, and it is the same one", () => {
 
 Deno.test("every member of ErrorCode has a sentence", async () => {
   const source = await Deno.readTextFile(
-    new URL("../../../protocol/errors/protocol_error.ts", import.meta.url),
+    new URL("../../../protocol/errors.ts", import.meta.url),
   );
   for (const [name, code] of Object.entries(protocol.ErrorCode)) {
     assertMatch(

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { ConnectionError, SmcpAgent } from "../../../agent/mod.ts";
-import { HANDSHAKE_TIMEOUT_MS } from "../../../client/dial.ts";
+import { HANDSHAKE_TIMEOUT_MS } from "../../../client/socket_wire.ts";
 import { SmcpComputer } from "../../../computer/mod.ts";
 import {
   JOIN_OFFICE_EVENT,

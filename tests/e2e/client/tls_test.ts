@@ -7,8 +7,8 @@ import {
 import { join } from "node:path";
 import { ConnectionError, SmcpAgent } from "../../../agent/mod.ts";
 import { SmcpComputer } from "../../../computer/mod.ts";
-import { secretsInClear } from "../../../client/url.ts";
-import type { ClientTlsOptions } from "../../../client/tls/tls.ts";
+import { secretsInClear } from "../../../client/check_options.ts";
+import type { ClientTlsOptions } from "../../../client/tls.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
 import { newAuthority, newCertificate } from "../../support/certificates.ts";
 import { runHere, runMain } from "../../support/command.ts";

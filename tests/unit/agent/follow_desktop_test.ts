@@ -2,7 +2,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import type { AgentEvents } from "../../../agent/office/events.ts";
 import { followDesktop } from "../../../agent/office/follow_desktop.ts";
 import { Emitter } from "../../../client/emitter.ts";
-import { ConnectionError } from "../../../client/errors/errors.ts";
+import { ConnectionError } from "../../../client/errors.ts";
 
 /** Follows a desktop whose fetches return the given results in turn. */
 function follow(answers: readonly (string[] | Error)[]) {

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { isClosedOutput } from "../../../cli/output/closed_output.ts";
+import { isClosedOutput } from "../../../cli/output.ts";
 
 Deno.test("isClosedOutput() goes by the code, whatever the message says", async () => {
   const child = new Deno.Command(Deno.execPath(), {

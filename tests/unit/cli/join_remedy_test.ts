@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { joinRemedy } from "../../../cli/join_remedy.ts";
+import { joinRemedy } from "../../../cli/explain_failure.ts";
 import { checkPolicy } from "../../../server/shared/identity.ts";
 import { judgeSeat, ROOM_FULL } from "../../../server/office/join_rule.ts";
 import type { Seated } from "../../../server/office/peer.ts";

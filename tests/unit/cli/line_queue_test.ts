@@ -1,7 +1,10 @@
 import { assertEquals } from "@std/assert";
 import { Socket } from "node:net";
-import { LineQueue, type LineStream } from "../../../cli/output/line_queue.ts";
-import { patientStream } from "../../../cli/output/patient_stream.ts";
+import {
+  LineQueue,
+  type LineStream,
+  patientStream,
+} from "../../../cli/output.ts";
 import { keepTimers } from "../../support/timers.ts";
 
 /** A stream whose writes end when the test says so. */

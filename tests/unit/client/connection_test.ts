@@ -1,8 +1,7 @@
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
-import { BACKOFF, backoff } from "../../../client/backoff.ts";
-import { checkOptions } from "../../../client/check_options.ts";
+import { BACKOFF, backoff } from "../../../client/wire.ts";
+import { checkOptions, parseServerUrl } from "../../../client/check_options.ts";
 import { Emitter } from "../../../client/emitter.ts";
-import { parseServerUrl } from "../../../client/url.ts";
 
 Deno.test("backoff() doubles up to its limit and spreads by half", () => {
   assertEquals([0, 1, 2].map((n) => backoff(n, 0.5)), [500, 1000, 2000]);

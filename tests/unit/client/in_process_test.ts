@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { Connection } from "../../../client/connection.ts";
-import { ConnectionError } from "../../../client/errors/errors.ts";
+import { ConnectionError } from "../../../client/errors.ts";
 import {
   ENTER_OFFICE_NOTIFICATION,
   ErrorCode,

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { ConnectionError } from "../../../client/errors/errors.ts";
+import { ConnectionError } from "../../../client/errors.ts";
 import { Membership } from "../../../client/membership.ts";
-import { receive } from "../../../client/receive.ts";
+import { receive } from "../../../client/wire.ts";
 
 /** What the Server was asked or told: the event's last word and the office. */
 type Said = `${"join" | "leave" | "gave up"} ${string}`;

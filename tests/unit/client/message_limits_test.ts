@@ -4,7 +4,7 @@ import {
   jsonBytes,
   MAX_DEPTH,
   whyUnsendable,
-} from "../../../client/errors/message_limits.ts";
+} from "../../../client/message_limits.ts";
 
 Deno.test("whyUnsendable() refuses what is larger than the limit, and nothing else", () => {
   const text = fc.oneof(

@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { VersionChoice } from "../../../client/version_choice.ts";
+import { VersionChoice } from "../../../client/versions.ts";
 import { ProtocolError, ProtocolVersionError } from "../../../protocol/mod.ts";
 
 const speaks = (server: string, client = "0.2.0") =>

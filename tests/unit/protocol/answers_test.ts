@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { ProtocolError } from "../../../protocol/errors/protocol_error.ts";
+import { ProtocolError } from "../../../protocol/errors.ts";
 import { CLIENT_EVENTS, SERVER_EVENTS } from "../../../protocol/event_table.ts";
-import type { Parser } from "../../../protocol/validation/parser.ts";
+import type { Parser } from "../../../protocol/validation.ts";
 import {
   parseEnterOfficeNotification,
   parseLeaveOfficeNotification,

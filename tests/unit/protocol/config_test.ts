@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { parseMCPServerConfig } from "../../../protocol/payloads/config_file.ts";
-import { ProtocolError } from "../../../protocol/errors/protocol_error.ts";
+import { ProtocolError } from "../../../protocol/errors.ts";
 
 const BASE = {
   disabled: false,

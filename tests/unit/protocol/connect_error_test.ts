@@ -2,9 +2,9 @@ import { assert, assertEquals, assertInstanceOf } from "@std/assert";
 import {
   parseConnectError,
   parseErrorBody,
+  ProtocolError,
   ProtocolVersionError,
-} from "../../../protocol/connect_error.ts";
-import { ProtocolError } from "../../../protocol/errors/protocol_error.ts";
+} from "../../../protocol/errors.ts";
 
 const MISMATCH = {
   code: 4008,

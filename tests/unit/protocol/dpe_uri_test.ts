@@ -5,8 +5,8 @@ import {
   docRefOf,
   parseDpeUri,
   parseListedDpeUri,
-} from "../../../protocol/uris/dpe_uri.ts";
-import { ProtocolError } from "../../../protocol/errors/protocol_error.ts";
+} from "../../../protocol/payloads/documents.ts";
+import { ProtocolError } from "../../../protocol/errors.ts";
 
 const host = fc.constantFrom("com.example.docs", "a", "日本", "h:80");
 const segment = fc.oneof(

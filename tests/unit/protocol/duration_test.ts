@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { parseDuration } from "../../../protocol/validation/duration.ts";
+import { parseDuration } from "../../../protocol/validation.ts";
 
 Deno.test("parseDuration() reads ISO 8601 durations into seconds", () => {
   const durations: [text: string, seconds: number][] = [

@@ -2,17 +2,13 @@ import { assert, assertEquals, assertInstanceOf } from "@std/assert";
 import {
   blobNotAccessible,
   blobWriteFailed,
-} from "../../../protocol/errors/blob_errors.ts";
-import {
+  ErrorCode,
   invalidSkillName,
+  ProtocolError,
   skillNotAccessible,
   skillNotFound,
-} from "../../../protocol/errors/skill_errors.ts";
-import {
-  ErrorCode,
-  ProtocolError,
   toErrorPayload,
-} from "../../../protocol/errors/protocol_error.ts";
+} from "../../../protocol/errors.ts";
 
 /** The table of spec §6 and 0.4 §11, and the 429 that the limits of §10 answer with. */
 const TABLE: Record<string, number> = {

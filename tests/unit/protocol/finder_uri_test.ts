@@ -1,13 +1,13 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { ProtocolError } from "../../../protocol/errors/protocol_error.ts";
+import { ProtocolError } from "../../../protocol/errors.ts";
 import {
   buildFinderUri,
   type FinderQuery,
   type FinderTarget,
   type FinderUri,
   parseFinderUri,
-} from "../../../protocol/uris/finder_uri.ts";
+} from "../../../protocol/payloads/finder.ts";
 
 const host = fc.constantFrom("com.example.docs", "a", "日本");
 const name = fc.oneof(

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { ProtocolError } from "../../../protocol/errors/protocol_error.ts";
+import { ProtocolError } from "../../../protocol/errors.ts";
 import { parseMCPServerInputs } from "../../../protocol/payloads/config_file.ts";
 
 const prompt = { type: "promptString", id: "key", description: "the key" };

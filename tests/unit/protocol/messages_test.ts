@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import en from "zod/v4/locales/en.js";
-import * as z from "../../../protocol/validation/schema.ts";
+import * as z from "../../../protocol/schema.ts";
 
 const { localeError } = en();
 

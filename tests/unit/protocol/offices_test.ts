@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { ProtocolError } from "../../../protocol/errors/protocol_error.ts";
+import { ProtocolError } from "../../../protocol/errors.ts";
 import {
   parseRole,
   readOfficeAck,

@@ -1,11 +1,11 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { ProtocolError } from "../../../protocol/errors/protocol_error.ts";
+import { ProtocolError } from "../../../protocol/errors.ts";
 import {
   CLIENT_EVENTS,
   NOTIFICATIONS,
   SERVER_EVENTS,
 } from "../../../protocol/event_table.ts";
-import type { Parser } from "../../../protocol/validation/parser.ts";
+import type { Parser } from "../../../protocol/validation.ts";
 
 /** What a field may hold; each kind has its own good and bad values below. */
 type Kind =

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStrictEquals } from "@std/assert";
-import { ErrorCode } from "../../../protocol/errors/protocol_error.ts";
+import { ErrorCode } from "../../../protocol/errors.ts";
 import {
   cancelledResult,
   resultMeta,

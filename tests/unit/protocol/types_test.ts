@@ -12,7 +12,7 @@ import {
 } from "../../../protocol/payloads/config_file.ts";
 import * as desktop from "../../../protocol/payloads/desktop.ts";
 import * as documents from "../../../protocol/payloads/documents.ts";
-import * as dpe from "../../../protocol/payloads/dpe.ts";
+import * as dpe from "../../../protocol/payloads/documents.ts";
 import * as finder from "../../../protocol/payloads/finder.ts";
 import * as inputs from "../../../protocol/payloads/inputs.ts";
 import * as offices from "../../../protocol/payloads/offices.ts";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import {
   buildWindowUri,
   parseWindowUri,
-} from "../../../protocol/uris/window_uri.ts";
+} from "../../../protocol/payloads/desktop.ts";
 
 /** Hosts as people write them, and odd ones that are still opaque names. */
 const host = fc.oneof(

@@ -12,7 +12,7 @@ import {
 } from "../../../computer/mod.ts";
 import { mcpGateway, officeMcp } from "../../../mcp/mod.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
-import { checkNumbers } from "../../../shared/check_numbers.ts";
+import { checkNumbers } from "../../../shared/checks.ts";
 
 /** Values that a program without types may pass, and how an error shows them. */
 const WRONG = {

@@ -13,7 +13,7 @@ import {
 import {
   CLIENT_PROTOCOLS,
   type ClientProtocol,
-} from "../../../../client/version_choice.ts";
+} from "../../../../client/versions.ts";
 import { SmcpComputer } from "../../../../computer/mod.ts";
 import {
   mcpServerOf,

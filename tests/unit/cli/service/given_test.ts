@@ -6,8 +6,8 @@ import {
   type GivenOptions,
   recordGiven,
   withVariables,
-} from "../../../../cli/service/given.ts";
-import { pickVariables } from "../../../../cli/service/role.ts";
+} from "../../../../cli/service/install.ts";
+import { pickVariables } from "../../../../cli/service/command.ts";
 
 /** Parses a command line with variables of the environment, which commander reads itself. */
 async function given(

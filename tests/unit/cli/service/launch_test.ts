@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { launchOf, type Start } from "../../../../cli/service/launch.ts";
-import type { ServiceName } from "../../../../cli/service/service.ts";
+import { launchOf, type Start } from "../../../../cli/service/install.ts";
+import type { ServiceName } from "../../../../cli/service/manager.ts";
 
 /** A way to start the package, and what starts it again. */
 interface Way {

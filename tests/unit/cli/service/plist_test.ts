@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { plistText } from "../../../../cli/service/launchd/plist.ts";
-import type { Service } from "../../../../cli/service/service.ts";
+import { plistText } from "../../../../cli/service/launchd.ts";
+import type { Service } from "../../../../cli/service/manager.ts";
 import { anyText, HOSTILE } from "../../../support/service/hostile.ts";
 import { readPlist, WITHOUT_PLISTLIB } from "../../../support/service/plist.ts";
 

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { stateOfJob } from "../../../../cli/service/launchd/print.ts";
-import type { ServiceState } from "../../../../cli/service/service.ts";
-import { stateOfUnit } from "../../../../cli/service/systemd/show.ts";
+import { stateOfJob } from "../../../../cli/service/launchd.ts";
+import type { ServiceState } from "../../../../cli/service/manager.ts";
+import { stateOfUnit } from "../../../../cli/service/systemd.ts";
 
 const since = "Mon 2026-11-23 02:00:00 UTC";
 

@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
-import type { RunProgram } from "../../../../cli/service/host.ts";
-import { systemd } from "../../../../cli/service/systemd/systemd.ts";
+import type { RunProgram } from "../../../../cli/service/manager.ts";
+import { systemd } from "../../../../cli/service/systemd.ts";
 
 /** Answers every program with this end. */
 const says = (stderr: string): RunProgram => () =>

@@ -2,8 +2,8 @@ import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { chmod, copyFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Service } from "../../../../cli/service/service.ts";
-import { unitText } from "../../../../cli/service/systemd/unit.ts";
+import type { Service } from "../../../../cli/service/manager.ts";
+import { unitText } from "../../../../cli/service/systemd.ts";
 import { scratch } from "../../../support/scratch.ts";
 import {
   anyLine,

@@ -7,7 +7,7 @@ import {
   type Asked,
   QuestionDesk,
 } from "../../../../computer/cli/ui/question_desk.ts";
-import { ProblemError } from "../../../../shared/http/problem.ts";
+import { ProblemError } from "../../../../shared/http.ts";
 
 Deno.test("clip() keeps small values as they are", () => {
   for (

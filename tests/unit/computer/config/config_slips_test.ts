@@ -5,7 +5,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { parseComputerConfigText } from "../../../../computer/config/load_config.ts";
-import { nearestWord } from "../../../../shared/nearest_word.ts";
+import { nearestWord } from "../../../../shared/checks.ts";
 import { readConfig } from "../../../../computer/config/parse_config.ts";
 import { ConfigError } from "../../../../computer/mod.ts";
 

@@ -3,7 +3,7 @@ import {
   failuresAfterLoss,
   RESTART_POLICY,
 } from "../../../../computer/host/restart_policy.ts";
-import { backoff } from "../../../../client/backoff.ts";
+import { backoff } from "../../../../client/wire.ts";
 
 Deno.test("restarts of an MCP server wait twice as long each time up to a limit, with 50 % jitter", () => {
   const delays = (random: number) =>

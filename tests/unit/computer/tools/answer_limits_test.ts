@@ -4,7 +4,7 @@ import {
   limitResult as limitMeasured,
   measureResult,
 } from "../../../../computer/tools/answer_limits.ts";
-import { jsonBytes } from "../../../../client/errors/message_limits.ts";
+import { jsonBytes } from "../../../../client/message_limits.ts";
 import {
   type CallToolResult,
   ProtocolError,

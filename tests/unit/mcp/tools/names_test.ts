@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import fc from "fast-check";
 import { computerPart, toolName } from "../../../../mcp/tools/names.ts";
-import { isPlainName } from "../../../../shared/plain_name.ts";
+import { isPlainName } from "../../../../shared/checks.ts";
 
 const naming = { limit: 48, prefix: true };
 const A_NAME = /^[A-Za-z0-9_-]+$/;

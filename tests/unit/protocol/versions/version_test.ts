@@ -1,21 +1,19 @@
 import { nameOfProfile, PROFILES } from "../../../../protocol/profiles.ts";
-import { PROTOCOL_NAMES } from "../../../../protocol/version.ts";
-import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import {
   checkVersion,
-  type VersionCheck,
-} from "../../../../protocol/handshake.ts";
-import { ProtocolError } from "../../../../protocol/errors/protocol_error.ts";
-import {
   isCompatible,
   parseVersion,
   supportedRange,
-} from "../../../../protocol/compatibility.ts";
+  type VersionCheck,
+} from "../../../../protocol/handshake.ts";
 import {
+  PROTOCOL_NAMES,
   PROTOCOL_VERSION,
   SMCP_NAMESPACE,
   VERSION_PARAMETER,
 } from "../../../../protocol/version.ts";
+import { assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { ProtocolError } from "../../../../protocol/errors.ts";
 
 /** Spec §2's table: client, server, whether the gate lets it pass. */
 const TABLE: [client: string, server: string, compatible: boolean][] = [

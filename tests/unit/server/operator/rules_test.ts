@@ -5,7 +5,7 @@ import {
   seesOffice,
 } from "../../../../server/shared/identity.ts";
 import { apiKeys, createSmcpServer } from "../../../../server/mod.ts";
-import { isOwnPage } from "../../../../shared/http/own_page.ts";
+import { isOwnPage } from "../../../../shared/authorization.ts";
 
 Deno.test("mayOperate() is for those whose policy names the role", () => {
   assert(mayOperate({ roles: ["operator"] }));

@@ -1,0 +1,73 @@
+import { randomBytes } from "node:crypto";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { UsageError } from "./run.ts";
+import { isOfficeName } from "../protocol/names.ts";
+
+/**
+ * Adds a summary and examples to a command's help, before the list of options.
+ *
+ * @param summary one line, also shown in lists of commands
+ * @param examples command lines
+ */
+export const addHelp = (
+  command: Command,
+  summary: string,
+  examples: readonly string[],
+): Command =>
+  command.summary(summary).description(
+    [summary, "", "Examples:", ...examples.map((line) => `  $ ${line}`)]
+      .join("\n"),
+  );
+
+/**
+ * Creates a parser of option values that accepts the integers of a range.
+ *
+ * @returns throws an {@linkcode InvalidArgumentError} for anything else
+ */
+export const integer = (min: number, max: number) => (text: string): number => {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+  throw new InvalidArgumentError(`Expected an integer from ${min} to ${max}.`);
+};
+
+/**
+ * Creates a parser of names that rejects those that no Server takes, and empty ones: most likely a
+ * variable had no value.
+ *
+ * @param flag the flag of the option
+ * @param variable its environment variable
+ */
+export const readName =
+  (flag: string, variable: string) => (text: string): string => {
+    if (text.trim() === "") {
+      throw new UsageError(
+        `${flag} is empty; name something with it, and leave no empty ${variable} in the environment`,
+      );
+    }
+    if (isOfficeName(text)) return text;
+    throw new UsageError(
+      `${flag} (${variable}) is no name: expected 1 to 256 characters without control characters`,
+    );
+  };
+
+/** Makes the token of who operates a Server that only this machine reaches. */
+export const newOperatorToken = (): string => randomBytes(32).toString("hex");
+
+/**
+ * Tells who may operate a Server, and the link to its console; for stdout, not for the log, which others
+ * may read.
+ */
+export const operatorLines = (url: string, token: string): string =>
+  `Operators: ${url}/operator/v1 with the token ${token}
+Console: ${url}/console#token=${token}`;
+
+/**
+ * Makes the flag that switches the operator API off.
+ *
+ * @param access who has access without it
+ */
+export const operatorOption = (access: string): Option =>
+  new Option(
+    "--no-operator",
+    `serve no operator API; otherwise it is there for ${access}`,
+  ).env("SMCP_NO_OPERATOR");

@@ -1,0 +1,227 @@
+/** A writable stream of text. */
+export interface LineStream {
+  write(text: string, done: (error?: Error | null) => void): unknown;
+  on(event: "error", listener: (error: unknown) => void): unknown;
+  /** Lets the process end although writes are pending. */
+  unref?(): unknown;
+}
+
+/** Options for a {@linkcode LineQueue}. */
+export interface LineQueueOptions {
+  /** Maximum of pending characters; default 1 MiB. */
+  readonly most?: number;
+  /** Creates the line that reports dropped lines, with its line break. */
+  readonly leftOut: (lines: number) => string;
+}
+
+/** Lines that are written at once. */
+interface Batch {
+  readonly text: string;
+  readonly lines: number;
+}
+
+const DEFAULT_MAX_CHARACTERS = 2 ** 20;
+
+/**
+ * Writes lines without ever blocking: lines that the reader does not take are kept up to a bound;
+ * further lines are dropped and counted, and the count is reported once it reads again.
+ */
+export class LineQueue {
+  readonly #stream: LineStream;
+  readonly #most: number;
+  readonly #leftOutLine: (lines: number) => string;
+  readonly #waiting: Batch[] = [];
+  /** Pending characters, including those of the current write. */
+  #size = 0;
+  #leftOut = 0;
+  #writing = false;
+  #closed = false;
+  /** Writes that have ended. */
+  #ended = 0;
+  #idle: (() => void) | undefined;
+
+  /** @param stream its `write` must not block the process, see {@linkcode patientStream} */
+  constructor(
+    stream: LineStream,
+    { most = DEFAULT_MAX_CHARACTERS, leftOut }: LineQueueOptions,
+  ) {
+    this.#stream = stream;
+    this.#most = most;
+    this.#leftOutLine = leftOut;
+    // Each write reports its own failure.
+    stream.on("error", () => {});
+  }
+
+  /** Adds lines, with their line breaks. */
+  add(text: string, lines = 1): void {
+    if (this.#closed) return;
+    const full = this.#size + text.length > this.#most;
+    // After one dropped line all are dropped, so that one report stands for one gap.
+    if (this.#writing && (full || this.#leftOut > 0)) {
+      this.#leftOut += lines;
+      return;
+    }
+    if (this.#leftOut > 0) this.#say();
+    this.#put(text, lines);
+    if (!this.#writing) this.#next();
+  }
+
+  /**
+   * Resolves when everything is written, or when the reader has taken nothing for so long; pending writes
+   * no longer keep the process alive.
+   */
+  async flush(milliseconds: number): Promise<void> {
+    if (!this.#writing) return;
+    await new Promise<void>((resolve) => {
+      let ended = this.#ended;
+      const look = () => {
+        if (ended === this.#ended) return resolve();
+        ended = this.#ended;
+        timer = setTimeout(look, milliseconds);
+      };
+      let timer = setTimeout(look, milliseconds);
+      this.#idle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    if (this.#writing) this.#stream.unref?.();
+  }
+
+  #put(text: string, lines: number): void {
+    this.#waiting.push({ text, lines });
+    this.#size += text.length;
+  }
+
+  #next(): void {
+    // All lines before the gap are written.
+    if (this.#waiting.length === 0 && this.#leftOut > 0) this.#say();
+    const batch = this.#waiting.shift();
+    if (batch === undefined) {
+      this.#writing = false;
+      return this.#idle?.();
+    }
+    this.#writing = true;
+    this.#stream.write(batch.text, (error) => {
+      this.#ended++;
+      this.#size -= batch.text.length;
+      if (error && isClosedOutput(error)) this.#close();
+      else if (error) this.#fail(batch);
+      else this.#next();
+    });
+  }
+
+  #say(): void {
+    const lines = this.#leftOut;
+    this.#leftOut = 0;
+    this.#put(this.#leftOutLine(lines), lines);
+  }
+
+  /** Handles a failed write, such as to a full disk: the next line tries again and reports the loss. */
+  #fail({ lines }: Batch): void {
+    this.#leftOut += lines;
+    for (const { lines } of this.#waiting.splice(0)) this.#leftOut += lines;
+    this.#size = 0;
+    this.#writing = false;
+    this.#idle?.();
+  }
+
+  /** Drops everything: the reader is gone for good. */
+  #close(): void {
+    this.#closed = true;
+    this.#waiting.length = 0;
+    this.#writing = false;
+    this.#idle?.();
+  }
+}
+
+/** The parts of `process.stderr` in use. */
+interface Stderr extends LineStream {
+  readonly isTTY?: boolean;
+}
+
+/** The constructor of `Socket` of `node:net`. */
+type SocketClass = new (
+  options: { fd: number; readable: boolean; writable: boolean },
+) => LineStream;
+
+const STDERR = 2;
+
+/**
+ * Returns a stream to stderr whose `write` never blocks. Deno's own blocks until a pipe is read, and
+ * in both runtimes that of a terminal blocks while it is paused with Ctrl-S. A file is used as it is,
+ * since disks do not pause.
+ *
+ * @param Socket of `node:net`
+ */
+export function patientStream(
+  stderr: Stderr,
+  Socket: SocketClass,
+): LineStream {
+  if (stderr.isTTY) {
+    const handle: unknown = Reflect.get(stderr, "_handle");
+    if (canUnblock(handle)) handle.setBlocking(false);
+    return stderr;
+  }
+  if (stderr instanceof Socket) return stderr;
+  try {
+    return new Socket({ fd: STDERR, readable: false, writable: true });
+  } catch {
+    return stderr; // neither a pipe nor a socket
+  }
+}
+
+const canUnblock = (
+  handle: unknown,
+): handle is { setBlocking(blocking: boolean): unknown } =>
+  typeof handle === "object" && handle !== null && "setBlocking" in handle &&
+  typeof handle.setBlocking === "function";
+
+/** An output stream of a process. */
+export interface Output {
+  on(event: "error", listener: (error: unknown) => void): unknown;
+}
+
+/** The codes of writing to a terminal or pipe that was closed, in Node and in Deno. */
+const CLOSED: readonly unknown[] = ["EIO", "EPIPE"];
+
+/** Checks whether an error only means that nobody reads the output any more. */
+export const isClosedOutput = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && CLOSED.includes(error.code);
+
+/**
+ * Lets a command live on, or come to its end, when its terminal or pipe is closed: to say
+ * so would fail the same way, without end.
+ */
+export function outliveOutput(...outputs: readonly Output[]): void {
+  for (const output of outputs) {
+    output.on("error", (error) => {
+      if (!isClosedOutput(error)) throw error;
+    });
+  }
+}
+
+const PRINTING = ["debug", "error", "info", "log", "warn"] as const;
+
+/** What prints lines. */
+export type Printer = Record<
+  typeof PRINTING[number],
+  (...data: unknown[]) => void
+>;
+
+/**
+ * Does the same for what is printed with a console: that of Deno throws when its terminal was closed, in
+ * the middle of what the caller had to do.
+ */
+export function outliveConsole(printer: Printer): void {
+  for (const method of PRINTING) {
+    const print = printer[method];
+    printer[method] = (...data) => {
+      try {
+        print.apply(printer, data);
+      } catch (error) {
+        if (!isClosedOutput(error)) throw error;
+      }
+    };
+  }
+}

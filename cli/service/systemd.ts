@@ -1,0 +1,275 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import {
+  checkText,
+  madeBy,
+  mustRun,
+  type ProgramEnd,
+  type RunProgram,
+  type Service,
+  type ServiceManager,
+  type ServiceName,
+  type ServiceState,
+} from "./manager.ts";
+
+/** Where systemd notes whose services run without a login. */
+const LINGER = "/var/lib/systemd/linger";
+
+/** What is there wherever systemd runs, by its own convention. */
+const BOOTED = "/run/systemd/system";
+
+/** Lines of the log that are shown. */
+const LOG_LINES = 10;
+
+/** Who the services are of, and where that user keeps things. */
+export interface SystemdUser {
+  /** The directory of configurations. */
+  readonly config: string;
+  /** The user's name; absent if it is unknown. */
+  readonly user?: string;
+  /** Whether systemd runs on this machine; default: what the machine says. */
+  readonly isBooted?: boolean;
+}
+
+/** Manages a service by systemd's user manager. */
+export function systemd(
+  name: ServiceName,
+  { config, user, isBooted = existsSync(BOOTED) }: SystemdUser,
+  run: RunProgram,
+): ServiceManager {
+  const unit = `${name}.service`;
+  const file = join(config, "systemd", "user", unit);
+  const own = user === undefined ? "" : ` ${user}`;
+  const linger = `loginctl enable-linger${own}`;
+  const control = (...args: string[]) =>
+    mustRun(run, "systemctl", "--user", ...args);
+  const log = ["--user", `--user-unit=${unit}`];
+  return {
+    file,
+    notes: user !== undefined && existsSync(join(LINGER, user)) ? [] : [
+      `it starts when you log in, and ends when you log out; with "${linger}" it starts with the machine and stays`,
+    ],
+    define: unitText,
+    async check() {
+      const end = await run(
+        "systemctl",
+        "--user",
+        "show",
+        "--property=Version",
+      );
+      if (end?.code !== 0) throw new Error(whyNot(end, isBooted, linger));
+    },
+    async start() {
+      await control("daemon-reload");
+      await control("enable", unit);
+      // After too many failures it would not start.
+      await run("systemctl", "--user", "reset-failed", unit);
+      await control("restart", unit);
+    },
+    async stop() {
+      await control("disable", "--now", unit);
+    },
+    async forget() {
+      await control("daemon-reload");
+      await run("systemctl", "--user", "reset-failed", unit);
+    },
+    async state() {
+      return stateOfUnit(
+        await control("show", unit, `--property=${SHOWN.join(",")}`),
+      );
+    },
+    async log() {
+      const end = await run(
+        "journalctl",
+        ...[...log, `--lines=${LOG_LINES}`, "--no-pager", "--output=cat"],
+      );
+      return {
+        lines: end?.code === 0
+          ? end.stdout.split("\n").filter((line) => line !== "")
+          : [],
+        command: ["journalctl", ...log, "--follow"].join(" "),
+      };
+    },
+  };
+}
+
+/** Says why the user manager cannot be used, and what to do. */
+function whyNot(
+  end: ProgramEnd | undefined,
+  isBooted: boolean,
+  linger: string,
+): string {
+  const byHand =
+    'let what starts programs here start the command; "service install --print" shows it';
+  if (end === undefined) {
+    return `there is no systemd here (no systemctl); ${byHand}`;
+  }
+  const { stderr } = end;
+  const first = stderr.split("\n", 1)[0] || `exit code ${end.code}`;
+  if (!isBooted || /not been booted with systemd/.test(stderr)) {
+    return `systemd does not run here, as in most containers; ${byHand}`;
+  }
+  if (
+    /connect to (user )?.*bus|XDG_RUNTIME_DIR|No medium found/i.test(stderr)
+  ) {
+    return `you have no session of systemd (${first}); log in as this user, not by su or sudo, or have the session kept, by "${linger}" and "export XDG_RUNTIME_DIR=/run/user/$(id -u)"`;
+  }
+  return `"systemctl --user" failed: ${first}`;
+}
+
+/** Seconds between the end of a service that failed and its next start. */
+const RESTART_SECONDS = 10;
+/** So many starts in an hour are let happen: about twenty minutes of nothing but failures. */
+const STARTS_PER_HOUR = 100;
+/** The exit code of a wrong command line, which no restart mends. */
+const WRONG_USAGE = 2;
+
+/** What no line of a unit can hold, even escaped; for systemd it is no UTF-8. */
+const UNFIT = /[\0\p{Cs}\p{NChar}]/u;
+/** The same for paths and variables, which systemd refuses with control characters. */
+const UNFIT_IN_PATH = /[\p{Cc}\p{Cs}\p{NChar}]/u;
+/** What systemd refuses in the path of a program, even quoted. */
+const UNFIT_IN_PROGRAM = /["'\\]/;
+
+/**
+ * Writes a unit of systemd's user manager.
+ *
+ * @throws {Error} for a text that a unit cannot hold
+ */
+export const unitText = (service: Service): string =>
+  `# ${
+    madeBy(service.name)
+  }, which also changes it; "${service.name} service remove" deletes it.
+[Unit]
+Description=${service.summary}
+StartLimitIntervalSec=1h
+StartLimitBurst=${STARTS_PER_HOUR}
+
+[Service]
+Type=exec
+ExecStart=${commandLine(service.command)}
+WorkingDirectory=${directory(service.directory)}
+${
+    Object.entries(service.environment).map(assignment).join("")
+  }Restart=on-failure
+RestartSec=${RESTART_SECONDS}
+RestartPreventExitStatus=${WRONG_USAGE}
+# The command itself ends its processes.
+KillMode=mixed
+
+[Install]
+WantedBy=default.target
+`;
+
+function commandLine([program = "", ...args]: readonly string[]): string {
+  checkText("the path of the program", program, UNFIT_IN_PATH);
+  const rest = args.map(argument);
+  if (!UNFIT_IN_PROGRAM.test(program)) {
+    // A program is no argument: "$" stands for itself in it.
+    return [quote(program), ...rest].join(" ");
+  }
+  const shell = ["-c", 'exec "$0" "$@"', program].map(argument);
+  return ['"/bin/sh"', ...shell, ...rest].join(" ");
+}
+
+/** Quotes an argument: systemd puts variables in place of "$NAME". */
+const argument = (text: string): string =>
+  quote(checkText("an argument", text, UNFIT)).replaceAll("$", "$$$$");
+
+const assignment = ([name, value]: [string, string]): string =>
+  `Environment=${
+    quote(`${name}=${checkText(`the variable ${name}`, value, UNFIT_IN_PATH)}`)
+  }\n`;
+
+/**
+ * Writes a path that takes the rest of its line, where systemd knows no quotes.
+ *
+ * The end keeps a space from being cut off, and a backslash from continuing on the next line.
+ */
+const directory = (path: string): string =>
+  `${
+    checkText("the path of this folder", path, UNFIT_IN_PATH)
+      .replaceAll("%", "%%")
+  }${/[\s\\]$/.test(path) ? "/." : ""}`;
+
+/** Quotes a text as a string of C, in which "%" would stand for a specifier. */
+const quote = (text: string): string =>
+  `"${
+    text.replaceAll(/["\\]/g, (sign) => `\\${sign}`)
+      .replaceAll("%", "%%")
+      .replaceAll(
+        /\p{Cc}/gu,
+        (sign) =>
+          `\\u${(sign.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`,
+      )
+  }"`;
+
+/** The properties of a unit that {@linkcode stateOfUnit} reads. */
+export const SHOWN: readonly string[] = [
+  "LoadState",
+  "ActiveState",
+  "SubState",
+  "Result",
+  "ExecMainStatus",
+  "MainPID",
+  "StateChangeTimestamp",
+];
+
+/** Reasons of a failure in words, by the `Result` of a unit. */
+const REASONS: Readonly<Record<string, string>> = {
+  "start-limit-hit": "it failed too often, and is not started again",
+  "signal": "a signal ended it",
+  "core-dump": "it crashed",
+  "oom-kill": "the machine was out of memory",
+  "timeout": "it did not start or stop in time",
+  "resources":
+    "its folder or its memory is missing; does its folder still exist?",
+};
+
+/** systemd's own exit codes, for what went wrong before the command ran. */
+const SYSTEMD_STATUS: Readonly<Record<string, string>> = {
+  "200": "its folder is not there any more; install it again in another",
+  "203": "its program is not there any more; install it again",
+};
+
+/** Reads what `systemctl show` prints of a unit. */
+export function stateOfUnit(output: string): ServiceState {
+  const shown: Partial<Record<string, string>> = Object.fromEntries(
+    output.split("\n").map((line) => {
+      const sign = line.indexOf("=");
+      return [line.slice(0, sign), line.slice(sign + 1).trim()];
+    }),
+  );
+  const since = shown.StateChangeTimestamp;
+  const dated = since ? { since } : {};
+  const status = shown.ExecMainStatus ?? "0";
+  const failure = SYSTEMD_STATUS[status] ?? REASONS[shown.Result ?? ""] ??
+    `exit code ${status}`;
+  if (shown.LoadState !== "loaded") {
+    return {
+      state: "stopped",
+      detail: `systemd says of its unit: ${shown.LoadState || "nothing"}`,
+    };
+  }
+  switch (shown.ActiveState) {
+    case "active":
+    case "reloading":
+      return {
+        state: "running",
+        ...dated,
+        detail: `process ${shown.MainPID ?? "?"}`,
+      };
+    case "activating":
+      return shown.SubState === "auto-restart"
+        ? {
+          state: "failed",
+          ...dated,
+          detail: `${failure}; it is started again soon`,
+        }
+        : { state: "starting", ...dated };
+    case "failed":
+      return { state: "failed", ...dated, detail: failure };
+    default:
+      return { state: "stopped", ...dated };
+  }
+}

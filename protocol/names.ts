@@ -1,0 +1,20 @@
+/**
+ * The rules of names and ids as plain functions: commands check their flags before they load the
+ * validators of `validation.ts`.
+ *
+ * @module
+ */
+
+/** Returns whether data is an identifier (spec §4): 1 to 256 UTF-16 units; zod's own length check counts code points. */
+export const isIdentifier = (data: unknown): data is string =>
+  typeof data === "string" && data.length >= 1 && data.length <= 256;
+
+// deno-lint-ignore no-control-regex -- control characters are what this matches
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+
+/** Returns whether a text has no control characters. */
+export const hasNoControl = (text: string): boolean => !CONTROL.test(text);
+
+/** Returns whether data is valid as `name` or `office_id` (spec §5). */
+export const isOfficeName = (data: unknown): data is string =>
+  isIdentifier(data) && hasNoControl(data);

@@ -1,0 +1,89 @@
+/** Maximum edit distance of a word that counts as misspelled. */
+const MAX_EDITS = 2;
+
+/**
+ * Finds the known word that a misspelled one most likely stands for; undefined if no word is close.
+ *
+ * Ignores case, `_` and `-`: `forbiddenTools` is `forbidden_tools`. At least half of the letters of a
+ * short word must match.
+ */
+export function nearestWord(
+  word: string,
+  known: readonly string[],
+): string | undefined {
+  const plain = (text: string) => text.toLowerCase().replaceAll(/[_-]/g, "");
+  const wanted = plain(word);
+  if (wanted.length > MAX_WORD_CHARACTERS) return undefined;
+  let best: { word: string; edits: number } | undefined;
+  for (const candidate of known) {
+    const edits = distance(wanted, plain(candidate));
+    const limit = Math.min(MAX_EDITS, Math.floor(plain(candidate).length / 2));
+    if (edits <= limit && edits < (best?.edits ?? Infinity)) {
+      best = { word: candidate, edits };
+    }
+  }
+  return best?.word;
+}
+
+/** Longer texts are not compared: no known word is that long. */
+const MAX_WORD_CHARACTERS = 64;
+
+/** Computes the edit distance, counting swapped neighbours as one edit (optimal string alignment). */
+function distance(a: string, b: string): number {
+  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)];
+  const at = (i: number, j: number) => rows[i]?.[j] ?? Infinity;
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    rows.push(row);
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1];
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] &&
+        a[i - 2] === b[j - 1];
+      row.push(Math.min(
+        at(i - 1, j) + 1,
+        at(i, j - 1) + 1,
+        at(i - 1, j - 1) + (same ? 0 : 1),
+        swapped ? at(i - 2, j - 2) + 1 : Infinity,
+      ));
+    }
+  }
+  return at(a.length, b.length);
+}
+
+/**
+ * The most characters of a Computer's name that MCP clients see as it is: half of the 48 that a tool's
+ * name has by default, less what comes between the two.
+ */
+export const MAX_PLAIN_NAME = 22;
+
+/**
+ * Whether a Computer's name can begin the names of its tools as it is: `laptop__echo`. Of others
+ * MCP clients see what is left of the name, and a hash.
+ *
+ * @param most the most characters that it may have
+ */
+export const isPlainName = (name: string, most = MAX_PLAIN_NAME): boolean =>
+  /^[\w-]+$/.test(name) && name.length <= most &&
+  !name.includes("__") && !name.endsWith("_");
+
+/**
+ * Checks that options are numbers, where they are given.
+ *
+ * A text such as `"5"` compares like a number, but is appended where a number would be added.
+ *
+ * @param options by the names that callers use
+ * @throws {TypeError} that names the first option that is no number
+ */
+export function checkNumbers(options: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined || typeof value === "number") continue;
+    throw new TypeError(
+      `Cannot use ${name}: expected a number, got ${shown(value)}`,
+    );
+  }
+}
+
+function shown(value: unknown): string {
+  if (typeof value === "string") return `the text ${JSON.stringify(value)}`;
+  return value === null ? "null" : `a value of type ${typeof value}`;
+}
