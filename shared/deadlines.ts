@@ -61,13 +61,14 @@ export class Deadlines {
   #wake(): void {
     this.#wakesAt = Infinity;
     const now = performance.now();
-    const due: (() => void)[] = [];
+    const due: [late: () => void, at: number][] = [];
     let next = Infinity;
-    for (const [late, at] of this.#waiting) {
-      if (at <= now) due.push(late);
-      else next = Math.min(next, at);
+    for (const entry of this.#waiting) {
+      if (entry[1] <= now) due.push(entry);
+      else next = Math.min(next, entry[1]);
     }
     if (next < Infinity) this.#wakeAt(next, next - now);
-    for (const late of due) if (this.#waiting.delete(late)) late();
+    due.sort((a, b) => a[1] - b[1]); // several, where the process was busy
+    for (const [late] of due) if (this.#waiting.delete(late)) late();
   }
 }
