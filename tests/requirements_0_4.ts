@@ -1,6 +1,6 @@
 // deno-fmt-ignore-file -- a table: one clause, one to three lines
 /**
- * The clauses of A2C-SMCP 0.3 and 0.4 (docs/protocol-0.4.md), and the tests that prove them.
+ * The clauses of A2C-SMCP 0.3 and 0.4 (marked in docs/protocol.md), and the tests that prove them.
  *
  * Ids are "0.4 §", the section, and the number of the clause in it.
  */
