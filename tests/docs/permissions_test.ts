@@ -1,5 +1,5 @@
 /**
- * The permissions that `docs/permissions.md` gives to each role, as command and in code: all of them
+ * The permissions that `docs/security.md` gives to each role, as command and in code: all of them
  * are enough, with nothing unexpected on stderr, and without any one of them there is one line that
  * names it.
  *

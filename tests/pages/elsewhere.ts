@@ -30,7 +30,7 @@ const minutes = {
     "the first ten minutes: from an empty folder and Claude Desktop's configuration to a tool call",
 };
 const permissions = {
-  page: "docs/permissions.md",
+  page: "docs/security.md",
   file: "docs/permissions_test.ts",
 };
 

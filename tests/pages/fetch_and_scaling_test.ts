@@ -1,5 +1,5 @@
 /**
- * What docs/edge.md, docs/scaling.md and docs/security.md show, run as it is written.
+ * What docs/edge.md and docs/scaling.md show, run as it is written.
  *
  * @module
  */

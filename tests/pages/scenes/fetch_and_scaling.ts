@@ -92,13 +92,4 @@ export const FETCH_AND_SCALING: readonly Scene[] = [
       );
     },
   },
-  {
-    page: "docs/security.md",
-    has: "deno test -A --frozen tests/",
-    folder: "~/a2c-smcp",
-    sees: {
-      grep: /tests\/e2e\/spec\/offices_test\.ts/,
-      "deno test": /ok \| 1 passed/,
-    },
-  },
 ];

@@ -2,48 +2,33 @@ import { assert, assertEquals } from "@std/assert";
 import { limitOptions } from "../../../server/cli/flags.ts";
 import { readSettings } from "../../support/server/read_settings.ts";
 import { resolveLimits } from "../../../server/limits/limits.ts";
+import { BUDGET, GUARANTEES } from "../../guarantees.ts";
 import { allTestNames } from "../../support/test_names.ts";
 
 const page = await Deno.readTextFile(
   new URL("../../../docs/security.md", import.meta.url),
 );
 
-/** A guarantee of the page, and the tests that it names. */
-interface Guarantee {
-  readonly text: string;
-  readonly tests: readonly string[];
-}
-
-const codeIn = (text: string): string[] =>
-  [...text.matchAll(/`([^`]+)`/g)].map(([, code = ""]) =>
-    code.replaceAll(/\s+/g, " ")
-  );
-
 /** The items below "Guaranteed:", each up to the next one. */
-const listed: Guarantee[] = [
-  ...page.matchAll(/^Guaranteed:\n\n([^]*?)(?=\n\n\S)/gm),
-]
+const listed = [...page.matchAll(/^Guaranteed:\n\n([^]*?)(?=\n\n\S)/gm)]
   .flatMap(([, items = ""]) => items.split(/^- /m).slice(1))
-  .map((item) => {
-    const [text = "", ...tests] = item.split(/^ +- Test:/m);
-    return { text, tests: tests.flatMap(codeIn) };
-  });
+  .map((item) => item.replaceAll(/\s+/g, " ").trim());
 
-/** The rows of tables whose last column is that of tests. */
+/** The rows of the budget of a connection: the resource, its default, its flag. */
+const [, budget = ""] = page.split(/^## The budget of a connection\n/m);
 const rows = [
-  ...page.matchAll(/^\|[^\n]*\| *test *\|\n\|[ -|]*\n((?:\|.*\n)+)/gm),
-].flatMap(([, body = ""]) => body.trimEnd().split("\n"))
-  .map((row) => row.split("|").slice(1, -1).map((cell) => cell.trim()));
+  ...budget.split(/^## /m, 1)[0]?.matchAll(/^```text\n([^]*?)^```/gm) ?? [],
+]
+  .flatMap(([, body = ""]) => body.trimEnd().split("\n"))
+  .map((row) => row.split(/ {2,}/));
 
-const budget: Guarantee[] = rows.map(([text = "", , , tests = ""]) => ({
-  text,
-  tests: codeIn(tests),
-}));
-
-Deno.test("docs/security.md names a test for each guarantee, and each of them exists", async () => {
-  assert(listed.length > 25 && budget.length > 15);
+Deno.test("each guarantee of docs/security.md has its tests in tests/guarantees.ts, and each of them exists", async () => {
+  assert(listed.length > 40 && rows.length > 25);
+  assertEquals(listed, Object.keys(GUARANTEES));
+  assertEquals(rows.map(([resource]) => resource), Object.keys(BUDGET));
   const known = new Set(await allTestNames());
-  const faults = [...listed, ...budget].flatMap(({ text, tests }) =>
+  const proofs = [...Object.entries(GUARANTEES), ...Object.entries(BUDGET)];
+  const faults = proofs.flatMap(([text, tests]) =>
     tests.length === 0
       ? [`no test: ${text}`]
       : tests.filter((name) => !known.has(name))
@@ -66,6 +51,6 @@ Deno.test("docs/security.md states the defaults of the flags of a connection's b
     const [, number, unit] = /^([\d,]+)(?: (KiB|MiB))?/.exec(told) ?? [];
     const value = Number(number?.replaceAll(",", "")) *
       (unit === "KiB" || unit === "MiB" ? units[unit] : 1);
-    assertEquals(value, defaults.get(flag.replaceAll("`", "")), flag);
+    assertEquals(value, defaults.get(flag), flag);
   }
 });

@@ -1,0 +1,320 @@
+// deno-fmt-ignore-file -- a table: one guarantee, its tests
+/**
+ * Every guarantee of docs/security.md, as it is written there, and the tests that prove it.
+ *
+ * `tests/unit/tools/security_page_test.ts` compares both, and finds the tests.
+ */
+
+/** Names of tests, by guarantee. */
+export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
+  // The Server
+  "By default the Server listens on this machine alone; a public address requires authentication.": [
+    "listen() binds to loopback by default (spec §10)",
+    "listen() refuses a public address without authentication, unless insecure is set (spec §10)",
+  ],
+  "It warns of keys that are sent in clear text, and with `--require-tls` does not start.": [
+    "listen() warns of a public address with keys and without TLS, and refuses it with requireTls (spec §10)",
+    "--require-tls refuses a public address without --tls-cert, and says what to do",
+  ],
+  "A failed TLS connection is logged with the side that lacks something.": [
+    "the command logs for each failed handshake which side lacks what, and nothing for port checks",
+  ],
+  "Without a valid credential there is no session, and a refusal does not reveal the reason.": [
+    "any invalid credentials are refused with the same 401 (spec §10)",
+    "jwt() refuses expired and forged tokens, and those of another issuer or algorithm, and names the claim (spec §10)",
+    "mTLS: clients without a certificate of the authority are refused; it counts as authentication (spec §10)",
+  ],
+  "A private key where a key for verifying belongs is refused.": [
+    "jwt() refuses a private key in every form, explains that, and shows nothing of it",
+  ],
+  "The permissions of a credential are checked at each join, and end when it expires or is revoked.": [
+    "the policy of credentials is checked at each join: role, office, name (spec §10)",
+    "a client with expired credentials and no others gets 401, and does not retry (spec §10)",
+    "recheckSessions() ends the sessions of a removed key, and no others (spec §10)",
+    "recheckSessions() keeps members whose key allows less, and applies it to their next join (spec §10)",
+    "recheckSessions() ends sessions whose JWT was signed with a removed key (spec §10)",
+  ],
+  "A misspelled restriction of a key is an error, not a missing restriction.": [
+    "parseApiKeys() parses a list, and refuses misspelled restrictions",
+  ],
+  "No member reaches another office, or learns that it exists.": [
+    "an Agent, a Computer of another office and a Computer that left cannot be called (spec §5)",
+    "checkAccess() never reveals which other offices exist",
+    "an office named like a socket's id does not reach that socket (spec §5)",
+  ],
+  "The answer of a call reaches only the Agent that made it.": [
+    "a stock client that lost ${loss} over ${transport} and joins office B does not answer its calls with office A's late result",
+    "all requests of the Server have different ack ids, on any connection, and the first is unpredictable",
+  ],
+  "A seat is taken over only by the same client with the same credential.": [
+    "a seat is only taken over by the same instance of the same principal (spec §9)",
+  ],
+  "A member acts under the name of its join, whatever name it sends.": [
+    "an agent that gives another name acts under the name of its seat: for the computer, in notifications and in the audit log (spec §5)",
+    "checkAccess() requires the exact name of computers, and of agents whose credentials restrict names",
+  ],
+  "Web pages of other sites, and DNS rebinding, are refused.": [
+    "resources of a page of another site take no slots: 100 images do not keep this machine's Agent out",
+    "a page of another origin cannot open a session, over polling or WebSocket; requests without Origin can (spec §10)",
+    "a page of a rebound name reads nothing over loopback: health, metrics, open packet",
+    "JSONP is refused, which would let any page load the open packet as a script",
+  ],
+  "Who may not join an office as its Agent does not reach it over MCP: checked at every request; sessions belong to who opened them, and streams end with their credentials.": [
+    "who may not use an office over MCP is refused, and the log says who",
+    "a session is for the one that opened it, until it is deleted",
+    "a stream ends when its key is revoked, and when its token expires",
+    "--mcp does not lift the bind rule",
+    "an Agent gets no seat that MCP clients with other credentials use",
+    "who may not join an office as its Agent learns nothing of its seat",
+  ],
+  "Only operators, from a page of the Server's own or none, reach the operator API, and learn nothing of offices outside their key. Their tokens are in no log, every change is.": [
+    "every operation refuses who is no operator, other pages, other hosts, and forms",
+    "a foreign Host is refused, even with the token",
+    "an operator of other offices sees and changes nothing of this one, and does not learn of it",
+    "without an operator there is no API, as on any unknown path",
+    "a stream ends with the credentials that it was opened with",
+    "an operator's cancel ends the call for the Agent, tells the Computer, and is audited",
+  ],
+  "The console has no data in its page, no foreign script, and its token in no address, log, `Referer` or storage that outlives the tab; no other origin can use or frame it.": [
+    "the token of the printed link is in no log, no address, no Referer, and nothing that outlives the tab",
+    "no page of another origin changes anything, not even with a token",
+    "no page of another origin shows the console in a frame, nor holds its window",
+    "no path of the console leads out of it",
+  ],
+  "Names and results of clients stay text in the console, and do not stop it.": [
+    "names stay names, whatever they spell",
+    "results stay text, and a large one leaves the page responsive",
+    "10,000 members leave the page responsive",
+  ],
+  "In a cluster an operator's change counts on all nodes, or the answer names those that miss it.": [
+    "nodes: a member of another node is kicked, and its seat is closed on all",
+    "nodes: a key is revoked on all",
+    "nodes: one that does not answer is named, and its clients are known at the home of their office",
+    "nodes: one that was started with --no-operator is named, and a key that may count there is not revoked",
+  ],
+  "A Computer sees that an operator asks, and which, and may refuse; no Agent can pass for one; calls of operators need the confirmation of an Agent's.": [
+    "an operator asks a Computer without an Agent, which hears who asks; the audit log has it",
+    "no Agent can pass for an operator",
+    "an operator's call needs the confirmation that an Agent's needs, and who is asked hears that an operator calls",
+    "a Computer with refuseOperators answers Agents alone",
+  ],
+  "A call, read or prompt over MCP is logged with who made it, and counts towards the limits of that client.": [
+    "the audit log says who calls a tool, and with what program",
+    "${era}: the audit log says who reads, what, and with what program",
+    "reads beyond the limits of the seat wait for their turn as calls do, whoever asks",
+    "rate limits count per principal, and a refusal is a limit_hit of the audit log",
+  ],
+  "Malformed data closes at most the sender's connection.": [
+    "60 malformed payloads per event: each requested ack is sent, and other clients are unharmed",
+    "garbage frames at most close their sender",
+    "100,000 nested brackets close the sender, in events, acks and connects, over both transports",
+    "100,000 random packets: the server survives, sends every requested ack, and keeps nothing",
+  ],
+  "Keys and tokens are never logged; parameters and results only with `--audit-payloads`.": [
+    "no token is ever logged: keys, JWTs and auth in every place, valid and invalid (spec §10)",
+    "tool calls are audited when they end: who, what, duration, outcome; no payload (spec §10)",
+  ],
+  "Refusals are in the audit log with their reason; a flood is counted there, and does not fill it.": [
+    "refused handshakes are audited with the reason, which the client does not get (spec §10)",
+    "a flood of refused handshakes is one line of the audit log, at any stage; omitted ones are counted at the end (spec §10)",
+  ],
+  "A process that ran out of file descriptors accepts again once it has some.": [
+    "a Server that could not accept because its process had no descriptors left accepts again when it has some",
+  ],
+  "A slow reader of the log does not block the Server; a log file is complete.": [
+    "an unread log blocks no one: lines are omitted, counted, and reported when it is read again (spec §10)",
+    "--log-file contains every audit line, however many there are (spec §10)",
+  ],
+  // The Computer
+  "A tool without `auto_apply` runs only if the user at the Computer allows it, at the terminal or on the page of `--ui`, or with `--yes`.": [
+    "a tool without auto_apply runs only with confirmation; without it, or after a no, the result is 4005",
+    "smcp-computer run refuses calls without a terminal, and runs all of them with --yes",
+    "--ui: the page decides whether a tool may run, by the rules of the terminal",
+    "a question is asked at the terminal and on the page: the first answer wins, and the other is told",
+  ],
+  "That page is only for who has its token, on this machine, and for no other site.": [
+    "the page of a Computer refuses who has not its token, other pages, and forms",
+    "the page of a Computer is for loopback names alone, whatever the token",
+  ],
+  "A stray key or click is no answer.": [
+    "terminalQuestions() ignores keys typed before they are accepted",
+    "answerOf() moves up and down without wrapping, and ignores other keys",
+    "shell: input typed for it answers no question, and is restored afterwards",
+    "a click at the moment when a question appears is no answer to it",
+  ],
+  "The question shows what will run, without control characters.": [
+    "describeCall() shows tool, server and arguments, without control characters",
+  ],
+  "An \"always\" ends when its MCP server is replaced.": [
+    "an always for a server does not apply to its replacement, which may be another program",
+  ],
+  "A misspelled restriction of the configuration is an error.": [
+    "readConfig() refuses unknown fields of our own format, and suggests the right ones",
+    "readConfig() ignores fields of other programs, and refuses misspelled restrictions",
+    "a duplicate key in the JSON is an error with its line and column",
+  ],
+  "Agents see the configuration without secrets, and values of inputs are never logged.": [
+    "get_config returns the configuration without secrets",
+    "no value of an input, and no literal secret, is in any line or ack of a run",
+    "no error of an MCP server repeats a value that it was given",
+    "no value of an input, of any form, is in a log line, problem or error",
+    "no value of an input is in messages about servers over HTTP, or OAuth",
+    "the credentials of a proxy are in no output of a run and in no configuration that an Agent sees",
+    "keptLine() keeps commands without parameters, values and definitions, and nothing else",
+  ],
+  "An MCP server gets a small environment, never the Computer's whole one.": [
+    "a stdio server gets the MCP SDK's default environment, its own env and its cwd, nothing else",
+    "a stdio server inherits the variables for authorities and proxies, unless inherit_env is false",
+  ],
+  "A call runs once, however often it is sent.": [
+    "the same req_id shares one execution, then gets the stored result; for another call it is 400",
+    "a call whose result is too large to keep is not run a second time",
+  ],
+  "An MCP server that writes endlessly, or dies, does not affect the others, and nothing that it started keeps running.": [
+    "a command that hosts a child of endless lines keeps its memory bounded, and its other servers answer",
+    "a child that floods its output does not delay other calls",
+    "nothing is left of the MCP servers of a command that is killed",
+  ],
+  "A handle of a large result reads nothing but that result, in its office alone.": [
+    "0.4 §7.1: 10,000 mutated handles read nothing but what was given out",
+    "0.4 §7.2: what the store no longer has, or had for another office, is gone",
+  ],
+  "A skill gives out files of its own folder, and never its secrets (`.skillenv`), whatever paths, handles and links say.": [
+    "0.4 §6.6: the sandbox refuses hostile paths, each for its reason",
+    "0.4 §6.6: a link in a folder's place is noticed, even when the folder is back at once",
+    "0.4 §6.6: a link that flips all the time never leads out",
+    "0.4 §7.1: 10,000 mutated handles of a skill read nothing but its files",
+  ],
+  "A skill of an MCP server stays in a folder of its own, within limits of size and number.": [
+    "0.4 §6.4: a skill that is none, or leads out, is not staged",
+    "0.4 §6.4: archives with names that lead out are refused",
+    "0.4 §6.4: archives with links and devices are refused",
+    "0.4 §6.4: bombs are refused before they fill the disk",
+  ],
+  "Files of Agents are written only into the directory that the owner gave for them, whatever their names.": [
+    "0.4 §7.5: Uploads writes nothing outside of its folder",
+    "0.4 §7.5: cleanHint() leaves a harmless end for a name",
+  ],
+  "Results and unfinished files do not stay on the disk, except those of a killed Computer until the next one starts.": [
+    "0.4 §7.1: what a killed Computer left of results is removed by the next one",
+    "0.4 §7.5: a killed Computer leaves nothing of uploads but what the next one removes",
+  ],
+  "Documents are written only below the directory given for them.": [
+    "localDirResolver() writes nothing outside its directory, whatever the URI (spec §8.3)",
+  ],
+  // The Agent
+  "The Agent sends its credential only to the Server, and warns before sending it in clear text to another machine.": [
+    "secretsInClear() warns of keys and tokens sent to another machine without TLS",
+    "Agent and Computer warn in the log, and smcp-agent on stderr, before a key is sent in clear text",
+  ],
+  "A request that the Server would reject for its size fails before it is sent.": [
+    "parameters too large or nested too deeply fail only their call; the connection continues",
+  ],
+  "It repeats only requests that did not run.": [
+    "calls over the Server's rate are repeated at that rate, and run once",
+    "a request with a 429 that does not say that nothing ran is not repeated",
+  ],
+  "Content that a Computer left out of a result is compared with its SHA-256, and never silently empty.": [
+    "0.4 §7.3: callTool() says loudly what it cannot fetch, and why",
+  ],
+  "Answers of a Computer are validated before use, and shown without control characters.": [
+    "invalid JSON and invalid documents are errors that name the field, without its content",
+    "plain() and plainLines() leave nothing that acts on a terminal",
+  ],
+};
+
+/** Names of tests, by resource of the budget of a connection. */
+export const BUDGET: Readonly<Record<string, readonly string[]>> = {
+  "TCP connections of one address": [
+    "an address has a maximum of TCP connections, with or without a session; others are answered with 429",
+  ],
+  "TCP connections of all": [
+    "a flood of connections with 256 descriptors stops neither bystanders nor later clients",
+  ],
+  "silence before the first request": [
+    "a connection without a request is closed after the header timeout",
+  ],
+  "headers of a request": [
+    "a request with missing headers is answered with 408 after the header timeout (spec §10)",
+  ],
+  "time to the packet that opens a session": [
+    "an abandoned handshake releases its slot, over polling and WebSocket",
+  ],
+  "time until the session is open": [
+    "a connection that never joins the namespace is closed after the handshake timeout (spec §10)",
+  ],
+  "packet that opens a session, with auth": [
+    "35 sessions with 7.7 MiB of auth are refused, over WebSocket [${engine}]",
+    "an oversized CONNECT is answered with the reason, and closed",
+  ],
+  "total bytes": [
+    "a message has at most 64 KiB before there is a session, then 8 MiB",
+  ],
+  "total packets": [
+    "EarlyBudget.take() allows 32 packets, and four of the largest CONNECTs, without a session",
+  ],
+  "attachments": [
+    "attachments without a session are refused, over WebSocket [${engine}]",
+  ],
+  "bytes of auth kept afterwards": [
+    "auth is not kept in memory after the session is open",
+  ],
+  "sessions of an address (IPv6: a /64)": [
+    "an address over its limit of connections is refused with 429, over polling and for an upgrade alike (spec §10)",
+  ],
+  "sessions over one connection": [
+    "a connection has one session, however many it requests at once",
+  ],
+  "attempts to authenticate of a connection": [
+    "attempts to guess credentials over one connection are limited like events",
+  ],
+  "bytes of a message": [
+    "a 64 MB message closes the sender with 1009, or is refused with 413",
+  ],
+  "nesting depth of a message": [
+    "64 levels of nesting pass, to the computer and back; one more closes the sender",
+  ],
+  "elements of a message": [
+    "a million elements in an event or an ack close the sender",
+  ],
+  "attachments of a message": [
+    "placeholders that multiply an attachment close only their sender",
+  ],
+  "packets in one POST": [
+    "a POST of 600,000 events is refused, and its session ends",
+  ],
+  "packets handled before others' turn": [
+    "600,000 events of one session delay no other client, over WebSocket [${engine}]",
+    "20 sessions that repeatedly POST 1,900 events delay no other client",
+  ],
+  "frames of a message": [
+    "unfinished messages of one-byte fragments take little memory",
+  ],
+  "all partly received messages": [
+    "unfinished messages take at most 128 MiB together, then the largest is closed with 1013",
+  ],
+  "time of a message": [
+    "a stalled message closes its sender with 1008 after 20 seconds",
+  ],
+  "body of a request over polling": [
+    "a polling POST with a missing body is answered with 408 after its timeout, and its session ends (spec §10)",
+  ],
+  "events": [
+    "events over the rate are answered with 429 immediately, joins with false; the connection stays (spec §10)",
+  ],
+  "pending calls of an Agent": [
+    "an agent over its limit of pending calls gets 429, until one is answered (spec §10)",
+  ],
+  "members of an office": [
+    "an office has no more members than the limit; taking over one's own seat and leaving work (spec §10)",
+  ],
+  "queue of a client that does not read": [
+    "a client that does not read is disconnected at the limit, and its callers are answered (spec §10)",
+  ],
+  "silence before a ping": [
+    "a connection that answers no ping is closed, and its office is notified",
+  ],
+  "time for the answer of a ping": [
+    "a connection that answers no ping is closed, and its office is notified",
+  ],
+};
