@@ -99,8 +99,6 @@ const CHECKED: Readonly<Record<string, readonly string[]>> = {
   ],
   haproxy: ["haproxy-sid", "haproxy-address", "haproxy-mcp"], // tests/cluster
   nginx: ["nginx", "nginx-sid", "nginx-address", "nginx-mcp"], // the latter: tests/cluster/balancers_test.ts
-  python: ["framework"], // frameworks_page_test.ts
-  ts: ["framework"],
   toml: ["mcp-client"],
 };
 

@@ -1,6 +1,6 @@
 /**
- * The programs with frameworks that `docs/agent-builders.md` shows are those of `examples/mcp`, which
- * tests/mcp runs, with the versions that are installed there.
+ * `docs/agent-builders.md` starts every program with a framework of `examples/mcp`, which tests/mcp
+ * runs, and installs the versions that are installed there.
  *
  * @module
  */
@@ -25,14 +25,6 @@ async function requirements(): Promise<string[]> {
     ...direct.split("\n").filter((line) => /^\w/.test(line)),
   ].sort();
 }
-
-Deno.test("the page for builders of agents shows every program with a framework as it is", async () => {
-  const shown = blocks.filter(({ example }) => example === "framework");
-  assertEquals(
-    shown.map(({ code }) => code).sort(),
-    (await Promise.all(programs.map(textOf))).sort(),
-  );
-});
 
 Deno.test("the page for builders of agents installs what each program with a framework imports", async () => {
   const scripts = blocks.filter(({ language }) => language === "sh");

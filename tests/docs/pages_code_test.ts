@@ -3,12 +3,7 @@
  *
  * @module
  */
-import {
-  assert,
-  assertEquals,
-  assertRejects,
-  assertStringIncludes,
-} from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { SmcpAgent } from "../../agent/mod.ts";
 import {
   type Confirm,
@@ -147,9 +142,6 @@ Deno.test({
     const callFirst = await exported<Use<unknown>>("callFirst");
     assertEquals(await callFirst(agent), [{ type: "text", text: "hello" }]);
 
-    const meetInside = await exported<() => Promise<string[]>>("meetInside");
-    assertEquals((await meetInside()).sort(), ["pc", "planner"]);
-
     const calls: unknown[] = [];
     person = ({ name, params }) => {
       calls.push([name, params]);
@@ -179,21 +171,6 @@ Deno.test({
 
     const read = await exported<Use<string[]>>("read");
     assertEquals(await read(agent), []); // nothing is about reports
-    const impatient = await exported<Use<void>>("impatient");
-    assertEquals(await printed(() => impatient(agent)), [
-      "the user changed their mind",
-    ]);
-
-    await agent.callTool("laptop", "add_note", { text: "buy milk" });
-    const look = await exported<Use<void>>("look");
-    const enough = new Error("seen enough");
-    const seen = await printed(
-      () => assertRejects(() => look(agent), Error, enough.message),
-      () => {
-        throw enough; // it looks on until its loop is left
-      },
-    );
-    assertStringIncludes(seen.join("\n"), "buy milk");
 
     const tell = await exported<Use<string>>("tell");
     assertEquals(await tell(agent), "done");

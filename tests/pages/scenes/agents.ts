@@ -78,12 +78,6 @@ async function givenProxy(given: Given): Promise<Record<string, string>> {
 
 /** The blocks of docs/agent-builders.md and docs/getting-started.md that need nothing from a registry. */
 export const AGENTS: readonly Scene[] = [
-  used("save", "0.2", "result: 12000000"),
-  {
-    ...used("fetchReport", "0.2", "12 application/pdf\nresult: undefined"),
-    then: async ({ machine }) =>
-      void await machine.run("grep -x 'All is well.' report.pdf"),
-  },
   used("convert", "0.4", "6 of 6 bytes\nresult: undefined"),
   used("useSkill", "0.4", "result: # pdf-forms"),
   {

@@ -9,6 +9,7 @@ import {
   responsesApi,
 } from "../../support/mcp/models/bodies.ts";
 import { startModel } from "../../support/mcp/models/stub_model.ts";
+import { FRAMEWORKS } from "../../support/mcp/frameworks.ts";
 import { givenOffice } from "../support/givens.ts";
 import { blockOf, type Given, type Scene } from "../support/scene.ts";
 
@@ -35,19 +36,18 @@ async function givenModel(
   };
 }
 
-/** A program with a framework: what the page installs, and how it starts it. */
+/** A program with a framework, of examples/mcp: what the page installs, and how it starts it. */
 function framework(
-  [install, program, has]: readonly [string, string, string],
+  [install, program]: readonly [string, string],
   api: ApiMaker,
 ): Scene {
   const page = "docs/agent-builders.md";
   return {
     page,
     has: install,
-    covers: [has],
     machine: { isNew: true },
     given: async (given) => {
-      const { code } = await blockOf({ page, has });
+      const code = await Deno.readTextFile(`${FRAMEWORKS}/${program}`);
       await given.machine.write(program, code);
       await given.machine.write("package.json", '{ "type": "module" }');
       return await givenModel(given, api);
@@ -76,7 +76,6 @@ const python = framework(
   [
     "pip install fastmcp",
     "fastmcp_openai.py",
-    "A loop of OpenAI's SDK for Python",
   ],
   responsesApi,
 );
@@ -141,26 +140,24 @@ export const FIRST_HOUR: readonly Scene[] = [
     sees: { inspector: /"laptop__read"/ },
   },
   framework(
-    ["npm install ai@", "ai_sdk.ts", "An agent of the AI SDK"],
+    ["npm install ai@", "ai_sdk.ts"],
     responsesApi,
   ),
   framework(
     [
       "npm install @openai/agents",
       "openai_agents.ts",
-      "An agent of OpenAI's Agents SDK",
     ],
     responsesApi,
   ),
   framework(
-    ["npm install langchain@", "langchain.ts", "An agent of LangChain"],
+    ["npm install langchain@", "langchain.ts"],
     completionsApi,
   ),
   framework(
     [
       "npm install @anthropic-ai/sdk",
       "anthropic.ts",
-      "A loop of Anthropic's SDK",
     ],
     messagesApi,
   ),
