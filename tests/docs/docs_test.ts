@@ -196,7 +196,7 @@ Deno.test("the API keys of the documentation are valid", () => {
   const lengths = examples("api-keys").map(({ code }) =>
     parseApiKeys(code).length
   );
-  assertEquals(lengths, [2, 1]);
+  assertEquals(lengths, [2]);
 });
 
 /** A test of an example with a tool that may not be here. */

@@ -12,6 +12,7 @@ import type { Machine } from "../support/machine.ts";
 import type { Given, Scene } from "../support/scene.ts";
 
 const page = "docs/operators.md";
+const operating = "docs/console.md";
 
 /** Resolves when a Server says that it accepts sessions. */
 const isReady = (url = "http://127.0.0.1:8787") =>
@@ -63,7 +64,7 @@ async function givenOperator(given: Given): Promise<string> {
   return KEYS.ops;
 }
 
-/** The blocks of docs/operators.md, and of the page of the console. */
+/** The blocks of docs/operators.md and docs/console.md. */
 export const OPERATORS: readonly Scene[] = [
   {
     page,
@@ -184,7 +185,7 @@ export const OPERATORS: readonly Scene[] = [
     sees: { curl: /^smcp_connections/m },
   },
   {
-    page,
+    page: operating,
     has: "export SMCP_TOKEN=…",
     given: async (given) => {
       await given.machine.write("token", await givenOperator(given));
@@ -199,19 +200,19 @@ export const OPERATORS: readonly Scene[] = [
     },
   },
   {
-    page,
+    page: operating,
     has: "$TOKEN",
     given: async (given) => ({ TOKEN: await givenOperator(given) }),
     sees: { '$TOKEN" http': /team-a/, cancel: /"done":1/ },
   },
   { page, has: "--protocol 0.2,0.4", then: isReady() },
   {
-    page: "docs/console.md",
+    page: operating,
     has: "smcp-server\n",
     then: isReady("http://127.0.0.1:8787/console/.."),
   },
   {
-    page: "docs/console.md",
+    page: operating,
     has: "smcp-server key add ops",
     sees: { "key add": /./ },
   },
