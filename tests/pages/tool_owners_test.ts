@@ -1,5 +1,5 @@
 /**
- * What docs/tool-owners.md shows, run as it is written.
+ * What docs/tool-owners.md and docs/configuration.md show, run as it is written.
  *
  * @module
  */

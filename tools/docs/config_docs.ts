@@ -1,6 +1,6 @@
 /**
  * Generates documents from the validators: the JSON Schema of the configuration file, and its
- * reference in the page for tool owners.
+ * reference in docs/configuration.md.
  *
  * @module
  */
@@ -15,7 +15,7 @@ const [BEGIN, END] = [
 
 /** The generated files: their URLs and contents. */
 export async function configDocs(): Promise<Map<URL, string>> {
-  const page = new URL("tool-owners.md", docs);
+  const page = new URL("configuration.md", docs);
   const text = await Deno.readTextFile(page);
   const [before, after] = [text.indexOf(BEGIN), text.indexOf(END)];
   if (before < 0 || after < before) {

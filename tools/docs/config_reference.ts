@@ -41,43 +41,64 @@ export function configReference({ servers, inputs }: ConfigKinds): string {
     {};
   const { tool_meta } = common;
   const meta = tool_meta?.additionalProperties;
+  const shared = sharedFields(Object.values(inputs));
   return [
     "### Every MCP server",
-    table({ ...anyServer, properties: common }, ["name"]),
+    fieldList({ ...anyServer, properties: common }, ["name"]),
     "### `tool_meta` and `default_tool_meta`",
-    table(typeof meta === "object" ? meta : {}),
+    fieldList(typeof meta === "object" ? meta : {}),
     ...Object.entries(servers).flatMap(([kind, { properties }]) => [
       `### \`server_parameters\`: ${TITLES[kind]}`,
-      table(properties?.server_parameters ?? {}),
+      fieldList(properties?.server_parameters ?? {}),
     ]),
+    "### Every input",
+    fieldList(shared),
     ...Object.entries(inputs).flatMap(([kind, schema]) => [
       `### Input: ${TITLES[kind]}`,
-      table(schema),
+      fieldList(
+        without(schema, ["type", ...Object.keys(shared.properties ?? {})]),
+      ),
     ]),
   ].join("\n\n");
 }
 
+/** The fields that all of some objects have alike. */
+function sharedFields(
+  [first = {}, ...others]: readonly JsonSchema[],
+): JsonSchema {
+  const isShared = ([name, schema]: [string, JsonSchema]) =>
+    others.every(({ properties = {} }) =>
+      JSON.stringify(properties[name]) === JSON.stringify(schema)
+    );
+  const shared = Object.entries(first.properties ?? {}).filter(isShared);
+  return { ...first, properties: Object.fromEntries(shared) };
+}
+
+const without = (schema: JsonSchema, names: readonly string[]): JsonSchema => ({
+  ...schema,
+  properties: Object.fromEntries(
+    Object.entries(schema.properties ?? {})
+      .filter(([name]) => !names.includes(name)),
+  ),
+});
+
 /**
- * Writes a table of the fields of an object.
+ * Writes a list of the fields of an object.
  *
  * @param optional fields that may be omitted although the schema requires them
  */
-function table(
+function fieldList(
   { properties = {}, required = [] }: JsonSchema,
   optional: readonly string[] = [],
 ): string {
-  const rows = Object.entries(properties).map(([field, schema]) => {
+  return Object.entries(properties).map(([field, schema]) => {
     const needed = required.includes(field) && !optional.includes(field);
     const absent = needed
-      ? "required"
-      : schema.default === undefined
+      ? ", required"
+      : schema.default === undefined || schema.default === null
       ? ""
-      : `\`${JSON.stringify(schema.default)}\``;
-    return [`\`${field}\``, typeText(schema), absent, schema.description ?? ""];
-  });
-  return [["field", "value", "default", ""], ["-", "-", "-", "-"], ...rows]
-    .map((cells) =>
-      `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`
-    )
-    .join("\n");
+      : `, default \`${JSON.stringify(schema.default)}\``;
+    const type = typeText(schema).replaceAll(" or null", "");
+    return `- \`${field}\` (${type}${absent}): ${schema.description ?? ""}`;
+  }).join("\n");
 }

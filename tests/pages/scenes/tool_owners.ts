@@ -22,7 +22,7 @@ const isServing = async ({ machine }: Given): Promise<void> => {
   await machine.run(`until ${call} 2>&1 | grep "what is in"; do :; done`);
 };
 
-/** The blocks of docs/tool-owners.md. */
+/** The blocks of docs/tool-owners.md and docs/configuration.md. */
 export const TOOL_OWNERS: readonly Scene[] = [
   {
     page,
@@ -42,7 +42,7 @@ export const TOOL_OWNERS: readonly Scene[] = [
     sees: { import: /Wrote computer.json/, check: /No problem found/ },
   },
   {
-    page,
+    page: "docs/configuration.md",
     has: "SMCP_INPUT_TOKEN=secret",
     given: async (given) => {
       await given.serve("smcp-server");

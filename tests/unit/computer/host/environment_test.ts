@@ -46,7 +46,7 @@ Deno.test("urlCredentials() finds credentials before a host, raw and decoded", (
 
 Deno.test("the documentation names every variable that an MCP server inherits", async () => {
   const page = await Deno.readTextFile(
-    new URL("../../../../docs/tool-owners.md", import.meta.url),
+    new URL("../../../../docs/configuration.md", import.meta.url),
   );
   const missing = NETWORK_VARIABLES.filter((name) =>
     !page.includes(`\`${name.toUpperCase()}\``)
