@@ -97,8 +97,8 @@ const CHECKED: Readonly<Record<string, readonly string[]>> = {
     "mcp-client", // mcp_page_test.ts
     "version-mismatch", // protocol_test.ts
   ],
-  haproxy: ["haproxy-sid", "haproxy-address", "haproxy-mcp"], // tests/cluster
-  nginx: ["nginx", "nginx-sid", "nginx-address", "nginx-mcp"], // the latter: tests/cluster/balancers_test.ts
+  haproxy: ["haproxy-sid", "haproxy-address"], // tests/cluster
+  nginx: ["nginx", "nginx-sid", "nginx-address"], // the latter: tests/cluster/balancers_test.ts
   toml: ["mcp-client"],
 };
 

@@ -7,12 +7,12 @@ Deno.test("docs/scaling.md quotes messages and metrics that exist", async () => 
   const read = (file: string) =>
     Deno.readTextFile(new URL(`../../${file}`, import.meta.url));
   const page = await read("docs/scaling.md");
-  const [, table = ""] = page.split("## What each failure looks like");
-  const [rows = ""] = table.split("## Runbook");
-  const quoted = rows.split("\n").filter((line) => line.startsWith("| "))
-    .slice(2)
-    .flatMap((line) => [...(line.split("|")[3] ?? "").matchAll(/`([^`]+)`/g)])
-    .map(([, text = ""]) => text);
+  const [, list = ""] = page.split("## What each failure looks like");
+  const [items = ""] = list.split("## Runbook");
+  const quoted = items.split(/^- /m).slice(1).flatMap((item) => {
+    const [, log = ""] = /Log:\s([^]*?)\.(?:\s+Metrics:|\n|$)/.exec(item) ?? [];
+    return [...log.matchAll(/`([^`]+)`/g)];
+  }).map(([, text = ""]) => text.replaceAll(/\s+/g, " "));
   const log = await read("server/cluster/node/node_log.ts");
   assert(quoted.length > 8);
   assertEquals(quoted.filter((text) => !log.includes(text)), []);

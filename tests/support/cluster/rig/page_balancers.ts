@@ -19,23 +19,21 @@ export const PLAYED = {
   "caddy-address": startCaddy,
 } satisfies Played;
 
-/** Those for clients of MCP. */
+/** Those that also choose the Server of an office for clients of MCP. */
 export const PLAYED_FOR_MCP = {
-  "nginx-mcp": startNginx,
-  "haproxy-mcp": startHaproxy,
+  "nginx-address": startNginx,
+  "haproxy-address": startHaproxy,
 } satisfies Played;
 
 /** An example that is played. */
-export type PlayedExample = keyof typeof PLAYED | keyof typeof PLAYED_FOR_MCP;
+export type PlayedExample = keyof typeof PLAYED;
 
 /** Starts the balancer of an example of docs/scaling.md, in front of nodes of the names a, b and c. */
 export async function startPageBalancer(
   example: PlayedExample,
   nodes: readonly Pick<TestNode, "url">[],
 ): Promise<Balancer> {
-  return await { ...PLAYED, ...PLAYED_FOR_MCP }[example](
-    here(await readExample(example), nodes),
-  );
+  return await PLAYED[example](here(await readExample(example), nodes));
 }
 
 /** Returns the code of an example of the page. */
