@@ -21,7 +21,6 @@ const steps = await transcriptIn("docs/getting-started.md");
 Deno.test("the transcript has at most six commands", () => {
   assert(steps.length > 3 && steps.length <= 6, `${steps.length}`);
   assertEquals(steps.filter(({ command }) => isServing(command)).length, 1);
-  assert(steps.some(({ command }) => command.includes(" tools ")));
 });
 
 Deno.test({

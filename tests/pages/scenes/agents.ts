@@ -155,18 +155,6 @@ export const AGENTS: readonly Scene[] = [
   },
   {
     page: started,
-    has: "export SMCP_OFFICE=demo",
-    given: async (given) => void await givenOffice(given, "demo"),
-    sees: {
-      members: /laptop/,
-      tools: /list_directory/,
-      "--arg path=.": /\[FILE\] computer\.json/,
-      "--params": /\[FILE\] computer\.json/,
-      desktop: /notes\.txt/,
-    },
-  },
-  {
-    page: started,
     has: "export HTTPS_PROXY=",
     given: givenProxy,
     then: async ({ machine }) => {
