@@ -1,12 +1,12 @@
 import { shapeIn } from "../calls.ts";
-import { type CallsRow, FLOOR, OURS } from "../calls_summary.ts";
+import { type CallsRow, OURS } from "../calls_summary.ts";
 import { clusterPage } from "../cluster/render.ts";
-import { goalsOf, titleOf } from "./goals.ts";
+import { type Goal, goalsOf, titleOf } from "./goals.ts";
 import { isSame } from "./machine.ts";
-import { number, table } from "./markdown.ts";
+import { number, textTable } from "./markdown.ts";
 import { titleOfContestant } from "./plots.ts";
 import type { Report } from "./report.ts";
-import { goalsTable, ratioText } from "./tables.ts";
+import { ratioText } from "./tables.ts";
 
 /** Writes the page for readers of the package; everything else is in the notes. */
 export function renderPage(report: Report): string {
@@ -16,8 +16,8 @@ export function renderPage(report: Report): string {
     "<!-- Written by `deno task bench`: edit bench/report. -->",
     introduction(report),
     "## Goals",
-    "Ratios inside one run, medians of its rounds; in parentheses the lowest and the highest. \"50 × 4\" are 50 pairs of an Agent and a Computer with four calls each in flight. A load under which the floor's CPU per call spread over more than 25 % was disturbed by other work, and is not published. The server's limits are at their defaults, but for events per second, which would stop the load itself.",
-    goalsTable(goalsOf(report).filter(({ met }) => met !== undefined)),
+    "Ratios inside one run, medians of its rounds; in parentheses the lowest and the highest. CPU is the server's per call, over the floor's. \"50 × 4\" are 50 pairs of an Agent and a Computer with four calls each in flight. A load under which the floor's CPU spread over more than 25 % is not published. Limits are at their defaults, but for events per second.",
+    goalsTable(goalsOf(report)),
     ...elsewhere(report),
     ...relay ? relaySection(relay.found, relay.rounds) : [],
     ...others ? othersSection(others.found) : [],
@@ -49,38 +49,44 @@ function elsewhere({ machine, parts }: Report): string[] {
   });
 }
 
+/** Writes which goals are met; leaves out what was disturbed. */
+const goalsTable = (goals: readonly Goal[]): string =>
+  textTable(
+    ["figure", "goal", "measured", "met"],
+    goals.filter(({ met }) => met !== undefined)
+      .map(({ figure, goal, measured, met }) => [
+        figure.replace("server CPU per call / floor", "CPU"),
+        ...[goal, measured, met ? "yes" : "no"],
+      ]),
+  );
+
 /** Writes the main table. */
 function relaySection(rows: readonly CallsRow[], rounds: number): string[] {
   const rowOf = (key: string, contestant: string) =>
     rows.find((row) => row.key === key && row.contestant === contestant);
   return [
     "## A call",
-    `Server CPU per call by the size of the answer, an ASCII text or structured JSON, and by pairs of an Agent and a Computer × calls of each in flight. Agents call as fast as answers come, each pair in an office of its own. Medians of ${rounds} rounds, in which the servers took turns; a round's ratio is to the floor of the same round, in parentheses the lowest and the highest. The first second of the load in a new process is apart.`,
-    table(
+    `Server CPU per call by the size of the answer, and by pairs × calls of each in flight. Agents call as fast as answers come, each pair in an office of its own. Medians of ${rounds} rounds, in which the servers took turns. The first second of the load in a new process is apart.`,
+    textTable(
       [
         "answer",
         "pairs × calls",
-        "floor, µs",
-        "this package, µs",
+        "µs",
         "× floor",
         "first second, × floor",
-        "stock Socket.IO, × floor",
+        "Socket.IO, × floor",
         "calls/s",
-        "floor's",
       ],
       [...new Set(rows.map(({ key }) => key))].map((key) => {
-        const [floor, ours, stock] = [FLOOR, OURS, "stock"]
-          .map((name) => rowOf(key, name));
+        const [ours, stock] = [OURS, "stock"].map((name) => rowOf(key, name));
         return [
           titleOf(key),
           shapeIn(key),
-          floor ? number(floor.cpu, 1) : "",
           ours ? number(ours.cpu, 1) : "",
           ratioText(ours?.cpuRatio),
           ratioText(ours?.first?.cpuRatio),
           ratioText(stock?.cpuRatio),
           ours ? number(ours.callsPerSecond) : "",
-          floor ? number(floor.callsPerSecond) : "",
         ];
       }),
     ),
@@ -95,7 +101,7 @@ function othersSection(rows: readonly CallsRow[]): string[] {
   return [
     "## Other servers, and other scripts",
     "Server CPU per call in µs, measured apart from the above.",
-    table(
+    textTable(
       ["answer", "pairs × calls", ...contestants.map(titleOfContestant)],
       keys.map((key) => [
         titleOf(key),
@@ -114,7 +120,5 @@ function othersSection(rows: readonly CallsRow[]): string[] {
 const REPEAT = `
 ## How to repeat it
 
-\`deno task bench\` measures all of it and writes this page. It needs Linux, a C compiler, an hour and a quarter, and a machine with nothing else to do. \`deno task bench --parts open\` measures one part again, \`deno task bench relay\` prints a table for a change in hand, and \`deno task bench:quick\` only proves that each part runs.
-
-Every table, also those of latency, growth and platforms, how it was measured, and why a goal is missed are in \`bench/notes.md\` of the repository.
+\`deno task bench\` writes this page: on Linux with a C compiler, an hour and a quarter, and nothing else to do. \`deno task bench --parts open\` measures one part again, \`deno task bench relay\` prints a table for a change in hand. \`bench/notes.md\` of the repository has every table, how it was measured, and why a goal is missed.
 `;

@@ -25,8 +25,7 @@ export const PAGE = new URL("docs/dependencies.md", root);
 const INTRODUCTION = `# Dependencies
 
 Written by \`deno task docs:dependencies\`, with what \`tools/docs/dependency_notes.ts\` says of each
-package. A test compares the lists of packages with the source; sizes, times and
-releases are those of the day of writing.
+package; a test compares the lists with the source. Sizes and times are those of the day of writing.
 
 A package is worth its place if it is well kept and does what would be many lines of our own, or
 what a mistake of ours would break for others. It is loaded when it is used, unless every user of
@@ -34,21 +33,20 @@ the entry needs it. None is deprecated.`;
 
 const RUNTIME = `## Packages that the package imports
 
-_Loaded by_ names the entries whose import loads it; in parentheses those that load it when a
-feature is used. Sizes are those on the disk, types and source maps included: its own,
-and together with the packages that it brings.`;
+Sizes are those on the disk, with the packages that each brings. _Later_: loaded when it is used,
+by every entry. After the dash stands what would replace it.`;
 
 const WORKSHOP = `## Packages of tests, benches and tools
 
 They have import maps of their own (\`tests/deno.json\`, \`tools/deno.json\`); nothing that is published
-or compiled sees them.`;
+or compiled sees them. \`tools/docs/dependency_notes.ts\` says what would replace each.`;
 
 const IMPORTS = `## What an import takes
 
-Milliseconds of processor time until the module is there, and by how many MB the process grows, on
-Deno with a warm cache: the least of nine. Commands print their version. Modules are those of this package that are loaded at once, without those of npm.`;
+Processor time until the module is there, by how much the process grows, on Deno with a warm cache
+(the least of nine), and the packages that are loaded at once. Commands print their version.`;
 
-/** What a table says of where a package is loaded. */
+/** The entries whose import loads a package; in parentheses those that load it when it is used. */
 export function loadedBy(graphs: readonly ImportGraph[], name: string): string {
   const short = ({ name }: ImportGraph) =>
     code(name.replace("@a2c-smcp/sdk", "sdk"));
@@ -66,47 +64,31 @@ export function loadedBy(graphs: readonly ImportGraph[], name: string): string {
 export async function dependenciesPage(): Promise<string> {
   const facts: Facts = JSON.parse(await Deno.readTextFile(FACTS));
   const graphs = await importGraphs();
-  const runtime = table(
-    ["package", "for", "loaded by", "size", "released", "in its place"],
-    Object.entries(RUNTIME_NOTES).map(([name, note]) => {
-      const [size, released] = sizeAndRelease(factsOf(facts, name));
-      const by = loadedBy(graphs, name);
-      return [code(name), note.use, by, size, released, note.instead];
-    }),
+  const runtime = Object.entries(RUNTIME_NOTES).map(([name, note]) => {
+    const when = graphs.some(({ atOnce }) => atOnce.includes(name))
+      ? ""
+      : graphs.some(({ whenUsed }) => whenUsed.includes(name))
+      ? ", later"
+      : ", for the compiler";
+    const { treeBytes } = factsOf(facts, name);
+    return `- ${code(name)} (${
+      megabytes(treeBytes)
+    } MB${when}): ${note.use} – ${note.instead}`;
+  });
+  const workshop = Object.entries(WORKSHOP_NOTES).map(
+    ([name, { use }]: [string, DependencyNote]) => `- ${code(name)}: ${use}`,
   );
-  const workshop = table(
-    ["package", "for", "size", "released", "in its place"],
-    Object.entries(WORKSHOP_NOTES).map(
-      ([name, note]: [string, DependencyNote]) => {
-        const [size, released] = sizeAndRelease(factsOf(facts, name));
-        return [code(name), note.use, size, released, note.instead];
-      },
-    ),
-  );
-  const imports = table(
-    ["entry or command", "ms", "MB", "modules", "packages at once"],
-    graphs.map(({ name, atOnce }) => {
-      const { ms = NaN, megabytes = NaN, modules = NaN } =
-        facts.imports[name] ?? {};
-      const packages = atOnce.map(code).join(", ");
-      return [code(name), `${ms}`, `${megabytes}`, `${modules}`, packages];
-    }),
-  );
+  const imports = graphs.map(({ name, atOnce }) => {
+    const { ms = NaN, megabytes = NaN } = facts.imports[name] ?? {};
+    const packages = atOnce.map(code).join(", ") || "none";
+    return `- ${code(name)} (${ms} ms, ${megabytes} MB): ${packages}`;
+  });
   const parts = [
     INTRODUCTION,
-    ...[RUNTIME, runtime, IMPORTS, imports, WORKSHOP, workshop],
+    ...[RUNTIME, runtime.join("\n"), IMPORTS, imports.join("\n")],
+    ...[WORKSHOP, workshop.join("\n")],
   ];
   return await formatted(parts.join("\n\n"));
-}
-
-function sizeAndRelease(
-  { version, bytes, brings, treeBytes, released }: PackageFacts,
-): [string, string] {
-  const own = megabytes(bytes);
-  const size = brings === 0
-    ? `${own} MB`
-    : `${own} MB; ${megabytes(treeBytes)} MB with ${brings} more`;
-  return [size, `${released} (here ${version})`];
 }
 
 const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(1);
@@ -120,13 +102,6 @@ function factsOf({ packages }: Facts, name: string): PackageFacts {
 }
 
 const code = (text: string): string => "`" + text + "`";
-
-const table = (
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-): string =>
-  [head, head.map(() => "---"), ...rows]
-    .map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 
 /** Formats Markdown as `deno fmt` does. */
 async function formatted(text: string): Promise<string> {
