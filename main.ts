@@ -57,7 +57,7 @@ process.exitCode = await runSmcp(process.argv.slice(2), {
     load: async () => {
       const { runUp, upCommand } = await import("./computer/cli/up.ts");
       const { createSmcpServer } = await import("./server/mod.ts");
-      const { loadCluster } = await import("./server/cli/load.ts");
+      const { loadCluster } = await import("./server/cli/serve.ts");
       const createServer: CreateServer = async (
         { mcp, clustering, operator },
       ) =>

@@ -19,7 +19,7 @@ import {
   watchWaits,
 } from "./observe/watch_calls.ts";
 import type { ConnectionParts, OwnSeat } from "./office/connection.ts";
-import { LocalOffices } from "./office/offices.ts";
+import { LocalOffices } from "./office/office.ts";
 import type { Offices, Peer } from "./office/peer.ts";
 import type { CloseOptions, ResolvedOptions } from "./options.ts";
 import type { Hono } from "hono";
@@ -28,7 +28,7 @@ import { GatewayRoutes } from "./gateway/gateway_routes.ts";
 import { httpApp, type SmcpEnv } from "./http/http_app.ts";
 import type { RequestParts } from "./http/admit_request.ts";
 import { refuseOperators } from "./operator/nodes.ts";
-import { OperatorRoutes } from "./operator/http/operator_routes.ts";
+import { OperatorRoutes } from "./operator/operator_routes.ts";
 import { CLOCK, type Deadline, Deadlines } from "./shared/pending.ts";
 import { Journal } from "./shared/audit.ts";
 import { log, short } from "./shared/log.ts";

@@ -57,8 +57,7 @@ export {
   type Credentials,
   type Refused,
 } from "./auth/authenticator.ts";
-export { jwt, type JwtOptions } from "./auth/jwt.ts";
-export type { JwtKey } from "./auth/jwt_keys.ts";
+export { jwt, type JwtKey, type JwtOptions } from "./auth/jwt.ts";
 export type { ConnectOptions } from "./doors/in_process.ts";
 export type {
   ClientEnd,
@@ -102,4 +101,4 @@ export type { Adapter, Upgraded, UpgradeOptions } from "./fetch/adapter.ts";
 export type { FetchServer, FetchServerOptions } from "./fetch/fetch_server.ts";
 export type { FetchInfo } from "./fetch/deno.ts";
 export type { PlatformSocket } from "./wire/fetch/mod.ts";
-export type { WsEngine } from "./shared/ws_settings.ts";
+export type { WsEngine } from "./shared/http.ts";

@@ -3,8 +3,12 @@ import { PROFILES, type ProtocolName } from "../protocol/mod.ts";
 import { bothForms } from "./http/gate.ts";
 import { readHosts } from "./http/host_rule.ts";
 import type { Heartbeat } from "./http/connections.ts";
-import { MAX_CONNECT_BYTES } from "./shared/ws_settings.ts";
-import { type Limits, resolveLimits } from "./limits/limits.ts";
+import {
+  type Limits,
+  MAX_CONNECT_BYTES,
+  MIN_UPLOAD_RATE,
+  resolveLimits,
+} from "./limits/limits.ts";
 import {
   auditCalls,
   type CallTracer,
@@ -13,7 +17,7 @@ import {
 } from "./observe/watch_calls.ts";
 import { PROTOCOL_NAMES } from "../protocol/version.ts";
 import type { Identity } from "./shared/identity.ts";
-import { MIN_UPLOAD_RATE, type WsEngine } from "./shared/ws_settings.ts";
+import type { WsEngine } from "./shared/http.ts";
 import {
   type Authenticator,
   checkAuthenticator,

@@ -1,16 +1,22 @@
-import { Command, Help } from "commander";
 import process from "node:process";
+import { Command, Help, InvalidArgumentError, Option } from "commander";
 import { addCompletion } from "../../cli/completion.ts";
-import { addHelp } from "../../cli/flags.ts";
-import { addService } from "../../cli/service/command.ts";
+import { addHelp, integer } from "../../cli/flags.ts";
 import { commandHint } from "../../cli/own_command.ts";
 import { isSwitch, reporting, runCommand } from "../../cli/run.ts";
+import { addWayFlags } from "../../cli/server_flags.ts";
+import { addService, type ServiceRole } from "../../cli/service/command.ts";
 import { describeVersions } from "../../cli/version.ts";
-import type { ServerFlags } from "./flags.ts";
-import type { LoadMcp } from "./load.ts";
-import { serverService } from "./service.ts";
-import { addOperatorCommands } from "./operate/commands.ts";
-import { addSettings, readSettings, type Settings } from "./settings.ts";
+import {
+  addSettings,
+  flag,
+  JWT_SECRET,
+  readSettings,
+  type ServerFlags,
+  type Settings,
+} from "./flags.ts";
+import type { LoadMcp } from "./serve.ts";
+import { parseExpiry } from "../shared/identity.ts";
 
 const AFTER_HELP = `
 The commands ask a running Server, with the token that it prints at its start on loopback, or an
@@ -92,4 +98,211 @@ function optionDescription(
   return envVar !== undefined && isSwitch(option)
     ? text.replace(`env: ${envVar})`, `env: ${envVar}=1)`)
     : text;
+}
+
+/** The Server as a service. */
+export const serverService: ServiceRole<ServerFlags> = {
+  name: "smcp-server",
+  summary: "A2C-SMCP Server: offices of agents and computers",
+  example: "--port 8787",
+  words: [],
+  addFlags: addSettings,
+  except: [],
+  // A file of keys is named in the definition, the keys themselves are not.
+  findSecret: (flag, text) =>
+    flag === "--api-keys" && text.trimStart().startsWith("[")
+      ? ["SMCP_API_KEYS", text]
+      : undefined,
+  permissions: ({ logFile }) => [
+    ...["--allow-net", "--allow-env", "--allow-read"],
+    ...(logFile === undefined ? [] : ["--allow-write"]),
+  ],
+  async check(flags, env, kept) {
+    const { loadChecked } = await import("./serve.ts");
+    loadChecked(readSettings(flags, { ...kept, ...env }));
+    const secret = env[JWT_SECRET];
+    return { variables: secret ? { [JWT_SECRET]: secret } : {}, notes: [] };
+  },
+};
+
+const ROLES = ["agent", "computer", "operator"];
+const DAY_SECONDS = 86_400;
+
+/** Adds the commands for operators to the server's command; each loads its code when it runs. */
+export function addOperatorCommands(program: Command): void {
+  const show = (name: string, summary: string, ...examples: string[]) =>
+    addWayFlags(addHelp(program.command(name), summary, examples))
+      .addOption(json());
+  const load = () => import("./operate.ts");
+
+  show(
+    "offices",
+    "List the offices of a running Server",
+    "smcp-server offices --token $TOKEN",
+  ).action(async (flags) => (await load()).offices(flags));
+
+  const lists = [
+    ["members", "List the members of an office"],
+    ["calls", "List the calls on their way in an office"],
+  ] as const;
+  for (const [name, summary] of lists) {
+    show(name, summary, `smcp-server ${name} team-a`)
+      .argument("<office>", "the office's id")
+      .action(async (office, flags) => (await load())[name](office, flags));
+  }
+
+  show(
+    "watch",
+    "Show what happens, one line for each event, until Ctrl-C",
+    "smcp-server watch",
+    "smcp-server watch team-a --json",
+  ).argument("[office]", "the office's id; all that you may see without it")
+    .action(async (office, flags) => (await load()).watch(office, flags));
+
+  addChange(
+    addHelp(program.command("kick"), "Kick a member out of its office", [
+      'smcp-server kick team-a laptop --reason "maintenance"',
+      "smcp-server kick team-a laptop --hold 0   # it may come back at once",
+    ]).argument("<office>", "the office's id").argument("<name>", "its name"),
+  ).addOption(
+    flag("--role <role>", "where an agent and a computer have one name")
+      .choices(["agent", "computer"]),
+  ).addOption(
+    flag(
+      "--hold <seconds>",
+      "for how long its joins are answered with the reason; 0 for not at all",
+    ).default(60).argParser(integer(0, DAY_SECONDS)),
+  ).action(async (office, name, flags) =>
+    (await import("./operate.ts")).kick(office, name, flags)
+  );
+
+  addChange(
+    addHelp(
+      program.command("cancel"),
+      "End a call for its agent, and tell its computer to stop",
+      ['smcp-server cancel team-a 42 --reason "it hangs"'],
+    ).argument("<office>", "the office's id")
+      .argument("<req_id>", "its id, as `calls` and the audit log have it"),
+  ).action(async (office, id, flags) =>
+    (await import("./operate.ts")).cancel(office, id, flags)
+  );
+  addKeys(program);
+}
+
+function addKeys(program: Command): void {
+  const key = addHelp(
+    program.command("key"),
+    "Make, list and revoke API keys",
+    [
+      "smcp-server key add laptop --roles computer --offices 'team-*'",
+      "smcp-server key list",
+    ],
+  );
+  const file = () =>
+    flag("--api-keys <file>", "the JSON file of --api-keys")
+      .makeOptionMandatory();
+  const load = () => import("./keys.ts");
+
+  addHelp(
+    key.command("add"),
+    "Make a key, print it once, and store its hash",
+    [
+      "smcp-server key add laptop --api-keys keys.json --roles computer",
+      "smcp-server key add guest --api-keys keys.json --expires 90d",
+      "smcp-server key add ops --api-keys keys.json --roles operator",
+    ],
+  ).argument("<id>", "names the holder, in logs too")
+    .addOption(file())
+    .addOption(
+      flag(
+        "--roles <list>",
+        `what its holder may be: ${
+          ROLES.join(", ")
+        } (default: agent and computer)`,
+      ).argParser(roles),
+    )
+    .addOption(
+      flag("--offices <list>", "in which offices; * matches any text")
+        .argParser(patterns),
+    )
+    .addOption(
+      flag("--names <list>", "under which names, likewise")
+        .argParser(patterns),
+    )
+    .addOption(
+      flag(
+        "--expires <when>",
+        "when it expires: in a time such as 90d, 12h or 8w, or at one such as 2027-01-31T00:00:00Z (default: never)",
+      ).argParser(expiry),
+    )
+    .addOption(json())
+    .action(async (id, flags) => (await load()).keyAdd(id, flags));
+
+  addHelp(
+    key.command("list"),
+    "List who has keys, what for, and until when",
+    ["smcp-server key list --api-keys keys.json"],
+  ).addOption(file()).addOption(json())
+    .action(async (flags) => (await load()).keyList(flags));
+
+  addWayFlags(
+    addHelp(
+      key.command("revoke"),
+      "Make a running Server refuse a key until it reads its keys again",
+      [
+        "smcp-server key revoke laptop",
+        "smcp-server key revoke laptop --api-keys keys.json   # for good",
+      ],
+    ).argument("<id>", "its id"),
+  ).addOption(
+    new Option(
+      "--api-keys <file>",
+      "take it out of this file as well",
+    ),
+  ).addOption(reason())
+    .action(async (id, flags) => (await load()).keyRevoke(id, flags));
+}
+
+/** Adds the flags of changes. */
+const addChange = (command: Command): Command =>
+  addWayFlags(command).addOption(reason());
+
+const reason = (): Option =>
+  flag("--reason <text>", "what those are told whom it concerns")
+    .default("no reason was given");
+
+const json = (): Option => flag("--json", "print JSON");
+
+const patterns = (text: string): string[] => {
+  const list = text.split(",").map((part) => part.trim());
+  if (list.every((part) => part !== "")) return list;
+  throw new InvalidArgumentError(
+    "Expected texts separated by commas, none of them empty.",
+  );
+};
+
+const roles = (text: string): string[] => {
+  const list = patterns(text);
+  if (list.every((part) => ROLES.includes(part))) return list;
+  throw new InvalidArgumentError(
+    `Expected one or more of ${ROLES.join(", ")}, separated by commas.`,
+  );
+};
+
+const HOURS = { h: 1, d: 24, w: 7 * 24 } as const;
+const HOUR_MS = 3_600_000;
+
+/** Parses when a key expires; returns milliseconds since 1970. */
+function expiry(text: string): number {
+  const [, count, unit] = /^(\d{1,6})([hdw])$/.exec(text) ?? [];
+  const time = unit === "h" || unit === "d" || unit === "w"
+    ? Date.now() + Number(count) * HOURS[unit] * HOUR_MS
+    : parseExpiry(text);
+  if (time === undefined) {
+    throw new InvalidArgumentError(
+      "Expected a time from now such as 90d, 12h or 8w, or one such as 2027-01-31T00:00:00Z.",
+    );
+  }
+  if (time > Date.now()) return time;
+  throw new InvalidArgumentError("Expected a time that is not past.");
 }

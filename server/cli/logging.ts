@@ -6,7 +6,7 @@ import { configureSync, type LogRecord, type Sink } from "@logtape/logtape";
 import { setImmediate } from "node:timers";
 import { LineQueue, patientStream } from "../../cli/output.ts";
 import type { AuditEvent } from "../shared/audit.ts";
-import { jsonLine, messageOf, plain, timeOf } from "../shared/json_line.ts";
+import { jsonLine, messageOf, plain, timeOf } from "../shared/log.ts";
 
 /** The messages of the only lines that may wait for the end of a turn of the event loop. */
 const REQUESTS: ReadonlySet<unknown> = new Set<AuditEvent["event"]>([

@@ -1,6 +1,11 @@
 import type { ProtocolError } from "../../protocol/mod.ts";
-import { sleep } from "../../shared/async.ts";
-import type { LocalOffices } from "../office/offices.ts";
+import { nameOfProfile } from "../../protocol/profiles.ts";
+import type { Directory, Home } from "./directory.ts";
+import type { Failure, LinkEvents, Messenger, Sent } from "./link.ts";
+import { type Opening, unreachable } from "./tunnel_frames.ts";
+import type { Hosted, Opened } from "./streams.ts";
+import { Tunnel } from "./tunnel.ts";
+import type { LocalOffices } from "../office/office.ts";
 import type {
   Ack,
   MemberEvent,
@@ -10,22 +15,17 @@ import type {
   Seat,
   WantedSeat,
 } from "../office/peer.ts";
+import type { ClusterFigures, OtherNodes } from "../shared/cluster.ts";
 import {
   errorPayloadOf,
   notServing,
+  Payload,
   shuttingDown,
-} from "../shared/error_payload.ts";
-import type { OtherNodes } from "../shared/cluster.ts";
-import { Payload } from "../shared/payload.ts";
-import type { Home } from "./directory/directory.ts";
-import type { Failure, Messenger, Sent } from "./links/links.ts";
-import type { NodeTunnel, TunnelNode } from "./node/tunnel.ts";
-import { type Opening, unreachable } from "./tunnel/frames.ts";
-import type { Hosted, Opened } from "./tunnel/streams.ts";
-import { nameOfProfile } from "../../protocol/profiles.ts";
-import { Tunnel } from "./tunnel/tunnel.ts";
+} from "../shared/payload.ts";
+import { sleep } from "../../shared/async.ts";
+
 // For nodes that are not connected by Redis.
-export type { Home, Messenger, Sent, TunnelNode };
+export type { Home, Messenger, Sent };
 export { unreachable };
 
 /** A join waits so long beyond the lease of a home that has ended. */
@@ -307,3 +307,36 @@ const openingOf = (
 const refusalOf = (error: ProtocolError): Refusal => ({
   refused: errorPayloadOf(error).message,
 });
+
+/**
+ * A node, as its tunnel uses it; the same object for all its terms. While it is not in its cluster it is
+ * the home of nothing, each claim fails, and all nodes are away.
+ */
+export interface TunnelNode extends Directory, Messenger {
+  /** Returns whether this node may serve now; to be asked at each event, since timers may be late. */
+  isServing(): boolean;
+}
+
+/** What carries events between the offices of a cluster, as its node drives it. No method throws. */
+export interface NodeTunnel extends Pick<LinkEvents, "received" | "failed"> {
+  /** The other nodes, for those who operate this one. */
+  readonly others: OtherNodes;
+  /** What it has counted since the start. */
+  readonly counts: Pick<
+    ClusterFigures,
+    "callsOut" | "callsIn" | "callsOpen"
+  >;
+  /** Returns the offices of all nodes, of which `local` has those whose home is here. */
+  start(local: LocalOffices): Offices;
+  /** Ends a home: another node has the office, since Redis has lost data. */
+  homeLost(office: string): void;
+  /**
+   * Ends all homes and streams before it returns, and closes the connections of all clients: other nodes
+   * may get these homes.
+   *
+   * @param reason for the clients
+   */
+  fence(reason: string): void;
+  /** Ends what waits; the node has left its cluster. */
+  close(): void;
+}

@@ -9,13 +9,13 @@ import {
 import type { Authenticator } from "../auth/authenticator.ts";
 import { chooseProfile, isRefusal } from "../http/gate.ts";
 import { addressOf, clientAddress } from "../limits/limits.ts";
-import { toConnectError, unauthorized } from "../shared/error_payload.ts";
-import type { RequestHead } from "../shared/exchange.ts";
+import { toConnectError, unauthorized } from "../shared/payload.ts";
 import {
   opensSession,
   parametersOf,
+  type RequestHead,
   splitTarget,
-} from "../shared/request_target.ts";
+} from "../shared/http.ts";
 import type { Identity } from "../shared/identity.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import type { Connection } from "../wire/mod.ts";

@@ -13,9 +13,8 @@ import type {
 } from "../../shared/in_process.ts";
 import { Connection, type ConnectionParts } from "../office/connection.ts";
 import type { Answer, Peer } from "../office/peer.ts";
-import { shuttingDown, unauthorized } from "../shared/error_payload.ts";
+import { Payload, shuttingDown, unauthorized } from "../shared/payload.ts";
 import type { CallSource, Identity } from "../shared/identity.ts";
-import { Payload } from "../shared/payload.ts";
 import { atTime } from "./expiry.ts";
 
 /** Options of `SmcpServer.connect()`. */

@@ -17,7 +17,7 @@ import { overLimit } from "../limits/limits.ts";
 import { Connection, type ConnectionParts } from "../office/connection.ts";
 import { type Ack, type Forget, partyOf, type Peer } from "../office/peer.ts";
 import type { Journal } from "../shared/audit.ts";
-import { toConnectError } from "../shared/error_payload.ts";
+import { toConnectError } from "../shared/payload.ts";
 import type { Identity } from "../shared/identity.ts";
 import { TokenBucket } from "../shared/pending.ts";
 import {

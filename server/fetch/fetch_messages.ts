@@ -1,5 +1,5 @@
 import { EventEmitter } from "node:events";
-import type { Incoming, Outgoing } from "../shared/exchange.ts";
+import type { Incoming, Outgoing } from "../shared/http.ts";
 import type { ByteCount } from "../wire/fetch/mod.ts";
 
 /** The two ends of a connection, as far as they are known. */

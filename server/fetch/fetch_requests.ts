@@ -10,10 +10,10 @@ import {
   invalidRequest,
   type Refusal,
   refusal,
+  type RequestHead,
+  splitTarget,
   toResponse,
-} from "../shared/refusal.ts";
-import type { RequestHead } from "../shared/exchange.ts";
-import { splitTarget } from "../shared/request_target.ts";
+} from "../shared/http.ts";
 import type { ByteCount, FetchEngine } from "../wire/fetch/mod.ts";
 import type { Adapter, Upgraded, UpgradeOptions } from "./adapter.ts";
 import {

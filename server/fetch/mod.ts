@@ -59,8 +59,7 @@ export {
   type Credentials,
   type Refused,
 } from "../auth/authenticator.ts";
-export { jwt, type JwtOptions } from "../auth/jwt.ts";
-export type { JwtKey } from "../auth/jwt_keys.ts";
+export { jwt, type JwtKey, type JwtOptions } from "../auth/jwt.ts";
 export type { ConnectOptions } from "../doors/in_process.ts";
 export type {
   ClientEnd,

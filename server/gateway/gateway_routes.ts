@@ -16,9 +16,13 @@ import {
   errorPayloadOf,
   shuttingDown,
   unauthorized,
-} from "../shared/error_payload.ts";
-import type { Exchange, RequestHead } from "../shared/exchange.ts";
-import { type Refusal, refusal } from "../shared/refusal.ts";
+} from "../shared/payload.ts";
+import {
+  type Exchange,
+  type Refusal,
+  refusal,
+  type RequestHead,
+} from "../shared/http.ts";
 import {
   judgeHost,
   judgeOrigin,

@@ -1,6 +1,6 @@
 import type { InProcessConnection } from "../../shared/in_process.ts";
 import type { Limits } from "../limits/limits.ts";
-import { AGENT_SEAT_TAKEN } from "../office/join_rule.ts";
+import { AGENT_SEAT_TAKEN } from "../office/office.ts";
 import type {
   Offices,
   Peer,

@@ -4,7 +4,7 @@ import type { Limiter } from "../limits/limiter.ts";
 import { RequestRates } from "../limits/limits.ts";
 import type { ProtocolError } from "../../protocol/mod.ts";
 import type { Identity } from "../shared/identity.ts";
-import type { Outgoing } from "../shared/exchange.ts";
+import type { Outgoing } from "../shared/http.ts";
 import { closed } from "../http/closing.ts";
 
 /** How long a shutdown waits for clients that do not read. */

@@ -5,11 +5,15 @@ import {
 } from "../../protocol/mod.ts";
 import type { PageHeaders } from "../../shared/authorization.ts";
 import type { ClusterMember } from "../shared/cluster.ts";
-import type { RequestHead } from "../shared/exchange.ts";
-import { notServing, shuttingDown } from "../shared/error_payload.ts";
+import {
+  type Refusal,
+  refusal,
+  type RequestHead,
+  sessionOf,
+  splitTarget,
+} from "../shared/http.ts";
+import { notServing, shuttingDown } from "../shared/payload.ts";
 import { quote } from "../shared/log.ts";
-import { type Refusal, refusal } from "../shared/refusal.ts";
-import { sessionOf, splitTarget } from "../shared/request_target.ts";
 import { checkTransport, chooseProfile, isRefusal } from "./gate.ts";
 import {
   checkHost,

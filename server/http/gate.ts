@@ -6,8 +6,7 @@ import {
   supportedRange,
   VERSION_PARAMETER,
 } from "../../protocol/mod.ts";
-import { type Refusal, refusal } from "../shared/refusal.ts";
-import { parametersOf } from "../shared/request_target.ts";
+import { parametersOf, type Refusal, refusal } from "../shared/http.ts";
 
 /**
  * Checks the protocol version of a request before Engine.IO handles it (spec §2).

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from "node:net";
 import { ErrorCode } from "../../protocol/errors.ts";
 import type { PageHeaders } from "../../shared/authorization.ts";
-import { type Refusal, refusal } from "../shared/refusal.ts";
+import { type Refusal, refusal } from "../shared/http.ts";
 
 /** Web origins whose pages may connect. */
 export type Origins = "*" | readonly string[];

@@ -2,11 +2,16 @@ import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import { ERROR_CODE_HEADER, ErrorCode } from "../../protocol/mod.ts";
-import { errorPayloadOf, unauthorized } from "../shared/error_payload.ts";
-import type { Exchange, RequestHead } from "../shared/exchange.ts";
+import { errorPayloadOf, unauthorized } from "../shared/payload.ts";
+import {
+  type Exchange,
+  notFound,
+  refusal,
+  type RequestHead,
+  toResponse,
+} from "../shared/http.ts";
 import { admitRequest, judgeHost, type RequestParts } from "./admit_request.ts";
 import { addressOf } from "../limits/limits.ts";
-import { notFound, refusal, toResponse } from "../shared/refusal.ts";
 import type { SmcpServerStats } from "../observe/metrics.ts";
 import type { ClusterStatus } from "../shared/cluster.ts";
 import { isLoopback } from "./host_rule.ts";

@@ -11,7 +11,7 @@ import {
 } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import { invalidRequest, toResponse } from "../shared/refusal.ts";
+import { invalidRequest, toResponse } from "../shared/http.ts";
 
 /** Options for `SmcpServer.listen()`. */
 export interface ListenOptions {

@@ -1,7 +1,7 @@
 import type { Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import { Hono, type MiddlewareHandler } from "hono";
-import { notFound, toResponse } from "../shared/refusal.ts";
+import { notFound, toResponse } from "../shared/http.ts";
 import type { SocketGate } from "./socket_gate.ts";
 import {
   closeServer,

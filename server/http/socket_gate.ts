@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import { clientAddress } from "../limits/limits.ts";
 import type { SocketSlots } from "../limits/slots.ts";
 import { endSocket, toHttpText } from "../shared/end_socket.ts";
-import type { Refusal } from "../shared/refusal.ts";
+import type { Refusal } from "../shared/http.ts";
 
 /** Maximum number of refused sockets that wait for their answer to be read; others are closed immediately. */
 const MAX_PENDING_REFUSALS = 16;

@@ -6,8 +6,12 @@ import { endSocket, toHttpText } from "../shared/end_socket.ts";
 import { failure, log } from "../shared/log.ts";
 import type { StockEngine } from "../wire/stock/mod.ts";
 import { admitUpgrade, type RequestParts } from "./admit_request.ts";
-import { invalidRequest, notFound, type Refusal } from "../shared/refusal.ts";
-import { splitTarget } from "../shared/request_target.ts";
+import {
+  invalidRequest,
+  notFound,
+  type Refusal,
+  splitTarget,
+} from "../shared/http.ts";
 
 /** The parts of a server that take upgrades. */
 export interface UpgradeParts extends RequestParts {

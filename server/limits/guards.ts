@@ -11,7 +11,7 @@ import {
   ProtocolError,
   SMCP_NAMESPACE,
 } from "../../protocol/mod.ts";
-import { toConnectError } from "../shared/error_payload.ts";
+import { toConnectError } from "../shared/payload.ts";
 import type { AuditParty } from "../shared/audit.ts";
 
 /** Time limits of a connection, in milliseconds from its opening. */

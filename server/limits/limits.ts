@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP, isIPv4, isIPv6 } from "node:net";
 import { ErrorCode, ProtocolError } from "../../protocol/errors.ts";
-import { checkNumbers } from "../../shared/checks.ts";
 import { TokenBucket } from "../shared/pending.ts";
+import { checkNumbers } from "../../shared/checks.ts";
 
 /** Count and rate limits of a server; a client that exceeds one gets the error 429 (spec §10). */
 export interface Limits {
@@ -277,3 +277,12 @@ function expand(address: string): string[] {
   const zeros = Array<string>(Math.max(0, 8 - width)).fill("0");
   return [...before, ...zeros, ...after].map((g) => g.replace(/^0+(?=.)/, ""));
 }
+
+/**
+ * Default minimum upload rate in bytes per second (64 kbit/s): a message of 8 MiB then occupies
+ * memory for at most 17 minutes.
+ */
+export const MIN_UPLOAD_RATE = 8192;
+
+/** Default of `SmcpServerOptions.maxConnectBytes`. */
+export const MAX_CONNECT_BYTES = 16 * 1024;

@@ -23,7 +23,7 @@ import {
   type ToolCallReq,
   type Waiting,
 } from "../../protocol/mod.ts";
-import { Payload } from "../shared/payload.ts";
+import { errorPayloadOf, Payload, shuttingDown } from "../shared/payload.ts";
 import { type CallEnd, endOf, TIMEOUT_OF_SERVER } from "../shared/audit.ts";
 import { type Deadline, removeItem } from "../shared/pending.ts";
 import {
@@ -41,7 +41,6 @@ import {
   translateRequest,
   unknownTo,
 } from "../../protocol/translate.ts";
-import { errorPayloadOf, shuttingDown } from "../shared/error_payload.ts";
 import type { Member } from "./members.ts";
 
 /** What the offices of a process share. */

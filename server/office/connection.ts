@@ -15,11 +15,9 @@ import {
   type ServerEvent,
   TOOL_CALL_PROGRESS_EVENT,
 } from "../../protocol/mod.ts";
-import { errorPayloadOf, shuttingDown } from "../shared/error_payload.ts";
+import { errorPayloadOf, Payload, shuttingDown } from "../shared/payload.ts";
 import { log, quote, short } from "../shared/log.ts";
-import { Payload } from "../shared/payload.ts";
 import { checkIdentity, type MemberSeat } from "../shared/identity.ts";
-import { judgeJoiner } from "./join_rule.ts";
 import {
   type Ack,
   type OfficeParts,
@@ -28,6 +26,7 @@ import {
   type Peer,
   type Refusal,
   type Seat,
+  type WantedSeat,
 } from "./peer.ts";
 import { refuseOutsider } from "./members.ts";
 
@@ -293,3 +292,39 @@ const refusalOf = (error: unknown): Refusal => ({
 /** The form of an event's answer. */
 const ackOf = (event: AnyEvent): "office" | "answer" | "none" =>
   isClientEvent(event) ? "answer" : SERVER_EVENTS[event].ack;
+
+/**
+ * Decides what the state of the connection alone decides about a join (spec §5).
+ *
+ * @param fixed the role that was declared at connect or fixed by the first join, also after leaving
+ * @param own the seat that the connection holds
+ * @returns its own seat where it joins that again, of which nobody is notified; `undefined` when it may
+ *   have the seat if the office agrees
+ */
+function judgeJoiner(
+  { role, name, office }: WantedSeat,
+  fixed: Role | undefined,
+  own: OwnSeat | undefined,
+): Refusal | Seat | undefined {
+  if (fixed !== undefined && fixed !== role) {
+    return {
+      refused:
+        `Cannot join as ${role}: the role of this connection is ${fixed}`,
+    };
+  }
+  if (own?.office === office) {
+    return own.name === name ? own.seat : {
+      refused:
+        `Cannot join under another name: this connection is in the office as ${
+          JSON.stringify(own.name)
+        }`,
+    };
+  }
+  if (own?.role === "agent") {
+    return {
+      refused:
+        "Cannot join a second office: an agent is in one office at a time, leave the other first",
+    };
+  }
+  return undefined;
+}

@@ -31,10 +31,9 @@ import {
   endOf,
   isFaultOf,
 } from "../shared/audit.ts";
-import { errorPayloadOf } from "../shared/error_payload.ts";
+import { errorPayloadOf, Payload } from "../shared/payload.ts";
 import { restrictsNames } from "../shared/identity.ts";
 import { log, short } from "../shared/log.ts";
-import { Payload } from "../shared/payload.ts";
 import {
   agentName,
   asOfSeat,

@@ -17,18 +17,16 @@ import {
   type ToolCallCancel,
 } from "../../protocol/mod.ts";
 import { isTranslated, translateNotice } from "../../protocol/translate.ts";
-import { AGENT_GONE, CANCELLED_BY_OPERATOR } from "../shared/audit.ts";
-import { shuttingDown } from "../shared/error_payload.ts";
-import { Payload } from "../shared/payload.ts";
 import {
   agentName,
   type Call,
   computerLeft,
   type SharedParts,
 } from "./call.ts";
-import { judgeSeat, ROOM_FULL } from "./join_rule.ts";
 import { forbidden, Member, notInOffice } from "./members.ts";
 import {
+  type OfficeParts,
+  type Offices,
   partyOf,
   type Peer,
   type Refusal,
@@ -37,6 +35,9 @@ import {
   type SeatRole,
   type WantedSeat,
 } from "./peer.ts";
+import { AGENT_GONE, CANCELLED_BY_OPERATOR } from "../shared/audit.ts";
+import { Payload, shuttingDown } from "../shared/payload.ts";
+import type { Deadline } from "../shared/pending.ts";
 
 /** Who changes something as an operator, and why. */
 export interface Order {
@@ -278,3 +279,159 @@ const keyOf = ({ role, name, peer }: Seated): string | symbol | Peer =>
 /** The answer to a join for a seat that is held free. */
 export const kickedFor = (reason: string): string =>
   `Kicked by an operator: ${reason}`;
+
+/** What follows the offices of a process. No method calls them before it returns. */
+export interface OfficesFollower {
+  /** Called when the last seat of an office was left. */
+  emptied(office: string): void;
+  /** Called when a kick holds a seat free. */
+  held(seat: WantedSeat, hold: Omit<Kick, "by">): void;
+}
+
+/** The offices whose home is this process, by name. */
+export class LocalOffices implements Offices {
+  readonly #parts: SharedParts;
+  readonly #offices = new Map<string, Office>();
+  /** Why, and until when since 1970, seats are held free after a kick: clients reconnect by themselves. */
+  readonly #holds = new Map<string, { refused: string; until: number }>();
+  #follower: OfficesFollower | undefined;
+
+  /** @param parts what the offices work with */
+  constructor(parts: OfficeParts) {
+    const calls = { sentCalls: 0, pendingCalls: 0, idle: undefined };
+    this.#parts = { ...parts, ...calls, isClosed: false };
+  }
+
+  /** Whether the server is shutting down. */
+  get isClosed(): boolean {
+    return this.#parts.isClosed;
+  }
+
+  /** The number of calls that were sent to Computers so far. */
+  get sentCalls(): number {
+    return this.#parts.sentCalls;
+  }
+
+  /** Returns the open offices. */
+  [Symbol.iterator](): Iterator<Office> {
+    return this.#offices.values();
+  }
+
+  /** Finds an office that somebody is in. */
+  find(name: string): Office | undefined {
+    return this.#offices.get(name);
+  }
+
+  /** Finds a member by the id of its connection. */
+  findMember(id: string): Member | undefined {
+    return this.#offices.values().flatMap(({ members }) => members)
+      .find(({ peer }) => peer.id === id);
+  }
+
+  /** Sets what follows them. */
+  follow(follower: OfficesFollower): void {
+    this.#follower = follower;
+  }
+
+  /** Returns why a client would get no seat now; `undefined` when it would. */
+  judge(peer: Peer, wanted: WantedSeat): Refusal | undefined {
+    const { isClosed, clock } = this.#parts;
+    if (isClosed) return { refused: shuttingDown().message };
+    const { refused, until = 0 } = this.#holds.get(holdKey(wanted)) ?? {};
+    if (refused && until > clock.date()) return { refused };
+    return this.find(wanted.office)?.judge(peer, wanted);
+  }
+
+  /** Takes a seat; an office exists from its first seat on until the last one is left. */
+  join(peer: Peer, wanted: WantedSeat, former?: Seat): Seat | Refusal {
+    const refusal = this.judge(peer, wanted);
+    if (refusal) return refusal;
+    const office = this.find(wanted.office) ?? this.#open(wanted.office);
+    return office.join(peer, wanted, former);
+  }
+
+  #open(name: string): Office {
+    const office = new Office(name, this.#parts, () => {
+      this.#offices.delete(name);
+      this.#follower?.emptied(name);
+    });
+    this.#offices.set(name, office);
+    return office;
+  }
+
+  /** Kicks a member, whose client then gets the reason as the answer to its joins for a while. */
+  kick(member: Member, order: Kick): void {
+    this.hold(member, order);
+    this.#follower?.held(member, order);
+    this.find(member.office)?.kick(member, order);
+  }
+
+  /** Holds a seat free; also for a kick at another node, since the office may move here. */
+  hold(seat: WantedSeat, { reason, holdMs }: Omit<Kick, "by">): void {
+    const now = this.#parts.clock.date();
+    for (const [key, { until }] of this.#holds) {
+      if (until <= now) this.#holds.delete(key);
+    }
+    if (holdMs <= 0) return;
+    const hold = { refused: kickedFor(reason), until: now + holdMs };
+    this.#holds.set(holdKey(seat), hold);
+  }
+
+  /**
+   * Refuses joins and calls, waits for pending calls, ends those that remain, and makes everybody leave.
+   *
+   * @param graceMs how long to wait at most
+   */
+  async drain(graceMs: number): Promise<void> {
+    const parts = this.#parts;
+    parts.isClosed = true;
+    if (parts.pendingCalls > 0 && graceMs > 0) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const now = parts.clock.now();
+      const deadline: Deadline = { due: now + graceMs, expire: resolve };
+      parts.idle = resolve;
+      parts.deadlines.add(deadline, now);
+      await promise;
+      parts.deadlines.remove(deadline);
+    }
+    for (const office of [...this.#offices.values()]) office.close();
+  }
+}
+
+const holdKey = ({ office, role, name }: WantedSeat): string =>
+  JSON.stringify([office, role, name]);
+
+/**
+ * Decides what the office alone decides about a join (spec §5, §9, §10).
+ *
+ * @param holder has the seat now: that of the Agent, or of the Computer with the name
+ * @param isFull whether the office has as many members as it may; a seat can still be taken over
+ * @returns why not, or `undefined` when the peer gets the seat, and the holder loses it
+ */
+export function judgeSeat(
+  peer: Peer,
+  { role, name }: WantedSeat,
+  holder: Seated | undefined,
+  isFull: boolean,
+): Refusal | undefined {
+  if (holder === undefined) return isFull ? ROOM_FULL : undefined;
+  if (isSameInstance(holder.peer, peer)) return undefined;
+  return role === "agent"
+    ? { refused: AGENT_SEAT_TAKEN, holder: holder.name }
+    : {
+      refused: `Computer ${JSON.stringify(name)} already exists in the room`,
+    };
+}
+
+/** The reason when the office has another Agent. */
+export const AGENT_SEAT_TAKEN = "Room already has an agent";
+
+/** The refusal when every seat is taken. */
+export const ROOM_FULL: Refusal = {
+  refused: "Room is full: it has as many members as this server allows",
+};
+
+/** Another principal with the same instance id has guessed it (spec §9). */
+const isSameInstance = (a: Peer, b: Peer): boolean =>
+  a.instance !== undefined && a.instance === b.instance &&
+  a.identity?.principal === b.identity?.principal;

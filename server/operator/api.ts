@@ -1,27 +1,36 @@
-import type { RequestParts } from "../http/admit_request.ts";
-import type { LocalOffices } from "../office/offices.ts";
+/**
+ * What operators see of a process, its offices, members and calls, in the words of the API.
+ *
+ * @module
+ */
+import process from "node:process";
 import type {
   ClientEvent,
   ClientEvents,
   ProtocolName,
 } from "../../protocol/mod.ts";
+import type * as z from "../../protocol/schema.ts";
+import type { RequestParts } from "../http/admit_request.ts";
+import type { SmcpServerStats } from "../observe/metrics.ts";
+import { agentName, type Call } from "../office/call.ts";
+import type { Member } from "../office/members.ts";
+import type { LocalOffices, Office } from "../office/office.ts";
+import { ask, type Asked, type QuestionParts } from "./ask.ts";
+import type { EventFeed } from "./event_feed.ts";
+import type { EventTap } from "./event_pages.ts";
+import type { Answerers, OtherOperators, Questions, Told } from "./nodes.ts";
+import type {
+  callSchema,
+  doneSchema,
+  memberSchema,
+  officeSchema,
+  officesSchema,
+  processSchema,
+  statusSchema,
+} from "./schemas.ts";
 import type { Journal } from "../shared/audit.ts";
 import { type Policy, seesAll, seesOffice } from "../shared/identity.ts";
-import type { SmcpServerStats } from "../observe/metrics.ts";
-import { ask, type Asked, type QuestionParts } from "./ask.ts";
-import type { EventFeed } from "./feed/event_feed.ts";
-import type { EventTap } from "./feed/event_pages.ts";
-import type { Answerers, OtherOperators, Questions, Told } from "./nodes.ts";
-import type { doneSchema, officesSchema, statusSchema } from "./schemas.ts";
-import {
-  callView,
-  memberView,
-  memoryView,
-  type OfficeView,
-  officeView,
-  type OpenSessions,
-} from "./views.ts";
-import type * as z from "../../protocol/schema.ts";
+import type { ClientSocket } from "../wire/mod.ts";
 import {
   invalidFields,
   type ProblemError,
@@ -309,3 +318,92 @@ const noOffice = (office: string) =>
 /** Converts what a schema refused. */
 export const invalid = (error: z.core.$ZodError, what: string): ProblemError =>
   invalidFields(error, what, "give what /operator/v1/openapi.json says of it");
+
+/** An office. */
+export type OfficeView = z.infer<typeof officeSchema>;
+/** A member. */
+type MemberView = z.infer<typeof memberSchema>;
+/** A call. */
+type CallView = z.infer<typeof callSchema>;
+
+/** The Socket.IO sessions of a server by their ids. */
+export type OpenSessions = ReadonlyMap<
+  string,
+  { readonly socket: Pick<ClientSocket, "conn"> }
+>;
+
+/** Shows what this process has in all, but its counts. */
+export function memoryView(
+  sessions: OpenSessions,
+): Pick<
+  z.infer<typeof processSchema>,
+  "queued_bytes" | "memory_bytes" | "heap_bytes"
+> {
+  const { rss, heapUsed } = process.memoryUsage();
+  let queued = 0;
+  for (const { socket } of sessions.values()) {
+    queued += socket.conn.carried?.()?.queued ?? 0;
+  }
+  return { queued_bytes: queued, memory_bytes: rss, heap_bytes: heapUsed };
+}
+
+/** Shows an office; nothing of one in which only operators are. */
+export function officeView(
+  { name: office, members, calls }: Office,
+): OfficeView[] {
+  if (members.length === 0) return [];
+  const agent = members.find(({ role }) => role === "agent");
+  return [{
+    office,
+    agent: agent?.name ?? null,
+    computers: members.length - (agent ? 1 : 0),
+    pending_calls: calls.length,
+  }];
+}
+
+/** Shows a member, with the bytes of its WebSocket if that is here; nothing of an operator. */
+export function memberView(
+  { peer, office, role, name, record, calls }: Member,
+  sessions: OpenSessions,
+): MemberView[] {
+  if (role === "operator") return [];
+  const { id, version, identity, address } = peer;
+  const { lastError, joinedAt } = record;
+  const session = sessions.get(id);
+  const bytes = session?.socket.conn.carried?.();
+  return [{
+    ...{ id, office, role, name, version },
+    ...(identity && { principal: identity.principal }),
+    address,
+    since: iso(joinedAt),
+    calls: record.calls,
+    pending_calls: calls.length,
+    ...(bytes && { bytes: { ...bytes } }),
+    ...(lastError && { last_error: { ...lastError, at: iso(lastError.at) } }),
+  }];
+}
+
+const iso = (at: number): string => new Date(at).toISOString();
+
+/**
+ * Shows a call, of an operator too.
+ *
+ * @param now milliseconds of a monotonic clock
+ */
+export function callView(
+  { agent, computer, reqId, event, tool, began, waiting }: Call,
+  now: number,
+): CallView {
+  const { office, peer: { identity } } = agent;
+  return {
+    office,
+    agent: agentName(agent),
+    computer: computer.name,
+    req_id: reqId,
+    request: event,
+    ...(tool !== undefined && { tool }),
+    ...(identity && { principal: identity.principal }),
+    ...(waiting !== undefined && { waiting }),
+    ms: Math.round(now - began),
+  };
+}

@@ -10,7 +10,7 @@ import {
 } from "./schemas.ts";
 import * as z from "../../protocol/schema.ts";
 import { sleep } from "../../shared/async.ts";
-import type { FollowOthers, OtherEvents } from "./feed/event_feed.ts";
+import type { FollowOthers, OtherEvents } from "./event_feed.ts";
 
 const policy = z.object({
   offices: z.exactOptional(z.readonly(z.array(z.string()))),

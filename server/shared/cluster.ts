@@ -1,5 +1,5 @@
 import type { ProtocolName } from "../../protocol/mod.ts";
-import type { LocalOffices } from "../office/offices.ts";
+import type { LocalOffices } from "../office/office.ts";
 import type { Offices } from "../office/peer.ts";
 
 /**

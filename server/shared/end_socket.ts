@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Refusal } from "./refusal.ts";
+import type { Refusal } from "./http.ts";
 
 /** How long a peer may take to read its answer and close its side. */
 const CLOSE_TIMEOUT_MS = 1000;

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Exchange, RequestHead } from "../shared/exchange.ts";
+import type { Exchange, RequestHead } from "../shared/http.ts";
 import type { PacketDecoder, PacketGuard } from "./packet/packet_decoder.ts";
 import type { CutOff } from "./websocket/send_queue.ts";
 import type { TapSocket } from "./websocket/tap_socket.ts";

@@ -2,8 +2,12 @@ import { isOfficeName } from "../../protocol/names.ts";
 import { checkTransport, chooseProfile, isRefusal } from "../http/gate.ts";
 import { checkHost, checkOrigin } from "../http/host_rule.ts";
 import type { ResolvedOptions } from "../options.ts";
-import { notFound, type Refusal } from "../shared/refusal.ts";
-import { sessionOf, splitTarget } from "../shared/request_target.ts";
+import {
+  notFound,
+  type Refusal,
+  sessionOf,
+  splitTarget,
+} from "../shared/http.ts";
 import { REGISTRY } from "./object_node.ts";
 
 /** Where a request goes. */

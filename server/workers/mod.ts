@@ -24,8 +24,7 @@ export {
   type Credentials,
   type Refused,
 } from "../auth/authenticator.ts";
-export { jwt, type JwtOptions } from "../auth/jwt.ts";
-export type { JwtKey } from "../auth/jwt_keys.ts";
+export { jwt, type JwtKey, type JwtOptions } from "../auth/jwt.ts";
 export type { Adapter, Upgraded, UpgradeOptions } from "../fetch/adapter.ts";
 export type { PlatformSocket } from "../wire/fetch/mod.ts";
 export type { Limits } from "../limits/limits.ts";

@@ -5,7 +5,7 @@ import {
   type Sent,
   type TunnelNode,
 } from "../cluster/cluster_offices.ts";
-import type { LocalOffices } from "../office/offices.ts";
+import type { LocalOffices } from "../office/office.ts";
 import type { Offices } from "../office/peer.ts";
 import type {
   AgreedSettings,

@@ -14,10 +14,13 @@ import { unreachable } from "../cluster/cluster_offices.ts";
 import { Journal } from "../shared/audit.ts";
 import { newCluster } from "../shared/cluster.ts";
 import { checkGatewayUse } from "../shared/identity.ts";
-import { jsonLine } from "../shared/json_line.ts";
-import { failure, log } from "../shared/log.ts";
-import { type Refusal, refusal, toResponse } from "../shared/refusal.ts";
-import { splitTarget } from "../shared/request_target.ts";
+import { failure, jsonLine, log } from "../shared/log.ts";
+import {
+  type Refusal,
+  refusal,
+  splitTarget,
+  toResponse,
+} from "../shared/http.ts";
 import { type DoorRules, LINK_PATH, METRICS_PATH, wayOf } from "./door.ts";
 import { homeOf, ObjectNode, objectOf, REGISTRY } from "./object_node.ts";
 import { sumMetrics } from "./sum_metrics.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
 import process from "node:process";
-import { channelOf } from "../../server/cluster/links/links.ts";
+import { channelOf } from "../../server/cluster/link.ts";
 import { startLinkProcess } from "../support/cluster/link_process.ts";
 import { until } from "../support/cluster/programs.ts";
 import { type RealNode, realNode } from "../support/cluster/real_node.ts";

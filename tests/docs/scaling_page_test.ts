@@ -13,7 +13,7 @@ Deno.test("docs/scaling.md quotes messages and metrics that exist", async () => 
     const [, log = ""] = /Log:\s([^]*?)\.(?:\s+Metrics:|\n|$)/.exec(item) ?? [];
     return [...log.matchAll(/`([^`]+)`/g)];
   }).map(([, text = ""]) => text.replaceAll(/\s+/g, " "));
-  const log = await read("server/cluster/node/node_log.ts");
+  const log = await read("server/cluster/node_log.ts");
   assert(quoted.length > 8);
   assertEquals(quoted.filter((text) => !log.includes(text)), []);
 

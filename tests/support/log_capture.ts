@@ -1,6 +1,6 @@
 import { configureSync, type LogRecord, resetSync } from "@logtape/logtape";
 import { prettyLine } from "../../server/cli/logging.ts";
-import { jsonLine } from "../../server/shared/json_line.ts";
+import { jsonLine } from "../../server/shared/log.ts";
 
 /** Everything that is logged while it is active. */
 export interface LogCapture extends Disposable {

@@ -60,7 +60,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
 
 /** Entries of rooms that one file alone imports, and only where it is used. */
 const LAZY_ENTRIES: Readonly<Record<string, string>> = {
-  "server/cluster/mod.ts": "server/cli/load.ts",
+  "server/cluster/mod.ts": "server/cli/serve.ts",
 };
 
 /** Rooms of rules alone, with all that each may import besides itself: neither packages nor `node:`. */

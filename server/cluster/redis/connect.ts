@@ -1,12 +1,14 @@
 import type { Buffer } from "node:buffer";
 import { sleep } from "../../../shared/async.ts";
-import { Connection, type DialSettings, loadLibrary } from "./connection.ts";
 import {
+  Connection,
+  type DialSettings,
+  loadLibrary,
   NotConnectedError,
   type Redis,
   type Reply,
   type Script,
-} from "./redis.ts";
+} from "./connection.ts";
 import { type Ask, checkServer, findServers, type Servers } from "./servers.ts";
 import {
   type Address,

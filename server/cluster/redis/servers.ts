@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { log } from "../../shared/log.ts";
-import type { Reply } from "./redis.ts";
+import type { Reply } from "./connection.ts";
 import { type Address, type RedisTarget, written } from "./url.ts";
 
 /** Asks one server, over a connection that is there or a new one. */

@@ -1,5 +1,5 @@
 import { EventEmitter } from "node:events";
-import type { Incoming, RequestHead } from "../../shared/exchange.ts";
+import type { Incoming, RequestHead } from "../../shared/http.ts";
 import type { Connection, PacketData } from "../connection.ts";
 import type { CutOff } from "../websocket/send_queue.ts";
 import {

@@ -2,8 +2,12 @@ import { Buffer } from "node:buffer";
 import { EventEmitter } from "node:events";
 import { Encoder, type Packet, PacketType } from "socket.io-parser";
 import { SMCP_NAMESPACE } from "../../../protocol/mod.ts";
-import type { Exchange, RequestHead } from "../../shared/exchange.ts";
-import { parametersOf, splitTarget } from "../../shared/request_target.ts";
+import {
+  type Exchange,
+  parametersOf,
+  type RequestHead,
+  splitTarget,
+} from "../../shared/http.ts";
 import type {
   ClientEngine,
   ClientSocket,

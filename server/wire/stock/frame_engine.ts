@@ -7,7 +7,7 @@ import { endSocket } from "../../shared/end_socket.ts";
 import { FrameSocket } from "../websocket/frame_socket.ts";
 import { stockEngine } from "./private_fields.ts";
 import { asksForWebSocket, firstProtocol } from "../websocket/tap_socket.ts";
-import type { WsEngine } from "../../shared/ws_settings.ts";
+import type { WsEngine } from "../../shared/http.ts";
 import { type UploadLimits, UploadWatch } from "../websocket/upload_watch.ts";
 
 /** The string that RFC 6455 §4.2.2 appends to the key. */

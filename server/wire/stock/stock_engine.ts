@@ -6,9 +6,13 @@ import type { Duplex } from "node:stream";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { Server, type Socket } from "socket.io";
 import { SMCP_NAMESPACE } from "../../../protocol/mod.ts";
-import type { Exchange, RequestHead } from "../../shared/exchange.ts";
+import {
+  type Exchange,
+  type RequestHead,
+  sessionOf,
+  splitTarget,
+} from "../../shared/http.ts";
 import { log } from "../../shared/log.ts";
-import { sessionOf, splitTarget } from "../../shared/request_target.ts";
 import type {
   Carried,
   ClientEngine,

@@ -6,7 +6,7 @@ import {
   PREFIX,
   RELEASE,
   RESTORE,
-} from "../../../server/cluster/directory/scripts.ts";
+} from "../../../server/cluster/redis_directory.ts";
 import { openNode } from "../../support/cluster/directories.ts";
 import { startRedis } from "../../support/cluster/redis.ts";
 

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertGreater } from "@std/assert";
 import fc from "fast-check";
-import { Lease, LEASE_MS } from "../../../server/cluster/directory/lease.ts";
-import { RedisDirectory } from "../../../server/cluster/directory/redis_directory.ts";
+import { Lease, LEASE_MS } from "../../../server/cluster/directory.ts";
+import { RedisDirectory } from "../../../server/cluster/redis_directory.ts";
 import { connectRedis } from "../../../server/cluster/redis/connect.ts";
 import { FakeClock } from "../../support/cluster/fake_clock.ts";
 import { startRedis } from "../../support/cluster/redis.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { PREFIX } from "../../../server/cluster/directory/scripts.ts";
-import { RegistryUnavailableError } from "../../../server/cluster/directory/directory.ts";
+import { PREFIX } from "../../../server/cluster/redis_directory.ts";
+import { RegistryUnavailableError } from "../../../server/cluster/directory.ts";
 import { openNode, type TestNode } from "../../support/cluster/directories.ts";
 import { startRedis, type TestRedis } from "../../support/cluster/redis.ts";
 

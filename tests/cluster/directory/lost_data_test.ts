@@ -1,8 +1,12 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { LEASE_MS as DEFAULT_LEASE_MS } from "../../../server/cluster/directory/lease.ts";
-import { RedisDirectory } from "../../../server/cluster/directory/redis_directory.ts";
-import { PREFIX } from "../../../server/cluster/directory/scripts.ts";
-import { RegistryUnavailableError } from "../../../server/cluster/directory/directory.ts";
+import {
+  LEASE_MS as DEFAULT_LEASE_MS,
+  RegistryUnavailableError,
+} from "../../../server/cluster/directory.ts";
+import {
+  PREFIX,
+  RedisDirectory,
+} from "../../../server/cluster/redis_directory.ts";
 import { connectRedis } from "../../../server/cluster/redis/connect.ts";
 import { openNode, type TestNode } from "../../support/cluster/directories.ts";
 import { FakeClock } from "../../support/cluster/fake_clock.ts";

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { PREFIX } from "../../../server/cluster/directory/scripts.ts";
+import { PREFIX } from "../../../server/cluster/redis_directory.ts";
 import { openNode } from "../../support/cluster/directories.ts";
 import { found, until } from "../../support/cluster/programs.ts";
 import { startRedis, type TestRedis } from "../../support/cluster/redis.ts";

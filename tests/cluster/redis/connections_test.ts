@@ -2,10 +2,10 @@ import { Buffer } from "node:buffer";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { connectRedis } from "../../../server/cluster/redis/connect.ts";
 import {
+  newScript,
   NotConnectedError,
   type Redis,
-} from "../../../server/cluster/redis/redis.ts";
-import { newScript } from "../../../server/cluster/redis/redis.ts";
+} from "../../../server/cluster/redis/connection.ts";
 import { found, until } from "../../support/cluster/programs.ts";
 import { startRedis } from "../../support/cluster/redis.ts";
 

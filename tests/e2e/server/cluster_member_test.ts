@@ -5,7 +5,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { ClusterOffices } from "../../../server/cluster/cluster_offices.ts";
-import { RegistryUnavailableError } from "../../../server/cluster/directory/directory.ts";
+import { RegistryUnavailableError } from "../../../server/cluster/directory.ts";
 import {
   createMetrics,
   createSmcpServer,

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { ClusterOffices } from "../../../server/cluster/cluster_offices.ts";
-import type { Directory } from "../../../server/cluster/directory/directory.ts";
-import type { Messenger } from "../../../server/cluster/links/links.ts";
+import type { Directory } from "../../../server/cluster/directory.ts";
+import type { Messenger } from "../../../server/cluster/link.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
 import type { SmcpServerOptions } from "../../../server/options.ts";
 import { newCluster } from "../../../server/shared/cluster.ts";

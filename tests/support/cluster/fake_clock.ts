@@ -1,4 +1,4 @@
-import type { Clock } from "../../../server/cluster/directory/lease.ts";
+import type { Clock } from "../../../server/cluster/directory.ts";
 
 interface Timer {
   readonly at: number;

@@ -1,4 +1,4 @@
-import type { LinkOptions } from "../../../server/cluster/links/links.ts";
+import type { LinkOptions } from "../../../server/cluster/link.ts";
 import { type FakeConnection, FakeRedis } from "./fake_redis.ts";
 import { LinkNode } from "./link_node.ts";
 

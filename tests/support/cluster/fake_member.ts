@@ -1,5 +1,5 @@
-import { Tally } from "../../../server/cluster/node/node_log.ts";
-import type { NodeTunnel } from "../../../server/cluster/node/tunnel.ts";
+import { Tally } from "../../../server/cluster/node_log.ts";
+import type { NodeTunnel } from "../../../server/cluster/cluster_offices.ts";
 import type { ClusterMember } from "../../../server/shared/cluster.ts";
 
 /** A node that has always joined. */

@@ -1,15 +1,14 @@
 import type {
   Beat,
   LeasedDirectory,
-} from "../../../server/cluster/directory/directory.ts";
-import type { Links } from "../../../server/cluster/links/links.ts";
-import { aboutOf } from "../../../server/cluster/node/neighbours.ts";
-import { NodeLog, Tally } from "../../../server/cluster/node/node_log.ts";
+} from "../../../server/cluster/directory.ts";
+import type { Links } from "../../../server/cluster/link.ts";
+import { aboutOf, NodeLog, Tally } from "../../../server/cluster/node_log.ts";
 import {
   type Connected,
   Term,
   type TermParts,
-} from "../../../server/cluster/node/term.ts";
+} from "../../../server/cluster/term.ts";
 import { FakeClock } from "./fake_clock.ts";
 
 export const SETTINGS = {

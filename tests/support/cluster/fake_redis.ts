@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { LinkRedis } from "../../../server/cluster/links/links.ts";
+import type { LinkRedis } from "../../../server/cluster/link.ts";
 
 /** Pub/sub in memory, which may lose what is sent. */
 export class FakeRedis {

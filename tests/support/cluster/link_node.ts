@@ -1,8 +1,10 @@
 import { Buffer } from "node:buffer";
-import type { Links } from "../../../server/cluster/links/links.ts";
-import type { LinkRedis } from "../../../server/cluster/links/links.ts";
-import { openLinks } from "../../../server/cluster/links/redis_links.ts";
-import type { LinkOptions } from "../../../server/cluster/links/links.ts";
+import type {
+  LinkOptions,
+  LinkRedis,
+  Links,
+} from "../../../server/cluster/link.ts";
+import { openLinks } from "../../../server/cluster/redis_links.ts";
 
 /** What a node of a test heard, such as `gone south`, `connected false` or `south: text`. */
 export class LinkNode implements AsyncDisposable {

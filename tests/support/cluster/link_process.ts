@@ -8,7 +8,7 @@ import { Buffer } from "node:buffer";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { connectRedis } from "../../../server/cluster/redis/connect.ts";
-import type { LinkOptions } from "../../../server/cluster/links/links.ts";
+import type { LinkOptions } from "../../../server/cluster/link.ts";
 import { type Child, start } from "../child.ts";
 import { LinkNode } from "./link_node.ts";
 

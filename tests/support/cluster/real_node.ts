@@ -1,9 +1,6 @@
 import { connectRedis } from "../../../server/cluster/redis/connect.ts";
-import type { Redis } from "../../../server/cluster/redis/redis.ts";
-import {
-  type LinkOptions,
-  toSettings,
-} from "../../../server/cluster/links/links.ts";
+import type { Redis } from "../../../server/cluster/redis/connection.ts";
+import { type LinkOptions, toSettings } from "../../../server/cluster/link.ts";
 import { LinkNode } from "./link_node.ts";
 
 /** A node of a test on a real Redis. */

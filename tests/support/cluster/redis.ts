@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { createClient } from "redis";
-import { PREFIX } from "../../../server/cluster/directory/scripts.ts";
+import { PREFIX } from "../../../server/cluster/redis_directory.ts";
 import type { Certificate } from "../certificates.ts";
 import { type Child, start } from "../child.ts";
 import { scratch } from "../scratch.ts";

@@ -1,14 +1,14 @@
 import {
   PREFIX,
   ROUTING_KEY,
-} from "../../../server/cluster/directory/scripts.ts";
-import type { ScriptRedis } from "../../../server/cluster/directory/redis_directory.ts";
-import type {
-  Redis,
-  Reply,
-  Script,
-} from "../../../server/cluster/redis/redis.ts";
-import { newScript } from "../../../server/cluster/redis/redis.ts";
+  type ScriptRedis,
+} from "../../../server/cluster/redis_directory.ts";
+import {
+  newScript,
+  type Redis,
+  type Reply,
+  type Script,
+} from "../../../server/cluster/redis/connection.ts";
 import { settled } from "./fake_clock.ts";
 
 /** What becomes of a command. */

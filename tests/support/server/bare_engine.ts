@@ -4,7 +4,7 @@ import { Server as Engine } from "engine.io";
 import { Server } from "socket.io";
 import { closeServer } from "../../../server/http/listen.ts";
 import { wsEngineOption } from "../../../server/wire/stock/mod.ts";
-import { MIN_UPLOAD_RATE } from "../../../server/shared/ws_settings.ts";
+import { MIN_UPLOAD_RATE } from "../../../server/limits/limits.ts";
 import { guardedParser } from "../../../server/wire/packet/packet_decoder.ts";
 
 /** The server's own engine and parser, without the rest of the server. */

@@ -6,7 +6,7 @@ import {
 } from "../../../protocol/mod.ts";
 import { DEFAULT_LIMITS, overLimit } from "../../../server/limits/limits.ts";
 import { Connection } from "../../../server/office/connection.ts";
-import { LocalOffices } from "../../../server/office/offices.ts";
+import { LocalOffices } from "../../../server/office/office.ts";
 import type {
   ObservedCall,
   OfficeParts,

@@ -1,6 +1,6 @@
 import { runCommand } from "../../../cli/run.ts";
 import { serverCommand } from "../../../server/cli/command.ts";
-import type { Settings } from "../../../server/cli/settings.ts";
+import type { Settings } from "../../../server/cli/flags.ts";
 
 /** The result of parsing a command line of the server. */
 export interface ReadSettings {

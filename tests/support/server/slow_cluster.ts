@@ -1,4 +1,4 @@
-import type { LocalOffices } from "../../../server/office/offices.ts";
+import type { LocalOffices } from "../../../server/office/office.ts";
 import type { Offices } from "../../../server/office/peer.ts";
 import { type Cluster, newCluster } from "../../../server/shared/cluster.ts";
 

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { joinRemedy } from "../../../cli/explain_failure.ts";
 import { checkPolicy } from "../../../server/shared/identity.ts";
-import { judgeSeat, ROOM_FULL } from "../../../server/office/join_rule.ts";
+import { judgeSeat, ROOM_FULL } from "../../../server/office/office.ts";
 import type { Seated } from "../../../server/office/peer.ts";
 import type { Role } from "../../../protocol/mod.ts";
 

@@ -5,7 +5,7 @@ import {
   newGauge,
   newHistogram,
   textOf,
-} from "../../../server/observe/exposition.ts";
+} from "../../../server/observe/prometheus.ts";
 
 Deno.test("textOf() is read by a parser of Prometheus as it was counted", () => {
   const answered = newCounter("events_total", "Events.");

@@ -192,21 +192,21 @@ const forbidden: [file: string, source: string, why: string][] = [
   [
     "server/server.ts",
     `import type { A } from "./cluster/mod.ts";`,
-    "only server/cli/load.ts does, with import\\(\\)",
+    "only server/cli/serve.ts does, with import\\(\\)",
   ],
   [
     "server/cli/a.ts",
     `await import("../cluster/mod.ts");`,
-    "only server/cli/load.ts does, with import\\(\\)",
+    "only server/cli/serve.ts does, with import\\(\\)",
   ],
   [
-    "server/cli/load.ts",
+    "server/cli/serve.ts",
     `import { joinCluster } from "../cluster/mod.ts";`,
-    "only server/cli/load.ts does, with import\\(\\)",
+    "only server/cli/serve.ts does, with import\\(\\)",
   ],
   [
-    "server/cluster/links/a.ts",
-    `import { a } from "../tunnel/a.ts";`,
+    "server/cluster/link.ts",
+    `import { a } from "./tunnel_frames.ts";`,
     "a room above its own",
   ],
 ];
@@ -253,7 +253,7 @@ const allowed: [file: string, source: string][] = [
   ["server/doors/a.ts", `import { a } from "../wire/mod.ts";`],
   ["server/wire/a.ts", `import { a } from "./link.ts";`],
   ["server/wire/link.ts", `import { a } from "./packet/a.ts";`],
-  ["server/cli/load.ts", `await import("../cluster/mod.ts");`],
+  ["server/cli/serve.ts", `await import("../cluster/mod.ts");`],
   ["server/cluster/mod.ts", `export { a } from "./directory/a.ts";`],
   ["server/cluster/a.ts", `import type { A } from "./mod.ts";`],
   ["tests/a_test.ts", `import { a } from "../server/cluster/links/a.ts";`],

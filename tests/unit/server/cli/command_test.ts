@@ -1,7 +1,10 @@
 import { assert, assertEquals, assertObjectMatch } from "@std/assert";
-import { loadSecurity } from "../../../../server/cli/load.ts";
+import { setImmediate } from "node:timers";
+import { optionsOf } from "../../../../server/cli/flags.ts";
+import { LineBuffer } from "../../../../server/cli/logging.ts";
+import { eventLine } from "../../../../server/cli/operate.ts";
+import { loadSecurity } from "../../../../server/cli/serve.ts";
 import type { SmcpServerOptions } from "../../../../server/mod.ts";
-import { optionsOf } from "../../../../server/cli/settings.ts";
 import {
   readSettings,
   tryReadSettings,
@@ -373,4 +376,47 @@ Deno.test("readSettings() enables metrics and traces by flags; a separate port e
     [true, none, loopback, true],
   );
   assertEquals((await exitOf(["--metrics-port=x"])).exitCode, 2);
+});
+
+Deno.test("eventLine() writes an event as one line, whatever its members are called", () => {
+  const data = { at: "2026-01-02T03:04:05.678Z", event: "joined" };
+  assertEquals(
+    eventLine("joined", { ...data, office: "north", role: "computer", ms: 2 }),
+    "03:04:05 north joined role=computer ms=2",
+  );
+  assertEquals(
+    eventLine("tls_failed", { ...data, reason: 'no "key"\n\u202e' }),
+    '03:04:05 - tls_failed reason="no \\"key\\"\\n\\u{202e}"',
+  );
+  assertEquals(
+    eventLine("joined", { ...data, office: "a\u001b[2Jb" }),
+    "03:04:05 a\\u{1b}[2Jb joined",
+  );
+});
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+Deno.test("LineBuffer writes the lines of a turn together, in order", async () => {
+  const written: string[] = [];
+  const lines = new LineBuffer((text) => written.push(text));
+  lines.add("a\n");
+  lines.add("b\n");
+  assertEquals(written, []);
+  await turn();
+  assertEquals(written, ["a\nb\n"]);
+  lines.add("c\n");
+  lines.flush();
+  assertEquals(written, ["a\nb\n", "c\n"]);
+  await turn();
+  assertEquals(written, ["a\nb\n", "c\n"]);
+});
+
+Deno.test("LineBuffer does not let a busy turn fill the memory", async () => {
+  const written: number[] = [];
+  const lines = new LineBuffer((text) => written.push(text.length));
+  const line = `${"x".repeat(999)}\n`;
+  for (let i = 0; i < 200; i++) lines.add(line);
+  assertEquals(written, [66_000, 66_000, 66_000]);
+  await turn();
+  assertEquals(written.at(-1), 2000);
 });

@@ -5,8 +5,8 @@ import {
   encodeHead,
   Kind,
   unreachable,
-} from "../../../../server/cluster/tunnel/frames.ts";
-import { Tunnel } from "../../../../server/cluster/tunnel/tunnel.ts";
+} from "../../../../server/cluster/tunnel_frames.ts";
+import { Tunnel } from "../../../../server/cluster/tunnel.ts";
 
 interface Sent {
   readonly kind: number;

@@ -1,9 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { PROFILES } from "../../../../protocol/mod.ts";
-import {
-  opensSession,
-  splitTarget,
-} from "../../../../server/shared/request_target.ts";
+import { opensSession, splitTarget } from "../../../../server/shared/http.ts";
 import { checkGate, checkTransport } from "../../../../server/http/gate.ts";
 
 const gate = (query: string) => checkGate(query, PROFILES["0.2"]);

@@ -1,14 +1,27 @@
-import { assertEquals, assertMatch, assertThrows } from "@std/assert";
-import { eventEnd } from "../../../../server/observe/watch_calls.ts";
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import {
+  EarlyBudget,
+  earlyBytes,
+  MAX_EARLY_PACKETS,
+} from "../../../../server/limits/guards.ts";
 import { Limiter, LogThrottle } from "../../../../server/limits/limiter.ts";
-import { AddressCount } from "../../../../server/limits/slots.ts";
 import {
   addressGroup,
   clientAddress,
   DEFAULT_LIMITS,
+  MAX_CONNECT_BYTES,
   overLimit,
+  RequestRates,
   resolveLimits,
 } from "../../../../server/limits/limits.ts";
+import {
+  AddressCount,
+  DescriptorBudget,
+  type DescriptorSource,
+  readOpenFiles,
+  socketsWithin,
+} from "../../../../server/limits/slots.ts";
+import { eventEnd } from "../../../../server/observe/watch_calls.ts";
 import { TokenBucket } from "../../../../server/shared/pending.ts";
 import { Payload } from "../../../../server/wire/mod.ts";
 import { captureLog } from "../../../support/log_capture.ts";
@@ -284,4 +297,124 @@ Deno.test("eventEnd() returns how an event was answered", () => {
   for (const [answer, outcome] of rows) {
     assertEquals(eventEnd(answer).outcome, outcome);
   }
+});
+
+const LIMITS = (soft: string) =>
+  `Limit                     Soft Limit           Hard Limit           Units
+Max processes             7                    7                    processes
+Max open files            ${soft.padEnd(21)}4096                 files
+Max locked memory         8388608              8388608              bytes
+`;
+
+Deno.test("readOpenFiles() parses the soft limit of open files", () => {
+  assertEquals(readOpenFiles(LIMITS("256")), 256);
+  assertEquals(readOpenFiles(LIMITS("unlimited")), Infinity);
+  assertEquals(readOpenFiles("Max processes 7 7 processes\n"), undefined);
+  assertEquals(readOpenFiles(""), undefined);
+});
+
+Deno.test("socketsWithin() reserves a quarter for everything else, from 192 to 1024", () => {
+  const table = [
+    [30, 1],
+    [200, 8],
+    [256, 64],
+    [1024, 768],
+    [20_000, 18_976],
+    [Infinity, Infinity],
+  ] as const;
+  for (const [descriptors, sockets] of table) {
+    assertEquals(socketsWithin(descriptors), sockets);
+  }
+});
+
+/** Returns how many sockets a budget allows, one by one. */
+function fill(room: DescriptorBudget, most: number): number {
+  let open = 0;
+  while (open < most && room.allows(open)) open++;
+  return open;
+}
+
+Deno.test("DescriptorBudget uses a known limit without trials", () => {
+  let tried = 0;
+  const source: DescriptorSource = {
+    limit: () => 256,
+    openable: (count) => tried += count,
+  };
+  assertEquals(fill(new DescriptorBudget(source), 1000), 64);
+  assertEquals(tried, 0);
+});
+
+Deno.test("DescriptorBudget finds an unknown limit before it is reached, with few trials", () => {
+  for (const limit of [220, 256, 1000, 5000]) {
+    let open = 0;
+    let tried = 0;
+    const own = 20;
+    const room = new DescriptorBudget({
+      limit: () => undefined,
+      openable(count) {
+        const found = Math.min(count, limit - own - open);
+        tried += found;
+        return found;
+      },
+    });
+    while (room.allows(open)) open++;
+    assertEquals(open, socketsWithin(limit - own), `of ${limit}`);
+    assertEquals(tried <= 4 * limit, true, `${tried} trials`);
+    assertEquals(room.allows(open - 1), true);
+  }
+});
+
+Deno.test("DescriptorBudget sets no limit where none can be determined", () => {
+  const room = new DescriptorBudget({
+    limit: () => undefined,
+    openable: () => undefined,
+  });
+  assertEquals(fill(room, 10_000), 10_000);
+});
+
+Deno.test("EarlyBudget.take() allows 32 packets, and four of the largest CONNECTs, without a session", () => {
+  assertEquals([MAX_EARLY_PACKETS, earlyBytes(MAX_CONNECT_BYTES)], [
+    32,
+    65_536,
+  ]);
+  const many = new EarlyBudget(MAX_CONNECT_BYTES);
+  for (let i = 0; i < 32; i++) assertEquals(many.take(1), undefined);
+  assertEquals(many.take(1), "more than 32 packets without a session");
+
+  const large = new EarlyBudget(MAX_CONNECT_BYTES);
+  for (let i = 0; i < 4; i++) {
+    assertEquals(large.take(MAX_CONNECT_BYTES), undefined);
+  }
+  assertEquals(large.bytesLeft, 0);
+  assertEquals(large.take(1), "more than 65536 bytes without a session");
+});
+
+Deno.test("RequestRates.take() limits the requests of a client per second, and of no other", () => {
+  const rates = new RequestRates({ eventsPerSecond: 2, callsPerAgent: 9 });
+  const take = (client: string, now: number) => typeof rates.take(client, now);
+  assertEquals([take("a", 0), take("a", 0)], ["function", "function"]);
+  assertEquals(rates.take("a", 0), "eventsPerSecond");
+  assertEquals(take("b", 0), "function");
+  assertEquals(take("a", 500), "function");
+});
+
+Deno.test("RequestRates.take() limits how many are open at once, until they end", () => {
+  const rates = new RequestRates({ eventsPerSecond: 99, callsPerAgent: 2 });
+  const end = rates.take("a", 0);
+  rates.take("a", 0);
+  assertEquals(rates.take("a", 0), "callsPerAgent");
+  assert(typeof end === "function");
+  end();
+  assertEquals(typeof rates.take("a", 0), "function");
+});
+
+Deno.test("RequestRates forgets clients that have nothing open and a full allowance", () => {
+  const rates = new RequestRates({ eventsPerSecond: 9, callsPerAgent: 9 });
+  for (let at = 0; at < 1000; at++) {
+    const end = rates.take(`${at}`, 0);
+    if (typeof end === "function" && at > 0) end();
+  }
+  assertEquals(rates.size, 1000);
+  rates.take("new", 1000);
+  assertEquals(rates.size, 2); // it, and the one that is still open
 });

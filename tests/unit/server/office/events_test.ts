@@ -15,7 +15,7 @@ import {
   UPDATE_RESOURCES_EVENT,
   UPDATE_TOOL_LIST_EVENT,
 } from "../../../../protocol/mod.ts";
-import type { LocalOffices } from "../../../../server/office/offices.ts";
+import type { LocalOffices } from "../../../../server/office/office.ts";
 import type { Offices, Seat } from "../../../../server/office/peer.ts";
 import { Payload } from "../../../../server/shared/payload.ts";
 import { ANY_REQUEST } from "../../../support/any_request.ts";

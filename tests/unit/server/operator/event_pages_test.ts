@@ -1,5 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
-import { EventPages } from "../../../../server/operator/feed/event_pages.ts";
+import {
+  EventPages,
+  EventTap,
+  Recorder,
+  showLog,
+} from "../../../../server/operator/event_pages.ts";
+import { Journal, type SeenEvent } from "../../../../server/shared/audit.ts";
+import { log } from "../../../../server/shared/log.ts";
+import { captureLog } from "../../../support/log_capture.ts";
 
 const event = (json: string, office?: string) => ({ office, kind: "k", json });
 const all = () => true;
@@ -91,4 +99,126 @@ Deno.test("EventPages lists events as they were added, over pages, up to some by
   assertEquals(pages.list(2, 1000), events.slice(1));
   assertEquals(pages.list(1, 1), events.slice(0, 1));
   assertEquals(pages.list(5, 1000), []);
+});
+
+const began = (req_id: string, params?: string): SeenEvent => ({
+  ...{ event: "call_began", office: "north", agent: "planner" },
+  ...{ computer: "pc", request: "client:tool_call", req_id },
+  params,
+});
+
+function newTap() {
+  const journal = new Journal();
+  const tap = new EventTap(new Recorder(journal));
+  return {
+    journal,
+    tap,
+    tell: (event: SeenEvent) => journal.tell(event),
+    [Symbol.dispose]: () => tap.close(),
+  };
+}
+
+const idsOf = (answer: Awaited<ReturnType<EventTap["take"]>>) =>
+  answer?.events.map(({ json }) => JSON.parse(json).req_id);
+
+Deno.test("EventTap: the first answer comes at once, the next with the next event, each event once", async () => {
+  using node = newTap();
+  assertEquals(node.journal.onlooker, undefined);
+  const first = await node.tap.take(undefined);
+  assertEquals([first?.missed, idsOf(first)], [false, []]);
+  const waiting = node.tap.take(first?.cursor);
+  node.tell(began("r1"));
+  node.tell(began("r2"));
+  const second = await waiting;
+  assertEquals([second?.missed, idsOf(second)], [false, ["r1", "r2"]]);
+  assertEquals(second?.events[0]?.office, "north");
+  node.tell(began("r3"));
+  // Who asks again after an answer that was lost gets it again.
+  const [again, third] = await Promise.all([
+    node.tap.take(first?.cursor),
+    node.tap.take(second?.cursor),
+  ]);
+  assertEquals(idsOf(again)?.slice(0, 2), ["r1", "r2"]);
+  assertEquals(idsOf(third), ["r3"]);
+});
+
+Deno.test("EventTap: large events come in several answers", async () => {
+  using node = newTap();
+  const { cursor } = await node.tap.take(undefined) ?? {};
+  for (let i = 0; i < 40; i++) node.tell(began(`r${i}`, "x".repeat(60_000)));
+  const ids: unknown[] = [];
+  let answers = 0;
+  for (let at = cursor; ids.length < 40; answers++) {
+    const answer = await node.tap.take(at);
+    assert(JSON.stringify(answer).length < 2 ** 21);
+    ids.push(...idsOf(answer) ?? []);
+    at = answer?.cursor;
+  }
+  assertEquals(ids, Array.from({ length: 40 }, (_, i) => `r${i}`));
+  assert(answers > 1);
+});
+
+Deno.test("EventTap: who comes too late hears that events were missed", async () => {
+  using node = newTap();
+  const { cursor } = await node.tap.take(undefined) ?? {};
+  for (let i = 0; i < 40_000; i++) node.tell(began(`r${i}`));
+  const late = await node.tap.take(cursor);
+  assert(late?.missed);
+  const stranger = await node.tap.take("another.1");
+  assertEquals([stranger?.missed, idsOf(stranger)], [true, []]);
+});
+
+Deno.test("EventTap: its end answers those who wait, and records no more", async () => {
+  const node = newTap();
+  const { cursor } = await node.tap.take(undefined) ?? {};
+  const waiting = node.tap.take(cursor);
+  node.tap.close();
+  assertEquals(idsOf(await waiting), []);
+  assertEquals(await node.tap.take(cursor), undefined);
+  assertEquals(node.journal.onlooker, undefined);
+});
+
+Deno.test("showLog() shows lines with their fields, errors by name and message, nothing of debugging", () => {
+  const seen: unknown[] = [];
+  const end = showLog((event) => seen.push(event));
+  const circle: Record<string, unknown> = {};
+  circle.self = circle;
+  log.debug("not this");
+  log.warn("Unknown event {name}", { name: 'a"b', omitted: 3 });
+  log.error("It failed: {error}", { error: new TypeError("why") });
+  log.info("Round and {round}", { round: circle });
+  log.info("Large", { text: "x".repeat(10_000) });
+  end();
+  log.warn("nor that");
+  assertEquals(seen, [
+    {
+      event: "log",
+      level: "warning",
+      message: 'Unknown event "a\\"b"',
+      fields: { name: 'a"b', omitted: 3 },
+    },
+    {
+      event: "log",
+      level: "error",
+      message: 'It failed: "TypeError: why"',
+      fields: { error: "TypeError: why" },
+    },
+    { event: "log", level: "info", message: "Round and {round}" },
+    { event: "log", level: "info", message: "Large" },
+  ]);
+});
+
+Deno.test("showLog() leaves lines of a flood out, and tells how many; the log itself has all", () => {
+  using captured = captureLog();
+  const seen: { readonly omitted?: number }[] = [];
+  const end = showLog((event) => seen.push(event));
+  for (let i = 0; i < 1000; i++) log.warn("again");
+  end();
+  const shown = seen.length;
+  const omitted = seen.reduce((all, { omitted = 0 }) => all + omitted, 0);
+  assertEquals([shown < 1000, shown + omitted <= 1000], [true, true]);
+  const lines = captured.records.filter(({ rawMessage }) =>
+    rawMessage === "again"
+  );
+  assertEquals(lines.length, 1000);
 });

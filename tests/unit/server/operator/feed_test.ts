@@ -4,8 +4,8 @@ import { constants, gunzipSync } from "node:zlib";
 import {
   acceptsGzip,
   EventFeed,
-} from "../../../../server/operator/feed/event_feed.ts";
-import { Recorder } from "../../../../server/operator/feed/recorder.ts";
+} from "../../../../server/operator/event_feed.ts";
+import { Recorder } from "../../../../server/operator/event_pages.ts";
 import { Journal, type SeenEvent } from "../../../../server/shared/audit.ts";
 
 const view = { key: "all", sees: () => true };

@@ -1,0 +1,444 @@
+import { Buffer } from "node:buffer";
+import { readFileSync } from "node:fs";
+import { request as httpsRequest } from "node:https";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type IncomingMessage, request as httpRequest } from "node:http";
+import { UsageError } from "../../cli/run.ts";
+import {
+  type CredentialFlags,
+  type HttpWay,
+  httpWay,
+  type WayFlags,
+} from "../../cli/server_flags.ts";
+import { columns, plain } from "../../cli/terminal_text.ts";
+import type * as z from "../../protocol/schema.ts";
+import {
+  callsSchema,
+  doneSchema,
+  membersSchema,
+  officesSchema,
+  problemSchema,
+} from "../operator/schemas.ts";
+import { endText } from "../shared/audit.ts";
+
+/** Flags of commands that show something. */
+interface ShowFlags extends OperatorFlags {
+  /** Whether to print JSON. */
+  readonly json?: true;
+}
+
+/** Prints the offices. */
+export async function offices(flags: ShowFlags): Promise<void> {
+  const { offices, node } = await read(flags, "/offices", officesSchema);
+  const isCluster = node !== undefined;
+  print(flags, offices, "nobody is in any office that you may see", [
+    ["OFFICE", "AGENT", "COMPUTERS", "CALLS", ...(isCluster ? ["NODE"] : [])],
+    ...offices.map((each) => [
+      each.office,
+      each.agent ?? "-",
+      String(each.computers),
+      String(each.pending_calls),
+      ...(isCluster ? [each.node ?? "-"] : []),
+    ]),
+  ]);
+}
+
+/** Prints the members of an office. */
+export async function members(office: string, flags: ShowFlags): Promise<void> {
+  const path = pathOf(office, "members");
+  const { members } = await read(flags, path, membersSchema);
+  print(flags, members, "", [
+    [
+      ...["NAME", "ROLE", "VERSION", "SINCE", "CALLS", "RECEIVED", "SENT"],
+      ...["ADDRESS", "LAST ERROR"],
+    ],
+    ...members.map((each) => [
+      each.name,
+      each.role,
+      each.version,
+      each.since ?? "-",
+      each.calls === undefined
+        ? "-"
+        : `${each.calls} (${each.pending_calls ?? 0})`,
+      bytesText(each.bytes?.received),
+      bytesText(each.bytes?.sent),
+      each.address ?? "-",
+      each.last_error?.message ??
+        (each.last_error ? endText(each.last_error) : "-"),
+    ]),
+  ]);
+}
+
+/** Prints the calls on their way in an office. */
+export async function calls(office: string, flags: ShowFlags): Promise<void> {
+  const path = pathOf(office, "calls");
+  const { calls } = await read(flags, path, callsSchema);
+  print(flags, calls, "no calls are on their way", [
+    ["REQ_ID", "AGENT", "COMPUTER", "REQUEST", "SECONDS", "WAITS FOR"],
+    ...calls.map((each) => [
+      each.req_id,
+      each.agent,
+      each.computer,
+      each.tool ?? each.request,
+      (each.ms / 1000).toFixed(1),
+      each.waiting ?? "-",
+    ]),
+  ]);
+}
+
+/** Reads a list, and warns of nodes whose part is missing. */
+async function read<S extends z.ZodMiniType<MissingNodes>>(
+  flags: OperatorFlags,
+  path: string,
+  schema: S,
+): Promise<z.output<S>> {
+  const answer = await new OperatorClient(flags).ask(path, schema);
+  for (const said of missingNodes(answer)) {
+    console.error(`warning: ${said}: what is there is missing here`);
+  }
+  return answer;
+}
+
+/** Returns the path of something of an office. */
+export const pathOf = (office: string, what: string): string =>
+  `/offices/${encodeURIComponent(office)}/${what}`;
+
+/** @param empty the line for an empty list */
+function print(
+  { json }: ShowFlags,
+  list: readonly unknown[],
+  empty: string,
+  rows: readonly (readonly string[])[],
+): void {
+  if (json) return console.log(JSON.stringify(list, null, 2));
+  if (list.length === 0) return console.log(empty);
+  columns(rows).forEach((line) => console.log(line));
+}
+
+const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
+
+function bytesText(bytes: number | undefined): string {
+  if (bytes === undefined) return "-";
+  let [value, unit] = [bytes, 0];
+  for (; value >= 1024 && unit < UNITS.length - 1; unit++) value /= 1024;
+  return `${unit === 0 ? value : value.toFixed(1)} ${UNITS[unit]}`;
+}
+
+/** How long to wait before a lost stream is opened again. */
+const RETRY_MS = 1000;
+
+/**
+ * Prints what happens, one line for each event, until a signal; a stream that is lost is opened again
+ * where it was.
+ *
+ * @throws {Error} when it cannot be opened
+ */
+export async function watch(
+  office: string | undefined,
+  flags: ShowFlags,
+): Promise<void> {
+  const client = new OperatorClient(flags);
+  const path = office === undefined
+    ? "/events"
+    : `/events?office=${encodeURIComponent(office)}`;
+  let last = "";
+  let isFirst = true;
+  while (true) {
+    const stream = await client.stream(path, last);
+    stream.setEncoding("utf8");
+    try {
+      for await (const { id, kind, data } of eventsOf(stream)) {
+        last = id;
+        if (kind === "open" && isFirst) {
+          isFirst = false;
+          const what = office === undefined
+            ? "all offices"
+            : `the office "${plain(office)}"`;
+          console.error(`watching ${what} (Ctrl-C ends it)`);
+        } else if (kind === "open" || kind === "end") tell(kind, data);
+        else {
+          console.log(
+            flags.json ? JSON.stringify(data) : eventLine(kind, data),
+          );
+        }
+      }
+    } catch {
+      // The next try says why, if it lasts.
+    }
+    await sleep(RETRY_MS);
+  }
+}
+
+/** An event of the stream. */
+interface Event {
+  readonly id: string;
+  readonly kind: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+async function* eventsOf(stream: AsyncIterable<string>): AsyncIterable<Event> {
+  let text = "";
+  for await (const chunk of stream) {
+    const blocks = (text + chunk).split("\n\n");
+    text = blocks.pop() ?? "";
+    for (const block of blocks) {
+      const [, id, kind, data] =
+        /^id: (.*)\nevent: (.*)\ndata: ([^\n]*)$/.exec(block) ?? [];
+      if (id === undefined || kind === undefined) continue; // a comment
+      yield { id, kind, data: JSON.parse(data ?? "{}") };
+    }
+  }
+}
+
+/** What is said of the stream itself is not among its events. */
+function tell(kind: string, { missed, reason }: Event["data"]): void {
+  if (kind === "end") {
+    console.error(`the stream ended: ${plain(String(reason))}`);
+  } else if (missed === true) console.error("events were missed");
+}
+
+/** Writes an event as one line for people: `12:03:04 north joined role=computer name=pc`. */
+export function eventLine(
+  kind: string,
+  { at, event: _, office, ...fields }: Event["data"],
+): string {
+  const time = String(at).slice(11, 19);
+  const rest = Object.entries(fields).map(([key, value]) =>
+    ` ${key}=${
+      typeof value === "string" && /^[\w.:/@-]+$/.test(value)
+        ? value
+        : JSON.stringify(value)
+    }`
+  );
+  return plain(
+    `${time} ${typeof office === "string" ? office : "-"} ${kind}${
+      rest.join("")
+    }`,
+  );
+}
+
+/** The nodes of a cluster that an answer of the operator API lacks. */
+interface MissingNodes {
+  readonly unanswered?: readonly string[];
+  readonly not_operated?: readonly string[];
+}
+
+/** Names nodes that an answer lacks: those without an answer, and those that operators cannot ask. */
+export const missingNodes = (
+  { unanswered = [], not_operated = [] }: MissingNodes,
+): string[] => [
+  ...named("no answer came from the node", unanswered),
+  ...named(
+    "operators cannot ask, because of --no-operator, the node",
+    not_operated,
+  ),
+];
+
+const named = (said: string, nodes: readonly string[]): string[] =>
+  nodes.length === 0
+    ? []
+    : [`${said}${nodes.length > 1 ? "s" : ""} ${plain(nodes.join(", "))}`];
+
+/** Flags of commands that change something. */
+export interface ChangeFlags extends OperatorFlags {
+  /** What the member is told. */
+  readonly reason: string;
+}
+
+/** Flags of `kick`. */
+export interface KickFlags extends ChangeFlags {
+  /** Tells an Agent and a Computer of one name apart. */
+  readonly role?: "agent" | "computer";
+  /** Seconds in which the seat stays closed. */
+  readonly hold: number;
+}
+
+/**
+ * Kicks a member.
+ *
+ * @throws {Error} when there is none of that name, or several
+ */
+export async function kick(
+  office: string,
+  name: string,
+  flags: KickFlags,
+): Promise<void> {
+  const { reason, role, hold } = flags;
+  const client = new OperatorClient(flags);
+  const path = pathOf(office, "members");
+  const { members } = await client.ask(path, membersSchema);
+  const found = members.filter((each) =>
+    each.name === name && (role ?? each.role) === each.role
+  );
+  const [member] = found;
+  if (member === undefined) {
+    throw new Error(
+      `no such member is in ${plain(office)}: ${
+        plain(name)
+      }; the command "members" lists who is there`,
+    );
+  }
+  if (found.length > 1) {
+    throw new Error(
+      `several members are called ${plain(name)}: ${
+        found.map(({ role }) => `--role ${role}`).join(", or ")
+      }`,
+    );
+  }
+  await client.ask(
+    `/members/${encodeURIComponent(member.id)}/kick`,
+    doneSchema,
+    { reason, hold_ms: hold * 1000 },
+  );
+  console.log(`kicked: ${plain(name)}`);
+}
+
+/**
+ * Cancels a call.
+ *
+ * @throws {Error} when there is none with that id
+ */
+export async function cancel(
+  office: string,
+  req_id: string,
+  flags: ChangeFlags,
+): Promise<void> {
+  const { reason } = flags;
+  await new OperatorClient(flags).ask(
+    pathOf(office, "calls/cancel"),
+    doneSchema,
+    { req_id, reason },
+  );
+  console.log(`cancelled: ${plain(req_id)}`);
+}
+
+/** The way to a Server, and who asks, from the command line. */
+export type OperatorFlags = WayFlags & CredentialFlags;
+
+/** The largest answer that is read, in bytes: the members of the largest office take a few MiB. */
+const MAX_ANSWER_BYTES = 256 * 2 ** 20;
+
+/** Talks to the operator API of a Server. */
+export class OperatorClient {
+  readonly #url: string;
+  readonly #token: string;
+  readonly #way: HttpWay;
+
+  /** @throws {UsageError} without credentials, and for an address, a proxy or a file that is none */
+  constructor({ token, apiKey, ...way }: OperatorFlags) {
+    this.#way = httpWay(way, (file) => readFileSync(file, "utf8"));
+    const sent = token ?? apiKey;
+    if (sent === undefined || !/^[\x21-\x7e]+$/.test(sent)) {
+      throw new UsageError(
+        "no token: give the one that the Server printed at its start, or an operator's, with --token (SMCP_TOKEN), or a key with --api-key (SMCP_API_KEY)",
+      );
+    }
+    // As the other commands take it.
+    this.#url = way.url.replace(/\/+$/, "").replace(/^ws/, "http");
+    this.#token = sent;
+  }
+
+  /**
+   * Reads something, or changes it.
+   *
+   * @param body of a change
+   */
+  async ask<S extends z.ZodMiniType>(
+    path: string,
+    schema: S,
+    body?: unknown,
+  ): Promise<z.output<S>> {
+    const response = await this.#send(path, body);
+    const result = schema.safeParse(jsonOf(await textOf(response)));
+    if (result.success) return result.data;
+    throw this.#stranger();
+  }
+
+  /** Opens a stream of events. */
+  async stream(path: string, lastEventId: string): Promise<IncomingMessage> {
+    return await this.#send(path, undefined, {
+      ...(lastEventId && { "Last-Event-ID": lastEventId }),
+    });
+  }
+
+  async #send(
+    path: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<IncomingMessage> {
+    const url = new URL(`${this.#url}/operator/v1${path}`);
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const send = url.protocol === "https:" ? httpsRequest : httpRequest;
+    const { promise, resolve, reject } = Promise.withResolvers<
+      IncomingMessage
+    >();
+    const request = send(url, {
+      ...await this.#way.options(),
+      method: text === undefined ? "GET" : "POST",
+      headers: {
+        ...headers,
+        Authorization: `Bearer ${this.#token}`,
+        ...(text !== undefined && {
+          "Content-Type": "application/json",
+          "Content-Length": String(Buffer.byteLength(text)),
+        }),
+      },
+    }, resolve);
+    request.on("error", (error) => {
+      this.#way.failure(error).then(reject, reject);
+    });
+    request.end(text);
+    const response = await promise;
+    if (response.statusCode !== 200) throw await this.#problem(response);
+    return response;
+  }
+
+  /** Explains a refusal in terms of the command line. */
+  async #problem(response: IncomingMessage): Promise<Error> {
+    const { statusCode = 0 } = response;
+    const result = problemSchema.safeParse(jsonOf(await textOf(response)));
+    if (result.success) {
+      return new Error(
+        statusCode === 401
+          ? `${
+            EXPIRED.exec(result.data.detail)?.[0] ??
+              "the Server does not know this token"
+          }: give the one that it printed at its start, or an operator's, with --token (SMCP_TOKEN)`
+          : result.data.detail,
+      );
+    }
+    return statusCode === 404
+      ? new Error(
+        `the Server at ${this.#url} has no operator API: give a key the role operator, or correct --url`,
+      )
+      : this.#stranger();
+  }
+
+  #stranger(): Error {
+    return new Error(
+      `what answers at ${this.#url} is no operator API of this version; correct --url`,
+    );
+  }
+}
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > MAX_ANSWER_BYTES) throw new Error("the answer is too large");
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Matches the reason that a Server gives only to the holder of credentials that were valid. */
+const EXPIRED = /the (API key|token) expired at [^;]+/;

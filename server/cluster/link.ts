@@ -1,0 +1,447 @@
+import { Buffer } from "node:buffer";
+import {
+  type Counts,
+  DATA_HEADER_BYTES,
+  encodeFrame,
+  type Frame,
+  Inbox,
+  LINK_VERSION,
+  type NamedFrame,
+  Outbox,
+  shortOf,
+  writeDataHeader,
+} from "./link_frames.ts";
+import type { Redis } from "./redis/connection.ts";
+import { release } from "../../shared/bytes.ts";
+
+/** What bounds a link. */
+export type LinkLimits = Pick<
+  LinkSettings,
+  "pieceBytes" | "queueBytes" | "maxMessageBytes"
+>;
+
+/** What a link needs of its surroundings. */
+export interface LinkPort {
+  /** This node. */
+  readonly own: string;
+  /** Returns how many bytes the peer may have on their way to this node. */
+  window(): number;
+  /** Sends a frame; frames arrive in order, or are missing. */
+  transmit(frame: Buffer): void;
+  /** Asks for its `flush()`, at the end of this turn of the event loop. */
+  schedule(): void;
+  /** Takes a message. */
+  received(message: Buffer): void;
+  /** The peer has answered. */
+  opened(): void;
+  /** Messages to the peer are missing: it has ended before it took them. */
+  lost(): void;
+  /** The peer said goodbye. */
+  ended(): void;
+}
+
+/** A frame that the peer has not confirmed yet. */
+interface Unconfirmed {
+  readonly frame: Buffer;
+  /** How many bytes were sent with it, in all. */
+  readonly end: number;
+  /** Whether it was sent again, and may still wait to be written. */
+  isRepeated: boolean;
+}
+
+/**
+ * The link to one node: order and windows, without clock and network.
+ *
+ * Frames with messages say how many bytes were sent before them since the two nodes met, and all frames how
+ * many their sender has taken and how many more may follow. So whatever is missing, or comes twice, is
+ * found out: the next frame of messages shows it, or a beat. Who misses something asks for it.
+ */
+export class Link {
+  readonly #port: LinkPort;
+  readonly #sender: number;
+  readonly #outbox: Outbox;
+  readonly #inbox: Inbox;
+  /** What may have to be sent again; never more than a window. */
+  readonly #unconfirmed: Unconfirmed[] = [];
+  #isOpen = false;
+  /** Whether what is missing was asked for, and has not come yet. */
+  #hasAsked = false;
+  // In bytes, since the two met.
+  #sent = 0;
+  #maySend = 0;
+  #taken = 0;
+  #granted = 0;
+
+  constructor(limits: LinkLimits, port: LinkPort) {
+    this.#port = port;
+    this.#outbox = new Outbox(limits.pieceBytes, limits.queueBytes);
+    this.#inbox = new Inbox(
+      limits.maxMessageBytes,
+      (message) => port.received(message),
+    );
+    this.#sender = shortOf(port.own);
+  }
+
+  /** Whether the peer has answered. */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** Bytes that wait to be sent. */
+  get queuedBytes(): number {
+    return this.#outbox.bytes;
+  }
+
+  /** Asks the peer for an answer, and for what it has sent and this end has not taken. */
+  greet(): void {
+    this.#tell("beat", true);
+  }
+
+  /** Adds a message to the queue; returns `false` when that is full. */
+  send(stream: string, message: readonly Uint8Array[]): boolean {
+    if (!this.#outbox.push(stream, message)) return false;
+    this.#schedule();
+    return true;
+  }
+
+  /** Sends what may be sent now. */
+  flush(): void {
+    let isTold = false;
+    while (this.#mayTransmit()) {
+      const frame = this.#outbox.take(DATA_HEADER_BYTES);
+      if (frame === undefined) break;
+      this.#writeHeader(frame);
+      this.#sent += frame.length; // the last one may be longer than what is left
+      this.#unconfirmed.push({ frame, end: this.#sent, isRepeated: false });
+      this.#port.transmit(frame);
+      isTold = true;
+    }
+    // A window is opened again by any frame, and by one of its own only where nothing else goes.
+    if (!isTold && this.#isOpen && this.#owesGrant()) {
+      const counts = Buffer.allocUnsafe(DATA_HEADER_BYTES);
+      this.#port.transmit(this.#writeHeader(counts));
+    }
+  }
+
+  /** Tells the peer that this node lives, and what was sent; or greets it again. */
+  beat(): void {
+    this.#tell("beat", !this.#isOpen);
+  }
+
+  /** Says goodbye, and is of no use any more. */
+  bye(): void {
+    this.#tell("bye");
+    this.close();
+  }
+
+  /** Takes and delivers nothing any more. */
+  close(): void {
+    this.#inbox.close();
+    this.#outbox.clear();
+    this.#unconfirmed.length = 0;
+    this.#isOpen = false;
+  }
+
+  /** Waits for another answer of the peer, since frames may be missing; it goes on then. */
+  reset(): void {
+    this.#isOpen = false;
+  }
+
+  /**
+   * Takes a frame of the peer, in the order of their arrival.
+   *
+   * @param bytes the frame itself
+   * @throws {FrameError} when its items are wrong; what was in it is missing then
+   */
+  take(frame: Frame, bytes: Buffer): void {
+    this.#confirm(frame);
+    if (frame.kind === "data") this.#takeData(frame.start, bytes);
+    else if (frame.kind === "beat") this.#takeBeat(frame);
+    else this.#takeBye(frame);
+  }
+
+  #takeData(start: number, bytes: Buffer): void {
+    this.#schedule();
+    if (bytes.length === DATA_HEADER_BYTES) return;
+    if (start > this.#taken && !this.#hasAsked) this.#ask();
+    if (start !== this.#taken) return;
+    this.#hasAsked = false;
+    this.#taken += bytes.length;
+    if (this.#owesGrant()) this.#port.schedule();
+    this.#inbox.take(bytes, DATA_HEADER_BYTES);
+  }
+
+  #takeBeat({ asks, sent }: NamedFrame): void {
+    const isFirst = !this.#isOpen;
+    this.#isOpen = true;
+    if (isFirst) this.#hasAsked = false;
+    if (isFirst || asks) {
+      for (const sent of this.#unconfirmed) {
+        sent.isRepeated = true;
+        this.#port.transmit(sent.frame);
+      }
+    }
+    // After what was sent again: what is missing still is asked for once more.
+    if (asks) this.#tell("beat");
+    else if (sent > this.#taken) this.#ask();
+    if (isFirst) this.#port.opened();
+    this.#schedule();
+  }
+
+  #takeBye({ sent, taken }: NamedFrame): void {
+    const isComplete = this.#outbox.isEmpty && sent === this.#taken &&
+      taken === this.#sent;
+    this.close();
+    if (!isComplete) this.#port.lost();
+    this.#port.ended();
+  }
+
+  #ask(): void {
+    this.#hasAsked = true;
+    this.greet();
+  }
+
+  /** The peer has taken so many bytes, and may get more. */
+  #confirm({ taken, room }: Counts): void {
+    this.#maySend = Math.max(this.#maySend, taken + room);
+    const first = this.#unconfirmed.findIndex(({ end }) => end > taken);
+    const confirmed = this.#unconfirmed.splice(0, first < 0 ? Infinity : first);
+    for (const { frame, isRepeated } of confirmed) {
+      if (!isRepeated) release(frame);
+    }
+  }
+
+  #schedule(): void {
+    if (this.#mayTransmit()) this.#port.schedule();
+  }
+
+  #mayTransmit(): boolean {
+    return this.#isOpen && !this.#outbox.isEmpty && this.#sent < this.#maySend;
+  }
+
+  #tell(kind: NamedFrame["kind"], asks = false): void {
+    this.#port.transmit(encodeFrame({
+      ...{ kind, version: LINK_VERSION, from: this.#port.own, asks },
+      sent: this.#sent,
+      ...this.#counts(),
+    }));
+  }
+
+  #writeHeader(frame: Buffer): Buffer {
+    return writeDataHeader(frame, {
+      sender: this.#sender,
+      start: this.#sent,
+      ...this.#counts(),
+    });
+  }
+
+  /** What was taken and may follow, for the peer; their sum never becomes less. */
+  #counts(): Counts {
+    const taken = this.#taken;
+    this.#granted = Math.max(this.#granted, taken + this.#port.window());
+    return { taken, room: this.#granted - taken };
+  }
+
+  /** Whether the peer should be told that it may send more: else its window would close. */
+  #owesGrant(): boolean {
+    const window = this.#port.window();
+    return this.#taken + window - this.#granted >= window / 2;
+  }
+}
+
+/** What became of a message to another node. */
+export type Sent =
+  /** It waits for the peer, or is on its way; if it cannot arrive, the node is reported as silent, lost or gone. */
+  | "sent"
+  /** The queue to that node is full. */
+  | "full"
+  /** That node is not known. */
+  | "away";
+
+/** Why nothing that is sent to a node, or comes from it, counts any more. */
+export type Failure =
+  /** Messages from or to it are missing: it has left before it took them, or one cannot be read. */
+  | "lost"
+  /** It was not heard of for a while, but its process may live; reported once, until it is heard again. */
+  | "silent"
+  /**
+   * Its process has ended, or its connection to Redis. In the second case it may come back, and what was
+   * not delivered follows, until it is dropped.
+   */
+  | "gone";
+
+/** What a node is notified of by its links. Handlers must not throw. */
+export interface LinkEvents {
+  /** A message arrived; all of one stream in order. `message` is the receiver's own. */
+  received(from: string, message: Buffer): void;
+  /** A node has failed. */
+  failed(node: string, failure: Failure): void;
+  /** What connects the nodes was reached no more, or is reached again. */
+  connected(isConnected: boolean): void;
+}
+
+/** Messages to and from the other nodes of a cluster. */
+export interface Links extends AsyncDisposable {
+  /** The nodes that were met, and are not gone. */
+  readonly peers: ReadonlySet<string>;
+  /** The largest message that can be sent, in bytes. */
+  readonly maxMessageBytes: number;
+  /** Bytes that wait to be sent. */
+  readonly queuedBytes: number;
+  /** Greets nodes; resolves when each has answered, is gone, or does not answer in time. */
+  meet(nodes: Iterable<string>): Promise<void>;
+  /**
+   * Sends a message.
+   *
+   * @param stream messages of one stream arrive in order, those of others may pass between its pieces
+   * @param message its parts, one after the other; they must not change afterwards
+   */
+  send(to: string, stream: string, message: readonly Uint8Array[]): Sent;
+  /** Forgets a node that has left the cluster. */
+  drop(node: string): void;
+}
+
+/** What of the links is needed to talk to other nodes. */
+export type Messenger = Pick<Links, "send" | "peers" | "maxMessageBytes">;
+
+/** What links need of Redis. */
+export type LinkRedis = Pick<
+  Redis,
+  "connected" | "since" | "publish" | "subscribe" | "numsub" | "onState"
+>;
+
+/** Returns the channel of a node; sharded pub/sub spreads them, since they have no hash tag in common. */
+export const channelOf = (node: string): string => `smcp1:{${node}}`;
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** What a message has besides what a client sent. */
+const ENVELOPE_BYTES = 64 * KIB;
+
+/**
+ * Redis cuts a subscriber off at 32 MiB of output, or at 8 MiB that last for 60 seconds: what all peers
+ * together may have on their way to a node stays below, with what they send over their windows.
+ */
+const INBOUND_BYTES = 6 * MIB;
+
+/** How nodes talk; the defaults are meant for all but tests. */
+export interface LinkOptions {
+  /** The largest message of a client. */
+  readonly maxMessageBytes: number;
+  /** Bytes that a peer may have on their way to this node; fewer with many peers. Default: 1 MiB. */
+  readonly windowBytes?: number;
+  /** A larger message travels in pieces of this size. Default: 256 KiB. */
+  readonly pieceBytes?: number;
+  /** The most bytes that wait for a node. Default: 64 MiB. */
+  readonly queueBytes?: number;
+  /** How often a node tells each peer that it lives. Default: 2,000. */
+  readonly beatMs?: number;
+  /** A peer that is not heard of for so long is silent. Default: 6,000. */
+  readonly silentMs?: number;
+  /** How often this node looks whether its peers still receive. Default: 500. */
+  readonly lookMs?: number;
+  /** The least time between two looks that prove an end. Default: 500. */
+  readonly goneMs?: number;
+  /** After a new connection of its own a node trusts no look for so long. Default: 2,000. */
+  readonly settleMs?: number;
+  /** How long a greeting waits for an answer. Default: 2,000. */
+  readonly answerMs?: number;
+  /** How long a goodbye waits for what is queued. Default: 1,000. */
+  readonly goodbyeMs?: number;
+  /** The clock, of which the connections' age is. Default: `performance.now`. */
+  readonly now?: () => number;
+}
+
+/** {@linkcode LinkOptions} with all defaults; `maxMessageBytes` is that of a message between nodes. */
+export type LinkSettings = Required<LinkOptions>;
+
+/** Fills in the defaults. */
+export const toSettings = (options: LinkOptions): LinkSettings => ({
+  windowBytes: MIB,
+  pieceBytes: 256 * KIB,
+  queueBytes: 64 * MIB,
+  beatMs: 2_000,
+  silentMs: 6_000,
+  lookMs: 500,
+  goneMs: 500,
+  settleMs: 2_000,
+  answerMs: 2_000,
+  goodbyeMs: 1_000,
+  now: () => performance.now(),
+  ...options,
+  maxMessageBytes: options.maxMessageBytes + ENVELOPE_BYTES,
+});
+
+/** Returns the window of one of so many peers: each has room for a piece. */
+export const windowOf = (
+  { windowBytes, pieceBytes }: LinkSettings,
+  peers: number,
+): number =>
+  Math.max(
+    pieceBytes,
+    Math.min(windowBytes, Math.floor(INBOUND_BYTES / Math.max(1, peers))),
+  );
+
+/** What tells a frozen node, and one whose process has ended, from one that lives. */
+export type WatchLimits = Pick<LinkSettings, "silentMs" | "goneMs">;
+
+/** Watches a node, without a clock of its own. */
+export class Watch {
+  readonly #limits: WatchLimits;
+  #heardAt: number;
+  #isSilent = false;
+  #emptyAt: number | undefined;
+  #wasThere = false;
+
+  constructor(limits: WatchLimits, now: number) {
+    this.#limits = limits;
+    this.#heardAt = now;
+  }
+
+  /** A frame of the node arrived. */
+  heard(now: number): void {
+    this.#heardAt = now;
+    this.#isSilent = false;
+  }
+
+  /** Nothing could be heard for a while, since this process itself did not run. */
+  excuse(ms: number): void {
+    this.#heardAt += ms;
+  }
+
+  /** Returns whether the node has become silent since it was asked last. */
+  becameSilent(now: number): boolean {
+    if (this.#isSilent || now - this.#heardAt < this.#limits.silentMs) {
+      return false;
+    }
+    return this.#isSilent = true;
+  }
+
+  /**
+   * Somebody looked how many receive what is sent to the node.
+   *
+   * Only who was there can have ended: a node that is cut off from a Redis which has just taken over
+   * lives, and serves until its lease ends.
+   *
+   * @returns whether its process is proved to have ended
+   */
+  looked(receivers: number, now: number): boolean {
+    if (receivers > 0) this.present();
+    if (receivers > 0 || !this.#wasThere) return false;
+    this.#emptyAt ??= now;
+    return now - this.#emptyAt >= this.#limits.goneMs;
+  }
+
+  /** The node receives what is sent to it. */
+  present(): void {
+    this.#emptyAt = undefined;
+    this.#wasThere = true;
+  }
+
+  /** Another Redis is asked, or one that has forgotten: what was seen says nothing any more. */
+  forgetLooks(): void {
+    this.#emptyAt = undefined;
+    this.#wasThere = false;
+  }
+}

@@ -1,0 +1,360 @@
+import type { Buffer } from "node:buffer";
+import {
+  channelOf,
+  Link,
+  type LinkEvents,
+  type LinkOptions,
+  type LinkRedis,
+  type Links,
+  type LinkSettings,
+  type Sent,
+  toSettings,
+  Watch,
+  windowOf,
+} from "./link.ts";
+import {
+  decodeFrame,
+  FrameError,
+  LINK_VERSION,
+  type NamedFrame,
+  shortOf,
+} from "./link_frames.ts";
+import { log } from "../shared/log.ts";
+import { withTimeout } from "../../shared/async.ts";
+
+/**
+ * Subscribes to the channel of this node, and sends to those of others.
+ *
+ * @param node this node, whose id was never used before
+ * @throws {Error} when Redis cannot be reached
+ */
+export async function openLinks(
+  redis: LinkRedis,
+  node: string,
+  events: LinkEvents,
+  options: LinkOptions,
+): Promise<Links> {
+  const links = new RedisLinks(redis, node, events, toSettings(options));
+  await links.start();
+  return links;
+}
+
+/** Another node. */
+interface Peer {
+  readonly node: string;
+  readonly link: Link;
+  readonly watch: Watch;
+  /** Resolves when it has answered, or will not. */
+  readonly met: PromiseWithResolvers<void>;
+  /** It was reported as gone, and nothing has come from it since. */
+  isGone: boolean;
+  /** A frame arrived since the last look; a flag, since a clock costs more. */
+  isHeard: boolean;
+  /** It is to be flushed at the end of this turn. */
+  isScheduled: boolean;
+  /** Settles when the last frame was handed over by Redis. */
+  published: Promise<void>;
+}
+
+/** Links over pub/sub of Redis. */
+class RedisLinks implements Links {
+  readonly #redis: LinkRedis;
+  readonly #node: string;
+  readonly #events: LinkEvents;
+  readonly #settings: LinkSettings;
+  readonly #peers = new Map<string, Peer>();
+  /** By what they are called in frames of messages. */
+  readonly #senders = new Map<number, Peer>();
+  /** Ids never come back: what these say is ignored for ever. */
+  readonly #ended = new Set<string>();
+  #scheduled: Peer[] = [];
+  #look: ReturnType<typeof setTimeout> | undefined;
+  #beat: ReturnType<typeof setInterval> | undefined;
+  #isConnected: boolean;
+  #isClosed = false;
+  #hasWarned = false;
+  #stopListening = () => {};
+  #flushed = () => {};
+
+  constructor(
+    redis: LinkRedis,
+    node: string,
+    events: LinkEvents,
+    settings: LinkSettings,
+  ) {
+    this.#redis = redis;
+    this.#node = node;
+    this.#events = events;
+    this.#settings = settings;
+    this.#isConnected = redis.connected;
+  }
+
+  get peers(): ReadonlySet<string> {
+    const there = this.#peers.values().filter(({ isGone }) => !isGone);
+    return new Set(there.map(({ node }) => node));
+  }
+
+  get maxMessageBytes(): number {
+    return this.#settings.maxMessageBytes;
+  }
+
+  get queuedBytes(): number {
+    let bytes = 0;
+    for (const { link } of this.#peers.values()) bytes += link.queuedBytes;
+    return bytes;
+  }
+
+  async start(): Promise<void> {
+    this.#stopListening = this.#redis.onState((isConnected) =>
+      this.#changed(isConnected)
+    );
+    try {
+      await this.#redis.subscribe(
+        channelOf(this.#node),
+        (bytes) => this.#receive(bytes),
+      );
+    } catch (error) {
+      this.#stopListening();
+      throw error;
+    }
+    this.#beat = setInterval(() => {
+      if (!this.#redis.connected) return;
+      for (const { link } of this.#peers.values()) if (link.isOpen) link.beat();
+    }, this.#settings.beatMs);
+    this.#scheduleLook();
+  }
+
+  async meet(nodes: Iterable<string>): Promise<void> {
+    const waiting: Promise<void>[] = [];
+    for (const node of nodes) {
+      const peer = this.#peers.get(node) ?? this.#add(node);
+      if (peer === undefined || peer.link.isOpen) continue;
+      if (this.#isConnected) peer.link.greet();
+      waiting.push(peer.met.promise);
+    }
+    const { answerMs } = this.#settings;
+    await withTimeout(answerMs, () => Promise.all(waiting)).catch(() => {});
+  }
+
+  send(to: string, stream: string, message: readonly Uint8Array[]): Sent {
+    const peer = this.#peers.get(to);
+    if (peer === undefined || this.#isClosed) return "away";
+    return peer.link.send(stream, message) ? "sent" : "full";
+  }
+
+  drop(node: string): void {
+    this.#ended.add(node);
+    const peer = this.#peers.get(node);
+    if (peer === undefined) return;
+    this.#peers.delete(node);
+    this.#senders.delete(shortOf(node));
+    peer.link.close();
+    peer.met.resolve();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearInterval(this.#beat);
+    clearTimeout(this.#look);
+    if (this.#isConnected) await this.#sayGoodbye();
+    this.#stopListening();
+    for (const node of [...this.#peers.keys()]) this.drop(node);
+  }
+
+  /** Adds a node that may be met. */
+  #add(node: string): Peer | undefined {
+    if (this.#isClosed || node === this.#node || this.#ended.has(node)) {
+      return undefined;
+    }
+    const link = new Link(this.#settings, {
+      own: this.#node,
+      window: () => windowOf(this.#settings, this.#peers.size),
+      transmit: (frame) => this.#publish(peer, frame),
+      schedule: () => this.#schedule(peer),
+      received: (message) => this.#events.received(node, message),
+      lost: () => this.#events.failed(node, "lost"),
+      opened: () => peer.met.resolve(),
+      ended: () => this.drop(node),
+    });
+    const peer: Peer = {
+      node,
+      link,
+      watch: new Watch(this.#settings, this.#settings.now()),
+      met: Promise.withResolvers(),
+      isGone: false,
+      isHeard: false,
+      isScheduled: false,
+      published: Promise.resolve(),
+    };
+    this.#peers.set(node, peer);
+    this.#senders.set(shortOf(node), peer);
+    return peer;
+  }
+
+  // ---------------------------------------------------------------- frames
+
+  /** A frame that does not arrive is found out by the next one, a beat at the latest. */
+  #publish(peer: Peer, frame: Buffer): void {
+    peer.published = this.#redis.publish(channelOf(peer.node), frame).then(
+      (receivers) => {
+        if (receivers > 0) peer.watch.present();
+      },
+      (error) => this.#warn(error),
+    );
+  }
+
+  /** Tells once for each connection: what Redis refuses, it refuses each time. */
+  #warn(error: unknown): void {
+    if (this.#hasWarned || !this.#redis.connected) return;
+    this.#hasWarned = true;
+    log.warn("Cannot send to the other nodes through Redis: {reason}", {
+      reason: error instanceof Error ? error.message : String(error),
+    });
+  }
+
+  #schedule(peer: Peer): void {
+    if (peer.isScheduled) return;
+    peer.isScheduled = true;
+    if (this.#scheduled.push(peer) === 1) queueMicrotask(this.#flush);
+  }
+
+  readonly #flush = (): void => {
+    const peers = this.#scheduled;
+    this.#scheduled = [];
+    for (const peer of peers) {
+      peer.isScheduled = false;
+      peer.link.flush();
+    }
+    if (this.#isClosed) this.#flushed();
+  };
+
+  #receive(bytes: Buffer): void {
+    let peer: Peer | undefined;
+    try {
+      const frame = decodeFrame(bytes);
+      peer = frame.kind === "data"
+        ? this.#senders.get(frame.sender)
+        : this.#senderOf(frame);
+      if (peer === undefined) return;
+      peer.isHeard = true;
+      peer.isGone = false; // it may have come back
+      peer.link.take(frame, bytes);
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error;
+      log.warn(
+        "Cannot read what came from another node ({node}): {reason}",
+        { node: peer?.node ?? "unknown", reason: error.message },
+      );
+      if (peer !== undefined) this.#events.failed(peer.node, "lost");
+    }
+  }
+
+  #senderOf({ kind, version, from }: NamedFrame): Peer | undefined {
+    if (this.#ended.has(from)) return undefined;
+    if (Math.abs(version - LINK_VERSION) > 1) {
+      log.error(
+        "The node {node} speaks version {version} of the links, this one version {own}: they do not work together. Update all nodes to versions that follow each other",
+        { node: from, version, own: LINK_VERSION },
+      );
+      this.drop(from);
+      return undefined;
+    }
+    return this.#peers.get(from) ??
+      (kind === "beat" ? this.#add(from) : undefined);
+  }
+
+  #changed(isConnected: boolean): void {
+    const wasConnected = this.#isConnected;
+    this.#isConnected = isConnected;
+    this.#hasWarned = false;
+    if (isConnected !== wasConnected) this.#events.connected(isConnected);
+    for (const { link, watch } of [...this.#peers.values()]) {
+      watch.forgetLooks();
+      link.reset();
+      if (isConnected) link.greet();
+    }
+  }
+
+  // ---------------------------------------------------------------- looks
+
+  /** Waits from the end of the last look, so that a slow Redis is not asked twice at once. */
+  #scheduleLook(): void {
+    if (this.#isClosed) return;
+    const { lookMs, now } = this.#settings;
+    // One more, since timers may come early by a part of one.
+    const due = now() + lookMs + 1;
+    this.#look = setTimeout(() => {
+      this.#listen(now() - due);
+      this.#count().finally(() => this.#scheduleLook());
+    }, lookMs + 1);
+  }
+
+  /** @param lateMs how late this look is: without having run, a process has heard nothing */
+  #listen(lateMs: number): void {
+    const { connected } = this.#redis;
+    const now = this.#settings.now();
+    for (const peer of [...this.#peers.values()]) {
+      const { node, watch, link } = peer;
+      if (peer.isHeard || !connected) watch.heard(now);
+      else if (lateMs > this.#settings.lookMs) watch.excuse(lateMs);
+      peer.isHeard = false;
+      if (watch.becameSilent(now)) this.#events.failed(node, "silent");
+      if (connected && this.#peers.has(node) && !link.isOpen) link.greet();
+    }
+  }
+
+  /** Looks how many receive what is sent to each peer. */
+  async #count(): Promise<void> {
+    const { now, settleMs } = this.#settings;
+    const { connected, since = Infinity } = this.#redis;
+    // All that live need the time to subscribe again after a new connection.
+    if (!connected || now() - since < settleMs || this.#peers.size === 0) {
+      return;
+    }
+    const peers = [...this.#peers.values()];
+    const nodes = [this.#node, ...peers.map(({ node }) => node)];
+    const [own, ...others] = await this.#redis.numsub(nodes.map(channelOf))
+      .catch(() => []);
+    if (own === undefined || this.#isClosed || since !== this.#redis.since) {
+      return;
+    }
+    for (const [index, peer] of peers.entries()) {
+      const { node, watch } = peer;
+      if (!this.#peers.has(node)) continue;
+      // Redis that does not know this node either says nothing about others.
+      if (own === 0) watch.forgetLooks();
+      else if (watch.looked(others[index] ?? 1, now()) && !peer.isGone) {
+        peer.isGone = true;
+        this.#events.failed(node, "gone");
+      }
+    }
+  }
+
+  // ---------------------------------------------------------------- goodbye
+
+  /** A peer that did not get all is told nothing: it finds out that this node has ended. */
+  async #sayGoodbye(): Promise<void> {
+    const { goodbyeMs } = this.#settings;
+    await withTimeout(goodbyeMs, () => this.#drained()).catch(() => {});
+    const peers = [...this.#peers.values()].filter(({ link }) =>
+      link.queuedBytes === 0
+    );
+    for (const { link } of peers) link.bye();
+    await withTimeout(
+      goodbyeMs,
+      () => Promise.all(peers.map(({ published }) => published)),
+    ).catch(() => {});
+  }
+
+  /** Waits until all that is queued for nodes that answer was sent. */
+  async #drained(): Promise<void> {
+    const isDrained = () =>
+      [...this.#peers.values()].every(({ link }) =>
+        !link.isOpen || link.queuedBytes === 0
+      );
+    while (!isDrained()) {
+      await new Promise<void>((resolve) => this.#flushed = resolve);
+    }
+  }
+}

@@ -1,0 +1,414 @@
+import {
+  isClientEvent,
+  isServerEvent,
+  JOIN_OFFICE_EVENT,
+  LEAVE_OFFICE_EVENT,
+  type Profile,
+  type ProtocolError,
+} from "../../protocol/mod.ts";
+import type { Route } from "./tunnel.ts";
+import {
+  type Ending,
+  endOfText,
+  endToText,
+  Kind,
+  notSent,
+  type Opening,
+  type Refused,
+  type TunnelFrame,
+} from "./tunnel_frames.ts";
+import { refuseOutsider } from "../office/members.ts";
+import type {
+  Ack,
+  Answer,
+  Forget,
+  MemberEvent,
+  Peer,
+  Refusal,
+  Seat,
+} from "../office/peer.ts";
+import { errorPayloadOf, Payload, shuttingDown } from "../shared/payload.ts";
+
+const NOTHING = Payload.of(null);
+
+/** What a client got for its join at another node. */
+export type Opened =
+  | Seat
+  | Refusal
+  /** It would get the seat. */
+  | "free"
+  /** The node is not the home of the office, or not for much longer. */
+  | "elsewhere"
+  /** The node does not answer. */
+  | "lost";
+
+/**
+ * The seat of a client of this node in an office at another node: what it sends and gets is carried, and
+ * nothing of it is understood here.
+ */
+export class Carried implements Seat {
+  readonly stream: number;
+  readonly office: string;
+  readonly #peer: Peer;
+  readonly #route: Route;
+  readonly #opened = Promise.withResolvers<Opened>();
+  readonly #acks = new Map<number, Ack>();
+  readonly #asks = new Map<number, Forget>();
+  #identity: Peer["identity"];
+  #isHeld = false;
+  #isClosed = false;
+  #left = () => {};
+  #id = 0;
+  /** What comes before the client got the answer to its join. */
+  #early: TunnelFrame[] | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(stream: number, peer: Peer, office: string, route: Route) {
+    this.stream = stream;
+    this.office = office;
+    this.#peer = peer;
+    this.#route = route;
+    this.#identity = peer.identity;
+  }
+
+  /** Asks for the seat; `waitMs` is how long it may take to answer. */
+  open(opening: Opening, waitMs: number): Promise<Opened> {
+    this.#timer = setTimeout(() => this.gone(), waitMs);
+    const text = JSON.stringify(opening);
+    const sent = this.#route.send(this, { kind: Kind.open, text });
+    if (sent !== "sent") this.#end();
+    return this.#opened.promise;
+  }
+
+  get isHeld(): boolean {
+    return this.#isHeld;
+  }
+
+  /** Whether answers of either side are expected. */
+  get isBusy(): boolean {
+    return this.#acks.size > 0 || this.#asks.size > 0;
+  }
+
+  receive(event: MemberEvent, payload: Payload, ack?: Ack): void {
+    try {
+      if (!this.#isHeld) refuseOutsider(event, payload);
+      if (this.#route.isClosed && isClientEvent(event)) throw shuttingDown();
+      this.#carry(event, payload, ack);
+    } catch (error) {
+      ack?.(Payload.of(errorPayloadOf(error)));
+    }
+  }
+
+  #carry(event: MemberEvent, payload: Payload, ack: Ack | undefined): void {
+    this.#sendIdentity();
+    const id = ack ? ++this.#id : 0;
+    const head = { kind: Kind.event, id, text: event };
+    const sent = this.#route.send(this, head, payload);
+    if (sent === "sent") {
+      if (ack) this.#acks.set(id, ack);
+    } else if (ack) throw notSent(sent);
+    // Its client does not wait for an answer, and would not find out.
+    else this.lose(notSent(sent), "an event could not be sent to its office");
+  }
+
+  /** A check of the credentials replaces the identity. */
+  #sendIdentity(): void {
+    const { identity } = this.#peer;
+    if (identity === this.#identity) return;
+    this.#identity = identity;
+    const text = JSON.stringify(identity ?? null);
+    this.#route.send(this, { kind: Kind.identity, text });
+  }
+
+  leave(): Promise<void> | undefined {
+    if (!this.#isHeld) return undefined;
+    this.#release();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#left = resolve;
+    this.#route.send(this, { kind: Kind.leave });
+    return promise;
+  }
+
+  gone(): void {
+    if (this.#isClosed) return;
+    this.#route.send(this, { kind: Kind.gone });
+    this.#end();
+  }
+
+  /** Ends it, since the other node is not reached any more; its client comes back. */
+  lose(error: ProtocolError, reason: string): void {
+    if (this.#isClosed) return;
+    const wasHeld = this.#isHeld;
+    this.#end(Payload.of(error.toPayload()));
+    if (wasHeld) this.#peer.end(reason, false);
+  }
+
+  /** Takes what the office sends to the client. */
+  take(frame: TunnelFrame): void {
+    if (frame.kind === Kind.opened) this.#open(frame);
+    else if (frame.kind === Kind.refused) this.#refuse(frame);
+    else if (this.#early) this.#early.push(frame);
+    else this.#take(frame);
+  }
+
+  #open({ text }: TunnelFrame): void {
+    if (text !== "") return this.#end(undefined, "free");
+    clearTimeout(this.#timer);
+    this.#isHeld = true;
+    this.#early = [];
+    // The answer to the join is sent by promises, which come before any timer.
+    this.#timer = setTimeout(() => this.#begin(), 0);
+    this.#opened.resolve(this);
+  }
+
+  #refuse({ text }: TunnelFrame): void {
+    const { refusal }: Refused = JSON.parse(text);
+    this.#end(undefined, refusal ?? "elsewhere");
+  }
+
+  #begin(): void {
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    for (const frame of early) if (!this.#isClosed) this.#take(frame);
+  }
+
+  #take(frame: TunnelFrame): void {
+    switch (frame.kind) {
+      case Kind.notice:
+        if (!this.#isHeld) return;
+        return this.#peer.send(frame.text, frame.payload() ?? NOTHING);
+      case Kind.ack:
+        return this.#answer(frame);
+      case Kind.ask:
+        return this.#ask(frame);
+      case Kind.forget:
+        this.#asks.get(frame.id)?.();
+        return this.#asked(frame.id);
+      case Kind.left:
+        return this.#end();
+      case Kind.end: {
+        const { reason, isReplaced }: Ending = JSON.parse(frame.text);
+        const wasHeld = this.#isHeld;
+        this.#end();
+        if (wasHeld) this.#peer.end(reason, isReplaced);
+        return;
+      }
+    }
+  }
+
+  #answer({ id, text, payload }: TunnelFrame): void {
+    const ack = this.#acks.get(id);
+    if (!this.#acks.delete(id)) return;
+    ack?.(payload() ?? [], endOfText(text));
+    if (!this.isBusy) this.#route.rested();
+  }
+
+  #ask({ id, text: event, payload }: TunnelFrame): void {
+    if (!this.#isHeld) return;
+    const answer = (answered: Payload | undefined) => {
+      this.#asked(id);
+      this.#reply(id, answered);
+    };
+    try {
+      if (this.#route.isClosed) throw shuttingDown();
+      const forget = this.#peer.ask(event, payload() ?? NOTHING, answer);
+      this.#asks.set(id, forget);
+    } catch (error) {
+      this.#reply(id, Payload.of(errorPayloadOf(error)));
+    }
+  }
+
+  #asked(id: number): void {
+    if (this.#asks.delete(id) && !this.isBusy) this.#route.rested();
+  }
+
+  #reply(id: number, answer: Payload | undefined): void {
+    this.#route.answer(this, { kind: Kind.answer, id }, answer);
+  }
+
+  #release(): void {
+    this.#isHeld = false;
+    for (const forget of this.#asks.values()) forget();
+    this.#asks.clear();
+  }
+
+  /**
+   * Ends it.
+   *
+   * @param answer to what the client has sent
+   * @param opened to its join, if that is what it waits for
+   */
+  #end(answer?: Payload, opened: Opened = "lost"): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    this.#release();
+    this.#route.carried.delete(this.stream);
+    this.#opened.resolve(opened);
+    for (const ack of this.#acks.values()) ack(answer);
+    this.#acks.clear();
+    this.#left();
+    this.#route.rested();
+  }
+}
+
+/** A client of another node, as an office of this one sees it. */
+export class Hosted implements Peer {
+  readonly id: string;
+  readonly profile: Profile;
+  readonly version: string;
+  readonly instance: string | undefined;
+  readonly address: string;
+  identity: Peer["identity"];
+  /** The number of its stream. */
+  readonly stream: number;
+  /** The name of its office. */
+  readonly office: string;
+  readonly #route: Route;
+  readonly #asks = new Map<number, (answer: Payload | undefined) => void>();
+  #seat: Seat | undefined;
+  #isClosed = false;
+  #id = 0;
+
+  constructor(
+    stream: number,
+    { client, office, version, instance, identity, address }: Opening,
+    profile: Profile,
+    route: Route,
+  ) {
+    this.id = client;
+    this.profile = profile;
+    this.version = version;
+    this.instance = instance;
+    this.identity = identity;
+    this.address = address;
+    this.stream = stream;
+    this.office = office;
+    this.#route = route;
+  }
+
+  /** The number of requests that it has not answered. */
+  get asked(): number {
+    return this.#asks.size;
+  }
+
+  send(event: string, payload: Payload): void {
+    if (!this.#isClosed) this.#route.notify(this, event, payload);
+  }
+
+  ask(
+    event: string,
+    payload: Payload,
+    answered: (answer: Payload | undefined) => void,
+  ): Forget {
+    const id = ++this.#id;
+    const head = { kind: Kind.ask, id, text: event };
+    const sent = this.#route.send(this, head, payload);
+    if (sent !== "sent") throw notSent(sent);
+    this.#asks.set(id, answered);
+    return () => {
+      if (!this.#asks.delete(id) || this.#isClosed) return;
+      this.#route.send(this, { kind: Kind.forget, id });
+    };
+  }
+
+  end(reason: string, isReplaced: boolean): void {
+    if (this.#isClosed) return;
+    const text = JSON.stringify({ reason, isReplaced });
+    this.#route.send(this, { kind: Kind.end, text });
+    this.#close();
+  }
+
+  /** Takes the seat, which it may have lost meanwhile. */
+  seated(seat: Seat): void {
+    this.#seat = seat;
+    if (this.#isClosed) seat.gone();
+    else this.#route.send(this, { kind: Kind.opened });
+  }
+
+  /** Sends that it would get the seat, and ends the stream. */
+  agree(): void {
+    this.#settle(Kind.opened, "{}");
+  }
+
+  /**
+   * Sends why there is no seat, and ends the stream.
+   *
+   * @param refusal absent where this node is not the home of the office
+   */
+  refuse(refusal?: Refusal): void {
+    const refused: Refused = { ...(refusal && { refusal }) };
+    this.#settle(Kind.refused, JSON.stringify(refused));
+  }
+
+  #settle(kind: number, text: string): void {
+    if (this.#isClosed) return;
+    this.#route.send(this, { kind, text });
+    this.#close();
+  }
+
+  /** Notes that its connection, or its node, is gone. */
+  gone(): void {
+    if (this.#isClosed) return;
+    this.#close();
+    this.#seat?.gone();
+  }
+
+  /** Closes its connection, and frees its seat. */
+  lose(reason: string): void {
+    const seat = this.#seat;
+    this.end(reason, false);
+    seat?.gone();
+  }
+
+  /** Takes what the client sends. */
+  take(frame: TunnelFrame): void {
+    const { kind, id, text } = frame;
+    switch (kind) {
+      case Kind.event:
+        return this.#receive(frame);
+      case Kind.answer: {
+        const answered = this.#asks.get(id);
+        this.#asks.delete(id);
+        return answered?.(frame.payload());
+      }
+      case Kind.identity:
+        this.identity = JSON.parse(text) ?? undefined;
+        return;
+      case Kind.leave:
+        this.#seat?.leave();
+        if (this.#isClosed) return;
+        this.#route.send(this, { kind: Kind.left });
+        return this.#close();
+      case Kind.gone:
+        return this.gone();
+    }
+  }
+
+  #receive({ id, text: event, payload }: TunnelFrame): void {
+    if (!isMemberEvent(event)) return;
+    const ack: Ack | undefined = id === 0
+      ? undefined
+      : (answer, end) => this.#acknowledge(id, answer, endToText(end));
+    this.#seat?.receive(event, payload() ?? NOTHING, ack);
+  }
+
+  /** An answer that is no payload has no arguments. */
+  #acknowledge(id: number, answer: Answer | undefined, text: string): void {
+    if (this.#isClosed || answer === undefined) return;
+    const payload = answer instanceof Payload ? answer : undefined;
+    this.#route.answer(this, { kind: Kind.ack, id, text }, payload);
+  }
+
+  #close(): void {
+    this.#isClosed = true;
+    this.#asks.clear();
+    this.#route.hosted.delete(this.stream);
+  }
+}
+
+/** A later version may have others. */
+const isMemberEvent = (event: string): event is MemberEvent =>
+  isClientEvent(event) ||
+  isServerEvent(event) && event !== JOIN_OFFICE_EVENT &&
+    event !== LEAVE_OFFICE_EVENT;

@@ -1,0 +1,333 @@
+import {
+  type ClientEvent,
+  GET_CONFIG_EVENT,
+  GET_DESKTOP_EVENT,
+  GET_TOOLS_EVENT,
+  TOOL_CALL_EVENT,
+} from "../../protocol/mod.ts";
+import * as z from "../../protocol/schema.ts";
+import type { Operator, OperatorApi } from "./api.ts";
+import type { Asked } from "./ask.ts";
+import {
+  callsSchema,
+  callToolSchema,
+  cancelSchema,
+  configSchema,
+  desktopSchema,
+  doneSchema,
+  eventSchema,
+  kickSchema,
+  membersSchema,
+  officesSchema,
+  problemSchema,
+  resultSchema,
+  revokeSchema,
+  statusSchema,
+  toolsSchema,
+} from "./schemas.ts";
+import { titleOf } from "../../shared/http.ts";
+
+/** What an operation works with. */
+interface Call {
+  /** Who asks. */
+  readonly operator: Operator;
+  /** Does it. */
+  readonly api: OperatorApi;
+  /** Returns a part of the path. */
+  param(name: string): string;
+  /** Reads the body, which may be as `size` says; throws a problem when it is not as the schema says. */
+  body<S extends z.ZodMiniType>(
+    schema: S,
+    size?: "small" | "message",
+  ): Promise<z.output<S>>;
+  /** Aborted when the operator waits no more. */
+  readonly signal: AbortSignal;
+}
+
+/** An operation of the API: the table from which both the routes and their description are made. */
+export interface Operation {
+  readonly method: "get" | "post";
+  /** The path after {@linkcode BASE_PATH}, with parameters as `{name}`. */
+  readonly path: string;
+  /** One line. */
+  readonly summary: string;
+  /** The parameters of the path, each with its description. */
+  readonly params?: Readonly<Record<string, string>>;
+  /** The body, of a change. */
+  readonly body?: z.ZodMiniType;
+  /** Whether it may take so long that it ends with the credentials of its operator. */
+  readonly isLong?: boolean;
+  /** The answer. */
+  readonly answer: z.ZodMiniType;
+  /** Statuses of problems beyond those of every operation. */
+  readonly problems?: readonly number[];
+  /** Does it. */
+  run(call: Call): unknown;
+}
+
+/** Where the API is. */
+export const BASE_PATH = "/operator/v1";
+
+const office = { office: "the id of an office" };
+
+/** What is common to all questions to a Computer. */
+const QUESTION = {
+  params: { ...office, computer: "the name of a Computer" },
+  problems: [404, 502, 504],
+  isLong: true,
+};
+
+const askedOf = ({ param, signal }: Call): Asked => ({
+  office: param("office"),
+  computer: param("computer"),
+  signal,
+});
+
+/** Describes a list of what an office has. */
+const listing = (
+  kind: "members" | "calls",
+  summary: string,
+  answer: z.ZodMiniType,
+): Operation => ({
+  method: "get",
+  path: `/offices/{office}/${kind}`,
+  ...{ summary, params: office, answer, problems: [404] },
+  run: ({ api, operator, param }) => api.list(kind, operator, param("office")),
+});
+
+/** Describes what a Computer is asked for by an event without fields of its own. */
+const question = (
+  path: string,
+  what: string,
+  event: ClientEvent,
+  answer: z.ZodMiniType,
+): Operation => ({
+  ...QUESTION,
+  method: "get",
+  path: `/offices/{office}/computers/{computer}/${path}`,
+  summary: `Asks a Computer for its ${what}; it may refuse operators`,
+  answer,
+  run: (call) => call.api.ask(call.operator, askedOf(call), event),
+});
+
+/** All operations but the stream of events and the description itself. */
+export const OPERATIONS: readonly Operation[] = [
+  {
+    method: "get",
+    path: "/status",
+    summary: "Counts what there is",
+    answer: statusSchema,
+    run: ({ api, operator }) => api.status(operator),
+  },
+  {
+    method: "get",
+    path: "/offices",
+    summary: "Lists the offices",
+    answer: officesSchema,
+    run: ({ api, operator }) => api.offices(operator),
+  },
+  listing("members", "Lists the members of an office", membersSchema),
+  listing("calls", "Lists the calls on their way in an office", callsSchema),
+  {
+    method: "post",
+    path: "/offices/{office}/calls/cancel",
+    summary: "Ends a call for its Agent, and tells its Computer to stop",
+    params: office,
+    body: cancelSchema,
+    answer: doneSchema,
+    problems: [404],
+    run: async ({ api, operator, param, body }) =>
+      await api.change("cancel", operator, {
+        ...await body(cancelSchema),
+        ...{ by: operator.by, office: param("office") },
+      }),
+  },
+  question("tools", "tools", GET_TOOLS_EVENT, toolsSchema),
+  question("config", "MCP servers", GET_CONFIG_EVENT, configSchema),
+  question("desktop", "windows", GET_DESKTOP_EVENT, desktopSchema),
+  {
+    ...QUESTION,
+    method: "post",
+    path: "/offices/{office}/computers/{computer}/call",
+    summary:
+      "Calls a tool of a Computer, which confirms it as it would for an Agent; it may refuse operators",
+    body: callToolSchema,
+    answer: resultSchema,
+    run: async (call) => {
+      const { tool_name, params, timeout_ms, req_id: reqId } = await call.body(
+        callToolSchema,
+        "message",
+      );
+      const timeout = Math.ceil(timeout_ms / 1000);
+      return await call.api.ask(
+        call.operator,
+        { ...askedOf(call), reqId },
+        TOOL_CALL_EVENT,
+        { tool_name, params, timeout },
+      );
+    },
+  },
+  {
+    method: "post",
+    path: "/members/{id}/kick",
+    summary: "Kicks a member out of its office",
+    params: { id: "the id of a member" },
+    body: kickSchema,
+    answer: doneSchema,
+    problems: [404],
+    run: async ({ api, operator, param, body }) =>
+      await api.change("kick", operator, {
+        ...await body(kickSchema),
+        ...{ by: operator.by, policy: operator.policy, id: param("id") },
+      }),
+  },
+  {
+    method: "post",
+    path: "/keys/revoke",
+    summary: "Refuses a key until the Server reads its keys again",
+    body: revokeSchema,
+    answer: doneSchema,
+    problems: [404],
+    run: async ({ api, operator, body }) =>
+      await api.change("revoke", operator, {
+        ...await body(revokeSchema),
+        by: operator.by,
+      }),
+  },
+];
+
+/** Statuses of problems that every operation may have. */
+const PROBLEMS = [400, 401, 403, 429, 500, 503];
+/** Those of operations with a body. */
+const BODY_PROBLEMS = [413, 415];
+
+/** Where the description is. */
+export const OPENAPI_PATH = "/openapi.json";
+/** Where the stream is. */
+export const EVENTS_PATH = "/events";
+
+/** Describes the API for OpenAPI 3.1, whose schemas are JSON Schema as zod writes it. */
+export function openApi(version: string): Readonly<Record<string, unknown>> {
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Operator API of an A2C-SMCP Server",
+      version,
+      description:
+        "What happens on a Server, for its operators. Off (404) unless credentials with the role operator can exist, or the Server printed a token when it began.",
+    },
+    servers: [{ url: "/" }],
+    security: [{ bearer: [] }],
+    components: {
+      securitySchemes: {
+        bearer: {
+          type: "http",
+          scheme: "bearer",
+          description:
+            "An API key or a JWT with the role operator, or the token that the Server printed. No other header and no cookie counts.",
+        },
+      },
+      schemas: { Problem: jsonOf(problemSchema) },
+    },
+    paths: {
+      ...pathsOf(OPERATIONS),
+      [BASE_PATH + EVENTS_PATH]: { get: events() },
+      [BASE_PATH + OPENAPI_PATH]: {
+        get: {
+          summary: "Describes the API",
+          responses: {
+            200: {
+              description: "This document",
+              content: { "application/json": { schema: { type: "object" } } },
+            },
+            ...problemsOf(PROBLEMS),
+          },
+        },
+      },
+    },
+  };
+}
+
+function pathsOf(
+  operations: readonly Operation[],
+): Record<string, Record<string, unknown>> {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const operation of operations) {
+    const path = paths[BASE_PATH + operation.path] ??= {};
+    path[operation.method] = describe(operation);
+  }
+  return paths;
+}
+
+const describe = (
+  { summary, params, body, answer, problems = [] }: Operation,
+): Record<string, unknown> => ({
+  summary,
+  ...(params && {
+    parameters: Object.entries(params).map(([name, description]) => ({
+      ...{ name, in: "path", required: true, description },
+      schema: { type: "string" },
+    })),
+  }),
+  ...(body && {
+    requestBody: {
+      required: true,
+      content: { "application/json": { schema: jsonOf(body, "input") } },
+    },
+  }),
+  responses: {
+    200: {
+      description: "Done",
+      content: { "application/json": { schema: jsonOf(answer) } },
+    },
+    ...problemsOf([...PROBLEMS, ...problems, ...(body ? BODY_PROBLEMS : [])]),
+  },
+});
+
+/** Made when it is asked for: its schema takes 2 ms, which is no part of a Server's start. */
+const events = () => ({
+  summary: "Streams what happens, as server-sent events",
+  description:
+    "The first event, open, says with missed whether events were lost since Last-Event-ID: read the lists again then. The others are those of the audit log, and call_began and call_ended for each request; of the whole Server, with lines of its log as log, only for operators of all offices. The last event, end, has the reason.",
+  parameters: [
+    {
+      name: "office",
+      in: "query",
+      required: false,
+      description: "events of this office alone",
+      schema: { type: "string" },
+    },
+    {
+      name: "Last-Event-ID",
+      in: "header",
+      required: false,
+      description: "the id of the last event that was read",
+      schema: { type: "string" },
+    },
+  ],
+  responses: {
+    200: {
+      description: "The data of each event is JSON",
+      content: { "text/event-stream": { schema: jsonOf(eventSchema) } },
+    },
+    ...problemsOf(PROBLEMS),
+  },
+});
+
+function problemsOf(
+  statuses: readonly number[],
+): Record<number, Record<string, unknown>> {
+  const schema = { $ref: "#/components/schemas/Problem" };
+  return Object.fromEntries(statuses.map((status) => [status, {
+    description: titleOf(status),
+    content: { "application/problem+json": { schema } },
+  }]));
+}
+
+function jsonOf(
+  schema: z.ZodMiniType,
+  io: "input" | "output" = "output",
+): Record<string, unknown> {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, { io });
+  return json;
+}
