@@ -1,7 +1,8 @@
+import type { Buffer } from "node:buffer";
 import type { ProtocolError } from "../../protocol/mod.ts";
 import { nameOfProfile } from "../../protocol/profiles.ts";
 import type { Directory, Home } from "./directory.ts";
-import type { Failure, LinkEvents, Messenger, Sent } from "./link.ts";
+import type { Failure, Messenger, Sent } from "./link.ts";
 import { type Opening, unreachable } from "./tunnel_frames.ts";
 import type { Hosted, Opened } from "./streams.ts";
 import { Tunnel } from "./tunnel.ts";
@@ -15,7 +16,7 @@ import type {
   Seat,
   WantedSeat,
 } from "../office/peer.ts";
-import type { ClusterFigures, OtherNodes } from "../shared/cluster.ts";
+import type { OtherNodes } from "../shared/cluster.ts";
 import {
   errorPayloadOf,
   notServing,
@@ -48,7 +49,7 @@ const DEPART_MS = 1000;
  * Joins to an office whose home does not answer are held, and not refused: until the lease of that node
  * has ended, and a little longer.
  */
-export class ClusterOffices implements Offices, NodeTunnel {
+export class ClusterOffices implements Offices {
   readonly #node: TunnelNode;
   readonly #leaseMs: number;
   readonly #tunnel: Tunnel;
@@ -72,15 +73,18 @@ export class ClusterOffices implements Offices, NodeTunnel {
     return this.#closing.signal.aborted;
   }
 
+  /** The other nodes, for those who operate this one. */
   get others(): OtherNodes {
     return this.#tunnel;
   }
 
+  /** What it has counted since the start. */
   get counts() {
     const { callsOut, callsIn, callsOpen } = this.#tunnel;
     return { callsOut, callsIn, callsOpen };
   }
 
+  /** Returns the offices of all nodes, of which `local` has those whose home is here. */
   start(local: LocalOffices): Offices {
     this.#local = local;
     local.follow({
@@ -221,18 +225,27 @@ export class ClusterOffices implements Offices, NodeTunnel {
 
   // ---------------------------------------------------------------- what happens to nodes
 
-  received(node: string, message: Parameters<NodeTunnel["received"]>[1]): void {
+  /** Takes a message of another node. */
+  received(node: string, message: Buffer): void {
     this.#tunnel.received(node, message);
   }
 
+  /** Ends what passes between this node and another. */
   failed(node: string, failure: Failure): void {
     this.#tunnel.lose(node, unreachable(), REASONS[failure]);
   }
 
+  /** Ends a home: another node has the office, since Redis has lost data. */
   homeLost(office: string): void {
     this.#local?.find(office)?.disband("another server has its office");
   }
 
+  /**
+   * Ends all homes and streams before it returns, and closes the connections of all clients: other nodes
+   * may get these homes.
+   *
+   * @param reason for the clients
+   */
   fence(reason: string): void {
     this.#claims.clear();
     this.#tunnel.dropAll(notServing(), reason);
@@ -249,6 +262,7 @@ export class ClusterOffices implements Offices, NodeTunnel {
     await this.#tunnel.idle(DEPART_MS);
   }
 
+  /** Ends what waits; the node has left its cluster. */
   close(): void {
     this.#closing.abort();
     this.#tunnel.dropAll(shuttingDown(), "its server is shutting down");
@@ -318,25 +332,8 @@ export interface TunnelNode extends Directory, Messenger {
 }
 
 /** What carries events between the offices of a cluster, as its node drives it. No method throws. */
-export interface NodeTunnel extends Pick<LinkEvents, "received" | "failed"> {
-  /** The other nodes, for those who operate this one. */
-  readonly others: OtherNodes;
-  /** What it has counted since the start. */
-  readonly counts: Pick<
-    ClusterFigures,
-    "callsOut" | "callsIn" | "callsOpen"
-  >;
-  /** Returns the offices of all nodes, of which `local` has those whose home is here. */
-  start(local: LocalOffices): Offices;
-  /** Ends a home: another node has the office, since Redis has lost data. */
-  homeLost(office: string): void;
-  /**
-   * Ends all homes and streams before it returns, and closes the connections of all clients: other nodes
-   * may get these homes.
-   *
-   * @param reason for the clients
-   */
-  fence(reason: string): void;
-  /** Ends what waits; the node has left its cluster. */
-  close(): void;
-}
+export type NodeTunnel = Pick<
+  ClusterOffices,
+  | ("others" | "counts" | "start" | "received" | "failed")
+  | ("homeLost" | "fence" | "close")
+>;

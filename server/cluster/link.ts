@@ -11,7 +11,7 @@ import {
   shortOf,
   writeDataHeader,
 } from "./link_frames.ts";
-import type { Redis } from "./redis/connection.ts";
+import type { Redis } from "./redis/connect.ts";
 import { release } from "../../shared/bytes.ts";
 
 /** What bounds a link. */
@@ -280,16 +280,12 @@ export interface LinkEvents {
   connected(isConnected: boolean): void;
 }
 
-/** Messages to and from the other nodes of a cluster. */
-export interface Links extends AsyncDisposable {
+/** Messages to other nodes. */
+export interface Messenger {
   /** The nodes that were met, and are not gone. */
   readonly peers: ReadonlySet<string>;
   /** The largest message that can be sent, in bytes. */
   readonly maxMessageBytes: number;
-  /** Bytes that wait to be sent. */
-  readonly queuedBytes: number;
-  /** Greets nodes; resolves when each has answered, is gone, or does not answer in time. */
-  meet(nodes: Iterable<string>): Promise<void>;
   /**
    * Sends a message.
    *
@@ -297,12 +293,7 @@ export interface Links extends AsyncDisposable {
    * @param message its parts, one after the other; they must not change afterwards
    */
   send(to: string, stream: string, message: readonly Uint8Array[]): Sent;
-  /** Forgets a node that has left the cluster. */
-  drop(node: string): void;
 }
-
-/** What of the links is needed to talk to other nodes. */
-export type Messenger = Pick<Links, "send" | "peers" | "maxMessageBytes">;
 
 /** What links need of Redis. */
 export type LinkRedis = Pick<
@@ -325,50 +316,45 @@ const ENVELOPE_BYTES = 64 * KIB;
  */
 const INBOUND_BYTES = 6 * MIB;
 
-/** How nodes talk; the defaults are meant for all but tests. */
-export interface LinkOptions {
-  /** The largest message of a client. */
-  readonly maxMessageBytes: number;
-  /** Bytes that a peer may have on their way to this node; fewer with many peers. Default: 1 MiB. */
-  readonly windowBytes?: number;
-  /** A larger message travels in pieces of this size. Default: 256 KiB. */
-  readonly pieceBytes?: number;
-  /** The most bytes that wait for a node. Default: 64 MiB. */
-  readonly queueBytes?: number;
-  /** How often a node tells each peer that it lives. Default: 2,000. */
-  readonly beatMs?: number;
-  /** A peer that is not heard of for so long is silent. Default: 6,000. */
-  readonly silentMs?: number;
-  /** How often this node looks whether its peers still receive. Default: 500. */
-  readonly lookMs?: number;
-  /** The least time between two looks that prove an end. Default: 500. */
-  readonly goneMs?: number;
-  /** After a new connection of its own a node trusts no look for so long. Default: 2,000. */
-  readonly settleMs?: number;
-  /** How long a greeting waits for an answer. Default: 2,000. */
-  readonly answerMs?: number;
-  /** How long a goodbye waits for what is queued. Default: 1,000. */
-  readonly goodbyeMs?: number;
-  /** The clock, of which the connections' age is. Default: `performance.now`. */
-  readonly now?: () => number;
-}
+/** How nodes talk; only tests set others. */
+const DEFAULTS = {
+  /** Bytes that a peer may have on their way to this node; fewer with many peers. */
+  windowBytes: MIB,
+  /** A larger message travels in pieces of this size. */
+  pieceBytes: 256 * KIB,
+  /** The most bytes that wait for a node. */
+  queueBytes: 64 * MIB,
+  /** How often a node tells each peer that it lives. */
+  beatMs: 2_000,
+  /** A peer of which nothing has arrived for so long is silent. */
+  silentMs: 6_000,
+  /** How often this node looks whether its peers still receive. */
+  lookMs: 500,
+  /** The least time between two looks that prove an end. */
+  goneMs: 500,
+  /** After a new connection of its own a node trusts no look for so long. */
+  settleMs: 2_000,
+  /** How long a greeting waits for an answer. */
+  answerMs: 2_000,
+  /** How long a goodbye waits for what is queued. */
+  goodbyeMs: 1_000,
+  /** The clock, of which the connections' age is. */
+  now: (): number => performance.now(),
+};
 
-/** {@linkcode LinkOptions} with all defaults; `maxMessageBytes` is that of a message between nodes. */
-export type LinkSettings = Required<LinkOptions>;
+/** How nodes talk, with the largest message between them. */
+export type LinkSettings = Readonly<typeof DEFAULTS> & {
+  readonly maxMessageBytes: number;
+};
+
+/** What differs from the defaults, with the largest message of a client. */
+export type LinkOptions =
+  & Partial<LinkSettings>
+  & Pick<LinkSettings, "maxMessageBytes">;
 
 /** Fills in the defaults. */
 export const toSettings = (options: LinkOptions): LinkSettings => ({
-  windowBytes: MIB,
-  pieceBytes: 256 * KIB,
-  queueBytes: 64 * MIB,
-  beatMs: 2_000,
-  silentMs: 6_000,
-  lookMs: 500,
-  goneMs: 500,
-  settleMs: 2_000,
-  answerMs: 2_000,
-  goodbyeMs: 1_000,
-  now: () => performance.now(),
+  ...DEFAULTS,
   ...options,
   maxMessageBytes: options.maxMessageBytes + ENVELOPE_BYTES,
 });

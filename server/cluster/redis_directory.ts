@@ -8,10 +8,10 @@ import {
   RegistryUnavailableError,
   systemClock,
 } from "./directory.ts";
+import type { Redis } from "./redis/connect.ts";
 import {
   newScript,
   NotConnectedError,
-  type Redis,
   type Reply,
   type Script,
 } from "./redis/connection.ts";

@@ -5,8 +5,8 @@ import {
   type LinkEvents,
   type LinkOptions,
   type LinkRedis,
-  type Links,
   type LinkSettings,
+  type Messenger,
   type Sent,
   toSettings,
   Watch,
@@ -39,6 +39,13 @@ export async function openLinks(
   return links;
 }
 
+/** Messages to and from the other nodes of a cluster. */
+export type Links = Pick<
+  RedisLinks,
+  | keyof Messenger
+  | ("queuedBytes" | "meet" | "drop" | typeof Symbol.asyncDispose)
+>;
+
 /** Another node. */
 interface Peer {
   readonly node: string;
@@ -57,7 +64,7 @@ interface Peer {
 }
 
 /** Links over pub/sub of Redis. */
-class RedisLinks implements Links {
+class RedisLinks implements Messenger, AsyncDisposable {
   readonly #redis: LinkRedis;
   readonly #node: string;
   readonly #events: LinkEvents;
@@ -98,6 +105,7 @@ class RedisLinks implements Links {
     return this.#settings.maxMessageBytes;
   }
 
+  /** Bytes that wait to be sent. */
   get queuedBytes(): number {
     let bytes = 0;
     for (const { link } of this.#peers.values()) bytes += link.queuedBytes;
@@ -124,6 +132,7 @@ class RedisLinks implements Links {
     this.#scheduleLook();
   }
 
+  /** Greets nodes; resolves when each has answered, is gone, or does not answer in time. */
   async meet(nodes: Iterable<string>): Promise<void> {
     const waiting: Promise<void>[] = [];
     for (const node of nodes) {
@@ -142,6 +151,7 @@ class RedisLinks implements Links {
     return peer.link.send(stream, message) ? "sent" : "full";
   }
 
+  /** Forgets a node that has left the cluster. */
   drop(node: string): void {
     this.#ended.add(node);
     const peer = this.#peers.get(node);

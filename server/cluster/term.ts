@@ -5,7 +5,8 @@ import {
   type LeasedDirectory,
   Pulse,
 } from "./directory.ts";
-import type { LinkEvents, Links } from "./link.ts";
+import type { LinkEvents } from "./link.ts";
+import type { Links } from "./redis_links.ts";
 import type { NodeTunnel } from "./cluster_offices.ts";
 import {
   type About,

@@ -5,7 +5,6 @@ import {
   type DialSettings,
   loadLibrary,
   NotConnectedError,
-  type Redis,
   type Reply,
   type Script,
 } from "./connection.ts";
@@ -51,7 +50,7 @@ export async function connectRedis(
   tls: RedisTls = {},
 ): Promise<Redis> {
   const target = parseRedisUrl(url);
-  const redis = new Connected(target, {
+  const redis = new Redis(target, {
     library: await loadLibrary(),
     tls: toTlsOptions(target, tls),
     credentials: target.credentials,
@@ -73,13 +72,16 @@ interface Subscription {
 }
 
 /**
+ * Redis, as the nodes of a cluster use it; commands wait for no connection, they fail.
+ *
  * A connection for commands to each server that takes writes, and one for the subscription, which may get
  * more than the answers can wait for.
  *
  * All of them are made by one loop, which asks anew where the servers are after each loss: with
  * sentinels or a Redis Cluster what was lost is likely somewhere else by then.
  */
-class Connected implements Redis {
+export class Redis implements AsyncDisposable {
+  /** What this is, for people, without a password. */
   readonly place: string;
   readonly #target: RedisTarget;
   readonly #settings: DialSettings;
@@ -122,14 +124,25 @@ class Connected implements Redis {
     this.#timer = setInterval(() => this.#check(), CHECK_INTERVAL_MS);
   }
 
+  /** Whether commands, and messages to the subscription, pass now. */
   get connected(): boolean {
     return this.#since !== undefined;
   }
 
+  /**
+   * When the youngest of the connections was made, as `performance.now()` says it; `undefined` while
+   * one of them is missing. Just after a new one others may not have subscribed again yet.
+   */
   get since(): number | undefined {
     return this.#since;
   }
 
+  /**
+   * Runs a script, atomically; all keys have one hash tag.
+   *
+   * @throws {NotConnectedError} when it was not sent
+   * @throws {Error} when it failed, or was not answered within a second: then it may have run
+   */
   run(
     script: Script,
     keys: readonly string[],
@@ -147,6 +160,12 @@ class Connected implements Redis {
     });
   }
 
+  /**
+   * Sends a message to all who subscribe to a channel, in order of the calls. It has no deadline of its
+   * own: a connection that does not answer for 5 seconds is given up.
+   *
+   * @returns how many have received it
+   */
   publish(channel: string, message: Buffer): Promise<number> {
     const command = this.#isSharded ? "SPUBLISH" : "PUBLISH";
     return this.#use(
@@ -155,6 +174,11 @@ class Connected implements Redis {
     );
   }
 
+  /**
+   * Subscribes to the one channel of this process; after a lost connection again, by itself.
+   *
+   * @param receive takes the messages; a message is a part of a larger buffer. It must not throw
+   */
   async subscribe(
     channel: string,
     receive: (message: Buffer) => void,
@@ -167,7 +191,7 @@ class Connected implements Redis {
     if (this.#subscriber === undefined) await this.#makeAll();
   }
 
-  /** Each server of a Redis Cluster knows only its own channels. */
+  /** Returns how many subscribe to each of the channels. Each server of a Redis Cluster knows only its own. */
   async numsub(channels: readonly string[]): Promise<readonly number[]> {
     const groups = Map.groupBy(
       channels,
@@ -191,11 +215,18 @@ class Connected implements Redis {
     return channels.map((channel) => counts.get(channel) ?? 0);
   }
 
+  /**
+   * Calls back when `connected` or `since` changed: each new connection counts, since messages may be
+   * missing.
+   *
+   * @returns a function that stops it
+   */
   onState(listener: (isConnected: boolean) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
+  /** Closes the connections. */
   async close(): Promise<void> {
     this.#listeners.clear();
     this.#closing.abort();

@@ -1,10 +1,12 @@
 import { Buffer } from "node:buffer";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { connectRedis } from "../../../server/cluster/redis/connect.ts";
+import {
+  connectRedis,
+  type Redis,
+} from "../../../server/cluster/redis/connect.ts";
 import {
   newScript,
   NotConnectedError,
-  type Redis,
 } from "../../../server/cluster/redis/connection.ts";
 import { found, until } from "../../support/cluster/programs.ts";
 import { startRedis } from "../../support/cluster/redis.ts";

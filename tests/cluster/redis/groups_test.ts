@@ -1,8 +1,10 @@
 import { Buffer } from "node:buffer";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { slotOf } from "../../../server/cluster/redis/servers.ts";
-import { connectRedis } from "../../../server/cluster/redis/connect.ts";
-import type { Redis } from "../../../server/cluster/redis/connection.ts";
+import {
+  connectRedis,
+  type Redis,
+} from "../../../server/cluster/redis/connect.ts";
 import { openNode, type TestNode } from "../../support/cluster/directories.ts";
 import { found, until } from "../../support/cluster/programs.ts";
 import { oneCommand, type TestRedis } from "../../support/cluster/redis.ts";

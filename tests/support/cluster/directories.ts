@@ -1,8 +1,10 @@
 import { assert } from "@std/assert";
 import type { Beat } from "../../../server/cluster/directory.ts";
 import { RedisDirectory } from "../../../server/cluster/redis_directory.ts";
-import { connectRedis } from "../../../server/cluster/redis/connect.ts";
-import type { Redis } from "../../../server/cluster/redis/connection.ts";
+import {
+  connectRedis,
+  type Redis,
+} from "../../../server/cluster/redis/connect.ts";
 import { until } from "./programs.ts";
 import type { RedisTls } from "../../../server/cluster/redis/url.ts";
 

@@ -2,7 +2,7 @@ import type {
   Beat,
   LeasedDirectory,
 } from "../../../server/cluster/directory.ts";
-import type { Links } from "../../../server/cluster/link.ts";
+import type { Links } from "../../../server/cluster/redis_links.ts";
 import { aboutOf, NodeLog, Tally } from "../../../server/cluster/node_log.ts";
 import {
   type Connected,

@@ -1,10 +1,6 @@
 import { Buffer } from "node:buffer";
-import type {
-  LinkOptions,
-  LinkRedis,
-  Links,
-} from "../../../server/cluster/link.ts";
-import { openLinks } from "../../../server/cluster/redis_links.ts";
+import type { LinkOptions, LinkRedis } from "../../../server/cluster/link.ts";
+import { type Links, openLinks } from "../../../server/cluster/redis_links.ts";
 
 /** What a node of a test heard, such as `gone south`, `connected false` or `south: text`. */
 export class LinkNode implements AsyncDisposable {

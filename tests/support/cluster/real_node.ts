@@ -1,5 +1,7 @@
-import { connectRedis } from "../../../server/cluster/redis/connect.ts";
-import type { Redis } from "../../../server/cluster/redis/connection.ts";
+import {
+  connectRedis,
+  type Redis,
+} from "../../../server/cluster/redis/connect.ts";
 import { type LinkOptions, toSettings } from "../../../server/cluster/link.ts";
 import { LinkNode } from "./link_node.ts";
 

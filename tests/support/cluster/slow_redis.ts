@@ -3,9 +3,9 @@ import {
   ROUTING_KEY,
   type ScriptRedis,
 } from "../../../server/cluster/redis_directory.ts";
+import type { Redis } from "../../../server/cluster/redis/connect.ts";
 import {
   newScript,
-  type Redis,
   type Reply,
   type Script,
 } from "../../../server/cluster/redis/connection.ts";
