@@ -1,5 +1,4 @@
 import type { Buffer } from "node:buffer";
-import type { ProtocolError } from "../../protocol/mod.ts";
 import { nameOfProfile } from "../../protocol/profiles.ts";
 import type { Directory, Home } from "./directory.ts";
 import type { Failure, Messenger, Sent } from "./link.ts";
@@ -7,20 +6,21 @@ import { type Opening, unreachable } from "./tunnel_frames.ts";
 import type { Hosted, Opened } from "./streams.ts";
 import { Tunnel } from "./tunnel.ts";
 import type { LocalOffices } from "../office/office.ts";
-import type {
-  Ack,
-  MemberEvent,
-  Offices,
-  Peer,
-  Refusal,
-  Seat,
-  WantedSeat,
+import {
+  type Ack,
+  type MemberEvent,
+  type Offices,
+  type Peer,
+  type Refusal,
+  refusalOf,
+  type Seat,
+  type WantedSeat,
 } from "../office/peer.ts";
 import type { OtherNodes } from "../shared/cluster.ts";
 import {
-  errorPayloadOf,
+  errorAnswer,
   notServing,
-  Payload,
+  type Payload,
   shuttingDown,
 } from "../shared/payload.ts";
 import { sleep } from "../../shared/async.ts";
@@ -295,7 +295,7 @@ class LocalSeat implements Seat {
 
   receive(event: MemberEvent, payload: Payload, ack?: Ack): void {
     if (this.#node.isServing()) return this.#seat.receive(event, payload, ack);
-    ack?.(Payload.of(notServing().toPayload()));
+    ack?.(errorAnswer(notServing()));
   }
 
   leave(): Promise<void> | undefined {
@@ -316,10 +316,6 @@ const openingOf = (
   protocol: nameOfProfile(profile),
   ...(instance !== undefined && { instance }),
   ...(identity && { identity }),
-});
-
-const refusalOf = (error: ProtocolError): Refusal => ({
-  refused: errorPayloadOf(error).message,
 });
 
 /**

@@ -27,7 +27,7 @@ import type {
   Refusal,
   Seat,
 } from "../office/peer.ts";
-import { errorPayloadOf, Payload, shuttingDown } from "../shared/payload.ts";
+import { errorAnswer, Payload, shuttingDown } from "../shared/payload.ts";
 
 const NOTHING = Payload.of(null);
 
@@ -95,7 +95,7 @@ export class Carried implements Seat {
       if (this.#route.isClosed && isClientEvent(event)) throw shuttingDown();
       this.#carry(event, payload, ack);
     } catch (error) {
-      ack?.(Payload.of(errorPayloadOf(error)));
+      ack?.(errorAnswer(error));
     }
   }
 
@@ -139,7 +139,7 @@ export class Carried implements Seat {
   lose(error: ProtocolError, reason: string): void {
     if (this.#isClosed) return;
     const wasHeld = this.#isHeld;
-    this.#end(Payload.of(error.toPayload()));
+    this.#end(errorAnswer(error));
     if (wasHeld) this.#peer.end(reason, false);
   }
 
@@ -214,7 +214,7 @@ export class Carried implements Seat {
       const forget = this.#peer.ask(event, payload() ?? NOTHING, answer);
       this.#asks.set(id, forget);
     } catch (error) {
-      this.#reply(id, Payload.of(errorPayloadOf(error)));
+      this.#reply(id, errorAnswer(error));
     }
   }
 

@@ -20,7 +20,7 @@ import {
 import type { Peer } from "../office/peer.ts";
 import type { OtherNodes } from "../shared/cluster.ts";
 import { failure, log } from "../shared/log.ts";
-import { Payload } from "../shared/payload.ts";
+import { errorAnswer, type Payload } from "../shared/payload.ts";
 import { limitTime } from "../shared/pending.ts";
 import { bytesOfPayload } from "../wire/mod.ts";
 
@@ -263,7 +263,7 @@ export class Route {
     const sent = this.send(origin, head, payload);
     if (sent === "sent") return;
     const { kind, id = 0 } = head;
-    this.send(origin, { kind, id }, Payload.of(notSent(sent).toPayload()));
+    this.send(origin, { kind, id }, errorAnswer(notSent(sent)));
   }
 
   /** Sends a question or a reply; a large one does not hold others up. */

@@ -47,12 +47,12 @@ const ending =
   (ends: readonly ReturnType<CallObserver>[]): ReturnType<CallObserver> =>
   (answer, end) => ends.forEach((ended) => ended(answer, end));
 
-/** The largest content that onlookers are shown, in bytes: it is kept for each of them. */
+/** The largest content that observers are shown, in bytes: it is kept for each of them. */
 const MAX_SHOWN_BYTES = 16_384;
 
 /**
- * Tells the onlookers of a server of each call, while there are any, also of the end of those that began
- * before; without them it costs a look.
+ * Notifies the observer of a server of each call, while there is one, also of the end of those that began
+ * before.
  *
  * @param observer called for each call of an Agent in any case; what operators ask is noted elsewhere
  * @param payloads whether parameters and results are shown
@@ -60,27 +60,30 @@ const MAX_SHOWN_BYTES = 16_384;
 export const watchCalls =
   (observer: CallObserver, journal: Journal, payloads: boolean): CallObserver =>
   (call) => {
-    const ended = call.agent.role === "operator" ? () => {} : observer(call);
-    const about = aboutOf(call);
-    if (journal.isWatched) {
-      journal.tell({
-        event: "call_began",
-        ...about,
-        ...sizeOf(call.payload),
-        ...(payloads && { params: shown(call.payload, "params") }),
-      });
-    }
+    const { event, agent, about: { computer, req_id } } = call;
+    const ended = agent.role === "operator" ? () => {} : observer(call);
+    const tool = toolOf(call);
+    const about = {
+      ...whose(agent),
+      ...{ computer, req_id, request: event },
+      ...(tool !== undefined && { tool }),
+    };
+    journal.observer?.({
+      event: "call_began",
+      ...about,
+      ...sizeOf(call.payload),
+      ...(payloads && { params: shown(call.payload, "params") }),
+    });
     return tellingEnd(about, ended, journal, payloads);
   };
 
-/** Tells the onlookers what a call waits for. */
+/** Notifies the observer of what a call waits for. */
 export const watchWaits = (journal: Journal) =>
 (
   { agent, computer, reqId, tool, event }: Call,
   waiting: Waiting | null,
 ): void => {
-  if (!journal.isWatched) return;
-  journal.tell({
+  journal.observer?.({
     event: "call_waiting",
     ...whose(agent),
     computer: computer.name,
@@ -95,16 +98,6 @@ type About = Omit<
   Extract<SeenEvent, { event: "call_ended" }>,
   "event" | "ms" | keyof CallEnd
 >;
-
-function aboutOf(call: ObservedCall): About {
-  const { event, agent, about: { computer, req_id } } = call;
-  const tool = toolOf(call);
-  return {
-    ...whose(agent),
-    ...{ computer, req_id, request: event },
-    ...(tool !== undefined && { tool }),
-  };
-}
 
 /** The tool that a request names, mostly a tool call. */
 function toolOf({ about }: ObservedCall): string | undefined {
@@ -128,8 +121,7 @@ function tellingEnd(
   const began = performance.now();
   return (answer, end) => {
     ended(answer, end);
-    if (!journal.isWatched) return;
-    journal.tell({
+    journal.observer?.({
       event: "call_ended",
       ...about,
       ...(answer && sizeOf(answer)),
@@ -157,7 +149,7 @@ function shown(payload: Payload, field?: string): unknown {
  */
 export const auditCalls = (payloads: boolean): CallObserver => (call) => {
   const { event, about, payload, agent: { peer: { identity } } } = call;
-  const read = describeRead(event, payload);
+  const read = READS[event] && describeRead(event, payload, READS[event]);
   if (!read && event !== TOOL_CALL_EVENT) return () => {};
   const line = lineOf(call, identity?.caller ?? identity);
   if (read) return auditing({ event: "read", ...line, ...read }, payloads);
@@ -223,13 +215,12 @@ const READS: Readonly<
   [GET_SKILL_EVENT]: [["name", "skill"], ["rel_path", "path"]],
 };
 
-/** Says what a request reads, for the audit log; `undefined` of a request that reads nothing. */
+/** Says what a request reads, for the audit log. */
 function describeRead(
   event: ClientEvent,
   payload: Payload,
-): DescribedRead | undefined {
-  const fields = READS[event];
-  if (fields === undefined) return undefined;
+  fields: readonly [string, ReadField][],
+): DescribedRead {
   const request = payload.peek() as Record<string, unknown>; // checked by now
   const described: { -readonly [F in keyof DescribedRead]: DescribedRead[F] } =
     { request: event };

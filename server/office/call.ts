@@ -23,7 +23,7 @@ import {
   type ToolCallReq,
   type Waiting,
 } from "../../protocol/mod.ts";
-import { errorPayloadOf, Payload, shuttingDown } from "../shared/payload.ts";
+import { errorAnswer, Payload, shuttingDown } from "../shared/payload.ts";
 import { type CallEnd, endOf, TIMEOUT_OF_SERVER } from "../shared/audit.ts";
 import { type Deadline, removeItem } from "../shared/pending.ts";
 import {
@@ -66,16 +66,10 @@ type Reply = (answer: Payload | undefined, end?: CallEnd) => void;
 /**
  * Forwards a request to a Computer, and its answer back. Exactly one of the answer, a timeout, a loss
  * and a refusal ends it. Does not wait, so that a cancel overtakes the call. Never throws.
- *
- * @param computer the named one, if the office has it
  */
-export function forward(
-  request: CallRequest,
-  computer: Member | undefined,
-  ack: Ack | undefined,
-  parts: SharedParts,
-): void {
-  const { agent, event, about } = request;
+export function forward(request: CallRequest, ack: Ack | undefined): void {
+  const { agent, event, about, payload } = request;
+  const { parts } = agent.home;
   const { limiter } = parts;
   const reply = replying(agent, ack, parts.observe(request));
   try {
@@ -83,15 +77,24 @@ export function forward(
     if (agent.calls.length >= limiter.limits.callsPerAgent) {
       throw limiter.refuse("callsPerAgent", partyOf(agent.peer));
     }
-    if (computer === undefined) throw computerNotFound(about.computer);
+    const computer = agent.home.computer(about.computer);
+    if (computer === undefined) {
+      // Never reveals whether it is in another office (spec §5).
+      const problem = "is not in your office";
+      throw failed(ErrorCode.NOT_FOUND, about.computer, problem);
+    }
     const { profile } = computer.peer;
     if (profile.lacks.includes(event)) {
       throw unknownTo(computer.name, profile, event);
     }
-    const call = new Call(request, computer, reply, parts);
-    call.send(forComputer(request, computer));
+    const call = new Call(request, computer, reply);
+    call.send(
+      computer.names && differs(call)
+        ? Payload.of(translateRequest(payload.parse(), computer.names))
+        : payload, // the bytes as they came
+    );
   } catch (error) {
-    reply(Payload.of(errorPayloadOf(error)));
+    reply(errorAnswer(error));
   }
 }
 
@@ -105,7 +108,7 @@ const replying = (
   try {
     ack?.(answer, end);
   } catch (error) { // it cannot be encoded again
-    answer = Payload.of(errorPayloadOf(error));
+    answer = errorAnswer(error);
     end = endOf(answer);
     ack?.(answer, end);
   }
@@ -131,7 +134,6 @@ export class Call implements Deadline {
   readonly began: number;
   readonly due: number;
   place?: number;
-  readonly #parts: SharedParts;
   readonly #reply: Reply;
   /** Forgets it at the Computer; `undefined` before it was sent, and once it has ended. */
   #forget: Forget | undefined;
@@ -143,8 +145,8 @@ export class Call implements Deadline {
     { agent, event, about }: CallRequest,
     computer: Member,
     reply: Reply,
-    parts: SharedParts,
   ) {
+    const { clock, requestTimeoutMs } = agent.home.parts;
     const { tool_name, progress, timeout } = about as Partial<ToolCallReq>;
     this.event = event;
     this.reqId = about.req_id;
@@ -152,16 +154,14 @@ export class Call implements Deadline {
     this.agent = agent;
     this.computer = computer;
     this.progress = progress;
-    this.began = parts.clock.now();
-    this.due = this.began +
-      answerDeadline(event, timeout, parts.requestTimeoutMs);
-    this.#parts = parts;
+    this.began = clock.now();
+    this.due = this.began + answerDeadline(event, timeout, requestTimeoutMs);
     this.#reply = reply;
   }
 
   /** @throws when the payload cannot be encoded */
   send(payload: Payload): void {
-    const parts = this.#parts;
+    const { parts } = this.agent.home;
     this.#forget = this.#ask(payload);
     for (const member of [this.agent, this.computer]) {
       member.calls.push(this);
@@ -206,7 +206,7 @@ export class Call implements Deadline {
    */
   end(error: ProtocolError | undefined, how?: CallEnd): void {
     this.#forget?.();
-    this.#finish(error && Payload.of(error.toPayload()), how);
+    this.#finish(error && errorAnswer(error), how);
   }
 
   /** Ends the call with the best provisional answer, or with 408. */
@@ -215,8 +215,12 @@ export class Call implements Deadline {
       this.#forget?.();
       return this.#answered(this.#best);
     }
-    const error = answerTimedOut(this.computer.name, this.due - this.began);
-    this.end(error, this.stopped ?? TIMEOUT_OF_SERVER);
+    const seconds = Math.round(this.due - this.began) / 1000;
+    const problem = `did not answer within ${seconds} s`;
+    this.end(
+      failed(ErrorCode.TIMEOUT, this.computer.name, problem),
+      this.stopped ?? TIMEOUT_OF_SERVER,
+    );
   }
 
   #finish(
@@ -225,7 +229,7 @@ export class Call implements Deadline {
   ): void {
     if (this.#forget === undefined) return;
     this.#forget = undefined;
-    const parts = this.#parts;
+    const { parts } = this.agent.home;
     removeItem(this.agent.calls, this);
     removeItem(this.computer.calls, this);
     parts.pendingCalls--;
@@ -268,25 +272,17 @@ export function asOfSeat(
   });
 }
 
-/** Translates a request where the versions of the two differ; else the bytes pass as they came. */
-const forComputer = (
-  { agent, event, payload }: CallRequest,
-  computer: Member,
-): Payload =>
-  computer.names && differs(event, agent, computer)
-    ? Payload.of(translateRequest(payload.parse(), computer.names))
-    : payload;
-
-/** Whether two members name MCP servers differently in an event; operators see what the Computer has. */
-const differs = (event: ClientEvent, agent: Member, computer: Member) =>
-  agent.role !== "operator" &&
+/** Whether the two name MCP servers differently in an event; operators see what the Computer has. */
+const differs = ({ event, agent, computer }: Call): boolean =>
+  agent.peer.profile !== computer.peer.profile && agent.role !== "operator" &&
   isTranslated(event, agent.peer.profile, computer.peer.profile);
 
 // ------------------------------------------------------------------ what the Agent gets (spec §7, §12; 0.4 §1.2)
 
 /** Translates an answer where the versions of the two differ; else the bytes pass as they came. */
-function forAgent(answer: Payload, { event, agent, computer }: Call): Payload {
-  if (!differs(event, agent, computer)) return answer;
+function forAgent(answer: Payload, call: Call): Payload {
+  if (!differs(call)) return answer;
+  const { event, agent, computer } = call;
   const names = computer.names ??= newServerNames();
   const { profile } = agent.peer;
   return Payload.of(translateAnswer(event, answer.parse(), names, profile));
@@ -301,15 +297,13 @@ export function readAnswer(
   event: ClientEvent,
 ): Payload {
   if (first?.isObject) return first;
-  const [code, message] = first === undefined && isNewer(event)
+  // The events of the first version are known to all.
+  const isNewer = PROFILES["0.1"].lacks.includes(event);
+  const [code, message] = first === undefined && isNewer
     ? [ErrorCode.BAD_REQUEST, `The Computer does not know ${event}`]
     : [ErrorCode.INTERNAL_ERROR, "The computer's answer is not an object"];
   return Payload.of({ code, message });
 }
-
-/** Whether older Computers may not know an event: those of the first version are known to all. */
-const isNewer = (event: ClientEvent): boolean =>
-  PROFILES["0.1"].lacks.includes(event);
 
 function isReal(answer: Payload | undefined): boolean {
   const seen = answer?.peek();
@@ -323,23 +317,11 @@ const bestOf = (
 ): Payload | undefined =>
   given.find((answer) => toErrorPayload(answer?.peek())) ?? given[0];
 
-/** The error when the target is not in the caller's office; never reveals whether it is in another (spec §5). */
-const computerNotFound = (computer: string): ProtocolError =>
-  failed(ErrorCode.NOT_FOUND, computer, "is not in your office");
-
 /** The error when the Computer left before it answered (spec §5). */
 export const computerLeft = (computer: string): ProtocolError =>
   failed(ErrorCode.NOT_FOUND, computer, "left before it answered", {
     reason: "computer disconnected",
   });
-
-/** The error when the Computer did not answer in time. */
-const answerTimedOut = (computer: string, ms: number): ProtocolError =>
-  failed(
-    ErrorCode.TIMEOUT,
-    computer,
-    `did not answer within ${Math.round(ms) / 1000} s`,
-  );
 
 const failed = (
   code: number,

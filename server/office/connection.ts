@@ -15,7 +15,7 @@ import {
   type ServerEvent,
   TOOL_CALL_PROGRESS_EVENT,
 } from "../../protocol/mod.ts";
-import { errorPayloadOf, Payload, shuttingDown } from "../shared/payload.ts";
+import { errorAnswer, Payload, shuttingDown } from "../shared/payload.ts";
 import { log, quote, short } from "../shared/log.ts";
 import { checkIdentity, type MemberSeat } from "../shared/identity.ts";
 import {
@@ -25,6 +25,7 @@ import {
   partyOf,
   type Peer,
   type Refusal,
+  refusalOf,
   type Seat,
   type WantedSeat,
 } from "./peer.ts";
@@ -95,7 +96,7 @@ export class Connection {
    */
   receive(name: string, payload: Payload, ack?: Ack): void {
     const event = eventOf(this.#peer.profile, name);
-    const answer = this.#measured(event, ack);
+    const answer = this.#parts.measure ? this.#measured(event, ack) : ack;
     if (event === undefined) {
       return this.#inTurn(() => this.#refuseName(name, answer));
     }
@@ -143,7 +144,7 @@ export class Connection {
     const answer = this.#measured(event, ack);
     if (event !== undefined && ackOf(event) === "office") {
       answer?.([false, error.message]);
-    } else answer?.(Payload.of(error.toPayload()));
+    } else answer?.(errorAnswer(error));
   }
 
   /** Leaves the office, after all earlier events: the connection stays, or is closed afterwards. */
@@ -174,7 +175,7 @@ export class Connection {
     try {
       refuseOutsider(event, payload, isEnd ? shuttingDown() : undefined);
     } catch (error) {
-      ack?.(Payload.of(errorPayloadOf(error)));
+      ack?.(errorAnswer(error));
     }
   }
 
@@ -193,7 +194,7 @@ export class Connection {
       ErrorCode.BAD_REQUEST,
       `Unknown event ${quote(name)}`,
     );
-    ack?.(Payload.of(error.toPayload()));
+    ack?.(errorAnswer(error));
   }
 
   // ---------------------------------------------------------------- joining and leaving (spec §5)
@@ -284,10 +285,6 @@ export class Connection {
     return [false, reason];
   }
 }
-
-const refusalOf = (error: unknown): Refusal => ({
-  refused: errorPayloadOf(error).message,
-});
 
 /** The form of an event's answer. */
 const ackOf = (event: AnyEvent): "office" | "answer" | "none" =>

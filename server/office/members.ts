@@ -162,11 +162,11 @@ export class Member implements Seat, Seated {
   names: ServerNames | undefined;
   /** Until its office takes the seat away. */
   isHeld = true;
-  readonly #home: Office;
+  /** Its office. */
+  readonly home: Office;
   /** Whether the log has that its requests give another name than its seat's. */
   #saidOtherName = false;
 
-  /** @param home its office */
   constructor(peer: Peer, { role, name, office }: WantedSeat, home: Office) {
     this.peer = peer;
     this.role = role;
@@ -174,15 +174,15 @@ export class Member implements Seat, Seated {
     this.office = office;
     const joinedAt = home.parts.clock.date();
     this.record = { joinedAt, calls: 0, lastError: undefined };
-    this.#home = home;
+    this.home = home;
   }
 
   leave(): undefined {
-    this.#home.leave(this, false);
+    this.home.leave(this, false);
   }
 
   gone(): void {
-    this.#home.leave(this, true);
+    this.home.leave(this, true);
   }
 
   receive(event: MemberEvent, payload: Payload, ack?: Ack): void {
@@ -216,7 +216,7 @@ export class Member implements Seat, Seated {
         checkAccess(this, { role: from, name: report.computer });
         const isOfOne = event === UPDATE_RESOURCES_EVENT;
         const notice = known(report, isOfOne ? RESOURCE : ["computer"]);
-        if (notification) this.#home.notify(notification, notice, this);
+        if (notification) this.home.notify(notification, notice, this);
         return [];
       }
     }
@@ -227,7 +227,7 @@ export class Member implements Seat, Seated {
     const { from, parseRequest } = SERVER_EVENTS[LIST_ROOM_EVENT];
     const { agent, office_id, req_id } = parseRequest(payload);
     checkAccess(this, { role: from, name: agent, office: office_id });
-    const sessions = this.#home.members.flatMap(({ peer, role, name }) =>
+    const sessions = this.home.members.flatMap(({ peer, role, name }) =>
       role === "operator" ? [] : shownTo(this.peer.profile, {
         sid: peer.id,
         ...{ name, role, office_id },
@@ -246,10 +246,10 @@ export class Member implements Seat, Seated {
       if (call.reqId !== req_id) continue;
       call.stopped ??= isOperator
         ? CANCELLED_BY_OPERATOR
-        : endOfCancelled(call, reason, this.#home.parts.clock.now());
+        : endOfCancelled(call, reason, this.home.parts.clock.now());
     }
     const shown = reason === "timeout" ? reason : undefined;
-    this.#home.notifyCancel(this, req_id, isOperator ? "operator" : shown);
+    this.home.notifyCancel(this, req_id, isOperator ? "operator" : shown);
   }
 
   /**
@@ -268,7 +268,7 @@ export class Member implements Seat, Seated {
     if (call === undefined) return;
     if (waiting !== undefined) {
       call.waiting = waiting ?? undefined;
-      this.#home.parts.waits(call, waiting);
+      this.home.parts.waits(call, waiting);
     }
     const wantsThis = call.progress === true ||
       call.progress === "waiting" && waiting !== undefined;
@@ -280,24 +280,16 @@ export class Member implements Seat, Seated {
   #request(event: ClientEvent, payload: Payload, ack: Ack | undefined): void {
     const about = CLIENT_EVENTS[event].parseRequest(payload.peek());
     checkAccess(this, { role: "agent", name: about.agent });
-    this.#logOtherName(about.agent);
-    forward(
-      { agent: this, event, about, payload: asOfSeat(this, about, payload) },
-      this.#home.computer(about.computer),
-      ack,
-      this.#home.parts,
-    );
-  }
-
-  /** Logs, once a seat, that an Agent's requests give another name; its seat's counts (0.4 §10). */
-  #logOtherName(claimed: string): void {
-    if (this.#saidOtherName || claimed === agentName(this)) return;
-    this.#saidOtherName = true;
-    log.debug("An agent's requests say {claimed}, its seat is {name}", {
-      claimed: short(claimed),
-      name: short(this.name),
-      socket: this.peer.id,
-    });
+    if (!this.#saidOtherName && about.agent !== agentName(this)) {
+      this.#saidOtherName = true; // that of its seat counts (0.4 §10)
+      log.debug("An agent's requests say {claimed}, its seat is {name}", {
+        claimed: short(about.agent),
+        name: short(this.name),
+        socket: this.peer.id,
+      });
+    }
+    const asked = asOfSeat(this, about, payload);
+    forward({ agent: this, event, about, payload: asked }, ack);
   }
 
   /** Answers with the error; audits attempts to reach another office or to exceed a role. */
@@ -306,7 +298,7 @@ export class Member implements Seat, Seated {
     const refusal = errorPayloadOf(error);
     const { code, message: reason } = refusal;
     if (code === ErrorCode.FORBIDDEN || code === ErrorCode.CROSS_ROOM_ACCESS) {
-      this.#home.parts.audit({
+      this.home.parts.audit({
         ...{ event: "access_refused", request: event, code, reason },
         ...partyOf(peer),
         ...(role !== "operator" && { office, role, name }),
@@ -330,7 +322,7 @@ export class Member implements Seat, Seated {
     if (!isFaultOf(role === "computer" ? role : "agent", end)) return;
     const message = toErrorPayload(answer?.peek())?.message;
     this.record.lastError = {
-      at: this.#home.parts.clock.date(),
+      at: this.home.parts.clock.date(),
       ...end,
       ...(typeof message === "string" &&
         { message: message.slice(0, MAX_MESSAGE_CHARS) }),

@@ -53,12 +53,6 @@ export interface Kick extends Order {
   readonly holdMs: number;
 }
 
-/** What the others are notified of. */
-const NOTICES = {
-  joined: ENTER_OFFICE_NOTIFICATION,
-  left: LEAVE_OFFICE_NOTIFICATION,
-} as const;
-
 /** The key of the Agent's seat; that of a Computer is its name, that of an operator its connection. */
 const AGENT = Symbol("agent");
 
@@ -112,7 +106,7 @@ export class Office {
       holder.peer.end("its client joined with another connection", true);
     }
     this.#seats.set(keyOf(member), member);
-    this.#announce("joined", member);
+    this.#announce(ENTER_OFFICE_NOTIFICATION, member);
     this.#audit("joined", member);
     return member;
   }
@@ -182,7 +176,7 @@ export class Office {
     const { role, name, calls } = member;
     this.#seats.delete(keyOf(member));
     member.isHeld = false;
-    this.#announce("left", member);
+    this.#announce(LEAVE_OFFICE_NOTIFICATION, member);
     const error = role === "computer"
       ? computerLeft(name)
       : isGone
@@ -196,10 +190,10 @@ export class Office {
   }
 
   /** Notifies the others; nobody sees operators. */
-  #announce(event: "joined" | "left", member: Member): void {
+  #announce(event: Notification, member: Member): void {
     const { office, role, name } = member;
     if (role === "operator") return;
-    this.notify(NOTICES[event], { office_id: office, [role]: name }, member);
+    this.notify(event, { office_id: office, [role]: name }, member);
   }
 
   #audit(event: "joined" | "left", member: Member, reason?: string): void {

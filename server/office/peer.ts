@@ -13,7 +13,7 @@ import type { AuditEvent, AuditParty, CallEnd } from "../shared/audit.ts";
 import type { CLOCK, Deadline } from "../shared/pending.ts";
 import type { Call } from "./call.ts";
 import type { Identity } from "../shared/identity.ts";
-import type { Payload } from "../shared/payload.ts";
+import { errorPayloadOf, type Payload } from "../shared/payload.ts";
 
 /** A member's role; an operator has a seat without being a member: nobody sees it, and it only asks. */
 export type SeatRole = Role | "operator";
@@ -117,6 +117,11 @@ export interface Refusal {
   /** The name of the Agent that has the seat, where that is why. */
   readonly holder?: string;
 }
+
+/** Refuses a seat because of an error. */
+export const refusalOf = (error: unknown): Refusal => ({
+  refused: errorPayloadOf(error).message,
+});
 
 /** Finds offices by their names, here or at other nodes. */
 export interface Offices {

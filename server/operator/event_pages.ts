@@ -387,7 +387,7 @@ export class Recorder {
     this.seal(); // what follows is new to it
     if (this.#takers.size === 0) {
       const take = (event: SeenEvent) => this.#take(event);
-      this.#journal.onlooker = take;
+      this.#journal.observer = take;
       this.#unlisten = showLog(take);
     }
     this.#takers.add(taker);
@@ -395,7 +395,7 @@ export class Recorder {
       if (!this.#takers.delete(taker) || this.#takers.size > 0) return;
       clearTimeout(this.#timer);
       this.#timer = undefined;
-      this.#journal.onlooker = undefined;
+      this.#journal.observer = undefined;
       this.#unlisten();
       this.#collected = [];
     };

@@ -265,7 +265,7 @@ export const seatOf = (
 ): MemberSeat | undefined =>
   seat && { office: seat.office, role: seat.role, name: seat.name };
 
-/** A request of an Agent to a Computer, as an onlooker is told of it. */
+/** A request of an Agent to a Computer, as an observer sees it. */
 interface SeenCall extends NamedRequest {
   /** The event, such as `client:tool_call`. */
   readonly request: string;
@@ -277,7 +277,7 @@ interface SeenCall extends NamedRequest {
   readonly bytes?: number;
 }
 
-/** What an onlooker is told. */
+/** What an observer sees. */
 export type SeenEvent =
   | AuditEvent
   /** A request passed its checks; `params` only where payloads are switched on. */
@@ -300,27 +300,14 @@ export type SeenEvent =
     & SeenCall
   );
 
-/** Told of events while somebody looks on; nobody does most of the time. */
-type Onlooker = (event: SeenEvent) => void;
-
 /** Where a server notes what happens. */
 export class Journal {
-  /** Told of events. */
-  onlooker: Onlooker | undefined;
+  /** Called for each event while an operator observes the server, which is rare. */
+  observer: ((event: SeenEvent) => void) | undefined;
 
-  /** Whether anybody looks on: only then is it worth telling of calls. */
-  get isWatched(): boolean {
-    return this.onlooker !== undefined;
-  }
-
-  /** Writes a line of the audit log, and tells the onlooker. */
+  /** Writes a line of the audit log, and notifies the observer. */
   readonly write = (event: AuditEvent): void => {
     audit(event);
-    this.tell(event);
+    this.observer?.(event);
   };
-
-  /** Tells the onlooker alone. */
-  tell(event: SeenEvent): void {
-    this.onlooker?.(event);
-  }
 }

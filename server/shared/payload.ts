@@ -82,6 +82,10 @@ export function errorPayloadOf(error: unknown): ErrorPayload {
     .toPayload();
 }
 
+/** Converts a thrown value to the answer that a client gets. */
+export const errorAnswer = (error: unknown): Payload =>
+  Payload.of(errorPayloadOf(error));
+
 /** Converts a thrown value to the error that refuses a namespace connection; the client finds it as `error.data`. */
 export function toConnectError(error: unknown): Error & { data: ErrorPayload } {
   const data = errorPayloadOf(error);

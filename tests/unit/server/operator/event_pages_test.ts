@@ -113,7 +113,7 @@ function newTap() {
   return {
     journal,
     tap,
-    tell: (event: SeenEvent) => journal.tell(event),
+    tell: (event: SeenEvent) => journal.observer?.(event),
     [Symbol.dispose]: () => tap.close(),
   };
 }
@@ -123,7 +123,7 @@ const idsOf = (answer: Awaited<ReturnType<EventTap["take"]>>) =>
 
 Deno.test("EventTap: the first answer comes at once, the next with the next event, each event once", async () => {
   using node = newTap();
-  assertEquals(node.journal.onlooker, undefined);
+  assertEquals(node.journal.observer, undefined);
   const first = await node.tap.take(undefined);
   assertEquals([first?.missed, idsOf(first)], [false, []]);
   const waiting = node.tap.take(first?.cursor);
@@ -175,7 +175,7 @@ Deno.test("EventTap: its end answers those who wait, and records no more", async
   node.tap.close();
   assertEquals(idsOf(await waiting), []);
   assertEquals(await node.tap.take(cursor), undefined);
-  assertEquals(node.journal.onlooker, undefined);
+  assertEquals(node.journal.observer, undefined);
 });
 
 Deno.test("showLog() shows lines with their fields, errors by name and message, nothing of debugging", () => {

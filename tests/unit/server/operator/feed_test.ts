@@ -22,16 +22,16 @@ const event = (req_id: string): SeenEvent => ({
 Deno.test("EventFeed looks in only while there are streams, and a while longer", async () => {
   const journal = new Journal();
   const feed = new EventFeed(new Recorder(journal));
-  assertEquals(journal.onlooker, undefined);
+  assertEquals(journal.observer, undefined);
   let ended = 0;
   const { stream } = feed.open(view, undefined, false, () => ended++);
-  assert(journal.onlooker !== undefined);
+  assert(journal.observer !== undefined);
   assertEquals(feed.streams, 1);
   await stream.cancel();
   assertEquals([feed.streams, ended], [0, 1]);
-  assert(journal.onlooker !== undefined, "one who comes back misses nothing");
+  assert(journal.observer !== undefined, "one who comes back misses nothing");
   feed.close();
-  assertEquals(journal.onlooker, undefined);
+  assertEquals(journal.observer, undefined);
   assert(feed.isFull, "no streams after the end");
 });
 
@@ -45,7 +45,7 @@ Deno.test("EventFeed ends a stream that is read too slowly, and says so; others 
   const text = (bytes: Uint8Array | undefined) =>
     new TextDecoder().decode(bytes);
   assert(text(first.value).includes("event: open"));
-  for (let i = 0; i < 34_000; i++) journal.tell(event(`r${i}`));
+  for (let i = 0; i < 34_000; i++) journal.observer?.(event(`r${i}`));
   let all = "";
   for await (const bytes of readAll(slow)) all += text(bytes);
   const [, last] = /event: (\w+)\ndata: [^\n]*\n\n$/.exec(all) ?? [];
@@ -76,7 +76,7 @@ Deno.test("EventFeed gives those who see the same the same bytes", async () => {
   ).stream.getReader();
   for (const reader of [...readers, other]) await reader.read();
   const reads = readers.map((reader) => reader.read());
-  journal.tell(event("r1"));
+  journal.observer?.(event("r1"));
   const [a, b] = await Promise.all(reads);
   assert(a?.value !== undefined && a.value === b?.value);
   feed.close();
@@ -97,7 +97,7 @@ Deno.test("EventFeed gives those who read gzip the same packed bytes, and ends t
     return [head, begin];
   }));
   const reads = readers.map((reader) => reader.read());
-  journal.tell(event("r1"));
+  journal.observer?.(event("r1"));
   const [a, b] = await Promise.all(reads);
   assert(a?.value !== undefined && a.value === b?.value);
   const [reader] = readers;
