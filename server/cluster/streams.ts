@@ -92,7 +92,9 @@ export class Carried implements Seat {
   receive(event: MemberEvent, payload: Payload, ack?: Ack): void {
     try {
       if (!this.#isHeld) refuseOutsider(event, payload);
-      if (this.#route.isClosed && isClientEvent(event)) throw shuttingDown();
+      if (this.#route.tunnel.isClosed && isClientEvent(event)) {
+        throw shuttingDown();
+      }
       this.#carry(event, payload, ack);
     } catch (error) {
       ack?.(errorAnswer(error));
@@ -200,7 +202,7 @@ export class Carried implements Seat {
     const ack = this.#acks.get(id);
     if (!this.#acks.delete(id)) return;
     ack?.(payload() ?? [], endOfText(text));
-    if (!this.isBusy) this.#route.rested();
+    if (!this.isBusy) this.#route.tunnel.rested();
   }
 
   #ask({ id, text: event, payload }: TunnelFrame): void {
@@ -210,7 +212,7 @@ export class Carried implements Seat {
       this.#reply(id, answered);
     };
     try {
-      if (this.#route.isClosed) throw shuttingDown();
+      if (this.#route.tunnel.isClosed) throw shuttingDown();
       const forget = this.#peer.ask(event, payload() ?? NOTHING, answer);
       this.#asks.set(id, forget);
     } catch (error) {
@@ -219,7 +221,7 @@ export class Carried implements Seat {
   }
 
   #asked(id: number): void {
-    if (this.#asks.delete(id) && !this.isBusy) this.#route.rested();
+    if (this.#asks.delete(id) && !this.isBusy) this.#route.tunnel.rested();
   }
 
   #reply(id: number, answer: Payload | undefined): void {
@@ -248,7 +250,7 @@ export class Carried implements Seat {
     for (const ack of this.#acks.values()) ack(answer);
     this.#acks.clear();
     this.#left();
-    this.#route.rested();
+    this.#route.tunnel.rested();
   }
 }
 

@@ -64,6 +64,11 @@ export class Tunnel implements OtherNodes {
     this.parts = parts;
   }
 
+  /** Whether this server is shutting down. */
+  get isClosed(): boolean {
+    return this.parts.isClosed();
+  }
+
   /** Requests that Computers of other nodes have not answered. */
   get callsOpen(): number {
     let open = 0;
@@ -202,10 +207,10 @@ const encodings = new WeakMap<Payload, readonly Uint8Array[]>();
 
 /** All that passes between this node and another. */
 export class Route {
-  readonly node: string;
+  readonly tunnel: Tunnel;
   readonly carried = new Map<number, Carried>();
   readonly hosted = new Map<number, Hosted>();
-  readonly #tunnel: Tunnel;
+  readonly #node: string;
   /** What ends a question, with its answer if there is one. */
   readonly #questions = new Map<number, (answer?: unknown) => void>();
   #question = 0;
@@ -216,17 +221,12 @@ export class Route {
   #owesReset = false;
 
   constructor(node: string, tunnel: Tunnel) {
-    this.node = node;
-    this.#tunnel = tunnel;
-  }
-
-  /** Whether this server is shutting down. */
-  get isClosed(): boolean {
-    return this.#tunnel.parts.isClosed();
+    this.#node = node;
+    this.tunnel = tunnel;
   }
 
   open(peer: Peer, opening: Opening, waitMs: number): Promise<Opened> {
-    const stream = ++this.#tunnel.stream;
+    const stream = ++this.tunnel.stream;
     const carried = new Carried(stream, peer, opening.office, this);
     this.carried.set(stream, carried);
     return carried.open(opening, waitMs);
@@ -253,7 +253,7 @@ export class Route {
   send({ stream = 0, office }: Origin, head: Head, payload?: Payload): Sent {
     this.#flush(); // in the order of the calls
     if (this.#owesReset) this.#reset();
-    if (head.kind === Kind.ask) this.#tunnel.callsOut++;
+    if (head.kind === Kind.ask) this.tunnel.callsOut++;
     const encoded = encodeHead({ ...head, stream });
     return this.#pass(office, [encoded, ...bytesOfPayload(payload)]);
   }
@@ -301,13 +301,13 @@ export class Route {
 
   /** Sends that all streams have ended, of those that both nodes know. */
   #reset(): void {
-    const { stream: id } = this.#tunnel;
+    const { stream: id } = this.tunnel;
     const head = { kind: Kind.reset, stream: this.#seen, id };
     this.#owesReset = this.#pass("", [encodeHead(head)]) !== "sent";
   }
 
   #pass(office: string, frame: readonly Uint8Array[]): Sent {
-    return this.#tunnel.parts.messenger.send(this.node, office, frame);
+    return this.tunnel.parts.messenger.send(this.#node, office, frame);
   }
 
   // ---------------------------------------------------------------- what arrives
@@ -333,13 +333,13 @@ export class Route {
       case Kind.reset:
         return this.#takeReset(stream, frame.id);
       case Kind.hold:
-        return this.#tunnel.parts.hold(JSON.parse(text));
+        return this.tunnel.parts.hold(JSON.parse(text));
       case Kind.question:
         return void this.#reply(frame.id, JSON.parse(text).value);
       case Kind.reply:
         return this.#questions.get(frame.id)?.(JSON.parse(text).value);
       default:
-        if (kind === Kind.ask) this.#tunnel.callsIn++;
+        if (kind === Kind.ask) this.tunnel.callsIn++;
         return this.carried.get(stream)?.take(frame);
     }
   }
@@ -356,19 +356,19 @@ export class Route {
     }
     const hosted = new Hosted(stream, opening, profile, this);
     this.hosted.set(stream, hosted);
-    this.#tunnel.parts.host(opening, hosted);
+    this.tunnel.parts.host(opening, hosted);
   }
 
   async #reply(id: number, question: unknown): Promise<void> {
-    const value = await this.#tunnel.answerTo(this.node, question);
+    const value = await this.tunnel.answerTo(this.#node, question);
     const text = JSON.stringify({ value });
-    const { maxMessageBytes } = this.#tunnel.parts.messenger;
+    const { maxMessageBytes } = this.tunnel.parts.messenger;
     const isTooLarge =
       Buffer.byteLength(text) > maxMessageBytes - ENVELOPE_BYTES;
     if (isTooLarge) {
       log.warn(
         "An answer to the node {node} is not sent: it is larger than a message may be",
-        { node: this.node },
+        { node: this.#node },
       );
     }
     this.#discuss(Kind.reply, id, isTooLarge ? "{}" : text);
@@ -385,11 +385,6 @@ export class Route {
   }
 
   // ---------------------------------------------------------------- ends
-
-  /** Notes that a client may have got its last answer. */
-  rested(): void {
-    this.#tunnel.rested();
-  }
 
   /** Ends all streams, and lets the other node know. */
   lose(error: ProtocolError, reason: string): void {

@@ -18,7 +18,14 @@ import type { LocalOffices, Office } from "../office/office.ts";
 import { ask, type Asked, type QuestionParts } from "./ask.ts";
 import type { EventFeed } from "./event_feed.ts";
 import type { EventTap } from "./event_pages.ts";
-import type { Answerers, OtherOperators, Questions, Told } from "./nodes.ts";
+import {
+  type Answerers,
+  answerNodes,
+  askNodes,
+  type Questions,
+  type Told,
+} from "./nodes.ts";
+import type { OtherNodes } from "../shared/cluster.ts";
 import type {
   callSchema,
   doneSchema,
@@ -62,7 +69,7 @@ export interface ApiParts
   /** What questions to Computers work with. */
   readonly questions: QuestionParts;
   /** The other nodes, in a cluster. */
-  readonly others: OtherOperators;
+  readonly others: OtherNodes;
   /** Notes what was changed. */
   readonly journal: Journal;
   /** Has the open streams of events. */
@@ -149,7 +156,7 @@ export class OperatorApi {
   constructor(parts: ApiParts) {
     this.#parts = parts;
     this.#here = answerersOf(parts);
-    parts.others.answerWith(this.#here);
+    answerNodes(parts.others, this.#here);
   }
 
   /** Counts what an operator sees; of processes it tells operators of all offices alone. */
@@ -193,7 +200,7 @@ export class OperatorApi {
     office: string,
   ): Promise<Readonly<Record<string, unknown>>> {
     this.#check(operator, office);
-    const told = await this.#parts.others.askAll(kind, { office });
+    const told = await askNodes(this.#parts.others, kind, { office });
     const here = await this.#here[kind]({ office }) ?? [];
     const list = [here, ...told.answers.values()].flat();
     const isUnknown = list.length === 0 && told.unanswered.length === 0;
@@ -243,7 +250,7 @@ export class OperatorApi {
       here,
       isOfOne && here !== 0
         ? undefined
-        : this.#parts.others.askAll(kind, question),
+        : askNodes(this.#parts.others, kind, question),
     ]);
     const there = [...told?.answers.values() ?? []];
     const done = count + sum(there, (count) => count);
@@ -263,7 +270,7 @@ export class OperatorApi {
 
   async #look({ policy }: Operator) {
     const here = await this.#here.status({ policy });
-    const told = await this.#parts.others.askAll("status", { policy });
+    const told = await askNodes(this.#parts.others, "status", { policy });
     const there = [...told.answers].flatMap(([node, { offices }]) =>
       offices.map((view) => ({ ...view, node }))
     );

@@ -35,21 +35,13 @@ export async function ask<E extends ClientEvent>(
   question: Question & { readonly event: E },
   parts: QuestionParts,
 ): Promise<ClientEvents[E]["answer"]> {
+  const { computer, event } = question;
   const answered = await askComputer(question, parts);
   if (answered === undefined) throw late("nobody waits for its answer");
-  return read(answered, question.computer, question.event);
-}
-
-/** @throws {ProblemError} 403, 404, 502, 503, 504 */
-function read<E extends ClientEvent>(
-  answered: Answered,
-  computer: string,
-  event: E,
-): ClientEvents[E]["answer"] {
-  if ("failed" in answered) throw unanswered(answered.failed, computer);
+  if ("failed" in answered) throw problemFor(answered.failed, computer, true);
   const { answer } = answered;
   const error = answer.mayBeError ? toErrorPayload(answer.peek()) : undefined;
-  if (error) throw refused(error, computer);
+  if (error) throw problemFor(error, computer, false);
   try {
     return CLIENT_EVENTS[event].parseAnswer(answer.parse());
   } catch (error) {
@@ -58,50 +50,30 @@ function read<E extends ClientEvent>(
   }
 }
 
-/** The problem when the Server has no answer. */
-function unanswered(
+/** The problem when the Computer answered with an error, or the Server with one of its own. */
+function problemFor(
   { code, message }: ErrorPayload,
   computer: string,
+  isOwn: boolean,
 ): ProblemError {
-  switch (code) {
-    case ErrorCode.NOT_FOUND:
-      return gone(computer);
-    case ErrorCode.TIMEOUT:
-      return late(message);
-    default: // the cluster, or a shutdown
-      return retryLater("computer", message);
+  if (code === ErrorCode.TIMEOUT) return late(message);
+  if (code === (isOwn ? ErrorCode.NOT_FOUND : ErrorCode.NOT_IN_ROOM)) {
+    return problemOf(
+      404,
+      "computer",
+      `${JSON.stringify(computer)} is not there, or has left`,
+      "take one from the office's members",
+    );
   }
-}
-
-/** The problem when the Computer answered with an error. */
-function refused(
-  { code, message }: ErrorPayload,
-  computer: string,
-): ProblemError {
-  switch (code) {
-    case ErrorCode.FORBIDDEN:
-      return problemOf(
-        403,
-        "computer",
-        message,
-        "ask its owner; an Agent of the office may do it",
-      );
-    case ErrorCode.NOT_IN_ROOM:
-      return gone(computer);
-    case ErrorCode.TIMEOUT:
-      return late(message);
-    default:
-      return badAnswer(`${code} ${message}`);
-  }
-}
-
-const gone = (computer: string): ProblemError =>
-  problemOf(
-    404,
+  if (isOwn) return retryLater("computer", message); // the cluster, or a shutdown
+  if (code !== ErrorCode.FORBIDDEN) return badAnswer(`${code} ${message}`);
+  return problemOf(
+    403,
     "computer",
-    `${JSON.stringify(computer)} is not there, or has left`,
-    "take one from the office's members",
+    message,
+    "ask its owner; an Agent of the office may do it",
   );
+}
 
 const late = (message: string): ProblemError =>
   problemOf(
@@ -172,7 +144,8 @@ export async function askComputer(
   const wanted = { role: "operator", name: by, office } as const;
   const seat = await parts.offices.join(operatorPeer(by), wanted);
   if ("refused" in seat) {
-    return { failed: unavailable(seat.refused).toPayload() };
+    const { INTERNAL_ERROR: code } = ErrorCode;
+    return { failed: { code, message: seat.refused } };
   }
   const began = parts.clock.now();
   const { reqId = crypto.randomUUID() } = question;
@@ -247,6 +220,3 @@ function sorted(answer: Payload, computer: string): Answered {
 const isLate = (answered: Answered | undefined): boolean =>
   answered === undefined ||
   "failed" in answered && answered.failed.code === ErrorCode.TIMEOUT;
-
-const unavailable = (reason: string): ProtocolError =>
-  new ProtocolError(ErrorCode.INTERNAL_ERROR, reason);

@@ -78,15 +78,13 @@ export class EventFeed {
     this.#recorder.seal(); // what follows is new to the stream
     const { pages } = this.#recording;
     const known = pages.find(lastEventId);
-    const reader: FeedReader = new FeedReader({
-      ...{ view, pages, isPacked },
-      seq: known ?? pages.next,
-      missed: lastEventId !== undefined && known === undefined,
-      ended: (isUnread) => {
-        this.#readers.delete(reader);
-        if (this.#readers.size === 0) this.#rest();
-        ended(isUnread);
-      },
+    const isMissed = lastEventId !== undefined && known === undefined;
+    const at = { pages, seq: known ?? pages.next, isMissed };
+    const frame = isPacked ? new GzipFrame() : undefined;
+    const reader: FeedReader = new FeedReader(view, at, frame, (isUnread) => {
+      this.#readers.delete(reader);
+      if (this.#readers.size === 0) this.#rest();
+      ended(isUnread);
     });
     this.#readers.add(reader);
     return reader;
@@ -154,45 +152,34 @@ interface FeedView {
   sees(office: string | undefined): boolean;
 }
 
-/** The parts of a {@linkcode FeedReader}. */
-interface FeedReaderParts {
-  /** What it may see. */
-  readonly view: FeedView;
-  /** Has the events. */
-  readonly pages: EventPages;
-  /** The number of the first event to send. */
-  readonly seq: number;
-  /** Whether it is sent as gzip. */
-  readonly isPacked: boolean;
-  /** Whether there were events that the reader can get no more. */
-  readonly missed: boolean;
-  /**
-   * Called once, when nothing follows any more.
-   *
-   * @param isUnread whether its end may still have to be read
-   */
-  ended(isUnread: boolean): void;
-}
-
 /** Sends events to one stream as fast as it is read, and ends it when its events are forgotten. */
 class FeedReader {
   /** The stream. */
   readonly stream: ReadableStream<Uint8Array>;
-  readonly #parts: FeedReaderParts;
+  readonly #view: FeedView;
+  readonly #pages: EventPages;
+  readonly #ended: (isUnread: boolean) => void;
+  /** Set if the stream is sent as gzip. */
+  readonly #frame: GzipFrame | undefined;
   readonly #begin: Uint8Array;
   #next: number;
   #hasBegun = false;
-  readonly #frame: GzipFrame | undefined;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
 
-  constructor(parts: FeedReaderParts) {
-    this.#parts = parts;
-    this.#next = parts.seq;
-    this.#frame = parts.isPacked ? new GzipFrame() : undefined;
-    const { missed } = parts;
-    this.#begin = encoder.encode(
-      sseText(this.#cursor(), "open", JSON.stringify({ missed })),
-    );
+  /** @param at the first event to send, and whether there were others that the reader can get no more */
+  constructor(
+    view: FeedView,
+    at: { pages: EventPages; seq: number; isMissed: boolean },
+    frame: GzipFrame | undefined,
+    ended: (isUnread: boolean) => void,
+  ) {
+    this.#view = view;
+    this.#pages = at.pages;
+    this.#next = at.seq;
+    this.#frame = frame;
+    this.#ended = ended;
+    const json = JSON.stringify({ missed: at.isMissed });
+    this.#begin = encoder.encode(sseText(this.#cursor(), "open", json));
     this.stream = new ReadableStream({
       start: (controller) => {
         this.#controller = controller;
@@ -209,7 +196,7 @@ class FeedReader {
    */
   flush(made: Map<string, Piece> = new Map()): void {
     const controller = this.#controller;
-    const { pages, view } = this.#parts;
+    const [pages, view] = [this.#pages, this.#view];
     if (controller === undefined) return;
     if (this.#next < pages.first) {
       return this.end("too slow: events were forgotten before they were read");
@@ -256,7 +243,7 @@ class FeedReader {
   leave(isUnread = false): void {
     if (this.#controller === undefined) return;
     this.#controller = undefined;
-    this.#parts.ended(isUnread);
+    this.#ended(isUnread);
   }
 
   #send(bytes: Uint8Array, packed?: Uint8Array): void {
@@ -269,7 +256,7 @@ class FeedReader {
   }
 
   #cursor(): string {
-    return this.#parts.pages.cursor(this.#next - 1);
+    return this.#pages.cursor(this.#next - 1);
   }
 }
 

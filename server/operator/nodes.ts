@@ -118,61 +118,50 @@ const schemas: {
   };
 } = NODE_QUESTIONS;
 
-/** Asks the other nodes what operators want to know; a server without others has nobody to ask. */
-export class OtherOperators {
-  readonly #others: OtherNodes | undefined;
+/** A server without a cluster has nobody to ask. */
+export const NO_OTHERS: OtherNodes = {
+  nodes: new Set(),
+  ask: () => Promise.resolve(undefined),
+  answerWith() {},
+};
 
-  constructor(others: OtherNodes | undefined) {
-    this.#others = others;
-  }
-
-  /** The other nodes. */
-  get nodes(): ReadonlySet<string> {
-    return this.#others?.nodes ?? new Set();
-  }
-
-  /** Returns whether a node that is not there any more had nothing left to do. */
-  hasRetired(node: string): boolean {
-    return this.#others?.hasRetired?.(node) ?? false;
-  }
-
-  /**
-   * Asks one node.
-   *
-   * @returns no answer when it has none, or one of a version that is not understood
-   */
-  async ask<K extends NodeQuestion>(
-    node: string,
-    kind: K,
-    question: Questions[K],
-  ): Promise<{ answer: Answers[K] | undefined; isOperated: boolean }> {
-    const timeoutMs = LONGER_MS[kind] ?? TIMEOUT_MS;
-    const said = await this.#others?.ask(node, { kind, question }, timeoutMs);
-    const { data: answer } = schemas[kind].answer.safeParse(said);
-    return { answer, isOperated: Object(said).operated !== false };
-  }
-
-  /** Asks all of them. */
-  async askAll<K extends NodeQuestion>(
-    kind: K,
-    question: Questions[K],
-  ): Promise<Told<K>> {
-    const answers = new Map<string, Answers[K]>();
-    const unanswered: string[] = [];
-    const notOperated: string[] = [];
-    await Promise.all([...this.nodes].map(async (node) => {
-      const { answer, isOperated } = await this.ask(node, kind, question);
-      if (answer !== undefined) answers.set(node, answer);
-      else (isOperated ? unanswered : notOperated).push(node);
-    }));
-    return { answers, unanswered, notOperated };
-  }
-
-  /** Answers what they ask. */
-  answerWith(answerers: Answerers): void {
-    this.#others?.answerWith((asked) => answer(asked, answerers));
-  }
+/**
+ * Asks one node.
+ *
+ * @returns no answer when it has none, or one of a version that is not understood
+ */
+async function askNode<K extends NodeQuestion>(
+  others: OtherNodes,
+  node: string,
+  kind: K,
+  question: Questions[K],
+): Promise<{ answer: Answers[K] | undefined; isOperated: boolean }> {
+  const timeoutMs = LONGER_MS[kind] ?? TIMEOUT_MS;
+  const said = await others.ask(node, { kind, question }, timeoutMs);
+  const { data: answer } = schemas[kind].answer.safeParse(said);
+  return { answer, isOperated: Object(said).operated !== false };
 }
+
+/** Asks all other nodes what an operator wants to know. */
+export async function askNodes<K extends NodeQuestion>(
+  others: OtherNodes,
+  kind: K,
+  question: Questions[K],
+): Promise<Told<K>> {
+  const answers = new Map<string, Answers[K]>();
+  const unanswered: string[] = [];
+  const notOperated: string[] = [];
+  await Promise.all([...others.nodes].map(async (node) => {
+    const told = await askNode(others, node, kind, question);
+    if (told.answer !== undefined) answers.set(node, told.answer);
+    else (told.isOperated ? unanswered : notOperated).push(node);
+  }));
+  return { answers, unanswered, notOperated };
+}
+
+/** Answers the questions of other nodes. */
+export const answerNodes = (others: OtherNodes, answerers: Answerers): void =>
+  others.answerWith((asked) => answer(asked, answerers));
 
 /** @throws {Error} for what is no question of this version */
 function answer(asked: unknown, answerers: Answerers): unknown {
@@ -195,13 +184,8 @@ const isKind = (kind: string): kind is NodeQuestion =>
 /** How often to look for nodes that are new, and how long to wait for one that did not answer. */
 const LOOK_MS = 1000;
 
-/** What is needed to follow other nodes. */
-type Followed =
-  & Pick<OtherOperators, "nodes" | "ask">
-  & Partial<Pick<OtherOperators, "hasRetired">>;
-
 /** Follows what happens on the other nodes, those that join later too. */
-export const followNodes = (others: Followed): FollowOthers => (events) => {
+export const followNodes = (others: OtherNodes): FollowOthers => (events) => {
   const ended = new AbortController();
   const followed = new Set<string>();
   const look = () => {
@@ -223,7 +207,7 @@ export const followNodes = (others: Followed): FollowOthers => (events) => {
 /** Asks a node for its events until it goes, or `signal` is aborted. */
 async function followNode(
   node: string,
-  others: Followed,
+  others: OtherNodes,
   events: OtherEvents,
   signal: AbortSignal,
 ): Promise<void> {
@@ -232,7 +216,7 @@ async function followNode(
     if (!others.hasRetired?.(node)) events.missed(node);
   };
   while (others.nodes.has(node)) {
-    const { answer } = await others.ask(node, "events", {
+    const { answer } = await askNode(others, node, "events", {
       ...(cursor !== undefined && { cursor }),
     });
     if (signal.aborted) return;

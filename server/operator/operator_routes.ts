@@ -23,7 +23,7 @@ import {
   type Operation,
   OPERATIONS,
 } from "./operations.ts";
-import { followNodes, OtherOperators } from "./nodes.ts";
+import { followNodes, NO_OTHERS } from "./nodes.ts";
 import {
   type Exchange,
   type Incoming,
@@ -75,7 +75,7 @@ export class OperatorRoutes {
 
   constructor(parts: OperatorParts) {
     this.#parts = parts;
-    const others = new OtherOperators(parts.cluster?.others);
+    const others = parts.cluster?.others ?? NO_OTHERS;
     const recorder = new Recorder(parts.journal);
     const feed = this.#feed = new EventFeed(recorder, followNodes(others));
     const tap = this.#tap = new EventTap(recorder);
