@@ -6,7 +6,7 @@ import {
   RegistryUnavailableError,
 } from "./directory.ts";
 import type { LinkEvents, Sent } from "./link.ts";
-import { type About, aboutOf, causeOf, NodeLog, Tally } from "./node_log.ts";
+import { type About, aboutOf, causeOf, newTally, NodeLog } from "./node_log.ts";
 import {
   type Connect,
   type Connected,
@@ -52,7 +52,7 @@ export class ClusterNode implements ClusterMember, TunnelNode {
   readonly name: string;
   readonly #parts: ClusterNodeParts;
   readonly #log: NodeLog;
-  readonly #tally = new Tally();
+  readonly #tally = newTally();
   readonly #listeners: ((outcome: ClaimOutcome, ms: number) => void)[] = [];
   readonly #tunnel: NodeTunnel;
   #joined = newPromise();

@@ -1,7 +1,7 @@
 import { PACKAGE_VERSION } from "../../cli/version.ts";
 import * as z from "../../protocol/schema.ts";
 import { LogThrottle } from "../limits/limiter.ts";
-import type { AgreedSettings, ClusterFigures } from "../shared/cluster.ts";
+import type { AgreedSettings } from "../shared/cluster.ts";
 import { log } from "../shared/log.ts";
 
 /** How many differences are remembered, so that each is logged once. */
@@ -140,29 +140,15 @@ export function causeOf(error: unknown): string {
 }
 
 /** What a node has counted; the tunnel, the links and the directory have the rest. */
-export class Tally implements
-  Record<
-    Exclude<
-      keyof ClusterFigures,
-      "callsOut" | "callsIn" | "callsOpen" | "queuedBytes" | "homes"
-    >,
-    number
-  > {
-  messagesOut = 0;
-  messagesIn = 0;
-  bytesOut = 0;
-  bytesIn = 0;
-  messagesFull = 0;
-  messagesAway = 0;
-  linksLost = 0;
-  nodesSilent = 0;
-  nodesGone = 0;
-  homesLost = 0;
-  beatsFailed = 0;
-  dataLost = 0;
-  fences = 0;
-  misrouted = 0;
-}
+export type Tally = ReturnType<typeof newTally>;
+
+/** Nothing is counted yet. */
+export const newTally = () => ({
+  ...{ messagesOut: 0, messagesIn: 0, bytesOut: 0, bytesIn: 0 },
+  ...{ messagesFull: 0, messagesAway: 0, linksLost: 0 },
+  ...{ nodesSilent: 0, nodesGone: 0, homesLost: 0, beatsFailed: 0 },
+  ...{ dataLost: 0, fences: 0, misrouted: 0 },
+});
 
 /** What a node publishes about itself. */
 export interface About {

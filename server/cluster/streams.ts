@@ -8,7 +8,6 @@ import {
 } from "../../protocol/mod.ts";
 import type { Route } from "./tunnel.ts";
 import {
-  type Ending,
   endOfText,
   endToText,
   Kind,
@@ -189,7 +188,7 @@ export class Carried implements Seat {
       case Kind.left:
         return this.#end();
       case Kind.end: {
-        const { reason, isReplaced }: Ending = JSON.parse(frame.text);
+        const { reason, isReplaced } = JSON.parse(frame.text);
         const wasHeld = this.#isHeld;
         this.#end();
         if (wasHeld) this.#peer.end(reason, isReplaced);

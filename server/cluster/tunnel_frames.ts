@@ -1,16 +1,14 @@
 import { Buffer } from "node:buffer";
 import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
 import type { Sent } from "./link.ts";
-import type { Refusal, SeatRole } from "../office/peer.ts";
+import type { Kick } from "../office/office.ts";
+import type { Peer, Refusal, WantedSeat } from "../office/peer.ts";
 import type { CallEnd } from "../shared/audit.ts";
 import type { Identity } from "../shared/identity.ts";
 import { type Payload, payloadOfBytes } from "../wire/mod.ts";
 
 /** Who asks for a seat in an office at another node. */
-export interface Opening {
-  readonly role: SeatRole;
-  readonly name: string;
-  readonly office: string;
+export interface Opening extends WantedSeat {
   /** The id of its connection. */
   readonly client: string;
   /** The name of its profile. */
@@ -60,7 +58,7 @@ export const Kind = {
   left: 13,
   /** The connection of the client is closed. */
   gone: 14,
-  /** Closes the connection of the client: {@linkcode Ending}. */
+  /** Closes the connection of the client: `reason` and `isReplaced` of {@linkcode Peer.end}. */
   end: 15,
   /** The sender has ended all streams between the two nodes. */
   reset: 16,
@@ -71,20 +69,8 @@ export const Kind = {
   reply: 19,
 } as const;
 
-/** Closes the connection of a client. */
-export interface Ending {
-  readonly reason: string;
-  readonly isReplaced: boolean;
-}
-
 /** A seat that an operator holds free. */
-export interface HeldSeat {
-  readonly role: SeatRole;
-  readonly name: string;
-  readonly office: string;
-  readonly reason: string;
-  readonly holdMs: number;
-}
+export type HeldSeat = WantedSeat & Omit<Kick, "by">;
 
 /** A frame of a tunnel: one message of a link. */
 export interface TunnelFrame {

@@ -8,6 +8,7 @@ import {
   type Waiting,
 } from "../../protocol/mod.ts";
 import type { MemberSeat } from "./identity.ts";
+import type { LogLine } from "./log.ts";
 import type { Payload } from "./payload.ts";
 
 /** Who cancelled a call, or whose timeout ended it. */
@@ -105,11 +106,16 @@ export interface AuditParty {
   readonly principal?: string;
 }
 
-/** A throttled line; see `LogThrottle`. */
-interface AuditFlood {
-  /** Number of lines about the same subject that were omitted before this one; absent for none. */
-  readonly omitted?: number;
-}
+/** Number of lines about the same subject that were omitted before this one, see `LogThrottle`; absent for none. */
+type Throttled = { readonly omitted?: number };
+
+type Line<Name extends string, Fields> = { event: Name } & Fields;
+
+/** A client that may have a seat, and why its request was refused or its session ended. */
+type Reasoned = { reason: string } & AuditParty & Partial<MemberSeat>;
+
+/** What an operator has done, and why. */
+type Ordered = { by: string; reason: string };
 
 /**
  * A line of the audit log (spec §10).
@@ -121,73 +127,59 @@ export type AuditEvent =
    * A session was refused, or a request of a gateway's client; `code` is that of the flat error,
    * below 10 that of Engine.IO.
    */
-  | (
-    & { event: "handshake_refused"; code: number; reason: string }
-    & { address: string; principal?: string; office?: string }
-    & AuditFlood
-  )
+  | Line<
+    "handshake_refused",
+    { code: number; reason: string; address: string } & Throttled & {
+      principal?: string;
+      office?: string;
+    }
+  >
   /** A TLS handshake failed; the reason says which side lacks what. */
-  | ({ event: "tls_failed"; reason: string; address: string } & AuditFlood)
+  | Line<"tls_failed", { reason: string; address: string } & Throttled>
   /** A join was answered with `false`. */
-  | (
-    & { event: "join_refused"; reason: string }
-    & AuditParty
-    & Partial<MemberSeat>
-  )
+  | Line<"join_refused", Reasoned>
   /** A request for another office (4104), or with the name or role of another member (403). */
-  | (
-    & { event: "access_refused"; request: string; code: number; reason: string }
-    & AuditParty
-    & Partial<MemberSeat>
-  )
+  | Line<"access_refused", { request: string; code: number } & Reasoned>
   /** A client exceeded a limit. */
-  | (
-    & { event: "limit_hit"; limit: string; address: string }
-    & Partial<AuditParty>
-    & AuditFlood
-  )
+  | Line<
+    "limit_hit",
+    { limit: string; address: string } & Partial<AuditParty> & Throttled
+  >
   /** A session sent an invalid or oversized packet, and its connection was closed. */
-  | ({ event: "packet_refused"; reason: string } & AuditParty & AuditFlood)
+  | Line<"packet_refused", { reason: string } & AuditParty & Throttled>
   /** A session was ended because its credentials expired. */
-  | ({ event: "session_expired" } & AuditParty & Partial<MemberSeat>)
+  | Line<"session_expired", AuditParty & Partial<MemberSeat>>
   /** A session was ended because its credentials were revoked. */
-  | (
-    & { event: "session_revoked"; reason: string }
-    & AuditParty
-    & Partial<MemberSeat>
-  )
-  | ({ event: "joined" } & AuditParty & MemberSeat)
+  | Line<"session_revoked", Reasoned>
+  | Line<"joined", AuditParty & MemberSeat>
   /** A member has left; without an address when its node did not say so itself, and why then. */
-  | (
-    & { event: "left"; reason?: string }
+  | Line<
+    "left",
+    & { reason?: string; address?: string }
     & Omit<AuditParty, "address">
-    & Partial<AuditParty>
     & MemberSeat
-  )
+  >
   /** An operator kicked a member. */
-  | (
-    & { event: "member_kicked"; by: string; reason: string; hold_ms: number }
-    & AuditParty
-    & MemberSeat
-  )
+  | Line<
+    "member_kicked",
+    Ordered & { hold_ms: number } & AuditParty & MemberSeat
+  >
   /** An operator ended a call. */
-  | (
-    & { event: "call_cancelled"; by: string; reason: string; request: string }
-    & NamedRequest
-  )
+  | Line<"call_cancelled", Ordered & { request: string } & NamedRequest>
   /** A Computer was asked by an operator, who has no seat. */
-  | (
-    & { event: "operator_asked"; by: string; request: string; tool?: string }
+  | Line<
+    "operator_asked",
+    & { by: string; request: string; tool?: string }
     & { ms: number; params?: unknown; result?: unknown }
     & Omit<NamedRequest, "agent">
     & CallEnd
-  )
+  >
   /** An operator refuses a key, or the holder of tokens, until the Server reads its keys again. */
-  | { event: "key_revoked"; by: string; reason: string; principal: string }
+  | Line<"key_revoked", Ordered & { principal: string }>
   /** A tool call ended; see {@linkcode AuditedCall}. */
-  | ({ event: "tool_call" } & AuditedCall)
+  | Line<"tool_call", AuditedCall>
   /** Contents were read, or a prompt was got; see {@linkcode AuditedRead}. */
-  | ({ event: "read" } & AuditedRead);
+  | Line<"read", AuditedRead>;
 
 /** What names a request of an Agent to a Computer. */
 interface NamedRequest {
@@ -281,24 +273,16 @@ interface SeenCall extends NamedRequest {
 export type SeenEvent =
   | AuditEvent
   /** A request passed its checks; `params` only where payloads are switched on. */
-  | ({ event: "call_began"; readonly params?: unknown } & SeenCall)
+  | Line<"call_began", { readonly params?: unknown } & SeenCall>
   /** It waits for a person at its Computer, or with `null` no more. */
-  | ({ event: "call_waiting"; readonly waiting: Waiting | null } & SeenCall)
+  | Line<"call_waiting", { readonly waiting: Waiting | null } & SeenCall>
   /** A line of the server's log, more than debugging; `omitted` lines before it are not shown. */
-  | {
-    event: "log";
-    readonly level: "info" | "warning" | "error";
-    readonly message: string;
-    readonly fields?: Readonly<Record<string, unknown>>;
-    readonly omitted?: number;
-  }
+  | Line<"log", Omit<LogLine, "fields"> & Partial<LogLine> & Throttled>
   /** It ended; `result` only where payloads are switched on. */
-  | (
-    & { event: "call_ended"; readonly ms: number }
-    & CallEnd
-    & { readonly result?: unknown }
-    & SeenCall
-  );
+  | Line<
+    "call_ended",
+    { readonly ms: number; readonly result?: unknown } & CallEnd & SeenCall
+  >;
 
 /** Where a server notes what happens. */
 export class Journal {

@@ -3,7 +3,7 @@ import type {
   LeasedDirectory,
 } from "../../../server/cluster/directory.ts";
 import type { Links } from "../../../server/cluster/redis_links.ts";
-import { aboutOf, NodeLog, Tally } from "../../../server/cluster/node_log.ts";
+import { aboutOf, NodeLog, newTally } from "../../../server/cluster/node_log.ts";
 import {
   type Connected,
   Term,
@@ -140,7 +140,7 @@ export async function beginTerm(first: Answer = {}) {
   directory.answers = [first];
   const links = new FakeLinks();
   const tunnel = new FakeTunnel();
-  const tally = new Tally();
+  const tally = newTally();
   const fenced: string[] = [];
   const connected: Connected = {
     directory,
