@@ -1,6 +1,6 @@
 /** Measures organizing 5,000 resources of 20 MCP servers; has no limits to pass. */
-import { organizeDesktop } from "../computer/resources/desktop/organize_desktop.ts";
-import { organizeFinder } from "../computer/resources/finder/organize_finder.ts";
+import { organizeDesktop } from "../computer/resources/desktop.ts";
+import { organizeFinder } from "../computer/resources/finder.ts";
 
 const RESOURCES = 5_000;
 const servers = Array.from({ length: 20 }, (_, i) => `server-${i}`);

@@ -1,5 +1,5 @@
 import type { ComputerStatus, SmcpComputerOptions } from "./options.ts";
-import type { ComputerEvents } from "./requests/computer_events.ts";
+import type { ComputerEvents } from "./tools/events.ts";
 import { createConnection, OfficeLink } from "./requests/office_link.ts";
 import { partsOf, ToolHost } from "./tool_host.ts";
 

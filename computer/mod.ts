@@ -51,34 +51,35 @@ export type {
   CallHostedToolOptions,
   FindDocumentsOptions,
 } from "./requests/local_requests.ts";
-export type { BlobOptions } from "./blobs/options.ts";
-export type { HostingOptions } from "./host/hosting_options.ts";
+export type { BlobOptions } from "./blobs/blobs.ts";
+export type { HostingOptions } from "./host/hosting.ts";
 export type {
   ComputerEvents,
-  ToolHostEvents,
-} from "./requests/computer_events.ts";
-export type {
   ToolCallAdvanced,
   ToolCallArrived,
   ToolCallEnded,
   ToolCallStarted,
   ToolCallWaiting,
-} from "./tools/call_events.ts";
-export { localDirResolver } from "./resources/dpe/local_dir_resolver.ts";
+  ToolHostEvents,
+} from "./tools/events.ts";
+export {
+  localDirResolver,
+  s3Resolver,
+  type S3ResolverOptions,
+} from "./resources/resolvers.ts";
 export type {
   DpeResolution,
   DpeResolver,
   DpeResolverContext,
-} from "./resources/dpe/resolver.ts";
-export {
-  s3Resolver,
-  type S3ResolverOptions,
-} from "./resources/dpe/s3_resolver.ts";
+} from "./resources/dpe.ts";
 export type { ResourceContents } from "../protocol/mod.ts";
-export type { OfferedTool } from "./host/naming/tool_table.ts";
-export type { RestartPolicy } from "./host/restart_policy.ts";
-export type { ServerFailure } from "./host/server_failure.ts";
-export type { ServerState, ServerStatus } from "./host/server_status.ts";
+export type { OfferedTool } from "./host/tool_table.ts";
+export type { RestartPolicy } from "./host/hosted_server.ts";
+export type {
+  ServerFailure,
+  ServerState,
+  ServerStatus,
+} from "./host/server_status.ts";
 export type {
   AuthorizationRequest,
   OAuthOptions,
@@ -87,8 +88,8 @@ export type {
   Confirm,
   ConfirmAnswer,
   ConfirmRequest,
-} from "./tools/confirm.ts";
-export type { Elicit, ElicitRequest } from "./tools/elicit/elicit.ts";
+} from "./tools/confirmations.ts";
+export type { Elicit, ElicitRequest } from "./tools/elicitations.ts";
 export type {
   AskedInput,
   AskInput,

@@ -1,14 +1,14 @@
 import type { ConnectionOptions, ConnectionState } from "../client/options.ts";
 import type { ClientProtocol } from "../client/versions.ts";
 import type { MCPServerInput } from "../protocol/mod.ts";
-import type { BlobOptions } from "./blobs/options.ts";
+import type { BlobOptions } from "./blobs/blobs.ts";
 import type { ServerConfig } from "./config/server_config.ts";
 import type { ServerSettings } from "./config/settings.ts";
-import type { OfferedTool } from "./host/naming/tool_table.ts";
-import type { HostingOptions } from "./host/hosting_options.ts";
+import type { OfferedTool } from "./host/tool_table.ts";
+import type { HostingOptions } from "./host/hosting.ts";
 import type { ServerStatus } from "./host/server_status.ts";
-import type { Confirm } from "./tools/confirm.ts";
-import type { Elicit } from "./tools/elicit/elicit.ts";
+import type { Confirm } from "./tools/confirmations.ts";
+import type { Elicit } from "./tools/elicitations.ts";
 
 /** What a {@linkcode ToolHost} hosts, and how. */
 export interface ToolHostOptions extends HostingOptions, BlobOptions {

@@ -13,10 +13,11 @@ import {
   type ServerEvent,
   type SMCPTool,
   UPDATE_CONFIG_EVENT,
+  UPDATE_RESOURCES_EVENT,
   UPDATE_SKILLS_EVENT,
   UPDATE_TOOL_LIST_EVENT,
 } from "../protocol/mod.ts";
-import { BlobExchange } from "./blobs/exchange.ts";
+import { BlobExchange } from "./blobs/blobs.ts";
 import type { ConfigChanges } from "./config/diff_configs.ts";
 import type { ComputerInputs } from "./config/inputs/input_store.ts";
 import { type ComputerConfig, parseOptions } from "./config/parse_config.ts";
@@ -24,27 +25,24 @@ import { redactConfig } from "./config/redact.ts";
 import type { ServerSettings } from "./config/settings.ts";
 import { Hosting } from "./host/hosting.ts";
 import type { ToolHostOptions, ToolHostStatus } from "./options.ts";
-import type {
-  ComputerEvents,
-  ToolHostEvents,
-} from "./requests/computer_events.ts";
-import { forwardHostEvents } from "./requests/forward_events.ts";
+import type { ComputerEvents, ToolHostEvents } from "./tools/events.ts";
+import type { McpHost } from "./host/host.ts";
 import {
   type CallHostedToolOptions,
   type FindDocumentsOptions,
   LocalRequests,
 } from "./requests/local_requests.ts";
-import { ComputerRequestHandler } from "./requests/request_handler.ts";
-import type {
-  OfficeOutlet,
-  ToolHostParts,
-} from "./requests/tool_host_parts.ts";
-import type { DpeResolver } from "./resources/dpe/resolver.ts";
+import {
+  ComputerRequestHandler,
+  type OfficeOutlet,
+  type ToolHostParts,
+} from "./requests/request_handler.ts";
+import type { DpeResolver } from "./resources/dpe.ts";
 import { WatchedUris } from "./resources/watched_uris.ts";
 import { ResourceWatch } from "./resources/resource_watch.ts";
 import { SKILL_KIND, skillBlobs } from "./skills/skill_blobs.ts";
 import { Skills } from "./skills/skills.ts";
-import { hideSecrets } from "./util/hide_secrets.ts";
+import { hideSecrets } from "./util/secrets.ts";
 import { logThrown } from "./util/log.ts";
 
 let readParts: (host: ToolHost) => ToolHostParts;
@@ -407,4 +405,26 @@ export class ToolHost implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+/**
+ * Forwards events of the MCP servers.
+ *
+ * @param changed announces an event to the office
+ * @param configChanged is called when servers were added, replaced or removed
+ */
+function forwardHostEvents(
+  host: McpHost,
+  events: Emitter<ComputerEvents>,
+  changed: (event: ServerEvent) => void,
+  configChanged: () => void,
+): void {
+  host.on("serverState", (status) => events.emit("serverState", status));
+  host.on("toolsChanged", () => {
+    changed(UPDATE_TOOL_LIST_EVENT);
+    events.emit("toolsChanged", undefined);
+  });
+  host.on("configChanged", configChanged);
+  host.on("resourcesChanged", () => changed(UPDATE_RESOURCES_EVENT));
+  host.on("promptsChanged", () => changed(UPDATE_RESOURCES_EVENT));
 }

@@ -7,11 +7,10 @@
  */
 import { Client } from "@modelcontextprotocol/sdk/client";
 import process from "node:process";
-import { CallTable } from "../../computer/tools/call_table.ts";
-import { LineDecoder } from "../../computer/host/mcp/line_decoder.ts";
+import { CallTable, ResultStore } from "../../computer/tools/call_table.ts";
+import { LineDecoder } from "../../computer/host/mcp/lines.ts";
 import { StdioTransport } from "../../computer/host/mcp/stdio.ts";
 import { SmcpComputer } from "../../computer/mod.ts";
-import { ResultStore } from "../../computer/tools/result_store.ts";
 import { everything } from "../../tests/support/computer/mcp_servers.ts";
 import { OFFICE } from "../../tests/support/office.ts";
 import type { Times } from "./call_stages.ts";

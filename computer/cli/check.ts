@@ -2,7 +2,7 @@ import process from "node:process";
 import { StoppedError } from "../../cli/run.ts";
 import { reasonOf } from "../util/values.ts";
 import type { ClientProtocol } from "../../client/versions.ts";
-import { useNames } from "../requests/forward_events.ts";
+import { PROFILES } from "../../protocol/mod.ts";
 import { partsOf, ToolHost } from "../tool_host.ts";
 import {
   type CheckedServer,
@@ -49,7 +49,9 @@ export async function check(flags: CheckFlags): Promise<void> {
     ...(askInput && { askInput }),
   });
   const { protocol = "auto" } = flags;
-  if (protocol !== "auto") useNames(partsOf(tools).hosting.host, protocol);
+  if (protocol !== "auto") {
+    partsOf(tools).hosting.host.useBundleIds(PROFILES[protocol].bundleIds);
+  }
   const found = new Map<string, CheckedServer>();
   const shown = new Set<string>();
   const show = () => {

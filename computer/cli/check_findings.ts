@@ -4,8 +4,8 @@ import type { ComputerConfig } from "../config/parse_config.ts";
 import { serverPlaceholders } from "../config/server_config.ts";
 import { labelOf } from "./live/lines.ts";
 import { withRemedy } from "./live/remedies.ts";
-import { isDocument, isWindow } from "../resources/listed_uri.ts";
-import type { OfferedTool } from "../host/naming/tool_table.ts";
+import { isDocument, isWindow } from "../resources/listed.ts";
+import type { OfferedTool } from "../host/tool_table.ts";
 import type { ServerStatus } from "../host/server_status.ts";
 
 /** The findings about one MCP server. */

@@ -6,15 +6,15 @@ import { addServerFlags } from "../../cli/server_flags.ts";
 import {
   DEFAULT_BLOB_STORE_BYTES,
   DEFAULT_UPLOAD_BYTES,
-} from "../blobs/options.ts";
+} from "../blobs/blobs.ts";
 import { reasonOf } from "../util/values.ts";
 import { defaultSkillHome } from "../skills/skill_home.ts";
-import { defaultOAuthDirectory } from "../host/oauth/default_directory.ts";
-import { parseInputFlag } from "../util/input_names.ts";
+import { defaultOAuthDirectory } from "../host/oauth/authorizations.ts";
+import { parseInputFlag } from "../util/inputs.ts";
 import {
   checkMessageBytes,
   DEFAULT_MESSAGE_BYTES,
-} from "../host/mcp/message_limit.ts";
+} from "../host/mcp/errors.ts";
 
 /**
  * Adds the options that configure hosted MCP servers.

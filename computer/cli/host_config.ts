@@ -3,7 +3,7 @@ import type { MCPServerConfig, MCPServerInput } from "../../protocol/mod.ts";
 import { loadComputerConfig } from "../config/load_config.ts";
 import { nearestWord } from "../../shared/checks.ts";
 import type { ComputerConfig } from "../config/parse_config.ts";
-import { inputVariables } from "../util/input_names.ts";
+import { inputVariables } from "../util/inputs.ts";
 
 /**
  * Loads the configuration of a command, and checks `--input` options against it.

@@ -5,7 +5,7 @@ import process from "node:process";
 import { reasonOf } from "../util/values.ts";
 import { LineQueue, patientStream } from "../../cli/output.ts";
 import { surviveUncaught } from "../../cli/listen.ts";
-import { hideSecrets } from "../util/hide_secrets.ts";
+import { hideSecrets } from "../util/secrets.ts";
 import { log } from "../util/log.ts";
 
 /** Passes warnings and errors of the package's log to `write`. */

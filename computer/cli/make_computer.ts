@@ -6,7 +6,7 @@ import type { InProcessConnection } from "../../shared/in_process.ts";
 import type { AuthorizationRequest } from "../host/oauth/authorizations.ts";
 import { SmcpComputer } from "../computer.ts";
 import type { ComputerConfig } from "../config/parse_config.ts";
-import { localDirResolver } from "../resources/dpe/local_dir_resolver.ts";
+import { localDirResolver } from "../resources/resolvers.ts";
 import type { View } from "./live/view.ts";
 import type { SmcpComputerOptions } from "../options.ts";
 import type { Page } from "./ui/open_page.ts";

@@ -1,6 +1,6 @@
 import type { SmcpComputer } from "../computer.ts";
 import { isPlainName, MAX_PLAIN_NAME } from "../../shared/checks.ts";
-import { hideSecrets } from "../util/hide_secrets.ts";
+import { hideSecrets } from "../util/secrets.ts";
 import { callLine, stateLine } from "./live/lines.ts";
 
 /** Options for {@linkcode report}. */

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { connectionOptions } from "../../cli/server_flags.ts";
 import { isVariableName } from "../../cli/env_file.ts";
 import type { ServiceRole } from "../../cli/service/command.ts";
-import { inputVariables, parseInputFlag } from "../util/input_names.ts";
+import { inputVariables, parseInputFlag } from "../util/inputs.ts";
 import { addOffice, addRunFlags } from "./flags.ts";
 import type { RunFlags } from "./run.ts";
 

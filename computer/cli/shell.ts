@@ -2,7 +2,7 @@ import process from "node:process";
 import { createInterface } from "node:readline";
 import type { SmcpComputer } from "../computer.ts";
 import { plainView, type View } from "./live/view.ts";
-import type { ToolCallEnded } from "../tools/call_events.ts";
+import type { ToolCallEnded } from "../tools/events.ts";
 import type { ShellContext } from "./shell/command.ts";
 import { runLine } from "./shell/shell.ts";
 import { terminalQuestions } from "./terminal/questions.ts";

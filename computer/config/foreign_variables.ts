@@ -1,6 +1,6 @@
 import type { MCPServerPromptStringInput } from "../../protocol/mod.ts";
 import { isRecord } from "../util/values.ts";
-import { ENVIRONMENT_ID } from "../util/input_names.ts";
+import { ENVIRONMENT_ID } from "../util/inputs.ts";
 import type { ConfigPath } from "./problem.ts";
 
 /** The values of variables in other programs' configurations. */

@@ -10,7 +10,7 @@ import { bundleIdOf } from "./bundle_id.ts";
 import { draftConfig, type ServerDraft } from "./draft.ts";
 import type { ForeignContext } from "./foreign_variables.ts";
 import { ConfigError, type ConfigPath, type ConfigProblem } from "./problem.ts";
-import { inputProblems } from "../util/input_problems.ts";
+import { inputProblems } from "../util/inputs.ts";
 import { explainIssues } from "./issue_text.ts";
 import {
   FOR_PROGRAMS,

@@ -14,7 +14,7 @@ import {
   REDACTED,
   redactUrl,
   redactValue,
-} from "../util/redact_text.ts";
+} from "../util/secrets.ts";
 
 /** How the office names what is in a configuration. */
 export interface ConfigForm {

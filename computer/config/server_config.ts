@@ -5,7 +5,7 @@ import type {
 } from "../../protocol/mod.ts";
 import { baseServerConfigSchema } from "../../protocol/payloads/config_file.ts";
 import { ENGLISH } from "../../protocol/schema.ts";
-import { placeholderIds } from "../util/placeholders.ts";
+import { placeholderIds } from "../util/inputs.ts";
 import { isRecord } from "../util/values.ts";
 import { explainIssues } from "./issue_text.ts";
 import type { ConfigProblem } from "./problem.ts";

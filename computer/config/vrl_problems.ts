@@ -1,7 +1,7 @@
 import type { ServerConfig } from "./server_config.ts";
 import { reasonOf } from "../util/values.ts";
-import { checkVrl } from "../vrl/vrl_compiler.ts";
-import { placeholderIds } from "../util/placeholders.ts";
+import { checkVrl } from "../util/vrl.ts";
+import { placeholderIds } from "../util/inputs.ts";
 import type { ConfigPath, ConfigProblem } from "./problem.ts";
 
 /**

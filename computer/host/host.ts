@@ -1,21 +1,26 @@
-import { MAX_TIMER_MS } from "../../shared/async.ts";
-import type { SMCPTool } from "../../protocol/mod.ts";
-import { bundleIdOf } from "../config/bundle_id.ts";
-import type { ServerConfig } from "../config/server_config.ts";
 import { Emitter, type Listener } from "../../client/emitter.ts";
-import { HostedServer } from "./hosted_server.ts";
-import type { HostedServerOptions } from "./hosted_server_options.ts";
-import type { McpHostEvents, McpHostOptions } from "./host_options.ts";
+import { bundleIdOf } from "../config/bundle_id.ts";
 import { InputStore } from "../config/inputs/input_store.ts";
 import { prepareConfig } from "../config/inputs/prepare_config.ts";
-import { log, logThrown } from "../util/log.ts";
+import type { ServerConfig } from "../config/server_config.ts";
+import {
+  type ConnectMcp,
+  HostedServer,
+  type HostedServerOptions,
+  RESTART_POLICY,
+  type RestartPolicy,
+} from "./hosted_server.ts";
 import { connectMcp } from "./mcp/connect.ts";
-import { RESTART_POLICY } from "./restart_policy.ts";
-import type { ToolResolution } from "./naming/resolve_tool.ts";
-import { type ServerNames, ServerSet } from "./naming/server_set.ts";
-import { shadowText, splitById } from "./shadowed.ts";
+import { type ServerNames, ServerSet } from "./server_set.ts";
 import type { ServerStatus, ServerView } from "./server_status.ts";
-import { type OfferedTool, ToolTable } from "./naming/tool_table.ts";
+import {
+  type OfferedTool,
+  type ToolResolution,
+  ToolTable,
+} from "./tool_table.ts";
+import { log, logThrown } from "../util/log.ts";
+import type { SMCPTool } from "../../protocol/mod.ts";
+import { MAX_TIMER_MS } from "../../shared/async.ts";
 
 /**
  * The MCP servers of a Computer. They are independent: a slow, broken or disabled server neither
@@ -296,3 +301,56 @@ const RESOURCE_UPDATED = "notifications/resources/updated";
 
 const withoutInputs: HostedServerOptions["prepare"] = (config, signal) =>
   prepareConfig(config, new InputStore(), signal);
+
+/** Options of an `McpHost`. */
+export interface McpHostOptions {
+  /** Starts and reaches MCP servers; default: `connectMcp`. */
+  readonly connect?: ConnectMcp;
+  /** Replaces placeholders at each start; default: none has a value, so a configuration with placeholders fails. */
+  readonly prepare?: HostedServerOptions["prepare"];
+  /** How long an MCP server may take to start; default 60,000, as it may have to be downloaded. */
+  readonly startTimeoutMs?: number;
+  /** When a server that was lost or failed to start is restarted. */
+  readonly restart?: Partial<RestartPolicy> | undefined;
+}
+
+/** Events of an `McpHost`, with their values. */
+export interface McpHostEvents {
+  /** A server's state changed. */
+  serverState: ServerStatus;
+  /** The offered tools may have changed. */
+  toolsChanged: undefined;
+  /** Servers were added, replaced or removed. */
+  configChanged: undefined;
+  /** The list of resources of the server with this `bundle_id` changed. */
+  resourcesChanged: { server: string };
+  /** Its list of prompts changed. */
+  promptsChanged: { server: string };
+  /** A subscribed resource of it changed. */
+  resourceUpdated: { server: string; uri: string };
+}
+
+/** Splits servers into the first of each `bundle_id`, and the others. */
+export function splitById(
+  configs: readonly ServerConfig[],
+): { active: ServerConfig[]; shadowed: ServerConfig[] } {
+  const taken = new Set<string>();
+  const active: ServerConfig[] = [];
+  const shadowed: ServerConfig[] = [];
+  for (const config of configs) {
+    const id = bundleIdOf(config);
+    (taken.has(id) ? shadowed : active).push(config);
+    taken.add(id);
+  }
+  return { active, shadowed };
+}
+
+/**
+ * Describes a server that is not started, and how to have it started.
+ *
+ * @param holder the name of the server with its `bundle_id`
+ */
+export function shadowText(config: ServerConfig, holder: string): string {
+  const bundleId = bundleIdOf(config);
+  return `MCP server "${config.name}" is not started: "${holder}" comes first and has the same bundle_id, "${bundleId}"; give one of them a "bundle_id" of its own`;
+}

@@ -1,24 +1,29 @@
-import { coalesce } from "../../shared/async.ts";
 import { backoff } from "../../client/wire.ts";
 import { bundleIdOf } from "../config/bundle_id.ts";
+import { TransientInputError } from "../config/inputs/resolve_all.ts";
 import {
   sameServerConfig,
   seenConfig,
   type ServerConfig,
 } from "../config/server_config.ts";
-import { reasonOf } from "../util/values.ts";
-import type { AuthorizationError } from "./oauth/authorization_error.ts";
-import { TransientInputError } from "../config/inputs/resolve_all.ts";
-import type { HostedServerOptions } from "./hosted_server_options.ts";
-import { hideSecrets } from "../util/hide_secrets.ts";
+import type { McpConnection, McpTool } from "./mcp/connection.ts";
+import type { AuthorizationError } from "./oauth/authorized_fetch.ts";
+import type { ServerNames } from "./server_set.ts";
+import {
+  endOf,
+  hidden,
+  NotReadyError,
+  refusalIn,
+  type ServerEnd,
+  type ServerState,
+  type ServerStatus,
+  type ServerView,
+} from "./server_status.ts";
+import { listWarnings, toolMismatches } from "./tool_problems.ts";
 import { log } from "../util/log.ts";
-import type { McpConnection } from "./mcp/connection.ts";
-import type { McpTool } from "./mcp/tool.ts";
-import { NotReadyError } from "./not_ready.ts";
-import { endOf, hidden, refusalIn, type ServerEnd } from "./server_failure.ts";
-import { failuresAfterLoss } from "./restart_policy.ts";
-import type { ServerState, ServerStatus, ServerView } from "./server_status.ts";
-import { listWarnings, toolMismatches } from "./naming/unmatched_tools.ts";
+import { hideSecrets } from "../util/secrets.ts";
+import { reasonOf } from "../util/values.ts";
+import { coalesce } from "../../shared/async.ts";
 
 /**
  * One MCP server of a Computer: its state, its tools, and its connection while it runs.
@@ -318,3 +323,67 @@ export class HostedServer {
 
 const TOOLS_CHANGED = "notifications/tools/list_changed";
 const STOPPED = new Error("it was stopped while it started");
+
+/** Starts or reaches an MCP server; cleans up before it rejects. */
+export type ConnectMcp = (
+  config: ServerConfig,
+  signal: AbortSignal,
+) => Promise<McpConnection>;
+
+/** Options of a {@linkcode HostedServer}. */
+export interface HostedServerOptions {
+  /** How the servers are named. */
+  readonly names: Pick<ServerNames, "addressOf" | "bundleIds">;
+  /** Opens the connection. */
+  readonly connect: ConnectMcp;
+  /** Replaces placeholders with their values at each start. */
+  readonly prepare: (
+    config: ServerConfig,
+    signal: AbortSignal,
+  ) => Promise<ServerConfig>;
+  /** The time from the end of `prepare` to the list of tools. */
+  readonly startTimeoutMs: number;
+  /** When the server is restarted automatically. */
+  readonly restart: RestartPolicy;
+  /** Called when the state changed. */
+  readonly onState: (status: ServerStatus) => void;
+  /** Called when the list of tools changed. */
+  readonly onTools: () => void;
+  /** Called with each notification of the server; must not block. */
+  readonly onNotification: (
+    method: string,
+    params: Record<string, unknown>,
+  ) => void;
+}
+
+/** When an MCP server that was lost, or failed to start, is restarted. */
+export interface RestartPolicy {
+  /** Delay before the first attempt; doubles with each further one. */
+  readonly minDelayMs: number;
+  /** Maximum delay before an attempt. */
+  readonly maxDelayMs: number;
+  /** Randomizes each delay by up to this fraction of it, 0 to 1. */
+  readonly jitter: number;
+  /** Run time after which earlier failures no longer count. */
+  readonly healthyMs: number;
+}
+
+/** A server that crashes once is back at once; one that keeps crashing costs next to nothing. */
+export const RESTART_POLICY: RestartPolicy = {
+  minDelayMs: 100,
+  maxDelayMs: 60_000,
+  jitter: 0.5,
+  healthyMs: 10_000,
+};
+
+/**
+ * Returns the number of failures in a row that count after a running server was lost.
+ *
+ * @param failures the number before it ran
+ * @param ranMs how long it ran
+ */
+export const failuresAfterLoss = (
+  failures: number,
+  ranMs: number,
+  { healthyMs }: Pick<RestartPolicy, "healthyMs">,
+): number => ranMs >= healthyMs ? 0 : failures;

@@ -1,28 +1,27 @@
-import { checkNumbers } from "../../shared/checks.ts";
 import process from "node:process";
-import { Authorizations } from "./oauth/authorizations.ts";
 import { bundleIdOf } from "../config/bundle_id.ts";
 import { type ConfigChanges, diffConfigs } from "../config/diff_configs.ts";
+import { type AskInput, InputStore } from "../config/inputs/input_store.ts";
+import { prepareConfig } from "../config/inputs/prepare_config.ts";
 import type { ComputerConfig } from "../config/parse_config.ts";
 import { readServerConfig } from "../config/read_server_config.ts";
+import type { ServerConfig } from "../config/server_config.ts";
 import type { ServerSettings } from "../config/settings.ts";
-import { splitById } from "./shadowed.ts";
-import { guardSecrets } from "../util/hide_secrets.ts";
-import { McpHost } from "./host.ts";
-import { connectWithRedaction } from "./redacting_connection.ts";
-import { InputStore } from "../config/inputs/input_store.ts";
-import { prepareConfig } from "../config/inputs/prepare_config.ts";
+import { McpHost, splitById } from "./host.ts";
+import type { ConnectMcp, RestartPolicy } from "./hosted_server.ts";
 import { connectMcp } from "./mcp/connect.ts";
+import type { McpConnection } from "./mcp/connection.ts";
+import { checkMessageBytes, DEFAULT_MESSAGE_BYTES } from "./mcp/errors.ts";
+import { Authorizations, type OAuthOptions } from "./oauth/authorizations.ts";
 import {
+  guardSecrets,
+  hideValues,
   inheritedVariables,
+  secretsIn,
   urlCredentials,
-} from "../util/inherited_variables.ts";
-import {
-  checkMessageBytes,
-  DEFAULT_MESSAGE_BYTES,
-} from "./mcp/message_limit.ts";
-import type { HostingOptions } from "./hosting_options.ts";
-import { checkVrl } from "../vrl/vrl_compiler.ts";
+} from "../util/secrets.ts";
+import { checkVrl } from "../util/vrl.ts";
+import { checkNumbers } from "../../shared/checks.ts";
 
 /**
  * The configuration of a Computer at run time: its MCP servers, the inputs behind their
@@ -173,4 +172,89 @@ function checkTimes(
   throw new TypeError(
     `startTimeoutMs cannot be ${startTimeoutMs}: expected more than 0`,
   );
+}
+
+/** Options for starting, restarting and configuring MCP servers. */
+export interface HostingOptions {
+  /** Values of inputs by id; they take precedence over the environment's `SMCP_INPUT_<ID>` (spec §4). */
+  inputValues?: Readonly<Record<string, unknown>>;
+  /** Asks the user for a value that neither of them has; the input's `default` comes last. */
+  askInput?: AskInput;
+  /**
+   * Lets users authorize the Computer at MCP servers over HTTP that answer 401 and have no
+   * `Authorization` header in their configuration; without it such calls are answered 4006 (spec §6).
+   */
+  oauth?: OAuthOptions;
+  /** How long an MCP server may take to start; default 60,000, as it may have to be downloaded. */
+  startTimeoutMs?: number;
+  /**
+   * Maximum bytes of one message of an MCP server: a line of a child process, or an event or a body
+   * over HTTP; default 64 MiB. A child that writes more is restarted; over HTTP the request fails.
+   */
+  maxMessageBytes?: number;
+  /**
+   * When an MCP server that was lost or failed to start is restarted; default: after 0.1 s, then
+   * twice as long each time up to 60 s, ± 50 %, starting over once it ran for 10 s.
+   */
+  restart?: Partial<RestartPolicy>;
+}
+
+/**
+ * Wraps `connect` so that no error contains secret values.
+ *
+ * A server that crashes may have printed its token, and a server that refuses a call may quote it;
+ * both end up in messages to users and Agents.
+ *
+ * @param secrets returns the values known so far
+ */
+export function connectWithRedaction(
+  connect: ConnectMcp,
+  secrets: () => Iterable<string>,
+): ConnectMcp {
+  return async (config, signal) => {
+    const hide = hider(config, secrets);
+    try {
+      return redactErrors(await connect(config, signal), hide);
+    } catch (error) {
+      throw hide(error);
+    }
+  };
+}
+
+/** Redacts the values in the message of an error. */
+type Hide = <E>(error: E) => E;
+
+function hider(
+  config: ServerConfig,
+  secrets: () => Iterable<string>,
+): Hide {
+  return (error) => {
+    if (error instanceof Error) {
+      error.message = hideValues(error.message, [
+        ...secrets(),
+        ...config.type === "in-process" ? [] : secretsIn(config),
+      ]);
+    }
+    return error;
+  };
+}
+
+function redactErrors(connection: McpConnection, hide: Hide): McpConnection {
+  const fail = (error: unknown): never => {
+    throw hide(error);
+  };
+  return {
+    capabilities: connection.capabilities,
+    callTool: (...args) => connection.callTool(...args).catch(fail),
+    listTools: (...args) => connection.listTools(...args).catch(fail),
+    listResources: (...args) => connection.listResources(...args).catch(fail),
+    readResource: (...args) => connection.readResource(...args).catch(fail),
+    listPrompts: (...args) => connection.listPrompts(...args).catch(fail),
+    getPrompt: (...args) => connection.getPrompt(...args).catch(fail),
+    subscribe: (...args) => connection.subscribe(...args).catch(fail),
+    unsubscribe: (...args) => connection.unsubscribe(...args).catch(fail),
+    onNotification: (listener) => connection.onNotification(listener),
+    onLost: (listener) => connection.onLost((error) => listener(hide(error))),
+    close: () => connection.close(),
+  };
 }

@@ -1,7 +1,9 @@
 import type { ServerConfig } from "../config/server_config.ts";
-import type { AuthorizationError } from "./oauth/authorization_error.ts";
-import type { ServerFailure } from "./server_failure.ts";
-import type { McpTool } from "./mcp/tool.ts";
+import type { McpTool } from "./mcp/connection.ts";
+import { ServerEndedError } from "./mcp/errors.ts";
+import { AuthorizationError } from "./oauth/authorized_fetch.ts";
+import { hideSecrets } from "../util/secrets.ts";
+import { reasonOf } from "../util/values.ts";
 
 /**
  * The state of a hosted MCP server.
@@ -63,4 +65,111 @@ export interface ServerView {
   readonly nextAttempt?: Date | undefined;
   /** The error of the last attempt, if the server denied the Computer access. */
   readonly refusal?: AuthorizationError | undefined;
+}
+
+/** Describes the state of an MCP server and its next start: `is restarting; …` (spec §6). */
+export const describeState = (
+  { state, nextAttempt }: Pick<ServerView, "state" | "nextAttempt">,
+): string =>
+  nextAttempt
+    ? `is ${state}; the next attempt to start it is at ${nextAttempt.toISOString()}`
+    : `is ${state}`;
+
+/**
+ * Why an MCP server does not run, where that is known:
+ *
+ * - `ended`: its process ended
+ * - `not_ready`: it did not start in its time
+ * - `not_executable`: its program may not be executed
+ * - `unreachable`: nobody answers at its address
+ * - `refused`: it wants an authorization
+ * - `not_found`: it answers, but not at this path
+ */
+export type ServerFailure =
+  | "ended"
+  | "not_ready"
+  | "not_executable"
+  | "unreachable"
+  | "refused"
+  | "not_found";
+
+/** By the code of the operating system, or by the HTTP status, which the MCP SDK gives as a code. */
+const BY_CODE: Readonly<Record<string, ServerFailure>> = {
+  EACCES: "not_executable",
+  EPERM: "not_executable",
+  ECONNREFUSED: "unreachable",
+  ECONNRESET: "unreachable",
+  EAI_AGAIN: "unreachable",
+  EHOSTUNREACH: "unreachable",
+  ENOTFOUND: "unreachable",
+  ETIMEDOUT: "unreachable",
+  401: "refused",
+  403: "refused",
+  404: "not_found",
+};
+
+/** Classifies the error that an MCP server does not run for, by its class and code and those of its causes. */
+export function failureOf(error: unknown): ServerFailure | undefined {
+  let isFetchFailure = false;
+  const seen = new Set<unknown>();
+  for (
+    let cause = error;
+    cause instanceof Error && !seen.has(cause);
+    cause = cause.cause
+  ) {
+    seen.add(cause);
+    if (cause instanceof NotReadyError) return "not_ready";
+    if (cause instanceof ServerEndedError) return "ended";
+    if (cause instanceof AuthorizationError) return "refused";
+    const code = "code" in cause ? cause.code : undefined;
+    const known = BY_CODE[String(code)];
+    if (known !== undefined) return known;
+    // All that fetch tells in Deno, and what the SDK makes of it for SSE: the event without a status.
+    isFetchFailure ||= cause instanceof TypeError ||
+      "event" in cause && code === undefined;
+  }
+  return isFetchFailure ? "unreachable" : undefined;
+}
+
+/** Why an MCP server does not run: for people, and as a code. */
+export interface ServerEnd {
+  readonly error?: string;
+  readonly failure?: ServerFailure;
+}
+
+/** Describes the error that an MCP server does not run for. */
+export function endOf(error: unknown): ServerEnd {
+  const failure = failureOf(error);
+  return { error: reasonOf(error), ...(failure && { failure }) };
+}
+
+/** Leaves the secrets out, those too that were not known then. */
+export const hidden = ({ error, ...rest }: ServerEnd): ServerEnd => ({
+  ...rest,
+  ...(error !== undefined && { error: hideSecrets(error) }),
+});
+
+/** The refusal of an MCP server that wants an authorization. */
+export const refusalIn = (error: unknown): AuthorizationError | undefined =>
+  error instanceof AuthorizationError ? error : undefined;
+
+/** An MCP server took too long to start. */
+export class NotReadyError extends Error {
+  /** Always `"NotReadyError"`. */
+  override readonly name = "NotReadyError";
+
+  /** Creates an error from the limit, in milliseconds. */
+  constructor(config: ServerConfig, limitMs: number) {
+    super(describe(config, limitMs));
+  }
+}
+
+/** A child process often waits for the network, which it reaches with variables of its environment. */
+function describe(config: ServerConfig, ms: number): string {
+  const late = `it was not ready within ${ms / 1000} s`;
+  if (config.type !== "stdio") return late;
+  const lacking = config.server_parameters.inherit_env === false
+    ? ', even of the variables for certificate authorities and proxies ("inherit_env" is false)'
+    : "";
+  return `${late} (its environment is reduced${lacking}: what it needs of this one belongs in its "env")`;
 }

@@ -1,20 +1,37 @@
 import { Connection } from "../../client/connection.ts";
+import type { Emitter } from "../../client/emitter.ts";
 import type {
   ConnectionOptions,
   ConnectionState,
 } from "../../client/options.ts";
+import type { ClientProtocol } from "../../client/versions.ts";
+import type { McpHost } from "../host/host.ts";
+import type {
+  ComputerRequestHandler,
+  OfficeOutlet,
+  ToolHostParts,
+} from "./request_handler.ts";
+import type { ChangedResource } from "../resources/watched_uris.ts";
+import type { ComputerEvents } from "../tools/events.ts";
+import { logThrown, warnOfClearText } from "../util/log.ts";
 import {
+  CANCEL_TOOL_CALL_NOTIFICATION,
+  ErrorCode,
+  isClientEvent,
+  LEAVE_OFFICE_NOTIFICATION,
+  operatorOf,
+  PROFILES,
+  ProtocolError,
   type ServerEvent,
   TOOL_CALL_PROGRESS_EVENT,
   type ToolCallProgress,
+  UPDATE_CONFIG_EVENT,
+  UPDATE_DESKTOP_EVENT,
+  UPDATE_FINDER_EVENT,
   UPDATE_RESOURCES_EVENT,
+  UPDATE_SKILLS_EVENT,
+  UPDATE_TOOL_LIST_EVENT,
 } from "../../protocol/mod.ts";
-import type { ClientProtocol } from "../../client/versions.ts";
-import { logThrown, warnOfClearText } from "../util/log.ts";
-import type { ChangedResource } from "../resources/watched_uris.ts";
-import { Announcer } from "./announcer.ts";
-import { forwardConnectionEvents, useNames } from "./forward_events.ts";
-import type { OfficeOutlet, ToolHostParts } from "./tool_host_parts.ts";
 
 /** Options of the connection of a Computer. */
 export type LinkOptions = ConnectionOptions & {
@@ -52,7 +69,7 @@ export class OfficeLink implements OfficeOutlet {
       this.#connection.send(event, { computer: this.name });
     });
     this.#forwardEvents();
-    useNames(host.hosting.host, connection.protocol);
+    host.hosting.host.useBundleIds(PROFILES[connection.protocol].bundleIds);
     host.attach(this);
   }
 
@@ -167,5 +184,119 @@ export class OfficeLink implements OfficeOutlet {
       host: hosting.host,
       refuseOperators: this.#options.refuseOperators === true,
     });
+  }
+}
+
+/** Where the events of a connection are forwarded to. */
+export interface ForwardTargets {
+  /** The Computer's listeners. */
+  readonly events: Emitter<ComputerEvents>;
+  /** Announces changes to the office. */
+  readonly announcer: Announcer;
+  /** Answers requests of the office. */
+  readonly requests: ComputerRequestHandler;
+  /** The MCP servers, which the office names as its version does. */
+  readonly host: Pick<McpHost, "useBundleIds">;
+  /** Whether operators of the Server get no answers. */
+  readonly refuseOperators: boolean;
+}
+
+/** Forwards events and requests of the Server. */
+export function forwardConnectionEvents(
+  connection: Connection,
+  { events, announcer, requests, host, refuseOperators }: ForwardTargets,
+): void {
+  connection.on("connected", (connected) => {
+    host.useBundleIds(PROFILES[connection.protocol].bundleIds);
+    events.emit("connected", connected);
+  });
+  connection.on("disconnected", (lost) => {
+    requests.disconnected();
+    events.emit("disconnected", lost);
+  });
+  connection.on("rejoinFailed", forward("rejoinFailed", events));
+  connection.on("refused", forward("refused", events));
+  connection.on("joined", (joined) => {
+    requests.moveTo(joined.office);
+    // Announcements made while disconnected were lost.
+    if (joined.rejoined) announcer.all();
+    else announcer.joined();
+    events.emit("joined", joined);
+  });
+  connection.on("notification", ({ event, payload }) => {
+    if (event === CANCEL_TOOL_CALL_NOTIFICATION) requests.cancel(payload);
+    if (event === LEAVE_OFFICE_NOTIFICATION && payload.agent !== undefined) {
+      requests.agentLeft(payload.agent);
+    }
+  });
+  connection.onRequest((event, payload) => {
+    // The request arrived after leaving; the Server has already answered its Agent with an error.
+    if (isClientEvent(event) && !connection.joined) {
+      throw new ProtocolError(
+        ErrorCode.NOT_IN_ROOM,
+        "This Computer is in no office",
+      );
+    }
+    if (refuseOperators && operatorOf(Object(payload)) !== undefined) {
+      throw new ProtocolError(
+        ErrorCode.FORBIDDEN,
+        "The owner of this Computer refuses operators (--refuse-operators)",
+      );
+    }
+    return requests.answer(event, payload);
+  });
+}
+
+const forward =
+  <E extends keyof ComputerEvents>(event: E, events: Emitter<ComputerEvents>) =>
+  (value: ComputerEvents[E]): void => events.emit(event, value);
+
+/** Changes within this time are announced once. */
+const COALESCE_MS = 50;
+
+/** Announces changes to the office, each burst once; the last state always arrives (spec §8.5). */
+export class Announcer {
+  readonly #send: (event: ServerEvent) => void;
+  readonly #changed = new Set<ServerEvent>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** @param send emits an event to the office; events lost while offline are announced after a join */
+  constructor(send: (event: ServerEvent) => void) {
+    this.#send = send;
+  }
+
+  /** Announces events, shortly. */
+  changed(...events: ServerEvent[]): void {
+    for (const event of events) this.#changed.add(event);
+    this.#timer ??= setTimeout(() => this.#flush(), COALESCE_MS);
+  }
+
+  /** Announces everything, after a rejoin: any of it may have changed. */
+  all(): void {
+    this.joined();
+    this.changed(
+      UPDATE_DESKTOP_EVENT,
+      UPDATE_FINDER_EVENT,
+      UPDATE_SKILLS_EVENT,
+    );
+  }
+
+  /** Announces configuration and tools to a new office; its Agent fetches windows and documents on demand. */
+  joined(): void {
+    this.changed(UPDATE_CONFIG_EVENT, UPDATE_TOOL_LIST_EVENT);
+  }
+
+  /** Drops pending announcements. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#changed.clear();
+  }
+
+  #flush(): void {
+    this.#timer = undefined;
+    const events = [...this.#changed];
+    this.#changed.clear();
+    for (const event of events) this.#send(event);
   }
 }

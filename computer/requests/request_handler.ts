@@ -1,35 +1,35 @@
 import type { Emitter } from "../../client/emitter.ts";
-import { Deadlines } from "../../shared/deadlines.ts";
+import type { BlobExchange } from "../blobs/blobs.ts";
+import type { Hosting } from "../host/hosting.ts";
+import { answerRequest } from "./handlers.ts";
+import type { DpeResolver } from "../resources/dpe.ts";
+import type { ResourceWatch } from "../resources/resource_watch.ts";
+import { RecentServers } from "../resources/servers.ts";
+import type {
+  ChangedResource,
+  WatchedUris,
+} from "../resources/watched_uris.ts";
+import type { Skills } from "../skills/skills.ts";
+import { CallTable } from "../tools/call_table.ts";
+import { type Confirm, Confirmations } from "../tools/confirmations.ts";
+import { Dialogues } from "../tools/dialogues.ts";
+import { type Elicit, Elicitations } from "../tools/elicitations.ts";
+import type { ComputerEvents, ToolCallArrived } from "../tools/events.ts";
+import { ProgressThrottles } from "../tools/progress.ts";
+import { logThrown, WarnOnce } from "../util/log.ts";
+import { hideSecrets } from "../util/secrets.ts";
 import {
   type AgentCallData,
   type CallToolResult,
   CLIENT_EVENTS,
   type ClientEvent,
   type ClientEvents,
+  type ServerEvent,
   type ToolCallCancel,
   type ToolCallProgress,
   type ToolProgress,
 } from "../../protocol/mod.ts";
-import type { BlobExchange } from "../blobs/exchange.ts";
-import { CallTable } from "../tools/call_table.ts";
-import type { Confirm } from "../tools/confirm.ts";
-import { Confirmations } from "../tools/confirmations.ts";
-import { Dialogues } from "../tools/elicit/dialogues.ts";
-import type { Elicit } from "../tools/elicit/elicit.ts";
-import { Elicitations } from "../tools/elicit/elicitations.ts";
-import type { DpeResolver } from "../resources/dpe/resolver.ts";
-import { answerRequest } from "./handlers/mod.ts";
-import { hideSecrets } from "../util/hide_secrets.ts";
-import type { Hosting } from "../host/hosting.ts";
-import type { ComputerEvents } from "./computer_events.ts";
-import { logThrown } from "../util/log.ts";
-import { ProgressThrottles } from "../tools/progress_throttle.ts";
-import type { ToolCallArrived } from "../tools/call_events.ts";
-import { RecentServers } from "../resources/recent_servers.ts";
-import type { ResourceWatch } from "../resources/resource_watch.ts";
-import type { Skills } from "../skills/skills.ts";
-import type { WatchedUris } from "../resources/watched_uris.ts";
-import { WarnOnce } from "../util/warn_once.ts";
+import { Deadlines } from "../../shared/deadlines.ts";
 
 /** The parts that a {@linkcode ComputerRequestHandler} works with. */
 export interface ComputerRequestHandlerOptions {
@@ -229,4 +229,32 @@ export class ComputerRequestHandler {
         ...(result && { result }),
       });
   }
+}
+
+/** The office that the tools of a host are offered to. */
+export interface OfficeOutlet {
+  /** The name of the Computer. */
+  readonly name: string;
+  /** The Server's limit for messages in bytes, if known. */
+  readonly maxPayload: number | undefined;
+  /** Announces changes to the office. */
+  changed(...events: ServerEvent[]): void;
+  /** Tells of a resource that the Agent watches. */
+  updated(changed: ChangedResource): void;
+  /** Tells an Agent how far its call is. */
+  progressed(progress: Omit<ToolCallProgress, "computer">): void;
+}
+
+/** The parts of a tool host, for connections and commands. */
+export interface ToolHostParts {
+  /** The MCP servers and the inputs. */
+  readonly hosting: Hosting;
+  /** The skills. */
+  readonly skills: Skills;
+  /** Answers requests. */
+  readonly requests: ComputerRequestHandler;
+  /** Emits the events of the host. */
+  readonly events: Emitter<ComputerEvents>;
+  /** Offers the tools to an office. */
+  attach(office: OfficeOutlet): void;
 }

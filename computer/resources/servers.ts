@@ -1,7 +1,6 @@
-import type { Resource } from "../../protocol/mod.ts";
 import type { McpHost } from "../host/host.ts";
-import type { McpConnection } from "../host/mcp/connection.ts";
-import { allPages } from "../host/mcp/pages.ts";
+import { allPages, type McpConnection } from "../host/mcp/connection.ts";
+import type { Resource, ResourceContents } from "../../protocol/mod.ts";
 
 /** A running MCP server. */
 export interface RunningServer {
@@ -35,3 +34,52 @@ export const listResources = (
     const page = await connection.listResources(cursor, { signal });
     return { items: page.resources, nextCursor: page.nextCursor };
   });
+
+/** Remembers which MCP servers were used last, for the order of Desktop and Finder (spec §8.1). */
+export class RecentServers {
+  readonly #servers = new Set<string>();
+
+  /** The `bundle_id` of each server once, the most recent last. */
+  get history(): string[] {
+    return [...this.#servers];
+  }
+
+  /** Records a tool call of a server. */
+  used(server: string): void {
+    this.#servers.delete(server);
+    this.#servers.add(server);
+  }
+
+  /** Forgets everything: the history of one office must not leak into another. */
+  clear(): void {
+    this.#servers.clear();
+  }
+}
+
+/**
+ * Orders MCP servers by recent use: those in the tool-call history, most recent first, then the
+ * rest by name (spec §8.1, §8.4).
+ *
+ * @param servers in any order, without duplicates
+ * @param history the server of each tool call, oldest first
+ */
+export function orderServers(
+  servers: readonly string[],
+  history: readonly string[],
+): string[] {
+  const known = new Set(servers);
+  const recent = new Set(history.toReversed().filter((s) => known.has(s)));
+  // By code units, not by locale, so that the order is the same on every machine.
+  const rest = servers.filter((server) => !recent.has(server)).toSorted();
+  return [...recent, ...rest];
+}
+
+/** Reads contents sent by an MCP server; fields that are not strings are dropped. */
+export const readContents = (
+  { uri, mimeType, text, blob }: Record<string, unknown>,
+): ResourceContents => ({
+  ...(typeof uri === "string" && { uri }),
+  ...(typeof mimeType === "string" && { mimeType }),
+  ...(typeof text === "string" && { text }),
+  ...(typeof blob === "string" && { blob }),
+});

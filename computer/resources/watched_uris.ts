@@ -7,7 +7,7 @@ import type { McpHost } from "../host/host.ts";
 import type { McpConnection } from "../host/mcp/connection.ts";
 import { log } from "../util/log.ts";
 import { reasonOf } from "../util/values.ts";
-import { isDocument, isWindow } from "./listed_uri.ts";
+import { isDocument, isWindow } from "./listed.ts";
 
 /** The most URIs of all MCP servers. */
 const MAX_URIS = 1_000;

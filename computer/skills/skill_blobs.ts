@@ -1,5 +1,5 @@
 import { blobNotAccessible, ProtocolError } from "../../protocol/mod.ts";
-import type { BlobSource, ResolveBlob } from "../blobs/blob_kinds.ts";
+import type { BlobSource, ResolveBlob } from "../blobs/blobs.ts";
 import { SkillFault } from "./files/skill_fault.ts";
 import type { SkillFile } from "./files/skill_file.ts";
 import type { Skills } from "./skills.ts";

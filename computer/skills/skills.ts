@@ -7,7 +7,7 @@ import {
 import { bundleIdOf } from "../config/bundle_id.ts";
 import type { ServerConfig } from "../config/server_config.ts";
 import type { McpHost } from "../host/host.ts";
-import { WarnOnce } from "../util/warn_once.ts";
+import { WarnOnce } from "../util/log.ts";
 import { openSkillFile, type SkillFile } from "./files/skill_file.ts";
 import { ServerSkills } from "./server_skills.ts";
 import { parseSkillName } from "./skill_names.ts";

@@ -4,20 +4,21 @@ import {
   ProtocolError,
   toolErrorResult,
 } from "../../protocol/mod.ts";
-import { AuthorizationError } from "../host/oauth/authorization_error.ts";
-import { authorizationAnswer } from "../host/oauth/authorization_answer.ts";
-import { hideSecrets } from "../util/hide_secrets.ts";
+import {
+  authorizationAnswer,
+  AuthorizationError,
+} from "../host/oauth/authorized_fetch.ts";
+import { hideSecrets } from "../util/secrets.ts";
 import {
   INVALID_PARAMS,
   mcpErrorCode,
+  MessageTooLargeError,
   RESOURCE_NOT_FOUND,
   sdkFailure,
   URL_REQUIRED,
-} from "../host/mcp/mcp_error.ts";
-import { MessageTooLargeError } from "../host/mcp/message_limit.ts";
-import type { ServerView } from "../host/server_status.ts";
+} from "../host/mcp/errors.ts";
+import { describeState, type ServerView } from "../host/server_status.ts";
 import { isRecord } from "../util/values.ts";
-import { describeState } from "../host/describe_state.ts";
 
 /**
  * Creates the result of a call that the Computer could not complete (spec §6).

@@ -1,13 +1,14 @@
+import { createHash } from "node:crypto";
+import { type MeasuredResult, measureResult } from "./results.ts";
 import {
   type AgentCallData,
+  type CallToolResult,
   ErrorCode,
   ProtocolError,
   type ToolCallCancel,
   type ToolCallReq,
+  toolErrorResult,
 } from "../../protocol/mod.ts";
-import type { MeasuredResult } from "./answer_limits.ts";
-import { callFingerprint } from "./call_fingerprint.ts";
-import { ResultStore, type ResultStoreLimits } from "./result_store.ts";
 
 /** Why a running call is aborted: it was cancelled, for what reason, or the Computer left the office. */
 export type AbortReason =
@@ -110,4 +111,110 @@ const reused = (reqId: string): ProtocolError =>
     `Cannot run call ${
       JSON.stringify(reqId)
     }: this req_id was used for another tool or other params; use a new one for each call`,
+  );
+
+/** A text up to this length is used unhashed: hashing it would take longer than everything else. */
+const MAX_UNHASHED_CHARACTERS = 512;
+
+/**
+ * Computes a short text that is equal for calls of the same tool with equal params; the order of
+ * keys does not matter (spec §7.4).
+ */
+export function callFingerprint(
+  { tool_name, params, request_state, input_responses }:
+    & Pick<ToolCallReq, "tool_name" | "params">
+    & Partial<Pick<ToolCallReq, "request_state" | "input_responses">>,
+): string {
+  const call = request_state === undefined
+    ? [tool_name, params]
+    : [tool_name, params, request_state, input_responses];
+  const text = JSON.stringify(sorted(call)); // starts with a bracket; no hash does
+  return text.length <= MAX_UNHASHED_CHARACTERS
+    ? text
+    : createHash("sha256").update(text).digest("base64");
+}
+
+/** Returns an equal value with the keys of all objects sorted. */
+function sorted(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(sorted);
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0)
+      .map(([key, item]) => [key, sorted(item)]),
+  );
+}
+
+/** The limits of a {@linkcode ResultStore}. */
+export interface ResultStoreLimits {
+  /** Number of results. */
+  readonly count: number;
+  /** Total bytes of the results as JSON. */
+  readonly bytes: number;
+}
+
+/** A result as it was answered, and the call that it belongs to. */
+export interface StoredResult extends MeasuredResult {
+  /** See `callFingerprint`. */
+  readonly fingerprint: string;
+}
+
+/** Keeps the results of the last calls; over a limit, the oldest are shrunk or dropped first (spec §7.4). */
+export class ResultStore {
+  readonly #limits: ResultStoreLimits;
+  readonly #entries = new Map<string, StoredResult & { counted: number }>();
+  #bytes = 0;
+
+  /** Creates an empty store. */
+  constructor(limits: ResultStoreLimits) {
+    this.#limits = limits;
+  }
+
+  /** Returns the result of a call, if it is still kept. */
+  get(key: string): StoredResult | undefined {
+    return this.#entries.get(key);
+  }
+
+  /** Adds a result; one that is too large is replaced with an error, so that its tool does not run again. */
+  add(key: string, stored: StoredResult): void {
+    const { bytes } = stored;
+    this.#remove(key);
+    this.#entries.set(key, { ...stored, counted: bytes });
+    this.#bytes += bytes;
+    if (bytes > this.#limits.bytes) this.#shrink(key);
+    for (const [oldest, entry] of this.#entries) {
+      if (this.#bytes <= this.#limits.bytes) break;
+      if (entry.counted > 0) this.#shrink(oldest);
+    }
+    for (const oldest of this.#entries.keys()) {
+      if (this.#entries.size <= this.#limits.count) break;
+      this.#remove(oldest);
+    }
+  }
+
+  /** Forgets everything. */
+  clear(): void {
+    this.#entries.clear();
+    this.#bytes = 0;
+  }
+
+  #shrink(key: string): void {
+    const entry = this.#entries.get(key);
+    if (!entry) return;
+    const { bytes, fingerprint } = entry;
+    this.#bytes -= bytes;
+    const measured = measureResult(notKept(bytes));
+    this.#entries.set(key, { fingerprint, ...measured, counted: 0 });
+  }
+
+  #remove(key: string): void {
+    this.#bytes -= this.#entries.get(key)?.counted ?? 0;
+    this.#entries.delete(key);
+  }
+}
+
+const notKept = (bytes: number): CallToolResult =>
+  toolErrorResult(
+    ErrorCode.TOOL_EXECUTION_FAILED,
+    `The tool ran, and is not run again for the same req_id; its result of ${bytes} bytes was too large to keep`,
   );

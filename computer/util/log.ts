@@ -1,8 +1,8 @@
 import { getLogger } from "@logtape/logtape";
 import { secretsInClear } from "../../client/check_options.ts";
 import type { ConnectionOptions } from "../../client/options.ts";
+import { hideSecrets } from "./secrets.ts";
 import { reasonOf } from "./values.ts";
-import { hideSecrets } from "./hide_secrets.ts";
 
 /** The properties of a log line; secrets in strings are hidden. */
 type Properties = Readonly<Record<string, string | number | boolean>>;
@@ -47,4 +47,22 @@ export const logThrown = (error: unknown): void =>
 export function warnOfClearText(options: ConnectionOptions): void {
   const warning = secretsInClear(options);
   if (warning !== undefined) log.warn("{warning}", { warning });
+}
+
+/** How many warnings are remembered; a hostile list of resources could cause any number. */
+const MAX_REMEMBERED = 1_000;
+
+/** Logs each warning once: a desktop is organized again and again from the same invalid resources. */
+export class WarnOnce {
+  readonly #logged = new Set<string>();
+
+  /** Logs the warnings that were not logged before. */
+  warn(warnings: readonly string[]): void {
+    for (const warning of warnings) {
+      if (this.#logged.has(warning)) continue;
+      if (this.#logged.size >= MAX_REMEMBERED) this.#logged.clear();
+      this.#logged.add(warning);
+      log.warn("{warning}", { warning });
+    }
+  }
 }

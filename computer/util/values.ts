@@ -1,5 +1,6 @@
+import { Buffer } from "node:buffer";
 import { reasonOf as wholeReasonOf } from "../../client/errors.ts";
-import { redactUrl } from "./redact_text.ts";
+import { redactUrl } from "./secrets.ts";
 
 /** Tells whether a value is a JSON object. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
@@ -18,3 +19,16 @@ export const define = (object: object, name: string, value: unknown): void => {
     writable: true,
   });
 };
+
+/** Encodes bytes without a copy of them. */
+export const toBase64 = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    .toString("base64");
+
+/** Tells whether a text is base64; a decoder would skip anything else, and give other bytes. */
+export function isBase64(text: string): boolean {
+  if (text.length % 4 !== 0) return false;
+  const end = text.search(/[^A-Za-z0-9+/]/);
+  return end === -1 ||
+    end >= text.length - 2 && /^={1,2}$/.test(text.slice(end));
+}

@@ -1,10 +1,7 @@
 import { plain, progressText, shorten } from "../../../cli/terminal_text.ts";
 import type { ToolProgress } from "../../../protocol/mod.ts";
 import { callerText, howItEnded } from "./lines.ts";
-import type {
-  ToolCallEnded,
-  ToolCallStarted,
-} from "../../tools/call_events.ts";
+import type { ToolCallEnded, ToolCallStarted } from "../../tools/events.ts";
 import type { Span } from "./paint.ts";
 
 /** Formats a running tool call. */

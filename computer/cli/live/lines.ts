@@ -1,9 +1,6 @@
 import { plain } from "../../../cli/terminal_text.ts";
 import { ErrorCode, resultMeta } from "../../../protocol/mod.ts";
-import type {
-  ToolCallEnded,
-  ToolCallStarted,
-} from "../../tools/call_events.ts";
+import type { ToolCallEnded, ToolCallStarted } from "../../tools/events.ts";
 import type { ServerStatus } from "../../host/server_status.ts";
 
 /** Returns the name of an MCP server, with what identifies it where that is something else. */

@@ -2,7 +2,7 @@ import process from "node:process";
 import { plainLines, wrap } from "../../../cli/terminal_text.ts";
 import { waitingText } from "../../../protocol/mod.ts";
 import type { SmcpComputer } from "../../computer.ts";
-import type { ToolCallAdvanced } from "../../tools/call_events.ts";
+import type { ToolCallAdvanced } from "../../tools/events.ts";
 import { endedCall } from "./call_spans.ts";
 import { paint } from "./paint.ts";
 import { type Canvas, Screen } from "./screen.ts";

@@ -1,4 +1,4 @@
-import type { ServerFailure } from "../../host/server_failure.ts";
+import type { ServerFailure } from "../../host/server_status.ts";
 
 /** Remedies for errors that do not name one. */
 const REMEDIES: Readonly<Record<ServerFailure, string>> = {

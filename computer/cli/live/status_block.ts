@@ -8,7 +8,7 @@ import {
 } from "../../../cli/terminal_text.ts";
 import type { ToolProgress } from "../../../protocol/mod.ts";
 import type { ComputerStatus } from "../../options.ts";
-import type { ToolCallStarted } from "../../tools/call_events.ts";
+import type { ToolCallStarted } from "../../tools/events.ts";
 import type { ServerState, ServerStatus } from "../../host/server_status.ts";
 import { labelOf } from "./lines.ts";
 import { runningCall } from "./call_spans.ts";

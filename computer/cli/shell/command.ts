@@ -1,6 +1,6 @@
 import type { SmcpComputer } from "../../computer.ts";
 import type { AskInput } from "../../config/inputs/input_store.ts";
-import type { ToolCallEnded } from "../../tools/call_events.ts";
+import type { ToolCallEnded } from "../../tools/events.ts";
 import type { Drawing, TableLook } from "./tables.ts";
 
 /** The context of the shell's commands. */

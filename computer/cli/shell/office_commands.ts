@@ -5,7 +5,7 @@ import { isRecord } from "../../util/values.ts";
 import { howItEnded, labelOf } from "../live/lines.ts";
 import type { Style } from "../live/paint.ts";
 import type { ServerState } from "../../host/server_status.ts";
-import { redactUrl } from "../../util/redact_text.ts";
+import { redactUrl } from "../../util/secrets.ts";
 import { keptFile, oneWord, pretty, type ShellCommand } from "./command.ts";
 import { partsOf } from "../../tool_host.ts";
 import { jsonArgument } from "./json_argument.ts";

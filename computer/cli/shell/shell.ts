@@ -1,6 +1,6 @@
 import { explainFailure } from "../../../cli/explain_failure.ts";
 import { plainLines } from "../../../cli/terminal_text.ts";
-import { hideSecrets } from "../../util/hide_secrets.ts";
+import { hideSecrets } from "../../util/secrets.ts";
 import {
   type ShellCommand,
   type ShellContext,

@@ -1,4 +1,4 @@
-import type { ConfirmAnswer } from "../../tools/confirm.ts";
+import type { ConfirmAnswer } from "../../tools/confirmations.ts";
 
 /** A pressed key, as reported by `node:readline`. */
 export interface PressedKey {

@@ -1,4 +1,7 @@
-import type { ConfirmAnswer, ConfirmRequest } from "../../tools/confirm.ts";
+import type {
+  ConfirmAnswer,
+  ConfirmRequest,
+} from "../../tools/confirmations.ts";
 import { CHOICES } from "./answer_of.ts";
 import { askChoice } from "./ask_choice.ts";
 import { describeCall, sizeOf } from "./describe_call.ts";

@@ -1,10 +1,13 @@
 import { plain } from "../../../cli/terminal_text.ts";
 import { loadPackages } from "../../../shared/packages.ts";
 import type { ElicitResult, ElicitValue } from "../../../protocol/mod.ts";
-import type { ElicitRequest } from "../../tools/elicit/elicit.ts";
-import type { Field } from "../../tools/elicit/field.ts";
-import { problemOf } from "../../tools/elicit/field_problems.ts";
-import { readFields, valueOf } from "../../tools/elicit/fields.ts";
+import type { ElicitRequest } from "../../tools/elicitations.ts";
+import {
+  type Field,
+  problemOf,
+  readFields,
+  valueOf,
+} from "../../tools/form.ts";
 import { define } from "../../util/values.ts";
 import { paint } from "../live/paint.ts";
 import { Screen } from "../live/screen.ts";

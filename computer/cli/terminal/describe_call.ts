@@ -1,5 +1,5 @@
 import { plain, wrap } from "../../../cli/terminal_text.ts";
-import type { ConfirmRequest } from "../../tools/confirm.ts";
+import type { ConfirmRequest } from "../../tools/confirmations.ts";
 
 /** The size of a terminal. */
 export interface Size {

@@ -1,6 +1,6 @@
 import { plain, plainLines } from "../../../cli/terminal_text.ts";
-import type { ElicitRequest } from "../../tools/elicit/elicit.ts";
-import type { Field } from "../../tools/elicit/field.ts";
+import type { ElicitRequest } from "../../tools/elicitations.ts";
+import type { Field } from "../../tools/form.ts";
 import type { Choice } from "./answer_of.ts";
 import { cut, type Size } from "./describe_call.ts";
 

@@ -1,11 +1,11 @@
 import { plain } from "../../../cli/terminal_text.ts";
 import { loadPackages } from "../../../shared/packages.ts";
 import { pickOptions } from "../../../protocol/mod.ts";
-import type { Confirm } from "../../tools/confirm.ts";
+import type { Confirm } from "../../tools/confirmations.ts";
 import type { AskedInput, AskInput } from "../../config/inputs/input_store.ts";
 import { paint } from "../live/paint.ts";
 import { Screen } from "../live/screen.ts";
-import type { Elicit } from "../../tools/elicit/elicit.ts";
+import type { Elicit } from "../../tools/elicitations.ts";
 import { askConfirmation } from "./ask_confirmation.ts";
 import { askForm } from "./ask_form.ts";
 import {

@@ -6,7 +6,7 @@ import type {
   ToolCallEnded,
   ToolCallStarted,
   ToolCallWaiting,
-} from "../../tools/call_events.ts";
+} from "../../tools/events.ts";
 import { callerText, howItEnded } from "../live/lines.ts";
 import type { Changes } from "./changes.ts";
 import { clip, type Clipped } from "./clip.ts";

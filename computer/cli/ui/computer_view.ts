@@ -1,7 +1,10 @@
 import type { SmcpComputer } from "../../computer.ts";
-import { describeState } from "../../host/describe_state.ts";
-import type { ServerState, ServerStatus } from "../../host/server_status.ts";
-import { hideSecrets } from "../../util/hide_secrets.ts";
+import {
+  describeState,
+  type ServerState,
+  type ServerStatus,
+} from "../../host/server_status.ts";
+import { hideSecrets } from "../../util/secrets.ts";
 import { labelOf } from "../live/lines.ts";
 import { withRemedy } from "../live/remedies.ts";
 

@@ -1,4 +1,4 @@
-import type { Field } from "../../tools/elicit/field.ts";
+import type { Field } from "../../tools/form.ts";
 
 /** A button of a question. */
 export interface PageChoice {

@@ -2,8 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { MCPServerConfig, MCPServerInput } from "../../../protocol/mod.ts";
 import { isRecord } from "../../util/values.ts";
 import type { ComputerConfig } from "../parse_config.ts";
-import { ENVIRONMENT_ID } from "../../util/input_names.ts";
-import { splitPlaceholders } from "../../util/placeholders.ts";
+import { ENVIRONMENT_ID, splitPlaceholders } from "../../util/inputs.ts";
 
 /** A configuration to merge. */
 export interface ForeignConfig {

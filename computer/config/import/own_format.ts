@@ -3,10 +3,10 @@ import {
   type MCPServerConfig,
   parseMCPServerConfig,
 } from "../../../protocol/mod.ts";
-import { splitPlaceholders } from "../../util/placeholders.ts";
+import { splitPlaceholders } from "../../util/inputs.ts";
 import type { ComputerConfig } from "../parse_config.ts";
 import { redactConfig } from "../redact.ts";
-import { REDACTED } from "../../util/redact_text.ts";
+import { REDACTED } from "../../util/secrets.ts";
 
 /** Converts a configuration to the form that people write: without default values. */
 export function toOwnFormat(

@@ -1,9 +1,12 @@
 import { onAbort } from "../../../shared/async.ts";
 import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
-import { ProcessGuard } from "../../util/process_guard.ts";
-import { HAS_GROUPS, signalGroup } from "../../util/process_group.ts";
-import { TextTail } from "../../util/text_tail.ts";
+import {
+  HAS_GROUPS,
+  ProcessGuard,
+  signalGroup,
+  TextTail,
+} from "../../util/processes.ts";
 import type { CommandLine } from "../command_line.ts";
 
 const MAX_OUTPUT_BYTES = 1_048_576;

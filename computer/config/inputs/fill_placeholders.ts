@@ -1,4 +1,4 @@
-import { splitPlaceholders } from "../../util/placeholders.ts";
+import { splitPlaceholders } from "../../util/inputs.ts";
 
 /** Maximum nesting of lists and objects, as in the Python SDK. */
 const MAX_DEPTH = 10;

@@ -10,14 +10,17 @@ import { parseComputerConfig } from "../parse_config.ts";
 import { ConfigError } from "../problem.ts";
 import { commandLine } from "../command_line.ts";
 import { commandOutput } from "./command_output.ts";
-import { placeholderIds } from "../../util/placeholders.ts";
-import { REDACTED } from "../../util/redact_text.ts";
+import {
+  inputVariables,
+  notDefined,
+  noValue,
+  placeholderIds,
+  sharedVariables,
+} from "../../util/inputs.ts";
+import { MIN_SECRET_CHARACTERS, REDACTED } from "../../util/secrets.ts";
 import { fillPlaceholders } from "./fill_placeholders.ts";
-import { sharedVariables } from "../../util/input_problems.ts";
 import { InvalidSelectionError } from "./invalid_selection.ts";
-import { inputVariables, notDefined, noValue } from "../../util/input_names.ts";
 import { resolveAll, TransientInputError } from "./resolve_all.ts";
-import { MIN_SECRET_CHARACTERS } from "../../util/secret_forms.ts";
 
 /** An input whose value a user can be asked for. */
 export type AskedInput = Exclude<MCPServerInput, { type: "command" }>;

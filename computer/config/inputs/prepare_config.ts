@@ -5,7 +5,7 @@ import {
   SEEN_FIELDS,
   type ServerConfig,
 } from "../server_config.ts";
-import { placeholderIds } from "../../util/placeholders.ts";
+import { placeholderIds } from "../../util/inputs.ts";
 import { fillPlaceholders } from "./fill_placeholders.ts";
 import { type InputValues, resolveAll } from "./resolve_all.ts";
 

@@ -1,19 +1,11 @@
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport";
-import { EventScanner } from "./event_scanner.ts";
-import { isEventStream } from "./limited_body.ts";
-import { CONNECTION_CLOSED, PARSE_ERROR } from "./mcp_error.ts";
-import { MessageTooLargeError } from "./message_limit.ts";
-
-/** The MCP server no longer knows the session; it did not run the request. */
-export class SessionForgottenError extends Error {
-  /** Always `"SessionForgottenError"`. */
-  override readonly name = "SessionForgottenError";
-
-  /** Creates the error. */
-  constructor() {
-    super("The MCP server forgot the session");
-  }
-}
+import {
+  CONNECTION_CLOSED,
+  MessageTooLargeError,
+  PARSE_ERROR,
+  SessionForgottenError,
+} from "./errors.ts";
+import { EventScanner, isEventStream, requestIdOf } from "./limited_fetch.ts";
 
 /** The requests without an answer. */
 export interface PendingRequests {
@@ -108,21 +100,6 @@ export function answeringFetch(
   };
 }
 
-/**
- * Returns the id of the JSON-RPC request in a body.
- *
- * The MCP SDK writes the method first and the numeric id last; only the two ends of the text are
- * read, since the parameters may contain anything.
- */
-export function requestIdOf(
-  { method, body }: RequestInit,
-): number | undefined {
-  if (method !== "POST" || typeof body !== "string") return undefined;
-  if (!body.startsWith('{"method":')) return undefined;
-  const [, id] = /"id":(\d+)\}$/.exec(body.slice(-40)) ?? [];
-  return id === undefined ? undefined : Number(id);
-}
-
 /** Forwards a stream of events; appends an error for the request if it ends and cannot be resumed. */
 function endAnswer(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
@@ -173,4 +150,49 @@ function lastWords(
     : { code: CONNECTION_CLOSED, message: "Connection closed" };
   const answer = JSON.stringify({ jsonrpc: "2.0", id, error });
   return new TextEncoder().encode(`\n\ndata: ${answer}\n\n`);
+}
+
+/**
+ * Creates a `fetch` for HTTP with SSE, where the session is one stream of events: when the stream
+ * ends, all pending answers are lost.
+ *
+ * @param lost called when the stream ended
+ * @throws {SessionForgottenError} for a request that was answered with 404
+ */
+export const sessionFetch =
+  (fetch: FetchLike, lost: () => void): FetchLike => async (url, init = {}) => {
+    const response = await fetch(url, init);
+    if (response.status === 404 && isUnderway(init)) {
+      await response.body?.cancel();
+      throw new SessionForgottenError();
+    }
+    if (!response.ok || !response.body || !isEventStream(response)) {
+      return response;
+    }
+    return new Response(tellEnd(response.body, lost), response);
+  };
+
+/** Returns whether a request is part of an open session; before, a 404 means a wrong address. */
+const isUnderway = (init: RequestInit): boolean =>
+  requestIdOf(init) !== undefined &&
+  !String(init.body).startsWith('{"method":"initialize"');
+
+function tellEnd(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  lost: () => void,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const reader = body.getReader();
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (!done) return controller.enqueue(value);
+        controller.close();
+      } catch (error) {
+        controller.error(error);
+      }
+      lost();
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
 }

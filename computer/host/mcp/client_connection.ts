@@ -1,34 +1,41 @@
-import { abortable, MAX_TIMER_MS, withTimeout } from "../../../shared/async.ts";
+import * as z from "zod";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport";
 import { Client } from "@modelcontextprotocol/sdk/client";
 // @ts-types="@modelcontextprotocol/sdk/types"
-import { ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js";
-import type { Transport } from "@modelcontextprotocol/sdk/shared/transport";
-import * as z from "zod";
+import {
+  ElicitRequestSchema,
+  ErrorCode,
+  McpError,
+} from "@modelcontextprotocol/sdk/types.js";
+import {
+  allItems,
+  type ClientConnectionOptions,
+  type McpAskedOptions,
+  type McpCallOptions,
+  type McpCapabilities,
+  type McpConnection,
+  type McpRequestOptions,
+  type McpResourcePage,
+  type McpToolList,
+  readProgress,
+  readTool,
+} from "./connection.ts";
+import { ServerEndedError, SessionForgottenError } from "./errors.ts";
+import {
+  type AnswerQuestion,
+  Questions,
+  UnansweredError,
+} from "./questions.ts";
+import { AuthorizationError } from "../oauth/authorized_fetch.ts";
+import { isRecord } from "../../util/values.ts";
 import {
   type CallToolResult,
   parseCallToolResult,
   PROTOCOL_VERSION,
   type Resource,
+  type ToolProgress,
 } from "../../../protocol/mod.ts";
-import { isRecord } from "../../util/values.ts";
-import { AuthorizationError } from "../oauth/authorization_error.ts";
-import { questionsOf } from "./calls/client_questions.ts";
-import { ProgressFollowers } from "./calls/progress_followers.ts";
-import type { AnswerQuestion, Questions } from "./calls/questions.ts";
-import { ServerEndedError } from "./server_ended.ts";
-import { SessionForgottenError } from "./answering_fetch.ts";
-import type {
-  ClientConnectionOptions,
-  McpAskedOptions,
-  McpCallOptions,
-  McpCapabilities,
-  McpConnection,
-  McpRequestOptions,
-  McpResourcePage,
-  McpToolList,
-} from "./connection.ts";
-import { allItems } from "./pages.ts";
-import { readTool } from "./tool.ts";
+import { abortable, MAX_TIMER_MS, withTimeout } from "../../../shared/async.ts";
 
 /** Time for a server to end its session. */
 const TERMINATION_TIMEOUT_MS = 1_000;
@@ -310,3 +317,54 @@ class ClientConnection implements McpConnection {
 
 const hasCode = (error: unknown, code: ErrorCode): boolean =>
   error instanceof McpError && error.code === code;
+
+/** Those who follow the progress of calls at one MCP server, by its token. */
+export class ProgressFollowers {
+  readonly #followers = new Map<number, (progress: ToolProgress) => void>();
+  #lastToken = 0;
+
+  /** Makes a call with a token, and passes on its progress until it ends. */
+  async during<T>(
+    follower: (progress: ToolProgress) => void,
+    call: (meta: { progressToken: number }) => Promise<T>,
+  ): Promise<T> {
+    const progressToken = ++this.#lastToken;
+    this.#followers.set(progressToken, follower);
+    try {
+      return await call({ progressToken });
+    } finally {
+      this.#followers.delete(progressToken);
+    }
+  }
+
+  /** Passes on a notification. */
+  tell(params: Record<string, unknown>): void {
+    const follower = this.#followers.get(Number(params.progressToken));
+    const progress = readProgress(params);
+    if (progress) follower?.(progress);
+  }
+}
+
+/** The key of `_meta` with which an MCP server names its question. */
+const KEY = "a2c-smcp/key";
+
+/**
+ * Receives the questions of one MCP server; its client must have declared that it can.
+ *
+ * @param inAnswers as {@linkcode Questions} has it
+ */
+export function questionsOf(client: Client, inAnswers?: boolean): Questions {
+  const questions = new Questions(inAnswers);
+  client.setRequestHandler(ElicitRequestSchema, ({ params }, { signal }) => {
+    if (params.mode === "url") throw new UnansweredError("no page is opened");
+    const { message, requestedSchema, _meta: meta } = params;
+    const key = keyOf(meta?.[KEY]);
+    return questions.answer({ message, requestedSchema, key }, signal);
+  });
+  return questions;
+}
+
+const keyOf = (value: unknown): string | undefined =>
+  typeof value === "string" && /^[A-Za-z][\w.-]{0,63}$/.test(value)
+    ? value
+    : undefined;

@@ -9,14 +9,20 @@ import type {
   InProcessServer,
   ServerConfig,
 } from "../../config/server_config.ts";
-import { redactUrl } from "../../util/redact_text.ts";
+import { redactUrl } from "../../util/secrets.ts";
 import { reasonOf } from "../../util/values.ts";
-import { AuthorizationError } from "../oauth/authorization_error.ts";
-import { authorizedFetch, type Authorizer } from "../oauth/authorized_fetch.ts";
+import {
+  AuthorizationError,
+  authorizedFetch,
+  type Authorizer,
+} from "../oauth/authorized_fetch.ts";
 import type { McpConnection } from "./connection.ts";
-import { NEVER_STARTED, ServerEndedError } from "./server_ended.ts";
-import { DEFAULT_MESSAGE_BYTES } from "./message_limit.ts";
-import { fetchWithTimeouts } from "./fetch_with_timeouts.ts";
+import {
+  DEFAULT_MESSAGE_BYTES,
+  NEVER_STARTED,
+  ServerEndedError,
+} from "./errors.ts";
+import { fetchWithTimeouts } from "./limited_fetch.ts";
 
 /** Timeout of requests to MCP servers on this machine, except tool calls. */
 const LOCAL_REQUEST_MS = 30_000;

@@ -4,7 +4,7 @@ import type { InProcessServer } from "../../config/server_config.ts";
 import { isRecord, reasonOf } from "../../util/values.ts";
 import { openConnection } from "./client_connection.ts";
 import type { ClientConnectionOptions, McpConnection } from "./connection.ts";
-import { PARSE_ERROR } from "./mcp_error.ts";
+import { PARSE_ERROR } from "./errors.ts";
 
 /**
  * Connects to an MCP server in this process.

@@ -7,22 +7,26 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import process from "node:process";
 import type { MCPServerStdioParameters } from "../../../protocol/mod.ts";
-import { inheritedVariables } from "../../util/inherited_variables.ts";
-import { NEVER_STARTED } from "./server_ended.ts";
-import { type Line, LineDecoder } from "./line_decoder.ts";
-import { LineQueue, readInTurns } from "./line_queue.ts";
+import { inheritedVariables } from "../../util/secrets.ts";
 import {
   DEFAULT_MESSAGE_BYTES,
   MessageTooLargeError,
-} from "./message_limit.ts";
-import { readMessage } from "./message.ts";
-import { ProcessGuard } from "../../util/process_guard.ts";
+  NEVER_STARTED,
+} from "./errors.ts";
+import {
+  type Line,
+  LineDecoder,
+  LineQueue,
+  readInTurns,
+  readMessage,
+} from "./lines.ts";
 import {
   guardGroup,
   HAS_GROUPS,
+  ProcessGuard,
   signalGroup,
-} from "../../util/process_group.ts";
-import { TextTail } from "../../util/text_tail.ts";
+  TextTail,
+} from "../../util/processes.ts";
 
 /** Time for a child to exit: after its input is closed, and again after SIGTERM. */
 const EXIT_GRACE_MS = 500;

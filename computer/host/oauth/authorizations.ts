@@ -1,8 +1,25 @@
-import { reasonOf } from "../../util/values.ts";
-import { log } from "../../util/log.ts";
-import type { Authorizer } from "./authorized_fetch.ts";
-import { OAuthSession } from "./oauth_session.ts";
+import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport";
+import type { OAuthClientInformationMixed } from "@modelcontextprotocol/sdk/shared/auth";
+import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { randomUUID } from "node:crypto";
+import {
+  AuthorizationError,
+  type Authorizer,
+  credentialsWanted,
+  expired,
+  notAuthorizedYet,
+  notRenewed,
+  refusedByPerson,
+} from "./authorized_fetch.ts";
+import {
+  listenForRedirect,
+  type RedirectListener,
+} from "./redirect_listener.ts";
 import { TokenStore } from "./token_store.ts";
+import { log } from "../../util/log.ts";
+import { reasonOf } from "../../util/values.ts";
 
 /** A request to the user to authorize the Computer. */
 export interface AuthorizationRequest {
@@ -76,3 +93,244 @@ export class Authorizations {
     await Promise.all(sessions.map(({ session }) => session.close()));
   }
 }
+
+/** Options of an {@linkcode OAuthSession}. */
+export interface OAuthSessionOptions {
+  /** The MCP server's address. */
+  readonly serverUrl: string;
+  /** The stored authorization. */
+  readonly store: TokenStore;
+  /** Shows the user the page where they authorize the Computer. */
+  readonly ask: (url: string) => void;
+  /** Called when the user authorized the Computer. */
+  readonly authorized: () => void;
+}
+
+/**
+ * OAuth with one MCP server, by the authorization specification of MCP (spec §6).
+ *
+ * Tokens are renewed automatically. When the user must act, they are asked once, and nothing waits
+ * for them: requests fail until the browser returns.
+ */
+export class OAuthSession implements Authorizer {
+  readonly #options: OAuthSessionOptions;
+  #renewing: Promise<void> | undefined;
+  /** Exchanges the code from the browser. */
+  #exchanging: Promise<void> | undefined;
+  #listener: RedirectListener | undefined;
+  /** Why requests fail while the user is asked, and after they refused. */
+  #problem: AuthorizationError | undefined;
+  readonly #closing = new AbortController();
+
+  /** Creates an idle session. */
+  constructor(options: OAuthSessionOptions) {
+    this.#options = options;
+  }
+
+  /** The access token, valid or not. */
+  async token(): Promise<string | undefined> {
+    return (await this.#options.store.current()).tokens?.access_token;
+  }
+
+  /** Renews the token, or asks the user; concurrent calls share the outcome. */
+  renew(
+    refused: string | undefined,
+    answer: Response,
+    fetch: FetchLike,
+  ): Promise<void> {
+    return this.#renewing ??= this.#renew(refused, answer, fetch)
+      .finally(() => this.#renewing = undefined);
+  }
+
+  /** Allows asking the user again after they refused. */
+  askAgain(): void {
+    if (!this.#listener) this.#problem = undefined;
+  }
+
+  /** Aborts what is in progress and stops waiting for the user; resolves when nothing is left. */
+  async close(): Promise<void> {
+    this.#closing.abort(new Error("The Computer was closed"));
+    this.#stopListening();
+    await Promise.allSettled([this.#renewing, this.#exchanging]);
+  }
+
+  #stopListening(): void {
+    this.#listener?.close();
+    this.#listener = undefined;
+  }
+
+  async #renew(
+    refused: string | undefined,
+    answer: Response,
+    fetch: FetchLike,
+  ): Promise<void> {
+    const { store, serverUrl } = this.#options;
+    const { signal } = this.#closing;
+    const { auth, extractWWWAuthenticateParams } = await import(
+      "./sdk_auth.ts"
+    );
+    const { client, tokens } = await store.load();
+    // Renewed meanwhile by another request, or another Computer of this user.
+    if (tokens && tokens.access_token !== refused) return;
+    if (this.#problem) throw this.#problem;
+    signal.throwIfAborted();
+    const state = randomUUID();
+    const listener = await listenAsRegistered(state, client) ??
+      await listenForRedirect(state, 0);
+    const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(answer);
+    const reached = watched(fetch, signal);
+    const exchange = {
+      serverUrl,
+      fetchFn: reached.fetch,
+      ...(resourceMetadataUrl && { resourceMetadataUrl }),
+      ...(scope !== undefined && { scope }),
+    };
+    let page: URL | undefined;
+    const provider = this.#provider(listener, state, (url) => page = url);
+    try {
+      await auth(provider, exchange);
+      signal.throwIfAborted();
+    } catch (error) {
+      listener.close();
+      if (signal.aborted) throw signal.reason;
+      throw failed(error, reached.isTrouble());
+    }
+    if (!page) return listener.close();
+    this.#problem = tokens?.refresh_token === undefined
+      ? notAuthorizedYet()
+      : expired();
+    this.#listener = listener;
+    const failedAtPage = () => {
+      this.#problem = refusedByPerson();
+      this.#stopListening();
+    };
+    listener.code.then((authorizationCode) => {
+      if (signal.aborted) return;
+      this.#exchanging = auth(provider, { ...exchange, authorizationCode })
+        .then(() => {
+          this.#problem = undefined;
+          this.#stopListening();
+          if (!signal.aborted) this.#options.authorized();
+        }, failedAtPage);
+    }, failedAtPage);
+    this.#options.ask(page.href);
+    throw this.#problem;
+  }
+
+  #provider(
+    { url }: RedirectListener,
+    state: string,
+    ask: (url: URL) => void,
+  ): OAuthClientProvider {
+    const { store } = this.#options;
+    let verifier = "";
+    return {
+      redirectUrl: url,
+      clientMetadata: {
+        client_name: "A2C-SMCP Computer",
+        redirect_uris: [url],
+        grant_types: ["authorization_code", "refresh_token"],
+        response_types: ["code"],
+        token_endpoint_auth_method: "none",
+      },
+      state: () => state,
+      clientInformation: async () => {
+        const { client } = await store.current();
+        // A registration is valid for one redirect address only.
+        return redirectOf(client) === url ? client : undefined;
+      },
+      saveClientInformation: (client) => store.save({ client }),
+      tokens: async () => (await store.current()).tokens,
+      saveTokens: (tokens) => store.save({ tokens }),
+      saveCodeVerifier: (value) => void (verifier = value),
+      codeVerifier: () => verifier,
+      invalidateCredentials: async (scope) => {
+        const client = scope === "all" || scope === "client";
+        const tokens = scope === "all" || scope === "tokens";
+        await store.save({
+          ...(client && { client: undefined }),
+          ...(tokens && { tokens: undefined }),
+        });
+      },
+      redirectToAuthorization: async (page) => {
+        // The MCP SDK asks the user even when only the authorization server fails.
+        if ((await store.current()).tokens?.refresh_token) throw notRenewed();
+        // The system would open any other scheme with the program registered for it.
+        if (!/^https?:$/.test(page.protocol)) {
+          log.warn(
+            "An MCP server wants to be authorized at an address that is no web page ({scheme})",
+            { scheme: page.protocol },
+          );
+          throw credentialsWanted();
+        }
+        ask(page);
+      },
+    };
+  }
+}
+
+/** Listens on the registered redirect address; undefined when its port is taken. */
+async function listenAsRegistered(
+  state: string,
+  client: OAuthClientInformationMixed | undefined,
+): Promise<RedirectListener | undefined> {
+  const url = redirectOf(client);
+  if (url === undefined) return undefined;
+  try {
+    return await listenForRedirect(state, Number(new URL(url).port));
+  } catch {
+    return undefined; // taken
+  }
+}
+
+const redirectOf = (
+  client: OAuthClientInformationMixed | undefined,
+): string | undefined =>
+  client && "redirect_uris" in client ? client.redirect_uris[0] : undefined;
+
+/** Wraps `fetch` to record whether the authorization server was unreachable, or failed itself. */
+function watched(
+  fetch: FetchLike,
+  closing: AbortSignal,
+): { fetch: FetchLike; isTrouble: () => boolean } {
+  let trouble = false;
+  return {
+    fetch: async (url, init) => {
+      try {
+        const signals = init?.signal ? [init.signal, closing] : [closing];
+        const response = await fetch(url, {
+          ...init,
+          signal: AbortSignal.any(signals),
+        });
+        trouble = response.status >= 500;
+        return response;
+      } catch (error) {
+        trouble = true;
+        throw error;
+      }
+    },
+    isTrouble: () => trouble,
+  };
+}
+
+function failed(error: unknown, trouble: boolean): Error {
+  if (trouble) return new Error("Its authorization server is out of reach");
+  if (error instanceof AuthorizationError) return error;
+  log.warn(
+    "An MCP server wants authorization, but OAuth with it failed ({kind})",
+    {
+      kind: error instanceof Error ? error.name : typeof error,
+    },
+  );
+  return credentialsWanted();
+}
+
+/** Returns the user's directory for state, by the XDG convention. */
+export const defaultOAuthDirectory = (
+  env: Readonly<Record<string, string | undefined>>,
+): string =>
+  join(
+    env.XDG_STATE_HOME || join(homedir(), ".local", "state"),
+    "a2c-smcp",
+    "oauth",
+  );

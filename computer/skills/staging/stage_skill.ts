@@ -1,7 +1,7 @@
 import { lstat, mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { A2CSkillRef } from "../../../protocol/mod.ts";
-import { isLeftOver, ownerMark } from "../../util/owner_mark.ts";
+import { isLeftOver, ownerMark } from "../../util/processes.ts";
 import { readEntry } from "../files/read_entry.ts";
 import { isSkillWord } from "../skill_names.ts";
 import { fetchSkill, type SkillServer } from "./fetch_skill.ts";

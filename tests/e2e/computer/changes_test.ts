@@ -4,7 +4,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { parseComputerConfig } from "../../../computer/config/parse_config.ts";
-import type { McpHostOptions } from "../../../computer/host/host_options.ts";
+import type { McpHostOptions } from "../../../computer/host/host.ts";
 import { connectMcp } from "../../../computer/host/mcp/connect.ts";
 import { resultMeta } from "../../../protocol/mod.ts";
 import {

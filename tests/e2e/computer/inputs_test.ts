@@ -5,8 +5,8 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { commandOutput } from "../../../computer/config/inputs/command_output.ts";
-import { connectWithRedaction } from "../../../computer/host/redacting_connection.ts";
-import { hideSecrets } from "../../../computer/util/hide_secrets.ts";
+import { connectWithRedaction } from "../../../computer/host/hosting.ts";
+import { hideSecrets } from "../../../computer/util/secrets.ts";
 import { resultMeta, SmcpComputer } from "../../../computer/mod.ts";
 import type { McpConnection } from "../../../computer/host/mcp/connection.ts";
 import {

@@ -1,6 +1,5 @@
 import { parseComputerConfig } from "../../../computer/config/parse_config.ts";
-import { McpHost } from "../../../computer/host/host.ts";
-import type { McpHostOptions } from "../../../computer/host/host_options.ts";
+import { McpHost, type McpHostOptions } from "../../../computer/host/host.ts";
 import type { ServerSettings } from "../../../computer/mod.ts";
 import type { McpConnection } from "../../../computer/host/mcp/connection.ts";
 import type { ServerState } from "../../../computer/host/server_status.ts";

@@ -1,4 +1,4 @@
-import type { McpTool } from "../../../computer/host/mcp/tool.ts";
+import type { McpTool } from "../../../computer/host/mcp/connection.ts";
 import type {
   ServerState,
   ServerView,

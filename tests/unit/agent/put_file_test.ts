@@ -6,7 +6,7 @@ import {
 } from "@std/assert";
 import { putFile } from "../../../agent/blobs/put_file.ts";
 import { BlobError, ConnectionError } from "../../../agent/mod.ts";
-import { Uploads } from "../../../computer/blobs/uploads/uploads.ts";
+import { Uploads } from "../../../computer/blobs/uploads.ts";
 import {
   parsePutBlobReq,
   ProtocolError,

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { BlobStore } from "../../../../computer/blobs/blob_store.ts";
-import { ownerMark } from "../../../../computer/util/owner_mark.ts";
+import { BlobStore } from "../../../../computer/blobs/store.ts";
+import { ownerMark } from "../../../../computer/util/processes.ts";
 import { ProtocolError } from "../../../../protocol/mod.ts";
 import { scratch } from "../../../support/scratch.ts";
 

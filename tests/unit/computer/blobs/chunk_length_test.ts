@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { chunkLength } from "../../../../computer/requests/handlers/blobs.ts";
+import { chunkLength } from "../../../../computer/requests/contents.ts";
 
 const MOST = 262_144;
 

@@ -1,8 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { Buffer } from "node:buffer";
-import { BlobExchange } from "../../../../computer/blobs/exchange.ts";
-import { writeHandle } from "../../../../computer/blobs/handle.ts";
-import { getBlob } from "../../../../computer/requests/handlers/blobs.ts";
+import { BlobExchange, writeHandle } from "../../../../computer/blobs/blobs.ts";
+import { getBlob } from "../../../../computer/requests/contents.ts";
 import { ProtocolError } from "../../../../protocol/mod.ts";
 import { scratch } from "../../../support/scratch.ts";
 

@@ -2,8 +2,8 @@ import { assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
-import { BlobStore } from "../../../../computer/blobs/blob_store.ts";
-import { moveOut } from "../../../../computer/blobs/move_out.ts";
+import { BlobStore } from "../../../../computer/blobs/store.ts";
+import { moveOut } from "../../../../computer/tools/results.ts";
 
 Deno.test("moveOut() keeps every byte of content that is decoded in slices", async () => {
   const maxBytes = 16 * 2 ** 20;

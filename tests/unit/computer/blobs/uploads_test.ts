@@ -1,11 +1,11 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { Buffer } from "node:buffer";
-import { cleanHint } from "../../../../computer/blobs/uploads/name_hint.ts";
 import {
+  cleanHint,
   type UploadLimits,
   Uploads,
-} from "../../../../computer/blobs/uploads/uploads.ts";
-import { ownerMark } from "../../../../computer/util/owner_mark.ts";
+} from "../../../../computer/blobs/uploads.ts";
+import { ownerMark } from "../../../../computer/util/processes.ts";
 import { ProtocolError, type PutBlobReq } from "../../../../protocol/mod.ts";
 import { sha256, someBytes } from "../../../support/blob_script.ts";
 import { scratch } from "../../../support/scratch.ts";

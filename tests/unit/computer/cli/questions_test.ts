@@ -4,9 +4,9 @@ import { setImmediate } from "node:timers/promises";
 import type {
   ConfirmAnswer,
   ConfirmRequest,
-} from "../../../../computer/tools/confirm.ts";
+} from "../../../../computer/tools/confirmations.ts";
 import type { ElicitResult } from "../../../../protocol/mod.ts";
-import type { ElicitRequest } from "../../../../computer/tools/elicit/elicit.ts";
+import type { ElicitRequest } from "../../../../computer/tools/elicitations.ts";
 import {
   answerOf,
   CHOICES,

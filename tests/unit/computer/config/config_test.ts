@@ -7,7 +7,7 @@ import {
 import { ConfigError, loadComputerConfig } from "../../../../computer/mod.ts";
 import { parseComputerConfigText } from "../../../../computer/config/load_config.ts";
 import { parseComputerConfig } from "../../../../computer/config/parse_config.ts";
-import { placeholderIds } from "../../../../computer/util/placeholders.ts";
+import { placeholderIds } from "../../../../computer/util/inputs.ts";
 
 const stdio = { type: "stdio", server_parameters: { command: "x" } };
 

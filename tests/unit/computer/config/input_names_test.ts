@@ -4,7 +4,7 @@ import { parseComputerConfig } from "../../../../computer/config/parse_config.ts
 import {
   inputVariables,
   sharedVariable,
-} from "../../../../computer/util/input_names.ts";
+} from "../../../../computer/util/inputs.ts";
 import vectors from "../../../vectors/input_variables.json" with {
   type: "json",
 };

@@ -2,19 +2,16 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { ConfigError } from "../../../../computer/config/problem.ts";
 import { commandLine } from "../../../../computer/config/command_line.ts";
 import { fillPlaceholders } from "../../../../computer/config/inputs/fill_placeholders.ts";
-import {
-  hideValues,
-  secretsIn,
-} from "../../../../computer/util/hide_values.ts";
+import { hideValues, secretsIn } from "../../../../computer/util/secrets.ts";
 import {
   inputVariables,
   parseInputFlag,
-} from "../../../../computer/util/input_names.ts";
+} from "../../../../computer/util/inputs.ts";
 import {
   type InputSources,
   InputStore,
 } from "../../../../computer/config/inputs/input_store.ts";
-import { TextTail } from "../../../../computer/util/text_tail.ts";
+import { TextTail } from "../../../../computer/util/processes.ts";
 import { prepareConfig } from "../../../../computer/config/inputs/prepare_config.ts";
 import {
   type MCPServerInput,

@@ -5,7 +5,7 @@ import {
   redactArguments,
   redactUrl,
   redactValue,
-} from "../../../../computer/util/redact_text.ts";
+} from "../../../../computer/util/secrets.ts";
 import { parseGetComputerConfigRet } from "../../../../protocol/mod.ts";
 
 Deno.test("redactValue() keeps placeholders, and none of the text around them", () => {

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { authorizationAnswer } from "../../../../computer/host/oauth/authorization_answer.ts";
 import {
+  authorizationAnswer,
   type AuthorizationError,
   credentialsWanted,
   expired,
@@ -10,8 +10,8 @@ import {
   notRenewed,
   refusalOf,
   refusedByPerson,
-} from "../../../../computer/host/oauth/authorization_error.ts";
-import { defaultOAuthDirectory } from "../../../../computer/host/oauth/default_directory.ts";
+} from "../../../../computer/host/oauth/authorized_fetch.ts";
+import { defaultOAuthDirectory } from "../../../../computer/host/oauth/authorizations.ts";
 import { listenForRedirect } from "../../../../computer/host/oauth/redirect_listener.ts";
 import { TokenStore } from "../../../../computer/host/oauth/token_store.ts";
 

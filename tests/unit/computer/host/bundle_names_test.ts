@@ -2,13 +2,15 @@ import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import {
   clashText,
   clashTexts,
-} from "../../../../computer/host/naming/clash_text.ts";
-import { longNames } from "../../../../computer/host/naming/long_names.ts";
-import { resolveTool } from "../../../../computer/host/naming/resolve_tool.ts";
-import { ServerSet } from "../../../../computer/host/naming/server_set.ts";
-import { nameTools } from "../../../../computer/host/naming/tool_naming.ts";
-import { unmatchedTools } from "../../../../computer/host/naming/unmatched_tools.ts";
-import { credentialsWanted } from "../../../../computer/host/oauth/authorization_error.ts";
+  nameTools,
+} from "../../../../computer/host/tool_naming.ts";
+import {
+  longNames,
+  unmatchedTools,
+} from "../../../../computer/host/tool_problems.ts";
+import { resolveTool } from "../../../../computer/host/tool_table.ts";
+import { ServerSet } from "../../../../computer/host/server_set.ts";
+import { credentialsWanted } from "../../../../computer/host/oauth/authorized_fetch.ts";
 import type { ServerView } from "../../../../computer/host/server_status.ts";
 import { toSMCPTool } from "../../../../computer/host/tool_meta.ts";
 import { mcpTool, serverView } from "../../../support/computer/server_view.ts";

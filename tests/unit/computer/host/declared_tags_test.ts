@@ -1,7 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { malformedTags } from "../../../../computer/host/declared_tags.ts";
-import { nameTools } from "../../../../computer/host/naming/tool_naming.ts";
-import { toSMCPTool } from "../../../../computer/host/tool_meta.ts";
+import {
+  malformedTags,
+  toSMCPTool,
+} from "../../../../computer/host/tool_meta.ts";
+import { nameTools } from "../../../../computer/host/tool_naming.ts";
 import { mcpTool, serverView } from "../../../support/computer/server_view.ts";
 
 /** What Agents see of a declaration, the four keys in the order of the protocol. */

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import {
   inheritedVariables,
   urlCredentials,
-} from "../../../../computer/util/inherited_variables.ts";
+} from "../../../../computer/util/secrets.ts";
 import { NETWORK_VARIABLES } from "../../../../shared/network_variables.ts";
 
 Deno.test("inheritedVariables() picks certificate authorities and proxies, in both cases, and no shell functions", () => {

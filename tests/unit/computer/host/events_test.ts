@@ -1,6 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { requestIdOf } from "../../../../computer/host/mcp/answering_fetch.ts";
-import { EventScanner } from "../../../../computer/host/mcp/event_scanner.ts";
+import {
+  EventScanner,
+  requestIdOf,
+} from "../../../../computer/host/mcp/limited_fetch.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 

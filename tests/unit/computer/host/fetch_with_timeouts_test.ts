@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { fetchWithTimeouts } from "../../../../computer/host/mcp/fetch_with_timeouts.ts";
+import { fetchWithTimeouts } from "../../../../computer/host/mcp/limited_fetch.ts";
 import { collectGarbage } from "../../../support/server/memory.ts";
 
 const fetch = fetchWithTimeouts({ requestMs: 60_000, silenceMs: 60_000 }, 1000);

@@ -12,7 +12,7 @@ import {
   mcpErrorCode,
   REQUEST_TIMEOUT,
   sdkFailure,
-} from "../../../../computer/host/mcp/mcp_error.ts";
+} from "../../../../computer/host/mcp/errors.ts";
 
 /** A client whose server answers listing tools with an error, and calls never. */
 async function connected() {

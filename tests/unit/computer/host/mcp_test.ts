@@ -14,15 +14,15 @@ import {
 import {
   type Line,
   LineDecoder,
-} from "../../../../computer/host/mcp/line_decoder.ts";
+  readMessage,
+} from "../../../../computer/host/mcp/lines.ts";
 import {
   CONNECTION_CLOSED,
   INVALID_PARAMS,
   mcpErrorCode,
   REQUEST_TIMEOUT,
-} from "../../../../computer/host/mcp/mcp_error.ts";
-import { readMessage } from "../../../../computer/host/mcp/message.ts";
-import { readTool } from "../../../../computer/host/mcp/tool.ts";
+} from "../../../../computer/host/mcp/errors.ts";
+import { readTool } from "../../../../computer/host/mcp/connection.ts";
 
 const bytes = (...values: number[]) => new Uint8Array(values);
 const utf8 = (text: string) => new TextEncoder().encode(text);

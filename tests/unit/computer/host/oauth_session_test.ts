@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
-import { OAuthSession } from "../../../../computer/host/oauth/oauth_session.ts";
+import { OAuthSession } from "../../../../computer/host/oauth/authorizations.ts";
 import { TokenStore } from "../../../../computer/host/oauth/token_store.ts";
 
 Deno.test("OAuthSession.close() aborts a running authorization, waits for its end and does not ask the user", async () => {

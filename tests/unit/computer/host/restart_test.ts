@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import {
   failuresAfterLoss,
   RESTART_POLICY,
-} from "../../../../computer/host/restart_policy.ts";
+} from "../../../../computer/host/hosted_server.ts";
 import { backoff } from "../../../../client/wire.ts";
 
 Deno.test("restarts of an MCP server wait twice as long each time up to a limit, with 50 % jitter", () => {

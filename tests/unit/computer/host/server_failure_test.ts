@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { failureOf } from "../../../../computer/host/server_failure.ts";
+import { failureOf } from "../../../../computer/host/server_status.ts";
 import { parseComputerConfig } from "../../../../computer/config/parse_config.ts";
 import { ToolHost } from "../../../../computer/mod.ts";
 

@@ -3,11 +3,15 @@ import {
   prefixSamePrograms,
   programOf,
 } from "../../../../computer/config/import/same_program.ts";
-import { longNames } from "../../../../computer/host/naming/long_names.ts";
-import { resolveTool } from "../../../../computer/host/naming/resolve_tool.ts";
-import { clashTexts } from "../../../../computer/host/naming/clash_text.ts";
-import { nameTools } from "../../../../computer/host/naming/tool_naming.ts";
-import { unmatchedTools } from "../../../../computer/host/naming/unmatched_tools.ts";
+import {
+  longNames,
+  unmatchedTools,
+} from "../../../../computer/host/tool_problems.ts";
+import { resolveTool } from "../../../../computer/host/tool_table.ts";
+import {
+  clashTexts,
+  nameTools,
+} from "../../../../computer/host/tool_naming.ts";
 import { parseMCPServerConfig } from "../../../../protocol/mod.ts";
 import { mcpTool, serverView } from "../../../support/computer/server_view.ts";
 

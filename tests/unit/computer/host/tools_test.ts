@@ -1,12 +1,11 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { resolveTool } from "../../../../computer/host/naming/resolve_tool.ts";
+import { resolveTool } from "../../../../computer/host/tool_table.ts";
 import type { ServerView } from "../../../../computer/host/server_status.ts";
 import {
   effectiveToolMeta,
   toSMCPTool,
 } from "../../../../computer/host/tool_meta.ts";
-import { clashText } from "../../../../computer/host/naming/clash_text.ts";
-import { nameTools } from "../../../../computer/host/naming/tool_naming.ts";
+import { clashText, nameTools } from "../../../../computer/host/tool_naming.ts";
 import { parseGetToolsRet } from "../../../../protocol/mod.ts";
 import { mcpTool, serverView } from "../../../support/computer/server_view.ts";
 

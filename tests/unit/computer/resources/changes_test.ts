@@ -5,10 +5,12 @@ import {
   listedUris,
   NO_URIS,
   type ResourceNotice,
-} from "../../../../computer/resources/change_events.ts";
-import { allPages } from "../../../../computer/host/mcp/pages.ts";
-import { RecentServers } from "../../../../computer/resources/recent_servers.ts";
-import { orderServers } from "../../../../computer/resources/server_order.ts";
+} from "../../../../computer/resources/listed.ts";
+import { allPages } from "../../../../computer/host/mcp/connection.ts";
+import {
+  orderServers,
+  RecentServers,
+} from "../../../../computer/resources/servers.ts";
 import {
   UPDATE_DESKTOP_EVENT,
   UPDATE_FINDER_EVENT,

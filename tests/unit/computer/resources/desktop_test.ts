@@ -3,11 +3,11 @@ import fc from "fast-check";
 import {
   organizeDesktop,
   type ReadWindow,
-} from "../../../../computer/resources/desktop/organize_desktop.ts";
-import { readWindows } from "../../../../computer/resources/desktop/read_windows.ts";
-import { windowLayout } from "../../../../computer/resources/desktop/window_layout.ts";
+  readWindows,
+  windowLayout,
+} from "../../../../computer/resources/desktop.ts";
 import type { McpConnection } from "../../../../computer/host/mcp/connection.ts";
-import { orderServers } from "../../../../computer/resources/server_order.ts";
+import { orderServers } from "../../../../computer/resources/servers.ts";
 import type { Resource } from "../../../../protocol/mod.ts";
 
 const window = (

@@ -8,17 +8,17 @@ import fc from "fast-check";
 import {
   documentFiles,
   linkParts,
-} from "../../../../computer/resources/dpe/document_files.ts";
+} from "../../../../computer/resources/resolvers.ts";
 import {
   hostClaims,
   hostClashes,
   routeHost,
-} from "../../../../computer/resources/host_index.ts";
+} from "../../../../computer/resources/listed.ts";
 import {
+  type DpeResolver,
   type DpeSources,
   resolveDpe,
-} from "../../../../computer/resources/dpe/resolve_dpe.ts";
-import type { DpeResolver } from "../../../../computer/resources/dpe/resolver.ts";
+} from "../../../../computer/resources/dpe.ts";
 import {
   ErrorCode,
   type GetDPEReq,

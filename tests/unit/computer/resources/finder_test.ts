@@ -1,11 +1,11 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
-import { documentSummary } from "../../../../computer/resources/finder/document_summary.ts";
 import {
+  documentSummary,
   type FinderQuery,
   type ListedDocument,
   organizeFinder,
-} from "../../../../computer/resources/finder/organize_finder.ts";
+} from "../../../../computer/resources/finder.ts";
 import { parseGetFinderRet, type Resource } from "../../../../protocol/mod.ts";
 
 const document = (

@@ -2,8 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { BlobKinds } from "../../../../computer/blobs/blob_kinds.ts";
-import { writeHandle } from "../../../../computer/blobs/handle.ts";
+import { BlobKinds, writeHandle } from "../../../../computer/blobs/blobs.ts";
 import { McpHost } from "../../../../computer/host/host.ts";
 import {
   SKILL_KIND,

@@ -22,7 +22,7 @@ import {
   type SkillRoot,
   skillRoots,
 } from "../../../../computer/skills/staging/skill_roots.ts";
-import { ownerMark } from "../../../../computer/util/owner_mark.ts";
+import { ownerMark } from "../../../../computer/util/processes.ts";
 import { scratch } from "../../../support/scratch.ts";
 import { zipOf } from "../../../support/computer/zip.ts";
 

@@ -3,7 +3,7 @@ import {
   limitAnswer,
   limitResult as limitMeasured,
   measureResult,
-} from "../../../../computer/tools/answer_limits.ts";
+} from "../../../../computer/tools/results.ts";
 import { jsonBytes } from "../../../../client/message_limits.ts";
 import {
   type CallToolResult,

@@ -7,10 +7,12 @@ import {
 import {
   type MeasuredResult,
   measureResult,
-} from "../../../../computer/tools/answer_limits.ts";
-import { callFingerprint } from "../../../../computer/tools/call_fingerprint.ts";
-import { CallTable } from "../../../../computer/tools/call_table.ts";
-import { ResultStore } from "../../../../computer/tools/result_store.ts";
+} from "../../../../computer/tools/results.ts";
+import {
+  callFingerprint,
+  CallTable,
+  ResultStore,
+} from "../../../../computer/tools/call_table.ts";
 import { ProtocolError, type ToolCallReq } from "../../../../protocol/mod.ts";
 
 const request = (over: Partial<ToolCallReq> = {}): ToolCallReq => ({

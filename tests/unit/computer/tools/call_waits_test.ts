@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { CallWaits } from "../../../../computer/tools/call_waits.ts";
+import { CallWaits } from "../../../../computer/tools/progress.ts";
 
 /** The reports of one call, with a clock that runs when the test says so. */
 function waits() {

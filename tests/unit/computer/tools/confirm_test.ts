@@ -2,14 +2,12 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
   type Confirm,
   type ConfirmAnswer,
+  Confirmations,
   type ConfirmRequest,
   decideConfirmation,
-} from "../../../../computer/tools/confirm.ts";
-import { CallWaits } from "../../../../computer/tools/call_waits.ts";
-import {
-  Confirmations,
   type DecidedCall,
 } from "../../../../computer/tools/confirmations.ts";
+import { CallWaits } from "../../../../computer/tools/progress.ts";
 import { describeCall } from "../../../../computer/cli/terminal/describe_call.ts";
 import { parseMCPServerConfig } from "../../../../protocol/mod.ts";
 

@@ -1,9 +1,9 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { problemsOf } from "../../../../computer/tools/elicit/field_problems.ts";
 import {
+  problemsOf,
   readFields,
   valueOf,
-} from "../../../../computer/tools/elicit/fields.ts";
+} from "../../../../computer/tools/form.ts";
 
 const fieldsOf = (
   properties: Record<string, unknown>,

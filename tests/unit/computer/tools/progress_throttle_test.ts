@@ -3,7 +3,7 @@ import fc from "fast-check";
 import {
   type ProgressClock,
   ProgressThrottles,
-} from "../../../../computer/tools/progress_throttle.ts";
+} from "../../../../computer/tools/progress.ts";
 import type { ToolProgress } from "../../../../protocol/mod.ts";
 
 /** A clock that a test moves. */

@@ -1,11 +1,11 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { transformResult } from "../../../../computer/vrl/transform_result.ts";
-import { checkVrl } from "../../../../computer/vrl/vrl_compiler.ts";
-import { runtimeErrorText } from "../../../../computer/vrl/vrl_text.ts";
 import {
+  checkVrl,
+  runtimeErrorText,
+  transformResult,
   vrlEvent,
   withTransformed,
-} from "../../../../computer/vrl/vrl_event.ts";
+} from "../../../../computer/util/vrl.ts";
 import type { CallToolResult } from "../../../../protocol/mod.ts";
 
 const result: CallToolResult = {

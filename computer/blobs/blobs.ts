@@ -1,0 +1,206 @@
+import { Buffer } from "node:buffer";
+import { tmpdir } from "node:os";
+import { BlobStore } from "./store.ts";
+import { Uploads } from "./uploads.ts";
+import { logThrown } from "../util/log.ts";
+import { isRecord } from "../util/values.ts";
+import { blobNotAccessible } from "../../protocol/mod.ts";
+import { MAX_TIMER_MS } from "../../shared/async.ts";
+import { checkNumbers } from "../../shared/checks.ts";
+
+/** The kind of the handles of results. */
+export const RESULT_KIND = "result";
+
+const DEFAULT_MEMORY_BYTES = 32 * 2 ** 20;
+const DEFAULT_CONCURRENT_UPLOADS = 4;
+const DEFAULT_IDLE_TIMEOUT_MS = 120_000;
+
+/** All that a Computer exchanges with Agents in parts: content of results, and files (0.4 §7). */
+export class BlobExchange {
+  /** Who resolves which handles. */
+  readonly kinds: BlobKinds = new BlobKinds();
+  /** The content of results. */
+  readonly store: BlobStore;
+  /** The files of Agents. */
+  readonly uploads: Uploads;
+  #started: Promise<unknown> | undefined;
+
+  /** @throws {TypeError} when a limit is out of range */
+  constructor({ landingRoot, uploads = {}, blobStore = {} }: BlobOptions) {
+    this.store = new BlobStore({
+      maxBytes: count(
+        "blobStore.maxBytes",
+        blobStore.maxBytes ?? DEFAULT_BLOB_STORE_BYTES,
+      ),
+      memoryBytes: count(
+        "blobStore.memoryBytes",
+        blobStore.memoryBytes ?? DEFAULT_MEMORY_BYTES,
+      ),
+      directory: blobStore.directory ?? tmpdir(),
+    });
+    this.uploads = new Uploads(landingRoot, {
+      maxBytes: count(
+        "uploads.maxBytes",
+        uploads.maxBytes ?? DEFAULT_UPLOAD_BYTES,
+      ),
+      maxConcurrent: count(
+        "uploads.maxConcurrent",
+        uploads.maxConcurrent ?? DEFAULT_CONCURRENT_UPLOADS,
+      ),
+      idleTimeoutMs: count(
+        "uploads.idleTimeoutMs",
+        uploads.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS,
+        MAX_TIMER_MS,
+      ),
+    });
+    this.kinds.add(RESULT_KIND, ({ sha256 }) => {
+      if (typeof sha256 !== "string") throw blobNotAccessible("invalid_handle");
+      const source = this.store.get(sha256);
+      if (!source) throw blobNotAccessible("gone");
+      return source;
+    });
+  }
+
+  /** Removes what killed processes left, once; never rejects. */
+  async start(): Promise<void> {
+    await (this.#started ??= Promise.all([
+      this.store.start(),
+      this.uploads.start(),
+    ]));
+  }
+
+  /** Removes what belongs to an office that the Computer is no longer in; never rejects. */
+  async clear(): Promise<void> {
+    await Promise.all([this.store.clear(), this.uploads.drop()])
+      .catch(logThrown);
+  }
+
+  /** Removes everything for good. */
+  async close(): Promise<void> {
+    await this.#started;
+    await Promise.all([this.store.close(), this.uploads.close()]);
+  }
+}
+
+function count(
+  option: string,
+  value: number,
+  most: number = Number.MAX_SAFE_INTEGER,
+): number {
+  checkNumbers({ [option]: value });
+  if (Number.isInteger(value) && value > 0 && value <= most) return value;
+  throw new TypeError(
+    `${option} cannot be ${value}: expected a whole number from 1 to ${most}`,
+  );
+}
+
+/** Default of `blobStore.maxBytes`. */
+export const DEFAULT_BLOB_STORE_BYTES: number = 512 * 2 ** 20;
+/** Default of `uploads.maxBytes`. */
+export const DEFAULT_UPLOAD_BYTES: number = 100 * 2 ** 20;
+
+/** Options for content that is too large for a message, and for files of Agents. */
+export interface BlobOptions {
+  /**
+   * The folder for files that Agents send, which is made if it is missing; without one, none is
+   * taken. Take it from the owner, never from a file of a project: whoever writes it says where
+   * Agents write.
+   */
+  landingRoot?: string;
+  /** Limits of those files. */
+  uploads?: {
+    /** Maximum bytes of a file; default 100 MiB. */
+    readonly maxBytes?: number;
+    /** Maximum files at a time; default 4. */
+    readonly maxConcurrent?: number;
+    /** How long a file may wait for its next part until it is given up; default 120,000. */
+    readonly idleTimeoutMs?: number;
+  };
+  /**
+   * What keeps large images and files of results until Agents have fetched them; what was not used
+   * for longest goes first.
+   */
+  blobStore?: {
+    /** Maximum bytes altogether; default 512 MiB. A single image or file has at most 100 MiB. */
+    readonly maxBytes?: number;
+    /** Maximum bytes in memory; what is older is written to the disk. Default 32 MiB. */
+    readonly memoryBytes?: number;
+    /** The folder in which a private one is made for them; default: the system's for temporary files. */
+    readonly directory?: string;
+  };
+}
+
+/** Bytes that a handle leads to, as they are now. */
+export interface BlobSource {
+  /** Their media type. */
+  readonly mimeType: string;
+  /** Number of bytes. */
+  readonly size: number;
+  /** SHA-256 as lower-case hexadecimal digits. */
+  readonly sha256: string;
+  /** Reads bytes; the range is within the size. */
+  read(offset: number, length: number): Promise<Uint8Array>;
+}
+
+/**
+ * Finds the bytes of a handle, and applies the rules of those who issued it again: what the handle
+ * says is never trusted.
+ *
+ * @throws {ProtocolError} 4018 `invalid_handle`, `forbidden` or `gone`
+ */
+export type ResolveBlob = (
+  handle: BlobHandle,
+) => BlobSource | Promise<BlobSource>;
+
+/** Who resolves which kind of handle (0.4 §7.1). */
+export class BlobKinds {
+  readonly #kinds = new Map<string, ResolveBlob>();
+
+  /** Adds a kind of handle. */
+  add(kind: string, resolve: ResolveBlob): void {
+    this.#kinds.set(kind, resolve);
+  }
+
+  /**
+   * Finds the bytes of a handle.
+   *
+   * @throws {ProtocolError} 4018 `invalid_handle`, `forbidden` or `gone`
+   */
+  async resolve(text: string): Promise<BlobSource> {
+    const handle = readHandle(text);
+    const resolve = handle && this.#kinds.get(handle.kind);
+    if (!resolve) throw blobNotAccessible("invalid_handle");
+    return await resolve(handle);
+  }
+}
+
+/** What a handle says: who resolves it, and what that one wrote into it. Anybody can write one. */
+export interface BlobHandle {
+  /** Who resolves it. */
+  readonly kind: string;
+  /** Further fields, for that one alone. */
+  readonly [field: string]: unknown;
+}
+
+/** Writes a handle, which is opaque to Agents (0.4 §7.1). */
+export const writeHandle = (handle: BlobHandle): string =>
+  Buffer.from(JSON.stringify(handle)).toString("base64url");
+
+/** Reads a handle; `undefined` if this Computer cannot have written it. */
+export function readHandle(text: string): BlobHandle | undefined {
+  try {
+    const handle: unknown = JSON.parse(
+      Buffer.from(text, "base64url").toString(),
+    );
+    return isRecord(handle) && isHandle(handle) && writeHandle(handle) === text
+      ? handle
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isHandle = (
+  fields: Record<string, unknown>,
+): fields is Record<string, unknown> & BlobHandle =>
+  typeof fields.kind === "string";

@@ -1,0 +1,271 @@
+import { createHash, randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { lstat, mkdir, open, readdir, rm } from "node:fs/promises";
+import { setImmediate } from "node:timers/promises";
+import type { BlobSource } from "./blobs.ts";
+import { log } from "../util/log.ts";
+import { isLeftOver, ownerMark } from "../util/processes.ts";
+import { reasonOf } from "../util/values.ts";
+import { blobNotAccessible } from "../../protocol/mod.ts";
+import { readAt } from "../../shared/bytes.ts";
+
+/** The limits of a {@linkcode BlobStore}. */
+export interface BlobStoreOptions {
+  /** Maximum bytes of all contents. */
+  readonly maxBytes: number;
+  /** Maximum bytes in memory; what is older is written to the disk. */
+  readonly memoryBytes: number;
+  /** The folder in which a private one is made for them. */
+  readonly directory: string;
+}
+
+/** Bytes that are hashed or written before others get their turn. */
+const SLICE_BYTES = 4 * 2 ** 20;
+
+/** Content, in memory or in a file. */
+interface Entry {
+  readonly sha256: string;
+  readonly size: number;
+  mimeType: string;
+  bytes: Uint8Array | undefined;
+  file: string | undefined;
+}
+
+/**
+ * Keeps content by its SHA-256, within limits; what was not used for longest goes first (0.4 §7.1).
+ *
+ * Old content is written to a folder that only this user can read.
+ */
+export class BlobStore {
+  readonly #options: BlobStoreOptions;
+  readonly #folder: PrivateFolder;
+  /** The least recently used first. */
+  readonly #entries = new Map<string, Entry>();
+  #memory = 0;
+  #total = 0;
+  #last: Promise<unknown> = Promise.resolve();
+  #closed = false;
+
+  /** Creates an empty store. */
+  constructor(options: BlobStoreOptions) {
+    this.#options = options;
+    this.#folder = new PrivateFolder(options.directory);
+  }
+
+  /** Removes what killed processes left; never rejects. */
+  start(): Promise<void> {
+    return this.#inTurn(() => this.#folder.removeLeftOver());
+  }
+
+  /** Number of bytes that it can hold. */
+  get maxBytes(): number {
+    return this.#options.maxBytes;
+  }
+
+  /**
+   * Adds content.
+   *
+   * @returns its SHA-256
+   * @throws {Error} when it cannot be kept, such as because of a full disk
+   */
+  async add(bytes: Uint8Array, mimeType: string): Promise<string> {
+    const sha256 = await digest(bytes);
+    await this.#inTurn(() => this.#keep({ sha256, bytes, mimeType }));
+    return sha256;
+  }
+
+  /** Returns content that is still there. */
+  get(sha256: string): BlobSource | undefined {
+    const entry = this.#entries.get(sha256);
+    if (!entry) return undefined;
+    this.#use(entry);
+    const { mimeType, size } = entry;
+    return {
+      mimeType,
+      size,
+      sha256,
+      read: (offset, length) => read(entry, offset, length),
+    };
+  }
+
+  /** Removes everything. */
+  clear(): Promise<void> {
+    return this.#inTurn(() => this.#clear());
+  }
+
+  /** Removes everything for good. */
+  close(): Promise<void> {
+    this.#closed = true;
+    return this.clear();
+  }
+
+  async #clear(): Promise<void> {
+    this.#entries.clear();
+    this.#memory = 0;
+    this.#total = 0;
+    await this.#folder.remove();
+  }
+
+  async #keep(
+    { sha256, bytes, mimeType }: {
+      readonly sha256: string;
+      readonly bytes: Uint8Array;
+      readonly mimeType: string;
+    },
+  ): Promise<void> {
+    if (this.#closed) throw new Error("the Computer is closed");
+    const known = this.#entries.get(sha256);
+    if (known) {
+      known.mimeType = mimeType;
+      return this.#use(known);
+    }
+    const size = bytes.length;
+    const entry: Entry = { sha256, size, mimeType, bytes, file: undefined };
+    this.#entries.set(sha256, entry);
+    this.#memory += size;
+    this.#total += size;
+    for (const oldest of this.#entries.values()) {
+      if (this.#total <= this.#options.maxBytes) break;
+      await this.#remove(oldest);
+    }
+    for (const oldest of [...this.#entries.values()]) {
+      if (this.#memory <= this.#options.memoryBytes) break;
+      if (oldest.bytes) await this.#spill(oldest, entry);
+    }
+  }
+
+  /** Moves content to the disk; content that cannot be is lost. */
+  async #spill(entry: Entry, added: Entry): Promise<void> {
+    const { bytes } = entry;
+    if (!bytes) return;
+    try {
+      const file = join(await this.#folder.path(), entry.sha256);
+      await write(file, bytes);
+      entry.file = file;
+      entry.bytes = undefined;
+      this.#memory -= entry.size;
+    } catch (error) {
+      await this.#remove(entry);
+      log.warn("Cannot keep content of {size} bytes on the disk: {reason}", {
+        size: entry.size,
+        reason: reasonOf(error),
+      });
+      if (entry === added) {
+        throw new Error(`it cannot be kept on the disk: ${reasonOf(error)}`, {
+          cause: error,
+        });
+      }
+    }
+  }
+
+  async #remove(entry: Entry): Promise<void> {
+    this.#entries.delete(entry.sha256);
+    this.#total -= entry.size;
+    if (entry.bytes) this.#memory -= entry.size;
+    entry.bytes = undefined;
+    if (entry.file !== undefined) await rm(entry.file, { force: true });
+  }
+
+  #use(entry: Entry): void {
+    this.#entries.delete(entry.sha256);
+    this.#entries.set(entry.sha256, entry);
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(work);
+    this.#last = result.catch(() => {});
+    return result;
+  }
+}
+
+/** @throws {ProtocolError} 4018 `gone` when it was removed meanwhile */
+async function read(
+  { bytes, file }: Entry,
+  offset: number,
+  length: number,
+): Promise<Uint8Array> {
+  if (bytes) return bytes.subarray(offset, offset + length);
+  if (file === undefined) throw blobNotAccessible("gone");
+  const handle = await open(file).catch(() => {
+    throw blobNotAccessible("gone");
+  });
+  try {
+    return await readAt(handle, offset, length);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Writes a file that only its user can read; in slices, of which the runtime makes copies. */
+async function write(path: string, bytes: Uint8Array): Promise<void> {
+  const file = await open(path, "w", 0o600);
+  try {
+    for (let at = 0; at < bytes.length;) {
+      const slice = bytes.subarray(at, at + SLICE_BYTES);
+      at += (await file.write(slice)).bytesWritten;
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+async function digest(bytes: Uint8Array): Promise<string> {
+  const hash = createHash("sha256");
+  for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
+    if (at > 0) await setImmediate();
+    hash.update(bytes.subarray(at, at + SLICE_BYTES));
+  }
+  return hash.digest("hex");
+}
+
+const PREFIX = "a2c-smcp-blobs-";
+
+/** A folder of this process that only its user can read, made when it is needed first. */
+export class PrivateFolder {
+  readonly #parent: string;
+  #path: Promise<string> | undefined;
+
+  /** @param parent the folder that it is made in */
+  constructor(parent: string) {
+    this.#parent = parent;
+  }
+
+  /** Returns its path. */
+  path(): Promise<string> {
+    return this.#path ??= this.#make();
+  }
+
+  /** Removes it with all that it has. */
+  async remove(): Promise<void> {
+    const path = await this.#path?.catch(() => undefined);
+    this.#path = undefined;
+    if (path !== undefined) await rm(path, { recursive: true, force: true });
+  }
+
+  /** Removes the folders of processes that were killed; never rejects. */
+  async removeLeftOver(): Promise<void> {
+    const names = await readdir(this.#parent).catch(() => []);
+    for (const name of names) {
+      if (!name.startsWith(PREFIX)) continue;
+      const path = join(this.#parent, name);
+      try {
+        const stat = await lstat(path);
+        if (!stat.isDirectory() || !isLeftOver(name, stat.mtimeMs)) continue;
+        await rm(path, { recursive: true, force: true });
+      } catch (error) {
+        log.info("Cannot remove {path}: {reason}", {
+          path,
+          reason: reasonOf(error),
+        });
+      }
+    }
+  }
+
+  async #make(): Promise<string> {
+    await mkdir(this.#parent, { recursive: true });
+    const name = `${PREFIX}${ownerMark()}.${randomUUID()}`;
+    const path = join(this.#parent, name);
+    await mkdir(path, { mode: 0o700 });
+    return path;
+  }
+}

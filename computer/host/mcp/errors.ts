@@ -1,0 +1,142 @@
+import { checkNumbers } from "../../../shared/checks.ts";
+
+/** JSON-RPC's "invalid request". */
+export const INVALID_REQUEST = -32600;
+/** JSON-RPC's "invalid params". */
+export const INVALID_PARAMS = -32602;
+/** Unknown resource, until MCP 2025-11-25. */
+export const RESOURCE_NOT_FOUND = -32002;
+/** A page must be opened first (MCP's elicitation in URL mode). */
+export const URL_REQUIRED = -32042;
+/** JSON-RPC's "parse error". */
+export const PARSE_ERROR = -32700;
+/** The MCP SDK's code for a connection that closed before the answer. */
+export const CONNECTION_CLOSED = -32000;
+/** The MCP SDK's code for a request that timed out. */
+export const REQUEST_TIMEOUT = -32001;
+
+/**
+ * Returns the code of an error that an MCP server answered, or that the MCP SDK created.
+ *
+ * By its name: to import the class of the SDK is to load the whole SDK, which a Computer needs
+ * only once it reaches an MCP server.
+ *
+ * @returns undefined for any other error
+ */
+export const mcpErrorCode = (error: unknown): number | undefined =>
+  error instanceof Error && error.name === "McpError" &&
+    "code" in error && typeof error.code === "number"
+    ? error.code
+    : undefined;
+
+/**
+ * Recognizes the errors that the MCP SDK creates itself in place of an answer.
+ *
+ * By their text: an MCP server may answer with the same codes, and nothing else tells them apart. A
+ * test compares them with those of the SDK.
+ */
+export function sdkFailure(error: Error): "closed" | "timeout" | undefined {
+  const code = mcpErrorCode(error);
+  if (
+    code === CONNECTION_CLOSED && error.message.endsWith("Connection closed")
+  ) {
+    return "closed";
+  }
+  return code === REQUEST_TIMEOUT && error.message.endsWith("Request timed out")
+    ? "timeout"
+    : undefined;
+}
+
+/** The MCP server no longer knows the session; it did not run the request. */
+export class SessionForgottenError extends Error {
+  /** Always `"SessionForgottenError"`. */
+  override readonly name = "SessionForgottenError";
+
+  /** Creates the error. */
+  constructor() {
+    super("The MCP server forgot the session");
+  }
+}
+
+/** The process of an MCP server ended, or its connection did. */
+export class ServerEndedError extends Error {
+  /** Always `"ServerEndedError"`. */
+  override readonly name = "ServerEndedError";
+}
+
+/** How a child ended that could not be started. */
+export const NEVER_STARTED = "was never started";
+
+/** Default maximum bytes of a line of a child process, or of a message over HTTP. */
+export const DEFAULT_MESSAGE_BYTES: number = 64 * 2 ** 20;
+
+/** An MCP server sent a message over the limit. */
+export class MessageTooLargeError extends Error {
+  /** Always `"MessageTooLargeError"`. */
+  override readonly name = "MessageTooLargeError";
+
+  /** Creates the error for a limit. */
+  constructor(most: number, what: "bytes" | "lists and objects" = "bytes") {
+    super(
+      `sent a message of more than ${most} ${what}` +
+        (what === "bytes"
+          ? "; if that is as it should be, raise maxMessageBytes (--max-message)"
+          : ""),
+    );
+  }
+}
+
+/** Maximum lists and objects of one message: in memory each takes about 20 times its bytes. */
+const MAX_CONTAINERS = 1_000_000;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const LIST = 0x5b;
+const OBJECT = 0x7b;
+
+/** Counts the lists and objects of a JSON text, chunk by chunk. */
+export class ContainerCounter {
+  #count = 0;
+  #inString = false;
+  #escaped = false;
+
+  /**
+   * Counts in the next bytes.
+   *
+   * @throws {MessageTooLargeError} when there are too many
+   */
+  push(chunk: Uint8Array): void {
+    for (const byte of chunk) {
+      if (this.#escaped) this.#escaped = false;
+      else if (byte === QUOTE) this.#inString = !this.#inString;
+      else if (this.#inString) this.#escaped = byte === BACKSLASH;
+      else if (byte === LIST || byte === OBJECT) this.#count++;
+    }
+    if (this.#count > MAX_CONTAINERS) {
+      throw new MessageTooLargeError(MAX_CONTAINERS, "lists and objects");
+    }
+  }
+
+  /** Starts over with the next text. */
+  reset(): void {
+    this.#count = 0;
+    this.#inString = false;
+    this.#escaped = false;
+  }
+}
+
+/** Slightly less than the maximum length of a string in V8. */
+const MAX_BYTES = 2 ** 29 - 2 ** 10;
+
+/**
+ * Validates `maxMessageBytes`.
+ *
+ * @throws {TypeError} when the value is out of range
+ */
+export function checkMessageBytes(bytes: number): number {
+  checkNumbers({ maxMessageBytes: bytes });
+  if (Number.isInteger(bytes) && bytes > 0 && bytes <= MAX_BYTES) return bytes;
+  throw new TypeError(
+    `maxMessageBytes cannot be ${bytes}: expected a whole number from 1 to ${MAX_BYTES}`,
+  );
+}

@@ -1,0 +1,307 @@
+import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport";
+import { ContainerCounter, MessageTooLargeError } from "./errors.ts";
+import { withDeadline, withTimeout } from "../../../shared/async.ts";
+
+/** What Deno makes for requests that share no connection with others. */
+interface HttpClient {
+  close(): void;
+}
+
+type CreateHttpClient = (
+  options: { readonly poolMaxIdlePerHost: number },
+) => HttpClient;
+
+/**
+ * Sends a request at most once.
+ *
+ * Deno's own `fetch` repeats a request when its connection was used before and ends without an answer,
+ * since it may have been closed meanwhile; but the server may have run the request, too. So each gets a
+ * connection of its own there. Other platforms repeat no request with a body.
+ */
+export async function fetchOnce(
+  url: string | URL,
+  init?: RequestInit,
+): Promise<Response> {
+  const createHttpClient = denoHttpClients();
+  if (createHttpClient === undefined) return await fetch(url, init);
+  const client = createHttpClient({ poolMaxIdlePerHost: 0 });
+  try {
+    const withClient: RequestInit & { client: HttpClient } = {
+      ...init,
+      client,
+    };
+    return await fetch(url, withClient);
+  } finally {
+    client.close(); // of no effect on the body
+  }
+}
+
+/** Returns `Deno.createHttpClient`, on Deno. */
+function denoHttpClients(): CreateHttpClient | undefined {
+  // Not a use of the Deno global, which Node lacks: a look whether there is one.
+  const runtime: unknown = Reflect.get(globalThis, "Deno");
+  const create: unknown = runtime instanceof Object
+    ? Reflect.get(runtime, "createHttpClient")
+    : undefined;
+  return isCreateHttpClient(create) ? create : undefined;
+}
+
+const isCreateHttpClient = (value: unknown): value is CreateHttpClient =>
+  typeof value === "function";
+
+/** Timeouts of an MCP server over HTTP. */
+export interface HttpTimeouts {
+  /** Until the response headers; not for tool calls, which have their own timeout. */
+  readonly requestMs: number;
+  /** Between two chunks of an event stream, unless it answers a request. */
+  readonly silenceMs: number;
+}
+
+/** Maximum duration of a tool call. */
+const MAX_CALL_MS = 3_600_000;
+
+/**
+ * Creates a `fetch` with the configured timeouts (spec §4: `timeout`, `sse_read_timeout`).
+ *
+ * A POST with a JSON-RPC request has no timeout of its own, since its caller has one, and is sent at
+ * most once.
+ *
+ * @param maxMessageBytes see `limitBody`
+ */
+export function fetchWithTimeouts(
+  { requestMs, silenceMs }: HttpTimeouts,
+  maxMessageBytes: number,
+): FetchLike {
+  return async (url, init = {}) => {
+    const isRequest = requestIdOf(init) !== undefined;
+    const response = limitBody(
+      isRequest
+        ? await fetchOnce(url, init)
+        : await fetchHead(url, init, requestMs),
+      maxMessageBytes,
+      init.signal,
+    );
+    if (!response.body || !isEventStream(response)) return response;
+    const ms = isRequest ? Math.max(silenceMs, MAX_CALL_MS) : silenceMs;
+    return new Response(endSilence(response.body, ms), response);
+  };
+}
+
+const fetchHead = (
+  url: string | URL,
+  init: RequestInit,
+  ms: number,
+): Promise<Response> =>
+  withDeadline(ms, (signal) => fetch(url, { ...init, signal }), {
+    signal: init.signal ?? undefined,
+    error: () =>
+      new Error(`The MCP server did not answer within ${ms / 1000} s`),
+  });
+
+function endSilence(
+  body: ReadableStream<Uint8Array>,
+  ms: number,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await withTimeout(ms, () => reader.read(), {
+          error: () =>
+            new Error(`The event stream was silent for ${ms / 1000} s`),
+        });
+        if (done) controller.close();
+        else controller.enqueue(value);
+      } catch (error) {
+        controller.error(error);
+        reader.cancel(error).catch(() => {});
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
+
+/** Maximum bytes of an HTTP error response, which is read by people. */
+const MAX_ERROR_BYTES = 65_536;
+
+/** Returns whether a response is a stream of server-sent events. */
+export const isEventStream = ({ headers }: Response): boolean =>
+  (headers.get("content-type") ?? "").startsWith("text/event-stream");
+
+/**
+ * Limits the size of a response: each event of a stream, or the whole body; an error response is
+ * truncated after 64 KiB.
+ *
+ * @param limit in bytes; reading more fails with a {@linkcode MessageTooLargeError}
+ * @param signal the request's; Deno drops it once the original response is garbage-collected
+ */
+export function limitBody(
+  response: Response,
+  limit: number,
+  signal?: AbortSignal | null,
+): Response {
+  const { body } = response;
+  if (!body || response.status < 200) return response;
+  const bounded = response.ok
+    ? body.pipeThrough(failAbove(limit, counter(response)), until(signal))
+    : body.pipeThrough(cutAt(MAX_ERROR_BYTES), until(signal));
+  return new Response(bounded, response);
+}
+
+const until = (signal: AbortSignal | null | undefined): StreamPipeOptions =>
+  signal ? { signal } : {};
+
+/**
+ * Counts the bytes of the current message, and its lists and objects.
+ */
+function counter(response: Response): (chunk: Uint8Array) => number {
+  const containers = new ContainerCounter();
+  if (isEventStream(response)) {
+    const events = new EventScanner();
+    return (chunk) => {
+      const before = events.size;
+      events.push(chunk);
+      const { size } = events;
+      const isSame = size >= before + chunk.length; // no event ended in this chunk
+      if (!isSame) containers.reset();
+      containers.push(isSame ? chunk : chunk.subarray(chunk.length - size));
+      return size;
+    };
+  }
+  let bytes = 0;
+  return (chunk) => {
+    containers.push(chunk);
+    return bytes += chunk.length;
+  };
+}
+
+const failAbove = (
+  limit: number,
+  count: (chunk: Uint8Array) => number,
+): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> =>
+  new TransformStream({
+    transform(chunk, controller) {
+      if (count(chunk) > limit) throw new MessageTooLargeError(limit);
+      controller.enqueue(chunk);
+    },
+  });
+
+function cutAt(
+  most: number,
+): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+  let room = most;
+  return new TransformStream({
+    transform(chunk, controller) {
+      controller.enqueue(chunk.subarray(0, room));
+      room -= chunk.length;
+      if (room <= 0) controller.terminate();
+    },
+  });
+}
+
+/**
+ * Returns the id of the JSON-RPC request in a body.
+ *
+ * The MCP SDK writes the method first and the numeric id last; only the two ends of the text are
+ * read, since the parameters may contain anything.
+ */
+export function requestIdOf(
+  { method, body }: RequestInit,
+): number | undefined {
+  if (method !== "POST" || typeof body !== "string") return undefined;
+  if (!body.startsWith('{"method":')) return undefined;
+  const [, id] = /"id":(\d+)\}$/.exec(body.slice(-40)) ?? [];
+  return id === undefined ? undefined : Number(id);
+}
+
+const LF = 0x0a;
+const CR = 0x0d;
+/** Number of characters of a line to keep: the field's name and an id. */
+const MAX_LINE_HEAD = 1_024;
+
+/** Scans a stream of server-sent events for the size of the unfinished event and the last id. */
+export class EventScanner {
+  #size = 0;
+  #lastId: string | undefined;
+  #line = "";
+  #lineLength = 0;
+  #afterCr = false;
+  #id: string | undefined;
+  #hasData = false;
+
+  /** The bytes of the unfinished event. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The id of the last event with an id and data; an event without data does not count. */
+  get lastId(): string | undefined {
+    return this.#lastId;
+  }
+
+  /** Scans the next bytes. */
+  push(chunk: Uint8Array): void {
+    const feeds = new Occurrences(chunk, LF);
+    const returns = new Occurrences(chunk, CR);
+    let at = 0;
+    while (at < chunk.length) {
+      const isPair = this.#afterCr && chunk[at] === LF;
+      this.#afterCr = false;
+      if (isPair) {
+        at++;
+        continue;
+      }
+      const end = Math.min(feeds.from(at), returns.from(at));
+      this.#take(chunk.subarray(at, end));
+      if (end === chunk.length) return;
+      this.#afterCr = chunk[end] === CR;
+      this.#endLine();
+      at = end + 1;
+    }
+  }
+
+  #take(bytes: Uint8Array): void {
+    this.#size += bytes.length;
+    this.#lineLength += bytes.length;
+    const room = MAX_LINE_HEAD - this.#line.length;
+    if (room > 0) this.#line += String.fromCharCode(...bytes.subarray(0, room));
+  }
+
+  #endLine(): void {
+    this.#size++;
+    const [, field, value = ""] =
+      /^(id|data)(?:$|: ?([^]*))/.exec(this.#line) ??
+        [];
+    if (field === "id" && this.#lineLength <= MAX_LINE_HEAD) this.#id = value;
+    if (field === "data") this.#hasData = true;
+    if (this.#lineLength === 0) {
+      if (this.#hasData && this.#id) this.#lastId = this.#id;
+      this.#id = undefined;
+      this.#hasData = false;
+      this.#size = 0;
+    }
+    this.#line = "";
+    this.#lineLength = 0;
+  }
+}
+
+/** Finds occurrences of a byte in a chunk, in one pass. */
+class Occurrences {
+  readonly #chunk: Uint8Array;
+  readonly #byte: number;
+  #next = -1;
+
+  constructor(chunk: Uint8Array, byte: number) {
+    this.#chunk = chunk;
+    this.#byte = byte;
+  }
+
+  /** Returns the first at or after an index, which must not decrease, or the chunk's length. */
+  from(at: number): number {
+    if (this.#next < at) {
+      const found = this.#chunk.indexOf(this.#byte, at);
+      this.#next = found === -1 ? this.#chunk.length : found;
+    }
+    return this.#next;
+  }
+}

@@ -1,0 +1,300 @@
+import type { Readable } from "node:stream";
+import { isUtf8 } from "node:buffer";
+// @ts-types="@modelcontextprotocol/sdk/types"
+import {
+  type JSONRPCMessage,
+  JSONRPCMessageSchema,
+  type JSONRPCResultResponse,
+} from "@modelcontextprotocol/sdk/types.js";
+import {
+  ContainerCounter,
+  DEFAULT_MESSAGE_BYTES,
+  MessageTooLargeError,
+  PARSE_ERROR,
+} from "./errors.ts";
+import { isRecord } from "../../util/values.ts";
+
+/** How to decode text; the fields of a stdio configuration (spec §4). */
+export interface TextOptions {
+  /** A label of the Encoding Standard, or Python's spelling of it (`latin_1`). */
+  readonly encoding: string;
+  /** How to handle bytes that are invalid in `encoding`. */
+  readonly encoding_error_handler: "strict" | "ignore" | "replace";
+}
+
+/** One line of text, without its line end. */
+export interface Line {
+  /** The text, with U+FFFD for invalid bytes unless those are ignored. */
+  readonly text: string;
+  /** False when `strict` is set and bytes are invalid in the encoding. */
+  readonly valid: boolean;
+}
+
+const NEWLINE = 0x0a;
+/** Size of a line from which its lists and objects are counted. */
+const COUNTED_FROM_BYTES = 1_000_000;
+
+/**
+ * Splits a stream of bytes into lines of text.
+ *
+ * An unfinished line is kept in one buffer that doubles when it is full, so that the cost of a line
+ * is linear in its length, however small the chunks are.
+ */
+export class LineDecoder {
+  readonly #lenient: TextDecoder;
+  readonly #strict: TextDecoder | undefined;
+  readonly #ignore: boolean;
+  readonly #limit: number;
+  #buffer: Uint8Array<ArrayBuffer> = new Uint8Array(0);
+  #length = 0;
+
+  /**
+   * @param limit the maximum bytes of a line
+   * @throws {TypeError} when the encoding is unknown, or its line ends are not a single byte
+   */
+  constructor(
+    { encoding, encoding_error_handler }: TextOptions,
+    limit: number = DEFAULT_MESSAGE_BYTES,
+  ) {
+    this.#lenient = decoderOf(encoding);
+    this.#strict = encoding_error_handler === "strict"
+      ? new TextDecoder(this.#lenient.encoding, { fatal: true })
+      : undefined;
+    this.#ignore = encoding_error_handler === "ignore";
+    this.#limit = limit;
+  }
+
+  /** Whether text can be sent unescaped; otherwise non-ASCII characters must be escaped. */
+  get isUtf8(): boolean {
+    return this.#lenient.encoding === "utf-8";
+  }
+
+  /**
+   * Decodes a chunk; returns the lines that it completes.
+   *
+   * @throws {MessageTooLargeError} when a line exceeds the limit; the decoder is unusable then
+   */
+  push(chunk: Uint8Array): Line[] {
+    const lines: Line[] = [];
+    let start = 0;
+    let end: number;
+    while ((end = chunk.indexOf(NEWLINE, start)) !== -1) {
+      lines.push(this.#take(chunk.subarray(start, end)));
+      start = end + 1;
+    }
+    if (start < chunk.length) this.#keep(chunk.subarray(start));
+    return lines;
+  }
+
+  /** Decodes the line that ends with the given bytes. */
+  #take(last: Uint8Array): Line {
+    if (this.#length === 0) {
+      if (last.length > this.#limit) throw this.#tooLarge();
+      return this.#decode(last);
+    }
+    this.#keep(last);
+    const line = this.#decode(this.#buffer.subarray(0, this.#length));
+    this.#drop();
+    return line;
+  }
+
+  #keep(bytes: Uint8Array): void {
+    const length = this.#length + bytes.length;
+    if (length > this.#limit) throw this.#tooLarge();
+    if (length > this.#buffer.length) {
+      const size = Math.min(Math.max(length, 2 * this.#length), this.#limit);
+      this.#buffer = new Uint8Array(this.#buffer.buffer.transfer(size));
+    }
+    this.#buffer.set(bytes, this.#length);
+    this.#length = length;
+  }
+
+  #tooLarge(): MessageTooLargeError {
+    this.#drop();
+    return new MessageTooLargeError(this.#limit);
+  }
+
+  /** Frees the buffer at once, since a large one should not wait for the garbage collector. */
+  #drop(): void {
+    this.#buffer = new Uint8Array(this.#buffer.buffer.transfer(0));
+    this.#length = 0;
+  }
+
+  #decode(bytes: Uint8Array): Line {
+    if (bytes.length > COUNTED_FROM_BYTES) new ContainerCounter().push(bytes);
+    // Deno's strict decoder makes text of two bytes a character first: four times the memory.
+    if (this.#strict && !(this.isUtf8 && isUtf8(bytes))) {
+      try {
+        return { text: this.#strict.decode(bytes), valid: true };
+      } catch {
+        return { text: this.#lenient.decode(bytes), valid: false };
+      }
+    }
+    const text = this.#lenient.decode(bytes);
+    return {
+      text: this.#ignore ? text.replaceAll("\ufffd", "") : text,
+      valid: true,
+    };
+  }
+}
+
+function decoderOf(label: string): TextDecoder {
+  for (const spelling of [label, label.replaceAll("_", "-"), bare(label)]) {
+    const decoder = tryDecoder(spelling);
+    if (!decoder) continue;
+    if (decoder.encoding.startsWith("utf-16")) break;
+    return decoder;
+  }
+  throw new TypeError(
+    `Cannot read text in encoding ${
+      JSON.stringify(label)
+    }: expected a name such as "utf-8", "gbk" or "latin1"`,
+  );
+}
+
+function tryDecoder(label: string): TextDecoder | undefined {
+  try {
+    return new TextDecoder(label);
+  } catch {
+    return undefined;
+  }
+}
+
+const bare = (label: string): string => label.replaceAll(/[-_]/g, "");
+
+/** Lines to process per turn of the event loop. */
+const LINES_PER_TURN = 50;
+/** Bytes to read per turn of the event loop. */
+const BYTES_PER_TURN = 65_536;
+
+/**
+ * Processes the lines of a stream a few per turn of the event loop, and pauses it meanwhile.
+ *
+ * Otherwise a child that writes without end would block this process: Deno keeps reading within
+ * one turn for as long as there is data.
+ */
+export class LineQueue {
+  readonly #stream: Readable;
+  readonly #take: (line: Line) => void;
+  #lines: Line[] = [];
+  #bytes = 0;
+  #turn: ReturnType<typeof setImmediate> | undefined;
+
+  constructor(stream: Readable, take: (line: Line) => void) {
+    this.#stream = stream;
+    this.#take = take;
+  }
+
+  /**
+   * Processes lines, or keeps them for the next turns.
+   *
+   * @param bytes the size of their chunk
+   */
+  push(lines: readonly Line[], bytes: number): void {
+    for (const line of lines) this.#lines.push(line);
+    this.#bytes += bytes;
+    if (this.#turn === undefined) this.#run();
+  }
+
+  /** Processes all remaining lines at once. */
+  end(): void {
+    clearImmediate(this.#turn);
+    this.#turn = undefined;
+    this.#lines.splice(0).forEach(this.#take);
+  }
+
+  #run(): void {
+    this.#turn = undefined;
+    this.#lines.splice(0, LINES_PER_TURN).forEach(this.#take);
+    const isDone = this.#lines.length === 0;
+    if (isDone && this.#bytes < BYTES_PER_TURN) {
+      return void this.#stream.resume();
+    }
+    if (isDone) this.#bytes = 0;
+    this.#stream.pause();
+    this.#turn = setImmediate(() => this.#run());
+  }
+}
+
+/** Reads a stream a limited number of bytes per turn; see {@linkcode LineQueue}. */
+export function readInTurns(
+  stream: Readable,
+  take: (chunk: Uint8Array) => void,
+): void {
+  let bytes = 0;
+  stream.on("data", (chunk: Uint8Array) => {
+    take(chunk);
+    bytes += chunk.length;
+    if (bytes < BYTES_PER_TURN) return;
+    bytes = 0;
+    stream.pause();
+    setImmediate(() => stream.resume());
+  });
+}
+
+/**
+ * Parses the JSON-RPC message in a line from an MCP server.
+ *
+ * An invalid answer becomes an error answer if its request is known: that call fails at once
+ * instead of at its timeout, and other calls continue.
+ *
+ * @throws {Error} when the line is not a message; does not quote the line, as it may contain secrets
+ */
+export function readMessage(line: Line, encoding: string): JSONRPCMessage {
+  const data = parseJson(line.text);
+  if (line.valid && isPlainAnswer(data)) return data;
+  const message = JSONRPCMessageSchema.safeParse(withoutNullMeta(data));
+  if (message.success && line.valid) return message.data;
+  const problem = line.valid
+    ? "is not a JSON-RPC message"
+    : `is not valid ${encoding}; set "encoding", or "encoding_error_handler" to "replace"`;
+  const id = answeredRequest(data);
+  if (id === undefined) {
+    throw new Error(
+      `A line of ${line.text.length} characters on its output ${problem}`,
+    );
+  }
+  return {
+    jsonrpc: "2.0",
+    id,
+    error: {
+      code: PARSE_ERROR,
+      message: `What the MCP server answered ${problem}`,
+    },
+  };
+}
+
+/**
+ * Returns whether data is certainly the answer to a request; a fast path of the MCP SDK's schema, whose
+ * union of all messages takes longer than everything else that is done with an answer.
+ */
+const isPlainAnswer = (data: unknown): data is JSONRPCResultResponse =>
+  isRecord(data) && data.jsonrpc === "2.0" && Number.isInteger(data.id) &&
+  isRecord(data.result) && !Array.isArray(data.result) &&
+  data.result._meta === undefined && Object.keys(data).length === 3;
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Removes `_meta: null`, which some servers send and the MCP SDK rejects. */
+function withoutNullMeta(data: unknown): unknown {
+  if (!isRecord(data) || !isRecord(data.result) || data.result._meta !== null) {
+    return data;
+  }
+  const { _meta: _, ...result } = data.result;
+  return { ...data, result };
+}
+
+function answeredRequest(data: unknown): string | number | undefined {
+  if (!isRecord(data) || !("result" in data || "error" in data)) {
+    return undefined;
+  }
+  return typeof data.id === "string" || typeof data.id === "number"
+    ? data.id
+    : undefined;
+}

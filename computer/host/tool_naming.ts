@@ -1,0 +1,208 @@
+import type { McpTool } from "./mcp/connection.ts";
+import type { ServerState, ServerView } from "./server_status.ts";
+
+/** A tool with the name by which Agents call it. */
+export interface NamedTool {
+  /**
+   * Its alias, or its MCP name with the prefix of its server; since 0.3 the `bundle_id` of its server,
+   * `__`, and its alias or MCP name.
+   */
+  readonly name: string;
+  /** The `bundle_id` of its server where names have it. */
+  readonly bundleId?: string;
+  /** The MCP server that has it. */
+  readonly server: ServerView;
+  /** The tool as the server lists it. */
+  readonly tool: McpTool;
+}
+
+/** The names of all tools of a Computer. */
+export interface ToolNames {
+  /** Whether they begin with the `bundle_id` of their server. */
+  readonly bundleIds: boolean;
+  /** Unique names, in the order of the servers and their lists. */
+  readonly offers: ReadonlyMap<string, NamedTool>;
+  /** Names that more than one tool has: neither listed nor callable. */
+  readonly clashes: ReadonlyMap<string, readonly NamedTool[]>;
+}
+
+/** Maximum characters of a tool's name: that of identifiers on the wire (spec §4). */
+export const MAX_NAME_LENGTH = 256;
+
+/** States in which a server keeps its names; otherwise calls would go to another server meanwhile. */
+const CLAIMS: ReadonlySet<ServerState> = new Set([
+  "starting",
+  "running",
+  "restarting",
+]);
+
+/** Between a `bundle_id` and the rest of a name; never a place to split one (0.4 §3.5). */
+const SEPARATOR = "__";
+
+/**
+ * Names every tool that is not forbidden, and finds clashes (spec §7.7).
+ *
+ * @param bundleIds whether names begin with the `bundle_id` of their server, as they do since 0.3
+ */
+export function nameTools(
+  servers: readonly ServerView[],
+  bundleIds = false,
+): ToolNames {
+  const claims = new Map<string, NamedTool[]>();
+  const tools = servers.filter(claimsNames)
+    .flatMap((server) => namedTools(server, bundleIds));
+  for (const named of tools) {
+    const others = claims.get(named.name);
+    if (others) others.push(named);
+    else claims.set(named.name, [named]);
+  }
+  const offers = new Map<string, NamedTool>();
+  const clashes = new Map<string, NamedTool[]>();
+  for (const [name, claimants] of claims) {
+    const [only] = claimants;
+    if (claimants.length === 1 && only) offers.set(name, only);
+    else clashes.set(name, claimants);
+  }
+  return { bundleIds, offers, clashes };
+}
+
+/** Returns the tools of one server with their names, without forbidden ones and duplicates. */
+export function namedTools(
+  server: ServerView,
+  bundleIds = false,
+): NamedTool[] {
+  const tools = new Map<string, McpTool>();
+  for (const tool of server.tools) {
+    if (!tools.has(tool.name)) tools.set(tool.name, tool);
+  }
+  return [...tools.values()]
+    .filter(({ name }) => !isForbidden(server, name))
+    .map((tool) => ({
+      name: toolName(server, tool.name, bundleIds),
+      server,
+      tool,
+      ...(bundleIds && { bundleId: server.bundleId }),
+    }))
+    .filter(({ name }) => name.length <= MAX_NAME_LENGTH);
+}
+
+/** The part of a server that the names of its tools depend on. */
+export type NamingServer = Pick<ServerView, "config" | "bundleId">;
+
+/** Returns the name under which a tool is offered: an alias overrides a prefix (spec §7). */
+export const toolName = (
+  server: NamingServer,
+  tool: string,
+  bundleIds = false,
+): string =>
+  bundleIds
+    ? server.bundleId + SEPARATOR + (aliasOf(server, tool) ?? tool)
+    : aliasOf(server, tool) ?? prefixOf(server) + tool;
+
+/**
+ * Returns all names by which a configuration may mean a tool: its original name, its alias, and
+ * those that it is offered under in any version of the protocol.
+ */
+export const namesOfTool = (server: NamingServer, tool: string): string[] => [
+  tool,
+  aliasOf(server, tool) ?? tool,
+  prefixOf(server) + tool,
+  server.bundleId + SEPARATOR + tool,
+  toolName(server, tool, true),
+];
+
+/** Returns the prefix of an MCP server's tools; empty without `tool_prefix`. */
+export function prefixOf({ config }: Pick<ServerView, "config">): string {
+  const { tool_prefix, name } = config;
+  return tool_prefix === "auto" ? autoPrefix(name) : tool_prefix ?? "";
+}
+
+/** Makes the name of an MCP server a prefix, of characters that every model provider accepts. */
+function autoPrefix(name: string): string {
+  const valid = name.replaceAll(/[^A-Za-z0-9-]+/g, "_").replaceAll(
+    /^_+|_+$/g,
+    "",
+  );
+  return `${valid === "" ? "server" : valid}_`;
+}
+
+/**
+ * Returns whether the configuration forbids a tool, by any of its names (spec §4, 0.4 §3.5): what
+ * guards must not depend on the version that the Server speaks.
+ */
+export const isForbidden = (server: NamingServer, tool: string): boolean =>
+  namesOfTool(server, tool)
+    .some((name) => server.config.forbidden_tools.includes(name));
+
+/** Returns the configured alias of a tool, by its original name. */
+export const aliasOf = (
+  { config }: Pick<ServerView, "config">,
+  tool: string,
+): string | undefined =>
+  Object.hasOwn(config.tool_meta, tool)
+    ? config.tool_meta[tool]?.alias ?? undefined
+    : undefined;
+
+const claimsNames = ({ state }: ServerView): boolean => CLAIMS.has(state);
+
+/** Describes a clash and how to resolve it (spec §7.7). */
+export function clashText(
+  name: string,
+  claimants: readonly NamedTool[],
+): string {
+  const labels = labelsOf(claimants);
+  const who = claimants.map(({ server: { bundleId }, tool }) =>
+    `MCP server "${labels.get(bundleId)}"` +
+    (tool.name === name ? "" : ` (its tool "${tool.name}")`)
+  );
+  const last = claimants.at(-1);
+  return `More than one tool is named "${name}": ${who.join(" and ")}; ` +
+    (labels.size === 1
+      ? 'give one of them another "alias" in its tool_meta'
+      : `give one of them an alias, such as tool_meta: {"${last?.tool.name}": {"alias": "${last?.server.name}_${name}"}} of "${
+        labels.get(last?.server.bundleId ?? "")
+      }", or its server a tool_prefix`);
+}
+
+/** Returns what people call each server, by `bundle_id`, which is part of it where names are equal. */
+function labelsOf(claimants: readonly NamedTool[]): Map<string, string> {
+  const servers = new Map(
+    claimants.map(({ server }) => [server.bundleId, server.name]),
+  );
+  const isUnique = new Set(servers.values()).size === servers.size;
+  return isUnique ? servers : new Map(
+    [...servers].map(([id, name]) => [id, `${name} (${id})`]),
+  );
+}
+
+/** Maximum number of clashing names to write out. */
+const MAX_SHOWN_NAMES = 5;
+
+/**
+ * Describes all clashes; servers with many names in common, such as the same server twice, get one
+ * sentence.
+ */
+export function clashTexts(
+  clashes: ReadonlyMap<string, readonly NamedTool[]>,
+): string[] {
+  const groups = Map.groupBy(
+    clashes,
+    ([, claimants]) => JSON.stringify([...labelsOf(claimants).values()]),
+  );
+  return [...groups].flatMap(([key, group]) => {
+    const servers: string[] = JSON.parse(key);
+    const last = servers.at(-1);
+    if (group.length === 1 || servers.length === 1 || last === undefined) {
+      return group.map(([name, claimants]) => clashText(name, claimants));
+    }
+    const names = group.map(([name]) => name);
+    const shown = names.slice(0, MAX_SHOWN_NAMES).join(", ");
+    return [
+      `MCP servers ${
+        servers.map((name) => `"${name}"`).join(" and ")
+      } have ${names.length} tools of the same names, and none of these can be called: ${shown}${
+        names.length > MAX_SHOWN_NAMES ? ", …" : ""
+      }; give them a prefix, such as "tool_prefix": "auto" of "${last}"`,
+    ];
+  });
+}

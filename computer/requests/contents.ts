@@ -1,0 +1,149 @@
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
+import { roomForBase64 } from "../../client/message_limits.ts";
+import { type BlobKinds, writeHandle } from "../blobs/blobs.ts";
+import type { Uploads } from "../blobs/uploads.ts";
+import type { Handler } from "./mcp_requests.ts";
+import { ENTRY_FILE } from "../skills/files/sandbox.ts";
+import { SkillFault } from "../skills/files/skill_fault.ts";
+import type { SkillFile } from "../skills/files/skill_file.ts";
+import { SKILL_KIND } from "../skills/skill_blobs.ts";
+import type { Skills } from "../skills/skills.ts";
+import { toBase64 } from "../util/values.ts";
+import {
+  blobNotAccessible,
+  type GET_BLOB_EVENT,
+  type GET_SKILL_EVENT,
+  type GET_SKILLS_EVENT,
+  type GetSkillRet,
+  type PUT_BLOB_EVENT,
+  skillNotAccessible,
+} from "../../protocol/mod.ts";
+
+/** Text up to this is part of the answer; the rest is fetched in parts (0.4 §6.5). */
+const INLINE_BYTES = 32 * 1024;
+
+/** Gets a file of a skill: its text, or a handle for its bytes (0.4 §6.5). */
+export const getSkill: Handler<typeof GET_SKILL_EVENT, SkillNeeds> = async (
+  { name, rel_path, req_id },
+  { skills },
+) => {
+  const path = rel_path || ENTRY_FILE;
+  const file = await skills.open(name, path).catch((error) => {
+    throw error instanceof SkillFault
+      ? skillNotAccessible(error.reason, path, error.totalSize)
+      : error;
+  });
+  try {
+    const answer = {
+      name,
+      rel_path: path,
+      mime_type: file.mimeType,
+      total_size: file.totalSize,
+      req_id,
+    };
+    return await inline(answer, file) ?? {
+      ...answer,
+      sha256: await file.sha256(),
+      blob_handle: writeHandle({ kind: SKILL_KIND, name, path }),
+    };
+  } finally {
+    await file.close();
+  }
+};
+
+async function inline(
+  answer: Omit<GetSkillRet, "sha256">,
+  file: SkillFile,
+): Promise<GetSkillRet | undefined> {
+  if (!file.isText || file.totalSize > INLINE_BYTES) return undefined;
+  const bytes = await file.read(0, file.totalSize);
+  const body = Buffer.from(bytes).toString();
+  // Bytes that are no UTF-8 would come back as others.
+  if (!Buffer.from(body).equals(bytes)) return undefined;
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  return { ...answer, total_size: bytes.length, sha256, body };
+}
+
+/** What requests about skills need. */
+export interface SkillNeeds {
+  /** The skills. */
+  readonly skills: Pick<Skills, "list" | "open">;
+}
+
+/** Lists the skills whose source is present (0.4 §6.3). */
+export const getSkills: Handler<typeof GET_SKILLS_EVENT, SkillNeeds> = async (
+  { req_id },
+  { skills },
+) => ({ skills: await skills.list(), req_id });
+
+/** Most bytes of one chunk: as many as Computers of other SDKs send. */
+const MAX_CHUNK_BYTES = 262_144;
+
+/** What {@linkcode getBlob} needs. */
+export interface GetBlobNeeds {
+  /** Finds the bytes of handles. */
+  readonly blobs: Pick<BlobKinds, "resolve">;
+  /** The Server's limit for messages in bytes, if known. */
+  readonly maxPayload: number | undefined;
+}
+
+/**
+ * Returns how many bytes a chunk has: at least one while any are left, since a reader could not go on
+ * from an empty one. With less room its answer cannot be sent, which its own check says.
+ *
+ * @param wanted the request's `max_chunk_bytes`; 0 and absent mean as many as a chunk may have
+ * @param left from the offset to the end
+ * @param room for bytes in a message that the Server takes
+ */
+export const chunkLength = (
+  wanted: number | undefined,
+  left: number,
+  room: number,
+): number =>
+  Math.max(
+    Math.min(wanted || MAX_CHUNK_BYTES, MAX_CHUNK_BYTES, room, left),
+    Math.min(1, left),
+  );
+
+/** Returns a chunk of the bytes that a handle leads to (0.4 §7.2). */
+export const getBlob: Handler<typeof GET_BLOB_EVENT, GetBlobNeeds> = async (
+  { blob_handle, chunk_offset = 0, max_chunk_bytes: wanted, req_id },
+  { blobs, maxPayload },
+) => {
+  const source = await blobs.resolve(blob_handle);
+  const left = source.size - chunk_offset;
+  if (chunk_offset < 0 || left < 0) throw blobNotAccessible("range");
+  const answer = {
+    blob_handle,
+    mime_type: source.mimeType,
+    total_size: source.size,
+    sha256: source.sha256,
+    chunk_offset,
+    eof: false,
+    blob: "",
+    req_id,
+  };
+  const room = roomForBase64(answer, maxPayload);
+  const length = chunkLength(wanted, left, room);
+  const bytes = length === 0
+    ? new Uint8Array()
+    : await source.read(chunk_offset, length);
+  return {
+    ...answer,
+    eof: chunk_offset + bytes.length === source.size,
+    blob: toBase64(bytes),
+  };
+};
+
+/** What {@linkcode putBlob} needs. */
+export interface PutBlobNeeds {
+  /** Takes the files of Agents. */
+  readonly uploads: Pick<Uploads, "put">;
+}
+
+/** Takes a chunk of a file (0.4 §7.5). */
+export const putBlob: Handler<typeof PUT_BLOB_EVENT, PutBlobNeeds> = (
+  request,
+  { uploads },
+) => uploads.put(request);

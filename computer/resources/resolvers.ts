@@ -1,0 +1,322 @@
+import type { AwsClient } from "aws4fetch";
+import { join, resolve } from "node:path";
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { pathToFileURL } from "node:url";
+import type { DpeResolution, DpeResolver } from "./dpe.ts";
+import { isRecord } from "../util/values.ts";
+import {
+  buildDpeUri,
+  parseDpeUri,
+  type ResourceContents,
+} from "../../protocol/mod.ts";
+import { forEachConcurrent } from "../../shared/async.ts";
+import { checkNumbers } from "../../shared/checks.ts";
+
+const MAX_CONCURRENT_UPLOADS = 8;
+
+/**
+ * Stores a document and its parts; the parts first, so that the document can link to them.
+ *
+ * @param store stores or replaces a file and returns its URI
+ * @throws {Error} as `documentFiles` and `store`
+ */
+export async function publish(
+  dpeUri: string,
+  contents: readonly ResourceContents[],
+  store: (file: DocumentFile) => Promise<string>,
+): Promise<DpeResolution> {
+  const { document, parts } = await documentFiles(dpeUri, contents);
+  const links = new Map<string, string>();
+  await forEachConcurrent(parts, MAX_CONCURRENT_UPLOADS, async (part) => {
+    const stored = await store(part);
+    if (part.uri !== undefined) links.set(part.uri, stored);
+  });
+  const linked = linkParts(document, links);
+  return {
+    uri: await store(linked),
+    mime_type: linked.mimeType,
+    size: linked.bytes.length,
+  };
+}
+
+/** A file made of contents. */
+export interface DocumentFile {
+  /** `[A-Za-z0-9._-]`, at most 120 characters, unique to the document; valid on any storage. */
+  readonly name: string;
+  /** Its content. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Its media type. */
+  readonly mimeType: string;
+  /** Its URI at the MCP server. */
+  readonly uri?: string;
+}
+
+/** A document as files. */
+export interface DocumentFiles {
+  /** The document itself. */
+  readonly document: DocumentFile;
+  /** The files that it refers to, such as the pages of a manifest. */
+  readonly parts: readonly DocumentFile[];
+}
+
+/** Length of the readable part of a file name; the hash after it makes the name unique. */
+const READABLE_NAME_CHARACTERS = 64;
+
+/**
+ * Converts a document's contents to files; names depend only on the URI and the position, so a
+ * document that is resolved again replaces itself.
+ *
+ * @param dpeUri `dpe://HOST/DOC-REF`; cannot inject a path into a name
+ * @throws {Error} when there are no contents, or some are neither text nor base64
+ */
+export async function documentFiles(
+  dpeUri: string,
+  contents: readonly ResourceContents[],
+): Promise<DocumentFiles> {
+  const name = await baseName(dpeUri);
+  const own = contents.find(({ uri }) => uri === dpeUri) ?? contents[0];
+  if (!own) throw new Error("the MCP server gave no contents for it");
+  const { default: mime } = await import("mime/lite");
+  const toFile = (name: string, item: ResourceContents) =>
+    fileOf(name, item, (type) => mime.getExtension(type));
+  return {
+    document: toFile(name, own),
+    parts: contents.filter((item) => item !== own)
+      .map((item, i) => toFile(`${name}.${i + 1}`, item)),
+  };
+}
+
+/**
+ * Replaces the `uri` of each page of a manifest whose part was stored; other documents stay
+ * unchanged.
+ *
+ * @param links addresses of the stored parts, by their URI at the MCP server
+ */
+export function linkParts(
+  document: DocumentFile,
+  links: ReadonlyMap<string, string>,
+): DocumentFile {
+  if (links.size === 0) return document;
+  const json = parseJson(new TextDecoder().decode(document.bytes));
+  if (!isRecord(json) || !Array.isArray(json.pages)) return document;
+  const pages = json.pages.map((page: unknown) => {
+    if (!isRecord(page) || typeof page.uri !== "string") return page;
+    return { ...page, uri: links.get(page.uri) ?? page.uri };
+  });
+  return { ...document, bytes: encode(JSON.stringify({ ...json, pages })) };
+}
+
+async function baseName(dpeUri: string): Promise<string> {
+  const uri = parseDpeUri(dpeUri);
+  const hash = await crypto.subtle.digest("SHA-256", encode(buildDpeUri(uri)));
+  const hex = [...new Uint8Array(hash, 0, 16)]
+    .map((byte) => byte.toString(16).padStart(2, "0"));
+  const readable = [uri.host, ...uri.docRef].join("-")
+    .replaceAll(/[^A-Za-z0-9]+/g, "-").slice(0, READABLE_NAME_CHARACTERS)
+    .replaceAll(/^-+|-+$/g, "");
+  return [readable, hex.join("")].filter((part) => part !== "").join("-");
+}
+
+function fileOf(
+  name: string,
+  { uri, text, blob, mimeType }: ResourceContents,
+  extensionOf: (type: string) => string | null,
+): DocumentFile {
+  const bytes = text !== undefined ? encode(text) : decode(blob);
+  const type = mimeType ?? guessType(text);
+  const extension = extensionOf(type);
+  return {
+    name: extension === null ? name : `${name}.${extension}`,
+    bytes,
+    mimeType: type,
+    ...(uri !== undefined && { uri }),
+  };
+}
+
+const guessType = (text: string | undefined): string =>
+  text === undefined
+    ? "application/octet-stream"
+    : isRecord(parseJson(text))
+    ? "application/json"
+    : "text/plain";
+
+function decode(blob: string | undefined): Uint8Array<ArrayBuffer> {
+  if (blob === undefined) {
+    throw new Error("the MCP server gave contents without text and blob");
+  }
+  try {
+    return Uint8Array.from(atob(blob), (unit) => unit.charCodeAt(0));
+  } catch {
+    throw new Error("the MCP server gave a blob that is not base64");
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const encode = (text: string): Uint8Array<ArrayBuffer> =>
+  new TextEncoder().encode(text);
+
+/**
+ * Publishes documents as files of a directory, for Agents that see the same disk (spec §8.3).
+ *
+ * Nothing is ever written outside the directory: names contain only safe characters, and a link in
+ * the place of a file is replaced, not followed. Files are replaced atomically.
+ *
+ * ```ts
+ * import { localDirResolver, type SmcpComputer } from "@a2c-smcp/sdk/computer";
+ *
+ * export function publish(computer: SmcpComputer): void {
+ *   computer.registerDpeResolver(localDirResolver("/srv/documents"));
+ * }
+ * ```
+ *
+ * @param dir created if missing
+ * @returns a resolver whose URIs are `file://`
+ */
+export function localDirResolver(dir: string): DpeResolver {
+  return {
+    resolve: async (uri, contents, { signal }) => {
+      await mkdir(dir, { recursive: true });
+      return await publish(uri, contents, (file) => {
+        signal.throwIfAborted();
+        return write(dir, file);
+      });
+    },
+  };
+}
+
+async function write(
+  dir: string,
+  { name, bytes }: DocumentFile,
+): Promise<string> {
+  const path = resolve(dir, name);
+  const draft = join(dir, `.${name}.${crypto.randomUUID()}`);
+  try {
+    await writeFile(draft, bytes, { flag: "wx" });
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+  return pathToFileURL(path).href;
+}
+
+/** Options for {@linkcode s3Resolver}. */
+export interface S3ResolverOptions {
+  /** URL of the storage, such as `https://s3.eu-central-1.amazonaws.com`; Agents must reach it too. */
+  readonly endpoint: string;
+  /** An existing bucket. */
+  readonly bucket: string;
+  /** The bucket's region; `auto` or `us-east-1` for a storage without regions. */
+  readonly region: string;
+  /** Part of the presigned URIs; not a secret. */
+  readonly accessKeyId: string;
+  /** Never leaves the Computer. */
+  readonly secretAccessKey: string;
+  /** Prefix of the name of each object, such as `documents/`; default: empty. */
+  readonly prefix?: string;
+  /** Milliseconds that the URIs are good for, in whole seconds: 1000 to 604,800,000; default 3,600,000. */
+  readonly expiresInMs?: number;
+}
+
+/** A busy storage answers 503; retries end with the request's timeout. */
+const RETRIES = 3;
+
+/**
+ * Publishes documents to an S3-compatible object storage (spec §8.3).
+ *
+ * The bucket can stay private: the URIs are presigned and grant access to anybody who has them until
+ * they expire. Objects are addressed as `ENDPOINT/BUCKET/PREFIX…`.
+ *
+ * ```ts
+ * import { s3Resolver, type SmcpComputer } from "@a2c-smcp/sdk/computer";
+ *
+ * export function publish(computer: SmcpComputer, secret: string): void {
+ *   computer.registerDpeResolver(s3Resolver({
+ *     endpoint: "https://s3.eu-central-1.amazonaws.com",
+ *     bucket: "documents",
+ *     region: "eu-central-1",
+ *     accessKeyId: "AKIA…",
+ *     secretAccessKey: secret,
+ *   }));
+ * }
+ * ```
+ *
+ * @throws {TypeError} when the endpoint is not a URL, or `expiresInMs` is out of its range
+ */
+export function s3Resolver(options: S3ResolverOptions): DpeResolver {
+  const { endpoint, bucket, prefix = "", expiresInMs = 3_600_000 } = options;
+  const { region, accessKeyId, secretAccessKey } = options;
+  if (!/^https?:/i.test(endpoint) || !URL.canParse(endpoint)) {
+    throw new TypeError(
+      `Cannot use the S3 endpoint "${endpoint}": it must be an http(s) URL`,
+    );
+  }
+  checkNumbers({ expiresInMs });
+  const expires = expiresInMs / 1000;
+  if (!Number.isInteger(expires) || expires < 1 || expires > 604_800) {
+    throw new TypeError(
+      `Cannot presign with the expiresInMs ${expiresInMs}: it must be whole seconds, 1000 to 604800000`,
+    );
+  }
+  let loading: Promise<AwsClient> | undefined;
+  const load = () =>
+    loading ??= import("aws4fetch").then(({ AwsClient }) =>
+      new AwsClient({
+        service: "s3",
+        region,
+        accessKeyId,
+        secretAccessKey,
+        retries: RETRIES,
+      })
+    );
+  const locate = (name: string) =>
+    [endpoint.replace(/\/+$/, ""), bucket, ...`${prefix}${name}`.split("/")]
+      .map((part, i) => i === 0 ? part : encodeURIComponent(part)).join("/");
+
+  const upload = async (
+    { name, bytes, mimeType }: DocumentFile,
+    signal: AbortSignal,
+  ) => {
+    const client = await load();
+    const response = await client.fetch(locate(name), {
+      method: "PUT",
+      headers: { "content-type": mimeType },
+      body: bytes,
+      signal,
+    }).catch(() => {
+      signal.throwIfAborted();
+      // The message of `fetch` contains the address of the storage.
+      throw new Error("the object storage cannot be reached");
+    });
+    await response.body?.cancel();
+    if (!response.ok) {
+      throw new Error(
+        `the object storage answered the upload of "${name}" with ${response.status}`,
+      );
+    }
+  };
+  const presign = async (name: string): Promise<string> => {
+    const url = `${locate(name)}?X-Amz-Expires=${expires}`;
+    const client = await load();
+    const { url: signed } = await client.sign(url, {
+      method: "GET",
+      aws: { signQuery: true },
+    });
+    return signed;
+  };
+  return {
+    resolve: (uri, contents, { signal }) =>
+      publish(uri, contents, async (file) => {
+        signal.throwIfAborted();
+        await upload(file, signal);
+        return await presign(file.name);
+      }),
+  };
+}

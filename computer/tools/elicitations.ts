@@ -1,0 +1,128 @@
+import {
+  type QuestionContext,
+  UnansweredError,
+} from "../host/mcp/questions.ts";
+import { problemsOf, readFields } from "./form.ts";
+import { log } from "../util/log.ts";
+import { reasonOf } from "../util/values.ts";
+import type { ElicitParams, ElicitResult } from "../../protocol/mod.ts";
+import { abortable } from "../../shared/async.ts";
+
+/** The most questions that wait for an answer at once: an MCP server may ask without end. */
+const MAX_OPEN_QUESTIONS = 16;
+
+/** The call during which an MCP server asks. */
+export interface AskingCall {
+  /** The MCP server. */
+  readonly server: string;
+  /** What identifies it, where it is not the name. */
+  readonly bundleId?: string;
+  /** The calling Agent. */
+  readonly agent: string;
+  /** The operator, where one calls. */
+  readonly operator?: string;
+  /** The name by which it called the tool; absent where it asked for something else. */
+  readonly tool?: string;
+}
+
+/** Answers the questions of MCP servers with the help of the person at the Computer. */
+export class Elicitations {
+  readonly #elicit: Elicit | undefined;
+  #open = 0;
+
+  /** @param elicit asks the person; without it, questions are refused */
+  constructor(elicit?: Elicit) {
+    this.#elicit = elicit;
+  }
+
+  /** Whether there is somebody to ask. */
+  get canAsk(): boolean {
+    return this.#elicit !== undefined;
+  }
+
+  /**
+   * Asks the person.
+   *
+   * @throws {UnansweredError} sent to the MCP server
+   */
+  async ask(
+    { server, bundleId, agent, operator, tool }: AskingCall,
+    { message, requestedSchema }: ElicitParams,
+    { signal, isCertain }: QuestionContext,
+  ): Promise<ElicitResult> {
+    const elicit = this.#elicit;
+    if (!elicit) {
+      throw new UnansweredError(
+        "nobody at the Computer can answer, and the caller takes no questions",
+      );
+    }
+    const fields = readFields(requestedSchema);
+    if (this.#open >= MAX_OPEN_QUESTIONS) {
+      throw new UnansweredError(
+        `${MAX_OPEN_QUESTIONS} other questions wait for an answer`,
+      );
+    }
+    this.#open++;
+    try {
+      const { action, content } = await abortable(
+        Promise.resolve(elicit({
+          server,
+          ...(bundleId !== undefined && { bundleId }),
+          ...(isCertain && {
+            agent,
+            ...(operator !== undefined && { operator }),
+            ...(tool !== undefined && { tool }),
+          }),
+          message,
+          requestedSchema,
+        }, signal)),
+        signal,
+      );
+      if (action !== "accept") return { action };
+      const values = content ?? {};
+      const problems = problemsOf(fields, values);
+      if (problems.length > 0) throw new TypeError(problems.join("; "));
+      return { action, content: values };
+    } catch (error) {
+      if (signal.aborted) return { action: "cancel" };
+      // The values are no part of the reason: they may be secret.
+      log.warn("A question of MCP server {server} was not answered: {reason}", {
+        server,
+        reason: reasonOf(error),
+      });
+      throw new UnansweredError("asking the person at the Computer failed");
+    } finally {
+      this.#open--;
+    }
+  }
+}
+
+/** A question that an MCP server asks during a tool call, or while it makes a prompt. */
+export interface ElicitRequest {
+  /** The MCP server that asks; everything below `message` is its own text. */
+  readonly server: string;
+  /** What identifies that server, where it is not the name; another one may have that, too. */
+  readonly bundleId?: string;
+  /** The calling Agent; absent when several calls run there, and any of them may have caused the question. */
+  readonly agent?: string;
+  /** The operator of the Server who called in place of an Agent; absent as `agent` is. */
+  readonly operator?: string;
+  /** The name of the tool that the Agent called; absent as `agent` is, and for a prompt. */
+  readonly tool?: string;
+  /** The question. */
+  readonly message: string;
+  /** An object schema whose properties are simple values: the fields to fill in. */
+  readonly requestedSchema: Record<string, unknown>;
+}
+
+/**
+ * Answers a question of an MCP server. An error, or values that the schema does not allow, refuse it.
+ *
+ * Several questions may be open at once.
+ *
+ * @param signal withdraws the question: its call ended, or the MCP server withdrew it
+ */
+export type Elicit = (
+  request: ElicitRequest,
+  signal: AbortSignal,
+) => ElicitResult | Promise<ElicitResult>;

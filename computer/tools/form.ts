@@ -1,0 +1,322 @@
+import { UnansweredError } from "../host/mcp/questions.ts";
+import { isRecord } from "../util/values.ts";
+import type { ElicitValue } from "../../protocol/mod.ts";
+
+type Schema = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads the fields of a form, in its order. A default that the schema itself does not allow is dropped.
+ *
+ * @throws {UnansweredError} naming a field that no form of MCP can have
+ */
+export function readFields(requestedSchema: Schema): Field[] {
+  const { properties = {}, required } = requestedSchema;
+  if (!isRecord(properties)) throw invalid("properties", "is not an object");
+  const needed = new Set(Array.isArray(required) ? required : []);
+  return Object.entries(properties).map(([name, schema]) => {
+    if (!isRecord(schema)) throw invalid(name, "has no schema");
+    const field = readField(name, schema, needed.has(name));
+    const { default: fallback, ...rest } = { default: undefined, ...field };
+    return fallback !== undefined && problemOf(field, fallback) !== undefined
+      ? rest as Field
+      : field;
+  });
+}
+
+function readField(name: string, schema: Schema, isRequired: boolean): Field {
+  const label = textOf(schema.title) ?? name;
+  const description = textOf(schema.description);
+  const base = {
+    name,
+    label,
+    isRequired,
+    ...(description !== undefined && { description }),
+  };
+  switch (schema.type) {
+    case "boolean":
+      return {
+        ...base,
+        kind: "boolean",
+        ...pick(schema, isBoolean, ["default"]),
+      };
+    case "number":
+    case "integer":
+      return {
+        ...base,
+        kind: "number",
+        isInteger: schema.type === "integer",
+        ...pick(schema, isNumber, ["minimum", "maximum", "default"]),
+      };
+    case "array": {
+      const options = isRecord(schema.items)
+        ? optionsOf(schema.items)
+        : undefined;
+      if (!options) throw invalid(name, "has no values to choose from");
+      return {
+        ...base,
+        kind: "choices",
+        options,
+        ...pick(schema, isNumber, ["minItems", "maxItems"]),
+        ...(isTexts(schema.default) && { default: schema.default }),
+      };
+    }
+    case "string": {
+      const options = optionsOf(schema);
+      const fallback = pick(schema, isText, ["default"]);
+      if (options) return { ...base, kind: "choice", options, ...fallback };
+      return {
+        ...base,
+        kind: "text",
+        isSecret: schema.format === "password" ||
+          SECRET.test(`${name} ${label}`),
+        ...pick(schema, isNumber, ["minLength", "maxLength"]),
+        ...pick(schema, isText, ["format"]),
+        ...fallback,
+      };
+    }
+    default:
+      throw invalid(name, `has the type ${JSON.stringify(schema.type)}`);
+  }
+}
+
+/** Names of what should not be seen over a shoulder; MCP forbids servers to ask for it, and some do. */
+const SECRET =
+  /pass(word|phrase|code)|secret|token|credential|api[ _-]?key|private[ _-]?key|\bpin\b/i;
+
+function optionsOf(schema: Schema): FieldOption[] | undefined {
+  const { enum: values, enumNames, oneOf, anyOf } = schema;
+  const titled = oneOf ?? anyOf;
+  if (Array.isArray(titled)) {
+    const options = titled.filter(isRecord).flatMap((entry) => {
+      const value = textOf(entry.const);
+      return value === undefined
+        ? []
+        : [{ value, label: textOf(entry.title) ?? value }];
+    });
+    return options.length > 0 ? options : undefined;
+  }
+  if (!isTexts(values) || values.length === 0) return undefined;
+  const names = isTexts(enumNames) ? enumNames : [];
+  return values.map((value, i) => ({ value, label: names[i] ?? value }));
+}
+
+/**
+ * Reads what a person typed.
+ *
+ * @returns undefined for nothing
+ */
+export function valueOf(
+  field: TextField | NumberField,
+  typed: string,
+): ElicitValue | undefined {
+  if (typed === "") return undefined;
+  if (field.kind === "text") return typed;
+  return typed.trim() === "" ? NaN : Number(typed);
+}
+
+const textOf = (value: unknown): string | undefined =>
+  typeof value === "string" && value !== "" ? value : undefined;
+
+/** Returns the properties that are there and of the type. */
+function pick<T, K extends string>(
+  schema: Schema,
+  isOfType: (value: unknown) => value is T,
+  keys: readonly K[],
+): { [Key in K]?: T } {
+  const found: { [Key in K]?: T } = {};
+  for (const key of keys) {
+    const value = schema[key];
+    if (isOfType(value)) found[key] = value;
+  }
+  return found;
+}
+
+const isNumber = (value: unknown): value is number => typeof value === "number";
+const isText = (value: unknown): value is string => typeof value === "string";
+const isBoolean = (value: unknown): value is boolean =>
+  typeof value === "boolean";
+
+const invalid = (name: string, problem: string): UnansweredError =>
+  new UnansweredError(`the field ${JSON.stringify(name)} ${problem}`);
+
+/** A value to choose, and how it is shown. */
+export interface FieldOption {
+  readonly value: string;
+  readonly label: string;
+}
+
+interface FieldBase {
+  /** The key of the value. */
+  readonly name: string;
+  /** What people see: the title, or the name. */
+  readonly label: string;
+  readonly description?: string;
+  readonly isRequired: boolean;
+}
+
+/** A field for text. */
+export interface TextField extends FieldBase {
+  readonly kind: "text";
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  /** `email`, `uri`, `date` or `date-time`; others are not checked. */
+  readonly format?: string;
+  /** Whether it must not be echoed. */
+  readonly isSecret: boolean;
+  readonly default?: string;
+}
+
+/** A field for a number. */
+export interface NumberField extends FieldBase {
+  readonly kind: "number";
+  readonly isInteger: boolean;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly default?: number;
+}
+
+/** A field for yes or no. */
+export interface BooleanField extends FieldBase {
+  readonly kind: "boolean";
+  readonly default?: boolean;
+}
+
+/** A field for one of several values. */
+export interface ChoiceField extends FieldBase {
+  readonly kind: "choice";
+  readonly options: readonly FieldOption[];
+  readonly default?: string;
+}
+
+/** A field for any of several values. */
+export interface ChoicesField extends FieldBase {
+  readonly kind: "choices";
+  readonly options: readonly FieldOption[];
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly default?: string[];
+}
+
+/** A field of a form. */
+export type Field =
+  | TextField
+  | NumberField
+  | BooleanField
+  | ChoiceField
+  | ChoicesField;
+
+/** Says what is wrong with a value, or nothing. */
+export function problemOf(
+  field: Field,
+  value: unknown,
+): string | undefined {
+  if (value === undefined) {
+    return field.isRequired ? "An answer is required" : undefined;
+  }
+  switch (field.kind) {
+    case "boolean":
+      return typeof value === "boolean" ? undefined : "Expected true or false";
+    case "number":
+      return numberProblem(field, value);
+    case "text":
+      return textProblem(field, value);
+    case "choice":
+      return hasOption(field, value) ? undefined : "Not one of the values";
+    case "choices":
+      return choicesProblem(field, value);
+  }
+}
+
+/** Says what is wrong with an answer, one sentence for each field; the values are not part of it. */
+export function problemsOf(
+  fields: readonly Field[],
+  content: Readonly<Record<string, unknown>>,
+): string[] {
+  return fields.flatMap((field) => {
+    const value = Object.hasOwn(content, field.name)
+      ? content[field.name]
+      : undefined;
+    const problem = problemOf(field, value);
+    return problem === undefined ? [] : [`${field.name}: ${problem}`];
+  });
+}
+
+function numberProblem(
+  { isInteger, minimum, maximum }: NumberField,
+  value: unknown,
+): string | undefined {
+  if (typeof value !== "number" || !Number.isFinite(value)) {
+    return "Expected a number";
+  }
+  if (isInteger && !Number.isInteger(value)) return "Expected a whole number";
+  if (minimum !== undefined && value < minimum) return `At least ${minimum}`;
+  if (maximum !== undefined && value > maximum) return `At most ${maximum}`;
+  return undefined;
+}
+
+function textProblem(
+  { minLength, maxLength, format }: TextField,
+  value: unknown,
+): string | undefined {
+  if (typeof value !== "string") return "Expected text";
+  const length = [...value].length;
+  if (minLength !== undefined && length < minLength) {
+    return `At least ${minLength} characters`;
+  }
+  if (maxLength !== undefined && length > maxLength) {
+    return `At most ${maxLength} characters`;
+  }
+  switch (format) {
+    case "email":
+      return /^[^\s@]+@[^\s@]+$/.test(value)
+        ? undefined
+        : "Expected an email address";
+    case "uri":
+      return URL.canParse(value) ? undefined : "Expected a URL";
+    case "date":
+      return isDate(value) ? undefined : "Expected a date as 2026-12-31";
+    case "date-time":
+      return isDateTime(value)
+        ? undefined
+        : "Expected a time as 2026-12-31T23:59:00Z";
+    default:
+      return undefined;
+  }
+}
+
+const isDate = (value: string): boolean => {
+  if (!/^\d{4}-\d\d-\d\d$/.test(value)) return false;
+  const time = Date.parse(`${value}T00:00:00Z`); // 31 June becomes 1 July
+  return Number.isFinite(time) &&
+    new Date(time).toISOString().startsWith(value);
+};
+
+const isDateTime = (value: string): boolean =>
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i.test(value) &&
+  isDate(value.slice(0, 10)) && Number.isFinite(Date.parse(value));
+
+function choicesProblem(
+  field: ChoicesField,
+  value: unknown,
+): string | undefined {
+  const { minItems, maxItems } = field;
+  if (!isTexts(value) || !value.every((item) => hasOption(field, item))) {
+    return "Not some of the values";
+  }
+  if (minItems !== undefined && value.length < minItems) {
+    return `At least ${minItems} of the values`;
+  }
+  if (maxItems !== undefined && value.length > maxItems) {
+    return `At most ${maxItems} of the values`;
+  }
+  return undefined;
+}
+
+const hasOption = (
+  { options }: ChoiceField | ChoicesField,
+  value: unknown,
+): boolean => options.some((option) => option.value === value);
+
+/** Returns whether a value is a list of texts. */
+export const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === "string");

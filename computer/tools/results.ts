@@ -1,0 +1,209 @@
+import { Buffer } from "node:buffer";
+import {
+  jsonBytes,
+  whyTooDeep,
+  whyTooLarge,
+  whyUnsendable,
+} from "../../client/message_limits.ts";
+import { RESULT_KIND, writeHandle } from "../blobs/blobs.ts";
+import type { BlobStore } from "../blobs/store.ts";
+import { isBase64, reasonOf } from "../util/values.ts";
+import {
+  type CallToolResult,
+  ErrorCode,
+  ProtocolError,
+  toolErrorResult,
+} from "../../protocol/mod.ts";
+
+/** Servers that take less are treated as those of other SDKs, which announce 1 MB. */
+const SMALL_PAYLOAD_BYTES = 2_000_000;
+const SMALL_BUDGET_BYTES = 32 * 2 ** 10;
+/**
+ * What is tried next where all content together is too large. Smaller content is not worth a request
+ * of its own: its handle has a fifth of the last one.
+ */
+const FURTHER_BUDGETS = [SMALL_BUDGET_BYTES, 2 ** 10];
+
+/** Where the content goes that does not fit into a result, and how much fits. */
+export interface ResultFitting {
+  /** Keeps the content until the Agent fetches it; absent where Agents cannot. */
+  readonly store: BlobStore | undefined;
+  /** The Server's limit for messages in bytes, if known. */
+  readonly maxPayload: number | undefined;
+}
+
+/**
+ * Makes a result fit into a message of the Server: large binary content moves to the store, and the
+ * Agent fetches it from there (0.4 §7.3). What is too large even then, such as a text, becomes an error.
+ */
+export async function fitResult(
+  result: CallToolResult,
+  { store, maxPayload }: ResultFitting,
+): Promise<MeasuredResult> {
+  if (store === undefined || maxPayload === undefined) {
+    return limitResult(measureResult(result), maxPayload);
+  }
+  try {
+    let fitted = await moveOut(result, store, budgetFor(maxPayload));
+    let measured = measureResult(fitted);
+    for (const budget of FURTHER_BUDGETS) {
+      if (whyTooLarge(measured.bytes, maxPayload) === undefined) break;
+      fitted = await moveOut(fitted, store, budget);
+      measured = measureResult(fitted);
+    }
+    return limitResult(measured, maxPayload);
+  } catch (error) {
+    return measureResult(notKept(reasonOf(error)));
+  }
+}
+
+/** Returns the size up to which content stays in a result. */
+const budgetFor = (maxPayload: number): number =>
+  maxPayload < SMALL_PAYLOAD_BYTES
+    ? SMALL_BUDGET_BYTES
+    : Math.floor(maxPayload / 4);
+
+const notKept = (why: string): CallToolResult =>
+  toolErrorResult(
+    ErrorCode.TOOL_EXECUTION_FAILED,
+    `The tool ran, but its result cannot be sent: ${why}`,
+  );
+
+/** Maximum bytes of one piece of content: more than other SDKs take. */
+export const MAX_CONTENT_BYTES: number = 100 * 2 ** 20;
+
+/** Content is over a limit, and can neither be sent nor kept. */
+export class ContentTooLargeError extends Error {}
+
+type Block = CallToolResult["content"][number];
+
+/**
+ * Moves binary content that is larger than a budget out of a result, into the store; handles take its
+ * place (0.4 §7.3).
+ *
+ * @param budget in bytes; smaller content stays
+ * @returns the same result where nothing was moved
+ * @throws {ContentTooLargeError} content is over a limit
+ * @throws {Error} content could not be kept
+ */
+export async function moveOut(
+  result: CallToolResult,
+  store: BlobStore,
+  budget: number,
+): Promise<CallToolResult> {
+  const isLarge = (block: Block) => decodedSize(binaryOf(block)) > budget;
+  if (!result.content.some(isLarge)) return result;
+  const content: Block[] = [];
+  for (const block of result.content) {
+    const base64 = binaryOf(block);
+    const isMoved = isLarge(block) && isBase64(base64);
+    content.push(isMoved ? await replace(block, base64, store) : block);
+  }
+  return { ...result, content };
+}
+
+/** Returns the binary content of a block, as base64; empty if it has none. */
+function binaryOf(block: Block): string {
+  if (block.type === "image" || block.type === "audio") return block.data;
+  if (block.type !== "resource") return "";
+  const { blob } = block.resource;
+  return typeof blob === "string" ? blob : "";
+}
+
+async function replace(
+  block: Block,
+  base64: string,
+  store: BlobStore,
+): Promise<Block> {
+  const size = decodedSize(base64);
+  const most = Math.min(MAX_CONTENT_BYTES, store.maxBytes);
+  if (size > most) {
+    throw new ContentTooLargeError(
+      `content of type ${block.type} has ${size} bytes, and at most ${most} can be fetched`,
+    );
+  }
+  const bytes = decode(base64, size);
+  const mimeType = block.type === "resource"
+    ? block.resource.mimeType
+    : "mimeType" in block
+    ? block.mimeType
+    : undefined;
+  const sha256 = await store.add(bytes, mimeType ?? "application/octet-stream");
+  const _meta = {
+    ...block._meta,
+    a2c_blob_handle: writeHandle({ kind: RESULT_KIND, sha256 }),
+    a2c_total_size: bytes.length,
+    a2c_sha256: sha256,
+  };
+  return block.type === "resource"
+    ? { ...block, resource: { ...block.resource, blob: "" }, _meta }
+    : { ...block, data: "", _meta } as Block;
+}
+
+/** Characters that are decoded at a time, since the runtime copies them first; a multiple of 4. */
+const SLICE_CHARACTERS = 4 * 2 ** 20;
+
+function decode(base64: string, size: number): Buffer {
+  const bytes = Buffer.alloc(size);
+  let at = 0;
+  for (let from = 0; from < base64.length; from += SLICE_CHARACTERS) {
+    const slice = base64.slice(from, from + SLICE_CHARACTERS);
+    at += bytes.write(slice, at, "base64");
+  }
+  return bytes;
+}
+
+/** Returns the number of bytes behind base64. */
+const decodedSize = (base64: string): number =>
+  base64.length / 4 * 3 - padding(base64);
+
+const padding = (base64: string): number =>
+  base64.endsWith("==") ? 2 : base64.endsWith("=") ? 1 : 0;
+
+/** A result and its size. */
+export interface MeasuredResult {
+  /** What the Agent gets. */
+  readonly result: CallToolResult;
+  /** Its size as JSON in bytes: measured once, since a large result takes long. */
+  readonly bytes: number;
+}
+
+/** Measures a result; one that is nested too deeply is replaced with an error (spec §9). */
+export function measureResult(result: CallToolResult): MeasuredResult {
+  const why = whyTooDeep(result);
+  const sendable = why === undefined ? result : unsendable(why);
+  return { result: sendable, bytes: jsonBytes(sendable) };
+}
+
+/** Replaces a result that is too large for the Server with an error (spec §9). */
+export function limitResult(
+  measured: MeasuredResult,
+  maxPayload: number | undefined,
+): MeasuredResult {
+  if (maxPayload === undefined) return measured;
+  const why = whyTooLarge(measured.bytes, maxPayload);
+  return why === undefined ? measured : measureResult(unsendable(why));
+}
+
+const unsendable = (why: string): CallToolResult =>
+  toolErrorResult(
+    ErrorCode.TOOL_EXECUTION_FAILED,
+    `The tool ran, but its result cannot be sent: ${why}`,
+  );
+
+/**
+ * Returns the answer if it can be sent.
+ *
+ * @throws {ProtocolError} 500 with the reason if it cannot
+ */
+export function limitAnswer<T extends object>(
+  answer: T,
+  maxPayload: number | undefined,
+): T {
+  const why = whyUnsendable(answer, maxPayload);
+  if (why === undefined) return answer;
+  throw new ProtocolError(
+    ErrorCode.INTERNAL_ERROR,
+    `The answer cannot be sent: ${why}`,
+  );
+}

@@ -1,0 +1,164 @@
+import { type MCPServerInput, pickOptions } from "../../protocol/mod.ts";
+
+/** `${input:ID}` stands for a value that is not in the configuration (spec §4). */
+const PLACEHOLDER = /\$\{input:([^}]*)\}/g;
+
+/** A part of a string: literal text, or one placeholder. */
+export type TextPart =
+  | { readonly kind: "text"; readonly text: string }
+  | {
+    readonly kind: "placeholder";
+    /** Including `${input:` and `}`. */
+    readonly text: string;
+    /** The id of the input. */
+    readonly id: string;
+  };
+
+/** Splits a string into literal text and placeholders. */
+export function splitPlaceholders(value: string): TextPart[] {
+  const parts: TextPart[] = [];
+  let at = 0;
+  for (const match of value.matchAll(PLACEHOLDER)) {
+    if (match.index > at) {
+      parts.push({ kind: "text", text: value.slice(at, match.index) });
+    }
+    const [text, id = ""] = match;
+    parts.push({ kind: "placeholder", text, id });
+    at = match.index + text.length;
+  }
+  if (at < value.length) parts.push({ kind: "text", text: value.slice(at) });
+  return parts;
+}
+
+/** Collects the ids of all placeholders in a configuration, without duplicates, in order of appearance. */
+export function placeholderIds(value: unknown): string[] {
+  const ids = new Set<string>();
+  collect(value, ids);
+  return [...ids];
+}
+
+function collect(value: unknown, ids: Set<string>): void {
+  if (typeof value === "string") {
+    for (const part of splitPlaceholders(value)) {
+      if (part.kind === "placeholder") ids.add(part.id);
+    }
+  } else if (typeof value === "object" && value !== null) {
+    for (const item of Object.values(value)) collect(item, ids);
+  }
+}
+
+/** Prefix of an input id that stands for an environment variable, as in `${env:HOME}`. */
+export const ENVIRONMENT_ID = "env:";
+
+/**
+ * Lists the environment variables that may hold an input's value; the first that is set wins.
+ *
+ * `SMCP_INPUT_` with the id unchanged, then with the id in upper case and `_` for every character
+ * that a shell does not allow in a name: `github-token` is `SMCP_INPUT_GITHUB_TOKEN`. At last the
+ * name that other SDKs give it. An id such as `env:HOME`, which other SDKs do not have, is the
+ * variable `HOME` itself.
+ */
+export function inputVariables(id: string): string[] {
+  const own = id.startsWith(ENVIRONMENT_ID)
+    ? [id.slice(ENVIRONMENT_ID.length)]
+    : [];
+  const plain = id.toUpperCase().replaceAll(/[^A-Z0-9_]/g, "_");
+  return [
+    ...new Set([
+      ...own,
+      `SMCP_INPUT_${id}`,
+      `SMCP_INPUT_${plain}`,
+      ...(own.length === 0 ? [sharedVariable(id)] : []),
+    ]),
+  ];
+}
+
+/**
+ * Returns the environment variable of an input in every SDK, byte for byte (0.4 §14).
+ *
+ * @param owners the `bundle_id` of an MCP server that it is for alone, and a tool's name; no SDK
+ * reads those variables yet
+ */
+export const sharedVariable = (id: string, ...owners: string[]): string =>
+  ["A2C_SMCP", id, ...owners]
+    .map((part) => part.replaceAll(/[^A-Za-z0-9_]/gu, "_")).join("_");
+
+/**
+ * Reads `ID=VALUE`; the value may be empty or contain further `=`.
+ *
+ * @throws {TypeError} when there is no id; the message never contains the value
+ */
+export function parseInputFlag(text: string): [id: string, value: string] {
+  const sign = text.indexOf("=");
+  if (sign > 0) return [text.slice(0, sign), text.slice(sign + 1)];
+  throw new TypeError(
+    sign === 0
+      ? "Cannot read an input: there is nothing before the '='; write ID=VALUE"
+      : "Cannot read an input: there is no '=' in it; write ID=VALUE",
+  );
+}
+
+/** Describes an input without a value, and how to give it one. */
+export function noValue(id: string): string {
+  const variable = inputVariables(id)[id.startsWith(ENVIRONMENT_ID) ? 0 : 1] ??
+    `SMCP_INPUT_${id}`;
+  return `input "${id}" has no value; give one with --input ${id}=VALUE or the environment variable ${variable}`;
+}
+
+/** Describes a placeholder whose input is not defined. */
+export const notDefined = (id: string): string =>
+  `there is no input "${id}"; define it under "inputs", or correct \${input:${id}}`;
+
+/** A problem of a definition. */
+export interface InputProblem {
+  /** The index of the definition, and the field. */
+  readonly path: readonly [number, string];
+  /** What is wrong, and how to fix it. */
+  readonly text: string;
+}
+
+/** Finds what is wrong with valid definitions. */
+export const inputProblems = (
+  inputs: readonly MCPServerInput[],
+): InputProblem[] => [...sharedVariables(inputs), ...wrongOptions(inputs)];
+
+/** Finds inputs that would get one environment variable, and so each other's secrets (0.4 §14). */
+export function sharedVariables(
+  inputs: readonly MCPServerInput[],
+): InputProblem[] {
+  const first = new Map<string, string>();
+  return inputs.flatMap(({ id }, i): InputProblem[] => {
+    if (id.startsWith(ENVIRONMENT_ID)) return [];
+    const variable = sharedVariable(id);
+    const other = first.get(variable);
+    if (other === undefined) first.set(variable, id);
+    if (other === undefined || other === id) return [];
+    return [{
+      path: [i, "id"],
+      text:
+        `"${id}" and "${other}" have the same environment variable, ${variable}; rename one of them`,
+    }];
+  });
+}
+
+/** Finds inputs of which nothing can be picked, or whose default cannot (0.4 §9). */
+const wrongOptions = (inputs: readonly MCPServerInput[]): InputProblem[] =>
+  inputs.flatMap((input, i): InputProblem[] => {
+    if (input.type !== "pickString") return [];
+    if (input.options.length === 0) {
+      return [{
+        path: [i, "options"],
+        text:
+          'it is empty; list at least one, or use "promptString" for any value',
+      }];
+    }
+    const options = pickOptions(input).map(({ value }) => value);
+    const { default: fallback } = input;
+    if (typeof fallback !== "string" || options.includes(fallback)) return [];
+    return [{
+      path: [i, "default"],
+      text: `it is not one of its options; use ${
+        options.map((value) => JSON.stringify(value)).join(" or ")
+      }`,
+    }];
+  });

@@ -1,0 +1,298 @@
+import { Buffer } from "node:buffer";
+import { splitPlaceholders } from "./inputs.ts";
+import type { MCPServerConfig } from "../../protocol/mod.ts";
+import { NETWORK_VARIABLES } from "../../shared/network_variables.ts";
+
+/** Returns the secret values that are known so far. */
+export type SecretSource = () => Iterable<string>;
+
+const sources = new Set<SecretSource>();
+let known: readonly string[] = [];
+let pattern: RegExp | undefined;
+
+/**
+ * Hides the values of a source in all output of this process until the result is disposed.
+ *
+ * Kept per process, not per Computer, since all Computers of a process write to one log.
+ */
+export function guardSecrets(source: SecretSource): Disposable {
+  sources.add(source);
+  return { [Symbol.dispose]: () => void sources.delete(source) };
+}
+
+/**
+ * Replaces every known secret in a text.
+ *
+ * Everything that a Computer reports passes through here: log lines, states and problems of MCP
+ * servers, errors for Agents and users. Results of tools do not: the Agent needs them unchanged.
+ */
+export function hideSecrets(text: string): string {
+  const now = [...sources].flatMap((source) => [...source()]);
+  if (now.length !== known.length || now.some((v, i) => v !== known[i])) {
+    known = now;
+    pattern = secretPattern(now);
+  }
+  return pattern ? text.replaceAll(pattern, REDACTED) : text;
+}
+
+/**
+ * Replaces secret values in a text, in every form of {@linkcode secretForms}.
+ */
+export function hideValues(text: string, values: Iterable<string>): string {
+  const pattern = secretPattern(values);
+  return pattern ? text.replaceAll(pattern, REDACTED) : text;
+}
+
+/** Builds a pattern that matches every form of each value; undefined if there are no forms. */
+export function secretPattern(values: Iterable<string>): RegExp | undefined {
+  const forms = new Set([...values].flatMap(secretForms));
+  if (forms.size === 0) return undefined;
+  // Longest first: one value may be a prefix of another.
+  const longest = [...forms].sort((a, b) => b.length - a.length);
+  return new RegExp(
+    longest.map((form) => form.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&"))
+      .join("|"),
+    "g",
+  );
+}
+
+/**
+ * Collects the values of variables and headers with a secret-sounding name, and the credentials in
+ * variables that are URLs.
+ */
+export function secretsIn(
+  { type, server_parameters }: MCPServerConfig,
+): string[] {
+  const named = type === "stdio"
+    ? server_parameters.env
+    : server_parameters.headers;
+  const secrets = Object.entries(named ?? {})
+    .filter(([name]) => SECRET_NAME.test(name) || /cookie/i.test(name))
+    .flatMap(([, value]) => {
+      const text = `${value}`;
+      return [text, text.replace(/^(Bearer|Basic)\s+/i, "")];
+    });
+  return type === "stdio"
+    ? [...secrets, ...urlCredentials(server_parameters.env ?? {})]
+    : secrets;
+}
+
+/** Hiding shorter values, or lines of values, would also replace ordinary words that contain them. */
+export const MIN_SECRET_CHARACTERS = 4;
+/** How many lines of a value are searched for on their own. */
+const MAX_LINES = 200;
+/** A shorter base64 text could match by coincidence. */
+const MIN_BASE64_CHARACTERS = 4;
+
+/**
+ * Lists every form in which a program may print a value that it was given.
+ *
+ * Covered are: the value as it is and trimmed, and each line of it; as JSON (with and without
+ * non-ASCII letters, also as a JSON string within JSON) and as JavaScript and Python quote it;
+ * URL- and form-encoded; HTML-escaped; as base64, also as part of something longer such as
+ * `user:password`. A value that is hashed, compressed, encrypted or truncated is not found.
+ */
+export function secretForms(value: string): string[] {
+  const whole = [value, value.trim()];
+  const lines = value.split(/\r?\n/).slice(0, MAX_LINES)
+    .map((line) => line.trim()).filter(({ length }) =>
+      length >= MIN_SECRET_CHARACTERS
+    );
+  const forms = new Set([...whole, ...lines].flatMap(formsOf));
+  forms.delete("");
+  return [...forms];
+}
+
+function formsOf(text: string): string[] {
+  const formed = text.toWellFormed();
+  const json = JSON.stringify(text).slice(1, -1);
+  const ascii = json.replace(
+    /[\u0080-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  const component = encodeURIComponent(formed);
+  const form = new URLSearchParams([["", formed]]).toString().slice(1);
+  const url = [component, encodeURI(formed), form];
+  return [
+    text,
+    json,
+    ascii,
+    JSON.stringify(json).slice(1, -1),
+    json.replaceAll('\\"', '"'),
+    json.replaceAll('\\"', '"').replaceAll("'", "\\'"),
+    ...url,
+    ...url.map((form) =>
+      form.replaceAll(/%[0-9A-F]{2}/g, (sign) => sign.toLowerCase())
+    ),
+    ...htmlForms(text),
+    ...base64Forms(formed),
+  ];
+}
+
+function htmlForms(text: string): string[] {
+  const html = text.replaceAll("&", "&amp;").replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;");
+  return [
+    html,
+    html.replaceAll('"', "&quot;").replaceAll("'", "&#39;"),
+    html.replaceAll('"', "&quot;").replaceAll("'", "&#x27;"),
+  ];
+}
+
+/**
+ * Encodes a text at each of the three offsets that it can have within a base64 group, without the
+ * characters that depend on its neighbours.
+ */
+function base64Forms(text: string): string[] {
+  const bytes = Buffer.from(text);
+  const forms = [0, 1, 2].map((before) => {
+    const padded = Buffer.concat([Buffer.alloc(before), bytes]);
+    const first = before === 0 ? 0 : before + 1;
+    return padded.toString("base64").slice(
+      first,
+      Math.floor(padded.length * 8 / 6),
+    );
+  }).filter(({ length }) => length >= MIN_BASE64_CHARACTERS);
+  return [
+    bytes.toString("base64"),
+    bytes.toString("base64url"),
+    bytes.toString("base64").replace(/=+$/, ""),
+    ...forms,
+    ...forms.map((form) => form.replaceAll("+", "-").replaceAll("/", "_")),
+  ];
+}
+
+/** An environment such as `process.env`. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Picks the variables that an MCP server needs to reach the network: CA certificates and proxies. */
+export function inheritedVariables(
+  environment: Environment,
+): Record<string, string> {
+  return Object.fromEntries(
+    NETWORK_VARIABLES.flatMap((name) => {
+      const value = environment[name];
+      // Bash exports shell functions in this form; they are code.
+      return value === undefined || value.startsWith("()")
+        ? []
+        : [[name, value]];
+    }),
+  );
+}
+
+/** Hiding a shorter password would blot out ordinary words that contain it. */
+const MIN_HIDDEN_CHARACTERS = 4;
+
+/**
+ * Extracts the credentials from variables that are URLs, such as a proxy's.
+ *
+ * Returns them both as written and percent-decoded: a program may report either.
+ */
+export const urlCredentials = (
+  variables: Readonly<Record<string, string>>,
+): string[] =>
+  Object.values(variables).flatMap((value) => {
+    const [, scheme, userinfo] =
+      /^([a-z][a-z0-9+.-]*:\/\/)?([^/?#]*)@/i.exec(value) ?? [];
+    if (userinfo === undefined) return [];
+    const sign = userinfo.indexOf(":");
+    // `user:password@host` is a proxy; `me@host` is an address.
+    if (scheme === undefined && sign === -1) return [];
+    const password = userinfo.slice(sign + 1);
+    return [userinfo, password, decoded(password)]
+      .filter((text) =>
+        text === userinfo || text.length >= MIN_HIDDEN_CHARACTERS
+      );
+  });
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Replaces a literal value (spec §7). */
+export const REDACTED = "<redacted>";
+
+/** Matches names of options whose values are secret (spec §7). */
+export const SECRET_NAME: RegExp = /key|token|secret|password|auth/i;
+
+/** Matches `--x=v` and its equivalents `NAME=v` and `Header: v`. */
+const NAMED_VALUE = /^([^=:\s/]+)(=|:\s*)([^]+)$/;
+
+const IS_URL = /^[a-z][a-z0-9+.-]*:\/\//i;
+
+/** Captures scheme (which may contain a placeholder), userinfo, authority and path, query, fragment. */
+const URL_PARTS =
+  /^([a-z][a-z0-9+.-]*:\/\/)?([^/?#]*@)?([^?#]*)(?:\?([^#]*))?(?:#([^]*))?$/i;
+
+/** Private-use character that replaces each placeholder during redaction; no URL syntax matches it. */
+const PLACEHOLDER_MARK = "\ue000";
+
+/** Redacts the literal text of a variable's or header's value; placeholders stay (spec §7). */
+export const redactValue = (value: string | number | boolean): string =>
+  withMarks(`${value}`, redactMarked);
+
+/** Redacts userinfo, query and fragment of a URL; names of parameters and placeholders stay (spec §7). */
+export const redactUrl = (url: string): string =>
+  withMarks(url, redactMarkedUrl);
+
+/**
+ * Redacts the arguments of a program (spec §7).
+ *
+ * Removes the values of options with a secret-sounding name, written as `--x v`, `--x=v`, `X=v`
+ * (docker's `-e`) or `X: v` (a header), also nested, and what {@linkcode redactUrl} removes of URLs.
+ */
+export const redactArguments = (args: readonly string[]): string[] =>
+  args.map((arg, i) => {
+    const before = args[i - 1] ?? "";
+    const isValue = /^-[^=]+$/.test(before) && SECRET_NAME.test(before) &&
+      !arg.startsWith("--");
+    return withMarks(arg, isValue ? redactMarked : redactMarkedArgument);
+  });
+
+function redactMarkedArgument(arg: string): string {
+  if (IS_URL.test(arg)) return redactMarkedUrl(arg);
+  const [, name, sign = "", value = ""] = NAMED_VALUE.exec(arg) ?? [];
+  if (name === undefined) return arg;
+  return name + sign +
+    (SECRET_NAME.test(name)
+      ? redactMarked(value)
+      : redactMarkedArgument(value));
+}
+
+function redactMarkedUrl(text: string): string {
+  const [, scheme = "", userinfo, rest = "", query, fragment] =
+    URL_PARTS.exec(text) ?? [];
+  return scheme +
+    (userinfo === undefined
+      ? ""
+      : `${userinfo.slice(0, -1).split(":").map(redactMarked).join(":")}@`) +
+    rest +
+    (query === undefined ? "" : `?${redactPairs(query)}`) +
+    (fragment === undefined ? "" : `#${redactPairs(fragment)}`);
+}
+
+const redactPairs = (pairs: string): string =>
+  pairs.split("&").map((pair) => {
+    const sign = pair.indexOf("=");
+    return pair.slice(0, sign + 1) + redactMarked(pair.slice(sign + 1));
+  }).join("&");
+
+const redactMarked = (text: string): string =>
+  text.replaceAll(/[^\ue000]+/g, REDACTED);
+
+function withMarks(value: string, redact: (marked: string) => string): string {
+  const placeholders: string[] = [];
+  const marked = splitPlaceholders(value).map((part) => {
+    if (part.kind === "text") {
+      return part.text.replaceAll(PLACEHOLDER_MARK, "\ufffd");
+    }
+    placeholders.push(part.text);
+    return PLACEHOLDER_MARK;
+  });
+  return redact(marked.join(""))
+    .replaceAll(PLACEHOLDER_MARK, () => placeholders.shift() ?? "");
+}

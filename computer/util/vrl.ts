@@ -1,0 +1,180 @@
+import { Buffer } from "node:buffer";
+import { log } from "./log.ts";
+import { reasonOf } from "./values.ts";
+import { type CallToolResult, withResultMeta } from "../../protocol/mod.ts";
+import { loadPackages } from "../../shared/packages.ts";
+
+/** The call that led to a result. */
+export interface TransformedCall {
+  /** The MCP server, for the log. */
+  readonly server: string;
+  /** The tool's original name. */
+  readonly tool: string;
+  /** The arguments of the call. */
+  readonly parameters: Record<string, unknown>;
+}
+
+/**
+ * Runs the VRL program of a server on a result (spec §7.9).
+ *
+ * A failure is logged and leaves the result unchanged; never rejects.
+ */
+export async function transformResult(
+  result: CallToolResult,
+  program: string | null | undefined,
+  { server, tool, parameters }: TransformedCall,
+): Promise<CallToolResult> {
+  if (!program) return result;
+  try {
+    const compiler = await loadVrlCompiler();
+    const event = compiler.run(program, vrlEvent(result, tool, parameters));
+    return withTransformed(result, event);
+  } catch (error) {
+    log.warn(
+      "The VRL program of MCP server {server} failed on a result of {tool}: {reason}",
+      { server, tool, reason: runtimeErrorText(program, reasonOf(error)) },
+    );
+    return result;
+  }
+}
+
+/** Key of the result's metadata for the output of its VRL program (spec §7.9). */
+export const VRL_TRANSFORMED = "a2c_vrl_transformed";
+
+/**
+ * Creates the event that a VRL program gets: the result and the call (spec §7.9).
+ *
+ * @param tool the original name, not the alias
+ */
+export const vrlEvent = (
+  result: CallToolResult,
+  tool: string,
+  parameters: Record<string, unknown>,
+): Record<string, unknown> => ({
+  ...result,
+  isError: result.isError ?? false,
+  tool_name: tool,
+  parameters,
+});
+
+/** Adds the output of a VRL program, of any type, as a JSON string (spec §7.9). */
+export const withTransformed = (
+  result: CallToolResult,
+  event: unknown,
+): CallToolResult =>
+  withResultMeta(result, { [VRL_TRANSFORMED]: JSON.stringify(event ?? null) });
+
+/** Checks and runs VRL programs. */
+export interface VrlCompiler {
+  /** Returns the compiler's errors with the line and a caret; undefined when the program compiles. */
+  check(program: string): string | undefined;
+  /**
+   * Runs a program; returns the event afterwards, which may be of any type.
+   *
+   * @throws {Error} when the program fails or aborts
+   */
+  run(program: string, event: Record<string, unknown>): unknown;
+}
+
+let loading: Promise<VrlCompiler> | undefined;
+
+/** Imports the Node build by its file: bundlers would choose the build for browsers. */
+const importCompiler = (): Promise<typeof import("@bpinternal/verel")> =>
+  loadPackages(
+    "run VRL programs",
+    ["@bpinternal/verel"],
+    () => import("@bpinternal/verel/dist/node/index.js"),
+  );
+
+/** Loads the compiler on first use: it takes 12 MB, and few configurations need it. */
+export function loadVrlCompiler(): Promise<VrlCompiler> {
+  return loading ??= importCompiler().then(
+    ({ check, execute }) => ({
+      check(program) {
+        const { errors } = check(program);
+        return errors.length === 0
+          ? undefined
+          : compileErrorText(program, errors);
+      },
+      run: (program, event) => execute(program, event).event,
+    }),
+  );
+}
+
+/**
+ * Checks the VRL program of a configuration (spec §7.9).
+ *
+ * @throws {Error} with the compiler's errors, the line and a caret
+ */
+export async function checkVrl(
+  program: string | null | undefined,
+): Promise<void> {
+  if (!program) return;
+  const fault = (await loadVrlCompiler()).check(program);
+  if (fault !== undefined) {
+    throw new Error(`Cannot compile the VRL program: ${fault}`);
+  }
+}
+
+/** The fields of a compiler diagnostic that are used here. */
+export interface VrlDiagnostic {
+  /** A short description. */
+  readonly message: string;
+  /** Places in the program, each with a description; spans are byte offsets. */
+  readonly labels: readonly {
+    readonly message: string;
+    readonly primary: boolean;
+    readonly span: readonly [number, number];
+  }[];
+}
+
+/** How many errors are shown at most. */
+const MAX_ERRORS = 3;
+
+/** Describes compile errors: the message, the line of the program, and a caret below the place. */
+export const compileErrorText = (
+  program: string,
+  errors: readonly VrlDiagnostic[],
+): string =>
+  errors.slice(0, MAX_ERRORS).map(({ message, labels }) => {
+    const label = labels.find(({ primary }) => primary) ?? labels[0];
+    if (!label) return message;
+    // The label of a syntax error holds the compiler's internal names of tokens.
+    const what = /syntax token|^$/.test(label.message)
+      ? message
+      : `${message}: ${label.message}`;
+    const { line, column, text } = placeOf(program, label.span[0]);
+    const indent = "  ";
+    return `${what} (line ${line}, column ${column})\n${indent}${text}\n${indent}${
+      " ".repeat(column - 1)
+    }^`;
+  }).join("\n");
+
+/**
+ * Describes where a program failed, for the log.
+ *
+ * Leaves out the compiler's message, which repeats content of the result, and that of an `abort`,
+ * which the program may build from it.
+ */
+export function runtimeErrorText(program: string, message: string): string {
+  const [, name, offset] =
+    /function call error for "(\w+)" at \((\d+):\d+\)/.exec(message) ?? [];
+  if (name === undefined) return "it aborted, or a step of it failed";
+  const { line, column } = placeOf(program, Number(offset));
+  return `its function ${name} failed in line ${line}, column ${column}`;
+}
+
+/** Converts a byte offset to line and column, both counted from 1. */
+function placeOf(
+  program: string,
+  offset: number,
+): { line: number; column: number; text: string } {
+  const before = Buffer.from(program).subarray(0, offset).toString()
+    .split("\n");
+  const text = program.split("\n")[before.length - 1] ?? "";
+  return {
+    line: before.length,
+    column: (before.at(-1)?.length ?? 0) + 1,
+    text: text.trimEnd(),
+  };
+}
