@@ -72,56 +72,6 @@ export type {
   DpeResolver,
   DpeResolverContext,
 } from "./resources/dpe.ts";
-export type { ResourceContents } from "../protocol/mod.ts";
-export type { OfferedTool } from "./host/tool_table.ts";
-export type { RestartPolicy } from "./host/hosted_server.ts";
-export type {
-  ServerFailure,
-  ServerState,
-  ServerStatus,
-} from "./host/server_status.ts";
-export type {
-  AuthorizationRequest,
-  OAuthOptions,
-} from "./host/oauth/authorizations.ts";
-export type {
-  Confirm,
-  ConfirmAnswer,
-  ConfirmRequest,
-} from "./tools/confirmations.ts";
-export type { Elicit, ElicitRequest } from "./tools/elicitations.ts";
-export type {
-  AskedInput,
-  AskInput,
-  ComputerInputs,
-  InputValue,
-} from "./config/inputs/input_store.ts";
-export { InvalidSelectionError } from "./config/inputs/invalid_selection.ts";
-export { loadComputerConfig } from "./config/load_config.ts";
-export { type ComputerConfig } from "./config/parse_config.ts";
-export type { ConfigChanges } from "./config/diff_configs.ts";
-export { ConfigError, type ConfigProblem } from "./config/problem.ts";
-export type { ServerSettings } from "./config/settings.ts";
-export type {
-  InProcessServer,
-  InProcessServerConfig,
-  ServerConfig,
-} from "./config/server_config.ts";
-export { ConnectionError, type ConnectionErrorCode } from "../client/errors.ts";
-export type {
-  ConnectionEvents,
-  ConnectionOptions,
-  ConnectionState,
-  Credentials,
-} from "../client/options.ts";
-export type {
-  ClientEnd,
-  InProcessClient,
-  InProcessConnection,
-  ServerEnd,
-} from "../shared/in_process.ts";
-export type { ClientTlsOptions } from "../client/tls.ts";
-export type { ClientProtocol } from "../client/versions.ts";
 export {
   type A2CSkillRef,
   type BaseMCPServerConfig,
@@ -144,9 +94,59 @@ export {
   ProtocolError,
   type ProtocolName,
   ProtocolVersionError,
+  type ResourceContents,
   resultMeta,
   type SMCPTool,
   type ToolProgress,
   waitedFor,
   type Waiting,
 } from "../protocol/mod.ts";
+export type { OfferedTool } from "./host/tool_table.ts";
+export type { RestartPolicy } from "./host/hosted_server.ts";
+export type {
+  ServerFailure,
+  ServerState,
+  ServerStatus,
+} from "./host/server_status.ts";
+export type {
+  AuthorizationRequest,
+  OAuthOptions,
+} from "./host/oauth/authorizations.ts";
+export type {
+  Confirm,
+  ConfirmAnswer,
+  ConfirmRequest,
+} from "./tools/confirmations.ts";
+export type { Elicit, ElicitRequest } from "./tools/elicitations.ts";
+export {
+  type AskedInput,
+  type AskInput,
+  type ComputerInputs,
+  type InputValue,
+  InvalidSelectionError,
+} from "./config/input_store.ts";
+export { loadComputerConfig } from "./config/load_config.ts";
+export type {
+  ComputerConfig,
+  ConfigChanges,
+  InProcessServer,
+  InProcessServerConfig,
+  ServerConfig,
+  ServerSettings,
+} from "./config/config.ts";
+export { ConfigError, type ConfigProblem } from "./config/problem.ts";
+export { ConnectionError, type ConnectionErrorCode } from "../client/errors.ts";
+export type {
+  ConnectionEvents,
+  ConnectionOptions,
+  ConnectionState,
+  Credentials,
+} from "../client/options.ts";
+export type {
+  ClientEnd,
+  InProcessClient,
+  InProcessConnection,
+  ServerEnd,
+} from "../shared/in_process.ts";
+export type { ClientTlsOptions } from "../client/tls.ts";
+export type { ClientProtocol } from "../client/versions.ts";

@@ -18,11 +18,14 @@ import {
   UPDATE_TOOL_LIST_EVENT,
 } from "../protocol/mod.ts";
 import { BlobExchange } from "./blobs/blobs.ts";
-import type { ConfigChanges } from "./config/diff_configs.ts";
-import type { ComputerInputs } from "./config/inputs/input_store.ts";
-import { type ComputerConfig, parseOptions } from "./config/parse_config.ts";
+import type {
+  ComputerConfig,
+  ConfigChanges,
+  ServerSettings,
+} from "./config/config.ts";
+import type { ComputerInputs } from "./config/input_store.ts";
+import { parseOptions } from "./config/parse_config.ts";
 import { redactConfig } from "./config/redact.ts";
-import type { ServerSettings } from "./config/settings.ts";
 import { Hosting } from "./host/hosting.ts";
 import type { ToolHostOptions, ToolHostStatus } from "./options.ts";
 import type { ComputerEvents, ToolHostEvents } from "./tools/events.ts";
@@ -40,8 +43,7 @@ import {
 import type { DpeResolver } from "./resources/dpe.ts";
 import { WatchedUris } from "./resources/watched_uris.ts";
 import { ResourceWatch } from "./resources/resource_watch.ts";
-import { SKILL_KIND, skillBlobs } from "./skills/skill_blobs.ts";
-import { Skills } from "./skills/skills.ts";
+import { SKILL_KIND, skillBlobs, Skills } from "./skills/skills.ts";
 import { hideSecrets } from "./util/secrets.ts";
 import { logThrown } from "./util/log.ts";
 

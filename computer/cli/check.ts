@@ -11,13 +11,26 @@ import {
   type Findings,
   sumUp,
 } from "./check_findings.ts";
-import { headLine, serverLines, tailLines } from "./check_text.ts";
-import { type CheckView, liveCheckView, plainCheckView } from "./check_view.ts";
-import { loadHostConfig, strayVariables } from "./host_config.ts";
-import { labelOf } from "./live/lines.ts";
+import {
+  type HostFlags,
+  loadHostConfig,
+  person,
+  skillHome,
+  strayVariables,
+} from "./make_computer.ts";
+import { labelOf } from "./report.ts";
 import { logTo } from "./logging.ts";
-import { type HostFlags, person, skillHome } from "./make_computer.ts";
 import { firstSignal } from "../../cli/signals.ts";
+import {
+  pad,
+  plain,
+  plainLines,
+  shorten,
+  textWidth,
+} from "../../cli/terminal_text.ts";
+import { paint, Screen } from "./screen.ts";
+import type { ComputerConfig } from "../config/config.ts";
+import type { ServerStatus } from "../host/server_status.ts";
 
 /** The flags of `check`. */
 export interface CheckFlags extends HostFlags {
@@ -171,3 +184,169 @@ function conclude(
 /** Removes the time and the logger from a line of the log. */
 const withoutTime = (line: string): string =>
   reasonOf(line.replace(/^.*?a2c-smcp·computer:?\s*/, ""));
+
+const FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
+const TICK_MS = 100;
+/** Maximum number of pending servers to show. */
+const MAX_SHOWN_SERVERS = 5;
+
+/** Shows the progress and the findings of `check`. */
+export interface CheckView {
+  /** Whether servers are shown in the order of the file instead of as they settle. */
+  readonly keepsOrder: boolean;
+  /** Prints lines. */
+  print(lines: readonly string[]): void;
+  /** Shows the pending servers; nothing when there are none. */
+  waitFor(names: readonly string[]): void;
+  /** Pauses the view while a question is asked. */
+  asking<T>(question: () => Promise<T>): Promise<T>;
+  /** Closes the view; printed lines stay. */
+  close(): void;
+}
+
+/** Creates a view that only prints lines. */
+export const plainCheckView = (
+  print: (line: string) => void,
+): CheckView => ({
+  keepsOrder: true,
+  print: (lines) => lines.forEach(print),
+  waitFor: () => {},
+  asking: (question) => question(),
+  close: () => {},
+});
+
+/** Creates a view that prints lines above a live block of the pending servers. */
+export function liveCheckView(): CheckView {
+  const screen = new Screen(process.stdout);
+  const colour = !process.env.NO_COLOR;
+  const start = performance.now();
+  let waiting: readonly string[] = [];
+  let asked = 0;
+  let frame = 0;
+  let above: string[] = [];
+  const draw = () => {
+    if (asked > 0) return;
+    const text = above.join("\n");
+    above = [];
+    screen.draw(
+      waiting.length === 0
+        ? []
+        : pendingBlock(waiting, frame, start).map((line) =>
+          paint([[line, "busy"]], { columns: screen.columns, colour })
+        ),
+      text,
+    );
+  };
+  const timer = setInterval(() => {
+    frame++;
+    if (waiting.length > 0) draw();
+  }, TICK_MS);
+  return {
+    keepsOrder: false,
+    print: (lines) => {
+      above.push(...lines);
+      draw();
+    },
+    waitFor: (names) => {
+      waiting = names;
+      draw();
+    },
+    asking: async (question) => {
+      if (asked === 0) screen.draw([]);
+      asked++;
+      try {
+        return await question();
+      } finally {
+        asked--;
+        draw();
+      }
+    },
+    close: () => {
+      clearInterval(timer);
+      asked = 0;
+      waiting = [];
+      draw();
+    },
+  };
+}
+
+function pendingBlock(
+  waiting: readonly string[],
+  frame: number,
+  start: number,
+): string[] {
+  const sign = FRAMES[frame % FRAMES.length];
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  const names = waiting.slice(0, MAX_SHOWN_SERVERS).map((name) =>
+    shorten(plain(name), 40)
+  );
+  const more = waiting.length - names.length;
+  return [
+    ...names.map((name) => `${sign} ${name}  starting, ${seconds} s`),
+    ...more > 0 ? [`  … and ${more} more`] : [],
+  ];
+}
+
+/** Formats the head line: how much there is to check. */
+export const headLine = (
+  file: string,
+  { servers, inputs }: ComputerConfig,
+): string =>
+  `${plain(file)}: ${count(servers.length, "MCP server")}, ${
+    count(inputs.length, "input")
+  }`;
+
+/** Formats the lines of one MCP server, aligned with those of all others. */
+export function serverLines(
+  server: CheckedServer,
+  servers: readonly ServerStatus[],
+): string[] {
+  const { type, state, tools, windows, documents } = server;
+  const widest = (texts: readonly string[]) =>
+    Math.max(...texts.map((text) => textWidth(plain(text))));
+  const names = servers.map(labelOf);
+  const types = servers.map(({ type }) => type);
+  const cells: [text: string, width: number][] = [
+    [`${SIGNS[state] ?? "✗"} ${plain(labelOf(server))}`, 2 + widest(names)],
+    [type, widest(types)],
+    [
+      state,
+      widest(servers.map((s) => s.state === "disabled" ? s.state : "running")),
+    ],
+    [count(tools.length, "tool"), "99 tools".length],
+    [count(windows.length, "window"), "0 windows".length],
+    [count(documents.length, "document"), 0],
+  ];
+  return [
+    cells.map(([text, width]) => pad(text, width)).join("  ").trimEnd(),
+    ...list("tools", tools),
+    ...list("windows", windows),
+    ...list("documents", documents),
+  ];
+}
+
+/** Formats the lines about the whole configuration. */
+export const tailLines = (
+  { inputs, skills, warnings, problems }: Findings,
+): string[] => [
+  ...inputs.map(({ id, type, used }) =>
+    `input ${plain(id)} (${type})${used ? "" : ": nobody uses it"}`
+  ),
+  ...skills.length === 0
+    ? []
+    : [`${count(skills.length, "skill")}: ${skills.map(plain).join(", ")}`],
+  ...warnings.map((text) => `warning: ${plain(text)}`),
+  ...problems.map((text) => `problem: ${plainLines(text)}`),
+];
+
+const SIGNS: Readonly<Record<string, string>> = {
+  running: "✓",
+  disabled: "-",
+  starting: "◌",
+};
+
+const list = (what: string, names: readonly string[]): string[] =>
+  names.length === 0 ? [] : [`    ${what}: ${names.map(plain).join(", ")}`];
+
+const count = (number: number, what: string): string =>
+  `${number} ${what}${number === 1 ? "" : "s"}`;

@@ -1,9 +1,7 @@
 import type { Resource } from "../../protocol/mod.ts";
 import type { ToolHost } from "../tool_host.ts";
-import type { ComputerConfig } from "../config/parse_config.ts";
-import { serverPlaceholders } from "../config/server_config.ts";
-import { labelOf } from "./live/lines.ts";
-import { withRemedy } from "./live/remedies.ts";
+import { type ComputerConfig, serverPlaceholders } from "../config/config.ts";
+import { labelOf, withRemedy } from "./report.ts";
 import { isDocument, isWindow } from "../resources/listed.ts";
 import type { OfferedTool } from "../host/tool_table.ts";
 import type { ServerStatus } from "../host/server_status.ts";

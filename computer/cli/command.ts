@@ -1,21 +1,24 @@
-import { Command, Option } from "commander";
 import process from "node:process";
+import { Command, Option } from "commander";
+import { readFileSync } from "node:fs";
 import { addCompletion } from "../../cli/completion.ts";
+import { isVariableName } from "../../cli/env_file.ts";
+import { addHelp } from "../../cli/flags.ts";
 import { commandHint } from "../../cli/own_command.ts";
 import { reporting, runCommand } from "../../cli/run.ts";
-import { addServerFlags } from "../../cli/server_flags.ts";
-import { CLIENT_PROTOCOLS } from "../../client/versions.ts";
-import { addHelp } from "../../cli/flags.ts";
-import { addService } from "../../cli/service/command.ts";
+import { addServerFlags, connectionOptions } from "../../cli/server_flags.ts";
+import { addService, type ServiceRole } from "../../cli/service/command.ts";
 import { describeVersions } from "../../cli/version.ts";
+import { CLIENT_PROTOCOLS } from "../../client/versions.ts";
 import {
   addHostFlags,
   addOffice,
   addRunFlags,
   addServingFlags,
+  defaultHistoryFile,
 } from "./flags.ts";
-import { computerService } from "./service.ts";
-import { defaultHistoryFile } from "./shell/history_file.ts";
+import type { RunFlags } from "./run.ts";
+import { inputVariables, parseInputFlag } from "../util/inputs.ts";
 
 const AFTER_HELP = `
 A configuration file:
@@ -131,7 +134,7 @@ export function computerCommand(): Command {
         "also keep parameters of tools, values and definitions in it",
       ).env("SMCP_HISTORY_VALUES"),
     )
-    .action(async (flags) => (await import("./shell.ts")).shell(flags));
+    .action(async (flags) => (await import("./shell/shell.ts")).shell(flags));
 
   addService(program, computerService);
   addCompletion(program, (script) => console.log(script));
@@ -141,3 +144,64 @@ export function computerCommand(): Command {
 function json(): Option {
   return new Option("--json", "print JSON").env("SMCP_JSON");
 }
+
+/** The Computer as a service. */
+export const computerService: ServiceRole<RunFlags> = {
+  name: "smcp-computer",
+  summary: "A2C-SMCP Computer: tools of MCP servers for agents",
+  example: "--config computer.json --office demo",
+  words: ["run", "--wait"], // the machine of the Server may start later
+  addFlags: (command) => addOffice(addRunFlags(command)),
+  except: ["--plain", "--wait"], // a service has no terminal, and waits anyway
+  findSecret(flag, text) {
+    if (flag === "--api-key") return ["SMCP_API_KEY", text];
+    if (flag === "--token") return ["SMCP_TOKEN", text];
+    if (flag === "--proxy" && text.includes("@")) return ["SMCP_PROXY", text];
+    if (flag !== "--input") return undefined;
+    const [id, value] = parseInputFlag(text);
+    return [variableOf(id), value];
+  },
+  permissions: () => ["-A"],
+  async check(flags, env, kept) {
+    const [{ loadHostConfig }, { wantsPage }] = await Promise.all([
+      import("./make_computer.ts"),
+      import("./ui/open_page.ts"),
+    ]);
+    const { inputs } = await loadHostConfig(flags.config, flags.input);
+    connectionOptions(flags, (file) => readFileSync(file, "utf8"));
+    const variables: Record<string, string> = {};
+    for (const { id } of inputs) {
+      const value = valueOf(id, env);
+      if (value !== undefined) variables[variableOf(id)] = value;
+    }
+    const open = wantsPage(flags)
+      ? []
+      : inputs.filter((input) =>
+        input.type === "promptString" && input.default === undefined &&
+        flags.input[input.id] === undefined &&
+        (valueOf(input.id, env) ?? valueOf(input.id, kept)) === undefined
+      );
+    return {
+      variables,
+      notes: [
+        ...open.map(({ id }) =>
+          `input "${id}" has no value, and a service can ask nobody; install again with --input ${id}=VALUE`
+        ),
+        ...(flags.yes || wantsPage(flags) ? [] : [
+          "a service can ask nobody, so it refuses tools that need confirmation; set auto_apply in the configuration, or install again with --yes or --ui",
+        ]),
+      ],
+    };
+  },
+};
+
+const valueOf = (
+  id: string,
+  env: Readonly<Record<string, string | undefined>>,
+): string | undefined =>
+  inputVariables(id).map((name) => env[name])
+    .find((value) => value !== undefined);
+
+/** Returns the strongest variable of an input that a file can hold; one of them always is. */
+const variableOf = (id: string): string =>
+  inputVariables(id).find(isVariableName) ?? id;

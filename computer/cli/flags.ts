@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { hostname } from "node:os";
+import { homedir, hostname } from "node:os";
 import process from "node:process";
 import { integer, readName } from "../../cli/flags.ts";
 import { addServerFlags } from "../../cli/server_flags.ts";
@@ -8,13 +8,13 @@ import {
   DEFAULT_UPLOAD_BYTES,
 } from "../blobs/blobs.ts";
 import { reasonOf } from "../util/values.ts";
-import { defaultSkillHome } from "../skills/skill_home.ts";
 import { defaultOAuthDirectory } from "../host/oauth/authorizations.ts";
 import { parseInputFlag } from "../util/inputs.ts";
 import {
   checkMessageBytes,
   DEFAULT_MESSAGE_BYTES,
 } from "../host/mcp/errors.ts";
+import { isAbsolute, join, resolve } from "node:path";
 
 /**
  * Adds the options that configure hosted MCP servers.
@@ -173,3 +173,25 @@ function messageBytes(text: string): number {
     );
   }
 }
+
+/** Returns the folder of skills where none is named: that of other A2C-SMCP Computers of this user. */
+export function defaultSkillHome(
+  env: Readonly<Record<string, string | undefined>>,
+): string {
+  const chosen = env.A2C_SKILL_HOME?.trim();
+  if (chosen) return resolve(chosen.replace(/^~(?=$|[/\\])/, homedir()));
+  const data = env.XDG_DATA_HOME;
+  return data && isAbsolute(data)
+    ? join(data, "a2c", "skills")
+    : join(homedir(), ".a2c", "skills");
+}
+
+/** Returns the path of the history file, by the XDG convention. */
+export const defaultHistoryFile = (
+  env: Readonly<Record<string, string | undefined>>,
+): string =>
+  join(
+    env.XDG_STATE_HOME || join(homedir(), ".local", "state"),
+    "a2c-smcp",
+    "shell_history",
+  );

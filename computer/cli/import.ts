@@ -9,15 +9,17 @@ import { columns } from "../../cli/terminal_text.ts";
 import type { MCPServerConfig } from "../../protocol/mod.ts";
 import { readConfigFile, readConfigText } from "../config/load_config.ts";
 import { ConfigError, type ConfigProblem } from "../config/problem.ts";
-import { type KnownFile, knownFiles } from "../config/import/known_files.ts";
-import { distinctIds } from "../config/import/distinct_ids.ts";
 import {
+  distinctIds,
   type ForeignConfig,
+  hiddenValues,
+  type KnownFile,
+  knownFiles,
   mergeConfigs,
   type MergedConfig,
-} from "../config/import/merge_configs.ts";
-import { hiddenValues, toOwnFormat } from "../config/import/own_format.ts";
-import { prefixSamePrograms } from "../config/import/same_program.ts";
+  prefixSamePrograms,
+  toOwnFormat,
+} from "../config/import_configs.ts";
 import { redactConfig } from "../config/redact.ts";
 
 /** The flags of `import`. */

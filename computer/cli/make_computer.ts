@@ -5,17 +5,22 @@ import type { ConnectionOptions } from "../../client/options.ts";
 import type { InProcessConnection } from "../../shared/in_process.ts";
 import type { AuthorizationRequest } from "../host/oauth/authorizations.ts";
 import { SmcpComputer } from "../computer.ts";
-import type { ComputerConfig } from "../config/parse_config.ts";
+import type { ComputerConfig } from "../config/config.ts";
 import { localDirResolver } from "../resources/resolvers.ts";
-import type { View } from "./live/view.ts";
+import type { View } from "./screen.ts";
 import type { SmcpComputerOptions } from "../options.ts";
 import type { Page } from "./ui/open_page.ts";
 import { deskQuestions } from "./ui/questions.ts";
-import { openBrowser } from "./terminal/open_browser.ts";
 import {
   type TerminalQuestions,
   terminalQuestions,
-} from "./terminal/questions.ts";
+} from "./terminal_questions.ts";
+import { spawn } from "node:child_process";
+import { UsageError } from "../../cli/run.ts";
+import { loadComputerConfig } from "../config/load_config.ts";
+import { inputVariables } from "../util/inputs.ts";
+import type { MCPServerConfig, MCPServerInput } from "../../protocol/mod.ts";
+import { nearestWord } from "../../shared/checks.ts";
 
 /** Flags about hosting MCP servers. */
 export interface HostFlags {
@@ -126,3 +131,71 @@ function showPage({ server, url }: AuthorizationRequest, view: View): void {
   );
   if (process.stdout.isTTY) openBrowser(url);
 }
+
+/**
+ * Loads the configuration of a command, and checks `--input` options against it.
+ *
+ * @throws {ConfigError} that names file, line, path, problem and fix
+ * @throws {UsageError} when a value is given for an unknown input
+ */
+export async function loadHostConfig(
+  file: string,
+  values: Readonly<Record<string, unknown>>,
+): Promise<ComputerConfig<MCPServerConfig>> {
+  const config = await loadComputerConfig(file);
+  for (const id of Object.keys(values)) {
+    if (config.inputs.some((input) => input.id === id)) continue;
+    throw new UsageError(
+      `--input ${id}=…: ${file} has no input "${id}"; ${
+        whichThereAre(id, config.inputs)
+      }`,
+    );
+  }
+  return config;
+}
+
+function whichThereAre(id: string, inputs: readonly MCPServerInput[]): string {
+  const ids = inputs.map(({ id }) => id);
+  const meant = nearestWord(id, ids);
+  if (meant !== undefined) return `did you mean "${meant}"?`;
+  return ids.length === 0
+    ? "it has no inputs"
+    : `it has ${ids.map((id) => `"${id}"`).join(", ")}`;
+}
+
+/**
+ * Describes environment variables that look like values of inputs but match no input.
+ *
+ * These are warnings, not errors: several Computers may share one environment.
+ */
+export function strayVariables(
+  environment: Readonly<Record<string, string | undefined>>,
+  inputs: readonly MCPServerInput[],
+): string[] {
+  const known = inputs.flatMap(({ id }) => inputVariables(id));
+  return Object.keys(environment)
+    .filter((name) => name.startsWith("SMCP_INPUT_") && !known.includes(name))
+    .map((name) => {
+      const meant = nearestWord(name, known);
+      return `the environment variable ${name} matches no input of the configuration${
+        meant === undefined ? "" : `; did you mean ${meant}?`
+      }`;
+    });
+}
+
+/** Opens a page in the user's browser; does nothing if there is no browser. */
+export function openBrowser(url: string): void {
+  const [command, ...args] = OPENERS[process.platform] ?? ["xdg-open"];
+  const child = spawn(command, [...args, url], {
+    stdio: "ignore",
+    detached: true,
+  });
+  child.once("error", () => {});
+  child.unref();
+}
+
+const OPENERS: Partial<Record<string, [string, ...string[]]>> = {
+  darwin: ["open"],
+  // Unlike `start`, it does not interpret characters such as `&` in the URL.
+  win32: ["rundll32", "url.dll,FileProtocolHandler"],
+};

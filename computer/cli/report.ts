@@ -1,7 +1,10 @@
 import type { SmcpComputer } from "../computer.ts";
 import { isPlainName, MAX_PLAIN_NAME } from "../../shared/checks.ts";
 import { hideSecrets } from "../util/secrets.ts";
-import { callLine, stateLine } from "./live/lines.ts";
+import { plain } from "../../cli/terminal_text.ts";
+import type { ServerFailure, ServerStatus } from "../host/server_status.ts";
+import type { ToolCallEnded, ToolCallStarted } from "../tools/events.ts";
+import { ErrorCode, resultMeta } from "../../protocol/mod.ts";
 
 /** Options for {@linkcode report}. */
 export interface ReportOptions {
@@ -75,3 +78,94 @@ export function report(
     note(line);
   });
 }
+
+/** Returns the name of an MCP server, with what identifies it where that is something else. */
+export const labelOf = (
+  { name, bundleId }: Pick<ServerStatus, "name" | "bundleId">,
+): string => bundleId === name ? name : `${name} (${bundleId})`;
+
+/** Describes a state of an MCP server; undefined if not worth reporting, as the start of an attempt. */
+export function stateLine(
+  { name, state, tools, error, nextAttempt, problems }: ServerStatus,
+): string | undefined {
+  if (state === "running") {
+    return [
+      `MCP server ${name}: running, ${tools} ${tools === 1 ? "tool" : "tools"}`,
+      ...problems.map((text) => `  ${text}`),
+    ].join("\n");
+  }
+  if (error === undefined) return `MCP server ${name}: ${state}`;
+  if (!nextAttempt && state !== "failed") return undefined;
+  const line = `MCP server ${name}: ${state}: ${error}`;
+  return nextAttempt ? `${line}\n  it will be restarted` : line;
+}
+
+/** Describes who called. */
+export const callerText = (
+  { agent, operator }: Pick<ToolCallStarted, "agent" | "operator">,
+): string =>
+  operator === undefined ? plain(agent) : `operator ${plain(operator)}`;
+
+/** Describes an ended tool call. */
+export const callLine = (call: ToolCallEnded): string =>
+  `call of ${plain(call.tool)} by ${callerText(call)}: ${
+    howItEnded(call.result)
+  }, ${Math.round(call.durationMs)} ms`;
+
+/** How a call ended that not simply its caller has cancelled, in the words of the Server. */
+const CANCELLED: ReadonlyMap<unknown, string> = new Map([
+  ["agent_timeout", "timeout of the agent"],
+  ["operator_requested", "cancelled by the operator"],
+]);
+
+/** Summarizes the outcome of a tool call in a word or two. */
+export function howItEnded(result: ToolCallEnded["result"]): string {
+  if (!result) return "refused";
+  if (!result.isError) return "ok";
+  const { error_code, a2c_cancelled, a2c_cancel_reason } = resultMeta(result);
+  if (a2c_cancelled) {
+    return CANCELLED.get(a2c_cancel_reason) ?? "cancelled";
+  }
+  if (error_code === ErrorCode.TOOL_TIMEOUT) return "timeout of the computer";
+  return error_code === undefined ? "tool error" : `failed (${error_code})`;
+}
+
+/** Remedies for errors that do not name one. */
+const REMEDIES: Readonly<Record<ServerFailure, string>> = {
+  ended: "run its command by hand to see why",
+  not_ready:
+    "run its command by hand: does it wait for something, or is it no MCP server?",
+  unreachable: "is it running, and is its url right?",
+  refused: "give it an Authorization header, or sign in when the Computer runs",
+  not_found: "correct the path of its url",
+  not_executable: "make the program executable (chmod +x)",
+};
+
+/** Adds a remedy to the error of an MCP server, in one line unless it marks a place. */
+export function withRemedy(
+  error: string,
+  failure: ServerFailure | undefined,
+): string {
+  if (/\n\s*\^/.test(error)) return error; // it marks a place with a caret
+  const text = error.replaceAll(/\s*\n\s*/g, ": ");
+  if (failure === undefined || text.includes(";")) return text; // it names a remedy already
+  return `${text}; ${REMEDIES[failure]}`;
+}
+
+/**
+ * Listens to everything that changes the status of a Computer, but for its calls.
+ *
+ * @returns the functions that remove the listener
+ */
+export const onStatusChange = (
+  computer: SmcpComputer,
+  changed: () => void,
+): (() => void)[] => [
+  computer.on("serverState", changed),
+  computer.on("toolsChanged", changed),
+  computer.on("skillsChanged", changed),
+  computer.on("configChanged", changed),
+  computer.on("connected", changed),
+  computer.on("disconnected", changed),
+  computer.on("joined", changed),
+];

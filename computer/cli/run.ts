@@ -6,12 +6,15 @@ import { ConnectionError } from "../../client/errors.ts";
 import { ProtocolError } from "../../protocol/mod.ts";
 import { sleep } from "../../shared/async.ts";
 import type { SmcpComputer } from "../computer.ts";
-import { watchConfig } from "../config/watch_config.ts";
-import { liveView } from "./live/live_view.ts";
-import { plainView, type View } from "./live/view.ts";
-import { loadHostConfig } from "./host_config.ts";
+import { watchConfig } from "../config/load_config.ts";
+import { liveView } from "./live_view.ts";
+import { plainView, type View } from "./screen.ts";
+import {
+  type ComputerFlags,
+  loadHostConfig,
+  makeComputer,
+} from "./make_computer.ts";
 import { logTo, logWritten, survive, toStderr } from "./logging.ts";
-import { type ComputerFlags, makeComputer } from "./make_computer.ts";
 import { report } from "./report.ts";
 import { firstSignal } from "../../cli/signals.ts";
 import { openPage, type PageFlags } from "./ui/open_page.ts";

@@ -1,9 +1,16 @@
 import { isRecord } from "../util/values.ts";
-import { draftForeign, isForeign } from "./foreign_server.ts";
-import type { ForeignContext } from "./foreign_variables.ts";
-import { draftVsCodeInputs } from "./vs_code_inputs.ts";
-import type { ConfigPath, ConfigProblem } from "./problem.ts";
-import { type Strictness, unknownFileFields } from "./unknown_fields.ts";
+import {
+  draftForeign,
+  draftVsCodeInputs,
+  type ForeignContext,
+  isForeign,
+} from "./foreign.ts";
+import {
+  type ConfigPath,
+  type ConfigProblem,
+  type Strictness,
+  unknownFileFields,
+} from "./problem.ts";
 
 /** An MCP server of a file, converted to our own format but not validated. */
 export interface ServerDraft {

@@ -1,4 +1,3 @@
-import type { MCPServerInput } from "../../protocol/payloads/inputs.ts";
 import type { MCPServerConfig } from "../../protocol/payloads/config.ts";
 import {
   inputsSchema,
@@ -6,28 +5,28 @@ import {
 } from "../../protocol/payloads/config_file.ts";
 import { ENGLISH } from "../../protocol/schema.ts";
 import { nameOnly } from "../../protocol/validation.ts";
-import { bundleIdOf } from "./bundle_id.ts";
-import { draftConfig, type ServerDraft } from "./draft.ts";
-import type { ForeignContext } from "./foreign_variables.ts";
-import { ConfigError, type ConfigPath, type ConfigProblem } from "./problem.ts";
-import { inputProblems } from "../util/inputs.ts";
-import { explainIssues } from "./issue_text.ts";
 import {
+  bundleIdOf,
+  type ComputerConfig,
   FOR_PROGRAMS,
   isInProcess,
   readInProcess,
   type ServerConfig,
-} from "./server_config.ts";
-import { isRecord } from "../util/values.ts";
-import { unknownInputFields, unknownServerFields } from "./unknown_fields.ts";
-
-/** The configuration of a Computer. */
-export interface ComputerConfig<S extends ServerConfig = ServerConfig> {
-  /** The definitions of the placeholders. */
-  readonly inputs: readonly MCPServerInput[];
-  /** In the order of the file; no name is there twice with one `bundle_id`. */
-  readonly servers: readonly S[];
-}
+  type ServerSettings,
+} from "./config.ts";
+import { draftConfig, type ServerDraft } from "./draft.ts";
+import type { ForeignContext } from "./foreign.ts";
+import {
+  ConfigError,
+  type ConfigPath,
+  type ConfigProblem,
+  explainIssues,
+  unknownInputFields,
+  unknownServerFields,
+} from "./problem.ts";
+import { inputProblems, placeholderIds } from "../util/inputs.ts";
+import { isRecord, reasonOf } from "../util/values.ts";
+import { checkVrl } from "../util/vrl.ts";
 
 /** A configuration with its problems. */
 export interface ReadConfig<S extends ServerConfig = ServerConfig> {
@@ -209,4 +208,48 @@ function identified<S extends ServerConfig>(
   if (isNamed || !raw || !isRecord(entry)) return config;
   const { config: written } = readEntry({ ...entry, server_parameters: raw });
   return { ...config, bundle_id: bundleIdOf(written ?? config) };
+}
+
+/**
+ * Validates the configuration of an MCP server given in code (spec §4, §7.9).
+ *
+ * @throws {ConfigError} that lists every problem
+ */
+export async function readServerConfig(
+  name: string,
+  settings: ServerSettings,
+): Promise<ServerConfig> {
+  const { config, problems, places } = readProgramConfig({
+    servers: { [name]: settings },
+  });
+  const all = [...problems, ...await vrlProblems(config.servers, places)];
+  const [server] = config.servers;
+  if (server && all.length === 0) return server;
+  throw new ConfigError("configuration", all);
+}
+
+/**
+ * Compiles the VRL programs of MCP servers (spec §7.9).
+ *
+ * @param places of the servers in their file
+ * @returns one problem with the compiler's message for each program that does not compile
+ */
+export async function vrlProblems(
+  servers: readonly ServerConfig[],
+  places: ReadonlyMap<string, ConfigPath>,
+): Promise<ConfigProblem[]> {
+  const problems: ConfigProblem[] = [];
+  for (const { name, vrl } of servers) {
+    // With a placeholder it is compiled when the server starts, after substitution.
+    if (placeholderIds(vrl).length > 0) continue;
+    try {
+      await checkVrl(vrl);
+    } catch (error) {
+      problems.push({
+        path: [...places.get(name) ?? [], "vrl"],
+        text: reasonOf(error),
+      });
+    }
+  }
+  return problems;
 }

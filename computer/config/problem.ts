@@ -1,3 +1,13 @@
+import { isRecord } from "../util/values.ts";
+import {
+  baseServerFields,
+  inputFields,
+  type ServerFields,
+  serverFields,
+  toolMetaFields,
+} from "../../protocol/payloads/config_file.ts";
+import { nearestWord } from "../../shared/checks.ts";
+
 /** The place of a value in a configuration: keys and indexes from the top. */
 export type ConfigPath = readonly (string | number)[];
 
@@ -37,3 +47,190 @@ export class ConfigError extends Error {
     this.problems = problems;
   }
 }
+
+/** An issue reported by the validator: which fields it has depends on its code. */
+export interface Issue {
+  /** Its kind. */
+  readonly code?: string | undefined;
+  /** Path within the validated value. */
+  readonly path: readonly PropertyKey[];
+  /** The validator's message. */
+  readonly message: string;
+  /** Of `invalid_type`: the type that is allowed. */
+  readonly expected?: string;
+  /** Of `invalid_value`: the values that are allowed. */
+  readonly values?: readonly unknown[];
+  /** Of `too_small`: what is. */
+  readonly origin?: string;
+}
+
+/**
+ * Converts issues of the validator to readable problems below a path.
+ *
+ * @param value the validated value
+ */
+export const explainIssues = (
+  path: ConfigPath,
+  issues: readonly Issue[],
+  value: unknown,
+): ConfigProblem[] =>
+  issues.map((issue) => ({
+    path: [
+      ...path,
+      ...issue.path.map((key) => typeof key === "symbol" ? String(key) : key),
+    ],
+    text: textOf(issue, value, path[0] === "inputs"),
+  }));
+
+function textOf(issue: Issue, value: unknown, isInput: boolean): string {
+  const { code, path, message, expected, values, origin } = issue;
+  switch (code) {
+    case "invalid_union":
+      if (path.at(-1) === "type") {
+        return isInput
+          ? 'expected "promptString", "pickString" or "command"'
+          : 'expected "stdio", "streamable" (or "http") or "sse"';
+      }
+      if (isInput && path.at(-2) === "options") {
+        return 'expected a text, or {"label": ..., "value": ...} with texts that are not empty';
+      }
+      return path.includes("headers")
+        ? "expected a text, a number, true or false"
+        : "expected a list of texts, or a map of them";
+    case "invalid_type": {
+      const received = typeNameOf(valueAt(value, path));
+      const wanted = TYPE_NAMES[expected ?? ""] ?? expected;
+      return received === "undefined"
+        ? `it is missing; expected ${wanted}`
+        : `expected ${wanted}, not ${TYPE_NAMES[received] ?? received}`;
+    }
+    case "invalid_value": {
+      const allowed = (values ?? []).map((one) => JSON.stringify(one));
+      return `expected ${allowed.join(", ").replace(/, ([^,]+)$/, " or $1")}`;
+    }
+    case "too_small":
+      if (origin === "string") return "it is empty";
+      return origin === "number" ? "expected a number above 0" : message;
+  }
+  return message;
+}
+
+/** Returns the value that an issue is about. */
+const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>(
+    (inner, key) =>
+      typeof inner === "object" && inner !== null
+        ? Reflect.get(inner, key)
+        : undefined,
+    value,
+  );
+
+function typeNameOf(value: unknown): string {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "array" : typeof value;
+}
+
+/** Readable names of the validator's types. */
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  string: "a text",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  array: "a list",
+  record: "a map",
+  object: "an object",
+};
+
+/**
+ * How unknown fields are treated. In our own format each is an error; in another program's format,
+ * where they may be valid, only those that look like a misspelled field of ours.
+ */
+export type Strictness = "own" | "foreign";
+
+/** The fields of an MCP server in process. */
+const IN_PROCESS_FIELDS: ServerFields = {
+  own: [...baseServerFields, "type", "server"],
+  parameters: [],
+};
+
+/** The top-level fields of our own format. */
+const FILE_FIELDS = ["$schema", "inputs", "servers"];
+
+/** Finds unknown top-level fields of a file. */
+export const unknownFileFields = (
+  file: Readonly<Record<string, unknown>>,
+  strictness: Strictness,
+): ConfigProblem[] =>
+  strictness === "own"
+    ? unknownIn(file, FILE_FIELDS, "own")
+    : unknownIn(file, [...FILE_FIELDS, "mcpServers"], "foreign");
+
+/** Finds unknown fields of an MCP server in our format; missing fields are not reported. */
+export function unknownServerFields(
+  entry: unknown,
+  strictness: Strictness,
+): ConfigProblem[] {
+  if (!isRecord(entry)) return [];
+  const { type, server_parameters, tool_meta, default_tool_meta } = entry;
+  const fields = serverFields.get(type) ??
+    (type === "in-process" ? IN_PROCESS_FIELDS : undefined);
+  const metas = isRecord(tool_meta) ? Object.entries(tool_meta) : [];
+  return [
+    ...fields ? unknownIn(entry, fields.own, strictness) : [],
+    ...fields
+      ? below(
+        ["server_parameters"],
+        unknownIn(server_parameters, fields.parameters, strictness),
+      )
+      : [],
+    // Later versions may add fields here (spec §4), so only misspelled ones are errors.
+    ...metas.flatMap(([tool, meta]) =>
+      below(["tool_meta", tool], unknownIn(meta, toolMetaFields, "foreign"))
+    ),
+    ...below(
+      ["default_tool_meta"],
+      unknownIn(default_tool_meta, toolMetaFields, "foreign"),
+    ),
+  ];
+}
+
+/** Finds unknown fields of input definitions. */
+export const unknownInputFields = (
+  inputs: unknown,
+  strictness: Strictness,
+): ConfigProblem[] =>
+  (Array.isArray(inputs) ? inputs : []).flatMap((input, i) => {
+    const fields = isRecord(input) && inputFields.get(input.type);
+    return fields ? below([i], unknownIn(input, fields, strictness)) : [];
+  });
+
+/** Finds misspelled fields among those that restrict something in another program's format. */
+export const misspelledGuards = (
+  entry: Readonly<Record<string, unknown>>,
+  guards: readonly string[],
+): ConfigProblem[] => unknownIn(entry, guards, "foreign");
+
+function unknownIn(
+  value: unknown,
+  known: readonly string[],
+  strictness: Strictness,
+): ConfigProblem[] {
+  if (!isRecord(value)) return [];
+  return Object.keys(value).flatMap((field) => {
+    if (known.includes(field)) return [];
+    const meant = nearestWord(field, known);
+    if (meant === undefined && strictness === "foreign") return [];
+    return [{
+      path: [field],
+      text: meant === undefined
+        ? `unknown field; remove it, or use one of ${known.join(", ")}`
+        : `unknown field; did you mean "${meant}"?`,
+    }];
+  });
+}
+
+const below = (
+  path: ConfigPath,
+  problems: readonly ConfigProblem[],
+): ConfigProblem[] =>
+  problems.map((problem) => ({ ...problem, path: [...path, ...problem.path] }));

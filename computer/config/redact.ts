@@ -6,9 +6,8 @@ import {
   pickOptions,
   type ToolMeta,
 } from "../../protocol/mod.ts";
-import { bundleIdOf } from "./bundle_id.ts";
-import { commandLine } from "./command_line.ts";
-import type { ServerConfig } from "./server_config.ts";
+import { bundleIdOf, type ServerConfig } from "./config.ts";
+import { commandLine } from "./command_input.ts";
 import {
   redactArguments,
   REDACTED,

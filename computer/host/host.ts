@@ -1,8 +1,7 @@
 import { Emitter, type Listener } from "../../client/emitter.ts";
-import { bundleIdOf } from "../config/bundle_id.ts";
-import { InputStore } from "../config/inputs/input_store.ts";
-import { prepareConfig } from "../config/inputs/prepare_config.ts";
-import type { ServerConfig } from "../config/server_config.ts";
+import { bundleIdOf, type ServerConfig } from "../config/config.ts";
+import { InputStore } from "../config/input_store.ts";
+import { prepareConfig } from "../config/fill_inputs.ts";
 import {
   type ConnectMcp,
   HostedServer,

@@ -1,11 +1,11 @@
 import { backoff } from "../../client/wire.ts";
-import { bundleIdOf } from "../config/bundle_id.ts";
-import { TransientInputError } from "../config/inputs/resolve_all.ts";
 import {
+  bundleIdOf,
   sameServerConfig,
   seenConfig,
   type ServerConfig,
-} from "../config/server_config.ts";
+} from "../config/config.ts";
+import { TransientInputError } from "../config/fill_inputs.ts";
 import type { McpConnection, McpTool } from "./mcp/connection.ts";
 import type { AuthorizationError } from "./oauth/authorized_fetch.ts";
 import type { ServerNames } from "./server_set.ts";

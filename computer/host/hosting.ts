@@ -1,12 +1,15 @@
 import process from "node:process";
-import { bundleIdOf } from "../config/bundle_id.ts";
-import { type ConfigChanges, diffConfigs } from "../config/diff_configs.ts";
-import { type AskInput, InputStore } from "../config/inputs/input_store.ts";
-import { prepareConfig } from "../config/inputs/prepare_config.ts";
-import type { ComputerConfig } from "../config/parse_config.ts";
-import { readServerConfig } from "../config/read_server_config.ts";
-import type { ServerConfig } from "../config/server_config.ts";
-import type { ServerSettings } from "../config/settings.ts";
+import {
+  bundleIdOf,
+  type ComputerConfig,
+  type ConfigChanges,
+  diffConfigs,
+  type ServerConfig,
+  type ServerSettings,
+} from "../config/config.ts";
+import { type AskInput, InputStore } from "../config/input_store.ts";
+import { prepareConfig } from "../config/fill_inputs.ts";
+import { readServerConfig } from "../config/parse_config.ts";
 import { McpHost, splitById } from "./host.ts";
 import type { ConnectMcp, RestartPolicy } from "./hosted_server.ts";
 import { connectMcp } from "./mcp/connect.ts";

@@ -1,4 +1,4 @@
-import type { ServerConfig } from "../config/server_config.ts";
+import type { ServerConfig } from "../config/config.ts";
 import type { McpTool } from "./mcp/connection.ts";
 import { ServerEndedError } from "./mcp/errors.ts";
 import { AuthorizationError } from "./oauth/authorized_fetch.ts";

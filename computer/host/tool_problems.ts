@@ -1,5 +1,4 @@
-import { bundleIdOf } from "../config/bundle_id.ts";
-import type { ServerConfig } from "../config/server_config.ts";
+import { bundleIdOf, type ServerConfig } from "../config/config.ts";
 import type { McpTool } from "./mcp/connection.ts";
 import { malformedTags } from "./tool_meta.ts";
 import {

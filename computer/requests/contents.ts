@@ -4,11 +4,9 @@ import { roomForBase64 } from "../../client/message_limits.ts";
 import { type BlobKinds, writeHandle } from "../blobs/blobs.ts";
 import type { Uploads } from "../blobs/uploads.ts";
 import type { Handler } from "./mcp_requests.ts";
-import { ENTRY_FILE } from "../skills/files/sandbox.ts";
-import { SkillFault } from "../skills/files/skill_fault.ts";
-import type { SkillFile } from "../skills/files/skill_file.ts";
-import { SKILL_KIND } from "../skills/skill_blobs.ts";
-import type { Skills } from "../skills/skills.ts";
+import { ENTRY_FILE, SkillFault } from "../skills/sandbox.ts";
+import type { SkillFile } from "../skills/skill_file.ts";
+import { SKILL_KIND, type Skills } from "../skills/skills.ts";
 import { toBase64 } from "../util/values.ts";
 import {
   blobNotAccessible,

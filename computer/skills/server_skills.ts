@@ -8,16 +8,8 @@ import type { McpConnection } from "../host/mcp/connection.ts";
 import { listResources } from "../resources/servers.ts";
 import { log } from "../util/log.ts";
 import { reasonOf } from "../util/values.ts";
-import {
-  isSkillUri,
-  type SkillRoot,
-  skillRoots,
-} from "./staging/skill_roots.ts";
-import {
-  removeStaged,
-  stageSkill,
-  type StagingPlace,
-} from "./staging/stage_skill.ts";
+import { isSkillUri, type SkillRoot, skillRoots } from "./skill_roots.ts";
+import { removeStaged, stageSkill, type StagingPlace } from "./stage_skill.ts";
 
 /** How many skills of one MCP server are staged. */
 const MAX_SKILLS = 1_000;

@@ -1,20 +1,26 @@
 import { join } from "node:path";
 import {
   type A2CSkillRef,
+  blobNotAccessible,
   invalidSkillName,
+  ProtocolError,
   skillNotFound,
 } from "../../protocol/mod.ts";
-import { bundleIdOf } from "../config/bundle_id.ts";
-import type { ServerConfig } from "../config/server_config.ts";
+import { bundleIdOf, type ServerConfig } from "../config/config.ts";
 import type { McpHost } from "../host/host.ts";
 import { WarnOnce } from "../util/log.ts";
-import { openSkillFile, type SkillFile } from "./files/skill_file.ts";
+import { openSkillFile, type SkillFile } from "./skill_file.ts";
 import { ServerSkills } from "./server_skills.ts";
-import { parseSkillName } from "./skill_names.ts";
-import { Replacing } from "./staging/replacing.ts";
-import { removeLeftOvers } from "./staging/stage_skill.ts";
-import { findUserSkills, type FoundSkills, refusalOf } from "./user_skills.ts";
-import { FolderWatch } from "./watch_folder.ts";
+import { parseSkillName } from "./skill_entry.ts";
+import { removeLeftOvers, Replacing } from "./stage_skill.ts";
+import {
+  findUserSkills,
+  FolderWatch,
+  type FoundSkills,
+  refusalOf,
+} from "./user_skills.ts";
+import type { BlobSource, ResolveBlob } from "../blobs/blobs.ts";
+import { SkillFault } from "./sandbox.ts";
 
 /** Changes within this time are announced once (0.4 §6.8). */
 const MERGE_MS = 300;
@@ -231,4 +237,58 @@ function isLocal(config: ServerConfig): boolean {
   const { url } = config.server_parameters;
   if (!URL.canParse(url)) return false; // it has a placeholder
   return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
+}
+
+/** The kind of the handles of files of skills. */
+export const SKILL_KIND = "skill";
+
+/**
+ * Resolves handles of files of skills: registry and sandbox decide each time again (0.4 §7.1).
+ *
+ * Each part is read from a file that is opened for it; an Agent may never ask for the last one.
+ */
+export const skillBlobs =
+  (skills: Pick<Skills, "open">): ResolveBlob =>
+  async ({ name, path }): Promise<BlobSource> => {
+    if (typeof name !== "string" || typeof path !== "string") {
+      throw blobNotAccessible("invalid_handle");
+    }
+    return await withFile(skills, name, path, async (file) => ({
+      mimeType: file.mimeType,
+      size: file.totalSize,
+      sha256: await file.sha256(),
+      read: (offset, length) =>
+        withFile(skills, name, path, (file) => file.read(offset, length)),
+    }));
+  };
+
+async function withFile<T>(
+  skills: Pick<Skills, "open">,
+  name: string,
+  path: string,
+  work: (file: SkillFile) => Promise<T>,
+): Promise<T> {
+  const file = await openAgain(skills, name, path);
+  try {
+    return await work(file);
+  } finally {
+    await file.close();
+  }
+}
+
+async function openAgain(
+  skills: Pick<Skills, "open">,
+  name: string,
+  path: string,
+): Promise<SkillFile> {
+  try {
+    return await skills.open(name, path);
+  } catch (error) {
+    if (error instanceof SkillFault) {
+      throw blobNotAccessible(
+        error.reason === "not_found" ? "gone" : "forbidden",
+      );
+    }
+    throw error instanceof ProtocolError ? blobNotAccessible("gone") : error;
+  }
 }

@@ -3,14 +3,14 @@ import { isRecord } from "../../util/values.ts";
 import { parseComputerConfig } from "../../config/parse_config.ts";
 import { redactInput } from "../../config/redact.ts";
 import {
+  drawTable,
+  jsonArgument,
   keptFile,
   oneWord,
   pretty,
   type ShellCommand,
   type ShellContext,
 } from "./command.ts";
-import { jsonArgument } from "./json_argument.ts";
-import { drawTable } from "./tables.ts";
 
 const ids = ({ computer }: ShellContext): string[] =>
   computer.inputs.definitions.map(({ id }) => id);

@@ -2,14 +2,19 @@ import { plainLines } from "../../../cli/terminal_text.ts";
 import { toolsMeant } from "../../../protocol/payloads/tools.ts";
 import { officeLinkOf, type SmcpComputer } from "../../computer.ts";
 import { isRecord } from "../../util/values.ts";
-import { howItEnded, labelOf } from "../live/lines.ts";
-import type { Style } from "../live/paint.ts";
+import { howItEnded, labelOf } from "../report.ts";
+import type { Style } from "../screen.ts";
 import type { ServerState } from "../../host/server_status.ts";
 import { redactUrl } from "../../util/secrets.ts";
-import { keptFile, oneWord, pretty, type ShellCommand } from "./command.ts";
+import {
+  drawTable,
+  jsonArgument,
+  keptFile,
+  oneWord,
+  pretty,
+  type ShellCommand,
+} from "./command.ts";
 import { partsOf } from "../../tool_host.ts";
-import { jsonArgument } from "./json_argument.ts";
-import { drawTable } from "./tables.ts";
 
 const STATE_STYLES: Readonly<Record<ServerState, Style>> = {
   running: "good",

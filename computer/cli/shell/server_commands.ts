@@ -1,15 +1,15 @@
 import { isRecord } from "../../util/values.ts";
 import type { ServerStatus } from "../../host/server_status.ts";
 import { partsOf } from "../../tool_host.ts";
-import { labelOf, stateLine } from "../live/lines.ts";
-import type { ServerSettings } from "../../config/settings.ts";
+import { labelOf, stateLine } from "../report.ts";
+import type { ServerSettings } from "../../config/config.ts";
 import {
+  jsonArgument,
   keptFile,
   oneWord,
   type ShellCommand,
   type ShellContext,
 } from "./command.ts";
-import { jsonArgument } from "./json_argument.ts";
 
 const servers = ({ computer }: ShellContext): readonly ServerStatus[] =>
   computer.status().servers;

@@ -1,129 +1,294 @@
 import { explainFailure } from "../../../cli/explain_failure.ts";
-import { plainLines } from "../../../cli/terminal_text.ts";
-import { hideSecrets } from "../../util/secrets.ts";
+import { plainLines, wrap } from "../../../cli/terminal_text.ts";
+import type { ShellContext } from "./command.ts";
+import process from "node:process";
+import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { createInterface } from "node:readline";
+import { dirname } from "node:path";
+import { exitAtOnce, firstSignal } from "../../../cli/signals.ts";
+import { logTo, logWritten, survive, toStderr } from "../logging.ts";
 import {
-  type ShellCommand,
-  type ShellContext,
-  type Shown,
-  usageOf,
-} from "./command.ts";
-import { completeLine } from "./complete_line.ts";
-import { INPUT_COMMANDS } from "./input_commands.ts";
-import { LOOK_COMMANDS, SOCKET_COMMANDS } from "./office_commands.ts";
-import { SERVER_COMMANDS } from "./server_commands.ts";
-import { drawTable } from "./tables.ts";
+  type ComputerFlags,
+  loadHostConfig,
+  makeComputer,
+} from "../make_computer.ts";
+import { report } from "../report.ts";
+import { plainView, styled, type View } from "../screen.ts";
+import { Prompt } from "./prompt.ts";
+import {
+  completeShell,
+  keptLine,
+  type LineOutcome,
+  runLine,
+} from "./run_line.ts";
+import { terminalQuestions, Turns } from "../terminal_questions.ts";
+import type { SmcpComputer } from "../../computer.ts";
+import type { ToolCallEnded } from "../../tools/events.ts";
 
-/** The outcome of a line. */
-export interface LineOutcome {
-  /** The output. */
-  readonly text: string;
-  /** Whether the command failed. */
-  readonly failed?: true;
-  /** Whether the shell ends. */
-  readonly quit?: true;
+/** The flags of `shell`. */
+export interface ShellFlags extends ComputerFlags {
+  /** The configuration file; without one, the shell starts with no MCP servers. */
+  config?: string;
+  /** The office to join at once. */
+  office?: string;
+  /** The history file. */
+  history: string;
+  /** Whether the history keeps values and parameters. */
+  historyValues?: boolean;
 }
 
-const COMMANDS: readonly ShellCommand[] = [
-  {
-    words: ["help"],
-    summary: "show this list",
-    run: (_, { look }) =>
-      drawTable(
-        ["command", "what it does"],
-        [...COMMANDS, QUIT].map((command) => [
-          usageOf(command),
-          command.summary,
-        ]),
-        look(),
-      ),
-  },
-  ...LOOK_COMMANDS,
-  ...SERVER_COMMANDS,
-  ...INPUT_COMMANDS,
-  ...SOCKET_COMMANDS,
-];
+/** Maximum number of calls that `history` can show. */
+const MAX_CALLS = 1_000;
 
-const QUIT: ShellCommand = {
-  words: ["quit"],
-  summary: "stop everything and end; Ctrl-D does too",
-  run: () => "",
-};
-
-/**
- * Runs a line of the shell; never rejects.
- *
- * @param signal aborted by Ctrl-C
- */
-export async function runLine(
-  line: string,
-  context: ShellContext,
-  signal: AbortSignal,
-): Promise<LineOutcome> {
-  const text = line.trim();
-  if (text === "") return { text: "" };
-  if (isQuit(text)) return { text: "", quit: true };
-  const command = findCommand(text);
-  if (!command) return { text: unknown(text), failed: true };
+/** Runs a Computer with commands from a terminal or, until its end, from a pipe. */
+export async function shell(flags: ShellFlags): Promise<void> {
+  await logTo(toStderr);
+  survive();
+  const config = flags.config === undefined
+    ? { inputs: [], servers: [] }
+    : await loadHostConfig(flags.config, flags.input);
+  let view: View = plainView((text) => console.log(text));
+  const computer = makeComputer(flags, config, () => view);
   try {
-    const rest = restOf(text, command);
-    return { text: asText(await command.run(rest, context, signal)) };
-  } catch (error) {
-    return {
-      text: `error: ${plainLines(hideSecrets(explainFailure(error)))}`,
-      failed: true,
+    const calls = recordCalls(computer);
+    const { stdin, stdout, env } = process;
+    const context: ShellContext = {
+      computer,
+      look: () => ({
+        columns: stdout.isTTY ? (stdout.columns ?? 80) - 1 : Infinity,
+        colour: stdout.isTTY && !env.NO_COLOR,
+      }),
+      calls,
+      ...(stdin.isTTY && stdout.isTTY && {
+        askInput: (...question) =>
+          view.asking(() =>
+            terminalQuestions({ input: stdin, output: stdout })
+              .askInput(...question)
+          ),
+      }),
     };
+    if (stdin.isTTY && stdout.isTTY) {
+      await interact(context, flags, (own) => view = own);
+    } else await obey(context, flags);
+  } finally {
+    await computer.close();
+    await logWritten();
   }
 }
 
-const asText = (shown: Shown): string =>
-  [shown].flat().map((part) =>
-    typeof part === "string" ? plainLines(part) : part.coloured
-  ).join("\n");
+/** Runs the commands from a pipe and prints only their results. */
+async function obey(
+  context: ShellContext,
+  { office }: ShellFlags,
+): Promise<void> {
+  const stop = new AbortController();
+  const stopped = firstSignal().then(() => stop.abort());
+  await Promise.race([stopped, prepare(context.computer, office)]);
+  if (stop.signal.aborted) return;
+  const reader = createInterface({ input: process.stdin, terminal: false });
+  stopped.then(() => reader.close());
+  let failed = 0;
+  for await (const line of reader) {
+    const outcome = await runLine(line, context, stop.signal);
+    if (outcome.text !== "") console.log(outcome.text);
+    if (outcome.failed) failed++;
+    if (outcome.quit || stop.signal.aborted) break;
+  }
+  reader.close();
+  if (failed > 0) {
+    throw new Error(
+      `${failed} of the commands failed; what is wrong is said above`,
+    );
+  }
+}
 
-/** Completes a line for `node:readline`. */
-export const completeShell = (
+async function prepare(
+  computer: SmcpComputer,
+  office: string | undefined,
+): Promise<void> {
+  computer.start();
+  if (office !== undefined) {
+    await computer.connect();
+    await computer.join(office);
+  }
+  await computer.serversSettled();
+}
+
+function recordCalls(
+  computer: SmcpComputer,
+): (ToolCallEnded & { readonly at: Date })[] {
+  const calls: (ToolCallEnded & { readonly at: Date })[] = [];
+  computer.on("callEnded", (call) => {
+    calls.push({ ...call, at: new Date() });
+    if (calls.length > MAX_CALLS) calls.shift();
+  });
+  return calls;
+}
+
+/** Options of the interactive shell. */
+export interface InteractOptions {
+  /** The office to join at the start. */
+  readonly office?: string;
+  /** The history file. */
+  readonly history: string;
+  /** Keep parameters of tools and values of inputs in the history. */
+  readonly historyValues?: boolean;
+}
+
+/** A running command. */
+interface Running {
+  /** Aborts it. */
+  readonly abort: AbortController;
+  /** Lines that were printed while it ran. */
+  readonly noted: Set<string>;
+}
+
+/** How long an aborted command may take to report how it ended. */
+const ABORT_GRACE_MS = 1_000;
+
+/**
+ * Runs the interactive shell until the user quits or a signal arrives.
+ *
+ * @param shown receives the view that prints above the input line
+ */
+export async function interact(
+  context: ShellContext,
+  { office, history: file, historyValues }: InteractOptions,
+  shown: (view: View) => void,
+): Promise<void> {
+  const { computer, look } = context;
+  const { colour } = look();
+  const history = await readHistory(file);
+  const prompt = new Prompt({
+    input: process.stdin,
+    output: process.stdout,
+    prompt: styled("smcp> ", "bold", colour),
+    complete: (line) => completeShell(line, context),
+    history,
+  });
+  let running: Running | undefined;
+  let ended = false;
+  const turns = new Turns();
+  const view: View = {
+    note: (text) => {
+      text.split("\n").forEach((line) => running?.noted.add(line));
+      prompt.print(wrap(plainLines(text), look().columns));
+    },
+    asking: (question) => turns.take(() => prompt.pauseFor(question)),
+    close: () => prompt.close(),
+  };
+  shown(view);
+  const abort = () => running?.abort.abort(new Error("aborted"));
+  const stopListening = listen({
+    interrupted: () => {
+      prompt.interrupted();
+      abort();
+    },
+    ended: () => {
+      ended = true;
+      abort();
+      prompt.close();
+    },
+  });
+  computer.start();
+  await logTo((line) => view.note(line));
+  report(computer, { note: (text) => view.note(text), brief: false });
+  console.log(`A2C-SMCP Computer "${computer.name}"; help lists the commands`);
+  if (office !== undefined) {
+    computer.connect().then(() => computer.join(office)).catch((error) =>
+      view.note(`error: ${explainFailure(error)}`)
+    );
+  }
+  while (!ended) {
+    const line = await prompt.readLine();
+    if (line === undefined) break;
+    running = { abort: new AbortController(), noted: new Set() };
+    const { text, failed, quit } = await execute(line, context, running);
+    running = undefined;
+    if (text !== "") prompt.print(failed ? styled(text, "bad", colour) : text);
+    if (quit) break;
+  }
+  stopListening();
+  const kept = historyValues
+    ? history
+    : history.flatMap((line) => keptLine(line) ?? []);
+  await writeHistory(file, kept);
+}
+
+/** Executes a line until it ends or is aborted; output that was already printed is not repeated. */
+async function execute(
   line: string,
   context: ShellContext,
-): [string[], string] =>
-  completeLine(
-    line,
-    [...COMMANDS, QUIT].map(({ words, values }) => ({
-      words,
-      values: values && (() => values(context)),
-    })),
+  { abort: { signal }, noted }: Running,
+): Promise<LineOutcome> {
+  const outcome = await Promise.race([
+    runLine(line, context, signal),
+    aborted(signal),
+  ]);
+  const news = outcome.text.split("\n").some((line) => !noted.has(line));
+  return news ? outcome : { ...outcome, text: "" };
+}
+
+/** Resolves some time after an abort, for commands that do not end on Ctrl-C. */
+const aborted = (signal: AbortSignal): Promise<LineOutcome> =>
+  new Promise((resolve) =>
+    signal.addEventListener(
+      "abort",
+      () =>
+        setTimeout(
+          () => resolve({ text: "aborted; it may still be running" }),
+          ABORT_GRACE_MS,
+        ),
+      { once: true },
+    )
   );
 
 /**
- * Returns the part of a line that the history keeps: the command without tool parameters, values and
- * definitions; nothing of an unknown command, which may be a pasted secret.
+ * Listens for signals. The listener for SIGHUP stays, since closing a terminal sends it repeatedly.
+ *
+ * @returns makes further signals exit at once; call it when only cleaning up is left
  */
-export function keptLine(line: string): string | undefined {
-  const text = line.trim();
-  const command = isQuit(text) ? QUIT : findCommand(text);
-  if (!command?.kept) return command && line;
-  const rest = restOf(text, command);
-  const kept = command.kept(rest);
-  return kept === rest ? line : [...command.words, kept].join(" ").trimEnd();
+function listen(
+  { interrupted, ended }: { interrupted: () => void; ended: () => void },
+): () => void {
+  process.on("SIGINT", interrupted);
+  process.on("SIGTERM", ended);
+  process.on("SIGHUP", ended);
+  return () => {
+    exitAtOnce();
+    process.off("SIGINT", interrupted);
+    process.off("SIGTERM", ended);
+  };
 }
 
-const isQuit = (text: string): boolean => text === "quit" || text === "exit";
+/** Maximum number of lines in the history file. */
+const MAX_LINES = 1_000;
 
-const findCommand = (text: string): ShellCommand | undefined => {
-  const words = text.split(/\s+/);
-  return COMMANDS.filter(({ words: own }) =>
-    own.every((word, i) => word === words[i])
-  ).toSorted((a, b) => b.words.length - a.words.length)[0];
-};
+/** Reads the history, the latest line last; empty when there is no file. */
+export async function readHistory(file: string): Promise<string[]> {
+  await narrow(file).catch(() => {}); // the file may not exist
+  const text = await readFile(file, "utf8").catch(() => "");
+  return text.split("\n").filter((line) => line !== "").slice(-MAX_LINES);
+}
 
-/** Returns the text after the words of a command. */
-const restOf = (text: string, { words }: ShellCommand): string =>
-  words.reduce((left, word) => left.slice(word.length).trimStart(), text);
+/** Writes the history, readable by its owner only; ignores failures. */
+export async function writeHistory(
+  file: string,
+  lines: readonly string[],
+): Promise<void> {
+  try {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    await narrow(file);
+    await writeFile(file, `${lines.slice(-MAX_LINES).join("\n")}\n`, {
+      mode: 0o600,
+    });
+  } catch {
+    // The next shell starts without a history.
+  }
+}
 
-function unknown(text: string): string {
-  const [first] = text.split(/\s+/, 1);
-  const alike = COMMANDS.filter(({ words }) => words[0] === first)
-    .map(usageOf);
-  return alike.length > 0
-    ? `error: write ${alike.join(", or ")}`
-    : `error: there is no command "${first}"; help lists them all`;
+/** Restricts a regular file to its owner; leaves devices and the like alone. */
+async function narrow(file: string): Promise<void> {
+  const found = await stat(file).catch(() => undefined);
+  if (found?.isFile() && found.mode & 0o077) await chmod(file, 0o600);
 }

@@ -1,6 +1,4 @@
 import { SSE_COMMENT, sseText } from "../../../shared/http.ts";
-import type { Changes } from "./changes.ts";
-import type { PageState } from "./page_state.ts";
 
 /** How long changes are collected before they are sent together. */
 const FLUSH_INTERVAL_MS = 100;
@@ -10,6 +8,12 @@ const COMMENT_INTERVAL_MS = 15_000;
 const MAX_STREAMS = 16;
 
 const encoder = new TextEncoder();
+
+/** What is streamed. */
+interface NewsSource {
+  /** Returns what changed since. */
+  since(version: number): unknown;
+}
 
 /** A page that reads. */
 interface Reader {
@@ -23,7 +27,7 @@ interface Reader {
  * state at once, so that nothing is kept for it.
  */
 export class NewsFeed {
-  readonly #state: Pick<PageState, "since">;
+  readonly #state: NewsSource;
   readonly #changes: Changes;
   readonly #readers = new Set<Reader>();
   readonly #stopListening: () => void;
@@ -31,7 +35,7 @@ export class NewsFeed {
   #commentTimer: ReturnType<typeof setInterval> | undefined;
   #isClosed = false;
 
-  constructor(state: Pick<PageState, "since">, changes: Changes) {
+  constructor(state: NewsSource, changes: Changes) {
     this.#state = state;
     this.#changes = changes;
     this.#stopListening = changes.listen(() => {
@@ -97,5 +101,29 @@ export class NewsFeed {
       if ((controller.desiredSize ?? 0) <= 0) continue;
       controller.enqueue(encoder.encode(SSE_COMMENT));
     }
+  }
+}
+
+/** Numbers the changes of what a page shows, so that each reader gets what is new to it. */
+export class Changes {
+  readonly #listeners = new Set<() => void>();
+  #last = 0;
+
+  /** The number of the last change. */
+  get last(): number {
+    return this.#last;
+  }
+
+  /** Counts a change, and tells the listeners. */
+  next(): number {
+    const version = ++this.#last;
+    for (const listener of this.#listeners) listener();
+    return version;
+  }
+
+  /** Adds a listener; returns the function that removes it. */
+  listen(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 }

@@ -1,7 +1,7 @@
 import { loadPackages } from "../../../shared/packages.ts";
 import type { SmcpComputer } from "../../computer.ts";
 import type { AuthorizationRequest } from "../../host/oauth/authorizations.ts";
-import { Changes } from "./changes.ts";
+import { Changes } from "./news_feed.ts";
 import { QuestionDesk } from "./question_desk.ts";
 import type { ServedPage } from "./serve_page.ts";
 

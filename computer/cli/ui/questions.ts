@@ -1,21 +1,24 @@
 import { z } from "zod";
-import type { ElicitResult, ElicitValue } from "../../../protocol/mod.ts";
-import { pickOptions } from "../../../protocol/mod.ts";
+import {
+  type ElicitResult,
+  type ElicitValue,
+  pickOptions,
+} from "../../../protocol/mod.ts";
 import { plain } from "../../../cli/terminal_text.ts";
 import { invalidFields, ProblemError } from "../../../shared/http.ts";
-import type { AskedInput } from "../../config/inputs/input_store.ts";
+import type { AskedInput } from "../../config/input_store.ts";
 import type { ConfirmAnswer } from "../../tools/confirmations.ts";
 import { type Field, problemOf, readFields } from "../../tools/form.ts";
 import { define, isRecord } from "../../util/values.ts";
-import { CHOICES } from "../terminal/answer_of.ts";
-import { describeCall } from "../terminal/describe_call.ts";
 import {
+  CHOICES,
+  describeCall,
   describeQuestion,
+  messageOf,
   WILLING_CHOICES,
-} from "../terminal/describe_question.ts";
-import { messageOf, type TerminalQuestions } from "../terminal/questions.ts";
-import type { ReadAnswer } from "./page_question.ts";
-import type { QuestionDesk } from "./question_desk.ts";
+} from "../question_text.ts";
+import type { TerminalQuestions } from "../terminal_questions.ts";
+import type { QuestionDesk, ReadAnswer } from "./question_desk.ts";
 
 /** The page scrolls, so more fits than at a terminal; what is too long is cut in the same way. */
 const PAGE_SIZE = { columns: 1_000, rows: 60 };

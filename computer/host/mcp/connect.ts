@@ -5,10 +5,7 @@ import type {
   MCPSSEConfig,
 } from "../../../protocol/mod.ts";
 import { loadPackages } from "../../../shared/packages.ts";
-import type {
-  InProcessServer,
-  ServerConfig,
-} from "../../config/server_config.ts";
+import type { InProcessServer, ServerConfig } from "../../config/config.ts";
 import { redactUrl } from "../../util/secrets.ts";
 import { reasonOf } from "../../util/values.ts";
 import {

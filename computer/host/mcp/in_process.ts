@@ -1,6 +1,6 @@
 // @ts-types="@modelcontextprotocol/sdk/inMemory"
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
-import type { InProcessServer } from "../../config/server_config.ts";
+import type { InProcessServer } from "../../config/config.ts";
 import { isRecord, reasonOf } from "../../util/values.ts";
 import { openConnection } from "./client_connection.ts";
 import type { ClientConnectionOptions, McpConnection } from "./connection.ts";

@@ -4,13 +4,15 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
-import { bundleIdOf } from "../../../computer/config/bundle_id.ts";
+import { bundleIdOf } from "../../../computer/config/config.ts";
 import { loadComputerConfig } from "../../../computer/config/load_config.ts";
 import { parseComputerConfig } from "../../../computer/config/parse_config.ts";
 import { ToolHost, type ToolHostOptions } from "../../../computer/mod.ts";
-import { runLine } from "../../../computer/cli/shell/shell.ts";
+import {
+  completeShell,
+  runLine,
+} from "../../../computer/cli/shell/run_line.ts";
 import type { ShellContext } from "../../../computer/cli/shell/command.ts";
-import { completeShell } from "../../../computer/cli/shell/shell.ts";
 import { resultMeta } from "../../../protocol/mod.ts";
 import { runHere } from "../../support/command.ts";
 import { startComputer } from "../../support/computer/computer.ts";

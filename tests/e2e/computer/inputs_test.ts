@@ -4,7 +4,7 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
-import { commandOutput } from "../../../computer/config/inputs/command_output.ts";
+import { commandOutput } from "../../../computer/config/command_input.ts";
 import { connectWithRedaction } from "../../../computer/host/hosting.ts";
 import { hideSecrets } from "../../../computer/util/secrets.ts";
 import { resultMeta, SmcpComputer } from "../../../computer/mod.ts";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";
-import { watchConfig } from "../../../computer/config/watch_config.ts";
+import { watchConfig } from "../../../computer/config/load_config.ts";
 import { scratch } from "../../support/scratch.ts";
 import { holdTimers } from "../../support/timers.ts";
 

@@ -3,7 +3,11 @@ import type {
   LeasedDirectory,
 } from "../../../server/cluster/directory.ts";
 import type { Links } from "../../../server/cluster/redis_links.ts";
-import { aboutOf, NodeLog, newTally } from "../../../server/cluster/node_log.ts";
+import {
+  aboutOf,
+  newTally,
+  NodeLog,
+} from "../../../server/cluster/node_log.ts";
 import {
   type Connected,
   Term,

@@ -1,9 +1,11 @@
 import type { Child } from "../child.ts";
 import { eventStream, type OperatorAnswer } from "../server/operator_client.ts";
 import type { ListedCall } from "../../../computer/cli/ui/call_log.ts";
-import type { ComputerView } from "../../../computer/cli/ui/computer_view.ts";
-import type { PageNews } from "../../../computer/cli/ui/page_state.ts";
-import type { PageQuestion } from "../../../computer/cli/ui/page_question.ts";
+import type {
+  ComputerView,
+  PageNews,
+} from "../../../computer/cli/ui/page_state.ts";
+import type { PageQuestion } from "../../../computer/cli/ui/question_desk.ts";
 
 /** What a page knows of its Computer. */
 export interface PageKnowledge {

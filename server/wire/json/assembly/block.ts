@@ -1,4 +1,4 @@
-import { byte, isDigit, LOWER_A, LOWER_U } from "./characters";
+import { byte, isDigit, LOWER_A, LOWER_U } from "./characters.ts";
 
 // Each function classifies 64 bytes at once and returns a mask: bit i stands for byte i.
 // The bytes are in four vectors of 16, the largest that WebAssembly has.

@@ -1,26 +1,7 @@
-import {
-  BACKSLASH,
-  byte,
-  CLOSE_OBJECT,
-  COLON,
-  COMMA,
-  MAX_DEPTH,
-  NO_JSON,
-  OPEN_OBJECT,
-  QUOTE,
-  SPACE,
-} from "./characters";
-import {
-  atMost,
-  badEscapes,
-  prefixXor,
-  equal,
-  escapedOf,
-  escapesNext,
-  splat,
-  upTo,
-} from "./block";
-import { badScalars } from "./scalars";
+import { BACKSLASH, CLOSE_OBJECT, COMMA, MAX_DEPTH, NO_JSON, OPEN_OBJECT, QUOTE } from "./characters";
+import { byte, COLON, SPACE } from "./characters.ts";
+import { atMost, badEscapes, prefixXor, equal, escapedOf, escapesNext, splat, upTo } from "./block.ts";
+import { badScalars } from "./scalars.ts";
 
 /** Returns the end, after its quote, of the string whose content starts at `at`, or NO_JSON. */
 export function skipStringBlocks(at: i32): i32 {

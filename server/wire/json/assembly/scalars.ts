@@ -1,14 +1,6 @@
-import {
-  byte,
-  DOT,
-  isDigit,
-  LOWER_E,
-  MINUS,
-  NO_JSON,
-  PLUS,
-  ZERO,
-} from "./characters";
-import { equal, mask, splat } from "./block";
+import { byte, DOT, isDigit, LOWER_E, MINUS, PLUS, ZERO } from "./characters.ts";
+import { NO_JSON } from "./characters";
+import { equal, mask, splat } from "./block.ts";
 
 /** Words as four little-endian characters; FALS is the beginning of `false`. */
 const TRUE: u32 = 0x65757274;

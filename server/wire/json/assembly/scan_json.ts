@@ -4,24 +4,14 @@
 // All positions are addresses. The caller has copied the text into memory, followed by NULs: they are
 // invalid anywhere in JSON, so every function stops there.
 
-import {
-  byte,
-  CLOSE_OBJECT,
-  COLON,
-  COMMA,
-  MAX_DEPTH,
-  NO_JSON,
-  OPEN_ARRAY,
-  OPEN_OBJECT,
-  QUOTE,
-  space,
-} from "./characters";
-import { skipBlocks, skipStringBlocks } from "./blocks";
-import { skipScalar } from "./scalars";
+import { byte, COLON, space } from "./characters.ts";
+import { CLOSE_OBJECT, COMMA, MAX_DEPTH, NO_JSON, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./characters";
+import { skipBlocks, skipStringBlocks } from "./blocks.ts";
+import { skipScalar } from "./scalars.ts";
 
-export { skipSpace } from "./characters";
+export { skipSpace } from "./characters.ts";
 export { unmask } from "./unmask";
-export { isUtf8 } from "./utf8";
+export { isUtf8 } from "./utf8.ts";
 
 /** Values with more parts than this are scanned in blocks. */
 const MAX_SINGLE_PARTS: i32 = 32;

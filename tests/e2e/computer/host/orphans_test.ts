@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
-import { commandOutput } from "../../../../computer/config/inputs/command_output.ts";
+import { commandOutput } from "../../../../computer/config/command_input.ts";
 import { type Child, start } from "../../../support/child.ts";
 import { configFile } from "../../../support/computer/config_file.ts";
 import { hostOf, textOf } from "../../../support/computer/host.ts";

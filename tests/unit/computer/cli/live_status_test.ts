@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { statusBlock } from "../../../../computer/cli/live/status_block.ts";
+import { statusBlock } from "../../../../computer/cli/live_view.ts";
 import type { ToolProgress } from "../../../../protocol/mod.ts";
 import type {
   ServerState,

@@ -1,8 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { CallLog } from "../../../../computer/cli/ui/call_log.ts";
-import { Changes } from "../../../../computer/cli/ui/changes.ts";
-import { clip } from "../../../../computer/cli/ui/clip.ts";
-import { NewsFeed } from "../../../../computer/cli/ui/news_feed.ts";
+import { CallLog, clip } from "../../../../computer/cli/ui/call_log.ts";
+import { Changes, NewsFeed } from "../../../../computer/cli/ui/news_feed.ts";
 import {
   type Asked,
   QuestionDesk,

@@ -1,3 +1,4 @@
+import { CHOICES } from "../../../../computer/cli/question_text.ts";
 import { assert, assertEquals } from "@std/assert";
 import { PassThrough } from "node:stream";
 import { setImmediate } from "node:timers/promises";
@@ -9,12 +10,11 @@ import type { ElicitResult } from "../../../../protocol/mod.ts";
 import type { ElicitRequest } from "../../../../computer/tools/elicitations.ts";
 import {
   answerOf,
-  CHOICES,
   type KeyOutcome,
   type PressedKey,
-} from "../../../../computer/cli/terminal/answer_of.ts";
-import type { UntilKeysCount } from "../../../../computer/cli/terminal/keyboard.ts";
-import { terminalQuestions } from "../../../../computer/cli/terminal/questions.ts";
+  type UntilKeysCount,
+} from "../../../../computer/cli/ask_choice.ts";
+import { terminalQuestions } from "../../../../computer/cli/terminal_questions.ts";
 
 const request = (over: Partial<ConfirmRequest> = {}): ConfirmRequest => ({
   agent: "planner",

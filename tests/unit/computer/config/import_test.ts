@@ -1,11 +1,11 @@
 import { assertEquals } from "@std/assert";
-import { distinctIds } from "../../../../computer/config/import/distinct_ids.ts";
-import { knownFiles } from "../../../../computer/config/import/known_files.ts";
-import { mergeConfigs } from "../../../../computer/config/import/merge_configs.ts";
 import {
+  distinctIds,
   hiddenValues,
+  knownFiles,
+  mergeConfigs,
   toOwnFormat,
-} from "../../../../computer/config/import/own_format.ts";
+} from "../../../../computer/config/import_configs.ts";
 import { parseComputerConfig } from "../../../../computer/config/parse_config.ts";
 import { parseMCPServerConfig } from "../../../../protocol/mod.ts";
 

@@ -1,7 +1,10 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { ConfigError } from "../../../../computer/config/problem.ts";
-import { commandLine } from "../../../../computer/config/command_line.ts";
-import { fillPlaceholders } from "../../../../computer/config/inputs/fill_placeholders.ts";
+import { commandLine } from "../../../../computer/config/command_input.ts";
+import {
+  fillPlaceholders,
+  prepareConfig,
+} from "../../../../computer/config/fill_inputs.ts";
 import { hideValues, secretsIn } from "../../../../computer/util/secrets.ts";
 import {
   inputVariables,
@@ -10,9 +13,8 @@ import {
 import {
   type InputSources,
   InputStore,
-} from "../../../../computer/config/inputs/input_store.ts";
+} from "../../../../computer/config/input_store.ts";
 import { TextTail } from "../../../../computer/util/processes.ts";
-import { prepareConfig } from "../../../../computer/config/inputs/prepare_config.ts";
 import {
   type MCPServerInput,
   parseMCPServerConfig,

@@ -2,7 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import {
   prefixSamePrograms,
   programOf,
-} from "../../../../computer/config/import/same_program.ts";
+} from "../../../../computer/config/import_configs.ts";
 import {
   longNames,
   unmatchedTools,

@@ -8,9 +8,11 @@ import {
   STAGING_LIMITS,
   StagingFolder,
   type StagingLimits,
-} from "../../../../computer/skills/staging/staging_folder.ts";
-import { unpackTarGz } from "../../../../computer/skills/staging/tar_gz.ts";
-import { unpackZip } from "../../../../computer/skills/staging/zip.ts";
+} from "../../../../computer/skills/staging_folder.ts";
+import {
+  unpackTarGz,
+  unpackZip,
+} from "../../../../computer/skills/archives.ts";
 import { scratch } from "../../../support/scratch.ts";
 import { zipOf } from "../../../support/computer/zip.ts";
 

@@ -15,11 +15,9 @@ import { join } from "node:path";
 import {
   type Disk,
   openInSkill,
-} from "../../../../computer/skills/files/sandbox.ts";
-import {
   SkillFault,
   type SkillFaultReason,
-} from "../../../../computer/skills/files/skill_fault.ts";
+} from "../../../../computer/skills/sandbox.ts";
 import { scratch } from "../../../support/scratch.ts";
 
 const SECRET = "the secret of another skill";

@@ -9,19 +9,19 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { join } from "node:path";
-import { openSkillFile } from "../../../../computer/skills/files/skill_file.ts";
-import type { SkillServer } from "../../../../computer/skills/staging/fetch_skill.ts";
-import { Replacing } from "../../../../computer/skills/staging/replacing.ts";
+import { openSkillFile } from "../../../../computer/skills/skill_file.ts";
+import type { SkillServer } from "../../../../computer/skills/fetch_skill.ts";
 import {
   removeLeftOvers,
+  Replacing,
   stageSkill,
-} from "../../../../computer/skills/staging/stage_skill.ts";
+} from "../../../../computer/skills/stage_skill.ts";
 import {
   isSkillUri,
   pathBelow,
   type SkillRoot,
   skillRoots,
-} from "../../../../computer/skills/staging/skill_roots.ts";
+} from "../../../../computer/skills/skill_roots.ts";
 import { ownerMark } from "../../../../computer/util/processes.ts";
 import { scratch } from "../../../support/scratch.ts";
 import { zipOf } from "../../../support/computer/zip.ts";

@@ -8,7 +8,7 @@ import {
   type DecidedCall,
 } from "../../../../computer/tools/confirmations.ts";
 import { CallWaits } from "../../../../computer/tools/progress.ts";
-import { describeCall } from "../../../../computer/cli/terminal/describe_call.ts";
+import { describeCall } from "../../../../computer/cli/question_text.ts";
 import { parseMCPServerConfig } from "../../../../protocol/mod.ts";
 
 const request = (over: Partial<ConfirmRequest> = {}): ConfirmRequest => ({

@@ -1,0 +1,354 @@
+import {
+  pad,
+  plain,
+  plainLines,
+  progressText,
+  shorten,
+  textWidth,
+  wrap,
+} from "../../cli/terminal_text.ts";
+import { type ToolProgress, waitingText } from "../../protocol/mod.ts";
+import type { ComputerStatus } from "../options.ts";
+import type {
+  ToolCallAdvanced,
+  ToolCallEnded,
+  ToolCallStarted,
+} from "../tools/events.ts";
+import type { ServerState, ServerStatus } from "../host/server_status.ts";
+import { callerText, howItEnded, labelOf, onStatusChange } from "./report.ts";
+import {
+  type Canvas,
+  paint,
+  Screen,
+  type ScreenLine,
+  type Span,
+  type Style,
+  type View,
+} from "./screen.ts";
+import process from "node:process";
+import type { SmcpComputer } from "../computer.ts";
+
+/** Changes within this time are drawn together. */
+const REDRAW_DELAY_MS = 50;
+/** Redraw interval while a duration is shown. */
+const TICK_MS = 1_000;
+
+/**
+ * Shows the status of a Computer in a block at the end of the terminal; ended calls and notes are
+ * printed above it.
+ *
+ * @param colour whether to use colours
+ */
+export function liveView(
+  computer: SmcpComputer,
+  canvas: Canvas,
+  colour: boolean,
+): View {
+  const screen = new Screen(canvas);
+  const calls = new Map<string, RunningCall>();
+  let notes: string[] = [];
+  let asked = 0;
+  let closed = false;
+  let timer: { id: ReturnType<typeof setTimeout>; at: number } | undefined;
+
+  const draw = () => {
+    timer = undefined;
+    if (asked > 0 || closed) return;
+    const { url } = computer;
+    const status = computer.status();
+    const { columns, rows } = screen;
+    const above = notes.join("\n");
+    notes = [];
+    screen.draw(
+      statusBlock(
+        { status, url, calls: [...calls.values()], now: Date.now() },
+        { columns, rows, colour },
+      ),
+      above,
+    );
+    const timed = calls.size > 0 ||
+      status.servers.some(({ nextAttempt }) => nextAttempt);
+    if (timed) drawIn(TICK_MS);
+  };
+  const drawIn = (milliseconds: number) => {
+    const at = performance.now() + milliseconds;
+    if (closed || timer && timer.at <= at) return;
+    clearTimeout(timer?.id);
+    timer = { at, id: setTimeout(draw, milliseconds) };
+  };
+  const clear = () => {
+    clearTimeout(timer?.id);
+    timer = undefined;
+    screen.draw([], notes.join("\n"));
+    notes = [];
+  };
+  const changed = () => drawIn(REDRAW_DELAY_MS);
+  const advanced = ({ progress, ...call }: ToolCallAdvanced) => {
+    const key = JSON.stringify([call.agent, call.reqId]);
+    const running = calls.get(key);
+    if (running) calls.set(key, { ...running, progress });
+    changed();
+  };
+  const resumed = () => {
+    screen.leave(); // the shell wrote below the block after Ctrl-Z
+    changed();
+  };
+  const offs = [
+    ...onStatusChange(computer, changed),
+    computer.on("callStarted", (call) => {
+      calls.set(JSON.stringify([call.agent, call.reqId]), {
+        ...call,
+        since: Date.now(),
+      });
+      changed();
+    }),
+    computer.on("callProgress", advanced),
+    computer.on("callWaiting", ({ waiting, ...call }) => {
+      const message = waiting && waitingText(waiting, computer.name);
+      advanced({
+        ...call,
+        progress: { progress: 0, waiting, ...(message && { message }) },
+      });
+    }),
+    computer.on("callEnded", (call) => {
+      calls.delete(JSON.stringify([call.agent, call.reqId]));
+      const { columns } = screen;
+      const line = endedCall(call, { at: new Date(), columns });
+      notes.push(paint(line, { columns, colour }).coloured);
+      changed();
+    }),
+    () => canvas.off("resize", changed),
+    () => process.off("SIGCONT", resumed),
+  ];
+  canvas.on("resize", changed);
+  process.on("SIGCONT", resumed);
+  draw();
+  return {
+    note: (text) => {
+      notes.push(wrap(plainLines(text), screen.columns));
+      if (closed) clear();
+      else changed();
+    },
+    asking: async (question) => {
+      if (asked++ === 0) clear();
+      try {
+        return await question();
+      } finally {
+        asked--;
+        changed();
+      }
+    },
+    close: () => {
+      if (closed) return;
+      clear();
+      closed = true;
+      offs.forEach((off) => off());
+    },
+  };
+}
+
+/** A running tool call. */
+export interface RunningCall extends ToolCallStarted {
+  /** Start time in milliseconds since the epoch. */
+  readonly since: number;
+  /** How far it is, if its Agent asked to be told. */
+  readonly progress?: ToolProgress;
+}
+
+/** The content of the block. */
+export interface LiveStatus {
+  /** Status of the Computer. */
+  readonly status: ComputerStatus;
+  /** URL of the Server. */
+  readonly url: string;
+  /** Running calls, oldest first. */
+  readonly calls: readonly RunningCall[];
+  /** Current time in milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** Limits for the look of the block. */
+export interface BlockLook {
+  /** Maximum width. */
+  readonly columns: number;
+  /** Maximum height. */
+  readonly rows: number;
+  /** Whether to use colours. */
+  readonly colour: boolean;
+}
+
+const STATE_SYMBOLS: Readonly<Record<ServerState, Span>> = {
+  running: ["●", "good"],
+  starting: ["◌", "busy"],
+  restarting: ["◌", "busy"],
+  failed: ["✗", "bad"],
+  stopped: ["○", "dim"],
+  disabled: ["○", "dim"],
+};
+
+const MAX_SHOWN_CALLS = 5;
+
+/** Renders the status of a Computer: connection, office, MCP servers, problems, running calls. */
+export function statusBlock(
+  live: LiveStatus,
+  look: BlockLook,
+): ScreenLine[] {
+  const head = [
+    [["─".repeat(look.columns), "dim"]],
+    connectionLine(live),
+  ] as const;
+  const calls = callLines(live, look);
+  const room = look.rows - head.length - calls.length;
+  // MCP servers come first; their errors get as many lines as fit.
+  const bodies = [3, 1, 0].map((lines) => bodyLines(live, look, lines));
+  const body = bodies.find(({ length }) => length <= room) ?? bodies.at(-1);
+  return [...head, ...fit(body ?? [], room), ...calls].slice(0, look.rows)
+    .map((spans) => paint(spans, look));
+}
+
+function connectionLine({ status, url }: LiveStatus): Span[] {
+  const { connection, protocol, office, name, skills } = status;
+  const signs: Partial<Record<typeof connection, Style>> = {
+    connected: "good",
+    closed: "bad",
+  };
+  const style = signs[connection] ?? "busy";
+  return [
+    [style === "busy" ? "◌ " : "● ", style],
+    [`${connection === "idle" ? "not connected" : connection} `, style],
+    [url],
+    [`  A2C-SMCP ${protocol}`, "dim"],
+    ["  office ", "dim"],
+    [office ?? "none", "bold"],
+    ["  as ", "dim"],
+    [name],
+    ...skills.length === 0
+      ? []
+      : [["  skills ", "dim"], [`${skills.length}`]] as const,
+  ];
+}
+
+/** @param lines maximum lines of the text of each problem */
+function bodyLines(
+  { status: { servers, problems }, now }: LiveStatus,
+  { columns }: BlockLook,
+  lines: number,
+): Span[][] {
+  const widest = (texts: string[]) => Math.max(0, ...texts.map(textWidth));
+  const name = Math.min(
+    Math.floor(columns * 0.4),
+    widest(servers.map((server) => plain(labelOf(server)))),
+  );
+  const state = widest(servers.map(({ state }) => state));
+  const reason = (text: string, style: Style): Span[][] =>
+    atMost(lines, wrap(plainLines(text), columns - 8).split("\n"))
+      .map((line) => [["      "], [line, style]]);
+  return [
+    ...failedFirst(servers).flatMap((server): Span[][] => [
+      [
+        ["  "],
+        STATE_SYMBOLS[server.state],
+        [` ${pad(shorten(plain(labelOf(server)), name), name)}  `],
+        [pad(server.state, state), "dim"],
+        ["  "],
+        ...progress(server, now),
+      ],
+      ...server.error === undefined ? [] : reason(server.error, "bad"),
+      ...server.problems.flatMap((text) => reason(text, "busy")),
+    ]),
+    ...problems.flatMap((text) =>
+      atMost(
+        Math.max(1, lines),
+        wrap(plainLines(text), columns - 6).split("\n"),
+      )
+        .map((line, i): Span[] => [[i === 0 ? "  ! " : "    ", "bad"], [line]])
+    ),
+  ];
+}
+
+/** Puts failed servers first, so that they are not cut off. */
+const failedFirst = (servers: readonly ServerStatus[]): ServerStatus[] =>
+  servers.toSorted((a, b) =>
+    Number(b.state === "failed") - Number(a.state === "failed")
+  );
+
+/** Returns the first lines; the last of them is marked if there are more. */
+const atMost = (limit: number, lines: readonly string[]): string[] =>
+  lines.slice(0, limit).map((line, i) =>
+    i === limit - 1 && lines.length > limit ? `${line} …` : line
+  );
+
+/** Describes the number of tools, the time of the next attempt, and restarts. */
+function progress(
+  { state, tools, nextAttempt, restarts }: ServerStatus,
+  now: number,
+): Span[] {
+  const seconds = nextAttempt &&
+    Math.max(0, Math.ceil((nextAttempt.getTime() - now) / 1000));
+  return [
+    ...state === "running"
+      ? [[tools === 1 ? " 1 tool" : `${`${tools}`.padStart(2)} tools`]] as const
+      : [],
+    ...seconds === undefined
+      ? []
+      : [[`again in ${seconds} s`, "busy"]] as const,
+    ...restarts === 0 ? [] : [[`  restarts: ${restarts}`, "dim"]] as const,
+  ];
+}
+
+function callLines(
+  { calls, now }: LiveStatus,
+  { columns }: BlockLook,
+): Span[][] {
+  const shown = calls.slice(0, MAX_SHOWN_CALLS)
+    .map((call) => runningCall(call, { now, columns }));
+  const more = calls.length - shown.length;
+  return more > 0 ? [...shown, [[`  ▸ ${more} more calls`, "dim"]]] : shown;
+}
+
+/** Drops lines that do not fit, and adds their number. */
+function fit(lines: readonly Span[][], room: number): Span[][] {
+  if (lines.length <= room) return [...lines];
+  const kept = lines.slice(0, Math.max(0, room - 1));
+  return [...kept, [[`  … and ${lines.length - kept.length} more`, "dim"]]];
+}
+
+/** Formats a running tool call. */
+export const runningCall = (
+  call: ToolCallStarted & {
+    readonly since: number;
+    readonly progress?: ToolProgress;
+  },
+  { now, columns }: { now: number; columns: number },
+): Span[] => [
+  ["  ▸ ", "busy"],
+  ...who(call, columns),
+  [`  ${Math.floor((now - call.since) / 1000)} s`, "dim"],
+  ...call.progress ? [[`  ${progressText(call.progress)}`]] as const : [],
+];
+
+/** Formats an ended tool call. */
+export function endedCall(
+  call: ToolCallEnded,
+  { at, columns }: { at: Date; columns: number },
+): Span[] {
+  const good = call.result !== undefined && !call.result.isError;
+  return [
+    [`${at.toTimeString().slice(0, 8)} `, "dim"],
+    good ? ["✓ ", "good"] : ["✗ ", "bad"],
+    ...who(call, columns),
+    ...good ? [] : [[`  ${howItEnded(call.result)}`, "bad"]] as const,
+    [`  ${Math.round(call.durationMs)} ms`, "dim"],
+  ];
+}
+
+/** Shortens long names, to leave room for the rest of the line. */
+const who = (call: ToolCallStarted, columns: number): Span[] => {
+  const room = Math.max(10, columns - 42);
+  const name = shorten(plain(call.tool), Math.ceil(room * 0.6));
+  return [
+    [name, "bold"],
+    [" by ", "dim"],
+    [shorten(callerText(call), Math.floor(room * 0.4))],
+  ];
+};

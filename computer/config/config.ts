@@ -1,0 +1,303 @@
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import { type ConfigProblem, explainIssues } from "./problem.ts";
+import { placeholderIds } from "../util/inputs.ts";
+import { isRecord } from "../util/values.ts";
+import type {
+  BaseMCPServerConfig,
+  MCPServerConfig,
+  MCPServerInput,
+} from "../../protocol/mod.ts";
+import { baseServerConfigSchema } from "../../protocol/payloads/config_file.ts";
+import { ENGLISH } from "../../protocol/schema.ts";
+import { nameOnly } from "../../protocol/validation.ts";
+
+/**
+ * An MCP server in this process: an `McpServer` or a `Server` of `@modelcontextprotocol/sdk`.
+ *
+ * It must not be connected already: an instance supports one transport at a time.
+ */
+export interface InProcessServer {
+  /**
+   * Connects to a transport.
+   *
+   * @param transport a `Transport` of the MCP SDK
+   */
+  connect(transport: object): Promise<void>;
+}
+
+/** The configuration of an MCP server in this process; for programs only. */
+export interface InProcessServerConfig extends BaseMCPServerConfig {
+  /** Discriminates the union. */
+  type: "in-process";
+  /** The MCP server. */
+  server: InProcessServer;
+}
+
+/** The configuration of an MCP server: of a type of the protocol, or in this process. */
+export type ServerConfig = MCPServerConfig | InProcessServerConfig;
+
+/** The problem of such a configuration in a file, or without a `server`. */
+export const FOR_PROGRAMS: ConfigProblem = {
+  path: ["type"],
+  text:
+    '"in-process" is only for programs, which pass the MCP server itself as "server"; in a file, use "stdio", "streamable" (or "http") or "sse"',
+};
+
+/** Checks whether an entry is an MCP server in this process. */
+export const isInProcess = (
+  entry: unknown,
+): entry is Record<string, unknown> & { type: "in-process" } =>
+  isRecord(entry) && entry.type === "in-process";
+
+/** Parses an entry of type `in-process`, with the problems of its fields. */
+export function readInProcess(
+  { server, ...entry }: Record<string, unknown>,
+): { config?: InProcessServerConfig; problems: ConfigProblem[] } {
+  const base = baseServerConfigSchema.safeParse(entry, ENGLISH);
+  const problems = base.success
+    ? []
+    : explainIssues([], base.error.issues, entry);
+  if (server === undefined) problems.push(FOR_PROGRAMS);
+  else if (!isServer(server)) {
+    problems.push({
+      path: ["server"],
+      text:
+        "expected an MCP server of @modelcontextprotocol/sdk (an McpServer or a Server), which only a program can pass",
+    });
+  } else if (base.success) {
+    const config = { ...base.data, type: "in-process" as const, server };
+    return { config, problems };
+  }
+  return { problems };
+}
+
+const isServer = (value: unknown): value is InProcessServer =>
+  isRecord(value) && typeof value.connect === "function";
+
+/** Compares two configurations; MCP servers in this process are compared by identity. */
+export function sameServerConfig(
+  a: ServerConfig | undefined,
+  b: ServerConfig,
+): boolean {
+  if (a?.type !== "in-process" || b.type !== "in-process") {
+    return isDeepStrictEqual(a, b);
+  }
+  const { server: before, ...rest } = a;
+  const { server: after, ...others } = b;
+  return before === after && isDeepStrictEqual(rest, others);
+}
+
+/** The fields that Agents see, or that shape what Agents see. */
+export const SEEN_FIELDS: readonly string[] = [
+  "forbidden_tools",
+  "tool_meta",
+  "default_tool_meta",
+  "tool_prefix",
+  "vrl",
+];
+
+/**
+ * The fields whose strings may have placeholders. The name and the `bundle_id` are as they are
+ * written, so that another value does not make it another server (0.4 §3.1).
+ */
+export const FILLED_FIELDS: readonly string[] = [
+  "server_parameters",
+  ...SEEN_FIELDS,
+];
+
+/** Lists the ids of inputs in a configuration. */
+export const serverPlaceholders = (config: ServerConfig): string[] =>
+  placeholderIds(pick(config, FILLED_FIELDS));
+
+/** Returns a configuration with what Agents see of `filled`, and its own parameters. */
+export const seenConfig = (
+  config: ServerConfig,
+  filled: ServerConfig,
+): ServerConfig => ({
+  ...config,
+  ...pick<BaseMCPServerConfig>(filled, SEEN_FIELDS),
+});
+
+const pick = <T extends object>(
+  value: T,
+  keys: readonly string[],
+): Partial<T> =>
+  Object.fromEntries(
+    Object.entries(value).filter(([key]) => keys.includes(key)),
+  ) as Partial<T>;
+
+/**
+ * The configuration of an MCP server as users write it: fields with defaults are optional, which
+ * leaves the `command` or the `url` (spec §4), and in programs the `server` of `in-process`.
+ */
+export type ServerSettings =
+  | {
+    [C in MCPServerConfig as C["type"]]:
+      & Partial<Omit<C, "type" | "server_parameters">>
+      & {
+        type: C["type"];
+        server_parameters:
+          & Partial<C["server_parameters"]>
+          & Pick<
+            C["server_parameters"],
+            Extract<keyof C["server_parameters"], "command" | "url">
+          >;
+      };
+  }[MCPServerConfig["type"]]
+  | Partial<InProcessServerConfig>
+    & Pick<InProcessServerConfig, "type" | "server">;
+
+/** The difference between two configurations; servers in none of the lists are unchanged. */
+export interface ConfigChanges {
+  /** New servers. */
+  readonly add: readonly ServerConfig[];
+  /** Changed servers, with their new configuration. */
+  readonly update: readonly ServerConfig[];
+  /** Names of removed servers. */
+  readonly remove: readonly string[];
+}
+
+/**
+ * Compares two configurations, in which no `bundle_id` is there twice.
+ *
+ * Servers are the same by their `bundle_id`, so that a new name alone replaces one in its place. A
+ * server has changed if its own configuration differs, or the definition of an input that it
+ * uses, since the value may differ then. The order of keys and of servers is ignored.
+ */
+export function diffConfigs(
+  before: ComputerConfig,
+  after: ComputerConfig,
+): ConfigChanges & { readonly gone: readonly ServerConfig[] } {
+  const old = new Map(before.servers.map((one) => [bundleIdOf(one), one]));
+  const kept = new Set(after.servers.map(bundleIdOf));
+  const gone = before.servers.filter((server) => !kept.has(bundleIdOf(server)));
+  const oldInputs = new Map(before.inputs.map((input) => [input.id, input]));
+  const newInputs = new Map(after.inputs.map((input) => [input.id, input]));
+  const differs = (server: ServerConfig) =>
+    !sameServerConfig(old.get(bundleIdOf(server)), server) ||
+    serverPlaceholders(server).some((id) =>
+      !isDeepStrictEqual(oldInputs.get(id), newInputs.get(id))
+    );
+  return {
+    add: after.servers.filter((server) => !old.has(bundleIdOf(server))),
+    update: after.servers.filter((server) =>
+      old.has(bundleIdOf(server)) && differs(server)
+    ),
+    remove: gone.map(({ name }) => name),
+    gone,
+  };
+}
+
+/** How an MCP server is reached, as far as it tells servers apart; placeholders are not filled in. */
+export type ConnectionIdentity =
+  | {
+    readonly type: "stdio";
+    readonly command: string;
+    readonly args?: readonly string[] | null | undefined;
+    readonly env?: Texts | null | undefined;
+  }
+  | {
+    readonly type: "streamable" | "sse";
+    readonly url: string;
+    readonly headers?: Texts | null | undefined;
+  }
+  | { readonly type: "in-process"; readonly name: string };
+
+/** Texts by key; other simple values count as they are written in JSON. */
+type Texts = Readonly<Record<string, string | number | boolean>>;
+
+/** Bytes of the digest that stand for a name without any letter that an id may have. */
+const DIGEST_BYTES = 8;
+
+/** Returns what identifies an MCP server: its explicit `bundle_id`, or the derived one (0.4 §3). */
+export const bundleIdOf = (config: ServerConfig): string =>
+  config.bundle_id ?? deriveBundleId(config.name, identityOf(config));
+
+/**
+ * Derives the `bundle_id` of an MCP server, byte for byte as every SDK does (0.4 §3.2).
+ *
+ * From the configuration with its placeholders, so that another secret does not rename its tools.
+ */
+export const deriveBundleId = (
+  name: string,
+  connection: ConnectionIdentity,
+): string => nameOnly(name) ?? `bundle_${digestOf(connection)}`;
+
+function identityOf(config: ServerConfig): ConnectionIdentity {
+  switch (config.type) {
+    case "stdio":
+      return { type: "stdio", ...config.server_parameters };
+    case "streamable":
+    case "sse":
+      return { type: config.type, ...config.server_parameters };
+    case "in-process": // nothing else is known of it; a name is given to one only
+      return { type: config.type, name: config.name };
+  }
+}
+
+function digestOf(connection: ConnectionIdentity): string {
+  const hash = createHash("sha256");
+  for (const part of partsOf(connection)) hash.update(part);
+  return hash.digest().subarray(0, DIGEST_BYTES).toString("hex");
+}
+
+function partsOf(connection: ConnectionIdentity): Uint8Array[] {
+  const type = text(connection.type);
+  switch (connection.type) {
+    case "stdio": {
+      const { command, args, env } = connection;
+      const list = args ?? [];
+      return [
+        ...type,
+        ...text(command),
+        count(list.length),
+        ...list.flatMap(text),
+        ...map(env ?? {}),
+      ];
+    }
+    case "streamable":
+    case "sse": {
+      const { url, headers } = connection;
+      return [...type, ...text(url), ...map(headers ?? {})];
+    }
+    case "in-process":
+      return [...type, ...text(connection.name)];
+  }
+}
+
+const map = (texts: Texts): Uint8Array[] => {
+  const entries = Object.entries(texts).map(([key, value]) => ({
+    key,
+    bytes: utf8(key),
+    value,
+  })).sort((a, b) => Buffer.compare(a.bytes, b.bytes));
+  return [
+    count(entries.length),
+    ...entries.flatMap(({ key, value }) => [...text(key), ...text(`${value}`)]),
+  ];
+};
+
+const text = (value: string): Uint8Array[] => {
+  const bytes = utf8(value);
+  return [count(bytes.length), bytes];
+};
+
+/** A 32-bit number, big endian. */
+function count(value: number): Uint8Array {
+  const bytes = new Uint8Array(4);
+  new DataView(bytes.buffer).setUint32(0, value);
+  return bytes;
+}
+
+/** UTF-8; half of a surrogate pair, which no other language has, counts as U+FFFD. */
+const utf8 = (value: string): Uint8Array => new TextEncoder().encode(value);
+
+/** The configuration of a Computer. */
+export interface ComputerConfig<S extends ServerConfig = ServerConfig> {
+  /** The definitions of the placeholders. */
+  readonly inputs: readonly MCPServerInput[];
+  /** In the order of the file; no name is there twice with one `bundle_id`. */
+  readonly servers: readonly S[];
+}

@@ -1,0 +1,159 @@
+import { Buffer } from "node:buffer";
+import { Readable } from "node:stream";
+import { crc32, createGunzip, createInflateRaw } from "node:zlib";
+// @ts-types="npm:@types/yauzl@^3.4.0"
+import type { Entry } from "yauzl";
+import { loadPackages } from "../../shared/packages.ts";
+import type { StagingFolder } from "./staging_folder.ts";
+
+/** The kind of a file in its Unix mode, which stands in the upper half of the attributes; 0 where none is told. */
+const KIND = 0o170000;
+const PLAIN_KINDS: readonly number[] = [0, 0o100000, 0o040000];
+const ANY_EXECUTE = 0o111;
+const STORED = 0;
+const DEFLATED = 8;
+
+/**
+ * Unpacks a `zip`.
+ *
+ * @throws {Error} when it is damaged, has links or devices, or exceeds a limit
+ */
+export async function unpackZip(
+  data: Uint8Array,
+  folder: StagingFolder,
+): Promise<void> {
+  const { fromBufferPromise } = await loadPackages(
+    "unpack a zip",
+    ["yauzl"],
+    // @ts-types="npm:@types/yauzl@^3.4.0"
+    () => import("yauzl"),
+  );
+  const buffer = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  const zip = await fromBufferPromise(buffer, { strictFileNames: true });
+  for await (const entry of zip.eachEntry()) {
+    const { fileName } = entry;
+    const mode = unixMode(entry);
+    if (!PLAIN_KINDS.includes(mode & KIND)) {
+      throw new Error(`it has a link or device: ${JSON.stringify(fileName)}`);
+    }
+    if (fileName.endsWith("/")) await folder.addFolder(fileName);
+    else {
+      const { fileDataStart } = await zip.readLocalFileHeaderPromise(entry, {
+        minimal: true,
+      });
+      const packed = data.subarray(
+        fileDataStart,
+        fileDataStart + entry.compressedSize,
+      );
+      await folder.addFile(
+        fileName,
+        verified(unpacked(entry, packed, folder.limits.bytes), {
+          size: entry.uncompressedSize,
+          crc: entry.crc32,
+        }),
+        (mode & ANY_EXECUTE) !== 0,
+      );
+    }
+  }
+}
+
+const unixMode = ({ externalFileAttributes }: Entry): number =>
+  externalFileAttributes >>> 16;
+
+function unpacked(
+  entry: Entry,
+  packed: Uint8Array,
+  maxBytes: number,
+): AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
+  const { compressionMethod, fileName } = entry;
+  if (entry.isEncrypted()) {
+    throw new Error(`it is encrypted: ${JSON.stringify(fileName)}`);
+  }
+  if (compressionMethod === STORED) return [packed];
+  if (compressionMethod === DEFLATED) {
+    return inflate(packed, "deflate", maxBytes);
+  }
+  throw new Error(
+    `it is packed in a way that is unknown here: ${JSON.stringify(fileName)}`,
+  );
+}
+
+/** What tar adds to each file: a header, a filling, and a long name. */
+const OVERHEAD_BYTES = 8 * 1024;
+
+/**
+ * Unpacks a `tar.gz`.
+ *
+ * @throws {Error} when it is damaged, has links or devices, or exceeds a limit
+ */
+export async function unpackTarGz(
+  data: Uint8Array,
+  folder: StagingFolder,
+): Promise<void> {
+  const { createTarDecoder } = await loadPackages(
+    "unpack a tar.gz",
+    ["modern-tar"],
+    () => import("modern-tar"),
+  );
+  const { bytes, members } = folder.limits;
+  const entries = ReadableStream.from(
+    // Headers without files count too, or there could be any number.
+    inflate(data, "gzip", bytes + members * OVERHEAD_BYTES),
+  ).pipeThrough(createTarDecoder({ strict: true }));
+  for await (const { header, body } of entries) {
+    const { type, mode = 0 } = header;
+    const name = header.name.replace(/^(?:\.\/)+/, "");
+    if (type === "file") {
+      await folder.addFile(name, body, (mode & ANY_EXECUTE) !== 0);
+    } else if (type === "directory") {
+      await body.cancel();
+      if (name !== "" && name !== ".") await folder.addFolder(name);
+    } else if (type !== "pax-global-header") {
+      throw new Error(`it has a ${type}: ${JSON.stringify(header.name)}`);
+    } else await body.cancel();
+  }
+}
+
+/**
+ * Unpacks data piece by piece.
+ *
+ * @throws {Error} when it is damaged, or larger than the limit
+ */
+export async function* inflate(
+  data: Uint8Array,
+  format: "gzip" | "deflate",
+  maxBytes: number,
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  const unpacking = format === "gzip" ? createGunzip() : createInflateRaw();
+  const pieces: AsyncIterable<Uint8Array> = Readable.from([data])
+    .pipe(unpacking);
+  for await (const piece of pieces) {
+    bytes += piece.length;
+    if (bytes > maxBytes) {
+      throw new Error(`it is larger than ${maxBytes} bytes`);
+    }
+    yield piece;
+  }
+}
+
+/**
+ * Passes pieces on, which have to be what was told of them.
+ *
+ * @throws {Error} when size or checksum are others
+ */
+export async function* verified(
+  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  expected: { readonly size: number; readonly crc: number },
+): AsyncGenerator<Uint8Array> {
+  let [size, crc] = [0, 0];
+  for await (const piece of pieces) {
+    size += piece.length;
+    crc = crc32(piece, crc);
+    if (size > expected.size) break;
+    yield piece;
+  }
+  if (size !== expected.size || crc !== expected.crc) {
+    throw new Error("it is damaged: size or checksum of a file are wrong");
+  }
+}

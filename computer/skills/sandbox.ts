@@ -1,0 +1,191 @@
+import process from "node:process";
+import { join, relative, sep } from "node:path";
+import { type BigIntStats, constants } from "node:fs";
+import {
+  type FileHandle,
+  lstat,
+  open,
+  readlink,
+  realpath,
+} from "node:fs/promises";
+
+/** The file that is meant where none is named. */
+export const ENTRY_FILE = "SKILL.md";
+
+/** Keeps the secrets of a skill; it never leaves the Computer (0.4 §6.9). */
+const SECRETS_FILE = ".skillenv";
+
+/** How often a file is looked for that changes meanwhile, as when a skill is replaced. */
+const MAX_ATTEMPTS = 3;
+
+/** A file of a skill that is open. */
+export interface OpenedFile {
+  /** What to read from; the caller closes it. */
+  readonly handle: FileHandle;
+  /** What it was when it was opened. */
+  readonly stats: BigIntStats;
+  /** Its real path below the skill's real folder, with `/`. */
+  readonly path: string;
+}
+
+/** What the sandbox asks of the disk. */
+export interface Disk {
+  /** Opens a file that is no link. */
+  open(path: string): Promise<FileHandle>;
+  /** Resolves all links of a path. */
+  realpath(path: string): Promise<string>;
+  /** Describes what is at a path, without following a link there. */
+  lstat(path: string): Promise<BigIntStats>;
+}
+
+// Without waiting: a pipe would wait for its writer.
+const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) |
+  (constants.O_NONBLOCK ?? 0);
+
+const DISK: Disk = {
+  open: (path) => open(path, FLAGS),
+  realpath: (path) => realpath(path),
+  lstat: (path) => lstat(path, { bigint: true }),
+};
+
+/**
+ * Opens a file of a skill, if it may be given out (0.4 §6.6).
+ *
+ * @param root the skill's folder, from the registry and never from a request
+ * @param path the path below it, as requested
+ * @throws {SkillFault} why not
+ */
+export async function openInSkill(
+  root: string,
+  path: string | undefined,
+  disk: Disk = DISK,
+): Promise<OpenedFile> {
+  const wanted = path || ENTRY_FILE;
+  checkPath(wanted);
+  for (let attempt = 1;; attempt++) {
+    try {
+      return await openInside(root, wanted, disk);
+    } catch (error) {
+      if (!(error instanceof ChangedError)) throw asFault(error);
+      if (attempt === MAX_ATTEMPTS) throw new SkillFault("traversal");
+    }
+  }
+}
+
+/**
+ * Checks a path of a request before the disk is touched.
+ *
+ * @throws {SkillFault} `traversal` or `forbidden`
+ */
+export function checkPath(path: string): void {
+  const segments = path.split("/");
+  if (
+    path.startsWith("/") || /[\\\0]/.test(path) ||
+    segments.some((segment) => segment === ".." || segment.includes(":"))
+  ) throw new SkillFault("traversal");
+  if (segments.some(isSecretsName)) throw new SkillFault("forbidden");
+}
+
+/** Tells whether a file system may take a name for that of the secrets: Windows drops dots and spaces at the end. */
+export const isSecretsName = (name: string): boolean =>
+  name.normalize("NFKC").toLowerCase().replace(/[. ]+$/, "") === SECRETS_FILE;
+
+async function openInside(
+  root: string,
+  path: string,
+  disk: Disk,
+): Promise<OpenedFile> {
+  const realRoot = await disk.realpath(root);
+  const real = await disk.realpath(join(realRoot, path));
+  const inner = checkReal(realRoot, real);
+  const before = await disk.lstat(real);
+  if (!before.isFile()) throw new SkillFault("not_found");
+  const handle = await disk.open(real);
+  try {
+    const stats = await handle.stat({ bigint: true });
+    await checkOpened(handle, stats, { realRoot, real }, disk);
+    if (!stats.isFile()) throw new SkillFault("not_found");
+    return { handle, stats, path: inner };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/** Returns the path below the root; throws where it leads out of it, or to secrets. */
+function checkReal(realRoot: string, real: string): string {
+  const segments = relative(realRoot, real).split(sep);
+  if (segments[0] === ".." || /^[A-Za-z]:$/.test(segments[0] ?? "")) {
+    throw new SkillFault("traversal");
+  }
+  if (segments.some(isSecretsName)) throw new SkillFault("forbidden");
+  return segments.join("/");
+}
+
+/** Checks what was really opened: a link may have been put in the way since the path was checked. */
+async function checkOpened(
+  handle: FileHandle,
+  stats: BigIntStats,
+  { realRoot, real }: { readonly realRoot: string; readonly real: string },
+  disk: Disk,
+): Promise<void> {
+  const opened = await pathOf(handle);
+  if (opened !== undefined && opened !== real) throw new ChangedError();
+  const [now, entry] = await Promise.all([
+    disk.realpath(real),
+    disk.lstat(real),
+  ]).catch((cause) => {
+    throw new ChangedError({ cause });
+  });
+  if (now !== real || !isSame(entry, stats)) throw new ChangedError();
+  const secrets = await disk.lstat(join(realRoot, SECRETS_FILE))
+    .catch(() => undefined);
+  if (secrets && isSame(secrets, stats)) throw new SkillFault("forbidden");
+}
+
+/** Asks the kernel for the path of an open file; `undefined` where it does not tell. */
+async function pathOf(handle: FileHandle): Promise<string | undefined> {
+  if (process.platform !== "linux") return undefined;
+  return await readlink(`/proc/self/fd/${handle.fd}`).catch(() => undefined);
+}
+
+const isSame = (a: BigIntStats, b: BigIntStats): boolean =>
+  a.dev === b.dev && a.ino === b.ino;
+
+/** What is at the path is no longer what was checked. */
+class ChangedError extends Error {
+  /** Creates the error. */
+  constructor(options?: ErrorOptions) {
+    super("it changed while it was opened", options);
+  }
+}
+
+function asFault(error: unknown): unknown {
+  // Whether something is missing, or may not be read, is nobody's business.
+  const isOfDisk = error instanceof Error && "code" in error;
+  return isOfDisk ? new SkillFault("not_found") : error;
+}
+
+/** Why a file of a skill is not given out (0.4 §6.6). */
+export type SkillFaultReason =
+  | "traversal"
+  | "forbidden"
+  | "not_found"
+  | "too_large";
+
+/** A file of a skill that is not given out; whoever asked receives the reason alone. */
+export class SkillFault extends Error {
+  /** Always `"SkillFault"`. */
+  override readonly name = "SkillFault";
+  /** Why. */
+  readonly reason: SkillFaultReason;
+  /** The bytes of a file that is too large. */
+  readonly totalSize: number | undefined;
+
+  /** Creates a fault. */
+  constructor(reason: SkillFaultReason, totalSize?: number) {
+    super(reason);
+    this.reason = reason;
+    this.totalSize = totalSize;
+  }
+}

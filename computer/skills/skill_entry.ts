@@ -1,0 +1,197 @@
+import { ENTRY_FILE, openInSkill, SkillFault } from "./sandbox.ts";
+import { isRecord, reasonOf } from "../util/values.ts";
+import type { A2CSkillRef } from "../../protocol/mod.ts";
+import { readAt } from "../../shared/bytes.ts";
+import { loadPackages } from "../../shared/packages.ts";
+
+/** A name of a skill, taken apart (0.4 §6.2). */
+export type SkillName =
+  | { readonly kind: "user"; readonly skill: string }
+  | { readonly kind: "plugin"; readonly plugin: string; readonly skill: string }
+  | { readonly kind: "mcp"; readonly server: string; readonly skill: string };
+
+const MAX_WORD_LENGTH = 64;
+const WORD = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
+const SERVER_ID = /^(?!.*__)[A-Za-z0-9_-]+$/;
+
+/** Tells whether a text may be the name of a skill, or of a plugin: lower case, with single hyphens. */
+export const isSkillWord = (text: string): boolean =>
+  text.length <= MAX_WORD_LENGTH && WORD.test(text);
+
+/** Tells whether a text may stand for an MCP server in names of skills, and as a folder of its own. */
+export const isServerId = (text: string): boolean => SERVER_ID.test(text);
+
+/**
+ * Takes a name apart, before anything is looked up.
+ *
+ * @returns `undefined` for a text that cannot be the name of a skill
+ */
+export function parseSkillName(name: string): SkillName | undefined {
+  const [first = "", second, third, ...more] = name.split(":");
+  if (more.length > 0) return undefined;
+  if (third !== undefined) {
+    return first === "mcp" && isServerId(second ?? "") && isSkillWord(third)
+      ? { kind: "mcp", server: second ?? "", skill: third }
+      : undefined;
+  }
+  if (!isSkillWord(first)) return undefined;
+  if (second === undefined) return { kind: "user", skill: first };
+  return isSkillWord(second)
+    ? { kind: "plugin", plugin: first, skill: second }
+    : undefined;
+}
+
+/**
+ * Reads what a folder says of itself as a skill.
+ *
+ * @throws {Error} that says why it is none
+ */
+export async function readEntry(folder: string): Promise<FrontMatter> {
+  const { handle } = await openInSkill(folder, ENTRY_FILE).catch((error) => {
+    throw new Error(
+      error instanceof SkillFault && error.reason !== "not_found"
+        ? `its ${ENTRY_FILE} is a link out of it`
+        : `it has no ${ENTRY_FILE}`,
+      { cause: error },
+    );
+  });
+  try {
+    return await readFrontMatter(await readAt(handle, 0, FRONT_MATTER_BYTES));
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The front matter has to end within this; every skill's is part of one answer. */
+export const FRONT_MATTER_BYTES = 64 * 1024;
+
+/** What a front matter tells of a skill, as `get_skills` passes it on (0.4 §6.3). */
+export type SkillFields =
+  & Pick<A2CSkillRef, "description">
+  & Partial<
+    Pick<
+      A2CSkillRef,
+      "license" | "compatibility" | "allowed_tools" | "tags" | "skill_metadata"
+    >
+  >;
+
+/** A front matter that was read. */
+export interface FrontMatter {
+  /** The skill's name for itself. */
+  readonly name: string | undefined;
+  /** What it tells of the skill. */
+  readonly fields: SkillFields;
+}
+
+const FENCE = /^---[ \t]*(?:\r?\n|$)/;
+/** That of UTF-8, which some editors write, with one character per byte. */
+const BYTE_ORDER_MARK = "\u00ef\u00bb\u00bf";
+
+/**
+ * Finds where the text after the front matter begins; 0 without one.
+ *
+ * @param head the beginning of the file, at least {@linkcode FRONT_MATTER_BYTES} of it
+ */
+export const bodyOffset = (head: Uint8Array): number =>
+  findFences(head)?.body ?? 0;
+
+/**
+ * Reads the front matter of a `SKILL.md`.
+ *
+ * @param head the beginning of the file, at least {@linkcode FRONT_MATTER_BYTES} of it
+ * @throws {Error} that says what is wrong with it
+ */
+export async function readFrontMatter(
+  head: Uint8Array,
+): Promise<FrontMatter> {
+  const fences = findFences(head);
+  if (!fences) {
+    throw new Error(
+      `it has no front matter: begin it with a line "---", "description: …" and a line "---"`,
+    );
+  }
+  const data = await parseYaml(fences.yaml);
+  const { name } = data;
+  if (name !== undefined && typeof name !== "string") {
+    throw new Error(`"name" in its front matter is no text`);
+  }
+  return { name, fields: fieldsOf(data) };
+}
+
+function findFences(
+  head: Uint8Array,
+): { readonly yaml: string; readonly body: number } | undefined {
+  // One character per byte, so that indices are offsets.
+  const text = new TextDecoder("latin1").decode(
+    head.subarray(0, FRONT_MATTER_BYTES),
+  );
+  const start = text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
+  const first = FENCE.exec(text.slice(start));
+  if (!first) return undefined;
+  const from = start + first[0].length;
+  for (let line = from; line < text.length;) {
+    const fence = FENCE.exec(text.slice(line, line + 1_000));
+    if (fence) {
+      return {
+        yaml: new TextDecoder().decode(head.subarray(from, line)),
+        body: line + fence[0].length,
+      };
+    }
+    const end = text.indexOf("\n", line);
+    if (end < 0) return undefined;
+    line = end + 1;
+  }
+  return undefined;
+}
+
+async function parseYaml(text: string): Promise<Record<string, unknown>> {
+  const { parse } = await loadPackages(
+    "read skills",
+    ["yaml"],
+    () => import("yaml"),
+  );
+  let data: unknown;
+  try {
+    // As JSON, since it is sent as such: a cycle is an error here, where its file is known.
+    data = JSON.parse(JSON.stringify(parse(text, { logLevel: "error" })) ?? "");
+  } catch (error) {
+    const [line] = reasonOf(error).split("\n");
+    throw new Error(`its front matter is no YAML: ${line?.replace(/:$/, "")}`, {
+      cause: error,
+    });
+  }
+  if (!isRecord(data)) throw new Error("its front matter has no fields");
+  if (JSON.stringify(data).length > FRONT_MATTER_BYTES) {
+    throw new Error(
+      `its front matter is longer than ${FRONT_MATTER_BYTES} bytes`,
+    );
+  }
+  return data;
+}
+
+function fieldsOf(data: Record<string, unknown>): SkillFields {
+  const { description, license, compatibility, metadata, tags } = data;
+  if (typeof description !== "string" || description.trim() === "") {
+    throw new Error(`its front matter has no "description"`);
+  }
+  const allowed = data["allowed-tools"] ?? data.allowed_tools;
+  return {
+    description,
+    ...(isPresent(license) && { license: asText(license) }),
+    ...(isPresent(compatibility) && { compatibility: asText(compatibility) }),
+    ...(isPresent(allowed) && {
+      allowed_tools: (Array.isArray(allowed) ? allowed : [allowed]).map(asText),
+    }),
+    ...(isTextList(tags) && { tags }),
+    ...(isRecord(metadata) && { skill_metadata: metadata }),
+  };
+}
+
+const isPresent = (value: unknown): boolean =>
+  value !== undefined && value !== null;
+
+const asText = (value: unknown): string =>
+  typeof value === "string" ? value : JSON.stringify(value);
+
+const isTextList = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === "string");
