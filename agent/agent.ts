@@ -18,19 +18,21 @@ import type {
   SMCPTool,
 } from "../protocol/mod.ts";
 import { abortable } from "../shared/async.ts";
-import type { FileToPut } from "./blobs/file_source.ts";
-import { getFile, type GotFile } from "./blobs/files.ts";
-import { openBlob } from "./blobs/open_blob.ts";
-import { type PutFile, putFile } from "./blobs/put_file.ts";
-import { callTool } from "./tools/call_tool.ts";
-import { type FoundTool, onlyOffering } from "./tools/find_tool.ts";
-import type { OpenDocument } from "./documents/document.ts";
-import { DocumentOpener } from "./documents/document_opener.ts";
-import type { AgentEvents } from "./office/events.ts";
-import { followDesktop } from "./office/follow_desktop.ts";
-import * as extensions from "./requests/extension_queries.ts";
-import * as queries from "./requests/queries.ts";
-import { logThrown, warnOfClearText } from "./office/log.ts";
+import { type FileToPut, type PutFile, putFile } from "./put_file.ts";
+import { getFile, type GotFile } from "./files.ts";
+import { openBlob } from "./blobs.ts";
+import { callTool } from "./call_tool.ts";
+import { type FoundTool, onlyOffering, type ToolCatalogue } from "./tools.ts";
+import { DocumentOpener, type OpenDocument } from "./document.ts";
+import {
+  type AgentEvents,
+  followDesktop,
+  forwardOfficeEvents,
+  logThrown,
+  warnOfClearText,
+} from "./events.ts";
+import * as extensions from "./queries.ts";
+import * as queries from "./queries.ts";
 import type {
   AgentRequestOptions,
   CallToolOptions,
@@ -44,14 +46,12 @@ import type {
   GetSkillOptions,
   OpenDocumentOptions,
   PutFileOptions,
+  SmcpAgentOptions,
   TimedRequestOptions,
   WatchResourceOptions,
-} from "./requests/options.ts";
-import type { SmcpAgentOptions } from "./options.ts";
-import { Requests } from "./requests/requests.ts";
-import { type SkillFile, skillFile } from "./skills/skill_file.ts";
-import type { ToolCatalogue } from "./tools/tool_catalogue.ts";
-import { forwardOfficeEvents } from "./office/office_events.ts";
+} from "./options.ts";
+import { Requests } from "./requests.ts";
+import { type SkillFile, skillFile } from "./skills.ts";
 
 /**
  * An Agent: joins one office and uses the Computers in it (spec §1, §9).

@@ -41,25 +41,26 @@ export type {
   OpenDocumentOptions,
   PutFileOptions,
   PutFileProgress,
+  SmcpAgentOptions,
   TimedRequestOptions,
   WatchResourceOptions,
-} from "./requests/options.ts";
-export type { SmcpAgentOptions } from "./options.ts";
-export { BlobError, type BlobErrorCode } from "./blobs/errors.ts";
-export type { FileToPut } from "./blobs/file_source.ts";
-export type { GotFile } from "./blobs/files.ts";
-export type { PutFile } from "./blobs/put_file.ts";
-export type { OpenDocument } from "./documents/document.ts";
-export { DocumentError, type DocumentErrorCode } from "./documents/errors.ts";
-export type { DocumentHandler } from "./documents/fetch_text.ts";
-export { expandSkillDir } from "./skills/expand_skill_dir.ts";
-export type { SkillFile } from "./skills/skill_file.ts";
+} from "./options.ts";
+export { BlobError, type BlobErrorCode } from "./blobs.ts";
+export type { FileToPut, PutFile } from "./put_file.ts";
+export type { GotFile } from "./files.ts";
+export type { OpenDocument } from "./document.ts";
+export {
+  DocumentError,
+  type DocumentErrorCode,
+  type DocumentHandler,
+} from "./document_source.ts";
+export { expandSkillDir, type SkillFile } from "./skills.ts";
 export {
   type FoundTool,
   ToolLookupError,
   type ToolLookupErrorCode,
-} from "./tools/find_tool.ts";
-export type { AgentEvents } from "./office/events.ts";
+} from "./tools.ts";
+export type { AgentEvents } from "./events.ts";
 export { ConnectionError, type ConnectionErrorCode } from "../client/errors.ts";
 export type {
   ConnectionEvents,

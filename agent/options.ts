@@ -1,5 +1,10 @@
+import type { DocumentHandler } from "./document_source.ts";
 import type { ConnectionOptions } from "../client/options.ts";
-import type { DocumentHandler } from "./documents/fetch_text.ts";
+import type {
+  ElicitParams,
+  ElicitResult,
+  ToolProgress,
+} from "../protocol/mod.ts";
 
 /** Options of an Agent. */
 export interface SmcpAgentOptions extends ConnectionOptions {
@@ -11,4 +16,152 @@ export interface SmcpAgentOptions extends ConnectionOptions {
   offline?: "fail" | "wait";
   /** Fetches documents of other schemes than `http`, `https` and `file`; by scheme, such as `s3` (spec §8.3). */
   documentHandlers?: Readonly<Record<string, DocumentHandler>>;
+}
+
+/** Options for a single request. */
+export interface AgentRequestOptions {
+  /** Aborts the request, which rejects with the signal's reason. */
+  signal?: AbortSignal;
+  /** The request's `req_id`, by which logs can name it; default random. */
+  reqId?: string;
+}
+
+/** Options for a tool call. */
+export interface CallToolOptions extends AgentRequestOptions {
+  /**
+   * Timeout in milliseconds, at most 3,600,000; default 60,000. The Computer gets whole seconds,
+   * rounded up.
+   */
+  timeoutMs?: number;
+  /**
+   * The call's `req_id`, for `SmcpAgent.cancel`; default random. A call repeated with the same one,
+   * such as after `lost`, does not run twice while the Computer stays in the office: it gets the
+   * result of the first (spec §7).
+   */
+  reqId?: string;
+  /**
+   * Receives how far the tool is, as its MCP server counts it: increasing, at most ten times a
+   * second, and nothing after the call has ended. A report with `waiting` says that the call waits for
+   * a person at the Computer, or with `null` no more; `waitedFor` returns the same for a result.
+   * Older Servers and Computers report nothing.
+   */
+  onProgress?: (progress: ToolProgress) => unknown;
+  /**
+   * Answers what the tool's MCP server asks during the call, where nobody at the Computer does; the
+   * call is repeated with the answer by itself, with `timeoutMs` for each part. An error cancels the
+   * call. Older Computers do not ask.
+   */
+  onElicit?: (question: ElicitParams) => ElicitResult | Promise<ElicitResult>;
+  /**
+   * In place of `onElicit`: resolves with a question as a result whose `resultType` is
+   * `input_required`, with `inputRequests` and `requestState`. `{}` for the first call; then the same
+   * call again with the answers and that state.
+   */
+  input?: {
+    readonly responses?: Record<string, ElicitResult>;
+    readonly state?: string;
+  };
+  /**
+   * What becomes of binary content that the Computer left out of the result because of its size:
+   * `restore`, the default, fetches it, at most 100 MiB for each item; `keep` leaves the item empty
+   * with `a2c_blob_handle` in its `_meta`, for `SmcpAgent.openBlob`.
+   */
+  blobs?: "restore" | "keep";
+}
+
+/** Options for sending a file to a Computer (0.4 §7.5). */
+export interface PutFileOptions extends AgentRequestOptions {
+  /**
+   * A name from which the Computer takes parts, such as the extension; default: that of the file.
+   * Bytes, and a Blob that is no File, need one.
+   */
+  name?: string;
+  /** Receives how many bytes have arrived, after each chunk. */
+  onProgress?: (progress: PutFileProgress) => unknown;
+}
+
+/** Options for finding a tool. */
+export interface FindToolOptions {
+  /** Only at this Computer. */
+  computer?: string;
+  /** Aborts it. */
+  signal?: AbortSignal;
+}
+
+/** Options for fetching a file from a Computer. */
+export interface GetFileOptions extends TimedRequestOptions {
+  /** The MCP server that has it, as for `readResource`; default: the first one that does. */
+  mcpServer?: string;
+}
+
+/** How far a file is. */
+export interface PutFileProgress {
+  /** Bytes that have arrived. */
+  readonly sent: number;
+  /** Bytes of the file. */
+  readonly total: number;
+}
+
+/** Options for a request for the desktop (spec §8.1). */
+export interface GetDesktopOptions extends AgentRequestOptions {
+  /** Maximum number of windows. */
+  size?: number;
+  /** Only the window with exactly this URI. */
+  window?: string;
+}
+
+/** Options for a request for a page of resources (spec §8.2). */
+export interface GetResourcesOptions extends AgentRequestOptions {
+  /** `next_cursor` of the previous page. */
+  cursor?: string;
+}
+
+/** Options for a request for a document's address (spec §8.3). */
+export interface GetDpeOptions extends AgentRequestOptions {
+  /** Timeout in milliseconds, rounded up to seconds, at most 3,600,000; default 30,000. */
+  timeoutMs?: number;
+}
+
+/** Options for reading a resource, and for listing prompts. */
+export interface TimedRequestOptions extends AgentRequestOptions {
+  /** Timeout in milliseconds, rounded up to seconds, at most 3,600,000; default 30,000. */
+  timeoutMs?: number;
+}
+
+/** Options for watching a resource. */
+export interface WatchResourceOptions extends AgentRequestOptions {
+  /** Ends it. */
+  stop?: boolean;
+}
+
+/** Options for a prompt. */
+export interface GetPromptOptions extends TimedRequestOptions {
+  /** What the prompt is filled in with. */
+  arguments?: Record<string, string>;
+  /** As for a tool call: resolves with what the MCP server asks, where nobody at the Computer answers. */
+  input?: NonNullable<CallToolOptions["input"]>;
+}
+
+/** Options for opening a document (spec §8.3). */
+export interface OpenDocumentOptions extends AgentRequestOptions {
+  /** Timeout in milliseconds of the Computer, and of each fetch, at most 3,600,000; default 30,000. */
+  timeoutMs?: number;
+}
+
+/** Options for a request for a file of a skill (0.4 §6.5). */
+export interface GetSkillOptions extends AgentRequestOptions {
+  /** Path of the file in the skill's folder; default `SKILL.md`. */
+  path?: string;
+}
+
+/** Options for a search for documents (spec §8.4). */
+export interface GetFinderOptions extends AgentRequestOptions {
+  /** Matches documents with any of them in title, keywords or summary, case-insensitive. */
+  keywords?: string[];
+  /** Exact file type, such as `pdf`. */
+  fileType?: string;
+  /** Number of documents to skip; default 0. */
+  offset?: number;
+  /** Maximum number of documents to return, 1 to 100; default 20. */
+  limit?: number;
 }

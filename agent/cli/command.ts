@@ -1,14 +1,13 @@
-import { Command, InvalidArgumentError, Option } from "commander";
 import process from "node:process";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { splitPair } from "./call.ts";
+import type { LoadMcp } from "./mcp.ts";
 import { addCompletion } from "../../cli/completion.ts";
 import { addHelp, integer, readName } from "../../cli/flags.ts";
 import { commandHint } from "../../cli/own_command.ts";
 import { reporting, runCommand } from "../../cli/run.ts";
 import { addServerFlags } from "../../cli/server_flags.ts";
 import { describeVersions } from "../../cli/version.ts";
-import type { LoadMcp } from "./mcp.ts";
-import { mcpOptions } from "./mcp_flags.ts";
-import { splitPair } from "./tool_arguments.ts";
 
 const AFTER_HELP = `
 Exit codes: 0 done, 1 failed (also when the tool itself failed), 2 wrong usage.
@@ -72,7 +71,7 @@ export function agentCommand(loadMcp: LoadMcp): Command {
       new Option("--verbose", "show the parameters of each tool")
         .env("SMCP_VERBOSE"),
     )
-    .action(async (flags) => (await import("./tools.ts")).tools(flags));
+    .action(async (flags) => (await import("./look.ts")).tools(flags));
 
   add(
     "call",
@@ -226,7 +225,9 @@ export function agentCommand(loadMcp: LoadMcp): Command {
   )
     .argument("<file>", "the file on this machine")
     .addOption(computerOption())
-    .action(async (file, flags) => (await import("./put.ts")).put(file, flags));
+    .action(async (file, flags) =>
+      (await import("./call.ts")).put(file, flags)
+    );
 
   add("config", "Show the configuration of a Computer", "config")
     .addOption(computerOption())
@@ -262,13 +263,13 @@ function following() {
   return import("./follow.ts");
 }
 function reading() {
-  return import("./documents.ts");
+  return import("./read.ts");
 }
 function skilled() {
-  return import("./skills.ts");
+  return import("./read.ts");
 }
 function extending() {
-  return import("./extensions.ts");
+  return import("./read.ts");
 }
 
 function addOfficeFlags(command: Command): Command {
@@ -300,3 +301,39 @@ function collectPairs(
     "Expected NAME=VALUE, such as path=notes.txt.",
   );
 }
+
+/** The options of the command `mcp`, beside those of every command. */
+export function mcpOptions(): Option[] {
+  return [
+    new Option(
+      "--computer <name>",
+      "only the tools of this Computer, under their own names",
+    ).env("SMCP_COMPUTER"),
+    patternOption("include", "only tools that match"),
+    patternOption("exclude", "no tools that match"),
+    new Option(
+      "--tools <which>",
+      "all tools, or two to search and call them with, for clients that cannot hold many",
+    ).env("SMCP_TOOLS").choices(["all", "search"]),
+    new Option(
+      "--name-limit <count>",
+      "the most characters of a tool's name, 24 to 128 (default: 48)",
+    ).env("SMCP_NAME_LIMIT").argParser(integer(24, 128)),
+    new Option(
+      "--desktop-tools",
+      "add tools that read windows and documents, for clients that show models no resources",
+    ).env("SMCP_DESKTOP_TOOLS"),
+    new Option(
+      "--timeout <seconds>",
+      "give a call up after so long, 1 to 3600 (default: 3600, the client decides)",
+    ).env("SMCP_TIMEOUT").argParser(integer(1, 3600)),
+  ];
+}
+
+const patternOption = (name: string, what: string): Option =>
+  new Option(
+    `--${name} <pattern>`,
+    `${what}, such as laptop__* or tag:safe; repeatable`,
+  ).env(`SMCP_${name.toUpperCase()}`)
+    .argParser((pattern, before: string[]) => [...before, pattern])
+    .default([], "none");

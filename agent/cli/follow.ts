@@ -2,8 +2,8 @@ import { onAbort } from "../../shared/async.ts";
 import { plain, plainLines } from "../../cli/terminal_text.ts";
 import { type Notification, NOTIFICATIONS } from "../../protocol/mod.ts";
 import type { SmcpAgent } from "../agent.ts";
-import { agentEventOf } from "../office/events.ts";
-import type { GetDesktopOptions } from "../requests/options.ts";
+import { agentEventOf } from "../events.ts";
+import type { GetDesktopOptions } from "../options.ts";
 import {
   chooseComputer,
   type ComputerFlags,

@@ -1,10 +1,14 @@
-import { readFileSync } from "node:fs";
 import process from "node:process";
-import { secretsInClear } from "../../client/check_options.ts";
+import { readFileSync } from "node:fs";
+import { SmcpAgent } from "../agent.ts";
+import { explainFailure } from "../../cli/explain_failure.ts";
 import { ownCommand, shellWord } from "../../cli/own_command.ts";
 import { UsageError } from "../../cli/run.ts";
 import { connectionOptions, type ServerFlags } from "../../cli/server_flags.ts";
-import { SmcpAgent } from "../agent.ts";
+import { plain, shorten } from "../../cli/terminal_text.ts";
+import { secretsInClear } from "../../client/check_options.ts";
+import { ProtocolError, type SMCPTool } from "../../protocol/mod.ts";
+import { abortable } from "../../shared/async.ts";
 
 /** Flags of all commands in an office. */
 export interface OfficeFlags extends ServerFlags {
@@ -92,3 +96,111 @@ export const noComputer = (office: string): Error =>
 /** Prints a value as indented JSON. */
 export const printJson = (value: unknown): void =>
   console.log(JSON.stringify(value, null, 2));
+
+/**
+ * Returns the tools of every Computer in the office; prints one line to stderr for each failure.
+ *
+ * Call it right after the join, so that no failure is missed.
+ *
+ * @throws {Error} the last of those lines, when there is no Computer whose tools are known
+ */
+export async function officeTools(
+  agent: SmcpAgent,
+  signal: AbortSignal,
+): Promise<Map<string, readonly SMCPTool[]>> {
+  const failed = new Map<string, unknown>();
+  agent.on("tools", ({ computer }) => failed.delete(computer));
+  agent.on("toolsFailed", ({ computer, error }) => {
+    failed.set(computer, error);
+  });
+  await abortable(agent.toolsSettled(), signal);
+  const problems = [...failed].map(([computer, error]) =>
+    plain(`Cannot get the tools of "${computer}": ${explainFailure(error)}`)
+  );
+  const fatal = agent.tools.size === 0 ? problems.pop() : undefined;
+  problems.forEach((line) => console.error(line));
+  if (fatal !== undefined) throw new Error(fatal);
+  return new Map(agent.tools); // a copy: the catalogue is cleared when the agent leaves
+}
+
+/** Returns the name of an MCP server for people, with its id where that is something else. */
+export const labelOf = (id: string, name: string = id): string =>
+  id === name ? id : `${name} (${id})`;
+
+/**
+ * Returns how requests name the MCP server that a person typed: by its `bundle_id`, or its name if
+ * no other one of the Computer has that (0.4 §3.6).
+ *
+ * @throws {UsageError} that lists the servers of that name
+ */
+export async function serverMeant(
+  agent: SmcpAgent,
+  computer: string,
+  typed: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const { servers } = await agent.getConfig(computer, { signal })
+    .catch((error) => {
+      if (error instanceof ProtocolError) return { servers: {} }; // asked for as it is typed
+      throw error;
+    });
+  const named = Object.entries(servers)
+    .filter(([, { name }]) => name === typed).map(([id]) => id);
+  if (named.length < 2) return named[0] ?? typed;
+  throw new UsageError(
+    `"${typed}" is the name of ${named.length} MCP servers of ${computer}; say which by its bundle_id: ${
+      named.map((id) => labelOf(id, typed)).join(", ")
+    }`,
+  );
+}
+
+const FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
+const TICK_MS = 100;
+/** Columns left free for `^C`, which must not wrap to a new line. */
+const RESERVED_COLUMNS = 3;
+
+/**
+ * Prints to stderr what is in progress: on a terminal with the elapsed time, until the work is done,
+ * else as one line.
+ *
+ * Does not change the cursor, so that nothing has to be restored when the program ends.
+ *
+ * @param what the current text; asked again for each frame
+ */
+export async function waitingFor<T>(
+  what: () => string,
+  work: Promise<T>,
+): Promise<T> {
+  const { stderr, env } = process;
+  if (!stderr.isTTY || env.TERM === "dumb") {
+    stderr.write(`${what()}\n`);
+    return await work;
+  }
+  const start = performance.now();
+  let frame = 0;
+  const draw = () => {
+    const seconds = ((performance.now() - start) / 1000).toFixed(1);
+    const line = `${FRAMES[frame++ % FRAMES.length]} ${seconds} s  ${what()}`;
+    stderr.write(
+      `\r\x1b[2K${shorten(line, (stderr.columns ?? 80) - RESERVED_COLUMNS)}`,
+    );
+  };
+  draw();
+  const timer = setInterval(draw, TICK_MS);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+    stderr.write("\r\x1b[2K");
+  }
+}
+
+/** Shortens a description to its first sentence in one line. */
+export function headline(text: string): string {
+  const [first = ""] = text.split(/(?<=\.)\s|\n/, 1);
+  return first.length > 80 ? `${first.slice(0, 79)}…` : first;
+}
+
+/** Formats a number with its noun. */
+export const count = (number: number, what: string): string =>
+  `${number} ${what}${number === 1 ? "" : "s"}`;

@@ -115,7 +115,7 @@ const SIDE_EFFECTS = [
 /** What bundlers for browsers and Workers take instead of a module, or leave out. */
 const IN_BROWSERS = {
   "./client/node_way.js": "./client/web_way.js",
-  "./agent/blobs/files.js": "./agent/blobs/no_files.js",
+  "./agent/files.js": "./agent/no_files.js",
   // Some look for its modules of Node otherwise.
   "https-proxy-agent": false,
 };

@@ -5,7 +5,7 @@ import {
   mcpServerOf,
   type SMCPTool,
 } from "../../../protocol/mod.ts";
-import { parameterRows } from "../../../agent/cli/parameters.ts";
+import { parameterRows } from "../../../agent/cli/look.ts";
 import { runHere, runMain } from "../../support/command.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
 import { OFFICE, startOffice } from "../../support/office.ts";

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { readArguments, splitPair } from "../../../agent/cli/tool_arguments.ts";
+import { readArguments, splitPair } from "../../../agent/cli/call.ts";
 
 const schema = {
   type: "object",

@@ -1,9 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
 import process from "node:process";
-import { fromBase64, toBase64 } from "../../../agent/blobs/bytes.ts";
-import { openSource } from "../../../agent/blobs/file_source.ts";
-import { sha256 } from "../../../agent/blobs/sha256.ts";
+import { fromBase64, sha256, toBase64 } from "../../../agent/bytes.ts";
+import { openSource } from "../../../agent/put_file.ts";
 import { sha256 as expected, someBytes } from "../../support/blob_script.ts";
 
 /** Runs as where there are no modules of Node, such as in browsers. */

@@ -3,14 +3,13 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { DocumentError } from "../../../agent/documents/errors.ts";
 import {
+  DocumentError,
   type DocumentHandler,
+  DocumentSource,
   fetchText,
-} from "../../../agent/documents/fetch_text.ts";
-import { toMarkdown } from "../../../agent/documents/markdown.ts";
-import { OpenDocument } from "../../../agent/documents/document.ts";
-import { DocumentSource } from "../../../agent/documents/source.ts";
+} from "../../../agent/document_source.ts";
+import { OpenDocument, toMarkdown } from "../../../agent/document.ts";
 import { ErrorCode, ProtocolError } from "../../../protocol/mod.ts";
 
 const URI = "dpe://h/doc";

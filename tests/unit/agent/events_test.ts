@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { agentEventOf } from "../../../agent/office/events.ts";
+import { agentEventOf } from "../../../agent/events.ts";
 import { type Notification, NOTIFICATIONS } from "../../../protocol/mod.ts";
 
 Deno.test("the Agent's event of a notification is its name on the wire without notify:, in camelCase", () => {

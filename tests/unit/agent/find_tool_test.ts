@@ -3,7 +3,7 @@ import {
   offering,
   onlyOffering,
   ToolLookupError,
-} from "../../../agent/tools/find_tool.ts";
+} from "../../../agent/tools.ts";
 import { ownToolName, type SMCPTool } from "../../../protocol/mod.ts";
 
 const tool = (name: string, bundle_id?: string): SMCPTool => ({

@@ -1,6 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import type { AgentEvents } from "../../../agent/office/events.ts";
-import { followDesktop } from "../../../agent/office/follow_desktop.ts";
+import { type AgentEvents, followDesktop } from "../../../agent/events.ts";
 import { Emitter } from "../../../client/emitter.ts";
 import { ConnectionError } from "../../../client/errors.ts";
 

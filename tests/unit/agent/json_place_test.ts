@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { describePlace } from "../../../agent/cli/json_place.ts";
+import { describePlace } from "../../../agent/cli/call.ts";
 
 Deno.test("describePlace() knows the places in the errors of V8's JSON parser", () => {
   const rows: [json: string, place: string][] = [

@@ -4,7 +4,7 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
-import { putFile } from "../../../agent/blobs/put_file.ts";
+import { putFile } from "../../../agent/put_file.ts";
 import { BlobError, ConnectionError } from "../../../agent/mod.ts";
 import { Uploads } from "../../../computer/blobs/uploads.ts";
 import {

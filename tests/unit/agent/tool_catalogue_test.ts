@@ -3,7 +3,7 @@ import {
   type CatalogueStep,
   catalogueStep,
   ToolCatalogue,
-} from "../../../agent/tools/tool_catalogue.ts";
+} from "../../../agent/tools.ts";
 import {
   CANCEL_TOOL_CALL_NOTIFICATION,
   ENTER_OFFICE_NOTIFICATION,

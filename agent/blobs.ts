@@ -1,14 +1,12 @@
+import { fromBase64, sha256 } from "./bytes.ts";
+import type { Requests } from "./requests.ts";
 import {
   ErrorCode,
   GET_BLOB_EVENT,
   type GetBlobRet,
   ProtocolError,
-} from "../../protocol/mod.ts";
-import type { Requests } from "../requests/requests.ts";
-import { joined } from "../../shared/bytes.ts";
-import { fromBase64 } from "./bytes.ts";
-import { BlobError } from "./errors.ts";
-import { sha256 } from "./sha256.ts";
+} from "../protocol/mod.ts";
+import { joined } from "../shared/bytes.ts";
 
 /** Bytes of a chunk that is asked for: what other SDKs send at most. */
 export const CHUNK_BYTES = 262_144;
@@ -209,3 +207,61 @@ const tooLarge = (size: number, most: number): BlobError =>
     "too_large",
     `${size} bytes are more than the ${most} that a result may hold; keep the handles and read them with openBlob`,
   );
+
+/** Opens bytes on a Computer as a stream; nothing is fetched before it is read. */
+export function openBlob(
+  place: BlobPlace,
+  signal: AbortSignal | undefined,
+): ReadableStream<Uint8Array> {
+  const cancelled = new AbortController();
+  const both = signal
+    ? AbortSignal.any([signal, cancelled.signal])
+    : cancelled.signal;
+  const chunks = read(place, both);
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await chunks.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    async cancel(reason) {
+      cancelled.abort(reason);
+      // What is on its way fails with that reason, which nobody waits for.
+      await chunks.return().catch(() => {});
+    },
+  }, { highWaterMark: 0 });
+}
+
+async function* read(
+  place: BlobPlace,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void, void> {
+  signal.throwIfAborted();
+  for await (const chunk of verified(await beginFetch(place, signal))) {
+    if (chunk.length > 0) yield chunk; // a byte stream has no empty chunks
+  }
+}
+
+/**
+ * Why bytes could not be fetched from a Computer, or a file not be put there.
+ *
+ * - `unsupported`: the Server or the Computer does not know how, or gives no answer at all
+ * - `changed`: the bytes are not the announced ones, or change during each attempt
+ * - `invalid`: an answer breaks the protocol
+ * - `too_large`: more than {@linkcode SmcpAgent.callTool} puts back into a result
+ */
+export type BlobErrorCode = "unsupported" | "changed" | "invalid" | "too_large";
+
+/** Bytes could not be fetched from a Computer, or a file not be put there. */
+export class BlobError extends Error {
+  /** Always `"BlobError"`. */
+  override readonly name = "BlobError";
+  /** The kind of failure. */
+  readonly code: BlobErrorCode;
+
+  /** Creates an error from its kind and a message for people. */
+  constructor(code: BlobErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

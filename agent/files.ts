@@ -3,22 +3,21 @@
  *
  * @module
  */
-import { readAt } from "../../shared/bytes.ts";
+import { BlobError } from "./blobs.ts";
+import * as noFiles from "./no_files.ts";
+import { builtin, fromBase64 } from "./bytes.ts";
+import type { GetFileOptions } from "./options.ts";
+import * as extensions from "./queries.ts";
+import * as queries from "./queries.ts";
+import type { Requests } from "./requests.ts";
 import {
   ErrorCode,
   mcpServerOf,
   ProtocolError,
   type ResourceContents,
   type SMCPTool,
-} from "../../protocol/mod.ts";
-import * as extensions from "../requests/extension_queries.ts";
-import type { GetFileOptions } from "../requests/options.ts";
-import * as queries from "../requests/queries.ts";
-import type { Requests } from "../requests/requests.ts";
-import { builtin } from "./builtin.ts";
-import { fromBase64 } from "./bytes.ts";
-import { BlobError } from "./errors.ts";
-import * as noFiles from "./no_files.ts";
+} from "../protocol/mod.ts";
+import { readAt } from "../shared/bytes.ts";
 
 /** A file that is open for reading. */
 export interface FileSource {

@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 /** @throws {TypeError} */
 export function getFile(): Promise<never> {
   return Promise.reject(

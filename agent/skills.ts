@@ -1,10 +1,8 @@
-import { GET_SKILL_EVENT, type GetSkillRet } from "../../protocol/mod.ts";
-import { BlobError } from "../blobs/errors.ts";
-import { fetchWhole } from "../blobs/fetch_blob.ts";
-import { openBlob } from "../blobs/open_blob.ts";
-import { sha256 } from "../blobs/sha256.ts";
-import type { GetSkillOptions } from "../requests/options.ts";
-import type { Requests } from "../requests/requests.ts";
+import { BlobError, fetchWhole, openBlob } from "./blobs.ts";
+import { sha256 } from "./bytes.ts";
+import type { GetSkillOptions } from "./options.ts";
+import type { Requests } from "./requests.ts";
+import { GET_SKILL_EVENT, type GetSkillRet } from "../protocol/mod.ts";
 
 /** A file of a skill; a long one is fetched when it is read (0.4 §6.5). */
 export interface SkillFile {
@@ -97,3 +95,14 @@ async function inlineBytes(
     `The text of ${rel_path} of skill "${name}" is not the announced one: it was damaged on the way`,
   );
 }
+
+/**
+ * Puts the folder of a skill in place of `${TFROBOT_SKILL_DIR}`, for a text that goes into a prompt;
+ * every other `${…}` stays (0.4 §6.9).
+ *
+ * @param skill as `getSkills` lists it; its `path` is the folder on its Computer
+ */
+export const expandSkillDir = (
+  text: string,
+  skill: { readonly path: string },
+): string => text.replaceAll("${TFROBOT_SKILL_DIR}", () => skill.path);

@@ -1,13 +1,18 @@
 import {
+  DocumentSource,
+  type DocumentSourceOptions,
+  type FoundDocument,
+} from "./document_source.ts";
+import type { AgentRequestOptions, OpenDocumentOptions } from "./options.ts";
+import * as queries from "./queries.ts";
+import { REQUEST_TIMEOUT_MS, type Requests } from "./requests.ts";
+import {
   type DPEDocument,
   type DPEElement,
   type DPEPage,
   ErrorCode,
   ProtocolError,
-} from "../../protocol/mod.ts";
-import type { AgentRequestOptions } from "../requests/options.ts";
-import { toMarkdown } from "./markdown.ts";
-import type { DocumentSource, FoundDocument } from "./source.ts";
+} from "../protocol/mod.ts";
 
 /**
  * A document that an Agent opened (spec §8.3).
@@ -150,3 +155,98 @@ export class OpenDocument {
     );
   }
 }
+
+/** Opens documents of Computers, whose URIs are valid for a session (spec §8.3). */
+export class DocumentOpener {
+  readonly #requests: Requests;
+  readonly #handlers: DocumentSourceOptions["handlers"];
+  #session = {};
+
+  /** @param handlers fetch documents of further schemes */
+  constructor(
+    requests: Requests,
+    handlers: DocumentSourceOptions["handlers"] = {},
+  ) {
+    this.#requests = requests;
+    this.#handlers = handlers;
+  }
+
+  /** Invalidates all URIs that Computers have given so far. */
+  endSession(): void {
+    this.#session = {};
+  }
+
+  /** Opens a document; the timeout applies to the Computer, and to each fetch. */
+  open(
+    computer: string,
+    uri: string,
+    { timeoutMs = REQUEST_TIMEOUT_MS, ...reading }: OpenDocumentOptions,
+  ): Promise<OpenDocument> {
+    const source = new DocumentSource(uri, {
+      getDpe: (uri, signal) =>
+        queries.dpe(this.#requests, computer, uri, {
+          timeoutMs,
+          ...(signal && { signal }),
+          ...(reading.reqId !== undefined && { reqId: reading.reqId }),
+        }),
+      handlers: this.#handlers,
+      timeoutMs,
+    });
+    return OpenDocument.open(source, () => this.#session, reading);
+  }
+}
+
+/** Formatters by category, in lower case and letters only; other categories become plain text. */
+const FORMATTERS: ReadonlyMap<string, (text: string) => string> = new Map([
+  ["title", (text) => `### ${oneLine(text)}`],
+  ["heading", (text) => `### ${oneLine(text)}`],
+  ["listitem", (text) => `- ${text.replaceAll("\n", "\n  ")}`],
+  ["code", fenced],
+  ["codesnippet", fenced],
+  ["formula", (text) => `$$\n${text}\n$$`],
+  ["image", (text) => `[Image: ${oneLine(text)}]`],
+  ["quote", (text) => `> ${text.replaceAll("\n", "\n> ")}`],
+]);
+
+/**
+ * Converts a document to Markdown for a language model (spec §8.3).
+ *
+ * A `#` heading for the document, `##` for each page that has a title, `###` for titles within;
+ * elements of unknown categories become plain text, empty ones are left out.
+ *
+ * @param pages with their elements, in reading order
+ */
+export function toMarkdown(
+  { title, summary }: Pick<DPEDocument, "title" | "summary">,
+  pages: readonly DPEPage[],
+): string {
+  const blocks = [
+    `# ${oneLine(title)}`,
+    ...(summary ? [`> ${oneLine(summary)}`] : []),
+    ...pages.flatMap((page) => [
+      ...(page.title ? [`## ${oneLine(page.title)}`] : []),
+      ...(page.elements ?? []).map(toBlock).filter((block) => block !== ""),
+    ]),
+  ];
+  return `${blocks.join("\n\n")}\n`;
+}
+
+function toBlock(element: DPEElement): string {
+  const text = textOf(element).trim();
+  if (text === "") return "";
+  const category = element.category.toLowerCase().replaceAll(/[^a-z]/g, "");
+  return FORMATTERS.get(category)?.(text) ?? text;
+}
+
+/** Returns the first that is not empty of `text`, `summary`, and the `text` of `content`. */
+const textOf = ({ text, summary, content }: DPEElement): string =>
+  text || summary || (typeof content?.text === "string" ? content.text : "");
+
+/** Wraps a text in a fence longer than any in the text. */
+function fenced(text: string): string {
+  const runs = text.match(/`{3,}/g) ?? [];
+  const fence = "`".repeat(Math.max(3, ...runs.map((r) => r.length + 1)));
+  return `${fence}\n${text}\n${fence}`;
+}
+
+const oneLine = (text: string): string => text.replaceAll(/\s+/g, " ").trim();

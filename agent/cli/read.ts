@@ -1,0 +1,263 @@
+import process from "node:process";
+import { Buffer } from "node:buffer";
+import { writeFile } from "node:fs/promises";
+import {
+  chooseComputer,
+  type ComputerFlags,
+  headline,
+  printJson,
+  serverMeant,
+  withAgent,
+} from "./office.ts";
+import { UsageError } from "../../cli/run.ts";
+import { columns, plainLines } from "../../cli/terminal_text.ts";
+import {
+  type DPEPage,
+  ErrorCode,
+  type PromptMessage,
+  ProtocolError,
+  type ResourceContents,
+} from "../../protocol/mod.ts";
+
+/** Flags of `docs`. */
+export interface DocsFlags extends ComputerFlags {
+  /** Only documents of this file type. */
+  type?: string;
+  /** Number of documents to skip. */
+  offset: number;
+  /** Maximum number of documents to show. */
+  limit: number;
+}
+
+/** Prints the documents of a Computer that match any of the words; all of them without words. */
+export async function docs(words: string[], flags: DocsFlags): Promise<void> {
+  const { type, offset, limit } = flags;
+  const found = await withAgent(
+    flags,
+    async (agent, signal) =>
+      await agent.getFinder(await chooseComputer(agent, flags, signal), {
+        ...(words.length > 0 && { keywords: words }),
+        ...(type !== undefined && { fileType: type }),
+        offset,
+        limit,
+        signal,
+      }),
+  );
+  if (flags.json) return printJson(found);
+  const { documents, total_count } = found;
+  if (documents.length === 0) {
+    return console.log(
+      total_count === 0
+        ? "No document matches."
+        : `There are ${total_count} documents; --offset ${offset} is past the last.`,
+    );
+  }
+  const rows = documents.map((
+    { title, file_type, page_count, last_modified, uri },
+  ) => [
+    title,
+    file_type,
+    page_count > 0 ? `${page_count} pages` : "",
+    last_modified?.slice(0, 10) ?? "",
+    uri,
+  ]);
+  columns(rows).forEach((line) => console.log(line));
+  const last = offset + documents.length;
+  if (last < total_count) {
+    console.log(
+      `${
+        offset + 1
+      } to ${last} of ${total_count}; the next with --offset ${last}`,
+    );
+  }
+}
+
+/** Flags of `read`. */
+export interface ReadFlags extends ComputerFlags {
+  /** The file to write to. */
+  output?: string;
+}
+
+/** Prints a document as Markdown; as JSON, with all its pages. */
+export async function read(uri: string, flags: ReadFlags): Promise<void> {
+  const [scheme] = /^[a-z][a-z\d+.-]*:/i.exec(uri) ?? [];
+  if (scheme !== undefined && scheme.toLowerCase() !== "dpe:") {
+    throw new UsageError(
+      `${uri} is not the URI of a document; to read a resource, name its MCP server too: read URI MCP_SERVER`,
+    );
+  }
+  await withAgent(flags, async (agent, signal) => {
+    const computer = await chooseComputer(agent, flags, signal);
+    const document = await agent.openDocument(computer, uri, { signal });
+    if (flags.json) {
+      const pages: DPEPage[] = [];
+      for await (const page of document.pages({ signal })) pages.push(page);
+      return printJson({ ...document.info, pages });
+    }
+    const markdown = await document.toMarkdown({ signal });
+    if (flags.output !== undefined) {
+      return await writeFile(flags.output, markdown);
+    }
+    console.log(process.stdout.isTTY ? plainLines(markdown) : markdown);
+  });
+}
+
+/** Flags of `prompt`. */
+export interface PromptFlags extends ComputerFlags {
+  /** What it is filled in with. */
+  arg: [string, string][];
+}
+
+/** Prints a resource of an MCP server, or writes it to a file. */
+export async function readResource(
+  uri: string,
+  server: string,
+  flags: ReadFlags,
+): Promise<void> {
+  const contents = await withAgent(flags, async (agent, signal) => {
+    const computer = await chooseComputer(agent, flags, signal);
+    const id = await serverMeant(agent, computer, server, signal);
+    return await agent.readResource(computer, id, uri, { signal });
+  });
+  if (flags.json) return printJson(contents);
+  if (flags.output !== undefined) {
+    return await writeFile(flags.output, Buffer.concat(contents.map(bytesOf)));
+  }
+  for (const { text, blob, mimeType } of contents) {
+    if (typeof text === "string") console.log(shown(text));
+    else if (typeof blob === "string") {
+      throw new UsageError(
+        `${uri} is binary (${
+          mimeType ?? "of unknown type"
+        }): write it to a file with --output FILE`,
+      );
+    }
+  }
+}
+
+/** Prints the prompts of a Computer. */
+export async function prompts(flags: ComputerFlags): Promise<void> {
+  const found = await withAgent(flags, async (agent, signal) => {
+    const computer = await chooseComputer(agent, flags, signal);
+    return await agent.getPrompts(computer, { signal });
+  });
+  if (flags.json) return printJson(found);
+  if (found.length === 0) return console.log("No MCP server has prompts.");
+  const rows = found.map(({ name, mcp_server, title, description }) => [
+    name,
+    mcp_server,
+    headline(String(description ?? title ?? "")),
+  ]);
+  columns(rows).forEach((line) => console.log(line));
+}
+
+/** Prints the messages of a prompt. */
+export async function prompt(
+  name: string,
+  server: string,
+  flags: PromptFlags,
+): Promise<void> {
+  const { messages, description } = await withAgent(
+    flags,
+    async (agent, signal) => {
+      const computer = await chooseComputer(agent, flags, signal);
+      const id = await serverMeant(agent, computer, server, signal);
+      return await agent.getPrompt(computer, id, name, {
+        arguments: Object.fromEntries(flags.arg),
+        signal,
+      });
+    },
+  );
+  if (flags.json) {
+    return printJson({
+      ...(description !== undefined && { description }),
+      messages,
+    });
+  }
+  for (const { role, content } of messages) {
+    console.log(`${role}: ${shown(textOf(content))}`);
+  }
+}
+
+const bytesOf = ({ text, blob }: ResourceContents): Buffer =>
+  typeof text === "string"
+    ? Buffer.from(text)
+    : Buffer.from(typeof blob === "string" ? blob : "", "base64");
+
+const textOf = (content: PromptMessage["content"]): string =>
+  content.text ?? JSON.stringify(content);
+
+const shown = (text: string): string =>
+  process.stdout.isTTY ? plainLines(text) : text;
+
+/** Prints the skills of a Computer. */
+export async function skills(flags: ComputerFlags): Promise<void> {
+  const found = await withAgent(flags, async (agent, signal) => {
+    const computer = await chooseComputer(agent, flags, signal);
+    return await agent.getSkills(computer, { signal });
+  });
+  if (flags.json) return printJson(found);
+  if (found.length === 0) return console.log("The Computer has no skills.");
+  const rows = found.map(({ name, source, description }) => [
+    name,
+    source,
+    headline(description),
+  ]);
+  columns(rows).forEach((line) => console.log(line));
+}
+
+/** Prints a file of a skill, or writes it to a file. */
+export async function skill(
+  name: string,
+  path: string | undefined,
+  flags: ReadFlags,
+): Promise<void> {
+  await withAgent(flags, async (agent, signal) => {
+    const computer = await chooseComputer(agent, flags, signal);
+    const file = await agent.getSkill(computer, name, {
+      ...(path !== undefined && { path }),
+      signal,
+    }).catch((error) => {
+      throw explained(error, name, path);
+    });
+    const { text, bytes, stream: _, ...facts } = file;
+    if (flags.output !== undefined) {
+      await writeFile(flags.output, await bytes());
+      return flags.json ? printJson(facts) : undefined;
+    }
+    const found = await text().catch((error) => {
+      if (!(error instanceof TypeError)) throw error;
+      throw new UsageError(
+        `${facts.path} is binary (${facts.mimeType}): write it to a file with --output FILE`,
+      );
+    });
+    if (flags.json) return printJson({ ...facts, text: found });
+    if (process.stdout.isTTY) console.log(plainLines(found));
+    else process.stdout.write(found);
+  });
+}
+
+/** Says what to do about a skill, or a file of it, that there is not. */
+function explained(
+  error: unknown,
+  name: string,
+  path: string = "SKILL.md",
+): unknown {
+  if (!(error instanceof ProtocolError)) return error;
+  if (error.code === ErrorCode.MCP_SERVER_NOT_FOUND) {
+    return new Error(`There is no skill "${name}"; "skills" lists them`, {
+      cause: error,
+    });
+  }
+  if (error.code !== ErrorCode.SKILL_NOT_ACCESSIBLE) return error;
+  const { reason } = error.details ?? {};
+  const why = REASONS.get(reason) ?? `is not given out (${reason})`;
+  return new Error(`${path} of skill "${name}" ${why}`, { cause: error });
+}
+
+const REASONS: ReadonlyMap<unknown, string> = new Map([
+  ["not_found", "does not exist; its SKILL.md names its files"],
+  ["traversal", "leads out of its folder; give a path below it"],
+  ["forbidden", "has secrets of its Computer, which keeps them"],
+  ["too_large", "is too large to be fetched"],
+]);

@@ -1,0 +1,467 @@
+import type { Connection } from "../client/connection.ts";
+import { ConnectionError } from "../client/errors.ts";
+import { roomForBase64 } from "../client/message_limits.ts";
+import {
+  type AgentCallData,
+  CANCEL_TOOL_CALL_EVENT,
+  CLIENT_EVENTS,
+  type ClientEvent,
+  type ClientEvents,
+  ENTER_OFFICE_NOTIFICATION,
+  ErrorCode,
+  ProtocolError,
+  TOOL_CALL_PROGRESS_NOTIFICATION,
+  type ToolCallCancel,
+  type ToolProgress,
+} from "../protocol/mod.ts";
+import { abortable, onAbort, sleep, withDeadline } from "../shared/async.ts";
+import { checkNumbers } from "../shared/checks.ts";
+
+/** How long a Server waits for a Computer where the request has no timeout (spec §7). */
+export const REQUEST_TIMEOUT_MS = 30_000;
+/** Added to a timeout before this side fails: 5 s for the Server, 5 s for the network (spec §7). */
+export const ANSWER_GRACE_MS = 10_000;
+
+/** The options of {@linkcode Requests}. */
+interface RequestsOptions {
+  readonly name: string;
+  readonly offline?: "fail" | "wait";
+}
+
+/** How one request is sent. */
+interface Sending {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal | undefined;
+  /** Default: a random one. */
+  readonly reqId?: string | undefined;
+}
+
+/** Sends an Agent's requests with its name and a `req_id`, and validates the answers. */
+export class Requests {
+  readonly #connection: Connection;
+  readonly #options: RequestsOptions;
+  readonly #pacer = new Pacer();
+  /** The receivers of the progress of calls, by `req_id`. */
+  readonly #followed = new Map<string, Set<(told: ToolProgress) => unknown>>();
+  /** Present only with `offline: "wait"`. */
+  readonly #arrivals: Arrivals | undefined;
+
+  constructor(
+    connection: Connection,
+    options: RequestsOptions,
+  ) {
+    this.#connection = connection;
+    this.#options = options;
+    connection.on("notification", ({ event, payload }) => {
+      if (event !== TOOL_CALL_PROGRESS_NOTIFICATION) return;
+      const followed = this.#followed.get(payload.req_id) ?? [];
+      return Promise.all(
+        [...followed].map(async (tell) => await tell(payload)),
+      );
+    });
+    if (options.offline === "wait") this.#arrivals = new Arrivals(connection);
+  }
+
+  /** Sends a request that has no timeout of its own. */
+  ask<E extends ClientEvent>(
+    event: E,
+    request: Omit<ClientEvents[E]["request"], keyof AgentCallData>,
+    signal: AbortSignal | undefined,
+    reqId?: string,
+  ): Promise<ClientEvents[E]["answer"]> {
+    const timeoutMs = REQUEST_TIMEOUT_MS + ANSWER_GRACE_MS;
+    return this.request(event, request, { timeoutMs, signal, reqId });
+  }
+
+  /**
+   * Sends a request that fails with `timeout` after `timeoutMs`.
+   *
+   * @throws {ProtocolError} 400 that names each field that cannot be sent as it is
+   */
+  async request<E extends ClientEvent>(
+    event: E,
+    request: Omit<ClientEvents[E]["request"], keyof AgentCallData>,
+    { timeoutMs, signal, reqId }: Sending,
+  ): Promise<ClientEvents[E]["answer"]> {
+    const { parseRequest, parseAnswer } = CLIENT_EVENTS[event];
+    const signed = this.#signed(request, reqId);
+    parseRequest(signed); // a timer would treat an infinite timeout as 0
+    return parseAnswer(await this.#send(event, signed, timeoutMs, signal));
+  }
+
+  /** Sends any event; neither the request nor the answer is checked. */
+  send(
+    event: string,
+    request: object,
+    { timeoutMs, signal, reqId }: Sending,
+  ): Promise<unknown> {
+    return this.#send(event, this.#signed(request, reqId), timeoutMs, signal);
+  }
+
+  /** The protocol version of the connection. */
+  get protocol(): Connection["protocol"] {
+    return this.#connection.protocol;
+  }
+
+  /** Returns how many bytes fit into a request as base64, with an empty string in their place. */
+  roomForBase64(request: object): number {
+    return roomForBase64(this.#signed(request), this.#connection.maxPayload);
+  }
+
+  /** Cancels a call; does nothing while offline. */
+  cancel(reqId: string, reason?: ToolCallCancel["reason"]): void {
+    const why = reason === undefined ? {} : { reason };
+    this.#connection.send(CANCEL_TOOL_CALL_EVENT, this.#signed(why, reqId));
+  }
+
+  /** Receives the progress of a call that increases, and what it waits for; returns what ends it. */
+  follow(
+    reqId: string,
+    listener: (progress: ToolProgress) => unknown,
+  ): () => void {
+    let last = -Infinity;
+    const followed = (told: ToolProgress) => {
+      const { progress, total, message, waiting } = told;
+      if (waiting === undefined && progress <= last) return;
+      if (waiting === undefined) last = progress;
+      return listener({
+        progress,
+        ...(total !== undefined && { total }),
+        ...(message !== undefined && { message }),
+        ...(waiting !== undefined && { waiting }),
+      });
+    };
+    const all = this.#followed.get(reqId) ?? new Set();
+    this.#followed.set(reqId, all.add(followed));
+    return () => {
+      all.delete(followed);
+      if (all.size === 0) this.#followed.delete(reqId);
+    };
+  }
+
+  #signed<R extends object>(
+    request: R,
+    reqId: string = crypto.randomUUID(),
+  ): R & AgentCallData {
+    return { ...request, agent: this.#options.name, req_id: reqId };
+  }
+
+  async #send(
+    event: string,
+    request: AgentCallData & { computer?: string },
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<unknown> {
+    const deadline = new Deadline(timeoutMs, signal);
+    const { computer } = request;
+    for (;;) {
+      if (this.#arrivals) await this.#online(deadline, timeoutMs);
+      const arrival = computer === undefined
+        ? undefined
+        : this.#arrivals?.expect(computer);
+      try {
+        return await this.#attempt(event, request, deadline, signal);
+      } catch (error) {
+        await this.#untilAgain(error, arrival?.entered, deadline);
+      } finally {
+        arrival?.forget();
+      }
+    }
+  }
+
+  async #attempt(
+    event: string,
+    request: object,
+    deadline: Deadline,
+    signal: AbortSignal | undefined,
+  ): Promise<unknown> {
+    const pacer = this.#pacer;
+    if (!pacer.tryTurn()) {
+      await deadline.wait(
+        (signal) => pacer.turn(signal),
+        () => pacer.last?.error,
+      );
+    }
+    try {
+      return await this.#connection.request(event, aged(request, deadline), {
+        timeoutMs: deadline.leftMs,
+        signal,
+      });
+    } finally {
+      pacer.done();
+    }
+  }
+
+  /** @throws the error itself, unless the request did not run and is worth another attempt */
+  async #untilAgain(
+    error: unknown,
+    entered: Promise<void> | undefined,
+    deadline: Deadline,
+  ): Promise<void> {
+    const refusal = refusalOf(error);
+    if (refusal) {
+      this.#pacer.learn(refusal);
+      const { retryInMs } = refusal;
+      await deadline.wait((signal) => sleep(retryInMs, signal), () => error);
+    } else if (entered && this.#arrivals?.isExpected(error)) {
+      await deadline.wait((signal) => abortable(entered, signal), () => error);
+    } else {
+      throw error;
+    }
+  }
+
+  async #online(deadline: Deadline, timeoutMs: number): Promise<void> {
+    if (this.#connection.isReady) return;
+    await deadline.wait(
+      (signal) => this.#connection.ready(signal),
+      () =>
+        new ConnectionError(
+          "offline",
+          `Not connected within ${timeoutMs / 1000} s`,
+        ),
+    );
+  }
+}
+
+/** Reduces the timeout of a request to the time that is left, in whole seconds. */
+function aged<R extends object & { timeout?: unknown }>(
+  request: R,
+  { passedMs }: Deadline,
+): R {
+  const { timeout } = request;
+  const passed = Math.floor(passedMs / 1000);
+  return typeof timeout === "number" && passed > 0
+    ? { ...request, timeout: Math.max(1, timeout - passed) }
+    : request;
+}
+
+/** The deadline of a request, which also covers all waiting before it is sent. */
+export class Deadline {
+  readonly #began = performance.now();
+  readonly #ms: number;
+  readonly #signal: AbortSignal | undefined;
+
+  /** @param signal the caller's signal, which also ends every wait */
+  constructor(ms: number, signal: AbortSignal | undefined) {
+    this.#ms = ms;
+    this.#signal = signal;
+  }
+
+  /** Milliseconds since the request was made. */
+  get passedMs(): number {
+    return performance.now() - this.#began;
+  }
+
+  /** Milliseconds until the deadline, at least 1. */
+  get leftMs(): number {
+    return Math.max(1, this.#ms - this.passedMs);
+  }
+
+  /**
+   * Waits for work, at most until the deadline.
+   *
+   * @param work must react to its signal
+   * @param timeoutError creates the error that is thrown at the deadline
+   * @throws the timeout error, or the reason of the caller's signal
+   */
+  wait<T>(
+    work: (signal: AbortSignal) => Promise<T>,
+    timeoutError: () => unknown,
+  ): Promise<T> {
+    return withDeadline(this.leftMs, work, {
+      signal: this.#signal,
+      error: timeoutError,
+    });
+  }
+}
+
+const MAX_TIMEOUT_MS = 3_600_000;
+
+/**
+ * Writes the time of a request as the wire does: in whole seconds, rounded up (spec §4).
+ *
+ * @throws {TypeError} when it is no number
+ * @throws {ProtocolError} 400 that names the option, when the time is none or too long
+ */
+export function wireTimeout(timeoutMs: number): number {
+  checkNumbers({ timeoutMs });
+  if (timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS) {
+    return Math.ceil(timeoutMs / 1000);
+  }
+  throw new ProtocolError(
+    ErrorCode.BAD_REQUEST,
+    `Invalid timeoutMs: expected more than 0, at most ${MAX_TIMEOUT_MS}, got ${timeoutMs}`,
+  );
+}
+
+/** After a reconnect of the Agent, its Computers may still be reconnecting for this long. */
+export const RETURN_WINDOW_MS = 60_000;
+
+/**
+ * Waits for Computers that have not reconnected yet: after a restart of the Server all clients
+ * reconnect at different times, and the Agent may be the first (spec §9).
+ */
+export class Arrivals {
+  readonly #waiting = new Set<(computer: string | undefined) => void>();
+  #backAt = -Infinity;
+
+  constructor(connection: Connection) {
+    connection.on("notification", ({ event, payload }) => {
+      if (event === ENTER_OFFICE_NOTIFICATION) this.#wake(payload.computer);
+    });
+    connection.on("joined", ({ rejoined }) => {
+      if (rejoined) this.#backAt = performance.now();
+      this.#wake(undefined);
+    });
+    connection.on("disconnected", ({ reconnecting }) => {
+      if (!reconnecting) this.#wake(undefined);
+    });
+  }
+
+  /** Checks whether a request failed only because its Computer has not reconnected yet. */
+  isExpected(error: unknown): boolean {
+    return isComputerNotFound(error) && error instanceof ProtocolError &&
+      !("mcp_server" in error.fields) && !("reason" in error.fields) &&
+      performance.now() - this.#backAt < RETURN_WINDOW_MS;
+  }
+
+  /**
+   * Watches for a Computer; must be called before the request is sent, so that its arrival is not
+   * missed.
+   *
+   * @returns `entered` resolves when another attempt makes sense: the Computer entered, or the Agent
+   * rejoined or was closed; `forget` stops watching
+   */
+  expect(computer: string): { entered: Promise<void>; forget: () => void } {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const wake = (name: string | undefined) => {
+      if (name === undefined || name === computer) resolve();
+    };
+    this.#waiting.add(wake);
+    return { entered: promise, forget: () => this.#waiting.delete(wake) };
+  }
+
+  #wake(computer: string | undefined): void {
+    for (const wake of [...this.#waiting]) wake(computer);
+  }
+}
+
+/** Checks whether a request failed because its Computer is not, or no longer, in the office. */
+export const isComputerNotFound = (error: unknown): boolean =>
+  error instanceof ProtocolError && error.code === ErrorCode.NOT_FOUND;
+
+/** Share of the Server's rate to use: cancellations count too, and clocks differ. */
+const RATE_SHARE = 0.9;
+/** After this long without a request the Server allows a burst again. */
+const RECOVERED_MS = 1_000;
+/** Delay before another attempt if a refusal names none. */
+const DEFAULT_RETRY_MS = 100;
+
+/** A refusal of a request that did not run and can be sent again (spec §10). */
+export interface Refusal {
+  /** The error as received. */
+  readonly error: ProtocolError;
+  /** Milliseconds to wait before another attempt. */
+  readonly retryInMs: number;
+}
+
+/** Reads a refusal of a request that did not run; `undefined` for every other failure. */
+export function refusalOf(error: unknown): Refusal | undefined {
+  if (
+    !(error instanceof ProtocolError) ||
+    error.code !== ErrorCode.TOO_MANY_REQUESTS || error.details?.ran !== false
+  ) return undefined;
+  const { retry_in_ms } = error.details;
+  const retryInMs = isPositive(retry_in_ms) ? retry_in_ms : DEFAULT_RETRY_MS;
+  return { error, retryInMs };
+}
+
+/**
+ * Keeps an Agent's requests below the limits of its Server: requests are sent at once until the
+ * Server refuses one and names a limit; from then on they are sent in order, at that rate.
+ */
+export class Pacer {
+  /** The latest refusal, the reason why requests wait. */
+  last: Refusal | undefined;
+  /** Milliseconds between two requests; 0 while no rate is known. */
+  #gapMs = 0;
+  /** When the next request may be sent. */
+  #nextAt = 0;
+  #maxRunning = Infinity;
+  #running = 0;
+  readonly #waiting = new Set<() => void>();
+
+  /** Takes a turn if one is free at once; release it with `done`. */
+  tryTurn(): boolean {
+    if (this.#gapMs > 0 || this.#running >= this.#maxRunning) return false;
+    this.#running++;
+    return true;
+  }
+
+  /** Waits for a turn; release it with `done`. */
+  async turn(signal: AbortSignal): Promise<void> {
+    while (this.#running >= this.#maxRunning) await this.#slot(signal);
+    this.#running++;
+    const ms = this.#book(performance.now());
+    if (ms < 1) return; // below the resolution of timers
+    try {
+      await sleep(ms, signal);
+    } catch (error) {
+      this.done();
+      throw error;
+    }
+  }
+
+  /** Releases a turn after its request ended. */
+  done(): void {
+    this.#running--;
+    const [next] = this.#waiting;
+    if (next === undefined || this.#running >= this.#maxRunning) return;
+    this.#waiting.delete(next);
+    next();
+  }
+
+  /** Adapts the rate to a refusal. */
+  learn(refusal: Refusal): void {
+    this.last = refusal;
+    const { limit, max } = refusal.error.fields;
+    if (!isPositive(max)) return;
+    if (limit === "events_per_second") {
+      this.#gapMs = 1000 / (max * RATE_SHARE);
+      const free = performance.now() + refusal.retryInMs;
+      this.#nextAt = Math.max(this.#nextAt, free);
+    } else if (limit === "calls_per_agent") {
+      this.#maxRunning = max;
+    }
+  }
+
+  /** Reserves the next turn, and returns the milliseconds until it. */
+  #book(now: number): number {
+    if (now - this.#nextAt > RECOVERED_MS) {
+      this.#gapMs = 0;
+      return 0;
+    }
+    const at = Math.max(now, this.#nextAt);
+    this.#nextAt = at + this.#gapMs;
+    return at - now;
+  }
+
+  /** Waits until fewer requests are pending than the limit allows. */
+  #slot(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
+      const off = onAbort(signal, () => {
+        this.#waiting.delete(go);
+        reject(signal.reason);
+      });
+      const go = () => {
+        off();
+        resolve();
+      };
+      this.#waiting.add(go);
+    });
+  }
+}
+
+const isPositive = (value: unknown): value is number =>
+  typeof value === "number" && Number.isFinite(value) && value > 0;
