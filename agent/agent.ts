@@ -23,7 +23,7 @@ import { getFile, type GotFile } from "./files.ts";
 import { openBlob } from "./blobs.ts";
 import { callTool } from "./call_tool.ts";
 import { type FoundTool, onlyOffering, type ToolCatalogue } from "./tools.ts";
-import { DocumentOpener, type OpenDocument } from "./document.ts";
+import { type OpenDocument, openDocument } from "./document.ts";
 import {
   type AgentEvents,
   followDesktop,
@@ -31,7 +31,6 @@ import {
   logThrown,
   warnOfClearText,
 } from "./events.ts";
-import * as extensions from "./queries.ts";
 import * as queries from "./queries.ts";
 import type {
   AgentRequestOptions,
@@ -74,7 +73,8 @@ export class SmcpAgent implements AsyncDisposable {
   readonly #events = new Emitter<AgentEvents>(logThrown);
   readonly #catalogue: ToolCatalogue;
   readonly #requests: Requests;
-  readonly #documents: DocumentOpener;
+  /** Another object once the URIs that Computers have given are invalid (spec §8.3). */
+  #session = {};
 
   /**
    * Creates an Agent that is not connected.
@@ -91,9 +91,8 @@ export class SmcpAgent implements AsyncDisposable {
         'Cannot use the option offline: expected "fail" or "wait"',
       );
     }
-    const requests = this.#requests = new Requests(connection, options);
-    this.#documents = new DocumentOpener(requests, options.documentHandlers);
-    connection.on("disconnected", () => this.#documents.endSession());
+    this.#requests = new Requests(connection, options);
+    connection.on("disconnected", () => void (this.#session = {}));
     this.#catalogue = forwardOfficeEvents(
       connection,
       options.name,
@@ -199,7 +198,7 @@ export class SmcpAgent implements AsyncDisposable {
    * @throws {ConnectionError} `refused`: still in the office; `lost`, `timeout`: left nevertheless
    */
   leave(): Promise<void> {
-    this.#documents.endSession();
+    this.#session = {};
     const left = () => this.office ?? this.#catalogue.clear();
     return this.#connection.leave().finally(left);
   }
@@ -321,7 +320,7 @@ export class SmcpAgent implements AsyncDisposable {
     options: TimedRequestOptions = {},
   ): Promise<ResourceContents[]> {
     const place = { computer, mcpServer, uri };
-    return extensions.readResource(this.#requests, place, options);
+    return queries.readResource(this.#requests, place, options);
   }
 
   /**
@@ -337,7 +336,7 @@ export class SmcpAgent implements AsyncDisposable {
     options: WatchResourceOptions = {},
   ): Promise<void> {
     const place = { computer, mcpServer, uri };
-    return extensions.watchResource(this.#requests, place, options);
+    return queries.watchResource(this.#requests, place, options);
   }
 
   /** Fetches the prompts of all running MCP servers of a Computer. */
@@ -345,7 +344,7 @@ export class SmcpAgent implements AsyncDisposable {
     computer: string,
     options: TimedRequestOptions = {},
   ): Promise<Prompt[]> {
-    return extensions.prompts(this.#requests, computer, options);
+    return queries.prompts(this.#requests, computer, options);
   }
 
   /**
@@ -360,7 +359,7 @@ export class SmcpAgent implements AsyncDisposable {
     options: GetPromptOptions = {},
   ): Promise<GetPromptRet> {
     const place = { computer, mcpServer, name };
-    return extensions.prompt(this.#requests, place, options);
+    return queries.prompt(this.#requests, place, options);
   }
 
   /** Fetches the skills of a Computer: names, descriptions and folders (0.4 §6). */
@@ -478,7 +477,10 @@ export class SmcpAgent implements AsyncDisposable {
     uri: string,
     options: OpenDocumentOptions = {},
   ): Promise<OpenDocument> {
-    return this.#documents.open(computer, uri, options);
+    const { documentHandlers: handlers } = this.#options;
+    const session = () => this.#session;
+    const place = { computer, uri, handlers, session };
+    return openDocument(this.#requests, place, options);
   }
 
   /** Searches the documents of a Computer (spec §8.4); an extension of this package, as {@linkcode getDpe} is. */

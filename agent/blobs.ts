@@ -154,7 +154,7 @@ async function fetchChunk(
     blob_handle: handle,
     chunk_offset: offset,
     max_chunk_bytes: most,
-  }, signal).catch((error) => {
+  }, { signal }).catch((error) => {
     throw unsupported(error, "fetch bytes from");
   });
   const { blob, ...chunk } = answer;

@@ -28,18 +28,16 @@ export async function callTool(
   call: Call,
   options: CallToolOptions,
 ): Promise<CallToolResult> {
-  const result = await callAnswering(requests, call, options);
-  const { signal, blobs = "restore" } = options;
+  const { signal, onElicit, blobs = "restore" } = options;
+  const result = onElicit
+    ? await callAnswering(requests, call, options, onElicit)
+    : await callOnce(requests, call, options);
   if (blobs === "keep") return result;
-  const { computer } = call;
+  const place = { requests, computer: call.computer };
   return await restoreResult(
     result,
     (content) =>
-      fetchWhole(
-        { requests, computer, ...content },
-        MAX_RESTORED_BYTES,
-        signal,
-      ),
+      fetchWhole({ ...place, ...content }, MAX_RESTORED_BYTES, signal),
     signal,
   );
 }
@@ -49,41 +47,29 @@ async function callAnswering(
   requests: Requests,
   call: Call,
   options: CallToolOptions,
+  onElicit: NonNullable<CallToolOptions["onElicit"]>,
 ): Promise<CallToolResult> {
-  const { onElicit, signal, ...rest } = options;
-  if (!onElicit) return await callOnce(requests, call, options);
-  let { input = {}, reqId = crypto.randomUUID() } = rest;
+  let { input = {}, reqId = crypto.randomUUID() } = options;
   for (;;) {
-    const part = { ...options, input, reqId };
-    const result = await callOnce(requests, call, part);
-    const questions = questionsOf(result);
-    if (!questions) return result;
+    const result = await callOnce(requests, call, { ...options, input, reqId });
+    const { resultType, inputRequests, requestState: state } = result;
+    if (resultType !== "input_required" || typeof state !== "string") {
+      return result;
+    }
+    const questions = inputRequests as Record<string, { params: ElicitParams }>;
     const responses: Record<string, ElicitResult> = {};
     try {
-      for (const [key, params] of questions.requests) {
+      for (const [key, { params }] of Object.entries(questions)) {
         responses[key] = await onElicit(params);
-        signal?.throwIfAborted();
+        options.signal?.throwIfAborted();
       }
     } catch (error) {
       requests.cancel(reqId);
       throw error;
     }
-    input = { responses, state: questions.state };
+    input = { responses, state };
     reqId = crypto.randomUUID();
   }
-}
-
-/** Returns the questions that a result asks, if it asks any. */
-function questionsOf(
-  { resultType, inputRequests, requestState }: CallToolResult,
-): { requests: [string, ElicitParams][]; state: string } | undefined {
-  if (resultType !== "input_required" || typeof requestState !== "string") {
-    return undefined;
-  }
-  const requests = Object.entries(
-    inputRequests as Record<string, { params: ElicitParams }>,
-  ).map(([key, { params }]): [string, ElicitParams] => [key, params]);
-  return { requests, state: requestState };
 }
 
 /** Calls a tool; a call that times out or is aborted here is cancelled at the Computer (spec §7). */
@@ -96,28 +82,22 @@ async function callOnce(
   const { signal, onProgress, input } = options;
   const { computer } = call;
   let wait: Wait | undefined;
-  const unfollow = requests.follow(reqId, (told) => {
-    const { waiting } = told;
+  const unfollow = requests.follow(reqId, (progress) => {
+    const { waiting } = progress;
     if (waiting !== undefined) {
-      wait = waiting === null ? undefined : { waiting, computer };
+      wait = waiting ? { waiting, computer } : undefined;
     }
-    return onProgress?.(told);
+    return onProgress?.(progress);
   });
   try {
-    return await requests.request(
-      TOOL_CALL_EVENT,
-      {
-        ...call,
-        timeout: wireTimeout(timeoutMs),
-        progress: onProgress ? true : "waiting",
-        ...(input && inputFields(input)),
-      },
-      { timeoutMs, signal, reqId },
-    );
+    return await requests.ask(TOOL_CALL_EVENT, {
+      ...call,
+      timeout: wireTimeout(timeoutMs),
+      progress: onProgress ? true : "waiting",
+      ...(input && inputFields(input)),
+    }, { timeoutMs, signal, reqId });
   } catch (error) {
-    const timedOut = error instanceof ConnectionError &&
-      error.code === "timeout";
-    if (timedOut) {
+    if (error instanceof ConnectionError && error.code === "timeout") {
       requests.cancel(reqId, "timeout");
       return timeoutResult(timeoutMs / 1000, wait);
     }
@@ -129,7 +109,7 @@ async function callOnce(
 }
 
 /** Most bytes that are put back into one result; Computers of all SDKs refuse larger content. */
-export const MAX_RESTORED_BYTES: number = 100 * 2 ** 20;
+const MAX_RESTORED_BYTES = 100 * 2 ** 20;
 
 /** The keys that a Computer adds to content that it left out (0.4 §7.3). */
 const HANDLE_KEY = "a2c_blob_handle";
@@ -146,7 +126,7 @@ interface LeftOut {
 }
 
 /** Fetches bytes by their handle; the reason of a failure is told in the result. */
-export type FetchBytes = (
+type FetchBytes = (
   content: Pick<LeftOut, "handle" | "expected">,
 ) => Promise<Uint8Array>;
 
@@ -160,7 +140,7 @@ type Block = CallToolResult["content"][number];
  *
  * @throws the reason of the signal
  */
-export async function restoreResult(
+async function restoreResult(
   result: CallToolResult,
   fetch: FetchBytes,
   signal: AbortSignal | undefined,

@@ -4,7 +4,8 @@ import {
   type FoundDocument,
 } from "./document_source.ts";
 import type { AgentRequestOptions, OpenDocumentOptions } from "./options.ts";
-import * as queries from "./queries.ts";
+import { dpe } from "./queries.ts";
+import { present } from "../shared/checks.ts";
 import { REQUEST_TIMEOUT_MS, type Requests } from "./requests.ts";
 import {
   type DPEDocument,
@@ -23,20 +24,13 @@ import {
 export class OpenDocument {
   readonly #source: DocumentSource;
   readonly #session: () => unknown;
-  #found: FoundDocument;
+  #found!: FoundDocument;
   #foundIn: unknown;
 
   /** @internal */
-  private constructor(
-    source: DocumentSource,
-    session: () => unknown,
-    found: FoundDocument,
-    foundIn: unknown,
-  ) {
+  private constructor(source: DocumentSource, session: () => unknown) {
     this.#source = source;
     this.#session = session;
-    this.#found = found;
-    this.#foundIn = foundIn;
   }
 
   /**
@@ -50,13 +44,9 @@ export class OpenDocument {
     session: () => unknown,
     { signal }: AgentRequestOptions,
   ): Promise<OpenDocument> {
-    const foundIn = session();
-    return new OpenDocument(
-      source,
-      session,
-      await source.find(signal),
-      foundIn,
-    );
+    const document = new OpenDocument(source, session);
+    await document.#find(signal);
+    return document;
   }
 
   /** Its `dpe://` URI. */
@@ -88,11 +78,17 @@ export class OpenDocument {
   ): Promise<DPEPage> {
     for (let attempt = 0; attempt < 2; attempt++) {
       if (attempt > 0 || this.#foundIn !== this.#session()) {
-        await this.#findAgain(signal);
+        await this.#find(signal);
       }
       const { document, at } = this.#found;
       const listed = document.pages.find((page) => page.page_index === index);
-      if (!listed) throw this.#noPage(index);
+      if (!listed) {
+        throw new ProtocolError(
+          ErrorCode.PAGE_OUT_OF_RANGE,
+          `There is no page ${index} in ${this.uri}: it has ${document.pages.length} pages`,
+          { fields: { uri: this.uri } },
+        );
+      }
       const { uri: _, ...known } = listed;
       if (known.elements) return known;
       const page = await this.#source.page(listed, at, signal);
@@ -140,60 +136,36 @@ export class OpenDocument {
     return toMarkdown(this.info, pages);
   }
 
-  async #findAgain(signal: AbortSignal | undefined): Promise<void> {
+  async #find(signal: AbortSignal | undefined): Promise<void> {
     const session = this.#session();
     this.#found = await this.#source.find(signal);
     this.#foundIn = session;
   }
-
-  #noPage(index: number): ProtocolError {
-    const { pages } = this.#found.document;
-    return new ProtocolError(
-      ErrorCode.PAGE_OUT_OF_RANGE,
-      `There is no page ${index} in ${this.uri}: it has ${pages.length} pages`,
-      { fields: { uri: this.uri } },
-    );
-  }
 }
 
-/** Opens documents of Computers, whose URIs are valid for a session (spec §8.3). */
-export class DocumentOpener {
-  readonly #requests: Requests;
-  readonly #handlers: DocumentSourceOptions["handlers"];
-  #session = {};
-
-  /** @param handlers fetch documents of further schemes */
-  constructor(
-    requests: Requests,
-    handlers: DocumentSourceOptions["handlers"] = {},
-  ) {
-    this.#requests = requests;
-    this.#handlers = handlers;
-  }
-
-  /** Invalidates all URIs that Computers have given so far. */
-  endSession(): void {
-    this.#session = {};
-  }
-
-  /** Opens a document; the timeout applies to the Computer, and to each fetch. */
-  open(
-    computer: string,
-    uri: string,
-    { timeoutMs = REQUEST_TIMEOUT_MS, ...reading }: OpenDocumentOptions,
-  ): Promise<OpenDocument> {
-    const source = new DocumentSource(uri, {
-      getDpe: (uri, signal) =>
-        queries.dpe(this.#requests, computer, uri, {
-          timeoutMs,
-          ...(signal && { signal }),
-          ...(reading.reqId !== undefined && { reqId: reading.reqId }),
-        }),
-      handlers: this.#handlers,
-      timeoutMs,
-    });
-    return OpenDocument.open(source, () => this.#session, reading);
-  }
+/**
+ * Opens a document; the timeout applies to the Computer, and to each fetch.
+ *
+ * @param session returns another value once the URIs that Computers have given are invalid (spec §8.3)
+ */
+export function openDocument(
+  requests: Requests,
+  { computer, uri, handlers = {}, session }: {
+    readonly computer: string;
+    readonly uri: string;
+    readonly handlers: DocumentSourceOptions["handlers"] | undefined;
+    readonly session: () => unknown;
+  },
+  { timeoutMs = REQUEST_TIMEOUT_MS, ...reading }: OpenDocumentOptions,
+): Promise<OpenDocument> {
+  const { reqId } = reading;
+  const source = new DocumentSource(uri, {
+    getDpe: (uri, signal) =>
+      dpe(requests, computer, uri, present({ timeoutMs, signal, reqId })),
+    handlers,
+    timeoutMs,
+  });
+  return OpenDocument.open(source, session, reading);
 }
 
 /** Formatters by category, in lower case and letters only; other categories become plain text. */

@@ -4,7 +4,7 @@ import { isComputerNotFound, Requests } from "./requests.ts";
 import { catalogueStep, ToolCatalogue } from "./tools.ts";
 import { secretsInClear } from "../client/check_options.ts";
 import type { Connection } from "../client/connection.ts";
-import type { Emitter, Listener } from "../client/emitter.ts";
+import type { Emitter } from "../client/emitter.ts";
 import { ConnectionError } from "../client/errors.ts";
 import type { ConnectionEvents, ConnectionOptions } from "../client/options.ts";
 import type {
@@ -63,8 +63,8 @@ type CamelCase<S extends string> = S extends `${infer Head}_${infer Tail}`
   : S;
 
 /** The Agent's event of a notification: its name after the prefix. */
-export type AgentEventOf<N extends Notification> = N extends
-  `${string}:${infer Name}` ? CamelCase<Name>
+type AgentEventOf<N extends Notification> = N extends `${string}:${infer Name}`
+  ? CamelCase<Name>
   : never;
 
 /** Returns the name of the Agent's event of a notification. */
@@ -90,10 +90,10 @@ export function forwardOfficeEvents(
   const requests = new Requests(connection, { name });
   const catalogue = new ToolCatalogue({
     list: async () =>
-      (await queries.members(requests, connection.office, {}))
+      (await queries.members(requests, connection.office))
         .filter(({ role }) => role === "computer")
         .map(({ name }) => name),
-    fetch: (computer) => queries.tools(requests, computer, {}),
+    fetch: (computer) => queries.tools(requests, computer),
     changed: (computer, tools) => events.emit("tools", { computer, tools }),
     failed: (computer, error) =>
       events.emit("toolsFailed", { computer, error }),
@@ -123,17 +123,6 @@ export function forwardOfficeEvents(
   return catalogue;
 }
 
-/** What `followDesktop` needs of an Agent. */
-export interface DesktopSource {
-  /** Fetches the desktop. */
-  fetch(): Promise<Desktop[]>;
-  /** Adds a listener; returns the function that removes it. */
-  on<E extends keyof AgentEvents>(
-    event: E,
-    listener: Listener<AgentEvents[E]>,
-  ): () => void;
-}
-
 /**
  * Yields the desktop now, and again after each change (spec §9).
  *
@@ -141,7 +130,10 @@ export interface DesktopSource {
  */
 export async function* followDesktop(
   computer: string,
-  source: DesktopSource,
+  source: {
+    readonly fetch: () => Promise<Desktop[]>;
+    readonly on: Emitter<AgentEvents>["on"];
+  },
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Desktop[], void, void> {
   let change = Promise.withResolvers<void>();

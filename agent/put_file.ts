@@ -5,12 +5,10 @@ import type { PutFileOptions } from "./options.ts";
 import type { Requests } from "./requests.ts";
 import { ConnectionError } from "../client/errors.ts";
 import {
-  type AgentCallData,
   ErrorCode,
   PROFILES,
   ProtocolError,
   PUT_BLOB_EVENT,
-  type PutBlobReq,
   type PutBlobRet,
 } from "../protocol/mod.ts";
 import { abortable } from "../shared/async.ts";
@@ -54,13 +52,10 @@ export async function putFile(
   const source = await openSource(file);
   try {
     const digest = await hash(source, signal);
-    const upload = new Upload(requests, computer, source, digest);
-    try {
-      return await upload.run({ name, onProgress }, signal);
-    } catch (error) {
-      upload.abandon();
-      throw error;
-    }
+    return await upload(
+      { requests, computer, source, digest },
+      { name, onProgress, signal },
+    );
   } finally {
     await source.close();
   }
@@ -90,121 +85,100 @@ async function readExactly(
   throw new BlobError("changed", "The file became shorter while it was read");
 }
 
-/** One upload of a file. */
-class Upload {
-  readonly #requests: UploadRequests;
-  readonly #computer: string;
-  readonly #source: FileSource;
-  readonly #digest: string;
+/** A file on its way to a Computer. */
+interface Upload {
+  readonly requests: UploadRequests;
+  readonly computer: string;
+  readonly source: FileSource;
+  /** Its SHA-256. */
+  readonly digest: string;
+}
+
+/** Sends all chunks. */
+async function upload(
+  { requests, computer, source, digest }: Upload,
+  { name, onProgress, signal }: {
+    readonly name: string;
+    readonly onProgress: PutFileOptions["onProgress"];
+    readonly signal: AbortSignal | undefined;
+  },
+): Promise<PutFile> {
+  const total = source.size;
   /** The answer to the first chunk, which names the upload. */
-  #begun: Promise<PutBlobRet> | undefined;
-  #sent = 0;
-
-  constructor(
-    requests: UploadRequests,
-    computer: string,
-    source: FileSource,
-    digest: string,
-  ) {
-    this.#requests = requests;
-    this.#computer = computer;
-    this.#source = source;
-    this.#digest = digest;
-  }
-
-  /** Sends all chunks. */
-  async run(
-    { name, onProgress }: {
-      readonly name: string;
-      readonly onProgress: PutFileOptions["onProgress"];
-    },
-    signal: AbortSignal | undefined,
-  ): Promise<PutFile> {
-    const total = this.#source.size;
+  let begun: Promise<PutBlobRet> | undefined;
+  let sent = 0;
+  try {
     for (;;) {
-      const answer = await this.#sendNext(name, signal);
-      onProgress?.({ sent: this.#sent, total });
-      if (this.#sent === total) return this.#landed(answer);
+      const empty = {
+        computer,
+        ...(begun
+          ? { upload_id: (await begun).upload_id }
+          : { total_size: total, sha256: digest, name_hint: name }),
+        chunk_offset: sent,
+        eof: false,
+        blob: "",
+      };
+      // Without room the request itself fails, and says why.
+      const room = Math.max(1, requests.roomForBase64(empty));
+      const bytes = await readExactly(
+        source,
+        sent,
+        Math.min(CHUNK_BYTES, room),
+      );
+      signal?.throwIfAborted();
+      const end = sent + bytes.length;
+      const chunk = { ...empty, eof: end === total, blob: toBase64(bytes) };
+      let answered: Promise<PutBlobRet>;
+      if (begun) answered = requests.ask(PUT_BLOB_EVENT, chunk, { signal });
+      else {
+        // Not aborted, since its answer names the upload that is to be abandoned.
+        begun = requests.ask(PUT_BLOB_EVENT, chunk).catch((error) => {
+          throw refused(error);
+        });
+        answered = signal ? abortable(begun, signal) : begun;
+      }
+      const answer = await answered;
+      sent = end;
+      onProgress?.({ sent, total });
+      if (sent === total) return landed(answer, { computer, digest, total });
     }
-  }
-
-  /**
-   * Tells the Computer that no more chunks follow, so that it need not keep what it has; older ones
-   * find out after a while.
-   */
-  abandon(): void {
-    this.#begun?.then(({ upload_id }) =>
-      this.#requests.ask(PUT_BLOB_EVENT, {
-        computer: this.#computer,
+  } catch (error) {
+    // So that the Computer need not keep what it has; older ones drop it after a while.
+    begun?.then(({ upload_id }) =>
+      requests.ask(PUT_BLOB_EVENT, {
+        computer,
         upload_id,
-        chunk_offset: this.#sent,
+        chunk_offset: sent,
         eof: false,
         blob: "",
         abort: true,
-      }, undefined)
-    ).catch(() => {}); // it has ended there already, or cannot be told
+      })
+    ).catch(() => {}); // it has ended there already, or is unreachable
+    throw error;
   }
+}
 
-  async #sendNext(
-    name: string,
-    signal: AbortSignal | undefined,
-  ): Promise<PutBlobRet> {
-    const begun = await this.#begun;
-    const { size } = this.#source;
-    const empty = {
-      computer: this.#computer,
-      ...(begun ? { upload_id: begun.upload_id } : {
-        total_size: size,
-        sha256: this.#digest,
-        name_hint: name,
-      }),
-      chunk_offset: this.#sent,
-      eof: false,
-      blob: "",
-    };
-    const room = this.#requests.roomForBase64(empty);
-    // With less room the request itself fails, and says why.
-    const most = Math.max(1, Math.min(CHUNK_BYTES, room));
-    const bytes = await readExactly(this.#source, this.#sent, most);
-    signal?.throwIfAborted();
-    const end = this.#sent + bytes.length;
-    const chunk = { ...empty, eof: end === size, blob: toBase64(bytes) };
-    const answer = begun
-      ? await this.#requests.ask(PUT_BLOB_EVENT, chunk, signal)
-      : await this.#begin(chunk, signal);
-    this.#sent = end;
-    return answer;
+function landed(
+  { landing_path, sha256 }: PutBlobRet,
+  { computer, digest, total }: {
+    readonly computer: string;
+    readonly digest: string;
+    readonly total: number;
+  },
+): PutFile {
+  if (landing_path === undefined) {
+    throw new BlobError(
+      "invalid",
+      `Computer "${computer}" does not say where it put the file`,
+    );
   }
-
-  /** Sends the first chunk; its answer is awaited in any case, since it has the name to give up. */
-  async #begin(
-    chunk: Omit<PutBlobReq, keyof AgentCallData>,
-    signal: AbortSignal | undefined,
-  ): Promise<PutBlobRet> {
-    const begun = this.#requests.ask(PUT_BLOB_EVENT, chunk, undefined)
-      .catch((error) => {
-        throw refused(error);
-      });
-    this.#begun = begun;
-    return await (signal ? abortable(begun, signal) : begun);
+  if (sha256?.toLowerCase() !== digest) {
+    throw new BlobError(
+      "changed",
+      `The file that Computer "${computer}" has is not the one that was sent`,
+    );
   }
-
-  #landed({ landing_path, sha256 }: PutBlobRet): PutFile {
-    const digest = this.#digest;
-    if (landing_path === undefined) {
-      throw new BlobError(
-        "invalid",
-        `Computer "${this.#computer}" does not say where it put the file`,
-      );
-    }
-    if (sha256?.toLowerCase() !== digest) {
-      throw new BlobError(
-        "changed",
-        `The file that Computer "${this.#computer}" has is not the one that was sent`,
-      );
-    }
-    return { path: landing_path, size: this.#source.size, sha256: digest };
-  }
+  return { path: landing_path, size: total, sha256: digest };
 }
 
 /** Explains why the first chunk failed: a Computer that knows no uploads may not answer at all (0.4 §7.5). */

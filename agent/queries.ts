@@ -49,44 +49,36 @@ import {
   type SMCPTool,
   WATCH_RESOURCE_EVENT,
 } from "../protocol/mod.ts";
-import { checkNumbers } from "../shared/checks.ts";
+import { checkNumbers, present } from "../shared/checks.ts";
 
 /** Stands for no office: a valid name, which the Server answers with 4103. */
 const NO_OFFICE = "-";
 
 /** Requests the tools of a Computer (spec §4). */
-export async function tools(
+export const tools = async (
   requests: Requests,
   computer: string,
-  { signal, reqId }: AgentRequestOptions,
-): Promise<SMCPTool[]> {
-  return (await requests.ask(GET_TOOLS_EVENT, { computer }, signal, reqId))
-    .tools;
-}
+  options: AgentRequestOptions = {},
+): Promise<SMCPTool[]> =>
+  (await requests.ask(GET_TOOLS_EVENT, { computer }, options)).tools;
 
 /** Requests the configuration of a Computer, without secrets (spec §7). */
-export function config(
+export const config = (
   requests: Requests,
   computer: string,
-  { signal, reqId }: AgentRequestOptions,
-): Promise<GetComputerConfigRet> {
-  return requests.ask(GET_CONFIG_EVENT, { computer }, signal, reqId);
-}
+  options: AgentRequestOptions,
+): Promise<GetComputerConfigRet> =>
+  requests.ask(GET_CONFIG_EVENT, { computer }, options);
 
 /** Requests the desktop of a Computer (spec §8.1). */
 export async function desktop(
   requests: Requests,
   computer: string,
-  { signal, reqId, size, window }: GetDesktopOptions,
+  { size, window, ...options }: GetDesktopOptions,
 ): Promise<Desktop[]> {
   checkNumbers({ size });
-  const wanted = {
-    computer,
-    ...(size !== undefined && { desktop_size: size }),
-    ...(window !== undefined && { window }),
-  };
-  return (await requests.ask(GET_DESKTOP_EVENT, wanted, signal, reqId))
-    .desktops;
+  const wanted = present({ computer, desktop_size: size, window });
+  return (await requests.ask(GET_DESKTOP_EVENT, wanted, options)).desktops;
 }
 
 /** Requests one page of resources (spec §8.2). */
@@ -94,18 +86,10 @@ export async function resources(
   requests: Requests,
   computer: string,
   mcpServer: string,
-  { signal, reqId, cursor }: GetResourcesOptions,
+  { cursor, ...options }: GetResourcesOptions,
 ): Promise<GetResourcesRet> {
-  const page = await requests.ask(
-    GET_RESOURCES_EVENT,
-    {
-      computer,
-      mcp_server: mcpServer,
-      ...(cursor !== undefined && { cursor }),
-    },
-    signal,
-    reqId,
-  );
+  const wanted = present({ computer, mcp_server: mcpServer, cursor });
+  const page = await requests.ask(GET_RESOURCES_EVENT, wanted, options);
   return { ...page, resources: page.resources.map(inMcpSpelling) };
 }
 
@@ -119,10 +103,8 @@ export async function* allResources(
   const seen = new Set<string>(); // ends the loop if a server repeats a cursor
   let cursor: string | undefined;
   do {
-    const page = await resources(requests, computer, mcpServer, {
-      ...options,
-      ...(cursor !== undefined && { cursor }),
-    });
+    const wanted = present({ ...options, cursor });
+    const page = await resources(requests, computer, mcpServer, wanted);
     yield* page.resources;
     if (cursor !== undefined) seen.add(cursor);
     cursor = page.next_cursor;
@@ -130,56 +112,35 @@ export async function* allResources(
 }
 
 /** Requests the address of a document (spec §8.3). */
-export async function dpe(
+export const dpe = (
   requests: Requests,
   computer: string,
   uri: string,
-  { signal, timeoutMs, reqId }: GetDpeOptions,
-): Promise<GetDPERet> {
-  return await requests.request(
-    GET_DPE_EVENT,
-    {
-      computer,
-      uri,
-      ...(timeoutMs !== undefined && { timeout: wireTimeout(timeoutMs) }),
-    },
-    {
-      timeoutMs: (timeoutMs ?? REQUEST_TIMEOUT_MS) + ANSWER_GRACE_MS,
-      signal,
-      reqId,
-    },
-  );
-}
+  options: GetDpeOptions,
+): Promise<GetDPERet> =>
+  askTimed(requests, GET_DPE_EVENT, { computer, uri }, options);
 
 /** Searches documents (spec §8.4). */
 export async function finder(
   requests: Requests,
   computer: string,
-  { signal, reqId, keywords, fileType, offset, limit }: GetFinderOptions,
+  { keywords, fileType, offset, limit, ...options }: GetFinderOptions,
 ): Promise<GetFinderRet> {
   checkNumbers({ offset, limit });
   return await requests.ask(
     GET_FINDER_EVENT,
-    {
-      computer,
-      ...(keywords !== undefined && { keywords }),
-      ...(fileType !== undefined && { file_type: fileType }),
-      ...(offset !== undefined && { offset }),
-      ...(limit !== undefined && { limit }),
-    },
-    signal,
-    reqId,
+    present({ computer, keywords, file_type: fileType, offset, limit }),
+    options,
   );
 }
 
 /** Requests the skills of a Computer (0.4 §6). */
-export async function skills(
+export const skills = async (
   requests: Requests,
   computer: string,
-  { signal }: AgentRequestOptions,
-): Promise<A2CSkillRef[]> {
-  return (await requests.ask(GET_SKILLS_EVENT, { computer }, signal)).skills;
-}
+  options: AgentRequestOptions,
+): Promise<A2CSkillRef[]> =>
+  (await requests.ask(GET_SKILLS_EVENT, { computer }, options)).skills;
 
 /**
  * Requests the members of the office (spec §4).
@@ -188,36 +149,21 @@ export async function skills(
  */
 export async function members(
   requests: Requests,
-  office: string | undefined,
-  { signal, reqId }: AgentRequestOptions,
+  office: string = NO_OFFICE,
+  options: AgentRequestOptions = {},
 ): Promise<SessionInfo[]> {
-  const answer = await requests.send(
-    LIST_ROOM_EVENT,
-    { office_id: office ?? NO_OFFICE },
-    { timeoutMs: REQUEST_TIMEOUT_MS, signal, reqId },
-  );
+  const answer = await requests.send(LIST_ROOM_EVENT, { office_id: office }, {
+    ...options,
+    timeoutMs: REQUEST_TIMEOUT_MS,
+  });
   return SERVER_EVENTS[LIST_ROOM_EVENT].parseAnswer(answer).sessions;
 }
-
-/** The events that older Servers and Computers do not know. */
-type Extension =
-  | typeof READ_RESOURCE_EVENT
-  | typeof WATCH_RESOURCE_EVENT
-  | typeof GET_PROMPTS_EVENT
-  | typeof GET_PROMPT_EVENT;
 
 /** Where a resource is. */
 interface ResourcePlace {
   readonly computer: string;
   readonly mcpServer: string;
   readonly uri: string;
-}
-
-/** Where a prompt is. */
-interface PromptPlace {
-  readonly computer: string;
-  readonly mcpServer: string;
-  readonly name: string;
 }
 
 /** Requests the contents of a resource. */
@@ -227,7 +173,8 @@ export async function readResource(
   options: TimedRequestOptions,
 ): Promise<ResourceContents[]> {
   const request = { computer, mcp_server: mcpServer, uri };
-  return (await ask(requests, READ_RESOURCE_EVENT, request, options)).contents;
+  return (await extension(requests, READ_RESOURCE_EVENT, request, options))
+    .contents;
 }
 
 /** Begins or ends to watch a resource. */
@@ -237,82 +184,94 @@ export async function watchResource(
   { stop = false, ...options }: WatchResourceOptions,
 ): Promise<void> {
   const request = { computer, mcp_server: mcpServer, uri, watch: !stop };
-  await ask(requests, WATCH_RESOURCE_EVENT, request, options);
+  await extension(requests, WATCH_RESOURCE_EVENT, request, options);
 }
 
 /** Requests the prompts of a Computer. */
-export async function prompts(
+export const prompts = async (
   requests: Requests,
   computer: string,
   options: TimedRequestOptions,
-): Promise<Prompt[]> {
-  return (await ask(requests, GET_PROMPTS_EVENT, { computer }, options))
-    .prompts;
-}
+): Promise<Prompt[]> =>
+  (await extension(requests, GET_PROMPTS_EVENT, { computer }, options)).prompts;
 
 /** Requests a prompt, filled in. */
-export function prompt(
+export const prompt = (
   requests: Requests,
-  { computer, mcpServer, name }: PromptPlace,
+  { computer, mcpServer, name }: Omit<ResourcePlace, "uri"> & { name: string },
   { arguments: params, input, ...options }: GetPromptOptions,
-): Promise<GetPromptRet> {
-  return ask(requests, GET_PROMPT_EVENT, {
-    computer,
-    mcp_server: mcpServer,
-    name,
-    ...(params && { arguments: params }),
+): Promise<GetPromptRet> =>
+  extension(requests, GET_PROMPT_EVENT, {
+    ...present({ computer, mcp_server: mcpServer, name, arguments: params }),
     ...(input && inputFields(input)),
   }, options);
-}
 
-async function ask<E extends Extension>(
+/** Returns the fields of a request whose questions its caller answers. */
+export const inputFields = (
+  { responses, state }: NonNullable<CallToolOptions["input"]>,
+): QuestionFields => ({
+  accepts: ["input_required"],
+  ...present({ input_responses: responses, request_state: state }),
+});
+
+/** The events that older Servers and Computers do not support. */
+type Extension =
+  | typeof READ_RESOURCE_EVENT
+  | typeof WATCH_RESOURCE_EVENT
+  | typeof GET_PROMPTS_EVENT
+  | typeof GET_PROMPT_EVENT;
+
+/** The part of a request that the caller gives. */
+type Asked<E extends keyof ClientEvents> = Omit<
+  ClientEvents[E]["request"],
+  keyof AgentCallData | "timeout"
+>;
+
+/** Sends a request whose timeout the Computer gets too. */
+async function askTimed<E extends Extension | typeof GET_DPE_EVENT>(
   requests: Requests,
   event: E,
-  request: Omit<ClientEvents[E]["request"], keyof AgentCallData | "timeout">,
+  request: Asked<E>,
   { timeoutMs, signal, reqId }: TimedRequestOptions,
 ): Promise<ClientEvents[E]["answer"]> {
   const timed = {
     ...request,
     ...(timeoutMs !== undefined && { timeout: wireTimeout(timeoutMs) }),
   } as Omit<ClientEvents[E]["request"], keyof AgentCallData>;
-  try {
-    return await requests.request(event, timed, {
-      timeoutMs: (timeoutMs ?? REQUEST_TIMEOUT_MS) + ANSWER_GRACE_MS,
-      signal,
-      reqId,
-    });
-  } catch (error) {
-    explain(event, error);
-    throw error;
-  }
+  return await requests.ask(event, timed, {
+    timeoutMs: (timeoutMs ?? REQUEST_TIMEOUT_MS) + ANSWER_GRACE_MS,
+    signal,
+    reqId,
+  });
 }
 
 const LACKED = ": its version lacks this extension; upgrade it";
 
 /**
- * Says of an older peer that it is one: it refuses the event by its name, answers nothing at all, or
- * with nothing, as Python's Server does.
+ * Sends a request that older peers do not support, and says so in its error: they refuse the event by
+ * its name, answer nothing at all, or with nothing, as Python's Server does.
  */
-function explain(event: string, error: unknown): void {
-  const isOurs = error instanceof ConnectionError ||
-    error instanceof ProtocolError && !error.fields.mcp_server;
-  if (!isOurs) return;
-  const { code, message } = error;
-  if (code === "timeout" || code === ErrorCode.TIMEOUT) {
-    error.message +=
-      `; a Computer or Server without the extension ${event} does not answer`;
-  } else if (code === ErrorCode.BAD_REQUEST && message.includes(event)) {
-    error.message += LACKED;
-  } else if (message.startsWith("Invalid payload: payload:")) {
-    error.message = `The Server knows no ${event}${LACKED}`;
+async function extension<E extends Extension>(
+  requests: Requests,
+  event: E,
+  request: Asked<E>,
+  options: TimedRequestOptions,
+): Promise<ClientEvents[E]["answer"]> {
+  try {
+    return await askTimed(requests, event, request, options);
+  } catch (error) {
+    const isOurs = error instanceof ConnectionError ||
+      error instanceof ProtocolError && !error.fields.mcp_server;
+    if (!isOurs) throw error;
+    const { code, message } = error;
+    if (code === "timeout" || code === ErrorCode.TIMEOUT) {
+      error.message +=
+        `; a Computer or Server without the extension ${event} does not answer`;
+    } else if (code === ErrorCode.BAD_REQUEST && message.includes(event)) {
+      error.message += LACKED;
+    } else if (message.startsWith("Invalid payload: payload:")) {
+      error.message = `The Server knows no ${event}${LACKED}`;
+    }
+    throw error;
   }
 }
-
-/** The fields of a request whose questions its caller answers. */
-export const inputFields = (
-  { responses, state }: NonNullable<CallToolOptions["input"]>,
-): QuestionFields => ({
-  accepts: ["input_required"],
-  ...(responses && { input_responses: responses }),
-  ...(state !== undefined && { request_state: state }),
-});

@@ -14,88 +14,70 @@ import {
   type ToolCallCancel,
   type ToolProgress,
 } from "../protocol/mod.ts";
-import { abortable, onAbort, sleep, withDeadline } from "../shared/async.ts";
-import { checkNumbers } from "../shared/checks.ts";
+import { abortable, sleep, withDeadline } from "../shared/async.ts";
+import { checkNumbers, present } from "../shared/checks.ts";
 
 /** How long a Server waits for a Computer where the request has no timeout (spec §7). */
 export const REQUEST_TIMEOUT_MS = 30_000;
 /** Added to a timeout before this side fails: 5 s for the Server, 5 s for the network (spec §7). */
 export const ANSWER_GRACE_MS = 10_000;
 
-/** The options of {@linkcode Requests}. */
-interface RequestsOptions {
-  readonly name: string;
-  readonly offline?: "fail" | "wait";
-}
-
 /** How one request is sent. */
 interface Sending {
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal | undefined;
+  /** Milliseconds until it fails with `timeout`; includes all waiting before it is sent. */
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
   /** Default: a random one. */
   readonly reqId?: string | undefined;
 }
 
+type Listener = (progress: ToolProgress) => unknown;
+
 /** Sends an Agent's requests with its name and a `req_id`, and validates the answers. */
 export class Requests {
   readonly #connection: Connection;
-  readonly #options: RequestsOptions;
+  readonly #name: string;
   readonly #pacer = new Pacer();
   /** The receivers of the progress of calls, by `req_id`. */
-  readonly #followed = new Map<string, Set<(told: ToolProgress) => unknown>>();
+  readonly #followed = new Map<string, Set<Listener>>();
   /** Present only with `offline: "wait"`. */
   readonly #arrivals: Arrivals | undefined;
 
   constructor(
     connection: Connection,
-    options: RequestsOptions,
+    { name, offline }: { name: string; offline?: "fail" | "wait" },
   ) {
     this.#connection = connection;
-    this.#options = options;
+    this.#name = name;
     connection.on("notification", ({ event, payload }) => {
       if (event !== TOOL_CALL_PROGRESS_NOTIFICATION) return;
       const followed = this.#followed.get(payload.req_id) ?? [];
       return Promise.all(
-        [...followed].map(async (tell) => await tell(payload)),
+        [...followed].map(async (listener) => await listener(payload)),
       );
     });
-    if (options.offline === "wait") this.#arrivals = new Arrivals(connection);
-  }
-
-  /** Sends a request that has no timeout of its own. */
-  ask<E extends ClientEvent>(
-    event: E,
-    request: Omit<ClientEvents[E]["request"], keyof AgentCallData>,
-    signal: AbortSignal | undefined,
-    reqId?: string,
-  ): Promise<ClientEvents[E]["answer"]> {
-    const timeoutMs = REQUEST_TIMEOUT_MS + ANSWER_GRACE_MS;
-    return this.request(event, request, { timeoutMs, signal, reqId });
+    if (offline === "wait") this.#arrivals = new Arrivals(connection);
   }
 
   /**
-   * Sends a request that fails with `timeout` after `timeoutMs`.
+   * Sends a request and parses its answer.
    *
    * @throws {ProtocolError} 400 that names each field that cannot be sent as it is
    */
-  async request<E extends ClientEvent>(
+  async ask<E extends ClientEvent>(
     event: E,
     request: Omit<ClientEvents[E]["request"], keyof AgentCallData>,
-    { timeoutMs, signal, reqId }: Sending,
+    sending: Sending = {},
   ): Promise<ClientEvents[E]["answer"]> {
     const { parseRequest, parseAnswer } = CLIENT_EVENTS[event];
-    const signed = this.#signed(request, reqId);
+    const signed = this.#signed(request, sending.reqId);
     parseRequest(signed); // a timer would treat an infinite timeout as 0
-    return parseAnswer(await this.#send(event, signed, timeoutMs, signal));
+    return parseAnswer(await this.#send(event, signed, sending));
   }
 
   /** Sends any event; neither the request nor the answer is checked. */
-  send(
-    event: string,
-    request: object,
-    { timeoutMs, signal, reqId }: Sending,
-  ): Promise<unknown> {
-    return this.#send(event, this.#signed(request, reqId), timeoutMs, signal);
+  send(event: string, request: object, sending: Sending): Promise<unknown> {
+    return this.#send(event, this.#signed(request, sending.reqId), sending);
   }
 
   /** The protocol version of the connection. */
@@ -114,22 +96,15 @@ export class Requests {
     this.#connection.send(CANCEL_TOOL_CALL_EVENT, this.#signed(why, reqId));
   }
 
-  /** Receives the progress of a call that increases, and what it waits for; returns what ends it. */
-  follow(
-    reqId: string,
-    listener: (progress: ToolProgress) => unknown,
-  ): () => void {
+  /** Receives the increasing progress of a call, and what it waits for; returns the function that ends it. */
+  follow(reqId: string, listener: Listener): () => void {
     let last = -Infinity;
-    const followed = (told: ToolProgress) => {
-      const { progress, total, message, waiting } = told;
-      if (waiting === undefined && progress <= last) return;
-      if (waiting === undefined) last = progress;
-      return listener({
-        progress,
-        ...(total !== undefined && { total }),
-        ...(message !== undefined && { message }),
-        ...(waiting !== undefined && { waiting }),
-      });
+    const followed: Listener = ({ progress, total, message, waiting }) => {
+      if (waiting === undefined) {
+        if (progress <= last) return;
+        last = progress;
+      }
+      return listener(present({ progress, total, message, waiting }));
     };
     const all = this.#followed.get(reqId) ?? new Set();
     this.#followed.set(reqId, all.add(followed));
@@ -143,136 +118,78 @@ export class Requests {
     request: R,
     reqId: string = crypto.randomUUID(),
   ): R & AgentCallData {
-    return { ...request, agent: this.#options.name, req_id: reqId };
+    return { ...request, agent: this.#name, req_id: reqId };
   }
 
+  /** Sends a request, and again while it did not run and another attempt may succeed in time. */
   async #send(
     event: string,
     request: AgentCallData & { computer?: string },
-    timeoutMs: number,
-    signal: AbortSignal | undefined,
+    { timeoutMs = REQUEST_TIMEOUT_MS + ANSWER_GRACE_MS, signal }: Sending,
   ): Promise<unknown> {
-    const deadline = new Deadline(timeoutMs, signal);
-    const { computer } = request;
+    const connection = this.#connection;
+    const pacer = this.#pacer;
+    const arrivals = this.#arrivals;
+    const began = performance.now();
+    const leftMs = () => Math.max(1, timeoutMs - (performance.now() - began));
+    const wait = (
+      work: (signal: AbortSignal) => Promise<void>,
+      error: () => unknown,
+    ) => withDeadline(leftMs(), work, { signal, error });
     for (;;) {
-      if (this.#arrivals) await this.#online(deadline, timeoutMs);
-      const arrival = computer === undefined
+      if (arrivals && !connection.isReady) {
+        const why = `Not connected within ${timeoutMs / 1000} s`;
+        await wait(
+          (signal) => connection.ready(signal),
+          () => new ConnectionError("offline", why),
+        );
+      }
+      const arrival = request.computer === undefined
         ? undefined
-        : this.#arrivals?.expect(computer);
+        : arrivals?.expect(request.computer);
       try {
-        return await this.#attempt(event, request, deadline, signal);
+        if (!pacer.tryTurn()) {
+          await wait((signal) => pacer.turn(signal), () => pacer.last?.error);
+        }
+        try {
+          return await connection.request(event, aged(request, began), {
+            timeoutMs: leftMs(),
+            signal,
+          });
+        } finally {
+          pacer.done();
+        }
       } catch (error) {
-        await this.#untilAgain(error, arrival?.entered, deadline);
+        const refusal = refusalOf(error);
+        if (refusal) {
+          pacer.learn(refusal);
+          await wait(
+            (signal) => sleep(refusal.retryInMs, signal),
+            () => error,
+          );
+        } else if (arrival && arrivals?.isExpected(error)) {
+          await wait(
+            (signal) => abortable(arrival.entered, signal),
+            () => error,
+          );
+        } else throw error;
       } finally {
         arrival?.forget();
       }
     }
-  }
-
-  async #attempt(
-    event: string,
-    request: object,
-    deadline: Deadline,
-    signal: AbortSignal | undefined,
-  ): Promise<unknown> {
-    const pacer = this.#pacer;
-    if (!pacer.tryTurn()) {
-      await deadline.wait(
-        (signal) => pacer.turn(signal),
-        () => pacer.last?.error,
-      );
-    }
-    try {
-      return await this.#connection.request(event, aged(request, deadline), {
-        timeoutMs: deadline.leftMs,
-        signal,
-      });
-    } finally {
-      pacer.done();
-    }
-  }
-
-  /** @throws the error itself, unless the request did not run and is worth another attempt */
-  async #untilAgain(
-    error: unknown,
-    entered: Promise<void> | undefined,
-    deadline: Deadline,
-  ): Promise<void> {
-    const refusal = refusalOf(error);
-    if (refusal) {
-      this.#pacer.learn(refusal);
-      const { retryInMs } = refusal;
-      await deadline.wait((signal) => sleep(retryInMs, signal), () => error);
-    } else if (entered && this.#arrivals?.isExpected(error)) {
-      await deadline.wait((signal) => abortable(entered, signal), () => error);
-    } else {
-      throw error;
-    }
-  }
-
-  async #online(deadline: Deadline, timeoutMs: number): Promise<void> {
-    if (this.#connection.isReady) return;
-    await deadline.wait(
-      (signal) => this.#connection.ready(signal),
-      () =>
-        new ConnectionError(
-          "offline",
-          `Not connected within ${timeoutMs / 1000} s`,
-        ),
-    );
   }
 }
 
 /** Reduces the timeout of a request to the time that is left, in whole seconds. */
 function aged<R extends object & { timeout?: unknown }>(
   request: R,
-  { passedMs }: Deadline,
+  began: number,
 ): R {
   const { timeout } = request;
-  const passed = Math.floor(passedMs / 1000);
+  const passed = Math.floor((performance.now() - began) / 1000);
   return typeof timeout === "number" && passed > 0
     ? { ...request, timeout: Math.max(1, timeout - passed) }
     : request;
-}
-
-/** The deadline of a request, which also covers all waiting before it is sent. */
-export class Deadline {
-  readonly #began = performance.now();
-  readonly #ms: number;
-  readonly #signal: AbortSignal | undefined;
-
-  /** @param signal the caller's signal, which also ends every wait */
-  constructor(ms: number, signal: AbortSignal | undefined) {
-    this.#ms = ms;
-    this.#signal = signal;
-  }
-
-  /** Milliseconds since the request was made. */
-  get passedMs(): number {
-    return performance.now() - this.#began;
-  }
-
-  /** Milliseconds until the deadline, at least 1. */
-  get leftMs(): number {
-    return Math.max(1, this.#ms - this.passedMs);
-  }
-
-  /**
-   * Waits for work, at most until the deadline.
-   *
-   * @param work must react to its signal
-   * @param timeoutError creates the error that is thrown at the deadline
-   * @throws the timeout error, or the reason of the caller's signal
-   */
-  wait<T>(
-    work: (signal: AbortSignal) => Promise<T>,
-    timeoutError: () => unknown,
-  ): Promise<T> {
-    return withDeadline(this.leftMs, work, {
-      signal: this.#signal,
-      error: timeoutError,
-    });
-  }
 }
 
 const MAX_TIMEOUT_MS = 3_600_000;
@@ -295,13 +212,13 @@ export function wireTimeout(timeoutMs: number): number {
 }
 
 /** After a reconnect of the Agent, its Computers may still be reconnecting for this long. */
-export const RETURN_WINDOW_MS = 60_000;
+const RETURN_WINDOW_MS = 60_000;
 
 /**
  * Waits for Computers that have not reconnected yet: after a restart of the Server all clients
  * reconnect at different times, and the Agent may be the first (spec §9).
  */
-export class Arrivals {
+class Arrivals {
   readonly #waiting = new Set<(computer: string | undefined) => void>();
   #backAt = -Infinity;
 
@@ -358,7 +275,7 @@ const RECOVERED_MS = 1_000;
 const DEFAULT_RETRY_MS = 100;
 
 /** A refusal of a request that did not run and can be sent again (spec §10). */
-export interface Refusal {
+interface Refusal {
   /** The error as received. */
   readonly error: ProtocolError;
   /** Milliseconds to wait before another attempt. */
@@ -366,7 +283,7 @@ export interface Refusal {
 }
 
 /** Reads a refusal of a request that did not run; `undefined` for every other failure. */
-export function refusalOf(error: unknown): Refusal | undefined {
+function refusalOf(error: unknown): Refusal | undefined {
   if (
     !(error instanceof ProtocolError) ||
     error.code !== ErrorCode.TOO_MANY_REQUESTS || error.details?.ran !== false
@@ -380,7 +297,7 @@ export function refusalOf(error: unknown): Refusal | undefined {
  * Keeps an Agent's requests below the limits of its Server: requests are sent at once until the
  * Server refuses one and names a limit; from then on they are sent in order, at that rate.
  */
-export class Pacer {
+class Pacer {
   /** The latest refusal, the reason why requests wait. */
   last: Refusal | undefined;
   /** Milliseconds between two requests; 0 while no rate is known. */
@@ -400,7 +317,12 @@ export class Pacer {
 
   /** Waits for a turn; release it with `done`. */
   async turn(signal: AbortSignal): Promise<void> {
-    while (this.#running >= this.#maxRunning) await this.#slot(signal);
+    while (this.#running >= this.#maxRunning) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#waiting.add(resolve);
+      await abortable(promise, signal)
+        .finally(() => this.#waiting.delete(resolve));
+    }
     this.#running++;
     const ms = this.#book(performance.now());
     if (ms < 1) return; // below the resolution of timers
@@ -444,22 +366,6 @@ export class Pacer {
     const at = Math.max(now, this.#nextAt);
     this.#nextAt = at + this.#gapMs;
     return at - now;
-  }
-
-  /** Waits until fewer requests are pending than the limit allows. */
-  #slot(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason);
-      const off = onAbort(signal, () => {
-        this.#waiting.delete(go);
-        reject(signal.reason);
-      });
-      const go = () => {
-        off();
-        resolve();
-      };
-      this.#waiting.add(go);
-    });
   }
 }
 

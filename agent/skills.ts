@@ -1,3 +1,4 @@
+import { present } from "../shared/checks.ts";
 import { BlobError, fetchWhole, openBlob } from "./blobs.ts";
 import { sha256 } from "./bytes.ts";
 import type { GetSkillOptions } from "./options.ts";
@@ -40,16 +41,8 @@ export async function skillFile(
   name: string,
   { signal, reqId, path }: GetSkillOptions,
 ): Promise<SkillFile> {
-  const answer = await requests.ask(
-    GET_SKILL_EVENT,
-    {
-      computer,
-      name,
-      ...(path !== undefined && { rel_path: path }),
-    },
-    signal,
-    reqId,
-  );
+  const wanted = present({ computer, name, rel_path: path });
+  const answer = await requests.ask(GET_SKILL_EVENT, wanted, { signal, reqId });
   const digest = answer.sha256.toLowerCase();
   const { body, blob_handle: handle = "", total_size: size } = answer;
   const place = { requests, computer, handle, expected: digest };

@@ -18,26 +18,27 @@ import { sleep } from "../shared/async.ts";
 export type CatalogueStep = { fetch: string } | { forget: string } | undefined;
 
 /** Decides how a notification changes the catalogue (spec §9). */
-export function catalogueStep(notification: AnyNotification): CatalogueStep {
-  switch (notification.event) {
-    case ENTER_OFFICE_NOTIFICATION: {
-      const { computer } = notification.payload;
-      return computer === undefined ? undefined : { fetch: computer };
-    }
-    case LEAVE_OFFICE_NOTIFICATION: {
-      const { computer } = notification.payload;
-      return computer === undefined ? undefined : { forget: computer };
-    }
+export function catalogueStep(
+  { event, payload }: AnyNotification,
+): CatalogueStep {
+  switch (event) {
+    case ENTER_OFFICE_NOTIFICATION:
+    case LEAVE_OFFICE_NOTIFICATION:
     case UPDATE_TOOL_LIST_NOTIFICATION:
-    case UPDATE_CONFIG_NOTIFICATION:
-      return { fetch: notification.payload.computer };
+    case UPDATE_CONFIG_NOTIFICATION: {
+      const { computer } = payload;
+      if (computer === undefined) return undefined;
+      return event === LEAVE_OFFICE_NOTIFICATION
+        ? { forget: computer }
+        : { fetch: computer };
+    }
     default:
       return undefined;
   }
 }
 
 /** How the catalogue reaches the office and reports changes. */
-export interface CatalogueOffice {
+interface CatalogueOffice {
   /** Lists the Computers in the office. */
   list(): Promise<string[]>;
   /** Fetches the tools of one Computer. */
@@ -271,7 +272,7 @@ const MAX_CONCURRENT = 8;
  * Makes requests in order with bounded concurrency, and repeats those that the Server refuses for
  * their rate (spec §10): an office may have more members than an Agent may ask within a second.
  */
-export class RequestQueue {
+class RequestQueue {
   #running = 0;
   #waiting: (() => void)[] = [];
   #over = new AbortController();
@@ -314,6 +315,6 @@ export class RequestQueue {
 }
 
 /** Checks whether the Server refused a request for its rate. */
-export const isTooMany = (error: unknown): boolean =>
+const isTooMany = (error: unknown): boolean =>
   error instanceof ProtocolError &&
   error.code === ErrorCode.TOO_MANY_REQUESTS;

@@ -87,3 +87,19 @@ function shown(value: unknown): string {
   if (typeof value === "string") return `the text ${JSON.stringify(value)}`;
   return value === null ? "null" : `a value of type ${typeof value}`;
 }
+
+/** An object without the fields that are `undefined`. */
+export type Present<T> =
+  & { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
+  & {
+    [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<
+      T[K],
+      undefined
+    >;
+  };
+
+/** Leaves out the fields that are `undefined`, which a receiver would take for given. */
+export const present = <T extends object>(fields: T): Present<T> =>
+  Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined),
+  ) as Present<T>;

@@ -27,7 +27,11 @@ const requestsTo = (
   protocol: "0.4" as const,
   requests: [] as PutBlobReq[],
   roomForBase64: () => room,
-  ask(_event: string, request: object, signal?: AbortSignal) {
+  ask(
+    _event: string,
+    request: object,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ) {
     signal?.throwIfAborted();
     const parsed = parsePutBlobReq({ ...request, agent: "a", req_id: "1" });
     this.requests.push(parsed);
