@@ -3,17 +3,18 @@ import { readFile, stat } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import type { SmcpAgent } from "../agent.ts";
 import {
-  chooseComputer,
+  atComputer,
   type ComputerFlags,
   noComputer,
   officeTools,
   printJson,
+  shown,
   waitingFor,
   withAgent,
 } from "./office.ts";
 import { ambiguity, offering } from "../tools.ts";
 import { UsageError } from "../../cli/run.ts";
-import { plain, plainLines, progressText } from "../../cli/terminal_text.ts";
+import { plain, progressText } from "../../cli/terminal_text.ts";
 import {
   type CallToolResult,
   resultMeta,
@@ -24,7 +25,7 @@ import {
 } from "../../protocol/mod.ts";
 
 /** Flags of `call`. */
-export interface CallFlags extends ComputerFlags {
+interface CallFlags extends ComputerFlags {
   /** Arguments by name, as written. */
   arg: [string, string][];
   /** All arguments as JSON, or its source: `@FILE`, or `-` for stdin. */
@@ -42,10 +43,10 @@ export async function call(tool: string, flags: CallFlags): Promise<void> {
     const { computer, name, listed } = await find(agent, tool, flags, signal);
     const params = given ?? readPairs(flags.arg, listed);
     let progress = "";
-    const follow = (told: ToolProgress) => {
-      const text = plain(progressText(told));
+    const follow = (to: ToolProgress) => {
+      const text = plain(progressText(to));
       progress = text === "" ? "" : `${text}  `;
-      if (told.waiting && !process.stderr.isTTY) console.error(text);
+      if (to.waiting && !process.stderr.isTTY) console.error(text);
     };
     return await waitingFor(
       () =>
@@ -68,13 +69,8 @@ async function readParams(source: string): Promise<Record<string, unknown>> {
   const json = source === "-"
     ? await text(process.stdin)
     : source.startsWith("@")
-    ? await readFile(source.slice(1), "utf8").catch((error) => {
-      throw new UsageError(
-        `Cannot read --params ${source}: ${
-          error.code === "ENOENT" ? "there is no such file" : error.message
-        }`,
-      );
-    })
+    ? await readFile(source.slice(1), "utf8")
+      .catch((error) => unreadable(`--params ${source}`, error))
     : source;
   let value: unknown;
   try {
@@ -131,7 +127,6 @@ async function find(
 
 /** Prints a result: unchanged for programs, without control characters on a terminal. */
 function printResult({ content, structuredContent }: CallToolResult): void {
-  const shown = process.stdout.isTTY ? plainLines : (text: string) => text;
   for (const { type, text, ...rest } of content) {
     if (typeof text === "string") console.log(shown(text));
     else console.log(shown(`[${type}] ${summary(rest)}`));
@@ -177,8 +172,7 @@ const REMEDIES: Readonly<Record<number, string>> = {
 /** Puts a file on a Computer, and prints where it is there. */
 export async function put(file: string, flags: ComputerFlags): Promise<void> {
   await check(file);
-  const landed = await withAgent(flags, async (agent, signal) => {
-    const computer = await chooseComputer(agent, flags, signal);
+  const landed = await atComputer(flags, async (agent, computer, signal) => {
     let progress = "";
     return await waitingFor(
       () =>
@@ -198,23 +192,25 @@ export async function put(file: string, flags: ComputerFlags): Promise<void> {
 
 /** Checks before anything is connected that there is something to put. */
 async function check(file: string): Promise<void> {
-  const found = await stat(file).catch((error) => {
-    throw new UsageError(
-      `Cannot read ${file}: ${
-        error.code === "ENOENT" ? "there is no such file" : error.message
-      }`,
-    );
-  });
+  const found = await stat(file).catch((error) => unreadable(file, error));
   if (!found.isFile()) throw new UsageError(`${file} is not a file`);
   if (found.size === 0) {
     throw new UsageError(`${file} is empty; there is nothing to put`);
   }
 }
 
+function unreadable(source: string, error: NodeJS.ErrnoException): never {
+  throw new UsageError(
+    `Cannot read ${source}: ${
+      error.code === "ENOENT" ? "there is no such file" : error.message
+    }`,
+  );
+}
+
 const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(1);
 
 /** The arguments of a tool, converted by its schema. */
-export interface ReadArguments {
+interface ReadArguments {
   /** Values by name. */
   readonly params: Record<string, unknown>;
   /** Problems, one sentence each. */
@@ -252,12 +248,6 @@ export function readArguments(
     } else params[name] = read.value;
   }
   return { params, problems };
-}
-
-/** Splits `NAME=VALUE`; undefined when there is no name or no `=`. */
-export function splitPair(text: string): [string, string] | undefined {
-  const sign = text.indexOf("=");
-  return sign > 0 ? [text.slice(0, sign), text.slice(sign + 1)] : undefined;
 }
 
 /** Collects the allowed JSON types, through `$ref`, `anyOf` and the like; empty: any. */

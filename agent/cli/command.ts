@@ -1,6 +1,5 @@
 import process from "node:process";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { splitPair } from "./call.ts";
 import type { LoadMcp } from "./mcp.ts";
 import { addCompletion } from "../../cli/completion.ts";
 import { addHelp, integer, readName } from "../../cli/flags.ts";
@@ -71,7 +70,7 @@ export function agentCommand(loadMcp: LoadMcp): Command {
       new Option("--verbose", "show the parameters of each tool")
         .env("SMCP_VERBOSE"),
     )
-    .action(async (flags) => (await import("./look.ts")).tools(flags));
+    .action(async (flags) => (await looking()).tools(flags));
 
   add(
     "call",
@@ -98,9 +97,7 @@ export function agentCommand(loadMcp: LoadMcp): Command {
         .env("SMCP_TIMEOUT").argParser(integer(1, 3600)).default(60),
     )
     .addOption(computerOption())
-    .action(async (tool, flags) =>
-      (await import("./call.ts")).call(tool, flags)
-    );
+    .action(async (tool, flags) => (await calling()).call(tool, flags));
 
   add(
     "desktop",
@@ -172,12 +169,12 @@ export function agentCommand(loadMcp: LoadMcp): Command {
     .action(async (uri, server, flags) =>
       server === undefined
         ? (await reading()).read(uri, flags)
-        : (await extending()).readResource(uri, server, flags)
+        : (await reading()).readResource(uri, server, flags)
     );
 
   add("prompts", "List the prompts of a Computer", "prompts")
     .addOption(computerOption())
-    .action(async (flags) => (await extending()).prompts(flags));
+    .action(async (flags) => (await reading()).prompts(flags));
 
   add(
     "prompt",
@@ -192,12 +189,12 @@ export function agentCommand(loadMcp: LoadMcp): Command {
     )
     .addOption(computerOption())
     .action(async (name, server, flags) =>
-      (await extending()).prompt(name, server, flags)
+      (await reading()).prompt(name, server, flags)
     );
 
   add("skills", "List the skills of a Computer", "skills")
     .addOption(computerOption())
-    .action(async (flags) => (await skilled()).skills(flags));
+    .action(async (flags) => (await reading()).skills(flags));
 
   add(
     "skill",
@@ -214,7 +211,7 @@ export function agentCommand(loadMcp: LoadMcp): Command {
     )
     .addOption(computerOption())
     .action(async (name, path, flags) =>
-      (await skilled()).skill(name, path, flags)
+      (await reading()).skill(name, path, flags)
     );
 
   add(
@@ -225,9 +222,7 @@ export function agentCommand(loadMcp: LoadMcp): Command {
   )
     .argument("<file>", "the file on this machine")
     .addOption(computerOption())
-    .action(async (file, flags) =>
-      (await import("./call.ts")).put(file, flags)
-    );
+    .action(async (file, flags) => (await calling()).put(file, flags));
 
   add("config", "Show the configuration of a Computer", "config")
     .addOption(computerOption())
@@ -256,21 +251,10 @@ export function agentCommand(loadMcp: LoadMcp): Command {
 }
 
 // Loaded when a subcommand runs, so that the help stays fast.
-function looking() {
-  return import("./look.ts");
-}
-function following() {
-  return import("./follow.ts");
-}
-function reading() {
-  return import("./read.ts");
-}
-function skilled() {
-  return import("./read.ts");
-}
-function extending() {
-  return import("./read.ts");
-}
+const looking = () => import("./look.ts");
+const following = () => import("./follow.ts");
+const reading = () => import("./read.ts");
+const calling = () => import("./call.ts");
 
 function addOfficeFlags(command: Command): Command {
   return addServerFlags(command)
@@ -289,6 +273,12 @@ function addOfficeFlags(command: Command): Command {
 function computerOption(): Option {
   return new Option("--computer <name>", "only this Computer")
     .env("SMCP_COMPUTER");
+}
+
+/** Splits `NAME=VALUE`; undefined when there is no name or no `=`. */
+export function splitPair(text: string): [string, string] | undefined {
+  const sign = text.indexOf("=");
+  return sign > 0 ? [text.slice(0, sign), text.slice(sign + 1)] : undefined;
 }
 
 function collectPairs(

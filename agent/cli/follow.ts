@@ -1,11 +1,12 @@
 import { onAbort } from "../../shared/async.ts";
+import { present } from "../../shared/checks.ts";
 import { plain, plainLines } from "../../cli/terminal_text.ts";
 import { type Notification, NOTIFICATIONS } from "../../protocol/mod.ts";
 import type { SmcpAgent } from "../agent.ts";
 import { agentEventOf } from "../events.ts";
 import type { GetDesktopOptions } from "../options.ts";
 import {
-  chooseComputer,
+  atComputer,
   type ComputerFlags,
   type OfficeFlags,
   printJson,
@@ -13,7 +14,7 @@ import {
 } from "./office.ts";
 
 /** Flags of `desktop`. */
-export interface DesktopFlags extends ComputerFlags {
+interface DesktopFlags extends ComputerFlags {
   /** Show the windows again after each change. */
   follow?: boolean;
   /** Maximum number of windows. */
@@ -25,16 +26,10 @@ export interface DesktopFlags extends ComputerFlags {
 /** Prints the windows of a Computer, once or after each change. */
 export async function desktop(flags: DesktopFlags): Promise<void> {
   const { size, window, follow, json } = flags;
-  await withAgent(flags, async (agent, signal) => {
-    const computer = await chooseComputer(agent, flags, signal);
-    const wanted = {
-      ...(size !== undefined && { size }),
-      ...(window !== undefined && { window }),
-      signal,
-    };
+  await atComputer(flags, async (agent, computer, signal) => {
+    const wanted = { ...present({ size, window }), signal };
     if (follow) {
-      await followWindows(agent, computer, wanted, json === true);
-      return;
+      return await followWindows(agent, computer, wanted, json === true);
     }
     const windows = await agent.getDesktop(computer, wanted);
     if (json) printJson(windows);
@@ -82,21 +77,21 @@ function listen(
   json: boolean,
   lost: (error: Error) => void,
 ): void {
-  const tell = (event: string, payload: object) =>
+  const show = (event: string, payload: object) =>
     console.log(
       json
         ? JSON.stringify({ time: new Date().toISOString(), event, payload })
         : `${time()}  ${event}  ${fields(payload)}`,
     );
   for (const event of Object.keys(NOTIFICATIONS) as Notification[]) {
-    agent.on(agentEventOf(event), (payload) => tell(event, payload));
+    agent.on(agentEventOf(event), (payload) => show(event, payload));
   }
   agent.on("disconnected", ({ reason, reconnecting }) => {
-    if (reconnecting) tell("disconnected", { reason });
+    if (reconnecting) show("disconnected", { reason });
     else lost(new Error(`disconnected for good: ${reason}`));
   });
   agent.on("joined", ({ office, rejoined }) => {
-    if (rejoined) tell("joined again", { office });
+    if (rejoined) show("joined again", { office });
   });
 }
 

@@ -1,6 +1,6 @@
 import type { SmcpAgent } from "../agent.ts";
 import {
-  chooseComputer,
+  atComputer,
   type ComputerFlags,
   count,
   headline,
@@ -9,6 +9,7 @@ import {
   type OfficeFlags,
   officeTools,
   printJson,
+  printRows,
   serverMeant,
   withAgent,
 } from "./office.ts";
@@ -31,9 +32,11 @@ export async function members(flags: OfficeFlags): Promise<void> {
     (agent, signal) => agent.listRoom({ signal }),
   );
   if (flags.json) return printJson(sessions);
-  print(sessions.map((
-    { name, role, a2c_version },
-  ) => [name, role, a2c_version ?? ""]));
+  printRows(
+    sessions.map((
+      { name, role, a2c_version = "" },
+    ) => [name, role, a2c_version]),
+  );
 }
 
 /** Prints the resources of one MCP server of a Computer, or of all. */
@@ -41,8 +44,7 @@ export async function resources(
   server: string | undefined,
   flags: ComputerFlags,
 ): Promise<void> {
-  const found = await withAgent(flags, async (agent, signal) => {
-    const computer = await chooseComputer(agent, flags, signal);
+  const found = await atComputer(flags, async (agent, computer, signal) => {
     if (server !== undefined) {
       const id = await serverMeant(agent, computer, server, signal);
       return new Map([[id, await listAll(agent, computer, id, signal)]]);
@@ -69,7 +71,7 @@ export async function resources(
       continue;
     }
     console.log(`${plain(name)}: ${count(list.length, "resource")}`);
-    print(
+    printRows(
       list.map(({ uri, name, title }) => [
         `  ${uri}`,
         String(title ?? name ?? ""),
@@ -98,17 +100,13 @@ const hasNone = (error: unknown): boolean =>
 
 /** Prints the configuration of a Computer, which holds no secrets. */
 export async function config(flags: ComputerFlags): Promise<void> {
-  const { inputs, servers } = await withAgent(
+  const { inputs, servers } = await atComputer(
     flags,
-    async (agent, signal) =>
-      await agent.getConfig(
-        await chooseComputer(agent, flags, signal),
-        { signal },
-      ),
+    (agent, computer, signal) => agent.getConfig(computer, { signal }),
   );
   if (flags.json) return printJson({ inputs, servers });
   console.log(count(Object.keys(servers).length, "MCP server"));
-  print(
+  printRows(
     Object.entries(servers).map((
       [key, { name, type, disabled, server_parameters }],
     ) => [
@@ -120,16 +118,15 @@ export async function config(flags: ComputerFlags): Promise<void> {
     ]),
   );
   console.log(count(inputs?.length ?? 0, "input"));
-  print(
-    inputs?.map(({ id, type, description }) => [`  ${id}`, type, description]),
+  printRows(
+    (inputs ?? []).map((
+      { id, type, description },
+    ) => [`  ${id}`, type, description]),
   );
 }
 
-const print = (rows: readonly (readonly string[])[] = []): void =>
-  columns(rows).forEach((line) => console.log(line));
-
 /** Flags of `tools`. */
-export interface ToolsFlags extends ComputerFlags {
+interface ToolsFlags extends ComputerFlags {
   /** Show the parameters of each tool. */
   verbose?: boolean;
 }
@@ -184,7 +181,7 @@ function printGroup(
     if (!verbose) return;
     const parameters = parameterRows(params_schema)
       .map(([name, ...rest]) => [`${indent}  ${name}`, ...rest]);
-    columns(parameters).forEach((line) => console.log(line));
+    printRows(parameters);
   });
 }
 

@@ -5,7 +5,12 @@ import { explainFailure } from "../../cli/explain_failure.ts";
 import { ownCommand, shellWord } from "../../cli/own_command.ts";
 import { UsageError } from "../../cli/run.ts";
 import { connectionOptions, type ServerFlags } from "../../cli/server_flags.ts";
-import { plain, shorten } from "../../cli/terminal_text.ts";
+import {
+  columns,
+  plain,
+  plainLines,
+  shorten,
+} from "../../cli/terminal_text.ts";
 import { secretsInClear } from "../../client/check_options.ts";
 import { ProtocolError, type SMCPTool } from "../../protocol/mod.ts";
 import { abortable } from "../../shared/async.ts";
@@ -64,6 +69,21 @@ export async function withAgent<T>(
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
+/** Does some work with the Computer that was named, or the only one of the office. */
+export const atComputer = <T>(
+  flags: ComputerFlags,
+  work: (
+    agent: SmcpAgent,
+    computer: string,
+    signal: AbortSignal,
+  ) => Promise<T>,
+): Promise<T> =>
+  withAgent(
+    flags,
+    async (agent, signal) =>
+      await work(agent, await chooseComputer(agent, flags, signal), signal),
+  );
+
 /** Returns the Computer that was named, or the only one of the office. */
 export async function chooseComputer(
   agent: SmcpAgent,
@@ -75,14 +95,12 @@ export async function chooseComputer(
     .filter(({ role }) => role === "computer").map(({ name }) => name);
   const [only, ...others] = names;
   if (only === undefined) throw noComputer(office);
-  if (others.length > 0) {
-    throw new UsageError(
-      `several Computers are in the office (${
-        names.join(", ")
-      }); choose one with --computer`,
-    );
-  }
-  return only;
+  if (others.length === 0) return only;
+  throw new UsageError(
+    `several Computers are in the office (${
+      names.join(", ")
+    }); choose one with --computer`,
+  );
 }
 
 /** Creates the error of an office without Computers, with the remedy. */
@@ -92,6 +110,14 @@ export const noComputer = (office: string): Error =>
       ownCommand("smcp-computer", process.execPath)
     } run --office ${shellWord(office)}`,
   );
+
+/** Prints rows in columns. */
+export const printRows = (rows: readonly (readonly string[])[]): void =>
+  columns(rows).forEach((line) => console.log(line));
+
+/** Returns a text unchanged for programs, without control characters for a terminal. */
+export const shown = (text: string): string =>
+  process.stdout.isTTY ? plainLines(text) : text;
 
 /** Prints a value as indented JSON. */
 export const printJson = (value: unknown): void =>

@@ -2,25 +2,26 @@ import process from "node:process";
 import { Buffer } from "node:buffer";
 import { writeFile } from "node:fs/promises";
 import {
-  chooseComputer,
+  atComputer,
   type ComputerFlags,
   headline,
   printJson,
+  printRows,
   serverMeant,
-  withAgent,
+  shown,
 } from "./office.ts";
 import { UsageError } from "../../cli/run.ts";
-import { columns, plainLines } from "../../cli/terminal_text.ts";
+import { plainLines } from "../../cli/terminal_text.ts";
+import { present } from "../../shared/checks.ts";
 import {
   type DPEPage,
   ErrorCode,
-  type PromptMessage,
   ProtocolError,
   type ResourceContents,
 } from "../../protocol/mod.ts";
 
 /** Flags of `docs`. */
-export interface DocsFlags extends ComputerFlags {
+interface DocsFlags extends ComputerFlags {
   /** Only documents of this file type. */
   type?: string;
   /** Number of documents to skip. */
@@ -32,16 +33,12 @@ export interface DocsFlags extends ComputerFlags {
 /** Prints the documents of a Computer that match any of the words; all of them without words. */
 export async function docs(words: string[], flags: DocsFlags): Promise<void> {
   const { type, offset, limit } = flags;
-  const found = await withAgent(
+  const keywords = words.length > 0 ? words : undefined;
+  const wanted = present({ keywords, fileType: type, offset, limit });
+  const found = await atComputer(
     flags,
-    async (agent, signal) =>
-      await agent.getFinder(await chooseComputer(agent, flags, signal), {
-        ...(words.length > 0 && { keywords: words }),
-        ...(type !== undefined && { fileType: type }),
-        offset,
-        limit,
-        signal,
-      }),
+    (agent, computer, signal) =>
+      agent.getFinder(computer, { ...wanted, signal }),
   );
   if (flags.json) return printJson(found);
   const { documents, total_count } = found;
@@ -52,16 +49,15 @@ export async function docs(words: string[], flags: DocsFlags): Promise<void> {
         : `There are ${total_count} documents; --offset ${offset} is past the last.`,
     );
   }
-  const rows = documents.map((
-    { title, file_type, page_count, last_modified, uri },
-  ) => [
-    title,
-    file_type,
-    page_count > 0 ? `${page_count} pages` : "",
-    last_modified?.slice(0, 10) ?? "",
-    uri,
-  ]);
-  columns(rows).forEach((line) => console.log(line));
+  printRows(
+    documents.map(({ title, file_type, page_count, last_modified, uri }) => [
+      title,
+      file_type,
+      page_count > 0 ? `${page_count} pages` : "",
+      last_modified?.slice(0, 10) ?? "",
+      uri,
+    ]),
+  );
   const last = offset + documents.length;
   if (last < total_count) {
     console.log(
@@ -73,7 +69,7 @@ export async function docs(words: string[], flags: DocsFlags): Promise<void> {
 }
 
 /** Flags of `read`. */
-export interface ReadFlags extends ComputerFlags {
+interface ReadFlags extends ComputerFlags {
   /** The file to write to. */
   output?: string;
 }
@@ -86,8 +82,7 @@ export async function read(uri: string, flags: ReadFlags): Promise<void> {
       `${uri} is not the URI of a document; to read a resource, name its MCP server too: read URI MCP_SERVER`,
     );
   }
-  await withAgent(flags, async (agent, signal) => {
-    const computer = await chooseComputer(agent, flags, signal);
+  await atComputer(flags, async (agent, computer, signal) => {
     const document = await agent.openDocument(computer, uri, { signal });
     if (flags.json) {
       const pages: DPEPage[] = [];
@@ -98,12 +93,12 @@ export async function read(uri: string, flags: ReadFlags): Promise<void> {
     if (flags.output !== undefined) {
       return await writeFile(flags.output, markdown);
     }
-    console.log(process.stdout.isTTY ? plainLines(markdown) : markdown);
+    console.log(shown(markdown));
   });
 }
 
 /** Flags of `prompt`. */
-export interface PromptFlags extends ComputerFlags {
+interface PromptFlags extends ComputerFlags {
   /** What it is filled in with. */
   arg: [string, string][];
 }
@@ -114,8 +109,7 @@ export async function readResource(
   server: string,
   flags: ReadFlags,
 ): Promise<void> {
-  const contents = await withAgent(flags, async (agent, signal) => {
-    const computer = await chooseComputer(agent, flags, signal);
+  const contents = await atComputer(flags, async (agent, computer, signal) => {
     const id = await serverMeant(agent, computer, server, signal);
     return await agent.readResource(computer, id, uri, { signal });
   });
@@ -137,18 +131,19 @@ export async function readResource(
 
 /** Prints the prompts of a Computer. */
 export async function prompts(flags: ComputerFlags): Promise<void> {
-  const found = await withAgent(flags, async (agent, signal) => {
-    const computer = await chooseComputer(agent, flags, signal);
-    return await agent.getPrompts(computer, { signal });
-  });
+  const found = await atComputer(
+    flags,
+    (agent, computer, signal) => agent.getPrompts(computer, { signal }),
+  );
   if (flags.json) return printJson(found);
   if (found.length === 0) return console.log("No MCP server has prompts.");
-  const rows = found.map(({ name, mcp_server, title, description }) => [
-    name,
-    mcp_server,
-    headline(String(description ?? title ?? "")),
-  ]);
-  columns(rows).forEach((line) => console.log(line));
+  printRows(
+    found.map(({ name, mcp_server, title, description }) => [
+      name,
+      mcp_server,
+      headline(String(description ?? title ?? "")),
+    ]),
+  );
 }
 
 /** Prints the messages of a prompt. */
@@ -157,10 +152,9 @@ export async function prompt(
   server: string,
   flags: PromptFlags,
 ): Promise<void> {
-  const { messages, description } = await withAgent(
+  const { messages, description } = await atComputer(
     flags,
-    async (agent, signal) => {
-      const computer = await chooseComputer(agent, flags, signal);
+    async (agent, computer, signal) => {
       const id = await serverMeant(agent, computer, server, signal);
       return await agent.getPrompt(computer, id, name, {
         arguments: Object.fromEntries(flags.arg),
@@ -169,13 +163,10 @@ export async function prompt(
     },
   );
   if (flags.json) {
-    return printJson({
-      ...(description !== undefined && { description }),
-      messages,
-    });
+    return printJson({ description, messages });
   }
   for (const { role, content } of messages) {
-    console.log(`${role}: ${shown(textOf(content))}`);
+    console.log(`${role}: ${shown(content.text ?? JSON.stringify(content))}`);
   }
 }
 
@@ -184,26 +175,21 @@ const bytesOf = ({ text, blob }: ResourceContents): Buffer =>
     ? Buffer.from(text)
     : Buffer.from(typeof blob === "string" ? blob : "", "base64");
 
-const textOf = (content: PromptMessage["content"]): string =>
-  content.text ?? JSON.stringify(content);
-
-const shown = (text: string): string =>
-  process.stdout.isTTY ? plainLines(text) : text;
-
 /** Prints the skills of a Computer. */
 export async function skills(flags: ComputerFlags): Promise<void> {
-  const found = await withAgent(flags, async (agent, signal) => {
-    const computer = await chooseComputer(agent, flags, signal);
-    return await agent.getSkills(computer, { signal });
-  });
+  const found = await atComputer(
+    flags,
+    (agent, computer, signal) => agent.getSkills(computer, { signal }),
+  );
   if (flags.json) return printJson(found);
   if (found.length === 0) return console.log("The Computer has no skills.");
-  const rows = found.map(({ name, source, description }) => [
-    name,
-    source,
-    headline(description),
-  ]);
-  columns(rows).forEach((line) => console.log(line));
+  printRows(
+    found.map(({ name, source, description }) => [
+      name,
+      source,
+      headline(description),
+    ]),
+  );
 }
 
 /** Prints a file of a skill, or writes it to a file. */
@@ -212,14 +198,12 @@ export async function skill(
   path: string | undefined,
   flags: ReadFlags,
 ): Promise<void> {
-  await withAgent(flags, async (agent, signal) => {
-    const computer = await chooseComputer(agent, flags, signal);
-    const file = await agent.getSkill(computer, name, {
-      ...(path !== undefined && { path }),
-      signal,
-    }).catch((error) => {
-      throw explained(error, name, path);
-    });
+  await atComputer(flags, async (agent, computer, signal) => {
+    const wanted = { ...present({ path }), signal };
+    const file = await agent.getSkill(computer, name, wanted)
+      .catch((error) => {
+        throw explained(error, name, path);
+      });
     const { text, bytes, stream: _, ...facts } = file;
     if (flags.output !== undefined) {
       await writeFile(flags.output, await bytes());

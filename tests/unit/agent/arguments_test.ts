@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { readArguments, splitPair } from "../../../agent/cli/call.ts";
+import { readArguments } from "../../../agent/cli/call.ts";
+import { splitPair } from "../../../agent/cli/command.ts";
 
 const schema = {
   type: "object",
