@@ -1,15 +1,42 @@
-import { ProtocolError } from "../protocol/errors.ts";
-import { Emitter, type Listener, until } from "./emitter.ts";
+import { checkOptions } from "./check_options.ts";
+import { Emitter, type Listener } from "./emitter.ts";
+import { ConnectionError, reasonOf } from "./errors.ts";
+import { InProcessWire } from "./in_process_wire.ts";
 import { Membership } from "./membership.ts";
+import { checkRequest } from "./message_limits.ts";
+import { proxyRoute } from "./node_way.ts";
 import type {
+  ConnectionOptions,
   ConnectionState,
   LinkEvents,
   RequestHandler,
   RequestOptions,
+  UrlOptions,
 } from "./options.ts";
-import { CLOSE_TIMEOUT_MS, type Receiver, refuseRequest } from "./wire.ts";
-import { type RoleOptions, ServerLink } from "./server_link.ts";
-import type { ClientProtocol } from "./versions.ts";
+import type { ProxyRoute } from "./proxy.ts";
+import { credentialsOf, SocketWire } from "./socket_wire.ts";
+import {
+  type ClientProtocol,
+  servedVersions,
+  VersionChoice,
+} from "./versions.ts";
+import {
+  CLOSE_TIMEOUT_MS,
+  type Receiver,
+  refuseRequest,
+  Retry,
+  type Wire,
+  type WireListeners,
+} from "./wire.ts";
+import { ProtocolError } from "../protocol/errors.ts";
+import type { Role } from "../protocol/payloads/offices.ts";
+import { abortable, onAbort } from "../shared/async.ts";
+import { Deadlines } from "../shared/deadlines.ts";
+
+/** Options of a connection, with the client's role. */
+type RoleOptions = ConnectionOptions & { role: Role };
+
+const CLOSED = "close() was called, which is permanent; create another client";
 
 /**
  * A client's connection to a Server: handshake, membership, reconnect (spec §2, §9).
@@ -18,44 +45,78 @@ import type { ClientProtocol } from "./versions.ts";
  * jitter, and rejoins its office; after a refusal it does not.
  */
 export class Connection implements AsyncDisposable {
-  readonly #link: ServerLink;
-  readonly #membership: Membership;
+  readonly #newWire: (listeners: WireListeners) => Wire;
   readonly #events: Emitter<LinkEvents>;
   readonly #receiver: Receiver;
+  readonly #membership: Membership;
+  /** Identifies this client after a reconnect; not shown to other members (spec §9). */
+  readonly #instanceId = crypto.randomUUID();
+  readonly #retry = new Retry();
+  readonly #version: VersionChoice;
+  #findRoute: ReturnType<typeof proxyRoute>;
+  /** Asks for the versions that the Server lets in, where they decide. */
+  #findVersions: (() => Promise<readonly string[]>) | undefined;
+  #route: ProxyRoute | undefined;
+  #wire: Wire | undefined;
+  /** Of the requests in flight. */
+  readonly #deadlines = new Deadlines();
+  #state: ConnectionState = "idle";
+  #maxPayload: number | undefined;
+  #opened: Promise<void> = Promise.resolve();
+  #closing: Promise<void> | undefined;
+  /** Aborted by `close`. */
+  readonly #closed = new AbortController();
 
   /**
    * @param options address, name, role and credentials
    * @param onThrow receives errors of listeners and handlers, for the log
    * @throws {TypeError} when an option is invalid
    */
-  constructor(
-    options: RoleOptions,
-    onThrow: (error: unknown) => void,
-  ) {
+  constructor(options: RoleOptions, onThrow: (error: unknown) => void) {
+    checkOptions(options);
+    const { connection, role } = options;
     const events = this.#events = new Emitter(onThrow);
-    const receiver = this.#receiver = {
+    this.#receiver = {
       answer: refuseRequest,
       notify: (notification) => events.emit("notification", notification),
       onThrow,
     };
-    const link = this.#link = new ServerLink(options, {
-      events,
-      receiver,
-      connected: () => membership.restore(),
-      lost: () => membership.lost(),
-      ended: () => membership.forget(),
-    });
-    const membership = this.#membership = new Membership(options, {
-      ask: (...request) => link.ask(...request),
-      send: (event, payload) => link.send(event, payload),
+    this.#membership = new Membership(options, {
+      ask: (...request) => this.#ask(...request),
+      send: (event, payload) => this.send(event, payload),
       joined: (joined) => events.emit("joined", joined),
       failed: (failed) => events.emit("rejoinFailed", failed),
     });
+    this.#version = new VersionChoice(connection?.protocol ?? options.protocol);
+    const client = { role, instance: this.#instanceId };
+    this.#newWire = connection
+      ? (listeners) => new InProcessWire(connection, client, listeners)
+      : this.#overNetwork(options as RoleOptions & UrlOptions);
+  }
+
+  #overNetwork(options: RoleOptions & UrlOptions) {
+    this.#findRoute = proxyRoute(options);
+    if (this.#version.isFree) {
+      const { signal } = this.#closed;
+      this.#findVersions = () =>
+        servedVersions({ options, route: this.#route, signal });
+    }
+    const target = {
+      options,
+      route: () => this.#route,
+      protocol: () => this.#version.current,
+      credentials: (give: (auth: Record<string, unknown>) => void) =>
+        credentialsOf(options, this.#instanceId).then(
+          give,
+          (error) => this.#authFailed(error),
+        ),
+    };
+    return (listeners: WireListeners) => new SocketWire(target, listeners);
   }
 
   /** The state of the connection. */
   get state(): ConnectionState {
-    return this.#link.state;
+    return this.#state;
   }
 
   /** The office that this client is in, or rejoins after a reconnect. */
@@ -70,12 +131,12 @@ export class Connection implements AsyncDisposable {
 
   /** The protocol version of the connection, or of the next attempt. */
   get protocol(): ClientProtocol {
-    return this.#link.protocol;
+    return this.#version.current;
   }
 
   /** Maximum message size in bytes that the Server accepts, as announced in the handshake (spec §9). */
   get maxPayload(): number | undefined {
-    return this.#link.maxPayload;
+    return this.#maxPayload;
   }
 
   /** Adds a listener; returns the function that removes it. */
@@ -98,8 +159,12 @@ export class Connection implements AsyncDisposable {
    * @throws {ProtocolError} the Server refused for another reason
    * @throws {ConnectionError} `unreachable`, `tls`, or `closed` by a call of `close`
    */
-  connect(): Promise<void> {
-    return this.#link.connect();
+  async connect(): Promise<void> {
+    this.#checkOpen();
+    if (this.#state === "idle" || this.#state === "closed") {
+      this.#opened = this.#open();
+    }
+    return await this.#opened;
   }
 
   /**
@@ -108,7 +173,7 @@ export class Connection implements AsyncDisposable {
    * @throws {ConnectionError} `refused` with the Server's reason, `offline`, `lost` or `timeout`
    */
   async join(office: string): Promise<void> {
-    if (this.#link.state === "closed") throw this.#link.offline();
+    if (this.#state === "closed") throw this.#offline();
     await this.#membership.join(office);
   }
 
@@ -134,11 +199,50 @@ export class Connection implements AsyncDisposable {
     payload: object,
     options: RequestOptions,
   ): Promise<unknown> {
-    if (this.#link.state === "closed") throw this.#link.offline();
-    const [answer] = await this.#link.ask(event, payload, options);
+    if (this.#state === "closed") throw this.#offline();
+    const [answer] = await this.#ask(event, payload, options);
     const error = ProtocolError.fromPayload(answer);
     if (error) throw error;
     return answer;
+  }
+
+  /**
+   * Sends a request and resolves with every argument of its ack; an answer after an abort is dropped.
+   *
+   * @param onAck called synchronously with these arguments, before later packets of the Server are read
+   */
+  async #ask(
+    event: string,
+    payload: object,
+    { timeoutMs, signal }: RequestOptions,
+    onAck?: (args: unknown[]) => void,
+  ): Promise<unknown[]> {
+    const wire = this.#wire;
+    if (!wire?.isOpen) throw this.#offline();
+    checkRequest(event, payload, this.#maxPayload);
+    signal?.throwIfAborted();
+    const isLeaving = this.#state === "closed";
+    return await new Promise((resolve, reject) => {
+      const off = onAbort(signal, () => reject(signal?.reason));
+      const settle = (args?: unknown[]) => {
+        off();
+        if (!wire.isOpen || !isLeaving && this.#state === "closed") {
+          const why = `The connection was lost before ${event} was answered`;
+          reject(new ConnectionError("lost", why));
+        } else if (args === undefined) {
+          const why = `${event} was not answered within ${timeoutMs / 1000} s`;
+          reject(new ConnectionError("timeout", why));
+        } else {
+          onAck?.(args);
+          resolve(args);
+        }
+      };
+      const late = () => settle();
+      this.#deadlines.add(late, timeoutMs);
+      wire.send(event, payload, (args) => {
+        if (this.#deadlines.remove(late)) settle(args);
+      });
+    });
   }
 
   /**
@@ -147,24 +251,31 @@ export class Connection implements AsyncDisposable {
    * @throws {ConnectionError} `too_large`
    */
   send(event: string, payload: object): boolean {
-    return this.#link.send(event, payload);
+    if (!this.#wire?.isOpen) return false;
+    checkRequest(event, payload, this.#maxPayload);
+    this.#wire.send(event, payload);
+    return true;
   }
 
   /** Whether this client is connected, and in its office if it has one. */
   get isReady(): boolean {
-    return this.#link.isOpen &&
+    return this.#wire?.isOpen === true &&
       (this.office === undefined || this.joined);
   }
 
   /** Resolves when this client is connected, and back in its office if it has one. */
-  ready(signal?: AbortSignal): Promise<void> {
-    const isReady = () => {
-      if (this.#link.state === "closed" || this.#link.state === "idle") {
-        throw this.#link.offline();
+  async ready(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      if (this.#state === "closed" || this.#state === "idle") {
+        throw this.#offline();
       }
-      return this.isReady;
-    };
-    return until(isReady, this.#events, signal);
+      if (this.isReady) return;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const offs = (["connected", "joined", "disconnected"] as const)
+        .map((event) => this.#events.on(event, () => resolve()));
+      await abortable(promise, signal)
+        .finally(() => offs.forEach((off) => off()));
+    }
   }
 
   /**
@@ -174,14 +285,173 @@ export class Connection implements AsyncDisposable {
    * answer, after a few seconds.
    */
   close(): Promise<void> {
-    const membership = this.#membership;
-    return this.#link.close(() =>
-      membership.mayBeSeated ? membership.leave(CLOSE_TIMEOUT_MS) : undefined
-    );
+    this.#closed.abort();
+    if (this.#wire !== undefined && this.#state !== "closed") {
+      this.#closing = this.#leaveAndClose(this.#wire)
+        .finally(() => this.#closing = undefined);
+    }
+    this.#state = "closed";
+    return this.#closing ?? Promise.resolve();
   }
 
   /** The same as `close`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  async #leaveAndClose(wire: Wire): Promise<void> {
+    this.#state = "closed";
+    // Leave first: the Server may notice the end of the connection, and release the seat, only later.
+    if (wire.isOpen && this.#membership.mayBeSeated) {
+      await this.#membership.leave(CLOSE_TIMEOUT_MS)
+        .catch(() => {}); // the connection ends anyway
+    }
+    this.#end("closed by this client");
+    await wire.whenClosed();
+  }
+
+  #offline(): ConnectionError {
+    const why = this.#isClosed
+      ? CLOSED
+      : this.#state === "reconnecting"
+      ? "the connection is being restored"
+      : "call connect() first";
+    return new ConnectionError("offline", `Not connected: ${why}`);
+  }
+
+  /** Whether `close` was called, which is permanent. */
+  get #isClosed(): boolean {
+    return this.#closed.signal.aborted;
+  }
+
+  /** Fails the first connect; later the source of tokens may be unavailable for a while, so it retries. */
+  #authFailed(error: unknown): void {
+    const wire = this.#wire;
+    if (this.#state !== "reconnecting" || wire === undefined) {
+      return this.#end(`the auth function failed: ${reasonOf(error)}`);
+    }
+    this.#receiver.onThrow(error);
+    wire.pause();
+    this.#connectLater(wire);
+  }
+
+  async #open(): Promise<void> {
+    this.#state = "connecting";
+    this.#version.restart();
+    if (this.#findRoute) await this.#takeRoute(this.#findRoute);
+    if (this.#findVersions) {
+      this.#version.take(await this.#findVersions());
+      this.#checkOpen();
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const offs = [
+      this.#events.on("connected", () => resolve()),
+      this.#events.on("disconnected", ({ reason }) => {
+        reject(new ConnectionError("closed", `Cannot connect: ${reason}`));
+      }),
+    ];
+    this.#openWire(reject);
+    await promise.finally(() => offs.forEach((off) => off()));
+  }
+
+  async #takeRoute(find: () => Promise<ProxyRoute>): Promise<void> {
+    try {
+      this.#route = await find();
+    } catch (error) {
+      if (!this.#isClosed) this.#state = "idle";
+      throw error;
+    }
+    this.#checkOpen();
+  }
+
+  /** @throws {ConnectionError} `close` was called */
+  #checkOpen(): void {
+    if (this.#isClosed) {
+      throw new ConnectionError("closed", `Cannot connect: ${CLOSED}`);
+    }
+  }
+
+  /** @param failed called when the attempt fails permanently */
+  #openWire(failed: (error: Error) => void): void {
+    const wire = this.#newWire({
+      receiver: this.#receiver,
+      connected: () => this.#onConnect(),
+      disconnected: (reason, isRetrying) => {
+        if (this.#wire !== wire) return;
+        // Lost in its handshake, which is an attempt that failed.
+        if (this.#state === "connecting") {
+          void this.#onRefusal(wire, new Error(reason), failed);
+        } else this.#onDisconnect(reason, isRetrying);
+        this.#deadlines.end();
+      },
+      refused: (cause) => this.#onRefusal(wire, cause, failed),
+      limited: (bytes) => this.#maxPayload = bytes,
+    });
+    this.#wire = wire;
+    wire.connect();
+  }
+
+  async #onRefusal(
+    wire: Wire,
+    cause: unknown,
+    failed: (error: Error) => void,
+  ): Promise<void> {
+    // The first attempt is the only one, even if its explanation takes longer than a retry's delay.
+    if (this.#state === "connecting") wire.stopRetrying();
+    const { known, isFinal, failure } = await wire.explain(cause);
+    if (this.#wire !== wire || wire.isOpen) return;
+    if (this.#state === "closed") return; // by a call of close() meanwhile
+    if (this.#version.refused(known)) {
+      wire.close();
+      return this.#openWire(failed);
+    }
+    if (this.#state === "reconnecting" && !isFinal) {
+      if (!wire.isRetrying) this.#connectLater(wire);
+      return;
+    }
+    const error = await failure();
+    if (this.#wire !== wire) return; // closed meanwhile
+    failed(error);
+    this.#end(error.message);
+    if (!(error instanceof ConnectionError)) {
+      this.#events.emit("refused", error);
+    }
+  }
+
+  #onConnect(): void {
+    const reconnected = this.#state === "reconnecting";
+    this.#state = "connected";
+    this.#version.restart();
+    this.#retry.reset();
+    this.#events.emit("connected", { reconnected });
+    this.#membership.restore();
+  }
+
+  #onDisconnect(reason: string, isRetrying: boolean): void {
+    this.#membership.lost();
+    const isClosing = this.#state === "closed";
+    if (!isRetrying || isClosing) return this.#end(reason);
+    this.#state = "reconnecting";
+    this.#events.emit("disconnected", { reason, reconnecting: true });
+  }
+
+  /** Reconnects after a refusal; Socket.IO itself retries only when it reached no Server. */
+  #connectLater(wire: Wire): void {
+    this.#retry.later(() => wire.connect());
+  }
+
+  #end(reason: string): void {
+    const wire = this.#wire;
+    if (wire === undefined) return;
+    this.#wire = undefined;
+    this.#state = "closed";
+    this.#membership.forget();
+    this.#retry.reset();
+    wire.close();
+    this.#deadlines.end();
+    this.#events.emit("disconnected", {
+      reason,
+      reconnecting: false,
+    });
   }
 }

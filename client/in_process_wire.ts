@@ -1,5 +1,4 @@
 import { ErrorCode, ProtocolError } from "../protocol/errors.ts";
-import { Deadlines } from "../shared/deadlines.ts";
 import type {
   ClientEnd,
   InProcessClient,
@@ -22,7 +21,6 @@ export class InProcessWire implements Wire {
   readonly #client: InProcessClient;
   readonly #listeners: WireListeners;
   readonly #retry = new Retry();
-  readonly #deadlines = new Deadlines();
   #end: ServerEnd | undefined;
   #isClosed = false;
   #closed: Promise<void> = Promise.resolve();
@@ -45,21 +43,12 @@ export class InProcessWire implements Wire {
     queueMicrotask(() => this.#open());
   }
 
-  send(event: string, payload: object): void {
-    this.#end?.send(event, payload);
-  }
-
-  ask(
+  send(
     event: string,
     payload: object,
-    timeoutMs: number,
-    settled: (args: unknown[] | undefined) => void,
+    acked?: (args: unknown[]) => void,
   ): void {
-    const lost = () => settled(undefined);
-    this.#deadlines.add(lost, timeoutMs);
-    this.#end?.send(event, payload, (args) => {
-      if (this.#deadlines.remove(lost)) settled([...args]);
-    });
+    this.#end?.send(event, payload, acked && ((args) => acked([...args])));
   }
 
   explain(cause: unknown): Promise<Refusal> {
@@ -113,7 +102,6 @@ export class InProcessWire implements Wire {
 
   #lost(reason: string, isFinal: boolean): void {
     this.#end = undefined;
-    this.#deadlines.end();
     this.#listeners.disconnected(reason, !isFinal);
     if (!isFinal && !this.#isClosed) this.#retry.later(() => this.#open());
   }
@@ -123,6 +111,5 @@ export class InProcessWire implements Wire {
     if (end === undefined) return;
     this.#end = undefined;
     this.#closed = end.close();
-    this.#deadlines.end();
   }
 }

@@ -32,14 +32,12 @@ import {
   SMCP_NAMESPACE,
   VERSION_PARAMETER,
 } from "../protocol/version.ts";
-import { Deadlines } from "../shared/deadlines.ts";
 
 /** The way to a Server over Socket.IO, which connects again by itself when no Server was reached. */
 export class SocketWire implements Wire {
   readonly #dial: Dial;
   readonly #socket: Socket;
   readonly #watch: () => void;
-  readonly #deadlines = new Deadlines();
 
   /** Creates a wire that is not connected. */
   constructor(target: Dial, listeners: WireListeners) {
@@ -50,7 +48,6 @@ export class SocketWire implements Wire {
       // Queued packets would be sent before this client is back in its office.
       socket.sendBuffer = [];
       listeners.disconnected(reason, socket.active);
-      this.#deadlines.end();
     });
     socket.on("connect_error", (error) => listeners.refused(error));
     socket.onAny((event, ...args) => {
@@ -58,10 +55,7 @@ export class SocketWire implements Wire {
       const isCurrent = () => socket.connected && socket.id === id;
       receive(String(event), args, listeners.receiver, isCurrent);
     });
-    this.#watch = watchEngine(socket, {
-      found: (bytes) => listeners.limited(bytes),
-      mismatched: (error) => listeners.refused(error),
-    });
+    this.#watch = watchEngine(socket, listeners);
   }
 
   get isOpen(): boolean {
@@ -77,21 +71,15 @@ export class SocketWire implements Wire {
     this.#watch();
   }
 
-  send(event: string, payload: object): void {
-    this.#socket.emit(event, payload);
-  }
-
-  ask(
+  send(
     event: string,
     payload: object,
-    timeoutMs: number,
-    settled: (args: unknown[] | undefined) => void,
+    acked?: (args: unknown[]) => void,
   ): void {
-    const lost = () => settled(undefined);
-    this.#deadlines.add(lost, timeoutMs);
-    this.#socket.emit(event, payload, (...args: unknown[]) => {
-      if (this.#deadlines.remove(lost)) settled(args);
-    });
+    if (!acked) this.#socket.emit(event, payload);
+    else {
+      this.#socket.emit(event, payload, (...args: unknown[]) => acked(args));
+    }
   }
 
   async explain(error: unknown): Promise<Refusal> {
@@ -114,7 +102,6 @@ export class SocketWire implements Wire {
 
   close(): void {
     this.#socket.removeAllListeners().disconnect();
-    this.#deadlines.end();
   }
 
   whenClosed(): Promise<void> {
@@ -205,31 +192,24 @@ const agentOf = (route: ProxyRoute | undefined): object =>
 /** WebSocket close code of a Server that cannot answer an upgrade with HTTP 400 (0.4 §1.4). */
 const VERSION_MISMATCH_CLOSE_CODE = 4900;
 
-/** What {@linkcode watchEngine} calls back with. */
-export interface EngineWatch {
-  /** The maximum message size that the Server accepts, in bytes. */
-  found(bytes: number): void;
-  /** The Server closed with 4900, which Socket.IO takes for a lost connection. */
-  mismatched(error: ProtocolVersionError): void;
-}
-
 /**
- * Watches each handshake of a socket (spec §9; 0.4 §1.4).
+ * Watches each handshake of a socket: for the limit that the Server announces, and for a close with
+ * 4900, which Socket.IO takes for a lost connection (spec §9; 0.4 §1.4).
  *
  * @returns a function to call right after each `connect`
  */
-export function watchEngine(
+function watchEngine(
   socket: Socket,
-  { found, mismatched }: EngineWatch,
+  { limited, refused }: WireListeners,
 ): () => void {
   const watch = () => {
     const { engine, opts } = socket.io;
-    engine.once("handshake", (data) => found(data.maxPayload));
+    engine.once("handshake", (data) => limited(data.maxPayload));
     engine.once("close", (_reason, details) => {
       const { code }: { code?: unknown } = Object(Object(details).context);
       if (code !== VERSION_MISMATCH_CLOSE_CODE) return;
       const sent = String(opts.query?.[VERSION_PARAMETER]);
-      mismatched(new ProtocolVersionError("unknown", sent));
+      refused(new ProtocolVersionError("unknown", sent));
     });
   };
   // The new engine exists right after this event; its handshake comes later.
@@ -238,7 +218,7 @@ export function watchEngine(
 }
 
 /** Why a handshake failed. */
-export interface FailedHandshake {
+interface FailedHandshake {
   /** The Server's error, if there is one. */
   readonly known: ProtocolError | ProtocolVersionError | undefined;
   /** The error of Socket.IO. */

@@ -1,16 +1,11 @@
 import { ConnectionError } from "./errors.ts";
-import type {
-  AnyNotification,
-  RequestHandler,
-  RequestOptions,
-} from "./options.ts";
+import type { AnyNotification, RequestHandler } from "./options.ts";
 import {
   ErrorCode,
   ProtocolError,
   type ProtocolVersionError,
 } from "../protocol/errors.ts";
 import { isNotification, NOTIFICATIONS } from "../protocol/event_table.ts";
-import { onAbort } from "../shared/async.ts";
 
 /** How long leaving the office may take when closing, and again closing the connection. */
 export const CLOSE_TIMEOUT_MS = 3_000;
@@ -23,27 +18,19 @@ export interface Wire {
   readonly isRetrying: boolean;
   /** Begins to connect, for the first time or again; never calls back synchronously. */
   connect(): void;
-  /** Sends an event; only while it is open. */
-  send(event: string, payload: object): void;
   /**
-   * Sends a request; only while it is open.
+   * Sends an event; only while it is open.
    *
-   * @param settled called once with the arguments of the ack, or with `undefined` when the time is up or
-   *   the connection lost
+   * @param acked called with the arguments of the ack, if one comes
    */
-  ask(
-    event: string,
-    payload: object,
-    timeoutMs: number,
-    settled: (args: unknown[] | undefined) => void,
-  ): void;
+  send(event: string, payload: object, acked?: (args: unknown[]) => void): void;
   /** Finds out why an attempt failed. */
   explain(cause: unknown): Promise<Refusal>;
   /** Lets the current attempt be the last one, unless `connect` is called. */
   stopRetrying(): void;
   /** Closes the connection, until `connect` is called. */
   pause(): void;
-  /** Closes the connection permanently; requests that wait are settled. */
+  /** Closes the connection permanently. */
   close(): void;
   /** Resolves when the connection is closed, immediately if there is none; limited in time. */
   whenClosed(): Promise<void>;
@@ -124,46 +111,6 @@ export class Retry {
     clearTimeout(this.#timer);
     this.#attempts = 0;
   }
-}
-
-/** A request, and how its sender waits for the answer. */
-export interface Question {
-  readonly event: string;
-  readonly payload: object;
-  readonly options: RequestOptions;
-  /** Returns whether the caller's session has ended: a later answer is dropped. */
-  readonly isLost: () => boolean;
-  /** Called synchronously with the arguments of the ack, before later packets of the Server are read. */
-  readonly onAck?: ((args: unknown[]) => void) | undefined;
-}
-
-/**
- * Sends a request and resolves with every argument of its ack.
- *
- * @throws {ConnectionError} `lost` when the connection ends first, or `timeout`
- * @throws the signal's reason when it is aborted; a later answer is dropped
- */
-export function ask(
-  wire: Wire,
-  { event, payload, options: { timeoutMs, signal }, isLost, onAck }: Question,
-): Promise<unknown[]> {
-  if (signal?.aborted) return Promise.reject(signal.reason);
-  return new Promise((resolve, reject) => {
-    const off = onAbort(signal, () => reject(signal?.reason));
-    wire.ask(event, payload, timeoutMs, (args) => {
-      off();
-      if (isLost()) {
-        const why = `The connection was lost before ${event} was answered`;
-        return reject(new ConnectionError("lost", why));
-      }
-      if (args === undefined) {
-        const why = `${event} was not answered within ${timeoutMs / 1000} s`;
-        return reject(new ConnectionError("timeout", why));
-      }
-      onAck?.(args);
-      resolve(args);
-    });
-  });
 }
 
 /** The handlers of the Server's events. */
