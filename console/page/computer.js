@@ -6,7 +6,7 @@ import * as calls from "./computer/calls.js";
 import * as overview from "./computer/overview.js";
 import * as tools from "./computer/tools.js";
 import { withQuestions } from "./computer/questions.js";
-import { run } from "./ui/shell.js";
+import { run } from "./kit/page.js";
 
 run({
   name: "A2C-SMCP Computer",

@@ -1,17 +1,17 @@
 // @ts-check
 /// <reference lib="dom" />
-/** @import { Api } from "./data/api.js" */
-import { h } from "./ui/element.js";
-import { run } from "./ui/shell.js";
-import { createLive } from "./data/live.js";
-import * as call from "./views/call.js";
-import * as calls from "./views/calls.js";
-import * as log from "./views/log.js";
-import * as computer from "./views/computer.js";
-import * as office from "./views/office.js";
-import * as offices from "./views/offices.js";
-import { chooseAndRevoke } from "./views/revoke.js";
-import * as status from "./views/status.js";
+/** @import { Api } from "./kit/api.js" */
+import { h } from "./kit/element.js";
+import { run } from "./kit/page.js";
+import { createLive } from "./server/live.js";
+import * as call from "./server/call.js";
+import * as calls from "./server/calls.js";
+import * as log from "./server/log.js";
+import * as computer from "./server/computer.js";
+import * as office from "./server/office.js";
+import * as offices from "./server/offices.js";
+import { chooseAndRevoke } from "./server/dialog.js";
+import * as status from "./server/status.js";
 
 run({
   name: "A2C-SMCP",

@@ -1,11 +1,11 @@
 // @ts-check
 /// <reference lib="dom" />
-/** @import { Context } from "../ui/shell.js" */
+/** @import { Context } from "../kit/page.js" */
 /** @import { Call } from "./live.js" */
-import { fill, h } from "../ui/element.js";
-import { problem } from "../ui/loading.js";
-import { resultView } from "../ui/result.js";
-import { durationText } from "../ui/text.js";
+import { fill, h } from "../kit/element.js";
+import { problem } from "../kit/parts.js";
+import { resultView } from "../kit/result.js";
+import { durationText } from "../kit/text.js";
 import { classOf, outcomeOf } from "./calls.js";
 
 /** @param {Readonly<Record<string, string>>} params */

@@ -1,12 +1,11 @@
 // @ts-check
 /// <reference lib="dom" />
-/** @import { Context } from "../ui/shell.js" */
+/** @import { Context } from "../kit/page.js" */
 /** @import { Call } from "./live.js" */
-import { fill, h } from "../ui/element.js";
-import { keyed } from "../ui/keyed.js";
-import { empty } from "../ui/parts.js";
-import { clock, durationText, hasFailed, runningText } from "../ui/text.js";
-import { hashOf } from "../routes.js";
+import { fill, h, keyed } from "../kit/element.js";
+import { empty } from "../kit/parts.js";
+import { clock, durationText, hasFailed, runningText } from "../kit/text.js";
+import { hashOf } from "../kit/page.js";
 
 /** The most that are shown; a filter finds the others. */
 const MAX_SHOWN = 200;

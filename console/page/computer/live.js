@@ -1,8 +1,7 @@
 // @ts-check
 /// <reference lib="dom" />
-/** @import { Api } from "../data/api.js" */
-import { ProblemError } from "../data/api.js";
-import { readEvents } from "../data/sse.js";
+/** @import { Api } from "../kit/api.js" */
+import { ProblemError, readEvents } from "../kit/api.js";
 
 /** How long the page waits before it connects again, at first and at most. */
 const RETRY_MS = { first: 500, most: 10_000 };

@@ -1,12 +1,11 @@
 // @ts-check
 /// <reference lib="dom" />
-/** @import { Context } from "../ui/shell.js" */
-/** @import { Tone } from "../views/event_text.js" */
+/** @import { Context } from "../kit/page.js" */
+/** @import { Tone } from "../server/log.js" */
 /** @import { Live, Server } from "./live.js" */
-import { fill, h } from "../ui/element.js";
-import { keyed } from "../ui/keyed.js";
-import { clock } from "../ui/text.js";
-import { command, empty, pill, tile, tileList } from "../ui/parts.js";
+import { fill, h, keyed } from "../kit/element.js";
+import { clock } from "../kit/text.js";
+import { command, empty, pill, tile, tileList } from "../kit/parts.js";
 
 export const title = () => "Overview";
 

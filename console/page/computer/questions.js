@@ -1,13 +1,10 @@
 // @ts-check
 /// <reference lib="dom" />
-/** @import { Api } from "../data/api.js" */
-/** @import { View } from "../ui/shell.js" */
-/** @import { Question } from "./live.js" */
-import { h } from "../ui/element.js";
-import { keyed } from "../ui/keyed.js";
-import { notify } from "../ui/notice.js";
-import { problem } from "../ui/loading.js";
-import { answerForm } from "./answer_form.js";
+/** @import { Asking, Choice, Field, Question } from "./live.js" */
+/** @import { Api } from "../kit/api.js" */
+/** @import { View } from "../kit/page.js" */
+import { h, keyed } from "../kit/element.js";
+import { notify, problem } from "../kit/parts.js";
 
 /** Clicks this soon after something moved were meant for something else, as keys at the terminal. */
 const IGNORE_CLICKS_MS = 500;
@@ -151,3 +148,268 @@ function asked({ id, text, asking }, api) {
     problems,
   );
 }
+
+/**
+ * Makes what a question is answered with: buttons, and fields before them.
+ *
+ * @param {Asking} asking
+ * @param {string} id of the question
+ * @param {(answer: unknown) => Promise<void>} send
+ * @returns {HTMLElement}
+ */
+export function answerForm(asking, id, send) {
+  switch (asking.kind) {
+    case "confirm":
+      return h(
+        "p",
+        { class: "actions" },
+        (asking.choices ?? []).map(({ answer, label }) =>
+          button(label, () => send({ answer }))
+        ),
+      );
+    case "input":
+      return inputForm(asking, id, send);
+    case "elicit":
+      return elicitForm(asking, id, send);
+  }
+}
+
+/**
+ * @param {string} label
+ * @param {() => unknown} [onClick] none for one that sends a form
+ */
+const button = (label, onClick) =>
+  h("button", {
+    type: onClick ? "button" : "submit",
+    class: onClick ? undefined : "primary",
+    onClick: (/** @type {Event} */ event) => {
+      const isHeld = event.currentTarget instanceof Element &&
+        event.currentTarget.getAttribute("aria-disabled") === "true";
+      if (isHeld) event.preventDefault();
+      else onClick?.();
+    },
+  }, label);
+
+/**
+ * @param {() => unknown} onSubmit
+ * @param {readonly (HTMLElement | readonly HTMLElement[])[]} parts
+ */
+const form = (onSubmit, ...parts) =>
+  h("form", {
+    noValidate: true, // the Computer says what is wrong
+    onSubmit: (/** @type {Event} */ event) => {
+      event.preventDefault();
+      onSubmit();
+    },
+  }, ...parts);
+
+/**
+ * @param {Asking} asking
+ * @param {string} id
+ * @param {(answer: unknown) => Promise<void>} send
+ */
+function inputForm({ type, isSecret, options = [], fallback }, id, send) {
+  const isPick = type === "pickString";
+  const { element, read } = inputOf({
+    kind: isPick ? "choice" : "text",
+    name: "value",
+    label: "Value",
+    isRequired: true,
+    isSecret: isSecret === true,
+    options: options.map((label, i) => ({ value: String(i), label })),
+    ...fallback !== undefined && { default: String(fallback) },
+  }, id);
+  const answer = () => {
+    const value = read();
+    if (!isPick) return { value: value ?? null };
+    return { option: value === undefined ? null : Number(value) };
+  };
+  const nothing = isPick ? { option: null } : { value: null };
+  return form(
+    () => send(answer()),
+    element,
+    h(
+      "p",
+      { class: "actions" },
+      button("Answer"),
+      button("No answer", () => send(nothing)),
+    ),
+  );
+}
+
+/**
+ * @param {Asking} asking
+ * @param {string} id
+ * @param {(answer: unknown) => Promise<void>} send
+ */
+function elicitForm({ fields = [], choices = [] }, id, send) {
+  const inputs = fields.map((field) => ({ field, ...inputOf(field, id) }));
+  const accept = () =>
+    send({
+      action: "accept",
+      content: Object.fromEntries(
+        inputs.map(({ field, read }) => [field.name, read()])
+          .filter(([, value]) => value !== undefined),
+      ),
+    });
+  return form(
+    accept,
+    inputs.map(({ element }) => element),
+    h(
+      "p",
+      { class: "actions" },
+      choices.map(({ answer, label }) =>
+        button(
+          label,
+          answer === "accept" ? undefined : () => send({ action: answer }),
+        )
+      ),
+    ),
+  );
+}
+
+/**
+ * What a person typed or chose; `undefined` for nothing.
+ * @typedef {string | number | boolean | string[] | undefined} Value
+ */
+
+/** Kinds of text that browsers have an input for. */
+const TEXT_TYPES = new Map([["email", "email"], ["uri", "url"], [
+  "date",
+  "date",
+]]);
+
+/**
+ * Makes the input of a field.
+ *
+ * @param {Field} field
+ * @param {string} id unique on the page together with the field's name
+ * @returns {{ element: HTMLElement, read: () => Value }}
+ */
+export function inputOf(field, id) {
+  const own = `${id}-${field.name}`;
+  switch (field.kind) {
+    case "choice":
+    case "boolean":
+      return select(field, own);
+    case "choices":
+      return checkboxes(field, own);
+    default:
+      return typed(field, own);
+  }
+}
+
+/**
+ * @param {Field} field
+ * @param {string} own
+ */
+function typed(field, own) {
+  const { kind, isSecret, format = "", default: fallback } = field;
+  const isNumber = kind === "number";
+  const input = h("input", {
+    id: own,
+    type: isSecret
+      ? "password"
+      : isNumber
+      ? "number"
+      : TEXT_TYPES.get(format) ?? "text",
+    autocomplete: "off",
+    spellcheck: false,
+    ...isNumber && { step: field.isInteger ? "1" : "any" },
+    ...fallback !== undefined && { value: String(fallback) },
+    "aria-describedby": field.description === undefined
+      ? undefined
+      : `${own}-hint`,
+    "aria-required": field.isRequired,
+  });
+  return {
+    element: labelled(field, own, input),
+    read: () =>
+      input.value === ""
+        ? undefined
+        : isNumber
+        ? Number(input.value)
+        : input.value,
+  };
+}
+
+/**
+ * @param {Field} field
+ * @param {string} own
+ */
+function select(field, own) {
+  const isBoolean = field.kind === "boolean";
+  const options = isBoolean
+    ? [{ value: "true", label: "Yes" }, { value: "false", label: "No" }]
+    : field.options ?? [];
+  const fallback = field.default === undefined
+    ? undefined
+    : String(field.default);
+  const list = h(
+    "select",
+    { id: own },
+    h("option", { value: "" }, "(no answer)"),
+    // By position: a value may be empty.
+    options.map(({ value, label }, i) =>
+      h("option", { value: String(i), selected: value === fallback }, label)
+    ),
+  );
+  return {
+    element: labelled(field, own, list),
+    read: () => {
+      const chosen = list.value === ""
+        ? undefined
+        : options[Number(list.value)]?.value;
+      return isBoolean && chosen !== undefined ? chosen === "true" : chosen;
+    },
+  };
+}
+
+/**
+ * @param {Field} field
+ * @param {string} own
+ */
+function checkboxes(field, own) {
+  const chosen = Array.isArray(field.default) ? field.default : [];
+  const boxes = (field.options ?? []).map(({ value, label }, i) => ({
+    value,
+    label,
+    box: h("input", {
+      type: "checkbox",
+      id: `${own}-${i}`,
+      checked: chosen.includes(value),
+    }),
+  }));
+  const element = h(
+    "fieldset",
+    {},
+    h("legend", {}, field.label, field.isRequired ? "" : " (optional)"),
+    field.description !== undefined && h("small", {}, field.description),
+    boxes.map(({ box, label }) =>
+      h("p", { class: "check" }, box, h("label", { for: box.id }, label))
+    ),
+  );
+  return {
+    element,
+    read: () => {
+      const values = boxes.filter(({ box }) => box.checked).map(({ value }) =>
+        value
+      );
+      return values.length === 0 && !field.isRequired ? undefined : values;
+    },
+  };
+}
+
+/**
+ * @param {Field} field
+ * @param {string} own
+ * @param {HTMLElement} input
+ */
+const labelled = ({ label, description, isRequired }, own, input) =>
+  h(
+    "p",
+    { class: "field" },
+    h("label", { for: own }, label, isRequired ? "" : " (optional)"),
+    input,
+    description !== undefined && h("small", { id: `${own}-hint` }, description),
+  );

@@ -1,11 +1,9 @@
 // @ts-check
 /// <reference lib="dom" />
-/** @import { Context } from "../ui/shell.js" */
+/** @import { Context } from "../kit/page.js" */
 /** @import { Tool } from "./live.js" */
-import { fill, h } from "../ui/element.js";
-import { keyed } from "../ui/keyed.js";
-import { problem } from "../ui/loading.js";
-import { empty } from "../ui/parts.js";
+import { fill, h, keyed } from "../kit/element.js";
+import { empty, problem } from "../kit/parts.js";
 
 /** The most that are shown; a filter finds the others. */
 const MAX_SHOWN = 200;

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { minutesOf, ticksTo } from "../../../console/page/data/axis.js";
-import { Pulse, PULSE_MINUTES } from "../../../console/page/data/pulse.js";
-import { sentenceOf, toneOf } from "../../../console/page/views/event_text.js";
+import { minutesOf, ticksTo } from "../../../console/page/server/plot.js";
+import { Pulse, PULSE_MINUTES } from "../../../console/page/server/counts.js";
+import { sentenceOf, toneOf } from "../../../console/page/server/log.js";
 
 const MINUTE_MS = 60_000;
 

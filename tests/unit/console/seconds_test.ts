@@ -1,6 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
-import { Histogram } from "../../../console/page/data/histogram.js";
-import { KEPT_SECONDS, Seconds } from "../../../console/page/data/seconds.js";
+import {
+  Histogram,
+  KEPT_SECONDS,
+  Seconds,
+} from "../../../console/page/server/counts.js";
 
 Deno.test("a histogram knows the durations that it counted, within 5 %", () => {
   const histogram = new Histogram();

@@ -1,12 +1,10 @@
 // @ts-check
 /// <reference lib="dom" />
-/** @import { Api } from "./api.js" */
-import { hasFailed, outcomeText } from "../ui/text.js";
-import { ProblemError } from "./api.js";
-import { Pulse } from "./pulse.js";
-import { Samples } from "./samples.js";
-import { Seconds } from "./seconds.js";
-import { readEvents } from "./sse.js";
+/** @import { Api } from "../kit/api.js" */
+import { Pulse, Samples, Seconds } from "./counts.js";
+import { ProblemError, readEvents } from "../kit/api.js";
+import { h } from "../kit/element.js";
+import { hasFailed, outcomeText } from "../kit/text.js";
 
 /** How long the page waits before it connects again, at first and at most. */
 const RETRY_MS = { first: 500, most: 10_000 };
@@ -36,7 +34,7 @@ const MAX_PULSES = 5000;
  * @property {unknown} [params]
  * @property {unknown} [result]
  *
- * @typedef {import("./pulse.js").LogEvent} LogEvent
+ * @typedef {import("./counts.js").LogEvent} LogEvent
  *
  * A call as the API lists those in flight.
  * @typedef {{ office: string, agent: string, computer: string, req_id: string, request: string, tool?: string, waiting?: string, ms: number }} PendingCall
@@ -278,3 +276,49 @@ const callOf = (key, beganAt, data) => ({
     params: data["params"],
   }),
 });
+
+/** How often a list is drawn at most: nobody reads faster, and clicks need a moment. */
+const DRAW_MS = 250;
+
+/**
+ * Draws whenever the stream has said something, but not too often, and not while it is stopped.
+ *
+ * @param {Live} live
+ * @param {AbortSignal} signal
+ * @param {() => void} draw
+ * @returns {HTMLElement} stops it, and lets it go on; it says so where the stream is lost
+ */
+export function drawing(live, signal, draw) {
+  let isPaused = false;
+  let isDue = false;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  const state = h("span", { class: "muted", role: "status" });
+  const now = () => {
+    timer = undefined;
+    const text = live.state === "open"
+      ? isPaused ? "stopped" : "live"
+      : `${live.state} …${live.problem ? ` ${live.problem}` : ""}`;
+    if (state.textContent !== text) state.textContent = text;
+    if (!isDue || isPaused) return;
+    isDue = false;
+    draw();
+  };
+  live.subscribe(() => {
+    isDue = true;
+    timer ??= setTimeout(now, DRAW_MS);
+  }, signal);
+  signal.addEventListener("abort", () => clearTimeout(timer));
+  const button = h("button", {
+    type: "button",
+    "aria-pressed": "false",
+    onClick: () => {
+      isPaused = !isPaused;
+      button.setAttribute("aria-pressed", String(isPaused));
+      now();
+    },
+  }, "Stop");
+  isDue = true;
+  now();
+  return h("span", { class: "actions" }, button, state);
+}

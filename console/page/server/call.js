@@ -1,10 +1,10 @@
 // @ts-check
 /// <reference lib="dom" />
-/** @import { Context } from "../ui/shell.js" */
-/** @import { Call } from "../data/live.js" */
-import { fill, h } from "../ui/element.js";
-import { bytesText, durationText } from "../ui/text.js";
-import { cancelButton, classOf, nameOf, stateOf } from "./calls_parts.js";
+/** @import { Context } from "../kit/page.js" */
+/** @import { Call } from "./live.js" */
+import { fill, h } from "../kit/element.js";
+import { bytesText, durationText } from "../kit/text.js";
+import { cancelButton, classOf, nameOf, stateOf } from "./calls.js";
 
 /** @param {Readonly<Record<string, string>>} params */
 export const title = ({ key = "" }) => `Call ${key}`;

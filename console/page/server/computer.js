@@ -1,13 +1,10 @@
 // @ts-check
 /// <reference lib="dom" />
-/** @import { Context } from "../ui/shell.js" */
-import { fill, h } from "../ui/element.js";
-import { keyed } from "../ui/keyed.js";
-import { jsonView } from "../ui/json_view.js";
-import { loading } from "../ui/loading.js";
-import { empty } from "../ui/parts.js";
-import { textView } from "../ui/result.js";
-import { hashOf } from "../routes.js";
+/** @import { Context } from "../kit/page.js" */
+import { fill, h, keyed } from "../kit/element.js";
+import { hashOf } from "../kit/page.js";
+import { empty, loading } from "../kit/parts.js";
+import { jsonView, textView } from "../kit/result.js";
 import { tryTool } from "./try_tool.js";
 
 /** The most tools that are shown; a filter finds the others. */

@@ -1,16 +1,21 @@
 // @ts-check
 /// <reference lib="dom" />
-/** @import { Context } from "../ui/shell.js" */
-/** @import { Call } from "../data/live.js" */
-import { fill, h } from "../ui/element.js";
-import { keyed } from "../ui/keyed.js";
-import { loading } from "../ui/loading.js";
-import { empty } from "../ui/parts.js";
-import { drawing } from "../ui/paused.js";
-import { bytesText, clock, durationText } from "../ui/text.js";
-import { hashOf } from "../routes.js";
-import { cancelButton, classOf, nameOf, stateOf } from "./calls_parts.js";
-import { officeHead } from "./office_parts.js";
+/** @import { Api } from "../kit/api.js" */
+/** @import { Context } from "../kit/page.js" */
+/** @import { Call } from "./live.js" */
+import { fill, h, keyed } from "../kit/element.js";
+import { hashOf } from "../kit/page.js";
+import { empty, loading, notify } from "../kit/parts.js";
+import {
+  bytesText,
+  clock,
+  durationText,
+  hasFailed,
+  runningText,
+} from "../kit/text.js";
+import { drawing } from "./live.js";
+import { askReason } from "./dialog.js";
+import { officeHead } from "./office.js";
 
 /** The most that are shown; a filter finds the others. */
 const MAX_SHOWN = 100;
@@ -230,4 +235,66 @@ function update(row, call, { from, to }) {
   bar.style.left = `min(${100 * (beganAt - from) / width}%, 100% - 3px)`;
   bar.style.width = `${100 * Math.max(0, endedAt - beganAt) / width}%`;
   return row;
+}
+
+/**
+ * Returns the look of a call's outcome.
+ *
+ * @param {Call} call
+ */
+export const classOf = ({ outcome }) =>
+  outcome === undefined
+    ? "warn"
+    : outcome === "ok"
+    ? "good"
+    : hasFailed(outcome)
+    ? "bad"
+    : "muted";
+
+/**
+ * Says how a call ended, or what it does.
+ *
+ * @param {Call} call
+ */
+export const stateOf = (call) => call.outcome ?? runningText(call);
+
+/**
+ * Names a call: its tool, or what it asks otherwise.
+ *
+ * @param {Call} call
+ */
+export const nameOf = ({ tool, request }) =>
+  tool ?? request.replace(/^client:/, "");
+
+/**
+ * Makes a button that ends a call for its Agent.
+ *
+ * @param {Call} call
+ * @param {Api} api
+ */
+export const cancelButton = (call, api) =>
+  h("button", {
+    type: "button",
+    "aria-label": `Cancel… ${nameOf(call)}`,
+    onClick: () => cancel(call, api),
+  }, "Cancel…");
+
+/**
+ * @param {Call} call
+ * @param {Api} api
+ */
+async function cancel(call, api) {
+  const { office, reqId } = call;
+  const reason = await askReason({
+    title: `Cancel ${nameOf(call)} of ${call.agent}`,
+    action: "Cancel the call",
+  });
+  if (reason === undefined) return;
+  try {
+    const path = `offices/${encodeURIComponent(office)}/calls/cancel`;
+    await api.post(path, { req_id: reqId, reason });
+    notify(`${nameOf(call)} was cancelled.`);
+  } catch (error) {
+    notify(error instanceof Error ? error.message : String(error), "error");
+  }
 }

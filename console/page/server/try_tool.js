@@ -1,14 +1,13 @@
 // @ts-check
 /// <reference lib="dom" />
-/** @import { Api } from "../data/api.js" */
-/** @import { Call, Live } from "../data/live.js" */
+/** @import { Api } from "../kit/api.js" */
 /** @import { Tool } from "./computer.js" */
-import { fill, h } from "../ui/element.js";
-import { createForm } from "../ui/form.js";
-import { jsonView } from "../ui/json_view.js";
-import { problem } from "../ui/loading.js";
-import { resultView } from "../ui/result.js";
-import { durationText, runningText } from "../ui/text.js";
+/** @import { Call, Live } from "./live.js" */
+import { fill, h } from "../kit/element.js";
+import { createForm } from "../kit/form.js";
+import { problem } from "../kit/parts.js";
+import { jsonView, resultView } from "../kit/result.js";
+import { durationText, runningText } from "../kit/text.js";
 
 const TICK_MS = 100;
 /** The most results that are kept on the page. */

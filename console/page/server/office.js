@@ -1,28 +1,25 @@
 // @ts-check
 /// <reference lib="dom" />
-/** @import { Context } from "../ui/shell.js" */
-/** @import { Member } from "./office_parts.js" */
-import { ask, REASON } from "../ui/dialog.js";
-import { fill, h } from "../ui/element.js";
-import { keyed } from "../ui/keyed.js";
-import { loading } from "../ui/loading.js";
-import { notify } from "../ui/notice.js";
-import { Pulse, PULSE_MINUTES } from "../data/pulse.js";
-import { ProblemError } from "../data/api.js";
+/** @import { Context } from "../kit/page.js" */
+import { ProblemError } from "../kit/api.js";
+import { fill, h, keyed } from "../kit/element.js";
+import { hashOf } from "../kit/page.js";
 import {
   command,
   empty,
+  loading,
+  notify,
   pill,
   sparkline,
   tile,
   tileList,
   totalOf,
-} from "../ui/parts.js";
-import { agoText } from "../ui/text.js";
-import { sentenceOf } from "./event_text.js";
-import { cellsOf, HEADS, officeHead } from "./office_parts.js";
+} from "../kit/parts.js";
+import { agoText, bytesText, outcomeText, sinceText } from "../kit/text.js";
+import { Pulse, PULSE_MINUTES } from "./counts.js";
+import { sentenceOf } from "./log.js";
 import { stateOf } from "./offices.js";
-import { canRevoke, revoke } from "./revoke.js";
+import { ask, canRevoke, REASON, revoke } from "./dialog.js";
 
 const RELOAD_MS = 2000;
 /** The most rows that are shown; a filter finds the others. */
@@ -252,3 +249,138 @@ function tilesOf(members, pulse) {
     ),
   ];
 }
+
+/**
+ * A member as the API describes it.
+ * @typedef {object} Member
+ * @property {string} id
+ * @property {"agent" | "computer"} role
+ * @property {string} name
+ * @property {string} version
+ * @property {string} [principal]
+ * @property {string} [address]
+ * @property {string} [since]
+ * @property {number} [calls]
+ * @property {number} [pending_calls]
+ * @property {{ received: number, sent: number, queued: number }} [bytes]
+ * @property {{ at: string, outcome: string, ended_by?: string, message?: string }} [last_error]
+ */
+
+/**
+ * Makes the head of the views of an office: where one is, and the links between the views.
+ *
+ * @param {string} office
+ * @param {"members" | "calls"} here
+ * @param {HTMLElement} [state]
+ * @returns {HTMLElement[]}
+ */
+export const officeHead = (office, here, state) => [
+  h("p", { class: "path" }, h("a", { href: "#/offices" }, "Offices"), " ›"),
+  h("h1", {}, h("bdi", {}, office), state && " ", state),
+  h(
+    "nav",
+    { class: "tabs", "aria-label": "Office" },
+    [
+      ["members", "Members", hashOf(["offices", office])],
+      ["calls", "Calls", hashOf(["offices", office, "calls"])],
+    ].map(([name, text, href]) =>
+      h(
+        "a",
+        { href, "aria-current": name === here ? "page" : undefined },
+        text,
+      )
+    ),
+  ),
+];
+
+/** The heads of the columns of {@link cellsOf}. */
+export const HEADS = [
+  "Member",
+  "Role",
+  "Version",
+  "From",
+  "Here for",
+  "Calls",
+  "Received",
+  "Sent",
+  "Last error",
+];
+
+/**
+ * Makes the cells of a member.
+ *
+ * @param {string} office
+ * @param {Member} member
+ */
+export const cellsOf = (office, member) => {
+  const {
+    role,
+    name,
+    version,
+    principal,
+    address,
+    since,
+    calls,
+    pending_calls: pending,
+    bytes,
+    last_error: error,
+  } = member;
+  const from = [address, principal].filter(Boolean)
+    .join(" · ");
+  return [
+    h(
+      "th",
+      { scope: "row" },
+      role === "computer"
+        ? h(
+          "a",
+          { href: hashOf(["offices", office, "computers", name]) },
+          h("bdi", {}, name),
+        )
+        : h("bdi", {}, name),
+    ),
+    h(
+      "td",
+      { "data-label": "Role" },
+      h(
+        "span",
+        { class: `shape ${role}` },
+        role === "agent" ? "Agent" : "Computer",
+      ),
+    ),
+    h("td", { "data-label": "Version" }, version),
+    h("td", { "data-label": "From" }, h("bdi", {}, from)),
+    h(
+      "td",
+      { "data-label": "Here for", class: "number short" },
+      since && sinceText(since, Date.now()),
+    ),
+    h(
+      "td",
+      { "data-label": "Calls" },
+      calls,
+      pending ? ` (${pending} in flight)` : "",
+    ),
+    h(
+      "td",
+      { "data-label": "Received", class: "number" },
+      bytes && bytesText(bytes.received),
+    ),
+    h(
+      "td",
+      { "data-label": "Sent", class: "number" },
+      bytes && bytesText(bytes.sent),
+      bytes?.queued ? ` (${bytesText(bytes.queued)} waiting)` : "",
+    ),
+    h(
+      "td",
+      { "data-label": "Last error", class: "long" },
+      error &&
+        h(
+          "bdi",
+          {},
+          `${outcomeText(error)}${error.message ? `: ${error.message}` : ""}`,
+        ),
+    ),
+  ];
+};

@@ -1,13 +1,12 @@
 // @ts-check
 /// <reference lib="dom" />
-/** @import { Context } from "../ui/shell.js" */
-/** @import { Second } from "../data/seconds.js" */
-/** @import { Plot } from "../ui/plot.js" */
-import { fill, h } from "../ui/element.js";
-import { loading } from "../ui/loading.js";
-import { tile, tileList } from "../ui/parts.js";
-import { createPlot } from "../ui/plot.js";
-import { bytesText, durationText, sinceText } from "../ui/text.js";
+/** @import { Context } from "../kit/page.js" */
+/** @import { Second } from "./counts.js" */
+/** @import { Plot } from "./plot.js" */
+import { fill, h } from "../kit/element.js";
+import { loading, tile, tileList } from "../kit/parts.js";
+import { bytesText, durationText, sinceText } from "../kit/text.js";
+import { createPlot } from "./plot.js";
 
 const RELOAD_MS = 1000;
 /** How many seconds the plots show. */
@@ -95,7 +94,7 @@ export function show(root, { api, live, signal }) {
   });
 }
 
-/** @typedef {import("../data/samples.js").Sample} Sample */
+/** @typedef {import("./counts.js").Sample} Sample */
 
 /** @param {number} last @returns {number[]} */
 const secondsTo = (last) =>

@@ -1,9 +1,7 @@
 // @ts-check
 /// <reference lib="dom" />
-/** @import { Api, ProblemError } from "../data/api.js" */
-import { createApi } from "../data/api.js";
-import { dropToken, keepToken, takeToken } from "../data/token.js";
-import { match, readHash } from "../routes.js";
+/** @import { Api, ProblemError } from "./api.js" */
+import { createApi } from "./api.js";
 import { fill, h } from "./element.js";
 
 /**
@@ -201,3 +199,83 @@ function open(page, token) {
   session.signal.addEventListener("abort", () => shown?.abort());
   show();
 }
+
+/**
+ * Reads the part of the address after `#`.
+ *
+ * @param {string} hash such as `#/offices/north?tool=echo`
+ * @returns {{ segments: string[], query: Record<string, string> }}
+ */
+export function readHash(hash) {
+  const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  return {
+    segments: path.split("/").filter((segment) => segment !== "").map(decode),
+    query: Object.fromEntries(new URLSearchParams(query)),
+  };
+}
+
+/**
+ * Writes the part of the address after `#`.
+ *
+ * @param {readonly string[]} segments
+ * @param {Readonly<Record<string, string>>} [query]
+ */
+export const hashOf = (segments, query = {}) => {
+  const text = new URLSearchParams(query).toString();
+  return `#/${segments.map(encodeURIComponent).join("/")}${text && `?${text}`}`;
+};
+
+/**
+ * Compares segments with a pattern such as `offices/:office`.
+ *
+ * @param {string} pattern
+ * @param {readonly string[]} segments
+ * @returns {Record<string, string> | undefined} the parameters, if they match
+ */
+export function match(pattern, segments) {
+  const parts = pattern.split("/");
+  if (parts.length !== segments.length) return undefined;
+  /** @type {Record<string, string>} */
+  const params = {};
+  for (const [i, part] of parts.entries()) {
+    const segment = segments[i] ?? "";
+    if (part.startsWith(":")) params[part.slice(1)] = segment;
+    else if (part !== segment) return undefined;
+  }
+  return params;
+}
+
+/** @param {string} segment */
+const decode = (segment) => {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+};
+
+const NAME = "smcp-token";
+
+/**
+ * Takes the token out of a link such as `…#token=…`, and out of the address bar and the history; else
+ * the one of before in this tab.
+ *
+ * @returns {string | undefined}
+ */
+export function takeToken() {
+  const [, given] = /^#token=([^&]+)/.exec(location.hash) ?? [];
+  if (given === undefined) return sessionStorage.getItem(NAME) ?? undefined;
+  history.replaceState(null, "", location.pathname + location.search);
+  keepToken(decodeURIComponent(given));
+  return decodeURIComponent(given);
+}
+
+/**
+ * Keeps the token until the tab is closed.
+ *
+ * @param {string} token
+ */
+export const keepToken = (token) => sessionStorage.setItem(NAME, token);
+
+/** Forgets the token. */
+export const dropToken = () => sessionStorage.removeItem(NAME);

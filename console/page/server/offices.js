@@ -1,24 +1,23 @@
 // @ts-check
 /// <reference lib="dom" />
-/** @import { Context } from "../ui/shell.js" */
-/** @import { LogEvent } from "../data/live.js" */
-/** @import { Tone } from "./event_text.js" */
-import { Pulse, PULSE_MINUTES } from "../data/pulse.js";
-import { fill, h } from "../ui/element.js";
-import { keyed } from "../ui/keyed.js";
-import { loading } from "../ui/loading.js";
+/** @import { Context } from "../kit/page.js" */
+/** @import { LogEvent } from "./live.js" */
+/** @import { Tone } from "./log.js" */
+import { fill, h, keyed } from "../kit/element.js";
+import { hashOf } from "../kit/page.js";
 import {
   command,
   empty,
+  loading,
   pill,
   sparkline,
   tile,
   tileList,
   totalOf,
-} from "../ui/parts.js";
-import { agoText, bytesText, clock, sinceText } from "../ui/text.js";
-import { hashOf } from "../routes.js";
-import { sentenceOf, toneOf } from "./event_text.js";
+} from "../kit/parts.js";
+import { agoText, bytesText, clock, sinceText } from "../kit/text.js";
+import { Pulse, PULSE_MINUTES } from "./counts.js";
+import { sentenceOf, toneOf } from "./log.js";
 
 const RELOAD_MS = 2000;
 /** How often what the stream says is drawn. */
