@@ -1,11 +1,10 @@
 // @ts-check
 /// <reference lib="dom" />
-import { createLive } from "./computer/live.js";
-import * as call from "./computer/call.js";
-import * as calls from "./computer/calls.js";
-import * as overview from "./computer/overview.js";
-import * as tools from "./computer/tools.js";
+import { call, calls } from "./computer/calls.js";
+import { ComputerLive } from "./computer/live.js";
+import { overview } from "./computer/overview.js";
 import { withQuestions } from "./computer/questions.js";
+import { tools } from "./computer/tools.js";
 import { run } from "./kit/page.js";
 
 run({
@@ -19,9 +18,6 @@ run({
     ["calls", withQuestions(calls)],
     ["calls/:key", withQuestions(call)],
   ],
-  links: [["#/overview", "Overview"], ["#/tools", "Tools"], [
-    "#/calls",
-    "Calls",
-  ]],
-  live: createLive,
+  links: ["overview", "tools", "calls"],
+  live: () => new ComputerLive(),
 });

@@ -1,17 +1,15 @@
 // @ts-check
 /// <reference lib="dom" />
-/** @import { Api } from "./kit/api.js" */
 import { h } from "./kit/element.js";
 import { run } from "./kit/page.js";
-import { createLive } from "./server/live.js";
-import * as call from "./server/call.js";
-import * as calls from "./server/calls.js";
-import * as log from "./server/log.js";
-import * as computer from "./server/computer.js";
-import * as office from "./server/office.js";
-import * as offices from "./server/offices.js";
+import { call, calls } from "./server/calls.js";
+import { computer } from "./server/computer.js";
 import { chooseAndRevoke } from "./server/dialog.js";
-import * as status from "./server/status.js";
+import { ServerLive } from "./server/live.js";
+import { log } from "./server/log.js";
+import { office } from "./server/office.js";
+import { offices } from "./server/offices.js";
+import { status } from "./server/status.js";
 
 run({
   name: "A2C-SMCP",
@@ -28,26 +26,12 @@ run({
     ["log", log],
     ["offices/:office/computers/:computer", computer],
   ],
-  links: [
-    ["#/offices", "Offices"],
-    ["#/calls", "Calls"],
-    ["#/status", "Status"],
-    ["#/log", "Log"],
-  ],
-  live: createLive,
-  account,
-});
-
-/**
- * @param {Api} api
- * @param {HTMLElement} account
- */
-function account(api, account) {
-  account.append(
+  links: ["offices", "calls", "status", "log"],
+  live: () => new ServerLive(),
+  account: (api) =>
     h(
       "button",
       { type: "button", onClick: () => void chooseAndRevoke(api) },
       "Revoke a key…",
     ),
-  );
-}
+});

@@ -1,10 +1,5 @@
 // @ts-check
-/// <reference lib="dom" />
-/** @import { Api } from "../kit/api.js" */
-import { ProblemError, readEvents } from "../kit/api.js";
-
-/** How long the page waits before it connects again, at first and at most. */
-const RETRY_MS = { first: 500, most: 10_000 };
+import { Live } from "../kit/live.js";
 
 /**
  * @typedef {object} Server
@@ -82,121 +77,51 @@ const RETRY_MS = { first: 500, most: 10_000 };
  * @property {readonly Call[]} calls
  * @property {number} firstCall
  * @property {readonly Question[]} questions
- *
- * What the stream of a Computer says.
- * @typedef {object} Live
- * @property {"connecting" | "open" | "lost"} state
- * @property {Computer | undefined} computer
- * @property {readonly Call[]} calls oldest first
- * @property {readonly Question[]} questions oldest first; of the ended ones those since the page was opened
- * @property {(listener: () => void, signal: AbortSignal) => void} subscribe told at most once a frame, and
- * at first
  */
 
-/**
- * Follows a Computer; connects again whenever the stream ends.
- *
- * @param {Api} api
- * @param {AbortSignal} signal
- * @returns {Live}
- */
-export function createLive(api, signal) {
-  /** @type {Live["state"]} */
-  let state = "connecting";
+/** What a Computer says of itself. */
+export class ComputerLive extends Live {
   /** @type {Computer | undefined} */
-  let computer;
+  computer;
   /** @type {Map<number, Call>} */
-  const calls = new Map();
+  #calls = new Map();
   /** @type {Map<string, Question>} */
-  const questions = new Map();
-  /** @type {Set<() => void>} */
-  const listeners = new Set();
-  let isDrawing = false;
+  #questions = new Map();
 
-  const changed = () => {
-    if (isDrawing) return;
-    isDrawing = true;
-    // A page that is not seen gets no frames, but its title tells of questions.
-    const later = document.hidden ? setTimeout : requestAnimationFrame;
-    later(() => {
-      isDrawing = false;
-      for (const listener of [...listeners]) listener();
-    });
-  };
+  /** Oldest first. */
+  get calls() {
+    return [...this.#calls.values()];
+  }
+
+  /** Oldest first; of those that have ended, those since the page was opened. */
+  get questions() {
+    return [...this.#questions.values()];
+  }
 
   /**
-   * @param {News} news
+   * @override
+   * @param {{ data: News }} event
    * @param {boolean} isFirst of a stream: all there is
    */
-  const take = (news, isFirst) => {
+  take({ data: news }, isFirst) {
     if (isFirst) {
-      calls.clear();
+      this.#calls.clear();
       const open = new Set(news.questions.map(({ id }) => id));
-      for (const id of questions.keys()) {
-        if (!open.has(id)) questions.delete(id);
+      for (const id of this.#questions.keys()) {
+        if (!open.has(id)) this.#questions.delete(id);
       }
     }
-    computer = news.computer ?? computer;
-    for (const call of news.calls) calls.set(call.key, call);
-    for (const key of calls.keys()) {
+    this.computer = news.computer ?? this.computer;
+    for (const call of news.calls) this.#calls.set(call.key, call);
+    for (const key of this.#calls.keys()) {
       if (key >= news.firstCall) break;
-      calls.delete(key);
+      this.#calls.delete(key);
     }
     for (const question of news.questions) {
-      const isKnown = questions.has(question.id);
-      if (isKnown || !question.endedBy) questions.set(question.id, question);
-    }
-  };
-
-  const follow = async () => {
-    const response = await api.open("events", {}, signal);
-    if (!response.body) throw new TypeError("The stream is empty");
-    let isFirst = true;
-    for await (const events of readEvents(response.body)) {
-      state = "open";
-      for (const { data } of events) {
-        take(JSON.parse(data), isFirst);
-        isFirst = false;
+      const { id, endedBy } = question;
+      if (this.#questions.has(id) || !endedBy) {
+        this.#questions.set(id, question);
       }
-      changed();
     }
-  };
-
-  const run = async () => {
-    let delay = RETRY_MS.first;
-    while (!signal.aborted) {
-      try {
-        await follow();
-        delay = RETRY_MS.first;
-      } catch (error) {
-        if (error instanceof ProblemError && error.status === 401) return;
-      }
-      if (signal.aborted) return;
-      state = "lost";
-      changed();
-      await new Promise((resolve) => setTimeout(resolve, delay));
-      delay = Math.min(2 * delay, RETRY_MS.most);
-    }
-  };
-  void run();
-
-  return {
-    get state() {
-      return state;
-    },
-    get computer() {
-      return computer;
-    },
-    get calls() {
-      return [...calls.values()];
-    },
-    get questions() {
-      return [...questions.values()];
-    },
-    subscribe: (listener, until) => {
-      listeners.add(listener);
-      until.addEventListener("abort", () => listeners.delete(listener));
-      listener();
-    },
-  };
+  }
 }

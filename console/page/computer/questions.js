@@ -1,10 +1,12 @@
 // @ts-check
 /// <reference lib="dom" />
-/** @import { Asking, Choice, Field, Question } from "./live.js" */
+/** @import { Asking, Field, Question } from "./live.js" */
 /** @import { Api } from "../kit/api.js" */
 /** @import { View } from "../kit/page.js" */
 import { h, keyed } from "../kit/element.js";
-import { notify, problem } from "../kit/parts.js";
+import { ProblemError } from "../kit/api.js";
+import { fieldset, labelled, selectOf } from "../kit/fields.js";
+import { notify, preOf, problem } from "../kit/parts.js";
 
 /** Clicks this soon after something moved were meant for something else, as keys at the terminal. */
 const IGNORE_CLICKS_MS = 500;
@@ -20,12 +22,12 @@ const MAX_ENDED = 3;
 export const withQuestions = (view) => ({
   title: view.title,
   show: (root, context) => {
-    const lost = h("p", { class: "problem", role: "alert", hidden: true });
+    const lost = h("p.problem", { role: "alert", hidden: true });
     const heading = h("h2", { id: "questions", "aria-live": "polite" });
     const list = h("div");
     const panel = h(
-      "section",
-      { class: "questions", "aria-labelledby": "questions", hidden: true },
+      "section.questions",
+      { "aria-labelledby": "questions", hidden: true },
       heading,
       list,
     );
@@ -38,10 +40,8 @@ export const withQuestions = (view) => ({
       /** @type {readonly Question[]} */
       const all = live.questions;
       const open = all.filter(({ endedBy }) => !endedBy);
-      const shown = [
-        ...all.filter(({ endedBy }) => endedBy).slice(-MAX_ENDED),
-        ...open,
-      ]
+      const latest = all.filter(({ endedBy }) => endedBy).slice(-MAX_ENDED);
+      const shown = [...latest, ...open]
         .toSorted((a, b) => a.askedAt - b.askedAt);
       lost.hidden = live.state !== "lost";
       lost.textContent = lost.hidden ? "" : LOST;
@@ -55,17 +55,15 @@ export const withQuestions = (view) => ({
       document.title = open.length === 0
         ? plainTitle
         : `(${open.length}) ${plainTitle}`;
-      keyed(
-        list,
-        shown,
-        {
-          keyOf: ({ id, endedBy }) => `${id} ${endedBy ?? "open"}`,
-          make: (question) =>
-            question.endedBy ? ended(question) : asked(question, api),
-          update: () => {}, // what was typed stays
-        },
-      );
-      const now = shown.map(({ id, endedBy = "open" }) => id + endedBy).join();
+      const keyOf = (/** @type {Question} */ { id, endedBy }) =>
+        `${id} ${endedBy ?? "open"}`;
+      keyed(list, shown, {
+        keyOf,
+        make: (question) =>
+          question.endedBy ? ended(question) : asked(question, api),
+        update: () => {}, // what was typed stays
+      });
+      const now = shown.map(keyOf).join();
       if (now !== before) hold(list);
       before = now;
     }, signal);
@@ -103,14 +101,9 @@ const WHO = {
 function ended({ text, endedBy = "nobody", said }) {
   const [heading = ""] = text.split("\n");
   return h(
-    "p",
-    { class: "question ended muted" },
+    "p.question.ended.muted",
     heading,
-    h(
-      "strong",
-      {},
-      ` ${WHO[endedBy]}${endedBy === "nobody" ? "" : `: ${said}`}`,
-    ),
+    h("strong", ` ${WHO[endedBy]}${endedBy === "nobody" ? "" : `: ${said}`}`),
   );
 }
 
@@ -127,23 +120,17 @@ function asked({ id, text, asking }, api) {
     try {
       await api.post(`questions/${id}`, answer);
     } catch (error) {
-      const status = Reflect.get(Object(error), "status");
       // Somebody else was first; the stream says who.
-      if (status === 409) {
-        notify(String(Reflect.get(Object(error), "message")), "error");
+      if (error instanceof ProblemError && error.status === 409) {
+        notify(error.message, "error");
       } else problems.replaceChildren(problem(error));
     }
   };
   return h(
-    "article",
-    { class: "question", "aria-label": heading },
-    h("h3", {}, heading),
-    rest.length > 0 &&
-      h(
-        "pre",
-        { tabIndex: 0, role: "region", "aria-label": "Details" },
-        rest.join("\n"),
-      ),
+    "article.question",
+    { "aria-label": heading },
+    h("h3", heading),
+    rest.length > 0 && preOf(rest.join("\n"), "Details"),
     answerForm(asking, id, send),
     problems,
   );
@@ -155,24 +142,75 @@ function asked({ id, text, asking }, api) {
  * @param {Asking} asking
  * @param {string} id of the question
  * @param {(answer: unknown) => Promise<void>} send
- * @returns {HTMLElement}
  */
-export function answerForm(asking, id, send) {
-  switch (asking.kind) {
-    case "confirm":
-      return h(
-        "p",
-        { class: "actions" },
-        (asking.choices ?? []).map(({ answer, label }) =>
-          button(label, () => send({ answer }))
-        ),
-      );
-    case "input":
-      return inputForm(asking, id, send);
-    case "elicit":
-      return elicitForm(asking, id, send);
+function answerForm({ kind, fields = [], choices = [], ...about }, id, send) {
+  if (kind === "confirm") {
+    return h(
+      "p.actions",
+      choices.map(({ answer, label }) => button(label, () => send({ answer }))),
+    );
   }
+  if (kind === "input") return inputForm(about, id, send);
+  const inputs = fields.map((field) => ({ field, ...inputOf(field, id) }));
+  const accept = () => {
+    const values = inputs.map(({ field, read }) => [field.name, read()]);
+    const content = values.filter(([, value]) => value !== undefined);
+    return send({ action: "accept", content: Object.fromEntries(content) });
+  };
+  return form(
+    accept,
+    inputs.map(({ element }) => element),
+    choices.map(({ answer, label }) =>
+      answer === "accept"
+        ? button(label)
+        : button(label, () => send({ action: answer }))
+    ),
+  );
 }
+
+/**
+ * @param {Omit<Asking, "kind">} asking
+ * @param {string} id
+ * @param {(answer: unknown) => Promise<void>} send
+ */
+function inputForm({ type, isSecret = false, options, fallback }, id, send) {
+  const isPick = type === "pickString";
+  const { element, read } = inputOf({
+    kind: isPick ? "choice" : "text",
+    name: "value",
+    label: "Value",
+    isRequired: true,
+    isSecret,
+    options: (options ?? []).map((label, i) => ({ value: String(i), label })),
+    ...fallback !== undefined && { default: String(fallback) },
+  }, id);
+  /** @param {Value} value */
+  const answer = (value = null) =>
+    send(isPick ? { option: value && Number(value) } : { value });
+  return form(() => answer(read()), [element], [
+    button("Answer"),
+    button("No answer", () => answer()),
+  ]);
+}
+
+/**
+ * @param {() => unknown} onSubmit
+ * @param {readonly HTMLElement[]} fields
+ * @param {readonly HTMLElement[]} buttons
+ */
+const form = (onSubmit, fields, buttons) =>
+  h(
+    "form",
+    {
+      noValidate: true, // the Computer says what is wrong
+      onSubmit: (/** @type {Event} */ event) => {
+        event.preventDefault();
+        onSubmit();
+      },
+    },
+    fields,
+    h("p.actions", buttons),
+  );
 
 /**
  * @param {string} label
@@ -191,139 +229,56 @@ const button = (label, onClick) =>
   }, label);
 
 /**
- * @param {() => unknown} onSubmit
- * @param {readonly (HTMLElement | readonly HTMLElement[])[]} parts
- */
-const form = (onSubmit, ...parts) =>
-  h("form", {
-    noValidate: true, // the Computer says what is wrong
-    onSubmit: (/** @type {Event} */ event) => {
-      event.preventDefault();
-      onSubmit();
-    },
-  }, ...parts);
-
-/**
- * @param {Asking} asking
- * @param {string} id
- * @param {(answer: unknown) => Promise<void>} send
- */
-function inputForm({ type, isSecret, options = [], fallback }, id, send) {
-  const isPick = type === "pickString";
-  const { element, read } = inputOf({
-    kind: isPick ? "choice" : "text",
-    name: "value",
-    label: "Value",
-    isRequired: true,
-    isSecret: isSecret === true,
-    options: options.map((label, i) => ({ value: String(i), label })),
-    ...fallback !== undefined && { default: String(fallback) },
-  }, id);
-  const answer = () => {
-    const value = read();
-    if (!isPick) return { value: value ?? null };
-    return { option: value === undefined ? null : Number(value) };
-  };
-  const nothing = isPick ? { option: null } : { value: null };
-  return form(
-    () => send(answer()),
-    element,
-    h(
-      "p",
-      { class: "actions" },
-      button("Answer"),
-      button("No answer", () => send(nothing)),
-    ),
-  );
-}
-
-/**
- * @param {Asking} asking
- * @param {string} id
- * @param {(answer: unknown) => Promise<void>} send
- */
-function elicitForm({ fields = [], choices = [] }, id, send) {
-  const inputs = fields.map((field) => ({ field, ...inputOf(field, id) }));
-  const accept = () =>
-    send({
-      action: "accept",
-      content: Object.fromEntries(
-        inputs.map(({ field, read }) => [field.name, read()])
-          .filter(([, value]) => value !== undefined),
-      ),
-    });
-  return form(
-    accept,
-    inputs.map(({ element }) => element),
-    h(
-      "p",
-      { class: "actions" },
-      choices.map(({ answer, label }) =>
-        button(
-          label,
-          answer === "accept" ? undefined : () => send({ action: answer }),
-        )
-      ),
-    ),
-  );
-}
-
-/**
  * What a person typed or chose; `undefined` for nothing.
- * @typedef {string | number | boolean | string[] | undefined} Value
+ * @typedef {string | number | boolean | string[] | null | undefined} Value
  */
-
-/** Kinds of text that browsers have an input for. */
-const TEXT_TYPES = new Map([["email", "email"], ["uri", "url"], [
-  "date",
-  "date",
-]]);
 
 /**
  * Makes the input of a field.
  *
  * @param {Field} field
- * @param {string} id unique on the page together with the field's name
+ * @param {string} question makes ids unique on the page
  * @returns {{ element: HTMLElement, read: () => Value }}
  */
-export function inputOf(field, id) {
-  const own = `${id}-${field.name}`;
-  switch (field.kind) {
-    case "choice":
-    case "boolean":
-      return select(field, own);
-    case "choices":
-      return checkboxes(field, own);
-    default:
-      return typed(field, own);
+function inputOf(field, question) {
+  const id = `${question}-${field.name}`;
+  if (field.kind === "choices") return checkboxes(field, id);
+  if (field.kind === "boolean") {
+    const options = [{ value: "true", label: "Yes" }, {
+      value: "false",
+      label: "No",
+    }];
+    const { element, read } = select({ ...field, options }, id);
+    return { element, read: () => read() && read() === "true" };
   }
+  return field.kind === "choice" ? select(field, id) : typed(field, id);
 }
+
+/** Kinds of text that browsers have an input for. @type {Readonly<Record<string, string>>} */
+const TEXT_TYPES = { email: "email", uri: "url", date: "date" };
 
 /**
  * @param {Field} field
- * @param {string} own
+ * @param {string} id
  */
-function typed(field, own) {
+function typed(field, id) {
   const { kind, isSecret, format = "", default: fallback } = field;
   const isNumber = kind === "number";
   const input = h("input", {
-    id: own,
+    id,
     type: isSecret
       ? "password"
       : isNumber
-      ? "number"
-      : TEXT_TYPES.get(format) ?? "text",
+      ? kind
+      : TEXT_TYPES[format] ?? "text",
     autocomplete: "off",
     spellcheck: false,
     ...isNumber && { step: field.isInteger ? "1" : "any" },
     ...fallback !== undefined && { value: String(fallback) },
-    "aria-describedby": field.description === undefined
-      ? undefined
-      : `${own}-hint`,
     "aria-required": field.isRequired,
   });
   return {
-    element: labelled(field, own, input),
+    element: labelled(field, input),
     read: () =>
       input.value === ""
         ? undefined
@@ -335,81 +290,44 @@ function typed(field, own) {
 
 /**
  * @param {Field} field
- * @param {string} own
+ * @param {string} id
  */
-function select(field, own) {
-  const isBoolean = field.kind === "boolean";
-  const options = isBoolean
-    ? [{ value: "true", label: "Yes" }, { value: "false", label: "No" }]
-    : field.options ?? [];
-  const fallback = field.default === undefined
-    ? undefined
-    : String(field.default);
-  const list = h(
-    "select",
-    { id: own },
-    h("option", { value: "" }, "(no answer)"),
-    // By position: a value may be empty.
-    options.map(({ value, label }, i) =>
-      h("option", { value: String(i), selected: value === fallback }, label)
-    ),
-  );
+function select(field, id) {
+  const { options = [], default: fallback } = field;
+  const chosen = fallback === undefined
+    ? -1
+    : options.findIndex(({ value }) => value === String(fallback));
+  const labels = options.map(({ label }) => label);
+  const list = selectOf(id, "(no answer)", labels, chosen);
   return {
-    element: labelled(field, own, list),
-    read: () => {
-      const chosen = list.value === ""
-        ? undefined
-        : options[Number(list.value)]?.value;
-      return isBoolean && chosen !== undefined ? chosen === "true" : chosen;
-    },
+    element: labelled(field, list),
+    read: () =>
+      list.value === "" ? undefined : options[Number(list.value)]?.value,
   };
 }
 
 /**
  * @param {Field} field
- * @param {string} own
+ * @param {string} id
  */
-function checkboxes(field, own) {
+function checkboxes(field, id) {
   const chosen = Array.isArray(field.default) ? field.default : [];
-  const boxes = (field.options ?? []).map(({ value, label }, i) => ({
-    value,
-    label,
-    box: h("input", {
-      type: "checkbox",
-      id: `${own}-${i}`,
-      checked: chosen.includes(value),
-    }),
-  }));
-  const element = h(
-    "fieldset",
-    {},
-    h("legend", {}, field.label, field.isRequired ? "" : " (optional)"),
-    field.description !== undefined && h("small", {}, field.description),
-    boxes.map(({ box, label }) =>
-      h("p", { class: "check" }, box, h("label", { for: box.id }, label))
-    ),
-  );
+  const boxes = (field.options ?? []).map(({ value, label }, i) => {
+    const checked = chosen.includes(value);
+    const box = h("input", { type: "checkbox", id: `${id}-${i}`, checked });
+    return { value, label, box };
+  });
   return {
-    element,
+    element: fieldset(
+      field,
+      boxes.map(({ box, label }) =>
+        h("p.check", box, h("label", { for: box.id }, label))
+      ),
+    ),
     read: () => {
-      const values = boxes.filter(({ box }) => box.checked).map(({ value }) =>
-        value
-      );
+      const values = boxes.filter(({ box }) => box.checked)
+        .map(({ value }) => value);
       return values.length === 0 && !field.isRequired ? undefined : values;
     },
   };
 }
-
-/**
- * @param {Field} field
- * @param {string} own
- * @param {HTMLElement} input
- */
-const labelled = ({ label, description, isRequired }, own, input) =>
-  h(
-    "p",
-    { class: "field" },
-    h("label", { for: own }, label, isRequired ? "" : " (optional)"),
-    input,
-    description !== undefined && h("small", { id: `${own}-hint` }, description),
-  );

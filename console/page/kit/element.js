@@ -4,43 +4,55 @@
 /**
  * What an element may have as a child; `undefined`, `null` and `false` are left out.
  * @typedef {Node | string | number | false | null | undefined} Child
+ *
+ * `on…` listeners, and `aria-…`, `data-…`, `role` and `for` as attributes; all others are properties.
+ * What is `undefined` is left out.
+ * @typedef {Readonly<Record<string, unknown>>} Props
+ */
+
+/**
+ * The element of a name such as `p.muted`.
+ * @template {string} Name
+ * @typedef {Name extends keyof HTMLElementTagNameMap ? HTMLElementTagNameMap[Name]
+ *   : Name extends `${infer Tag extends keyof HTMLElementTagNameMap}.${string}` ? HTMLElementTagNameMap[Tag]
+ *   : never} ElementOf
  */
 
 /**
  * Makes an element. Whatever comes from outside becomes text or the value of a property, never markup.
  *
- * @template {keyof HTMLElementTagNameMap} Tag
- * @param {Tag} tag
- * @param {Readonly<Record<string, unknown>>} [props] `class`, `on…` listeners, `aria-…`, `data-…`, `role`
- * and `for` as attributes, all others as properties; what is `undefined` is left out
- * @param {...(Child | readonly Child[])} children
- * @returns {HTMLElementTagNameMap[Tag]}
+ * @template {string} Name
+ * @param {Name} name a tag, and classes after dots: `p.field.inline`
+ * @param {...(Props | Child | readonly Child[])} parts properties at most at first, then children
+ * @returns {ElementOf<Name>}
  */
-export function h(tag, props = {}, ...children) {
+export function h(name, ...parts) {
+  const [tag = "", ...classes] = name.split(".");
   const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(props)) {
+  if (classes.length > 0) element.className = classes.join(" ");
+  const props = isProps(parts[0]) ? parts[0] : {};
+  for (
+    const [key, value] of Object.entries(props)
+  ) {
     if (value === undefined) continue;
-    if (name.startsWith("on") && typeof value === "function") {
+    if (key.startsWith("on") && typeof value === "function") {
       element.addEventListener(
-        name.slice(2).toLowerCase(),
+        key.slice(2).toLowerCase(),
         (event) => value(event),
       );
-    } else if (name === "href") {
+    } else if (key === "href") {
       if (!String(value).startsWith("#")) {
         throw new TypeError("A link leads to a view of this page");
       }
       element.setAttribute("href", String(value));
-    } else if (
-      name === "class" || name === "for" || name === "role" ||
-      name.includes("-")
-    ) {
-      element.setAttribute(name, String(value));
+    } else if (/^(class|for|role)$|-/.test(key)) {
+      element.setAttribute(key, String(value));
     } else {
-      Reflect.set(element, name, value);
+      Reflect.set(element, key, value);
     }
   }
-  element.append(...nodesOf(children));
-  return element;
+  element.append(...nodesOf(props === parts[0] ? parts.slice(1) : parts));
+  return /** @type {ElementOf<Name>} */ (element);
 }
 
 /**
@@ -50,7 +62,6 @@ export function h(tag, props = {}, ...children) {
  * @param {Tag} tag
  * @param {Readonly<Record<string, string | number>>} [attributes]
  * @param {...(Child | readonly Child[])} children
- * @returns {SVGElementTagNameMap[Tag]}
  */
 export function svg(tag, attributes = {}, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -67,14 +78,18 @@ export function svg(tag, attributes = {}, ...children) {
  * @param {Element} element
  * @param {...(Child | readonly Child[])} children
  */
-export function fill(element, ...children) {
+export const fill = (element, ...children) =>
   element.replaceChildren(...nodesOf(children));
-}
 
 /**
- * @param {readonly (Child | readonly Child[])[]} children
- * @returns {(Node | string)[]}
+ * @param {unknown} part
+ * @returns {part is Props}
  */
+const isProps = (part) =>
+  typeof part === "object" && part !== null && !Array.isArray(part) &&
+  !(part instanceof Node);
+
+/** @param {readonly unknown[]} children */
 const nodesOf = (children) =>
   children.flat().filter((child) =>
     child !== undefined && child !== null && child !== false
@@ -123,10 +138,12 @@ export function keyed(
 }
 
 /**
+ * Replaces the children of an element that differ from those of another.
+ *
  * @param {Element} element
  * @param {Element} made
  */
-function renew(element, made) {
+export function renew(element, made) {
   const children = [...made.children];
   for (const [i, child] of [...element.children].entries()) {
     const other = children[i];

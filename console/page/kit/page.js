@@ -1,6 +1,8 @@
 // @ts-check
 /// <reference lib="dom" />
-/** @import { Api, ProblemError } from "./api.js" */
+/** @import { Api } from "./api.js" */
+/** @import { Child } from "./element.js" */
+/** @import { Live } from "./live.js" */
 import { createApi } from "./api.js";
 import { fill, h } from "./element.js";
 
@@ -14,7 +16,7 @@ import { fill, h } from "./element.js";
  */
 
 /**
- * A view, in a file of its own.
+ * A view of a page.
  * @typedef {object} View
  * @property {(params: Readonly<Record<string, string>>) => string} title
  * @property {(root: HTMLElement, context: Context) => unknown} show
@@ -27,9 +29,9 @@ import { fill, h } from "./element.js";
  * @property {string} base where its API is, relative to the page
  * @property {string} tokenHelp what to give as token
  * @property {readonly (readonly [route: string, view: View])[]} routes the first is the start
- * @property {readonly (readonly [hash: string, text: string])[]} links of the navigation
- * @property {(api: Api, signal: AbortSignal) => any} live
- * @property {(api: Api, account: HTMLElement) => unknown} [account] adds what belongs to the whole page
+ * @property {readonly string[]} links the routes of the navigation
+ * @property {() => Live} live
+ * @property {(api: Api) => Child} [account] what belongs to the whole page
  */
 
 /**
@@ -64,31 +66,26 @@ function signIn(page, problem) {
   fill(
     document.body,
     h(
-      "main",
-      { class: "sign-in" },
-      h("h1", { class: "brand" }, h("span", { class: "mark" }), page.name),
+      "main.sign-in",
+      h("h1.brand", h("span.mark"), page.name),
       h(
         "form",
         {
           onSubmit: (/** @type {Event} */ event) => {
             event.preventDefault();
-            keepToken(input.value.trim());
-            open(page, input.value.trim());
+            const token = input.value.trim();
+            sessionStorage.setItem(TOKEN, token);
+            open(page, token);
           },
         },
-        problem && h("p", { class: "problem", role: "alert" }, problem),
+        problem && h("p.problem", { role: "alert" }, problem),
         h(
-          "p",
-          { class: "field" },
+          "p.field",
           h("label", { for: "token" }, "Token"),
           input,
           h("small", { id: "token-help" }, page.tokenHelp),
         ),
-        h(
-          "p",
-          { class: "actions" },
-          h("button", { type: "submit", class: "primary" }, "Sign in"),
-        ),
+        h("p.actions", h("button.primary", { type: "submit" }, "Sign in")),
       ),
     ),
   );
@@ -112,7 +109,7 @@ function open(page, token) {
   const leave = (problem) => {
     if (session.signal.aborted) return;
     session.abort();
-    dropToken();
+    sessionStorage.removeItem(TOKEN);
     signIn(page, problem);
   };
   const api = createApi({
@@ -120,43 +117,49 @@ function open(page, token) {
     base: page.base,
     onRefused: ({ message }) => leave(message),
   });
-  const live = page.live(api, session.signal);
+  const live = page.live();
+  void live.follow(api, session.signal);
   const main = h("main", { id: "main", tabIndex: -1 });
+  const start = hashOf(page.links.slice(0, 1));
   const nav = h(
     "nav",
     { "aria-label": "Views" },
-    page.links.map(([href, text]) => h("a", { href }, text)),
+    page.links.map((route) =>
+      h(
+        "a",
+        { href: hashOf([route]) },
+        `${route[0]?.toUpperCase()}${route.slice(1)}`,
+      )
+    ),
   );
-  const stream = h("span", { class: "stream", role: "status" });
-  const account = h("div", { class: "account" }, stream);
+  const stream = h("span.stream", { role: "status" });
   live.subscribe(() => {
-    const text =
-      STREAM_TEXTS[/** @type {keyof typeof STREAM_TEXTS} */ (live.state)];
+    const text = STREAM_TEXTS[live.state];
     if (stream.textContent !== text) stream.textContent = text;
     stream.className = `stream ${live.state}`;
   }, session.signal);
-  page.account?.(api, account);
-  account.append(
-    h("button", { type: "button", onClick: () => leave() }, "Sign out"),
-  );
   fill(
     document.body,
     h(
-      "button",
-      { type: "button", class: "skip", onClick: () => main.focus() },
+      "button.skip",
+      { type: "button", onClick: () => main.focus() },
       "Skip to content",
     ),
     h(
       "header",
-      {},
       h(
-        "a",
-        { href: page.links[0]?.[0] ?? "#/", class: "brand" },
-        h("span", { class: "mark" }),
+        "a.brand",
+        { href: start },
+        h("span.mark"),
         page.name,
       ),
       nav,
-      account,
+      h(
+        "div.account",
+        stream,
+        page.account?.(api),
+        h("button", { type: "button", onClick: () => leave() }, "Sign out"),
+      ),
     ),
     main,
     h("div", { id: "notices", role: "status", "aria-live": "polite" }),
@@ -170,19 +173,18 @@ function open(page, token) {
     const found = page.routes.map(([route, view]) => ({
       view,
       params: match(route, segments),
-    }))
-      .find(({ params }) => params !== undefined);
+    })).find(({ params }) => params !== undefined);
     const { view, params = {} } = found ?? { view: page.routes[0]?.[1] };
     if (!view) return;
     const all = { ...query, ...params };
     document.title = `${view.title(all)} · ${page.name}`;
-    const here = found ? location.hash.split("?")[0] : page.links[0]?.[0];
+    const here = found ? location.hash.split("?")[0] : start;
     for (const link of nav.querySelectorAll("a")) {
       const isHere = here === link.hash || here?.startsWith(`${link.hash}/`);
       if (isHere) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     }
-    const root = h("div", { class: "view" });
+    const root = h("div.view");
     fill(main, root);
     view.show(root, {
       api,
@@ -201,12 +203,12 @@ function open(page, token) {
 }
 
 /**
- * Reads the part of the address after `#`.
+ * Reads the part of the address after `#`, such as `#/offices/north?tool=echo`.
  *
- * @param {string} hash such as `#/offices/north?tool=echo`
+ * @param {string} hash
  * @returns {{ segments: string[], query: Record<string, string> }}
  */
-export function readHash(hash) {
+function readHash(hash) {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   return {
     segments: path.split("/").filter((segment) => segment !== "").map(decode),
@@ -218,12 +220,9 @@ export function readHash(hash) {
  * Writes the part of the address after `#`.
  *
  * @param {readonly string[]} segments
- * @param {Readonly<Record<string, string>>} [query]
  */
-export const hashOf = (segments, query = {}) => {
-  const text = new URLSearchParams(query).toString();
-  return `#/${segments.map(encodeURIComponent).join("/")}${text && `?${text}`}`;
-};
+export const hashOf = (segments) =>
+  `#/${segments.map(encodeURIComponent).join("/")}`;
 
 /**
  * Compares segments with a pattern such as `offices/:office`.
@@ -232,50 +231,40 @@ export const hashOf = (segments, query = {}) => {
  * @param {readonly string[]} segments
  * @returns {Record<string, string> | undefined} the parameters, if they match
  */
-export function match(pattern, segments) {
+function match(pattern, segments) {
   const parts = pattern.split("/");
   if (parts.length !== segments.length) return undefined;
-  /** @type {Record<string, string>} */
-  const params = {};
-  for (const [i, part] of parts.entries()) {
-    const segment = segments[i] ?? "";
-    if (part.startsWith(":")) params[part.slice(1)] = segment;
-    else if (part !== segment) return undefined;
-  }
-  return params;
+  const pairs = parts.map((part, i) => ({ part, segment: segments[i] ?? "" }));
+  const isMatch = pairs.every(({ part, segment }) =>
+    part.startsWith(":") || part === segment
+  );
+  return !isMatch ? undefined : Object.fromEntries(
+    pairs.filter(({ part }) => part.startsWith(":"))
+      .map(({ part, segment }) => [part.slice(1), segment]),
+  );
 }
 
 /** @param {string} segment */
-const decode = (segment) => {
+function decode(segment) {
   try {
     return decodeURIComponent(segment);
   } catch {
     return segment;
   }
-};
+}
 
-const NAME = "smcp-token";
+/** Where the token is kept until the tab is closed. */
+const TOKEN = "smcp-token";
 
 /**
  * Takes the token out of a link such as `…#token=…`, and out of the address bar and the history; else
  * the one of before in this tab.
- *
- * @returns {string | undefined}
  */
-export function takeToken() {
+function takeToken() {
   const [, given] = /^#token=([^&]+)/.exec(location.hash) ?? [];
-  if (given === undefined) return sessionStorage.getItem(NAME) ?? undefined;
+  if (given === undefined) return sessionStorage.getItem(TOKEN) ?? undefined;
   history.replaceState(null, "", location.pathname + location.search);
-  keepToken(decodeURIComponent(given));
-  return decodeURIComponent(given);
+  const token = decodeURIComponent(given);
+  sessionStorage.setItem(TOKEN, token);
+  return token;
 }
-
-/**
- * Keeps the token until the tab is closed.
- *
- * @param {string} token
- */
-export const keepToken = (token) => sessionStorage.setItem(NAME, token);
-
-/** Forgets the token. */
-export const dropToken = () => sessionStorage.removeItem(NAME);

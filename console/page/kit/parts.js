@@ -1,11 +1,9 @@
 // @ts-check
 /// <reference lib="dom" />
-/** @import { Bar } from "../server/counts.js" */
 /** @import { Child } from "./element.js" */
-/** @import { Tone } from "../server/log.js" */
-import { PULSE_MINUTES } from "../server/counts.js";
-import { ProblemError } from "./api.js";
-import { h, svg } from "./element.js";
+/** @import { Tone } from "./text.js" */
+import { messageOf } from "./api.js";
+import { h } from "./element.js";
 
 /**
  * Makes a state: a dot, and its word.
@@ -16,11 +14,46 @@ import { h, svg } from "./element.js";
 export const pill = (tone, text) => h("span", { class: `pill ${tone}` }, text);
 
 /**
+ * Makes a list of terms and what they are.
+ *
+ * @param {readonly (readonly [term: string, value: Child])[]} facts
+ */
+export const factsOf = (facts) =>
+  facts.map(([term, value]) =>
+    h("div", h("dt", term), h("dd", h("bdi", value)))
+  );
+
+/**
+ * Shows a text as it is, which may be long.
+ *
+ * @param {string} text
+ * @param {string} label what it is
+ */
+export const preOf = (text, label) =>
+  h("pre", { tabIndex: 0, role: "region", "aria-label": label }, text);
+
+/**
+ * Shows a value as JSON.
+ *
+ * @param {unknown} value
+ * @param {string} label what it is
+ */
+export const jsonText = (value, label) =>
+  preOf(JSON.stringify(value, undefined, 2), label);
+
+/**
+ * Shows a command that can be copied.
+ *
+ * @param {string} text
+ */
+export const command = (text) => preOf(text, "Command");
+
+/**
  * Makes a list of figures, large enough to be read from afar.
  *
  * @param {...(HTMLElement | false | undefined)} tiles
  */
-export const tileList = (...tiles) => h("dl", { class: "tiles" }, tiles);
+export const tileList = (...tiles) => h("dl.tiles", tiles);
 
 /**
  * Makes a figure of such a list.
@@ -30,12 +63,7 @@ export const tileList = (...tiles) => h("dl", { class: "tiles" }, tiles);
  * @param {Child} [more] smaller, below it
  */
 export const tile = (label, value, more) =>
-  h(
-    "div",
-    {},
-    h("dt", {}, label),
-    h("dd", {}, h("b", {}, h("bdi", {}, value)), more),
-  );
+  h("div", h("dt", label), h("dd", h("b", h("bdi", value)), more));
 
 /**
  * Says that there is nothing, and what to do next.
@@ -45,65 +73,11 @@ export const tile = (label, value, more) =>
  */
 export const empty = (title, ...more) =>
   h(
-    "div",
-    { class: "empty" },
-    h("span", { class: "mark" }),
-    h("h2", {}, title),
-    more.map((each) => each instanceof HTMLElement ? each : h("p", {}, each)),
+    "div.empty",
+    h("span.mark"),
+    h("h2", title),
+    more.map((each) => each instanceof HTMLElement ? each : h("p", each)),
   );
-
-/**
- * Shows a command that can be copied.
- *
- * @param {string} text
- */
-export const command = (text) =>
-  h("pre", { tabIndex: 0, role: "region", "aria-label": "Command" }, text);
-
-/**
- * Draws the calls of the last minutes; those that failed in another colour.
- *
- * @param {readonly Bar[]} bars oldest first
- */
-export function sparkline(bars) {
-  const most = Math.max(1, ...bars.map(({ calls }) => calls));
-  /** Even one is seen. @param {(bar: Bar) => number} of @param {number} least */
-  const path = (of, least) =>
-    bars.map((bar, i) => {
-      const height = Math.max(
-        of(bar) && least,
-        Math.round(22 * of(bar) / most),
-      );
-      return height === 0 ? "" : `M${2 * i} 24v-${height}h1.5v${height}z`;
-    }).join("");
-  const { calls, failed } = totalOf(bars);
-  const count = calls === 0
-    ? "no call"
-    : calls === 1
-    ? "1 call"
-    : `${calls} calls`;
-  return svg(
-    "svg",
-    {
-      class: "spark",
-      viewBox: `0 0 ${2 * bars.length} 24`,
-      preserveAspectRatio: "none",
-      role: "img",
-      "aria-label": `${count} in the last ${PULSE_MINUTES} minutes${
-        failed > 0 ? `, ${failed} failed` : ""
-      }`,
-    },
-    svg("path", { class: "calls", d: path((bar) => bar.calls, 2) }),
-    svg("path", { class: "failed", d: path((bar) => bar.failed, 5) }),
-  );
-}
-
-/** @param {readonly Bar[]} bars @returns {Bar} */
-export const totalOf = (bars) =>
-  bars.reduce((all, { calls, failed }) => ({
-    calls: all.calls + calls,
-    failed: all.failed + failed,
-  }), { calls: 0, failed: 0 });
 
 /**
  * Loads something now and again and again, and shows what is wrong where that fails.
@@ -131,12 +105,21 @@ export function loading({ problems, signal, load, show, everyMs }) {
     }
   };
   const now = () => running ??= once().finally(() => running = undefined);
-  if (everyMs !== undefined) {
-    const timer = setInterval(() => document.hidden || void now(), everyMs);
-    signal.addEventListener("abort", () => clearInterval(timer));
-  }
+  if (everyMs !== undefined) every(everyMs, signal, now);
   void now();
   return now;
+}
+
+/**
+ * Does something again and again while the page is visible.
+ *
+ * @param {number} ms
+ * @param {AbortSignal} signal
+ * @param {() => unknown} work
+ */
+export function every(ms, signal, work) {
+  const timer = setInterval(() => document.hidden || work(), ms);
+  signal.addEventListener("abort", () => clearInterval(timer));
 }
 
 /**
@@ -168,12 +151,18 @@ const missing = (value) => {
  * @param {unknown} error
  */
 export const problem = (error) =>
-  h(
-    "p",
-    { class: "problem", role: "alert" },
-    error instanceof ProblemError || error instanceof Error
-      ? error.message
-      : String(error),
+  h("p.problem", { role: "alert" }, messageOf(error));
+
+/**
+ * Does what a person asked for, and tells how it went.
+ *
+ * @param {Promise<unknown>} work
+ * @param {string} done
+ */
+export const attempt = (work, done) =>
+  work.then(
+    () => notify(done),
+    (error) => notify(messageOf(error), "error"),
   );
 
 const SHOWN_MS = 8000;

@@ -20,14 +20,13 @@ export function resultView(result, signal) {
   const { content, structuredContent, isError, _meta: meta } =
     /** @type {Record<string, unknown>} */ (result ?? {});
   return h(
-    "div",
-    { class: "result" },
-    isError === true && h("p", { class: "bad" }, "The tool reports an error."),
+    "div.result",
+    isError === true && h("p.bad", "The tool reports an error."),
     Array.isArray(content) && content.map((block) => blockView(block, signal)),
     structuredContent !== undefined && structuredContent !== null &&
-      [h("h4", {}, "Structured result"), jsonView(structuredContent)],
+      [h("h4", "Structured result"), jsonView(structuredContent)],
     meta !== undefined && meta !== null &&
-      [h("h4", {}, "Metadata"), jsonView(meta, undefined, false)],
+      [h("h4", "Metadata"), jsonView(meta, undefined, false)],
   );
 }
 
@@ -51,11 +50,7 @@ export function blockView(block, signal) {
     typeof mimeType === "string"
   ) {
     return mediaView(data, mimeType, signal) ??
-      h(
-        "p",
-        { class: "muted" },
-        `${type} of type ${mimeType}, which is not shown`,
-      );
+      h("p.muted", `${type} of type ${mimeType}, which is not shown`);
   }
   if (
     type === "resource" && typeof resource === "object" && resource !== null
@@ -67,8 +62,7 @@ export function blockView(block, signal) {
       : undefined;
     return h(
       "figure",
-      {},
-      h("figcaption", {}, h("code", {}, h("bdi", {}, String(uri)))),
+      h("figcaption", h("code", h("bdi", String(uri)))),
       typeof text === "string"
         ? textView(text)
         : media ?? jsonView(resource, undefined, false),
@@ -76,7 +70,7 @@ export function blockView(block, signal) {
   }
   // Not a link that can be followed: it may lead anywhere.
   if (type === "resource_link") {
-    return h("p", {}, "Resource: ", h("code", {}, h("bdi", {}, String(uri))));
+    return h("p", "Resource: ", h("code", h("bdi", String(uri))));
   }
   return jsonView(block);
 }
@@ -102,7 +96,7 @@ export function textView(text) {
       button.remove();
     },
   }, `Show all ${text.length.toLocaleString()} characters`);
-  return h("div", {}, shown, button);
+  return h("div", shown, button);
 }
 
 /**
@@ -121,7 +115,7 @@ function mediaView(base64, mimeType, signal) {
       (character) => character.charCodeAt(0),
     );
   } catch {
-    return h("p", { class: "bad" }, `${mimeType}: its data is no base64`);
+    return h("p.bad", `${mimeType}: its data is no base64`);
   }
   const url = URL.createObjectURL(new Blob([bytes], { type }));
   signal.addEventListener("abort", () => URL.revokeObjectURL(url));
@@ -150,12 +144,11 @@ const MAX_LEAF = 2000;
 export function jsonView(value, name, isOpen = true) {
   const label = name === undefined
     ? undefined
-    : h("bdi", { class: "json-name" }, `${name}: `);
+    : h("bdi.json-name", `${name}: `);
   if (typeof value !== "object" || value === null) {
     const text = JSON.stringify(value) ?? "undefined";
     return h(
-      "div",
-      { class: "json-leaf" },
+      "div.json-leaf",
       label,
       h(
         "bdi",
@@ -168,9 +161,9 @@ export function jsonView(value, name, isOpen = true) {
   const entries = Object.entries(value);
   const [begin, end] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
   if (entries.length === 0) {
-    return h("div", { class: "json-leaf" }, label, begin, end);
+    return h("div.json-leaf", label, begin, end);
   }
-  const body = h("div", { class: "json-body" });
+  const body = h("div.json-body");
   let shown = 0;
   const more = () => {
     const next = entries.slice(shown, shown + MAX_ENTRIES);
@@ -182,13 +175,9 @@ export function jsonView(value, name, isOpen = true) {
   const button = h("button", { type: "button", onClick: () => more() }, "More");
   const count = entries.length === 1 ? "1 entry" : `${entries.length} entries`;
   const details = h(
-    "details",
-    {
-      class: "json",
-      open: isOpen,
-      onToggle: () => shown === 0 && details.open && more(),
-    },
-    h("summary", {}, label, `${begin} ${count} ${end}`),
+    "details.json",
+    { open: isOpen, onToggle: () => shown === 0 && details.open && more() },
+    h("summary", label, `${begin} ${count} ${end}`),
     body,
   );
   if (isOpen) more();

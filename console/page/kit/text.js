@@ -1,5 +1,7 @@
 // @ts-check
 
+/** How something is. @typedef {"good" | "warn" | "bad" | "busy" | "muted"} Tone */
+
 /**
  * Writes a number of bytes.
  *

@@ -1,270 +1,145 @@
 // @ts-check
 /// <reference lib="dom" />
 /** @import { Api } from "../kit/api.js" */
-/** @import { Context } from "../kit/page.js" */
+/** @import { Column } from "../kit/list.js" */
+/** @import { View } from "../kit/page.js" */
 /** @import { Call } from "./live.js" */
-import { fill, h, keyed } from "../kit/element.js";
-import { hashOf } from "../kit/page.js";
-import { empty, loading, notify } from "../kit/parts.js";
-import {
-  bytesText,
-  clock,
-  durationText,
-  hasFailed,
-  runningText,
-} from "../kit/text.js";
-import { drawing } from "./live.js";
+import { classOf, createCalls, PROCESS, stateOf } from "../kit/calls.js";
+import { fill, h } from "../kit/element.js";
+import { attempt, empty, factsOf, jsonText, loading } from "../kit/parts.js";
+import { bytesText, durationText } from "../kit/text.js";
 import { askReason } from "./dialog.js";
+import { drawing } from "./live.js";
 import { officeHead } from "./office.js";
 
-/** The most that are shown; a filter finds the others. */
-const MAX_SHOWN = 100;
 /** How often calls in flight are read, of which the page may have missed the beginning. */
 const RELOAD_MS = 5000;
 
-/** @param {Readonly<Record<string, string>>} params */
-export const title = ({ office }) =>
-  office === undefined ? "Calls" : `Calls of ${office}`;
-
-/**
- * Shows the calls of an office, or of all, as a timeline.
- *
- * @param {HTMLElement} root
- * @param {Context} context
- */
-export function show(root, { api, live, signal, params: { office } }) {
-  const problems = h("div");
-  const count = h("p", { class: "muted", role: "status" });
-  const body = h("tbody");
-  const filter = h("input", {
-    type: "search",
-    id: "filter",
-    placeholder: "tool, member or outcome",
-    onInput: () => draw(),
-  });
-  const axis = h("th", { scope: "col", class: "axis" }, "Timeline");
-  const table = h(
-    "table",
-    { class: "cards calls", "aria-label": "Calls" },
-    h(
-      "thead",
-      {},
-      h(
-        "tr",
-        {},
-        HEADS.map((text) => h("th", { scope: "col" }, text)),
-        axis,
-        h("td"),
-      ),
-    ),
-    body,
-  );
-  const nothing = empty(
-    "No call yet",
-    "Calls are listed as they begin, from when this page was opened; those of before are not recorded.",
-    "To see one now, try a tool: choose an office, a Computer in it, and a tool.",
-  );
-  const draw = () => {
-    const wanted = filter.value.toLowerCase();
-    /** @type {Call[]} */
-    const calls = live.calls.filter((/** @type {Call} */ call) =>
-      office === undefined || call.office === office
-    );
-    const found = calls.filter((call) => textOf(call).includes(wanted));
-    const shown = found.slice(-MAX_SHOWN).reverse();
-    count.textContent = found.length > MAX_SHOWN
-      ? `${found.length} calls, of which the latest ${MAX_SHOWN} are shown`
-      : `${found.length} of ${calls.length} calls`;
-    nothing.hidden = calls.length > 0;
-    table.hidden = count.hidden = !nothing.hidden;
-    const span = spanOf(shown);
-    fill(
-      axis,
-      h("span", {}, clock.format(span.from)),
-      " ",
-      h("span", {}, clock.format(span.to)),
-    );
-    keyed(
-      body,
-      shown,
-      {
-        keyOf: ({ key }) => String(key),
-        make: (call) => update(makeRow(call, api), call, span),
-        update: (row, call) => void update(row, call, span),
-      },
-    );
-  };
-  fill(
-    root,
-    office === undefined ? h("h1", {}, "Calls") : officeHead(office, "calls"),
-    problems,
-    h(
-      "p",
-      { class: "field inline" },
-      h("label", { for: "filter" }, "Filter"),
-      filter,
-      drawing(live, signal, draw),
-      count,
-    ),
-    nothing,
-    table,
-  );
-
-  const ticking = setInterval(() => {
-    const isRunning = (/** @type {Call} */ call) => call.endedAt === undefined;
-    if (!document.hidden && live.calls.some(isRunning)) draw();
-  }, 1000);
-  signal.addEventListener("abort", () => clearInterval(ticking));
-  if (office === undefined) return;
-  loading({
-    problems,
-    signal,
-    everyMs: RELOAD_MS,
-    load: () => api.get(`offices/${encodeURIComponent(office)}/calls`, signal),
-    show: ({ calls }) => live.adopt(calls),
-  });
-}
-
-const HEADS = [
-  "Call",
-  "Office",
-  "Agent",
-  "Computer",
-  "Began",
-  "Outcome",
-  "Time",
-  "Sent",
-  "Answer",
+/** @type {readonly [Column<Call>, ...Column<Call>[]]} */
+const COLUMNS = [
+  ["Call", (call) => nameOf(call)],
+  ["Office", ({ office }) => office],
+  ["Agent", ({ agent }) => agent],
+  ["Computer", ({ computer }) => computer],
+  ...PROCESS,
+  ["Sent", ({ sentBytes }) => sizeOf(sentBytes), "number"],
+  ["Answer", ({ bytes }) => sizeOf(bytes), "number"],
 ];
 
-/** @param {Call} call */
-const textOf = (call) =>
-  [
-    nameOf(call),
-    call.office,
-    call.agent,
-    call.computer,
-    stateOf(call),
-  ].join("\n").toLowerCase();
+/** The calls of an office, or of all. @type {View} */
+export const calls = {
+  title: ({ office }) => office === undefined ? "Calls" : `Calls of ${office}`,
+  show: (root, { api, live, signal, params: { office } }) => {
+    const problems = h("div");
+    const nothing = empty(
+      "No call yet",
+      "Calls are listed as they begin, from when this page was opened; those of before are not recorded.",
+      "To see one now, try a tool: choose an office, a Computer in it, and a tool.",
+    );
+    const { bar, table, draw } = createCalls({
+      ...{ live, signal, nothing },
+      isMeant: (call) => office === undefined || call.office === office,
+      most: 100,
+      placeholder: "tool, member or outcome",
+      label: "Calls",
+      columns: COLUMNS,
+      action: (call) => cancelButton(call, api),
+    });
+    fill(
+      root,
+      office === undefined ? h("h1", "Calls") : officeHead(office, "calls"),
+      problems,
+      bar(drawing(live, signal, draw)),
+      nothing,
+      table,
+    );
+    if (office === undefined) return;
+    loading({
+      problems,
+      signal,
+      everyMs: RELOAD_MS,
+      load: () =>
+        api.get(`offices/${encodeURIComponent(office)}/calls`, signal),
+      show: ({ calls }) => live.adopt(calls),
+    });
+  },
+};
 
-/**
- * Returns the time that the timeline shows.
- *
- * @param {readonly Call[]} calls
- */
-function spanOf(calls) {
-  const now = Date.now();
-  let from = now;
-  let to = 0;
-  for (const { beganAt, endedAt = now } of calls) {
-    from = Math.min(from, beganAt);
-    to = Math.max(to, endedAt);
-  }
-  return { from, to: Math.max(to, from + 1) };
-}
+/** One call, with its contents where the Server shows them. @type {View} */
+export const call = {
+  title: ({ key = "" }) => `Call ${key}`,
+  show: (root, { api, live, signal, params: { key = "" } }) => {
+    const content = h("div");
+    fill(
+      root,
+      h("p.path", h("a", { href: "#/calls" }, "Calls"), " ›"),
+      content,
+    );
+    /** @type {string | undefined} */
+    let drawn;
+    live.subscribe(() => {
+      /** @type {Call | undefined} */
+      const call = live.calls.find((/** @type {Call} */ each) =>
+        String(each.key) === key
+      );
+      const state = call ? stateOf(call) : "none";
+      if (state === drawn || (!call && drawn !== undefined)) return;
+      drawn = state;
+      fill(
+        content,
+        call ? partsOf(call, api) : [
+          h("h1", "A call"),
+          h("p", "This page has not seen it, or does not keep it any more."),
+        ],
+      );
+    }, signal);
+  },
+};
 
 /**
  * @param {Call} call
- * @param {Context["api"]} api
+ * @param {Api} api
  */
-const makeRow = (call, api) =>
+const partsOf = (call, api) => [
+  h("h1", h("bdi", nameOf(call))),
   h(
-    "tr",
-    {},
-    h(
-      "th",
-      { scope: "row" },
-      h(
-        "a",
-        { href: hashOf(["calls", String(call.key)]) },
-        h("bdi", {}, nameOf(call)),
-      ),
-    ),
-    h("td", { "data-label": "Office" }, h("bdi", {}, call.office)),
-    h("td", { "data-label": "Agent" }, h("bdi", {}, call.agent)),
-    h("td", { "data-label": "Computer" }, h("bdi", {}, call.computer)),
-    h(
-      "td",
-      { "data-label": "Began", class: "number" },
-      clock.format(call.beganAt),
-    ),
-    h("td", { "data-label": "Outcome" }),
-    h("td", { "data-label": "Time", class: "number" }),
-    h(
-      "td",
-      { "data-label": "Sent", class: "number" },
-      call.sentBytes === undefined ? "–" : bytesText(call.sentBytes),
-    ),
-    h("td", { "data-label": "Answer", class: "number" }),
-    h("td", { class: "timeline" }, h("span")),
-    h(
-      "td",
-      { class: "actions" },
-      call.endedAt === undefined && cancelButton(call, api),
-    ),
-  );
+    "dl.facts",
+    factsOf([
+      ["Office", call.office],
+      ["Agent", call.agent],
+      ["Computer", call.computer],
+      ["Request", `${call.request}, ${call.reqId}`],
+      ["Began", new Date(call.beganAt).toLocaleString()],
+      ["Outcome", h("span", { class: classOf(call) }, stateOf(call))],
+      ["Time", call.ms === undefined ? "–" : durationText(call.ms)],
+      ["Sent", sizeOf(call.sentBytes)],
+      ["Answer", sizeOf(call.bytes)],
+    ]),
+  ),
+  call.outcome === undefined && h("p", cancelButton(call, api)),
+  h("h2", "Arguments"),
+  contents(call.params, "Arguments"),
+  call.outcome !== undefined && h("h2", "Result"),
+  call.outcome !== undefined && contents(call.result, "Result"),
+];
 
 /**
- * Changes what can change.
- *
- * @param {HTMLElement} row
- * @param {Call} call
- * @param {{ from: number, to: number }} span
+ * @param {unknown} value
+ * @param {string} label
  */
-function update(row, call, { from, to }) {
-  const { beganAt, endedAt = Date.now(), outcome } = call;
-  const [said, time, , answer, timeline, actions] = [...row.children].slice(-6);
-  const bar = timeline?.firstElementChild;
-  if (!said || !time || !answer || !actions || !(bar instanceof HTMLElement)) {
-    return row;
-  }
-  if (row.dataset["outcome"] !== outcome || outcome === undefined) {
-    if (outcome !== undefined) {
-      row.dataset["outcome"] = outcome;
-      actions.replaceChildren();
-      answer.textContent = call.bytes === undefined
-        ? "–"
-        : bytesText(call.bytes);
-    }
-    said.className = classOf(call);
-    said.textContent = stateOf(call);
-    bar.className = `bar ${classOf(call)}`;
-    time.textContent = durationText(Math.max(0, call.ms ?? endedAt - beganAt));
-  }
-  const width = to - from;
-  bar.style.left = `min(${100 * (beganAt - from) / width}%, 100% - 3px)`;
-  bar.style.width = `${100 * Math.max(0, endedAt - beganAt) / width}%`;
-  return row;
-}
+const contents = (value, label) =>
+  value === undefined
+    ? h(
+      "p.muted",
+      "Not shown: the Server shows contents with --audit-payloads, up to 16 KiB each.",
+    )
+    : jsonText(value, label);
 
-/**
- * Returns the look of a call's outcome.
- *
- * @param {Call} call
- */
-export const classOf = ({ outcome }) =>
-  outcome === undefined
-    ? "warn"
-    : outcome === "ok"
-    ? "good"
-    : hasFailed(outcome)
-    ? "bad"
-    : "muted";
+/** @param {number | undefined} bytes */
+const sizeOf = (bytes) => bytes === undefined ? "–" : bytesText(bytes);
 
-/**
- * Says how a call ended, or what it does.
- *
- * @param {Call} call
- */
-export const stateOf = (call) => call.outcome ?? runningText(call);
-
-/**
- * Names a call: its tool, or what it asks otherwise.
- *
- * @param {Call} call
- */
-export const nameOf = ({ tool, request }) =>
-  tool ?? request.replace(/^client:/, "");
+/** Names a call: its tool, or what it asks otherwise. @param {Call} call */
+const nameOf = ({ tool, request }) => tool ?? request.replace(/^client:/, "");
 
 /**
  * Makes a button that ends a call for its Agent.
@@ -272,29 +147,18 @@ export const nameOf = ({ tool, request }) =>
  * @param {Call} call
  * @param {Api} api
  */
-export const cancelButton = (call, api) =>
+const cancelButton = (call, api) =>
   h("button", {
     type: "button",
     "aria-label": `Cancel… ${nameOf(call)}`,
-    onClick: () => cancel(call, api),
+    onClick: async () => {
+      const reason = await askReason({
+        title: `Cancel ${nameOf(call)} of ${call.agent}`,
+        action: "Cancel the call",
+      });
+      if (reason === undefined) return;
+      const path = `offices/${encodeURIComponent(call.office)}/calls/cancel`;
+      const cancelled = api.post(path, { req_id: call.reqId, reason });
+      await attempt(cancelled, `${nameOf(call)} was cancelled.`);
+    },
   }, "Cancel…");
-
-/**
- * @param {Call} call
- * @param {Api} api
- */
-async function cancel(call, api) {
-  const { office, reqId } = call;
-  const reason = await askReason({
-    title: `Cancel ${nameOf(call)} of ${call.agent}`,
-    action: "Cancel the call",
-  });
-  if (reason === undefined) return;
-  try {
-    const path = `offices/${encodeURIComponent(office)}/calls/cancel`;
-    await api.post(path, { req_id: reqId, reason });
-    notify(`${nameOf(call)} was cancelled.`);
-  } catch (error) {
-    notify(error instanceof Error ? error.message : String(error), "error");
-  }
-}

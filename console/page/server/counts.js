@@ -1,71 +1,5 @@
 // @ts-check
 
-/** How long one bar is. */
-const BAR_MS = 5000;
-/** How many bars there are. */
-const BARS = 60;
-
-/** How many minutes a pulse shows. */
-export const PULSE_MINUTES = BARS * BAR_MS / 60_000;
-
-/**
- * An event of the stream; its key numbers the events of this page.
- * @typedef {{ key: number, at: number, event: string, data: Readonly<Record<string, any>> }} LogEvent
- *
- * The calls that ended in the time of one bar.
- * @typedef {{ calls: number, failed: number }} Bar
- */
-
-/** Counts the calls of the last minutes in a small space, so that each office may have one. */
-export class Pulse {
-  #calls = new Uint32Array(BARS);
-  #failed = new Uint32Array(BARS);
-  #newest = 0;
-  /** The last event. @type {LogEvent | undefined} */
-  last;
-
-  /**
-   * @param {number} at milliseconds since 1970
-   * @param {boolean} hasFailed
-   */
-  add(at, hasFailed) {
-    const bar = this.#moveTo(at);
-    if (bar <= this.#newest - BARS) return; // a clock has gone back
-    const slot = bar % BARS;
-    this.#calls[slot] = (this.#calls[slot] ?? 0) + 1;
-    if (hasFailed) this.#failed[slot] = (this.#failed[slot] ?? 0) + 1;
-  }
-
-  /**
-   * Returns the bars, oldest first.
-   *
-   * @param {number} now milliseconds since 1970
-   * @returns {Bar[]}
-   */
-  bars(now) {
-    this.#moveTo(now);
-    return Array.from({ length: BARS }, (_, i) => {
-      const slot = (this.#newest + 1 + i) % BARS;
-      return { calls: this.#calls[slot] ?? 0, failed: this.#failed[slot] ?? 0 };
-    });
-  }
-
-  /** @param {number} at */
-  #moveTo(at) {
-    const bar = Math.floor(at / BAR_MS);
-    for (
-      let next = Math.max(this.#newest, bar - BARS) + 1;
-      next <= bar;
-      next++
-    ) {
-      this.#calls[next % BARS] = 0;
-      this.#failed[next % BARS] = 0;
-    }
-    this.#newest = Math.max(this.#newest, bar);
-    return bar;
-  }
-}
-
 /** How many seconds are kept. */
 export const KEPT_SECONDS = 600;
 
@@ -80,13 +14,8 @@ export const KEPT_SECONDS = 600;
 
 /** Counts calls by the seconds in which they ended. */
 export class Seconds {
-  /** @type {Second[]} */
-  #seconds = [];
-
-  /** Those with calls in them, oldest first. @returns {readonly Second[]} */
-  get all() {
-    return this.#seconds;
-  }
+  /** Those with calls in them, oldest first. @type {Second[]} */
+  all = [];
 
   /**
    * @param {number} at in milliseconds since 1970
@@ -104,20 +33,25 @@ export class Seconds {
   /** @param {number} at */
   #of(at) {
     // Almost always the last; a clock may have gone back.
-    const known = this.#seconds.findLast((each) => each.at === at);
+    const known = this.all.findLast((each) => each.at === at);
     if (known) return known;
-    const second = {
-      at,
-      calls: 0,
-      errors: new Map(),
-      latencies: new Histogram(),
-    };
-    this.#seconds.push(second);
-    while ((this.#seconds[0]?.at ?? at) <= at - KEPT_SECONDS) {
-      this.#seconds.shift();
-    }
+    const latencies = new Histogram();
+    const second = { at, calls: 0, errors: new Map(), latencies };
+    keep(this.all, second);
     return second;
   }
+}
+
+/**
+ * Adds what was so in a second, and drops what is too old.
+ *
+ * @template {{ at: number }} Item
+ * @param {Item[]} list oldest first
+ * @param {Item} item
+ */
+export function keep(list, item) {
+  list.push(item);
+  while ((list[0]?.at ?? item.at) <= item.at - KEPT_SECONDS) list.shift();
 }
 
 /** Buckets; the last has all that is longer than 25 minutes. */
@@ -155,30 +89,5 @@ export class Histogram {
       if (left <= 0) return LEAST_MS * 2 ** ((bucket + 0.5) / PER_DOUBLING);
     }
     return undefined;
-  }
-}
-
-/**
- * The state of a process in one second.
- * @typedef {{ at: number, queued: number, memory: number, heap: number }} Sample
- */
-
-/** Keeps what the process said of itself, as long as the page is open. */
-export class Samples {
-  /** @type {Sample[]} */
-  #samples = [];
-
-  /** Oldest first. @returns {readonly Sample[]} */
-  get all() {
-    return this.#samples;
-  }
-
-  /** @param {{ queued_bytes: number, memory_bytes: number, heap_bytes: number }} process */
-  add({ queued_bytes: queued, memory_bytes: memory, heap_bytes: heap }) {
-    const at = Math.floor(Date.now() / 1000);
-    this.#samples.push({ at, queued, memory, heap });
-    while ((this.#samples[0]?.at ?? at) <= at - KEPT_SECONDS) {
-      this.#samples.shift();
-    }
   }
 }

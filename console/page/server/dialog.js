@@ -2,20 +2,20 @@
 /// <reference lib="dom" />
 /** @import { Api } from "../kit/api.js" */
 import { h } from "../kit/element.js";
-import { notify } from "../kit/parts.js";
+import { labelled } from "../kit/fields.js";
+import { attempt } from "../kit/parts.js";
 
 /**
  * A field of a dialog.
  * @typedef {object} Field
  * @property {string} name
  * @property {string} label
- * @property {string} [hint]
+ * @property {string} [description]
  * @property {string} [value]
- * @property {"text" | "number" | "password"} [type]
- * @property {boolean} [optional]
+ * @property {"number"} [type] default text
  * @property {number} [maxLength]
- * @property {number} [min]
- * @property {number} [max]
+ * @property {string} [min]
+ * @property {string} [max]
  * @property {readonly { value: string, text: string }[]} [options] it is one of these, at first the first
  * @property {readonly [name: string, value: string]} [onlyFor] it is shown while another field has a value
  */
@@ -25,21 +25,14 @@ let dialogs = 0;
 /**
  * Asks for what an action needs, in a dialog.
  *
- * @param {{ title: string, text?: string, action: string, danger?: boolean, fields: readonly Field[] }} about
+ * @param {{ title: string, text?: string, action: string, fields: readonly Field[] }} about
  * @returns {Promise<Record<string, string> | undefined>} `undefined` when it was cancelled
  */
-export function ask({ title, text, action, danger = false, fields }) {
+export function ask({ title, text, action, fields }) {
   const id = `dialog-${++dialogs}`;
   const inputs = fields.map((field) => {
     const input = inputOf(field, `${id}-${field.name}`);
-    const element = h(
-      "p",
-      { class: "field" },
-      h("label", { for: input.id }, field.label),
-      input,
-      field.hint && h("small", { id: `${input.id}-hint` }, field.hint),
-    );
-    return { field, input, element };
+    return { field, input, element: labelled(field, input) };
   });
   const update = () => {
     for (const { field: { onlyFor }, input, element } of inputs) {
@@ -59,16 +52,11 @@ export function ask({ title, text, action, danger = false, fields }) {
       onChange: update,
     },
     h("h2", { id }, title),
-    text && h("p", {}, text),
+    text && h("p", text),
     inputs.map(({ element }) => element),
     h(
-      "p",
-      { class: "actions" },
-      h(
-        "button",
-        { type: "submit", class: danger ? "danger" : "primary" },
-        action,
-      ),
+      "p.actions",
+      h("button.danger", { type: "submit" }, action),
       h(
         "button",
         { type: "button", onClick: () => dialog.close("") },
@@ -101,7 +89,7 @@ export function ask({ title, text, action, danger = false, fields }) {
  * @returns {Promise<string | undefined>} `undefined` when it was cancelled
  */
 export async function askReason(about) {
-  const answer = await ask({ ...about, danger: true, fields: [REASON] });
+  const answer = await ask({ ...about, fields: [REASON] });
   return answer?.["reason"];
 }
 
@@ -109,7 +97,7 @@ export async function askReason(about) {
 export const REASON = {
   name: "reason",
   label: "Reason",
-  hint: "Those whom it concerns get it, and the audit log has it.",
+  description: "Those whom it concerns get it, and the audit log has it.",
   maxLength: 200,
 };
 
@@ -128,12 +116,11 @@ const inputOf = (field, id) =>
       id,
       type: field.type ?? "text",
       value: field.value ?? "",
-      required: !field.optional,
+      required: true,
       autocomplete: "off",
       maxLength: field.maxLength,
-      min: field.min === undefined ? undefined : String(field.min),
-      max: field.max === undefined ? undefined : String(field.max),
-      "aria-describedby": field.hint === undefined ? undefined : `${id}-hint`,
+      min: field.min,
+      max: field.max,
     });
 
 /** Of how many offices the members are read, to list the keys that are used. */
@@ -157,7 +144,6 @@ export async function revoke(api, principal) {
     title: `Revoke ${principal}`,
     text: TEXT,
     action: "Revoke",
-    danger: true,
     fields: [REASON],
   });
   if (answer) await send(api, principal, answer["reason"]);
@@ -178,7 +164,6 @@ export async function chooseAndRevoke(api) {
     title: "Revoke a key",
     text: TEXT,
     action: "Revoke",
-    danger: true,
     fields: [
       {
         name: "key",
@@ -188,7 +173,8 @@ export async function chooseAndRevoke(api) {
       {
         name: "principal",
         label: "Principal",
-        hint: "key: and the id of an API key, or jwt: and the sub of tokens",
+        description:
+          "key: and the id of an API key, or jwt: and the sub of tokens",
         onlyFor: ["key", OTHER],
       },
       REASON,
@@ -204,14 +190,11 @@ export async function chooseAndRevoke(api) {
  * @param {string} principal
  * @param {string | undefined} reason
  */
-async function send(api, principal, reason) {
-  try {
-    await api.post("keys/revoke", { principal, reason });
-    notify(`${principal} is refused from now on.`);
-  } catch (error) {
-    notify(error instanceof Error ? error.message : String(error), "error");
-  }
-}
+const send = (api, principal, reason) =>
+  attempt(
+    api.post("keys/revoke", { principal, reason }),
+    `${principal} is refused from now on.`,
+  );
 
 /**
  * Returns who uses which key, as text; nothing where that cannot be read, since a key can be typed.

@@ -1,13 +1,17 @@
 // @ts-check
 /// <reference lib="dom" />
-/** @import { Api } from "../kit/api.js" */
-import { Pulse, Samples, Seconds } from "./counts.js";
-import { ProblemError, readEvents } from "../kit/api.js";
+/** @import { LogEvent } from "./pulse.js" */
 import { h } from "../kit/element.js";
+import { Live } from "../kit/live.js";
 import { hasFailed, outcomeText } from "../kit/text.js";
+import { Seconds } from "./counts.js";
+import { Pulse } from "./pulse.js";
 
-/** How long the page waits before it connects again, at first and at most. */
-const RETRY_MS = { first: 500, most: 10_000 };
+/**
+ * The state of the processes in one second.
+ * @typedef {{ at: number, queued: number, memory: number, heap: number }} Sample
+ */
+
 /** How many calls, and how many events, are kept. */
 const MAX_KEPT = 2000;
 /** How many more may gather before the oldest are dropped together. */
@@ -16,239 +20,165 @@ const SLACK = 500;
 const MAX_PULSES = 5000;
 
 /**
- * @typedef {object} Call
- * @property {number} key numbers the calls of this page
+ * @typedef {object} OfficeCall
  * @property {string} office
  * @property {string} agent
  * @property {string} computer
  * @property {string} request
  * @property {string} [tool]
  * @property {string} reqId
- * @property {number} beganAt milliseconds since 1970
  * @property {number} [sentBytes] of the request
- * @property {string | null} [waiting] the person at the Computer that it waits for
- * @property {number} [endedAt]
- * @property {number} [ms]
- * @property {string} [outcome]
  * @property {number} [bytes] of the answer
  * @property {unknown} [params]
  * @property {unknown} [result]
  *
- * @typedef {import("./counts.js").LogEvent} LogEvent
+ * A call; its key numbers the calls of this page.
+ * @typedef {OfficeCall & import("../kit/calls.js").AnyCall} Call
  *
  * A call as the API lists those in flight.
  * @typedef {{ office: string, agent: string, computer: string, req_id: string, request: string, tool?: string, waiting?: string, ms: number }} PendingCall
- *
- * What the stream of a Server says.
- * @typedef {object} Live
- * @property {"connecting" | "open" | "lost"} state
- * @property {string} [problem] why it was lost
- * @property {readonly Call[]} calls the newest, oldest first
- * @property {Seconds} seconds
- * @property {Samples} samples what the process said of itself
- * @property {readonly LogEvent[]} log the newest, oldest first
- * @property {number} openedAt when the page began to count, in milliseconds since 1970
- * @property {Pulse} pulse of all offices
- * @property {(office: string) => Pulse | undefined} pulseOf of an office; `undefined` while it is quiet
- * @property {(calls: readonly PendingCall[]) => void} adopt adds the calls in flight that began before
- * anybody looked on
- * @property {(listener: () => void, signal: AbortSignal) => void} subscribe told at most once a frame, and
- * at first
  */
 
-/**
- * Follows a Server; goes on where it was whenever the stream ends.
- *
- * @param {Api} api
- * @param {AbortSignal} signal
- * @returns {Live}
- */
-export function createLive(api, signal) {
-  /** @type {Live["state"]} */
-  let state = "connecting";
-  /** @type {string | undefined} */
-  let problem;
-  let lastId = "";
-  let keys = 0;
-  /** @type {Call[]} */
-  let calls = [];
-  /** Calls without an end, by what identifies them. @type {Map<string, Call>} */
-  const pending = new Map();
-  /** Calls whose beginning is not told, or not yet. @type {WeakSet<Call>} */
-  const adopted = new WeakSet();
-  /** @type {LogEvent[]} */
-  let log = [];
-  const seconds = new Seconds();
-  const samples = new Samples();
-  const openedAt = Date.now();
-  const pulse = new Pulse();
+/** What a Server says; the stream goes on where it was when it ended. */
+export class ServerLive extends Live {
+  /** The newest, oldest first. @type {Call[]} */
+  calls = [];
+  /** The newest, oldest first. @type {LogEvent[]} */
+  log = [];
+  seconds = new Seconds();
+  /** What the processes said of themselves, oldest first. @type {Sample[]} */
+  samples = [];
+  /** When the page began to count, in milliseconds since 1970. */
+  openedAt = Date.now();
+  /** Of all offices. */
+  pulse = new Pulse();
   /** @type {Map<string, Pulse>} */
-  const pulses = new Map();
-  /** @type {Set<() => void>} */
-  const listeners = new Set();
-  let isDrawing = false;
+  #pulses = new Map();
+  /** Calls without an end, by what identifies them. @type {Map<string, Call>} */
+  #pending = new Map();
+  /** Calls whose beginning is not told, or not yet. @type {WeakSet<Call>} */
+  #adopted = new WeakSet();
+  #keys = 0;
+  #lastId = "";
 
-  const changed = () => {
-    if (isDrawing) return;
-    isDrawing = true;
-    const later = document.hidden ? setTimeout : requestAnimationFrame;
-    later(() => {
-      isDrawing = false;
-      for (const listener of [...listeners]) listener();
-    });
-  };
-
-  /** @param {Call} call */
-  const add = (call) => {
-    calls.push(call);
-    if (calls.length <= MAX_KEPT + SLACK) return;
-    for (const old of calls.slice(0, -MAX_KEPT)) {
-      if (pending.get(idOf(old)) === old) pending.delete(idOf(old));
-    }
-    calls = calls.slice(-MAX_KEPT);
-  };
-
-  /** @param {string} office */
-  const pulseFor = (office) => {
-    const found = pulses.get(office) ?? new Pulse();
-    pulses.delete(office);
-    pulses.set(office, found);
-    if (pulses.size > MAX_PULSES) {
-      for (const [oldest] of pulses) {
-        pulses.delete(oldest);
-        break;
-      }
-    }
-    return found;
-  };
+  /** @override @returns {Record<string, string>} */
+  headers() {
+    return this.#lastId === "" ? {} : { "Last-Event-ID": this.#lastId };
+  }
 
   /**
-   * @param {string} event
-   * @param {Readonly<Record<string, any>>} data
+   * Returns the calls of an office; `undefined` while it is quiet.
+   *
+   * @param {string} office
    */
-  const take = (event, data) => {
+  pulseOf(office) {
+    return this.#pulses.get(office);
+  }
+
+  /**
+   * Adds the calls in flight that began before anybody observed them.
+   *
+   * @param {readonly PendingCall[]} listed
+   */
+  adopt(listed) {
+    for (const each of listed) {
+      const call = callOf(++this.#keys, Date.now() - each.ms, each);
+      const known = this.#pending.get(idOf(call));
+      if (known) {
+        known.waiting = each.waiting ?? null;
+        continue;
+      }
+      this.#adopted.add(call);
+      this.#pending.set(idOf(call), call);
+      this.#add(call);
+    }
+    this.changed();
+  }
+
+  /**
+   * @override
+   * @param {{ id: string, event: string, data: Readonly<Record<string, any>> }} event
+   */
+  take({ id, event, data }) {
+    if (id !== "") this.#lastId = id;
     const at = Date.parse(data["at"]) || Date.now();
     if (event === "open") {
       if (!data["missed"]) return;
-      pending.clear(); // whose ends may be among what was missed
-      calls = calls.filter(({ endedAt }) => endedAt !== undefined);
+      this.#pending.clear(); // whose ends may be among what was missed
+      this.calls = this.calls.filter(({ endedAt }) => endedAt !== undefined);
     }
-    const entry = { key: ++keys, at, event, data };
-    log.push(entry);
-    const ofOffice = data["office"] === undefined
-      ? undefined
-      : pulseFor(data["office"]);
-    if (ofOffice) ofOffice.last = entry;
-    if (log.length > MAX_KEPT + SLACK) log = log.slice(-MAX_KEPT);
-    if (event === "call_began") {
-      const call = callOf(++keys, at, data);
-      const listed = pending.get(idOf(call));
-      // The list of calls may be faster than the stream.
-      if (listed && adopted.delete(listed)) {
-        Object.assign(listed, { ...call, key: listed.key });
-        return;
-      }
-      pending.set(idOf(call), call);
-      add(call);
-    } else if (event === "call_waiting") {
-      const known = pending.get(idOf(callOf(0, at, data)));
+    const entry = { key: ++this.#keys, at, event, data };
+    this.log.push(entry);
+    if (this.log.length > MAX_KEPT + SLACK) {
+      this.log = this.log.slice(-MAX_KEPT);
+    }
+    const office = data["office"];
+    const pulse = office === undefined ? undefined : this.#pulseFor(office);
+    if (pulse) pulse.last = entry;
+    if (event === "call_began") this.#began(at, data);
+    else if (event === "call_ended") this.#ended(at, data, pulse);
+    else if (event === "call_waiting") {
+      const known = this.#pending.get(idOf(callOf(0, at, data)));
       if (known) known.waiting = data["waiting"];
-    } else if (event === "call_ended") {
-      const ms = Number(data["ms"]);
-      const ended = callOf(++keys, at - ms, data);
-      const known = pending.get(idOf(ended));
-      const call = known ?? ended;
-      Object.assign(call, {
-        endedAt: at,
-        ms,
-        outcome: outcomeText(data),
-        bytes: data["bytes"],
-        result: data["result"],
-      });
-      pending.delete(idOf(ended));
-      if (!known) add(call);
-      seconds.add(at, ms, outcomeText(data));
-      const failed = hasFailed(String(data["outcome"]));
-      pulse.add(at, failed);
-      ofOffice?.add(at, failed);
     }
-  };
+  }
 
-  const follow = async () => {
-    const response = await api.open(
-      "events",
-      lastId === "" ? {} : { "Last-Event-ID": lastId },
-      signal,
-    );
-    if (!response.body) throw new TypeError("The stream is empty");
-    for await (const events of readEvents(response.body)) {
-      state = "open";
-      problem = undefined;
-      for (const { id, event, data } of events) {
-        if (id !== "") lastId = id;
-        take(event, JSON.parse(data));
-      }
-      changed();
+  /**
+   * @param {number} at
+   * @param {Readonly<Record<string, any>>} data
+   */
+  #began(at, data) {
+    const call = callOf(++this.#keys, at, data);
+    const listed = this.#pending.get(idOf(call));
+    // The list of calls may be faster than the stream.
+    if (listed && this.#adopted.delete(listed)) {
+      Object.assign(listed, { ...call, key: listed.key });
+      return;
     }
-  };
+    this.#pending.set(idOf(call), call);
+    this.#add(call);
+  }
 
-  const run = async () => {
-    let delay = RETRY_MS.first;
-    while (!signal.aborted) {
-      try {
-        await follow();
-        delay = RETRY_MS.first;
-      } catch (error) {
-        if (error instanceof ProblemError && error.status === 401) return;
-        problem = error instanceof Error ? error.message : String(error);
-      }
-      if (signal.aborted) return;
-      state = "lost";
-      changed();
-      await new Promise((resolve) => setTimeout(resolve, delay));
-      delay = Math.min(2 * delay, RETRY_MS.most);
+  /**
+   * @param {number} at
+   * @param {Readonly<Record<string, any>>} data
+   * @param {Pulse | undefined} pulse of the office
+   */
+  #ended(at, data, pulse) {
+    const ms = Number(data["ms"]);
+    const outcome = outcomeText(data);
+    const ended = callOf(++this.#keys, at - ms, data);
+    const known = this.#pending.get(idOf(ended));
+    const { bytes, result } = data;
+    Object.assign(known ?? ended, { endedAt: at, ms, outcome, bytes, result });
+    this.#pending.delete(idOf(ended));
+    if (!known) this.#add(ended);
+    this.seconds.add(at, ms, outcome);
+    const failed = hasFailed(String(data["outcome"]));
+    this.pulse.add(at, failed);
+    pulse?.add(at, failed);
+  }
+
+  /** @param {Call} call */
+  #add(call) {
+    this.calls.push(call);
+    if (this.calls.length <= MAX_KEPT + SLACK) return;
+    for (const old of this.calls.slice(0, -MAX_KEPT)) {
+      const id = idOf(old);
+      if (this.#pending.get(id) === old) this.#pending.delete(id);
     }
-  };
-  void run();
+    this.calls = this.calls.slice(-MAX_KEPT);
+  }
 
-  return {
-    get state() {
-      return state;
-    },
-    get problem() {
-      return problem;
-    },
-    get calls() {
-      return calls;
-    },
-    get log() {
-      return log;
-    },
-    seconds,
-    samples,
-    openedAt,
-    pulse,
-    pulseOf: (office) => pulses.get(office),
-    adopt: (listed) => {
-      for (const each of listed) {
-        const call = callOf(++keys, Date.now() - each.ms, each);
-        const known = pending.get(idOf(call));
-        if (known) {
-          known.waiting = each.waiting ?? null;
-          continue;
-        }
-        adopted.add(call);
-        pending.set(idOf(call), call);
-        add(call);
-      }
-      changed();
-    },
-    subscribe: (listener, until) => {
-      listeners.add(listener);
-      until.addEventListener("abort", () => listeners.delete(listener));
-      listener();
-    },
-  };
+  /** @param {string} office */
+  #pulseFor(office) {
+    const found = this.#pulses.get(office) ?? new Pulse();
+    this.#pulses.delete(office);
+    this.#pulses.set(office, found);
+    const [oldest] = this.#pulses.keys();
+    if (this.#pulses.size > MAX_PULSES) this.#pulses.delete(String(oldest));
+    return found;
+  }
 }
 
 /** @param {Pick<Call, "office" | "agent" | "reqId">} call */
@@ -283,7 +213,7 @@ const DRAW_MS = 250;
 /**
  * Draws whenever the stream has said something, but not too often, and not while it is stopped.
  *
- * @param {Live} live
+ * @param {ServerLive} live
  * @param {AbortSignal} signal
  * @param {() => void} draw
  * @returns {HTMLElement} stops it, and lets it go on; it says so where the stream is lost
@@ -293,7 +223,7 @@ export function drawing(live, signal, draw) {
   let isDue = false;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
-  const state = h("span", { class: "muted", role: "status" });
+  const state = h("span.muted", { role: "status" });
   const now = () => {
     timer = undefined;
     const text = live.state === "open"
@@ -320,5 +250,5 @@ export function drawing(live, signal, draw) {
   }, "Stop");
   isDue = true;
   now();
-  return h("span", { class: "actions" }, button, state);
+  return h("span.actions", button, state);
 }

@@ -1,8 +1,10 @@
 // @ts-check
 /// <reference lib="dom" />
-/** @import { Context } from "../kit/page.js" */
-/** @import { LogEvent } from "./live.js" */
-import { fill, h, keyed } from "../kit/element.js";
+/** @import { View } from "../kit/page.js" */
+/** @import { Tone } from "../kit/text.js" */
+/** @import { LogEvent } from "./pulse.js" */
+import { fill, h } from "../kit/element.js";
+import { createList, tableOf } from "../kit/list.js";
 import { empty } from "../kit/parts.js";
 import { jsonView } from "../kit/result.js";
 import {
@@ -14,95 +16,53 @@ import {
 } from "../kit/text.js";
 import { drawing } from "./live.js";
 
-/** The most that are shown; a filter finds the others. */
-const MAX_SHOWN = 200;
 /** The most of one event that is shown on its line, in characters. */
 const MAX_TEXT = 500;
 
-export const title = () => "Log";
-
-/**
- * Shows what happens, as it comes.
- *
- * @param {HTMLElement} root
- * @param {Context} context
- */
-export function show(root, { live, signal }) {
-  const count = h("p", { class: "muted", role: "status" });
-  const body = h("tbody");
-  const filter = h("input", {
-    type: "search",
-    id: "filter",
-    placeholder: "any words",
-    onInput: () => draw(),
-  });
-  const withCalls = h("input", {
-    type: "checkbox",
-    id: "with-calls",
-    checked: true,
-    onChange: () => draw(),
-  });
-  const table = h(
-    "table",
-    { class: "cards log", "aria-labelledby": "log" },
-    h(
-      "thead",
-      {},
-      h(
-        "tr",
-        {},
-        ["Time", "Event", "Office", "What"].map((text) =>
-          h("th", { scope: "col" }, text)
-        ),
-      ),
-    ),
-    body,
-  );
-  const nothing = empty(
-    "Nothing has happened yet",
-    "Events are listed as they come, from when this page was opened: joins, calls, refusals, and what the Server logs.",
-  );
-  const draw = () => {
-    const words = filter.value.toLowerCase().split(/\s+/);
-    /** @type {readonly LogEvent[]} */
-    const log = live.log;
-    const found = log.filter((each) => {
-      if (!withCalls.checked && each.event.startsWith("call_")) return false;
-      if (filter.value === "") return true;
-      const text = `${each.event} ${textOf(each)}`.toLowerCase();
-      return words.every((word) => text.includes(word));
+/** What happens, as it comes. @type {View} */
+export const log = {
+  title: () => "Log",
+  show: (root, { live, signal }) => {
+    const body = h("tbody");
+    const withCalls = h("input", {
+      type: "checkbox",
+      id: "with-calls",
+      checked: true,
+      onChange: () => list.draw(),
     });
-    nothing.hidden = log.length > 0;
-    table.hidden = !nothing.hidden;
-    count.textContent = found.length > MAX_SHOWN
-      ? `${found.length} events, of which the latest ${MAX_SHOWN} are shown`
-      : `${found.length} of ${log.length} events`;
-    keyed(
-      body,
-      found.slice(-MAX_SHOWN).reverse(),
-      {
-        keyOf: ({ key }) => String(key),
-        make: row,
-        update: () => {}, // an event does not change
-      },
+    const nothing = empty(
+      "Nothing has happened yet",
+      "Events are listed as they come, from when this page was opened: joins, calls, refusals, and what the Server logs.",
     );
-  };
-  fill(
-    root,
-    h("h1", { id: "log" }, "Log"),
-    h(
-      "p",
-      { class: "field inline" },
-      h("label", { for: "filter" }, "Filter"),
-      filter,
-      h("label", { class: "check" }, withCalls, "with calls"),
-      drawing(live, signal, draw),
-      count,
-    ),
-    nothing,
-    table,
-  );
-}
+    const table = tableOf(
+      { class: "cards log", "aria-labelledby": "log" },
+      ["Time", "Event", "Office", "What"],
+      body,
+    );
+    const list = createList({
+      ...{ noun: "events", which: "latest", most: 200 },
+      ...{ body, nothing, whole: table },
+      placeholder: "any words",
+      items: () => /** @type {LogEvent[]} */ (live.log).toReversed(),
+      textOf: (each) => `${each.event} ${textOf(each)}`,
+      fits: ({ event }) => withCalls.checked || !event.startsWith("call_"),
+      keyOf: ({ key }) => String(key),
+      make: row,
+      update: () => {}, // an event does not change
+    });
+    fill(
+      root,
+      h("h1", { id: "log" }, "Log"),
+      list.bar(
+        h("label.check", withCalls, "with calls"),
+        drawing(live, signal, list.draw),
+      ),
+      nothing,
+      table,
+    );
+  },
+};
+
 /** The text of each event, which is made once. @type {WeakMap<object, string>} */
 const texts = new WeakMap();
 
@@ -123,19 +83,14 @@ function row(each) {
   const { event, data } = each;
   return h(
     "tr",
-    {},
-    h("td", { class: "short number" }, clock.format(each.at)),
+    h("td.short.number", clock.format(each.at)),
     h("th", { scope: "row", class: `dot ${toneOf(event, data)}` }, event),
-    h("td", { class: "clip" }, h("bdi", {}, data["office"] ?? "")),
-    h("td", {}, details(each)),
+    h("td.clip", h("bdi", data["office"] ?? "")),
+    h("td", details(each)),
   );
 }
 
-/**
- * Makes the line of an event, which unfolds to its fields.
- *
- * @param {LogEvent} each
- */
+/** Makes the line of an event, which unfolds to its fields. @param {LogEvent} each */
 function details(each) {
   const { event, data } = each;
   const fields = h("div");
@@ -149,11 +104,10 @@ function details(each) {
       },
     },
     h(
-      "summary",
-      { class: "clip" },
-      h("bdi", {}, sentenceOf(event, data).slice(0, MAX_TEXT)),
+      "summary.clip",
+      h("bdi", sentenceOf(event, data).slice(0, MAX_TEXT)),
       " ",
-      h("bdi", { class: "muted" }, textOf(each).slice(0, MAX_TEXT)),
+      h("bdi.muted", textOf(each).slice(0, MAX_TEXT)),
     ),
     fields,
   );
@@ -161,18 +115,10 @@ function details(each) {
 }
 
 /**
- * The fields of an event.
- * @typedef {Readonly<Record<string, any>>} Fields
- *
- * How something is.
- * @typedef {"good" | "warn" | "bad" | "busy" | "muted"} Tone
- */
-
-/**
  * Writes what an event says as a sentence.
  *
  * @param {string} event
- * @param {Fields} data
+ * @param {LogEvent["data"]} data
  * @returns {string}
  */
 export function sentenceOf(event, data) {
@@ -223,7 +169,7 @@ export function sentenceOf(event, data) {
  * Returns how an event looks.
  *
  * @param {string} event
- * @param {Fields} data
+ * @param {LogEvent["data"]} data
  * @returns {Tone}
  */
 export function toneOf(event, { outcome, level }) {

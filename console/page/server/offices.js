@@ -1,203 +1,135 @@
 // @ts-check
 /// <reference lib="dom" />
-/** @import { Context } from "../kit/page.js" */
-/** @import { LogEvent } from "./live.js" */
-/** @import { Tone } from "./log.js" */
+/** @import { Column } from "../kit/list.js" */
+/** @import { View } from "../kit/page.js" */
+/** @import { Tone } from "../kit/text.js" */
+/** @import { LogEvent } from "./pulse.js" */
+/** @import { ServerLive } from "./live.js" */
 import { fill, h, keyed } from "../kit/element.js";
+import { cellsOf, createList, tableOf } from "../kit/list.js";
 import { hashOf } from "../kit/page.js";
 import {
   command,
   empty,
+  every,
   loading,
   pill,
-  sparkline,
   tile,
   tileList,
-  totalOf,
 } from "../kit/parts.js";
 import { agoText, bytesText, clock, sinceText } from "../kit/text.js";
-import { Pulse, PULSE_MINUTES } from "./counts.js";
 import { sentenceOf, toneOf } from "./log.js";
+import { Pulse, PULSE_MINUTES, pulseTiles, sparkline } from "./pulse.js";
 
 const RELOAD_MS = 2000;
 /** How often what the stream says is drawn. */
 const DRAW_MS = 1000;
-/** The most rows that are shown; a filter finds the others. */
-const MAX_ROWS = 200;
 /** The latest events that are shown, calls left out. */
 const MAX_EVENTS = 12;
 /** Compares many names quickly. */
-const ORDER = new Intl.Collator();
+export const ORDER = new Intl.Collator();
 
 /** @typedef {{ office: string, node?: string, agent: string | null, computers: number, pending_calls: number }} Office */
 
-export const title = () => "Offices";
-
-/**
- * Shows what is alive: counts, the offices with their calls of the last minutes, and the latest events.
- *
- * @param {HTMLElement} root
- * @param {Context} context
- */
-export function show(root, { api, live, signal }) {
-  const problems = h("div");
-  const tiles = tileList();
-  const body = h("tbody");
-  const count = h("p", { class: "muted", role: "status" });
-  const quiet = h(
-    "p",
-    { class: "muted" },
-    "Who joins, leaves or is refused is listed here as it happens.",
-  );
-  const events = h("ol", { class: "events" });
-  const filter = h("input", {
-    type: "search",
-    id: "filter",
-    placeholder: "name of an office or Agent",
-    onInput: () => draw(),
-  });
-  const nothing = empty(
-    "Nobody is in an office",
-    "An office exists while it has members. Start a Computer, whose MCP servers become tools:",
-    command(
-      `smcp-computer run --config computer.json --office home --url ${location.origin}`,
-    ),
-    "Then an Agent can use them:",
-    command(`smcp-agent tools --office home --url ${location.origin}`),
-  );
-  const columns = h(
-    "div",
-    { class: "beside" },
-    h(
-      "div",
-      {},
-      h(
-        "p",
-        { class: "field inline" },
-        h("label", { for: "filter" }, "Filter"),
-        filter,
-        count,
-      ),
-      h(
-        "table",
-        { class: "cards" },
-        h(
-          "thead",
-          {},
-          h(
-            "tr",
-            {},
-            HEADS.map((text) => h("th", { scope: "col" }, text)),
-          ),
-        ),
-        body,
-      ),
-    ),
-    h(
-      "section",
-      { class: "panel", "aria-labelledby": "latest" },
-      h(
-        "div",
-        { class: "head" },
-        h("h2", { id: "latest" }, "Latest events"),
-        h("a", { href: "#/log" }, "Log"),
-      ),
-      quiet,
-      events,
-    ),
-  );
-  fill(root, h("h1", {}, "Offices"), problems, tiles, nothing, columns);
-  /** @type {Office[]} */
-  let offices = [];
-  /** @type {any} */
-  let status;
-  const draw = () => {
-    if (status === undefined) return;
-    const now = Date.now();
-    fill(tiles, tilesOf(status, live, now));
-    nothing.hidden = offices.length > 0;
-    columns.hidden = !nothing.hidden;
-    const wanted = filter.value.toLowerCase();
-    const found = offices.filter(({ office, agent }) =>
-      `${office}\n${agent ?? ""}`.toLowerCase().includes(wanted)
+/** What is alive: counts, the offices with their calls of the last minutes, and the latest events. @type {View} */
+export const offices = {
+  title: () => "Offices",
+  show: (root, { api, live, signal }) => {
+    const problems = h("div");
+    const tiles = tileList();
+    const body = h("tbody");
+    const quiet = h(
+      "p.muted",
+      "Who joins, leaves or is refused is listed here as it happens.",
     );
-    count.textContent = found.length > MAX_ROWS
-      ? `${found.length} offices, of which the first ${MAX_ROWS} are shown`
-      : `${found.length} of ${offices.length} offices`;
-    keyed(
-      body,
-      found.slice(0, MAX_ROWS),
-      {
-        keyOf: ({ office }) => office,
-        make: (office) => row(office, live.pulseOf(office.office), now),
-      },
+    const events = h("ol.events");
+    const nothing = empty(
+      "Nobody is in an office",
+      "An office exists while it has members. Start a Computer, whose MCP servers become tools:",
+      command(
+        `smcp-computer run --config computer.json --office home --url ${location.origin}`,
+      ),
+      "Then an Agent can use them:",
+      command(`smcp-agent tools --office home --url ${location.origin}`),
     );
-    /** @type {readonly LogEvent[]} */
-    const log = live.log;
-    const shown = log.filter(({ event, data }) =>
-      !event.startsWith("call_") && (event !== "open" || data["missed"])
-    )
-      .slice(-MAX_EVENTS).reverse();
-    quiet.hidden = shown.length > 0;
-    keyed(events, shown, {
-      keyOf: ({ key }) => String(key),
-      make: eventItem,
-      update: () => {},
+    const columns = h("div.beside", { hidden: true });
+    nothing.hidden = true;
+    /** @type {Office[]} */
+    let offices = [];
+    /** @type {any} */
+    let status;
+    const list = createList({
+      ...{ noun: "offices", which: "first", most: 200 },
+      ...{ body, nothing, whole: columns },
+      placeholder: "name of an office or Agent",
+      items: () => offices,
+      textOf: ({ office, agent }) => `${office}\n${agent ?? ""}`,
+      keyOf: ({ office }) => office,
+      make: (office) => row(office, live.pulseOf(office.office)),
     });
-  };
-  columns.hidden = nothing.hidden = true;
-  loading({
-    problems,
-    signal,
-    everyMs: RELOAD_MS,
-    load: async () => {
-      const [list, counts] = await Promise.all([
-        api.get("offices", signal),
-        api.get("status", signal),
-      ]);
-      return { ...list, counts };
-    },
-    show: (answer) => {
-      status = answer.counts;
-      offices = answer.offices.toSorted((
-        /** @type {Office} */ a,
-        /** @type {Office} */ b,
-      ) => ORDER.compare(a.office, b.office));
-      draw();
-    },
-  });
-  const timer = setInterval(() => document.hidden || draw(), DRAW_MS);
-  signal.addEventListener("abort", () => clearInterval(timer));
-}
-
-const HEADS = [
-  "Office",
-  "State",
-  "Agent",
-  "Computers",
-  "In flight",
-  `Calls, ${PULSE_MINUTES} min`,
-  "Last event",
-];
+    fill(
+      columns,
+      h("div", list.bar(), tableOf({}, HEADS, body)),
+      h(
+        "section.panel",
+        { "aria-labelledby": "latest" },
+        h(
+          "div.head",
+          h("h2", { id: "latest" }, "Latest events"),
+          h("a", { href: "#/log" }, "Log"),
+        ),
+        quiet,
+        events,
+      ),
+    );
+    fill(root, h("h1", "Offices"), problems, tiles, nothing, columns);
+    const draw = () => {
+      if (status === undefined) return;
+      fill(tiles, tilesOf(status, live, Date.now()));
+      list.draw();
+      /** @type {readonly LogEvent[]} */
+      const log = live.log;
+      const shown = log.filter(({ event, data }) =>
+        !event.startsWith("call_") && (event !== "open" || data["missed"])
+      ).slice(-MAX_EVENTS).reverse();
+      quiet.hidden = shown.length > 0;
+      keyed(events, shown, {
+        keyOf: ({ key }) => String(key),
+        make: eventItem,
+        update: () => {},
+      });
+    };
+    loading({
+      problems,
+      signal,
+      everyMs: RELOAD_MS,
+      load: () =>
+        Promise.all([api.get("offices", signal), api.get("status", signal)]),
+      show: ([list, counts]) => {
+        status = counts;
+        offices = list.offices.toSorted((
+          /** @type {Office} */ a,
+          /** @type {Office} */ b,
+        ) => ORDER.compare(a.office, b.office));
+        draw();
+      },
+    });
+    every(DRAW_MS, signal, draw);
+  },
+};
 
 /**
  * @param {any} status
- * @param {Context["live"]} live
+ * @param {ServerLive} live
  * @param {number} now
  */
 function tilesOf(status, live, now) {
-  const bars = live.pulse.bars(now);
-  const { calls, failed } = totalOf(bars);
   const { process, nodes = [] } = status;
   return [
     tile("Offices", status.offices),
     tile("Members", status.members),
     tile("Calls in flight", status.pending_calls),
-    tile(`Calls in ${PULSE_MINUTES} min`, calls, sparkline(bars)),
-    tile(
-      `Failures in ${PULSE_MINUTES} min`,
-      h("span", { class: failed > 0 ? "bad" : "" }, failed),
-    ),
+    ...pulseTiles(live.pulse.bars(now)),
     process &&
     tile(
       "Memory",
@@ -230,61 +162,60 @@ export const stateOf = ({ agent, computers, pending_calls: pending }) =>
     : ["good", "ready"];
 
 /**
- * @param {Office} about
+ * @param {Office} office
  * @param {Pulse | undefined} pulse
- * @param {number} now
  */
-function row(about, pulse, now) {
-  const { office, node, agent, computers, pending_calls: pending } = about;
-  const last = pulse?.last;
-  return h(
+const row = (office, pulse) =>
+  h(
     "tr",
-    {},
     h(
       "th",
       { scope: "row" },
-      h("a", { href: hashOf(["offices", office]) }, h("bdi", {}, office)),
-      node !== undefined && h("small", {}, ` at node ${node}`),
+      h(
+        "a",
+        { href: hashOf(["offices", office.office]) },
+        h("bdi", office.office),
+      ),
+      office.node !== undefined && h("small", ` at node ${office.node}`),
     ),
-    h("td", { "data-label": "State" }, pill(...stateOf(about))),
-    h(
-      "td",
-      { "data-label": "Agent" },
-      agent === null
-        ? h("span", { class: "muted" }, "none")
-        : h("bdi", {}, agent),
-    ),
-    h("td", { "data-label": "Computers", class: "number" }, computers),
-    h("td", { "data-label": "In flight", class: "number" }, pending),
-    h(
-      "td",
-      { "data-label": "Calls" },
-      sparkline((pulse ?? new Pulse()).bars(now)),
-    ),
-    h(
-      "td",
-      { "data-label": "Last event", class: "event" },
+    cellsOf(COLUMNS, { ...office, pulse }),
+  );
+
+/** @type {readonly Column<Office & { pulse: Pulse | undefined }>[]} */
+const COLUMNS = [
+  ["State", (office) => pill(...stateOf(office)), ""],
+  ["Agent", ({ agent }) => agent ?? h("span.muted", "none")],
+  ["Computers", ({ computers }) => computers, "number"],
+  ["In flight", ({ pending_calls: pending }) => pending, "number"],
+  ["Calls", ({ pulse = new Pulse() }) => sparkline(pulse.bars(Date.now())), ""],
+  [
+    "Last event",
+    ({ pulse: { last } = new Pulse() }) =>
       last
         ? [
-          h("bdi", { class: "clip" }, sentenceOf(last.event, last.data)),
-          h("small", {}, agoText(last.at, now)),
+          h("bdi.clip", sentenceOf(last.event, last.data)),
+          h("small", agoText(last.at, Date.now())),
         ]
-        : h("span", { class: "muted" }, "none yet"),
-    ),
-  );
-}
+        : h("span.muted", "none yet"),
+    "event",
+  ],
+];
+
+/** The heads of the table: there is room for more words than on a card. */
+const HEADS = ["Office", ...COLUMNS.map(([head]) => head)].map((head) =>
+  head === "Calls" ? `Calls, ${PULSE_MINUTES} min` : head
+);
 
 /** @param {LogEvent} each */
 const eventItem = ({ at, event, data }) =>
   h(
     "li",
     { class: toneOf(event, data) },
-    h("small", {}, clock.format(at)),
+    h("small", clock.format(at)),
     h(
       "div",
-      {},
-      h("bdi", {}, sentenceOf(event, data).slice(0, 300)),
+      h("bdi", sentenceOf(event, data).slice(0, 300)),
       data["office"] !== undefined &&
-        h("small", {}, " in ", h("bdi", {}, data["office"])),
+        h("small", " in ", h("bdi", data["office"])),
     ),
   );

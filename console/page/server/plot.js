@@ -43,7 +43,7 @@ export function createPlot({ title, text, least, onMark }) {
   const curves = svg("g");
   const cross = svg("g", { class: "cross" });
   const drawing = svg("svg", { role: "img" }, grid, curves, cross);
-  const legend = h("ul", { class: "legend" });
+  const legend = h("ul.legend");
   const slider = h("input", {
     type: "range",
     min: "0",
@@ -55,10 +55,9 @@ export function createPlot({ title, text, least, onMark }) {
     onPointerleave: () => onMark(undefined),
   });
   const element = h(
-    "figure",
-    { class: "plot" },
-    h("figcaption", {}, title),
-    h("div", { class: "area" }, drawing, slider),
+    "figure.plot",
+    h("figcaption", title),
+    h("div.area", drawing, slider),
     legend,
   );
   /** @type {readonly Line[]} */
@@ -137,7 +136,7 @@ export function createPlot({ title, text, least, onMark }) {
     fill(
       legend,
       then.map((each, i) => h("li", { class: `line-${i % COLOURS}` }, each)),
-      isMarked && h("li", { class: "muted" }, time),
+      isMarked && h("li.muted", time),
     );
     drawing.setAttribute("aria-label", `${title}; ${now.join(", ")}`);
     slider.max = String(most());

@@ -2,9 +2,9 @@
 /// <reference lib="dom" />
 /** @import { Api } from "../kit/api.js" */
 /** @import { Tool } from "./computer.js" */
-/** @import { Call, Live } from "./live.js" */
+/** @import { Call, ServerLive } from "./live.js" */
 import { fill, h } from "../kit/element.js";
-import { createForm } from "../kit/form.js";
+import { createForm } from "./form.js";
 import { problem } from "../kit/parts.js";
 import { jsonView, resultView } from "../kit/result.js";
 import { durationText, runningText } from "../kit/text.js";
@@ -17,13 +17,13 @@ const DEFAULT_SECONDS = 60;
 /**
  * Makes the panel in which a tool is tried: a form, and the results, newest first.
  *
- * @param {{ api: Api, live: Live, path: string, tool: Tool, signal: AbortSignal }} about
+ * @param {{ api: Api, live: ServerLive, path: string, tool: Tool, signal: AbortSignal }} about
  * @returns {HTMLElement}
  */
 export function tryTool({ api, live, path, tool, signal }) {
   const form = createForm(tool.params_schema);
   const problems = h("div");
-  const results = h("div", { class: "results" });
+  const results = h("div.results");
   const seconds = h("input", {
     type: "number",
     id: "timeout",
@@ -32,7 +32,7 @@ export function tryTool({ api, live, path, tool, signal }) {
     required: true,
     value: String(DEFAULT_SECONDS),
   });
-  const call = h("button", { type: "submit", class: "primary" }, "Call");
+  const call = h("button.primary", { type: "submit" }, "Call");
   const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
     try {
@@ -58,39 +58,36 @@ export function tryTool({ api, live, path, tool, signal }) {
   };
   return h(
     "div",
-    {},
-    h("h3", { tabIndex: -1 }, h("bdi", {}, tool.title ?? tool.name)),
+    h("h3", { tabIndex: -1 }, h("bdi", tool.title ?? tool.name)),
     tool.description &&
-      h("p", { class: "description" }, h("bdi", {}, tool.description)),
+      h("p.description", h("bdi", tool.description)),
     h(
       "form",
       { onSubmit: submit, noValidate: true },
       form.element,
       h(
-        "p",
-        { class: "field inline" },
+        "p.field.inline",
         h("label", { for: "timeout" }, "Seconds it may take"),
         seconds,
       ),
       problems,
-      h("p", { class: "actions" }, call),
+      h("p.actions", call),
     ),
     results,
     h(
       "details",
-      {},
-      h("summary", {}, "Schema of the arguments"),
+      h("summary", "Schema of the arguments"),
       jsonView(tool.params_schema),
     ),
     tool.meta &&
-      h("details", {}, h("summary", {}, "Metadata"), jsonView(tool.meta)),
+      h("details", h("summary", "Metadata"), jsonView(tool.meta)),
   );
 }
 
 /**
  * Calls a tool, and shows how that goes.
  *
- * @param {{ api: Api, live: Live, path: string, name: string, params: unknown, timeoutMs: number, signal: AbortSignal }} about
+ * @param {{ api: Api, live: ServerLive, path: string, name: string, params: unknown, timeoutMs: number, signal: AbortSignal }} about
  * @returns {HTMLElement}
  */
 function callOnce({ api, live, path, name, params, timeoutMs, signal }) {
@@ -106,7 +103,7 @@ function callOnce({ api, live, path, name, params, timeoutMs, signal }) {
   const body = h("div");
   const began = performance.now();
   const elapsed = () => durationText(performance.now() - began);
-  const clock = h("span", { class: "muted number" });
+  const clock = h("span.muted.number");
   const timer = setInterval(() => clock.textContent = elapsed(), TICK_MS);
   signal.addEventListener("abort", () => clearInterval(timer));
   const ended = new AbortController();
@@ -143,10 +140,9 @@ function callOnce({ api, live, path, name, params, timeoutMs, signal }) {
   };
   void run();
   return h(
-    "article",
-    { class: "call" },
-    h("header", {}, h("strong", {}, h("bdi", {}, name)), state, clock, cancel),
-    h("details", {}, h("summary", {}, "Arguments"), jsonView(params)),
+    "article.call",
+    h("header", h("strong", h("bdi", name)), state, clock, cancel),
+    h("details", h("summary", "Arguments"), jsonView(params)),
     body,
   );
 }

@@ -6,7 +6,7 @@ import {
   objectOf,
   planForm,
   readText,
-} from "../../../console/page/kit/form_schema.js";
+} from "../../../console/page/server/form_schema.js";
 
 /** How many fields there are in all. */
 const count = ({ fields = [], item }: FormField): number =>

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { minutesOf, ticksTo } from "../../../console/page/server/plot.js";
-import { Pulse, PULSE_MINUTES } from "../../../console/page/server/counts.js";
+import { Pulse, PULSE_MINUTES } from "../../../console/page/server/pulse.js";
 import { sentenceOf, toneOf } from "../../../console/page/server/log.js";
 
 const MINUTE_MS = 60_000;

@@ -1,7 +1,8 @@
 // @ts-check
 /// <reference lib="dom" />
 /** @import { FormField } from "./form_schema.js" */
-import { h } from "./element.js";
+import { h } from "../kit/element.js";
+import { fieldset, labelled, selectOf } from "../kit/fields.js";
 import { FieldError, objectOf, planForm, readText } from "./form_schema.js";
 
 /**
@@ -14,6 +15,8 @@ import { FieldError, objectOf, planForm, readText } from "./form_schema.js";
 /**
  * A part of a form; what is `undefined` is not sent.
  * @typedef {{ element: HTMLElement, read: () => unknown }} Part
+ *
+ * @typedef {(field: FormField, id: string) => Part} Maker
  */
 
 let forms = 0;
@@ -39,9 +42,8 @@ export function createForm(schema) {
   }, `${id}-json`);
   const group = h(
     "div",
-    {},
     fields.length === 0
-      ? h("p", { class: "muted" }, "It takes no arguments.")
+      ? h("p.muted", "It takes no arguments.")
       : fields.map(({ element }) => element),
   );
   const toggle = h("input", {
@@ -70,14 +72,12 @@ export function createForm(schema) {
   show();
   return {
     element: h(
-      "div",
-      { class: "form" },
+      "div.form",
       group,
       asJson.element,
       plan.kind === "group" &&
         h(
-          "p",
-          { class: "check" },
+          "p.check",
           toggle,
           h("label", { for: toggle.id }, "Write the arguments as JSON"),
         ),
@@ -86,11 +86,7 @@ export function createForm(schema) {
   };
 }
 
-/**
- * @param {FormField} field
- * @param {string} id
- * @returns {Part}
- */
+/** @type {Maker} */
 function makePart(field, id) {
   switch (field.kind) {
     case "group":
@@ -108,11 +104,7 @@ function makePart(field, id) {
   }
 }
 
-/**
- * @param {FormField} field
- * @param {string} id
- * @returns {Part}
- */
+/** @type {Maker} */
 function makeText(field, id) {
   const { kind, initial, rules = {} } = field;
   const isLong = kind === "text" && rules["type"] === undefined;
@@ -130,7 +122,7 @@ function makeText(field, id) {
     input.value = String(initial);
   }
   return {
-    element: labelled(field, id, input),
+    element: labelled(field, input),
     read: () => {
       if (!input.checkValidity() && input.value !== "") {
         throw refused(input, field, input.validationMessage);
@@ -140,30 +132,19 @@ function makeText(field, id) {
   };
 }
 
-/**
- * @param {FormField} field
- * @param {string} id
- * @returns {Part}
- */
+/** @type {Maker} */
 function makeChoice(field, id) {
   const { options = [], initial, isRequired } = field;
   const isOnly = isRequired && options.length === 1;
-  const list = h(
-    "select",
-    { id },
-    !isOnly &&
-      h("option", { value: "" }, isRequired ? "(choose)" : "(not sent)"),
-    // By position: a value may be empty.
-    options.map((value, i) =>
-      h(
-        "option",
-        { value: String(i), selected: value === initial },
-        String(value),
-      )
-    ),
+  const none = isRequired ? "(choose)" : "(not sent)";
+  const list = selectOf(
+    id,
+    isOnly ? undefined : none,
+    options,
+    options.indexOf(initial),
   );
   return {
-    element: labelled(field, id, list),
+    element: labelled(field, list),
     read: () => {
       if (list.value !== "") return options[Number(list.value)];
       if (isRequired) throw refused(list, field, "choose one");
@@ -177,12 +158,7 @@ function makeChoice(field, id) {
  * @param {string} id
  */
 function makeJson(field, id) {
-  const input = h("textarea", {
-    id,
-    rows: 4,
-    spellcheck: false,
-    class: "code",
-  });
+  const input = h("textarea.code", { id, rows: 4, spellcheck: false });
   const write = (/** @type {unknown} */ value) => {
     input.value = value === undefined
       ? ""
@@ -192,7 +168,6 @@ function makeJson(field, id) {
   return {
     element: labelled(
       field,
-      id,
       input,
       field.label === "Arguments as JSON" ? "" : "as JSON",
     ),
@@ -201,11 +176,7 @@ function makeJson(field, id) {
   };
 }
 
-/**
- * @param {FormField} field
- * @param {string} id
- * @returns {Part}
- */
+/** @type {Maker} */
 function makeGroup(field, id) {
   const { fields = [] } = field;
   const parts = fields.map((each, i) => makePart(each, `${id}-${i}`));
@@ -222,11 +193,7 @@ function makeGroup(field, id) {
   };
 }
 
-/**
- * @param {FormField} field
- * @param {string} id
- * @returns {Part}
- */
+/** @type {Maker} */
 function makeList(field, id) {
   const { item, initial } = field;
   const items = h("div");
@@ -242,8 +209,7 @@ function makeList(field, id) {
       ...(value !== undefined && { initial: value }),
     }, `${id}-${number}`);
     const row = h(
-      "div",
-      { class: "item" },
+      "div.item",
       part.element,
       h("button", {
         type: "button",
@@ -268,50 +234,12 @@ function makeList(field, id) {
   }, `Add to ${field.label}`);
   if (Array.isArray(initial)) initial.slice(0, 20).forEach(add);
   return {
-    element: fieldset(field, [items, h("p", {}, button)]),
+    element: fieldset(field, items, h("p", button)),
     read: () => {
       const values = [...parts].map((part) => part.read());
       return values.length === 0 && !field.isRequired ? undefined : values;
     },
   };
-}
-
-/**
- * @param {FormField} field
- * @param {readonly HTMLElement[]} content
- */
-const fieldset = ({ label, description, isRequired }, content) =>
-  h(
-    "fieldset",
-    {},
-    h("legend", {}, h("bdi", {}, label), isRequired ? "" : " (optional)"),
-    description && h("small", {}, description),
-    content,
-  );
-
-/**
- * @param {FormField} field
- * @param {string} id
- * @param {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement} input
- * @param {string} [note]
- */
-function labelled({ label, description, isRequired }, id, input, note = "") {
-  if (description) input.setAttribute("aria-describedby", `${id}-hint`);
-  const notes = [note, isRequired ? "" : "optional"].filter((text) =>
-    text !== ""
-  ).join(", ");
-  return h(
-    "p",
-    { class: "field" },
-    h(
-      "label",
-      { for: id },
-      h("bdi", {}, label || "Value"),
-      notes && ` (${notes})`,
-    ),
-    input,
-    description && h("small", { id: `${id}-hint` }, description),
-  );
 }
 
 /**

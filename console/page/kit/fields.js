@@ -1,0 +1,75 @@
+// @ts-check
+/// <reference lib="dom" />
+/** @import { Child } from "./element.js" */
+import { h } from "./element.js";
+
+/**
+ * What a person is asked for.
+ * @typedef {object} Asked
+ * @property {string} label
+ * @property {string} [description]
+ * @property {boolean} [isRequired] default true
+ */
+
+/**
+ * Adds label and description to an input.
+ *
+ * @param {Asked} asked
+ * @param {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement} input
+ * @param {string} [note] beside the label
+ */
+export function labelled(
+  { label, description, isRequired = true },
+  input,
+  note,
+) {
+  const hint = `${input.id}-hint`;
+  if (description) input.setAttribute("aria-describedby", hint);
+  const notes = [note, isRequired ? "" : "optional"].filter(Boolean).join(", ");
+  return h(
+    "p.field",
+    h(
+      "label",
+      { for: input.id },
+      h("bdi", label || "Value"),
+      notes && ` (${notes})`,
+    ),
+    input,
+    description && h("small", { id: hint }, description),
+  );
+}
+
+/**
+ * Makes a group of inputs.
+ *
+ * @param {Asked} asked
+ * @param {...(Child | readonly Child[])} content
+ */
+export const fieldset = (
+  { label, description, isRequired = true },
+  ...content
+) =>
+  h(
+    "fieldset",
+    h("legend", h("bdi", label), isRequired ? "" : " (optional)"),
+    description && h("small", description),
+    ...content,
+  );
+
+/**
+ * Makes a list to choose from. Its values are positions, since a value may be empty.
+ *
+ * @param {string} id
+ * @param {string | undefined} none what is first, with the value ""; absent where there is no such choice
+ * @param {readonly unknown[]} labels
+ * @param {number} chosen the position of what is chosen at first, or -1
+ */
+export const selectOf = (id, none, labels, chosen) =>
+  h(
+    "select",
+    { id },
+    none !== undefined && h("option", { value: "" }, none),
+    labels.map((label, i) =>
+      h("option", { value: String(i), selected: i === chosen }, String(label))
+    ),
+  );
