@@ -40,28 +40,25 @@ import process from "node:process";
 import { abortable } from "../shared/async.ts";
 import { loadPackages } from "../shared/packages.ts";
 import type { SmcpAgent } from "../agent/mod.ts";
-import { CallQueue } from "./calls/call_queue.ts";
-import { createQuestionStates } from "./calls/questions.ts";
-import type { McpCaller } from "./http/http.ts";
+import { CallQueue } from "./office/turn.ts";
+import { createQuestionStates } from "./office/questions.ts";
+import type { McpCaller } from "./http/face.ts";
 import { type AgentProvider, OfficeView } from "./office/office_view.ts";
 import {
   type Admitted,
   type McpCall,
+  type McpGatewayOptions,
   type OfficeMcpOptions,
+  resolveGatewayOptions,
   resolveOptions,
 } from "./options.ts";
-import type { ViewOptions } from "./http/view_query.ts";
-import { HttpViews } from "./http/views.ts";
+import { HttpViews, type ViewOptions } from "./http/views.ts";
 import type { PipeOptions } from "./pipe/pipe.ts";
 import { reachOf } from "./pipe/reach.ts";
-import {
-  type McpGatewayOptions,
-  resolveGatewayOptions,
-} from "./seats/gateway_options.ts";
-import type { CallSource, SeatHost } from "./seats/host.ts";
-import { OfficeGateway } from "./seats/office_gateway.ts";
+import { OfficeGateway } from "./gateway.ts";
+import type { CallSource, SeatHost } from "./seat.ts";
 import { Watches } from "./resources/watches.ts";
-import { toolFilter } from "./tools/patterns.ts";
+import { toolFilter } from "./tools/catalogue.ts";
 import {
   serveOfficeStdio,
   type StdioConnection,

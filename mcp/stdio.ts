@@ -5,11 +5,13 @@ import {
 } from "@modelcontextprotocol/server/stdio";
 import process from "node:process";
 import type { Readable, Writable } from "node:stream";
-import { createOfficeServer } from "./office/server.ts";
-import type { ServerParts } from "./office/server_parts.ts";
-import { wantIn } from "./office/watch_requests.ts";
-import { Listening } from "./resources/subscriptions.ts";
-import { tellClient } from "./office/tell_client.ts";
+import {
+  createOfficeServer,
+  type ServerParts,
+  tellClient,
+} from "./office/server.ts";
+import { wantIn } from "./office/resources.ts";
+import { Listening } from "./resources/watches.ts";
 
 /** The way to a client that has started this process. */
 export interface StdioStreams {

@@ -1,25 +1,31 @@
+import { PassThrough, type Readable, type Writable } from "node:stream";
+import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import {
   type FetchLike,
   isInitializeRequest,
   isJSONRPCRequest,
   type JSONRPCMessage,
   type JSONRPCRequest,
+  ReadBuffer,
   type RequestId,
+  serializeMessage,
 } from "@modelcontextprotocol/client";
-import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
-import type { Readable, Writable } from "node:stream";
 import type { SmcpAgentOptions } from "../../agent/mod.ts";
-import { sleep } from "../../shared/async.ts";
-import type { ViewOptions } from "../http/view_query.ts";
+import type { ViewOptions } from "../http/views.ts";
 import type { AgentProvider } from "../office/office_view.ts";
-import { messageOf } from "../tools/result.ts";
-import type { Backend } from "./backend.ts";
-import { Local, type LocalServer } from "./local.ts";
-import { cancelledBy, isListen, subscriptionOf } from "./message.ts";
-import type { Reach } from "./reach.ts";
+import {
+  type Backend,
+  cancelledBy,
+  explain,
+  explainStatus,
+  isListen,
+  subscriptionOf,
+} from "./messages.ts";
 import { OwnSeat } from "./own_seat.ts";
-import { probe } from "./probe.ts";
+import type { Reach } from "./reach.ts";
 import { Remote } from "./remote.ts";
+import { messageOf } from "../tools/result.ts";
+import { sleep } from "../../shared/async.ts";
 
 /** Options of `pipeOffice`. */
 export interface PipeOptions {
@@ -223,5 +229,95 @@ export class Pipe {
 
   #log(line: string): void {
     this.#options.log?.(line);
+  }
+}
+
+/** What is at the address of an office's MCP server. */
+export type Found =
+  | { readonly kind: "served" }
+  /** The Server has no MCP: one of another make, an older one, or one without `--mcp`. */
+  | { readonly kind: "absent" }
+  /** Not now, and perhaps later. */
+  | { readonly kind: "away"; readonly reason: string };
+
+/** Statuses of a Server that does not know the path. */
+const ABSENT = [404, 501];
+/** Statuses that pass: the Server is busy or ending, or somebody's own Agent has the office's seat. */
+const AWAY = [429, 502, 503, 504];
+
+/** Finds out whether a Server serves MCP, by a request that changes nothing in any revision of MCP. */
+export async function probe(
+  url: URL,
+  fetch: FetchLike,
+  init: { readonly headers: HeadersInit; readonly signal: AbortSignal },
+): Promise<Found> {
+  let response: Response;
+  const headers = new Headers(init.headers);
+  headers.set("accept", "text/event-stream");
+  try {
+    response = await fetch(url, { ...init, headers });
+  } catch (error) {
+    init.signal.throwIfAborted();
+    return { kind: "away", reason: explain(url, error) };
+  }
+  const { status } = response;
+  if (response.ok) {
+    await response.body?.cancel();
+    return { kind: "served" }; // a stream of somebody else's MCP server
+  }
+  const body = await response.text().catch(() => "");
+  if (ABSENT.includes(status)) return { kind: "absent" };
+  return AWAY.includes(status)
+    ? { kind: "away", reason: explainStatus(url, status, body) }
+    : { kind: "served" };
+}
+
+/** The part of an `OfficeMcp` that serves a pipe. */
+export interface LocalServer {
+  /** Serves the messages of a stream. */
+  serveStdio(streams: { stdin: Readable; stdout: Writable }): {
+    readonly closed: Promise<void>;
+    close(): Promise<void>;
+  };
+  /** Asks for the Agent again. */
+  refresh(): Promise<void>;
+  /** Ends all. */
+  close(): Promise<void>;
+}
+
+/** Answers messages in this process. */
+export class Local implements Backend {
+  readonly #server: LocalServer;
+  readonly #stdin = new PassThrough();
+
+  /** @param deliver takes what the server says */
+  constructor(server: LocalServer, deliver: (message: JSONRPCMessage) => void) {
+    this.#server = server;
+    const stdout = new PassThrough();
+    const lines = new ReadBuffer();
+    stdout.on("data", (chunk) => {
+      lines.append(chunk);
+      let message = lines.readMessage();
+      for (; message !== null; message = lines.readMessage()) deliver(message);
+    });
+    this.#server.serveStdio({ stdin: this.#stdin, stdout });
+  }
+
+  /** Passes a message on. */
+  send(message: JSONRPCMessage): void {
+    this.#stdin.write(serializeMessage(message));
+  }
+
+  /** Tells the client if it sees something else now. */
+  async refresh(): Promise<void> {
+    await this.#server.refresh().catch(() => {
+      // There is still no Agent; who asks for tools hears why.
+    });
+  }
+
+  /** Cancels all calls, and ends. */
+  async close(): Promise<void> {
+    await this.#server.close();
+    this.#stdin.destroy();
   }
 }

@@ -1,7 +1,10 @@
 import type { FetchLike } from "@modelcontextprotocol/client";
-import { proxyRoute } from "../../client/proxy.ts";
-import { writeView } from "../http/view_query.ts";
-import { nodeFetch } from "./node_fetch.ts";
+import { Agent as TlsAgent, request as requestHttps } from "node:https";
+import { Agent, type IncomingMessage, request as requestHttp } from "node:http";
+import { Readable } from "node:stream";
+import { type ProxyRoute, proxyRoute } from "../../client/proxy.ts";
+import { type ClientTlsOptions, tlsReason } from "../../client/tls.ts";
+import { writeView } from "../http/views.ts";
 import type { PipeOptions } from "./pipe.ts";
 
 /** How a pipe reaches the MCP of a Server. */
@@ -24,4 +27,97 @@ export function reachOf({ agent, office, view = {} }: PipeOptions): Reach {
   );
   url.search = writeView(view).toString();
   return { url, fetch: nodeFetch(agent.tls, proxyRoute(agent)) };
+}
+
+/** As those of the global agent: idle connections are closed before a Server does it. */
+const KEPT = { keepAlive: true, timeout: 5_000 };
+
+/** Statuses whose responses have no body. */
+const BODILESS = [204, 205, 304];
+
+/**
+ * Makes a `fetch` for MCP on `node:http`: that of Node gives up calls that take longer than five
+ * minutes, and neither it nor Deno's takes certificates in the same way.
+ *
+ * @param route finds the way through a proxy, if there is one
+ */
+export const nodeFetch = (
+  tls: ClientTlsOptions = {},
+  route?: () => Promise<ProxyRoute>,
+): FetchLike => {
+  const [http, https] = [
+    onceOnly(new Agent(KEPT)),
+    onceOnly(new TlsAgent(KEPT)),
+  ];
+  return async (input, init) => {
+    const proxy = await route?.();
+    const { promise, resolve, reject } = Promise.withResolvers<Response>();
+    const { method = "GET", headers, body, signal } = init ?? {};
+    const url = new URL(input);
+    const [send, agent] = url.protocol === "https:"
+      ? [requestHttps, https]
+      : [requestHttp, http];
+    const request = send(url, {
+      ...tls,
+      agent: proxy ? proxy.agent as Agent : agent,
+      method,
+      headers: Object.fromEntries(new Headers(headers)),
+      ...(signal && { signal }),
+    });
+    request.on("error", async (error) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const way = { url: url.href, tls };
+      reject(await explained(error, way, proxy?.agent));
+    });
+    request.on("response", (response) => {
+      // The end of the connection in the middle is an error of the body, whoever reads it.
+      response.on("error", () => {});
+      resolve(toResponse(response));
+    });
+    request.end(typeof body === "string" ? body : undefined);
+    return await promise;
+  };
+};
+
+/** Says what to do about a failure of TLS; others stay as they are, connections that ended above all. */
+async function explained(
+  error: Error & { readonly code?: string },
+  way: Parameters<typeof tlsReason>[1],
+  agent: object | undefined,
+): Promise<Error> {
+  const { code } = error;
+  const reason = code === "ECONNRESET"
+    ? undefined
+    : await tlsReason(code, way, agent);
+  return reason === undefined ? error : new Error(
+    reason.replaceAll(/\btls\.(cert|key|ca)\b/g, "--tls-$1"),
+    { cause: error },
+  );
+}
+
+/**
+ * Lets an agent use connections again, but not tell its requests: Deno would send one a second time
+ * when such a connection ends without an answer, though the server may have run it.
+ */
+function onceOnly<T extends Agent>(agent: T): T {
+  const reuse = agent.reuseSocket;
+  agent.reuseSocket = (socket, request) => {
+    reuse.call(agent, socket, request);
+    request.reusedSocket = false;
+  };
+  return agent;
+}
+
+function toResponse(message: IncomingMessage): Response {
+  const { statusCode: status = 500, statusMessage: statusText = "" } = message;
+  const headers = new Headers();
+  for (const [name, values] of Object.entries(message.headersDistinct)) {
+    for (const value of values ?? []) headers.append(name, value);
+  }
+  if (BODILESS.includes(status)) {
+    message.resume();
+    return new Response(null, { status, statusText, headers });
+  }
+  const body = Readable.toWeb(message) as ReadableStream<Uint8Array>;
+  return new Response(body, { status, statusText, headers });
 }

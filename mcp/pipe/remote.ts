@@ -8,16 +8,18 @@ import {
   SdkHttpError,
 } from "@modelcontextprotocol/client";
 import { abortable, sleep, withTimeout } from "../../shared/async.ts";
-import type { Backend, Opened } from "./backend.ts";
-import { codeOf, explain } from "./failure.ts";
 import {
+  type Backend,
   cancelledBy,
   changesFor,
   changesOn,
+  codeOf,
+  explain,
   failureFor,
   isListen,
   isModern,
-} from "./message.ts";
+  type Opened,
+} from "./messages.ts";
 import { SessionLink } from "./session_link.ts";
 
 /** What {@linkcode Remote} needs. */

@@ -6,7 +6,7 @@ import {
   type JSONRPCRequest,
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
-import { failureFor } from "./message.ts";
+import { failureFor } from "./messages.ts";
 
 /** What a link needs. */
 export interface LinkParts {

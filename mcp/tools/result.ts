@@ -10,7 +10,6 @@ import {
   ProtocolError,
   resultMeta,
 } from "../../protocol/mod.ts";
-import { isObject, withoutNulls } from "./json.ts";
 
 /**
  * Makes the MCP result of what a Computer answered: everything passes as it is, but what MCP does
@@ -82,3 +81,30 @@ function isMcpBlock(
 const isContents = (value: unknown): boolean =>
   isObject(value) && typeof value.uri === "string" &&
   (typeof value.text === "string" || typeof value.blob === "string");
+
+/** Tells whether a value is an object with fields, and no list. */
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The object that a JSON text says; `undefined` for anything else. */
+export function parseObject(
+  text: unknown,
+): Record<string, unknown> | undefined {
+  if (typeof text !== "string") return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** An object without the fields that are null or undefined, which MCP does not know. */
+export const withoutNulls = (
+  object: Record<string, unknown>,
+): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(object).filter(([, value]) =>
+      value !== null && value !== undefined
+    ),
+  );

@@ -1,6 +1,6 @@
 import type { Icon, Tool } from "@modelcontextprotocol/server";
 import { mcpServerOf, type SMCPTool } from "../../protocol/mod.ts";
-import { parseObject } from "./json.ts";
+import { parseObject } from "./result.ts";
 
 /** Before the keys of our own in `_meta`. */
 const VENDOR = "a2c-smcp/";

@@ -1,8 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import {
-  type Progress,
-  ProgressReporter,
-} from "../../../../mcp/calls/progress.ts";
+import { type Progress, ProgressReporter } from "../../../mcp/office/call.ts";
 
 /** A reporter, and what it has sent. */
 function report(everyMs: number) {

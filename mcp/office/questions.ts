@@ -10,9 +10,8 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import type { CallToolOptions } from "../../agent/mod.ts";
+import { isObject, messageOf } from "../tools/result.ts";
 import { type ElicitResult, parseElicitResult } from "../../protocol/mod.ts";
-import { isObject } from "../tools/json.ts";
-import { messageOf } from "../tools/result.ts";
 
 /** What a call's question remembers at the client: the Computer's own state. */
 export type QuestionStates = RequestStateCodec<string>;

@@ -1,5 +1,5 @@
-import { assertEquals } from "@std/assert";
 import * as fc from "fast-check";
+import { assertEquals } from "@std/assert";
 import { type Place, placeOf, uriOf } from "../../../mcp/resources/uris.ts";
 
 const text = fc.string({ unit: "grapheme", minLength: 1 });

@@ -1,5 +1,30 @@
-import { ConnectionError, SmcpAgent } from "../../agent/mod.ts";
-import type { SeatHost } from "./host.ts";
+import { ConnectionError, SmcpAgent } from "../agent/mod.ts";
+import type { InProcessConnection } from "../shared/in_process.ts";
+
+/** Who makes a call, for the Server's audit log. */
+export interface CallSource {
+  /** Who it is authenticated as; absent without authentication. */
+  readonly principal?: string;
+  /** Name and version of the MCP client, as it says itself. */
+  readonly client?: string;
+}
+
+/** What a Server gives the gateway in it; `GatewayHost` of `@a2c-smcp/sdk/server` is one. */
+export interface SeatHost {
+  /** What an Agent must stay below. */
+  readonly limits: {
+    readonly eventsPerSecond: number;
+    readonly callsPerAgent: number;
+  };
+  /** The largest request, in bytes. */
+  readonly maxMessageBytes: number;
+  /** Connects an Agent within the process. */
+  connect(): InProcessConnection;
+  /** Finds the name of the Agent that sits in an office. */
+  agentOf(office: string): Promise<string | undefined>;
+  /** Names who makes a call; returns what forgets it again. */
+  attribute(reqId: string, source: CallSource): () => void;
+}
 
 /** What a seat is for. */
 export interface SeatParts {
@@ -122,5 +147,44 @@ export class Seat {
 
   #forget(taking: Promise<SmcpAgent>): void {
     if (this.#agent === taking) this.#agent = undefined;
+  }
+}
+
+/** Calls a function when nobody has used a thing for some time. */
+export class IdleTimer {
+  readonly #idleMs: number;
+  readonly #idle: () => void;
+  #uses = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isClosed = false;
+
+  /** @param idle called each time that the last use has ended so long ago */
+  constructor(idleMs: number, idle: () => void) {
+    this.#idleMs = idleMs;
+    this.#idle = idle;
+  }
+
+  /** Whether it is used now. */
+  get isUsed(): boolean {
+    return this.#uses > 0;
+  }
+
+  /** Begins a use; returns what ends it, once. */
+  use(): () => void {
+    clearTimeout(this.#timer);
+    this.#uses++;
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      if (--this.#uses > 0 || this.#isClosed) return;
+      this.#timer = setTimeout(this.#idle, this.#idleMs);
+    };
+  }
+
+  /** Waits no more. */
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
   }
 }

@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { readView, writeView } from "../../../mcp/http/view_query.ts";
+import { readView, writeView } from "../../../mcp/http/views.ts";
 
 Deno.test("readView() reads what writeView() writes", () => {
   const view = {

@@ -1,19 +1,23 @@
 import {
   type GetPromptResult,
   type InputRequiredResult,
+  type Prompt as McpPrompt,
+  type PromptArgument,
   ProtocolError,
   ProtocolErrorCode,
   type Server,
 } from "@modelcontextprotocol/server";
 import type { SmcpAgent } from "../../agent/mod.ts";
-import { onAbort } from "../../shared/async.ts";
-import { questionsOf } from "../calls/questions.ts";
-import { callerOf, type Cancelled, inTurn, signalOf } from "../calls/turn.ts";
-import type { ServerParts } from "./server_parts.ts";
-import { listed } from "./resource_requests.ts";
+import { questionsOf } from "./questions.ts";
+import { callerOf, type Cancelled, inTurn, signalOf } from "./turn.ts";
+import { listed } from "./resources.ts";
+import type { ServerParts } from "./server.ts";
+import type { OfficePrompt } from "../resources/reads.ts";
+import { skillPrompt } from "../resources/shelf.ts";
+import { type Naming, toolName } from "../tools/names.ts";
 import { messageOf } from "../tools/result.ts";
-import { skillPrompt } from "../resources/skills.ts";
-import { promptTable } from "../resources/prompt_table.ts";
+import type { Prompt } from "../../protocol/mod.ts";
+import { onAbort } from "../../shared/async.ts";
 
 /** Makes a server answer what is asked about prompts. */
 export function answerPromptRequests(
@@ -83,3 +87,57 @@ export function answerPromptRequests(
 
 const invalid = (message: string): ProtocolError =>
   new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+
+/** What a prompt's name stands for. */
+export interface NamedPrompt extends OfficePrompt {
+  /** As clients see it. */
+  readonly shown: McpPrompt;
+}
+
+/** Names prompts by the rule of tools; two of one name, such as of two MCP servers, get a hash. */
+export function promptTable(
+  prompts: readonly OfficePrompt[],
+  naming: Naming,
+): ReadonlyMap<string, NamedPrompt> {
+  const table = new Map<string, NamedPrompt>();
+  for (const each of prompts) {
+    const { computer, prompt } = each;
+    let name = toolName({ computer, tool: prompt.name }, naming);
+    const whose = `${prompt.mcp_server} ${prompt.name}`;
+    for (let attempt = 1; table.has(name); attempt++) {
+      name = toolName({ computer, tool: whose }, naming, attempt);
+    }
+    // One Computer that is shown as itself needs no mention.
+    const whereFrom = naming.prefix ? computer : undefined;
+    const shown = shownAs(name, prompt, whereFrom);
+    table.set(name, { ...each, shown });
+  }
+  return table;
+}
+
+function shownAs(
+  name: string,
+  { title, description, arguments: params }: Prompt,
+  computer: string | undefined,
+): McpPrompt {
+  const text = [
+    ...(computer === undefined ? [] : [`[${computer}]`]),
+    ...(typeof description === "string" ? [description] : []),
+  ].join(" ");
+  const suffix = computer === undefined ? "" : ` (${computer})`;
+  return {
+    name,
+    ...(typeof title === "string" && { title: `${title}${suffix}` }),
+    ...(text && { description: text }),
+    ...(Array.isArray(params) && { arguments: params.flatMap(fieldOf) }),
+  };
+}
+
+const fieldOf = (
+  { name, description, required }: Record<string, unknown>,
+): PromptArgument[] =>
+  typeof name !== "string" ? [] : [{
+    name,
+    ...(typeof description === "string" && { description }),
+    ...(typeof required === "boolean" && { required }),
+  }];

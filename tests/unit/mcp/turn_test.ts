@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { CallQueue, type Clock } from "../../../../mcp/calls/call_queue.ts";
+import { CallQueue, type Clock } from "../../../mcp/office/turn.ts";
 
 /** A clock that stands still until it is told. */
 class HandClock implements Clock {

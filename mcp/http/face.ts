@@ -5,14 +5,11 @@ import {
   isLegacyRequest,
   readRequestBody,
 } from "@modelcontextprotocol/server";
-import { httpError, RpcError } from "./http_error.ts";
-import { createOfficeServer } from "../office/server.ts";
-import type { ServerParts } from "../office/server_parts.ts";
-import { messageOf } from "../tools/result.ts";
-import { wantIn } from "../office/watch_requests.ts";
-import { wantListened } from "../resources/subscriptions.ts";
-import { onBodyEnd } from "./open_bodies.ts";
 import { Sessions } from "./sessions.ts";
+import { wantIn } from "../office/resources.ts";
+import { createOfficeServer, type ServerParts } from "../office/server.ts";
+import { wantListened } from "../resources/watches.ts";
+import { messageOf } from "../tools/result.ts";
 
 /** Who sends an HTTP request, as far as whoever serves HTTP knows. */
 export interface McpCaller {
@@ -115,4 +112,57 @@ async function readBody(
   } catch {
     return httpError(400, RpcError.PARSE, "The body is no valid JSON");
   }
+}
+
+/** JSON-RPC codes of errors that belong to no request. */
+export const RpcError = {
+  /** The body is no JSON. */
+  PARSE: -32700,
+  /** The request cannot be served as it is. */
+  REFUSED: -32000,
+  /** There is no such session (2025): the client begins another. */
+  NO_SESSION: -32001,
+} as const;
+
+/** An HTTP response with a JSON-RPC error, as clients of MCP expect for all that fails before a method. */
+export const httpError = (
+  status: number,
+  code: number,
+  message: string,
+): Response =>
+  Response.json({ jsonrpc: "2.0", error: { code, message }, id: null }, {
+    status,
+  });
+
+/**
+ * Calls a function once the body of a response has ended, however it ended; at once where there is
+ * none.
+ *
+ * @returns the response to send instead
+ */
+export function onBodyEnd(response: Response, ended: () => void): Response {
+  const { body, status, statusText, headers } = response;
+  if (body === null) {
+    ended();
+    return response;
+  }
+  const reader = body.getReader();
+  const watched = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (!done) return controller.enqueue(value);
+        ended();
+        controller.close();
+      } catch (error) {
+        ended();
+        controller.error(error);
+      }
+    },
+    async cancel(reason) {
+      ended();
+      await reader.cancel(reason);
+    },
+  }, { highWaterMark: 0 });
+  return new Response(watched, { status, statusText, headers });
 }

@@ -1,7 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { resolveGatewayOptions } from "../../../mcp/seats/gateway_options.ts";
-import { OfficeGateway } from "../../../mcp/seats/office_gateway.ts";
-import type { Admitted } from "../../../mcp/options.ts";
+import { OfficeGateway } from "../../../mcp/gateway.ts";
+import { type Admitted, resolveGatewayOptions } from "../../../mcp/options.ts";
 
 /** A gateway whose requests and calls end when the test says so. */
 function startGateway() {

@@ -9,21 +9,19 @@ import {
   type Tool,
 } from "@modelcontextprotocol/server";
 import type { SmcpAgent } from "../../agent/mod.ts";
-import { ErrorCode } from "../../protocol/mod.ts";
-import { awayResult, callOffice } from "../calls/call.ts";
+import { awayResult, callOffice } from "./call.ts";
+import { type CallQuestions, isQuestion, questionsOf } from "./questions.ts";
 import {
   type Caller,
   callerOf,
   type Cancelled,
+  inTurn,
   signalOf,
-} from "../calls/turn.ts";
-import {
-  type CallQuestions,
-  isQuestion,
-  questionsOf,
-} from "../calls/questions.ts";
-import { isObject } from "../tools/json.ts";
-import { failure, failureOf } from "../tools/result.ts";
+  type TurnParts,
+} from "./turn.ts";
+import type { ServerParts } from "./server.ts";
+import { readPlace } from "../resources/shelf.ts";
+import { failure, failureOf, isObject } from "../tools/result.ts";
 import {
   CALL_TOOL,
   readQuery,
@@ -31,8 +29,7 @@ import {
   SEARCH_TOOLS,
   searchTools,
 } from "../tools/search.ts";
-import { callDesktopTool, DESKTOP_TOOLS } from "./desktop_tools.ts";
-import type { ServerParts } from "./server_parts.ts";
+import { ErrorCode } from "../../protocol/mod.ts";
 
 /** What tools are called with. */
 interface CallRequest {
@@ -161,3 +158,73 @@ function readCall(args: Record<string, unknown>): CallRequest | string {
   if (!isObject(inner)) return "arguments: expected an object";
   return { name, args: inner };
 }
+
+const COMPUTER = { type: "string", description: "The Computer" };
+
+const tool = (
+  name: string,
+  description: string,
+  properties: Record<string, object>,
+): Tool => ({
+  name,
+  description,
+  inputSchema: {
+    type: "object",
+    properties: { computer: COMPUTER, ...properties },
+    required: ["computer", ...name === "read_document" ? ["uri"] : []],
+  },
+  annotations: { readOnlyHint: true, openWorldHint: false },
+});
+
+/** What models see of desktops and documents in clients that show them no resources. */
+export const DESKTOP_TOOLS: readonly Tool[] = [
+  tool("desktop", "Show the windows of a Computer, most relevant first.", {}),
+  tool("find_documents", "Find documents of a Computer by words.", {
+    query: { type: "string", description: "Words; empty finds all" },
+  }),
+  tool("read_document", "Read a document of a Computer as Markdown.", {
+    uri: { type: "string", description: "As find_documents gives it" },
+  }),
+];
+
+/** Calls one of these tools; undefined for the name of another. */
+export async function callDesktopTool(
+  agent: SmcpAgent,
+  name: string,
+  { computer, uri, query = "" }: Record<string, unknown>,
+  turn: TurnParts,
+): Promise<McpResult | undefined> {
+  if (!DESKTOP_TOOLS.some((each) => each.name === name)) return undefined;
+  if (typeof computer !== "string") {
+    return failure(ErrorCode.BAD_REQUEST, "computer: expected its name");
+  }
+  if (name === "read_document" && typeof uri !== "string") {
+    return failure(ErrorCode.BAD_REQUEST, "uri: expected that of a document");
+  }
+  const { signal } = turn;
+  try {
+    return await inTurn({ computer, tool: name }, turn, async (reqId) => {
+      if (name === "find_documents") {
+        const keywords = String(query).split(/\s+/).filter(Boolean);
+        const found = await agent.getFinder(computer, {
+          ...(keywords.length > 0 && { keywords }),
+          signal,
+          reqId,
+        });
+        return text(JSON.stringify(found.documents));
+      }
+      const place = name === "desktop"
+        ? { kind: "desktop" as const, computer }
+        : { kind: "document" as const, computer, uri: String(uri) };
+      const read = await readPlace(agent, place, { signal, reqId });
+      const [contents] = read.contents;
+      return text(contents && "text" in contents ? contents.text : "");
+    });
+  } catch (error) {
+    return failureOf(error);
+  }
+}
+
+const text = (text: string): McpResult => ({
+  content: [{ type: "text", text }],
+});

@@ -1,7 +1,7 @@
+import type { AddressInfo } from "node:net";
 import { assertEquals, assertRejects } from "@std/assert";
 import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
-import { nodeFetch } from "../../../mcp/pipe/node_fetch.ts";
+import { nodeFetch } from "../../../mcp/pipe/reach.ts";
 
 /** Serves on a free port of loopback. */
 async function serve(answer: RequestListener) {

@@ -1,11 +1,11 @@
-import { httpError, RpcError } from "../http/http_error.ts";
-import { onBodyEnd } from "../http/open_bodies.ts";
-import type { AgentProvider } from "../office/office_view.ts";
-import type { McpCall, OfficeMcpOptions } from "../options.ts";
-import type { ResolvedGatewayOptions } from "./gateway_options.ts";
-import type { SeatHost } from "./host.ts";
-import { IdleTimer } from "./idle_timer.ts";
-import { Seat } from "./seat.ts";
+import { httpError, onBodyEnd, RpcError } from "./http/face.ts";
+import type { AgentProvider } from "./office/office_view.ts";
+import type {
+  McpCall,
+  OfficeMcpOptions,
+  ResolvedGatewayOptions,
+} from "./options.ts";
+import { IdleTimer, Seat, type SeatHost } from "./seat.ts";
 
 /** How long the end waits for the results of calls that have ended. */
 const END_TIMEOUT_MS = 1000;

@@ -1,8 +1,5 @@
 import { assertEquals } from "@std/assert";
-import {
-  instructionsOf,
-  type Situation,
-} from "../../../mcp/office/instructions.ts";
+import { instructionsOf, type Situation } from "../../../mcp/office/server.ts";
 import { resolveOptions } from "../../../mcp/options.ts";
 import { Catalogue } from "../../../mcp/tools/catalogue.ts";
 import { computerPart } from "../../../mcp/tools/names.ts";
