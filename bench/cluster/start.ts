@@ -69,7 +69,7 @@ export async function startSetting(
     servers.push(stack.use(await start(ourServer(name, args), folder)));
   }
   const balancer = isBalanced
-    ? guarded(await startPageBalancer("haproxy-sid", threeOf(servers)))
+    ? guarded(await startPageBalancer("haproxy-session.cfg", threeOf(servers)))
     : undefined;
   const portsOf = (of: Setting["agents"]) =>
     of === "balancer"

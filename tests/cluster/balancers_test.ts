@@ -118,9 +118,9 @@ Deno.test({
   timeout: 120_000,
 }, async (t) => {
   const examples = [
-    "nginx-address",
-    "haproxy-address",
-    "caddy-address",
+    "nginx-address.conf",
+    "haproxy-address.cfg",
+    "address.Caddyfile",
   ] as const;
   await using cluster = await startNamed();
   for (const example of examples) {

@@ -87,7 +87,7 @@ Deno.test({
 
 /** What makes sure that a block of a language is right. */
 const CHECKED: Readonly<Record<string, readonly string[]>> = {
-  caddy: ["caddy", "caddy-sid", "caddy-address"], // the latter: tests/cluster/balancers_test.ts
+  caddy: ["caddy"],
   ini: ["systemd"],
   json: [
     "api-keys",
@@ -97,8 +97,7 @@ const CHECKED: Readonly<Record<string, readonly string[]>> = {
     "mcp-client", // mcp_page_test.ts
     "version-mismatch", // protocol_test.ts
   ],
-  haproxy: ["haproxy-sid", "haproxy-address"], // tests/cluster
-  nginx: ["nginx", "nginx-sid", "nginx-address"], // the latter: tests/cluster/balancers_test.ts
+  nginx: ["nginx"],
   toml: ["mcp-client"],
 };
 

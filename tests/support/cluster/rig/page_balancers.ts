@@ -1,4 +1,3 @@
-import { codeBlocks } from "../../../docs/support/blocks.ts";
 import {
   type Balancer,
   startCaddy,
@@ -9,26 +8,26 @@ import type { TestNode } from "./node.ts";
 
 type Played = Record<string, (config: string) => Promise<Balancer>>;
 
-/** The examples of docs/scaling.md that a program plays for Agents and Computers. */
+/** The files of deploy/balancers that a program plays for Agents and Computers. */
 export const PLAYED = {
-  "nginx-sid": startNginx,
-  "nginx-address": startNginx,
-  "haproxy-sid": startHaproxy,
-  "haproxy-address": startHaproxy,
-  "caddy-sid": startCaddy,
-  "caddy-address": startCaddy,
+  "nginx-session.conf": startNginx,
+  "nginx-address.conf": startNginx,
+  "haproxy-session.cfg": startHaproxy,
+  "haproxy-address.cfg": startHaproxy,
+  "session.Caddyfile": startCaddy,
+  "address.Caddyfile": startCaddy,
 } satisfies Played;
 
 /** Those that also choose the Server of an office for clients of MCP. */
 export const PLAYED_FOR_MCP = {
-  "nginx-address": startNginx,
-  "haproxy-address": startHaproxy,
+  "nginx-address.conf": startNginx,
+  "haproxy-address.cfg": startHaproxy,
 } satisfies Played;
 
 /** An example that is played. */
 export type PlayedExample = keyof typeof PLAYED;
 
-/** Starts the balancer of an example of docs/scaling.md, in front of nodes of the names a, b and c. */
+/** Starts the balancer of a file, in front of nodes of the names a, b and c. */
 export async function startPageBalancer(
   example: PlayedExample,
   nodes: readonly Pick<TestNode, "url">[],
@@ -36,12 +35,11 @@ export async function startPageBalancer(
   return await PLAYED[example](here(await readExample(example), nodes));
 }
 
-/** Returns the code of an example of the page. */
-export async function readExample(name: string): Promise<string> {
-  const block = (await codeBlocks()).find(({ example }) => example === name);
-  if (block) return block.code;
-  throw new Error(`There is no example ${name}`);
-}
+/** Reads a file of deploy/balancers. */
+export const readExample = (name: PlayedExample): Promise<string> =>
+  Deno.readTextFile(
+    new URL(`../../../../deploy/balancers/${name}`, import.meta.url),
+  );
 
 /** Puts the nodes, and a port of this machine, in place of the page's addresses. */
 function here(
