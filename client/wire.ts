@@ -1,4 +1,4 @@
-import { ConnectionError } from "./errors.ts";
+import type { ConnectionError } from "./errors.ts";
 import type { AnyNotification, RequestHandler } from "./options.ts";
 import {
   ErrorCode,

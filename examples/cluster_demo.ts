@@ -48,7 +48,7 @@ async function demo(): Promise<void> {
   step(`Put ${hasProxy ? "HAProxy" : "a balancer of our own"} before them`);
   const balancer = running.use(
     hasProxy
-      ? await startPageBalancer("haproxy-sid", servers)
+      ? await startPageBalancer("haproxy-session.cfg", servers)
       : await startBalancer(servers),
   );
   say(`clients connect to ${balancer.url}`);

@@ -5,9 +5,12 @@ import {
   InProcessDoor,
   type OfferOptions,
 } from "./doors/in_process.ts";
-import { recordEngineRefusal, refuseNamespace } from "./doors/admission.ts";
-import { Sessions } from "./doors/session.ts";
-import { GatewaySeats } from "./gateway/gateway_seats.ts";
+import {
+  recordEngineRefusal,
+  refuseNamespace,
+  Sessions,
+} from "./doors/session.ts";
+import { GatewaySeats } from "./doors/gateway_seats.ts";
 import { Connections } from "./http/connections.ts";
 import { addressGroup } from "./limits/limits.ts";
 import { ConnectionSlots } from "./limits/slots.ts";
@@ -24,9 +27,9 @@ import type { Offices, Peer } from "./office/peer.ts";
 import type { CloseOptions, ResolvedOptions } from "./options.ts";
 import type { Hono } from "hono";
 import { PACKAGE_VERSION } from "../cli/version.ts";
-import { GatewayRoutes } from "./gateway/gateway_routes.ts";
+import { GatewayRoutes } from "./doors/gateway_routes.ts";
 import { httpApp, type SmcpEnv } from "./http/http_app.ts";
-import type { RequestParts } from "./http/admit_request.ts";
+import type { RequestParts } from "./http/gate.ts";
 import { refuseOperators } from "./operator/nodes.ts";
 import { OperatorRoutes } from "./operator/operator_routes.ts";
 import { CLOCK, type Deadline, Deadlines } from "./shared/pending.ts";

@@ -49,6 +49,7 @@
  * @module
  */
 import "../shared/check_runtime.ts";
+
 export { ErrorCode, type ProtocolName, type Role } from "../protocol/mod.ts";
 export { type ApiKey, apiKeys, parseApiKeys } from "./auth/api_keys.ts";
 export {
@@ -87,7 +88,7 @@ export type {
   Gateway,
   GatewayCaller,
   GatewayHost,
-} from "./gateway/gateway_seats.ts";
+} from "./doors/gateway_seats.ts";
 export type { CallSpan, CallTracer } from "./observe/watch_calls.ts";
 export type {
   ListenAddress,
@@ -97,8 +98,12 @@ export type {
 export type { Heartbeat } from "./http/connections.ts";
 export type { CloseOptions, SmcpServerOptions } from "./options.ts";
 export { createSmcpServer, type SmcpServer } from "./server.ts";
-export type { Adapter, Upgraded, UpgradeOptions } from "./fetch/adapter.ts";
+export type {
+  Adapter,
+  Upgraded,
+  UpgradeOptions,
+} from "./fetch/fetch_requests.ts";
 export type { FetchServer, FetchServerOptions } from "./fetch/fetch_server.ts";
 export type { FetchInfo } from "./fetch/deno.ts";
-export type { PlatformSocket } from "./wire/fetch/mod.ts";
+export type { PlatformSocket } from "./wire/fetch_engine.ts";
 export type { WsEngine } from "./shared/http.ts";

@@ -1,7 +1,6 @@
 import { checkNumbers } from "../shared/checks.ts";
 import { PROFILES, type ProtocolName } from "../protocol/mod.ts";
-import { bothForms } from "./http/gate.ts";
-import { readHosts } from "./http/host_rule.ts";
+import { bothForms, readHosts } from "./http/gate.ts";
 import type { Heartbeat } from "./http/connections.ts";
 import {
   type Limits,
@@ -24,7 +23,7 @@ import {
 } from "./auth/authenticator.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import { type Cluster, memberOf } from "./shared/cluster.ts";
-import type { Gateway, GatewayHost } from "./gateway/gateway_seats.ts";
+import type { Gateway, GatewayHost } from "./doors/gateway_seats.ts";
 
 /** Options for `createSmcpServer()`. */
 export interface SmcpServerOptions {

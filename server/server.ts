@@ -2,24 +2,24 @@ import type { Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import type { Hono } from "hono";
 import { hostGuard, type SmcpEnv } from "./http/http_app.ts";
-import type {
-  ListenAddress,
-  ListenOptions,
-  TlsOptions,
+import {
+  type ListenAddress,
+  type ListenOptions,
+  MetricsFeed,
+  SocketGate,
+  type TlsOptions,
 } from "./http/listen.ts";
 import { Listeners } from "./http/listeners.ts";
-import { MetricsFeed } from "./http/metrics_feed.ts";
-import { SocketGate } from "./http/socket_gate.ts";
 import type { InProcessConnection } from "../shared/in_process.ts";
 import { ServerCore, sessionPrefixOf } from "./core.ts";
-import type { Adapter } from "./fetch/adapter.ts";
+import type { Adapter } from "./fetch/fetch_requests.ts";
 import {
   type FetchServer,
   type FetchServerOptions,
   newFetchServer,
 } from "./fetch/fetch_server.ts";
 import type { ConnectOptions } from "./doors/in_process.ts";
-import { StockEngine, wsEngineOption } from "./wire/stock/mod.ts";
+import { StockEngine, wsEngineOption } from "./wire/stock_engine.ts";
 import { earlyBytes } from "./limits/guards.ts";
 import { SocketSlots } from "./limits/slots.ts";
 import type { SmcpServerStats } from "./observe/metrics.ts";

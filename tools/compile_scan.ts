@@ -1,6 +1,6 @@
 import asc from "assemblyscript/asc";
 
-const folder = new URL("../server/wire/json/", import.meta.url);
+const folder = new URL("../server/wire/", import.meta.url);
 const sources = new URL("assembly/", folder);
 
 /** The generated module in the repository. */

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
 import type { Sent } from "./link.ts";
 import type { Kick } from "../office/office.ts";
-import type { Peer, Refusal, WantedSeat } from "../office/peer.ts";
+import type { Refusal, WantedSeat } from "../office/peer.ts";
 import type { CallEnd } from "../shared/audit.ts";
 import type { Identity } from "../shared/identity.ts";
 import { type Payload, payloadOfBytes } from "../wire/mod.ts";

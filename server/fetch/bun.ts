@@ -21,8 +21,8 @@
  * @module
  */
 import "../../shared/check_runtime.ts";
-import type { PlatformSocket } from "../wire/fetch/mod.ts";
-import type { Adapter, Upgraded, UpgradeOptions } from "./adapter.ts";
+import type { PlatformSocket } from "../wire/fetch_engine.ts";
+import type { Adapter, Upgraded, UpgradeOptions } from "./fetch_requests.ts";
 export type { Adapter, PlatformSocket, Upgraded, UpgradeOptions };
 
 /** What Bun passes to a handler beside the request: the part of `Bun.Server` that is used. */

@@ -16,8 +16,8 @@
  */
 import { BroadcastChannel } from "node:worker_threads";
 import "../../shared/check_runtime.ts";
-import type { PlatformSocket } from "../wire/fetch/mod.ts";
-import type { Adapter, Upgraded, UpgradeOptions } from "./adapter.ts";
+import type { PlatformSocket } from "../wire/fetch_engine.ts";
+import type { Adapter, Upgraded, UpgradeOptions } from "./fetch_requests.ts";
 export type { Adapter, PlatformSocket, Upgraded, UpgradeOptions };
 
 /** What Deno tells about a request beside it: `Deno.ServeHandlerInfo`. */

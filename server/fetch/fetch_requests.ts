@@ -1,27 +1,31 @@
 import type { Hono } from "hono";
 import { ErrorCode } from "../../protocol/mod.ts";
-import { exposure, isLoopback } from "../http/host_rule.ts";
+import {
+  admitUpgrade,
+  exposure,
+  isLoopback,
+  type RequestParts,
+} from "../http/gate.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
-import { admitUpgrade, type RequestParts } from "../http/admit_request.ts";
 import { clientAddress } from "../limits/limits.ts";
 import type { SocketSlots } from "../limits/slots.ts";
 import { failure, log } from "../shared/log.ts";
 import {
   invalidRequest,
+  type Outgoing,
   type Refusal,
   refusal,
   type RequestHead,
   splitTarget,
   toResponse,
 } from "../shared/http.ts";
-import type { ByteCount, FetchEngine } from "../wire/fetch/mod.ts";
-import type { Adapter, Upgraded, UpgradeOptions } from "./adapter.ts";
-import {
-  type Ends,
-  FetchIncoming,
-  FetchOutgoing,
-  headOf,
-} from "./fetch_messages.ts";
+import type {
+  ByteCount,
+  FetchEngine,
+  PlatformSocket,
+} from "../wire/fetch_engine.ts";
+import { EventEmitter } from "node:events";
+import type { Incoming } from "../shared/http.ts";
 
 /** Time limit for the body of a request, as that of `listen`; a late one is answered with 408. */
 const BODY_TIMEOUT_MS = 60_000;
@@ -168,4 +172,196 @@ function whenRead(request: Request, callBack: () => void): Request {
   if (request.body === null) return request;
   const watch = new TransformStream({ flush: callBack });
   return new Request(request, { body: request.body.pipeThrough(watch) });
+}
+
+/** The two ends of a connection, as far as they are known. */
+export interface Ends {
+  /** The address of the other end. */
+  readonly remoteAddress: string;
+  /** The address of this end. */
+  readonly localAddress: string | undefined;
+  /** Whether the client used HTTPS. */
+  readonly encrypted: boolean;
+}
+
+/** Returns what is kept of a request: its headers as `node:http` has them, not its body. */
+export const headOf = (request: Request, socket: Ends) => ({
+  method: request.method,
+  url: request.url,
+  headers: Object.fromEntries(request.headers),
+  socket,
+});
+
+/** A `Request` with a body that is read once, by whoever iterates over it, if not by the request itself. */
+export class FetchIncoming implements Incoming {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  readonly socket: Ends;
+  readonly #body: ReadableStream<Uint8Array> | null;
+  readonly #bytes: ByteCount;
+  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  #isDropped = false;
+
+  /** @param bytes counts those of the body */
+  constructor(request: Request, ends: Ends, bytes: ByteCount) {
+    const { method, url, headers, socket } = headOf(request, ends);
+    this.method = method;
+    this.url = url;
+    this.headers = headers;
+    this.socket = socket;
+    this.#body = request.body;
+    this.#bytes = bytes;
+  }
+
+  /**
+   * Reads the body.
+   *
+   * @throws when its client is gone, or it was dropped
+   */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void> {
+    this.#reader ??= this.#body?.getReader();
+    try {
+      while (true) {
+        const { value } = await this.#reader?.read() ?? {};
+        if (this.#isDropped) throw new Error("The body was dropped");
+        if (value === undefined) return;
+        this.#bytes.received += value.length;
+        yield value;
+      }
+    } finally {
+      this.resume();
+    }
+  }
+
+  resume(): void {
+    this.#isDropped = true;
+    const left = this.#reader ?? this.#body;
+    left?.cancel().catch(() => {}); // whoever reads it has it
+  }
+}
+
+/** The type of responses that last. */
+const EVENT_STREAM = "text/event-stream";
+
+/** The end of a response, or of the WebSocket of an upgrade. */
+export class FetchOutgoing extends EventEmitter implements Outgoing {
+  /** Ends it early. */
+  destroy: () => void = () => this.close();
+  /** Whether the body of the response is not complete yet. */
+  #lasts = false;
+  #isClosed = false;
+
+  readonly lasts = (): void => {
+    this.#lasts = true;
+  };
+
+  get closed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Notes that it has come. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.emit("close");
+  }
+
+  /**
+   * Passes a response on, and closes with it: with the end of its body, if that lasts.
+   *
+   * @param bytes counts those of a body that lasts
+   */
+  passed(response: Response, bytes: ByteCount): Response {
+    const { status, headers } = response;
+    const lasts = this.#lasts ||
+      headers.get("content-type")?.startsWith(EVENT_STREAM);
+    // Of others the body is not touched: the platform would send it in chunks.
+    const body = lasts ? response.body : null;
+    if (body === null) {
+      this.close();
+      return response;
+    }
+    const reader = body.getReader();
+    const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({
+      start: (controller) => {
+        this.destroy = () => {
+          if (!this.#isClosed) {
+            controller.error(new Error("The server ended the response"));
+            reader.cancel().catch(() => {});
+          }
+          this.close();
+        };
+      },
+      pull: async (controller) => {
+        const { value, done } = await reader.read();
+        if (this.#isClosed) return;
+        if (value !== undefined) {
+          bytes.sent += value.length;
+          return controller.enqueue(value);
+        }
+        if (!done) return;
+        controller.close();
+        this.close();
+      },
+      cancel: (reason) => {
+        this.close();
+        return reader.cancel(reason);
+      },
+    });
+    return new Response(stream, { status, headers });
+  }
+}
+
+/**
+ * A platform that calls a `fetch` handler with each request, as the Server uses it: `deno()`, `bun()`,
+ * that of Cloudflare Workers, or one of your own.
+ *
+ * @typeParam Info the second argument of the platform's handler
+ */
+export interface Adapter<Info> {
+  /** The platform's name, for messages. */
+  readonly name: string;
+  /** Maximum bytes of a message that the platform hands over; default no maximum. */
+  readonly maxMessageBytes?: number;
+  /**
+   * Returns the address of the other end of a request: `localhost` for a socket of this machine, empty
+   * where it is not known.
+   */
+  addressOf(request: Request, info: Info | undefined): string;
+  /** Lets the answer to a request take any time, where the platform ends a slow one. */
+  hold?(request: Request, info: Info | undefined): void;
+  /**
+   * Makes a WebSocket of a request. It is not open yet, and must not close by itself when it is idle.
+   *
+   * @param options the subprotocol to answer with, if any
+   * @returns the WebSocket, and the response to return from the handler
+   * @throws {TypeError} when the request is no valid upgrade
+   */
+  upgrade(
+    request: Request,
+    options: UpgradeOptions,
+    info: Info | undefined,
+  ): Upgraded;
+  /**
+   * Calls back once another isolate of this platform serves the same program, where there may be several:
+   * without a cluster each would have offices of its own. Called with the first request.
+   *
+   * @returns stops watching
+   */
+  readonly watchOthers?: (found: () => void) => () => void;
+}
+
+/** How a WebSocket is made. */
+export interface UpgradeOptions {
+  /** The subprotocol to answer with. */
+  readonly protocol?: string;
+}
+
+/** What a platform makes of an upgrade request. */
+export interface Upgraded {
+  /** The WebSocket. */
+  readonly socket: PlatformSocket;
+  /** What the handler returns. */
+  readonly response: Response;
 }

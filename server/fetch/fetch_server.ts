@@ -1,4 +1,4 @@
-import { type ByteCount, FetchEngine } from "../wire/fetch/mod.ts";
+import { type ByteCount, FetchEngine } from "../wire/fetch_engine.ts";
 import type { Limits } from "../limits/limits.ts";
 import {
   type CloseOptions,
@@ -8,17 +8,15 @@ import {
 import type { InProcessConnection } from "../../shared/in_process.ts";
 import { ServerCore, sessionPrefixOf } from "../core.ts";
 import type { ConnectOptions } from "../doors/in_process.ts";
-import { closed, OpenSockets } from "../http/closing.ts";
+import { closed, OpenSockets } from "../http/connections.ts";
 import { earlyBytes } from "../limits/guards.ts";
 import { SocketSlots } from "../limits/slots.ts";
 import { LoopLag, type SmcpServerStats } from "../observe/metrics.ts";
 import { ErrorCode } from "../../protocol/mod.ts";
 import { log } from "../shared/log.ts";
 import { refusal, sessionOf, splitTarget, toResponse } from "../shared/http.ts";
-import type { Adapter } from "./adapter.ts";
+import { type Adapter, FetchRequests } from "./fetch_requests.ts";
 import type { FetchInfo } from "./deno.ts";
-import { FetchRequests } from "./fetch_requests.ts";
-import { checkKept, NOT_KEPT } from "./not_kept.ts";
 
 /** Options of `createSmcpServer()` with an adapter: all that a platform's `fetch` can keep. */
 export interface FetchServerOptions extends
@@ -175,3 +173,65 @@ export function newFetchServer<Info>(
     [Symbol.asyncDispose]: () => close(),
   };
 }
+
+/** What of the options of `createSmcpServer()` a platform cannot keep, each with the reason. */
+export interface NotKept {
+  /** The options. */
+  readonly options: Readonly<Record<string, string>>;
+  /** The limits. */
+  readonly limits: Readonly<Record<string, string>>;
+}
+
+/** What no platform that calls a `fetch` handler can keep. */
+export const NOT_KEPT = {
+  options: {
+    wsEngine: "the WebSockets are the platform's",
+    minUploadRate: "the platform shows a message when it is complete",
+    headerTimeoutMs:
+      "the platform shows a request when its headers are complete",
+  },
+  limits: {
+    unfinishedBytes: "the platform shows a message when it is complete",
+  },
+} as const satisfies {
+  options: Record<
+    Exclude<keyof SmcpServerOptions, keyof FetchServerOptions>,
+    string
+  >;
+  limits: NotKept["limits"];
+};
+
+/** Options of a server. */
+interface Given {
+  readonly limits?: false | object;
+}
+
+/**
+ * Checks that all options can be kept: a limit that is silently dropped guards nothing.
+ *
+ * @param serve completes "Cannot …", such as `serve by fetch`
+ * @throws {TypeError} naming what cannot be kept, and why
+ */
+export function checkKept(
+  given: Given,
+  { options, limits }: NotKept,
+  serve: string,
+  remedy: string,
+): void {
+  const wanted = [
+    ...namesIn(given, options, ""),
+    ...namesIn(given.limits || {}, limits, "limits."),
+  ];
+  for (const [name, reason] of wanted) {
+    throw new TypeError(`Cannot ${serve} with ${name}: ${reason}; ${remedy}`);
+  }
+}
+
+const namesIn = (
+  given: object,
+  notKept: NotKept["options"],
+  prefix: string,
+): [name: string, reason: string][] =>
+  Object.entries(notKept)
+    .filter(([name]) => Reflect.get(given, name) !== undefined)
+    .map(([name, reason]) => [prefix + name, reason]);

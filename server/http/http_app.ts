@@ -10,11 +10,15 @@ import {
   type RequestHead,
   toResponse,
 } from "../shared/http.ts";
-import { admitRequest, judgeHost, type RequestParts } from "./admit_request.ts";
+import {
+  admitRequest,
+  isLoopback,
+  judgeHost,
+  type RequestParts,
+} from "./gate.ts";
 import { addressOf } from "../limits/limits.ts";
 import type { SmcpServerStats } from "../observe/metrics.ts";
 import type { ClusterStatus } from "../shared/cluster.ts";
-import { isLoopback } from "./host_rule.ts";
 
 /** The Hono environment of the app: the request and response of `node:http`, from `@hono/node-server`. */
 export interface SmcpEnv {

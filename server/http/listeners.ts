@@ -1,24 +1,34 @@
-import type { Server as HttpServer } from "node:http";
-import type { Server as HttpsServer } from "node:https";
+import type { Buffer } from "node:buffer";
+import type { Duplex } from "node:stream";
 import type { Hono } from "hono";
+import type { IncomingMessage, Server as HttpServer } from "node:http";
+import type { Server as HttpsServer } from "node:https";
 import { connect, type Socket } from "node:net";
-import type { TlsFailure } from "../limits/limiter.ts";
-import { failure, log } from "../shared/log.ts";
-import { clearText, exposure } from "./host_rule.ts";
-import { closed, OpenSockets } from "./closing.ts";
+import { closed, OpenSockets } from "./connections.ts";
+import {
+  admitUpgrade,
+  clearText,
+  exposure,
+  type RequestParts,
+} from "./gate.ts";
 import type { SmcpEnv } from "./http_app.ts";
 import {
   closeServer,
   type ListenAddress,
   type ListenOptions,
   listenUnless,
+  type MetricsFeed,
   newServer,
   replaceCertificates,
+  type SocketGate,
   type TlsOptions,
 } from "./listen.ts";
-import type { MetricsFeed } from "./metrics_feed.ts";
-import type { SocketGate } from "./socket_gate.ts";
-import { upgradeListener, type UpgradeParts } from "./upgrade.ts";
+import type { TlsFailure } from "../limits/limiter.ts";
+import { endSocket, toHttpText } from "../shared/end_socket.ts";
+import { failure, log } from "../shared/log.ts";
+import { invalidRequest, notFound, splitTarget } from "../shared/http.ts";
+import type { Refusal } from "../shared/http.ts";
+import type { StockEngine } from "../wire/stock_engine.ts";
 
 /** How long a shutdown waits for WebSockets to close. */
 const CLOSE_TIMEOUT_MS = 1000;
@@ -309,3 +319,54 @@ const codeOf = (value: unknown): string =>
   value instanceof Error && "code" in value
     ? String(value.code)
     : String(value);
+
+/** The parts of a server that take upgrades. */
+export interface UpgradeParts extends RequestParts {
+  /** Handles those that pass. */
+  readonly engine: StockEngine;
+}
+
+/**
+ * Creates the gate of WebSocket upgrades, with the same checks and answers as polling (spec §2).
+ *
+ * The listener never throws: that would leave the client waiting forever. It leaves other paths to the
+ * server's other listeners, if there are any.
+ *
+ * @param taken called with each socket that is not left to them
+ */
+export const upgradeListener = (
+  parts: UpgradeParts,
+  server: HttpServer | HttpsServer,
+  taken: (socket: Duplex) => void,
+) =>
+(request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+  try {
+    const { path } = splitTarget(request.url ?? "");
+    if (!parts.paths.includes(path)) {
+      if (server.listenerCount("upgrade") > 1) return;
+      refuseUpgrade(socket, notFound());
+    } else {
+      const kept = minimalRequest(request);
+      const refused = admitUpgrade(kept, socket, parts);
+      // Synchronous up to here: an await would lose the first frames.
+      if (refused) refuseUpgrade(socket, refused);
+      else parts.engine.handleUpgrade(kept, socket, head);
+    }
+  } catch (error) {
+    log.warn("Cannot answer an upgrade request", failure(error));
+    refuseUpgrade(socket, invalidRequest());
+  }
+  taken(socket);
+};
+
+/**
+ * Copies the fields of a request that Engine.IO uses. It keeps the request as long as the connection,
+ * and the other fields would stay in memory with it.
+ */
+export const minimalRequest = (
+  { method, url, headers, socket }: IncomingMessage,
+): IncomingMessage =>
+  ({ method, url, headers, socket, connection: socket }) as IncomingMessage;
+
+const refuseUpgrade = (socket: Duplex, refused: Refusal): void =>
+  endSocket(socket, toHttpText(refused));

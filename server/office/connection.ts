@@ -15,7 +15,7 @@ import {
   type ServerEvent,
   TOOL_CALL_PROGRESS_EVENT,
 } from "../../protocol/mod.ts";
-import { errorAnswer, Payload, shuttingDown } from "../shared/payload.ts";
+import { errorAnswer, type Payload, shuttingDown } from "../shared/payload.ts";
 import { log, quote, short } from "../shared/log.ts";
 import { checkIdentity, type MemberSeat } from "../shared/identity.ts";
 import {

@@ -3,14 +3,14 @@
  *
  * @module
  */
+import type * as z from "../../protocol/schema.ts";
 import process from "node:process";
 import type {
   ClientEvent,
   ClientEvents,
   ProtocolName,
 } from "../../protocol/mod.ts";
-import type * as z from "../../protocol/schema.ts";
-import type { RequestParts } from "../http/admit_request.ts";
+import type { RequestParts } from "../http/gate.ts";
 import type { SmcpServerStats } from "../observe/metrics.ts";
 import { agentName, type Call } from "../office/call.ts";
 import type { Member } from "../office/members.ts";

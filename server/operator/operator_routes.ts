@@ -1,15 +1,11 @@
+import * as z from "../../protocol/schema.ts";
 import type { Context, Hono } from "hono";
 import { answerConsole, SERVER_PAGE } from "../../console/mod.ts";
 import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
-import * as z from "../../protocol/schema.ts";
 import type { Refused } from "../auth/authenticator.ts";
-import { OpenExchanges } from "../gateway/open_exchanges.ts";
-import {
-  judgeHost,
-  provenanceOf,
-  type RequestParts,
-} from "../http/admit_request.ts";
-import { closed } from "../http/closing.ts";
+import { OpenExchanges } from "../doors/gateway_routes.ts";
+import { judgeHost, provenanceOf, type RequestParts } from "../http/gate.ts";
+import { closed } from "../http/connections.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
 import { addressOf } from "../limits/limits.ts";
 import { type ApiParts, invalid, type Operator, OperatorApi } from "./api.ts";

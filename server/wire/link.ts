@@ -3,15 +3,20 @@ import { Encoder, type Packet, PacketType } from "socket.io-parser";
 import { randomInt } from "node:crypto";
 import { SMCP_NAMESPACE } from "../../protocol/mod.ts";
 import { swapRemove } from "../shared/pending.ts";
-import type { ClientSocket, Connection, PacketData } from "./connection.ts";
-import type { SharedText, TapSocket } from "./websocket/tap_socket.ts";
+import type {
+  ClientSocket,
+  Connection,
+  PacketData,
+  SharedText,
+  TapSocket,
+} from "./connection.ts";
 import {
   type ByteRange,
   type DecodedText,
   JsonText,
   readPacket,
-} from "./json/text_packet.ts";
-import { PacketDecoder } from "./packet/packet_decoder.ts";
+} from "./text_packet.ts";
+import { PacketDecoder } from "./packet_decoder.ts";
 import { Payload } from "../shared/payload.ts";
 
 /** An event of a client. */

@@ -1,7 +1,7 @@
 /**
  * Moves packets between the network and the sessions, as bytes where possible, with a custom reader and
- * writer of Socket.IO packets. Connections come from a {@linkcode ClientEngine}: that of `stock/`, or
- * that of `fetch/`. The rest of the server imports only this file and those two entries; `README.md`
+ * writer of Socket.IO packets. Connections come from a {@linkcode ClientEngine}: that of
+ * `stock_engine.ts`, or that of `fetch_engine.ts`. The rest of the server imports only this file and those two; `README.md`
  * explains why it exists, and how to do without it.
  *
  * @module
@@ -12,10 +12,10 @@ export type {
   ClientSocket,
   Connection,
   ConnectionGuard,
+  CutOff,
   Reception,
 } from "./connection.ts";
 export { type Ack, type Answer, type Incoming, Link } from "./link.ts";
-export { purposeOf } from "./packet/packet_decoder.ts";
-export { bytesOfPayload, payloadOfBytes } from "./packet/payload_bytes.ts";
+export { purposeOf } from "./packet_decoder.ts";
+export { bytesOfPayload, payloadOfBytes } from "./payload_bytes.ts";
 export { Payload } from "../shared/payload.ts";
-export type { CutOff } from "./websocket/send_queue.ts";

@@ -16,6 +16,7 @@
  * @module
  */
 import "../../shared/check_runtime.ts";
+
 export { ErrorCode, type ProtocolName, type Role } from "../../protocol/mod.ts";
 export { type ApiKey, apiKeys, parseApiKeys } from "../auth/api_keys.ts";
 export {
@@ -25,12 +26,16 @@ export {
   type Refused,
 } from "../auth/authenticator.ts";
 export { jwt, type JwtKey, type JwtOptions } from "../auth/jwt.ts";
-export type { Adapter, Upgraded, UpgradeOptions } from "../fetch/adapter.ts";
-export type { PlatformSocket } from "../wire/fetch/mod.ts";
+export type {
+  Adapter,
+  Upgraded,
+  UpgradeOptions,
+} from "../fetch/fetch_requests.ts";
+export type { PlatformSocket } from "../wire/fetch_engine.ts";
 export type { Limits } from "../limits/limits.ts";
 export { createMetrics } from "../observe/prometheus.ts";
 export type { Identity, Policy } from "../shared/identity.ts";
-export type { SmcpWorkerOptions } from "./options.ts";
+export type { SmcpWorkerOptions } from "./door.ts";
 export type {
   ObjectHandlers,
   ObjectState,

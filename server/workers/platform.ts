@@ -4,8 +4,8 @@
  *
  * @module
  */
-import type { Upgraded, UpgradeOptions } from "../fetch/adapter.ts";
-import type { PlatformSocket } from "../wire/fetch/mod.ts";
+import type { Upgraded, UpgradeOptions } from "../fetch/fetch_requests.ts";
+import type { PlatformSocket } from "../wire/fetch_engine.ts";
 
 /** A WebSocket of Cloudflare, which has no `onmessage` and no `bufferedAmount`. */
 export interface WorkerWebSocket {

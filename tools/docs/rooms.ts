@@ -47,7 +47,7 @@ async function readSources(): Promise<Map<string, string>> {
   const read = async (folder: string): Promise<void> => {
     for await (const entry of Deno.readDir(new URL(`${folder}/`, root))) {
       const path = `${folder}/${entry.name}`;
-      if (path === "server/wire/json/assembly") continue; // AssemblyScript
+      if (path === "server/wire/assembly") continue; // AssemblyScript
       if (entry.isDirectory) await read(path);
       else if (path.endsWith(".ts")) {
         sources.set(path, await Deno.readTextFile(new URL(path, root)));

@@ -53,7 +53,7 @@ const ZOD_ROOMS: readonly string[] = ["computer", "mcp"] satisfies Room[];
 
 /** Rooms of which others may import only these files. */
 const ENTRIES: Readonly<Record<string, readonly string[]>> = {
-  "server/wire": ["mod.ts", "fetch/mod.ts", "stock/mod.ts"],
+  "server/wire": ["mod.ts", "fetch_engine.ts", "stock_engine.ts"],
   "server/cluster": ["mod.ts", "cluster_offices.ts"],
   mcp: ["mod.ts"],
 };

@@ -10,7 +10,7 @@ import { Link } from "../../../server/wire/link.ts";
 import {
   StockConnection,
   StockSocket,
-} from "../../../server/wire/stock/stock_engine.ts";
+} from "../../../server/wire/stock_engine.ts";
 import { startBareEngine } from "../../support/server/bare_engine.ts";
 import { joinRaw, type RawClient } from "../../support/wire/raw_client.ts";
 import { RawFrames } from "../../support/wire/raw_frames.ts";

@@ -8,11 +8,11 @@ import { closeServer, listenOn } from "../../../server/http/listen.ts";
 import { Limiter } from "../../../server/limits/limiter.ts";
 import { DEFAULT_LIMITS } from "../../../server/limits/limits.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
-import { refuseNamespace } from "../../../server/doors/admission.ts";
+import { refuseNamespace } from "../../../server/doors/session.ts";
 import {
   refuseNamespaces,
   StockConnection,
-} from "../../../server/wire/stock/stock_engine.ts";
+} from "../../../server/wire/stock_engine.ts";
 import { startBareEngine } from "../../support/server/bare_engine.ts";
 import { exchangePackets } from "../../support/server/polling_session.ts";
 import {

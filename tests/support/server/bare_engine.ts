@@ -3,9 +3,9 @@ import type { AddressInfo } from "node:net";
 import { Server as Engine } from "engine.io";
 import { Server } from "socket.io";
 import { closeServer } from "../../../server/http/listen.ts";
-import { wsEngineOption } from "../../../server/wire/stock/mod.ts";
+import { wsEngineOption } from "../../../server/wire/stock_engine.ts";
 import { MIN_UPLOAD_RATE } from "../../../server/limits/limits.ts";
-import { guardedParser } from "../../../server/wire/packet/packet_decoder.ts";
+import { guardedParser } from "../../../server/wire/packet_decoder.ts";
 
 /** The server's own engine and parser, without the rest of the server. */
 export interface BareEngine extends AsyncDisposable {

@@ -1,4 +1,4 @@
-import type { PlatformSocket } from "../../../server/wire/fetch/fetch_socket.ts";
+import type { PlatformSocket } from "../../../server/wire/fetch_socket.ts";
 
 /** A platform's WebSocket, to which the test is the platform. */
 export class FakePlatform implements PlatformSocket {

@@ -6,7 +6,7 @@ import {
   ProtocolError,
   TOOL_CALL_EVENT,
 } from "../../../../protocol/mod.ts";
-import { readHandshakeAuth } from "../../../../server/doors/admission.ts";
+import { readHandshakeAuth } from "../../../../server/doors/session.ts";
 import type { Policy } from "../../../../server/mod.ts";
 import { answerDeadline, readAnswer } from "../../../../server/office/call.ts";
 import { checkAccess } from "../../../../server/office/members.ts";

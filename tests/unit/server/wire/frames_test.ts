@@ -7,14 +7,14 @@ import {
   FrameReader,
   Opcode,
   unmask,
-} from "../../../../server/wire/websocket/frame_reader.ts";
+} from "../../../../server/wire/frames.ts";
 import {
   bytesFrame,
   FrameSocket,
   jsonFrame,
   textFrame,
-} from "../../../../server/wire/websocket/frame_socket.ts";
-import { JsonText } from "../../../../server/wire/json/text_packet.ts";
+} from "../../../../server/wire/frame_socket.ts";
+import { JsonText } from "../../../../server/wire/text_packet.ts";
 
 /** A frame as a client sends it. */
 function clientFrame(

@@ -6,7 +6,7 @@ import { type ClientSocket, Link } from "../../../../server/wire/mod.ts";
 import {
   FrameSocket,
   textFrame,
-} from "../../../../server/wire/websocket/frame_socket.ts";
+} from "../../../../server/wire/frame_socket.ts";
 
 /** A link over a transport that takes what is written, and a WebSocket if it has one. */
 function linkTo(

@@ -5,11 +5,11 @@ import type { Server, Socket } from "socket.io";
 import { Decoder } from "socket.io-parser";
 import manifest from "../../../../deno.json" with { type: "json" };
 import { SMCP_NAMESPACE } from "../../../../protocol/mod.ts";
-import { FrameSocket } from "../../../../server/wire/websocket/frame_socket.ts";
+import { FrameSocket } from "../../../../server/wire/frame_socket.ts";
 import {
   PacketDecoder,
   unfinishedPacketOf,
-} from "../../../../server/wire/packet/packet_decoder.ts";
+} from "../../../../server/wire/packet_decoder.ts";
 import {
   connectionOf,
   connectionsOf,
@@ -19,7 +19,7 @@ import {
   isPongDue,
   namespaceCount,
   webSocketOf,
-} from "../../../../server/wire/stock/private_fields.ts";
+} from "../../../../server/wire/stock_engine.ts";
 import { startBareEngine } from "../../../support/server/bare_engine.ts";
 import { RawFrames } from "../../../support/wire/raw_frames.ts";
 import { RawPolling } from "../../../support/wire/raw_polling.ts";
@@ -28,7 +28,7 @@ import { RawPolling } from "../../../support/wire/raw_polling.ts";
 function assertField(object: object, field: string): void {
   assert(
     field in object,
-    `${object.constructor.name} has no ${field}: see server/wire/stock/private_fields.ts`,
+    `${object.constructor.name} has no ${field}: see the end of server/wire/stock_engine.ts`,
   );
 }
 

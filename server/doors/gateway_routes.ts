@@ -1,0 +1,417 @@
+import type { Context, Hono } from "hono";
+import { cors } from "hono/cors";
+import { HTTPException } from "hono/http-exception";
+import type { Gateway, GatewayHost, GatewaySeats } from "./gateway_seats.ts";
+import type { InProcessConnection } from "../../shared/in_process.ts";
+import {
+  type CallSource,
+  checkGatewayUse,
+  type Identity,
+} from "../shared/identity.ts";
+import { ErrorCode, type ProtocolError } from "../../protocol/mod.ts";
+import { isOfficeName } from "../../protocol/names.ts";
+import { API_KEY_HEADER } from "../auth/api_keys.ts";
+import { addressOf, RequestRates } from "../limits/limits.ts";
+import {
+  errorPayloadOf,
+  shuttingDown,
+  unauthorized,
+} from "../shared/payload.ts";
+import {
+  type Exchange,
+  type Outgoing,
+  type Refusal,
+  refusal,
+  type RequestHead,
+} from "../shared/http.ts";
+import { judgeHost, judgeOrigin, type RequestParts } from "../http/gate.ts";
+import type { SmcpEnv } from "../http/http_app.ts";
+import { bearerToken } from "../../shared/authorization.ts";
+import type { Authenticator } from "../auth/authenticator.ts";
+import { atTime, recheckAll } from "./expiry.ts";
+import { closed } from "../http/connections.ts";
+import type { Limiter } from "../limits/limiter.ts";
+
+/** A gateway that is wanted, and what it shares with other parts. */
+export interface GatewaySetup {
+  /** Makes it. */
+  readonly start: (host: GatewayHost) => Gateway;
+  /** Who its Agents are: one object for all, by which they are recognized. */
+  readonly agents: Identity;
+}
+
+/** The parts of a server that {@linkcode GatewayRoutes} needs. */
+interface GatewayParts extends RequestParts {
+  /** The seats of its Agents. */
+  readonly seats: GatewaySeats | undefined;
+  /** Connects its Agents; `callerOf` finds who sends the request with a `req_id` by them. */
+  readonly connect: (
+    agents: Identity,
+    callerOf: (reqId: string) => CallSource | undefined,
+  ) => InProcessConnection;
+  /** Finds the name of the Agent of an office, if its home is here. */
+  readonly agentOf: (office: string) => string | undefined;
+  /** The issuers of the tokens that it accepts. */
+  readonly authorizationServers: readonly string[];
+}
+
+/** What answers a request for an office. */
+type Answer = (
+  exchange: Exchange,
+  office: string,
+  request: Request,
+) => Response | Promise<Response>;
+
+/**
+ * The HTTP requests of a gateway's clients: admits them by the rules for all clients, for one office
+ * and as its Agent, at every request.
+ */
+export class GatewayRoutes {
+  readonly #parts: GatewayParts;
+  readonly #gateway: Gateway;
+  readonly #open: OpenExchanges;
+
+  /** Makes the gateway, and connects it with its server. */
+  constructor(
+    { start, agents }: GatewaySetup,
+    parts: GatewayParts,
+  ) {
+    this.#parts = parts;
+    this.#open = new OpenExchanges(parts);
+    const callers = new Map<string, CallSource>();
+    this.#gateway = start({
+      limits: parts.limiter.limits,
+      maxMessageBytes: parts.maxMessageBytes,
+      connect: () => parts.connect(agents, (reqId) => callers.get(reqId)),
+      agentOf: (office) => Promise.resolve(parts.agentOf(office)),
+      attribute: (reqId, caller) => {
+        callers.set(reqId, caller);
+        return () => {
+          if (callers.get(reqId) === caller) callers.delete(reqId);
+        };
+      },
+    });
+    parts.seats?.serve(this.#gateway);
+  }
+
+  /** Adds the routes to an app. */
+  mount(app: Hono<SmcpEnv>): void {
+    const { origins } = this.#parts;
+    const path = `${this.#gateway.path}/:office`;
+    const metadata = `${METADATA_ROOT}${path}`;
+    const allow = cors({
+      origin: origins === "*" ? "*" : [...origins],
+      allowMethods: ["GET", "POST", "DELETE"],
+      // All that a page asks for: MCP names headers after the arguments of tools, too.
+      exposeHeaders: ["mcp-session-id", "www-authenticate"],
+    });
+    for (const each of origins.length > 0 ? [path, metadata] : []) {
+      app.use(each, allow);
+    }
+    app.all(path, (c) => this.#answer(c, this.#serve));
+    app.get(metadata, (c) => this.#answer(c, this.#describe));
+  }
+
+  /** Ends the streams of those whose credentials are not valid any more. */
+  recheck(): Promise<void> {
+    return this.#open.recheck();
+  }
+
+  /** Lets calls end that have their answers, and ends everything else. */
+  async close(): Promise<void> {
+    await this.#gateway.close();
+    await this.#open.ended();
+  }
+
+  /** Answers a request for this server, of no page or of one that may call it. */
+  async #answer(c: Context<SmcpEnv>, answer: Answer): Promise<Response> {
+    const { incoming, outgoing }: Partial<Exchange> = c.env ?? {};
+    try {
+      if (incoming === undefined || outgoing === undefined) {
+        refuse(refusal(500, {
+          code: ErrorCode.INTERNAL_ERROR,
+          message: "The app must be served by @hono/node-server",
+        }));
+      }
+      const refused = judgeHost(incoming, this.#parts) ??
+        judgeOrigin(incoming, this.#parts);
+      if (refused) refuse(refused);
+      return await answer({ incoming, outgoing }, officeIn(c), c.req.raw);
+    } catch (error) {
+      incoming?.resume(); // an unread body would hold the connection open
+      if (error instanceof HTTPException) return error.getResponse();
+      return toGatewayResponse(refusal(500, errorPayloadOf(error)));
+    }
+  }
+
+  readonly #serve: Answer = async ({ incoming, outgoing }, office, request) => {
+    const { draining, maxMessageBytes } = this.#parts;
+    if (draining()) refuse(refusal(503, shuttingDown().toPayload()));
+    const address = addressOf(incoming, this.#parts);
+    const identity = await this.#authenticate(incoming, office, address);
+    const excess = this.#open.count(outgoing, address, identity?.principal);
+    if (excess) {
+      refuse(refusal(429, excess.toPayload()), { "Retry-After": "1" });
+    }
+    if (Number(incoming.headers["content-length"]) > maxMessageBytes) {
+      // Here it is let pass unread, so that the client hears of it.
+      refuse(refusal(413, {
+        code: ErrorCode.BAD_REQUEST,
+        message: `The body is too large: at most ${maxMessageBytes} bytes`,
+      }));
+    }
+    this.#open.add(outgoing, identity);
+    return await this.#gateway.handle(request, {
+      office,
+      ...(identity && { principal: identity.principal }),
+    });
+  };
+
+  readonly #describe: Answer = ({ incoming }, office) => {
+    const urls = this.#urls(incoming, office);
+    if (urls === undefined) {
+      refuse(refusal(404, { code: ErrorCode.NOT_FOUND, message: "Not found" }));
+    }
+    return Response.json({
+      resource: urls.resource,
+      authorization_servers: this.#parts.authorizationServers,
+      bearer_methods_supported: ["header"],
+    });
+  };
+
+  /** Decides who sends a request, and whether they may use the office. */
+  async #authenticate(
+    incoming: RequestHead,
+    office: string,
+    address: string,
+  ): Promise<Identity | undefined> {
+    const { authenticator, limiter } = this.#parts;
+    if (authenticator === undefined) return undefined;
+    const { headers } = incoming;
+    // Clients that can send only this header send API keys in it, too.
+    const token = bearerToken(headers.authorization);
+    const auth = token === undefined ? {} : { token };
+    const verdict = await authenticator.authenticate({
+      headers,
+      auth,
+      address,
+    });
+    const record = (code: number, reason: string, principal?: string) =>
+      limiter.recordRefusedHandshake("http", {
+        ...{ code, reason, address, office },
+        ...(principal !== undefined && { principal }),
+      });
+    if ("refused" in verdict) {
+      record(ErrorCode.UNAUTHORIZED, verdict.refused);
+      const isTold = token !== undefined ||
+        headers[API_KEY_HEADER] !== undefined;
+      refuse(refusal(401, unauthorized(verdict).toPayload()), {
+        "WWW-Authenticate": challenge(this.#urls(incoming, office), isTold),
+      });
+    }
+    const forbidden = checkGatewayUse(verdict, office, Date.now());
+    if (forbidden === undefined) return verdict;
+    record(ErrorCode.FORBIDDEN, forbidden, verdict.principal);
+    refuse(refusal(403, { code: ErrorCode.FORBIDDEN, message: forbidden }));
+  }
+
+  /** @returns `undefined` when there is no issuer that clients could ask */
+  #urls(
+    incoming: RequestHead,
+    office: string,
+  ): ResourceUrls | undefined {
+    const { authorizationServers, proxies } = this.#parts;
+    if (authorizationServers.length === 0) return undefined;
+    const path = `${this.#gateway.path}/${encodeURIComponent(office)}`;
+    return resourceUrls(incoming, path, proxies);
+  }
+}
+
+/**
+ * Returns the office that a request is for.
+ *
+ * @throws {HTTPException} 404, when no office can have that name
+ */
+function officeIn(c: Context<SmcpEnv>): string {
+  const office = c.req.param("office") ?? "";
+  if (isOfficeName(office)) return office;
+  refuse(refusal(404, {
+    code: ErrorCode.NOT_FOUND,
+    message:
+      "Not found: the path ends with the name of an office, 1 to 256 characters without control characters",
+  }));
+}
+
+/** @throws {HTTPException} always */
+function refuse(
+  refused: Refusal,
+  headers: Readonly<Record<string, string>> = {},
+): never {
+  const res = toGatewayResponse(refused, headers);
+  throw new HTTPException(refused.status, { res });
+}
+
+/** The JSON-RPC code of errors that belong to no request. */
+const REFUSED = -32000;
+
+/** Converts a refusal to a `Response` as clients of a gateway read it: with an error of JSON-RPC. */
+function toGatewayResponse(
+  { status, headers, body }: Refusal,
+  further: Readonly<Record<string, string>> = {},
+): Response {
+  const { message }: { message: string } = JSON.parse(body);
+  const error = { code: REFUSED, message };
+  return new Response(JSON.stringify({ jsonrpc: "2.0", error, id: null }), {
+    status,
+    headers: { ...headers, ...further },
+  });
+}
+
+/** Where OAuth clients look for what protects a resource (RFC 9728). */
+const METADATA_ROOT = "/.well-known/oauth-protected-resource";
+
+/** A name or an address, with an optional port: a URL may hold more, such as the quote that ends a header's text. */
+const HOST = /^[\w.:[\]-]+$/;
+
+/** A resource of a gateway, as its clients see it. */
+interface ResourceUrls {
+  /** Its own URL. */
+  readonly resource: string;
+  /** Where its metadata is. */
+  readonly metadata: string;
+}
+
+/**
+ * Returns the URLs of a gateway's office, as the client that asks must name them.
+ *
+ * @param path of the office, encoded
+ * @param proxies number of trusted proxies, of which the first says whether the client used HTTPS
+ * @returns `undefined` when the request names no usable host
+ */
+export function resourceUrls(
+  { headers, socket }: Pick<RequestHead, "headers" | "socket">,
+  path: string,
+  proxies: number,
+): ResourceUrls | undefined {
+  const forwarded = proxies > 0 ? headers["x-forwarded-proto"] : undefined;
+  const isSecure = forwarded === undefined
+    ? "encrypted" in socket && socket.encrypted === true
+    : /^https\b/i.test(String(forwarded));
+  const base = `${isSecure ? "https" : "http"}://${headers.host}`;
+  if (!URL.canParse(base)) return undefined;
+  const { origin, host } = new URL(base);
+  if (headers.host === undefined || !HOST.test(host)) return undefined;
+  return {
+    resource: `${origin}${path}`,
+    metadata: `${origin}${METADATA_ROOT}${path}`,
+  };
+}
+
+/**
+ * Makes the challenge of a 401.
+ *
+ * @param urls where the metadata is, if there is any
+ * @param isTold whether the request had credentials, which were refused
+ */
+export const challenge = (
+  urls: ResourceUrls | undefined,
+  isTold: boolean,
+): string =>
+  [
+    "Bearer",
+    [
+      ...(isTold ? ['error="invalid_token"'] : []),
+      ...(urls ? [`resource_metadata="${urls.metadata}"`] : []),
+    ].join(", "),
+  ].join(" ").trim();
+
+/** How long a shutdown waits for clients that do not read. */
+const END_TIMEOUT_MS = 1000;
+
+/** A request that is not answered to its end. */
+interface OpenExchange {
+  readonly identity: Identity;
+  /** Cancels its end at the expiry of the credentials. */
+  readonly prevent: () => void;
+}
+
+/**
+ * The requests of a gateway's clients that are not answered to their end. Streams can be open for
+ * hours, so each ends with the credentials that it was opened with.
+ */
+export class OpenExchanges {
+  readonly #open = new Map<Outgoing, OpenExchange | undefined>();
+  readonly #authenticator: Authenticator | undefined;
+  readonly #limiter: Limiter;
+  readonly #rates: RequestRates;
+
+  /**
+   * @param authenticator checks credentials again
+   * @param limiter has the limits of each client
+   */
+  constructor(
+    { authenticator, limiter }: {
+      readonly authenticator: Authenticator | undefined;
+      readonly limiter: Limiter;
+    },
+  ) {
+    this.#authenticator = authenticator;
+    this.#limiter = limiter;
+    this.#rates = new RequestRates(limiter.limits);
+  }
+
+  /**
+   * Counts a request to its client until its answer has ended.
+   *
+   * @returns the error for one beyond a limit
+   */
+  count(
+    outgoing: Outgoing,
+    address: string,
+    principal: string | undefined,
+  ): ProtocolError | undefined {
+    const client = principal ?? `address ${address}`;
+    const taken = this.#rates.take(client, performance.now());
+    if (typeof taken === "function") return void outgoing.on("close", taken);
+    return this.#limiter.refuse(taken, {
+      address,
+      ...(principal !== undefined && { principal }),
+    });
+  }
+
+  /** Watches a request until its answer has ended. */
+  add(outgoing: Outgoing, identity: Identity | undefined): void {
+    this.#open.set(outgoing, identity && exchange(outgoing, identity));
+    outgoing.on("close", () => {
+      this.#open.get(outgoing)?.prevent();
+      this.#open.delete(outgoing);
+    });
+  }
+
+  /** Ends the requests of those whose credentials are not valid any more. */
+  recheck(): Promise<void> {
+    return recheckAll(
+      [...this.#open].map(async ([outgoing, open]) => {
+        if (open === undefined) return;
+        const verdict = await this.#authenticator?.refresh?.(open.identity);
+        if (verdict === undefined || !this.#open.has(outgoing)) return;
+        if ("refused" in verdict) return void outgoing.destroy();
+        open.prevent();
+        this.#open.set(outgoing, exchange(outgoing, verdict));
+      }),
+    );
+  }
+
+  /** Resolves when all have ended; those that have not after a second are ended. */
+  ended(): Promise<void> {
+    return closed([...this.#open.keys()], END_TIMEOUT_MS);
+  }
+}
+
+/** Ends a request at the expiry of the credentials that it was sent with. */
+const exchange = (outgoing: Outgoing, identity: Identity): OpenExchange => ({
+  identity,
+  prevent: identity.expiresAt === undefined
+    ? () => {}
+    : atTime(identity.expiresAt, () => outgoing.destroy()),
+});

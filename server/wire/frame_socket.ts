@@ -1,0 +1,499 @@
+import type { Duplex } from "node:stream";
+import { Buffer, isUtf8 } from "node:buffer";
+import { failure, log } from "../shared/log.ts";
+import { type Deadline, Deadlines, TokenBucket } from "../shared/pending.ts";
+import {
+  checkClose,
+  FrameError,
+  type FrameListener,
+  FrameReader,
+  Opcode,
+} from "./frames.ts";
+import type { ByteRange, JsonText } from "./text_packet.ts";
+import {
+  type CutOff,
+  SendQueue,
+  type SharedText,
+  TapSocket,
+} from "./connection.ts";
+import { release } from "../../shared/bytes.ts";
+
+/** Maximum number of pings, pongs and closes of a peer; regular clients send a few per minute. */
+const MAX_CONTROL_FRAMES_PER_SECOND = 100;
+
+/** How long a peer may take to close its side. */
+const CLOSE_TIMEOUT_MS = 10_000;
+
+/**
+ * The frames that are freed as soon as they are sent. V8 would mark the whole heap again and again to find
+ * them. A larger one goes back to the operating system, and getting the next one costs more than that.
+ */
+const FREED_FROM_BYTES = 32_768;
+const FREED_UP_TO_BYTES = 524_288;
+
+const NO_STATUS = Buffer.alloc(0);
+
+/**
+ * The server's end of a WebSocket, with the interface of `ws` that Engine.IO expects. Messages can
+ * also be received and sent as bytes, and the queue for a slow reader is limited.
+ *
+ * Events: `message` (`Buffer`, whether it is binary), `error`, and `close` (code, reason) once.
+ */
+export class FrameSocket extends TapSocket implements FrameListener {
+  /** The underlying socket; Engine.IO reads the peer's address from it. */
+  readonly _socket: Duplex;
+  readonly #reader: FrameReader;
+  readonly #maxPayload: number;
+  readonly #uploads: UploadWatch | undefined;
+  #upload: Upload | undefined;
+  #pongs: Pongs | undefined;
+  #controls: TokenBucket | undefined;
+  #started = false;
+  #closeSent = false;
+  #closeCode = 1006;
+  #closeReason: Buffer = NO_STATUS;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #queue: SendQueue;
+
+  /**
+   * @param socket the socket after the upgrade; the WebSocket takes ownership
+   * @param maxPayload maximum size of a message in bytes
+   * @param uploads watches slow messages
+   * @param earlyPayload maximum size of a message in bytes before the peer is admitted
+   */
+  constructor(
+    socket: Duplex,
+    maxPayload: number,
+    uploads?: UploadWatch,
+    earlyPayload: number = maxPayload,
+  ) {
+    super();
+    this._socket = socket;
+    this.#queue = new SendQueue(socket);
+    this.#maxPayload = maxPayload;
+    this.#uploads = uploads;
+    this.#reader = new FrameReader(Math.min(maxPayload, earlyPayload), this);
+    // Do not read yet: Engine.IO adds its listeners later, and earlier messages would be lost.
+    this.on("newListener", listenLater);
+    socket.on("end", end);
+    socket.on("error", destroy);
+    socket.on("close", () => {
+      clearTimeout(this.#timer);
+      this.#upload?.close();
+      this.#reader.stop();
+      this.emit("close", this.#closeCode, this.#closeReason);
+    });
+  }
+
+  /** Starts reading, once. */
+  start(): void {
+    if (this.#started) return;
+    this.#started = true;
+    this.off("newListener", listenLater);
+    this._socket.on("data", (chunk: Buffer) => this.#read(chunk));
+  }
+
+  /** Reads a chunk; closes a peer that violates the protocol. */
+  #read(chunk: Buffer): void {
+    try {
+      this.#reader.push(chunk);
+      if (this.#reader.pending) this.#unfinished();
+      else this.#upload?.note();
+    } catch (error) {
+      // An uncaught error would end the process.
+      if (!(error instanceof FrameError)) {
+        log.error("Reading a WebSocket failed", failure(error));
+      }
+      this.#fail(
+        error instanceof FrameError
+          ? error
+          : new FrameError(1011, "Internal error"),
+      );
+    }
+  }
+
+  #unfinished(): void {
+    this.progress?.();
+    if (this.#uploads === undefined) return;
+    this.#upload ??= new Upload(
+      this.#uploads,
+      this.#reader,
+      (error) => this.#failUpload(error),
+    );
+    this.#upload.note();
+  }
+
+  #failUpload(error: FrameError): void {
+    if (error.code === 1013) this.#queue.tell("unfinishedBytes");
+    this.#fail(error);
+  }
+
+  /** Allows messages of full size: the peer has a session. */
+  override admit(): void {
+    this.#reader.limit(this.#maxPayload);
+  }
+
+  /** Limits the queued bytes; see {@linkcode SendQueue.limit}. */
+  override limitQueue(maxBytes: number, cutOff: CutOff): void {
+    this.#queue.limit(maxBytes, cutOff);
+  }
+
+  /**
+   * Sends a message of text or bytes.
+   *
+   * @param done called immediately: the queue is kept here, not in Engine.IO
+   */
+  send(data: string | Uint8Array, done?: () => void): void {
+    this.#write(
+      typeof data === "string"
+        ? textFrame(data)
+        : bytesFrame(Opcode.BINARY, data),
+    );
+    done?.();
+  }
+
+  /** Sends a text message of `head` and `tail`, both ASCII, around `body`. */
+  override sendJson(head: string, body: JsonText, tail: string): void {
+    const frame = jsonFrame(head, body, tail);
+    const { length } = frame;
+    if (length < FREED_FROM_BYTES || length > FREED_UP_TO_BYTES) {
+      return this.#write(frame);
+    }
+    const isInPlace = frame.buffer === body.bytes.buffer;
+    this.#write(frame, () => isInPlace ? body.release() : release(frame));
+  }
+
+  override sendShared(message: SharedText): void {
+    this.#write(message.frame ??= textFrame(message.text));
+  }
+
+  /** Sends a close frame; closes the connection when the peer has answered it. */
+  close(code?: number): void {
+    if (this.#closeSent) return;
+    const payload = Buffer.alloc(code === undefined ? 0 : 2);
+    if (code !== undefined) payload.writeUInt16BE(code);
+    this.#write(bytesFrame(Opcode.CLOSE, payload));
+    this.#closeSent = true;
+    this.start(); // needed to read the peer's close frame
+    this.#timer = setTimeout(() => this.terminate(), CLOSE_TIMEOUT_MS);
+  }
+
+  /** Stops reading until {@linkcode FrameSocket.resume}. */
+  pause(): void {
+    this._socket.pause();
+  }
+
+  /** Continues reading. */
+  resume(): void {
+    this._socket.resume();
+  }
+
+  /** Destroys the connection immediately. */
+  terminate(): void {
+    this._socket.destroy();
+  }
+
+  /** Called by the frame reader. */
+  message(range: ByteRange, isText: boolean): void {
+    if (this.#closeSent) return;
+    if (isText && this.tap?.(range)) return;
+    const message = range.bytes.subarray(range.start, range.end);
+    if (isText && !isUtf8(message)) throw new FrameError(1007, "Invalid UTF-8");
+    this.emit("message", message, !isText);
+  }
+
+  /** Called by the frame reader. */
+  control(opcode: number, payload: Buffer): void {
+    const now = performance.now();
+    this.#controls ??= new TokenBucket(MAX_CONTROL_FRAMES_PER_SECOND, now);
+    if (!this.#controls.take(now)) {
+      throw new FrameError(1008, "Too many control frames");
+    }
+    if (opcode === Opcode.PING) {
+      if (this.#closeSent || !this._socket.writable) return;
+      (this.#pongs ??= new Pongs(this._socket)).send(payload);
+    } else if (opcode === Opcode.CLOSE) {
+      checkClose(payload);
+      this.#closeCode = payload.length === 0 ? 1005 : payload.readUInt16BE();
+      this.#closeReason = payload.subarray(2);
+      this.#reader.stop();
+      this.close(payload.length === 0 ? undefined : this.#closeCode);
+      this._socket.end();
+    }
+  }
+
+  /** Closes the connection; messages read before have taken effect. */
+  #fail(error: FrameError): void {
+    this.#reader.stop();
+    this.#upload?.note();
+    this.close(error.code);
+    this._socket.end();
+    this.emit("error", error);
+  }
+
+  #write(frame: Buffer, sent?: () => void): void {
+    if (!this.#closeSent) this.#queue.write(frame, frame.length, sent);
+  }
+}
+
+// Shared functions instead of closures save memory for each of many sockets.
+function end(this: Duplex): void {
+  this.end();
+}
+function listenLater(this: FrameSocket, event: string | symbol): void {
+  if (event === "message") this.start(); // never emits synchronously
+}
+function destroy(this: Duplex): void {
+  this.destroy();
+}
+
+/** Returns the length of a server frame's header. */
+const headerLength = (length: number): number =>
+  length < 126 ? 2 : length < 65_536 ? 4 : 10;
+
+/** Writes the header of a final, unmasked frame at `at`. */
+function writeHeader(
+  bytes: Buffer,
+  at: number,
+  opcode: number,
+  length: number,
+): void {
+  bytes[at] = 0x80 | opcode;
+  if (length < 126) bytes[at + 1] = length;
+  else if (length < 65_536) {
+    bytes[at + 1] = 126;
+    bytes.writeUInt16BE(length, at + 2);
+  } else {
+    bytes[at + 1] = 127;
+    bytes.writeUInt32BE(Math.floor(length / 2 ** 32), at + 2);
+    bytes.writeUInt32BE(length % 2 ** 32, at + 6);
+  }
+}
+
+/** Returns a text message as one frame. */
+export function textFrame(text: string): Buffer {
+  const length = Buffer.byteLength(text);
+  const header = headerLength(length);
+  const frame = Buffer.allocUnsafe(header + length);
+  writeHeader(frame, 0, Opcode.TEXT, length);
+  frame.write(text, header);
+  return frame;
+}
+
+/** Returns a binary message or a control frame. */
+export function bytesFrame(opcode: number, payload: Uint8Array): Buffer {
+  const header = headerLength(payload.length);
+  const frame = Buffer.allocUnsafe(header + payload.length);
+  writeHeader(frame, 0, opcode, payload.length);
+  frame.set(payload, header);
+  return frame;
+}
+
+/**
+ * Returns a text message of `head`, `body` and `tail` as one frame; does not copy the body if its
+ * buffer has padding around it.
+ *
+ * @param head ASCII only; `tail` likewise
+ */
+export function jsonFrame(head: string, body: JsonText, tail: string): Buffer {
+  const length = head.length + body.length + tail.length;
+  const header = headerLength(length);
+  const before = header + head.length;
+  const isInPlace = body.claimPadding(before, tail.length);
+  const frame = isInPlace
+    ? body.bytes.subarray(body.start - before, body.end + tail.length)
+    : Buffer.allocUnsafe(header + length);
+  writeHeader(frame, 0, Opcode.TEXT, length);
+  writeAscii(frame, header, head);
+  if (!isInPlace) body.bytes.copy(frame, before, body.start, body.end);
+  writeAscii(frame, before + body.length, tail);
+  return frame;
+}
+
+/** Writes ASCII in a loop, which is faster than native methods for few characters. */
+function writeAscii(bytes: Buffer, at: number, text: string): void {
+  for (let i = 0; i < text.length; i++) bytes[at + i] = text.charCodeAt(i);
+}
+
+/** Maximum number of queued pongs; beyond it only the last ping is answered. */
+const MAX_QUEUED = 32;
+
+/**
+ * Answers a peer's pings.
+ *
+ * The pongs queued for a peer that does not read would need a hundred times the memory of its pings.
+ * Beyond a limit only the last ping is answered, as RFC 6455 §5.5.3 allows.
+ */
+class Pongs {
+  readonly #socket: Duplex;
+  #waiting = 0;
+  #latest: Buffer | undefined;
+
+  /** @param socket socket to send pongs on */
+  constructor(socket: Duplex) {
+    this.#socket = socket;
+  }
+
+  /** Answers a ping. */
+  send(payload: Uint8Array): void {
+    const frame = bytesFrame(Opcode.PONG, payload);
+    if (this.#waiting < MAX_QUEUED) this.#write(frame);
+    else this.#latest = frame;
+  }
+
+  #write(frame: Buffer): void {
+    this.#waiting++;
+    this.#socket.write(frame, () => {
+      this.#waiting--;
+      const latest = this.#latest;
+      this.#latest = undefined;
+      if (latest !== undefined && this.#socket.writable) this.#write(latest);
+    });
+  }
+}
+
+/** How long a message may be too slow before its sender is disconnected. */
+export const UPLOAD_WINDOW_MS = 20_000;
+
+/** Minimum time between two checks; all that are due run together. */
+const CHECK_INTERVAL_MS = 1000;
+
+/** The part of a connection's frame reader that the watch uses. */
+type Reader = Pick<FrameReader, "pending" | "messages" | "held" | "reserved">;
+
+/** Limits for unfinished messages. */
+export interface UploadLimits {
+  /** Minimum rate of an unfinished message in bytes per second. */
+  readonly bytesPerSecond: number;
+  /** Maximum memory of all unfinished messages together, in bytes. */
+  readonly bytes: number;
+}
+
+/**
+ * Limits the memory of unfinished messages: disconnects senders that are too slow, and when all
+ * messages together hold too much, the sender of the largest one.
+ *
+ * Most messages end long before their first check, so there is one check per window and connection,
+ * not per message, and one timer for all.
+ */
+export class UploadWatch {
+  readonly #looks = new Deadlines<Upload>();
+  readonly #limits: UploadLimits;
+  #held = 0;
+
+  /** @param limits limits of all connections together */
+  constructor(limits: UploadLimits) {
+    this.#limits = limits;
+  }
+
+  /** Bytes that all unfinished messages hold. */
+  get held(): number {
+    return this.#held;
+  }
+
+  /** Schedules a check of a connection, a window from now. */
+  look(upload: Upload): void {
+    const now = Math.floor(performance.now() / CHECK_INTERVAL_MS) *
+      CHECK_INTERVAL_MS;
+    upload.due = now + UPLOAD_WINDOW_MS;
+    this.#looks.add(upload, now);
+  }
+
+  /** Returns whether `bytes` in one window are below the minimum rate. */
+  isTooFew(bytes: number): boolean {
+    return bytes < this.#limits.bytesPerSecond * UPLOAD_WINDOW_MS / 1000;
+  }
+
+  /** Adds to the bytes held; closes the largest uploads while they exceed the limit. */
+  hold(bytes: number): void {
+    this.#held += bytes;
+    while (this.#held > this.#limits.bytes) {
+      let largest: Upload | undefined;
+      for (const upload of this.#looks) {
+        if (upload.holds > (largest?.holds ?? 0)) largest = upload;
+      }
+      if (largest === undefined) return;
+      largest.end(
+        new FrameError(1013, "Unfinished messages take too much memory"),
+      );
+    }
+  }
+
+  /** Stops watching a connection. */
+  remove(upload: Upload): void {
+    this.#looks.remove(upload);
+  }
+
+  /** Stops watching all connections. */
+  close(): void {
+    this.#looks.clear();
+  }
+}
+
+/** The unfinished message of one connection, for {@linkcode UploadWatch}. */
+export class Upload implements Deadline {
+  /** See {@linkcode Deadlines}. */
+  due = 0;
+  /** See {@linkcode Deadlines}. */
+  place?: number;
+  /** Bytes of its unfinished message that the watch has counted. */
+  holds = 0;
+  readonly #watch: UploadWatch;
+  readonly #reader: Reader;
+  readonly #fail: (error: FrameError) => void;
+  #watched = false;
+  #messages = 0;
+  #seen = 0;
+
+  /** @param fail closes the connection */
+  constructor(
+    watch: UploadWatch,
+    reader: Reader,
+    fail: (error: FrameError) => void,
+  ) {
+    this.#watch = watch;
+    this.#reader = reader;
+    this.#fail = fail;
+  }
+
+  /** Updates the watch; called after each step of the reader. */
+  note(): void {
+    if (this.#reader.pending && !this.#watched) this.#look();
+    const more = this.#reader.reserved - this.holds;
+    if (more === 0) return;
+    this.holds += more;
+    this.#watch.hold(more);
+  }
+
+  /** Checks whether the message arrives fast enough. */
+  expire(): void {
+    const { pending, messages, held } = this.#reader;
+    this.#watched = false;
+    if (!pending) return;
+    const same = messages === this.#messages;
+    if (same && this.#watch.isTooFew(held - this.#seen)) {
+      this.end(new FrameError(1008, "Message too slow"));
+    } else this.#look();
+  }
+
+  /** Closes the connection. */
+  end(error: FrameError): void {
+    this.#fail(error);
+    this.close();
+  }
+
+  /** Releases what the connection held. */
+  close(): void {
+    const { holds } = this;
+    this.holds = 0;
+    this.#watch.hold(-holds);
+    this.#watch.remove(this);
+  }
+
+  #look(): void {
+    this.#watched = true;
+    this.#messages = this.#reader.messages;
+    this.#seen = this.#reader.held;
+    this.#watch.look(this);
+  }
+}

@@ -1,0 +1,358 @@
+import { Buffer, isUtf8 } from "node:buffer";
+import { type ByteRange, unmaskBlocks } from "./text_packet.ts";
+import { release } from "../../shared/bytes.ts";
+
+/**
+ * Incomplete frames of at least this size get a separate buffer; smaller ones wait for the next
+ * chunk.
+ */
+const LARGE_FRAME_BYTES = 4096;
+
+/** Opcodes of RFC 6455. */
+export const Opcode = {
+  CONTINUATION: 0x0,
+  TEXT: 0x1,
+  BINARY: 0x2,
+  CLOSE: 0x8,
+  PING: 0x9,
+  PONG: 0xa,
+} as const;
+
+/** A violation of the WebSocket protocol; the connection is closed with `code`. */
+export class FrameError extends Error {
+  /** Always `"FrameError"`. */
+  override readonly name = "FrameError";
+  /** Close code of RFC 6455. */
+  readonly code: number;
+
+  /** @param code close code of RFC 6455 */
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Receives what a {@linkcode FrameReader} has read. */
+export interface FrameListener {
+  /**
+   * Receives a complete message.
+   *
+   * @param message has `PADDING` bytes before it where it owns its buffer
+   */
+  message(message: ByteRange, isText: boolean): void;
+  /** Receives a close, ping or pong frame. */
+  control(opcode: number, payload: Buffer): void;
+}
+
+/** A large frame whose payload is incomplete. */
+interface Unfinished {
+  readonly fin: boolean;
+  readonly opcode: number;
+  readonly length: number;
+  readonly mask: number;
+  readonly message: MessageBuffer;
+  have: number;
+}
+
+const MAX_CONTROL = 125;
+
+/** Maximum number of frames in a message, including control frames between them: each costs time. */
+const MAX_FRAMES = 16_384;
+
+/** Maximum bytes allocated for a frame before its payload arrives. */
+const MAX_FIRST_BYTES = 2 ** 18;
+
+/** Bytes allocated per byte that has arrived, up to the announced length. */
+const GROWTH_FACTOR = 16;
+
+/** Reads a client's WebSocket frames from the chunks in which they arrive (RFC 6455 §5). */
+export class FrameReader {
+  /** Number of complete messages so far. */
+  messages = 0;
+  #maxPayload: number;
+  readonly #listener: FrameListener;
+  #rest: Buffer | undefined;
+  #unfinished: Unfinished | undefined;
+  /** The payload of a fragmented message so far. */
+  #message: MessageBuffer | undefined;
+  #frames = 0;
+  #opcode: number = Opcode.CONTINUATION;
+  #stopped = false;
+
+  /** @param maxPayload maximum size of a message in bytes; more is refused with 1009 */
+  constructor(maxPayload: number, listener: FrameListener) {
+    this.#maxPayload = maxPayload;
+    this.#listener = listener;
+  }
+
+  /** Whether a message is unfinished. */
+  get pending(): boolean {
+    return this.#unfinished !== undefined || this.#rest !== undefined ||
+      this.#message !== undefined;
+  }
+
+  /** Bytes of the unfinished message that have arrived. */
+  get held(): number {
+    const { length = 0 } = this.#message ?? {};
+    return length + (this.#unfinished?.have ?? this.#rest?.length ?? 0);
+  }
+
+  /** Bytes allocated for the unfinished message. */
+  get reserved(): number {
+    return (this.#unfinished?.message ?? this.#message)?.bytes.length ?? 0;
+  }
+
+  /** Changes the maximum size of a message, from the next frame on. */
+  limit(maxPayload: number): void {
+    this.#maxPayload = maxPayload;
+  }
+
+  /** Stops reading. */
+  stop(): void {
+    this.#stopped = true;
+    this.#rest = this.#unfinished = this.#message = undefined;
+  }
+
+  /**
+   * Reads a chunk, and takes ownership of its bytes.
+   *
+   * @throws {FrameError} when the client violates the protocol
+   */
+  push(chunk: Buffer): void {
+    let at = this.#unfinished ? this.#fill(this.#unfinished, chunk) : 0;
+    if (at === chunk.length) return release(chunk);
+    if (this.#rest !== undefined) {
+      chunk = Buffer.concat([this.#rest, chunk]);
+      this.#rest = undefined;
+    }
+    while (at < chunk.length && !this.#stopped) {
+      const next = this.#readFrame(chunk, at);
+      if (next === undefined) {
+        // A copy: the chunk may be much larger.
+        if (!this.#unfinished) this.#rest = Buffer.from(chunk.subarray(at));
+        // Complete messages before it may still be in use; the incomplete one was copied.
+        if (at === 0) release(chunk);
+        return;
+      }
+      at = next;
+    }
+  }
+
+  /** @returns offset of the next frame; `undefined` when this one is incomplete */
+  #readFrame(chunk: Buffer, at: number): number | undefined {
+    const left = chunk.length - at;
+    if (left < 2) return undefined;
+    const first = chunk[at]!;
+    const second = chunk[at + 1]!;
+    const fin = (first & 0x80) !== 0;
+    const opcode = first & 0x0f;
+    if ((first & 0x70) !== 0) throw new FrameError(1002, "RSV must be clear");
+    if ((second & 0x80) === 0) throw new FrameError(1002, "MASK must be set");
+    let length = second & 0x7f;
+    this.#check(fin, opcode, length);
+    let start = at + 6;
+    if (length === 126) {
+      if (left < 8) return undefined;
+      length = chunk.readUInt16BE(at + 2);
+      start += 2;
+    } else if (length === 127) {
+      if (left < 14) return undefined;
+      length = chunk.readUInt32BE(at + 2) * 2 ** 32 +
+        chunk.readUInt32BE(at + 6);
+      start += 8;
+    }
+    const before = this.#message?.length ?? 0;
+    // Control frames may come between the fragments of a message, and are not part of it.
+    if (length + before > this.#maxPayload && opcode < Opcode.CLOSE) {
+      throw new FrameError(1009, "Max payload size exceeded");
+    }
+    if (at + left < start) return undefined;
+    const mask = chunk.readInt32LE(start - 4);
+    const end = start + length;
+    if (end <= chunk.length) {
+      unmask(chunk, start, end, mask);
+      const range = { bytes: chunk, start, end, ownsBuffer: false };
+      this.#take(range, fin, opcode);
+      return end;
+    }
+    if (length < LARGE_FRAME_BYTES) return undefined;
+    const have = chunk.length - start;
+    const aside = Math.max(MAX_FIRST_BYTES, GROWTH_FACTOR * have);
+    const message = this.#message ??
+      new MessageBuffer(Math.min(length, aside));
+    message.write(chunk.subarray(start), 0, before + length);
+    this.#unfinished = { fin, opcode, length, mask, message, have };
+    return undefined;
+  }
+
+  /** @throws {FrameError} when this frame is not allowed here */
+  #check(fin: boolean, opcode: number, length: number): void {
+    const open = this.#opcode !== Opcode.CONTINUATION;
+    if (opcode === Opcode.TEXT || opcode === Opcode.BINARY) {
+      if (open) throw new FrameError(1002, "A message within another one");
+    } else if (opcode === Opcode.CONTINUATION) {
+      if (!open) throw new FrameError(1002, "Nothing to continue");
+    } else if (opcode >= Opcode.CLOSE && opcode <= Opcode.PONG) {
+      if (!fin || length > MAX_CONTROL) {
+        throw new FrameError(1002, "Invalid control frame");
+      }
+    } else throw new FrameError(1002, `Invalid opcode ${opcode}`);
+  }
+
+  /** @returns number of bytes of the chunk that belong to the frame */
+  #fill(unfinished: Unfinished, chunk: Buffer): number {
+    const { length, message, have } = unfinished;
+    const missing = length - have;
+    const taken = Math.min(chunk.length, missing);
+    const part = taken === chunk.length ? chunk : chunk.subarray(0, taken);
+    message.write(part, have, message.length + length);
+    unfinished.have += taken;
+    if (taken < missing) return taken;
+    this.#unfinished = undefined;
+    const end = message.end + length;
+    unmask(message.bytes, message.end, end, unfinished.mask);
+    message.end = end;
+    this.#took(message, unfinished.fin, unfinished.opcode);
+    return taken;
+  }
+
+  #take(range: ByteRange, fin: boolean, opcode: number): void {
+    const { bytes, start, end } = range;
+    if (opcode >= Opcode.CLOSE) {
+      if (this.#message !== undefined) this.#countFrame();
+      this.#listener.control(opcode, bytes.subarray(start, end));
+    } else if (fin && opcode !== Opcode.CONTINUATION) {
+      this.messages++;
+      this.#listener.message(range, opcode === Opcode.TEXT);
+    } else {
+      const message = this.#message ?? new MessageBuffer(end - start);
+      message.write(bytes.subarray(start, end), 0, this.#maxPayload);
+      message.end += end - start;
+      this.#took(message, fin, opcode);
+    }
+  }
+
+  /** Continues after a frame whose payload is in the message. */
+  #took(message: MessageBuffer, fin: boolean, opcode: number): void {
+    if (opcode !== Opcode.CONTINUATION) this.#opcode = opcode;
+    if (!fin) {
+      this.#message = message;
+      this.#countFrame();
+      return;
+    }
+    const isText = this.#opcode === Opcode.TEXT;
+    this.#message = undefined;
+    this.#frames = 0;
+    this.#opcode = Opcode.CONTINUATION;
+    this.messages++;
+    const { bytes, end } = message;
+    const range = { bytes, start: PADDING, end, ownsBuffer: true };
+    this.#listener.message(range, isText);
+  }
+
+  /** @throws {FrameError} when the message has too many frames */
+  #countFrame(): void {
+    if (++this.#frames <= MAX_FRAMES) return;
+    throw new FrameError(1008, "Too many frames in one message");
+  }
+}
+
+/** Bytes reserved before a collected message for the head and the frame header of its relay. */
+const PADDING = 96;
+
+/** Minimum size of the buffer. */
+const MIN_BUFFER_BYTES = 1024;
+
+/**
+ * Collects the payload of an unfinished message in one buffer, which never grows beyond twice the
+ * bytes that have arrived, however small the parts.
+ */
+class MessageBuffer {
+  /** The message, after {@linkcode PADDING} bytes. */
+  bytes: Buffer;
+  /** End of the complete frames. */
+  end: number = PADDING;
+
+  /** @param first bytes to allocate at first */
+  constructor(first: number) {
+    this.bytes = Buffer.allocUnsafeSlow(
+      PADDING + Math.max(first, MIN_BUFFER_BYTES),
+    );
+  }
+
+  /** Bytes of the complete frames. */
+  get length(): number {
+    return this.end - PADDING;
+  }
+
+  /**
+   * Writes bytes after the complete frames; the caller moves {@linkcode MessageBuffer.end}.
+   *
+   * @param offset distance from {@linkcode MessageBuffer.end}
+   * @param most maximum size of the message in bytes
+   */
+  write(part: Uint8Array, offset: number, most: number): void {
+    const at = this.end + offset;
+    const needed = at + part.length;
+    if (needed > this.bytes.length) {
+      const size = Math.min(PADDING + most, 2 * this.bytes.length);
+      const bytes = Buffer.allocUnsafeSlow(Math.max(needed, size));
+      bytes.set(this.bytes.subarray(0, at));
+      this.bytes = bytes;
+    }
+    this.bytes.set(part, at);
+  }
+}
+
+/** Minimum length at which unmasking by words pays for creating the view. */
+const MIN_WORDS_LENGTH = 48;
+
+/** Minimum length at which WebAssembly is faster. */
+const MIN_BLOCKS_LENGTH = 4096;
+
+/**
+ * Removes a client's mask in place (RFC 6455 §5.3).
+ *
+ * @param mask the four bytes of the mask, little-endian
+ */
+export function unmask(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  mask: number,
+): void {
+  if (end - start >= MIN_BLOCKS_LENGTH) {
+    return unmaskBlocks(bytes, start, end, mask);
+  }
+  let at = start;
+  if (end - start >= MIN_WORDS_LENGTH) {
+    while ((bytes.byteOffset + at & 3) !== 0) {
+      bytes[at]! ^= mask >> ((at - start & 3) << 3);
+      at++;
+    }
+    // The mask continues where the bytes before the first whole word ended.
+    const turn = (at - start & 3) << 3;
+    const word = turn === 0 ? mask : mask >>> turn | mask << 32 - turn;
+    const count = end - at >> 2;
+    const words = new Int32Array(bytes.buffer, bytes.byteOffset + at, count);
+    for (let i = 0; i < count; i++) words[i]! ^= word;
+    at += count << 2;
+  }
+  for (; at < end; at++) bytes[at]! ^= mask >> ((at - start & 3) << 3);
+}
+
+/**
+ * Checks the payload of a close frame (RFC 6455 §7.4).
+ *
+ * @throws {FrameError} when the code or the reason is invalid
+ */
+export function checkClose(payload: Buffer): void {
+  if (payload.length === 0) return;
+  const code = payload.length === 1 ? 0 : payload.readUInt16BE();
+  const known = code >= 1000 && code <= 1014 &&
+    ![1004, 1005, 1006].includes(code);
+  if (!known && !(code >= 3000 && code <= 4999)) {
+    throw new FrameError(1002, `Invalid close code ${code}`);
+  }
+  if (!isUtf8(payload.subarray(2))) throw new FrameError(1007, "Invalid UTF-8");
+}

@@ -1,0 +1,368 @@
+import { Decoder, Encoder, type Packet } from "socket.io-parser";
+import { clearImmediate, setImmediate } from "node:timers";
+import {
+  BACKSLASH,
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COMMA,
+  MAX_DEPTH,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+} from "./script_scanner.ts";
+import { MAX_ELEMENTS } from "./text_packet.ts";
+
+/** The first characters of a packet: its type, and the number of attachments of a binary one. */
+const HEAD = /^(?:[0-4]|[56](\d{1,15})-)/;
+
+/**
+ * Checks the first characters of a packet; returns why it is refused, or `undefined`.
+ *
+ * The stock decoder converts the first character to a number: a space would become 0, a CONNECT.
+ */
+export function judgeHead(text: string): string | undefined {
+  const head = HEAD.exec(text);
+  if (head === null) return "no packet of Socket.IO begins like this";
+  const [, attachments] = head;
+  if (attachments !== undefined && Number(attachments) > MAX_ATTACHMENTS) {
+    return `more than ${MAX_ATTACHMENTS} attachments`;
+  }
+  return undefined;
+}
+
+/** Kind of a packet, as far as it matters before decoding. */
+type Purpose = "connect" | "disconnect" | "binary" | "other";
+
+const PURPOSES: Readonly<Record<string, Purpose>> = {
+  0: "connect",
+  1: "disconnect",
+  5: "binary",
+  6: "binary",
+};
+
+/** Returns the purpose of a packet by its first character. */
+export const purposeOf = (text: string): Purpose =>
+  PURPOSES[text[0] ?? ""] ?? "other";
+
+/** Maximum number of binary attachments in a packet; stock clients refuse more. */
+const MAX_ATTACHMENTS = 10;
+
+/**
+ * Checks the placeholders of a packet; returns why it is refused, or `undefined`.
+ *
+ * Each attachment may be referenced once: a relayed packet has a copy of its bytes per reference.
+ *
+ * @param data payload of the packet, with `_placeholder` objects for its attachments
+ * @param attachments number of attachments that the packet announces
+ */
+export function judgePlaceholders(
+  data: unknown,
+  attachments: number,
+): string | undefined {
+  const seen = new Set<number>();
+  const left: unknown[] = [data];
+  while (left.length > 0) {
+    const value = left.pop();
+    if (typeof value !== "object" || value === null) continue;
+    if (Reflect.get(value, "_placeholder") === true) {
+      const num: unknown = Reflect.get(value, "num");
+      if (!isIndex(num, attachments)) {
+        return `a placeholder for an attachment that is not among its ${attachments}`;
+      }
+      if (seen.has(num)) return "two placeholders of one attachment";
+      seen.add(num);
+    } else {
+      // No spread: an array may have more items than a call can have arguments.
+      for (const item of Object.values(value)) left.push(item);
+    }
+  }
+  return undefined;
+}
+
+const isIndex = (num: unknown, count: number): num is number =>
+  typeof num === "number" && Number.isInteger(num) && num >= 0 && num < count;
+
+/**
+ * Checks the nesting and the number of elements of a packet; returns why it is refused, or
+ * `undefined`.
+ *
+ * Deep nesting overflows the stack when the payload is encoded again, and so do many elements, which
+ * Socket.IO spreads over a call's arguments: both would end the process. One linear scan; invalid
+ * JSON is left to the decoder, which refuses it.
+ */
+export function judgePacket(text: string): string | undefined {
+  let depth = 0;
+  let elements = 1;
+  for (let i = bodyStart(text); i < text.length; i++) {
+    switch (text.charCodeAt(i)) {
+      case QUOTE:
+        i = stringEnd(text, i);
+        break;
+      case OPEN_ARRAY:
+      case OPEN_OBJECT:
+        if (++depth > MAX_DEPTH) {
+          return `more than ${MAX_DEPTH} open brackets at once`;
+        }
+        break;
+      case CLOSE_ARRAY:
+      case CLOSE_OBJECT:
+        depth--;
+        break;
+      case COMMA:
+        if (depth === 1 && ++elements > MAX_ELEMENTS) {
+          return `more than ${MAX_ELEMENTS} elements`;
+        }
+        break;
+    }
+  }
+  return undefined;
+}
+
+/** The namespace is free text: a quote in it must not count as the start of a string. */
+function bodyStart(text: string): number {
+  const head = /^\d?(?:\d*-)?(\/[^,]*,?)?/.exec(text);
+  return head ? head[0].length : 0;
+}
+
+/** Returns the index of the closing quote of the string at `start`; the text's end if there is none. */
+function stringEnd(text: string, start: number): number {
+  let end = start;
+  do {
+    end = text.indexOf('"', end + 1);
+    if (end === -1) return text.length;
+  } while (isEscaped(text, end));
+  return end;
+}
+
+/** Returns whether an odd number of backslashes precedes the quote at `at`. */
+function isEscaped(text: string, at: number): boolean {
+  let first = at;
+  while (text.charCodeAt(first - 1) === BACKSLASH) first--;
+  return (at - first) % 2 === 1;
+}
+
+/** Decides which packets a connection may send, in addition to the rules for all packets. */
+export interface PacketGuard {
+  /** @returns why a packet is refused; `undefined` when it is not */
+  judge(packet: unknown): string | undefined;
+  /** Closes the connection; only the first reason counts. */
+  refuse(reason: string): void;
+  /** Pauses or resumes reading, if the transport supports it. */
+  hold(held: boolean): void;
+}
+
+/** Checks packets before the stock decoder; a violation closes the connection. */
+export class PacketDecoder extends Decoder {
+  readonly #guard: PacketGuard | undefined;
+  /** Absent without a guard. */
+  readonly #turns: PacketTurns | undefined;
+  #take: ((data: unknown) => boolean) | undefined;
+
+  /** @param guard the connection's guard; absent if another decoder has already checked the packets */
+  constructor(guard?: PacketGuard) {
+    super();
+    this.#guard = guard;
+    this.#turns = guard && new PacketTurns(
+      (data) => this.#addGuarded(data),
+      (held) => guard.hold(held),
+    );
+  }
+
+  /** Passes all further packets to `take`; decodes those that it does not accept. */
+  divert(take: (data: unknown) => boolean): void {
+    this.#take = take;
+  }
+
+  /** Whether packets are queued, which later ones must not overtake. */
+  get isBehind(): boolean {
+    return this.#turns?.isBehind ?? false;
+  }
+
+  /** Whether a packet waits for its attachments. */
+  get isCollecting(): boolean {
+    return unfinishedPacketOf(this) !== undefined;
+  }
+
+  /** Decodes the next packet or attachment. */
+  override add(data: unknown): void {
+    const turns = this.#turns;
+    if (turns === undefined) return this.#add(data);
+    if (turns.take()) return this.#addGuarded(data);
+    const fault = turns.wait(data);
+    if (fault !== undefined) this.#guard?.refuse(fault);
+  }
+
+  /** Drops the unfinished packet and all queued ones. */
+  override destroy(): void {
+    this.#turns?.end();
+    super.destroy();
+  }
+
+  #addGuarded(data: unknown): void {
+    try {
+      const fault = (typeof data === "string" ? judgeHead(data) : undefined) ??
+        this.#guard?.judge(data);
+      if (fault !== undefined) throw new PacketError(fault);
+      if (!this.#take?.(data)) this.#add(data);
+    } catch (error) {
+      // Error messages of the stock decoder contain no part of the packet.
+      this.#guard?.refuse(error instanceof Error ? error.message : "invalid");
+    }
+  }
+
+  #add(data: unknown): void {
+    if (typeof data !== "string") return super.add(data);
+    const fault = judgePacket(data);
+    if (fault !== undefined) throw new PacketError(fault);
+    super.add(data);
+    if (purposeOf(data) !== "binary") return;
+    const packet = unfinishedPacketOf(this);
+    const wrong = judgePlaceholders(packet?.data, packet?.attachments ?? 0);
+    if (wrong !== undefined) throw new PacketError(wrong);
+  }
+}
+
+/** Why a packet was refused. */
+class PacketError extends Error {
+  override readonly name = "PacketError";
+}
+
+/** Returns the packet whose attachments a decoder is waiting for, if any: a field that its type declares private. */
+export const unfinishedPacketOf = (decoder: Decoder): Packet | undefined =>
+  decoder["reconstructor"]?.["packet"];
+
+/**
+ * The `parser` option of the Socket.IO server.
+ *
+ * @param guardOf returns the guard of the connection for which a decoder is created
+ */
+export const guardedParser = (
+  guardOf: () => PacketGuard,
+): { Encoder: typeof Encoder; Decoder: typeof Decoder } => ({
+  Encoder,
+  Decoder: class extends PacketDecoder {
+    constructor() {
+      super(guardOf());
+    }
+  },
+});
+
+/** Maximum number of packets of one connection, and of all that are behind, that are handled in one turn. */
+const MAX_PACKETS_PER_TURN = 100;
+
+/** Maximum number of queued packets. */
+const MAX_QUEUED = 10_000;
+
+/** Those with queued packets, in the order of their turns. */
+const behind = new Set<PacketTurns>();
+let immediate: ReturnType<typeof setImmediate> | undefined;
+
+/** Handles packets of one connection after the other: the more are behind, the longer each has to wait. */
+function turn(): void {
+  immediate = undefined;
+  let left = MAX_PACKETS_PER_TURN;
+  for (const turns of behind) {
+    if (left <= 0) break;
+    behind.delete(turns);
+    left -= turns.handle(left);
+    if (turns.isBehind) behind.add(turns);
+  }
+  if (behind.size > 0) immediate ??= setImmediate(turn);
+}
+
+function schedule(turns: PacketTurns): void {
+  behind.add(turns);
+  immediate ??= setImmediate(turn);
+}
+
+function unschedule(turns: PacketTurns): void {
+  if (!behind.delete(turns) || behind.size > 0) return;
+  clearImmediate(immediate);
+  immediate = undefined;
+}
+
+/**
+ * Spreads many packets of one connection, such as those of one POST or one segment of frames, over
+ * several turns of the event loop.
+ */
+export class PacketTurns {
+  readonly #handle: (packet: unknown) => void;
+  /** Packets handled in the current run of synchronous work. */
+  #handled = 0;
+  #queue: unknown[] | undefined;
+  /** Index in the queue. */
+  #next = 0;
+
+  readonly #hold: (held: boolean) => void;
+
+  /**
+   * @param handle called with each queued packet, in order; must not throw
+   * @param hold called with whether packets are queued, on each change
+   */
+  constructor(
+    handle: (packet: unknown) => void,
+    hold: (held: boolean) => void,
+  ) {
+    this.#handle = handle;
+    this.#hold = hold;
+  }
+
+  /** Whether packets are queued. */
+  get isBehind(): boolean {
+    return this.#queue !== undefined;
+  }
+
+  /** Returns whether the next packet may be handled immediately, and counts it if so. */
+  take(): boolean {
+    if (this.isBehind || this.#handled >= MAX_PACKETS_PER_TURN) return false;
+    if (this.#handled++ === 0) queueMicrotask(this.#rest);
+    return true;
+  }
+
+  /**
+   * Puts a packet at the end of the queue.
+   *
+   * @returns why the packet is refused; `undefined` when it is not
+   */
+  wait(packet: unknown): string | undefined {
+    if (this.#queue === undefined) this.#hold(true);
+    const queue = this.#queue ??= [];
+    if (queue.length - this.#next >= MAX_QUEUED) {
+      return `more than ${MAX_QUEUED} packets at once`;
+    }
+    queue.push(packet);
+    schedule(this);
+    return undefined;
+  }
+
+  /** Handles queued packets, at most so many; returns how many. */
+  handle(most: number): number {
+    const queue = this.#queue;
+    if (queue === undefined) return 0;
+    const begin = this.#next;
+    const end = Math.min(begin + most, queue.length);
+    for (let next = begin; next < end; next++) {
+      this.#next = next + 1;
+      this.#handle(queue[next]);
+      if (this.#queue !== queue) return next + 1 - begin; // that packet ended the connection
+    }
+    if (end === queue.length) this.#clear();
+    return end - begin;
+  }
+
+  /** Drops all queued packets. */
+  end(): void {
+    unschedule(this);
+    if (this.isBehind) this.#clear();
+  }
+
+  readonly #rest = (): void => {
+    this.#handled = 0;
+  };
+
+  #clear(): void {
+    this.#queue = undefined;
+    this.#next = 0;
+    this.#hold(false);
+  }
+}

@@ -1,0 +1,532 @@
+/**
+ * Stock Engine.IO and Socket.IO, on `node:http`, with a WebSocket server of our own below them. Only the
+ * entry that listens loads this file.
+ *
+ * At its end is every field of `socket.io` and `engine.io` that the server reads and that their types
+ * declare private, or whose name has an underscore, and the server of the package `ws`. The versions of
+ * both are pinned because of the fields, and `tests/unit/server/wire/private_fields_test.ts` has a test
+ * for each.
+ *
+ * @module
+ */
+import { Server as Engine, type Socket as RawConnection } from "engine.io";
+import type { Buffer } from "node:buffer";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Socket as TcpSocket } from "node:net";
+import type { Duplex } from "node:stream";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import { Server, type Socket } from "socket.io";
+import { SMCP_NAMESPACE } from "../../protocol/mod.ts";
+import {
+  type Exchange,
+  type RequestHead,
+  sessionOf,
+  splitTarget,
+  type WsEngine,
+} from "../shared/http.ts";
+import { log } from "../shared/log.ts";
+import {
+  asksForWebSocket,
+  type Carried,
+  type ClientEngine,
+  type ClientSocket,
+  type Connection,
+  type ConnectionEvents,
+  type ConnectionGuard,
+  type CutOff,
+  firstProtocol,
+  type PacketData,
+  type Reception,
+  TapSocket,
+} from "./connection.ts";
+import { guardedParser, PacketDecoder } from "./packet_decoder.ts";
+import { createHash } from "node:crypto";
+import { type ServerOptions, type WebSocket, WebSocketServer } from "ws";
+import { endSocket } from "../shared/end_socket.ts";
+import { FrameSocket, type UploadLimits, UploadWatch } from "./frame_socket.ts";
+
+// @ts-types="npm:@types/ws@^8.18.2"
+
+type EngineRequest = Parameters<Engine["handleRequest"]>[0];
+
+/** Options for {@linkcode StockEngine}. */
+interface StockEngineOptions {
+  /** Maximum size of a client's message. */
+  readonly maxMessageBytes: number;
+  /** Pings of the server. */
+  readonly heartbeat: {
+    readonly intervalMs: number;
+    readonly timeoutMs: number;
+  };
+  /** Milliseconds from a connection to its admission. */
+  readonly handshakeTimeoutMs: number;
+  /** What the ids of sessions begin with, so that they name their node. */
+  readonly sessionPrefix: string | undefined;
+}
+
+/** The stock Engine.IO and Socket.IO servers. */
+export class StockEngine implements ClientEngine {
+  readonly #engine: Engine;
+  readonly #io: Server;
+  readonly #known = new WeakMap<object, StockConnection>();
+  #latest: ConnectionGuard | undefined;
+
+  /** @param ws the WebSocket implementation */
+  constructor(options: StockEngineOptions, ws: WsOption) {
+    const { heartbeat, sessionPrefix } = options;
+    const engine = this.#engine = new Engine({
+      maxHttpBufferSize: options.maxMessageBytes,
+      perMessageDeflate: false,
+      httpCompression: false,
+      transports: ["polling", "websocket"],
+      ...ws,
+      pingInterval: heartbeat.intervalMs,
+      pingTimeout: heartbeat.timeoutMs,
+    });
+    if (sessionPrefix !== undefined) {
+      const random = engine.generateId.bind(engine);
+      engine.generateId = (request) => sessionPrefix + random(request);
+    }
+    this.#io = new Server({
+      // A decoder is created right after its connection.
+      parser: guardedParser(() => {
+        if (this.#latest) return this.#latest;
+        throw new Error("Cannot decode: no connection was opened");
+      }),
+      serveClient: false,
+      // A refused socket keeps its connection for this long.
+      connectTimeout: options.handshakeTimeoutMs,
+      cleanupEmptyChildNamespaces: true,
+    });
+  }
+
+  get connections(): Connection[] {
+    return connectionsOf(this.#engine).map((raw) => this.#connection(raw));
+  }
+
+  serve(reception: Reception): void {
+    this.#engine.on("connection", (raw: RawConnection) => {
+      raw.on("packet", endWhenAsked);
+      const connection = this.#connection(raw);
+      this.#latest = connection.guard = reception.opened(connection);
+    });
+    this.#engine.on(
+      "connection_error",
+      (refusal: EngineRefusal) =>
+        reception.refused(refusal.req, refusal.code, refusal.message),
+    );
+    this.#io.bind(this.#engine);
+    const nsp = this.#io.of(SMCP_NAMESPACE);
+    nsp.use(async (socket, next) => {
+      const { handshake } = socket;
+      const client = new StockSocket(socket, this.#connection(socket.conn));
+      const verdict = await reception.admit(client, handshake.auth);
+      // Credentials must not stay in memory; the session has all that is needed.
+      handshake.auth = {};
+      if (verdict instanceof Error) return next(verdict);
+      socket.data = verdict;
+      next();
+    });
+    // Synchronous: an event that arrives before its listener is lost.
+    nsp.on("connection", (socket) => {
+      socket.on("error", connectionFailed);
+      const begin: () => void = socket.data;
+      socket.data = undefined; // it holds the whole admission
+      begin();
+    });
+    refuseNamespaces(
+      this.#io,
+      ({ conn }) => reception.elsewhere(this.#connection(conn)),
+    );
+  }
+
+  answer(
+    { incoming, outgoing }: Exchange,
+    headers: Readonly<Record<string, string>>,
+  ): Response {
+    const request = incoming as EngineRequest;
+    const response = outgoing as ServerResponse;
+    for (const [name, value] of Object.entries(headers)) {
+      response.setHeader(name, value);
+    }
+    const sid = sessionOf(splitTarget(request.url ?? "").query);
+    const raw = request.method === "POST" && sid
+      ? connectionOf(this.#engine, sid)
+      : undefined;
+    const watch = raw && this.#connection(raw).guard?.watch();
+    if (watch) request.on("data", watch);
+    this.#engine.handleRequest(request, response);
+    return RESPONSE_ALREADY_SENT;
+  }
+
+  /** Handles an upgrade that may pass. */
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    this.#engine.handleUpgrade(request as EngineRequest, socket, head);
+  }
+
+  async close(): Promise<void> {
+    await this.#io.close();
+  }
+
+  #connection(raw: RawConnection): StockConnection {
+    const known = this.#known.get(raw) ?? new StockConnection(raw);
+    this.#known.set(raw, known);
+    return known;
+  }
+}
+
+/** A request that Engine.IO refused. */
+interface EngineRefusal {
+  readonly req: RequestHead;
+  readonly code: number;
+  readonly message: string;
+}
+
+/** Maximum number of unknown namespaces, which exist while they are refused; beyond it Socket.IO refuses them itself. */
+const MAX_NAMESPACES = 100;
+
+/**
+ * Refuses sockets on namespaces that `io` does not have (spec §2).
+ *
+ * @param refuse returns the error for a client
+ */
+export function refuseNamespaces(
+  io: Server,
+  refuse: (socket: Socket) => Error,
+): void {
+  const use = (socket: Socket, next: (error: Error) => void) =>
+    next(refuse(socket));
+  io.of("/").use(use);
+  io.of((_name, _auth, next) => next(null, namespaceCount(io) < MAX_NAMESPACES))
+    .use(use);
+}
+
+/**
+ * Closes a connection when its client sends a close packet; a listener of Engine.IO's event `packet`.
+ *
+ * Over a WebSocket, Engine.IO would ignore it and wait for the ping timeout.
+ */
+function endWhenAsked(
+  this: RawConnection,
+  { type }: { readonly type: string },
+): void {
+  if (type === "close") this.close(true);
+}
+
+/** Also called for a client's own event "error", so its argument is not logged. */
+function connectionFailed(this: Socket): void {
+  log.debug("A connection failed", { socket: this.id });
+}
+
+/** A connection of Engine.IO. */
+export class StockConnection implements Connection {
+  /** Checks what it sends. */
+  guard: ConnectionGuard | undefined;
+  readonly #raw: RawConnection;
+
+  constructor(raw: RawConnection) {
+    this.#raw = raw;
+  }
+
+  get request(): RequestHead {
+    return this.#raw.request;
+  }
+
+  get remoteAddress(): string {
+    return this.#raw.remoteAddress;
+  }
+
+  get isOpen(): boolean {
+    return this.#raw.readyState === "open";
+  }
+
+  get isWritable(): boolean {
+    return this.#raw.transport.writable;
+  }
+
+  get hasQueued(): boolean {
+    return hasQueuedPackets(this.#raw);
+  }
+
+  get isPongDue(): boolean {
+    return isPongDue(this.#raw);
+  }
+
+  get isKnownAlive(): boolean {
+    return isKnownAlive(this.#raw);
+  }
+
+  write(data: PacketData): void {
+    this.#raw.write(data);
+  }
+
+  close(discard?: boolean): void {
+    this.#raw.close(discard);
+  }
+
+  admit(): TapSocket | undefined {
+    const socket = webSocketOf(this.#raw.transport);
+    admitStock(socket);
+    if (!(socket instanceof TapSocket)) return undefined;
+    socket.admit();
+    return socket;
+  }
+
+  limitQueue(maxBytes: number, cutOff: CutOff): boolean {
+    const socket = webSocketOf(this.#raw.transport);
+    if (!(socket instanceof TapSocket)) return false;
+    socket.limitQueue(maxBytes, cutOff);
+    return true;
+  }
+
+  hold(held: boolean): void {
+    const socket = webSocketOf(this.#raw.transport);
+    if (!isPausable(socket)) return;
+    if (held) socket.pause();
+    else socket.resume();
+  }
+
+  /** Calls back at once: a connection is sure to end. */
+  whenGone(gone: () => void): void {
+    gone();
+  }
+
+  /** The runtime counts it at no other cost. */
+  carried(): Carried | undefined {
+    const carrier = carrierOf(webSocketOf(this.#raw.transport));
+    return carrier instanceof TcpSocket
+      ? {
+        received: carrier.bytesRead,
+        sent: carrier.bytesWritten,
+        queued: carrier.writableLength,
+      }
+      : undefined;
+  }
+
+  on<E extends keyof ConnectionEvents>(
+    event: E,
+    listener: ConnectionEvents[E],
+  ): void {
+    this.#raw.on(event, listener);
+  }
+
+  off<E extends keyof ConnectionEvents>(
+    event: E,
+    listener: ConnectionEvents[E],
+  ): void {
+    this.#raw.off(event, listener);
+  }
+}
+
+const isPausable = (
+  socket: unknown,
+): socket is { pause(): void; resume(): void } =>
+  socket instanceof Object && "pause" in socket && "resume" in socket;
+
+/** A socket of Socket.IO. */
+export class StockSocket implements ClientSocket {
+  readonly conn: Connection;
+  readonly #raw: Socket;
+
+  constructor(raw: Socket, conn: Connection) {
+    this.#raw = raw;
+    this.conn = conn;
+  }
+
+  get id(): string {
+    return this.#raw.id;
+  }
+
+  get connected(): boolean {
+    return this.#raw.connected;
+  }
+
+  get decoder(): PacketDecoder | undefined {
+    const decoder = decoderOf(this.#raw);
+    return decoder instanceof PacketDecoder ? decoder : undefined;
+  }
+
+  disconnect(): void {
+    this.#raw.disconnect(true);
+  }
+
+  /** Socket.IO emits it once, and `once` would keep three more objects until then. */
+  once(event: "disconnect", left: () => void): void {
+    this.#raw.on(event, left);
+  }
+}
+
+/** The string that RFC 6455 §4.2.2 appends to the key. */
+const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+
+/**
+ * Returns what accepts WebSocket upgrades for Engine.IO, in place of the server of the package `ws`.
+ *
+ * @param uploads watches the unfinished messages of all engines together
+ * @param earlyPayload maximum size of a message in bytes before there is a session
+ */
+const frameEngine = (
+  uploads: UploadWatch,
+  earlyPayload: number,
+): WsOption["wsEngine"] =>
+  class {
+    readonly #maxPayload: number;
+
+    /** @param options `maxPayload`: maximum size of a message in bytes */
+    constructor({ maxPayload }: { maxPayload: number }) {
+      this.#maxPayload = maxPayload;
+    }
+
+    /** Answers an upgrade request; refuses an invalid one with 400 (RFC 6455 §4.2). */
+    handleUpgrade(
+      { method, headers }: IncomingMessage,
+      socket: Duplex,
+      head: Buffer,
+      upgraded: (socket: FrameSocket) => void,
+    ): void {
+      if (!asksForWebSocket(method, headers)) return refuse(socket);
+      if (!socket.readable || !socket.writable) return void socket.destroy();
+      const accept = createHash("sha1").update(
+        headers["sec-websocket-key"] + GUID,
+      ).digest("base64");
+      const protocol = firstProtocol(headers["sec-websocket-protocol"]);
+      socket.write(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n" +
+          `Connection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n` +
+          `${protocol ? `Sec-WebSocket-Protocol: ${protocol}\r\n` : ""}\r\n`,
+      );
+      if (socket instanceof TcpSocket) socket.setTimeout(0).setNoDelay();
+      // Bytes that came with the request are read together with later ones, once there is a listener.
+      if (head.length > 0) socket.unshift(head);
+      const maxPayload = this.#maxPayload;
+      upgraded(new FrameSocket(socket, maxPayload, uploads, earlyPayload));
+    }
+
+    /** Stops watching unfinished messages. */
+    close(): void {
+      uploads.close();
+    }
+  };
+
+/** The option of Engine.IO that selects the WebSocket implementation. */
+export interface WsOption {
+  /** Created by each engine. */
+  readonly wsEngine: new (options: { maxPayload: number }) => object;
+}
+
+/**
+ * Returns the option of Engine.IO that selects the WebSocket implementation; all engines that get the
+ * same one share the limits.
+ *
+ * @param limits limits of unfinished messages; used by the fast engine only
+ * @param earlyPayload maximum bytes of a message without a session; with the stock engine, of about all
+ * messages together
+ * @throws {TypeError} when the engine is unknown, or the rate is invalid
+ */
+export function wsEngineOption(
+  name: WsEngine,
+  limits: UploadLimits,
+  earlyPayload: number,
+): WsOption {
+  if (name === "stock") return { wsEngine: stockEngine(2 * earlyPayload) };
+  if (name !== "fast") {
+    throw new TypeError(
+      `Cannot use wsEngine ${JSON.stringify(name)}: expected "fast" or "stock"`,
+    );
+  }
+  if (!(limits.bytesPerSecond > 0)) {
+    throw new TypeError(
+      `Cannot use minUploadRate ${limits.bytesPerSecond}: expected a number above 0`,
+    );
+  }
+  return { wsEngine: frameEngine(new UploadWatch(limits), earlyPayload) };
+}
+
+function refuse(socket: Duplex): void {
+  const body = "Bad Request";
+  endSocket(
+    socket,
+    "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n" +
+      "Sec-WebSocket-Version: 13\r\nContent-Type: text/plain\r\n" +
+      `Content-Length: ${body.length}\r\n\r\n${body}`,
+  );
+}
+
+/** Returns the decoder that Socket.IO creates for each connection. */
+export const decoderOf = ({ client }: Pick<Socket, "client">): unknown =>
+  client["decoder"];
+
+/** Returns the WebSocket below a transport; `undefined` for polling. */
+export const webSocketOf = (transport: RawConnection["transport"]): unknown =>
+  Reflect.get(transport, "socket");
+
+/** Returns the TCP or TLS connection below a WebSocket of either engine. */
+export const carrierOf = (webSocket: unknown): unknown =>
+  webSocket instanceof Object ? Reflect.get(webSocket, "_socket") : undefined;
+
+/** Returns the open connection with an id, which is the `sid` of its requests. */
+export const connectionOf = (
+  engine: Engine,
+  sid: string,
+): RawConnection | undefined =>
+  Object.hasOwn(engine["clients"], sid) ? engine["clients"][sid] : undefined;
+
+/** Returns the open connections of an engine. */
+export const connectionsOf = (engine: Engine): RawConnection[] =>
+  Object.values(engine["clients"]);
+
+/** Returns whether Engine.IO has queued packets that its transport has not taken. */
+export const hasQueuedPackets = (connection: RawConnection): boolean =>
+  connection["writeBuffer"].length > 0;
+
+/** Returns whether a ping was sent to the client without a pong so far. */
+export const isPongDue = (connection: RawConnection): boolean =>
+  connection["pingTimeoutTimer"] !== null;
+
+/** Returns whether Engine.IO has received anything from the client since its last ping. */
+export const isKnownAlive = (connection: RawConnection): boolean =>
+  connection["pingTimeoutTimer"] === null ||
+  connection["hasRefreshedPingTimeout"];
+
+/** Returns the number of existing namespaces, including those that clients made up. */
+export const namespaceCount = (io: Server): number => io._nsps.size;
+
+/** Key of the function that ends the early limit of a WebSocket. */
+const admissions = new WeakMap<object, () => void>();
+
+/**
+ * The server of the package `ws`, with a limit on what a peer may send before it has a session.
+ *
+ * `ws` has one size limit for all peers, and collects a whole message before it can be refused. So the
+ * bytes are counted below it, and a peer that sends too many is disconnected.
+ *
+ * @param earlyBytes maximum number of bytes that a peer may send without a session
+ */
+export const stockEngine = (
+  earlyBytes: number,
+): new (options: ServerOptions) => WebSocketServer =>
+  class extends WebSocketServer {
+    /** Answers an upgrade request, and counts the bytes that follow. */
+    override handleUpgrade(
+      request: IncomingMessage,
+      socket: Duplex,
+      head: Buffer,
+      upgraded: (client: WebSocket, request: IncomingMessage) => void,
+    ): void {
+      super.handleUpgrade(request, socket, head, (client: WebSocket) => {
+        let left = earlyBytes;
+        const count = (chunk: Uint8Array) => {
+          left -= chunk.length;
+          if (left < 0) client.terminate();
+        };
+        socket.on("data", count);
+        admissions.set(client, () => socket.off("data", count));
+        upgraded(client, request);
+      });
+    }
+  };
+
+/** Allows messages of full size on a WebSocket of {@linkcode StockEngine}; ignores any other value. */
+export function admitStock(client: unknown): void {
+  if (client instanceof Object) admissions.get(client)?.();
+}

@@ -1,0 +1,355 @@
+import fc from "fast-check";
+import { Buffer } from "node:buffer";
+import { Decoder, Encoder, type Packet, PacketType } from "socket.io-parser";
+import { assert, assertEquals, assertExists, assertThrows } from "@std/assert";
+import { TOOL_CALL_EVENT } from "../../../../protocol/mod.ts";
+import { endOf } from "../../../../server/shared/audit.ts";
+import { unmask } from "../../../../server/wire/frames.ts";
+import {
+  bytesOfPayload,
+  Payload,
+  payloadOfBytes,
+} from "../../../../server/wire/mod.ts";
+import {
+  MAX_ELEMENTS,
+  readPacket,
+  type TextPacket,
+} from "../../../../server/wire/text_packet.ts";
+
+const EVENTS = new Set([TOOL_CALL_EVENT]);
+
+/** Reads a packet from bytes and from text, which must be the same to it. */
+function read(text: string): TextPacket | undefined {
+  const bytes = Buffer.from(`4${text}{"]`);
+  const end = 1 + Buffer.byteLength(text);
+  const range = { bytes, start: 0, end, ownsBuffer: false };
+  const packet = readPacket(range, 1, EVENTS);
+  const decoded = readPacket({ text: `4${text}`, length: end }, 1, EVENTS);
+  assertEquals(foundIn(decoded), foundIn(packet), text);
+  return decoded;
+}
+
+/** All that was found in a packet. */
+const foundIn = (packet: TextPacket | undefined) =>
+  packet && {
+    event: packet.event,
+    id: packet.id,
+    text: packet.body.text(),
+    size: packet.body.size,
+    mayBeError: packet.body.mayBeError,
+    outline: packet.body.peek(),
+    bytes: Buffer.concat(bytesOfPayload(packet.body)).toString(),
+  };
+
+/** Parses with the stock parser; `undefined` if it throws. */
+function stock(text: string): Packet | undefined {
+  const packets: Packet[] = [];
+  const decoder = new Decoder();
+  decoder.on("decoded", (packet) => packets.push(packet));
+  try {
+    decoder.add(text);
+  } catch {
+    return undefined;
+  }
+  return packets[0];
+}
+
+/** Asserts that a packet is read like the stock parser reads it. */
+function assertSame(packet: TextPacket, text: string): void {
+  const expected = stock(text);
+  assertExists(expected, text);
+  assertEquals(expected.nsp, "/smcp", text);
+  assertEquals(packet.id, expected.id, text);
+  const isAck = packet.event === undefined;
+  assertEquals(expected.type, isAck ? PacketType.ACK : PacketType.EVENT);
+  if (!isAck) assertEquals(packet.event, expected.data[0], text);
+  assertEquals(packet.body.parse(), expected.data[isAck ? 0 : 1], text);
+}
+
+Deno.test("readPacket() reads calls and answers as the stock encoder writes them", () => {
+  const encoder = new Encoder();
+  fc.assert(fc.property(
+    fc.boolean(),
+    fc.nat(),
+    fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 })),
+    fc.array(fc.jsonValue({ maxDepth: 2 }), { maxLength: 3 }),
+    (isAck, id, payload, more) => {
+      const [text] = encoder.encode({
+        type: isAck ? PacketType.ACK : PacketType.EVENT,
+        nsp: "/smcp",
+        id,
+        data: isAck ? [payload, ...more] : [TOOL_CALL_EVENT, payload, ...more],
+      });
+      const packet = read(String(text));
+      assertExists(packet);
+      assertSame(packet, String(text));
+    },
+  ));
+});
+
+Deno.test("readPacket() finds the same in bytes and in text of any script, whatever follows the payload", () => {
+  const string = fc.string({ unit: "binary" });
+  const json = fc.jsonValue({ maxDepth: 2, stringUnit: "binary" });
+  fc.assert(fc.property(
+    fc.dictionary(string, fc.oneof(json, fc.array(json, { minLength: 50 }))),
+    fc.array(json, { maxLength: 3 }),
+    fc.boolean(),
+    (payload, more, isAck) => {
+      const [head, data] = isAck
+        ? ["3", [payload, ...more]]
+        : ["2", [TOOL_CALL_EVENT, payload, ...more]];
+      const packet = read(`${head}/smcp,7${JSON.stringify(data)}`);
+      assertEquals(packet?.body.text(), JSON.stringify(payload));
+    },
+  ));
+});
+
+Deno.test("readPacket() takes a payload out of a text as it is, where all behind it is ASCII", () => {
+  // Text with half a surrogate has no bytes of its own: it shows where the payload is taken from.
+  const textOf = (more: string) => {
+    const text = `43/smcp,7[{"a":"\ud800"}${more}]`;
+    const message = { text, length: Buffer.byteLength(text) };
+    return readPacket(message, 1, EVENTS)?.body.text();
+  };
+  assertEquals(textOf(',"b"'), '{"a":"\ud800"}', "from the text");
+  assertEquals(textOf(',"\u4e2d"'), '{"a":"\ufffd"}', "from the bytes");
+});
+
+Deno.test("readPacket() reads packets of every length over 4 KiB from the memory where they were unmasked", () => {
+  // Masks of spaces, of ASCII, of what is no UTF-8, and one that changes nothing.
+  for (const mask of [0x20202020, 0x5d7d225b, 0x92fe81c3 | 0, 0]) {
+    for (let size = 4096; size < 4096 + 64; size++) {
+      const head = `42/smcp,7["${TOOL_CALL_EVENT}",{"text":"`;
+      const text = `${head}${"x".repeat(size - head.length - 3)}"}]`;
+      const before = size % 7;
+      const bytes = Buffer.alloc(before + size + 3, "]");
+      bytes.write(text, before);
+      const end = before + size;
+      const key = Buffer.alloc(4);
+      key.writeInt32LE(mask);
+      for (let i = 0; i < size; i++) bytes[before + i]! ^= key[i & 3]!;
+      unmask(bytes, before, end, mask);
+      const range = { bytes, start: before, end, ownsBuffer: false };
+      const packet = readPacket(range, before + 1, EVENTS);
+      assertExists(packet, `mask ${mask}, ${size} bytes`);
+      assertSame(packet, text.slice(1));
+    }
+  }
+});
+
+Deno.test("readPacket() leaves all but the common case to the stock parser", () => {
+  for (
+    const text of [
+      "",
+      "2",
+      "2/smcp,",
+      "2/smcp,1",
+      '2["client:tool_call",{}]',
+      '2/other,["client:tool_call",{}]',
+      '2/smcp,["server:join_office",{}]',
+      '2/smcp,["client:tool\\u005fcall",{}]',
+      '2/smcp,["client:tool_call"]',
+      '2/smcp,["client:tool_call",[]]',
+      '2/smcp,["client:tool_call",null]',
+      "2/smcp,[5,{}]",
+      '2/smcp,1e3["client:tool_call",{}]',
+      '2/smcp,1234567890123456["client:tool_call",{}]',
+      "3/smcp,[{}]",
+      "3/smcp,1[]",
+      '3/smcp,1["text"]',
+      "3/smcp,1[{}",
+      "3/smcp,1[{}]]",
+      "3/smcp,1[{}]x",
+      "3/smcp,1[{},]",
+      `3/smcp,1[{}${",1".repeat(MAX_ELEMENTS)}]`,
+      '51-/smcp,["client:tool_call",{"_placeholder":true,"num":0}]',
+      "0/smcp,{}",
+      "1/smcp,",
+    ]
+  ) assertEquals(read(text), undefined, text);
+});
+
+Deno.test("readPacket() accepts nothing that the stock parser refuses or reads differently: 100,000 mutated packets", () => {
+  const seeds = [
+    '2/smcp,12["client:tool_call",{"agent":"a","params":{"x":[1,2.5e3,null,"\\u00e9\\n"]},"timeout":5}]',
+    '3/smcp,7[{"content":[{"type":"text","text":"hello \\"you\\""}],"isError":false}]',
+    '3/smcp,0[{"code":404,"message":"no"},"smuggled",{"more":true}]',
+  ];
+  const bits = '{}[]",:\\ntfu0123456789+-.eE \u0001\n/-é';
+  let taken = 0;
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...seeds),
+      fc.array(
+        fc.tuple(fc.nat(), fc.nat(bits.length - 1), fc.nat(2)),
+        { minLength: 1, maxLength: 3 },
+      ),
+      (seed, changes) => {
+        let text = seed;
+        for (const [where, what, how] of changes) {
+          const at = where % (text.length + 1);
+          text = text.slice(0, at) + (how < 2 ? bits[what] : "") +
+            text.slice(at + (how > 0 ? 1 : 0));
+        }
+        const packet = read(text);
+        if (packet === undefined) return;
+        taken++;
+        assertSame(packet, text);
+      },
+    ),
+    { numRuns: 100_000 },
+  );
+  assert(taken > 5000, "some mutations keep a packet valid");
+});
+
+Deno.test("peek() returns every member, with large objects and arrays empty", () => {
+  const payload = {
+    agent: "a",
+    params: { text: "x".repeat(1000), list: [1] },
+    list: Array.from({ length: 500 }, () => "]"),
+    long: "y".repeat(1000),
+    number: 1,
+    small: { kept: [true] },
+  };
+  const packet = read(`3/smcp,1[${JSON.stringify(payload)}]`);
+  assertEquals(packet?.body.peek(), { ...payload, params: {}, list: [] });
+  assertEquals(packet?.body.parse(), payload);
+});
+
+Deno.test("peek() keeps members that describe how a call ended, regardless of their size", () => {
+  const hint = { action: "open", message: "x".repeat(1000) };
+  const meta = { error_code: 4006, mcp_server: "mail", auth_hint: hint };
+  const error = { code: 404, message: "y".repeat(1000) };
+  const rows = [
+    [JSON.stringify({ content: [], isError: true, meta }), "error 4006"],
+    [JSON.stringify({ content: [], isError: true, _meta: meta }), "error 4006"],
+    [JSON.stringify({ error }), "error 404"],
+    [`{"\\u0065rror":${JSON.stringify(error)}}`, "error 404"],
+    [`{"isError":true,"m\\u0065ta":${JSON.stringify(meta)}}`, "error 4006"],
+    [JSON.stringify({ isError: true, metadata: meta }), "tool error"],
+  ];
+  for (const [json = "", outcome] of rows) {
+    assertEquals(endOf(read(`3/smcp,1[${json}]`)?.body).outcome, outcome, json);
+  }
+});
+
+Deno.test("peek() keeps large values that are neither objects nor arrays, such as a number of 300 digits", () => {
+  const packet = read(`3/smcp,1[{"timeout":1${"0".repeat(300)}}]`);
+  assertEquals(packet?.body.peek(), { timeout: 1e300 });
+});
+
+Deno.test("readPacket() leaves invalid UTF-8 to the stock parser", () => {
+  const bytes = Buffer.from('3/smcp,1[{"a":"??"}]');
+  const range = { bytes, start: 0, end: bytes.length, ownsBuffer: false };
+  bytes[15] = 0xc3;
+  assertEquals(readPacket(range, 0, EVENTS), undefined);
+  bytes[16] = 0xa9;
+  const packet = readPacket(range, 0, EVENTS);
+  assertEquals(packet?.body.parse(), { a: "é" });
+});
+
+Deno.test("mayBeError is true for every error and failed result, and false for common results", () => {
+  const mayBeError = (json: string) =>
+    read(`3/smcp,1[${json}]`)?.body.mayBeError;
+  for (
+    const json of [
+      '{"code":404,"message":"no"}',
+      '{"content":[],"isError":true}',
+      '{"isError" : true,"content":[]}',
+      '{"error":{"code":404,"message":"no"}}',
+      '{"\\u0063ode":404,"message":"no"}',
+      '{"c\\u006fde":404,"message":"no"}',
+      '{"co\\u0064e":404,"message":"no"}',
+      '{"is\\u0045rror":true}',
+    ]
+  ) {
+    assertEquals(mayBeError(json), true, json);
+    const packet = read(`3/smcp,1[${json}]`);
+    assert(endOf(packet?.body).outcome !== "ok", json);
+  }
+  for (
+    const json of [
+      "{}",
+      '{"content":[],"isError":false}',
+      '{"content":[{"code":404}],"structuredContent":{"error":true}}',
+      '{"tools":[],"req_id":"1"}',
+    ]
+  ) {
+    assertEquals(mayBeError(json), false, json);
+    assertEquals(endOf(read(`3/smcp,1[${json}]`)?.body).outcome, "ok", json);
+  }
+});
+
+/** Sends a payload to another process. */
+function sent(payload: Payload | undefined, before = 0): Payload | undefined {
+  const bytes = Buffer.concat([
+    Buffer.alloc(before),
+    ...bytesOfPayload(payload),
+  ]);
+  return payloadOfBytes(bytes, before);
+}
+
+/** The payload of an ack as a client writes it. */
+function ofClient(value: unknown): Payload {
+  const bytes = Buffer.from(`3/smcp,1[${JSON.stringify(value)}]`);
+  const range = { bytes, start: 0, end: bytes.length, ownsBuffer: true };
+  const packet = readPacket(range, 0, new Set());
+  assert(packet);
+  return packet.body;
+}
+
+Deno.test("bytesOfPayload(): what a client wrote arrives as it was, with what the scan has found", () => {
+  fc.assert(
+    fc.property(
+      fc.dictionary(
+        fc.constantFrom("content", "code", "error", "isError", "meta", "x"),
+        fc.jsonValue({ maxDepth: 3 }),
+      ),
+      fc.nat(80),
+      (value, before) => {
+        const payload = ofClient(value);
+        const arrived = sent(payload, before);
+        assert(arrived);
+        assertEquals(JSON.stringify(arrived.parse()), JSON.stringify(value));
+        assertEquals(arrived.isObject, true);
+        assertEquals(arrived.mayBeError, payload.mayBeError);
+        assertEquals(arrived.peek(), payload.peek());
+      },
+    ),
+  );
+});
+
+Deno.test("bytesOfPayload(): large members stay unread by peek()", () => {
+  const value = { content: ["x".repeat(1000)], small: [1], meta: { a: 1 } };
+  assertEquals(sent(ofClient(value))?.peek(), { ...value, content: [] });
+});
+
+Deno.test("bytesOfPayload(): values of any kind arrive, with bytes in them, and nothing stays nothing", () => {
+  const bytes = new Uint8Array([1, 2, 3]);
+  const values = [null, 0, "text", [1], { deep: [{ a: null }] }, true];
+  for (const value of values) {
+    assertEquals(sent(Payload.of(value), 3)?.parse(), value);
+  }
+  const arrived = sent(Payload.of({ list: [bytes, { bytes }] }))?.parse();
+  assertEquals(
+    JSON.stringify(arrived),
+    JSON.stringify({
+      list: [Buffer.from(bytes), { bytes: Buffer.from(bytes) }],
+    }),
+  );
+  assertEquals(sent(undefined), undefined);
+});
+
+Deno.test("payloadOfBytes(): what is cut off is refused", () => {
+  for (const payload of [ofClient({ a: [1] }), Payload.of({ a: [1] })]) {
+    const whole = Buffer.concat(bytesOfPayload(payload));
+    for (let length = 0; length < 5; length++) {
+      assertThrows(
+        () => payloadOfBytes(whole.subarray(0, length), 0),
+        RangeError,
+      );
+    }
+  }
+  const value = Buffer.concat(bytesOfPayload(Payload.of({ a: 1 })));
+  assertThrows(() => payloadOfBytes(value.subarray(0, -1), 0), RangeError);
+});
