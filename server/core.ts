@@ -1,3 +1,10 @@
+/**
+ * A server without a listener: what all ways to it share. It connects limits, offices, connections, the
+ * gateway and the operator API, and shuts them down in order; `server.ts` and `fetch/` add how requests
+ * arrive.
+ *
+ * @module
+ */
 import { nameOfProfile } from "../protocol/profiles.ts";
 import type { InProcessConnection } from "../shared/in_process.ts";
 import {

@@ -1,3 +1,8 @@
+/**
+ * The options of a server, and their defaults and checks.
+ *
+ * @module
+ */
 import { checkNumbers } from "../shared/checks.ts";
 import { PROFILES, type ProtocolName } from "../protocol/mod.ts";
 import { bothForms, readHosts } from "./http/gate.ts";

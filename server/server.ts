@@ -1,3 +1,9 @@
+/**
+ * The server that listens by `node:http`, and `createSmcpServer()`, which makes it or one behind
+ * `fetch`.
+ *
+ * @module
+ */
 import type { Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import type { Hono } from "hono";

@@ -1,3 +1,10 @@
+/**
+ * API keys: an authenticator for a list of them, and the parser of the JSON file that holds one. Keys
+ * are compared by HMACs of their hashes, in a time that does not depend on them; an identity is found
+ * again by the hash behind it, so that a recheck needs no key.
+ *
+ * @module
+ */
 import {
   createHash,
   createHmac,

@@ -1,3 +1,10 @@
+/**
+ * JSON Web Tokens: an authenticator that verifies them, from the token to the claims to the identity,
+ * and below it where the keys come from: a secret, public keys as text, or the JWK set of an issuer. The
+ * package `jose` is loaded with the first token.
+ *
+ * @module
+ */
 import type {
   errors,
   JSONWebKeySet,

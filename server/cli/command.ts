@@ -1,3 +1,9 @@
+/**
+ * The commands of `smcp-server`: the one that serves, the service, and those that ask a running Server.
+ * What a command runs is imported when it runs, so that help and completion stay fast.
+ *
+ * @module
+ */
 import process from "node:process";
 import { Command, Help, InvalidArgumentError, Option } from "commander";
 import { addCompletion } from "../../cli/completion.ts";

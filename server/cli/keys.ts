@@ -1,3 +1,9 @@
+/**
+ * `smcp-server key`: adds, lists and revokes the keys of a file. A file is replaced in one step, and
+ * never holds what a Server would refuse.
+ *
+ * @module
+ */
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { readFile, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { UsageError } from "../../cli/run.ts";

@@ -1,3 +1,10 @@
+/**
+ * The log of `smcp-server`: records of LogTape become lines, JSON or pretty; the lines of requests are
+ * collected for one turn of the event loop; a file is written synchronously, stderr without ever
+ * blocking.
+ *
+ * @module
+ */
 import type { ServerFlags } from "./flags.ts";
 import process from "node:process";
 import { closeSync, openSync, statSync, writeSync } from "node:fs";

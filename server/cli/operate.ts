@@ -1,3 +1,9 @@
+/**
+ * The commands that ask a running Server by its operator API: lists of offices, members and calls, the
+ * stream of events, kicks and cancels; below them the client of the API.
+ *
+ * @module
+ */
 import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { request as httpsRequest } from "node:https";

@@ -1,6 +1,6 @@
 /**
- * What the flags name and the server is made of: the contents of files, other servers, and the packages
- * that only some servers need.
+ * Serves with the flags of the command line, until a signal has drained the server: reads keys and
+ * certificates, loads the packages that only some servers need, listens, and reloads at SIGHUP.
  *
  * @module
  */

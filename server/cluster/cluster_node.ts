@@ -1,3 +1,10 @@
+/**
+ * A server as a node of a cluster. It joins, serves for a term under one id, and joins again under
+ * another when its lease has ended; to its server it is one object all the time, which is the home of
+ * nothing between two terms.
+ *
+ * @module
+ */
 import type { NodeTunnel, TunnelNode } from "./cluster_offices.ts";
 import {
   type Clock,

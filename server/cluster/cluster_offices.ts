@@ -1,3 +1,10 @@
+/**
+ * The offices of a cluster, as the server of one node sees them: a join finds the home of its office by
+ * a claim, and takes a seat there, in this process or by the tunnel. It knows nothing of Redis, so that
+ * other platforms use it too.
+ *
+ * @module
+ */
 import type { Buffer } from "node:buffer";
 import { nameOfProfile } from "../../protocol/profiles.ts";
 import type { Directory, Home } from "./directory.ts";

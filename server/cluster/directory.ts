@@ -1,3 +1,9 @@
+/**
+ * The directory of homes, and the lease by which a node has them. A node serves as long as its lease is
+ * valid by its own clocks, which end it earlier than Redis does: so no office has two homes.
+ *
+ * @module
+ */
 import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
 
 /** The home of an office: the one node that has its members, their seats and their calls. */

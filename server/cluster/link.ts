@@ -1,3 +1,10 @@
+/**
+ * The link between two nodes: its settings, its order and windows, and the watch that tells a frozen
+ * peer, and one that has ended, from one that lives. Neither clock nor network: `redis_links.ts` has
+ * both.
+ *
+ * @module
+ */
 import { Buffer } from "node:buffer";
 import {
   type Counts,

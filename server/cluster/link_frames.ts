@@ -1,3 +1,10 @@
+/**
+ * What passes over a link, as bytes: frames, the items in them, and the two queues between messages and
+ * items. An outbox cuts large messages into pieces and lets streams take turns; an inbox puts them
+ * together again.
+ *
+ * @module
+ */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import * as z from "../../protocol/schema.ts";

@@ -1,3 +1,9 @@
+/**
+ * What an operator reads and a node counts of its cluster: the lines of the log, each with its remedy,
+ * the tally, and the other nodes with the settings that should be alike.
+ *
+ * @module
+ */
 import { PACKAGE_VERSION } from "../../cli/version.ts";
 import * as z from "../../protocol/schema.ts";
 import { LogThrottle } from "../limits/limiter.ts";

@@ -1,3 +1,10 @@
+/**
+ * The directory in Redis: claims, releases and beats, each one script that runs atomically; the scripts
+ * are at the end. Redis may lose its data: a new epoch begins then, in which each node registers its
+ * homes again before anybody gets new ones.
+ *
+ * @module
+ */
 import { randomBytes } from "node:crypto";
 import {
   type Beat,

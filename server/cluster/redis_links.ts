@@ -1,3 +1,9 @@
+/**
+ * The links of one node over pub/sub of Redis: a channel for each node, a link for each peer, beats, and
+ * looks at the number of subscribers, which prove that a process has ended.
+ *
+ * @module
+ */
 import type { Buffer } from "node:buffer";
 import {
   channelOf,

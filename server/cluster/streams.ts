@@ -1,3 +1,9 @@
+/**
+ * The two ends of a stream of the tunnel: a seat that is carried to the office at another node, and the
+ * client of another node as a peer of an office here. Each event, request and answer is one frame.
+ *
+ * @module
+ */
 import {
   isClientEvent,
   isServerEvent,

@@ -1,3 +1,9 @@
+/**
+ * One term of a node: it renews the lease, follows the other nodes that beats and links report, and ends
+ * when it leaves or its lease is over.
+ *
+ * @module
+ */
 import type { Buffer } from "node:buffer";
 import {
   type Beat,

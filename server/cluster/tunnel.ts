@@ -1,3 +1,9 @@
+/**
+ * The tunnel between the nodes of a cluster: a route to each other node, with the streams in both
+ * directions, notifications that several clients share, and the questions of operators.
+ *
+ * @module
+ */
 import { Buffer } from "node:buffer";
 import {
   type Profile,

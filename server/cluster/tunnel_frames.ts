@@ -1,3 +1,9 @@
+/**
+ * The frames of the tunnel: their kinds, and how they are written as bytes, a fixed head, a text, and a
+ * payload that is not copied.
+ *
+ * @module
+ */
 import { Buffer } from "node:buffer";
 import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
 import type { Sent } from "./link.ts";

@@ -1,3 +1,9 @@
+/**
+ * Guards of single connections, in the order of their lives: the time until a session is open, the
+ * packets before and after it, and the bytes that wait for a client that does not read.
+ *
+ * @module
+ */
 import { Buffer } from "node:buffer";
 import { type Deadline, Deadlines } from "../shared/pending.ts";
 import {

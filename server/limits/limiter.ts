@@ -1,3 +1,9 @@
+/**
+ * The record of refusals: each hit of a limit is counted, and a flood of them makes one line of the log
+ * in ten seconds for each subject.
+ *
+ * @module
+ */
 import type { ProtocolError } from "../../protocol/mod.ts";
 import { type AuditEvent, type AuditParty, Journal } from "../shared/audit.ts";
 import {

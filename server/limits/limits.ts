@@ -1,3 +1,9 @@
+/**
+ * The limits of a server: their defaults, the errors for clients over them, the rates of a gateway's
+ * clients, and the addresses by which clients are counted.
+ *
+ * @module
+ */
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP, isIPv4, isIPv6 } from "node:net";
 import { ErrorCode, ProtocolError } from "../../protocol/errors.ts";

@@ -1,3 +1,9 @@
+/**
+ * Slots for connections: sessions of an address, sockets in all and of an address, and the descriptors
+ * of the process, of which enough are left for everything else.
+ *
+ * @module
+ */
 import process from "node:process";
 import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
 import type { Limiter } from "./limiter.ts";

@@ -1,5 +1,6 @@
 /**
- * Families of metrics, and their text in the exposition format of Prometheus (version 0.0.4).
+ * The metrics of a server for Prometheus: which there are, and below them families of metrics and their
+ * text in the exposition format (version 0.0.4).
  *
  * A family is a name, a help text, a type and the samples that it has when it is read. Gauges and
  * counts that somebody else keeps are read from there; what only metrics need is kept in

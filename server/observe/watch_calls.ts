@@ -1,3 +1,10 @@
+/**
+ * What is observed of calls: the audit log, spans, metrics, and the events for operators. Each observer
+ * is called when a request arrives, and returns what is called when it has ended; neither keeps the
+ * payload, which is freed when it is sent.
+ *
+ * @module
+ */
 import type {
   Answer,
   ObservedCall,

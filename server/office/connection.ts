@@ -1,3 +1,9 @@
+/**
+ * A client of the Server, in an office or in none (spec §3, §5): its events in their order, also while a
+ * join waits for another node, its joins and leaves, and what it gets where it has no seat.
+ *
+ * @module
+ */
 import {
   type ClientEvent,
   ErrorCode,

@@ -1,3 +1,9 @@
+/**
+ * The words between an office and its surroundings: a peer is the way to a client, a seat the way of a
+ * member to its office; the parts are what the offices of a process work with.
+ *
+ * @module
+ */
 import type {
   ClientEvent,
   ClientEvents,

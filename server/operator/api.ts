@@ -1,5 +1,6 @@
 /**
- * What operators see of a process, its offices, members and calls, in the words of the API.
+ * What operators see and do, on all nodes of a cluster: the answers of this node, those of the others, and
+ * at the end the views of offices, members and calls in the words of the API.
  *
  * @module
  */

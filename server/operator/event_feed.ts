@@ -1,3 +1,9 @@
+/**
+ * The streams of events for operators: one recording for all of them, a reader for each, which gets what
+ * it may see as fast as it reads, as text or as gzip.
+ *
+ * @module
+ */
 import { constants, crc32, deflateRawSync } from "node:zlib";
 import {
   type EventPages,

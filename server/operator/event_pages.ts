@@ -1,3 +1,10 @@
+/**
+ * Events of this node, from the journal to the bytes of streams: the recorder writes them down in
+ * batches, pages keep the latest of them, recordings last as long as somebody reads, and the tap gives
+ * them to other nodes.
+ *
+ * @module
+ */
 import type { Journal, SeenEvent } from "../shared/audit.ts";
 import { listenToLog, type LogLine, TimeText } from "../shared/log.ts";
 import { TokenBucket } from "../shared/pending.ts";

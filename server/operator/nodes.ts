@@ -1,3 +1,9 @@
+/**
+ * What the nodes of a cluster ask each other for operators: the table of questions with the schemas of
+ * both sides, asking one node and all, and following the events of the others.
+ *
+ * @module
+ */
 import type { OtherNodes } from "../shared/cluster.ts";
 import {
   callSchema,

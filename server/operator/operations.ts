@@ -1,3 +1,9 @@
+/**
+ * The operations of the operator API: one table, from which the routes and the OpenAPI document are
+ * made.
+ *
+ * @module
+ */
 import {
   type ClientEvent,
   GET_CONFIG_EVENT,

@@ -1,3 +1,9 @@
+/**
+ * The HTTP side of the operator API: each request is admitted, counted, and answered with JSON, a stream
+ * or a problem; the console's page is beside it.
+ *
+ * @module
+ */
 import * as z from "../../protocol/schema.ts";
 import type { Context, Hono } from "hono";
 import { answerConsole, SERVER_PAGE } from "../../console/mod.ts";

@@ -1,3 +1,9 @@
+/**
+ * The schemas of the operator API: what its answers contain, and what changes take. The OpenAPI
+ * document, the views, and the client of the command all follow from them.
+ *
+ * @module
+ */
 import { PROTOCOL_NAMES } from "../../protocol/version.ts";
 import * as z from "../../protocol/schema.ts";
 

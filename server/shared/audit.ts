@@ -1,3 +1,9 @@
+/**
+ * The audit log (spec §10): how a request ended, the lines of the log as one union of types, and the
+ * journal to which all parts of a server write.
+ *
+ * @module
+ */
 import { getLogger, type Logger, type LogLevel } from "@logtape/logtape";
 import {
   type CallToolResult,

@@ -1,3 +1,9 @@
+/**
+ * What a server knows of its cluster, as types: the membership, its status and figures, the other nodes.
+ * The room `cluster` implements them, and is loaded only where there is one.
+ *
+ * @module
+ */
 import type { ProtocolName } from "../../protocol/mod.ts";
 import type { LocalOffices } from "../office/office.ts";
 import type { Offices } from "../office/peer.ts";

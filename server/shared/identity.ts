@@ -1,3 +1,8 @@
+/**
+ * Who a client is, and what its policy lets it join, use and operate (spec §10): pure rules.
+ *
+ * @module
+ */
 import type { Role } from "../../protocol/mod.ts";
 
 /** An authenticated client, and what it may do. */

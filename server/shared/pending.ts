@@ -1,3 +1,10 @@
+/**
+ * What waits: the clocks, lists that cost the garbage collector nothing, deadlines with one timer for
+ * all, and token buckets.
+ *
+ * @module
+ */
+
 /** The clocks of this process, both in milliseconds: a monotonic one, and that since 1970. */
 export const CLOCK: Readonly<Record<"now" | "date", () => number>> = {
   now: () => performance.now(),

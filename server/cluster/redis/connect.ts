@@ -1,3 +1,10 @@
+/**
+ * Redis as the nodes of a cluster use it: scripts, and one channel for each process. One loop makes all
+ * connections, to one server, to what sentinels name, or to a Redis Cluster, and makes them again after
+ * each loss.
+ *
+ * @module
+ */
 import type { Buffer } from "node:buffer";
 import { sleep } from "../../../shared/async.ts";
 import {

@@ -1,3 +1,9 @@
+/**
+ * One connection to one server of Redis, over the package `redis`: commands with a deadline, a
+ * subscription, a sign of life each second, and errors that say what is wrong and where.
+ *
+ * @module
+ */
 import type { Buffer } from "node:buffer";
 import type { createClient, RedisClientOptions } from "redis";
 import { connect } from "node:tls";

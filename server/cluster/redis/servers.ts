@@ -1,3 +1,9 @@
+/**
+ * Which servers of Redis take writes: the one of the URL, the master that sentinels name, or those of a
+ * Redis Cluster by their slots; and whether a server is fit for a cluster.
+ *
+ * @module
+ */
 import { Buffer } from "node:buffer";
 import { log } from "../../shared/log.ts";
 import type { Reply } from "./connection.ts";

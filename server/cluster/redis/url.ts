@@ -1,3 +1,9 @@
+/**
+ * The URL of Redis and its certificates: from text to addresses, credentials and options of TLS, with
+ * errors that never contain a password.
+ *
+ * @module
+ */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 
 /** Where a server of Redis listens. */
