@@ -284,13 +284,13 @@ export type JwtKey =
   | { readonly jwksUrl: string };
 
 /** The used part of the package `jose`, which is loaded with the first token. */
-export type Jose = typeof import("./jose.ts");
+type Jose = typeof import("./jose.ts");
 
 /** The key that verified a token. */
-export type VerifyingKey = ResolvedKey["key"];
+type VerifyingKey = ResolvedKey["key"];
 
 /** Keys in the form that `jose` expects, with names to identify them later. */
-export interface KeySource {
+interface KeySource {
   /** Finds the key of a token. */
   readonly find: JWTVerifyGetKey;
   /** Names a key, without showing a secret. */
@@ -304,7 +304,7 @@ export interface KeySource {
  *
  * @throws {TypeError} when the key is invalid; the message contains no part of it
  */
-export function keyLoader(key: JwtKey): (jose: Jose) => KeySource {
+function keyLoader(key: JwtKey): (jose: Jose) => KeySource {
   if ("secret" in key) return secretSource(key.secret);
   if ("jwksUrl" in key) {
     if (!URL.canParse(key.jwksUrl)) {

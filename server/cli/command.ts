@@ -107,7 +107,7 @@ function optionDescription(
 }
 
 /** The Server as a service. */
-export const serverService: ServiceRole<ServerFlags> = {
+const serverService: ServiceRole<ServerFlags> = {
   name: "smcp-server",
   summary: "A2C-SMCP Server: offices of agents and computers",
   example: "--port 8787",
@@ -135,7 +135,7 @@ const ROLES = ["agent", "computer", "operator"];
 const DAY_SECONDS = 86_400;
 
 /** Adds the commands for operators to the server's command; each loads its code when it runs. */
-export function addOperatorCommands(program: Command): void {
+function addOperatorCommands(program: Command): void {
   const show = (name: string, summary: string, ...examples: string[]) =>
     addWayFlags(addHelp(program.command(name), summary, examples))
       .addOption(json());

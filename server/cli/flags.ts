@@ -73,7 +73,7 @@ export interface ServerFlags extends ClusterFlags, LimitFlags {
 }
 
 /** The value of the flag of each limit; absent for a default that depends on others. */
-export type LimitFlags = {
+type LimitFlags = {
   readonly [L in LimitName as LimitFlag<L>]?: number;
 };
 
@@ -213,7 +213,7 @@ const LIMITS: Readonly<
 };
 
 /** The names of all limits. */
-export const LIMIT_NAMES = Object.keys(LIMITS) as LimitName[];
+const LIMIT_NAMES = Object.keys(LIMITS) as LimitName[];
 
 /** Limits whose defaults depend on the environment or other limits. */
 const DERIVED: readonly LimitName[] = ["sockets", "socketsPerAddress"];

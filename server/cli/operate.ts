@@ -246,13 +246,13 @@ const named = (said: string, nodes: readonly string[]): string[] =>
     : [`${said}${nodes.length > 1 ? "s" : ""} ${plain(nodes.join(", "))}`];
 
 /** Flags of commands that change something. */
-export interface ChangeFlags extends OperatorFlags {
+interface ChangeFlags extends OperatorFlags {
   /** What the member is told. */
   readonly reason: string;
 }
 
 /** Flags of `kick`. */
-export interface KickFlags extends ChangeFlags {
+interface KickFlags extends ChangeFlags {
   /** Tells an Agent and a Computer of one name apart. */
   readonly role?: "agent" | "computer";
   /** Seconds in which the seat stays closed. */

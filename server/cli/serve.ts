@@ -296,7 +296,7 @@ export type LoadMcp = () => Promise<
 >;
 
 /** Loads what serves MCP, if it is asked for. */
-export async function loadGateway(
+async function loadGateway(
   { mcp, mcpIdleSeconds, jwtIssuer = "" }: Settings,
   load: LoadMcp,
 ): Promise<Pick<SmcpServerOptions, "gateway" | "authorizationServers">> {
@@ -318,7 +318,7 @@ export async function loadGateway(
 }
 
 /** Loads only the enabled observers. */
-export async function loadObservers(
+async function loadObservers(
   { metrics, tracing }: Settings,
 ): Promise<Pick<SmcpServerOptions, "metrics" | "tracer">> {
   return {

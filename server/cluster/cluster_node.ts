@@ -39,7 +39,7 @@ const RETRY_MS = 1000;
 const JOIN_TIMEOUT_MS = 10_000;
 
 /** What {@linkcode ClusterNode} works with. */
-export interface ClusterNodeParts {
+interface ClusterNodeParts {
   /** Connects it, each time under a new id. */
   readonly connect: Connect;
   /** Closes what was connected before the first {@linkcode ClusterNodeParts.connect}. */

@@ -122,7 +122,7 @@ const MARGIN_MS = 1000;
 const RETRY_MS = 500;
 
 /** What a node may do by its lease. */
-export type LeaseState =
+type LeaseState =
   /** It serves. */
   | "valid"
   /** Its clocks disagree: it refuses what is asked of it until a beat was answered. */
@@ -192,7 +192,7 @@ export class Lease {
 }
 
 /** What a {@linkcode Pulse} does. */
-export interface PulseActions {
+interface PulseActions {
   /** Sends a beat; resolves with whether it has renewed the lease, and rejects without an answer. */
   beat(): Promise<boolean>;
   /** The lease is over. */

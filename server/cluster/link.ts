@@ -28,7 +28,7 @@ export type LinkLimits = Pick<
 >;
 
 /** What a link needs of its surroundings. */
-export interface LinkPort {
+interface LinkPort {
   /** This node. */
   readonly own: string;
   /** Returns how many bytes the peer may have on their way to this node. */
@@ -377,7 +377,7 @@ export const windowOf = (
   );
 
 /** What tells a frozen node, and one whose process has ended, from one that lives. */
-export type WatchLimits = Pick<LinkSettings, "silentMs" | "goneMs">;
+type WatchLimits = Pick<LinkSettings, "silentMs" | "goneMs">;
 
 /** Watches a node, without a clock of its own. */
 export class Watch {

@@ -46,7 +46,7 @@ export interface Counts {
 export type NamedFrame = z.infer<typeof named>;
 
 /** The header of a frame of messages. */
-export interface DataHeader extends Counts {
+interface DataHeader extends Counts {
   /** The sender, see {@linkcode shortOf}. */
   readonly sender: number;
   /** How many bytes were sent before it. */
@@ -155,7 +155,7 @@ export interface Item {
  *
  * @returns where the next one begins
  */
-export function writeItem(frame: Buffer, at: number, piece: Piece): number {
+function writeItem(frame: Buffer, at: number, piece: Piece): number {
   const { parts, start, length, total, slot } = piece;
   frame[at] = (start === 0 ? FIRST : 0) | (start + length === total ? LAST : 0);
   frame.writeUInt32BE(length, at + 1);

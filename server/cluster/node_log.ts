@@ -165,7 +165,7 @@ export interface About {
 }
 
 /** A setting that two nodes have not alike. */
-export interface Difference {
+interface Difference {
   /** The setting, as a flag or an option. */
   readonly setting: string;
   /** The value here. */
@@ -223,7 +223,7 @@ export const differences = (own: About, other: About): Difference[] =>
   });
 
 /** What became of another node. */
-export interface NodeChange {
+interface NodeChange {
   /** `joined`: it is new. `left`: it has said goodbye. `ended`: its lease has ended, and it has not. */
   readonly kind: "joined" | "left" | "ended";
   /** The node. */

@@ -34,7 +34,7 @@ import { bytesOfPayload } from "../wire/mod.ts";
 type Head = Omit<FrameHead, "stream">;
 
 /** What a tunnel works with. */
-export interface TunnelParts {
+interface TunnelParts {
   /** Sends to other nodes. */
   readonly messenger: Messenger;
   /** Whether this server is shutting down. */

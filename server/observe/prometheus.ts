@@ -88,7 +88,7 @@ export function createMetrics(): Metrics {
       answered.count({ event, ...end });
       duration.add({ event }, durationMs / 1000);
     },
-    contentType: TEXT_TYPE,
+    contentType: "text/plain; version=0.0.4; charset=utf-8",
     text: () => textOf(families),
   };
 }
@@ -225,36 +225,19 @@ function clusterFamilies(source: ClusterSource): Family[] {
 }
 
 /** The labels of a sample: values by name, in the order in which they are written. */
-export type Labels = Readonly<Record<string, string>>;
+type Labels = Readonly<Record<string, string>>;
 
 /** A value, its labels, and what it appends to the name of its family, such as `_sum`. */
-export type Sample = readonly [labels: Labels, value: number, suffix?: string];
+type Sample = readonly [labels: Labels, value: number, suffix?: string];
 
 /** All samples of one name. */
-export interface Family {
+interface Family {
   readonly name: string;
   readonly help: string;
   readonly type: "counter" | "gauge" | "histogram";
   /** Returns the current samples; called once for each text. */
   samples(): Iterable<Sample>;
 }
-
-/** Counts by labels. */
-export interface Counter extends Family {
-  /** Adds one. */
-  count(labels: Labels): void;
-}
-
-/** Counts values by labels and upper bounds. */
-export interface Histogram extends Family {
-  /** Adds a value, in the unit of the bounds. */
-  add(labels: Labels, value: number): void;
-}
-
-/** The content type of {@linkcode textOf}. */
-export const TEXT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
-
-const NO_LABELS: Labels = {};
 
 /** Makes a family of one value, which is read when the text is made. */
 export const newGauge = (
@@ -265,20 +248,21 @@ export const newGauge = (
   name,
   help,
   type: "gauge",
-  samples: () => [[NO_LABELS, read()]],
+  samples: () => [[{}, read()]],
 });
 
 /** Makes a counter that starts at zero; a combination of labels is shown from its first count on. */
-export function newCounter(name: string, help: string): Counter {
+export function newCounter(name: string, help: string) {
   const counts = new Map<string, { readonly labels: Labels; value: number }>();
   return {
     name,
     help,
-    type: "counter",
-    count(labels) {
+    type: "counter" as const,
+    count(labels: Labels): void {
       keep(counts, labels, () => ({ labels, value: 0 })).value++;
     },
-    samples: () => counts.values().map(({ labels, value }) => [labels, value]),
+    samples: (): Iterable<Sample> =>
+      counts.values().map(({ labels, value }) => [labels, value]),
   };
 }
 
@@ -291,7 +275,7 @@ export function newHistogram(
   name: string,
   help: string,
   bounds: readonly number[],
-): Histogram {
+) {
   const kept = new Map<
     string,
     { readonly labels: Labels; readonly buckets: number[]; sum: number }
@@ -299,8 +283,9 @@ export function newHistogram(
   return {
     name,
     help,
-    type: "histogram",
-    add(labels, value) {
+    type: "histogram" as const,
+    /** Adds a value, in the unit of the bounds. */
+    add(labels: Labels, value: number): void {
       const entry = keep(kept, labels, () => ({
         labels,
         buckets: new Array<number>(bounds.length + 1).fill(0),
@@ -311,7 +296,7 @@ export function newHistogram(
       entry.buckets[index] = (entry.buckets[index] ?? 0) + 1;
       entry.sum += value;
     },
-    *samples() {
+    *samples(): Iterable<Sample> {
       for (const { labels, buckets, sum } of kept.values()) {
         let count = 0;
         for (const [index, more] of buckets.entries()) {

@@ -42,7 +42,7 @@ import type { CallSource } from "../shared/identity.ts";
  * ended, with the Agent's answer, or `undefined` if the Agent was gone, and with how it ended. Both must be
  * read in that turn: a large payload is freed when it is sent.
  */
-export type CallObserver = OfficeParts["observe"];
+type CallObserver = OfficeParts["observe"];
 
 /** Combines several observers into one. */
 export const combineObservers =

@@ -38,7 +38,7 @@ import {
 import { refuseOutsider } from "./members.ts";
 
 /** An event that a client may send. */
-export type AnyEvent = ClientEvent | ServerEvent;
+type AnyEvent = ClientEvent | ServerEvent;
 
 /** The client's seat. */
 export interface OwnSeat extends MemberSeat {

@@ -271,11 +271,11 @@ const keyOf = ({ role, name, peer }: Seated): string | symbol | Peer =>
   role === "computer" ? name : role === "agent" ? AGENT : peer;
 
 /** The answer to a join for a seat that is held free. */
-export const kickedFor = (reason: string): string =>
+const kickedFor = (reason: string): string =>
   `Kicked by an operator: ${reason}`;
 
 /** What follows the offices of a process. No method calls them before it returns. */
-export interface OfficesFollower {
+interface OfficesFollower {
   /** Called when the last seat of an office was left. */
   emptied(office: string): void;
   /** Called when a kick holds a seat free. */

@@ -291,7 +291,9 @@ export class OperatorApi {
 
   /** Says which node answers, in a cluster, and of which nothing is known. */
   #answering(
-    { unanswered, notOperated }: Missing = NONE_MISSING,
+    { unanswered = [], notOperated = [] }: Partial<
+      Omit<Told<never>, "answers">
+    > = {},
   ): { node?: string; unanswered?: string[]; not_operated?: string[] } {
     const node = this.#parts.cluster?.status().node;
     return {
@@ -301,11 +303,6 @@ export class OperatorApi {
     };
   }
 }
-
-/** The nodes of which nothing is known. */
-type Missing = Pick<Told<never>, "unanswered" | "notOperated">;
-
-const NONE_MISSING: Missing = { unanswered: [], notOperated: [] };
 
 /** An office that moves may be shown by two nodes for a moment. */
 const byName = (views: readonly OfficeView[]): OfficeView[] =>
@@ -329,19 +326,15 @@ export const invalid = (error: z.core.$ZodError, what: string): ProblemError =>
 
 /** An office. */
 export type OfficeView = z.infer<typeof officeSchema>;
-/** A member. */
-type MemberView = z.infer<typeof memberSchema>;
-/** A call. */
-type CallView = z.infer<typeof callSchema>;
 
 /** The Socket.IO sessions of a server by their ids. */
-export type OpenSessions = ReadonlyMap<
+type OpenSessions = ReadonlyMap<
   string,
   { readonly socket: Pick<ClientSocket, "conn"> }
 >;
 
 /** Shows what this process has in all, but its counts. */
-export function memoryView(
+function memoryView(
   sessions: OpenSessions,
 ): Pick<
   z.infer<typeof processSchema>,
@@ -356,7 +349,7 @@ export function memoryView(
 }
 
 /** Shows an office; nothing of one in which only operators are. */
-export function officeView(
+function officeView(
   { name: office, members, calls }: Office,
 ): OfficeView[] {
   if (members.length === 0) return [];
@@ -370,10 +363,10 @@ export function officeView(
 }
 
 /** Shows a member, with the bytes of its WebSocket if that is here; nothing of an operator. */
-export function memberView(
+function memberView(
   { peer, office, role, name, record, calls }: Member,
   sessions: OpenSessions,
-): MemberView[] {
+): z.infer<typeof memberSchema>[] {
   if (role === "operator") return [];
   const { id, version, identity, address } = peer;
   const { lastError, joinedAt } = record;
@@ -398,10 +391,10 @@ const iso = (at: number): string => new Date(at).toISOString();
  *
  * @param now milliseconds of a monotonic clock
  */
-export function callView(
+function callView(
   { agent, computer, reqId, event, tool, began, waiting }: Call,
   now: number,
-): CallView {
+): z.infer<typeof callSchema> {
   const { office, peer: { identity } } = agent;
   return {
     office,

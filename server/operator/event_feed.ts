@@ -32,8 +32,6 @@ export interface OtherEvents {
 /** Follows other nodes until the returned function is called. */
 export type FollowOthers = (events: OtherEvents) => () => void;
 
-type Timer = ReturnType<typeof setTimeout>;
-
 /**
  * Keeps events while streams are open, and sends them to those who may see them. While none is, nothing
  * is recorded.
@@ -43,7 +41,7 @@ export class EventFeed {
   readonly #follow: FollowOthers;
   readonly #readers = new Set<FeedReader>();
   readonly #recording: Recording;
-  #commentTimer: Timer | undefined;
+  #commentTimer: ReturnType<typeof setTimeout> | undefined;
   #isClosed = false;
 
   /**

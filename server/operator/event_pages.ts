@@ -21,14 +21,6 @@ export interface FeedEvent {
   readonly json: string;
 }
 
-/** The most that is kept. */
-interface PagesSize {
-  /** Number of events. */
-  readonly events: number;
-  /** Bytes of all of them. */
-  readonly bytes: number;
-}
-
 /** Events that are sent together. */
 export interface Piece {
   /** Those of them that may be seen. */
@@ -55,7 +47,7 @@ interface Page {
  * them, and are no work for the garbage collector. The oldest are forgotten page by page.
  */
 export class EventPages {
-  readonly #size: PagesSize;
+  readonly #size: typeof PAGES_SIZE;
   readonly #recording: string;
   #pages: Page[] = [];
   #next = 1;
@@ -66,7 +58,7 @@ export class EventPages {
    *
    * @param recording names it in the ids of events
    */
-  constructor(size: PagesSize, recording: string) {
+  constructor(size: typeof PAGES_SIZE, recording: string) {
     this.#size = size;
     this.#recording = recording;
   }
@@ -211,8 +203,6 @@ function endsOf(texts: readonly string[], length: number): number[] {
   return texts.map((text) => end += encoder.encode(text).length);
 }
 
-type Timer = ReturnType<typeof setTimeout>;
-
 /** The most that is kept: some seconds at the highest rates, much longer otherwise. */
 const PAGES_SIZE = { events: 32_768, bytes: 8 * 2 ** 20 };
 
@@ -224,7 +214,7 @@ export class Recording {
   readonly #keepMs: number;
   readonly #flush: () => void;
   #end: (() => void) | undefined;
-  #timer: Timer | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
   /**
    * @param recorder has the events of this node
@@ -286,16 +276,6 @@ const WAIT_MS = 10_000;
 /** How long events are recorded after the last question of a node. */
 const TAP_MS = 30_000;
 
-/** Events as another node gets them. */
-interface TakenEvents {
-  /** Where it goes on. */
-  readonly cursor: string;
-  /** Whether there were events that it can get no more. */
-  readonly missed: boolean;
-  /** The events, oldest first. */
-  readonly events: FeedEvent[];
-}
-
 /** The events of this node, for the streams of other nodes: each asks for those after what it has. */
 export class EventTap {
   readonly #recording: Recording;
@@ -310,11 +290,10 @@ export class EventTap {
    * Returns the events after a cursor; waits a while for the next.
    *
    * @param asked where it goes on; from now on without
-   * @returns `undefined` when nothing is recorded any more
+   * @returns where it goes on afterwards, whether there were events that it can get no more, and events,
+   *   oldest first; `undefined` when nothing is recorded any more
    */
-  async take(
-    asked: string | undefined,
-  ): Promise<TakenEvents | undefined> {
+  async take(asked: string | undefined) {
     if (this.#isClosed) return undefined;
     this.#recording.begin();
     this.#recording.rest();
@@ -360,19 +339,10 @@ const FLUSH_INTERVAL_MS = 250;
 /** The most events that are collected, with the contents of their calls. */
 const MAX_COLLECTED_EVENTS = 1024;
 
-/** Takes what happens. */
+/** Keeps events, and sends what was kept. */
 interface EventTaker {
-  /** Keeps events. */
   add(events: readonly FeedEvent[]): void;
-  /** Sends what was kept. */
   flush(): void;
-}
-
-/** An event that is not written yet. */
-interface Collected {
-  /** When it happened, in milliseconds since 1970. */
-  readonly at: number;
-  readonly event: SeenEvent;
 }
 
 /** Writes down what happens on this node while anybody takes it; otherwise it hears of nothing. */
@@ -380,7 +350,8 @@ export class Recorder {
   readonly #journal: Journal;
   readonly #takers = new Set<EventTaker>();
   readonly #times = new TimeText();
-  #collected: Collected[] = [];
+  /** Events that are not written yet, each with its time in milliseconds since 1970. */
+  #collected: { readonly at: number; readonly event: SeenEvent }[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
   #unlisten: () => void = () => {};
 
@@ -411,7 +382,9 @@ export class Recorder {
   /** Has what was collected kept. */
   seal(): void {
     if (this.#collected.length === 0) return;
-    const events = this.#collected.map((each) => this.#toText(each));
+    const events = this.#collected.map(({ at, event }) =>
+      this.#toText(at, event)
+    );
     this.#collected = [];
     for (const taker of this.#takers) taker.add(events);
   }
@@ -427,7 +400,7 @@ export class Recorder {
     }, FLUSH_INTERVAL_MS);
   }
 
-  #toText({ at, event }: Collected): FeedEvent {
+  #toText(at: number, event: SeenEvent): FeedEvent {
     // Neither a Date nor a copy, with which JSON.stringify() takes several times as long.
     const head = `{"at":"${this.#times.of(at)}",`;
     let json = head + JSON.stringify(event).slice(1);

@@ -76,7 +76,7 @@ const NODE_QUESTIONS = {
 };
 
 /** A kind of question. */
-export type NodeQuestion = keyof typeof NODE_QUESTIONS;
+type NodeQuestion = keyof typeof NODE_QUESTIONS;
 
 /** The questions of each kind. */
 export type Questions = {

@@ -312,7 +312,7 @@ async function readBody<S extends z.ZodMiniType>(
 }
 
 /** The parts of a server that {@linkcode admitOperator} needs. */
-export interface OperatorAdmission extends RequestParts {
+interface OperatorAdmission extends RequestParts {
   /** The token of an operator of all offices, besides. */
   readonly token: string | undefined;
 }
@@ -324,7 +324,7 @@ const OWN: Identity = {
 };
 
 /** An operator, and from where it asks. */
-export interface AdmittedOperator extends Operator {
+interface AdmittedOperator extends Operator {
   /** With what it came. */
   readonly identity: Identity;
   /** Its network address. */
@@ -332,7 +332,7 @@ export interface AdmittedOperator extends Operator {
 }
 
 /** Returns whether anybody can be an operator; otherwise there is no API. */
-export const isOn = ({ token, authenticator }: OperatorAdmission): boolean =>
+const isOn = ({ token, authenticator }: OperatorAdmission): boolean =>
   token !== undefined || authenticator?.hasOperators?.() === true;
 
 /**
@@ -341,7 +341,7 @@ export const isOn = ({ token, authenticator }: OperatorAdmission): boolean =>
  *
  * @throws {ProblemError} 401, 403
  */
-export async function admitOperator(
+async function admitOperator(
   incoming: RequestHead,
   parts: OperatorAdmission,
 ): Promise<AdmittedOperator> {
