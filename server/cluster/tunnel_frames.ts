@@ -64,7 +64,7 @@ export const Kind = {
   left: 13,
   /** The connection of the client is closed. */
   gone: 14,
-  /** Closes the connection of the client: `reason` and `isReplaced` of {@linkcode Peer.end}. */
+  /** Closes the connection of the client: `reason` and `isReplaced` of `Peer.end()`. */
   end: 15,
   /** The sender has ended all streams between the two nodes. */
   reset: 16,

@@ -274,7 +274,7 @@ export function asOfSeat(
 
 /** Whether the two name MCP servers differently in an event; operators see what the Computer has. */
 const differs = ({ event, agent, computer }: Call): boolean =>
-  agent.peer.profile !== computer.peer.profile && agent.role !== "operator" &&
+  agent.role !== "operator" &&
   isTranslated(event, agent.peer.profile, computer.peer.profile);
 
 // ------------------------------------------------------------------ what the Agent gets (spec §7, §12; 0.4 §1.2)
