@@ -1,7 +1,37 @@
-import type { ComputerStatus, SmcpComputerOptions } from "./options.ts";
+import { Connection } from "../client/connection.ts";
+import type { ConnectionOptions, ConnectionState } from "../client/options.ts";
+import type { ClientProtocol } from "../client/versions.ts";
+import { OfficeLink } from "./requests/office_link.ts";
+import {
+  partsOf,
+  ToolHost,
+  type ToolHostOptions,
+  type ToolHostStatus,
+} from "./tool_host.ts";
 import type { ComputerEvents } from "./tools/events.ts";
-import { createConnection, OfficeLink } from "./requests/office_link.ts";
-import { partsOf, ToolHost } from "./tool_host.ts";
+import { logThrown } from "./util/log.ts";
+
+/** What a {@linkcode SmcpComputer} hosts, and where it offers it. */
+export interface SmcpComputerOptions
+  extends ConnectionOptions, ToolHostOptions {
+  /**
+   * Whether to answer the Server's operators with 403. By default they may ask what an Agent may: for
+   * tools, MCP servers and windows, and for tool calls, which are confirmed as an Agent's are.
+   */
+  refuseOperators?: boolean;
+}
+
+/** How a Computer is doing. */
+export interface ComputerStatus extends ToolHostStatus {
+  /** Its name in the office. */
+  readonly name: string;
+  /** Where the connection to the Server stands. */
+  readonly connection: ConnectionState;
+  /** The protocol version of the connection, or of the next attempt. */
+  readonly protocol: ClientProtocol;
+  /** The office that it is in, or comes back to. */
+  readonly office?: string;
+}
 
 let readLink: (computer: SmcpComputer) => OfficeLink;
 
@@ -33,7 +63,7 @@ export class SmcpComputer extends ToolHost {
    */
   constructor(options: SmcpComputerOptions) {
     const signed = { ...options, role: "computer" } as const;
-    const connection = createConnection(signed); // first: if it throws, nothing is left behind
+    const connection = new Connection(signed, logThrown); // first: if it throws, nothing is left behind
     super(options);
     this.#link = new OfficeLink(signed, connection, partsOf(this));
   }
@@ -50,12 +80,12 @@ export class SmcpComputer extends ToolHost {
 
   /** The office that it is in, or comes back to after a reconnect. */
   get office(): string | undefined {
-    return this.#link.office;
+    return this.#link.connection.office;
   }
 
   /** Tells how it and its MCP servers are doing. */
   override status(): ComputerStatus {
-    const { name, state, protocol, office } = this.#link;
+    const { name, connection: { state, protocol, office } } = this.#link;
     return {
       name,
       connection: state,
@@ -99,7 +129,7 @@ export class SmcpComputer extends ToolHost {
    * @throws {ConnectionError} `refused` with the Server's reason, `offline`, `lost` or `timeout`
    */
   join(office: string): Promise<void> {
-    return this.#link.join(office);
+    return this.#link.connection.join(office);
   }
 
   /**

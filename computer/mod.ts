@@ -39,18 +39,18 @@
  * @module
  */
 import "../shared/check_runtime.ts";
-export { SmcpComputer } from "./computer.ts";
-export { ToolHost } from "./tool_host.ts";
-export type {
-  ComputerStatus,
-  SmcpComputerOptions,
-  ToolHostOptions,
-  ToolHostStatus,
-} from "./options.ts";
-export type {
-  CallHostedToolOptions,
-  FindDocumentsOptions,
-} from "./requests/local_requests.ts";
+export {
+  type ComputerStatus,
+  SmcpComputer,
+  type SmcpComputerOptions,
+} from "./computer.ts";
+export type { CallHostedToolOptions } from "./requests/requests.ts";
+export {
+  type FindDocumentsOptions,
+  ToolHost,
+  type ToolHostOptions,
+  type ToolHostStatus,
+} from "./tool_host.ts";
 export type { BlobOptions } from "./blobs/blobs.ts";
 export type { HostingOptions } from "./host/hosting.ts";
 export type {

@@ -3,64 +3,113 @@ import {
   type A2CSkillRef,
   type CallToolResult,
   type Desktop,
+  GET_DESKTOP_EVENT,
+  GET_DPE_EVENT,
+  GET_FINDER_EVENT,
+  GET_PROMPT_EVENT,
+  GET_PROMPTS_EVENT,
+  GET_RESOURCES_EVENT,
   type GetComputerConfigRet,
   type GetDPERet,
   type GetFinderRet,
   type GetPromptRet,
   type GetResourcesRet,
+  type MCPServerInput,
   type Prompt,
+  READ_RESOURCE_EVENT,
   type ResourceContents,
   type ServerEvent,
   type SMCPTool,
+  TOOL_CALL_EVENT,
   UPDATE_CONFIG_EVENT,
   UPDATE_RESOURCES_EVENT,
   UPDATE_SKILLS_EVENT,
   UPDATE_TOOL_LIST_EVENT,
 } from "../protocol/mod.ts";
-import { BlobExchange } from "./blobs/blobs.ts";
+import { BlobExchange, type BlobOptions } from "./blobs/blobs.ts";
 import type {
   ComputerConfig,
   ConfigChanges,
+  ServerConfig,
   ServerSettings,
 } from "./config/config.ts";
 import type { ComputerInputs } from "./config/input_store.ts";
 import { parseOptions } from "./config/parse_config.ts";
 import { redactConfig } from "./config/redact.ts";
-import { Hosting } from "./host/hosting.ts";
-import type { ToolHostOptions, ToolHostStatus } from "./options.ts";
+import { Hosting, type HostingOptions } from "./host/hosting.ts";
 import type { ComputerEvents, ToolHostEvents } from "./tools/events.ts";
 import type { McpHost } from "./host/host.ts";
 import {
+  answerLocal,
   type CallHostedToolOptions,
-  type FindDocumentsOptions,
-  LocalRequests,
-} from "./requests/local_requests.ts";
-import {
-  ComputerRequestHandler,
-  type OfficeOutlet,
-  type ToolHostParts,
-} from "./requests/request_handler.ts";
+} from "./requests/requests.ts";
+import type { ToolHostParts } from "./requests/parts.ts";
 import type { DpeResolver } from "./resources/dpe.ts";
 import { WatchedUris } from "./resources/watched_uris.ts";
 import { ResourceWatch } from "./resources/resource_watch.ts";
 import { SKILL_KIND, skillBlobs, Skills } from "./skills/skills.ts";
 import { hideSecrets } from "./util/secrets.ts";
-import { logThrown } from "./util/log.ts";
+import { logThrown, WarnOnce } from "./util/log.ts";
+import { checkNumbers } from "../shared/checks.ts";
+import type { ServerStatus } from "./host/server_status.ts";
+import type { OfferedTool } from "./host/tool_table.ts";
+import type { Confirm } from "./tools/confirmations.ts";
+import type { Elicit } from "./tools/elicitations.ts";
+import { ToolCalls } from "./tools/tool_calls.ts";
+
+/** What a {@linkcode ToolHost} hosts, and how. */
+export interface ToolHostOptions extends HostingOptions, BlobOptions {
+  /** MCP servers by name, or a list of them; what has a default may be left out (spec §4). */
+  servers:
+    | Readonly<Record<string, ServerSettings>>
+    | readonly (ServerSettings & { name: string } | ServerConfig)[];
+  /** The definitions of `${input:ID}` placeholders. */
+  inputs?: readonly MCPServerInput[];
+  /** Asks whether a tool without `auto_apply` may run; without it such calls are answered 4005 (spec §7.3). */
+  confirm?: Confirm;
+  /**
+   * The folder of skills, whose part `user` is offered as it is, and watched; those of MCP servers
+   * are kept in its part `mcp`. Without it there are no skills.
+   */
+  skillHome?: string;
+  /** Answers questions that MCP servers ask during tool calls; without it they are told that nobody can. */
+  elicit?: Elicit;
+}
+
+/** How the MCP servers of a {@linkcode ToolHost} are doing. */
+export interface ToolHostStatus {
+  /** Its MCP servers, in the order of the configuration. */
+  readonly servers: readonly ServerStatus[];
+  /** The tools that can be called right now. */
+  readonly tools: readonly OfferedTool[];
+  /** The names of the skills that it offers. */
+  readonly skills: readonly string[];
+  /** What is wrong with the configuration as a whole: ids, tool names and hosts of URIs that clash, skills that are left out. */
+  readonly problems: readonly string[];
+  /** How many tool calls are running. */
+  readonly runningCalls: number;
+}
+
+/** Options for a search for documents that this process makes. */
+export interface FindDocumentsOptions {
+  /** Matches documents with any of them in title, keywords or summary, case-insensitive. */
+  keywords?: string[];
+  /** Exact file type, such as `pdf`. */
+  fileType?: string;
+  /** Number of documents to skip; default 0. */
+  offset?: number;
+  /** Maximum number of documents to return, 1 to 100; default 20. */
+  limit?: number;
+}
+
+/** The default for reading. */
+const READ_TIMEOUT_MS = 30_000;
+const MAX_TIMEOUT_MS = 3_600_000;
 
 let readParts: (host: ToolHost) => ToolHostParts;
 
 /** Opens a host for the rest of the Computer; not exported from the package. */
 export const partsOf = (host: ToolHost): ToolHostParts => readParts(host);
-
-/** Checks the callbacks, which JavaScript does not. @throws {TypeError} that names the one that is none */
-function checked(options: ToolHostOptions): ToolHostOptions {
-  for (const name of ["confirm", "elicit", "askInput"] as const) {
-    const callback: unknown = Object(options)[name];
-    if (callback === undefined || typeof callback === "function") continue;
-    throw new TypeError(`Cannot use the option ${name}: expected a function`);
-  }
-  return options ?? {};
-}
 
 /**
  * Hosts MCP servers, and offers their tools, windows and documents to this process.
@@ -69,24 +118,10 @@ function checked(options: ToolHostOptions): ToolHostOptions {
  * for programs whose Agent runs in the same process, and for tests.
  */
 export class ToolHost implements AsyncDisposable {
-  readonly #hosting: Hosting;
-  readonly #requests: ComputerRequestHandler;
-  readonly #local: LocalRequests;
-  readonly #watch: ResourceWatch;
-  readonly #watched: WatchedUris;
-  readonly #blobs: BlobExchange;
-  readonly #skills: Skills;
-  readonly #events = new Emitter<ComputerEvents>(logThrown);
-  #office: OfficeOutlet | undefined;
+  readonly #parts: ToolHostParts;
 
   static {
-    readParts = (host) => ({
-      hosting: host.#hosting,
-      skills: host.#skills,
-      requests: host.#requests,
-      events: host.#events,
-      attach: (office) => host.#office = office,
-    });
+    readParts = (host) => host.#parts;
   }
 
   /**
@@ -98,69 +133,76 @@ export class ToolHost implements AsyncDisposable {
   constructor(options: ToolHostOptions) {
     const { servers, inputs = [], confirm, elicit } = checked(options);
     const config = parseOptions({ inputs, servers });
-    this.#blobs = new BlobExchange(options);
-    const changed = (...events: ServerEvent[]) =>
-      this.#office?.changed(...events);
+    const blobs = new BlobExchange(options);
+    const events = new Emitter<ComputerEvents>(logThrown);
+    const office = () => this.#parts.office;
+    const changed = (...what: ServerEvent[]) => office()?.changed(...what);
     const configChanged = () => {
       changed(UPDATE_CONFIG_EVENT, UPDATE_TOOL_LIST_EVENT);
-      this.#events.emit("configChanged", undefined);
+      events.emit("configChanged", undefined);
     };
-    this.#hosting = new Hosting(
+    const hosting = new Hosting(
       config,
       options,
       configChanged,
-      () => elicit !== undefined || this.#office !== undefined,
+      () => elicit !== undefined || office() !== undefined,
     );
-    const { host } = this.#hosting;
-    this.#watch = new ResourceWatch(host, changed);
-    this.#skills = new Skills({
+    const { host } = hosting;
+    const watch = new ResourceWatch(host, changed);
+    const skills = new Skills({
       home: options.skillHome,
       host,
       changed: () => {
         changed(UPDATE_SKILLS_EVENT);
-        this.#events.emit("skillsChanged", undefined);
+        events.emit("skillsChanged", undefined);
       },
     });
-    this.#blobs.kinds.add(SKILL_KIND, skillBlobs(this.#skills));
-    this.#watched = new WatchedUris(
-      host,
-      (changed) => this.#office?.updated(changed),
-    );
-    this.#requests = new ComputerRequestHandler({
-      hosting: this.#hosting,
-      watch: this.#watch,
-      watched: this.#watched,
-      blobs: this.#blobs,
-      skills: this.#skills,
-      confirm,
-      elicit,
-      events: this.#events,
-      maxPayload: () => this.#office?.maxPayload,
-      place: () => this.#office?.name ?? "the Computer",
-      progressed: (progress) => this.#office?.progressed(progress),
+    blobs.resolves(SKILL_KIND, skillBlobs(skills));
+    this.#parts = {
+      hosting,
+      events,
+      calls: new ToolCalls(host, events, {
+        confirm,
+        elicit,
+        store: blobs.store,
+        place: () => office()?.name ?? "the Computer",
+      }),
+      watch,
+      watched: new WatchedUris(host, (resource) => office()?.updated(resource)),
+      blobs,
+      skills,
+      warnOnce: new WarnOnce(),
+      resolver: undefined,
+      office: undefined,
+    };
+    host.on("serverState", (status) => events.emit("serverState", status));
+    host.on("toolsChanged", () => {
+      changed(UPDATE_TOOL_LIST_EVENT);
+      events.emit("toolsChanged", undefined);
     });
-    this.#local = new LocalRequests(this.#requests);
-    forwardHostEvents(host, this.#events, changed, configChanged);
+    host.on("configChanged", configChanged);
+    host.on("resourcesChanged", () => changed(UPDATE_RESOURCES_EVENT));
+    host.on("promptsChanged", () => changed(UPDATE_RESOURCES_EVENT));
   }
 
   /** The definitions of `${input:ID}` placeholders; values can be set, and are never shown. */
   get inputs(): ComputerInputs {
-    return this.#hosting.inputs;
+    return this.#parts.hosting.inputs;
   }
 
   /** Tells how the MCP servers are doing. */
   status(): ToolHostStatus {
-    const { host } = this.#hosting;
+    const { hosting: { host }, watch, skills, calls } = this.#parts;
     return {
       servers: host.statuses,
       tools: host.offers(),
-      skills: this.#skills.known.map(({ name }) => name),
+      skills: skills.known.map(({ name }) => name),
       problems: [
         ...host.problems,
-        ...this.#watch.clashes,
-        ...this.#skills.problems,
+        ...watch.clashes,
+        ...skills.problems,
       ].map(hideSecrets),
-      runningCalls: this.#requests.running,
+      runningCalls: calls.running,
     };
   }
 
@@ -169,7 +211,7 @@ export class ToolHost implements AsyncDisposable {
     event: E,
     listener: (value: ToolHostEvents[E]) => unknown,
   ): () => void {
-    return this.#events.on(event, listener);
+    return this.#parts.events.on(event, listener);
   }
 
   /**
@@ -179,16 +221,13 @@ export class ToolHost implements AsyncDisposable {
    * MCP server runs.
    */
   async start(): Promise<void> {
-    await Promise.all([
-      this.#hosting.start(),
-      this.#blobs.start(),
-      this.#skills.start(),
-    ]);
+    const { hosting, blobs, skills } = this.#parts;
+    await Promise.all([hosting.start(), blobs.start(), skills.start()]);
   }
 
   /** Lists the tools that can be called right now. */
   listTools(): SMCPTool[] {
-    return this.#hosting.host.tools();
+    return this.#host.tools();
   }
 
   /**
@@ -201,17 +240,23 @@ export class ToolHost implements AsyncDisposable {
    * @throws {TypeError} when `timeoutMs` is out of range
    * @throws {ProtocolError} when the call is invalid
    */
-  callTool(
+  async callTool(
     tool: string,
     params: Record<string, unknown> = {},
     options: CallHostedToolOptions = {},
   ): Promise<CallToolResult> {
-    return this.#local.callTool(tool, params, options);
+    const { timeoutMs = 60_000, onProgress } = options;
+    return await answerLocal(this.#parts, TOOL_CALL_EVENT, {
+      tool_name: tool,
+      params,
+      timeout: toSeconds(timeoutMs),
+      ...(onProgress && { progress: true as const }),
+    }, options);
   }
 
   /** Shows the configuration without secrets, as Agents see it. */
   getConfig(): GetComputerConfigRet {
-    const { host, inputs } = this.#hosting;
+    const { host, inputs } = this.#parts.hosting;
     return redactConfig(host.configs, inputs.definitions, host.names);
   }
 
@@ -220,15 +265,20 @@ export class ToolHost implements AsyncDisposable {
    *
    * @param options `size`: how many at most; `window`: only the one with exactly this URI
    */
-  getDesktop(
-    options: { size?: number; window?: string } = {},
+  async getDesktop(
+    { size, window }: { size?: number; window?: string } = {},
   ): Promise<Desktop[]> {
-    return this.#local.getDesktop(options);
+    checkNumbers({ size });
+    const { desktops } = await answerLocal(this.#parts, GET_DESKTOP_EVENT, {
+      ...(size !== undefined && { desktop_size: size }),
+      ...(window !== undefined && { window }),
+    });
+    return desktops;
   }
 
   /** Lists the skills, as they are now (0.4 §6). */
   getSkills(): Promise<A2CSkillRef[]> {
-    return this.#skills.list();
+    return this.#parts.skills.list();
   }
 
   /**
@@ -242,7 +292,10 @@ export class ToolHost implements AsyncDisposable {
     mcpServer: string,
     cursor?: string,
   ): Promise<GetResourcesRet> {
-    return await this.#local.getResources(this.#addressOf(mcpServer), cursor);
+    return await answerLocal(this.#parts, GET_RESOURCES_EVENT, {
+      mcp_server: this.#addressOf(mcpServer),
+      ...(cursor !== undefined && { cursor }),
+    });
   }
 
   /**
@@ -255,13 +308,14 @@ export class ToolHost implements AsyncDisposable {
   async readResource(
     mcpServer: string,
     uri: string,
-    options: { timeoutMs?: number } = {},
+    { timeoutMs = READ_TIMEOUT_MS }: { timeoutMs?: number } = {},
   ): Promise<ResourceContents[]> {
-    return await this.#local.readResource(
-      this.#addressOf(mcpServer),
+    const { contents } = await answerLocal(this.#parts, READ_RESOURCE_EVENT, {
+      mcp_server: this.#addressOf(mcpServer),
       uri,
-      options,
-    );
+      timeout: toSeconds(timeoutMs),
+    });
+    return contents;
   }
 
   /**
@@ -270,8 +324,14 @@ export class ToolHost implements AsyncDisposable {
    * @param options `timeoutMs`: in whole seconds; default 30,000
    * @throws {TypeError} when `timeoutMs` is out of range
    */
-  getPrompts(options: { timeoutMs?: number } = {}): Promise<Prompt[]> {
-    return this.#local.getPrompts(options);
+  async getPrompts(
+    { timeoutMs = READ_TIMEOUT_MS }: { timeoutMs?: number } = {},
+  ): Promise<Prompt[]> {
+    const timeout = toSeconds(timeoutMs);
+    const { prompts } = await answerLocal(this.#parts, GET_PROMPTS_EVENT, {
+      timeout,
+    });
+    return prompts;
   }
 
   /**
@@ -286,9 +346,13 @@ export class ToolHost implements AsyncDisposable {
     name: string,
     options: { arguments?: Record<string, string>; timeoutMs?: number } = {},
   ): Promise<GetPromptRet> {
-    const { arguments: params = {}, ...rest } = options;
-    const address = this.#addressOf(mcpServer);
-    return await this.#local.getPrompt(address, name, params, rest);
+    const { arguments: params = {}, timeoutMs = READ_TIMEOUT_MS } = options;
+    return await answerLocal(this.#parts, GET_PROMPT_EVENT, {
+      mcp_server: this.#addressOf(mcpServer),
+      name,
+      arguments: params,
+      timeout: toSeconds(timeoutMs),
+    });
   }
 
   /**
@@ -296,8 +360,13 @@ export class ToolHost implements AsyncDisposable {
    *
    * @throws {ProtocolError} when `offset` or `limit` is out of range
    */
-  getFinder(options: FindDocumentsOptions = {}): Promise<GetFinderRet> {
-    return this.#local.getFinder(options);
+  async getFinder(options: FindDocumentsOptions = {}): Promise<GetFinderRet> {
+    const { fileType, ...query } = options;
+    checkNumbers({ offset: query.offset, limit: query.limit });
+    return await answerLocal(this.#parts, GET_FINDER_EVENT, {
+      ...query,
+      ...(fileType !== undefined && { file_type: fileType }),
+    });
   }
 
   /**
@@ -308,11 +377,12 @@ export class ToolHost implements AsyncDisposable {
    * @throws {TypeError} when `timeoutMs` is out of range
    * @throws {ProtocolError} 4011 to 4015: why it cannot be published
    */
-  getDpe(
+  async getDpe(
     uri: string,
-    options: { timeoutMs?: number } = {},
+    { timeoutMs = READ_TIMEOUT_MS }: { timeoutMs?: number } = {},
   ): Promise<GetDPERet> {
-    return this.#local.getDpe(uri, options);
+    const timeout = toSeconds(timeoutMs);
+    return await answerLocal(this.#parts, GET_DPE_EVENT, { uri, timeout });
   }
 
   /**
@@ -324,7 +394,7 @@ export class ToolHost implements AsyncDisposable {
    * @throws {TypeError} when there is one of that name
    */
   async addServer(name: string, settings: ServerSettings): Promise<void> {
-    await this.#hosting.add(name, settings);
+    await this.#parts.hosting.add(name, settings);
   }
 
   /**
@@ -335,7 +405,7 @@ export class ToolHost implements AsyncDisposable {
    * @throws {TypeError} when there is none of that name, or the new `bundle_id` is that of a third
    */
   async updateServer(name: string, settings: ServerSettings): Promise<void> {
-    await this.#hosting.update(name, settings);
+    await this.#parts.hosting.update(name, settings);
   }
 
   /**
@@ -344,8 +414,7 @@ export class ToolHost implements AsyncDisposable {
    * @throws {TypeError} when there is none of that name
    */
   async removeServer(name: string): Promise<void> {
-    const { host } = this.#hosting;
-    await host.removeServer(host.names.find(name).bundleId);
+    await this.#host.removeServer(this.#host.names.find(name).bundleId);
   }
 
   /**
@@ -357,7 +426,7 @@ export class ToolHost implements AsyncDisposable {
    * @returns what changed
    */
   configure(config: ComputerConfig): Promise<ConfigChanges> {
-    return this.#hosting.configure(config);
+    return this.#parts.hosting.configure(config);
   }
 
   /**
@@ -368,8 +437,8 @@ export class ToolHost implements AsyncDisposable {
    * @throws {TypeError} when there is none of that name
    */
   async startServer(name: string): Promise<void> {
-    const { bundleId } = this.#hosting.host.names.find(name);
-    await this.#hosting.startServer(bundleId);
+    const { bundleId } = this.#host.names.find(name);
+    await this.#parts.hosting.startServer(bundleId);
   }
 
   /**
@@ -378,55 +447,55 @@ export class ToolHost implements AsyncDisposable {
    * @throws {TypeError} when there is none of that name
    */
   async stopServer(name: string): Promise<void> {
-    const { host } = this.#hosting;
-    await host.stopServer(host.names.find(name).bundleId);
+    await this.#host.stopServer(this.#host.names.find(name).bundleId);
   }
 
   /** Sets who publishes documents; ready made are `localDirResolver` and `s3Resolver`. */
   registerDpeResolver(resolver: DpeResolver): void {
-    this.#requests.resolver = resolver;
-  }
-
-  #addressOf(nameOrId: string): string {
-    return this.#hosting.host.names.addressMeant(nameOrId);
+    this.#parts.resolver = resolver;
   }
 
   /** Gives up running calls and stops every MCP server for good; nothing that they started is left. */
   async close(): Promise<void> {
-    this.#watch.close();
-    this.#watched.clear();
-    this.#requests.close();
-    await Promise.all([
-      this.#hosting.close(),
-      this.#blobs.close(),
-      this.#skills.close(),
-    ]);
+    const { hosting, calls, watch, watched, blobs, skills, office } =
+      this.#parts;
+    watch.close();
+    watched.clear();
+    office?.moveTo(undefined);
+    calls.release();
+    await Promise.all([hosting.close(), blobs.close(), skills.close()]);
   }
 
-  /** The same as `close`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+
+  get #host(): McpHost {
+    return this.#parts.hosting.host;
+  }
+
+  #addressOf(nameOrId: string): string {
+    return this.#host.names.addressMeant(nameOrId);
+  }
 }
 
-/**
- * Forwards events of the MCP servers.
- *
- * @param changed announces an event to the office
- * @param configChanged is called when servers were added, replaced or removed
- */
-function forwardHostEvents(
-  host: McpHost,
-  events: Emitter<ComputerEvents>,
-  changed: (event: ServerEvent) => void,
-  configChanged: () => void,
-): void {
-  host.on("serverState", (status) => events.emit("serverState", status));
-  host.on("toolsChanged", () => {
-    changed(UPDATE_TOOL_LIST_EVENT);
-    events.emit("toolsChanged", undefined);
-  });
-  host.on("configChanged", configChanged);
-  host.on("resourcesChanged", () => changed(UPDATE_RESOURCES_EVENT));
-  host.on("promptsChanged", () => changed(UPDATE_RESOURCES_EVENT));
+/** Checks the callbacks, which JavaScript does not. @throws {TypeError} that names the one that is none */
+function checked(options: ToolHostOptions): ToolHostOptions {
+  for (const name of ["confirm", "elicit", "askInput"] as const) {
+    const callback: unknown = Object(options)[name];
+    if (callback === undefined || typeof callback === "function") continue;
+    throw new TypeError(`Cannot use the option ${name}: expected a function`);
+  }
+  return options ?? {};
+}
+
+/** Converts a duration to the whole seconds of requests. */
+function toSeconds(timeoutMs: number): number {
+  checkNumbers({ timeoutMs });
+  if (timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS) {
+    return Math.ceil(timeoutMs / 1000);
+  }
+  throw new TypeError(
+    `timeoutMs cannot be ${timeoutMs}: expected more than 0, and at most ${MAX_TIMEOUT_MS}`,
+  );
 }

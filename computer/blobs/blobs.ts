@@ -11,54 +11,64 @@ import { checkNumbers } from "../../shared/checks.ts";
 /** The kind of the handles of results. */
 export const RESULT_KIND = "result";
 
-const DEFAULT_MEMORY_BYTES = 32 * 2 ** 20;
-const DEFAULT_CONCURRENT_UPLOADS = 4;
-const DEFAULT_IDLE_TIMEOUT_MS = 120_000;
-
 /** All that a Computer exchanges with Agents in parts: content of results, and files (0.4 §7). */
 export class BlobExchange {
-  /** Who resolves which handles. */
-  readonly kinds: BlobKinds = new BlobKinds();
   /** The content of results. */
   readonly store: BlobStore;
   /** The files of Agents. */
   readonly uploads: Uploads;
+  /** Who resolves which kind of handle. */
+  readonly #kinds = new Map<string, ResolveBlob>();
   #started: Promise<unknown> | undefined;
 
   /** @throws {TypeError} when a limit is out of range */
   constructor({ landingRoot, uploads = {}, blobStore = {} }: BlobOptions) {
+    const {
+      maxBytes = DEFAULT_BLOB_STORE_BYTES,
+      memoryBytes = 32 * 2 ** 20,
+      directory = tmpdir(),
+    } = blobStore;
     this.store = new BlobStore({
-      maxBytes: count(
-        "blobStore.maxBytes",
-        blobStore.maxBytes ?? DEFAULT_BLOB_STORE_BYTES,
-      ),
-      memoryBytes: count(
-        "blobStore.memoryBytes",
-        blobStore.memoryBytes ?? DEFAULT_MEMORY_BYTES,
-      ),
-      directory: blobStore.directory ?? tmpdir(),
+      maxBytes: count("blobStore.maxBytes", maxBytes),
+      memoryBytes: count("blobStore.memoryBytes", memoryBytes),
+      directory,
     });
+    const { maxConcurrent = 4, idleTimeoutMs = 120_000 } = uploads;
     this.uploads = new Uploads(landingRoot, {
       maxBytes: count(
         "uploads.maxBytes",
         uploads.maxBytes ?? DEFAULT_UPLOAD_BYTES,
       ),
-      maxConcurrent: count(
-        "uploads.maxConcurrent",
-        uploads.maxConcurrent ?? DEFAULT_CONCURRENT_UPLOADS,
-      ),
+      maxConcurrent: count("uploads.maxConcurrent", maxConcurrent),
       idleTimeoutMs: count(
         "uploads.idleTimeoutMs",
-        uploads.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS,
+        idleTimeoutMs,
         MAX_TIMER_MS,
       ),
     });
-    this.kinds.add(RESULT_KIND, ({ sha256 }) => {
+    this.resolves(RESULT_KIND, ({ sha256 }) => {
       if (typeof sha256 !== "string") throw blobNotAccessible("invalid_handle");
       const source = this.store.get(sha256);
       if (!source) throw blobNotAccessible("gone");
       return source;
     });
+  }
+
+  /** Adds a kind of handle. */
+  resolves(kind: string, resolve: ResolveBlob): void {
+    this.#kinds.set(kind, resolve);
+  }
+
+  /**
+   * Finds the bytes of a handle (0.4 §7.1).
+   *
+   * @throws {ProtocolError} 4018 `invalid_handle`, `forbidden` or `gone`
+   */
+  async resolve(text: string): Promise<BlobSource> {
+    const handle = readHandle(text);
+    const resolve = handle && this.#kinds.get(handle.kind);
+    if (!resolve) throw blobNotAccessible("invalid_handle");
+    return await resolve(handle);
   }
 
   /** Removes what killed processes left, once; never rejects. */
@@ -152,30 +162,8 @@ export type ResolveBlob = (
   handle: BlobHandle,
 ) => BlobSource | Promise<BlobSource>;
 
-/** Who resolves which kind of handle (0.4 §7.1). */
-export class BlobKinds {
-  readonly #kinds = new Map<string, ResolveBlob>();
-
-  /** Adds a kind of handle. */
-  add(kind: string, resolve: ResolveBlob): void {
-    this.#kinds.set(kind, resolve);
-  }
-
-  /**
-   * Finds the bytes of a handle.
-   *
-   * @throws {ProtocolError} 4018 `invalid_handle`, `forbidden` or `gone`
-   */
-  async resolve(text: string): Promise<BlobSource> {
-    const handle = readHandle(text);
-    const resolve = handle && this.#kinds.get(handle.kind);
-    if (!resolve) throw blobNotAccessible("invalid_handle");
-    return await resolve(handle);
-  }
-}
-
 /** What a handle says: who resolves it, and what that one wrote into it. Anybody can write one. */
-export interface BlobHandle {
+interface BlobHandle {
   /** Who resolves it. */
   readonly kind: string;
   /** Further fields, for that one alone. */
@@ -187,20 +175,15 @@ export const writeHandle = (handle: BlobHandle): string =>
   Buffer.from(JSON.stringify(handle)).toString("base64url");
 
 /** Reads a handle; `undefined` if this Computer cannot have written it. */
-export function readHandle(text: string): BlobHandle | undefined {
+function readHandle(text: string): BlobHandle | undefined {
   try {
     const handle: unknown = JSON.parse(
       Buffer.from(text, "base64url").toString(),
     );
-    return isRecord(handle) && isHandle(handle) && writeHandle(handle) === text
-      ? handle
-      : undefined;
+    if (!isRecord(handle) || typeof handle.kind !== "string") return undefined;
+    const read = { ...handle, kind: handle.kind };
+    return writeHandle(read) === text ? read : undefined;
   } catch {
     return undefined;
   }
 }
-
-const isHandle = (
-  fields: Record<string, unknown>,
-): fields is Record<string, unknown> & BlobHandle =>
-  typeof fields.kind === "string";

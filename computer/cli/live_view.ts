@@ -8,7 +8,7 @@ import {
   wrap,
 } from "../../cli/terminal_text.ts";
 import { type ToolProgress, waitingText } from "../../protocol/mod.ts";
-import type { ComputerStatus } from "../options.ts";
+import type { ComputerStatus, SmcpComputer } from "../computer.ts";
 import type {
   ToolCallAdvanced,
   ToolCallEnded,
@@ -26,7 +26,6 @@ import {
   type View,
 } from "./screen.ts";
 import process from "node:process";
-import type { SmcpComputer } from "../computer.ts";
 
 /** Changes within this time are drawn together. */
 const REDRAW_DELAY_MS = 50;

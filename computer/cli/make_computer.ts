@@ -4,11 +4,10 @@ import { connectionOptions, type ServerFlags } from "../../cli/server_flags.ts";
 import type { ConnectionOptions } from "../../client/options.ts";
 import type { InProcessConnection } from "../../shared/in_process.ts";
 import type { AuthorizationRequest } from "../host/oauth/authorizations.ts";
-import { SmcpComputer } from "../computer.ts";
+import { SmcpComputer, type SmcpComputerOptions } from "../computer.ts";
 import type { ComputerConfig } from "../config/config.ts";
 import { localDirResolver } from "../resources/resolvers.ts";
 import type { View } from "./screen.ts";
-import type { SmcpComputerOptions } from "../options.ts";
 import type { Page } from "./ui/open_page.ts";
 import { deskQuestions } from "./ui/questions.ts";
 import {

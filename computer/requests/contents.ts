@@ -1,20 +1,23 @@
+/**
+ * Requests for content in parts: files of skills, and the bytes behind handles.
+ *
+ * @module
+ */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { roomForBase64 } from "../../client/message_limits.ts";
-import { type BlobKinds, writeHandle } from "../blobs/blobs.ts";
-import type { Uploads } from "../blobs/uploads.ts";
-import type { Handler } from "./mcp_requests.ts";
+import { type BlobExchange, writeHandle } from "../blobs/blobs.ts";
+import type { Handler } from "./parts.ts";
 import { ENTRY_FILE, SkillFault } from "../skills/sandbox.ts";
 import type { SkillFile } from "../skills/skill_file.ts";
-import { SKILL_KIND, type Skills } from "../skills/skills.ts";
+import { SKILL_KIND } from "../skills/skills.ts";
 import { toBase64 } from "../util/values.ts";
 import {
   blobNotAccessible,
-  type GET_BLOB_EVENT,
   type GET_SKILL_EVENT,
-  type GET_SKILLS_EVENT,
+  type GetBlobReq,
+  type GetBlobRet,
   type GetSkillRet,
-  type PUT_BLOB_EVENT,
   skillNotAccessible,
 } from "../../protocol/mod.ts";
 
@@ -22,7 +25,7 @@ import {
 const INLINE_BYTES = 32 * 1024;
 
 /** Gets a file of a skill: its text, or a handle for its bytes (0.4 §6.5). */
-export const getSkill: Handler<typeof GET_SKILL_EVENT, SkillNeeds> = async (
+export const getSkill: Handler<typeof GET_SKILL_EVENT> = async (
   { name, rel_path, req_id },
   { skills },
 ) => {
@@ -63,28 +66,8 @@ async function inline(
   return { ...answer, total_size: bytes.length, sha256, body };
 }
 
-/** What requests about skills need. */
-export interface SkillNeeds {
-  /** The skills. */
-  readonly skills: Pick<Skills, "list" | "open">;
-}
-
-/** Lists the skills whose source is present (0.4 §6.3). */
-export const getSkills: Handler<typeof GET_SKILLS_EVENT, SkillNeeds> = async (
-  { req_id },
-  { skills },
-) => ({ skills: await skills.list(), req_id });
-
 /** Most bytes of one chunk: as many as Computers of other SDKs send. */
 const MAX_CHUNK_BYTES = 262_144;
-
-/** What {@linkcode getBlob} needs. */
-export interface GetBlobNeeds {
-  /** Finds the bytes of handles. */
-  readonly blobs: Pick<BlobKinds, "resolve">;
-  /** The Server's limit for messages in bytes, if known. */
-  readonly maxPayload: number | undefined;
-}
 
 /**
  * Returns how many bytes a chunk has: at least one while any are left, since a reader could not go on
@@ -105,10 +88,12 @@ export const chunkLength = (
   );
 
 /** Returns a chunk of the bytes that a handle leads to (0.4 §7.2). */
-export const getBlob: Handler<typeof GET_BLOB_EVENT, GetBlobNeeds> = async (
-  { blob_handle, chunk_offset = 0, max_chunk_bytes: wanted, req_id },
-  { blobs, maxPayload },
-) => {
+export async function getBlob(
+  { blob_handle, chunk_offset = 0, max_chunk_bytes: wanted, req_id }:
+    GetBlobReq,
+  blobs: BlobExchange,
+  maxPayload: number | undefined,
+): Promise<GetBlobRet> {
   const source = await blobs.resolve(blob_handle);
   const left = source.size - chunk_offset;
   if (chunk_offset < 0 || left < 0) throw blobNotAccessible("range");
@@ -132,16 +117,4 @@ export const getBlob: Handler<typeof GET_BLOB_EVENT, GetBlobNeeds> = async (
     eof: chunk_offset + bytes.length === source.size,
     blob: toBase64(bytes),
   };
-};
-
-/** What {@linkcode putBlob} needs. */
-export interface PutBlobNeeds {
-  /** Takes the files of Agents. */
-  readonly uploads: Pick<Uploads, "put">;
 }
-
-/** Takes a chunk of a file (0.4 §7.5). */
-export const putBlob: Handler<typeof PUT_BLOB_EVENT, PutBlobNeeds> = (
-  request,
-  { uploads },
-) => uploads.put(request);

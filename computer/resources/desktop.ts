@@ -1,19 +1,44 @@
 import { identityOf, isWindow, quoteUri } from "./listed.ts";
 import {
+  historyOf,
   listResources,
   orderServers,
+  participants,
   readContents,
+  type ResourceParts,
   type RunningServer,
 } from "./servers.ts";
 import { hideSecrets } from "../util/secrets.ts";
 import { isRecord, reasonOf } from "../util/values.ts";
 import {
   type Desktop,
+  type GetDeskTopReq,
+  type GetDeskTopRet,
   parseWindowUri,
   type Resource,
   type ResourceContents,
 } from "../../protocol/mod.ts";
 import { forEachConcurrent, withTimeout } from "../../shared/async.ts";
+
+/** Returns the windows of all MCP servers (spec §8.1). */
+export async function getDesktop(
+  { desktop_size: size, window, req_id }: GetDeskTopReq,
+  parts: ResourceParts,
+): Promise<GetDeskTopRet> {
+  if (size !== undefined && size <= 0) return { desktops: [], req_id };
+  const reading = await readWindows(
+    participants(parts.hosting.host),
+    window,
+    ({ bundleId }, resources) => parts.watch.saw(bundleId, resources),
+  );
+  const { desktops, warnings } = organizeDesktop(
+    reading.windows,
+    size,
+    historyOf(parts),
+  );
+  parts.warnOnce.warn([...reading.warnings, ...warnings]);
+  return { desktops, req_id };
+}
 
 /** Limit for each MCP server; the Server waits 30 s for the whole desktop (spec §7). */
 const READ_TIMEOUT_MS = 10_000;

@@ -1,4 +1,8 @@
+import type { McpHost } from "../host/host.ts";
+import { requestFailure } from "../tools/call_failure.ts";
 import { isRecord, reasonOf } from "../util/values.ts";
+import type { ResourceWatch } from "./resource_watch.ts";
+import { readContents } from "./servers.ts";
 import {
   ErrorCode,
   type GetDPEReq,
@@ -8,6 +12,44 @@ import {
   type ResourceContents,
 } from "../../protocol/mod.ts";
 import { withTimeout } from "../../shared/async.ts";
+
+/** Turns a `dpe://` URI into one that the Agent can fetch (spec §8.3). */
+export const getDpe = (
+  request: GetDPEReq,
+  { hosting: { host }, watch, resolver }: {
+    readonly hosting: { readonly host: McpHost };
+    readonly watch: ResourceWatch;
+    readonly resolver: DpeResolver | undefined;
+  },
+): Promise<GetDPERet> =>
+  resolveDpe(request, {
+    resolver,
+    route: (uriHost) => watch.route(uriHost),
+    nameOf: (server) => host.server(server)?.config.name ?? server,
+    read: (server, uri, signal) =>
+      read(host, server, watch.originalOf(server, uri), signal),
+  });
+
+async function read(
+  host: McpHost,
+  bundleId: string,
+  uri: string,
+  signal: AbortSignal,
+): Promise<ResourceContents[]> {
+  const server = host.server(bundleId);
+  const name = server?.config.name ?? bundleId;
+  if (!server?.connection) {
+    throw new Error(
+      `MCP server "${name}" is ${server?.status.state ?? "gone"}`,
+    );
+  }
+  try {
+    const contents = await server.connection.readResource(uri, { signal });
+    return contents.map(readContents);
+  } catch (error) {
+    throw new Error(requestFailure(name, error).message, { cause: error });
+  }
+}
 
 /** Default limit for reading and resolving (spec §8.3). */
 const DEFAULT_TIMEOUT_S = 30;

@@ -1,20 +1,46 @@
 import { identityOf, isDocument, quoteUri } from "./listed.ts";
-import { listResources, orderServers, type RunningServer } from "./servers.ts";
+import {
+  historyOf,
+  listResources,
+  orderServers,
+  participants,
+  type ResourceParts,
+  type RunningServer,
+} from "./servers.ts";
 import { isRecord, reasonOf } from "../util/values.ts";
 import {
   docRefOf,
   type DPEDocumentSummary,
   type GetFinderReq,
+  type GetFinderRet,
   parseListedDpeUri,
   type Resource,
 } from "../../protocol/mod.ts";
 import { withTimeout } from "../../shared/async.ts";
 
+/** Returns a page of the catalogue of documents (spec §8.4). */
+export async function getFinder(
+  request: GetFinderReq,
+  parts: ResourceParts,
+): Promise<GetFinderRet> {
+  const listing = await listDocuments(
+    participants(parts.hosting.host),
+    ({ bundleId }, resources) => parts.watch.saw(bundleId, resources),
+  );
+  const { documents, total_count, warnings } = organizeFinder(
+    listing.documents,
+    request,
+    historyOf(parts),
+  );
+  parts.warnOnce.warn([...listing.warnings, ...warnings]);
+  return { documents, total_count, req_id: request.req_id };
+}
+
 /** Limit for each MCP server; the Server waits 30 s for the whole catalogue (spec §7). */
 const LIST_TIMEOUT_MS = 10_000;
 
 /** The listed documents, with warnings about servers that failed. */
-export interface DocumentListing {
+interface DocumentListing {
   /** Server by server, those of one in the order of its resource list. */
   readonly documents: readonly ListedDocument[];
   /** Servers that could not be listed, one sentence each, for the log. */
@@ -26,7 +52,7 @@ export interface DocumentListing {
  *
  * @param listed receives the resources of each server
  */
-export async function listDocuments(
+async function listDocuments(
   servers: readonly RunningServer[],
   listed: (server: RunningServer, resources: readonly Resource[]) => void,
 ): Promise<DocumentListing> {

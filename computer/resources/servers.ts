@@ -1,6 +1,7 @@
 import type { McpHost } from "../host/host.ts";
 import { allPages, type McpConnection } from "../host/mcp/connection.ts";
 import type { Resource, ResourceContents } from "../../protocol/mod.ts";
+import type { WarnOnce } from "../util/log.ts";
 
 /** A running MCP server. */
 export interface RunningServer {
@@ -25,6 +26,24 @@ export const participants = (host: McpHost): RunningServer[] =>
       : [];
   });
 
+/** The parts of a tool host with which windows and documents are found. */
+export interface ResourceParts {
+  /** The MCP servers. */
+  readonly hosting: { readonly host: McpHost };
+  /** Those whose tools were called, by `bundle_id`, the most recent last. */
+  readonly calls: { readonly recent: { readonly history: string[] } };
+  /** Receives the resources that each server lists. */
+  readonly watch: {
+    saw(bundleId: string, resources: readonly Resource[]): void;
+  };
+  /** Logs what is left out. */
+  readonly warnOnce: WarnOnce;
+}
+
+/** Names the MCP servers whose tools were called as the office does, the most recent last. */
+export const historyOf = ({ hosting, calls }: ResourceParts): string[] =>
+  calls.recent.history.map((id) => hosting.host.names.addressOf(id));
+
 /** Lists all resources of an MCP server, page by page. */
 export const listResources = (
   connection: McpConnection,
@@ -34,27 +53,6 @@ export const listResources = (
     const page = await connection.listResources(cursor, { signal });
     return { items: page.resources, nextCursor: page.nextCursor };
   });
-
-/** Remembers which MCP servers were used last, for the order of Desktop and Finder (spec §8.1). */
-export class RecentServers {
-  readonly #servers = new Set<string>();
-
-  /** The `bundle_id` of each server once, the most recent last. */
-  get history(): string[] {
-    return [...this.#servers];
-  }
-
-  /** Records a tool call of a server. */
-  used(server: string): void {
-    this.#servers.delete(server);
-    this.#servers.add(server);
-  }
-
-  /** Forgets everything: the history of one office must not leak into another. */
-  clear(): void {
-    this.#servers.clear();
-  }
-}
 
 /**
  * Orders MCP servers by recent use: those in the tool-call history, most recent first, then the

@@ -24,27 +24,24 @@ const SMALL_BUDGET_BYTES = 32 * 2 ** 10;
  */
 const FURTHER_BUDGETS = [SMALL_BUDGET_BYTES, 2 ** 10];
 
-/** Where the content goes that does not fit into a result, and how much fits. */
-export interface ResultFitting {
-  /** Keeps the content until the Agent fetches it; absent where Agents cannot. */
-  readonly store: BlobStore | undefined;
-  /** The Server's limit for messages in bytes, if known. */
-  readonly maxPayload: number | undefined;
-}
-
 /**
  * Makes a result fit into a message of the Server: large binary content moves to the store, and the
  * Agent fetches it from there (0.4 §7.3). What is too large even then, such as a text, becomes an error.
+ *
+ * @param store keeps the content until the Agent fetches it
+ * @param maxPayload the Server's limit for messages in bytes; without it, nothing is too large
  */
 export async function fitResult(
   result: CallToolResult,
-  { store, maxPayload }: ResultFitting,
+  store: BlobStore,
+  maxPayload: number | undefined,
 ): Promise<MeasuredResult> {
-  if (store === undefined || maxPayload === undefined) {
-    return limitResult(measureResult(result), maxPayload);
-  }
+  if (maxPayload === undefined) return measureResult(result);
+  const first = maxPayload < SMALL_PAYLOAD_BYTES
+    ? SMALL_BUDGET_BYTES
+    : Math.floor(maxPayload / 4);
   try {
-    let fitted = await moveOut(result, store, budgetFor(maxPayload));
+    let fitted = await moveOut(result, store, first);
     let measured = measureResult(fitted);
     for (const budget of FURTHER_BUDGETS) {
       if (whyTooLarge(measured.bytes, maxPayload) === undefined) break;
@@ -53,27 +50,12 @@ export async function fitResult(
     }
     return limitResult(measured, maxPayload);
   } catch (error) {
-    return measureResult(notKept(reasonOf(error)));
+    return measureResult(unsendable(reasonOf(error)));
   }
 }
 
-/** Returns the size up to which content stays in a result. */
-const budgetFor = (maxPayload: number): number =>
-  maxPayload < SMALL_PAYLOAD_BYTES
-    ? SMALL_BUDGET_BYTES
-    : Math.floor(maxPayload / 4);
-
-const notKept = (why: string): CallToolResult =>
-  toolErrorResult(
-    ErrorCode.TOOL_EXECUTION_FAILED,
-    `The tool ran, but its result cannot be sent: ${why}`,
-  );
-
 /** Maximum bytes of one piece of content: more than other SDKs take. */
-export const MAX_CONTENT_BYTES: number = 100 * 2 ** 20;
-
-/** Content is over a limit, and can neither be sent nor kept. */
-export class ContentTooLargeError extends Error {}
+const MAX_CONTENT_BYTES = 100 * 2 ** 20;
 
 type Block = CallToolResult["content"][number];
 
@@ -83,8 +65,7 @@ type Block = CallToolResult["content"][number];
  *
  * @param budget in bytes; smaller content stays
  * @returns the same result where nothing was moved
- * @throws {ContentTooLargeError} content is over a limit
- * @throws {Error} content could not be kept
+ * @throws {Error} content is over a limit, or could not be kept
  */
 export async function moveOut(
   result: CallToolResult,
@@ -118,7 +99,7 @@ async function replace(
   const size = decodedSize(base64);
   const most = Math.min(MAX_CONTENT_BYTES, store.maxBytes);
   if (size > most) {
-    throw new ContentTooLargeError(
+    throw new Error(
       `content of type ${block.type} has ${size} bytes, and at most ${most} can be fetched`,
     );
   }

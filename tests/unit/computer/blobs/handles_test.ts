@@ -78,10 +78,11 @@ Deno.test("0.4 §7.1: 10,000 mutated handles read nothing but what was given out
   const handle = writeHandle({ kind: "result", sha256 });
   const next = numbers(7);
   const read = async (blob_handle: string) =>
-    await getBlob({ agent: "a", req_id: "1", computer: "pc", blob_handle }, {
-      blobs: exchange.kinds,
-      maxPayload: 1_000_000,
-    });
+    await getBlob(
+      { agent: "a", req_id: "1", computer: "pc", blob_handle },
+      exchange,
+      1_000_000,
+    );
   const reasons = new Map<string, number>();
   for (let i = 0; i < 10_000; i++) {
     const mutated = mutate(handle, next);
@@ -116,14 +117,18 @@ Deno.test("0.4 §7.2: getBlob() answers within the range, the wish, its own limi
     most: number | undefined,
     maxPayload: number | undefined = 1_000_000,
   ) => {
-    const { blob, ...answer } = await getBlob({
-      agent: "a",
-      req_id: "1",
-      computer: "pc",
-      blob_handle,
-      ...(offset !== undefined && { chunk_offset: offset }),
-      ...(most !== undefined && { max_chunk_bytes: most }),
-    }, { blobs: exchange.kinds, maxPayload });
+    const { blob, ...answer } = await getBlob(
+      {
+        agent: "a",
+        req_id: "1",
+        computer: "pc",
+        blob_handle,
+        ...(offset !== undefined && { chunk_offset: offset }),
+        ...(most !== undefined && { max_chunk_bytes: most }),
+      },
+      exchange,
+      maxPayload,
+    );
     const chunk = Buffer.from(blob, "base64");
     const from = answer.chunk_offset;
     assertEquals(chunk, Buffer.from(bytes.slice(from, from + chunk.length)));

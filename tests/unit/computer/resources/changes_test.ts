@@ -7,10 +7,8 @@ import {
   type ResourceNotice,
 } from "../../../../computer/resources/listed.ts";
 import { allPages } from "../../../../computer/host/mcp/connection.ts";
-import {
-  orderServers,
-  RecentServers,
-} from "../../../../computer/resources/servers.ts";
+import { orderServers } from "../../../../computer/resources/servers.ts";
+import { RecentServers } from "../../../../computer/tools/tool_calls.ts";
 import {
   UPDATE_DESKTOP_EVENT,
   UPDATE_FINDER_EVENT,

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { BlobKinds, writeHandle } from "../../../../computer/blobs/blobs.ts";
+import { BlobExchange, writeHandle } from "../../../../computer/blobs/blobs.ts";
 import { McpHost } from "../../../../computer/host/host.ts";
 import {
   SKILL_KIND,
@@ -54,12 +54,12 @@ Deno.test("0.4 §7.1: 10,000 mutated handles of a skill read nothing but its fil
   await symlink("../..", join(folder, "data", "up"));
   await using host = new McpHost([]);
   const skills = new Skills({ home: home.path, host, changed: () => {} });
-  const kinds = new BlobKinds();
-  kinds.add(SKILL_KIND, skillBlobs(skills));
+  const blobs = new BlobExchange({});
+  blobs.resolves(SKILL_KIND, skillBlobs(skills));
 
   const read = async (handle: string): Promise<string | undefined> => {
     try {
-      const source = await kinds.resolve(handle);
+      const source = await blobs.resolve(handle);
       return Buffer.from(await source.read(0, source.size)).toString();
     } catch (error) {
       assert(error instanceof ProtocolError && error.code === 4018, `${error}`);

@@ -1,0 +1,175 @@
+/**
+ * Requests of Agents and of this process, and what answers them.
+ *
+ * One table has the handler of each event. Requests about one MCP server are in `mcp_requests.ts`,
+ * those for content in parts in `contents.ts`; tool calls, windows and documents have rooms of their
+ * own.
+ *
+ * @module
+ */
+import {
+  type AgentCallData,
+  CLIENT_EVENTS,
+  type ClientEvent,
+  type ClientEvents,
+  ErrorCode,
+  GET_BLOB_EVENT,
+  GET_CONFIG_EVENT,
+  GET_DESKTOP_EVENT,
+  GET_DPE_EVENT,
+  GET_FINDER_EVENT,
+  GET_PROMPT_EVENT,
+  GET_PROMPTS_EVENT,
+  GET_RESOURCES_EVENT,
+  GET_SKILL_EVENT,
+  GET_SKILLS_EVENT,
+  GET_TOOLS_EVENT,
+  isClientEvent,
+  ProtocolError,
+  PUT_BLOB_EVENT,
+  READ_RESOURCE_EVENT,
+  TOOL_CALL_EVENT,
+  type ToolProgress,
+  WATCH_RESOURCE_EVENT,
+} from "../../protocol/mod.ts";
+import { redactConfig } from "../config/redact.ts";
+import { getDesktop } from "../resources/desktop.ts";
+import { getDpe } from "../resources/dpe.ts";
+import { getFinder } from "../resources/finder.ts";
+import { limitAnswer } from "../tools/results.ts";
+import type { RequestOrigin } from "../tools/tool_calls.ts";
+import { logThrown } from "../util/log.ts";
+import { hideSecrets } from "../util/secrets.ts";
+import { getBlob, getSkill } from "./contents.ts";
+import {
+  getPrompt,
+  getPrompts,
+  getResources,
+  readResource,
+  watchResource,
+} from "./mcp_requests.ts";
+import type { Handler, ToolHostParts } from "./parts.ts";
+
+/** The handler of each request (spec §3). */
+const HANDLERS: { readonly [E in ClientEvent]: Handler<E> } = {
+  [TOOL_CALL_EVENT]: (request, { calls }, origin) => calls.run(request, origin),
+  [GET_TOOLS_EVENT]: ({ req_id }, { hosting }) => ({
+    tools: hosting.host.tools(),
+    req_id,
+  }),
+  [GET_CONFIG_EVENT]: (_request, { hosting: { host, inputs } }) =>
+    redactConfig(host.configs, inputs.definitions, host.names),
+  [GET_DESKTOP_EVENT]: getDesktop,
+  [GET_FINDER_EVENT]: getFinder,
+  [GET_DPE_EVENT]: getDpe,
+  [GET_SKILLS_EVENT]: async ({ req_id }, { skills }) => ({
+    skills: await skills.list(),
+    req_id,
+  }),
+  [GET_SKILL_EVENT]: getSkill,
+  [GET_BLOB_EVENT]: (request, { blobs }, { maxPayload }) =>
+    getBlob(request, blobs, maxPayload),
+  [PUT_BLOB_EVENT]: (request, { blobs }) => blobs.uploads.put(request),
+  [GET_RESOURCES_EVENT]: getResources,
+  [READ_RESOURCE_EVENT]: readResource,
+  [WATCH_RESOURCE_EVENT]: watchResource,
+  [GET_PROMPTS_EVENT]: getPrompts,
+  [GET_PROMPT_EVENT]: getPrompt,
+};
+
+/**
+ * Answers a request of an Agent.
+ *
+ * @throws {ProtocolError} sent to the Agent as the answer
+ */
+export async function answerRequest(
+  parts: ToolHostParts,
+  event: string,
+  payload: unknown,
+  origin: RequestOrigin,
+): Promise<unknown> {
+  try {
+    if (isClientEvent(event)) {
+      return await handle(parts, event, payload, origin);
+    }
+    throw new ProtocolError(
+      ErrorCode.BAD_REQUEST,
+      `This Computer does not answer ${event}`,
+    );
+  } catch (error) {
+    if (error instanceof Error) error.message = hideSecrets(error.message);
+    throw error;
+  }
+}
+
+async function handle<E extends ClientEvent>(
+  parts: ToolHostParts,
+  event: E,
+  payload: unknown,
+  origin: RequestOrigin,
+): Promise<ClientEvents[E]["answer"]> {
+  const handler: Handler<E> = HANDLERS[event];
+  const request = CLIENT_EVENTS[event].parseRequest(payload);
+  const answer = await handler(request, parts, origin);
+  // A tool call has limited its own result.
+  return event === TOOL_CALL_EVENT
+    ? answer
+    : limitAnswer(answer, origin.maxPayload);
+}
+
+/** A request without the fields that name caller and target. */
+type Unsigned<E extends ClientEvent> = Omit<
+  ClientEvents[E]["request"],
+  keyof AgentCallData | "computer"
+>;
+
+/** The default caller of requests of this process. */
+const LOCAL_CALLER = "local";
+
+/** Options for a tool call that this process makes. */
+export interface CallHostedToolOptions {
+  /** The caller's name for `confirm` and events; default `"local"`. */
+  agent?: string;
+  /** Cancels the call, also at the MCP server; it resolves with a "cancelled" result. */
+  signal?: AbortSignal;
+  /**
+   * Receives the tool's progress, at most ten times a second, and nothing after the result; with
+   * `waiting`, that the call waits for `confirm` or `elicit`.
+   */
+  onProgress?: (progress: ToolProgress) => unknown;
+  /** Timeout of the call with its confirmation, rounded up to whole seconds; at most 3,600,000, default 60,000. */
+  timeoutMs?: number;
+}
+
+/** Answers a request of this process in the same way; its answer is no message, and never too large. */
+export async function answerLocal<E extends ClientEvent>(
+  parts: ToolHostParts,
+  event: E,
+  unsigned: Unsigned<E>,
+  { agent = LOCAL_CALLER, signal, onProgress }: Omit<
+    CallHostedToolOptions,
+    "timeoutMs"
+  > = {},
+): Promise<ClientEvents[E]["answer"]> {
+  const call: AgentCallData = { agent, req_id: crypto.randomUUID() };
+  const cancel = () => parts.calls.cancel(call);
+  signal?.addEventListener("abort", cancel, { once: true });
+  try {
+    const answer = answerRequest(
+      parts,
+      event,
+      { ...unsigned, ...call, computer: agent },
+      {
+        maxPayload: undefined,
+        progressed: ({ agent: _, req_id: __, ...progress }) => {
+          new Promise((resolve) => resolve(onProgress?.(progress)))
+            .catch(logThrown);
+        },
+      },
+    );
+    if (signal?.aborted) cancel();
+    return CLIENT_EVENTS[event].parseAnswer(await answer);
+  } finally {
+    signal?.removeEventListener("abort", cancel);
+  }
+}

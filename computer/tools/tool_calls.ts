@@ -1,0 +1,398 @@
+/**
+ * Tool calls, from the request to its result (spec §6, §7), in the order in which it happens: a call
+ * is looked up in the table of calls, so that it runs once; its progress and its waiting are
+ * reported; its tool is found; it runs until its result, its timeout or its cancellation; the person
+ * confirms it, the MCP server executes it, and a VRL program transforms the result.
+ *
+ * @module
+ */
+import type { Emitter } from "../../client/emitter.ts";
+import {
+  type CallToolResult,
+  cancelledResult,
+  ErrorCode,
+  timeoutResult,
+  type ToolCallCancel,
+  type ToolCallProgress,
+  type ToolCallReq,
+  toolErrorResult,
+  type ToolProgress,
+  type Wait,
+  waitingText,
+  withResultMeta,
+} from "../../protocol/mod.ts";
+import { onAbort } from "../../shared/async.ts";
+import { Deadlines } from "../../shared/deadlines.ts";
+import type { BlobStore } from "../blobs/store.ts";
+import type { McpHost } from "../host/host.ts";
+import { SessionForgottenError } from "../host/mcp/errors.ts";
+import type { AnswerQuestion } from "../host/mcp/questions.ts";
+import type { NamedTool } from "../host/tool_naming.ts";
+import { log } from "../util/log.ts";
+import { reasonOf } from "../util/values.ts";
+import { transformResult } from "../util/vrl.ts";
+import { callFailure } from "./call_failure.ts";
+import { type AbortReason, callFingerprint, CallTable } from "./call_table.ts";
+import { type Confirm, Confirmations } from "./confirmations.ts";
+import {
+  type AskedRequest,
+  type Dialogue,
+  Dialogues,
+  INPUT_REQUIRED,
+} from "./dialogues.ts";
+import { type Elicit, Elicitations } from "./elicitations.ts";
+import {
+  callingOperator,
+  type ComputerEvents,
+  type ToolCallStarted,
+} from "./events.ts";
+import { CallWaits, ProgressThrottles } from "./progress.ts";
+import { fitResult, limitResult } from "./results.ts";
+
+/** Where a request came from: an office, or this process. */
+export interface RequestOrigin {
+  /** The Server's limit for messages in bytes; absent if it is unknown, and for this process. */
+  readonly maxPayload: number | undefined;
+  /** Sends the caller the progress of its call. */
+  progressed(progress: Omit<ToolCallProgress, "computer">): void;
+}
+
+/** What {@linkcode ToolCalls} depend on besides the MCP servers. */
+export interface ToolCallsOptions {
+  /** Asks the user for confirmation of tool calls. */
+  readonly confirm: Confirm | undefined;
+  /** Answers questions of MCP servers. */
+  readonly elicit: Elicit | undefined;
+  /** Keeps content that is too large for a message. */
+  readonly store: BlobStore;
+  /** The name of this Computer, for people. */
+  place(): string;
+}
+
+/** How a call is followed while it runs. */
+interface Following {
+  /** Aborts the call; its reason is an {@linkcode AbortReason}. */
+  readonly signal: AbortSignal;
+  /** Receives the tool's progress, if the caller asked for it. */
+  readonly onProgress: ((progress: ToolProgress) => void) | undefined;
+  /** Reports that the call waits for a person. */
+  readonly waits: CallWaits;
+}
+
+/** The tool calls of a Computer, with what belongs to one office: must be cleared when it leaves. */
+export class ToolCalls {
+  /** Answers questions of MCP servers. */
+  readonly elicitations: Elicitations;
+  /** Passes questions on to Agents that accept them. */
+  readonly dialogues: Dialogues = new Dialogues();
+  /** The MCP servers whose tools were called. */
+  readonly recent: RecentServers = new RecentServers();
+  readonly #host: McpHost;
+  readonly #events: Emitter<ComputerEvents>;
+  readonly #options: ToolCallsOptions;
+  readonly #table = new CallTable();
+  readonly #confirmations: Confirmations;
+  readonly #deadlines = new Deadlines();
+  readonly #throttles = new ProgressThrottles();
+
+  constructor(
+    host: McpHost,
+    events: Emitter<ComputerEvents>,
+    options: ToolCallsOptions,
+  ) {
+    this.#host = host;
+    this.#events = events;
+    this.#options = options;
+    this.#confirmations = new Confirmations(options.confirm);
+    this.elicitations = new Elicitations(options.elicit);
+  }
+
+  /** Number of running calls. */
+  get running(): number {
+    return this.#table.running;
+  }
+
+  /**
+   * Runs a tool, once for each `req_id`; failures become results too.
+   *
+   * @throws {ProtocolError} 400: its `req_id` was used for another call, or it continues no call
+   */
+  async run(
+    request: ToolCallReq,
+    origin: RequestOrigin,
+  ): Promise<CallToolResult> {
+    const { agent, req_id: reqId, tool_name: tool, params } = request;
+    const call = { agent, ...callingOperator(request), reqId, tool };
+    const start = performance.now();
+    this.#events.emit("callStarted", { ...call, params });
+    let result: CallToolResult | undefined;
+    try {
+      const measured = await this.#table.run(request, async (signal) =>
+        // Before it is stored, so that a repeated request gets the same.
+        await fitResult(
+          await this.#follow(request, call, origin, signal),
+          this.#options.store,
+          origin.maxPayload,
+        ));
+      // A stored result was checked against the limit of an earlier Server.
+      result = limitResult(measured, origin.maxPayload).result;
+      return result;
+    } finally {
+      const durationMs = performance.now() - start;
+      const ended = { ...call, durationMs, ...(result && { result }) };
+      this.#events.emit("callEnded", ended);
+    }
+  }
+
+  /** Cancels a call; unknown and ended calls are ignored (spec §7.6). */
+  cancel(call: ToolCallCancel): void {
+    this.#table.cancel(call);
+    this.dialogues.cancel(call);
+  }
+
+  /** Ends all calls, and forgets their results and the history. */
+  clear(): void {
+    this.#table.clear();
+    this.dialogues.end();
+    this.recent.clear();
+  }
+
+  /** Lets the timer end with the last running call. */
+  release(): void {
+    this.#deadlines.release();
+  }
+
+  /** Runs a call while its progress and its waiting are reported. */
+  async #follow(
+    request: ToolCallReq,
+    call: ToolCallStarted,
+    origin: RequestOrigin,
+    signal: AbortSignal,
+  ): Promise<CallToolResult> {
+    const report = (progress: ToolProgress) =>
+      origin.progressed({ agent: call.agent, req_id: call.reqId, ...progress });
+    const throttle = request.progress === true
+      ? this.#throttles.open((progress) => {
+        this.#events.emit("callProgress", { ...call, progress });
+        report(progress);
+      })
+      : undefined;
+    let done = 0;
+    const onProgress = throttle && ((progress: ToolProgress) => {
+      done = progress.progress;
+      throttle.report(progress);
+    });
+    const waits = new CallWaits((waiting) => {
+      this.#events.emit("callWaiting", { ...call, waiting });
+      const message = waiting && waitingText(waiting, this.#options.place());
+      report({ progress: done, ...(message && { message }), waiting });
+    });
+    try {
+      return await this.#begin(request, { signal, onProgress, waits });
+    } finally {
+      waits.end();
+      throttle?.end(!signal.aborted); // before the answer, which is the last word
+    }
+  }
+
+  /** Finds the tool and runs it, or continues the call that asked its Agent. */
+  async #begin(
+    request: ToolCallReq,
+    following: Following,
+  ): Promise<CallToolResult> {
+    if (request.request_state !== undefined) {
+      const dialogue: Dialogue<CallToolResult> = this.dialogues.resume(
+        askedRequest(request),
+      );
+      return await this.#converse(dialogue, request, following);
+    }
+    const found = this.#host.resolve(request.tool_name);
+    if (found.kind === "refuse") {
+      return toolErrorResult(found.code, found.text, found.fields);
+    }
+    const { target } = found;
+    this.recent.used(target.server.bundleId);
+    if (
+      request.accepts?.includes(INPUT_REQUIRED) && !this.elicitations.canAsk
+    ) {
+      const { onProgress } = following;
+      const dialogue = this.dialogues.begin(
+        askedRequest(request),
+        (signal, answer, tell) =>
+          this.#execute(request, target, {
+            ...following,
+            signal,
+            onProgress: onProgress && tell,
+            answer,
+          }),
+      );
+      return await this.#converse(dialogue, request, following);
+    }
+    return await this.#untilEnd(
+      request,
+      following,
+      (signal) => this.#execute(request, target, { ...following, signal }),
+    );
+  }
+
+  /** Waits for the next question or the result; the call goes on behind a question. */
+  async #converse(
+    dialogue: Dialogue<CallToolResult>,
+    request: ToolCallReq,
+    following: Following,
+  ): Promise<CallToolResult> {
+    dialogue.follow(following.onProgress);
+    try {
+      return await this.#untilEnd(request, following, async (signal) => {
+        onAbort(signal, () => dialogue.abort(signal.reason));
+        const turn = await dialogue.next;
+        return "result" in turn
+          ? turn.result
+          : { content: [], ...turn.question };
+      });
+    } finally {
+      dialogue.follow(undefined);
+    }
+  }
+
+  /** Waits for the result of `work`; on timeout or abort, ends before it does. */
+  async #untilEnd(
+    { timeout }: ToolCallReq,
+    { signal, waits }: Following,
+    work: (signal: AbortSignal) => Promise<CallToolResult>,
+  ): Promise<CallToolResult> {
+    const early = Promise.withResolvers<CallToolResult>();
+    const abort = new AbortController();
+    const end = (result: CallToolResult, why: string) => {
+      early.resolve(result);
+      abort.abort(why);
+    };
+    const wait = (): Wait | undefined =>
+      waits.now && { waiting: waits.now, computer: this.#options.place() };
+    const late = () => end(timeoutResult(timeout, wait()), "timeout");
+    this.#deadlines.add(late, timeout * 1000);
+    const off = onAbort(
+      signal,
+      () => end(abortedResult(signal.reason, wait()), "cancelled"),
+    );
+    try {
+      // The MCP SDK reports every abort as a timeout; only here is it known why the call ended.
+      const result = await Promise.race([early.promise, work(abort.signal)]);
+      return withResultMeta(result, {}); // under both names
+    } finally {
+      this.#deadlines.remove(late);
+      off();
+    }
+  }
+
+  /** Confirms, calls and transforms; all of it counts against the call's timeout. */
+  async #execute(
+    request: ToolCallReq,
+    { server: view, tool: { name: tool } }: NamedTool,
+    { waits, ...following }: Following & { readonly answer?: AnswerQuestion },
+  ): Promise<CallToolResult> {
+    const { agent, tool_name, params } = request;
+    const { name: server, bundleId, config } = view;
+    const { signal } = following;
+    const asking = {
+      server,
+      ...(bundleId !== server && { bundleId }),
+      agent,
+      ...callingOperator(request),
+    };
+    const failure = (error?: unknown) =>
+      callFailure(tool_name, this.#host.server(bundleId)?.view ?? view, error);
+    const decision = await this.#confirmations.decide(
+      { ...asking, tool, name: tool_name, params },
+      config,
+      { signal, waits, place: this.#options.place() },
+    );
+    if (decision.kind === "refuse") {
+      return toolErrorResult(decision.code, decision.text, decision.fields);
+    }
+    try {
+      signal.throwIfAborted();
+      const now = this.#host.server(bundleId);
+      // The decision was about that configuration: a new one may be another program, or forbid the tool.
+      if (now?.view.config !== config) {
+        return toolErrorResult(
+          ErrorCode.TOOL_EXECUTION_FAILED,
+          `Tool "${tool_name}" did not run: MCP server "${server}" was replaced or removed before it could`,
+        );
+      }
+      const { connection } = now;
+      if (!connection) return failure();
+      const answer: AnswerQuestion = following.answer ??
+        ((question, context) =>
+          waits.during("answer", () =>
+            this.elicitations.ask(
+              { ...asking, tool: tool_name },
+              question,
+              context,
+            )));
+      const options = { ...following, answer };
+      const result = await connection.callTool(tool, params, options)
+        .catch(async (error) => {
+          if (!(error instanceof SessionForgottenError)) throw error;
+          // The server ran nothing, so the tool still runs at most once.
+          const next = await now.connectAgain(connection);
+          signal.throwIfAborted();
+          if (!next || this.#host.server(bundleId) !== now) throw error;
+          return await next.callTool(tool, params, options);
+        });
+      return await transformResult(result, config.vrl, {
+        server,
+        tool,
+        parameters: params,
+      });
+    } catch (error) {
+      if (!signal.aborted) {
+        log.warn("Tool {tool} of MCP server {server} failed: {reason}", {
+          tool: tool_name,
+          server,
+          reason: reasonOf(error),
+        });
+      }
+      return failure(error);
+    }
+  }
+}
+
+/** A call without what answers its questions is the same call. */
+const askedRequest = (request: ToolCallReq): AskedRequest => {
+  const { computer, tool_name, params } = request;
+  const call = callFingerprint({ tool_name, params });
+  return { ...request, about: JSON.stringify([computer, call]) };
+};
+
+const abortedResult = (
+  reason: AbortReason,
+  wait: Wait | undefined,
+): CallToolResult =>
+  reason === "left"
+    ? toolErrorResult(
+      ErrorCode.TOOL_EXECUTION_FAILED,
+      "The Computer left the office while the tool ran",
+    )
+    : cancelledResult(reason === "cancelled" ? undefined : reason, wait);
+
+/** Remembers which MCP servers were used last, for the order of Desktop and Finder (spec §8.1). */
+export class RecentServers {
+  readonly #servers = new Set<string>();
+
+  /** The `bundle_id` of each server once, the most recent last. */
+  get history(): string[] {
+    return [...this.#servers];
+  }
+
+  /** Records a tool call of a server. */
+  used(server: string): void {
+    this.#servers.delete(server);
+    this.#servers.add(server);
+  }
+
+  /** Forgets everything: the history of one office must not leak into another. */
+  clear(): void {
+    this.#servers.clear();
+  }
+}
