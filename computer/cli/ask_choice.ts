@@ -19,84 +19,58 @@ export interface ChoiceQuestion<A extends string> {
   readonly keyHint: string;
 }
 
-/** The visible state of a question. */
-interface Shown<A extends string> {
-  /** The answer that Enter chooses; undefined after the answer. */
-  readonly selected: A | undefined;
-  /** The line below the answers, or the chosen answer. */
-  readonly last: string;
-}
-
 /**
  * Asks a question with answers to choose from.
  *
  * Keys are ignored until the key hint appears and the cursor is hidden.
  *
- * @param untilKeysCount resolves when keys are accepted
  * @param signal withdraws the question
  * @returns undefined when the question was dismissed or withdrawn
  */
 export async function askChoice<A extends string>(
   { lines, choices, first, keyHint }: ChoiceQuestion<A>,
-  { input, output }: TerminalStreams,
-  untilKeysCount: UntilKeysCount,
+  terminal: Terminal,
   signal: AbortSignal,
 ): Promise<A | undefined> {
+  const { input, output } = terminal;
   const screen = new Screen(output);
-  const colour = !process.env.NO_COLOR;
-  const draw = (shown: Shown<A>) =>
-    screen.draw(
-      linesOf(lines, choices, shown).map((spans) =>
-        paint(spans, { columns: screen.columns, colour })
-      ),
-    );
-  await ignoreKeys(
-    input,
-    untilKeysCount,
-    signal,
-    () => draw({ selected: first, last: "…" }),
-  );
-  if (signal.aborted) {
-    screen.draw([]);
-    return undefined;
-  }
+  /** @param last the line below the answers, or the chosen answer */
+  const draw = (selected: A | undefined, last: string) => {
+    const look = { columns: screen.columns, colour: !process.env.NO_COLOR };
+    const shown = linesOf(lines, choices, selected, last);
+    screen.draw(shown.map((spans) => paint(spans, look)));
+  };
+  await ignoreKeys(terminal, signal, () => draw(first, "…"));
   let selected = first;
   let chosen: A | undefined;
-  const redraw = () => draw({ selected, last: keyHint });
+  const redraw = () => draw(selected, keyHint);
   const answered = new AbortController();
-  const ready = () => {
-    output.on("resize", redraw);
-    output.write(HIDE_CURSOR);
-    redraw();
+  const pressed = (key: PressedKey) => {
+    const outcome = answerOf(choices, selected, key);
+    if ("selected" in outcome) {
+      if (outcome.selected === selected) return;
+      selected = outcome.selected;
+      return redraw();
+    }
+    if ("answer" in outcome) chosen = outcome.answer;
+    answered.abort();
   };
-  try {
-    await eachKey(
-      input,
-      (key) => {
-        const outcome = answerOf(choices, selected, key);
-        if ("dismissed" in outcome) {
-          answered.abort();
-        } else if ("answer" in outcome) {
-          chosen = outcome.answer;
-          answered.abort();
-        } else if (outcome.selected !== selected) {
-          selected = outcome.selected;
-          redraw();
-        }
-      },
-      AbortSignal.any([signal, answered.signal]),
-      ready,
-    );
-  } finally {
-    output.off("resize", redraw);
-    output.write(SHOW_CURSOR);
-  }
-  if (!answered.signal.aborted) {
-    screen.draw([]);
-    return undefined;
+  if (!signal.aborted) {
+    const either = AbortSignal.any([signal, answered.signal]);
+    try {
+      await eachKey(input, pressed, either, () => {
+        output.on("resize", redraw);
+        output.write(HIDE_CURSOR);
+        redraw();
+      });
+    } finally {
+      output.off("resize", redraw);
+      output.write(SHOW_CURSOR);
+    }
   }
   const label = choices.find(({ answer }) => answer === chosen)?.label;
-  draw({ selected: undefined, last: label ?? DISMISSED });
+  if (answered.signal.aborted) draw(undefined, label ?? DISMISSED);
+  else screen.draw([]);
   return chosen;
 }
 
@@ -107,7 +81,8 @@ const SHOW_CURSOR = "\x1b[?25h";
 function linesOf<A extends string>(
   [first = "", ...rest]: readonly string[],
   choices: readonly Choice<A>[],
-  { selected, last }: Shown<A>,
+  selected: A | undefined,
+  last: string,
 ): Span[][] {
   return [
     selected === undefined
@@ -162,7 +137,7 @@ export function answerOf<A extends string>(
 }
 
 /** The input; terminals support raw mode, in which keys arrive one by one. */
-export type KeyInput = Readable & { setRawMode?: (raw: boolean) => unknown };
+type KeyInput = Readable & { setRawMode?: (raw: boolean) => unknown };
 
 /** Keys pressed this soon after a question appears were meant for something else. */
 const IGNORE_KEYS_MS = 500;
@@ -183,8 +158,7 @@ export const untilKeysCount: UntilKeysCount = async (signal) => {
  * what is shown. Lines pasted for the next reader are restored by {@linkcode takeBack}.
  */
 export async function ignoreKeys(
-  input: KeyInput,
-  wait: UntilKeysCount,
+  { input, wait }: Terminal,
   signal: AbortSignal,
   show: () => void,
 ): Promise<void> {
@@ -252,4 +226,10 @@ export interface TerminalStreams {
   readonly input: KeyInput;
   /** The screen. */
   readonly output: Writable & Partial<Size>;
+}
+
+/** A terminal that asks. */
+export interface Terminal extends TerminalStreams {
+  /** Resolves when keys are accepted. */
+  readonly wait: UntilKeysCount;
 }

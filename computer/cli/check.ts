@@ -13,9 +13,9 @@ import {
 } from "./check_findings.ts";
 import {
   type HostFlags,
+  hostOptions,
   loadHostConfig,
   person,
-  skillHome,
   strayVariables,
 } from "./make_computer.ts";
 import { labelOf } from "./report.ts";
@@ -29,7 +29,6 @@ import {
   textWidth,
 } from "../../cli/terminal_text.ts";
 import { paint, Screen } from "./screen.ts";
-import type { ComputerConfig } from "../config/config.ts";
 import type { ServerStatus } from "../host/server_status.ts";
 
 /** The flags of `check`. */
@@ -48,15 +47,16 @@ const A_DAY_MS = 86_400_000;
 export async function check(flags: CheckFlags): Promise<void> {
   const config = await loadHostConfig(flags.config, flags.input);
   const warnings = new Set(strayVariables(process.env, config.inputs));
-  await logTo((line) => warnings.add(withoutTime(line)));
+  await logTo((line) =>
+    // without the time and the logger
+    warnings.add(reasonOf(line.replace(/^.*?a2c-smcp·computer:?\s*/, "")))
+  );
   const view = viewFor(flags);
-  const { askInput } = flags.json ? {} : person(() => view);
+  const askInput = flags.json ? undefined : person(() => view)?.askInput;
   const tools = new ToolHost({
     inputs: config.inputs,
     servers: config.servers,
-    inputValues: flags.input,
-    ...skillHome(flags),
-    maxMessageBytes: flags.maxMessage,
+    ...hostOptions(flags),
     restart: { minDelayMs: A_DAY_MS, maxDelayMs: A_DAY_MS }, // each is started once
     oauth: { directory: flags.oauthDir, authorize: () => {} },
     ...(askInput && { askInput }),
@@ -80,7 +80,9 @@ export async function check(flags: CheckFlags): Promise<void> {
   const ended = new AbortController();
   try {
     const signal = firstSignal();
-    view.print([headLine(flags.config, config)]);
+    const servers = count(config.servers.length, "MCP server");
+    const inputs = count(config.inputs.length, "input");
+    view.print([`${plain(flags.config)}: ${servers}, ${inputs}`]);
     const stopped = await Promise.race([
       examine(tools, (waiting, server) => {
         if (ended.signal.aborted) return;
@@ -101,15 +103,6 @@ export async function check(flags: CheckFlags): Promise<void> {
     view.close();
     await tools.close();
   }
-}
-
-/** Returns the view for the terminal; with `--json`, one that prints nothing. */
-function viewFor({ json }: CheckFlags): CheckView {
-  const { stdout, env } = process;
-  if (json) return plainCheckView(() => {});
-  return stdout.isTTY && env.TERM !== "dumb"
-    ? liveCheckView()
-    : plainCheckView((line) => console.log(line));
 }
 
 /**
@@ -181,21 +174,17 @@ function conclude(
   );
 }
 
-/** Removes the time and the logger from a line of the log. */
-const withoutTime = (line: string): string =>
-  reasonOf(line.replace(/^.*?a2c-smcp·computer:?\s*/, ""));
-
 const FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
 const TICK_MS = 100;
 /** Maximum number of pending servers to show. */
 const MAX_SHOWN_SERVERS = 5;
 
 /** Shows the progress and the findings of `check`. */
-export interface CheckView {
+interface CheckView {
   /** Whether servers are shown in the order of the file instead of as they settle. */
   readonly keepsOrder: boolean;
   /** Prints lines. */
-  print(lines: readonly string[]): void;
+  print(lines: readonly string[]): unknown;
   /** Shows the pending servers; nothing when there are none. */
   waitFor(names: readonly string[]): void;
   /** Pauses the view while a question is asked. */
@@ -204,19 +193,21 @@ export interface CheckView {
   close(): void;
 }
 
-/** Creates a view that only prints lines. */
-export const plainCheckView = (
-  print: (line: string) => void,
-): CheckView => ({
-  keepsOrder: true,
-  print: (lines) => lines.forEach(print),
-  waitFor: () => {},
-  asking: (question) => question(),
-  close: () => {},
-});
+/** Creates the view of a terminal, or one that only prints lines; with `--json`, not even those. */
+function viewFor({ json }: CheckFlags): CheckView {
+  const { stdout, env } = process;
+  if (!json && stdout.isTTY && env.TERM !== "dumb") return liveCheckView();
+  return {
+    keepsOrder: true,
+    print: (lines) => json || lines.forEach((line) => console.log(line)),
+    waitFor: () => {},
+    asking: (question) => question(),
+    close: () => {},
+  };
+}
 
 /** Creates a view that prints lines above a live block of the pending servers. */
-export function liveCheckView(): CheckView {
+function liveCheckView(): CheckView {
   const screen = new Screen(process.stdout);
   const colour = !process.env.NO_COLOR;
   const start = performance.now();
@@ -226,16 +217,15 @@ export function liveCheckView(): CheckView {
   let above: string[] = [];
   const draw = () => {
     if (asked > 0) return;
-    const text = above.join("\n");
-    above = [];
+    const look = { columns: screen.columns, colour };
+    const block = waiting.length === 0
+      ? []
+      : pendingBlock(waiting, frame, start);
     screen.draw(
-      waiting.length === 0
-        ? []
-        : pendingBlock(waiting, frame, start).map((line) =>
-          paint([[line, "busy"]], { columns: screen.columns, colour })
-        ),
-      text,
+      block.map((line) => paint([[line, "busy"]], look)),
+      above.join("\n"),
     );
+    above = [];
   };
   const timer = setInterval(() => {
     frame++;
@@ -287,32 +277,18 @@ function pendingBlock(
   ];
 }
 
-/** Formats the head line: how much there is to check. */
-export const headLine = (
-  file: string,
-  { servers, inputs }: ComputerConfig,
-): string =>
-  `${plain(file)}: ${count(servers.length, "MCP server")}, ${
-    count(inputs.length, "input")
-  }`;
-
 /** Formats the lines of one MCP server, aligned with those of all others. */
-export function serverLines(
+function serverLines(
   server: CheckedServer,
   servers: readonly ServerStatus[],
 ): string[] {
   const { type, state, tools, windows, documents } = server;
-  const widest = (texts: readonly string[]) =>
-    Math.max(...texts.map((text) => textWidth(plain(text))));
-  const names = servers.map(labelOf);
-  const types = servers.map(({ type }) => type);
+  const widest = (textOf: (server: ServerStatus) => string) =>
+    Math.max(...servers.map((each) => textWidth(plain(textOf(each)))));
   const cells: [text: string, width: number][] = [
-    [`${SIGNS[state] ?? "✗"} ${plain(labelOf(server))}`, 2 + widest(names)],
-    [type, widest(types)],
-    [
-      state,
-      widest(servers.map((s) => s.state === "disabled" ? s.state : "running")),
-    ],
+    [`${SIGNS[state] ?? "✗"} ${plain(labelOf(server))}`, 2 + widest(labelOf)],
+    [type, widest(({ type }) => type)],
+    [state, widest((s) => s.state === "disabled" ? s.state : "running")],
     [count(tools.length, "tool"), "99 tools".length],
     [count(windows.length, "window"), "0 windows".length],
     [count(documents.length, "document"), 0],
@@ -326,7 +302,7 @@ export function serverLines(
 }
 
 /** Formats the lines about the whole configuration. */
-export const tailLines = (
+const tailLines = (
   { inputs, skills, warnings, problems }: Findings,
 ): string[] => [
   ...inputs.map(({ id, type, used }) =>

@@ -1,7 +1,7 @@
 import type { Resource } from "../../protocol/mod.ts";
 import type { ToolHost } from "../tool_host.ts";
 import { type ComputerConfig, serverPlaceholders } from "../config/config.ts";
-import { labelOf, withRemedy } from "./report.ts";
+import { failureOf, labelOf } from "./report.ts";
 import { isDocument, isWindow } from "../resources/listed.ts";
 import type { OfferedTool } from "../host/tool_table.ts";
 import type { ServerStatus } from "../host/server_status.ts";
@@ -75,18 +75,8 @@ export function sumUp(
     })),
     skills,
     problems: [
-      ...servers.flatMap((server) =>
-        server.error === undefined || server.state === "running" ? [] : [
-          `MCP server "${labelOf(server)}": ${
-            withRemedy(server.error, server.failure)
-          }`,
-        ]
-      ),
-      ...servers.flatMap((server) =>
-        server.problems.map((text) =>
-          `MCP server "${labelOf(server)}": ${text}`
-        )
-      ),
+      ...problemsOf(servers, failureOf),
+      ...problemsOf(servers, (server) => server.problems),
       ...problems,
       ...nothingOffered(config, skills),
     ],
@@ -95,6 +85,14 @@ export function sumUp(
     ),
   };
 }
+
+const problemsOf = (
+  servers: readonly ServerStatus[],
+  find: (server: ServerStatus) => readonly string[],
+): string[] =>
+  servers.flatMap((server) =>
+    find(server).map((text) => `MCP server "${labelOf(server)}": ${text}`)
+  );
 
 /** Finds that a Computer with this configuration would offer nothing at all. */
 const nothingOffered = (

@@ -13,9 +13,11 @@ import { CLIENT_PROTOCOLS } from "../../client/versions.ts";
 import {
   addHostFlags,
   addOffice,
+  addOptions,
   addRunFlags,
   addServingFlags,
   defaultHistoryFile,
+  option,
 } from "./flags.ts";
 import type { RunFlags } from "./run.ts";
 import { inputVariables, parseInputFlag } from "../util/inputs.ts";
@@ -81,41 +83,31 @@ export function computerCommand(): Command {
     "Start each MCP server once; list what it offers, and problems",
     "check --config computer.json",
   );
-  addHostFlags(checks)
-    .addOption(
-      new Option(
-        "--protocol <version>",
-        "the version of A2C-SMCP that tools are named for; auto: 0.2",
-      ).choices(["auto", ...CLIENT_PROTOCOLS]).default("auto")
-        .env("SMCP_CLIENT_PROTOCOL"),
-    )
-    .addOption(json())
-    .action(async (flags) => (await import("./check.ts")).check(flags));
+  addOptions(
+    addHostFlags(checks),
+    new Option(
+      "--protocol <version>",
+      "the version of A2C-SMCP that tools are named for; auto: 0.2",
+    ).choices(["auto", ...CLIENT_PROTOCOLS]).default("auto")
+      .env("SMCP_CLIENT_PROTOCOL"),
+    option("--json", "print JSON"),
+  ).action(async (flags) => (await import("./check.ts")).check(flags));
 
-  add(
+  const imports = add(
     "import",
     "Write a configuration with the MCP servers of other programs",
     "import",
     "import --dry-run",
     "import --from ~/.cursor/mcp.json --out cursor.json",
-  )
-    .addOption(
-      new Option("--from <file>", "import this file instead of the known ones")
-        .env("SMCP_FROM"),
-    )
-    .addOption(
-      new Option("--out <file>", "the file to write")
-        .env("SMCP_OUT").default("computer.json"),
-    )
-    .addOption(
-      new Option("--force", "replace an existing file").env("SMCP_FORCE"),
-    )
-    .addOption(
-      new Option("--dry-run", "show what would be written, but write nothing")
-        .env("SMCP_DRY_RUN"),
-    )
-    .addOption(json())
-    .action(async (flags) => (await import("./import.ts")).importConfig(flags));
+  );
+  addOptions(
+    imports,
+    option("--from <file>", "import this file instead of the known ones"),
+    option("--out <file>", "the file to write").default("computer.json"),
+    option("--force", "replace an existing file"),
+    option("--dry-run", "show what would be written, but write nothing"),
+    option("--json", "print JSON"),
+  ).action(async (flags) => (await import("./import.ts")).importConfig(flags));
 
   const shells = add(
     "shell",
@@ -123,26 +115,19 @@ export function computerCommand(): Command {
     "shell",
     "shell --config computer.json --office demo",
   );
-  addOffice(addServingFlags(addServerFlags(shells), false), false)
-    .addOption(
-      new Option("--history <file>", "the file that keeps the history of lines")
-        .env("SMCP_HISTORY").default(defaultHistoryFile(process.env)),
-    )
-    .addOption(
-      new Option(
-        "--history-values",
-        "also keep parameters of tools, values and definitions in it",
-      ).env("SMCP_HISTORY_VALUES"),
-    )
-    .action(async (flags) => (await import("./shell/shell.ts")).shell(flags));
+  addOptions(
+    addOffice(addServingFlags(addServerFlags(shells), false), false),
+    option("--history <file>", "the file that keeps the history of lines")
+      .default(defaultHistoryFile(process.env)),
+    option(
+      "--history-values",
+      "also keep parameters of tools, values and definitions in it",
+    ),
+  ).action(async (flags) => (await import("./shell/shell.ts")).shell(flags));
 
   addService(program, computerService);
   addCompletion(program, (script) => console.log(script));
   return program;
-}
-
-function json(): Option {
-  return new Option("--json", "print JSON").env("SMCP_JSON");
 }
 
 /** The Computer as a service. */

@@ -16,129 +16,107 @@ import {
 } from "../host/mcp/errors.ts";
 import { isAbsolute, join, resolve } from "node:path";
 
+/** Creates an option whose variable of the environment is `SMCP_` and its name. */
+export function option(flags: string, description: string): Option {
+  const made = new Option(flags, description);
+  const name = `${made.long}`.slice(2).toUpperCase().replaceAll("-", "_");
+  return made.env(`SMCP_${name}`);
+}
+
+/** Adds options to a command, in the order of its help. */
+export function addOptions(command: Command, ...options: Option[]): Command {
+  for (const each of options) command.addOption(each);
+  return command;
+}
+
 /**
  * Adds the options that configure hosted MCP servers.
  *
  * @param required whether `--config` is mandatory
  */
 export const addHostFlags = (command: Command, required = true): Command =>
-  command
-    .addOption(
-      new Option("--config <file>", "the MCP servers to host")
-        .env("SMCP_CONFIG").makeOptionMandatory(required),
-    )
-    .addOption(
-      new Option(
-        "--oauth-dir <dir>",
-        "the directory that keeps authorizations for MCP servers",
-      ).env("SMCP_OAUTH_DIR").default(defaultOAuthDirectory(process.env)),
-    )
-    .addOption(
-      new Option(
-        "--skills <dir>",
-        "the folder of skills: those in its part user are offered, those of MCP servers are kept in its part mcp",
-      ).env("SMCP_SKILLS").default(defaultSkillHome(process.env)),
-    )
-    .addOption(
-      new Option("--no-skills", "offer no skills").env("SMCP_NO_SKILLS"),
-    )
-    .addOption(
-      new Option(
-        "--input <id=value>",
-        "the value of an input; repeatable; visible to everybody who lists processes, unlike the environment variable SMCP_INPUT_<ID>",
-      ).argParser(collectInput).default({}, "none"),
-    )
-    .addOption(
-      new Option(
-        "--max-message <bytes>",
-        "the largest message that an MCP server may send; one that writes a longer line is restarted",
-      ).env("SMCP_MAX_MESSAGE").argParser(messageBytes)
-        .default(DEFAULT_MESSAGE_BYTES),
-    );
+  addOptions(
+    command,
+    option("--config <file>", "the MCP servers to host")
+      .makeOptionMandatory(required),
+    option(
+      "--oauth-dir <dir>",
+      "the directory that keeps authorizations for MCP servers",
+    ).default(defaultOAuthDirectory(process.env)),
+    option(
+      "--skills <dir>",
+      "the folder of skills: those in its part user are offered, those of MCP servers are kept in its part mcp",
+    ).default(defaultSkillHome(process.env)),
+    option("--no-skills", "offer no skills"),
+    new Option(
+      "--input <id=value>",
+      "the value of an input; repeatable; visible to everybody who lists processes, unlike the environment variable SMCP_INPUT_<ID>",
+    ).argParser(collectInput).default({}, "none"),
+    option(
+      "--max-message <bytes>",
+      "the largest message that an MCP server may send; one that writes a longer line is restarted",
+    ).argParser(messageBytes).default(DEFAULT_MESSAGE_BYTES),
+  );
 
 /** Adds the options of a Computer that joins an office. */
 export const addServingFlags = (command: Command, required = true): Command =>
-  addHostFlags(command, required)
-    .addOption(
-      new Option("--name <name>", "the name to join with; unique in the office")
-        .env("SMCP_NAME").argParser(readName("--name", "SMCP_NAME"))
-        .default(hostname(), "this machine's name"),
-    )
-    .addOption(
-      new Option(
-        "--dpe-dir <dir>",
-        "publish documents as files in this directory, for agents on the same disk",
-      ).env("SMCP_DPE_DIR"),
-    )
-    .addOption(
-      new Option(
-        "--landing-root <dir>",
-        "take files that agents send, and put them into this directory, for the tools here",
-      ).env("SMCP_LANDING_ROOT"),
-    )
-    .addOption(
-      new Option("--max-upload <bytes>", "the largest file that is taken")
-        .env("SMCP_MAX_UPLOAD").argParser(bytes).default(DEFAULT_UPLOAD_BYTES),
-    )
-    .addOption(
-      new Option(
-        "--blob-store <bytes>",
-        "how much of large images and files of results is kept for agents to fetch",
-      ).env("SMCP_BLOB_STORE").argParser(bytes)
-        .default(DEFAULT_BLOB_STORE_BYTES),
-    )
-    .addOption(
-      new Option(
-        "--refuse-operators",
-        "answer no questions of the Server's operators: only agents use the tools",
-      ).env("SMCP_REFUSE_OPERATORS"),
-    )
-    .addOption(
-      new Option("--yes", "run every tool without confirmation")
-        .env("SMCP_YES"),
-    );
+  addOptions(
+    addHostFlags(command, required),
+    option("--name <name>", "the name to join with; unique in the office")
+      .argParser(readName("--name", "SMCP_NAME"))
+      .default(hostname(), "this machine's name"),
+    option(
+      "--dpe-dir <dir>",
+      "publish documents as files in this directory, for agents on the same disk",
+    ),
+    option(
+      "--landing-root <dir>",
+      "take files that agents send, and put them into this directory, for the tools here",
+    ),
+    option("--max-upload <bytes>", "the largest file that is taken")
+      .argParser(bytes).default(DEFAULT_UPLOAD_BYTES),
+    option(
+      "--blob-store <bytes>",
+      "how much of large images and files of results is kept for agents to fetch",
+    ).argParser(bytes).default(DEFAULT_BLOB_STORE_BYTES),
+    option(
+      "--refuse-operators",
+      "answer no questions of the Server's operators: only agents use the tools",
+    ),
+    option("--yes", "run every tool without confirmation"),
+  );
 
 /** Adds the options of `run`. */
 export const addRunFlags = (command: Command): Command =>
-  addViewFlags(addServingFlags(addServerFlags(command))).addOption(
-    new Option(
+  addOptions(
+    addViewFlags(addServingFlags(addServerFlags(command))),
+    option(
       "--wait",
       "wait for a Server that cannot be reached yet, instead of ending",
-    ).env("SMCP_WAIT").default(false),
+    ).default(false),
   );
 
 /** Adds the options about watching the configuration, and showing what happens. */
 export const addViewFlags = (command: Command): Command =>
-  command
-    .addOption(
-      new Option("--watch", "reload the configuration when its file changes")
-        .env("SMCP_WATCH"),
-    )
-    .addOption(
-      new Option(
-        "--plain",
-        "print lines instead of a live view, on a terminal too",
-      )
-        .env("SMCP_PLAIN"),
-    )
-    .addOption(
-      new Option(
-        "--ui",
-        "serve a page on 127.0.0.1 that shows the Computer and answers its questions, and print its link",
-      ).env("SMCP_UI"),
-    )
-    .addOption(
-      new Option(
-        "--ui-port <number>",
-        "the port of the page, by default any free one; implies --ui",
-      ).env("SMCP_UI_PORT").argParser(integer(0, 65535)),
-    );
+  addOptions(
+    command,
+    option("--watch", "reload the configuration when its file changes"),
+    option("--plain", "print lines instead of a live view, on a terminal too"),
+    option(
+      "--ui",
+      "serve a page on 127.0.0.1 that shows the Computer and answers its questions, and print its link",
+    ),
+    option(
+      "--ui-port <number>",
+      "the port of the page, by default any free one; implies --ui",
+    ).argParser(integer(0, 65535)),
+  );
 
 /** Adds `--office`. */
 export const addOffice = (command: Command, required = true): Command =>
   command.addOption(
-    new Option("--office <office>", "the office to join")
-      .env("SMCP_OFFICE").argParser(readName("--office", "SMCP_OFFICE"))
+    option("--office <office>", "the office to join")
+      .argParser(readName("--office", "SMCP_OFFICE"))
       .makeOptionMandatory(required),
   );
 

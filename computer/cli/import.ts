@@ -44,45 +44,43 @@ interface Source extends ForeignConfig {
 
 /** Writes a configuration with the MCP servers of other programs. */
 export async function importConfig(flags: ImportFlags): Promise<void> {
-  const { out, force, dryRun } = flags;
+  const { out, force, dryRun, from } = flags;
   if (!force && !dryRun && existsSync(out)) throw taken(out);
   const looked = placesOf(flags);
+  const present = from === undefined
+    ? looked.filter(({ file }) => existsSync(file))
+    : looked;
   const sources: Source[] = [];
-  for (const place of looked) {
-    if (flags.from !== undefined || existsSync(place.file)) {
-      sources.push(await readSource(place));
-    }
-  }
+  for (const place of present) sources.push(await readSource(place));
   const { config, names } = mergeConfigs(sources);
   const { servers: prefixes, prefixed } = prefixSamePrograms(config.servers);
   const { servers, identified } = distinctIds(prefixes);
-  const merged = { config: { ...config, servers }, names };
-  report(sources, merged, flags);
-  if (prefixed.length > 0 && !flags.json) {
-    console.log(
-      `The same MCP server more than once: ${
-        prefixed.join(", ")
-      }; each gets "tool_prefix": "auto", or their tools would clash.`,
+  const merged = { ...config, servers };
+  const say = (line: string) => flags.json || console.log(line);
+  if (flags.json) reportJson(sources, { config: merged, names }, flags);
+  else report(sources, { config: merged, names }, flags);
+  if (prefixed.length > 0) {
+    const them = prefixed.join(", ");
+    say(
+      `The same MCP server more than once: ${them}; each gets "tool_prefix": "auto", or their tools would clash.`,
     );
   }
-  if (identified.length > 0 && !flags.json) {
-    console.log(
-      `Names that differ only in signs: ${
-        identified.join(", ")
-      }; each gets a "bundle_id", or it would not start.`,
+  if (identified.length > 0) {
+    const them = identified.join(", ");
+    say(
+      `Names that differ only in signs: ${them}; each gets a "bundle_id", or it would not start.`,
     );
   }
-  if (merged.config.servers.length === 0) throw nothing(sources, looked);
+  if (servers.length === 0) throw nothing(sources, looked);
   if (dryRun) return;
-  const json = JSON.stringify(toOwnFormat(merged.config), null, 2);
+  const json = JSON.stringify(toOwnFormat(merged), null, 2);
   await write(out, `${json}\n`, force === true);
-  if (!flags.json) {
-    console.log(
-      `Wrote ${out}, which only you can read. Next: ${
-        ownCommand("smcp-computer", process.execPath)
-      } check --config ${shellWord(out)}`,
-    );
-  }
+  const command = ownCommand("smcp-computer", process.execPath);
+  say(
+    `Wrote ${out}, which only you can read. Next: ${command} check --config ${
+      shellWord(out)
+    }`,
+  );
 }
 
 function placesOf({ from }: ImportFlags): KnownFile[] {
@@ -116,57 +114,62 @@ async function readSource(place: KnownFile): Promise<Source> {
   }
 }
 
-/** Prints what was imported; secret values are never printed, only written to the file. */
+/** Prints what was imported as JSON; secret values are never printed, only written to the file. */
+function reportJson(
+  sources: readonly Source[],
+  { config: { servers, inputs }, names }: MergedConfig,
+  { dryRun, out }: ImportFlags,
+): void {
+  const found = sources.map(({ place, config, problems }, i) => ({
+    program: place.program,
+    file: place.file,
+    servers: config.servers.map((server) => ({
+      name: names[i]?.get(server.name) ?? server.name,
+      type: server.type,
+      hidden_values: hiddenValues(server),
+    })),
+    problems,
+  }));
+  const file = dryRun ? null : resolve(out);
+  const shown = redactConfig(servers, inputs);
+  console.log(JSON.stringify({ file, found, ...shown }, null, 2));
+}
+
+/** Prints the same for a person. */
 function report(
   sources: readonly Source[],
   { config, names }: MergedConfig,
-  { json, dryRun, out }: ImportFlags,
+  { dryRun, out }: ImportFlags,
 ): void {
-  if (json) {
-    const found = sources.map(({ place, config, problems }, i) => ({
-      program: place.program,
-      file: place.file,
-      servers: config.servers.map((server) => ({
-        name: names[i]?.get(server.name) ?? server.name,
-        type: server.type,
-        hidden_values: hiddenValues(server),
-      })),
-      problems,
-    }));
-    const { servers, inputs } = config;
-    const shown = redactConfig(servers, inputs);
-    const file = dryRun ? null : resolve(out);
-    return console.log(JSON.stringify({ file, found, ...shown }, null, 2));
-  }
-  sources.forEach(({ place, config, problems }, i) => {
-    console.log(`${place.program}: ${place.file}`);
-    const rows = config.servers.map((server) => [
-      `  ${names[i]?.get(server.name) ?? server.name}`,
+  sources.forEach(({ place, config: { servers }, problems }, i) => {
+    const nameOf = ({ name }: MCPServerConfig) => names[i]?.get(name) ?? name;
+    const rows = servers.map((server) => [
+      `  ${nameOf(server)}`,
       server.disabled ? "disabled" : server.type,
       summary(server),
     ]);
-    columns(rows).forEach((line) => console.log(line));
-    for (const server of config.servers) {
-      const values = hiddenValues(server);
-      if (values.length > 0) {
-        console.log(
-          `  ! imports values of ${
-            names[i]?.get(server.name) ?? server.name
-          } that may be secret: ${values.join(", ")}`,
-        );
-      }
-    }
-    problems.forEach((line) => console.log(`  ✗ ${line}`));
+    const secrets = servers.map((server) => ({
+      name: nameOf(server),
+      values: hiddenValues(server).join(", "),
+    })).filter(({ values }) => values !== "");
+    const lines = [
+      `${place.program}: ${place.file}`,
+      ...columns(rows),
+      ...secrets.map(({ name, values }) =>
+        `  ! imports values of ${name} that may be secret: ${values}`
+      ),
+      ...problems.map((line) => `  ✗ ${line}`),
+    ];
+    for (const line of lines) console.log(line);
   });
-  const ids = config.inputs.map(({ id }) => id);
-  if (ids.length > 0) {
-    console.log(
-      `Not copied; read from the environment, or asked for: ${ids.join(", ")}`,
-    );
+  const { servers, inputs } = config;
+  if (inputs.length > 0) {
+    const ids = inputs.map(({ id }) => id).join(", ");
+    console.log(`Not copied; read from the environment, or asked for: ${ids}`);
   }
   if (dryRun) {
     console.log(
-      `Would write ${out}: ${config.servers.length} MCP servers, ${ids.length} inputs.`,
+      `Would write ${out}: ${servers.length} MCP servers, ${inputs.length} inputs.`,
     );
   }
 }
@@ -228,11 +231,10 @@ function nothing(
   sources: readonly Source[],
   looked: readonly KnownFile[],
 ): Error {
+  const files = looked.map(({ file }) => file).join(", ");
   return new Error(
     sources.length === 0
-      ? `no configuration was found; name a file with --from FILE (looked for ${
-        looked.map(({ file }) => file).join(", ")
-      })`
+      ? `no configuration was found; name a file with --from FILE (looked for ${files})`
       : sources.some(({ problems }) => problems.length > 0)
       ? "no MCP server could be imported; correct the problems listed above"
       : "the files that were found contain no MCP servers; name another file with --from",

@@ -15,7 +15,13 @@ import type {
   ToolCallStarted,
 } from "../tools/events.ts";
 import type { ServerState, ServerStatus } from "../host/server_status.ts";
-import { callerText, howItEnded, labelOf, onStatusChange } from "./report.ts";
+import {
+  callerText,
+  callKey,
+  howItEnded,
+  labelOf,
+  onStatusChange,
+} from "./report.ts";
 import {
   type Canvas,
   paint,
@@ -56,15 +62,10 @@ export function liveView(
     const { url } = computer;
     const status = computer.status();
     const { columns, rows } = screen;
-    const above = notes.join("\n");
+    const shown = { status, url, calls: [...calls.values()], now: Date.now() };
+    const block = statusBlock(shown, { columns, rows, colour });
+    screen.draw(block, notes.join("\n"));
     notes = [];
-    screen.draw(
-      statusBlock(
-        { status, url, calls: [...calls.values()], now: Date.now() },
-        { columns, rows, colour },
-      ),
-      above,
-    );
     const timed = calls.size > 0 ||
       status.servers.some(({ nextAttempt }) => nextAttempt);
     if (timed) drawIn(TICK_MS);
@@ -83,7 +84,7 @@ export function liveView(
   };
   const changed = () => drawIn(REDRAW_DELAY_MS);
   const advanced = ({ progress, ...call }: ToolCallAdvanced) => {
-    const key = JSON.stringify([call.agent, call.reqId]);
+    const key = callKey(call);
     const running = calls.get(key);
     if (running) calls.set(key, { ...running, progress });
     changed();
@@ -95,24 +96,19 @@ export function liveView(
   const offs = [
     ...onStatusChange(computer, changed),
     computer.on("callStarted", (call) => {
-      calls.set(JSON.stringify([call.agent, call.reqId]), {
-        ...call,
-        since: Date.now(),
-      });
+      calls.set(callKey(call), { ...call, since: Date.now() });
       changed();
     }),
     computer.on("callProgress", advanced),
     computer.on("callWaiting", ({ waiting, ...call }) => {
       const message = waiting && waitingText(waiting, computer.name);
-      advanced({
-        ...call,
-        progress: { progress: 0, waiting, ...(message && { message }) },
-      });
+      const progress = { progress: 0, waiting, ...(message && { message }) };
+      advanced({ ...call, progress });
     }),
     computer.on("callEnded", (call) => {
-      calls.delete(JSON.stringify([call.agent, call.reqId]));
+      calls.delete(callKey(call));
       const { columns } = screen;
-      const line = endedCall(call, { at: new Date(), columns });
+      const line = endedCall(call, columns);
       notes.push(paint(line, { columns, colour }).coloured);
       changed();
     }),
@@ -147,7 +143,7 @@ export function liveView(
 }
 
 /** A running tool call. */
-export interface RunningCall extends ToolCallStarted {
+interface RunningCall extends ToolCallStarted {
   /** Start time in milliseconds since the epoch. */
   readonly since: number;
   /** How far it is, if its Agent asked to be told. */
@@ -155,7 +151,7 @@ export interface RunningCall extends ToolCallStarted {
 }
 
 /** The content of the block. */
-export interface LiveStatus {
+interface LiveStatus {
   /** Status of the Computer. */
   readonly status: ComputerStatus;
   /** URL of the Server. */
@@ -167,7 +163,7 @@ export interface LiveStatus {
 }
 
 /** Limits for the look of the block. */
-export interface BlockLook {
+interface BlockLook {
   /** Maximum width. */
   readonly columns: number;
   /** Maximum height. */
@@ -192,10 +188,8 @@ export function statusBlock(
   live: LiveStatus,
   look: BlockLook,
 ): ScreenLine[] {
-  const head = [
-    [["─".repeat(look.columns), "dim"]],
-    connectionLine(live),
-  ] as const;
+  const rule: Span = ["─".repeat(look.columns), "dim"];
+  const head = [[rule], connectionLine(live)];
   const calls = callLines(live, look);
   const room = look.rows - head.length - calls.length;
   // MCP servers come first; their errors get as many lines as fit.
@@ -240,7 +234,7 @@ function bodyLines(
   );
   const state = widest(servers.map(({ state }) => state));
   const reason = (text: string, style: Style): Span[][] =>
-    atMost(lines, wrap(plainLines(text), columns - 8).split("\n"))
+    atMost(lines, text, columns - 8)
       .map((line) => [["      "], [line, style]]);
   return [
     ...failedFirst(servers).flatMap((server): Span[][] => [
@@ -256,10 +250,7 @@ function bodyLines(
       ...server.problems.flatMap((text) => reason(text, "busy")),
     ]),
     ...problems.flatMap((text) =>
-      atMost(
-        Math.max(1, lines),
-        wrap(plainLines(text), columns - 6).split("\n"),
-      )
+      atMost(Math.max(1, lines), text, columns - 6)
         .map((line, i): Span[] => [[i === 0 ? "  ! " : "    ", "bad"], [line]])
     ),
   ];
@@ -271,11 +262,13 @@ const failedFirst = (servers: readonly ServerStatus[]): ServerStatus[] =>
     Number(b.state === "failed") - Number(a.state === "failed")
   );
 
-/** Returns the first lines; the last of them is marked if there are more. */
-const atMost = (limit: number, lines: readonly string[]): string[] =>
-  lines.slice(0, limit).map((line, i) =>
+/** Wraps a text, and returns the first lines; the last of them is marked if there are more. */
+function atMost(limit: number, text: string, columns: number): string[] {
+  const lines = wrap(plainLines(text), columns).split("\n");
+  return lines.slice(0, limit).map((line, i) =>
     i === limit - 1 && lines.length > limit ? `${line} …` : line
   );
+}
 
 /** Describes the number of tools, the time of the next attempt, and restarts. */
 function progress(
@@ -300,7 +293,7 @@ function callLines(
   { columns }: BlockLook,
 ): Span[][] {
   const shown = calls.slice(0, MAX_SHOWN_CALLS)
-    .map((call) => runningCall(call, { now, columns }));
+    .map((call) => runningCall(call, now, columns));
   const more = calls.length - shown.length;
   return more > 0 ? [...shown, [[`  ▸ ${more} more calls`, "dim"]]] : shown;
 }
@@ -313,12 +306,10 @@ function fit(lines: readonly Span[][], room: number): Span[][] {
 }
 
 /** Formats a running tool call. */
-export const runningCall = (
-  call: ToolCallStarted & {
-    readonly since: number;
-    readonly progress?: ToolProgress;
-  },
-  { now, columns }: { now: number; columns: number },
+const runningCall = (
+  call: RunningCall,
+  now: number,
+  columns: number,
 ): Span[] => [
   ["  ▸ ", "busy"],
   ...who(call, columns),
@@ -327,13 +318,10 @@ export const runningCall = (
 ];
 
 /** Formats an ended tool call. */
-export function endedCall(
-  call: ToolCallEnded,
-  { at, columns }: { at: Date; columns: number },
-): Span[] {
+function endedCall(call: ToolCallEnded, columns: number): Span[] {
   const good = call.result !== undefined && !call.result.isError;
   return [
-    [`${at.toTimeString().slice(0, 8)} `, "dim"],
+    [`${new Date().toTimeString().slice(0, 8)} `, "dim"],
     good ? ["✓ ", "good"] : ["✗ ", "bad"],
     ...who(call, columns),
     ...good ? [] : [[`  ${howItEnded(call.result)}`, "bad"]] as const,

@@ -1,10 +1,8 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import { connectionOptions, type ServerFlags } from "../../cli/server_flags.ts";
-import type { ConnectionOptions } from "../../client/options.ts";
 import type { InProcessConnection } from "../../shared/in_process.ts";
-import type { AuthorizationRequest } from "../host/oauth/authorizations.ts";
-import { SmcpComputer, type SmcpComputerOptions } from "../computer.ts";
+import { SmcpComputer } from "../computer.ts";
 import type { ComputerConfig } from "../config/config.ts";
 import { localDirResolver } from "../resources/resolvers.ts";
 import type { View } from "./screen.ts";
@@ -65,17 +63,22 @@ export function makeComputer(
 ): SmcpComputer {
   const terminal = person(view);
   const computer = new SmcpComputer({
-    ...wayOf(flags),
+    ...flags.connection
+      ? { connection: flags.connection, name: flags.name }
+      : connectionOptions(flags, (file) => readFileSync(file, "utf8")),
     inputs,
     servers,
-    inputValues: flags.input,
-    ...skillHome(flags),
-    maxMessageBytes: flags.maxMessage,
+    ...hostOptions(flags),
     oauth: {
       directory: flags.oauthDir,
       authorize: (request) => {
+        const { server, url } = request;
         page?.authorize(request);
-        showPage(request, view());
+        // On this terminal only; the URL must not be logged.
+        view().note(
+          `MCP server ${server}: authorize this Computer in a browser on this machine:\n  ${url}`,
+        );
+        if (process.stdout.isTTY) openBrowser(url);
       },
     },
     ...(flags.landingRoot !== undefined &&
@@ -92,22 +95,19 @@ export function makeComputer(
   return computer;
 }
 
-const wayOf = (flags: ComputerFlags): ConnectionOptions =>
-  flags.connection
-    ? { connection: flags.connection, name: flags.name }
-    : connectionOptions(flags, (file) => readFileSync(file, "utf8"));
+/** Returns the options about hosting MCP servers that flags give. */
+export const hostOptions = (flags: HostFlags) => ({
+  inputValues: flags.input,
+  ...(flags.skills !== false && { skillHome: flags.skills }),
+  maxMessageBytes: flags.maxMessage,
+});
 
-/** Returns the folder of skills as an option. */
-export const skillHome = (
-  { skills }: Pick<HostFlags, "skills">,
-): { skillHome?: string } => skills === false ? {} : { skillHome: skills };
-
-/** Returns the callbacks that ask the user; empty without a terminal. */
+/** Returns the callbacks that ask the user; undefined without a terminal. */
 export function person(
   view: () => Pick<View, "asking">,
-): Partial<Pick<SmcpComputerOptions, keyof TerminalQuestions>> {
+): TerminalQuestions | undefined {
   const { stdin: input, stdout: output } = process;
-  if (!input.isTTY || !output.isTTY) return {};
+  if (!input.isTTY || !output.isTTY) return undefined;
   // Restores what an open question changes, if the program ends meanwhile.
   process.once("exit", () => {
     input.setRawMode(false);
@@ -117,18 +117,10 @@ export function person(
   return {
     askInput: (...question) => view().asking(() => askInput(...question)),
     confirm: (...question) =>
-      view().asking(() => Promise.resolve(confirm(...question))),
+      view().asking(async () => await confirm(...question)),
     elicit: (...question) =>
-      view().asking(() => Promise.resolve(elicit(...question))),
+      view().asking(async () => await elicit(...question)),
   };
-}
-
-/** Shows the URL on this terminal only; it must not be logged. */
-function showPage({ server, url }: AuthorizationRequest, view: View): void {
-  view.note(
-    `MCP server ${server}: authorize this Computer in a browser on this machine:\n  ${url}`,
-  );
-  if (process.stdout.isTTY) openBrowser(url);
 }
 
 /**
@@ -142,24 +134,17 @@ export async function loadHostConfig(
   values: Readonly<Record<string, unknown>>,
 ): Promise<ComputerConfig<MCPServerConfig>> {
   const config = await loadComputerConfig(file);
-  for (const id of Object.keys(values)) {
-    if (config.inputs.some((input) => input.id === id)) continue;
-    throw new UsageError(
-      `--input ${id}=…: ${file} has no input "${id}"; ${
-        whichThereAre(id, config.inputs)
-      }`,
-    );
-  }
-  return config;
-}
-
-function whichThereAre(id: string, inputs: readonly MCPServerInput[]): string {
-  const ids = inputs.map(({ id }) => id);
-  const meant = nearestWord(id, ids);
-  if (meant !== undefined) return `did you mean "${meant}"?`;
-  return ids.length === 0
-    ? "it has no inputs"
-    : `it has ${ids.map((id) => `"${id}"`).join(", ")}`;
+  const ids = config.inputs.map(({ id }) => id);
+  const stray = Object.keys(values).find((id) => !ids.includes(id));
+  if (stray === undefined) return config;
+  const meant = nearestWord(stray, ids);
+  const known = ids.map((id) => `"${id}"`).join(", ") || "no inputs";
+  const hint = meant === undefined
+    ? `it has ${known}`
+    : `did you mean "${meant}"?`;
+  throw new UsageError(
+    `--input ${stray}=…: ${file} has no input "${stray}"; ${hint}`,
+  );
 }
 
 /**
@@ -176,14 +161,13 @@ export function strayVariables(
     .filter((name) => name.startsWith("SMCP_INPUT_") && !known.includes(name))
     .map((name) => {
       const meant = nearestWord(name, known);
-      return `the environment variable ${name} matches no input of the configuration${
-        meant === undefined ? "" : `; did you mean ${meant}?`
-      }`;
+      const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
+      return `the environment variable ${name} matches no input of the configuration${hint}`;
     });
 }
 
 /** Opens a page in the user's browser; does nothing if there is no browser. */
-export function openBrowser(url: string): void {
+function openBrowser(url: string): void {
   const [command, ...args] = OPENERS[process.platform] ?? ["xdg-open"];
   const child = spawn(command, [...args, url], {
     stdio: "ignore",

@@ -1,3 +1,9 @@
+/**
+ * The words for what happens on a Computer: of its events, its MCP servers' states and failures, and
+ * how calls ended. All views use them, at the terminal and on the page.
+ *
+ * @module
+ */
 import type { SmcpComputer } from "../computer.ts";
 import { isPlainName, MAX_PLAIN_NAME } from "../../shared/checks.ts";
 import { hideSecrets } from "../util/secrets.ts";
@@ -6,55 +12,48 @@ import type { ServerFailure, ServerStatus } from "../host/server_status.ts";
 import type { ToolCallEnded, ToolCallStarted } from "../tools/events.ts";
 import { ErrorCode, resultMeta } from "../../protocol/mod.ts";
 
-/** Options for {@linkcode report}. */
-export interface ReportOptions {
-  /** Receives one or more lines. */
-  readonly note: (text: string) => void;
-  /** Leave out what a live view already shows. */
-  readonly brief: boolean;
-}
-
-/** Reports the events of a Computer as lines. */
+/**
+ * Reports the events of a Computer as lines.
+ *
+ * @param show receives one or more lines
+ * @param brief leaves out what a live view already shows
+ */
 export function report(
   computer: SmcpComputer,
-  { note: show, brief }: ReportOptions,
+  show: (text: string) => void,
+  brief: boolean,
 ): void {
   const note = (text: string) => show(hideSecrets(text));
   computer.on("disconnected", ({ reason, reconnecting }) => {
     if (reconnecting) note(`connection lost (${reason}), reconnecting`);
   });
-  computer.on(
-    "rejoinFailed",
-    ({ office, reason, retryInMs }) =>
+  computer.on("rejoinFailed", ({ office, reason, retryInMs }) => {
+    const next = `next attempt in ${(retryInMs / 1000).toFixed(1)} s`;
+    note(`cannot join office ${office} again: ${reason}; ${next}`);
+  });
+  computer.on("joined", ({ office, rejoined }) => {
+    const { name } = computer;
+    if (!rejoined && !isPlainName(name)) {
+      const quoted = JSON.stringify(name);
       note(
-        `cannot join office ${office} again: ${reason}; next attempt in ${
-          (retryInMs / 1000).toFixed(1)
-        } s`,
-      ),
-  );
-  computer.on("joined", ({ rejoined }) => {
-    if (rejoined || isPlainName(computer.name)) return;
-    note(
-      `warning: MCP clients see another name than ${
-        JSON.stringify(computer.name)
-      } before its tools, with a hash; choose one of letters, digits and -, at most ${MAX_PLAIN_NAME} characters, with --name`,
-    );
+        `warning: MCP clients see another name than ${quoted} before its tools, with a hash; choose one of letters, digits and -, at most ${MAX_PLAIN_NAME} characters, with --name`,
+      );
+    }
+    if (brief) return;
+    note(`${rejoined ? "back in" : "joined"} office ${office} as ${name}`);
   });
   if (brief) return;
-  computer.on("callEnded", (call) => note(callLine(call)));
-  computer.on("connected", () =>
+  computer.on("callEnded", (call) => {
+    const how = howItEnded(call.result);
+    const ms = Math.round(call.durationMs);
     note(
-      `connected to ${computer.url}, A2C-SMCP ${computer.status().protocol}`,
-    ));
-  computer.on(
-    "joined",
-    ({ office, rejoined }) =>
-      note(
-        `${
-          rejoined ? "back in" : "joined"
-        } office ${office} as ${computer.name}`,
-      ),
-  );
+      `call of ${plain(call.tool)} by ${callerText(call)}: ${how}, ${ms} ms`,
+    );
+  });
+  computer.on("connected", () => {
+    const { protocol } = computer.status();
+    note(`connected to ${computer.url}, A2C-SMCP ${protocol}`);
+  });
   let problems = new Set<string>();
   const noteProblems = () => {
     const now = computer.status().problems;
@@ -88,16 +87,14 @@ export const labelOf = (
 export function stateLine(
   { name, state, tools, error, nextAttempt, problems }: ServerStatus,
 ): string | undefined {
+  const line = `MCP server ${name}: ${state}`;
   if (state === "running") {
-    return [
-      `MCP server ${name}: running, ${tools} ${tools === 1 ? "tool" : "tools"}`,
-      ...problems.map((text) => `  ${text}`),
-    ].join("\n");
+    const head = `${line}, ${tools} ${tools === 1 ? "tool" : "tools"}`;
+    return [head, ...problems].join("\n  ");
   }
-  if (error === undefined) return `MCP server ${name}: ${state}`;
-  if (!nextAttempt && state !== "failed") return undefined;
-  const line = `MCP server ${name}: ${state}: ${error}`;
-  return nextAttempt ? `${line}\n  it will be restarted` : line;
+  if (error === undefined) return line;
+  if (nextAttempt) return `${line}: ${error}\n  it will be restarted`;
+  return state === "failed" ? `${line}: ${error}` : undefined;
 }
 
 /** Describes who called. */
@@ -106,11 +103,10 @@ export const callerText = (
 ): string =>
   operator === undefined ? plain(agent) : `operator ${plain(operator)}`;
 
-/** Describes an ended tool call. */
-export const callLine = (call: ToolCallEnded): string =>
-  `call of ${plain(call.tool)} by ${callerText(call)}: ${
-    howItEnded(call.result)
-  }, ${Math.round(call.durationMs)} ms`;
+/** Identifies a call among those that run; a repeated request has the same. */
+export const callKey = (
+  { agent, reqId }: Pick<ToolCallStarted, "agent" | "reqId">,
+): string => JSON.stringify([agent, reqId]);
 
 /** How a call ended that not simply its caller has cancelled, in the words of the Server. */
 const CANCELLED: ReadonlyMap<unknown, string> = new Map([
@@ -123,9 +119,7 @@ export function howItEnded(result: ToolCallEnded["result"]): string {
   if (!result) return "refused";
   if (!result.isError) return "ok";
   const { error_code, a2c_cancelled, a2c_cancel_reason } = resultMeta(result);
-  if (a2c_cancelled) {
-    return CANCELLED.get(a2c_cancel_reason) ?? "cancelled";
-  }
+  if (a2c_cancelled) return CANCELLED.get(a2c_cancel_reason) ?? "cancelled";
   if (error_code === ErrorCode.TOOL_TIMEOUT) return "timeout of the computer";
   return error_code === undefined ? "tool error" : `failed (${error_code})`;
 }
@@ -141,15 +135,13 @@ const REMEDIES: Readonly<Record<ServerFailure, string>> = {
   not_executable: "make the program executable (chmod +x)",
 };
 
-/** Adds a remedy to the error of an MCP server, in one line unless it marks a place. */
-export function withRemedy(
-  error: string,
-  failure: ServerFailure | undefined,
-): string {
-  if (/\n\s*\^/.test(error)) return error; // it marks a place with a caret
+/** Returns why an MCP server does not run, with a remedy; in one line unless it marks a place. */
+export function failureOf({ error, state, failure }: ServerStatus): string[] {
+  if (error === undefined || state === "running") return [];
+  if (/\n\s*\^/.test(error)) return [error]; // it marks a place with a caret
   const text = error.replaceAll(/\s*\n\s*/g, ": ");
-  if (failure === undefined || text.includes(";")) return text; // it names a remedy already
-  return `${text}; ${REMEDIES[failure]}`;
+  const hasRemedy = failure === undefined || text.includes(";");
+  return [hasRemedy ? text : `${text}; ${REMEDIES[failure]}`];
 }
 
 /**
@@ -160,12 +152,14 @@ export function withRemedy(
 export const onStatusChange = (
   computer: SmcpComputer,
   changed: () => void,
-): (() => void)[] => [
-  computer.on("serverState", changed),
-  computer.on("toolsChanged", changed),
-  computer.on("skillsChanged", changed),
-  computer.on("configChanged", changed),
-  computer.on("connected", changed),
-  computer.on("disconnected", changed),
-  computer.on("joined", changed),
-];
+): (() => void)[] => STATUS_EVENTS.map((event) => computer.on(event, changed));
+
+const STATUS_EVENTS = [
+  "serverState",
+  "toolsChanged",
+  "skillsChanged",
+  "configChanged",
+  "connected",
+  "disconnected",
+  "joined",
+] as const;

@@ -39,7 +39,8 @@ export async function run(flags: RunFlags): Promise<void> {
   await logTo(toStderr);
   survive();
   let view: View = plainView((text) => console.log(text));
-  const page = openPage(flags, (text) => view.note(text));
+  const note = (text: string) => view.note(text);
+  const page = openPage(flags, note);
   const computer = makeComputer(
     flags,
     await loadHostConfig(config, flags.input),
@@ -54,16 +55,13 @@ export async function run(flags: RunFlags): Promise<void> {
     const live = stdout.isTTY && !flags.plain && env.TERM !== "dumb";
     if (live) {
       view = liveView(computer, stdout, !env.NO_COLOR);
-      await logTo((line) => view.note(line));
+      await logTo(note);
     }
-    report(computer, { note: (text) => view.note(text), brief: live });
+    report(computer, note, live);
     if (page) view.note(`page: ${await page.serve(computer)}`);
     if (flags.watch) watching = await follow(config, computer, view);
-    const connected = connect(computer, flags, {
-      signal: ended.signal,
-      note: (text) => view.note(text),
-    });
-    const served = connected.then(() => serve(computer, office));
+    const served = connect(computer, flags, note, ended.signal)
+      .then(() => serve(computer, office));
     await Promise.race([stopped, served]);
     view.close();
     console.log("stopping");
@@ -77,19 +75,17 @@ export async function run(flags: RunFlags): Promise<void> {
   }
 }
 
-/** How {@linkcode connect} waits. */
-interface Waiting {
-  /** Ends the wait. */
-  readonly signal: AbortSignal;
-  /** Receives why it waits, once for each reason. */
-  note(text: string): void;
-}
-
-/** Connects; with `--wait`, tries again until a Server is there. */
+/**
+ * Connects; with `--wait`, tries again until a Server is there.
+ *
+ * @param note receives why it waits, once for each reason
+ * @param signal ends the wait
+ */
 async function connect(
   computer: SmcpComputer,
   { wait }: RunFlags,
-  { signal, note }: Waiting,
+  note: (text: string) => void,
+  signal: AbortSignal,
 ): Promise<void> {
   let noted: string | undefined;
   for (let attempt = 0;; attempt++) {
@@ -119,19 +115,13 @@ const isAbsent = (error: unknown): boolean =>
 
 /** Joins the office; rejects when the Server refuses or dismisses this Computer, and never resolves. */
 async function serve(computer: SmcpComputer, office: string): Promise<void> {
-  const end = dismissed(computer);
-  await Promise.race([end, computer.join(office)]);
-  await end;
-}
-
-function dismissed(computer: SmcpComputer): Promise<never> {
-  return new Promise((_, reject) => {
-    computer.on("disconnected", ({ reason, reconnecting }) => {
-      if (!reconnecting) {
-        reject(new Error(`disconnected permanently: ${reason}`));
-      }
-    });
+  const dismissed = Promise.withResolvers<never>();
+  computer.on("disconnected", ({ reason, reconnecting }) => {
+    if (reconnecting) return;
+    dismissed.reject(new Error(`disconnected permanently: ${reason}`));
   });
+  await Promise.race([dismissed.promise, computer.join(office)]);
+  await dismissed.promise;
 }
 
 /** Applies every valid version of the file. */

@@ -3,6 +3,7 @@ import {
   askChoice,
   ignoreKeys,
   takeBack,
+  type Terminal,
   type TerminalStreams,
   type UntilKeysCount,
   untilKeysCount,
@@ -17,11 +18,7 @@ import {
 } from "./question_text.ts";
 import { paint, Screen } from "./screen.ts";
 import type { AskedInput, AskInput } from "../config/input_store.ts";
-import type {
-  Confirm,
-  ConfirmAnswer,
-  ConfirmRequest,
-} from "../tools/confirmations.ts";
+import type { Confirm } from "../tools/confirmations.ts";
 import type { Elicit, ElicitRequest } from "../tools/elicitations.ts";
 import { type Field, problemOf, readFields, valueOf } from "../tools/form.ts";
 import { define } from "../util/values.ts";
@@ -57,61 +54,76 @@ export function terminalQuestions(
   wait: UntilKeysCount = untilKeysCount,
 ): TerminalQuestions {
   const turns = new Turns();
-  /** Puts lines that were pasted into the shell back afterwards. */
-  const ask = <T>(question: () => Promise<T>): Promise<T> =>
+  const terminal = { ...streams, wait };
+  const ask = <T>(
+    signal: AbortSignal,
+    none: T,
+    question: () => Promise<T>,
+  ): Promise<T> =>
     turns.take(async () => {
-      const putBack = takeBack(streams.input);
-      return await question().finally(() => {
+      const putBack = takeBack(streams.input); // lines that were pasted into the shell
+      try {
+        return signal.aborted ? none : await question();
+      } finally {
         streams.input.setRawMode?.(false);
         putBack();
-      });
+      }
     });
   return {
     askInput: (input, signal) =>
-      ask(async () => {
-        if (signal.aborted) return undefined;
-        const message = messageOf(input);
-        const screen = new Screen(streams.output);
-        const { columns } = screen;
-        const line = paint([[message], [" …"]], { columns, colour: false });
-        await ignoreKeys(
-          streams.input,
-          wait,
-          signal,
-          () => screen.draw([line]),
-        );
-        screen.draw([]);
-        if (signal.aborted) return undefined;
-        return await askInput(input, message, streams, signal);
-      }),
+      ask(signal, undefined, () => askInput(input, terminal, signal)),
     confirm: (request, signal) =>
-      ask(async () =>
-        signal.aborted
-          ? "no"
-          : await askConfirmation(request, streams, wait, signal)
-      ),
+      ask(signal, "no", async () => {
+        const lines = describeCall(request, sizeOf(streams.output)).split("\n");
+        const keyHint = "y, a or n; or ↑ ↓ and Enter";
+        const question = {
+          lines,
+          choices: CHOICES,
+          first: "no",
+          keyHint,
+        } as const;
+        return await askChoice(question, terminal, signal) ?? "no";
+      }),
     elicit: (request, signal) =>
-      ask(async () =>
-        signal.aborted
-          ? { action: "cancel" }
-          : await askForm(request, streams, wait, signal)
+      ask(
+        signal,
+        { action: "cancel" },
+        () => askForm(request, terminal, signal),
       ),
   };
 }
 
-async function askInput(
-  input: AskedInput,
+/** Shows what is asked until keys are accepted; returns false when the question is withdrawn. */
+async function announce(
   message: string,
-  streams: TerminalStreams,
+  terminal: Terminal,
   signal: AbortSignal,
-): Promise<unknown> {
-  const { isCancel, password, select, text } = await loadPackages(
+): Promise<boolean> {
+  const screen = new Screen(terminal.output);
+  const { columns } = screen;
+  const line = paint([[message], [" …"]], { columns, colour: false });
+  await ignoreKeys(terminal, signal, () => screen.draw([line]));
+  screen.draw([]);
+  return !signal.aborted;
+}
+
+const loadPrompts = () =>
+  loadPackages(
     "ask on the terminal",
     ["@clack/prompts"],
     () => import("@clack/prompts"),
   );
+
+async function askInput(
+  input: AskedInput,
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const message = messageOf(input);
+  if (!await announce(message, terminal, signal)) return undefined;
+  const { isCancel, password, select, text } = await loadPrompts();
   const fallback = input.default ?? undefined;
-  const common = { ...streams, signal, message };
+  const common = { ...terminal, signal, message };
   let answer: unknown;
   if (input.type === "pickString") {
     const options = pickOptions(input);
@@ -127,71 +139,39 @@ async function askInput(
   } else if (input.password) {
     answer = await password(common);
   } else {
-    answer = await text({
-      ...common,
-      ...(fallback !== undefined &&
-        { placeholder: plain(fallback), defaultValue: fallback }),
-    });
+    answer = await text({ ...common, ...defaultText(fallback) });
   }
   return isCancel(answer) || answer === "" ? undefined : answer;
 }
 
-/**
- * Asks whether a tool may run; defaults to "no".
- *
- * @param untilKeysCount resolves when keys are accepted
- * @param signal withdraws the question
- */
-export async function askConfirmation(
-  request: ConfirmRequest,
-  streams: TerminalStreams,
-  untilKeysCount: UntilKeysCount,
-  signal: AbortSignal,
-): Promise<ConfirmAnswer> {
-  const answer = await askChoice(
-    {
-      lines: describeCall(request, sizeOf(streams.output)).split("\n"),
-      choices: CHOICES,
-      first: "no",
-      keyHint: "y, a or n; or ↑ ↓ and Enter",
-    },
-    streams,
-    untilKeysCount,
-    signal,
-  );
-  return answer ?? "no";
-}
+const defaultText = (value: string | undefined) =>
+  value && { placeholder: plain(value), defaultValue: value };
 
 /**
  * Asks what an MCP server wants to know: first whether to answer, with "decline" as the default, then
  * field by field. Esc and Ctrl-C cancel at any time.
- *
- * @param wait resolves when keys are accepted
- * @param signal withdraws the question
  */
-export async function askForm(
+async function askForm(
   request: ElicitRequest,
-  streams: TerminalStreams,
-  wait: UntilKeysCount,
+  terminal: Terminal,
   signal: AbortSignal,
 ): Promise<ElicitResult> {
   const fields = readFields(request.requestedSchema);
   const willing = await askChoice(
     {
-      lines: describeQuestion(request, fields, sizeOf(streams.output)),
+      lines: describeQuestion(request, fields, sizeOf(terminal.output)),
       choices: WILLING_CHOICES,
       first: "decline",
       keyHint: "y or n; or ↑ ↓ and Enter; Esc cancels",
     },
-    streams,
-    wait,
+    terminal,
     signal,
   );
   if (willing === undefined) return { action: "cancel" };
   if (willing === "decline") return { action: "decline" };
   const content: Record<string, ElicitValue> = {};
   for (const field of fields) {
-    const value = await askField(field, streams, wait, signal);
+    const value = await askField(field, terminal, signal);
     if (value === CANCELLED) return { action: "cancel" };
     if (value !== undefined) define(content, field.name, value);
   }
@@ -199,23 +179,23 @@ export async function askForm(
 }
 
 const CANCELLED = Symbol("cancelled");
+type FieldAnswer = ElicitValue | undefined | typeof CANCELLED;
 
 /** Asks for the value of a field, until it is valid or the person gives up. */
 async function askField(
   field: Field,
-  streams: TerminalStreams,
-  wait: UntilKeysCount,
+  terminal: Terminal,
   signal: AbortSignal,
-): Promise<ElicitValue | undefined | typeof CANCELLED> {
+): Promise<FieldAnswer> {
+  const { label, description, isRequired } = field;
+  const message = [
+    plain(label),
+    ...(description === undefined ? [] : [`– ${plain(description)}`]),
+    ...(isRequired ? [] : ["(optional)"]),
+  ].join(" ");
   for (;;) {
-    const message = fieldMessage(field);
-    const screen = new Screen(streams.output);
-    const { columns } = screen;
-    const line = paint([[message], [" …"]], { columns, colour: false });
-    await ignoreKeys(streams.input, wait, signal, () => screen.draw([line]));
-    screen.draw([]);
-    if (signal.aborted) return CANCELLED;
-    const value = await prompt(field, { ...streams, signal, message });
+    if (!await announce(message, terminal, signal)) return CANCELLED;
+    const value = await prompt(field, { ...terminal, signal, message });
     // What a prompt cannot check itself is asked again: nothing chosen where something must be.
     if (value === CANCELLED || problemOf(field, value) === undefined) {
       return value;
@@ -223,42 +203,27 @@ async function askField(
   }
 }
 
-const fieldMessage = (field: Field): string => {
-  const { label, description, isRequired } = field;
-  return [
-    plain(label),
-    ...(description === undefined ? [] : [`– ${plain(description)}`]),
-    ...(isRequired ? [] : ["(optional)"]),
-  ].join(" ");
-};
-
-interface PromptOptions extends TerminalStreams {
-  readonly message: string;
-  readonly signal: AbortSignal;
-}
-
 /** The choice of no value, where nothing is chosen from the start. */
 const NO_ANSWER = { value: "", label: "(no answer)" };
+const YES_OR_NO = [
+  { value: true, label: "Yes" },
+  { value: false, label: "No" },
+];
 
 async function prompt(
   field: Field,
-  common: PromptOptions,
-): Promise<ElicitValue | undefined | typeof CANCELLED> {
-  const { isCancel, multiselect, password, select, text } = await loadPackages(
-    "ask on the terminal",
-    ["@clack/prompts"],
-    () => import("@clack/prompts"),
-  );
+  common: Terminal & { readonly message: string; readonly signal: AbortSignal },
+): Promise<FieldAnswer> {
+  const { isCancel, multiselect, password, select, text } = await loadPrompts();
   switch (field.kind) {
     case "boolean":
     case "choice": {
-      const offered = field.kind === "choice"
-        ? field.options.map(({ label }) => plain(label))
-        : ["Yes", "No"];
-      const options = offered.map((label, i) => ({ value: `${i}`, label }));
-      const at = field.kind === "boolean"
-        ? field.default === undefined ? -1 : field.default ? 0 : 1
-        : field.options.findIndex(({ value }) => value === field.default);
+      const offered = field.kind === "choice" ? field.options : YES_OR_NO;
+      const options = offered.map(({ label }, i) => ({
+        value: `${i}`,
+        label: plain(label),
+      }));
+      const at = offered.findIndex(({ value }) => value === field.default);
       const answer = await select({
         ...common,
         options: at < 0 || !field.isRequired
@@ -268,15 +233,13 @@ async function prompt(
       });
       if (isCancel(answer)) return CANCELLED;
       if (answer === NO_ANSWER.value) return undefined;
-      return field.kind === "boolean"
-        ? answer === "0"
-        : field.options[Number(answer)]?.value;
+      return offered[Number(answer)]?.value;
     }
     case "choices": {
       const answer = await multiselect({
         ...common,
-        options: field.options.map(({ label }, i) => ({
-          value: i,
+        options: field.options.map(({ label }, value) => ({
+          value,
           label: plain(label),
         })),
         initialValues: (field.default ?? []).map((value) =>
@@ -290,17 +253,12 @@ async function prompt(
     }
     default: {
       const fallback = field.default === undefined ? "" : `${field.default}`;
-      const check = (typed: string | undefined) =>
+      const validate = (typed: string | undefined) =>
         problemOf(field, valueOf(field, typed || fallback));
-      const isSecret = field.kind === "text" && field.isSecret;
-      const answer = isSecret
-        ? await password({ ...common, validate: check })
-        : await text({
-          ...common,
-          validate: check,
-          ...(fallback !== "" &&
-            { placeholder: plain(fallback), defaultValue: fallback }),
-        });
+      const options = { ...common, validate };
+      const answer = field.kind === "text" && field.isSecret
+        ? await password(options)
+        : await text({ ...options, ...defaultText(fallback) });
       if (isCancel(answer)) return CANCELLED;
       return valueOf(field, answer || fallback);
     }

@@ -1,4 +1,4 @@
-import { Command, Option } from "commander";
+import { Command } from "commander";
 import process from "node:process";
 import {
   type ClusterFlags,
@@ -20,7 +20,7 @@ import { reporting, runCommand } from "../../cli/run.ts";
 import { protocolOption } from "../../cli/server_flags.ts";
 import { describeVersions } from "../../cli/version.ts";
 import { textWidth } from "../../cli/terminal_text.ts";
-import { addServingFlags, addViewFlags } from "./flags.ts";
+import { addOptions, addServingFlags, addViewFlags, option } from "./flags.ts";
 import { run, type RunFlags } from "./run.ts";
 
 /** The part of a Server that `up` needs; a Computer must not import the role itself. */
@@ -83,24 +83,19 @@ export function upCommand(createServer: CreateServer): Command {
       "smcp up --config claude_desktop_config.json --office demo --yes",
     ],
   );
-  for (const option of clusterOptions()) command.addOption(option);
-  addViewFlags(addServingFlags(command))
-    .addOption(
-      new Option("--office <office>", "the office to join")
-        .env("SMCP_OFFICE").default("home"),
-    )
-    .addOption(
-      new Option("--port <number>", "port to listen on, 0 for any free one")
-        .env("SMCP_PORT").argParser(integer(0, 65535)).default(8787),
-    )
-    .addOption(protocolOption(command))
-    .addOption(
-      new Option(
-        "--no-mcp",
-        "serve no MCP at /mcp/OFFICE: tools are for agents of A2C-SMCP alone",
-      ).env("SMCP_NO_MCP"),
-    )
-    .addOption(operatorOption("who has the token that is printed"))
+  addOptions(command, ...clusterOptions());
+  addOptions(
+    addViewFlags(addServingFlags(command)),
+    option("--office <office>", "the office to join").default("home"),
+    option("--port <number>", "port to listen on, 0 for any free one")
+      .argParser(integer(0, 65535)).default(8787),
+    protocolOption(command),
+    option(
+      "--no-mcp",
+      "serve no MCP at /mcp/OFFICE: tools are for agents of A2C-SMCP alone",
+    ),
+    operatorOption("who has the token that is printed"),
+  )
     .action(async (flags: UpFlags) => {
       const { mcp } = flags;
       const clustering = readCluster(flags, process.env);

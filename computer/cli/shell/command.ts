@@ -121,10 +121,21 @@ export interface Drawing {
   readonly coloured: string;
 }
 
+/** A row of a table. */
+type Row = readonly (string | Span)[];
+
+/** Lists rows in a table below a head; without rows, returns the text for none. */
+export const listed = (
+  none: string,
+  head: readonly string[],
+  rows: readonly Row[],
+  { look }: ShellContext,
+): string | Drawing => rows.length === 0 ? none : drawTable(head, rows, look());
+
 /** Draws a table; wraps the widest columns when it is too wide. */
 export function drawTable(
   head: readonly string[],
-  rows: readonly (readonly (string | Span)[])[],
+  rows: readonly Row[],
   { columns, colour }: TableLook,
 ): Drawing {
   const cells = rows.map((row) =>

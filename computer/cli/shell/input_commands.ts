@@ -1,11 +1,12 @@
 import type { MCPServerInput } from "../../../protocol/mod.ts";
 import { isRecord } from "../../util/values.ts";
+import type { InputValue } from "../../config/input_store.ts";
 import { parseComputerConfig } from "../../config/parse_config.ts";
 import { redactInput } from "../../config/redact.ts";
 import {
-  drawTable,
   jsonArgument,
   keptFile,
+  listed,
   oneWord,
   pretty,
   type ShellCommand,
@@ -19,36 +20,35 @@ const ids = ({ computer }: ShellContext): string[] =>
 const readInputs = (inputs: unknown): readonly MCPServerInput[] =>
   parseComputerConfig({ servers: {}, inputs }, "what was typed").inputs;
 
-const put = async (
+/** @param isNew whether there must be none with its id; otherwise there must be one */
+async function put(
   rest: string,
   context: ShellContext,
-  mustBe: "new" | "known",
-): Promise<string> => {
+  isNew: boolean,
+): Promise<string> {
   const [input] = readInputs([await jsonArgument(rest)]);
   if (!input) throw new Error("expected the definition of an input");
-  const known = ids(context).includes(input.id);
-  if (known && mustBe === "new") {
-    throw new Error(
-      `there is an input "${input.id}" already; use inputs update`,
-    );
+  const { id } = input;
+  const isKnown = ids(context).includes(id);
+  if (isKnown && isNew) {
+    throw new Error(`there is an input "${id}" already; use inputs update`);
   }
-  if (!known && mustBe === "known") {
-    throw new Error(`there is no input "${input.id}"; use inputs add`);
+  if (!isKnown && !isNew) {
+    throw new Error(`there is no input "${id}"; use inputs add`);
   }
   context.computer.inputs.put(input);
-  return `${known ? "updated" : "added"} ${input.id}`;
-};
+  return `${isKnown ? "updated" : "added"} ${id}`;
+}
 
-/** Commands for the definitions of inputs. */
-const DEFINITIONS: readonly ShellCommand[] = [
+/** Commands for the definitions of inputs, and for their values; secrets are never shown. */
+export const INPUT_COMMANDS: readonly ShellCommand[] = [
   {
     words: ["inputs", "load"],
     args: "@<file>",
     summary: "add or update the inputs of a list, or of a configuration",
     run: async (rest, { computer }) => {
-      const value = await jsonArgument(
-        rest.startsWith("@") ? rest : `@${rest}`,
-      );
+      const file = rest.startsWith("@") ? rest : `@${rest}`;
+      const value = await jsonArgument(file);
       const list = readInputs(isRecord(value) ? value.inputs ?? [] : value);
       list.forEach((input) => computer.inputs.put(input));
       return `loaded ${list.map(({ id }) => id).join(", ") || "nothing"}`;
@@ -59,23 +59,23 @@ const DEFINITIONS: readonly ShellCommand[] = [
     args: "<json|@file>",
     kept: keptFile,
     summary: "define an input",
-    run: (rest, context) => put(rest, context, "new"),
+    run: (rest, context) => put(rest, context, true),
   },
   {
     words: ["inputs", "update"],
     args: "<json|@file>",
     kept: keptFile,
     summary: "redefine an input; its value is forgotten",
-    run: (rest, context) => put(rest, context, "known"),
+    run: (rest, context) => put(rest, context, false),
   },
   {
     words: ["inputs", "rm"],
     args: "<id>",
     summary: "forget an input and its value",
     values: ids,
-    run: (rest, { computer }) => {
-      const { id } = find(rest, computer.inputs.definitions);
-      computer.inputs.remove(id);
+    run: (rest, context) => {
+      const { id } = find(rest, context);
+      context.computer.inputs.remove(id);
       return `removed ${id}`;
     },
   },
@@ -84,43 +84,28 @@ const DEFINITIONS: readonly ShellCommand[] = [
     args: "<id>",
     summary: "show the definition of an input",
     values: ids,
-    run: (rest, { computer }) =>
-      // As for Agents: a password has no default.
-      pretty(redactInput(find(rest, computer.inputs.definitions))),
+    // As for Agents: a password has no default.
+    run: (rest, context) => pretty(redactInput(find(rest, context))),
   },
   {
     words: ["inputs", "list"],
     summary: "list the definitions of inputs",
-    run: (_, { computer, look }) => {
-      const { definitions } = computer.inputs;
-      if (definitions.length === 0) return "no inputs";
-      return drawTable(
+    run: (_, context) =>
+      listed(
+        "no inputs",
         ["id", "type", "description"],
-        definitions.map(({ id, type, description }) => [id, type, description]),
-        look(),
-      );
-    },
+        context.computer.inputs.definitions
+          .map(({ id, type, description }) => [id, type, description]),
+        context,
+      ),
   },
-];
-
-/** Commands for the values of inputs; secrets are never shown. */
-const VALUES: readonly ShellCommand[] = [
   {
     words: ["inputs", "value", "list"],
     summary: "list the values that are known; secrets stay hidden",
-    run: async (_, { computer, look }) => {
-      const values = await computer.inputs.values();
-      if (values.length === 0) return "no inputs";
-      return drawTable(
-        ["id", "value"],
-        values.map(({ id, known, value }) => [
-          id,
-          known
-            ? value === undefined ? "(hidden)" : asText(value)
-            : "(none yet)",
-        ]),
-        look(),
-      );
+    run: async (_, context) => {
+      const values = await context.computer.inputs.values();
+      const rows = values.map((value) => [value.id, shownValue(value)]);
+      return listed("no inputs", ["id", "value"], rows, context);
     },
   },
   {
@@ -128,12 +113,10 @@ const VALUES: readonly ShellCommand[] = [
     args: "<id>",
     summary: "show the value of an input; a secret stays hidden",
     values: ids,
-    run: async (rest, { computer }) => {
-      const { id } = find(rest, computer.inputs.definitions);
-      const values = await computer.inputs.values();
-      const value = values.find((value) => value.id === id);
-      if (!value?.known) return "(none yet)";
-      return value.value === undefined ? "(hidden)" : asText(value.value);
+    run: async (rest, context) => {
+      const { id } = find(rest, context);
+      const values = await context.computer.inputs.values();
+      return shownValue(values.find((value) => value.id === id));
     },
   },
   {
@@ -142,16 +125,17 @@ const VALUES: readonly ShellCommand[] = [
     kept: (rest) => rest.split(/\s/, 1)[0] ?? "",
     summary: "set a value; without one you are asked, unseen if it is secret",
     values: ids,
-    run: async (rest, { computer, askInput }, signal) => {
+    run: async (rest, context, signal) => {
+      const { computer: { inputs }, askInput } = context;
       const [, id = "", value = ""] = /^(\S*)\s*([^]*)$/.exec(rest) ?? [];
-      const input = find(id, computer.inputs.definitions);
-      if (value !== "") computer.inputs.setValue(id, value);
+      const input = find(id, context);
+      if (value !== "") inputs.setValue(id, value);
       else if (!askInput || input.type === "command") {
         throw new Error("the value is missing");
       } else {
         const answer = await askInput(input, signal);
         if (answer === undefined) return "nothing set";
-        computer.inputs.setValue(id, answer);
+        inputs.setValue(id, answer);
       }
       return `set ${id}; MCP servers get it with their next start`;
     },
@@ -161,9 +145,9 @@ const VALUES: readonly ShellCommand[] = [
     args: "<id>",
     summary: "forget a value; it is resolved again when needed",
     values: ids,
-    run: (rest, { computer }) => {
-      const { id } = find(rest, computer.inputs.definitions);
-      computer.inputs.forgetValues(id);
+    run: (rest, context) => {
+      const { id } = find(rest, context);
+      context.computer.inputs.forgetValues(id);
       return `forgot the value of ${id}`;
     },
   },
@@ -177,22 +161,17 @@ const VALUES: readonly ShellCommand[] = [
   },
 ];
 
-/** Commands for inputs. */
-export const INPUT_COMMANDS: readonly ShellCommand[] = [
-  ...DEFINITIONS,
-  ...VALUES,
-];
-
-function find(rest: string, inputs: readonly MCPServerInput[]): MCPServerInput {
+function find(rest: string, context: ShellContext): MCPServerInput {
   const id = oneWord(rest, "the input's id");
-  const input = inputs.find((input) => input.id === id);
+  const { definitions } = context.computer.inputs;
+  const input = definitions.find((input) => input.id === id);
   if (input) return input;
-  throw new Error(
-    `there is no input "${id}"; there ${
-      inputs.length === 0 ? "are none" : `is ${inputs.map(({ id }) => id)}`
-    }`,
-  );
+  const known = definitions.length === 0 ? "are none" : `is ${ids(context)}`;
+  throw new Error(`there is no input "${id}"; there ${known}`);
 }
 
-const asText = (value: unknown): string =>
-  typeof value === "string" ? value : JSON.stringify(value);
+function shownValue(found: InputValue | undefined): string {
+  if (!found?.known) return "(none yet)";
+  const { value = "(hidden)" } = found;
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

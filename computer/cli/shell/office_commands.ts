@@ -7,9 +7,9 @@ import type { Style } from "../screen.ts";
 import type { ServerState } from "../../host/server_status.ts";
 import { redactUrl } from "../../util/secrets.ts";
 import {
-  drawTable,
   jsonArgument,
   keptFile,
+  listed,
   oneWord,
   pretty,
   type ShellCommand,
@@ -33,16 +33,17 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
   {
     words: ["status"],
     summary: "show the connection and the MCP servers",
-    run: (_, { computer, look }) => {
-      const { connection, protocol, office, name, servers, problems } = computer
-        .status();
+    run: (_, context) => {
+      const { computer } = context;
+      const { connection, protocol, office = "none", name, servers, problems } =
+        computer.status();
+      const state = /idle|closed/.test(connection)
+        ? "not connected"
+        : connection;
       return [
-        `${
-          /idle|closed/.test(connection) ? "not connected" : connection
-        } (${computer.url}, A2C-SMCP ${protocol}), office ${
-          office ?? "none"
-        }, as ${name}`,
-        servers.length === 0 ? "no MCP servers" : drawTable(
+        `${state} (${computer.url}, A2C-SMCP ${protocol}), office ${office}, as ${name}`,
+        listed(
+          "no MCP servers",
           ["server", "type", "state", "tools", "error"],
           servers.map((server) => [
             labelOf(server),
@@ -51,7 +52,7 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
             `${server.tools}`,
             server.error ?? "",
           ]),
-          look(),
+          context,
         ),
         ...problems.map((text) => `problem: ${text}`),
       ];
@@ -60,40 +61,42 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
   {
     words: ["tools"],
     summary: "list the tools that can be called",
-    run: (_, { computer, look }) => {
-      const tools = computer.listTools();
-      if (tools.length === 0) return "no tools";
+    run: (_, context) => {
+      const { computer } = context;
       const servers = new Map(
         computer.status().tools.map(({ name, server, bundleId = server }) => [
           name,
           labelOf({ name: server, bundleId }),
         ]),
       );
-      return drawTable(
+      const rows = computer.listTools().map(({ name, description }) => [
+        name,
+        servers.get(name) ?? "",
+        firstLine(description),
+      ]);
+      return listed(
+        "no tools",
         ["tool", "server", "description"],
-        tools.map(({ name, description }) => [
-          name,
-          servers.get(name) ?? "",
-          description.split("\n", 1)[0] ?? "",
-        ]),
-        look(),
+        rows,
+        context,
       );
     },
   },
   {
     words: ["skills"],
     summary: "list the skills",
-    run: async (_, { computer, look }) => {
-      const skills = await computer.getSkills();
-      if (skills.length === 0) return "no skills";
-      return drawTable(
+    run: async (_, context) => {
+      const skills = await context.computer.getSkills();
+      const rows = skills.map(({ name, description, path }) => [
+        name,
+        firstLine(description),
+        path,
+      ]);
+      return listed(
+        "no skills",
         ["skill", "description", "folder"],
-        skills.map(({ name, description, path }) => [
-          name,
-          description.split("\n", 1)[0] ?? "",
-          path,
-        ]),
-        look(),
+        rows,
+        context,
       );
     },
   },
@@ -121,11 +124,11 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
     words: ["history"],
     args: "[n]",
     summary: "show the last tool calls",
-    run: (rest, { calls, look }) => {
+    run: (rest, context) => {
       if (!/^\d*$/.test(rest)) throw new Error("expected a number of calls");
-      const last = calls.slice(-(Number(rest) || 10));
-      if (last.length === 0) return "no calls yet";
-      return drawTable(
+      const last = context.calls.slice(-(Number(rest) || 10));
+      return listed(
+        "no calls yet",
         ["time", "agent", "tool", "ms", "result"],
         last.map(({ at, agent, tool, durationMs, result }) => [
           at.toTimeString().slice(0, 8),
@@ -134,7 +137,7 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
           `${Math.round(durationMs)}`,
           [howItEnded(result), result && !result.isError ? "good" : "bad"],
         ]),
-        look(),
+        context,
       );
     },
   },
@@ -150,13 +153,12 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
       }
       const { tool_name, params = {}, timeout = TOOL_TIMEOUT_S } = request;
       if (!isRecord(params)) throw new Error('"params" is no object');
-      return pretty(
-        await computer.callTool(wholeName(computer, tool_name), params, {
-          agent: computer.name,
-          timeoutMs: toMs(timeout),
-          signal,
-        }),
+      const result = await computer.callTool(
+        wholeName(computer, tool_name),
+        params,
+        { agent: computer.name, timeoutMs: toMs(timeout), signal },
       );
+      return pretty(result);
     },
   },
   {
@@ -165,10 +167,10 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
     kept: keptFile,
     summary:
       "fill in inputs as an MCP server would get them; secrets stay hidden",
-    run: async (rest, { computer }) =>
-      pretty(
-        await partsOf(computer).hosting.inputs.render(await jsonArgument(rest)),
-      ),
+    run: async (rest, { computer }) => {
+      const { inputs } = partsOf(computer).hosting;
+      return pretty(await inputs.render(await jsonArgument(rest)));
+    },
   },
 ];
 
@@ -176,12 +178,14 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
 function wholeName(computer: SmcpComputer, typed: string): string {
   const found = toolsMeant(computer.listTools(), typed);
   if (found.length < 2) return found[0]?.name ?? typed;
+  const tool = JSON.stringify(typed);
+  const names = found.map(({ name }) => name).join(" or ");
   throw new Error(
-    `several MCP servers offer the tool ${
-      JSON.stringify(typed)
-    }; give its whole name: ${found.map(({ name }) => name).join(" or ")}`,
+    `several MCP servers offer the tool ${tool}; give its whole name: ${names}`,
   );
 }
+
+const firstLine = (text: string): string => text.split("\n", 1)[0] ?? "";
 
 /** Converts a timeout in seconds to milliseconds. */
 function toMs(timeout: unknown): number {

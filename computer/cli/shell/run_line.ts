@@ -4,7 +4,6 @@ import {
   drawTable,
   type ShellCommand,
   type ShellContext,
-  type Shown,
   usageOf,
 } from "./command.ts";
 import { INPUT_COMMANDS } from "./input_commands.ts";
@@ -29,10 +28,7 @@ const COMMANDS: readonly ShellCommand[] = [
     run: (_, { look }) =>
       drawTable(
         ["command", "what it does"],
-        [...COMMANDS, QUIT].map((command) => [
-          usageOf(command),
-          command.summary,
-        ]),
+        [...COMMANDS, QUIT].map((each) => [usageOf(each), each.summary]),
         look(),
       ),
   },
@@ -65,32 +61,40 @@ export async function runLine(
   if (!command) return { text: unknown(text), failed: true };
   try {
     const rest = restOf(text, command);
-    return { text: asText(await command.run(rest, context, signal)) };
+    const shown = [await command.run(rest, context, signal)].flat();
+    const texts = shown.map((part) =>
+      typeof part === "string" ? plainLines(part) : part.coloured
+    );
+    return { text: texts.join("\n") };
   } catch (error) {
-    return {
-      text: `error: ${plainLines(hideSecrets(explainFailure(error)))}`,
-      failed: true,
-    };
+    const reason = plainLines(hideSecrets(explainFailure(error)));
+    return { text: `error: ${reason}`, failed: true };
   }
 }
 
-const asText = (shown: Shown): string =>
-  [shown].flat().map((part) =>
-    typeof part === "string" ? plainLines(part) : part.coloured
-  ).join("\n");
-
-/** Completes a line for `node:readline`. */
-export const completeShell = (
+/**
+ * Completes a line of the shell, for `node:readline`.
+ *
+ * @returns the completions of the last word, and that word
+ */
+export function completeShell(
   line: string,
   context: ShellContext,
-): [string[], string] =>
-  completeLine(
-    line,
-    [...COMMANDS, QUIT].map(({ words, values }) => ({
-      words,
-      values: values && (() => values(context)),
-    })),
-  );
+): [string[], string] {
+  const words = line.trimStart().split(/\s+/);
+  const last = words.pop() ?? "";
+  const found = new Set<string>();
+  for (const { words: own, values } of [...COMMANDS, QUIT]) {
+    const common = Math.min(words.length, own.length);
+    if (!own.slice(0, common).every((word, i) => word === words[i])) continue;
+    const next = own[words.length];
+    if (next !== undefined) found.add(`${next} `);
+    else if (words.length === own.length) {
+      for (const value of values?.(context) ?? []) found.add(value);
+    }
+  }
+  return [[...found].filter((word) => word.startsWith(last)).sort(), last];
+}
 
 /**
  * Returns the part of a line that the history keeps: the command without tool parameters, values and
@@ -125,36 +129,4 @@ function unknown(text: string): string {
   return alike.length > 0
     ? `error: write ${alike.join(", or ")}`
     : `error: there is no command "${first}"; help lists them all`;
-}
-
-/** A command of the shell, for completion. */
-export interface Completable {
-  /** The words of the command, such as `server add`. */
-  readonly words: readonly string[];
-  /** Returns the possible arguments, if they are known. */
-  readonly values?: (() => readonly string[]) | undefined;
-}
-
-/**
- * Completes a line of the shell, for `node:readline`.
- *
- * @returns the completions of the last word, and that word
- */
-export function completeLine(
-  line: string,
-  commands: readonly Completable[],
-): [string[], string] {
-  const words = line.trimStart().split(/\s+/);
-  const last = words.pop() ?? "";
-  const found = new Set<string>();
-  for (const { words: own, values } of commands) {
-    const common = Math.min(words.length, own.length);
-    if (!own.slice(0, common).every((word, i) => word === words[i])) continue;
-    const next = own[words.length];
-    if (next !== undefined) found.add(`${next} `);
-    else if (words.length === own.length) {
-      for (const value of values?.() ?? []) found.add(value);
-    }
-  }
-  return [[...found].filter((word) => word.startsWith(last)).sort(), last];
 }

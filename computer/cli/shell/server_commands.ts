@@ -1,5 +1,6 @@
 import { isRecord } from "../../util/values.ts";
 import type { ServerStatus } from "../../host/server_status.ts";
+import type { Hosting } from "../../host/hosting.ts";
 import { partsOf } from "../../tool_host.ts";
 import { labelOf, stateLine } from "../report.ts";
 import type { ServerSettings } from "../../config/config.ts";
@@ -26,10 +27,26 @@ function names(context: ShellContext): string[] {
     ]),
   ];
 }
-const namesOrAll = (context: ShellContext): string[] => [
-  ...names(context),
-  "all",
-];
+
+/** Makes the command `start` or `stop`. */
+const each = (
+  verb: "start" | "stop",
+  act: (hosting: Hosting, bundleId: string) => Promise<unknown>,
+): ShellCommand => ({
+  words: [verb],
+  args: "<name|id>|all",
+  summary: `${verb} an MCP server, or all`,
+  values: (context) => [...names(context), "all"],
+  run: async (rest, context) => {
+    const hosting = hostingOf(context);
+    const name = oneWord(rest, "the MCP server's name or bundle_id, or all");
+    const chosen = name === "all"
+      ? servers(context).map(({ bundleId }) => bundleId)
+      : [hosting.host.names.find(name).bundleId];
+    await Promise.all(chosen.map((bundleId) => act(hosting, bundleId)));
+    return stateOf(context, chosen);
+  },
+});
 
 /** Commands for MCP servers. */
 export const SERVER_COMMANDS: readonly ShellCommand[] = [
@@ -39,8 +56,14 @@ export const SERVER_COMMANDS: readonly ShellCommand[] = [
     kept: keptFile,
     summary: 'add an MCP server, or replace it: {"name": ..., "type": ...}',
     run: async (rest, context) => {
-      const { name, settings } = readServer(await jsonArgument(rest));
-      return stateOf(context, [await hostingOf(context).put(name, settings)]);
+      const value = await jsonArgument(rest);
+      if (!isRecord(value) || typeof value.name !== "string") {
+        throw new Error('expected an object with a "name"');
+      }
+      const settings: unknown = value; // validated there
+      const id = await hostingOf(context)
+        .put(value.name, settings as ServerSettings);
+      return stateOf(context, [id]);
     },
   },
   {
@@ -54,61 +77,15 @@ export const SERVER_COMMANDS: readonly ShellCommand[] = [
       return `removed ${name}`;
     },
   },
-  {
-    words: ["start"],
-    args: "<name|id>|all",
-    summary: "start an MCP server, or all",
-    values: namesOrAll,
-    run: async (rest, context) => {
-      const chosen = choose(rest, context);
-      const hosting = hostingOf(context);
-      await Promise.all(
-        chosen.map((bundleId) => hosting.startServer(bundleId)),
-      );
-      return stateOf(context, chosen);
-    },
-  },
-  {
-    words: ["stop"],
-    args: "<name|id>|all",
-    summary: "stop an MCP server, or all",
-    values: namesOrAll,
-    run: async (rest, context) => {
-      const chosen = choose(rest, context);
-      const hosting = hostingOf(context);
-      await Promise.all(
-        chosen.map((bundleId) => hosting.host.stopServer(bundleId)),
-      );
-      return stateOf(context, chosen);
-    },
-  },
+  each("start", (hosting, bundleId) => hosting.startServer(bundleId)),
+  each("stop", ({ host }, bundleId) => host.stopServer(bundleId)),
 ];
 
-const hostingOf = ({ computer }: ShellContext) => partsOf(computer).hosting;
-
-/** Returns the ids of the servers that a command is about. */
-function choose(rest: string, context: ShellContext): string[] {
-  const name = oneWord(rest, "the MCP server's name or bundle_id, or all");
-  return name === "all"
-    ? servers(context).map(({ bundleId }) => bundleId)
-    : [hostingOf(context).host.names.find(name).bundleId];
+function hostingOf({ computer }: ShellContext): Hosting {
+  return partsOf(computer).hosting;
 }
 
-/** Reads the name of a server; `addServer` and `updateServer` validate the rest. */
-function readServer(
-  value: unknown,
-): { name: string; settings: ServerSettings } {
-  const settings = value as ServerSettings;
-  if (!isRecord(value) || typeof value.name !== "string") {
-    throw new Error('expected an object with a "name"');
-  }
-  return { name: value.name, settings };
-}
-
-const stateOf = (
-  { computer }: ShellContext,
-  chosen: readonly string[],
-): string =>
-  computer.status().servers.filter(({ bundleId }) => chosen.includes(bundleId))
+const stateOf = (context: ShellContext, chosen: readonly string[]): string =>
+  servers(context).filter(({ bundleId }) => chosen.includes(bundleId))
     .map((status) => stateLine(status) ?? `${labelOf(status)}: ${status.state}`)
     .join("\n");

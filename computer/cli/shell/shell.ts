@@ -24,6 +24,7 @@ import {
 import { terminalQuestions, Turns } from "../terminal_questions.ts";
 import type { SmcpComputer } from "../../computer.ts";
 import type { ToolCallEnded } from "../../tools/events.ts";
+import { onAbort } from "../../../shared/async.ts";
 
 /** The flags of `shell`. */
 export interface ShellFlags extends ComputerFlags {
@@ -50,8 +51,14 @@ export async function shell(flags: ShellFlags): Promise<void> {
   let view: View = plainView((text) => console.log(text));
   const computer = makeComputer(flags, config, () => view);
   try {
-    const calls = recordCalls(computer);
+    const calls: (ToolCallEnded & { readonly at: Date })[] = [];
+    computer.on("callEnded", (call) => {
+      calls.push({ ...call, at: new Date() });
+      if (calls.length > MAX_CALLS) calls.shift();
+    });
     const { stdin, stdout, env } = process;
+    const isInteractive = stdin.isTTY && stdout.isTTY;
+    const terminal = { input: stdin, output: stdout };
     const context: ShellContext = {
       computer,
       look: () => ({
@@ -59,17 +66,13 @@ export async function shell(flags: ShellFlags): Promise<void> {
         colour: stdout.isTTY && !env.NO_COLOR,
       }),
       calls,
-      ...(stdin.isTTY && stdout.isTTY && {
+      ...(isInteractive && {
         askInput: (...question) =>
-          view.asking(() =>
-            terminalQuestions({ input: stdin, output: stdout })
-              .askInput(...question)
-          ),
+          view.asking(() => terminalQuestions(terminal).askInput(...question)),
       }),
     };
-    if (stdin.isTTY && stdout.isTTY) {
-      await interact(context, flags, (own) => view = own);
-    } else await obey(context, flags);
+    if (isInteractive) await interact(context, flags, (own) => view = own);
+    else await obey(context, flags);
   } finally {
     await computer.close();
     await logWritten();
@@ -95,11 +98,10 @@ async function obey(
     if (outcome.quit || stop.signal.aborted) break;
   }
   reader.close();
-  if (failed > 0) {
-    throw new Error(
-      `${failed} of the commands failed; what is wrong is said above`,
-    );
-  }
+  if (failed === 0) return;
+  throw new Error(
+    `${failed} of the commands failed; what is wrong is said above`,
+  );
 }
 
 async function prepare(
@@ -112,27 +114,6 @@ async function prepare(
     await computer.join(office);
   }
   await computer.serversSettled();
-}
-
-function recordCalls(
-  computer: SmcpComputer,
-): (ToolCallEnded & { readonly at: Date })[] {
-  const calls: (ToolCallEnded & { readonly at: Date })[] = [];
-  computer.on("callEnded", (call) => {
-    calls.push({ ...call, at: new Date() });
-    if (calls.length > MAX_CALLS) calls.shift();
-  });
-  return calls;
-}
-
-/** Options of the interactive shell. */
-export interface InteractOptions {
-  /** The office to join at the start. */
-  readonly office?: string;
-  /** The history file. */
-  readonly history: string;
-  /** Keep parameters of tools and values of inputs in the history. */
-  readonly historyValues?: boolean;
 }
 
 /** A running command. */
@@ -151,9 +132,9 @@ const ABORT_GRACE_MS = 1_000;
  *
  * @param shown receives the view that prints above the input line
  */
-export async function interact(
+async function interact(
   context: ShellContext,
-  { office, history: file, historyValues }: InteractOptions,
+  { office, history: file, historyValues }: ShellFlags,
   shown: (view: View) => void,
 ): Promise<void> {
   const { computer, look } = context;
@@ -179,20 +160,21 @@ export async function interact(
   };
   shown(view);
   const abort = () => running?.abort.abort(new Error("aborted"));
-  const stopListening = listen({
-    interrupted: () => {
-      prompt.interrupted();
-      abort();
-    },
-    ended: () => {
-      ended = true;
-      abort();
-      prompt.close();
-    },
-  });
+  const onInterrupt = () => {
+    prompt.interrupted();
+    abort();
+  };
+  const onEnd = () => {
+    ended = true;
+    abort();
+    prompt.close();
+  };
+  process.on("SIGINT", onInterrupt);
+  process.on("SIGTERM", onEnd);
+  process.on("SIGHUP", onEnd); // for good: closing a terminal sends it repeatedly
   computer.start();
   await logTo((line) => view.note(line));
-  report(computer, { note: (text) => view.note(text), brief: false });
+  report(computer, (text) => view.note(text), false);
   console.log(`A2C-SMCP Computer "${computer.name}"; help lists the commands`);
   if (office !== undefined) {
     computer.connect().then(() => computer.join(office)).catch((error) =>
@@ -208,7 +190,9 @@ export async function interact(
     if (text !== "") prompt.print(failed ? styled(text, "bad", colour) : text);
     if (quit) break;
   }
-  stopListening();
+  exitAtOnce(); // further signals: only cleaning up is left
+  process.off("SIGINT", onInterrupt);
+  process.off("SIGTERM", onEnd);
   const kept = historyValues
     ? history
     : history.flatMap((line) => keptLine(line) ?? []);
@@ -231,57 +215,31 @@ async function execute(
 
 /** Resolves some time after an abort, for commands that do not end on Ctrl-C. */
 const aborted = (signal: AbortSignal): Promise<LineOutcome> =>
-  new Promise((resolve) =>
-    signal.addEventListener(
-      "abort",
-      () =>
-        setTimeout(
-          () => resolve({ text: "aborted; it may still be running" }),
-          ABORT_GRACE_MS,
-        ),
-      { once: true },
-    )
-  );
-
-/**
- * Listens for signals. The listener for SIGHUP stays, since closing a terminal sends it repeatedly.
- *
- * @returns makes further signals exit at once; call it when only cleaning up is left
- */
-function listen(
-  { interrupted, ended }: { interrupted: () => void; ended: () => void },
-): () => void {
-  process.on("SIGINT", interrupted);
-  process.on("SIGTERM", ended);
-  process.on("SIGHUP", ended);
-  return () => {
-    exitAtOnce();
-    process.off("SIGINT", interrupted);
-    process.off("SIGTERM", ended);
-  };
-}
+  new Promise((resolve) => {
+    const give = () => resolve({ text: "aborted; it may still be running" });
+    onAbort(signal, () => setTimeout(give, ABORT_GRACE_MS));
+  });
 
 /** Maximum number of lines in the history file. */
 const MAX_LINES = 1_000;
 
 /** Reads the history, the latest line last; empty when there is no file. */
-export async function readHistory(file: string): Promise<string[]> {
+async function readHistory(file: string): Promise<string[]> {
   await narrow(file).catch(() => {}); // the file may not exist
   const text = await readFile(file, "utf8").catch(() => "");
   return text.split("\n").filter((line) => line !== "").slice(-MAX_LINES);
 }
 
 /** Writes the history, readable by its owner only; ignores failures. */
-export async function writeHistory(
+async function writeHistory(
   file: string,
   lines: readonly string[],
 ): Promise<void> {
   try {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     await narrow(file);
-    await writeFile(file, `${lines.slice(-MAX_LINES).join("\n")}\n`, {
-      mode: 0o600,
-    });
+    const text = `${lines.slice(-MAX_LINES).join("\n")}\n`;
+    await writeFile(file, text, { mode: 0o600 });
   } catch {
     // The next shell starts without a history.
   }

@@ -7,10 +7,9 @@ import type {
   ToolCallAdvanced,
   ToolCallArrived,
   ToolCallEnded,
-  ToolCallStarted,
   ToolCallWaiting,
 } from "../../tools/events.ts";
-import { callerText, howItEnded } from "../report.ts";
+import { callerText, callKey, howItEnded } from "../report.ts";
 import type { Changes } from "./news_feed.ts";
 import { define, isRecord } from "../../util/values.ts";
 
@@ -111,34 +110,38 @@ export class CallLog {
       version: this.#changes.next(),
       params: kept,
     });
-    const id = idOf(call);
+    const id = callKey(call);
     this.#running.set(id, [...this.#running.get(id) ?? [], key]);
-    if (this.#entries.size > this.#limits.calls) this.#forget(this.first);
+    if (this.#entries.size > this.#limits.calls) {
+      const { first } = this;
+      this.#drop(first);
+      this.#entries.delete(first);
+    }
     this.#count(kept);
   }
 
   /** Notes how far a call is. */
   advanced({ progress, ...call }: ToolCallAdvanced): void {
-    const key = this.#running.get(idOf(call))?.[0];
-    if (key !== undefined) this.#update(key, { progress });
+    this.#update(this.#running.get(callKey(call))?.[0], { progress });
   }
 
   /** Notes what a call waits for. */
   waits({ waiting, ...call }: ToolCallWaiting): void {
-    const key = this.#running.get(idOf(call))?.[0];
-    if (key !== undefined) this.#update(key, { waiting: waiting ?? undefined });
+    this.#update(this.#running.get(callKey(call))?.[0], {
+      waiting: waiting ?? undefined,
+    });
   }
 
   /** Notes that a call has ended. */
   ended({ durationMs, result, ...call }: ToolCallEnded): void {
-    const id = idOf(call);
+    const id = callKey(call);
     const [key, ...others] = this.#running.get(id) ?? [];
     if (others.length > 0) this.#running.set(id, others);
     else this.#running.delete(id);
-    const entry = key === undefined ? undefined : this.#entries.get(key);
+    const entry = this.#entries.get(key ?? 0);
     if (!entry) return;
     const code = result?.isError ? resultMeta(result).error_code : undefined;
-    this.#update(entry.call.key, {
+    this.#update(key, {
       endedAt: entry.call.beganAt + durationMs,
       ms: durationMs,
       outcome: howItEnded(result),
@@ -166,16 +169,11 @@ export class CallLog {
     };
   }
 
-  #update(key: number, change: Partial<ListedCall>): void {
-    const entry = this.#entries.get(key);
+  #update(key: number | undefined, change: Partial<ListedCall>): void {
+    const entry = this.#entries.get(key ?? 0);
     if (!entry) return;
     entry.call = { ...entry.call, ...change };
     entry.version = this.#changes.next();
-  }
-
-  #forget(key: number): void {
-    this.#drop(key);
-    this.#entries.delete(key);
   }
 
   #count({ size }: Clipped): void {
@@ -196,9 +194,6 @@ export class CallLog {
     delete entry.result;
   }
 }
-
-const idOf = ({ agent, reqId }: Pick<ToolCallStarted, "agent" | "reqId">) =>
-  JSON.stringify([agent, reqId]);
 
 /** What others chose may have any length. */
 const brief = (text: string): string =>

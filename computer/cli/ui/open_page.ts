@@ -39,7 +39,7 @@ export function openPage(
   tell: (text: string) => void,
 ): Page | undefined {
   if (!wantsPage(flags)) return undefined;
-  const { uiPort: port = 0 } = flags;
+  const { uiPort = 0 } = flags;
   const changes = new Changes();
   const desk = new QuestionDesk(changes, tell);
   const addresses = new Map<string, string>();
@@ -56,7 +56,8 @@ export function openPage(
         ["@hono/node-server", "hono"],
         () => import("./serve_page.ts"),
       );
-      served = await servePage({ computer, desk, addresses, changes, port });
+      const sources = { computer, desk, addresses, changes };
+      served = await servePage(sources, uiPort);
       return served.link;
     },
     close: async () => await served?.close(),

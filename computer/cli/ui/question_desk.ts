@@ -22,8 +22,8 @@ export interface Asked<T> {
    *
    * @throws {ProblemError} 400; the question stays open
    */
-  read(body: unknown): ReadAnswer<T>;
-  /** Says an answer of the terminal in words. */
+  read(body: unknown): T;
+  /** Describes an answer in words, without the values that were typed. */
   say(answer: T): string;
   /** The answer when it is withdrawn. */
   readonly withdrawn: T;
@@ -68,10 +68,10 @@ export class QuestionDesk {
     this.#open.set(id, {
       show: () => this.#put({ id, askedAt, ...asked.view() }),
       take: (body) => {
-        const { value, said } = asked.read(body);
-        const { text } = asked.view();
+        const value = asked.read(body);
+        const said = asked.say(value);
+        const [heading] = asked.view().text.split("\n");
         end(value, "page", said);
-        const [heading] = text.split("\n");
         this.#tell(`answered on the page: ${heading} ${said}`);
       },
     });
@@ -208,12 +208,4 @@ export interface PageQuestion {
   readonly endedBy?: EndedBy;
   /** The answer in words; the values that were typed are no part of it. */
   readonly said?: string;
-}
-
-/** An answer that was read, and how it is told to who was asked as well. */
-export interface ReadAnswer<T> {
-  /** What counts. */
-  readonly value: T;
-  /** In words. */
-  readonly said: string;
 }

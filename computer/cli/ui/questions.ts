@@ -18,7 +18,7 @@ import {
   WILLING_CHOICES,
 } from "../question_text.ts";
 import type { TerminalQuestions } from "../terminal_questions.ts";
-import type { QuestionDesk, ReadAnswer } from "./question_desk.ts";
+import type { Asking, QuestionDesk } from "./question_desk.ts";
 
 /** The page scrolls, so more fits than at a terminal; what is too long is cut in the same way. */
 const PAGE_SIZE = { columns: 1_000, rows: 60 };
@@ -28,11 +28,11 @@ const MAX_FORM_CHARS = 100_000;
 /**
  * Asks at a desk what is asked at the terminal, which goes on asking too.
  *
- * @param terminal empty without a terminal: only the page answers
+ * @param terminal absent without a terminal: only the page answers
  */
 export const deskQuestions = (
   desk: QuestionDesk,
-  terminal: Partial<TerminalQuestions>,
+  terminal: TerminalQuestions | undefined,
 ): TerminalQuestions => ({
   confirm: (request, signal) =>
     desk.ask<ConfirmAnswer>({
@@ -43,22 +43,18 @@ export const deskQuestions = (
           choices: CHOICES.map(({ answer, label }) => ({ answer, label })),
         },
       }),
-      terminal: terminal.confirm &&
-        (async (own) => await terminal.confirm?.(request, own) ?? "no"),
-      read: (body) => {
-        const { answer } = parse(CONFIRM, body);
-        return { value: answer, said: labelOf(answer) };
-      },
+      terminal: terminal &&
+        (async (own) => await terminal.confirm(request, own)),
+      read: (body) => parse(CONFIRM, body).answer,
       say: labelOf,
       withdrawn: "no",
     }, signal),
   askInput: (input, signal) =>
     desk.ask<unknown>({
       view: () => ({ text: messageOf(input), asking: askingOf(input) }),
-      terminal: terminal.askInput &&
-        ((own) => terminal.askInput?.(input, own) ?? Promise.resolve()),
+      terminal: terminal && ((own) => terminal.askInput(input, own)),
       read: (body) => readInput(input, body),
-      say: inputSaid,
+      say: (value) => value === undefined ? "No answer" : "Answered",
       withdrawn: undefined,
     }, signal),
   elicit: (request, signal) => {
@@ -83,9 +79,8 @@ export const deskQuestions = (
           },
         };
       },
-      terminal: terminal.elicit &&
-        (async (own) =>
-          await terminal.elicit?.(request, own) ?? { action: "cancel" }),
+      terminal: terminal &&
+        (async (own) => await terminal.elicit(request, own)),
       read: (body) => readForm(fields, body),
       say: ({ action }) => FORM_SAID[action],
       withdrawn: { action: "cancel" },
@@ -112,9 +107,6 @@ const shownField = (field: Field): Field => ({
 const labelOf = (answer: ConfirmAnswer): string =>
   CHOICES.find((choice) => choice.answer === answer)?.label ?? answer;
 
-const inputSaid = (value: unknown): string =>
-  value === undefined ? "No answer" : "Answered";
-
 const FORM_SAID: Readonly<Record<ElicitResult["action"], string>> = {
   accept: "Answered",
   decline: "Declined",
@@ -128,66 +120,47 @@ const FORM = z.strictObject({
   content: z.unknown().optional(),
 });
 
-function askingOf(input: AskedInput) {
-  const fallback = input.default ?? undefined;
-  if (input.type === "pickString") {
-    const options = pickOptions(input);
-    const at = options.findIndex(({ value }) => value === fallback);
-    return {
-      kind: "input" as const,
-      type: input.type,
-      isSecret: false,
-      options: options.map(({ label }) => plain(label)),
-      ...(at >= 0 && { fallback: at }),
-    };
-  }
-  const isSecret = input.password === true;
+function askingOf(input: AskedInput): Asking {
+  const { type, default: value } = input;
+  const options = type === "pickString" ? pickOptions(input) : [];
+  const isSecret = type === "promptString" && input.password === true;
+  const at = options.findIndex((option) => option.value === value);
+  const fallback = type === "pickString"
+    ? at < 0 ? undefined : at
+    : isSecret
+    ? undefined
+    : value?.toString();
   return {
-    kind: "input" as const,
-    type: input.type,
+    kind: "input",
+    type,
     isSecret,
-    options: [],
-    ...(fallback !== undefined && !isSecret && { fallback: `${fallback}` }),
+    options: options.map(({ label }) => plain(label)),
+    ...(fallback !== undefined && { fallback }),
   };
 }
 
 /** Reads the value of an input; nothing typed is no answer, as at the terminal. */
-function readInput(input: AskedInput, body: unknown): ReadAnswer<unknown> {
-  let value: unknown;
-  if (input.type === "pickString") {
-    const options = pickOptions(input);
-    const { option } = parse(
-      z.strictObject({
-        option: z.int().min(0).max(options.length - 1).nullable(),
-      }),
-      body,
-    );
-    value = option === null ? undefined : options[option]?.value;
-  } else {
-    const typed = parse(TYPED, body).value;
-    value = typed === null || typed === "" ? undefined : typed;
-  }
-  return { value, said: inputSaid(value) };
+function readInput(input: AskedInput, body: unknown): string | undefined {
+  if (input.type !== "pickString") return parse(TYPED, body).value || undefined;
+  const options = pickOptions(input);
+  const option = z.int().min(0).max(options.length - 1).nullable();
+  const picked = parse(z.strictObject({ option }), body).option;
+  return picked === null ? undefined : options[picked]?.value;
 }
 
-function readForm(
-  fields: readonly Field[],
-  body: unknown,
-): ReadAnswer<ElicitResult> {
+function readForm(fields: readonly Field[], body: unknown): ElicitResult {
   const { action, content = {} } = parse(FORM, body);
-  const said = FORM_SAID[action];
-  if (action !== "accept") return { value: { action }, said };
+  if (action !== "accept") return { action };
   const given = isRecord(content) ? content : {};
   const values: Record<string, ElicitValue> = {};
   const errors = fields.flatMap((field) => {
-    const value = Object.hasOwn(given, field.name)
-      ? given[field.name]
-      : undefined;
+    const { name } = field;
+    const value = Object.hasOwn(given, name) ? given[name] : undefined;
     const problem = problemOf(field, value);
     if (problem !== undefined) {
-      return [{ field: field.name, problem, fix: "correct it" }];
+      return [{ field: name, problem, fix: "correct it" }];
     }
-    if (value !== undefined) define(values, field.name, value);
+    if (value !== undefined) define(values, name, value);
     return [];
   });
   for (const name of Object.keys(given)) {
@@ -196,7 +169,7 @@ function readForm(
     errors.push({ field: name, problem, fix: "leave it out" });
   }
   if (errors.length > 0) throw new ProblemError(400, errors);
-  return { value: { action, content: values }, said };
+  return { action, content: values };
 }
 
 /** @throws {ProblemError} 400 */

@@ -91,7 +91,7 @@ Deno.test("CallLog tells a repeated request from the first one", () => {
 const question = (text: string): Asked<string> => ({
   view: () => ({ text, asking: { kind: "confirm", choices: [] } }),
   terminal: undefined,
-  read: (body) => ({ value: String(body), said: String(body) }),
+  read: String,
   say: (answer) => answer,
   withdrawn: "withdrawn",
 });
