@@ -8,6 +8,7 @@ import {
   TextTail,
 } from "../util/processes.ts";
 import type { MCPServerCommandInput } from "../../protocol/mod.ts";
+import { Buffer } from "node:buffer";
 
 const MAX_OUTPUT_BYTES = 1_048_576;
 
@@ -30,6 +31,8 @@ export async function commandOutput(
   const child = guard.start(() => start(command, guard.environment));
   const chunks: Uint8Array[] = [];
   const diagnostics = new TextTail();
+  const failed = (reason: string) =>
+    new Error([reason, diagnostics.toString()].filter(Boolean).join("\n"));
   let length = 0;
   child.stdout?.on("data", (chunk: Uint8Array) => {
     length += chunk.length;
@@ -48,20 +51,14 @@ export async function commandOutput(
     if (length > MAX_OUTPUT_BYTES) {
       throw new Error(`it printed more than ${MAX_OUTPUT_BYTES} bytes`);
     }
-    if (failure !== undefined) {
-      throw new Error(
-        [failure, diagnostics.toString()].filter(Boolean).join("\n"),
-      );
-    }
+    if (failure !== undefined) throw failed(failure);
   } finally {
     off();
     await guard.end();
   }
-  const text = new TextDecoder().decode(concat(chunks, length)).trim();
+  const text = Buffer.concat(chunks).toString().trim();
   if (text !== "") return text;
-  throw new Error(
-    ["it printed nothing", diagnostics.toString()].filter(Boolean).join("\n"),
-  );
+  throw failed("it printed nothing");
 }
 
 function start(
@@ -90,25 +87,10 @@ function ended(child: ChildProcess): Promise<string | undefined> {
       ));
     child.once("exit", () => signalGroup(child, "SIGKILL"));
     child.once("close", (code, by) => {
-      resolve(
-        by
-          ? `it was killed by ${by}`
-          : code === 0
-          ? undefined
-          : `it exited with code ${code}`,
-      );
+      if (by) resolve(`it was killed by ${by}`);
+      else resolve(code === 0 ? undefined : `it exited with code ${code}`);
     });
   });
-}
-
-function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
 }
 
 /** What an input of type `command` runs. */

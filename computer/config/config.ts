@@ -1,7 +1,19 @@
+/**
+ * The configuration of a Computer: its MCP servers and the definitions of their inputs.
+ *
+ * A server is identified by its `bundle_id`, which is derived where none is written; two
+ * configurations are compared by it. How they are read is in `parse_config.ts`.
+ *
+ * @module
+ */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { type ConfigProblem, explainIssues } from "./problem.ts";
+import {
+  type ConfigPath,
+  type ConfigProblem,
+  explainIssues,
+} from "./problem.ts";
 import { placeholderIds } from "../util/inputs.ts";
 import { isRecord } from "../util/values.ts";
 import type {
@@ -149,6 +161,14 @@ export type ServerSettings =
   | Partial<InProcessServerConfig>
     & Pick<InProcessServerConfig, "type" | "server">;
 
+/** The configuration of a Computer. */
+export interface ComputerConfig<S extends ServerConfig = ServerConfig> {
+  /** The definitions of the placeholders. */
+  readonly inputs: readonly MCPServerInput[];
+  /** In the order of the file; no name is there twice with one `bundle_id`. */
+  readonly servers: readonly S[];
+}
+
 /** The difference between two configurations; servers in none of the lists are unchanged. */
 export interface ConfigChanges {
   /** New servers. */
@@ -173,12 +193,12 @@ export function diffConfigs(
   const old = new Map(before.servers.map((one) => [bundleIdOf(one), one]));
   const kept = new Set(after.servers.map(bundleIdOf));
   const gone = before.servers.filter((server) => !kept.has(bundleIdOf(server)));
-  const oldInputs = new Map(before.inputs.map((input) => [input.id, input]));
-  const newInputs = new Map(after.inputs.map((input) => [input.id, input]));
+  const input = ({ inputs }: ComputerConfig, id: string) =>
+    inputs.find((input) => input.id === id);
   const differs = (server: ServerConfig) =>
     !sameServerConfig(old.get(bundleIdOf(server)), server) ||
     serverPlaceholders(server).some((id) =>
-      !isDeepStrictEqual(oldInputs.get(id), newInputs.get(id))
+      !isDeepStrictEqual(input(before, id), input(after, id))
     );
   return {
     add: after.servers.filter((server) => !old.has(bundleIdOf(server))),
@@ -239,65 +259,54 @@ function identityOf(config: ServerConfig): ConnectionIdentity {
 
 function digestOf(connection: ConnectionIdentity): string {
   const hash = createHash("sha256");
-  for (const part of partsOf(connection)) hash.update(part);
+  for (const part of partsOf(connection)) {
+    const bytes = typeof part === "string" ? utf8(part) : new Uint8Array();
+    const count = new DataView(new ArrayBuffer(4)); // big endian
+    count.setUint32(0, typeof part === "string" ? bytes.length : part);
+    hash.update(count).update(bytes);
+  }
   return hash.digest().subarray(0, DIGEST_BYTES).toString("hex");
 }
 
-function partsOf(connection: ConnectionIdentity): Uint8Array[] {
-  const type = text(connection.type);
+/** Lists texts, and before those of a list or a map, how many there are. */
+function partsOf(connection: ConnectionIdentity): (string | number)[] {
   switch (connection.type) {
     case "stdio": {
-      const { command, args, env } = connection;
-      const list = args ?? [];
-      return [
-        ...type,
-        ...text(command),
-        count(list.length),
-        ...list.flatMap(text),
-        ...map(env ?? {}),
-      ];
-    }
-    case "streamable":
-    case "sse": {
-      const { url, headers } = connection;
-      return [...type, ...text(url), ...map(headers ?? {})];
+      const { type, command, args, env } = connection;
+      return [type, command, args?.length ?? 0, ...args ?? [], ...sorted(env)];
     }
     case "in-process":
-      return [...type, ...text(connection.name)];
+      return [connection.type, connection.name];
+    default:
+      return [connection.type, connection.url, ...sorted(connection.headers)];
   }
 }
 
-const map = (texts: Texts): Uint8Array[] => {
-  const entries = Object.entries(texts).map(([key, value]) => ({
-    key,
-    bytes: utf8(key),
-    value,
-  })).sort((a, b) => Buffer.compare(a.bytes, b.bytes));
+function sorted(texts: Texts | null | undefined): (string | number)[] {
+  const entries = Object.entries(texts ?? {})
+    .sort(([a], [b]) => Buffer.compare(utf8(a), utf8(b)));
   return [
-    count(entries.length),
-    ...entries.flatMap(({ key, value }) => [...text(key), ...text(`${value}`)]),
+    entries.length,
+    ...entries.flatMap(([key, value]) => [key, `${value}`]),
   ];
-};
-
-const text = (value: string): Uint8Array[] => {
-  const bytes = utf8(value);
-  return [count(bytes.length), bytes];
-};
-
-/** A 32-bit number, big endian. */
-function count(value: number): Uint8Array {
-  const bytes = new Uint8Array(4);
-  new DataView(bytes.buffer).setUint32(0, value);
-  return bytes;
 }
 
 /** UTF-8; half of a surrogate pair, which no other language has, counts as U+FFFD. */
 const utf8 = (value: string): Uint8Array => new TextEncoder().encode(value);
 
-/** The configuration of a Computer. */
-export interface ComputerConfig<S extends ServerConfig = ServerConfig> {
-  /** The definitions of the placeholders. */
-  readonly inputs: readonly MCPServerInput[];
-  /** In the order of the file; no name is there twice with one `bundle_id`. */
-  readonly servers: readonly S[];
+/** Replaces each text within a JSON value; `replace` receives its path too. */
+export function mapTexts(
+  value: unknown,
+  replace: (text: string, path: ConfigPath) => unknown,
+  path: ConfigPath = [],
+): unknown {
+  const inside = (item: unknown, key: string | number) =>
+    mapTexts(item, replace, [...path, key]);
+  if (typeof value === "string") return replace(value, path);
+  if (Array.isArray(value)) return value.map(inside);
+  return isRecord(value)
+    ? Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [key, inside(item, key)]),
+    )
+    : value;
 }

@@ -6,6 +6,7 @@ import {
   isForeign,
 } from "./foreign.ts";
 import {
+  below,
   type ConfigPath,
   type ConfigProblem,
   type Strictness,
@@ -84,13 +85,8 @@ function draftFile(
   }
   if (Array.isArray(servers)) return draftList(servers, ["servers"], inputs);
   if (!isRecord(servers)) return failed(["servers"], OWN_FORMAT);
-  const draft = draftMap(
-    servers,
-    "servers",
-    strictness === "own" ? inputs : draftVsCodeInputs(inputs),
-    context,
-  );
-  return { ...draft, strictness };
+  const own = strictness === "own" ? inputs : draftVsCodeInputs(inputs);
+  return { ...draftMap(servers, "servers", own, context), strictness };
 }
 
 const failed = (path: ConfigPath, text: string): ConfigDraft => ({
@@ -125,10 +121,8 @@ function readSpelling(
   const { bundleId: bundle_id, ...rest } = entry;
   return {
     entry: { ...rest, bundle_id },
-    pathOf: ([first, ...rest]) =>
-      first === undefined
-        ? []
-        : [first === "bundle_id" ? "bundleId" : first, ...rest],
+    pathOf: (path) =>
+      path[0] === "bundle_id" ? ["bundleId", ...path.slice(1)] : path,
   };
 }
 
@@ -139,7 +133,7 @@ function draftMap(
   context: ForeignContext,
 ): ConfigDraft {
   const problems: ConfigProblem[] = [];
-  const variables = new Map<string, Record<string, unknown>>();
+  const variables = new Map<string, unknown>();
   const drafts = Object.entries(servers).map(([key, value]): ServerDraft => {
     const path = [field, key];
     const { entry, pathOf } = readSpelling(value);
@@ -153,14 +147,9 @@ function draftMap(
       };
     }
     const foreign = draftForeign(entry, field, context);
-    problems.push(
-      ...foreign.problems.map((problem) => ({
-        ...problem,
-        path: [...path, ...problem.path],
-      })),
-    );
+    problems.push(...below(path, foreign.problems));
     for (const input of foreign.inputs) {
-      if (!variables.has(input.id)) variables.set(input.id, { ...input });
+      if (!variables.has(input.id)) variables.set(input.id, input);
     }
     return {
       path,
@@ -172,9 +161,7 @@ function draftMap(
     };
   });
   return {
-    inputs: Array.isArray(inputs)
-      ? [...inputs, ...missing(variables, inputs)]
-      : inputs,
+    inputs: Array.isArray(inputs) ? withAll(inputs, variables) : inputs,
     strictness: "foreign",
     servers: drafts,
     problems,
@@ -184,10 +171,11 @@ function draftMap(
 const hasOwnForm = (entry: unknown): boolean =>
   isRecord(entry) && "server_parameters" in entry;
 
-const missing = (
-  variables: ReadonlyMap<string, unknown>,
+function withAll(
   inputs: readonly unknown[],
-): unknown[] =>
-  [...variables].flatMap(([id, input]) =>
-    inputs.some((other) => isRecord(other) && other.id === id) ? [] : [input]
-  );
+  variables: ReadonlyMap<string, unknown>,
+): unknown[] {
+  const ids = inputs.map((input) => isRecord(input) ? input.id : undefined);
+  const missing = [...variables].filter(([id]) => !ids.includes(id));
+  return [...inputs, ...missing.map(([, input]) => input)];
+}

@@ -35,17 +35,15 @@ export async function prepareConfig(
   }
   const ids = new Set(fields.flatMap(({ ids }) => ids));
   const values = await abortable(resolveAll([...ids], inputs, signal), signal);
-  const filled = fields.map((
-    { field, value },
-  ) => [field, fillPlaceholders(value, values)]);
-  return validated({ ...config, ...Object.fromEntries(filled) });
-}
-
-/** Validates the result: a value keeps its type, which its field may not allow. */
-function validated(filled: ServerConfig): ServerConfig {
-  const { config, problems } = readEntry(filled);
-  if (config) return config;
-  const texts = problems.map(({ path, text }) => `${path.join(".")}: ${text}`);
+  const filled = fields.map(({ field, value }) => [
+    field,
+    fillPlaceholders(value, values),
+  ]);
+  // Validated again: a value keeps its type, which its field may not allow.
+  const read = readEntry({ ...config, ...Object.fromEntries(filled) });
+  if (read.config) return read.config;
+  const texts = read.problems
+    .map(({ path, text }) => `${path.join(".")}: ${text}`);
   throw new Error(`the value of an input does not fit: ${texts.join("; ")}`);
 }
 
@@ -110,14 +108,7 @@ const MAX_DEPTH = 10;
 export function fillPlaceholders(
   value: unknown,
   values: ReadonlyMap<string, unknown>,
-): unknown {
-  return fill(value, values, 0);
-}
-
-function fill(
-  value: unknown,
-  values: ReadonlyMap<string, unknown>,
-  depth: number,
+  depth = 0,
 ): unknown {
   if (typeof value === "string") return fillString(value, values);
   if (typeof value !== "object" || value === null) return value;
@@ -126,13 +117,10 @@ function fill(
       `Cannot fill in inputs: the configuration is nested deeper than ${MAX_DEPTH} levels`,
     );
   }
-  return Array.isArray(value)
-    ? value.map((item) => fill(item, values, depth + 1))
-    : Object.fromEntries(
-      Object.entries(value).map((
-        [key, item],
-      ) => [key, fill(item, values, depth + 1)]),
-    );
+  const fill = (item: unknown) => fillPlaceholders(item, values, depth + 1);
+  return Array.isArray(value) ? value.map(fill) : Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, fill(item)]),
+  );
 }
 
 function fillString(
@@ -144,15 +132,14 @@ function fillString(
   if (parts.length === 1 && only?.kind === "placeholder") {
     return valueOf(only.id, values);
   }
-  return parts.map((part) =>
-    part.kind === "text" ? part.text : asText(valueOf(part.id, values))
-  ).join("");
+  return parts.map((part) => {
+    if (part.kind === "text") return part.text;
+    const value = valueOf(part.id, values);
+    return typeof value === "string" ? value : JSON.stringify(value);
+  }).join("");
 }
 
 function valueOf(id: string, values: ReadonlyMap<string, unknown>): unknown {
   if (values.has(id)) return values.get(id);
   throw new Error(`Cannot fill in \${input:${id}}: it has no value`);
 }
-
-const asText = (value: unknown): string =>
-  typeof value === "string" ? value : JSON.stringify(value) ?? "";

@@ -1,3 +1,12 @@
+/**
+ * Reads the formats of other programs: Claude Desktop, Claude Code, Cursor, Windsurf and VS Code.
+ *
+ * Each of their MCP servers is converted to our own format, with the variables that those programs
+ * know; nothing is validated here, but problems name the fields as they are in the file.
+ *
+ * @module
+ */
+import { mapTexts } from "./config.ts";
 import {
   type ConfigPath,
   type ConfigProblem,
@@ -8,7 +17,7 @@ import { isRecord } from "../util/values.ts";
 import type { MCPServerPromptStringInput } from "../../protocol/mod.ts";
 
 /** An MCP server of another program's configuration, converted to our own format. */
-export interface ForeignDraft {
+interface ForeignDraft {
   /** Without the name; not validated. */
   readonly entry: Record<string, unknown>;
   /** Its `server_parameters` with their variables. */
@@ -73,10 +82,8 @@ export function draftForeign(
     expandVariables(value, variables, found, [name]);
   const type = typeOf(source, urlField, problems);
   if ("envFile" in source) {
-    problems.push({
-      path: ["envFile"],
-      text: "envFile is not supported; move the variables to env",
-    });
+    const text = "envFile is not supported; move the variables to env";
+    problems.push({ path: ["envFile"], text });
   }
   const parametersWith = (read: typeof expand) =>
     present(
@@ -92,7 +99,12 @@ export function draftForeign(
     );
   const server_parameters = parametersWith(expand);
   // In other formats an unknown variable may be meant for a shell; in VS Code's it cannot.
-  if (field === "servers") problems.push(...found.unknown.map(unknownVariable));
+  const unknown = field === "servers" ? found.unknown : [];
+  problems.push(...unknown.map(({ path, variable }) => ({
+    path,
+    text:
+      `${variable} is not supported here; write its value, or use \${env:NAME} or \${input:ID}`,
+  })));
   return {
     entry: {
       type,
@@ -115,14 +127,6 @@ export function draftForeign(
   };
 }
 
-const unknownVariable = (
-  { path, variable }: FoundVariables["unknown"][number],
-): ConfigProblem => ({
-  path,
-  text:
-    `${variable} is not supported here; write its value, or use \${env:NAME} or \${input:ID}`,
-});
-
 function typeOf(
   source: Record<string, unknown>,
   urlField: string | undefined,
@@ -132,41 +136,39 @@ function typeOf(
   if (type !== undefined) {
     const known = TYPES.get(type);
     if (known) return known;
-    problems.push({
-      path: ["type"],
-      text: 'expected "stdio", "http" or "sse"',
-    });
+    const text = 'expected "stdio", "http" or "sse"';
+    problems.push({ path: ["type"], text });
   }
   if (urlField === undefined || "command" in source) return "stdio";
   return /\/sse\/?([?#]|$)/.test(`${source[urlField]}`) ? "sse" : "streamable";
 }
 
 /** Normalizes numbers, and null for a variable that is to be unset, which VS Code allows. */
-const readEnv = (env: unknown): unknown =>
-  isRecord(env)
-    ? Object.fromEntries(
-      Object.entries(env)
-        .filter(([, value]) => value !== null)
-        .map((
-          [name, value],
-        ) => [name, typeof value === "number" ? `${value}` : value]),
-    )
-    : env;
+function readEnv(env: unknown): unknown {
+  if (!isRecord(env)) return env;
+  const set = Object.entries(env).filter(([, value]) => value !== null);
+  return Object.fromEntries(set.map(
+    ([name, value]) => [name, typeof value === "number" ? `${value}` : value],
+  ));
+}
 
 function approvals(
   source: Record<string, unknown>,
   problems: ConfigProblem[],
 ): Record<string, unknown> {
-  const { tool_meta, default_tool_meta } = source;
+  const meta = isRecord(source.tool_meta) ? source.tool_meta : {};
+  const { default_tool_meta } = source;
   const approved = APPROVED_FIELDS.flatMap((name) =>
     source[name] === true ? ["*"] : names(source, name, problems)
   );
-  const tools = approved.filter((tool) => tool !== "*");
+  const tools = approved.filter((tool) => tool !== "*").map((tool) => {
+    const own = meta[tool];
+    return [tool, { auto_apply: true, ...isRecord(own) && own }];
+  });
   return present({
-    tool_meta: tools.length === 0 ? tool_meta : {
-      ...isRecord(tool_meta) && tool_meta,
-      ...withApproval(tools, tool_meta),
-    },
+    tool_meta: tools.length === 0
+      ? source.tool_meta
+      : { ...meta, ...Object.fromEntries(tools) },
     default_tool_meta: approved.includes("*")
       ? {
         ...isRecord(default_tool_meta) && default_tool_meta,
@@ -175,15 +177,6 @@ function approvals(
       : default_tool_meta,
   });
 }
-
-const withApproval = (
-  tools: readonly string[],
-  meta: unknown,
-): Record<string, unknown> =>
-  Object.fromEntries(tools.map((tool) => {
-    const own = isRecord(meta) ? meta[tool] : undefined;
-    return [tool, { auto_apply: true, ...isRecord(own) && own }];
-  }));
 
 function names(
   source: Record<string, unknown>,
@@ -222,7 +215,7 @@ export interface ForeignContext {
 }
 
 /** Collects what is found while variables are replaced. */
-export interface FoundVariables {
+interface FoundVariables {
   /** Environment variables as inputs: their values are read when a server starts. */
   readonly inputs: MCPServerPromptStringInput[];
   /** Unsupported variables, including `${` and `}`. */
@@ -231,10 +224,8 @@ export interface FoundVariables {
 
 const VARIABLE = /\$\{([^}]*)\}/g;
 
-/** What variables stand for, and which there are. */
-interface VariableContext extends ForeignContext {
-  readonly bare: boolean;
-}
+/** What variables stand for, and whether `${NAME}` is one too. */
+type VariableContext = ForeignContext & { readonly bare: boolean };
 
 /** `${TOKEN}` and `${TOKEN:-default}` of Claude Code; lower-case names are left to the shell. */
 const BARE_NAME = /^([A-Z_][A-Z0-9_]*)(?::-([^]*))?$/;
@@ -245,32 +236,25 @@ const BARE_NAME = /^([A-Z_][A-Z0-9_]*)(?::-([^]*))?$/;
  * `${env:NAME}` becomes the placeholder `${input:env:NAME}`, so that the value stays out of the
  * configuration, and a missing variable affects only one server.
  *
- * @param context.bare whether `${NAME}` is a variable too
  * @param found receives what is found
  * @param path of the value
  */
-export function expandVariables(
+const expandVariables = (
   value: unknown,
   context: VariableContext,
   found: FoundVariables,
   path: ConfigPath,
-): unknown {
-  const inside = (item: unknown, key: string | number) =>
-    expandVariables(item, context, found, [...path, key]);
-  if (typeof value === "string") {
-    return value.replaceAll(VARIABLE, (variable, name: string) => {
-      const expanded = expandVariable(name, context, found);
-      if (expanded === undefined) found.unknown.push({ path, variable });
-      return expanded ?? variable;
-    });
-  }
-  if (Array.isArray(value)) return value.map(inside);
-  return isRecord(value)
-    ? Object.fromEntries(
-      Object.entries(value).map(([key, item]) => [key, inside(item, key)]),
-    )
-    : value;
-}
+): unknown =>
+  mapTexts(
+    value,
+    (text, path) =>
+      text.replaceAll(VARIABLE, (variable, name: string) => {
+        const expanded = expandVariable(name, context, found);
+        if (expanded === undefined) found.unknown.push({ path, variable });
+        return expanded ?? variable;
+      }),
+    path,
+  );
 
 function expandVariable(
   name: string,
@@ -280,43 +264,31 @@ function expandVariable(
   if (name.startsWith("input:")) return `\${${name}}`;
   const [, bareName, fallback] = context.bare ? BARE_NAME.exec(name) ?? [] : [];
   const variable = name.startsWith("env:") ? name.slice(4) : bareName;
-  if (variable === undefined) return knownVariable(name, context);
-  const input = environmentInput(variable, fallback);
-  inputs.push(input);
-  return `\${input:${input.id}}`;
-}
-
-function knownVariable(
-  name: string,
-  { workspaceFolder, userHome, pathSeparator }: ForeignContext,
-): string | undefined {
-  switch (name) {
-    case "workspaceFolder":
-    case "workspaceRoot":
-      return workspaceFolder;
-    case "workspaceFolderBasename":
-      return workspaceFolder.split(/[\\/]/).findLast((part) => part !== "") ??
-        "";
-    case "userHome":
-      return userHome;
-    case "pathSeparator":
-    case "/":
-      return pathSeparator;
-    default:
-      return undefined;
+  if (variable === undefined) {
+    const { workspaceFolder, userHome, pathSeparator } = context;
+    const folders = workspaceFolder.split(/[\\/]/);
+    return new Map([
+      ["workspaceFolder", workspaceFolder],
+      ["workspaceRoot", workspaceFolder],
+      [
+        "workspaceFolderBasename",
+        folders.findLast((part) => part !== "") ?? "",
+      ],
+      ["userHome", userHome],
+      ["pathSeparator", pathSeparator],
+      ["/", pathSeparator],
+    ]).get(name);
   }
+  const id = `${ENVIRONMENT_ID}${variable}`;
+  inputs.push({
+    type: "promptString",
+    id,
+    description: `The environment variable ${variable}`,
+    password: true,
+    ...(fallback !== undefined && { default: fallback }),
+  });
+  return `\${input:${id}}`;
 }
-
-const environmentInput = (
-  name: string,
-  fallback: string | undefined,
-): MCPServerPromptStringInput => ({
-  type: "promptString",
-  id: `${ENVIRONMENT_ID}${name}`,
-  description: `The environment variable ${name}`,
-  password: true,
-  ...(fallback !== undefined && { default: fallback }),
-});
 
 /**
  * Converts VS Code's inputs to our own format.

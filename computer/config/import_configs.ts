@@ -1,10 +1,15 @@
+/**
+ * How `import` makes one configuration of those of other programs: where they are, and how clashing
+ * names, ids and tools are told apart.
+ *
+ * @module
+ */
 import { basename, posix, win32 } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { bundleIdOf, type ComputerConfig } from "./config.ts";
+import { bundleIdOf, type ComputerConfig, mapTexts } from "./config.ts";
 import { redactConfig } from "./redact.ts";
 import { ENVIRONMENT_ID, splitPlaceholders } from "../util/inputs.ts";
 import { REDACTED } from "../util/secrets.ts";
-import { isRecord } from "../util/values.ts";
 import {
   type MCPServerConfig,
   type MCPServerInput,
@@ -12,7 +17,7 @@ import {
 } from "../../protocol/mod.ts";
 
 /** The machine whose files are looked for. */
-export interface Machine {
+interface Machine {
   /** A value of `process.platform`. */
   readonly platform: string;
   /** The user's home directory. */
@@ -38,42 +43,27 @@ export function knownFiles(
   { platform, home, directory, env }: Machine,
 ): KnownFile[] {
   const { join } = platform === "win32" ? win32 : posix;
-  const settings = settingsDirectory(platform, home, env, join);
-  const files: [program: string, suffix: string, file: string][] = [
-    ["VS Code (this project)", "vscode", join(directory, ".vscode/mcp.json")],
-    ["Cursor (this project)", "cursor", join(directory, ".cursor/mcp.json")],
-    [
-      "Claude Desktop",
-      "claude",
-      join(settings, "Claude", "claude_desktop_config.json"),
-    ],
-    ["Cursor", "cursor", join(home, ".cursor", "mcp.json")],
-    ["VS Code", "vscode", join(settings, "Code", "User", "mcp.json")],
-    [
-      "Windsurf",
-      "windsurf",
-      join(home, ".codeium", "windsurf", "mcp_config.json"),
-    ],
+  const settings = platform === "darwin"
+    ? join(home, "Library", "Application Support")
+    : platform === "win32"
+    ? env.APPDATA || join(home, "AppData", "Roaming")
+    : env.XDG_CONFIG_HOME || join(home, ".config");
+  const files: [program: string, suffix: string, ...path: string[]][] = [
+    ["VS Code (this project)", "vscode", directory, ".vscode/mcp.json"],
+    ["Cursor (this project)", "cursor", directory, ".cursor/mcp.json"],
+    ["Claude Desktop", "claude", settings, "Claude/claude_desktop_config.json"],
+    ["Cursor", "cursor", home, ".cursor/mcp.json"],
+    ["VS Code", "vscode", settings, "Code/User/mcp.json"],
+    ["Windsurf", "windsurf", home, ".codeium/windsurf/mcp_config.json"],
   ];
-  return files.filter(([, , file], i) =>
-    files.findIndex(([, , other]) => other === file) === i // the project may be the home directory
-  ).map(([program, suffix, file]) => ({ program, suffix, file }));
-}
-
-function settingsDirectory(
-  platform: string,
-  home: string,
-  env: Machine["env"],
-  join: (...parts: string[]) => string,
-): string {
-  switch (platform) {
-    case "darwin":
-      return join(home, "Library", "Application Support");
-    case "win32":
-      return env.APPDATA || join(home, "AppData", "Roaming");
-    default:
-      return env.XDG_CONFIG_HOME || join(home, ".config");
-  }
+  const known = files.map(([program, suffix, ...path]) => ({
+    program,
+    suffix,
+    file: join(...path),
+  }));
+  return known.filter(({ file }, i) =>
+    known.findIndex((other) => other.file === file) === i // the project may be the home directory
+  );
 }
 
 /** A configuration to merge. */
@@ -104,21 +94,15 @@ export function mergeConfigs(
   const servers = new Map<string, MCPServerConfig>();
   const names = configs.map(({ suffix, config }) => {
     const ids = new Map(config.inputs.map((input) => {
-      if (input.id.startsWith(ENVIRONMENT_ID) && inputs.has(input.id)) {
-        return [input.id, input.id];
-      }
-      const id = place(inputs, input.id, suffix, (id) => ({ ...input, id }));
-      return [input.id, id];
+      const { id } = input;
+      const isShared = id.startsWith(ENVIRONMENT_ID) && inputs.has(id);
+      const make = (id: string) => ({ ...input, id });
+      return [id, isShared ? id : place(inputs, id, suffix, make)];
     }));
     return new Map(config.servers.map((server) => {
-      const own = renamePlaceholders(server, ids);
-      const name = place(
-        servers,
-        server.name,
-        suffix,
-        (name) => ({ ...own, name }),
-      );
-      return [server.name, name];
+      const own = rename(server, ids);
+      const { name } = server;
+      return [name, place(servers, name, suffix, (name) => ({ ...own, name }))];
     }));
   });
   return {
@@ -148,42 +132,27 @@ function place<T>(
   }
 }
 
-function renamePlaceholders<T extends MCPServerConfig>(
+function rename<T extends MCPServerConfig>(
   server: T,
   ids: ReadonlyMap<string, string>,
 ): T {
-  const server_parameters = rename(server.server_parameters, ids);
-  return { ...server, server_parameters };
-}
-
-function rename<T>(value: T, ids: ReadonlyMap<string, string>): T;
-function rename(value: unknown, ids: ReadonlyMap<string, string>): unknown {
-  if (typeof value === "string") {
-    return splitPlaceholders(value).map((part) =>
-      part.kind === "text"
-        ? part.text
-        : `\${input:${ids.get(part.id) ?? part.id}}`
-    ).join("");
-  }
-  if (Array.isArray(value)) return value.map((item) => rename(item, ids));
-  return isRecord(value)
-    ? Object.fromEntries(
-      Object.entries(value).map(([key, item]) => [key, rename(item, ids)]),
-    )
-    : value;
+  const renamed = mapTexts(
+    server.server_parameters,
+    (text) =>
+      splitPlaceholders(text).map((part) =>
+        part.kind === "text"
+          ? part.text
+          : `\${input:${ids.get(part.id) ?? part.id}}`
+      ).join(""),
+  );
+  return { ...server, server_parameters: renamed as T["server_parameters"] };
 }
 
 /** Programs that run another program, named in their arguments. */
 const RUNNERS =
   /^(npx|bunx|uvx|pipx|uv|pnpm|yarn|npm|bun|deno|node|python[\d.]*|ruby|java|docker|podman)$/i;
 /** Subcommands of runners, before the program's name. */
-const RUNNER_SUBCOMMANDS: ReadonlySet<string> = new Set([
-  "run",
-  "exec",
-  "dlx",
-  "tool",
-  "x",
-]);
+const RUNNER_SUBCOMMANDS = /^(run|exec|dlx|tool|x)$/;
 /** Options of runners that are followed by their value. */
 const OPTIONS_WITH_VALUE =
   /^(-e|--env|--env-file|-v|--volume|--mount|-p|--publish|--name|--network|-w|--workdir|-u|--user|--with|--from|--python|--directory|--project|--package|--config)$/;
@@ -220,7 +189,7 @@ export function programOf(
   if (/^(sh|bash|zsh|cmd|powershell|pwsh)$/i.test(program)) return undefined;
   if (!RUNNERS.test(program)) return command;
   const named = args.find((arg, i) =>
-    !arg.startsWith("-") && !RUNNER_SUBCOMMANDS.has(arg) &&
+    !arg.startsWith("-") && !RUNNER_SUBCOMMANDS.test(arg) &&
     !OPTIONS_WITH_VALUE.test(args[i - 1] ?? "")
   );
   // Without the version: other versions have mostly the same tools.
@@ -232,37 +201,29 @@ export function distinctIds(
   servers: readonly MCPServerConfig[],
 ): { servers: MCPServerConfig[]; identified: string[] } {
   const ids = servers.map(bundleIdOf);
-  const taken = new Set<string>();
+  const all = new Set(ids);
   const identified: string[] = [];
   const distinct = servers.map((server, i) => {
-    const id = ids[i] ?? "";
-    if (!taken.has(id)) {
-      taken.add(id);
-      return server;
-    }
-    const bundle_id = firstFree(id, new Set([...ids, ...taken]));
-    taken.add(bundle_id);
+    const id = bundleIdOf(server);
+    if (ids.indexOf(id) === i) return server;
+    let number = 2;
+    while (all.has(`${id}-${number}`)) number++;
+    const bundle_id = `${id}-${number}`;
+    all.add(bundle_id);
     identified.push(server.name);
     return { ...server, bundle_id };
   });
   return { servers: distinct, identified };
 }
 
-function firstFree(id: string, taken: ReadonlySet<string>): string {
-  for (let i = 2;; i++) {
-    if (!taken.has(`${id}-${i}`)) return `${id}-${i}`;
-  }
-}
-
 /** Converts a configuration to the form that people write: without default values. */
 export function toOwnFormat(
   { inputs, servers }: ComputerConfig<MCPServerConfig>,
 ): Record<string, unknown> {
+  const entries = servers.map((server) => [server.name, sparse(server)]);
   return {
     ...(inputs.length > 0 && { inputs }),
-    servers: Object.fromEntries(
-      servers.map((server) => [server.name, sparse(server)]),
-    ),
+    servers: Object.fromEntries(entries),
   };
 }
 
@@ -272,11 +233,8 @@ function sparse(
   const needed = "url" in server_parameters
     ? { url: server_parameters.url }
     : { command: server_parameters.command };
-  const defaults = parseMCPServerConfig({
-    name: "any",
-    type,
-    server_parameters: needed,
-  });
+  const least = { name: "any", type, server_parameters: needed };
+  const defaults = parseMCPServerConfig(least);
   return {
     type,
     server_parameters: {
@@ -309,9 +267,8 @@ function places(
   path: readonly string[],
 ): string[] {
   if (typeof shown === "string") {
-    return shown.includes(REDACTED) && !isScheme(`${value}`)
-      ? [path.join(".")]
-      : [];
+    const isHidden = shown.includes(REDACTED) && !isScheme(`${value}`);
+    return isHidden ? [path.join(".")] : [];
   }
   return Object.entries(Object(shown)).flatMap(([key, item]) =>
     places(item, Object(value)[key], [...path, key])

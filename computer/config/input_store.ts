@@ -3,7 +3,6 @@ import {
   type MCPServerInput,
   type MCPServerPickStringInput,
   pickOptions,
-  type PickStringOption,
 } from "../../protocol/mod.ts";
 import { withTimeout } from "../../shared/async.ts";
 import { reasonOf } from "../util/values.ts";
@@ -254,40 +253,38 @@ export class InputStore implements ComputerInputs {
     );
     if (variable !== undefined) return environment?.[variable];
     if (input.type === "command") {
+      const { signal } = this.#closed;
       return await withTimeout(
         COMMAND_TIMEOUT_MS,
         (timeout) =>
-          commandOutput(
-            commandLine(input),
-            AbortSignal.any([timeout, this.#closed.signal]),
-          ),
-      ).catch((error) => {
-        throw new TransientInputError(
-          `the command of input "${id}" failed: ${reasonOf(error)}`,
-        );
-      });
+          commandOutput(commandLine(input), AbortSignal.any([timeout, signal])),
+      )
+        .catch((error) => {
+          throw new TransientInputError(
+            `the command of input "${id}" failed: ${reasonOf(error)}`,
+          );
+        });
     }
     const answer = await ask?.(input, this.#closed.signal);
-    if (input.type === "pickString") return answer ?? undefined;
-    return answer ?? input.default ?? undefined;
+    const fallback = input.type === "pickString" ? undefined : input.default;
+    return answer ?? fallback ?? undefined;
   }
 
   #checked(input: MCPServerInput, value: unknown): unknown {
     if (value === undefined) throw new Error(noValue(input.id));
-    if (input.type === "pickString" && !isOption(pickOptions(input), value)) {
-      throw new InvalidSelectionError(input, value);
+    if (input.type === "pickString") {
+      const options = pickOptions(input).map((option) => option.value);
+      if (options.length > 0 && !options.some((option) => option === value)) {
+        throw new InvalidSelectionError(input, value);
+      }
     }
-    this.#remember(input, value);
-    return value;
-  }
-
-  #remember(input: MCPServerInput, value: unknown): void {
     const long = this.#long.get(input.id) ?? new Set();
     this.#long.set(input.id, long);
     for (const text of textsIn(value)) {
       if (isSecret(input)) this.#secrets.add(text);
       else if (text.length >= MIN_SECRET_CHARACTERS) long.add(text);
     }
+    return value;
   }
 
   #need(id: string): MCPServerInput {
@@ -300,12 +297,6 @@ export class InputStore implements ComputerInputs {
 const isSecret = (input: MCPServerInput): boolean =>
   input.type === "command" ||
   input.type === "promptString" && input.password === true;
-
-const isOption = (
-  options: readonly PickStringOption[],
-  value: unknown,
-): boolean =>
-  options.length === 0 || options.some((option) => option.value === value);
 
 /** Lists a value as it is written in a configuration, and each text within it. */
 function textsIn(value: unknown): string[] {
@@ -325,12 +316,9 @@ export class InvalidSelectionError extends Error {
 
   /** Creates an error whose message lists the options. */
   constructor(input: MCPServerPickStringInput, value: unknown) {
-    const options = pickOptions(input).map(({ value }) => value);
-    super(
-      `the value of input "${input.id}" is not one of its options: ${
-        options.join(", ")
-      }`,
-    );
+    const { id } = input;
+    const options = pickOptions(input).map(({ value }) => value).join(", ");
+    super(`the value of input "${id}" is not one of its options: ${options}`);
     this.id = input.id;
     this.value = value;
   }

@@ -27,13 +27,7 @@ export interface ReadText extends ReadConfig<MCPServerConfig> {
 export async function loadComputerConfig(
   file: string,
 ): Promise<ComputerConfig<MCPServerConfig>> {
-  const { config, problems, clashes, locate } = await readConfigText(
-    await readConfigFile(file),
-    file,
-  );
-  const all = [...problems, ...clashes];
-  if (all.length > 0) throw new ConfigError(file, all, locate);
-  return config;
+  return valid(await readConfigText(await readConfigFile(file), file), file);
 }
 
 /**
@@ -46,12 +40,17 @@ export async function parseComputerConfigText(
   text: string,
   file: string,
 ): Promise<ComputerConfig<MCPServerConfig>> {
-  const { config, problems, clashes, places, locate } = await readConfigText(
-    text,
-    file,
-  );
-  const vrl = await vrlProblems(config.servers, places);
-  const all = [...problems, ...clashes, ...vrl];
+  const read = await readConfigText(text, file);
+  const vrl = await vrlProblems(read.config.servers, read.places);
+  return valid(read, file, vrl);
+}
+
+function valid(
+  { config, problems, clashes, locate }: ReadText,
+  file: string,
+  more: readonly ConfigProblem[] = [],
+): ComputerConfig<MCPServerConfig> {
+  const all = [...problems, ...clashes, ...more];
   if (all.length > 0) throw new ConfigError(file, all, locate);
   return config;
 }
@@ -93,13 +92,9 @@ export async function readConfigFile(file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (error) {
-    const { code }: { code?: unknown } = Object(error);
-    throw new ConfigError(file, [{
-      path: [],
-      text: `Cannot read the configuration: ${
-        READ_ERRORS[String(code)] ?? reasonOf(error)
-      }`,
-    }]);
+    const reason = READ_ERRORS[`${Object(error).code}`] ?? reasonOf(error);
+    const text = `Cannot read the configuration: ${reason}`;
+    throw new ConfigError(file, [{ path: [], text }]);
   }
 }
 
@@ -180,12 +175,12 @@ export async function watchConfig(
   };
   try {
     for (const folder of folders) {
-      const watcher = watch(folder, later);
-      watcher.on(
-        "error",
-        (error) => refused(`Cannot watch the directory: ${reasonOf(error)}`),
+      watchers.push(
+        watch(folder, later).on(
+          "error",
+          (error) => refused(`Cannot watch the directory: ${reasonOf(error)}`),
+        ),
       );
-      watchers.push(watcher);
     }
   } catch (error) {
     close();

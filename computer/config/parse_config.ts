@@ -1,3 +1,12 @@
+/**
+ * Reads a configuration in all formats that there are, and lists all of its problems.
+ *
+ * `draft.ts` converts a file to our own format (`foreign.ts` those of other programs), then each
+ * input and each MCP server is validated here, and their identities are compared. What is invalid is
+ * left out; whether that refuses all of it is up to the caller.
+ *
+ * @module
+ */
 import type { MCPServerConfig } from "../../protocol/payloads/config.ts";
 import {
   inputsSchema,
@@ -17,6 +26,7 @@ import {
 import { draftConfig, type ServerDraft } from "./draft.ts";
 import type { ForeignContext } from "./foreign.ts";
 import {
+  below,
   ConfigError,
   type ConfigPath,
   type ConfigProblem,
@@ -114,16 +124,13 @@ function readWith<S extends ServerConfig>(
   const draft = draftConfig(data, context);
   const problems = [...draft.problems];
   const inputs = inputsSchema.safeParse(draft.inputs, ENGLISH);
-  if (!inputs.success) {
-    problems.push(
-      ...explainIssues(["inputs"], inputs.error.issues, draft.inputs),
-    );
-  }
+  const issues = inputs.error?.issues ?? [];
   problems.push(
-    ...[
+    ...explainIssues(["inputs"], issues, draft.inputs),
+    ...below(["inputs"], [
       ...inputProblems(inputs.data ?? []),
       ...unknownInputFields(draft.inputs, draft.strictness),
-    ].map((problem) => ({ ...problem, path: ["inputs", ...problem.path] })),
+    ]),
   );
   const clashes: ConfigProblem[] = [];
   const places = new Map<string, ConfigPath>();
@@ -136,18 +143,18 @@ function readWith<S extends ServerConfig>(
     const id = bundleIdOf(config);
     const identity = JSON.stringify([name, id]);
     if (taken.has(identity)) {
-      problems.push({
-        path: server.path,
-        text:
-          `two MCP servers are named "${name}"; rename one, or give it a "bundle_id" of its own`,
-      });
+      const text =
+        `two MCP servers are named "${name}"; rename one, or give it a "bundle_id" of its own`;
+      problems.push({ path: server.path, text });
     }
     taken.add(identity);
     if (!hasOwnId(server.entry)) {
       const first = derived.get(id);
       if (first === undefined) derived.set(id, name);
       else if (first !== name) {
-        clashes.push({ path: server.path, text: sameId(first, name, id) });
+        const text =
+          `"${first}" and "${name}" have one bundle_id, "${id}", which is derived from their names; give one of them a "bundle_id" of its own`;
+        clashes.push({ path: server.path, text });
       }
     }
     places.set(name, server.path);
@@ -159,9 +166,6 @@ function readWith<S extends ServerConfig>(
 
 const hasOwnId = (entry: unknown): boolean =>
   isRecord(entry) && typeof entry.bundle_id === "string";
-
-const sameId = (first: string, name: string, id: string): string =>
-  `"${first}" and "${name}" have one bundle_id, "${id}", which is derived from their names; give one of them a "bundle_id" of its own`;
 
 function readServer<S extends ServerConfig>(
   readEntry: ReadEntry<S>,
@@ -179,19 +183,13 @@ function readServer<S extends ServerConfig>(
   if (!read.config) return undefined;
   const { name } = read.config;
   if (key !== undefined && name !== key) {
-    problems.push({
-      path: [...path, "name"],
-      text:
-        `"${name}" differs from the key "${key}"; make them equal, or leave the name out`,
-    });
+    const text =
+      `"${name}" differs from the key "${key}"; make them equal, or leave the name out`;
+    problems.push({ path: [...path, "name"], text });
   }
-  return named(identified(readEntry, read.config, draft));
-}
-
-/** Names a server that has an id alone, so that people, and peers of 0.2, can tell what they mean. */
-function named<S extends ServerConfig>(config: S): S {
-  if (config.name !== "") return config;
-  const id = bundleIdOf(config);
+  const config = identified(readEntry, read.config, draft);
+  if (name !== "") return config;
+  const id = bundleIdOf(config); // its name too, for people and for peers of 0.2
   return { ...config, name: id, bundle_id: id };
 }
 

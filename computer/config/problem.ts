@@ -1,3 +1,9 @@
+/**
+ * What is wrong with a configuration, in words: the error that lists it, the validator's issues, and
+ * fields that nobody expects.
+ *
+ * @module
+ */
 import { isRecord } from "../util/values.ts";
 import {
   baseServerFields,
@@ -49,7 +55,7 @@ export class ConfigError extends Error {
 }
 
 /** An issue reported by the validator: which fields it has depends on its code. */
-export interface Issue {
+interface Issue {
   /** Its kind. */
   readonly code?: string | undefined;
   /** Path within the validated value. */
@@ -161,9 +167,11 @@ export const unknownFileFields = (
   file: Readonly<Record<string, unknown>>,
   strictness: Strictness,
 ): ConfigProblem[] =>
-  strictness === "own"
-    ? unknownIn(file, FILE_FIELDS, "own")
-    : unknownIn(file, [...FILE_FIELDS, "mcpServers"], "foreign");
+  unknownIn(
+    file,
+    strictness === "own" ? FILE_FIELDS : [...FILE_FIELDS, "mcpServers"],
+    strictness,
+  );
 
 /** Finds unknown fields of an MCP server in our format; missing fields are not reported. */
 export function unknownServerFields(
@@ -176,13 +184,11 @@ export function unknownServerFields(
     (type === "in-process" ? IN_PROCESS_FIELDS : undefined);
   const metas = isRecord(tool_meta) ? Object.entries(tool_meta) : [];
   return [
-    ...fields ? unknownIn(entry, fields.own, strictness) : [],
-    ...fields
-      ? below(
-        ["server_parameters"],
-        unknownIn(server_parameters, fields.parameters, strictness),
-      )
-      : [],
+    ...unknownIn(entry, fields?.own, strictness),
+    ...below(
+      ["server_parameters"],
+      unknownIn(server_parameters, fields?.parameters, strictness),
+    ),
     // Later versions may add fields here (spec §4), so only misspelled ones are errors.
     ...metas.flatMap(([tool, meta]) =>
       below(["tool_meta", tool], unknownIn(meta, toolMetaFields, "foreign"))
@@ -200,8 +206,8 @@ export const unknownInputFields = (
   strictness: Strictness,
 ): ConfigProblem[] =>
   (Array.isArray(inputs) ? inputs : []).flatMap((input, i) => {
-    const fields = isRecord(input) && inputFields.get(input.type);
-    return fields ? below([i], unknownIn(input, fields, strictness)) : [];
+    const fields = isRecord(input) ? inputFields.get(input.type) : undefined;
+    return below([i], unknownIn(input, fields, strictness));
   });
 
 /** Finds misspelled fields among those that restrict something in another program's format. */
@@ -212,10 +218,10 @@ export const misspelledGuards = (
 
 function unknownIn(
   value: unknown,
-  known: readonly string[],
+  known: readonly string[] | undefined,
   strictness: Strictness,
 ): ConfigProblem[] {
-  if (!isRecord(value)) return [];
+  if (!known || !isRecord(value)) return [];
   return Object.keys(value).flatMap((field) => {
     if (known.includes(field)) return [];
     const meant = nearestWord(field, known);
@@ -229,7 +235,8 @@ function unknownIn(
   });
 }
 
-const below = (
+/** Puts problems below a path. */
+export const below = (
   path: ConfigPath,
   problems: readonly ConfigProblem[],
 ): ConfigProblem[] =>

@@ -4,7 +4,6 @@ import {
   type MCPServerConfig,
   type MCPServerInput,
   pickOptions,
-  type ToolMeta,
 } from "../../protocol/mod.ts";
 import { bundleIdOf, type ServerConfig } from "./config.ts";
 import { commandLine } from "./command_input.ts";
@@ -64,111 +63,93 @@ function inForm(input: MCPServerInput, bundleIds: boolean): MCPServerInput {
 }
 
 function redactServer(config: MCPServerConfig): MCPServerConfig {
-  switch (config.type) {
-    case "stdio": {
-      const { command, args, env, inherit_env, cwd } = config.server_parameters;
-      const { encoding, encoding_error_handler } = config.server_parameters;
-      return {
-        ...redactBase(config),
-        type: "stdio",
-        server_parameters: {
-          command,
-          args: redactArguments(args),
-          env: env && mapValues(env, redactValue),
-          ...(inherit_env !== undefined && { inherit_env }),
-          cwd,
-          encoding,
-          encoding_error_handler,
-        },
-      };
-    }
-    case "streamable": {
-      const { url, headers, timeout, sse_read_timeout, terminate_on_close } =
-        config.server_parameters;
-      return {
-        ...redactBase(config),
-        type: "streamable",
-        server_parameters: {
-          url: redactUrl(url),
-          headers: headers && mapValues(headers, redactValue),
-          timeout,
-          sse_read_timeout,
-          terminate_on_close,
-        },
-      };
-    }
-    case "sse": {
-      const { url, headers, timeout, sse_read_timeout } =
-        config.server_parameters;
-      return {
-        ...redactBase(config),
-        type: "sse",
-        server_parameters: {
-          url: redactUrl(url),
-          headers: headers && mapValues(headers, redactValue),
-          timeout,
-          sse_read_timeout,
-        },
-      };
-    }
+  const base = redactBase(config);
+  if (config.type === "stdio") {
+    const { args, env } = config.server_parameters;
+    const server_parameters = {
+      ...only(config.server_parameters, STDIO_FIELDS),
+      args: redactArguments(args),
+      env: env && mapValues(env, redactValue),
+    };
+    return { ...base, type: "stdio", server_parameters };
   }
-}
-
-function redactBase(config: MCPServerConfig): BaseMCPServerConfig {
-  const { name, disabled, forbidden_tools, tool_meta } = config;
-  const { default_tool_meta, tool_prefix, vrl } = config;
+  const { url, headers } = config.server_parameters;
+  const shown = {
+    url: redactUrl(url),
+    headers: headers && mapValues(headers, redactValue),
+  };
+  if (config.type === "sse") {
+    const known = only(config.server_parameters, SSE_FIELDS);
+    return { ...base, type: "sse", server_parameters: { ...known, ...shown } };
+  }
+  const known = only(config.server_parameters, STREAMABLE_FIELDS);
   return {
-    name,
-    disabled,
-    forbidden_tools,
-    tool_meta: mapValues(tool_meta, knownToolMeta),
-    ...(default_tool_meta !== undefined && {
-      default_tool_meta: default_tool_meta && knownToolMeta(default_tool_meta),
-    }),
-    ...(tool_prefix !== undefined && { tool_prefix }),
-    ...(vrl !== undefined && { vrl }),
+    ...base,
+    type: "streamable",
+    server_parameters: { ...known, ...shown },
   };
 }
 
-function knownToolMeta(meta: ToolMeta): ToolMeta {
-  const { auto_apply, alias, tags, ret_object_mapper } = meta;
-  return withoutUndefined({ auto_apply, alias, tags, ret_object_mapper });
+const STDIO_FIELDS = [
+  "command",
+  "args",
+  "env",
+  "inherit_env",
+  "cwd",
+  "encoding",
+  "encoding_error_handler",
+] as const;
+const SSE_FIELDS = ["url", "headers", "timeout", "sse_read_timeout"] as const;
+const STREAMABLE_FIELDS = [...SSE_FIELDS, "terminate_on_close"] as const;
+const META_FIELDS = [
+  "auto_apply",
+  "alias",
+  "tags",
+  "ret_object_mapper",
+] as const;
+const BASE_FIELDS = [
+  "name",
+  "disabled",
+  "forbidden_tools",
+  "tool_meta",
+  "default_tool_meta",
+  "tool_prefix",
+  "vrl",
+] as const;
+
+function redactBase(config: BaseMCPServerConfig): BaseMCPServerConfig {
+  const { tool_meta, default_tool_meta } = config;
+  return {
+    ...only(config, BASE_FIELDS),
+    tool_meta: mapValues(tool_meta, (meta) => only(meta, META_FIELDS)),
+    ...(default_tool_meta &&
+      { default_tool_meta: only(default_tool_meta, META_FIELDS) }),
+  };
 }
 
 /** Redacts the definition of an input. */
 export function redactInput(input: MCPServerInput): MCPServerInput {
-  const { id, description } = input;
   switch (input.type) {
-    case "promptString":
-      return {
-        type: input.type,
-        id,
-        description,
-        ...withoutUndefined({
-          default: input.password ? undefined : input.default,
-          password: input.password,
-        }),
-      };
+    case "promptString": {
+      const shown = only(input, [...TEXT_FIELDS, "default", "password"]);
+      if (input.password) delete shown.default;
+      return shown;
+    }
     case "pickString":
+      return only(input, [...TEXT_FIELDS, "options", "default"]);
+    case "command": {
+      const { command, args } = input;
+      const isShell = commandLine(input).kind === "shell";
       return {
-        type: input.type,
-        id,
-        description,
-        options: input.options,
-        ...withoutUndefined({ default: input.default }),
+        ...only(input, TEXT_FIELDS),
+        command: isShell ? redactShellLine(command) : command,
+        ...(args !== undefined && { args: redactInputArgs(args) }),
       };
-    case "command":
-      return {
-        type: input.type,
-        id,
-        description,
-        command: commandLine(input).kind === "shell"
-          ? redactShellLine(input.command)
-          : input.command,
-        ...(input.args !== undefined && { args: redactInputArgs(input.args) }),
-      };
+    }
   }
 }
+
+const TEXT_FIELDS = ["type", "id", "description"] as const;
 
 /** Keeps only the program's name: the rest may contain a secret anywhere and in any form. */
 function redactShellLine(line: string): string {
@@ -196,9 +177,12 @@ const mapValues = <T, U>(
 ): Record<string, U> =>
   Object.fromEntries(Object.entries(record).map(([k, v]) => [k, map(v)]));
 
-const withoutUndefined = <T extends Record<string, unknown>>(
-  record: T,
-): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+/** Copies fields, in their order, as far as they are set; they include all that the type requires. */
+const only = <T extends object>(
+  value: T,
+  fields: readonly (keyof T)[],
+): T =>
   Object.fromEntries(
-    Object.entries(record).filter(([, value]) => value !== undefined),
-  ) as { [K in keyof T]?: Exclude<T[K], undefined> };
+    fields.filter((field) => value[field] !== undefined)
+      .map((field) => [field, value[field]]),
+  ) as T;
