@@ -66,7 +66,7 @@ export const REQUIREMENTS_0_4: readonly Requirement[] = [
 
   // §6 Skills
   { id: "0.4 §6.1.1", clause: "The Agent compares the SHA-256 of what it gets", tests: ["0.4 §6.1: a text that is not the announced one is refused"] },
-  { id: "0.4 §6.2.1", clause: "Names have one, two or three segments; others are 4016", tests: ["parseSkillName() takes names of one, two and three segments apart (0.4 §6.2)"] },
+  { id: "0.4 §6.2.1", clause: "Names have one, two or three segments; others are 4016", tests: ["isSkillName() takes names of one, two and three segments (0.4 §6.2)"] },
   { id: "0.4 §6.3.1", clause: "A skill is described by its front matter", tests: ["readFrontMatter() reads what a skill tells of itself (0.4 §6.3)"] },
   { id: "0.4 §6.4.1", clause: "Skills come from the user's folder and, by resources, mounted or archive, from MCP servers",
     tests: ["0.4 §6.4: MCP servers bring skills in three ways; one that cannot be had is left out", "skillRoots() finds skills and their files (0.4 §6.4)",

@@ -32,7 +32,7 @@ export async function unpackZip(
   const zip = await fromBufferPromise(buffer, { strictFileNames: true });
   for await (const entry of zip.eachEntry()) {
     const { fileName } = entry;
-    const mode = unixMode(entry);
+    const mode = entry.externalFileAttributes >>> 16;
     if (!PLAIN_KINDS.includes(mode & KIND)) {
       throw new Error(`it has a link or device: ${JSON.stringify(fileName)}`);
     }
@@ -41,24 +41,14 @@ export async function unpackZip(
       const { fileDataStart } = await zip.readLocalFileHeaderPromise(entry, {
         minimal: true,
       });
-      const packed = data.subarray(
-        fileDataStart,
-        fileDataStart + entry.compressedSize,
-      );
-      await folder.addFile(
-        fileName,
-        verified(unpacked(entry, packed, folder.limits.bytes), {
-          size: entry.uncompressedSize,
-          crc: entry.crc32,
-        }),
-        (mode & ANY_EXECUTE) !== 0,
-      );
+      const end = fileDataStart + entry.compressedSize;
+      const packed = data.subarray(fileDataStart, end);
+      const pieces = unpacked(entry, packed, folder.limits.bytes);
+      const isProgram = (mode & ANY_EXECUTE) !== 0;
+      await folder.addFile(fileName, verified(pieces, entry), isProgram);
     }
   }
 }
-
-const unixMode = ({ externalFileAttributes }: Entry): number =>
-  externalFileAttributes >>> 16;
 
 function unpacked(
   entry: Entry,
@@ -119,7 +109,7 @@ export async function unpackTarGz(
  *
  * @throws {Error} when it is damaged, or larger than the limit
  */
-export async function* inflate(
+async function* inflate(
   data: Uint8Array,
   format: "gzip" | "deflate",
   maxBytes: number,
@@ -142,18 +132,18 @@ export async function* inflate(
  *
  * @throws {Error} when size or checksum are others
  */
-export async function* verified(
+async function* verified(
   pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  expected: { readonly size: number; readonly crc: number },
+  expected: Pick<Entry, "uncompressedSize" | "crc32">,
 ): AsyncGenerator<Uint8Array> {
   let [size, crc] = [0, 0];
   for await (const piece of pieces) {
     size += piece.length;
     crc = crc32(piece, crc);
-    if (size > expected.size) break;
+    if (size > expected.uncompressedSize) break;
     yield piece;
   }
-  if (size !== expected.size || crc !== expected.crc) {
+  if (size !== expected.uncompressedSize || crc !== expected.crc32) {
     throw new Error("it is damaged: size or checksum of a file are wrong");
   }
 }

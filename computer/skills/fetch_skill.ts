@@ -45,10 +45,8 @@ export async function fetchSkill(
       return await unpack(source, folder, signal);
     case "resources":
       for (const file of files) {
-        await folder.addFile(
-          pathBelow(uri, file),
-          await readFile(connection, file, signal),
-        );
+        const pieces = await readFile(connection, file, signal);
+        await folder.addFile(pathBelow(uri, file), pieces);
       }
   }
 }
@@ -121,7 +119,7 @@ async function readFile(
  *
  * @throws {Error} when there is no such folder, it is no skill, or it exceeds a limit
  */
-export async function copyMounted(
+async function copyMounted(
   mounted: string,
   folder: StagingFolder,
   signal: AbortSignal,

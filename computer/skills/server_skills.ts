@@ -56,14 +56,12 @@ export class ServerSkills {
 
   /** Its skills; none while it does not run. */
   get refs(): A2CSkillRef[] {
-    return this.#server ? this.#staged.flatMap(({ ref }) => ref ?? []) : [];
+    return this.#staged.flatMap(({ ref }) => ref ?? []);
   }
 
   /** Why some cannot be had, in one sentence each. */
   get problems(): string[] {
-    return this.#server
-      ? this.#staged.flatMap(({ problem }) => problem ?? [])
-      : [];
+    return this.#staged.flatMap(({ problem }) => problem ?? []);
   }
 
   /** Resolves when what it knows of is staged, or has failed. */
@@ -202,11 +200,12 @@ export class ServerSkills {
     const wanted = new Set(roots.flatMap(({ uri, files }) => [uri, ...files]));
     const subscribed = this.#subscribed.intersection(wanted);
     this.#subscribed = subscribed;
+    const missing = [...wanted.difference(subscribed)];
     await withTimeout(
       SUBSCRIBE_TIMEOUT_MS,
       (signal) =>
         forEachConcurrent(
-          [...wanted.difference(subscribed)],
+          missing,
           MAX_CONCURRENT_SUBSCRIPTIONS,
           async (uri) => {
             await connection.subscribe(uri, { signal });

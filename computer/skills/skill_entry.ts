@@ -1,44 +1,32 @@
+/**
+ * What a skill says of itself: its name, and the front matter of its `SKILL.md` (0.4 §6.2, §6.3).
+ *
+ * @module
+ */
 import { ENTRY_FILE, openInSkill, SkillFault } from "./sandbox.ts";
 import { isRecord, reasonOf } from "../util/values.ts";
 import type { A2CSkillRef } from "../../protocol/mod.ts";
 import { readAt } from "../../shared/bytes.ts";
 import { loadPackages } from "../../shared/packages.ts";
 
-/** A name of a skill, taken apart (0.4 §6.2). */
-export type SkillName =
-  | { readonly kind: "user"; readonly skill: string }
-  | { readonly kind: "plugin"; readonly plugin: string; readonly skill: string }
-  | { readonly kind: "mcp"; readonly server: string; readonly skill: string };
-
 const MAX_WORD_LENGTH = 64;
 const WORD = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 const SERVER_ID = /^(?!.*__)[A-Za-z0-9_-]+$/;
 
-/** Tells whether a text may be the name of a skill, or of a plugin: lower case, with single hyphens. */
+/** Checks whether a text may be the name of a skill, or of a plugin: lower case, with single hyphens. */
 export const isSkillWord = (text: string): boolean =>
   text.length <= MAX_WORD_LENGTH && WORD.test(text);
 
-/** Tells whether a text may stand for an MCP server in names of skills, and as a folder of its own. */
+/** Checks whether a text may stand for an MCP server in names of skills, and as a folder of its own. */
 export const isServerId = (text: string): boolean => SERVER_ID.test(text);
 
-/**
- * Takes a name apart, before anything is looked up.
- *
- * @returns `undefined` for a text that cannot be the name of a skill
- */
-export function parseSkillName(name: string): SkillName | undefined {
-  const [first = "", second, third, ...more] = name.split(":");
-  if (more.length > 0) return undefined;
-  if (third !== undefined) {
-    return first === "mcp" && isServerId(second ?? "") && isSkillWord(third)
-      ? { kind: "mcp", server: second ?? "", skill: third }
-      : undefined;
-  }
-  if (!isSkillWord(first)) return undefined;
-  if (second === undefined) return { kind: "user", skill: first };
-  return isSkillWord(second)
-    ? { kind: "plugin", plugin: first, skill: second }
-    : undefined;
+/** Checks whether a text can be the name of a skill: `word`, `plugin:word` or `mcp:server:word` (0.4 §6.2). */
+export function isSkillName(name: string): boolean {
+  const parts = name.split(":");
+  const [first, second = "", third = ""] = parts;
+  return parts.length === 3
+    ? first === "mcp" && isServerId(second) && isSkillWord(third)
+    : parts.length < 3 && parts.every(isSkillWord);
 }
 
 /**
@@ -66,7 +54,7 @@ export async function readEntry(folder: string): Promise<FrontMatter> {
 export const FRONT_MATTER_BYTES = 64 * 1024;
 
 /** What a front matter tells of a skill, as `get_skills` passes it on (0.4 §6.3). */
-export type SkillFields =
+type SkillFields =
   & Pick<A2CSkillRef, "description">
   & Partial<
     Pick<
@@ -76,7 +64,7 @@ export type SkillFields =
   >;
 
 /** A front matter that was read. */
-export interface FrontMatter {
+interface FrontMatter {
   /** The skill's name for itself. */
   readonly name: string | undefined;
   /** What it tells of the skill. */
@@ -145,11 +133,8 @@ function findFences(
 }
 
 async function parseYaml(text: string): Promise<Record<string, unknown>> {
-  const { parse } = await loadPackages(
-    "read skills",
-    ["yaml"],
-    () => import("yaml"),
-  );
+  const load = () => import("yaml");
+  const { parse } = await loadPackages("read skills", ["yaml"], load);
   let data: unknown;
   try {
     // As JSON, since it is sent as such: a cycle is an error here, where its file is known.

@@ -1,3 +1,8 @@
+/**
+ * A file of a skill as Agents receive it: which bytes, of which type, with which hash.
+ *
+ * @module
+ */
 import type { BigIntStats } from "node:fs";
 import { createHash } from "node:crypto";
 import { type Disk, ENTRY_FILE, openInSkill, SkillFault } from "./sandbox.ts";
@@ -5,7 +10,7 @@ import { bodyOffset, FRONT_MATTER_BYTES } from "./skill_entry.ts";
 import { readAt } from "../../shared/bytes.ts";
 
 /** Files over this are not given out (0.4 §6.5). */
-export const MAX_FILE_BYTES = 100 * 1024 * 1024;
+const MAX_FILE_BYTES = 100 * 1024 * 1024;
 
 /** A file of a skill as an Agent receives it: `SKILL.md` without its front matter. */
 export interface SkillFile {
@@ -81,7 +86,7 @@ const kept = new Map<string, Promise<string>>();
  * @param stats what the file is: a hash is taken again once any of it has changed
  * @param read reads from that offset on
  */
-export function hashOf(
+function hashOf(
   { dev, ino, size, mtimeNs, ctimeNs }: BigIntStats,
   start: number,
   length: number,

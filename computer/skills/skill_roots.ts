@@ -119,20 +119,16 @@ function sourceOf(meta: Record<string, unknown>): SkillRoot["source"] {
   if (archive_format !== "tar.gz" && archive_format !== "zip") {
     return invalid(`"archive_format" is neither "tar.gz" nor "zip"`);
   }
+  const archive = { uri: archive_uri, format: archive_format } as const;
   if (archive_sha256 === undefined || archive_sha256 === null) {
-    return archive(archive_uri, archive_format, undefined);
+    return { kind: "archive", ...archive, sha256: undefined };
   }
-  return typeof archive_sha256 === "string" &&
-      /^[0-9a-f]{64}$/i.test(archive_sha256)
-    ? archive(archive_uri, archive_format, archive_sha256.toLowerCase())
+  const isHash = typeof archive_sha256 === "string" &&
+    /^[0-9a-f]{64}$/i.test(archive_sha256);
+  return isHash
+    ? { kind: "archive", ...archive, sha256: archive_sha256.toLowerCase() }
     : invalid(`"archive_sha256" is no SHA-256 in hexadecimal digits`);
 }
-
-const archive = (
-  uri: string,
-  format: "tar.gz" | "zip",
-  sha256: string | undefined,
-): SkillSource => ({ kind: "archive", uri, format, sha256 });
 
 const invalid = (problem: string): SkillRoot["source"] => ({
   kind: "invalid",

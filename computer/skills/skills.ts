@@ -1,3 +1,12 @@
+/**
+ * The skills of a Computer (0.4 §6).
+ *
+ * Those of its user are folders that are used in place (`user_skills.ts`). Those of MCP servers are
+ * staged into a folder of their own when their server starts (`server_skills.ts`, `stage_skill.ts`).
+ * A file is given out through `sandbox.ts` alone.
+ *
+ * @module
+ */
 import { join } from "node:path";
 import {
   type A2CSkillRef,
@@ -11,7 +20,6 @@ import type { McpHost } from "../host/host.ts";
 import { WarnOnce } from "../util/log.ts";
 import { openSkillFile, type SkillFile } from "./skill_file.ts";
 import { ServerSkills } from "./server_skills.ts";
-import { parseSkillName } from "./skill_entry.ts";
 import { removeLeftOvers, Replacing } from "./stage_skill.ts";
 import {
   findUserSkills,
@@ -21,6 +29,7 @@ import {
 } from "./user_skills.ts";
 import type { BlobSource, ResolveBlob } from "../blobs/blobs.ts";
 import { SkillFault } from "./sandbox.ts";
+import { isSkillName } from "./skill_entry.ts";
 
 /** Changes within this time are announced once (0.4 §6.8). */
 const MERGE_MS = 300;
@@ -61,14 +70,9 @@ export class Skills {
     if (home === undefined) return;
     host.on("serverState", ({ bundleId }) => this.#onState(bundleId));
     host.on("configChanged", () => this.#forgetRemoved());
-    host.on(
-      "resourcesChanged",
-      ({ server }) => this.#servers.get(server)?.listChanged(),
-    );
-    host.on(
-      "resourceUpdated",
-      ({ server, uri }) => this.#servers.get(server)?.updated(uri),
-    );
+    const find = (server: string) => this.#servers.get(server);
+    host.on("resourcesChanged", ({ server }) => find(server)?.listChanged());
+    host.on("resourceUpdated", ({ server, uri }) => find(server)?.updated(uri));
   }
 
   /** The skills that are known, without a look at the disk. */
@@ -130,7 +134,7 @@ export class Skills {
    * @throws {SkillFault} why the file is not given out
    */
   async open(name: string, path: string | undefined): Promise<SkillFile> {
-    if (!parseSkillName(name)) throw invalidSkillName(name);
+    if (!isSkillName(name)) throw invalidSkillName(name);
     const find = () => this.known.find((ref) => ref.name === name);
     const ref = find() ?? (await this.#scan(), find());
     if (!ref || this.#closed) throw skillNotFound(name);
@@ -198,14 +202,9 @@ export class Skills {
     const { connection, config } = server;
     const known = this.#servers.get(bundleId);
     if (!connection) return known?.ended();
-    const skills = known ?? new ServerSkills(
-      {
-        folder: mcpFolder(home),
-        server: bundleId,
-        replacing: this.#replacing,
-      },
-      () => this.#soon(),
-    );
+    const replacing = this.#replacing;
+    const place = { folder: mcpFolder(home), server: bundleId, replacing };
+    const skills = known ?? new ServerSkills(place, () => this.#soon());
     this.#servers.set(bundleId, skills);
     skills.started({ connection, isLocal: isLocal(config) });
   }
@@ -253,42 +252,25 @@ export const skillBlobs =
     if (typeof name !== "string" || typeof path !== "string") {
       throw blobNotAccessible("invalid_handle");
     }
-    return await withFile(skills, name, path, async (file) => ({
+    const withFile = async <T>(
+      work: (file: SkillFile) => Promise<T>,
+    ): Promise<T> => {
+      const file = await skills.open(name, path).catch((error) => {
+        const isFault = error instanceof SkillFault;
+        if (!isFault && !(error instanceof ProtocolError)) throw error;
+        const isOut = isFault && error.reason !== "not_found";
+        throw blobNotAccessible(isOut ? "forbidden" : "gone");
+      });
+      try {
+        return await work(file);
+      } finally {
+        await file.close();
+      }
+    };
+    return await withFile(async (file) => ({
       mimeType: file.mimeType,
       size: file.totalSize,
       sha256: await file.sha256(),
-      read: (offset, length) =>
-        withFile(skills, name, path, (file) => file.read(offset, length)),
+      read: (offset, length) => withFile((file) => file.read(offset, length)),
     }));
   };
-
-async function withFile<T>(
-  skills: Pick<Skills, "open">,
-  name: string,
-  path: string,
-  work: (file: SkillFile) => Promise<T>,
-): Promise<T> {
-  const file = await openAgain(skills, name, path);
-  try {
-    return await work(file);
-  } finally {
-    await file.close();
-  }
-}
-
-async function openAgain(
-  skills: Pick<Skills, "open">,
-  name: string,
-  path: string,
-): Promise<SkillFile> {
-  try {
-    return await skills.open(name, path);
-  } catch (error) {
-    if (error instanceof SkillFault) {
-      throw blobNotAccessible(
-        error.reason === "not_found" ? "gone" : "forbidden",
-      );
-    }
-    throw error instanceof ProtocolError ? blobNotAccessible("gone") : error;
-  }
-}

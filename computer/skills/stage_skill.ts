@@ -1,15 +1,11 @@
-import { lstat, mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
+import { lstat, readdir, rename, rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { A2CSkillRef } from "../../protocol/mod.ts";
 import { isLeftOver, ownerMark } from "../util/processes.ts";
 import { isSkillWord, readEntry } from "./skill_entry.ts";
 import { fetchSkill, type SkillServer } from "./fetch_skill.ts";
 import type { SkillRoot } from "./skill_roots.ts";
-import {
-  PRIVATE_FOLDER_MODE,
-  StagingFolder,
-  type StagingLimits,
-} from "./staging_folder.ts";
+import { makePrivate, StagingFolder } from "./staging_folder.ts";
 
 /** Where skills of an MCP server are put. */
 export interface StagingPlace {
@@ -19,8 +15,6 @@ export interface StagingPlace {
   readonly server: string;
   /** Keeps its readers from finding nothing. */
   readonly replacing: Replacing;
-  /** How large a skill may be; default: as with the other SDKs. */
-  readonly limits?: StagingLimits | undefined;
   /** Returns whether another skill of the MCP server has a name already. */
   isTaken(skill: string): boolean;
 }
@@ -40,24 +34,18 @@ export async function stageSkill(
   place: StagingPlace,
   signal: AbortSignal,
 ): Promise<A2CSkillRef> {
-  const draft = join(
-    place.folder,
-    WORKSHOP,
-    `${ownerMark()}.${crypto.randomUUID()}`,
-  );
+  const own = `${ownerMark()}.${crypto.randomUUID()}`;
+  const draft = join(place.folder, WORKSHOP, own);
   try {
     await makePrivate(draft);
-    const folder = new StagingFolder(draft, place.limits);
+    const folder = new StagingFolder(draft);
     await fetchSkill(root, server, folder, signal);
     const { name, fields } = await readEntry(draft);
-    if (name === undefined) {
-      throw new Error(`its front matter has no "name"`);
-    }
+    if (name === undefined) throw new Error(`its front matter has no "name"`);
     if (!isSkillWord(name)) {
+      const quoted = JSON.stringify(name);
       throw new Error(
-        `its name ${
-          JSON.stringify(name)
-        } is none for a skill: lower-case letters, digits and single hyphens, at most 64`,
+        `its name ${quoted} is none for a skill: lower-case letters, digits and single hyphens, at most 64`,
       );
     }
     if (place.isTaken(name)) {
@@ -95,11 +83,6 @@ export async function removeLeftOvers(folder: string): Promise<void> {
     await rm(path, { recursive: true, force: true }).catch(() => {});
   }
 }
-
-/** Makes a folder, and those above it, for this user alone. */
-const makePrivate = async (path: string): Promise<void> => {
-  await mkdir(path, { recursive: true, mode: PRIVATE_FOLDER_MODE });
-};
 
 async function replace(path: string, draft: string): Promise<void> {
   await makePrivate(dirname(path));

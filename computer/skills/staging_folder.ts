@@ -20,7 +20,7 @@ export const STAGING_LIMITS: StagingLimits = {
 };
 
 /** For this user alone (0.4 §6.1). */
-export const PRIVATE_FOLDER_MODE = 0o700;
+const PRIVATE_FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 const PROGRAM_MODE = 0o700;
 
@@ -28,19 +28,15 @@ const PROGRAM_MODE = 0o700;
 export class StagingFolder {
   /** Where it is. */
   readonly path: string;
-  readonly #limits: StagingLimits;
+  /** Its limits. */
+  readonly limits: StagingLimits;
   #bytes = 0;
   #members = 0;
 
   /** @param path a folder of its own, which holds nothing yet */
   constructor(path: string, limits: StagingLimits = STAGING_LIMITS) {
     this.path = path;
-    this.#limits = limits;
-  }
-
-  /** The limits. */
-  get limits(): StagingLimits {
-    return this.#limits;
+    this.limits = limits;
   }
 
   /**
@@ -50,10 +46,7 @@ export class StagingFolder {
    * @throws {Error} when it would be outside, or is one too many
    */
   async addFolder(name: string): Promise<void> {
-    await mkdir(this.#place(name), {
-      recursive: true,
-      mode: PRIVATE_FOLDER_MODE,
-    });
+    await makePrivate(this.#place(name));
   }
 
   /**
@@ -68,13 +61,13 @@ export class StagingFolder {
     isProgram = false,
   ): Promise<void> {
     const path = this.#place(name);
-    await mkdir(dirname(path), { recursive: true, mode: PRIVATE_FOLDER_MODE });
+    await makePrivate(dirname(path));
     const file = await open(path, "w", isProgram ? PROGRAM_MODE : FILE_MODE);
     try {
       for await (const piece of pieces) {
         this.#bytes += piece.length;
-        if (this.#bytes > this.#limits.bytes) {
-          throw new Error(`it is larger than ${this.#limits.bytes} bytes`);
+        if (this.#bytes > this.limits.bytes) {
+          throw new Error(`it is larger than ${this.limits.bytes} bytes`);
         }
         await file.writeFile(piece);
       }
@@ -84,8 +77,8 @@ export class StagingFolder {
   }
 
   #place(name: string): string {
-    if (++this.#members > this.#limits.members) {
-      throw new Error(`it has more than ${this.#limits.members} files`);
+    if (++this.#members > this.limits.members) {
+      throw new Error(`it has more than ${this.limits.members} files`);
     }
     const path = name.replace(/\/+$/, "");
     if (!isInside(path)) {
@@ -93,6 +86,11 @@ export class StagingFolder {
     }
     return join(this.path, path);
   }
+}
+
+/** Makes a folder, and those above it, for this user alone. */
+export async function makePrivate(path: string): Promise<void> {
+  await mkdir(path, { recursive: true, mode: PRIVATE_FOLDER_MODE });
 }
 
 function isInside(path: string): boolean {
