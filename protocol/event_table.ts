@@ -110,67 +110,29 @@ export interface ClientEventSpec<E extends ClientEvent> {
 export const CLIENT_EVENTS: {
   readonly [E in ClientEvent]: ClientEventSpec<E>;
 } = {
-  [TOOL_CALL_EVENT]: {
-    parseRequest: parseToolCallReq,
-    parseAnswer: parseCallToolResult,
-  },
-  [GET_TOOLS_EVENT]: {
-    parseRequest: parseGetToolsReq,
-    parseAnswer: parseGetToolsRet,
-  },
-  [GET_CONFIG_EVENT]: {
-    parseRequest: parseGetComputerConfigReq,
-    parseAnswer: parseGetComputerConfigRet,
-  },
-  [GET_DESKTOP_EVENT]: {
-    parseRequest: parseGetDeskTopReq,
-    parseAnswer: parseGetDeskTopRet,
-  },
-  [GET_RESOURCES_EVENT]: {
-    parseRequest: parseGetResourcesReq,
-    parseAnswer: parseGetResourcesRet,
-  },
-  [GET_DPE_EVENT]: {
-    parseRequest: parseGetDPEReq,
-    parseAnswer: parseGetDPERet,
-  },
-  [GET_FINDER_EVENT]: {
-    parseRequest: parseGetFinderReq,
-    parseAnswer: parseGetFinderRet,
-  },
-  [GET_SKILLS_EVENT]: {
-    parseRequest: parseGetSkillsReq,
-    parseAnswer: parseGetSkillsRet,
-  },
-  [GET_SKILL_EVENT]: {
-    parseRequest: parseGetSkillReq,
-    parseAnswer: parseGetSkillRet,
-  },
-  [GET_BLOB_EVENT]: {
-    parseRequest: parseGetBlobReq,
-    parseAnswer: parseGetBlobRet,
-  },
-  [PUT_BLOB_EVENT]: {
-    parseRequest: parsePutBlobReq,
-    parseAnswer: parsePutBlobRet,
-  },
-  [READ_RESOURCE_EVENT]: {
-    parseRequest: parseReadResourceReq,
-    parseAnswer: parseReadResourceRet,
-  },
-  [WATCH_RESOURCE_EVENT]: {
-    parseRequest: parseWatchResourceReq,
-    parseAnswer: parseWatchResourceRet,
-  },
-  [GET_PROMPTS_EVENT]: {
-    parseRequest: parseGetPromptsReq,
-    parseAnswer: parseGetPromptsRet,
-  },
-  [GET_PROMPT_EVENT]: {
-    parseRequest: parseGetPromptReq,
-    parseAnswer: parseGetPromptRet,
-  },
+  [TOOL_CALL_EVENT]: routed(parseToolCallReq, parseCallToolResult),
+  [GET_TOOLS_EVENT]: routed(parseGetToolsReq, parseGetToolsRet),
+  [GET_CONFIG_EVENT]: routed(
+    parseGetComputerConfigReq,
+    parseGetComputerConfigRet,
+  ),
+  [GET_DESKTOP_EVENT]: routed(parseGetDeskTopReq, parseGetDeskTopRet),
+  [GET_RESOURCES_EVENT]: routed(parseGetResourcesReq, parseGetResourcesRet),
+  [GET_DPE_EVENT]: routed(parseGetDPEReq, parseGetDPERet),
+  [GET_FINDER_EVENT]: routed(parseGetFinderReq, parseGetFinderRet),
+  [GET_SKILLS_EVENT]: routed(parseGetSkillsReq, parseGetSkillsRet),
+  [GET_SKILL_EVENT]: routed(parseGetSkillReq, parseGetSkillRet),
+  [GET_BLOB_EVENT]: routed(parseGetBlobReq, parseGetBlobRet),
+  [PUT_BLOB_EVENT]: routed(parsePutBlobReq, parsePutBlobRet),
+  [READ_RESOURCE_EVENT]: routed(parseReadResourceReq, parseReadResourceRet),
+  [WATCH_RESOURCE_EVENT]: routed(parseWatchResourceReq, parseWatchResourceRet),
+  [GET_PROMPTS_EVENT]: routed(parseGetPromptsReq, parseGetPromptsRet),
+  [GET_PROMPT_EVENT]: routed(parseGetPromptReq, parseGetPromptRet),
 };
+
+function routed<Q, A>(parseRequest: Parser<Q>, parseAnswer: Parser<A>) {
+  return { parseRequest, parseAnswer };
+}
 
 /** An event that the Server answers itself. */
 export interface ServerEventSpec<E extends ServerEvent> {

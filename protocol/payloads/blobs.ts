@@ -87,27 +87,6 @@ const byteCount = z.int().check(z.minimum(0));
 /** Handles of other implementations grow with the path in them. */
 const handle = textOf(1, 8192);
 
-/** @internal */
-export const getBlobReqSchema = z.looseObject({
-  ...computerCallShape,
-  blob_handle: handle,
-  // Its range is checked by the Computer, whose answer 4018 `range` the protocol defines.
-  chunk_offset: z.exactOptional(z.int()),
-  max_chunk_bytes: z.exactOptional(byteCount),
-});
-
-/** @internal */
-export const getBlobRetSchema = z.looseObject({
-  blob_handle: z.string(),
-  mime_type: z.string(),
-  total_size: byteCount,
-  sha256: z.string(),
-  chunk_offset: byteCount,
-  eof: z.boolean(),
-  blob: z.string(),
-  req_id: z.string(),
-});
-
 /**
  * What declares a file is checked by the Computer, whose answer 4019 `invalid_declaration` the
  * protocol defines.
@@ -126,21 +105,33 @@ export const putBlobReqSchema = z.pipe(
   z.transform((request) => request as PutBlobReq),
 );
 
-/** @internal */
-export const putBlobRetSchema = z.looseObject({
+/** Parses a {@linkcode GetBlobReq}. */
+export const parseGetBlobReq: Parser<GetBlobReq> = parser(z.looseObject({
+  ...computerCallShape,
+  blob_handle: handle,
+  // Its range is checked by the Computer, whose answer 4018 `range` the protocol defines.
+  chunk_offset: z.exactOptional(z.int()),
+  max_chunk_bytes: z.exactOptional(byteCount),
+}));
+/** Parses a {@linkcode GetBlobRet}. */
+export const parseGetBlobRet: Parser<GetBlobRet> = parser(z.looseObject({
+  blob_handle: z.string(),
+  mime_type: z.string(),
+  total_size: byteCount,
+  sha256: z.string(),
+  chunk_offset: byteCount,
+  eof: z.boolean(),
+  blob: z.string(),
+  req_id: z.string(),
+}));
+/** Parses a {@linkcode PutBlobReq}; the declaration in a first chunk is not checked. */
+export const parsePutBlobReq: Parser<PutBlobReq> = parser(putBlobReqSchema);
+/** Parses a {@linkcode PutBlobRet}. */
+export const parsePutBlobRet: Parser<PutBlobRet> = parser(z.looseObject({
   upload_id: identifier,
   chunk_offset: byteCount,
   req_id: z.string(),
   landing_path: z.exactOptional(z.string()),
   total_size: z.exactOptional(byteCount),
   sha256: z.exactOptional(z.string()),
-});
-
-/** Parses a {@linkcode GetBlobReq}. */
-export const parseGetBlobReq: Parser<GetBlobReq> = parser(getBlobReqSchema);
-/** Parses a {@linkcode GetBlobRet}. */
-export const parseGetBlobRet: Parser<GetBlobRet> = parser(getBlobRetSchema);
-/** Parses a {@linkcode PutBlobReq}; the declaration in a first chunk is not checked. */
-export const parsePutBlobReq: Parser<PutBlobReq> = parser(putBlobReqSchema);
-/** Parses a {@linkcode PutBlobRet}. */
-export const parsePutBlobRet: Parser<PutBlobRet> = parser(putBlobRetSchema);
+}));

@@ -113,12 +113,6 @@ const promptSchema = z.pipe(
 );
 
 /** @internal */
-export const getPromptsRetSchema = z.looseObject({
-  prompts: listOf(promptSchema),
-  req_id: z.string(),
-});
-
-/** @internal */
 export const getPromptReqSchema = z.looseObject({
   ...computerCallShape,
   mcp_server: identifier,
@@ -128,8 +122,21 @@ export const getPromptReqSchema = z.looseObject({
   timeout: z.exactOptional(timeoutSeconds),
 });
 
-/** @internal */
-export const getPromptRetSchema = z.looseObject({
+/** Parses a {@linkcode GetPromptsReq}. */
+export const parseGetPromptsReq: Parser<GetPromptsReq> = parser(
+  getPromptsReqSchema,
+);
+/** Parses a {@linkcode GetPromptsRet}. */
+export const parseGetPromptsRet: Parser<GetPromptsRet> = parser(z.looseObject({
+  prompts: listOf(promptSchema),
+  req_id: z.string(),
+}));
+/** Parses a {@linkcode GetPromptReq}. */
+export const parseGetPromptReq: Parser<GetPromptReq> = parser(
+  getPromptReqSchema,
+);
+/** Parses a {@linkcode GetPromptRet}. */
+export const parseGetPromptRet: Parser<GetPromptRet> = parser(z.looseObject({
   description: z.exactOptional(z.string()),
   messages: listOf(z.looseObject({
     role: z.enum(["user", "assistant"]),
@@ -139,21 +146,4 @@ export const getPromptRetSchema = z.looseObject({
   inputRequests: z.exactOptional(plainObject),
   requestState: z.exactOptional(z.string()),
   req_id: z.string(),
-});
-
-/** Parses a {@linkcode GetPromptsReq}. */
-export const parseGetPromptsReq: Parser<GetPromptsReq> = parser(
-  getPromptsReqSchema,
-);
-/** Parses a {@linkcode GetPromptsRet}. */
-export const parseGetPromptsRet: Parser<GetPromptsRet> = parser(
-  getPromptsRetSchema,
-);
-/** Parses a {@linkcode GetPromptReq}. */
-export const parseGetPromptReq: Parser<GetPromptReq> = parser(
-  getPromptReqSchema,
-);
-/** Parses a {@linkcode GetPromptRet}. */
-export const parseGetPromptRet: Parser<GetPromptRet> = parser(
-  getPromptRetSchema,
-);
+}));

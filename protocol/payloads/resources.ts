@@ -205,30 +205,14 @@ export const readResourceReqSchema = z.looseObject({
   timeout: z.exactOptional(timeoutSeconds),
 });
 
-/** @internal */
-export const readResourceRetSchema = z.looseObject({
-  contents: listOf(plainObject),
-  req_id: z.string(),
-});
-
-/** @internal */
-export const watchResourceReqSchema = z.looseObject({
-  ...computerCallShape,
-  mcp_server: identifier,
-  uri: z.string(),
-  watch: z.boolean(),
-});
-
-/** @internal */
-export const updateResourcesSchema = z.looseObject({
-  computer: identifier,
-  mcp_server: z.exactOptional(identifier),
-  uri: z.exactOptional(z.string()),
-});
-
 /** Parses a {@linkcode WatchResourceReq}. */
 export const parseWatchResourceReq: Parser<WatchResourceReq> = parser(
-  watchResourceReqSchema,
+  z.looseObject({
+    ...computerCallShape,
+    mcp_server: identifier,
+    uri: z.string(),
+    watch: z.boolean(),
+  }),
 );
 /** Parses a {@linkcode WatchResourceRet}. */
 export const parseWatchResourceRet: Parser<WatchResourceRet> = parser(
@@ -236,7 +220,11 @@ export const parseWatchResourceRet: Parser<WatchResourceRet> = parser(
 );
 /** Parses an {@linkcode UpdateResources}. */
 export const parseUpdateResources: Parser<UpdateResources> = parser(
-  updateResourcesSchema,
+  z.looseObject({
+    computer: identifier,
+    mcp_server: z.exactOptional(identifier),
+    uri: z.exactOptional(z.string()),
+  }),
 );
 /** Parses a {@linkcode GetResourcesReq}. */
 export const parseGetResourcesReq: Parser<GetResourcesReq> = parser(
@@ -252,5 +240,8 @@ export const parseReadResourceReq: Parser<ReadResourceReq> = parser(
 );
 /** Parses a {@linkcode ReadResourceRet}. */
 export const parseReadResourceRet: Parser<ReadResourceRet> = parser(
-  readResourceRetSchema,
+  z.looseObject({
+    contents: listOf(plainObject),
+    req_id: z.string(),
+  }),
 );

@@ -80,9 +80,6 @@ export interface GetSkillRet {
   blob_handle?: string;
 }
 
-/** @internal */
-export const getSkillsReqSchema = z.looseObject(computerCallShape);
-
 /** @internal Only the required fields are checked; one odd optional field must not cost the list. */
 export const skillRefSchema = z.pipe(
   z.looseObject({
@@ -95,44 +92,35 @@ export const skillRefSchema = z.pipe(
   z.transform((skill) => skill as A2CSkillRef),
 );
 
-/** @internal */
-export const getSkillsRetSchema = z.looseObject({
+/** Parses a {@linkcode GetSkillsReq}. */
+export const parseGetSkillsReq: Parser<GetSkillsReq> = parser(
+  z.looseObject(computerCallShape),
+);
+/** Parses a {@linkcode GetSkillsRet}; optional fields of a skill are not checked. */
+export const parseGetSkillsRet: Parser<GetSkillsRet> = parser(z.looseObject({
   skills: listOf(skillRefSchema),
   req_id: z.string(),
-});
-
-/** @internal */
-export const getSkillReqSchema = z.looseObject({
+}));
+/** Parses a {@linkcode GetSkillReq}. */
+export const parseGetSkillReq: Parser<GetSkillReq> = parser(z.looseObject({
   ...computerCallShape,
   name: identifier,
   rel_path: z.exactOptional(textOf(0, 4096)),
-});
-
-/** @internal */
-export const getSkillRetSchema = z.looseObject({
-  name: z.string(),
-  rel_path: z.string(),
-  mime_type: z.string(),
-  total_size: z.int().check(z.minimum(0)),
-  sha256: z.string(),
-  req_id: z.string(),
-  body: z.exactOptional(z.string()),
-  blob_handle: z.exactOptional(z.string()),
-}).check(z.refine(
-  ({ body, blob_handle }) =>
-    (body === undefined) !== (blob_handle === undefined),
-  "expected either body or blob_handle",
-));
-
-/** Parses a {@linkcode GetSkillsReq}. */
-export const parseGetSkillsReq: Parser<GetSkillsReq> = parser(
-  getSkillsReqSchema,
-);
-/** Parses a {@linkcode GetSkillsRet}; optional fields of a skill are not checked. */
-export const parseGetSkillsRet: Parser<GetSkillsRet> = parser(
-  getSkillsRetSchema,
-);
-/** Parses a {@linkcode GetSkillReq}. */
-export const parseGetSkillReq: Parser<GetSkillReq> = parser(getSkillReqSchema);
+}));
 /** Parses a {@linkcode GetSkillRet}: exactly one of `body` and `blob_handle`. */
-export const parseGetSkillRet: Parser<GetSkillRet> = parser(getSkillRetSchema);
+export const parseGetSkillRet: Parser<GetSkillRet> = parser(
+  z.looseObject({
+    name: z.string(),
+    rel_path: z.string(),
+    mime_type: z.string(),
+    total_size: z.int().check(z.minimum(0)),
+    sha256: z.string(),
+    req_id: z.string(),
+    body: z.exactOptional(z.string()),
+    blob_handle: z.exactOptional(z.string()),
+  }).check(z.refine(
+    ({ body, blob_handle }) =>
+      (body === undefined) !== (blob_handle === undefined),
+    "expected either body or blob_handle",
+  )),
+);

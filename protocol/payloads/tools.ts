@@ -355,23 +355,20 @@ export interface ToolCallProgress extends AgentCallData, ToolProgress {
 const toWaiting = (value: unknown): Waiting | null =>
   value === "confirmation" || value === "answer" ? value : null;
 
-/** @internal */
-export const toolCallProgressSchema = z.looseObject({
-  ...computerCallShape,
-  progress: z.number(),
-  total: z.exactOptional(z.number()),
-  message: z.exactOptional(
-    // By code point, as zod's own check, which bundles would have for this alone.
-    z.string().check(z.refine(
-      (text) => [...text].length <= MAX_PROGRESS_MESSAGE_LENGTH,
-      `Too big: expected string to have <=${MAX_PROGRESS_MESSAGE_LENGTH} characters`,
-    )),
-  ),
-  // What later versions wait for counts as nothing.
-  waiting: z.exactOptional(z.pipe(z.unknown(), z.transform(toWaiting))),
-}) satisfies z.ZodMiniType<ToolCallProgress>;
-
 /** Parses a {@linkcode ToolCallProgress}. */
 export const parseToolCallProgress: Parser<ToolCallProgress> = parser(
-  toolCallProgressSchema,
+  z.looseObject({
+    ...computerCallShape,
+    progress: z.number(),
+    total: z.exactOptional(z.number()),
+    message: z.exactOptional(
+      // By code point, as zod's own check, which bundles would have for this alone.
+      z.string().check(z.refine(
+        (text) => [...text].length <= MAX_PROGRESS_MESSAGE_LENGTH,
+        `Too big: expected string to have <=${MAX_PROGRESS_MESSAGE_LENGTH} characters`,
+      )),
+    ),
+    // What later versions wait for counts as nothing.
+    waiting: z.exactOptional(z.pipe(z.unknown(), z.transform(toWaiting))),
+  }),
 );
