@@ -36,7 +36,6 @@ import {
   type GetFinderRet,
   type GetPromptRet,
   type GetResourcesRet,
-  inMcpSpelling,
   LIST_ROOM_EVENT,
   type Prompt,
   ProtocolError,
@@ -49,6 +48,7 @@ import {
   type SMCPTool,
   WATCH_RESOURCE_EVENT,
 } from "../protocol/mod.ts";
+import { inMcpSpelling } from "../protocol/payloads/resources.ts";
 import { checkNumbers, present } from "../shared/checks.ts";
 
 /** Stands for no office: a valid name, which the Server answers with 4103. */

@@ -187,11 +187,6 @@ export interface CallToolResult {
 }
 
 /** @internal */
-export const agentCallDataSchema = z.looseObject(
-  agentCallDataShape,
-) satisfies z.ZodMiniType<AgentCallData>;
-
-/** @internal */
 export const toolCallCancelSchema = z.looseObject({
   ...agentCallDataShape,
   reason: z.exactOptional(z.custom<"timeout" | "operator">()),
@@ -254,10 +249,6 @@ export const toolMetaSchema = z.looseObject({
   ret_object_mapper: maybe(plainObject),
 });
 
-/** Parses an {@linkcode AgentCallData}. */
-export const parseAgentCallData: Parser<AgentCallData> = parser(
-  agentCallDataSchema,
-);
 /** Parses a {@linkcode ToolCallCancel}. */
 export const parseToolCallCancel: Parser<ToolCallCancel> = parser(
   toolCallCancelSchema,

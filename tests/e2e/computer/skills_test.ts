@@ -7,12 +7,14 @@ import {
   GET_BLOB_EVENT,
   GET_SKILL_EVENT,
   GET_SKILLS_EVENT,
-  parseGetBlobRet,
-  parseGetSkillRet,
-  parseGetSkillsRet,
   ProtocolError,
   UPDATE_SKILLS_NOTIFICATION,
 } from "../../../protocol/mod.ts";
+import { parseGetBlobRet } from "../../../protocol/payloads/blobs.ts";
+import {
+  parseGetSkillRet,
+  parseGetSkillsRet,
+} from "../../../protocol/payloads/skills.ts";
 import { partsOf } from "../../../computer/tool_host.ts";
 import {
   startComputer,

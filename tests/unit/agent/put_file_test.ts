@@ -8,11 +8,11 @@ import { putFile } from "../../../agent/put_file.ts";
 import { BlobError, ConnectionError } from "../../../agent/mod.ts";
 import { Uploads } from "../../../computer/blobs/uploads.ts";
 import {
-  parsePutBlobReq,
   ProtocolError,
   type PutBlobReq,
   type PutBlobRet,
 } from "../../../protocol/mod.ts";
+import { parsePutBlobReq } from "../../../protocol/payloads/blobs.ts";
 import { sha256, someBytes } from "../../support/blob_script.ts";
 import { scratch } from "../../support/scratch.ts";
 

@@ -1,9 +1,6 @@
 import { assertEquals, assertStrictEquals } from "@std/assert";
-import {
-  inBothSpellings,
-  inMcpSpelling,
-  type Resource,
-} from "../../../protocol/mod.ts";
+import { inBothSpellings, type Resource } from "../../../protocol/mod.ts";
+import { inMcpSpelling } from "../../../protocol/payloads/resources.ts";
 
 const MCP: Resource = {
   uri: "a://b",

@@ -6,7 +6,7 @@ import {
   redactUrl,
   redactValue,
 } from "../../../../computer/util/secrets.ts";
-import { parseGetComputerConfigRet } from "../../../../protocol/mod.ts";
+import { parseGetComputerConfigRet } from "../../../../protocol/payloads/config.ts";
 
 Deno.test("redactValue() keeps placeholders, and none of the text around them", () => {
   const rows: [string | number | boolean, string][] = [

@@ -6,7 +6,7 @@ import {
   toSMCPTool,
 } from "../../../../computer/host/tool_meta.ts";
 import { clashText, nameTools } from "../../../../computer/host/tool_naming.ts";
-import { parseGetToolsRet } from "../../../../protocol/mod.ts";
+import { parseGetToolsRet } from "../../../../protocol/payloads/tools.ts";
 import { mcpTool, serverView } from "../../../support/computer/server_view.ts";
 
 const offered = (servers: ServerView[]) => [

@@ -6,7 +6,8 @@ import {
   type ListedDocument,
   organizeFinder,
 } from "../../../../computer/resources/finder.ts";
-import { parseGetFinderRet, type Resource } from "../../../../protocol/mod.ts";
+import { parseGetFinderRet } from "../../../../protocol/payloads/finder.ts";
+import type { Resource } from "../../../../protocol/mod.ts";
 
 const document = (
   server: string,
