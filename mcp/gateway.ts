@@ -1,11 +1,12 @@
-import { httpError, onBodyEnd, RpcError } from "./http/face.ts";
+import type { McpCaller } from "./http/face.ts";
+import { refusal, untilEnd } from "./http/guards.ts";
 import type { AgentProvider } from "./office/office_view.ts";
 import type {
   McpCall,
   OfficeMcpOptions,
   ResolvedGatewayOptions,
 } from "./options.ts";
-import { IdleTimer, Seat, type SeatHost } from "./seat.ts";
+import { Seat, type SeatHost, Uses } from "./seat.ts";
 
 /** How long the end waits for the results of calls that have ended. */
 const END_TIMEOUT_MS = 1000;
@@ -14,34 +15,23 @@ const MAKE_WAY_MS = 2000;
 /** The share of an Agent's limits that is for calls; the rest is for all else. */
 const CALL_SHARE = 0.9;
 
-/** The part of an `OfficeMcp` that a gateway needs. */
-export interface OfficeFace {
-  /** Answers a request. */
-  handle(
-    request: Request,
-    caller: { readonly principal?: string },
-  ): Promise<Response>;
-  /** Asks for the Agent again, and notifies clients if they see something else now. */
+/** Makes the MCP server of an office: the part of an `OfficeMcp` that a gateway needs. */
+type ServeOffice = (agent: AgentProvider, options: OfficeMcpOptions) => {
+  handle(request: Request, caller: McpCaller): Promise<Response>;
   refresh(): Promise<void>;
-  /** Ends all requests and sessions. */
   close(): Promise<void>;
-}
-
-/** Makes the MCP server of an office. */
-export type ServeOffice = (
-  agent: AgentProvider,
-  options: OfficeMcpOptions,
-) => OfficeFace;
+};
 
 /** An office that is served, with its seat. */
 interface ServedOffice {
-  readonly face: OfficeFace;
+  readonly face: ReturnType<ServeOffice>;
   readonly seat: Seat;
-  readonly timer: IdleTimer;
+  /** What holds the seat: requests, until their streams end, and calls. */
+  readonly uses: Uses;
   /** Requests that have no response yet. */
-  readonly requests: InFlight;
+  readonly requests: Uses;
   /** Calls, reads and prompts, which may run on behind the response's headers. */
-  readonly calls: InFlight;
+  readonly calls: Uses;
   /** Who has used the seat since it was taken. */
   readonly users: Users;
 }
@@ -75,38 +65,25 @@ export class OfficeGateway {
   /** Answers a request of MCP for an office; its `signal` must be aborted when the client goes away. */
   async handle(
     request: Request,
-    { office, principal }: {
-      readonly office: string;
-      readonly principal?: string;
-    },
+    { office, ...caller }: McpCaller & { readonly office: string },
   ): Promise<Response> {
     if (this.#isClosed) {
-      return httpError(503, RpcError.REFUSED, "The server is shutting down");
+      return refusal(503, "The server is shutting down");
     }
     const served = this.#find(office);
     if (served === undefined) {
-      return httpError(
+      return refusal(
         503,
-        RpcError.REFUSED,
         `Too many offices are in use: at most ${this.#options.maxOffices} at once`,
       );
     }
-    const { timer, seat, users, requests } = served;
-    if (!timer.isUsed && !seat.isTaken) users.clear();
-    users.add(principal);
-    const end = timer.use();
+    const { face, seat, users, uses, requests } = served;
+    if (uses.count === 0 && !seat.isTaken) users.clear();
+    users.add(caller.principal);
+    const end = uses.begin();
     const answered = requests.begin();
     try {
-      const response = await served.face.handle(
-        request,
-        principal === undefined ? {} : { principal },
-      );
-      if (isStream(response)) return onBodyEnd(response, end);
-      end();
-      return response;
-    } catch (error) {
-      end();
-      throw error;
+      return await untilEnd(() => face.handle(request, caller), end, isStream);
     } finally {
       answered();
     }
@@ -150,7 +127,7 @@ export class OfficeGateway {
     const served = this.#offices.get(office);
     if (served === undefined) return;
     served.seat.returned();
-    if (!served.timer.isUsed || this.#isClosed) return;
+    if (served.uses.count === 0 || this.#isClosed) return;
     served.face.refresh().catch(() => {
       // Somebody else was faster; the next request says so.
     });
@@ -181,11 +158,11 @@ export class OfficeGateway {
     const host = this.#host;
     const { eventsPerSecond, callsPerAgent } = host.limits;
     const seat = new Seat({ office, name, host });
-    const timer = new IdleTimer(seatIdleMs, () => void seat.giveUp());
-    const calls = new InFlight();
+    const uses = new Uses(() => void seat.giveUp(), seatIdleMs);
+    const [requests, calls] = [new Uses(), new Uses()];
     const face = this.#serve(seat.take, {
       ...this.#options.office,
-      admit: (call) => this.#admit(call, { timer, calls }),
+      admit: (call) => this.#admit(call, { uses, calls }),
       callsPerSecond: shareOf(eventsPerSecond),
       maxCalls: shareOf(callsPerAgent),
       // The Server has looked at both.
@@ -193,15 +170,14 @@ export class OfficeGateway {
       origins: "*",
       maxBodyBytes: host.maxMessageBytes,
     });
-    const requests = new InFlight();
-    return { face, seat, timer, requests, calls, users: new Users() };
+    return { face, seat, uses, requests, calls, users: new Users() };
   }
 
   /** Forgets the office that was used longest ago where no other one has room. */
   #makeRoom(): boolean {
     if (this.#offices.size < this.#options.maxOffices) return true;
     const [office, served] = [...this.#offices]
-      .find(([, { timer }]) => !timer.isUsed) ?? [];
+      .find(([, { uses }]) => uses.count === 0) ?? [];
     if (office === undefined || served === undefined) return false;
     this.#offices.delete(office);
     void closeOffice(served);
@@ -209,14 +185,15 @@ export class OfficeGateway {
   }
 
   /**
-   * @param use of the seat, which a call holds: without it nobody could cancel the call
-   * @returns what tells that the call has ended
+   * Lets a call hold the seat, without which nobody could cancel it.
+   *
+   * @returns what ends that
    */
   #admit(
     { reqId, principal, client }: McpCall,
-    { timer, calls }: Pick<ServedOffice, "timer" | "calls">,
+    { uses, calls }: Pick<ServedOffice, "uses" | "calls">,
   ): () => void {
-    const release = timer.use();
+    const release = uses.begin();
     const forget = this.#host.attribute(reqId, {
       ...(principal !== undefined && { principal }),
       ...(client && { client: `${client.name} ${client.version}` }),
@@ -237,10 +214,8 @@ export class OfficeGateway {
   }
 }
 
-async function closeOffice(
-  { face, seat, timer }: ServedOffice,
-): Promise<void> {
-  timer.close();
+async function closeOffice({ face, seat, uses }: ServedOffice): Promise<void> {
+  uses.close();
   seat.returned();
   await face.close();
   await seat.giveUp();
@@ -251,37 +226,6 @@ const shareOf = (limit: number): number =>
 
 const isStream = ({ headers }: Response): boolean =>
   headers.get("content-type")?.startsWith("text/event-stream") ?? false;
-
-/** What is in flight. */
-class InFlight {
-  /** How much it is. */
-  count = 0;
-  readonly #waiting = new Set<() => void>();
-
-  /** Counts something; returns what ends it, once. */
-  begin(): () => void {
-    this.count++;
-    let isOver = false;
-    return () => {
-      if (isOver) return;
-      isOver = true;
-      if (--this.count > 0) return;
-      for (const resolve of this.#waiting) resolve();
-    };
-  }
-
-  /** Waits until nothing is in flight; returns whether that came to be in time. */
-  async ended(timeoutMs: number): Promise<boolean> {
-    if (this.count === 0) return true;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, timeoutMs);
-    this.#waiting.add(resolve);
-    await promise;
-    this.#waiting.delete(resolve);
-    clearTimeout(timer);
-    return this.count === 0;
-  }
-}
 
 /** Who has used a seat: remembers one principal, and whether there were others. */
 class Users {

@@ -207,7 +207,6 @@ export function mcpGateway(
   options: McpGatewayOptions = {},
 ): (host: SeatHost) => McpGateway {
   const resolved = resolveGatewayOptions(options);
-  resolveOptions(resolved.office); // refuses what cannot be used at the start
   return (host) => new OfficeGateway(host, resolved, officeMcp);
 }
 

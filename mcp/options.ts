@@ -1,3 +1,4 @@
+import { MAX_TIMER_MS } from "../shared/async.ts";
 import { checkNumbers } from "../shared/checks.ts";
 
 /** A call of a tool, a read of a resource or a prompt that an MCP client asks a Computer for. */
@@ -82,15 +83,6 @@ export type ResolvedOptions =
     readonly within?: ResolvedOptions;
   };
 
-const MEBIBYTE = 2 ** 20;
-
-/** The most characters of a name: 64, which models allow, less a client's prefix such as `mcp__office__`. */
-const DEFAULT_NAME_LIMIT = 48;
-/** Below it nothing readable is left of a name beside its hash. */
-const MIN_NAME_LIMIT = 24;
-/** The longest name that MCP allows. */
-const MAX_NAME_LIMIT = 128;
-
 /** Nine tenths of what a Server allows an Agent by default, for calls; the rest is for all else. */
 const SERVER_SHARE = 900;
 
@@ -98,7 +90,8 @@ const DEFAULTS: ResolvedOptions = {
   include: [],
   exclude: [],
   tools: "all",
-  nameLimit: DEFAULT_NAME_LIMIT,
+  // 64, which models allow, less a client's prefix such as `mcp__office__`.
+  nameLimit: 48,
   lenient: false,
   desktopTools: false,
   callTimeoutMs: 3_600_000,
@@ -107,18 +100,16 @@ const DEFAULTS: ResolvedOptions = {
   maxCalls: SERVER_SHARE,
   hosts: [],
   origins: [],
-  maxBodyBytes: 8 * MEBIBYTE,
+  maxBodyBytes: 8 * 2 ** 20,
   maxSessions: 1000,
   sessionIdleMs: 30 * 60_000,
   abandonedMs: 60_000,
 };
 
-/** The longest that a timer can wait. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
-
 /** Least and most of each option that is a number. */
 const RANGES = {
-  nameLimit: [MIN_NAME_LIMIT, MAX_NAME_LIMIT],
+  // Below it nothing readable is left of a name beside its hash; above, MCP allows none.
+  nameLimit: [24, 128],
   callTimeoutMs: [1000, 3_600_000],
   heartbeatMs: [1, MAX_TIMER_MS],
   callsPerSecond: [1, Infinity],
@@ -139,16 +130,8 @@ const RANGES = {
  */
 export function resolveOptions(options: OfficeMcpOptions): ResolvedOptions {
   const resolved = { ...DEFAULTS, ...options };
-  for (const [name, [least, most]] of Object.entries(RANGES)) {
-    const value: unknown = Reflect.get(resolved, name);
-    checkNumbers({ [name]: value });
-    const isInteger = Number.isInteger(value) || value === Infinity;
-    if (isInteger && Number(value) >= least && Number(value) <= most) continue;
-    throw new RangeError(
-      `Cannot use ${name} ${value}: expected a whole number from ${least}${
-        most === Infinity ? "" : ` to ${most}`
-      }`,
-    );
+  for (const [name, range] of Object.entries(RANGES)) {
+    check(name, Reflect.get(resolved, name), range);
   }
   if (resolved.tools !== "all" && resolved.tools !== "search") {
     throw new TypeError(
@@ -158,6 +141,21 @@ export function resolveOptions(options: OfficeMcpOptions): ResolvedOptions {
     );
   }
   return resolved;
+}
+
+function check(
+  name: string,
+  value: unknown,
+  [least, most]: readonly [number, number],
+): void {
+  checkNumbers({ [name]: value });
+  const isWhole = Number.isInteger(value) || value === Infinity;
+  if (isWhole && Number(value) >= least && Number(value) <= most) return;
+  throw new RangeError(
+    `Cannot use ${name} ${value}: expected a whole number from ${least}${
+      most === Infinity ? "" : ` to ${most}`
+    }`,
+  );
 }
 
 /**
@@ -179,12 +177,8 @@ export function narrowOptions(
     );
   }
   const { within: _, ...given } = within;
-  const resolved = resolveOptions({
-    ...given,
-    include: [],
-    exclude: [],
-    ...wanted,
-  });
+  const all = { include: [], exclude: [] };
+  const resolved = resolveOptions({ ...given, ...all, ...wanted });
   return {
     ...resolved,
     callTimeoutMs: Math.min(resolved.callTimeoutMs, callTimeoutMs),
@@ -212,44 +206,26 @@ export interface McpGatewayOptions extends
   agentName?: string;
 }
 
-/** The options with their defaults. */
-export interface ResolvedGatewayOptions {
-  /** See {@linkcode McpGatewayOptions}. */
-  readonly seatIdleMs: number;
-  /** See {@linkcode McpGatewayOptions}. */
-  readonly maxOffices: number;
-  /** See {@linkcode McpGatewayOptions}. */
-  readonly agentName: string;
-  /** How each office is shown. */
-  readonly office: OfficeMcpOptions;
-}
+/** The options of a gateway with their defaults, and how it shows each office. */
+export type ResolvedGatewayOptions =
+  & Required<Pick<McpGatewayOptions, "seatIdleMs" | "maxOffices" | "agentName">>
+  & { readonly office: OfficeMcpOptions };
 
 /**
  * Fills in the defaults.
  *
  * @throws {RangeError} naming a number that is out of its range
- * @throws {TypeError} for an empty name
+ * @throws {TypeError} naming what cannot be used
  */
 export function resolveGatewayOptions(
-  {
-    seatIdleMs = 60_000,
-    maxOffices = 100,
-    agentName = "mcp",
-    ...office
-  }: McpGatewayOptions,
+  { seatIdleMs = 60_000, maxOffices = 100, agentName = "mcp", ...office }:
+    McpGatewayOptions,
 ): ResolvedGatewayOptions {
-  check("seatIdleMs", seatIdleMs, MAX_TIMER_MS);
-  check("maxOffices", maxOffices, Number.MAX_SAFE_INTEGER);
+  check("seatIdleMs", seatIdleMs, [1, MAX_TIMER_MS]);
+  check("maxOffices", maxOffices, [1, Number.MAX_SAFE_INTEGER]);
   if (agentName === "") {
     throw new TypeError("Cannot use agentName: expected a name");
   }
+  resolveOptions(office);
   return { seatIdleMs, maxOffices, agentName, office };
-}
-
-function check(name: string, value: number, most: number): void {
-  checkNumbers({ [name]: value });
-  if (Number.isInteger(value) && value >= 1 && value <= most) return;
-  throw new RangeError(
-    `Cannot use ${name} ${value}: expected a whole number from 1 to ${most}`,
-  );
 }

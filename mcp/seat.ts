@@ -66,14 +66,11 @@ export class Seat {
     if (this.#agent) return this.#agent;
     const taking = this.#take();
     this.#agent = taking;
-    taking.catch(() => this.#forget(taking));
+    taking.catch(() => {
+      if (this.#agent === taking) this.#agent = undefined;
+    });
     return taking;
   };
-
-  /** Gives the seat up; resolves when it is free. */
-  giveUp(): Promise<void> {
-    return this.#leave();
-  }
 
   /**
    * Gives the seat up to another Agent; resolves when it is free. Until {@linkcode returned}, but 8
@@ -87,7 +84,7 @@ export class Seat {
       clearTimeout(timer);
       resolve();
     };
-    return this.#leave(promise);
+    return this.giveUp(promise);
   }
 
   /** Ends the wait for another Agent. */
@@ -96,8 +93,12 @@ export class Seat {
     this.#endLoan = undefined;
   }
 
-  /** @param until when the next one may take the seat */
-  #leave(until?: Promise<void>): Promise<void> {
+  /**
+   * Gives the seat up; resolves when it is free.
+   *
+   * @param until when the next one may take it; at once without it
+   */
+  giveUp(until?: Promise<void>): Promise<void> {
     const [agent, leaving] = [this.#agent, this.#leaving];
     this.#agent = undefined;
     const left = agent === undefined
@@ -144,45 +145,52 @@ export class Seat {
       if (current === agent) void this.giveUp();
     }, () => {});
   }
-
-  #forget(taking: Promise<SmcpAgent>): void {
-    if (this.#agent === taking) this.#agent = undefined;
-  }
 }
 
-/** Calls a function when nobody has used a thing for some time. */
-export class IdleTimer {
-  readonly #idleMs: number;
+/** Counts what is in use, or in flight. */
+export class Uses {
+  /** How much it is. */
+  count = 0;
   readonly #idle: () => void;
-  #uses = 0;
+  readonly #idleMs: number;
+  readonly #waiting = new Set<() => void>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isClosed = false;
 
   /** @param idle called each time that the last use has ended so long ago */
-  constructor(idleMs: number, idle: () => void) {
-    this.#idleMs = idleMs;
+  constructor(idle = () => {}, idleMs = 0) {
     this.#idle = idle;
-  }
-
-  /** Whether it is used now. */
-  get isUsed(): boolean {
-    return this.#uses > 0;
+    this.#idleMs = idleMs;
   }
 
   /** Begins a use; returns what ends it, once. */
-  use(): () => void {
+  begin(): () => void {
     clearTimeout(this.#timer);
-    this.#uses++;
+    this.count++;
     let isOver = false;
     return () => {
       if (isOver) return;
       isOver = true;
-      if (--this.#uses > 0 || this.#isClosed) return;
+      if (--this.count > 0) return;
+      for (const resolve of this.#waiting) resolve();
+      if (this.#isClosed || this.#idleMs === 0) return;
       this.#timer = setTimeout(this.#idle, this.#idleMs);
     };
   }
 
-  /** Waits no more. */
+  /** Waits until nothing is in use; returns whether that came to be in time. */
+  async ended(timeoutMs: number): Promise<boolean> {
+    if (this.count === 0) return true;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, timeoutMs);
+    this.#waiting.add(resolve);
+    await promise;
+    this.#waiting.delete(resolve);
+    clearTimeout(timer);
+    return this.count === 0;
+  }
+
+  /** Calls nothing any more. */
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);

@@ -1,11 +1,11 @@
 import {
-  type AuthInfo,
   createMcpHandler,
   isJsonContentType,
   isLegacyRequest,
   readRequestBody,
 } from "@modelcontextprotocol/server";
-import { Sessions } from "./sessions.ts";
+import { refusal, RpcError, untilEnd } from "./guards.ts";
+import { type Message, Sessions } from "./sessions.ts";
 import { wantIn } from "../office/resources.ts";
 import { createOfficeServer, type ServerParts } from "../office/server.ts";
 import { wantListened } from "../resources/watches.ts";
@@ -31,10 +31,7 @@ export class HttpFace {
       legacy: "reject",
       maxRequestBodySize: parts.options.maxBodyBytes,
     });
-    this.#sessions = new Sessions({
-      options: parts.options,
-      createServer: (cancelled) => createOfficeServer(parts, cancelled),
-    });
+    this.#sessions = new Sessions(parts);
     this.#off = parts.view.onChange((event) => {
       this.#modern.bus.publish(event);
       this.#sessions.tell(event);
@@ -54,23 +51,15 @@ export class HttpFace {
     try {
       if (request.method !== "DELETE") await view.ready();
     } catch (error) {
-      return httpError(503, RpcError.REFUSED, messageOf(error));
+      return refusal(503, messageOf(error));
     }
-    const authInfo = authInfoOf(caller);
+    const message: Message = { parsedBody: body.json, ...authInfoOf(caller) };
     if (await isLegacyRequest(request, body.json)) {
-      return await this.#sessions.serve(request, body.json, authInfo);
+      return await this.#sessions.serve(request, message);
     }
     const end = wantListened(body.json, wantIn(this.#parts));
-    try {
-      const response = await this.#modern.fetch(request, {
-        parsedBody: body.json,
-        ...(authInfo && { authInfo }),
-      });
-      return end ? onBodyEnd(response, end) : response;
-    } catch (error) {
-      end?.();
-      throw error;
-    }
+    const answer = () => this.#modern.fetch(request, message);
+    return end ? await untilEnd(answer, end) : await answer();
   }
 
   /** Cancels all that runs, and ends all streams and sessions. */
@@ -81,10 +70,10 @@ export class HttpFace {
 }
 
 /** What the MCP SDK hands through to handlers; it holds no token, since nobody checks one here. */
-const authInfoOf = ({ principal }: McpCaller): AuthInfo | undefined =>
+const authInfoOf = ({ principal }: McpCaller): Pick<Message, "authInfo"> =>
   principal === undefined
-    ? undefined
-    : { token: "", clientId: principal, scopes: [] };
+    ? {}
+    : { authInfo: { token: "", clientId: principal, scopes: [] } };
 
 /** Reads a body once, for both eras; a refusal where that cannot be. */
 async function readBody(
@@ -93,76 +82,15 @@ async function readBody(
 ): Promise<{ json?: unknown } | Response> {
   if (request.method !== "POST") return {};
   if (!isJsonContentType(request.headers.get("content-type"))) {
-    return httpError(
-      415,
-      RpcError.REFUSED,
-      "Content-Type must be application/json",
-    );
+    return refusal(415, "Content-Type must be application/json");
   }
   const body = await readRequestBody(request, maxBytes);
   if (body.tooLarge) {
-    return httpError(
-      413,
-      RpcError.REFUSED,
-      `The body is too large: at most ${maxBytes} bytes`,
-    );
+    return refusal(413, `The body is too large: at most ${maxBytes} bytes`);
   }
   try {
     return { json: JSON.parse(body.text) };
   } catch {
-    return httpError(400, RpcError.PARSE, "The body is no valid JSON");
+    return refusal(400, "The body is no valid JSON", RpcError.PARSE);
   }
-}
-
-/** JSON-RPC codes of errors that belong to no request. */
-export const RpcError = {
-  /** The body is no JSON. */
-  PARSE: -32700,
-  /** The request cannot be served as it is. */
-  REFUSED: -32000,
-  /** There is no such session (2025): the client begins another. */
-  NO_SESSION: -32001,
-} as const;
-
-/** An HTTP response with a JSON-RPC error, as clients of MCP expect for all that fails before a method. */
-export const httpError = (
-  status: number,
-  code: number,
-  message: string,
-): Response =>
-  Response.json({ jsonrpc: "2.0", error: { code, message }, id: null }, {
-    status,
-  });
-
-/**
- * Calls a function once the body of a response has ended, however it ended; at once where there is
- * none.
- *
- * @returns the response to send instead
- */
-export function onBodyEnd(response: Response, ended: () => void): Response {
-  const { body, status, statusText, headers } = response;
-  if (body === null) {
-    ended();
-    return response;
-  }
-  const reader = body.getReader();
-  const watched = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        const { done, value } = await reader.read();
-        if (!done) return controller.enqueue(value);
-        ended();
-        controller.close();
-      } catch (error) {
-        ended();
-        controller.error(error);
-      }
-    },
-    async cancel(reason) {
-      ended();
-      await reader.cancel(reason);
-    },
-  }, { highWaterMark: 0 });
-  return new Response(watched, { status, statusText, headers });
 }

@@ -90,3 +90,68 @@ export function preflight(
     },
   });
 }
+
+/** JSON-RPC codes of errors that belong to no request. */
+export const RpcError = {
+  /** The body is no JSON. */
+  PARSE: -32700,
+  /** The request cannot be served as it is. */
+  REFUSED: -32000,
+  /** There is no such session (2025): the client begins another. */
+  NO_SESSION: -32001,
+} as const;
+
+/** Makes a response with a JSON-RPC error, as clients of MCP expect for all that fails before a method. */
+export const refusal = (
+  status: number,
+  message: string,
+  code: number = RpcError.REFUSED,
+): Response =>
+  Response.json({ jsonrpc: "2.0", error: { code, message }, id: null }, {
+    status,
+  });
+
+/**
+ * Answers a request, and calls a function once when the body of the response has ended, however it
+ * ended; at once where there is none.
+ *
+ * @param isHeld whether the body is waited for; default always
+ */
+export async function untilEnd(
+  answer: () => Promise<Response>,
+  ended: () => void,
+  isHeld: (response: Response) => boolean = () => true,
+): Promise<Response> {
+  let response: Response | undefined;
+  try {
+    response = await answer();
+  } finally {
+    if (!response?.body || !isHeld(response)) ended();
+  }
+  const { body, status, statusText, headers } = response;
+  if (body === null || !isHeld(response)) return response;
+  let isOver = false;
+  const over = () => {
+    if (!isOver) ended();
+    isOver = true;
+  };
+  const reader = body.getReader();
+  const watched = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (!done) return controller.enqueue(value);
+        over();
+        controller.close();
+      } catch (error) {
+        over();
+        controller.error(error);
+      }
+    },
+    async cancel(reason) {
+      over();
+      await reader.cancel(reason);
+    },
+  }, { highWaterMark: 0 });
+  return new Response(watched, { status, statusText, headers });
+}

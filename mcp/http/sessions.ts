@@ -5,30 +5,29 @@ import {
   type ServerEvent,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
-import { httpError, onBodyEnd, RpcError } from "./face.ts";
-import { tellClient } from "../office/server.ts";
+import {
+  createOfficeServer,
+  type ServerParts,
+  tellClient,
+} from "../office/server.ts";
 import type { ResolvedOptions } from "../options.ts";
+import { refusal, RpcError, untilEnd } from "./guards.ts";
 
-/** What sessions need. */
-export interface SessionsParts {
-  /** How many, and how long they live. */
-  readonly options: Pick<
-    ResolvedOptions,
-    "maxSessions" | "sessionIdleMs" | "abandonedMs"
-  >;
-  /** Makes the server of a session. */
-  readonly createServer: (cancelled: () => AbortSignal) => Promise<Server>;
+/** A request's body, and whose it is, as transports of the MCP SDK take them. */
+export interface Message {
+  readonly parsedBody: unknown;
+  readonly authInfo?: AuthInfo;
 }
 
-/** The sessions of clients of MCP 2025-11-25 and before, which open a stream to hear of changes. */
+/** The sessions of clients of MCP 2025-11-25 and before, which open a stream to be notified of changes. */
 export class Sessions {
-  readonly #parts: SessionsParts;
+  readonly #parts: ServerParts;
   /** By id; those used longest ago come first. */
   readonly #sessions = new Map<string, Session>();
   /** Those without an id as yet. */
   readonly #opening = new Set<Session>();
 
-  constructor(parts: SessionsParts) {
+  constructor(parts: ServerParts) {
     this.#parts = parts;
   }
 
@@ -37,29 +36,21 @@ export class Sessions {
     return this.#sessions.size;
   }
 
-  /**
-   * Answers one HTTP request.
-   *
-   * @param authInfo whose it is; the sessions of others do not exist for it
-   */
-  async serve(
-    request: Request,
-    parsedBody: unknown,
-    authInfo: AuthInfo | undefined,
-  ): Promise<Response> {
+  /** Answers one HTTP request; the sessions of others do not exist for it. */
+  async serve(request: Request, message: Message): Promise<Response> {
     const id = request.headers.get("mcp-session-id");
-    if (id === null) return await this.#open(request, parsedBody, authInfo);
+    if (id === null) return await this.#open(request, message);
     const session = this.#sessions.get(id);
-    if (session === undefined || session.principal !== authInfo?.clientId) {
-      return httpError(
+    if (!session || session.principal !== message.authInfo?.clientId) {
+      return refusal(
         404,
-        RpcError.NO_SESSION,
         "Session not found: it ended; send initialize to begin another",
+        RpcError.NO_SESSION,
       );
     }
     this.#sessions.delete(id);
     this.#sessions.set(id, session);
-    return await session.serve(request, parsedBody, authInfo);
+    return await session.serve(request, message);
   }
 
   /** Tells all clients of a change. */
@@ -73,31 +64,21 @@ export class Sessions {
     await Promise.all(sessions.map((session) => session.close()));
   }
 
-  async #open(
-    request: Request,
-    parsedBody: unknown,
-    authInfo: AuthInfo | undefined,
-  ): Promise<Response> {
+  async #open(request: Request, message: Message): Promise<Response> {
     const isOpening = request.method === "POST" &&
-      [parsedBody].flat().some((message) => isInitializeRequest(message));
+      [message.parsedBody].flat().some((each) => isInitializeRequest(each));
     if (!isOpening) {
-      return httpError(
+      return refusal(
         400,
-        RpcError.REFUSED,
         "Mcp-Session-Id header is required: send initialize first",
       );
     }
-    if (!this.#makeRoom()) {
-      return httpError(
-        503,
-        RpcError.REFUSED,
-        `Too many sessions: at most ${this.#parts.options.maxSessions}`,
-      );
+    const { options } = this.#parts;
+    if (!this.#makeRoom(options.maxSessions)) {
+      return refusal(503, `Too many sessions: at most ${options.maxSessions}`);
     }
-    const session = new Session({
-      principal: authInfo?.clientId,
-      options: this.#parts.options,
-      opened: (id, session) => {
+    const session = new Session(message.authInfo?.clientId, options, {
+      opened: (id) => {
         this.#opening.delete(session);
         this.#sessions.set(id, session);
       },
@@ -105,27 +86,19 @@ export class Sessions {
     });
     this.#opening.add(session);
     try {
-      return await this.#answerFirst(session, request, parsedBody, authInfo);
+      const { cancelled } = session;
+      const server = await createOfficeServer({ ...this.#parts, cancelled });
+      await session.connect(server);
+      const response = await session.serve(request, message);
+      if (!response.ok) await session.close(); // it has no id that anybody could use
+      return response;
     } finally {
       this.#opening.delete(session);
     }
   }
 
-  async #answerFirst(
-    session: Session,
-    request: Request,
-    parsedBody: unknown,
-    authInfo: AuthInfo | undefined,
-  ): Promise<Response> {
-    await session.connect(await this.#parts.createServer(session.cancelled));
-    const response = await session.serve(request, parsedBody, authInfo);
-    if (!response.ok) await session.close(); // it has no id that anybody could use
-    return response;
-  }
-
   /** Ends the session that was idle longest where there is no room; not so where all are in use. */
-  #makeRoom(): boolean {
-    const { maxSessions } = this.#parts.options;
+  #makeRoom(maxSessions: number): boolean {
     if (this.#sessions.size + this.#opening.size < maxSessions) return true;
     const idle = [...this.#sessions.values()].find(({ isIdle }) => isIdle);
     void idle?.close();
@@ -133,26 +106,14 @@ export class Sessions {
   }
 }
 
-/** What a session is made with. */
-export interface SessionParts {
-  /** Who opened it; nobody else may use it. */
-  readonly principal: string | undefined;
-  /** How long it lives without its client. */
-  readonly options: Pick<ResolvedOptions, "sessionIdleMs" | "abandonedMs">;
-  /** Told once it can be found by its id. */
-  readonly opened: (id: string, session: Session) => void;
-  /** Told once it has ended. */
-  readonly ended: (id: string) => void;
-}
-
 /**
  * One client of MCP 2025-11-25 or before: its server, and the transport that HTTP requests with its
  * `Mcp-Session-Id` go to.
  */
-export class Session {
-  /** Who opened it. */
+class Session {
+  /** Who opened it; nobody else may use it. */
   readonly principal: string | undefined;
-  readonly #options: SessionParts["options"];
+  readonly #options: ResolvedOptions;
   readonly #transport: WebStandardStreamableHTTPServerTransport;
   #server: Server | undefined;
   #calls = new AbortController();
@@ -161,13 +122,17 @@ export class Session {
   #timers: ReturnType<typeof setTimeout>[] = [];
   #hasEnded = false;
 
-  /** Makes a session that its first request opens. */
-  constructor({ principal, options, opened, ended }: SessionParts) {
+  /** Makes a session that its first request opens: then it can be found by its id. */
+  constructor(
+    principal: string | undefined,
+    options: ResolvedOptions,
+    { opened, ended }: Record<"opened" | "ended", (id: string) => void>,
+  ) {
     this.principal = principal;
     this.#options = options;
     this.#transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => crypto.randomUUID(),
-      onsessioninitialized: (id) => opened(id, this),
+      onsessioninitialized: opened,
     });
     this.#transport.onclose = () => {
       const { sessionId } = this.#transport;
@@ -192,29 +157,15 @@ export class Session {
   }
 
   /** Answers one HTTP request of the client. */
-  async serve(
-    request: Request,
-    parsedBody: unknown,
-    authInfo: AuthInfo | undefined,
-  ): Promise<Response> {
+  async serve(request: Request, message: Message): Promise<Response> {
     this.#open++;
     this.#stopTimers();
-    let isOver = false;
-    const over = () => {
-      if (isOver) return;
-      isOver = true;
-      if (--this.#open === 0) this.#startTimers();
-    };
-    try {
-      const response = await this.#transport.handleRequest(request, {
-        parsedBody,
-        ...(authInfo && { authInfo }),
-      });
-      return onBodyEnd(response, over);
-    } catch (error) {
-      over();
-      throw error;
-    }
+    return await untilEnd(
+      () => this.#transport.handleRequest(request, message),
+      () => {
+        if (--this.#open === 0) this.#startTimers();
+      },
+    );
   }
 
   /** Tells the client of a change, if it listens. */

@@ -1,11 +1,11 @@
+import { HttpFace, type McpCaller } from "./face.ts";
 import {
-  httpError,
-  HttpFace,
-  type McpCaller,
-  onBodyEnd,
-  RpcError,
-} from "./face.ts";
-import { checkHeaders, corsHeaders, preflight } from "./guards.ts";
+  checkHeaders,
+  corsHeaders,
+  preflight,
+  refusal,
+  untilEnd,
+} from "./guards.ts";
 import { OfficeView } from "../office/office_view.ts";
 import type { ServerParts } from "../office/server.ts";
 import { narrowOptions, type OfficeMcpOptions } from "../options.ts";
@@ -41,7 +41,7 @@ export class HttpViews {
     const { headers, method } = request;
     const refused = checkHeaders(headers, this.#parts.options);
     if (refused) {
-      return httpError(refused.status, RpcError.REFUSED, refused.message);
+      return refusal(refused.status, refused.message);
     }
     const shared = corsHeaders(headers, this.#parts.options);
     if (shared === undefined) return await this.#answer(request, caller);
@@ -55,7 +55,7 @@ export class HttpViews {
 
   async #answer(request: Request, caller: McpCaller): Promise<Response> {
     if (this.#isClosed) {
-      return httpError(503, RpcError.REFUSED, "The MCP server is closed");
+      return refusal(503, "The MCP server is closed");
     }
     const { search, searchParams } = new URL(request.url);
     if (search === "") return await this.#whole.serve(request, caller);
@@ -63,16 +63,19 @@ export class HttpViews {
     try {
       shown = this.#find(readView(searchParams));
     } catch (error) {
-      return httpError(400, RpcError.REFUSED, messageOf(error));
+      return refusal(400, messageOf(error));
     }
     if (shown === undefined) {
-      return httpError(
+      return refusal(
         503,
-        RpcError.REFUSED,
         `Too many different queries are in use: at most ${MAX_VIEWS}`,
       );
     }
-    return await serveShown(shown, request, caller);
+    shown.open++;
+    return await untilEnd(
+      () => shown.face.serve(request, caller),
+      () => shown.open--,
+    );
   }
 
   /** Asks for the Agent again, and tells clients if they see something else now. */
@@ -126,25 +129,6 @@ export class HttpViews {
   }
 }
 
-async function serveShown(
-  shown: Shown,
-  request: Request,
-  caller: McpCaller,
-): Promise<Response> {
-  shown.open++;
-  let isOver = false;
-  const over = () => {
-    if (!isOver) shown.open--;
-    isOver = true;
-  };
-  try {
-    return onBodyEnd(await shown.face.serve(request, caller), over);
-  } catch (error) {
-    over();
-    throw error;
-  }
-}
-
 async function closeShown({ view, face }: Shown): Promise<void> {
   await face.close();
   view.close();
@@ -163,29 +147,20 @@ export type ViewOptions = Pick<
   | "desktopTools"
 >;
 
-/** Milliseconds in a second: queries count in seconds, like the flags of the same names. */
-const SECOND_MS = 1000;
+/** The parameters: which option each is, and how it is written; all but lists are given once. */
+const PARAMETERS = {
+  computer: ["computer", "text"],
+  include: ["include", "list"],
+  exclude: ["exclude", "list"],
+  tools: ["tools", "mode"],
+  "name-limit": ["nameLimit", "number"],
+  // Queries count in seconds, like the flags of the same names.
+  timeout: ["callTimeoutMs", "seconds"],
+  lenient: ["lenient", "switch"],
+  "desktop-tools": ["desktopTools", "switch"],
+} as const satisfies Record<string, readonly [keyof ViewOptions, string]>;
 
-/** Reads the values of a parameter. */
-type Reader = (values: readonly string[], name: string) => ViewOptions;
-
-/** The parameters; all but the patterns are given once. */
-const PARAMETERS: Readonly<Record<string, Reader>> = {
-  computer: (values, name) => ({ computer: single(values, name) }),
-  include: (include) => ({ include }),
-  exclude: (exclude) => ({ exclude }),
-  tools: (values, name) => {
-    const tools = single(values, name);
-    if (tools === "all" || tools === "search") return { tools };
-    throw wrong(name, tools, '"all" or "search"');
-  },
-  "name-limit": (values, name) => ({ nameLimit: number(values, name) }),
-  timeout: (values, name) => ({
-    callTimeoutMs: number(values, name) * SECOND_MS,
-  }),
-  lenient: (values, name) => ({ lenient: onOff(values, name) }),
-  "desktop-tools": (values, name) => ({ desktopTools: onOff(values, name) }),
-};
+type Kind = typeof PARAMETERS[keyof typeof PARAMETERS][1];
 
 /**
  * Reads how a client wants to see an office.
@@ -193,67 +168,61 @@ const PARAMETERS: Readonly<Record<string, Reader>> = {
  * @throws {TypeError} naming a parameter that does not exist, or its value
  */
 export function readView(query: URLSearchParams): ViewOptions {
-  const view: ViewOptions = {};
-  for (const name of new Set(query.keys())) {
-    const read = Object.hasOwn(PARAMETERS, name) ? PARAMETERS[name] : undefined;
-    if (read === undefined) {
-      throw new TypeError(
-        `There is no parameter ${JSON.stringify(name)}: expected one of ${
-          Object.keys(PARAMETERS).join(", ")
-        }`,
-      );
+  const known = new Map(Object.entries(PARAMETERS));
+  const options = [...new Set(query.keys())].map((name) => {
+    const [option, kind] = known.get(name) ?? [];
+    if (option !== undefined && kind !== undefined) {
+      return [option, read(name, kind, query.getAll(name))];
     }
-    Object.assign(view, read(query.getAll(name), name));
+    throw new TypeError(
+      `There is no parameter ${JSON.stringify(name)}: expected one of ${
+        [...known.keys()].join(", ")
+      }`,
+    );
+  });
+  return Object.fromEntries(options);
+}
+
+function read(name: string, kind: Kind, values: readonly string[]): unknown {
+  if (kind === "list") return values;
+  const [value = "", ...others] = values;
+  if (others.length > 0) throw new TypeError(`${name} is given more than once`);
+  const fits = (pattern: RegExp, expected: string) => {
+    if (pattern.test(value)) return value;
+    throw new TypeError(
+      `Cannot use ${name} ${JSON.stringify(value)}: expected ${expected}`,
+    );
+  };
+  fits(/./s, "a value");
+  switch (kind) {
+    case "text":
+      return value;
+    case "mode":
+      return fits(/^(all|search)$/, '"all" or "search"');
+    case "switch":
+      return fits(/^[01]$/, "1 or 0") === "1";
+    default:
+      return Number(fits(/^\d{1,9}$/, "a whole number")) *
+        (kind === "seconds" ? 1000 : 1);
   }
-  return view;
 }
 
 /** Writes what {@linkcode readView} reads. */
 export function writeView(view: ViewOptions): URLSearchParams {
-  const { computer, include, exclude, tools, nameLimit, callTimeoutMs } = view;
-  const seconds = callTimeoutMs === undefined
-    ? undefined
-    : callTimeoutMs / SECOND_MS;
-  const pairs: [string, string | number | undefined][] = [
-    ["computer", computer],
-    ...(include ?? []).map((each): [string, string] => ["include", each]),
-    ...(exclude ?? []).map((each): [string, string] => ["exclude", each]),
-    ["tools", tools],
-    ["name-limit", nameLimit],
-    ["timeout", seconds],
-    ["lenient", digit(view.lenient)],
-    ["desktop-tools", digit(view.desktopTools)],
-  ];
   const query = new URLSearchParams();
-  for (const [name, value] of pairs) {
-    if (value !== undefined) query.append(name, String(value));
+  for (const [name, [option]] of Object.entries(PARAMETERS)) {
+    for (const value of [view[option] ?? []].flat()) {
+      query.append(
+        name,
+        String(
+          option === "callTimeoutMs"
+            ? Number(value) / 1000
+            : typeof value === "boolean"
+            ? Number(value)
+            : value,
+        ),
+      );
+    }
   }
   return query;
 }
-
-const digit = (value: boolean | undefined): number | undefined =>
-  value === undefined ? undefined : Number(value);
-
-function onOff(values: readonly string[], name: string): boolean {
-  const text = single(values, name);
-  if (text === "1" || text === "0") return text === "1";
-  throw wrong(name, text, "1 or 0");
-}
-
-function single(values: readonly string[], name: string): string {
-  const [value = "", ...others] = values;
-  if (others.length > 0) throw new TypeError(`${name} is given more than once`);
-  if (value === "") throw wrong(name, value, "a value");
-  return value;
-}
-
-function number(values: readonly string[], name: string): number {
-  const text = single(values, name);
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw wrong(name, text, "a whole number");
-}
-
-const wrong = (name: string, value: string, expected: string): TypeError =>
-  new TypeError(
-    `Cannot use ${name} ${JSON.stringify(value)}: expected ${expected}`,
-  );

@@ -6,7 +6,7 @@ import type {
 } from "@modelcontextprotocol/server";
 import type { SmcpAgent } from "../../agent/mod.ts";
 import type { CallQuestions } from "./questions.ts";
-import { inTurn, type TurnParts } from "./turn.ts";
+import type { Turn } from "./turn.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { Found, ToolAddress } from "../tools/catalogue.ts";
 import { failure, failureOf, toMcpResult } from "../tools/result.ts";
@@ -17,15 +17,12 @@ import {
 } from "../../protocol/mod.ts";
 import { onAbort } from "../../shared/async.ts";
 
-/** What a call needs beside its tool. */
-export interface CallParts extends TurnParts {
-  /** How long it may take, and how often it tells that it lives. */
-  readonly options: Pick<
-    ResolvedOptions,
-    "admit" | "callTimeoutMs" | "heartbeatMs"
-  >;
+/** One call of a client. */
+export interface Asked {
   /** The request, as the MCP SDK hands it over. */
   readonly request: ServerContext["mcpReq"];
+  /** Its turn. */
+  readonly turn: Turn;
   /** Lets the MCP server ask the client, if it can be asked. */
   readonly questions: CallQuestions | undefined;
 }
@@ -38,12 +35,13 @@ export async function callOffice(
   agent: SmcpAgent,
   { computer, tool }: ToolAddress,
   args: Record<string, unknown>,
-  parts: CallParts,
+  { request, turn, questions, options }: Asked & {
+    readonly options: Pick<ResolvedOptions, "callTimeoutMs" | "heartbeatMs">;
+  },
 ): Promise<McpResult | InputRequiredResult> {
-  const { options, request, signal, questions } = parts;
   const reporter = reporterOf(request, computer, options.heartbeatMs);
   try {
-    return await inTurn({ computer, tool }, parts, async (reqId) => {
+    return await turn.run({ computer, tool }, async ({ signal, reqId }) => {
       const result = await agent.callTool(computer, tool, args, {
         timeoutMs: options.callTimeoutMs,
         reqId,
@@ -53,11 +51,9 @@ export async function callOffice(
           onProgress: (progress) => reporter.report(progress),
         }),
       });
-      const question = await questions?.toQuestion(result);
-      if (!question) return toMcpResult(result);
       // The Computer waits: who goes away before the answer ends the call there too.
-      if (questions?.isHeld) onAbort(signal, () => agent.cancel(reqId));
-      return question;
+      const held = () => onAbort(signal, () => agent.cancel(reqId));
+      return await questions?.toQuestion(result, held) ?? toMcpResult(result);
     });
   } catch (error) {
     return failureOf(error);

@@ -9,7 +9,7 @@ import {
 } from "@modelcontextprotocol/server";
 import type { SmcpAgent } from "../../agent/mod.ts";
 import { questionsOf } from "./questions.ts";
-import { callerOf, type Cancelled, inTurn, signalOf } from "./turn.ts";
+import { turnOf } from "./turn.ts";
 import { listed } from "./resources.ts";
 import type { ServerParts } from "./server.ts";
 import type { OfficePrompt } from "../resources/reads.ts";
@@ -22,10 +22,9 @@ import { onAbort } from "../../shared/async.ts";
 /** Makes a server answer what is asked about prompts. */
 export function answerPromptRequests(
   server: Server,
-  { view, queue, options, states }: ServerParts,
-  cancelled: Cancelled,
+  parts: ServerParts,
 ): void {
-  const { nameLimit: limit, computer } = options;
+  const { view, states, options: { nameLimit: limit, computer } } = parts;
   const table = async (agent: SmcpAgent) =>
     promptTable(
       await view.reads.prompts.list(agent, view.catalogue.computers),
@@ -45,32 +44,26 @@ export function answerPromptRequests(
       const found = (await table(agent)).get(name);
       if (!found) throw invalid(`Unknown prompt: ${name}`);
       const { computer, skill, prompt: { mcp_server, name: own } } = found;
-      const signal = signalOf(context.mcpReq, cancelled);
-      const caller = callerOf(server, context);
+      const turn = turnOf(server, context, parts);
       const questions = questionsOf(server, context, states);
+      type Got = GetPromptResult | InputRequiredResult;
       try {
-        return await inTurn(
+        return await turn.run(
           { computer, prompt: own },
-          { queue, options, signal, caller },
-          async (reqId): Promise<GetPromptResult | InputRequiredResult> => {
+          async (request): Promise<Got> => {
             if (skill) {
-              return await skillPrompt(agent, computer, skill, {
-                signal,
-                reqId,
-              });
+              return await skillPrompt(agent, computer, skill, request);
             }
             const got = await agent.getPrompt(computer, mcp_server, own, {
               arguments: filled,
-              signal,
-              reqId,
+              ...request,
               ...(questions && { input: questions.input }),
             });
-            const question = await questions?.toQuestion({ ...got });
-            if (question) {
-              const cancel = () => agent.cancel(reqId);
-              if (questions?.isHeld) onAbort(signal, cancel);
-              return question;
-            }
+            const question = await questions?.toQuestion(
+              got,
+              () => onAbort(turn.signal, () => agent.cancel(request.reqId)),
+            );
+            if (question) return question;
             const { messages, description } = got;
             return {
               messages: messages as GetPromptResult["messages"],
@@ -88,18 +81,9 @@ export function answerPromptRequests(
 const invalid = (message: string): ProtocolError =>
   new ProtocolError(ProtocolErrorCode.InvalidParams, message);
 
-/** What a prompt's name stands for. */
-export interface NamedPrompt extends OfficePrompt {
-  /** As clients see it. */
-  readonly shown: McpPrompt;
-}
-
 /** Names prompts by the rule of tools; two of one name, such as of two MCP servers, get a hash. */
-export function promptTable(
-  prompts: readonly OfficePrompt[],
-  naming: Naming,
-): ReadonlyMap<string, NamedPrompt> {
-  const table = new Map<string, NamedPrompt>();
+function promptTable(prompts: readonly OfficePrompt[], naming: Naming) {
+  const table = new Map<string, OfficePrompt & { shown: McpPrompt }>();
   for (const each of prompts) {
     const { computer, prompt } = each;
     let name = toolName({ computer, tool: prompt.name }, naming);
@@ -109,8 +93,7 @@ export function promptTable(
     }
     // One Computer that is shown as itself needs no mention.
     const whereFrom = naming.prefix ? computer : undefined;
-    const shown = shownAs(name, prompt, whereFrom);
-    table.set(name, { ...each, shown });
+    table.set(name, { ...each, shown: shownAs(name, prompt, whereFrom) });
   }
   return table;
 }

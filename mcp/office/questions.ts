@@ -27,12 +27,15 @@ export const createQuestionStates = (): QuestionStates =>
 export interface CallQuestions {
   /** For the Agent's call. */
   readonly input: NonNullable<CallToolOptions["input"]>;
-  /** Makes the question for the client out of an answer of the Computer, if it is one. */
+  /**
+   * Makes the question for the client out of an answer of the Computer, if it is one.
+   *
+   * @param held called when the client ends the call with its request, even while the question waits
+   */
   toQuestion(
-    result: Readonly<Record<string, unknown>>,
+    result: object,
+    held: () => void,
   ): Promise<InputRequiredResult | undefined>;
-  /** Whether the client ends the call with its request, even while a question waits for it. */
-  readonly isHeld: boolean;
 }
 
 /**
@@ -57,11 +60,15 @@ export function questionsOf(
       ...(state !== undefined && { state }),
       ...(inputResponses && { responses: readResponses(inputResponses) }),
     },
-    isHeld: envelope === undefined,
-    toQuestion: async ({ resultType, inputRequests, requestState }) => {
+    toQuestion: async (result, held) => {
+      const { resultType, inputRequests, requestState }: Record<
+        string,
+        unknown
+      > = { ...result };
       const isQuestion = resultType === "input_required" &&
         isObject(inputRequests) && typeof requestState === "string";
       if (!isQuestion) return undefined;
+      if (envelope === undefined) held();
       return {
         resultType: "input_required",
         inputRequests: inputRequests as InputRequests,

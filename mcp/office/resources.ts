@@ -3,7 +3,7 @@ import {
   ProtocolErrorCode,
   type Server,
 } from "@modelcontextprotocol/server";
-import { callerOf, type Cancelled, inTurn, signalOf } from "./turn.ts";
+import { turnOf } from "./turn.ts";
 import type { ServerParts } from "./server.ts";
 import { readableServers, readOwnUri, readPlace } from "../resources/shelf.ts";
 import {
@@ -19,10 +19,8 @@ import { messageOf } from "../tools/result.ts";
 export function answerResourceRequests(
   server: Server,
   parts: ServerParts,
-  cancelled: Cancelled,
 ): void {
-  const { view, queue, options } = parts;
-  const { computer: only } = options;
+  const { view, options: { computer: only } } = parts;
   server.setRequestHandler("resources/list", async () => ({
     resources: await listed(async () => {
       const agent = await view.ready();
@@ -42,17 +40,15 @@ export function answerResourceRequests(
         throw unknown(`There is no resource ${uri}`, uri);
       }
       const agent = await view.ready();
-      const signal = signalOf(context.mcpReq, cancelled);
-      const caller = callerOf(server, context);
+      const turn = turnOf(server, context, parts);
       try {
-        return await inTurn(
+        return await turn.run(
           { computer, uri },
-          { queue, options, signal, caller },
-          (reqId) =>
+          (request) =>
             place
-              ? readPlace(agent, place, { signal, reqId })
+              ? readPlace(agent, place, request)
               // One Computer is shown as itself: the URIs of its MCP servers are valid too.
-              : readOwnUri(agent, computer, uri, { signal, reqId }),
+              : readOwnUri(agent, computer, uri, request),
         );
       } catch (error) {
         throw unknown(messageOf(error), uri);
@@ -146,34 +142,19 @@ function unwatched(uri: string): Wish {
 /** The most values of an answer, as MCP limits it. */
 const MAX_VALUES = 100;
 
-/** Variables whose values choose among the values of others. */
-const CHOOSING: readonly string[] = ["computer", "server", "name"];
-/** Variables whose values depend on others. */
-const VARIABLES: readonly string[] = ["server", "uri", "name", "path"];
-
-/** What is asked for. */
-interface Wanted {
-  /** What the template is of. */
-  readonly kind: typeof TEMPLATES[number]["name"];
-  /** The name of its variable. */
-  readonly name: string;
-  /** What the others are already. */
-  readonly known: Readonly<Record<string, string>>;
-}
-
 /**
  * Makes a server complete the variables of its templates. For the arguments of prompts it has no
  * values: A2C has no request for those.
  */
 export function answerCompletionRequests(
   server: Server,
-  parts: ServerParts,
+  { view, options: { computer: only } }: ServerParts,
 ): void {
   server.setRequestHandler("completion/complete", async ({ params }) => {
     const { ref, argument: { name, value }, context } = params;
     const known = context?.arguments ?? {};
     const values = ref.type === "ref/resource"
-      ? await valuesOf(parts, { kind: kindOf(ref.uri), name, known })
+      ? await valuesOf(ref.uri, name, known)
       : [];
     const wanted = value.toLowerCase();
     const fitting = values.filter((each) =>
@@ -187,38 +168,36 @@ export function answerCompletionRequests(
       },
     };
   });
-}
 
-function kindOf(uriTemplate: string): Wanted["kind"] {
-  const found = TEMPLATES.find((each) => each.uriTemplate === uriTemplate);
-  if (found) return found.name;
-  throw new ProtocolError(
-    ProtocolErrorCode.InvalidParams,
-    `There is no template ${uriTemplate}`,
-  );
-}
-
-/** All values that a variable can have, in order. */
-async function valuesOf(
-  { view, options: { computer: only } }: ServerParts,
-  { kind, name, known }: Wanted,
-): Promise<string[]> {
-  const agent = await view.ready();
-  const computers = view.catalogue.computers.filter((each) =>
-    (only ?? each) === each
-  );
-  if (name === "computer") return computers;
-  const places = (await view.reads.resources.list(agent, computers))
-    .map(({ uri }) => placeOf(uri))
-    .filter((place) => place?.kind === kind);
-  const values = places.flatMap((place) => {
-    if (place === undefined || place.kind === "desktop") return [];
-    const fields: Readonly<Partial<Record<string, string>>> = { ...place };
-    const isMeant = CHOOSING.every((each) =>
-      each === name || fields[each] === (known[each] ?? fields[each])
+  /** All values that a variable of a template can have beside known ones, in order. */
+  async function valuesOf(
+    uriTemplate: string,
+    variable: string,
+    known: Readonly<Record<string, string>>,
+  ): Promise<string[]> {
+    const template = TEMPLATES.find((each) => each.uriTemplate === uriTemplate);
+    if (template === undefined) {
+      throw new ProtocolError(
+        ProtocolErrorCode.InvalidParams,
+        `There is no template ${uriTemplate}`,
+      );
+    }
+    const agent = await view.ready();
+    const computers = view.catalogue.computers.filter((each) =>
+      (only ?? each) === each
     );
-    const value = VARIABLES.includes(name) ? fields[name] : undefined;
-    return isMeant && value !== undefined ? [value] : [];
-  });
-  return [...new Set(values)].toSorted();
+    if (variable === "computer") return computers;
+    const resources = await view.reads.resources.list(agent, computers);
+    const values = resources.flatMap(({ uri }) => {
+      const { kind, ...fields }: Readonly<Partial<Record<string, string>>> = {
+        ...placeOf(uri),
+      };
+      const isMeant = kind === template.name &&
+        ["computer", "server", "name"].every((each) =>
+          each === variable || fields[each] === (known[each] ?? fields[each])
+        );
+      return isMeant ? fields[variable] ?? [] : [];
+    });
+    return [...new Set(values)].toSorted();
+  }
 }

@@ -1,5 +1,5 @@
 import { Server, type ServerEvent } from "@modelcontextprotocol/server";
-import type { CallQueue, Cancelled } from "./turn.ts";
+import type { TurnParts } from "./turn.ts";
 import type { QuestionStates } from "./questions.ts";
 import {
   answerCompletionRequests,
@@ -19,13 +19,8 @@ import { PROTOCOL_VERSION } from "../../protocol/mod.ts";
 /**
  * Makes the MCP server of one request, one session or one connection over stdio: its state is all in
  * the parts, and making it has no effect.
- *
- * @param cancelled cancels all that it does
  */
-export async function createOfficeServer(
-  parts: ServerParts,
-  cancelled?: Cancelled,
-): Promise<Server> {
+export async function createOfficeServer(parts: ServerParts): Promise<Server> {
   const server = new Server(
     { name: "a2c-smcp", version: PROTOCOL_VERSION },
     {
@@ -39,9 +34,9 @@ export async function createOfficeServer(
       requestState: { verify: parts.states.verify },
     },
   );
-  answerToolRequests(server, parts, cancelled);
-  answerResourceRequests(server, parts, cancelled);
-  answerPromptRequests(server, parts, cancelled);
+  answerToolRequests(server, parts);
+  answerResourceRequests(server, parts);
+  answerPromptRequests(server, parts);
   answerCompletionRequests(server, parts);
   return server;
 }
@@ -66,12 +61,10 @@ async function instructions(
   });
 }
 
-/** What all MCP servers of an office share. */
-export interface ServerParts {
+/** What MCP servers of an office share; `cancelled` cancels all that one server does. */
+export interface ServerParts extends TurnParts {
   /** The Agent and its tools. */
   readonly view: OfficeView;
-  /** The turns of calls. */
-  readonly queue: CallQueue;
   /** Seals what questions to clients remember. */
   readonly states: QuestionStates;
   /** How the office is shown. */

@@ -2,67 +2,61 @@ import type { Server, ServerContext } from "@modelcontextprotocol/server";
 import type { Admitted, McpCall, ResolvedOptions } from "../options.ts";
 import { onAbort } from "../../shared/async.ts";
 
-/** What a request of a client is for. */
-export type McpSubject = Pick<McpCall, "computer" | "tool" | "uri" | "prompt">;
-
-/** Who asks, as far as is known. */
-export interface Caller {
-  /** Whom the HTTP request was of. */
-  readonly principal: string | undefined;
-  /** What the client calls itself. */
-  readonly client: McpCall["client"] | undefined;
+/** One request of a client, which waits for its turn among all requests of the seat. */
+export interface Turn {
+  /** Gives the request up. */
+  readonly signal: AbortSignal;
+  /**
+   * Makes the Agent's request for it, when it is admitted and has its turn.
+   *
+   * @param work sends it under the `req_id` that was admitted
+   * @throws what refuses it, the signal's reason, or what the work throws
+   */
+  run<T>(
+    subject: Pick<McpCall, "computer" | "tool" | "uri" | "prompt">,
+    work: (request: { signal: AbortSignal; reqId: string }) => Promise<T>,
+  ): Promise<T>;
 }
 
-/** What a client's request needs to get its turn. */
+/** What the turns of requests depend on. */
 export interface TurnParts {
   /** The turns of all requests of the seat. */
   readonly queue: CallQueue;
-  /** Who decides whether it may. */
+  /** Who decides whether a request may be made. */
   readonly options: Pick<ResolvedOptions, "admit">;
-  /** Gives the request up. */
-  readonly signal: AbortSignal;
-  /** Who asks. */
-  readonly caller: Caller;
+  /** Gives the signal that cancels whatever a server does now; absent where the requests' own do. */
+  readonly cancelled?: () => AbortSignal;
 }
 
-/** Gives the signal that cancels whatever a server does now; absent where the requests' own do. */
-export type Cancelled = (() => AbortSignal) | undefined;
-
-/** Returns what gives a request up: its own end, or that of all requests of its server. */
-export const signalOf = (
-  { signal }: ServerContext["mcpReq"],
-  cancelled: Cancelled,
-): AbortSignal => cancelled ? AbortSignal.any([signal, cancelled()]) : signal;
-
-/** Returns who has sent a message. */
-export const callerOf = (server: Server, { http }: ServerContext): Caller => ({
-  principal: http?.authInfo?.clientId,
-  client: server.getClientVersion(),
-});
-
-/**
- * Makes an Agent's request for a client, when it is admitted and has its turn.
- *
- * @param work sends it under the `req_id` that was admitted
- * @throws what refuses it, the signal's reason, or what the work throws
- */
-export async function inTurn<T>(
-  subject: McpSubject,
-  { queue, options, signal, caller: { principal, client } }: TurnParts,
-  work: (reqId: string) => Promise<T>,
-): Promise<T> {
-  const reqId = crypto.randomUUID();
-  const ended: Admitted = await options.admit?.({
-    reqId,
-    ...subject,
-    ...(principal !== undefined && { principal }),
-    ...(client && { client: { name: client.name, version: client.version } }),
-  });
-  try {
-    return await queue.run(() => work(reqId), signal);
-  } finally {
-    ended?.();
-  }
+/** Returns the turn of a request. */
+export function turnOf(
+  server: Server,
+  { mcpReq, http }: ServerContext,
+  { queue, options, cancelled }: TurnParts,
+): Turn {
+  const principal = http?.authInfo?.clientId;
+  const { name, version } = server.getClientVersion() ?? {};
+  const signal = cancelled
+    ? AbortSignal.any([mcpReq.signal, cancelled()])
+    : mcpReq.signal;
+  return {
+    signal,
+    run: async (subject, work) => {
+      const reqId = crypto.randomUUID();
+      const ended: Admitted = await options.admit?.({
+        reqId,
+        ...subject,
+        ...(principal !== undefined && { principal }),
+        ...(name !== undefined && version !== undefined &&
+          { client: { name, version } }),
+      });
+      try {
+        return await queue.run(() => work({ signal, reqId }), signal);
+      } finally {
+        ended?.();
+      }
+    },
+  };
 }
 
 /** What a queue needs of the world. */
@@ -74,7 +68,7 @@ export interface Clock {
 }
 
 /** What may run. */
-export interface CallLimits {
+interface CallLimits {
   /** The most that begin in a second, and how many may begin at once. */
   readonly perSecond: number;
   /** The most that run at once. */

@@ -1,7 +1,6 @@
 import { PassThrough, type Readable, type Writable } from "node:stream";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import {
-  type FetchLike,
   isInitializeRequest,
   isJSONRPCRequest,
   type JSONRPCMessage,
@@ -40,7 +39,7 @@ export interface PipeOptions {
 }
 
 /** What the pipe is made of beside its options. */
-export interface PipeParts {
+interface PipeParts {
   /** Makes the MCP server of the office in this process. */
   readonly serve: (agent: AgentProvider) => LocalServer;
   /** Where the Server serves MCP. */
@@ -64,8 +63,6 @@ export class Pipe {
   readonly closed: Promise<void>;
   readonly #options: PipeOptions;
   readonly #parts: PipeParts;
-  readonly #url: URL;
-  readonly #fetch: FetchLike;
   readonly #host: StdioServerTransport;
   readonly #end = new AbortController();
   readonly #resolve: () => void;
@@ -86,8 +83,6 @@ export class Pipe {
   constructor(options: PipeOptions, parts: PipeParts) {
     this.#options = options;
     this.#parts = parts;
-    this.#url = parts.reach.url;
-    this.#fetch = parts.reach.fetch;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.closed = promise;
     this.#resolve = resolve;
@@ -119,43 +114,31 @@ export class Pipe {
   /** Finds who answers, and goes on to look where that is nobody. */
   async #connect(): Promise<void> {
     const signal = this.#end.signal;
-    let found = await this.#probe();
+    const { reach } = this.#parts;
+    let found = await probe(reach, signal);
     if (found.kind === "served") return this.#use(this.#newRemote());
-    const seat = new OwnSeat(
-      {
-        ...this.#options,
-        changed: () => {
-          this.#log(seat.state);
-          if (this.#local) void this.#local.refresh();
-          else this.#serveHere(seat);
-        },
-      },
-      found.kind === "away" ? found.reason : "",
-    );
+    const changed = () => {
+      this.#log(seat.state);
+      if (this.#local) void this.#local.refresh();
+      else this.#serveHere(seat);
+    };
+    const reason = found.kind === "away" ? found.reason : "";
+    const seat = new OwnSeat({ ...this.#options, changed }, reason);
     if (found.kind === "away") {
       this.#log(found.reason);
       this.#serveHere(seat);
     }
     while (found.kind !== "absent") {
       await sleep(RETRY_MS, signal);
-      found = await this.#probe();
+      found = await probe(reach, signal);
       if (found.kind === "served" && await this.#switch()) return;
     }
     await seat.hold(signal);
   }
 
-  #probe(): ReturnType<typeof probe> {
-    const { headers = {} } = this.#options.agent;
-    const { signal } = this.#end;
-    return probe(this.#url, this.#fetch, { headers, signal });
-  }
-
   #newRemote(): Remote {
-    const { headers = {} } = this.#options.agent;
     const remote: Remote = new Remote({
-      url: this.#url,
-      fetch: this.#fetch,
-      headers,
+      ...this.#parts.reach,
       subscribed: this.#subscribed,
       deliver: (message) => this.#deliver(message, remote),
       log: (line) => this.#log(line),
@@ -164,9 +147,8 @@ export class Pipe {
   }
 
   #serveHere(seat: OwnSeat): void {
-    const server = this.#parts.serve(seat.provide);
     const local: Local = new Local(
-      server,
+      this.#parts.serve(seat.provide),
       (message) => this.#deliver(message, local),
     );
     this.#local = local;
@@ -233,7 +215,7 @@ export class Pipe {
 }
 
 /** What is at the address of an office's MCP server. */
-export type Found =
+type Found =
   | { readonly kind: "served" }
   /** The Server has no MCP: one of another make, an older one, or one without `--mcp`. */
   | { readonly kind: "absent" }
@@ -246,18 +228,17 @@ const ABSENT = [404, 501];
 const AWAY = [429, 502, 503, 504];
 
 /** Finds out whether a Server serves MCP, by a request that changes nothing in any revision of MCP. */
-export async function probe(
-  url: URL,
-  fetch: FetchLike,
-  init: { readonly headers: HeadersInit; readonly signal: AbortSignal },
+async function probe(
+  { url, fetch, headers }: Reach,
+  signal: AbortSignal,
 ): Promise<Found> {
   let response: Response;
-  const headers = new Headers(init.headers);
-  headers.set("accept", "text/event-stream");
+  const accepting = new Headers(headers);
+  accepting.set("accept", "text/event-stream");
   try {
-    response = await fetch(url, { ...init, headers });
+    response = await fetch(url, { headers: accepting, signal });
   } catch (error) {
-    init.signal.throwIfAborted();
+    signal.throwIfAborted();
     return { kind: "away", reason: explain(url, error) };
   }
   const { status } = response;
@@ -273,7 +254,7 @@ export async function probe(
 }
 
 /** The part of an `OfficeMcp` that serves a pipe. */
-export interface LocalServer {
+interface LocalServer {
   /** Serves the messages of a stream. */
   serveStdio(streams: { stdin: Readable; stdout: Writable }): {
     readonly closed: Promise<void>;
@@ -286,7 +267,7 @@ export interface LocalServer {
 }
 
 /** Answers messages in this process. */
-export class Local implements Backend {
+class Local implements Backend {
   readonly #server: LocalServer;
   readonly #stdin = new PassThrough();
 

@@ -13,6 +13,8 @@ export interface Reach {
   readonly url: URL;
   /** Sends requests to it. */
   readonly fetch: FetchLike;
+  /** Credentials. */
+  readonly headers: Record<string, string>;
 }
 
 /**
@@ -26,7 +28,8 @@ export function reachOf({ agent, office, view = {} }: PipeOptions): Reach {
     agent.url.replace(/^ws/i, "http"),
   );
   url.search = writeView(view).toString();
-  return { url, fetch: nodeFetch(agent.tls, proxyRoute(agent)) };
+  const fetch = nodeFetch(agent.tls, proxyRoute(agent));
+  return { url, fetch, headers: agent.headers ?? {} };
 }
 
 /** As those of the global agent: idle connections are closed before a Server does it. */

@@ -1,5 +1,4 @@
 import {
-  type FetchLike,
   isJSONRPCRequest,
   isJSONRPCResultResponse,
   type JSONRPCMessage,
@@ -20,16 +19,11 @@ import {
   isModern,
   type Opened,
 } from "./messages.ts";
+import type { Reach } from "./reach.ts";
 import { SessionLink } from "./session_link.ts";
 
 /** What {@linkcode Remote} needs. */
-export interface RemoteParts {
-  /** Where MCP is served. */
-  readonly url: URL;
-  /** Sends its requests. */
-  readonly fetch: FetchLike;
-  /** Credentials. */
-  readonly headers: Record<string, string>;
+export interface RemoteParts extends Reach {
   /** The resources that every session of the client must be told of. */
   readonly subscribed: ReadonlySet<string>;
   /** Takes what the server says. */
@@ -109,9 +103,8 @@ export class Remote implements Backend {
   }
 
   #newLink(): SessionLink {
-    const { url, fetch, headers } = this.#parts;
     const link: SessionLink = new SessionLink({
-      ...{ url, fetch, headers },
+      ...this.#parts,
       deliver: (message) => this.#deliver(message),
       lost: () => {
         if (link === this.#link) void this.#reopenSoon();

@@ -1,5 +1,4 @@
 import {
-  type FetchLike,
   isJSONRPCErrorResponse,
   isJSONRPCResultResponse,
   type JSONRPCMessage,
@@ -7,27 +6,14 @@ import {
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
 import { failureFor } from "./messages.ts";
+import type { Reach } from "./reach.ts";
 
 /** What a link needs. */
-export interface LinkParts {
-  /** Where MCP is served. */
-  readonly url: URL;
-  /** Sends its requests. */
-  readonly fetch: FetchLike;
-  /** Credentials. */
-  readonly headers: Record<string, string>;
+interface LinkParts extends Reach {
   /** Takes what the server says. */
   readonly deliver: (message: JSONRPCMessage) => void;
   /** Told when the server does not know the session any more. */
   readonly lost: () => void;
-}
-
-/** How a request is sent. */
-export interface SendOptions {
-  /** Told when the stream of its answer has ended. */
-  readonly onRequestStreamEnd: () => void;
-  /** Ends it. */
-  readonly requestSignal?: AbortSignal;
 }
 
 /** How soon, and how often, the stream on which a session tells of changes is opened again. */
@@ -78,7 +64,7 @@ export class SessionLink {
   /** Sends a message; resolves when the server has taken it, or has answered. */
   async send(
     message: JSONRPCMessage,
-    options?: SendOptions,
+    options?: Parameters<StreamableHTTPClientTransport["send"]>[1],
   ): Promise<void> {
     await this.#transport.send(message, options);
   }

@@ -24,79 +24,75 @@ export type Place =
     readonly path: string;
   };
 
+/** The parts of each kind's URI, after the Computer and the kind. */
+const FIELDS = {
+  desktop: [],
+  window: ["uri"],
+  document: ["uri"],
+  skill: ["name", "path"],
+  resource: ["server", "uri"],
+} as const satisfies Record<Place["kind"], readonly string[]>;
+
+const template = <Kind extends Place["kind"]>(
+  name: Kind,
+  description: string,
+  mimeType?: string,
+) => ({
+  uriTemplate: `a2c://{computer}/${
+    [name, ...FIELDS[name].map((field) => `{${field}}`)].join("/")
+  }`,
+  name,
+  description,
+  ...(mimeType !== undefined && { mimeType }),
+});
+
 /** How clients build URIs of what no list has. */
 export const TEMPLATES = [
-  {
-    uriTemplate: "a2c://{computer}/desktop",
-    name: "desktop",
-    description: "The windows of a Computer, most relevant first",
-    mimeType: "text/markdown",
-  },
-  {
-    uriTemplate: "a2c://{computer}/window/{uri}",
-    name: "window",
-    description: "One window of a Computer, by its window:// URI",
-    mimeType: "text/markdown",
-  },
-  {
-    uriTemplate: "a2c://{computer}/document/{uri}",
-    name: "document",
-    description: "A document of a Computer as Markdown, by its dpe:// URI",
-    mimeType: "text/markdown",
-  },
-  {
-    uriTemplate: "a2c://{computer}/skill/{name}/{path}",
-    name: "skill",
-    description: "A file of a skill of a Computer, such as its SKILL.md",
-  },
-  {
-    uriTemplate: "a2c://{computer}/resource/{server}/{uri}",
-    name: "resource",
-    description: "Any resource of an MCP server of a Computer, by its URI",
-  },
+  template(
+    "desktop",
+    "The windows of a Computer, most relevant first",
+    "text/markdown",
+  ),
+  template(
+    "window",
+    "One window of a Computer, by its window:// URI",
+    "text/markdown",
+  ),
+  template(
+    "document",
+    "A document of a Computer as Markdown, by its dpe:// URI",
+    "text/markdown",
+  ),
+  template("skill", "A file of a skill of a Computer, such as its SKILL.md"),
+  template(
+    "resource",
+    "Any resource of an MCP server of a Computer, by its URI",
+  ),
 ] as const;
 
 /** Writes the URI of a place: those of two Computers never clash. */
 export function uriOf(place: Place): string {
-  const { kind, computer } = place;
-  const rest = kind === "desktop"
-    ? []
-    : kind === "resource"
-    ? [place.server, place.uri]
-    : kind === "skill"
-    ? [place.name, place.path]
-    : [place.uri];
-  const parts = [kind, ...rest.map(encode)];
-  return `a2c://${encode(computer)}/${parts.join("/")}`;
+  const values: Partial<Record<string, string>> = { ...place };
+  const fields = FIELDS[place.kind].map((field) => encode(values[field] ?? ""));
+  return `a2c://${encode(place.computer)}/${[place.kind, ...fields].join("/")}`;
 }
 
 /** Reads a URI; undefined where it is none of ours. */
 export function placeOf(text: string): Place | undefined {
-  const [head, kind, ...rest] = text.replace(/^a2c:\/\//i, "a2c:").split("/");
-  if (!head?.startsWith("a2c:")) return undefined;
-  const computer = decode(head.slice("a2c:".length));
-  const parts = rest.map(decode);
-  if (!computer || !parts.every((part) => part !== undefined)) return undefined;
-  const [first, second] = parts;
-  switch (kind) {
-    case "desktop":
-      return parts.length === 0 ? { kind, computer } : undefined;
-    case "window":
-    case "document":
-      return parts.length === 1 && first
-        ? { kind, computer, uri: first }
-        : undefined;
-    case "resource":
-      return parts.length === 2 && first && second
-        ? { kind, computer, server: first, uri: second }
-        : undefined;
-    case "skill":
-      return parts.length === 2 && first && second
-        ? { kind, computer, name: first, path: second }
-        : undefined;
+  const [head, kind = "", ...rest] = text.replace(/^a2c:\/\//i, "a2c:")
+    .split("/");
+  if (!head?.startsWith("a2c:") || !isKind(kind)) return undefined;
+  const values = [head.slice("a2c:".length), ...rest].map(decode);
+  const fields = ["computer", ...FIELDS[kind]];
+  if (values.length !== fields.length || !values.every(Boolean)) {
+    return undefined;
   }
-  return undefined;
+  const entries = fields.map((field, i) => [field, values[i]]);
+  return { kind, ...Object.fromEntries(entries) };
 }
+
+const isKind = (text: string): text is Place["kind"] =>
+  Object.hasOwn(FIELDS, text);
 
 /** Names come off the wire, and may hold half a surrogate pair, which cannot be written in a URI. */
 const encode = (text: string): string =>
