@@ -73,11 +73,9 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   { ...functions, has: "function readNotes(" },
   { ...functions, has: "function modelTools(" },
   { ...functions, has: "function callFirst(" },
-  { ...functions, has: "function tell(" },
   { ...functions, has: "function pay(" },
   { ...functions, has: "function read(" },
   { ...tests, has: "function testTriesAgain(" },
-  { ...tests, has: "function testClock(" },
   {
     ...permissions,
     has: "~/a2c-smcp/server/main.ts",
