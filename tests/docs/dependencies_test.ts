@@ -30,7 +30,7 @@ Deno.test("docs/dependencies.md is up to date: deno task docs:dependencies", asy
   );
 });
 
-Deno.test("every dependency has a row in docs/dependencies.md, and each row is a dependency", () => {
+Deno.test("every dependency has a note, and each note is of a dependency", () => {
   const rows = { ...RUNTIME_NOTES, ...WORKSHOP_NOTES };
   assertEquals(sorted(Object.keys(rows)), sorted(DIRECT.keys()));
   // Those of JSR, which links/ replaces by their ports on npm.

@@ -87,8 +87,6 @@ Deno.test({
 
 /** What makes sure that a block of a language is right. */
 const CHECKED: Readonly<Record<string, readonly string[]>> = {
-  caddy: ["caddy"],
-  ini: ["systemd"],
   json: [
     "api-keys",
     "claude-desktop",
@@ -97,7 +95,6 @@ const CHECKED: Readonly<Record<string, readonly string[]>> = {
     "mcp-client", // mcp_page_test.ts
     "version-mismatch", // protocol_test.ts
   ],
-  nginx: ["nginx"],
   toml: ["mcp-client"],
 };
 
@@ -198,23 +195,22 @@ Deno.test("the API keys of the documentation are valid", () => {
   assertEquals(lengths, [2]);
 });
 
-/** A test of an example with a tool that may not be here. */
+/** A test of a file of deploy/ with a tool that may not be here. */
 async function testWith(
   tool: string,
-  example: string,
+  file: string,
   test: (code: string, folder: string) => Promise<void>,
 ): Promise<void> {
   const ignore = !await isInstalled(tool);
   if (ignore) console.log(`SKIPPED: ${tool} is not installed`);
   Deno.test({
-    name: `${tool} takes the example of the documentation`,
+    name: `${tool} takes deploy/${file}`,
     ignore,
     fn: async () => {
       const folder = await Deno.makeTempDir({ prefix: "smcp-docs-" });
       try {
-        const [found] = examples(example);
-        assert(found, `There is no example ${example}`);
-        await test(found.code, folder);
+        const path = new URL(`deploy/${file}`, root);
+        await test(await Deno.readTextFile(path), folder);
       } finally {
         await Deno.remove(folder, { recursive: true });
       }
@@ -222,7 +218,7 @@ async function testWith(
   });
 }
 
-await testWith("nginx", "nginx", async (code, folder) => {
+await testWith("nginx", "balancers/nginx.conf", async (code, folder) => {
   const { cert, private: key } = await generate();
   await Deno.writeTextFile(join(folder, "cert.pem"), cert);
   await Deno.writeTextFile(join(folder, "key.pem"), key);
@@ -236,27 +232,31 @@ await testWith("nginx", "nginx", async (code, folder) => {
   assertEquals(await complaintOf("nginx", ["-t", "-q", "-c", file]), "");
 });
 
-await testWith("caddy", "caddy", async (code, folder) => {
+await testWith("caddy", "balancers/Caddyfile", async (code, folder) => {
   const file = join(folder, "Caddyfile");
   await Deno.writeTextFile(file, code);
   const args = ["validate", "--config", file, "--adapter", "caddyfile"];
   assertEquals(await complaintOf("caddy", args), "");
 });
 
-await testWith("systemd-analyze", "systemd", async (code, folder) => {
-  const file = join(folder, "smcp-server.service");
-  // It looks for the program, which is not installed here.
-  const program = "/usr/local/bin/smcp-server";
-  await Deno.writeTextFile(file, code.replace(program, Deno.execPath()));
-  // It succeeds whatever it ignores; the machine's own units are not ours.
-  const { output } = await outputOf("systemd-analyze", [
-    "verify",
-    "--man=no",
-    file,
-  ]);
-  assertEquals(output.split("\n").filter((line) => line.includes(file)), []);
-  const [, start = ""] = /^ExecStart=(.*)$/m.exec(code) ?? [];
-  const [command] = await commandsOf(start.replace(program, "smcp-server"));
-  assert(command);
-  assertEquals(await mistakeIn(command), undefined);
-});
+await testWith(
+  "systemd-analyze",
+  "smcp-server.service",
+  async (code, folder) => {
+    const file = join(folder, "smcp-server.service");
+    // It looks for the program, which is not installed here.
+    const program = "/usr/local/bin/smcp-server";
+    await Deno.writeTextFile(file, code.replace(program, Deno.execPath()));
+    // It succeeds whatever it ignores; the machine's own units are not ours.
+    const { output } = await outputOf("systemd-analyze", [
+      "verify",
+      "--man=no",
+      file,
+    ]);
+    assertEquals(output.split("\n").filter((line) => line.includes(file)), []);
+    const [, start = ""] = /^ExecStart=(.*)$/m.exec(code) ?? [];
+    const [command] = await commandsOf(start.replace(program, "smcp-server"));
+    assert(command);
+    assertEquals(await mistakeIn(command), undefined);
+  },
+);

@@ -10,11 +10,7 @@ import {
   gatherFacts,
   type PackageFacts,
 } from "./dependency_facts.ts";
-import {
-  type DependencyNote,
-  RUNTIME_NOTES,
-  WORKSHOP_NOTES,
-} from "./dependency_notes.ts";
+import { RUNTIME_NOTES } from "./dependency_notes.ts";
 import { type ImportGraph, importGraphs } from "./import_graphs.ts";
 
 const root = new URL("../../", import.meta.url);
@@ -24,22 +20,18 @@ export const PAGE = new URL("docs/dependencies.md", root);
 
 const INTRODUCTION = `# Dependencies
 
-Written by \`deno task docs:dependencies\`, with what \`tools/docs/dependency_notes.ts\` says of each
-package; a test compares the lists with the source. Sizes and times are those of the day of writing.
+Written by \`deno task docs:dependencies\`; a test compares the lists with the source, sizes and times
+are those of the day of writing.
 
 A package is worth its place if it is well kept and does what would be many lines of our own, or
 what a mistake of ours would break for others. It is loaded when it is used, unless every user of
-the entry needs it. None is deprecated.`;
+the entry needs it. None is deprecated. \`tools/docs/dependency_notes.ts\` also has those of tests,
+benches and tools, which nothing that is published or compiled sees.`;
 
 const RUNTIME = `## Packages that the package imports
 
 Sizes are those on the disk, with the packages that each brings. _Later_: loaded when it is used,
 by every entry. After the dash stands what would replace it.`;
-
-const WORKSHOP = `## Packages of tests, benches and tools
-
-They have import maps of their own (\`tests/deno.json\`, \`tools/deno.json\`); nothing that is published
-or compiled sees them. \`tools/docs/dependency_notes.ts\` says what would replace each.`;
 
 const IMPORTS = `## What an import takes
 
@@ -75,9 +67,6 @@ export async function dependenciesPage(): Promise<string> {
       megabytes(treeBytes)
     } MB${when}): ${note.use} – ${note.instead}`;
   });
-  const workshop = Object.entries(WORKSHOP_NOTES).map(
-    ([name, { use }]: [string, DependencyNote]) => `- ${code(name)}: ${use}`,
-  );
   const imports = graphs.map(({ name, atOnce }) => {
     const { ms = NaN, megabytes = NaN } = facts.imports[name] ?? {};
     const packages = atOnce.map(code).join(", ") || "none";
@@ -86,7 +75,6 @@ export async function dependenciesPage(): Promise<string> {
   const parts = [
     INTRODUCTION,
     ...[RUNTIME, runtime.join("\n"), IMPORTS, imports.join("\n")],
-    ...[WORKSHOP, workshop.join("\n")],
   ];
   return await formatted(parts.join("\n\n"));
 }
