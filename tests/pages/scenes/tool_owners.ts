@@ -1,10 +1,6 @@
 import { codeBlocks } from "../../docs/support/blocks.ts";
 import { withVersions } from "../../support/computer/reference_servers.ts";
-import {
-  givenCertificates,
-  givenConfiguration,
-  givenKeys,
-} from "../support/givens.ts";
+import { givenConfiguration } from "../support/givens.ts";
 import { blockOf, type Given, type Scene } from "../support/scene.ts";
 import { givenSystemd } from "./operators.ts";
 
@@ -100,29 +96,6 @@ export const TOOL_OWNERS: readonly Scene[] = [
   },
   {
     page,
-    has: "export async function serve(",
-    given: async (given) => {
-      await givenCertificates(given);
-      await givenKeys(given);
-      await given.serve(
-        "smcp-server --host 0.0.0.0 --port 443 --insecure --tls-cert cert.pem --tls-key key.pem",
-      );
-      const { code } = await blockOf({
-        page,
-        has: "export async function serve(",
-      });
-      await given.machine.program("archive.ts", code);
-      await given.machine.program(
-        "main.ts",
-        'import { serve } from "./archive.ts";\nawait serve("secret");\nconsole.log("serving");\n',
-      );
-      await given.serve("exec deno run -A main.ts", /^serving$/, {
-        DENO_CERT: "ca.pem",
-      });
-    },
-  },
-  {
-    page,
     has: "export async function readFile(",
     given: async (given) => {
       await givenConfiguration(given);
@@ -137,24 +110,5 @@ export const TOOL_OWNERS: readonly Scene[] = [
       );
       await given.serve("deno run -A main.ts", /^what is in notes.txt$/);
     },
-  },
-  {
-    page,
-    has: "deno add npm:@modelcontextprotocol/sdk",
-    covers: ["export async function hostInProcess("],
-    machine: { isNew: true },
-    given: async (given) => {
-      const { code } = await blockOf({
-        page,
-        has: "export async function hostInProcess(",
-      });
-      await given.machine.program("host.ts", code);
-      await given.machine.program(
-        "main.ts",
-        'import { hostInProcess } from "./host.ts";\nconst host = await hostInProcess();\nconsole.log((await host.callTool("now")).content[0]?.text);\nawait host.close();\n',
-      );
-    },
-    then: async ({ serve }) =>
-      void await serve("deno run -A main.ts", /^\d{4}-\d\d-\d\dT/),
   },
 ];
