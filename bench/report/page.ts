@@ -120,5 +120,5 @@ function othersSection(rows: readonly CallsRow[]): string[] {
 const REPEAT = `
 ## How to repeat it
 
-\`deno task bench\` writes this page: on Linux with a C compiler, an hour and a quarter, and nothing else to do. \`deno task bench --parts open\` measures one part again, \`deno task bench relay\` prints a table for a change in hand. \`bench/notes.md\` of the repository has every table, how it was measured, and why a goal is missed.
+\`deno task bench\` writes this page: on Linux with a C compiler, an hour and a quarter, and nothing else to do. \`bench/notes.md\` of the repository has every table, how it was measured, and why a goal is missed.
 `;

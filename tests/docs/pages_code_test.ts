@@ -137,9 +137,6 @@ Deno.test({
       "laptop__add_note",
     ]);
 
-    const callFirst = await exported<Use<unknown>>("callFirst");
-    assertEquals(await callFirst(agent), [{ type: "text", text: "hello" }]);
-
     const calls: unknown[] = [];
     person = ({ name, params }) => {
       calls.push([name, params]);

@@ -72,7 +72,6 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   },
   { ...functions, has: "function readNotes(" },
   { ...functions, has: "function modelTools(" },
-  { ...functions, has: "function callFirst(" },
   { ...functions, has: "function pay(" },
   { ...functions, has: "function read(" },
   { ...tests, has: "function testTriesAgain(" },
