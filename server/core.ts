@@ -12,13 +12,8 @@ import {
   InProcessDoor,
   type OfferOptions,
 } from "./doors/in_process.ts";
-import {
-  recordEngineRefusal,
-  refuseNamespace,
-  Sessions,
-} from "./doors/session.ts";
+import { Sessions } from "./doors/session.ts";
 import { GatewaySeats } from "./doors/gateway_seats.ts";
-import { Connections } from "./http/connections.ts";
 import { addressGroup } from "./limits/limits.ts";
 import { ConnectionSlots } from "./limits/slots.ts";
 import { Limiter, LogThrottle } from "./limits/limiter.ts";
@@ -58,7 +53,6 @@ export class ServerCore {
   readonly app: Hono<SmcpEnv>;
   /** Decide about requests. */
   readonly parts: ResolvedOptions & RequestParts;
-  readonly #connections: Connections;
   readonly #sessions: Sessions;
   readonly #door: InProcessDoor;
   readonly #offices: Offices;
@@ -107,24 +101,12 @@ export class ServerCore {
       measure: metrics && measureEvents(metrics),
     };
     this.#door = new InProcessDoor(forConnections);
-    const connections = this.#connections = new Connections({
-      ...all,
-      ...{ limiter, slots, engine },
-    });
-    const { arrivals, guards } = connections;
     const sessions = this.#sessions = new Sessions({
       ...all,
-      ...{ limiter, slots, arrivals, guards, journal },
+      ...{ limiter, slots, engine, journal },
       connections: forConnections,
     });
-    const recorded = { limiter, proxies: all.proxies };
-    engine.serve({
-      opened: (connection) => connections.opened(connection),
-      admit: (socket, auth) => sessions.admit(socket, auth),
-      elsewhere: (connection) => refuseNamespace(connection, recorded),
-      refused: (request, code, reason) =>
-        recordEngineRefusal(request, { code, reason }, recorded),
-    });
+    engine.serve(sessions);
     const { draining, stats, protocols } = this;
     const parts = this.parts = {
       ...all,
@@ -240,7 +222,7 @@ export class ServerCore {
     this.#operator?.close();
     await this.#gateway?.close();
     this.#door.close("the server is shutting down");
-    await this.#connections.close();
+    await this.#sessions.close();
     await this.parts.cluster?.leave();
     await end();
     this.parts.limiter.flush();

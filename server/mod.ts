@@ -95,7 +95,7 @@ export type {
   ListenOptions,
   TlsOptions,
 } from "./http/listen.ts";
-export type { Heartbeat } from "./http/connections.ts";
+export type { Heartbeat } from "./wire/mod.ts";
 export type { CloseOptions, SmcpServerOptions } from "./options.ts";
 export { createSmcpServer, type SmcpServer } from "./server.ts";
 export type {

@@ -6,7 +6,7 @@
 import { checkNumbers } from "../shared/checks.ts";
 import { PROFILES, type ProtocolName } from "../protocol/mod.ts";
 import { bothForms, readHosts } from "./http/gate.ts";
-import type { Heartbeat } from "./http/connections.ts";
+import type { Heartbeat } from "./wire/mod.ts";
 import {
   type Limits,
   MAX_CONNECT_BYTES,

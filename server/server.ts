@@ -7,12 +7,10 @@
 import type { Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import type { Hono } from "hono";
-import { hostGuard, type SmcpEnv } from "./http/http_app.ts";
+import type { SmcpEnv } from "./http/http_app.ts";
 import {
   type ListenAddress,
   type ListenOptions,
-  MetricsFeed,
-  SocketGate,
   type TlsOptions,
 } from "./http/listen.ts";
 import { Listeners } from "./http/listeners.ts";
@@ -27,7 +25,6 @@ import {
 import type { ConnectOptions } from "./doors/in_process.ts";
 import { StockEngine, wsEngineOption } from "./wire/stock_engine.ts";
 import { earlyBytes } from "./limits/guards.ts";
-import { SocketSlots } from "./limits/slots.ts";
 import type { SmcpServerStats } from "./observe/metrics.ts";
 import {
   type CloseOptions,
@@ -154,8 +151,6 @@ class ListeningServer implements SmcpServer {
   readonly app: Hono<SmcpEnv>;
   readonly #core: ServerCore;
   readonly #listeners: Listeners;
-  readonly #feed: MetricsFeed | undefined;
-  readonly #sockets: SocketGate;
   /** Where it listened first. */
   #url: string | undefined;
 
@@ -169,16 +164,9 @@ class ListeningServer implements SmcpServer {
     const sessionPrefix = sessionPrefixOf(all);
     const engine = new StockEngine({ ...all, sessionPrefix }, ws);
     const core = this.#core = new ServerCore(all, engine, false);
-    const { parts } = core;
-    const { metrics } = all;
-    const sockets = this.#sockets = new SocketGate(new SocketSlots(parts));
-    const feed = this.#feed = metrics &&
-      new MetricsFeed(metrics, core.counts, core.draining);
     this.app = core.app;
-    this.#listeners = new Listeners({
-      ...parts,
-      ...{ app: this.app, engine, feed, sockets },
-    });
+    const parts = { ...core.parts, app: core.app, engine };
+    this.#listeners = new Listeners(parts, core.counts);
   }
 
   get stats(): SmcpServerStats {
@@ -201,13 +189,13 @@ class ListeningServer implements SmcpServer {
   }
 
   listenMetrics(options: ListenOptions = {}): Promise<ListenAddress> {
-    if (this.#feed === undefined) {
+    const { metrics } = this.#core.parts;
+    if (metrics === undefined) {
       throw new TypeError(
         "Cannot serve metrics: the option metrics is not set, createMetrics() makes it",
       );
     }
-    const guard = hostGuard(this.#core.parts);
-    return this.#feed.listen(options, { guard, sockets: this.#sockets });
+    return this.#listeners.listenMetrics(options, metrics);
   }
 
   reloadTls(tls: TlsOptions): void {
@@ -219,10 +207,7 @@ class ListeningServer implements SmcpServer {
   }
 
   close(options?: CloseOptions): Promise<void> {
-    return this.#core.close(options, async () => {
-      await this.#listeners.close();
-      await this.#feed?.close();
-    });
+    return this.#core.close(options, () => this.#listeners.close());
   }
 
   [Symbol.asyncDispose](): Promise<void> {

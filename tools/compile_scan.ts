@@ -30,12 +30,11 @@ export async function compileScan(): Promise<string> {
   if (error || !(wasm instanceof Uint8Array)) {
     throw new Error(`Cannot compile ${source}: ${stderr}`);
   }
-  const lines = wasm.toBase64().match(/.{1,76}/g) ?? [];
   return `// Generated from assembly/ by \`deno task build:scan\`; do not edit.
 
 /** WebAssembly, in Base64. */
 export const SCAN_JSON_WASM: string =
-${lines.map((line) => `  "${line}"`).join(" +\n")};
+  "${wasm.toBase64()}";
 `;
 }
 

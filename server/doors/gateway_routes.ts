@@ -29,7 +29,7 @@ import type { SmcpEnv } from "../http/http_app.ts";
 import { bearerToken } from "../../shared/authorization.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
 import { atTime, recheckAll } from "./expiry.ts";
-import { closed } from "../http/connections.ts";
+import { closed } from "../http/closing.ts";
 import type { Limiter } from "../limits/limiter.ts";
 
 /** A gateway that is wanted, and what it shares with other parts. */

@@ -1,5 +1,7 @@
 /**
- * The Socket.IO sessions of a server: who gets one, and how it is the peer of an office.
+ * The Socket.IO sessions of a server. A client's way: its connection is opened, and guarded from then on;
+ * it asks for the namespace, is authenticated, and gets a {@linkcode Session}, the peer of an office. What
+ * it sends from then on reaches its {@linkcode Connection} to the office, unless it sends too much.
  *
  * @module
  */
@@ -15,42 +17,58 @@ import {
   type Role,
   VERSION_PARAMETER,
 } from "../../protocol/mod.ts";
-import type { Arrivals, PacketGuards } from "../limits/guards.ts";
+import { Arrivals, guardQueue, PacketGuards } from "../limits/guards.ts";
 import { addressOf, clientAddress, overLimit } from "../limits/limits.ts";
 import { Connection, type ConnectionParts } from "../office/connection.ts";
-import { type Ack, type Forget, partyOf, type Peer } from "../office/peer.ts";
+import {
+  type Ack,
+  type ClientSocket,
+  type Connection as WireConnection,
+  type ConnectionGuard,
+  Link,
+  type Payload,
+  type Reception,
+} from "../wire/mod.ts";
+import { partyOf, type Peer } from "../office/peer.ts";
 import type { Journal } from "../shared/audit.ts";
 import { toConnectError, unauthorized } from "../shared/payload.ts";
 import type { Identity } from "../shared/identity.ts";
 import { TokenBucket } from "../shared/pending.ts";
-import {
-  type ClientSocket,
-  type Connection as WireConnection,
-  type Incoming,
-  Link,
-  type Payload,
-} from "../wire/mod.ts";
 import { endAtExpiry, recheck, recheckAll } from "./expiry.ts";
-import type { Authenticator } from "../auth/authenticator.ts";
-import { chooseProfile, isRefusal } from "../http/gate.ts";
-import type { Limiter } from "../limits/limiter.ts";
+import { chooseProfile, isRefusal, type RequestParts } from "../http/gate.ts";
 import {
   opensSession,
   parametersOf,
   type RequestHead,
   splitTarget,
 } from "../shared/http.ts";
+import { flushed } from "../http/closing.ts";
+
+/** How long a shutdown waits for clients that do not read. */
+const FLUSH_TIMEOUT_MS = 1000;
 
 /** The parts of a server that {@linkcode Sessions} needs. */
-export interface SessionsParts extends AdmitParts {
-  /** What every connection works with. */
-  readonly connections: ConnectionParts;
-  /** Closes connections that do not open a session in time. */
-  readonly arrivals: Arrivals;
-  /** Check the packets of connections. */
-  readonly guards: PacketGuards;
+interface SessionsParts extends
+  Pick<
+    RequestParts,
+    | "engine"
+    | "profiles"
+    | "authenticator"
+    | "proxies"
+    | "maxMessageBytes"
+    | "limiter"
+    | "slots"
+  > {
+  /** Maximum size of a packet that requests a session. */
+  readonly maxConnectBytes: number;
+  /** Milliseconds for a new connection to request a session. */
+  readonly connectTimeoutMs: number;
+  /** Milliseconds from a connection to its admission. */
+  readonly handshakeTimeoutMs: number;
   /** Notes sessions that end. */
   readonly journal: Journal;
+  /** What every connection to an office works with. */
+  readonly connections: ConnectionParts;
 }
 
 /** What sessions work with. */
@@ -71,15 +89,20 @@ interface KeptConnection {
  * The Socket.IO sessions of a server, of all versions: one for every connection to the namespace that
  * may connect and whose `auth` is valid; all others are refused (spec §2, §10).
  */
-export class Sessions {
+export class Sessions implements Reception {
   readonly #parts: SessionParts;
+  readonly #arrivals: Arrivals;
+  readonly #guards: PacketGuards;
   readonly #open = new Map<string, Session>();
   readonly #kept = new WeakMap<WireConnection, KeptConnection>();
   #rechecks = 0;
 
+  /** @throws {TypeError} when a limit is invalid */
   constructor(parts: SessionsParts) {
     const flood = overLimit(parts.limiter.limits, "eventsPerSecond");
     this.#parts = { ...parts, flood };
+    this.#guards = new PacketGuards(parts);
+    this.#arrivals = new Arrivals(parts);
   }
 
   /** The open sessions, members or not. */
@@ -87,21 +110,31 @@ export class Sessions {
     return this.#open;
   }
 
-  /** Checks the credentials of all sessions again. */
-  async recheck(): Promise<void> {
-    this.#rechecks++;
-    await recheckAll([...this.#open.values()].map((one) => this.#again(one)));
+  /** Applies all limits to a new connection, in both directions. */
+  opened(connection: WireConnection): ConnectionGuard {
+    const { slots, limiter, proxies } = this.#parts;
+    slots.transfer(connection);
+    this.#arrivals.opened(connection);
+    const address = peerOf(connection, proxies);
+    guardQueue(
+      connection,
+      limiter.limits.queuedBytes,
+      (limit) => limiter.recordHit(limit, { address }),
+    );
+    return this.#guards.add(connection, (reason, party) => {
+      if (party) return limiter.recordRefusedPacket({ reason, ...party });
+      const code = ErrorCode.BAD_REQUEST;
+      limiter.recordRefusedHandshake("namespace", { code, reason, address });
+    });
   }
 
-  /** Decides about a client; parameters and result as of `Reception.admit`. */
   async admit(
     socket: ClientSocket,
     auth: Record<string, unknown>,
   ): Promise<Error | (() => void)> {
-    const { arrivals, limiter, proxies } = this.#parts;
-    const { eventsPerSecond } = limiter.limits;
+    const { limiter, proxies } = this.#parts;
     const { conn } = socket;
-    arrivals.asked(conn);
+    this.#arrivals.asked(conn);
     const known = this.#kept.get(conn);
     const now = performance.now();
     // Every CONNECT but the first counts as an event, since it costs as much.
@@ -110,13 +143,18 @@ export class Sessions {
       return toConnectError(limiter.refuse("eventsPerSecond", { address }));
     }
     // Further CONNECTs of a connection may come while one is pending here.
-    if (known?.isTaken) return alreadyConnected();
+    if (known?.isTaken) {
+      return refusedConnect(
+        "Cannot connect twice: this connection has a session already",
+      );
+    }
+    const { eventsPerSecond } = limiter.limits;
     const kept = known ??
       { rate: new TokenBucket(eventsPerSecond, now), isTaken: true };
     kept.isTaken = true;
     this.#kept.set(conn, kept);
     const rechecks = this.#rechecks;
-    const admission = await admit(conn, auth, this.#parts);
+    const admission = await this.#authenticate(conn, auth);
     if (admission instanceof Error) {
       kept.isTaken = false;
       return admission;
@@ -128,19 +166,56 @@ export class Sessions {
     };
   }
 
+  /** Authenticates a client, and reads its `auth` (spec §2, §10); returns the error for one that may not connect. */
+  async #authenticate(
+    connection: WireConnection,
+    auth: Record<string, unknown>,
+  ): Promise<Admission | Error> {
+    const { authenticator, limiter, proxies, profiles } = this.#parts;
+    const { headers, url = "" } = connection.request;
+    const address = peerOf(connection, proxies);
+    const refuse = (error: unknown, why?: string) => {
+      const refusal = toConnectError(error);
+      const { code, message } = refusal.data;
+      const reason = why ?? message;
+      limiter.recordRefusedHandshake("namespace", { code, reason, address });
+      return refusal;
+    };
+    try {
+      const identity = await authenticator?.authenticate({
+        ...{ auth, headers, address },
+      });
+      if (identity && "refused" in identity) {
+        return refuse(unauthorized(identity), identity.refused);
+      }
+      const { query } = splitTarget(url);
+      const profile = chooseProfile(query, profiles);
+      if (isRefusal(profile)) throw new Error("The gate let in any version");
+      const version = parametersOf(query).getAll(VERSION_PARAMETER).at(-1) ??
+        profile.version;
+      return {
+        ...readHandshakeAuth(auth),
+        ...{ profile, version, identity, address },
+      };
+    } catch (error) {
+      return refuse(error);
+    }
+  }
+
   #begin(
     socket: ClientSocket,
     admission: Admission,
     kept: KeptConnection,
   ): Session {
-    const { arrivals, guards, journal } = this.#parts;
     const { conn } = socket;
-    arrivals.ended(conn);
+    this.#arrivals.ended(conn);
     const session = new Session(socket, admission, kept.rate, this.#parts);
-    const guard = guards.of(conn);
+    const guard = this.#guards.of(conn);
     guard?.admit(partyOf(session));
     this.#open.set(session.id, session);
-    if (session.identity) session.renewed = endAtExpiry(session, journal);
+    if (session.identity) {
+      session.renewed = endAtExpiry(session, this.#parts.journal);
+    }
     socket.once("disconnect", () => {
       kept.isTaken = false;
       guard?.leave();
@@ -150,22 +225,40 @@ export class Sessions {
     return session;
   }
 
+  elsewhere(connection: WireConnection): Error {
+    return refuseNamespace(connection, this.#parts);
+  }
+
+  /** Notes a session request of another version or transport; those of ended sessions are common, and not worth it. */
+  refused(request: RequestHead, code: number, reason: string): void {
+    if (!opensSession(splitTarget(request.url ?? "").query)) return;
+    const { limiter, proxies } = this.#parts;
+    const address = addressOf(request, { proxies });
+    limiter.recordRefusedHandshake("http", { code, reason, address });
+  }
+
+  /** Checks the credentials of all sessions again. */
+  async recheck(): Promise<void> {
+    this.#rechecks++;
+    await recheckAll([...this.#open.values()].map((one) => this.#again(one)));
+  }
+
   #again(session: Session): Promise<void> {
     const { authenticator, journal } = this.#parts;
     return recheck(session, authenticator, journal);
   }
+
+  /** Disconnects all clients once their queued packets are sent, or after a second. */
+  async close(): Promise<void> {
+    const { engine } = this.#parts;
+    await flushed(engine.connections, FLUSH_TIMEOUT_MS);
+    await engine.close();
+    this.#arrivals.close();
+  }
 }
 
-const alreadyConnected = (): Error =>
-  toConnectError(
-    new ProtocolError(
-      ErrorCode.BAD_REQUEST,
-      "Cannot connect twice: this connection has a session already",
-    ),
-  );
-
 /** A Socket.IO connection of a client, as its office sees it. */
-export class Session implements Peer {
+export class Session extends Link implements Peer {
   readonly id: string;
   readonly profile: Profile;
   readonly version: string;
@@ -175,11 +268,8 @@ export class Session implements Peer {
   identity: Identity | undefined;
   /** Called when it was replaced by another one, which may expire at another time. */
   renewed: (() => void) | undefined;
-  /** The Socket.IO connection. */
-  readonly socket: ClientSocket;
   /** Its way to its office. */
   readonly connection: Connection;
-  readonly #link: Link;
   readonly #rate: TokenBucket;
   readonly #parts: SessionParts;
 
@@ -193,8 +283,8 @@ export class Session implements Peer {
     rate: TokenBucket,
     parts: SessionParts,
   ) {
+    super(socket, REQUESTS);
     this.id = socket.id;
-    this.socket = socket;
     this.profile = admission.profile;
     this.version = admission.version;
     this.instance = admission.instance;
@@ -203,24 +293,19 @@ export class Session implements Peer {
     this.#rate = rate;
     this.#parts = parts;
     this.connection = new Connection(this, parts.connections, role);
-    this.#link = new Link(
-      socket,
-      REQUESTS,
-      (incoming) => this.#receive(incoming),
-    );
   }
 
-  send(event: string, payload: Payload): void {
-    this.#link.notify(event, payload);
-  }
-
-  ask(
+  protected override receive(
     event: string,
     payload: Payload,
-    answered: (answer: Payload | undefined) => void,
-  ): Forget {
-    const id = this.#link.request(event, payload, answered);
-    return () => this.#link.forget(id);
+    ack: Ack | undefined,
+  ): void {
+    if (this.#rate.take(performance.now())) {
+      return this.connection.receive(event, payload, ack);
+    }
+    const { limiter, flood } = this.#parts;
+    limiter.recordHit("eventsPerSecond", partyOf(this));
+    this.connection.refuse(event, flood, ack);
   }
 
   end(_reason: string, isReplaced: boolean): void {
@@ -230,29 +315,10 @@ export class Session implements Peer {
 
   /** Notes that the connection is closed. */
   gone(): void {
-    this.#link.end();
+    this.unlink();
     this.connection.gone();
   }
-
-  #receive({ event, payload, ack }: Incoming): void {
-    const answer = ack && answering(this.socket, ack);
-    if (this.#rate.take(performance.now())) {
-      return this.connection.receive(event, payload, answer);
-    }
-    const { limiter, flood } = this.#parts;
-    limiter.recordHit("eventsPerSecond", partyOf(this));
-    this.connection.refuse(event, flood, answer);
-  }
 }
-
-/** A separate function, so that the closure does not capture the payload. */
-const answering = (
-  socket: ClientSocket,
-  ack: NonNullable<Incoming["ack"]>,
-): Ack =>
-(answer) => {
-  if (answer !== undefined && socket.connected) ack(answer);
-};
 
 /** The names under which clients of any version get requests: the only events that the fast path reads. */
 const REQUESTS: ReadonlySet<string> = new Set(
@@ -262,59 +328,8 @@ const REQUESTS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** The parts of a server that {@linkcode admit} needs. */
-export interface AdmitParts extends RefusalParts {
-  /** The versions that the server lets in, oldest first. */
-  readonly profiles: readonly Profile[];
-  /** Decides who may connect; without it, everybody may. */
-  readonly authenticator: Authenticator | undefined;
-}
-
-/**
- * Authenticates a client, and reads its `auth` (spec §2, §10).
- *
- * @param auth its credentials
- * @returns the error for one that may not connect
- */
-export async function admit(
-  connection: WireConnection,
-  auth: Record<string, unknown>,
-  { authenticator, limiter, proxies, profiles }: AdmitParts,
-): Promise<Admission | Error> {
-  const { headers, url = "" } = connection.request;
-  const address = peerOf(connection, proxies);
-  const refuse = (error: unknown, why?: string) => {
-    const refusal = toConnectError(error);
-    const { code, message } = refusal.data;
-    const reason = why ?? message;
-    limiter.recordRefusedHandshake("namespace", { code, reason, address });
-    return refusal;
-  };
-  try {
-    const verdict = await authenticator?.authenticate({
-      ...{ auth, headers, address },
-    });
-    if (verdict && "refused" in verdict) {
-      return refuse(unauthorized(verdict), verdict.refused);
-    }
-    const { query } = splitTarget(url);
-    const profile = chooseProfile(query, profiles);
-    if (isRefusal(profile)) throw new Error("The gate let in any version");
-    return {
-      ...readHandshakeAuth(auth),
-      profile,
-      version: parametersOf(query).getAll(VERSION_PARAMETER).at(-1) ??
-        profile.version,
-      identity: verdict,
-      address,
-    };
-  } catch (error) {
-    return refuse(error);
-  }
-}
-
 /** The `auth` fields of a connection that the server reads (spec §2, §9). */
-export interface HandshakeAuth {
+interface HandshakeAuth {
   /** The role that the client must join with. */
   readonly role: Role | undefined;
   /** Distinguishes a reconnecting client from others with the same name. */
@@ -322,7 +337,7 @@ export interface HandshakeAuth {
 }
 
 /** What is known of a client that was let in. */
-export interface Admission extends HandshakeAuth {
+interface Admission extends HandshakeAuth {
   /** The version that it is served in. */
   readonly profile: Profile;
   /** The `a2c_version` that it sent; that of the profile if it sent none. */
@@ -339,75 +354,44 @@ const MAX_INSTANCE_LENGTH = 256;
  * @throws {ProtocolError} 400 when `role` or `instance_id` is present but invalid
  */
 export function readHandshakeAuth(
-  auth: Record<string, unknown>,
+  { role, instance_id: instance }: Record<string, unknown>,
 ): HandshakeAuth {
-  const { role, instance_id: instance } = auth;
-  return {
-    role: role === undefined ? undefined : readRole(role),
-    instance: instance === undefined ? undefined : readInstance(instance),
-  };
-}
-
-function readRole(role: unknown): Role {
+  let parsed: Role | undefined;
   try {
-    return parseRole(role);
+    if (role !== undefined) parsed = parseRole(role);
   } catch {
-    throw new ProtocolError(
-      ErrorCode.BAD_REQUEST,
-      'Invalid auth.role: expected "agent" or "computer"',
-    );
+    throw invalidAuth('role: expected "agent" or "computer"');
   }
-}
-
-function readInstance(instance: unknown): string {
+  if (instance === undefined) return { role: parsed, instance };
   if (
-    typeof instance !== "string" || instance === "" ||
-    instance.length > MAX_INSTANCE_LENGTH
-  ) {
-    throw new ProtocolError(
-      ErrorCode.BAD_REQUEST,
-      `Invalid auth.instance_id: expected a string of 1 to ${MAX_INSTANCE_LENGTH} characters`,
-    );
-  }
-  return instance;
+    typeof instance === "string" && instance !== "" &&
+    instance.length <= MAX_INSTANCE_LENGTH
+  ) return { role: parsed, instance };
+  throw invalidAuth(
+    `instance_id: expected a string of 1 to ${MAX_INSTANCE_LENGTH} characters`,
+  );
 }
 
-/** Returns the address of a client. */
-export const peerOf = (
-  { remoteAddress, request: { headers } }: WireConnection,
-  proxies: number,
-): string => clientAddress(remoteAddress, headers["x-forwarded-for"], proxies);
+const invalidAuth = (what: string): ProtocolError =>
+  new ProtocolError(ErrorCode.BAD_REQUEST, `Invalid auth.${what}`);
 
-/** The parts of a server that record refusals. */
-interface RefusalParts {
-  /** Counts refusals, and writes them to the audit log. */
-  readonly limiter: Limiter;
-  /** Number of trusted proxies in front of the server. */
-  readonly proxies: number;
-}
+const refusedConnect = (message: string): Error =>
+  toConnectError(new ProtocolError(ErrorCode.BAD_REQUEST, message));
 
 /** Returns the error for a socket on another namespace (spec §2), and records it. */
 export function refuseNamespace(
   connection: WireConnection,
-  { limiter, proxies }: RefusalParts,
+  { limiter, proxies }: Pick<SessionsParts, "limiter" | "proxies">,
 ): Error {
   const code = ErrorCode.BAD_REQUEST;
   const reason = "Invalid namespace";
   const address = peerOf(connection, proxies);
   limiter.recordRefusedHandshake("namespace", { code, reason, address });
-  return toConnectError(new ProtocolError(code, reason));
+  return refusedConnect(reason);
 }
 
-/**
- * Records a session request that Engine.IO refuses: another version of it, an unknown transport
- * (spec §10). Requests of ended sessions are common, and not worth recording.
- */
-export function recordEngineRefusal(
-  request: RequestHead,
-  { code, reason }: { readonly code: number; readonly reason: string },
-  { limiter, proxies }: RefusalParts,
-): void {
-  if (!opensSession(splitTarget(request.url ?? "").query)) return;
-  const address = addressOf(request, { proxies });
-  limiter.recordRefusedHandshake("http", { code, reason, address });
-}
+/** Returns the address of a client, also when the socket of its first request is closed. */
+const peerOf = (
+  { remoteAddress, request: { headers } }: WireConnection,
+  proxies: number,
+): string => clientAddress(remoteAddress, headers["x-forwarded-for"], proxies);

@@ -8,7 +8,7 @@ import {
 import type { InProcessConnection } from "../../shared/in_process.ts";
 import { ServerCore, sessionPrefixOf } from "../core.ts";
 import type { ConnectOptions } from "../doors/in_process.ts";
-import { closed, OpenSockets } from "../http/connections.ts";
+import { closed, OpenSockets } from "../http/closing.ts";
 import { earlyBytes } from "../limits/guards.ts";
 import { SocketSlots } from "../limits/slots.ts";
 import { LoopLag, type SmcpServerStats } from "../observe/metrics.ts";

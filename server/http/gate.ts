@@ -74,8 +74,7 @@ export function judgeHost(
   const { headers: { host }, url: target = "", socket } = request;
   const localAddress = clientAddress(socket.localAddress ?? "", undefined, 0);
   const refused = checkHost({ host, target, localAddress }, parts);
-  if (refused) recordRefusal(refused, request, host, parts);
-  return refused;
+  return recorded(refused, host, request, parts);
 }
 
 /**
@@ -89,8 +88,7 @@ export function judgeOrigin(
 ): Refusal | undefined {
   const page = provenanceOf(request);
   const refused = checkOrigin(page, parts.origins);
-  if (refused) recordRefusal(refused, request, page.origin ?? page.site, parts);
-  return refused;
+  return recorded(refused, page.origin ?? page.site, request, parts);
 }
 
 /**
@@ -110,17 +108,21 @@ export function admitRequest(
 ): Refusal | undefined {
   const { query } = splitTarget(request.url ?? "");
   const page = provenanceOf(request);
-  const chosen = checkOrigin(page, parts.origins) ??
-    checkTransport(query, parts.webSocketOnly) ??
-    chooseProfile(query, parts.profiles);
-  let refused = isRefusal(chosen) ? chosen : undefined;
-  if (refused === undefined) {
-    const session = sessionOf(query);
-    if (session) parts.cluster?.unknownSession(session);
-    else refused = admitSession(request, carrier, parts);
-  }
-  if (refused) recordRefusal(refused, request, page.origin ?? page.site, parts);
-  return refused;
+  const refused = checkOrigin(page, parts.origins) ??
+    judgeQuery(query, parts.webSocketOnly, parts.profiles) ??
+    admitSession(query, request, carrier, parts);
+  return recorded(refused, page.origin ?? page.site, request, parts);
+}
+
+/** Checks the transport and the version that a request asks for. */
+export function judgeQuery(
+  query: string,
+  webSocketOnly: boolean,
+  profiles: readonly Profile[],
+): Refusal | undefined {
+  const chosen = checkTransport(query, webSocketOnly) ??
+    chooseProfile(query, profiles);
+  return isRefusal(chosen) ? chosen : undefined;
 }
 
 /**
@@ -135,43 +137,48 @@ export const admitUpgrade = (
   judgeHost(request, parts) ?? admitRequest(request, carrier, parts);
 
 /**
- * Records a refusal.
+ * Records a refusal, if it is one, and returns it.
  *
  * @param claim the forbidden host or origin
  */
-function recordRefusal(
-  { status, body }: Refusal,
-  request: RequestHead,
+function recorded(
+  refused: Refusal | undefined,
   claim: string | undefined,
+  request: RequestHead,
   parts: RequestParts,
-): void {
-  const payload: ErrorPayload = JSON.parse(body);
-  const { code, message } = payload;
+): Refusal | undefined {
+  if (refused === undefined) return undefined;
+  const payload: ErrorPayload = JSON.parse(refused.body);
+  const { code, message, client_version, server_version } = payload;
   // Quoted, so that lines which differ only in it count as the same.
   const about = code === ErrorCode.PROTOCOL_VERSION_MISMATCH
-    ? `: client ${quote(String(payload.client_version))}, server ${
-      quote(String(payload.server_version))
+    ? `: client ${quote(String(client_version))}, server ${
+      quote(String(server_version))
     }`
-    : status === 403
+    : refused.status === 403
     ? ` (${quote(claim ?? "")})`
     : "";
   const reason = message + about;
   const address = addressOf(request, parts);
   parts.limiter.recordRefusedHandshake("http", { code, reason, address });
+  return refused;
 }
 
+/** Lets requests of a session pass, and reserves a slot for one that opens a session. */
 function admitSession(
+  query: string,
   request: RequestHead,
   carrier: Carrier | undefined,
-  parts: RequestParts,
+  { limiter, slots, draining, cluster, proxies }: RequestParts,
 ): Refusal | undefined {
-  const { limiter, slots, draining, cluster } = parts;
+  const session = sessionOf(query);
+  if (session) return void cluster?.unknownSession(session);
   if (draining()) return refusal(503, shuttingDown().toPayload());
   // Its clients were just sent elsewhere.
   if (cluster?.hindrance === "fenced") {
     return refusal(503, notServing().toPayload());
   }
-  const address = addressOf(request, parts);
+  const address = addressOf(request, { proxies });
   if (carrier === undefined || slots.reserve(request, carrier, address)) {
     return undefined;
   }

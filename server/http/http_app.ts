@@ -17,7 +17,7 @@ import {
   type RequestParts,
 } from "./gate.ts";
 import { addressOf } from "../limits/limits.ts";
-import type { SmcpServerStats } from "../observe/metrics.ts";
+import type { Metrics, SmcpServerStats } from "../observe/metrics.ts";
 import type { ClusterStatus } from "../shared/cluster.ts";
 
 /** The Hono environment of the app: the request and response of `node:http`, from `@hono/node-server`. */
@@ -71,7 +71,15 @@ export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
       ? c.json({ status: "ready" })
       : c.json({ status: hindrance }, 503);
   });
-  if (parts.metrics) app.get("/metrics", (c) => showMetrics(c, parts));
+  const { metrics } = parts;
+  if (metrics) {
+    app.get("/metrics", async (c) => {
+      const { incoming }: Partial<Exchange> = c.env ?? {};
+      return incoming && await mayReadMetrics(incoming, parts)
+        ? showMetrics(c, metrics)
+        : toResponse(refusal(401, unauthorized().toPayload()));
+    });
+  }
   for (const path of parts.paths) {
     if (parts.origins.length > 0) app.use(path, allow);
     app.options(path, (c) => c.body(null, 204));
@@ -99,16 +107,12 @@ export const hostGuard =
     return toResponse(refused);
   };
 
-async function showMetrics(
+/** Answers a request for the metrics. */
+export const showMetrics = async (
   c: Context<SmcpEnv>,
-  parts: HttpAppParts,
-): Promise<Response> {
-  const { incoming }: Partial<Exchange> = c.env ?? {};
-  const { metrics } = parts;
-  return metrics && incoming && await mayReadMetrics(incoming, parts)
-    ? c.body(await metrics.text(), 200, { "Content-Type": metrics.contentType })
-    : toResponse(refusal(401, unauthorized().toPayload()));
-}
+  metrics: Metrics,
+): Promise<Response> =>
+  c.body(await metrics.text(), 200, { "Content-Type": metrics.contentType });
 
 function enter(
   c: Context<SmcpEnv>,

@@ -11,18 +11,10 @@ import {
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import { invalidRequest, notFound, toResponse } from "../shared/http.ts";
-import { Hono, type MiddlewareHandler } from "hono";
+import { invalidRequest, type Refusal, toResponse } from "../shared/http.ts";
 import { clientAddress } from "../limits/limits.ts";
 import type { SocketSlots } from "../limits/slots.ts";
-import {
-  LoopLag,
-  type Metrics,
-  type MetricsSource,
-  Traffic,
-} from "../observe/metrics.ts";
 import { endSocket, toHttpText } from "../shared/end_socket.ts";
-import type { Refusal } from "../shared/http.ts";
 
 /** Options for `SmcpServer.listen()`. */
 export interface ListenOptions {
@@ -243,20 +235,14 @@ export class SocketGate {
     const listeners = server.listeners("connection");
     server.removeAllListeners("connection");
     server.on("connection", (socket: Socket) => {
-      if (!this.#admits(socket, isSecure)) return;
+      const address = clientAddress(socket.remoteAddress ?? "", undefined, 0);
+      const taken = this.#slots.take(address);
+      if (typeof taken !== "function") {
+        return this.#refuse(socket, isSecure, taken);
+      }
+      socket.on("close", taken);
       for (const each of listeners) Reflect.apply(each, server, [socket]);
     });
-  }
-
-  #admits(socket: Socket, isSecure: boolean): boolean {
-    const address = clientAddress(socket.remoteAddress ?? "", undefined, 0);
-    const taken = this.#slots.take(address);
-    if (typeof taken === "function") {
-      socket.on("close", taken);
-      return true;
-    }
-    this.#refuse(socket, isSecure, taken);
-    return false;
   }
 
   #refuse(socket: Socket, isSecure: boolean, answer: Refusal): void {
@@ -269,80 +255,5 @@ export class SocketGate {
     this.#answering++;
     socket.on("close", () => this.#answering--);
     endSocket(socket, toHttpText(answer));
-  }
-}
-
-/** Time limit for the headers of a request for metrics. */
-const HEADER_TIMEOUT_MS = 10_000;
-
-/** Provides the gauges of a server to its metrics, and serves them on separate addresses. */
-export class MetricsFeed {
-  readonly #metrics: Metrics;
-  readonly #lag = new LoopLag();
-  readonly #traffic = new Traffic();
-  readonly #own: (HttpServer | HttpsServer)[] = [];
-  readonly #isClosed: () => boolean;
-
-  /**
-   * @param counts returns current counts, also of each version where there are several
-   * @param isClosed returns whether the server is shutting down
-   */
-  constructor(
-    metrics: Metrics,
-    counts: Pick<MetricsSource, "stats" | "cluster">,
-    isClosed: () => boolean,
-  ) {
-    this.#metrics = metrics;
-    this.#isClosed = isClosed;
-    metrics.observe({
-      ...counts,
-      bytes: () => this.#traffic.read(),
-      loopLagMs: () => this.#lag.read(),
-    });
-  }
-
-  /**
-   * Counts the bytes of a server from now on.
-   *
-   * @returns a function that stops it
-   */
-  watch(server: HttpServer | HttpsServer): () => void {
-    return this.#traffic.watch(server);
-  }
-
-  /**
-   * Serves `/metrics` on a separate address, without authentication.
-   *
-   * @param guard refuses requests for other hosts
-   * @param sockets limits TCP connections
-   */
-  async listen(
-    to: ListenOptions,
-    { guard, sockets }: { guard: MiddlewareHandler; sockets: SocketGate },
-  ): Promise<ListenAddress> {
-    const app = new Hono();
-    app.get(
-      "/metrics",
-      guard,
-      async (c) =>
-        c.body(await this.#metrics.text(), 200, {
-          "Content-Type": this.#metrics.contentType,
-        }),
-    );
-    app.notFound(() => toResponse(notFound()));
-    const server = newServer(app, {
-      tls: to.tls,
-      headerTimeoutMs: HEADER_TIMEOUT_MS,
-    });
-    sockets.guard(server);
-    const address = await listenUnless(this.#isClosed, server, to);
-    this.#own.push(server);
-    return address;
-  }
-
-  /** Stops measuring, and closes the started servers. */
-  async close(): Promise<void> {
-    this.#lag.stop();
-    await Promise.all(this.#own.map(closeServer));
   }
 }

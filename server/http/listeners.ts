@@ -1,34 +1,44 @@
 import type { Buffer } from "node:buffer";
 import type { Duplex } from "node:stream";
-import type { Hono } from "hono";
+import { Hono } from "hono";
 import type { IncomingMessage, Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import { connect, type Socket } from "node:net";
-import { closed, OpenSockets } from "./connections.ts";
+import { closed, OpenSockets } from "./closing.ts";
 import {
   admitUpgrade,
   clearText,
   exposure,
   type RequestParts,
 } from "./gate.ts";
-import type { SmcpEnv } from "./http_app.ts";
+import { hostGuard, showMetrics, type SmcpEnv } from "./http_app.ts";
 import {
   closeServer,
   type ListenAddress,
   type ListenOptions,
   listenUnless,
-  type MetricsFeed,
   newServer,
   replaceCertificates,
-  type SocketGate,
+  SocketGate,
   type TlsOptions,
 } from "./listen.ts";
 import type { TlsFailure } from "../limits/limiter.ts";
 import { endSocket, toHttpText } from "../shared/end_socket.ts";
 import { failure, log } from "../shared/log.ts";
-import { invalidRequest, notFound, splitTarget } from "../shared/http.ts";
-import type { Refusal } from "../shared/http.ts";
+import {
+  invalidRequest,
+  notFound,
+  splitTarget,
+  toResponse,
+} from "../shared/http.ts";
 import type { StockEngine } from "../wire/stock_engine.ts";
+import { SocketSlots } from "../limits/slots.ts";
+import {
+  LoopLag,
+  type Metrics,
+  type MetricsSource,
+  Traffic,
+} from "../observe/metrics.ts";
 
 /** How long a shutdown waits for WebSockets to close. */
 const CLOSE_TIMEOUT_MS = 1000;
@@ -39,38 +49,86 @@ const raise = (error: Error): void =>
     throw error;
   });
 
+/** Time limit for the headers of a request for metrics alone. */
+const METRICS_HEADER_TIMEOUT_MS = 10_000;
+
 /** The parts of a server that {@linkcode Listeners} needs. */
-interface ListenersParts extends UpgradeParts {
+interface ListenersParts extends RequestParts {
+  /** Handles the upgrades that pass. */
+  readonly engine: StockEngine;
   /** Answers HTTP requests. */
   readonly app: Hono<SmcpEnv>;
-  /** Counts the bytes of its HTTP servers. */
-  readonly feed: MetricsFeed | undefined;
-  /** Limits TCP connections. */
-  readonly sockets: SocketGate;
 }
 
-/** The HTTP servers of clients: those started by `listen`, and those given to `attach`. */
+/** The HTTP servers of clients: those started by `listen`, those given to `attach`, and those of metrics alone. */
 export class Listeners {
   readonly #parts: ListenersParts;
   readonly #own: (HttpServer | HttpsServer)[] = [];
+  readonly #ofMetrics: (HttpServer | HttpsServer)[] = [];
   readonly #stops: (() => void)[] = [];
   readonly #upgraded = new OpenSockets();
+  /** Limits TCP connections. */
+  readonly #sockets: SocketGate;
+  readonly #traffic = new Traffic();
+  readonly #lag: LoopLag | undefined;
 
-  constructor(parts: ListenersParts) {
+  /** @param counts current counts for the metrics, also of each version where there are several */
+  constructor(
+    parts: ListenersParts,
+    counts: Pick<MetricsSource, "stats" | "cluster">,
+  ) {
     this.#parts = parts;
+    this.#sockets = new SocketGate(new SocketSlots(parts));
+    if (parts.metrics === undefined) return;
+    const lag = this.#lag = new LoopLag();
+    parts.metrics.observe({
+      ...counts,
+      bytes: () => this.#traffic.read(),
+      loopLagMs: () => lag.read(),
+    });
   }
 
   /** Handles the upgrade requests of a server, and counts its bytes. */
   attach(server: HttpServer | HttpsServer): void {
-    const { feed } = this.#parts;
-    const listener = upgradeListener(
-      this.#parts,
-      server,
-      (socket) => this.#upgraded.add(socket),
-    );
-    if (feed) this.#stops.push(feed.watch(server));
+    const listener = (
+      request: IncomingMessage,
+      socket: Duplex,
+      head: Buffer,
+    ) => this.#upgrade(server, request, socket, head);
+    if (this.#lag) this.#stops.push(this.#traffic.watch(server));
     server.on("upgrade", listener);
     this.#stops.push(() => server.off("upgrade", listener));
+  }
+
+  /**
+   * Answers an upgrade request with the same checks and answers as polling (spec §2). Never throws: that
+   * would leave the client waiting forever. Other paths are left to the server's other listeners, if there
+   * are any.
+   */
+  #upgrade(
+    server: HttpServer | HttpsServer,
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+  ): void {
+    const { paths, engine } = this.#parts;
+    try {
+      const { path } = splitTarget(request.url ?? "");
+      if (!paths.includes(path)) {
+        if (server.listenerCount("upgrade") > 1) return;
+        endSocket(socket, toHttpText(notFound()));
+      } else {
+        const kept = minimalRequest(request);
+        const refused = admitUpgrade(kept, socket, this.#parts);
+        // Synchronous up to here: an await would lose the first frames.
+        if (refused) endSocket(socket, toHttpText(refused));
+        else engine.handleUpgrade(kept, socket, head);
+      }
+    } catch (error) {
+      log.warn("Cannot answer an upgrade request", failure(error));
+      endSocket(socket, toHttpText(invalidRequest()));
+    }
+    this.#upgraded.add(socket);
   }
 
   /**
@@ -80,10 +138,10 @@ export class Listeners {
    * shutdown
    */
   async listen(to: ListenOptions): Promise<ListenAddress> {
-    const { app, headerTimeoutMs, sockets, limiter, proxies } = this.#parts;
+    const { app, headerTimeoutMs, limiter, proxies } = this.#parts;
     const warning = this.#judge(to);
     const server = newServer(app, { tls: to.tls, headerTimeoutMs });
-    sockets.guard(server);
+    this.#sockets.guard(server);
     this.attach(server);
     watchHandshakes(server, (failure) => limiter.recordTlsFailure(failure));
     const address = await listenUnless(this.#parts.draining, server, to);
@@ -92,6 +150,22 @@ export class Listeners {
     this.#stops.push(
       watchListener({ server, ...address, lost: to.onLost ?? raise }),
     );
+    return address;
+  }
+
+  /** Serves `/metrics` on a separate address, without authentication. */
+  async listenMetrics(
+    to: ListenOptions,
+    metrics: Metrics,
+  ): Promise<ListenAddress> {
+    const app = new Hono<SmcpEnv>();
+    app.get("/metrics", hostGuard(this.#parts), (c) => showMetrics(c, metrics));
+    app.notFound(() => toResponse(notFound()));
+    const headerTimeoutMs = METRICS_HEADER_TIMEOUT_MS;
+    const server = newServer(app, { tls: to.tls, headerTimeoutMs });
+    this.#sockets.guard(server);
+    const address = await listenUnless(this.#parts.draining, server, to);
+    this.#ofMetrics.push(server);
     return address;
   }
 
@@ -105,6 +179,8 @@ export class Listeners {
     for (const stop of this.#stops) stop();
     await closed(this.#upgraded, CLOSE_TIMEOUT_MS);
     await Promise.all(this.#own.map(closeServer));
+    this.#lag?.stop();
+    await Promise.all(this.#ofMetrics.map(closeServer));
   }
 
   /**
@@ -320,53 +396,11 @@ const codeOf = (value: unknown): string =>
     ? String(value.code)
     : String(value);
 
-/** The parts of a server that take upgrades. */
-export interface UpgradeParts extends RequestParts {
-  /** Handles those that pass. */
-  readonly engine: StockEngine;
-}
-
-/**
- * Creates the gate of WebSocket upgrades, with the same checks and answers as polling (spec §2).
- *
- * The listener never throws: that would leave the client waiting forever. It leaves other paths to the
- * server's other listeners, if there are any.
- *
- * @param taken called with each socket that is not left to them
- */
-export const upgradeListener = (
-  parts: UpgradeParts,
-  server: HttpServer | HttpsServer,
-  taken: (socket: Duplex) => void,
-) =>
-(request: IncomingMessage, socket: Duplex, head: Buffer): void => {
-  try {
-    const { path } = splitTarget(request.url ?? "");
-    if (!parts.paths.includes(path)) {
-      if (server.listenerCount("upgrade") > 1) return;
-      refuseUpgrade(socket, notFound());
-    } else {
-      const kept = minimalRequest(request);
-      const refused = admitUpgrade(kept, socket, parts);
-      // Synchronous up to here: an await would lose the first frames.
-      if (refused) refuseUpgrade(socket, refused);
-      else parts.engine.handleUpgrade(kept, socket, head);
-    }
-  } catch (error) {
-    log.warn("Cannot answer an upgrade request", failure(error));
-    refuseUpgrade(socket, invalidRequest());
-  }
-  taken(socket);
-};
-
 /**
  * Copies the fields of a request that Engine.IO uses. It keeps the request as long as the connection,
  * and the other fields would stay in memory with it.
  */
-export const minimalRequest = (
+const minimalRequest = (
   { method, url, headers, socket }: IncomingMessage,
 ): IncomingMessage =>
   ({ method, url, headers, socket, connection: socket }) as IncomingMessage;
-
-const refuseUpgrade = (socket: Duplex, refused: Refusal): void =>
-  endSocket(socket, toHttpText(refused));

@@ -11,7 +11,7 @@ import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
 import type { Refused } from "../auth/authenticator.ts";
 import { OpenExchanges } from "../doors/gateway_routes.ts";
 import { judgeHost, provenanceOf, type RequestParts } from "../http/gate.ts";
-import { closed } from "../http/connections.ts";
+import { closed } from "../http/closing.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
 import { addressOf } from "../limits/limits.ts";
 import { type ApiParts, invalid, type Operator, OperatorApi } from "./api.ts";

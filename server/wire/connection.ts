@@ -139,6 +139,23 @@ export interface Reception {
   refused(request: RequestHead, code: number, message: string): void;
 }
 
+/** Pings of the server; both values are sent to clients, which detect a lost server with them. */
+export interface Heartbeat {
+  /** Milliseconds between two pings. */
+  readonly intervalMs: number;
+  /** Milliseconds that a client has to answer one. */
+  readonly timeoutMs: number;
+}
+
+/** Options of every engine. */
+export interface EngineOptions {
+  /** Maximum size of a client's message. */
+  readonly maxMessageBytes: number;
+  readonly heartbeat: Heartbeat;
+  /** What the ids of sessions begin with, so that they name their node. */
+  readonly sessionPrefix: string | undefined;
+}
+
 /** What provides connections. */
 export interface ClientEngine {
   /** The open connections. */
@@ -236,21 +253,13 @@ interface Outlet<Message> {
   write(message: Message, sent?: () => void): unknown;
   /** Ends the connection. */
   destroy(): unknown;
-  /** Holds what is written, until as many calls of `uncork` send it together. */
+  /** Holds what is written, until `uncork` sends it together. */
   cork?(): void;
   uncork?(): void;
 }
 
 /** The connections whose messages are held until the end of this turn. */
-const corked = new Set<Pick<Outlet<Buffer>, "uncork">>();
-
-/** Sends in one write what is written to a connection while one chunk is read: writes cost most. */
-function joinWrites(socket: Pick<Outlet<Buffer>, "cork" | "uncork">): void {
-  if (socket.cork === undefined || corked.has(socket)) return;
-  socket.cork();
-  if (corked.size === 0) queueMicrotask(uncork);
-  corked.add(socket);
-}
+const corked = new Set<{ uncork?(): void }>();
 
 function uncork(): void {
   for (const socket of corked) socket.uncork?.();
@@ -297,18 +306,25 @@ export class SendQueue<Message = Buffer> {
     if (waiting > 0 && waiting + length > this.#maxBytes) {
       return this.#overflow();
     }
-    joinWrites(socket);
+    // Sends in one write what is written while one chunk is read: writes cost most.
+    if (socket.cork && !corked.has(socket)) {
+      socket.cork();
+      if (corked.size === 0) queueMicrotask(uncork);
+      corked.add(socket);
+    }
     socket.write(message, sent);
   }
 
+  /** A function of its own, so that a message which fits creates no closure. */
   #overflow(): void {
     const cutOff = this.#cutOff;
-    if (cutOff === undefined) return;
     this.#cutOff = undefined;
     // Deferred: the code that sends this message does not expect the connection to close meanwhile.
-    queueMicrotask(() => {
-      cutOff("queuedBytes");
-      this.#socket.destroy();
-    });
+    if (cutOff) {
+      queueMicrotask(() => {
+        cutOff("queuedBytes");
+        this.#socket.destroy();
+      });
+    }
   }
 }

@@ -4,9 +4,13 @@
  * @module
  */
 import { EventEmitter } from "node:events";
-import type { Incoming } from "../shared/http.ts";
-import type { RequestHead } from "../shared/http.ts";
-import type { Connection, CutOff, PacketData } from "./connection.ts";
+import type { Incoming, RequestHead } from "../shared/http.ts";
+import type {
+  Connection,
+  CutOff,
+  EngineOptions,
+  PacketData,
+} from "./connection.ts";
 import type { FetchSocket } from "./fetch_socket.ts";
 import { Buffer } from "node:buffer";
 
@@ -19,16 +23,8 @@ const PROBE_INTERVAL_MS = 100;
 /** How long a closing connection waits for the next poll of its client, which gets the close packet. */
 const LEAVE_TIMEOUT_MS = 30_000;
 
-/** What a connection announces. */
-export interface Announced {
-  /** Maximum size of a client's message. */
-  readonly maxMessageBytes: number;
-  /** Pings of the server. */
-  readonly heartbeat: {
-    readonly intervalMs: number;
-    readonly timeoutMs: number;
-  };
-}
+/** What a connection announces to its client. */
+type ConnectionOptions = Pick<EngineOptions, "maxMessageBytes" | "heartbeat">;
 
 type Timer = ReturnType<typeof setTimeout>;
 
@@ -40,7 +36,7 @@ type Timer = ReturnType<typeof setTimeout>;
  */
 export class EngineConnection extends EventEmitter implements Connection {
   readonly request: RequestHead;
-  readonly #announced: Announced;
+  readonly #options: ConnectionOptions;
   #state: "open" | "closing" | "closed" = "open";
   #queue: EnginePacket[] = [];
   #ws: FetchSocket | undefined;
@@ -66,13 +62,13 @@ export class EngineConnection extends EventEmitter implements Connection {
   constructor(
     sid: string,
     request: RequestHead,
-    announced: Announced,
+    options: ConnectionOptions,
     ws?: FetchSocket,
   ) {
     super();
     this.request = request;
-    this.#announced = announced;
-    const { maxMessageBytes: maxPayload, heartbeat } = announced;
+    this.#options = options;
+    const { maxMessageBytes: maxPayload, heartbeat } = options;
     this.#queue.push({
       type: "open",
       data: JSON.stringify({
@@ -192,7 +188,7 @@ export class EngineConnection extends EventEmitter implements Connection {
     try {
       for await (const chunk of incoming) {
         bytes += chunk.length;
-        if (bytes > this.#announced.maxMessageBytes) return 413;
+        if (bytes > this.#options.maxMessageBytes) return 413;
         const part = decoder.decode(chunk, { stream: true });
         watch(part);
         payload += part;
@@ -337,14 +333,14 @@ export class EngineConnection extends EventEmitter implements Connection {
       this.#isAlive = false;
       this.#send({ type: "ping" });
       this.#awaitPong();
-    }, this.#announced.heartbeat.intervalMs);
+    }, this.#options.heartbeat.intervalMs);
   }
 
   #awaitPong(): void {
     this.#clearPong();
     this.#pong = setTimeout(
       () => this.#end("ping timeout"),
-      this.#announced.heartbeat.timeoutMs,
+      this.#options.heartbeat.timeoutMs,
     );
   }
 

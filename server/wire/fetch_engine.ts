@@ -20,11 +20,12 @@ import {
   type ClientSocket,
   type Connection,
   type ConnectionGuard,
+  type EngineOptions,
   firstProtocol,
   type Reception,
 } from "./connection.ts";
 import { PacketDecoder } from "./packet_decoder.ts";
-import { type Announced, EngineConnection } from "./engine_connection.ts";
+import { EngineConnection } from "./engine_connection.ts";
 import {
   type ByteCount,
   FetchSocket,
@@ -34,11 +35,9 @@ import {
 export type { ByteCount, PlatformSocket } from "./fetch_socket.ts";
 
 /** Options for {@linkcode FetchEngine}. */
-export interface FetchEngineOptions extends Announced {
+interface FetchEngineOptions extends EngineOptions {
   /** Maximum bytes of a message without a session. */
   readonly earlyPayload: number;
-  /** What the ids of sessions begin with, so that they name their node. */
-  readonly sessionPrefix: string | undefined;
   /** Counts the bytes of messages. */
   readonly bytes: ByteCount;
 }
@@ -116,9 +115,9 @@ export class FetchEngine implements ClientEngine {
     const { socket: ws, response } = make(
       protocol === undefined ? {} : { protocol },
     );
-    const { maxMessageBytes: maxPayload, earlyPayload, bytes } = this.#options;
+    const { maxMessageBytes, earlyPayload, bytes } = this.#options;
     // Synchronous: a listener that is added later would miss the first events.
-    const socket = new FetchSocket(ws, { maxPayload, earlyPayload, bytes });
+    const socket = new FetchSocket(ws, maxMessageBytes, earlyPayload, bytes);
     ws.onopen = () => {
       if (found) found.conn.upgrade(socket);
       else this.#open(request, socket);

@@ -40,16 +40,6 @@ export interface ByteCount {
   sent: number;
 }
 
-/** Limits and counts of a {@linkcode FetchSocket}. */
-export interface FetchSocketOptions {
-  /** Maximum size of a message in bytes. */
-  readonly maxPayload: number;
-  /** Maximum size of a message in bytes before the peer is admitted. */
-  readonly earlyPayload: number;
-  /** Counts the bytes of messages. */
-  readonly bytes: ByteCount;
-}
-
 const CONNECTING = 0;
 const OPEN = 1;
 
@@ -78,10 +68,17 @@ export class FetchSocket extends TapSocket {
   #isToldClosed = false;
   #isGone = false;
 
-  /** @param ws a WebSocket that is not open yet */
+  /**
+   * @param ws a WebSocket that is not open yet
+   * @param maxPayload maximum size of a message in bytes
+   * @param earlyPayload maximum size of a message in bytes before the peer is admitted
+   * @param bytes counts those of messages
+   */
   constructor(
     ws: PlatformSocket,
-    { maxPayload, earlyPayload, bytes }: FetchSocketOptions,
+    maxPayload: number,
+    earlyPayload: number,
+    bytes: ByteCount,
   ) {
     super();
     this.#ws = ws;
@@ -133,7 +130,7 @@ export class FetchSocket extends TapSocket {
   override sendJson(head: string, body: JsonText, tail: string): void {
     this.#write(
       head + body.text() + tail,
-      head.length + body.length + tail.length,
+      head.length + body.size + tail.length,
     );
   }
 

@@ -3,11 +3,14 @@ import { Buffer, isUtf8 } from "node:buffer";
 import { failure, log } from "../shared/log.ts";
 import { type Deadline, Deadlines, TokenBucket } from "../shared/pending.ts";
 import {
+  bytesFrame,
   checkClose,
   FrameError,
   type FrameListener,
   FrameReader,
+  jsonFrame,
   Opcode,
+  textFrame,
 } from "./frames.ts";
 import type { ByteRange, JsonText } from "./text_packet.ts";
 import {
@@ -90,11 +93,11 @@ export class FrameSocket extends TapSocket implements FrameListener {
     if (this.#started) return;
     this.#started = true;
     this.off("newListener", listenLater);
-    this._socket.on("data", (chunk: Buffer) => this.#read(chunk));
+    this._socket.on("data", this.#read);
   }
 
   /** Reads a chunk; closes a peer that violates the protocol. */
-  #read(chunk: Buffer): void {
+  readonly #read = (chunk: Buffer): void => {
     try {
       this.#reader.push(chunk);
       if (this.#reader.pending) this.#unfinished();
@@ -110,22 +113,16 @@ export class FrameSocket extends TapSocket implements FrameListener {
           : new FrameError(1011, "Internal error"),
       );
     }
-  }
+  };
 
   #unfinished(): void {
     this.progress?.();
     if (this.#uploads === undefined) return;
-    this.#upload ??= new Upload(
-      this.#uploads,
-      this.#reader,
-      (error) => this.#failUpload(error),
-    );
+    this.#upload ??= new Upload(this.#uploads, this.#reader, (error) => {
+      if (error.code === 1013) this.#queue.tell("unfinishedBytes");
+      this.#fail(error);
+    });
     this.#upload.note();
-  }
-
-  #failUpload(error: FrameError): void {
-    if (error.code === 1013) this.#queue.tell("unfinishedBytes");
-    this.#fail(error);
   }
 
   /** Allows messages of full size: the peer has a session. */
@@ -247,74 +244,6 @@ function destroy(this: Duplex): void {
   this.destroy();
 }
 
-/** Returns the length of a server frame's header. */
-const headerLength = (length: number): number =>
-  length < 126 ? 2 : length < 65_536 ? 4 : 10;
-
-/** Writes the header of a final, unmasked frame at `at`. */
-function writeHeader(
-  bytes: Buffer,
-  at: number,
-  opcode: number,
-  length: number,
-): void {
-  bytes[at] = 0x80 | opcode;
-  if (length < 126) bytes[at + 1] = length;
-  else if (length < 65_536) {
-    bytes[at + 1] = 126;
-    bytes.writeUInt16BE(length, at + 2);
-  } else {
-    bytes[at + 1] = 127;
-    bytes.writeUInt32BE(Math.floor(length / 2 ** 32), at + 2);
-    bytes.writeUInt32BE(length % 2 ** 32, at + 6);
-  }
-}
-
-/** Returns a text message as one frame. */
-export function textFrame(text: string): Buffer {
-  const length = Buffer.byteLength(text);
-  const header = headerLength(length);
-  const frame = Buffer.allocUnsafe(header + length);
-  writeHeader(frame, 0, Opcode.TEXT, length);
-  frame.write(text, header);
-  return frame;
-}
-
-/** Returns a binary message or a control frame. */
-export function bytesFrame(opcode: number, payload: Uint8Array): Buffer {
-  const header = headerLength(payload.length);
-  const frame = Buffer.allocUnsafe(header + payload.length);
-  writeHeader(frame, 0, opcode, payload.length);
-  frame.set(payload, header);
-  return frame;
-}
-
-/**
- * Returns a text message of `head`, `body` and `tail` as one frame; does not copy the body if its
- * buffer has padding around it.
- *
- * @param head ASCII only; `tail` likewise
- */
-export function jsonFrame(head: string, body: JsonText, tail: string): Buffer {
-  const length = head.length + body.length + tail.length;
-  const header = headerLength(length);
-  const before = header + head.length;
-  const isInPlace = body.claimPadding(before, tail.length);
-  const frame = isInPlace
-    ? body.bytes.subarray(body.start - before, body.end + tail.length)
-    : Buffer.allocUnsafe(header + length);
-  writeHeader(frame, 0, Opcode.TEXT, length);
-  writeAscii(frame, header, head);
-  if (!isInPlace) body.bytes.copy(frame, before, body.start, body.end);
-  writeAscii(frame, before + body.length, tail);
-  return frame;
-}
-
-/** Writes ASCII in a loop, which is faster than native methods for few characters. */
-function writeAscii(bytes: Buffer, at: number, text: string): void {
-  for (let i = 0; i < text.length; i++) bytes[at + i] = text.charCodeAt(i);
-}
-
 /** Maximum number of queued pongs; beyond it only the last ping is answered. */
 const MAX_QUEUED = 32;
 
@@ -358,9 +287,6 @@ export const UPLOAD_WINDOW_MS = 20_000;
 /** Minimum time between two checks; all that are due run together. */
 const CHECK_INTERVAL_MS = 1000;
 
-/** The part of a connection's frame reader that the watch uses. */
-type Reader = Pick<FrameReader, "pending" | "messages" | "held" | "reserved">;
-
 /** Limits for unfinished messages. */
 export interface UploadLimits {
   /** Minimum rate of an unfinished message in bytes per second. */
@@ -377,13 +303,17 @@ export interface UploadLimits {
  * not per message, and one timer for all.
  */
 export class UploadWatch {
-  readonly #looks = new Deadlines<Upload>();
-  readonly #limits: UploadLimits;
+  /** The next check of each connection with an unfinished message. */
+  readonly checks = new Deadlines<Upload>();
+  /** Minimum bytes of a message in one window. */
+  readonly leastBytes: number;
+  readonly #maxBytes: number;
   #held = 0;
 
   /** @param limits limits of all connections together */
-  constructor(limits: UploadLimits) {
-    this.#limits = limits;
+  constructor({ bytesPerSecond, bytes }: UploadLimits) {
+    this.leastBytes = bytesPerSecond * UPLOAD_WINDOW_MS / 1000;
+    this.#maxBytes = bytes;
   }
 
   /** Bytes that all unfinished messages hold. */
@@ -391,25 +321,12 @@ export class UploadWatch {
     return this.#held;
   }
 
-  /** Schedules a check of a connection, a window from now. */
-  look(upload: Upload): void {
-    const now = Math.floor(performance.now() / CHECK_INTERVAL_MS) *
-      CHECK_INTERVAL_MS;
-    upload.due = now + UPLOAD_WINDOW_MS;
-    this.#looks.add(upload, now);
-  }
-
-  /** Returns whether `bytes` in one window are below the minimum rate. */
-  isTooFew(bytes: number): boolean {
-    return bytes < this.#limits.bytesPerSecond * UPLOAD_WINDOW_MS / 1000;
-  }
-
   /** Adds to the bytes held; closes the largest uploads while they exceed the limit. */
   hold(bytes: number): void {
     this.#held += bytes;
-    while (this.#held > this.#limits.bytes) {
+    while (this.#held > this.#maxBytes) {
       let largest: Upload | undefined;
-      for (const upload of this.#looks) {
+      for (const upload of this.checks) {
         if (upload.holds > (largest?.holds ?? 0)) largest = upload;
       }
       if (largest === undefined) return;
@@ -418,17 +335,12 @@ export class UploadWatch {
       );
     }
   }
-
-  /** Stops watching a connection. */
-  remove(upload: Upload): void {
-    this.#looks.remove(upload);
-  }
-
-  /** Stops watching all connections. */
-  close(): void {
-    this.#looks.clear();
-  }
 }
+
+type UploadReader = Pick<
+  FrameReader,
+  "pending" | "messages" | "held" | "reserved"
+>;
 
 /** The unfinished message of one connection, for {@linkcode UploadWatch}. */
 export class Upload implements Deadline {
@@ -439,16 +351,16 @@ export class Upload implements Deadline {
   /** Bytes of its unfinished message that the watch has counted. */
   holds = 0;
   readonly #watch: UploadWatch;
-  readonly #reader: Reader;
+  readonly #reader: UploadReader;
   readonly #fail: (error: FrameError) => void;
-  #watched = false;
+  #isWatched = false;
   #messages = 0;
   #seen = 0;
 
   /** @param fail closes the connection */
   constructor(
     watch: UploadWatch,
-    reader: Reader,
+    reader: UploadReader,
     fail: (error: FrameError) => void,
   ) {
     this.#watch = watch;
@@ -458,7 +370,7 @@ export class Upload implements Deadline {
 
   /** Updates the watch; called after each step of the reader. */
   note(): void {
-    if (this.#reader.pending && !this.#watched) this.#look();
+    if (this.#reader.pending && !this.#isWatched) this.#check();
     const more = this.#reader.reserved - this.holds;
     if (more === 0) return;
     this.holds += more;
@@ -468,12 +380,12 @@ export class Upload implements Deadline {
   /** Checks whether the message arrives fast enough. */
   expire(): void {
     const { pending, messages, held } = this.#reader;
-    this.#watched = false;
+    this.#isWatched = false;
     if (!pending) return;
-    const same = messages === this.#messages;
-    if (same && this.#watch.isTooFew(held - this.#seen)) {
-      this.end(new FrameError(1008, "Message too slow"));
-    } else this.#look();
+    const isSlow = messages === this.#messages &&
+      held - this.#seen < this.#watch.leastBytes;
+    if (isSlow) this.end(new FrameError(1008, "Message too slow"));
+    else this.#check();
   }
 
   /** Closes the connection. */
@@ -487,13 +399,17 @@ export class Upload implements Deadline {
     const { holds } = this;
     this.holds = 0;
     this.#watch.hold(-holds);
-    this.#watch.remove(this);
+    this.#watch.checks.remove(this);
   }
 
-  #look(): void {
-    this.#watched = true;
+  /** Schedules a check, a window from now. */
+  #check(): void {
+    this.#isWatched = true;
     this.#messages = this.#reader.messages;
     this.#seen = this.#reader.held;
-    this.#watch.look(this);
+    const now = Math.floor(performance.now() / CHECK_INTERVAL_MS) *
+      CHECK_INTERVAL_MS;
+    this.due = now + UPLOAD_WINDOW_MS;
+    this.#watch.checks.add(this, now);
   }
 }

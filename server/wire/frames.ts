@@ -1,5 +1,5 @@
 import { Buffer, isUtf8 } from "node:buffer";
-import { type ByteRange, unmaskBlocks } from "./text_packet.ts";
+import { type ByteRange, type JsonText, unmaskBlocks } from "./text_packet.ts";
 import { release } from "../../shared/bytes.ts";
 
 /**
@@ -355,4 +355,69 @@ export function checkClose(payload: Buffer): void {
     throw new FrameError(1002, `Invalid close code ${code}`);
   }
   if (!isUtf8(payload.subarray(2))) throw new FrameError(1007, "Invalid UTF-8");
+}
+
+/** Returns the length of a server frame's header. */
+const headerLength = (length: number): number =>
+  length < 126 ? 2 : length < 65_536 ? 4 : 10;
+
+/** Writes the header of a final, unmasked frame. */
+function writeHeader(frame: Buffer, opcode: number, length: number): void {
+  frame[0] = 0x80 | opcode;
+  if (length < 126) frame[1] = length;
+  else if (length < 65_536) {
+    frame[1] = 126;
+    frame.writeUInt16BE(length, 2);
+  } else {
+    frame[1] = 127;
+    frame.writeUInt32BE(Math.floor(length / 2 ** 32), 2);
+    frame.writeUInt32BE(length % 2 ** 32, 6);
+  }
+}
+
+/** Returns a text message as one frame. */
+export function textFrame(text: string): Buffer {
+  const length = Buffer.byteLength(text);
+  const frame = emptyFrame(Opcode.TEXT, length);
+  frame.write(text, frame.length - length);
+  return frame;
+}
+
+/** Returns a binary message or a control frame. */
+export function bytesFrame(opcode: number, payload: Uint8Array): Buffer {
+  const frame = emptyFrame(opcode, payload.length);
+  frame.set(payload, frame.length - payload.length);
+  return frame;
+}
+
+function emptyFrame(opcode: number, length: number): Buffer {
+  const frame = Buffer.allocUnsafe(headerLength(length) + length);
+  writeHeader(frame, opcode, length);
+  return frame;
+}
+
+/**
+ * Returns a text message of `head`, `body` and `tail` as one frame; does not copy the body if its
+ * buffer has padding around it.
+ *
+ * @param head ASCII only; `tail` likewise
+ */
+export function jsonFrame(head: string, body: JsonText, tail: string): Buffer {
+  const length = head.length + body.size + tail.length;
+  const header = headerLength(length);
+  const before = header + head.length;
+  const isInPlace = body.claimPadding(before, tail.length);
+  const frame = isInPlace
+    ? body.bytes.subarray(body.start - before, body.end + tail.length)
+    : Buffer.allocUnsafe(header + length);
+  writeHeader(frame, Opcode.TEXT, length);
+  writeAscii(frame, header, head);
+  if (!isInPlace) body.bytes.copy(frame, before, body.start, body.end);
+  writeAscii(frame, before + body.size, tail);
+  return frame;
+}
+
+/** Writes ASCII in a loop, which is faster than native methods for few characters. */
+function writeAscii(bytes: Buffer, at: number, text: string): void {
+  for (let i = 0; i < text.length; i++) bytes[at + i] = text.charCodeAt(i);
 }

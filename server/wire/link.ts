@@ -19,21 +19,8 @@ import {
 import { PacketDecoder } from "./packet_decoder.ts";
 import { Payload } from "../shared/payload.ts";
 
-/** An event of a client. */
-export interface Incoming {
-  /** The event's name; Socket.IO lets it be a number. */
-  readonly event: string;
-  /** The first argument; further arguments are dropped. */
-  readonly payload: Payload;
-  /** Sends the ack; absent when the client did not ask for one. */
-  readonly ack: Ack | undefined;
-}
-
-/** The answer to an event: a payload, or all arguments of its ack. */
-export type Answer = Payload | readonly unknown[];
-
-/** Sends the answer to an event. */
-export type Ack = (answer: Answer) => void;
+/** Sends the answer to an event: a payload, or all arguments of its ack; nothing once the client is gone. */
+export type Ack = (answer: Payload | readonly unknown[] | undefined) => void;
 
 /** A request that its client has not answered yet. */
 interface Waiting {
@@ -56,10 +43,10 @@ const encoder = new Encoder();
  * that Socket.IO would parse, queue and stringify pass through here as bytes. All packets take effect
  * synchronously, in the order of their arrival.
  */
-export class Link {
+export abstract class Link {
+  readonly socket: ClientSocket;
   readonly #conn: Connection;
   readonly #events: ReadonlySet<string>;
-  readonly #receive: (incoming: Incoming) => void;
   /** The decoder of the connection, which offers its packets to this session. */
   readonly #decoder: PacketDecoder | undefined;
   /** Decodes a packet that the fast path does not accept, until it has all its attachments. */
@@ -73,16 +60,11 @@ export class Link {
   /**
    * @param socket a socket that has just connected
    * @param events names of the events that the fast path may accept
-   * @param receive called with every event; must not throw
    */
-  constructor(
-    socket: ClientSocket,
-    events: ReadonlySet<string>,
-    receive: (incoming: Incoming) => void,
-  ) {
+  constructor(socket: ClientSocket, events: ReadonlySet<string>) {
+    this.socket = socket;
     this.#conn = socket.conn;
     this.#events = events;
-    this.#receive = receive;
     this.#decoder = socket.decoder;
     this.#decoder?.divert((data) => this.#take(data));
     this.#listen();
@@ -91,8 +73,20 @@ export class Link {
     this.#conn.on("upgrade", this.#upgraded);
   }
 
+  /**
+   * Called with every event of the client; must not throw.
+   *
+   * @param payload the first argument; further arguments are dropped
+   * @param ack absent when the client did not ask for an answer
+   */
+  protected abstract receive(
+    event: string,
+    payload: Payload,
+    ack: Ack | undefined,
+  ): void;
+
   /** Sends a notification; its encoding is kept for the next member that gets the same payload. */
-  notify(event: string, payload: Payload): void {
+  send(event: string, payload: Payload): void {
     if (this.#ended) return;
     const { packets, shared } = encodingOf(event, payload);
     const frames = shared && this.#direct;
@@ -103,20 +97,21 @@ export class Link {
   /**
    * Sends a request.
    *
-   * @param answered called once with the first argument of the ack, if it has one; never when the
-   *   request is forgotten
-   * @returns the id for {@linkcode Link.forget}
+   * @param answered called once with the first argument of the ack, if it has one
+   * @returns forgets the request: a late answer is dropped
    */
-  request(
+  ask(
     event: string,
     payload: Payload,
     answered: (answer: Payload | undefined) => void,
-  ): number {
-    const id = nextRequestId();
+  ): () => void {
+    const id = next ?? randomInt(MAX_FIRST_ID);
+    next = id + 1;
     this.#waiting.push({ id, answered });
+    const forget = () => void this.#takeWaiting(id);
     try {
       if (payload instanceof JsonText) {
-        this.#send(
+        this.#sendJson(
           `2${SMCP_NAMESPACE},${id}[${JSON.stringify(event)},`,
           payload,
         );
@@ -124,56 +119,42 @@ export class Link {
         this.#write(encode(PacketType.EVENT, [event, payload.parse()], id));
       }
     } catch (error) {
-      this.forget(id);
+      forget();
       throw error;
     }
-    return id;
+    return forget;
   }
 
-  /** Forgets a request: a late answer is dropped. */
-  forget(id: number): void {
-    this.#takeWaiting(id);
-  }
-
-  /** Ends the session: stops receiving and sending. */
-  end(): void {
+  /** Stops receiving and sending; the connection may stay open, and its client rejoin over it. */
+  unlink(): void {
     this.#ended = true;
     this.#waiting.length = 0;
     this.#stock?.destroy();
-    // The connection may stay open, and its client may rejoin over it.
     if (this.#upgraded) this.#conn.off("upgrade", this.#upgraded);
     if (this.#frames) this.#frames.tap = this.#frames.progress = undefined;
   }
 
   #listen(): void {
-    const frames = this.#ended ? undefined : this.#conn.admit();
+    const conn = this.#conn;
+    const frames = this.#ended ? undefined : conn.admit();
     if (frames === undefined) return;
     this.#frames = frames;
-    frames.progress = () => this.#progressed(frames);
+    // A part of a message counts as a pong: the real one has to wait until the message has ended.
+    frames.progress = () => {
+      if (conn.isOpen && conn.isPongDue) frames.emit("message", PONG, false);
+    };
+    // Takes the next message, unless it concerns more than this session.
     frames.tap = (message) => {
       const isText = "text" in message;
       const start = isText ? 0 : message.start;
       const type = isText ? message.text.charCodeAt(0) : message.bytes[start];
-      return type === MESSAGE && this.#isPlain() &&
+      return type === MESSAGE && !this.#ended && !this.#stock && conn.isOpen &&
+        // Packets that came over polling before an upgrade may still wait for their turn.
+        !this.#decoder?.isBehind &&
+        // While a pong is due, the first message tells Engine.IO that the client is alive.
+        conn.isKnownAlive &&
         this.#takeText(message, start + 1);
     };
-  }
-
-  /** Counts a part of a message as a pong: the real one has to wait until the message has ended. */
-  #progressed(frames: TapSocket): void {
-    const conn = this.#conn;
-    if (!conn.isOpen || !conn.isPongDue) return;
-    frames.emit("message", PONG, false);
-  }
-
-  /** Whether the next message concerns this session alone. */
-  #isPlain(): boolean {
-    const conn = this.#conn;
-    return !this.#ended && !this.#stock && conn.isOpen &&
-      // Packets that came over polling before an upgrade may still wait for their turn.
-      !this.#decoder?.isBehind &&
-      // While a pong is due, the first message tells Engine.IO that the client is alive.
-      conn.isKnownAlive;
   }
 
   /** Handles a packet of Engine.IO before Socket.IO; returns whether it belongs to the session. */
@@ -209,8 +190,8 @@ export class Link {
     const packet = readPacket(text, start, this.#events);
     if (packet === undefined) return false;
     const { event, id, body } = packet;
-    if (event === undefined) this.#answered(id, body);
-    else this.#receive({ event, payload: body, ack: this.#ackOf(id) });
+    if (event === undefined) this.#takeWaiting(id)?.answered(body);
+    else this.receive(event, body, this.#ackOf(id));
     return true;
   }
 
@@ -219,21 +200,12 @@ export class Link {
     if (!Array.isArray(data)) throw new Error("Packet refused: no payload");
     const [first, second]: unknown[] = data;
     if (type === PacketType.ACK) {
-      this.#answered(id, first === undefined ? undefined : Payload.of(first));
-    } else {
-      this.#receive({
-        event: String(first),
-        payload: Payload.of(second),
-        ack: this.#ackOf(id),
-      });
-    }
+      const answer = first === undefined ? undefined : Payload.of(first);
+      this.#takeWaiting(id)?.answered(answer);
+    } else this.receive(String(first), Payload.of(second), this.#ackOf(id)); // Socket.IO lets it be a number
   }
 
-  #answered(id: number | undefined, answer: Payload | undefined): void {
-    if (id !== undefined) this.#takeWaiting(id)?.answered(answer);
-  }
-
-  #takeWaiting(id: number): Waiting | undefined {
+  #takeWaiting(id: number | undefined): Waiting | undefined {
     const waiting = this.#waiting;
     for (let at = 0; at < waiting.length; at++) {
       const found = waiting[at];
@@ -244,11 +216,13 @@ export class Link {
     return undefined;
   }
 
+  /** A function of its own, so that the ack does not capture the payload. */
   #ackOf(id: number | undefined): Ack | undefined {
     if (id === undefined) return undefined;
     return (answer) => {
+      if (answer === undefined || !this.socket.connected) return;
       if (answer instanceof JsonText) {
-        return this.#send(`3${SMCP_NAMESPACE},${id}[`, answer);
+        return this.#sendJson(`3${SMCP_NAMESPACE},${id}[`, answer);
       }
       const data = answer instanceof Payload ? [answer.parse()] : answer;
       this.#write(encode(PacketType.ACK, data, id));
@@ -261,7 +235,7 @@ export class Link {
     return conn.isOpen && !conn.hasQueued ? this.#frames : undefined;
   }
 
-  #send(head: string, body: JsonText): void {
+  #sendJson(head: string, body: JsonText): void {
     const frames = this.#direct;
     if (frames) frames.sendJson(`4${head}`, body, "]");
     else this.#conn.write(`${head}${body.text()}]`);
@@ -315,18 +289,9 @@ const OURS = new RegExp(`^(?:[23]|[56][^/]*)${SMCP_NAMESPACE},`);
 /** Bound of the first id: leaves a billion ids to clients that read them as signed 32-bit numbers. */
 const MAX_FIRST_ID = 2 ** 30;
 
-/** Drawn when it is first used: Cloudflare has no random values before the first request. */
-let next: number | undefined;
-
 /**
- * Returns an ack id for a request to a client.
- *
- * There is one sequence for the whole process: a late answer of a client that reconnected, in any
- * office, must not answer a request of its new session. It starts at a random number, since such a
- * client may also outlive the process.
+ * The id of the next request to any client: a late answer of one that reconnected, in any office, must
+ * not answer a request of its new session. Begins at random, since such a client may outlive the process,
+ * and is drawn when it is first used: Cloudflare has no random values before the first request.
  */
-function nextRequestId(): number {
-  const id = next ?? randomInt(MAX_FIRST_ID);
-  next = id + 1;
-  return id;
-}
+let next: number | undefined;

@@ -13,9 +13,10 @@ export type {
   Connection,
   ConnectionGuard,
   CutOff,
+  Heartbeat,
   Reception,
 } from "./connection.ts";
-export { type Ack, type Answer, type Incoming, Link } from "./link.ts";
+export { type Ack, Link } from "./link.ts";
 export { purposeOf } from "./packet_decoder.ts";
 export { bytesOfPayload, payloadOfBytes } from "./payload_bytes.ts";
 export { Payload } from "../shared/payload.ts";

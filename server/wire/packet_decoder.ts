@@ -154,6 +154,8 @@ export interface PacketGuard {
 /** Checks packets before the stock decoder; a violation closes the connection. */
 export class PacketDecoder extends Decoder {
   readonly #guard: PacketGuard | undefined;
+  /** Whether packets are queued, which later ones must not overtake. */
+  isBehind = false;
   /** Absent without a guard. */
   readonly #turns: PacketTurns | undefined;
   #take: ((data: unknown) => boolean) | undefined;
@@ -164,18 +166,16 @@ export class PacketDecoder extends Decoder {
     this.#guard = guard;
     this.#turns = guard && new PacketTurns(
       (data) => this.#addGuarded(data),
-      (held) => guard.hold(held),
+      (held) => {
+        this.isBehind = held;
+        guard.hold(held);
+      },
     );
   }
 
   /** Passes all further packets to `take`; decodes those that it does not accept. */
   divert(take: (data: unknown) => boolean): void {
     this.#take = take;
-  }
-
-  /** Whether packets are queued, which later ones must not overtake. */
-  get isBehind(): boolean {
-    return this.#turns?.isBehind ?? false;
   }
 
   /** Whether a packet waits for its attachments. */
@@ -202,7 +202,7 @@ export class PacketDecoder extends Decoder {
     try {
       const fault = (typeof data === "string" ? judgeHead(data) : undefined) ??
         this.#guard?.judge(data);
-      if (fault !== undefined) throw new PacketError(fault);
+      if (fault !== undefined) throw new Error(fault);
       if (!this.#take?.(data)) this.#add(data);
     } catch (error) {
       // Error messages of the stock decoder contain no part of the packet.
@@ -213,18 +213,13 @@ export class PacketDecoder extends Decoder {
   #add(data: unknown): void {
     if (typeof data !== "string") return super.add(data);
     const fault = judgePacket(data);
-    if (fault !== undefined) throw new PacketError(fault);
+    if (fault !== undefined) throw new Error(fault);
     super.add(data);
     if (purposeOf(data) !== "binary") return;
     const packet = unfinishedPacketOf(this);
     const wrong = judgePlaceholders(packet?.data, packet?.attachments ?? 0);
-    if (wrong !== undefined) throw new PacketError(wrong);
+    if (wrong !== undefined) throw new Error(wrong);
   }
-}
-
-/** Why a packet was refused. */
-class PacketError extends Error {
-  override readonly name = "PacketError";
 }
 
 /** Returns the packet whose attachments a decoder is waiting for, if any: a field that its type declares private. */
@@ -268,17 +263,6 @@ function turn(): void {
     if (turns.isBehind) behind.add(turns);
   }
   if (behind.size > 0) immediate ??= setImmediate(turn);
-}
-
-function schedule(turns: PacketTurns): void {
-  behind.add(turns);
-  immediate ??= setImmediate(turn);
-}
-
-function unschedule(turns: PacketTurns): void {
-  if (!behind.delete(turns) || behind.size > 0) return;
-  clearImmediate(immediate);
-  immediate = undefined;
 }
 
 /**
@@ -331,7 +315,8 @@ export class PacketTurns {
       return `more than ${MAX_QUEUED} packets at once`;
     }
     queue.push(packet);
-    schedule(this);
+    behind.add(this);
+    immediate ??= setImmediate(turn);
     return undefined;
   }
 
@@ -352,7 +337,10 @@ export class PacketTurns {
 
   /** Drops all queued packets. */
   end(): void {
-    unschedule(this);
+    if (behind.delete(this) && behind.size === 0) {
+      clearImmediate(immediate);
+      immediate = undefined;
+    }
     if (this.isBehind) this.#clear();
   }
 

@@ -2,10 +2,9 @@
  * Stock Engine.IO and Socket.IO, on `node:http`, with a WebSocket server of our own below them. Only the
  * entry that listens loads this file.
  *
- * At its end is every field of `socket.io` and `engine.io` that the server reads and that their types
- * declare private, or whose name has an underscore, and the server of the package `ws`. The versions of
- * both are pinned because of the fields, and `tests/unit/server/wire/private_fields_test.ts` has a test
- * for each.
+ * It reads fields of `socket.io` and `engine.io` that their types declare private, by their names in
+ * brackets or by `Reflect`, and one whose name has an underscore. The versions of both are pinned because
+ * of them, and `tests/unit/server/wire/private_fields_test.ts` has a test for each.
  *
  * @module
  */
@@ -34,6 +33,7 @@ import {
   type ConnectionEvents,
   type ConnectionGuard,
   type CutOff,
+  type EngineOptions,
   firstProtocol,
   type PacketData,
   type Reception,
@@ -41,7 +41,7 @@ import {
 } from "./connection.ts";
 import { guardedParser, PacketDecoder } from "./packet_decoder.ts";
 import { createHash } from "node:crypto";
-import { type ServerOptions, type WebSocket, WebSocketServer } from "ws";
+import { type ServerOptions, WebSocket, WebSocketServer } from "ws";
 import { endSocket } from "../shared/end_socket.ts";
 import { FrameSocket, type UploadLimits, UploadWatch } from "./frame_socket.ts";
 
@@ -50,18 +50,9 @@ import { FrameSocket, type UploadLimits, UploadWatch } from "./frame_socket.ts";
 type EngineRequest = Parameters<Engine["handleRequest"]>[0];
 
 /** Options for {@linkcode StockEngine}. */
-interface StockEngineOptions {
-  /** Maximum size of a client's message. */
-  readonly maxMessageBytes: number;
-  /** Pings of the server. */
-  readonly heartbeat: {
-    readonly intervalMs: number;
-    readonly timeoutMs: number;
-  };
+interface StockEngineOptions extends EngineOptions {
   /** Milliseconds from a connection to its admission. */
   readonly handshakeTimeoutMs: number;
-  /** What the ids of sessions begin with, so that they name their node. */
-  readonly sessionPrefix: string | undefined;
 }
 
 /** The stock Engine.IO and Socket.IO servers. */
@@ -112,8 +103,11 @@ export class StockEngine implements ClientEngine {
     });
     this.#engine.on(
       "connection_error",
-      (refusal: EngineRefusal) =>
-        reception.refused(refusal.req, refusal.code, refusal.message),
+      ({ req, code, message }: {
+        readonly req: RequestHead;
+        readonly code: number;
+        readonly message: string;
+      }) => reception.refused(req, code, message),
     );
     this.#io.bind(this.#engine);
     const nsp = this.#io.of(SMCP_NAMESPACE);
@@ -175,13 +169,6 @@ export class StockEngine implements ClientEngine {
   }
 }
 
-/** A request that Engine.IO refused. */
-interface EngineRefusal {
-  readonly req: RequestHead;
-  readonly code: number;
-  readonly message: string;
-}
-
 /** Maximum number of unknown namespaces, which exist while they are refused; beyond it Socket.IO refuses them itself. */
 const MAX_NAMESPACES = 100;
 
@@ -197,9 +184,21 @@ export function refuseNamespaces(
   const use = (socket: Socket, next: (error: Error) => void) =>
     next(refuse(socket));
   io.of("/").use(use);
-  io.of((_name, _auth, next) => next(null, namespaceCount(io) < MAX_NAMESPACES))
+  // Those that clients made up count, too.
+  io.of((_name, _auth, next) => next(null, io._nsps.size < MAX_NAMESPACES))
     .use(use);
 }
+
+/** Returns the open connection with an id, which is the `sid` of its requests. */
+export const connectionOf = (
+  engine: Engine,
+  sid: string,
+): RawConnection | undefined =>
+  Object.hasOwn(engine["clients"], sid) ? engine["clients"][sid] : undefined;
+
+/** Returns the open connections of an engine. */
+export const connectionsOf = (engine: Engine): RawConnection[] =>
+  Object.values(engine["clients"]);
 
 /**
  * Closes a connection when its client sends a close packet; a listener of Engine.IO's event `packet`.
@@ -245,15 +244,16 @@ export class StockConnection implements Connection {
   }
 
   get hasQueued(): boolean {
-    return hasQueuedPackets(this.#raw);
+    return this.#raw["writeBuffer"].length > 0;
   }
 
   get isPongDue(): boolean {
-    return isPongDue(this.#raw);
+    return this.#raw["pingTimeoutTimer"] !== null;
   }
 
   get isKnownAlive(): boolean {
-    return isKnownAlive(this.#raw);
+    return this.#raw["pingTimeoutTimer"] === null ||
+      this.#raw["hasRefreshedPingTimeout"];
   }
 
   write(data: PacketData): void {
@@ -264,24 +264,31 @@ export class StockConnection implements Connection {
     this.#raw.close(discard);
   }
 
+  /** The WebSocket below its transport, ours or that of `ws`; polling has none. */
+  get #webSocket(): unknown {
+    return Reflect.get(this.#raw.transport, "socket");
+  }
+
   admit(): TapSocket | undefined {
-    const socket = webSocketOf(this.#raw.transport);
-    admitStock(socket);
-    if (!(socket instanceof TapSocket)) return undefined;
-    socket.admit();
-    return socket;
+    const socket = this.#webSocket;
+    if (socket instanceof TapSocket) {
+      socket.admit();
+      return socket;
+    }
+    if (socket instanceof Object) admissions.get(socket)?.();
+    return undefined;
   }
 
   limitQueue(maxBytes: number, cutOff: CutOff): boolean {
-    const socket = webSocketOf(this.#raw.transport);
+    const socket = this.#webSocket;
     if (!(socket instanceof TapSocket)) return false;
     socket.limitQueue(maxBytes, cutOff);
     return true;
   }
 
   hold(held: boolean): void {
-    const socket = webSocketOf(this.#raw.transport);
-    if (!isPausable(socket)) return;
+    const socket = this.#webSocket;
+    if (!(socket instanceof FrameSocket || socket instanceof WebSocket)) return;
     if (held) socket.pause();
     else socket.resume();
   }
@@ -293,14 +300,13 @@ export class StockConnection implements Connection {
 
   /** The runtime counts it at no other cost. */
   carried(): Carried | undefined {
-    const carrier = carrierOf(webSocketOf(this.#raw.transport));
-    return carrier instanceof TcpSocket
-      ? {
-        received: carrier.bytesRead,
-        sent: carrier.bytesWritten,
-        queued: carrier.writableLength,
-      }
+    const socket = this.#webSocket;
+    const carrier: unknown = socket instanceof Object
+      ? Reflect.get(socket, "_socket")
       : undefined;
+    if (!(carrier instanceof TcpSocket)) return undefined;
+    const { bytesRead, bytesWritten, writableLength } = carrier;
+    return { received: bytesRead, sent: bytesWritten, queued: writableLength };
   }
 
   on<E extends keyof ConnectionEvents>(
@@ -317,11 +323,6 @@ export class StockConnection implements Connection {
     this.#raw.off(event, listener);
   }
 }
-
-const isPausable = (
-  socket: unknown,
-): socket is { pause(): void; resume(): void } =>
-  socket instanceof Object && "pause" in socket && "resume" in socket;
 
 /** A socket of Socket.IO. */
 export class StockSocket implements ClientSocket {
@@ -342,7 +343,7 @@ export class StockSocket implements ClientSocket {
   }
 
   get decoder(): PacketDecoder | undefined {
-    const decoder = decoderOf(this.#raw);
+    const decoder: unknown = this.#raw.client["decoder"];
     return decoder instanceof PacketDecoder ? decoder : undefined;
   }
 
@@ -356,16 +357,45 @@ export class StockSocket implements ClientSocket {
   }
 }
 
+/** The option of Engine.IO that selects the WebSocket implementation. */
+interface WsOption {
+  /** Created by each engine. */
+  readonly wsEngine: new (options: { maxPayload: number }) => object;
+}
+
+/**
+ * Returns the option of Engine.IO that selects the WebSocket implementation; all engines that get the
+ * same one share the limits.
+ *
+ * @param limits limits of unfinished messages; used by the fast engine only
+ * @param earlyPayload maximum bytes of a message without a session; with the stock engine, of about all
+ * messages together
+ * @throws {TypeError} when the engine is unknown, or the rate is invalid
+ */
+export function wsEngineOption(
+  name: WsEngine,
+  limits: UploadLimits,
+  earlyPayload: number,
+): WsOption {
+  if (name === "stock") return { wsEngine: stockWebSockets(2 * earlyPayload) };
+  if (name !== "fast") {
+    throw new TypeError(
+      `Cannot use wsEngine ${JSON.stringify(name)}: expected "fast" or "stock"`,
+    );
+  }
+  if (!(limits.bytesPerSecond > 0)) {
+    throw new TypeError(
+      `Cannot use minUploadRate ${limits.bytesPerSecond}: expected a number above 0`,
+    );
+  }
+  return { wsEngine: frameWebSockets(new UploadWatch(limits), earlyPayload) };
+}
+
 /** The string that RFC 6455 §4.2.2 appends to the key. */
 const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/**
- * Returns what accepts WebSocket upgrades for Engine.IO, in place of the server of the package `ws`.
- *
- * @param uploads watches the unfinished messages of all engines together
- * @param earlyPayload maximum size of a message in bytes before there is a session
- */
-const frameEngine = (
+/** Accepts WebSocket upgrades for Engine.IO, in place of the server of the package `ws`. */
+const frameWebSockets = (
   uploads: UploadWatch,
   earlyPayload: number,
 ): WsOption["wsEngine"] =>
@@ -384,7 +414,14 @@ const frameEngine = (
       head: Buffer,
       upgraded: (socket: FrameSocket) => void,
     ): void {
-      if (!asksForWebSocket(method, headers)) return refuse(socket);
+      if (!asksForWebSocket(method, headers)) {
+        return endSocket(
+          socket,
+          "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n" +
+            "Sec-WebSocket-Version: 13\r\nContent-Type: text/plain\r\n" +
+            "Content-Length: 11\r\n\r\nBad Request",
+        );
+      }
       if (!socket.readable || !socket.writable) return void socket.destroy();
       const accept = createHash("sha1").update(
         headers["sec-websocket-key"] + GUID,
@@ -404,94 +441,11 @@ const frameEngine = (
 
     /** Stops watching unfinished messages. */
     close(): void {
-      uploads.close();
+      uploads.checks.clear();
     }
   };
 
-/** The option of Engine.IO that selects the WebSocket implementation. */
-export interface WsOption {
-  /** Created by each engine. */
-  readonly wsEngine: new (options: { maxPayload: number }) => object;
-}
-
-/**
- * Returns the option of Engine.IO that selects the WebSocket implementation; all engines that get the
- * same one share the limits.
- *
- * @param limits limits of unfinished messages; used by the fast engine only
- * @param earlyPayload maximum bytes of a message without a session; with the stock engine, of about all
- * messages together
- * @throws {TypeError} when the engine is unknown, or the rate is invalid
- */
-export function wsEngineOption(
-  name: WsEngine,
-  limits: UploadLimits,
-  earlyPayload: number,
-): WsOption {
-  if (name === "stock") return { wsEngine: stockEngine(2 * earlyPayload) };
-  if (name !== "fast") {
-    throw new TypeError(
-      `Cannot use wsEngine ${JSON.stringify(name)}: expected "fast" or "stock"`,
-    );
-  }
-  if (!(limits.bytesPerSecond > 0)) {
-    throw new TypeError(
-      `Cannot use minUploadRate ${limits.bytesPerSecond}: expected a number above 0`,
-    );
-  }
-  return { wsEngine: frameEngine(new UploadWatch(limits), earlyPayload) };
-}
-
-function refuse(socket: Duplex): void {
-  const body = "Bad Request";
-  endSocket(
-    socket,
-    "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n" +
-      "Sec-WebSocket-Version: 13\r\nContent-Type: text/plain\r\n" +
-      `Content-Length: ${body.length}\r\n\r\n${body}`,
-  );
-}
-
-/** Returns the decoder that Socket.IO creates for each connection. */
-export const decoderOf = ({ client }: Pick<Socket, "client">): unknown =>
-  client["decoder"];
-
-/** Returns the WebSocket below a transport; `undefined` for polling. */
-export const webSocketOf = (transport: RawConnection["transport"]): unknown =>
-  Reflect.get(transport, "socket");
-
-/** Returns the TCP or TLS connection below a WebSocket of either engine. */
-export const carrierOf = (webSocket: unknown): unknown =>
-  webSocket instanceof Object ? Reflect.get(webSocket, "_socket") : undefined;
-
-/** Returns the open connection with an id, which is the `sid` of its requests. */
-export const connectionOf = (
-  engine: Engine,
-  sid: string,
-): RawConnection | undefined =>
-  Object.hasOwn(engine["clients"], sid) ? engine["clients"][sid] : undefined;
-
-/** Returns the open connections of an engine. */
-export const connectionsOf = (engine: Engine): RawConnection[] =>
-  Object.values(engine["clients"]);
-
-/** Returns whether Engine.IO has queued packets that its transport has not taken. */
-export const hasQueuedPackets = (connection: RawConnection): boolean =>
-  connection["writeBuffer"].length > 0;
-
-/** Returns whether a ping was sent to the client without a pong so far. */
-export const isPongDue = (connection: RawConnection): boolean =>
-  connection["pingTimeoutTimer"] !== null;
-
-/** Returns whether Engine.IO has received anything from the client since its last ping. */
-export const isKnownAlive = (connection: RawConnection): boolean =>
-  connection["pingTimeoutTimer"] === null ||
-  connection["hasRefreshedPingTimeout"];
-
-/** Returns the number of existing namespaces, including those that clients made up. */
-export const namespaceCount = (io: Server): number => io._nsps.size;
-
-/** Key of the function that ends the early limit of a WebSocket. */
+/** The functions that end the early limit of a WebSocket of `ws`. */
 const admissions = new WeakMap<object, () => void>();
 
 /**
@@ -499,10 +453,8 @@ const admissions = new WeakMap<object, () => void>();
  *
  * `ws` has one size limit for all peers, and collects a whole message before it can be refused. So the
  * bytes are counted below it, and a peer that sends too many is disconnected.
- *
- * @param earlyBytes maximum number of bytes that a peer may send without a session
  */
-export const stockEngine = (
+const stockWebSockets = (
   earlyBytes: number,
 ): new (options: ServerOptions) => WebSocketServer =>
   class extends WebSocketServer {
@@ -525,8 +477,3 @@ export const stockEngine = (
       });
     }
   };
-
-/** Allows messages of full size on a WebSocket of {@linkcode StockEngine}; ignores any other value. */
-export function admitStock(client: unknown): void {
-  if (client instanceof Object) admissions.get(client)?.();
-}

@@ -87,13 +87,8 @@ export class JsonText extends Payload {
     return true;
   }
 
-  /** Its length in bytes. */
-  get length(): number {
-    return this.end - this.start;
-  }
-
   override get size(): number {
-    return this.length;
+    return this.end - this.start;
   }
 
   /** Claims the bytes around it for overwriting; returns `true` at most once. */
@@ -106,7 +101,16 @@ export class JsonText extends Payload {
 
   /** Returns its members; large objects and arrays are empty, except those that describe failures. */
   override peek(): Record<string, unknown> {
-    return this.#outline ??= JSON.parse(this.#outlineText());
+    if (this.#outline !== undefined) return this.#outline;
+    let text = "";
+    let from = this.start;
+    for (let i = 0; i < this.large.length; i += 2) {
+      // Keep its opening and closing brackets, omit the content between them.
+      text += this.#slice(from, this.large[i]! + 1);
+      from = this.large[i + 1]! - 1;
+    }
+    text += this.#slice(from, this.end);
+    return this.#outline = JSON.parse(text) as Record<string, unknown>;
   }
 
   /** Returns the whole value. */
@@ -121,19 +125,8 @@ export class JsonText extends Payload {
     throw new Error("The bytes of a message were freed when it was sent");
   }
 
-  #outlineText(): string {
-    let text = "";
-    let from = this.start;
-    for (let i = 0; i < this.large.length; i += 2) {
-      // Keep its opening and closing brackets, omit the content between them.
-      text += this.#slice(from, this.large[i]! + 1);
-      from = this.large[i + 1]! - 1;
-    }
-    return text + this.#slice(from, this.end);
-  }
-
   #slice(start: number, end: number): string {
-    const isAscii = this.#text?.length === this.length;
+    const isAscii = this.#text?.length === this.size;
     return isAscii
       ? this.#text.slice(start, end)
       : this.bytes.toString("utf8", start, end);

@@ -205,9 +205,11 @@ Deno.test("ended sessions leave nothing on their connection, however often the c
       listening.push(socket.conn.listenerCount("upgrade"));
       const conn = new StockConnection(socket.conn);
       const client = new StockSocket(socket, conn);
-      const link = new Link(client, new Set(), () => {});
+      const link = new class extends Link {
+        override receive() {}
+      }(client, new Set());
       socket.on("disconnect", () => {
-        link.end();
+        link.unlink();
         ended.resolve();
       });
     })

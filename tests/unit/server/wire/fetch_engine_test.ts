@@ -100,8 +100,7 @@ Deno.test("an upgrade drops the body that is being read, and not the session", a
   const status = conn.post(endless(), () => {});
   const platform = new FakePlatform();
   const bytes = { received: 0, sent: 0 };
-  const limits = { maxPayload: 1000, earlyPayload: 1000, bytes };
-  const socket = new FetchSocket(platform, limits);
+  const socket = new FetchSocket(platform, 1000, 1000, bytes);
   platform.open();
   conn.upgrade(socket);
   await turn();
@@ -133,11 +132,7 @@ Deno.test("a body that is dropped ends its session", async () => {
 function newSocket(maxPayload = 1024) {
   const ws = new FakePlatform();
   const bytes = { received: 0, sent: 0 };
-  const socket = new FetchSocket(ws, {
-    maxPayload,
-    earlyPayload: 64,
-    bytes,
-  });
+  const socket = new FetchSocket(ws, maxPayload, 64, bytes);
   const heard: unknown[] = [];
   socket.on("error", (error: Error) => heard.push(error.message));
   socket.on("close", (code: number) => heard.push(code));

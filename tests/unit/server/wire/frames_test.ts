@@ -2,18 +2,16 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { Buffer } from "node:buffer";
 import { Duplex } from "node:stream";
-import {
-  FrameError,
-  FrameReader,
-  Opcode,
-  unmask,
-} from "../../../../server/wire/frames.ts";
+import { FrameSocket } from "../../../../server/wire/frame_socket.ts";
 import {
   bytesFrame,
-  FrameSocket,
+  FrameError,
+  FrameReader,
   jsonFrame,
+  Opcode,
   textFrame,
-} from "../../../../server/wire/frame_socket.ts";
+  unmask,
+} from "../../../../server/wire/frames.ts";
 import { JsonText } from "../../../../server/wire/text_packet.ts";
 
 /** A frame as a client sends it. */

@@ -3,10 +3,12 @@ import { assert, assertEquals } from "@std/assert";
 import { Duplex } from "node:stream";
 import { Payload } from "../../../../server/shared/payload.ts";
 import { type ClientSocket, Link } from "../../../../server/wire/mod.ts";
-import {
-  FrameSocket,
-  textFrame,
-} from "../../../../server/wire/frame_socket.ts";
+import { FrameSocket } from "../../../../server/wire/frame_socket.ts";
+import { textFrame } from "../../../../server/wire/frames.ts";
+
+class DeafLink extends Link {
+  override receive() {}
+}
 
 /** A link over a transport that takes what is written, and a WebSocket if it has one. */
 function linkTo(
@@ -22,7 +24,7 @@ function linkTo(
     write: (part: unknown) => written.push(part),
   });
   const socket: ClientSocket = Object({ conn });
-  return new Link(socket, new Set(), () => {});
+  return new DeafLink(socket, new Set());
 }
 
 Deno.test("a notification is encoded once under each name, however many members get it", () => {
@@ -36,16 +38,16 @@ Deno.test("a notification is encoded once under each name, however many members 
   });
   const written: unknown[] = [];
   const links = Array.from({ length: 1000 }, () => linkTo(written));
-  for (const link of links) link.notify("notify:a", payload);
-  for (const link of links) link.notify("notify:b", payload);
+  for (const link of links) link.send("notify:a", payload);
+  for (const link of links) link.send("notify:b", payload);
   // Each encoding reads it twice: once for attachments.
   assertEquals([encoded, written.length], [4, 2000]);
   assertEquals([...new Set(written)], [
     '2/smcp,["notify:a",{"computer":"pc"}]',
     '2/smcp,["notify:b",{"computer":"pc"}]',
   ]);
-  links[0]?.end();
-  links[0]?.notify("notify:a", payload);
+  links[0]?.unlink();
+  links[0]?.send("notify:a", payload);
   assertEquals(written.length, 2000);
 });
 
@@ -69,7 +71,7 @@ Deno.test("a notification is one frame for all WebSockets, in the order of what 
   const payload = Payload.of({ computer: "pc" });
   for (const frames of sockets) {
     frames.send("before");
-    linkTo(packets, { frames }).notify("notify:a", payload);
+    linkTo(packets, { frames }).send("notify:a", payload);
     frames.send("after");
   }
   await Promise.all(flushed);
@@ -86,7 +88,7 @@ Deno.test("a notification waits behind the packets that Engine.IO has queued", (
   const packets: unknown[] = [];
   const frames = new FrameSocket(new Duplex({ read() {} }), 1000);
   const link = linkTo(packets, { frames, hasQueued: true });
-  link.notify("notify:a", Payload.of({ computer: "pc" }));
+  link.send("notify:a", Payload.of({ computer: "pc" }));
   assertEquals(packets, ['2/smcp,["notify:a",{"computer":"pc"}]']);
   frames.terminate();
 });
@@ -95,7 +97,7 @@ Deno.test("a notification with attachments goes out as packets, not as one frame
   const packets: unknown[] = [];
   const frames = new FrameSocket(new Duplex({ read() {} }), 1000);
   const bytes = new Uint8Array([1]);
-  linkTo(packets, { frames }).notify("notify:a", Payload.of({ bytes }));
+  linkTo(packets, { frames }).send("notify:a", Payload.of({ bytes }));
   assertEquals(packets, [
     '51-/smcp,["notify:a",{"bytes":{"_placeholder":true,"num":0}}]',
     bytes,

@@ -13,12 +13,8 @@ import {
 import {
   connectionOf,
   connectionsOf,
-  decoderOf,
-  hasQueuedPackets,
-  isKnownAlive,
-  isPongDue,
-  namespaceCount,
-  webSocketOf,
+  StockConnection,
+  StockSocket,
 } from "../../../../server/wire/stock_engine.ts";
 import { startBareEngine } from "../../../support/server/bare_engine.ts";
 import { RawFrames } from "../../../support/wire/raw_frames.ts";
@@ -28,7 +24,7 @@ import { RawPolling } from "../../../support/wire/raw_polling.ts";
 function assertField(object: object, field: string): void {
   assert(
     field in object,
-    `${object.constructor.name} has no ${field}: see the end of server/wire/stock_engine.ts`,
+    `${object.constructor.name} has no ${field}: see server/wire/stock_engine.ts`,
   );
 }
 
@@ -61,16 +57,17 @@ Deno.test("the packages whose private fields are read are pinned to one version"
 Deno.test("socket.io: Client.decoder is the decoder created by the server", async () => {
   await withSession(({ socket }) => {
     assertField(socket.client, "decoder");
-    assertInstanceOf(decoderOf(socket), PacketDecoder);
+    const conn = new StockConnection(socket.conn);
+    assertInstanceOf(new StockSocket(socket, conn).decoder, PacketDecoder);
   });
 });
 
 Deno.test("socket.io: Server._nsps holds every namespace", async () => {
   await withSession(({ io }) => {
     assertField(io, "_nsps");
-    const before = namespaceCount(io);
+    const before = io._nsps.size;
     io.of("/another");
-    assertEquals(namespaceCount(io), before + 1);
+    assertEquals(io._nsps.size, before + 1);
   });
 });
 
@@ -108,22 +105,24 @@ Deno.test("engine.io: Socket.writeBuffer holds packets that the transport has no
   await RawPolling.open(engine.url);
   const connection = await opened.promise;
   assertField(connection, "writeBuffer");
-  assertEquals(hasQueuedPackets(connection), false);
+  const { hasQueued } = new StockConnection(connection);
+  assertEquals(hasQueued, false);
   connection.write("later"); // the client has no pending request for it
-  assertEquals(hasQueuedPackets(connection), true);
+  assertEquals(new StockConnection(connection).hasQueued, true);
 });
 
 Deno.test("engine.io: the transport's socket is the one of the upgrade; polling has none", async () => {
   await withSession(({ socket: { conn } }) => {
     assertField(conn.transport, "socket");
-    assertInstanceOf(webSocketOf(conn.transport), FrameSocket);
+    assertInstanceOf(new StockConnection(conn).admit(), FrameSocket);
   });
   const opened = Promise.withResolvers<Connection>();
   await using engine = await startBareEngine((io) =>
     io.engine.on("connection", opened.resolve)
   );
   await RawPolling.open(engine.url);
-  assertEquals(webSocketOf((await opened.promise).transport), undefined);
+  const polling = new StockConnection(await opened.promise);
+  assertEquals(polling.admit(), undefined);
 });
 
 Deno.test("engine.io: Socket.pingTimeoutTimer and hasRefreshedPingTimeout change with a ping, a message and a pong", async () => {
@@ -144,7 +143,8 @@ Deno.test("engine.io: Socket.pingTimeoutTimer and hasRefreshedPingTimeout change
     });
   assertField(connection, "pingTimeoutTimer");
   assertField(connection, "hasRefreshedPingTimeout");
-  const seen = () => [isPongDue(connection), isKnownAlive(connection)];
+  const ours = new StockConnection(connection);
+  const seen = () => [ours.isPongDue, ours.isKnownAlive];
   assertEquals(seen(), [false, true]);
   await pinged.promise;
   assertEquals(seen(), [true, false]);
