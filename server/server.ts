@@ -8,10 +8,10 @@ import type { Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import type { Hono } from "hono";
 import type { SmcpEnv } from "./http/http_app.ts";
-import {
-  type ListenAddress,
-  type ListenOptions,
-  type TlsOptions,
+import type {
+  ListenAddress,
+  ListenOptions,
+  TlsOptions,
 } from "./http/listen.ts";
 import { Listeners } from "./http/listeners.ts";
 import type { InProcessConnection } from "../shared/in_process.ts";

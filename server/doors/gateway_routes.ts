@@ -8,10 +8,10 @@ import {
   checkGatewayUse,
   type Identity,
 } from "../shared/identity.ts";
-import { ErrorCode, type ProtocolError } from "../../protocol/mod.ts";
+import { ErrorCode, type ErrorPayload } from "../../protocol/mod.ts";
 import { isOfficeName } from "../../protocol/names.ts";
 import { API_KEY_HEADER } from "../auth/api_keys.ts";
-import { addressOf, RequestRates } from "../limits/limits.ts";
+import { addressOf } from "../limits/limits.ts";
 import {
   errorPayloadOf,
   shuttingDown,
@@ -19,7 +19,7 @@ import {
 } from "../shared/payload.ts";
 import {
   type Exchange,
-  type Outgoing,
+  notFound,
   type Refusal,
   refusal,
   type RequestHead,
@@ -27,10 +27,7 @@ import {
 import { judgeHost, judgeOrigin, type RequestParts } from "../http/gate.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
 import { bearerToken } from "../../shared/authorization.ts";
-import type { Authenticator } from "../auth/authenticator.ts";
-import { atTime, recheckAll } from "./expiry.ts";
-import { closed } from "../http/closing.ts";
-import type { Limiter } from "../limits/limiter.ts";
+import { OpenExchanges } from "./expiry.ts";
 
 /** A gateway that is wanted, and what it shares with other parts. */
 export interface GatewaySetup {
@@ -112,7 +109,7 @@ export class GatewayRoutes {
     app.get(metadata, (c) => this.#answer(c, this.#describe));
   }
 
-  /** Ends the streams of those whose credentials are not valid any more. */
+  /** Ends the requests of those whose credentials are not valid any more. */
   recheck(): Promise<void> {
     return this.#open.recheck();
   }
@@ -128,14 +125,14 @@ export class GatewayRoutes {
     const { incoming, outgoing }: Partial<Exchange> = c.env ?? {};
     try {
       if (incoming === undefined || outgoing === undefined) {
-        refuse(refusal(500, {
+        refuse(500, {
           code: ErrorCode.INTERNAL_ERROR,
           message: "The app must be served by @hono/node-server",
-        }));
+        });
       }
       const refused = judgeHost(incoming, this.#parts) ??
         judgeOrigin(incoming, this.#parts);
-      if (refused) refuse(refused);
+      if (refused) fail(refused);
       return await answer({ incoming, outgoing }, officeIn(c), c.req.raw);
     } catch (error) {
       incoming?.resume(); // an unread body would hold the connection open
@@ -146,32 +143,26 @@ export class GatewayRoutes {
 
   readonly #serve: Answer = async ({ incoming, outgoing }, office, request) => {
     const { draining, maxMessageBytes } = this.#parts;
-    if (draining()) refuse(refusal(503, shuttingDown().toPayload()));
+    if (draining()) refuse(503, shuttingDown().toPayload());
     const address = addressOf(incoming, this.#parts);
     const identity = await this.#authenticate(incoming, office, address);
-    const excess = this.#open.count(outgoing, address, identity?.principal);
-    if (excess) {
-      refuse(refusal(429, excess.toPayload()), { "Retry-After": "1" });
-    }
+    const caller = identity && { principal: identity.principal };
+    const excess = this.#open.count(outgoing, address, caller?.principal);
+    if (excess) refuse(429, excess.toPayload(), { "Retry-After": "1" });
     if (Number(incoming.headers["content-length"]) > maxMessageBytes) {
-      // Here it is let pass unread, so that the client hears of it.
-      refuse(refusal(413, {
+      // Here it is let pass unread, so that the client gets the answer.
+      refuse(413, {
         code: ErrorCode.BAD_REQUEST,
         message: `The body is too large: at most ${maxMessageBytes} bytes`,
-      }));
+      });
     }
     this.#open.add(outgoing, identity);
-    return await this.#gateway.handle(request, {
-      office,
-      ...(identity && { principal: identity.principal }),
-    });
+    return await this.#gateway.handle(request, { office, ...caller });
   };
 
   readonly #describe: Answer = ({ incoming }, office) => {
     const urls = this.#urls(incoming, office);
-    if (urls === undefined) {
-      refuse(refusal(404, { code: ErrorCode.NOT_FOUND, message: "Not found" }));
-    }
+    if (urls === undefined) fail(notFound());
     return Response.json({
       resource: urls.resource,
       authorization_servers: this.#parts.authorizationServers,
@@ -192,9 +183,7 @@ export class GatewayRoutes {
     const token = bearerToken(headers.authorization);
     const auth = token === undefined ? {} : { token };
     const verdict = await authenticator.authenticate({
-      headers,
-      auth,
-      address,
+      ...{ headers, auth, address },
     });
     const record = (code: number, reason: string, principal?: string) =>
       limiter.recordRefusedHandshake("http", {
@@ -203,16 +192,17 @@ export class GatewayRoutes {
       });
     if ("refused" in verdict) {
       record(ErrorCode.UNAUTHORIZED, verdict.refused);
-      const isTold = token !== undefined ||
+      const hadCredentials = token !== undefined ||
         headers[API_KEY_HEADER] !== undefined;
-      refuse(refusal(401, unauthorized(verdict).toPayload()), {
-        "WWW-Authenticate": challenge(this.#urls(incoming, office), isTold),
+      const urls = this.#urls(incoming, office);
+      refuse(401, unauthorized(verdict).toPayload(), {
+        "WWW-Authenticate": challenge(urls, hadCredentials),
       });
     }
     const forbidden = checkGatewayUse(verdict, office, Date.now());
     if (forbidden === undefined) return verdict;
     record(ErrorCode.FORBIDDEN, forbidden, verdict.principal);
-    refuse(refusal(403, { code: ErrorCode.FORBIDDEN, message: forbidden }));
+    refuse(403, { code: ErrorCode.FORBIDDEN, message: forbidden });
   }
 
   /** @returns `undefined` when there is no issuer that clients could ask */
@@ -235,17 +225,25 @@ export class GatewayRoutes {
 function officeIn(c: Context<SmcpEnv>): string {
   const office = c.req.param("office") ?? "";
   if (isOfficeName(office)) return office;
-  refuse(refusal(404, {
+  refuse(404, {
     code: ErrorCode.NOT_FOUND,
     message:
       "Not found: the path ends with the name of an office, 1 to 256 characters without control characters",
-  }));
+  });
 }
 
 /** @throws {HTTPException} always */
 function refuse(
+  status: Refusal["status"],
+  error: ErrorPayload,
+  headers?: Readonly<Record<string, string>>,
+): never {
+  fail(refusal(status, error), headers);
+}
+
+function fail(
   refused: Refusal,
-  headers: Readonly<Record<string, string>> = {},
+  headers?: Readonly<Record<string, string>>,
 ): never {
   const res = toGatewayResponse(refused, headers);
   throw new HTTPException(refused.status, { res });
@@ -311,107 +309,15 @@ export function resourceUrls(
  * Makes the challenge of a 401.
  *
  * @param urls where the metadata is, if there is any
- * @param isTold whether the request had credentials, which were refused
+ * @param hadCredentials whether the request had some, which were refused
  */
-export const challenge = (
+export function challenge(
   urls: ResourceUrls | undefined,
-  isTold: boolean,
-): string =>
-  [
-    "Bearer",
-    [
-      ...(isTold ? ['error="invalid_token"'] : []),
-      ...(urls ? [`resource_metadata="${urls.metadata}"`] : []),
-    ].join(", "),
-  ].join(" ").trim();
-
-/** How long a shutdown waits for clients that do not read. */
-const END_TIMEOUT_MS = 1000;
-
-/** A request that is not answered to its end. */
-interface OpenExchange {
-  readonly identity: Identity;
-  /** Cancels its end at the expiry of the credentials. */
-  readonly prevent: () => void;
+  hadCredentials: boolean,
+): string {
+  const parameters = [
+    hadCredentials && 'error="invalid_token"',
+    urls && `resource_metadata="${urls.metadata}"`,
+  ];
+  return `Bearer ${parameters.filter(Boolean).join(", ")}`.trim();
 }
-
-/**
- * The requests of a gateway's clients that are not answered to their end. Streams can be open for
- * hours, so each ends with the credentials that it was opened with.
- */
-export class OpenExchanges {
-  readonly #open = new Map<Outgoing, OpenExchange | undefined>();
-  readonly #authenticator: Authenticator | undefined;
-  readonly #limiter: Limiter;
-  readonly #rates: RequestRates;
-
-  /**
-   * @param authenticator checks credentials again
-   * @param limiter has the limits of each client
-   */
-  constructor(
-    { authenticator, limiter }: {
-      readonly authenticator: Authenticator | undefined;
-      readonly limiter: Limiter;
-    },
-  ) {
-    this.#authenticator = authenticator;
-    this.#limiter = limiter;
-    this.#rates = new RequestRates(limiter.limits);
-  }
-
-  /**
-   * Counts a request to its client until its answer has ended.
-   *
-   * @returns the error for one beyond a limit
-   */
-  count(
-    outgoing: Outgoing,
-    address: string,
-    principal: string | undefined,
-  ): ProtocolError | undefined {
-    const client = principal ?? `address ${address}`;
-    const taken = this.#rates.take(client, performance.now());
-    if (typeof taken === "function") return void outgoing.on("close", taken);
-    return this.#limiter.refuse(taken, {
-      address,
-      ...(principal !== undefined && { principal }),
-    });
-  }
-
-  /** Watches a request until its answer has ended. */
-  add(outgoing: Outgoing, identity: Identity | undefined): void {
-    this.#open.set(outgoing, identity && exchange(outgoing, identity));
-    outgoing.on("close", () => {
-      this.#open.get(outgoing)?.prevent();
-      this.#open.delete(outgoing);
-    });
-  }
-
-  /** Ends the requests of those whose credentials are not valid any more. */
-  recheck(): Promise<void> {
-    return recheckAll(
-      [...this.#open].map(async ([outgoing, open]) => {
-        if (open === undefined) return;
-        const verdict = await this.#authenticator?.refresh?.(open.identity);
-        if (verdict === undefined || !this.#open.has(outgoing)) return;
-        if ("refused" in verdict) return void outgoing.destroy();
-        open.prevent();
-        this.#open.set(outgoing, exchange(outgoing, verdict));
-      }),
-    );
-  }
-
-  /** Resolves when all have ended; those that have not after a second are ended. */
-  ended(): Promise<void> {
-    return closed([...this.#open.keys()], END_TIMEOUT_MS);
-  }
-}
-
-/** Ends a request at the expiry of the credentials that it was sent with. */
-const exchange = (outgoing: Outgoing, identity: Identity): OpenExchange => ({
-  identity,
-  prevent: identity.expiresAt === undefined
-    ? () => {}
-    : atTime(identity.expiresAt, () => outgoing.destroy()),
-});

@@ -8,9 +8,10 @@ import {
 } from "../http/gate.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
 import { clientAddress } from "../limits/limits.ts";
-import type { SocketSlots } from "../limits/slots.ts";
+import { SocketSlots } from "../limits/slots.ts";
 import { failure, log } from "../shared/log.ts";
 import {
+  type Incoming,
   invalidRequest,
   type Outgoing,
   type Refusal,
@@ -25,13 +26,16 @@ import type {
   PlatformSocket,
 } from "../wire/fetch_engine.ts";
 import { EventEmitter } from "node:events";
-import type { Incoming } from "../shared/http.ts";
+import { closed, OpenSockets } from "../http/closing.ts";
 
 /** Time limit for the body of a request, as that of `listen`; a late one is answered with 408. */
 const BODY_TIMEOUT_MS = 60_000;
 
+/** How long a shutdown waits for WebSockets to close. */
+const CLOSE_TIMEOUT_MS = 1000;
+
 /** The parts of a server that {@linkcode FetchRequests} needs. */
-export interface FetchRequestsParts<Info> extends RequestParts {
+interface FetchRequestsParts<Info> extends RequestParts {
   /** Answers what is no upgrade. */
   readonly app: Hono<SmcpEnv>;
   /** Handles upgrades that pass the gate. */
@@ -40,20 +44,26 @@ export interface FetchRequestsParts<Info> extends RequestParts {
   readonly bytes: ByteCount;
   /** The platform. */
   readonly adapter: Adapter<Info>;
-  /** Limits open requests and WebSockets. */
-  readonly sockets: SocketSlots;
   /** Whether requests of other machines are answered. */
   readonly isOpenToAll: boolean;
-  /** Called with each WebSocket. */
-  opened(end: FetchOutgoing): void;
 }
 
 /** Answers the requests of a platform as a listener of `node:http` would, with the same app and gate. */
 export class FetchRequests<Info> {
   readonly #parts: FetchRequestsParts<Info>;
+  /** Limits open requests and WebSockets. */
+  readonly #sockets: SocketSlots;
+  /** The WebSockets. */
+  readonly #open = new OpenSockets();
 
   constructor(parts: FetchRequestsParts<Info>) {
     this.#parts = parts;
+    this.#sockets = new SocketSlots(parts);
+  }
+
+  /** Resolves when all WebSockets are closed, at the latest after a second. */
+  closed(): Promise<void> {
+    return closed(this.#open, CLOSE_TIMEOUT_MS);
   }
 
   /** Answers a request. */
@@ -63,27 +73,31 @@ export class FetchRequests<Info> {
   ): Promise<Response> {
     const { adapter } = this.#parts;
     const peer = clientAddress(adapter.addressOf(request, info), undefined, 0);
-    const release = this.#judgePeer(peer) ?? this.#parts.sockets.take(peer);
+    const release = this.#judgePeer(peer) ?? this.#sockets.take(peer);
     if (typeof release !== "function") return toResponse(release);
     adapter.hold?.(request, info);
-    // A connection has both ends on this machine, or none: what reaches a loopback address comes from one.
-    const ends = {
-      remoteAddress: peer,
-      localAddress: isLoopback(peer) ? peer : undefined,
-      encrypted: request.url.startsWith("https:"),
+    const { method, url } = request;
+    const head: RequestHead = {
+      ...{ method, url, headers: Object.fromEntries(request.headers) },
+      socket: {
+        remoteAddress: peer,
+        // A connection has both ends on this machine, or none: what reaches a loopback address comes from one.
+        localAddress: isLoopback(peer) ? peer : undefined,
+        ...{ encrypted: url.startsWith("https:") },
+      },
     };
     const outgoing = new FetchOutgoing();
     outgoing.once("close", release);
     const isUpgrade = request.headers.get("upgrade")?.toLowerCase() ===
       "websocket";
-    if (isUpgrade && this.#isForEngine(request)) {
-      return this.#upgrade(
-        headOf(request, ends),
+    const isForEngine = this.#parts.paths.includes(splitTarget(url).path);
+    return isUpgrade && isForEngine
+      ? this.#upgrade(
+        head,
         outgoing,
         (options) => adapter.upgrade(request, options, info),
-      );
-    }
-    return await this.#exchange(request, ends, outgoing);
+      )
+      : await this.#exchange(request, isForEngine, head, outgoing);
   }
 
   /** Refuses other machines where nobody has to say who they are, as `listen` refuses such an address. */
@@ -104,25 +118,20 @@ export class FetchRequests<Info> {
     });
   }
 
-  #isForEngine({ url }: Request): boolean {
-    return this.#parts.paths.includes(splitTarget(url).path);
-  }
-
   #upgrade(
     head: RequestHead,
     outgoing: FetchOutgoing,
     make: (options: UpgradeOptions) => Upgraded,
   ): Response {
-    const { engine, opened } = this.#parts;
     try {
       const refused = admitUpgrade(head, outgoing, this.#parts);
       if (refused) return refuse(refused, outgoing);
-      const { response, socket } = engine.upgrade(head, make);
+      const { response, socket } = this.#parts.engine.upgrade(head, make);
       if (socket === undefined) outgoing.close();
       else {
         outgoing.destroy = () => socket.close();
         socket.whenGone(() => outgoing.close());
-        opened(outgoing);
+        this.#open.add(outgoing);
       }
       return response;
     } catch (error) {
@@ -133,7 +142,8 @@ export class FetchRequests<Info> {
 
   async #exchange(
     given: Request,
-    ends: Ends,
+    isForEngine: boolean,
+    head: RequestHead,
     outgoing: FetchOutgoing,
   ): Promise<Response> {
     const { app, bytes } = this.#parts;
@@ -144,10 +154,10 @@ export class FetchRequests<Info> {
       () => late.resolve(new Response(null, { status: 408 })),
       BODY_TIMEOUT_MS,
     );
-    const request = this.#isForEngine(given)
+    const request = isForEngine
       ? given
       : whenRead(given, () => clearTimeout(timer));
-    const incoming = new FetchIncoming(request, ends, bytes);
+    const incoming = new FetchIncoming(head, request.body, bytes);
     outgoing.once("close", () => {
       clearTimeout(timer);
       incoming.resume();
@@ -174,43 +184,28 @@ function whenRead(request: Request, callBack: () => void): Request {
   return new Request(request, { body: request.body.pipeThrough(watch) });
 }
 
-/** The two ends of a connection, as far as they are known. */
-export interface Ends {
-  /** The address of the other end. */
-  readonly remoteAddress: string;
-  /** The address of this end. */
-  readonly localAddress: string | undefined;
-  /** Whether the client used HTTPS. */
-  readonly encrypted: boolean;
-}
-
-/** Returns what is kept of a request: its headers as `node:http` has them, not its body. */
-export const headOf = (request: Request, socket: Ends) => ({
-  method: request.method,
-  url: request.url,
-  headers: Object.fromEntries(request.headers),
-  socket,
-});
-
 /** A `Request` with a body that is read once, by whoever iterates over it, if not by the request itself. */
-export class FetchIncoming implements Incoming {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: Record<string, string>;
-  readonly socket: Ends;
+class FetchIncoming implements Incoming {
+  readonly method: RequestHead["method"];
+  readonly url: RequestHead["url"];
+  readonly headers: RequestHead["headers"];
+  readonly socket: RequestHead["socket"];
   readonly #body: ReadableStream<Uint8Array> | null;
   readonly #bytes: ByteCount;
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   #isDropped = false;
 
   /** @param bytes counts those of the body */
-  constructor(request: Request, ends: Ends, bytes: ByteCount) {
-    const { method, url, headers, socket } = headOf(request, ends);
+  constructor(
+    { method, url, headers, socket }: RequestHead,
+    body: ReadableStream<Uint8Array> | null,
+    bytes: ByteCount,
+  ) {
     this.method = method;
     this.url = url;
     this.headers = headers;
     this.socket = socket;
-    this.#body = request.body;
+    this.#body = body;
     this.#bytes = bytes;
   }
 
@@ -245,7 +240,7 @@ export class FetchIncoming implements Incoming {
 const EVENT_STREAM = "text/event-stream";
 
 /** The end of a response, or of the WebSocket of an upgrade. */
-export class FetchOutgoing extends EventEmitter implements Outgoing {
+class FetchOutgoing extends EventEmitter implements Outgoing {
   /** Ends it early. */
   destroy: () => void = () => this.close();
   /** Whether the body of the response is not complete yet. */

@@ -8,9 +8,7 @@ import {
 import type { InProcessConnection } from "../../shared/in_process.ts";
 import { ServerCore, sessionPrefixOf } from "../core.ts";
 import type { ConnectOptions } from "../doors/in_process.ts";
-import { closed, OpenSockets } from "../http/closing.ts";
 import { earlyBytes } from "../limits/guards.ts";
-import { SocketSlots } from "../limits/slots.ts";
 import { LoopLag, type SmcpServerStats } from "../observe/metrics.ts";
 import { ErrorCode } from "../../protocol/mod.ts";
 import { log } from "../shared/log.ts";
@@ -36,29 +34,9 @@ export interface FetchServerOptions extends
   insecure?: boolean;
 }
 
-/** @throws {RangeError} when the platform would end the connection of a message that the server takes */
-function checkMessageBytes(
-  bytes: number,
-  { name, maxMessageBytes = Infinity }: {
-    readonly name: string;
-    readonly maxMessageBytes?: number;
-  },
-): void {
-  if (bytes <= maxMessageBytes) return;
-  throw new RangeError(
-    `Cannot serve by fetch with maxMessageBytes ${bytes}: messages have at most ${maxMessageBytes} bytes on ${name}`,
-  );
-}
-
 /** Why an isolate serves no more. */
 const SEVERAL =
   "Cannot serve in several isolates: each would have offices of its own, so only the youngest one serves; leave out `--parallel`, or use `cluster`";
-
-const several = () =>
-  refusal(503, { code: ErrorCode.INTERNAL_ERROR, message: SEVERAL });
-
-/** How long a shutdown waits for WebSockets to close. */
-const CLOSE_TIMEOUT_MS = 1000;
 
 /** The interval of a timer that only keeps the process running. */
 const HOLD_INTERVAL_MS = 60_000;
@@ -97,6 +75,7 @@ export interface FetchServer<Info = FetchInfo> extends AsyncDisposable {
  * Creates a server for a platform that calls `fetch` handlers.
  *
  * @throws {TypeError} for options that cannot be kept there
+ * @throws {RangeError} when the platform would end the connection of a message that the server takes
  */
 export function newFetchServer<Info>(
   options: FetchServerOptions,
@@ -110,7 +89,12 @@ export function newFetchServer<Info>(
   );
   const all = resolveOptions(options as SmcpServerOptions);
   const { authenticator, cluster, maxConnectBytes, metrics } = all;
-  checkMessageBytes(all.maxMessageBytes, adapter);
+  const { name, maxMessageBytes: most = Infinity } = adapter;
+  if (all.maxMessageBytes > most) {
+    throw new RangeError(
+      `Cannot serve by fetch with maxMessageBytes ${all.maxMessageBytes}: messages have at most ${most} bytes on ${name}`,
+    );
+  }
   const bytes: ByteCount = { received: 0, sent: 0 };
   const engine = new FetchEngine({
     ...all,
@@ -120,13 +104,10 @@ export function newFetchServer<Info>(
   });
   const webSocketOnly = cluster !== undefined && !cluster.routesSessions;
   const core = new ServerCore(all, engine, webSocketOnly);
-  const open = new OpenSockets();
   const requests = new FetchRequests({
     ...core.parts,
     ...{ app: core.app, engine, bytes, adapter },
-    sockets: new SocketSlots(core.parts),
     isOpenToAll: authenticator !== undefined || options.insecure === true,
-    opened: (end) => open.add(end),
   });
   const lag = metrics && new LoopLag();
   metrics?.observe({
@@ -148,7 +129,7 @@ export function newFetchServer<Info>(
     const hold = setInterval(() => {}, HOLD_INTERVAL_MS);
     try {
       await core.close(options, async () => {
-        await closed(open, CLOSE_TIMEOUT_MS);
+        await requests.closed();
         lag?.stop();
       });
     } finally {
@@ -162,7 +143,8 @@ export function newFetchServer<Info>(
     fetch(request, info) {
       // Sessions of before still get their last answers.
       if (isReplaced && !sessionOf(splitTarget(request.url).query)) {
-        return Promise.resolve(toResponse(several()));
+        const error = { code: ErrorCode.INTERNAL_ERROR, message: SEVERAL };
+        return Promise.resolve(toResponse(refusal(503, error)));
       }
       if (!cluster) watch ??= adapter.watchOthers?.(replaced) ?? (() => {});
       return requests.answer(request, info);
@@ -201,11 +183,6 @@ export const NOT_KEPT = {
   limits: NotKept["limits"];
 };
 
-/** Options of a server. */
-interface Given {
-  readonly limits?: false | object;
-}
-
 /**
  * Checks that all options can be kept: a limit that is silently dropped guards nothing.
  *
@@ -213,25 +190,19 @@ interface Given {
  * @throws {TypeError} naming what cannot be kept, and why
  */
 export function checkKept(
-  given: Given,
+  given: { readonly limits?: false | object },
   { options, limits }: NotKept,
   serve: string,
   remedy: string,
 ): void {
-  const wanted = [
-    ...namesIn(given, options, ""),
-    ...namesIn(given.limits || {}, limits, "limits."),
-  ];
-  for (const [name, reason] of wanted) {
-    throw new TypeError(`Cannot ${serve} with ${name}: ${reason}; ${remedy}`);
-  }
+  const check = (of: object, reasons: NotKept["options"], prefix: string) => {
+    for (const [name, reason] of Object.entries(reasons)) {
+      if (Reflect.get(of, name) === undefined) continue;
+      throw new TypeError(
+        `Cannot ${serve} with ${prefix}${name}: ${reason}; ${remedy}`,
+      );
+    }
+  };
+  check(given, options, "");
+  check(given.limits || {}, limits, "limits.");
 }
-
-const namesIn = (
-  given: object,
-  notKept: NotKept["options"],
-  prefix: string,
-): [name: string, reason: string][] =>
-  Object.entries(notKept)
-    .filter(([name]) => Reflect.get(given, name) !== undefined)
-    .map(([name, reason]) => [prefix + name, reason]);

@@ -9,7 +9,7 @@ import type { Context, Hono } from "hono";
 import { answerConsole, SERVER_PAGE } from "../../console/mod.ts";
 import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
 import type { Refused } from "../auth/authenticator.ts";
-import { OpenExchanges } from "../doors/gateway_routes.ts";
+import { OpenExchanges } from "../doors/expiry.ts";
 import { judgeHost, provenanceOf, type RequestParts } from "../http/gate.ts";
 import { closed } from "../http/closing.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
