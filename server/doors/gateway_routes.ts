@@ -30,7 +30,7 @@ import { bearerToken } from "../../shared/authorization.ts";
 import { OpenExchanges } from "./expiry.ts";
 
 /** A gateway that is wanted, and what it shares with other parts. */
-export interface GatewaySetup {
+interface GatewaySetup {
   /** Makes it. */
   readonly start: (host: GatewayHost) => Gateway;
   /** Who its Agents are: one object for all, by which they are recognized. */

@@ -31,16 +31,14 @@ export interface ConnectOptions {
 /** Options of {@linkcode InProcessDoor.offer}. */
 export interface OfferOptions extends ConnectOptions {
   /** Finds who sends the request with a `req_id` in the name of the client. */
-  readonly callerOf?: (reqId: string) => CallSource | undefined;
+  readonly callerOf?: ((reqId: string) => CallSource | undefined) | undefined;
 }
 
 /** A client of this process, and what its handshake would have shown. */
 export interface InProcessGuest
-  extends InProcessClient, Pick<OfferOptions, "callerOf"> {
+  extends InProcessClient, Omit<OfferOptions, "protocol"> {
   /** The version that it speaks. */
   readonly protocol: ProtocolName;
-  /** Who it is, and what it may join as; absent where nothing restricts it. */
-  readonly identity?: Identity | undefined;
 }
 
 /** The versions that clients of this process speak: those with a handshake. */
@@ -74,7 +72,8 @@ export class InProcessDoor {
   /** The open connections. */
   get open(): { readonly profile: Profile; readonly connection: Connection }[] {
     return [...this.#open].map(([{ profile }, connection]) => ({
-      ...{ profile, connection },
+      profile,
+      connection,
     }));
   }
 
@@ -106,10 +105,7 @@ export class InProcessDoor {
       ...server,
       protocol,
       open: (client, end) =>
-        this.connect(
-          { ...client, protocol, identity, ...(callerOf && { callerOf }) },
-          end,
-        ),
+        this.connect({ ...client, protocol, identity, callerOf }, end),
     };
   }
 

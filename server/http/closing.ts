@@ -13,7 +13,7 @@ export const flushed = (
   });
 
 /** A socket, or the response to a request. */
-export interface Closing {
+interface Closing {
   readonly closed: boolean;
   destroy(): unknown;
   on(event: "close", listener: () => void): unknown;

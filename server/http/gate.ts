@@ -304,7 +304,7 @@ export function checkOrigin(
 export type Hosts = "*" | readonly string[];
 
 /** The host that a request is for, and the address that received it. */
-export interface Addressed {
+interface Addressed {
   /** The `Host` header; optional in HTTP/1.0, but browsers always send it. */
   readonly host: string | undefined;
   /** The request target; in absolute form it names a host as well. */

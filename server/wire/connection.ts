@@ -107,7 +107,7 @@ export interface ClientSocket {
 }
 
 /** Why a client gets no session; it gets both. */
-export interface ConnectError extends Error {
+interface ConnectError extends Error {
   /** The error as the protocol has it. */
   readonly data?: unknown;
 }

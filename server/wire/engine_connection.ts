@@ -386,7 +386,7 @@ const TYPES = [
 type Type = typeof TYPES[number] | "error";
 
 /** A packet; `error` stands for what is none. */
-export interface EnginePacket {
+interface EnginePacket {
   /** Its type. */
   readonly type: Type;
   /** Its data, if it has any; bytes only in a `message`. */

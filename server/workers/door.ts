@@ -1,11 +1,5 @@
 import { isOfficeName } from "../../protocol/names.ts";
-import {
-  checkHost,
-  checkOrigin,
-  checkTransport,
-  chooseProfile,
-  isRefusal,
-} from "../http/gate.ts";
+import { checkHost, checkOrigin, judgeQuery } from "../http/gate.ts";
 import type { ResolvedOptions } from "../options.ts";
 import {
   notFound,
@@ -24,7 +18,7 @@ import type { Limits } from "../limits/limits.ts";
 import type { Metrics } from "../observe/metrics.ts";
 
 /** Where a request goes. */
-export type Way =
+type Way =
   /** The object of this name that holds sessions. */
   | { readonly front: string }
   /** The home of an office, where its gateway sits, if the credentials are good for it; else the registry. */
@@ -113,9 +107,9 @@ export function wayOf(
   if (rules.paths.includes(path)) {
     const origin = headers.get("Origin") ?? undefined;
     const site = headers.get("Sec-Fetch-Site") ?? undefined;
-    const chosen = checkOrigin({ origin, site }, rules.origins) ??
-      checkTransport(query, false) ?? chooseProfile(query, rules.profiles);
-    if (isRefusal(chosen)) return { refused: chosen };
+    const refused = checkOrigin({ origin, site }, rules.origins) ??
+      judgeQuery(query, false, rules.profiles);
+    if (refused) return { refused };
     const sid = sessionOf(query);
     const front = sid
       ? frontOfSession(sid, rules.fronts)

@@ -28,7 +28,7 @@ const OFFICE_PREFIX = "office:";
 export const homeOf = (office: string): string => OFFICE_PREFIX + office;
 
 /** Returns the office whose home an object is. */
-export const officeOf = (object: string): string | undefined =>
+const officeOf = (object: string): string | undefined =>
   object.startsWith(OFFICE_PREFIX)
     ? object.slice(OFFICE_PREFIX.length)
     : undefined;
@@ -51,7 +51,7 @@ const LOOK_MS = 30_000;
 const RETRY_MS = 1000;
 
 /** What {@linkcode ObjectNode} works with. */
-export interface ObjectNodeParts {
+interface ObjectNodeParts {
   /** The name of the object. */
   readonly object: string;
   /** Connects it, as a node of that name, with another object. */
@@ -96,8 +96,11 @@ export class ObjectNode implements ClusterMember, TunnelNode {
     };
     this.links = new ObjectLinks({
       dial: (to) => parts.dial(this.node, to),
-      received: (node, message) => this.#received(node, message),
-      failed: (node) => this.#failed(node),
+      received: (node, message) => this.#offices.received(node, message),
+      failed: (node) => {
+        this.#offices.failed(node, "gone");
+        if (node === REGISTRY) setTimeout(() => this.#look(), RETRY_MS);
+      },
     });
     this.#offices = new ClusterOffices(this, PATIENCE_MS);
   }
@@ -130,15 +133,6 @@ export class ObjectNode implements ClusterMember, TunnelNode {
 
   send(to: string, stream: string, message: readonly Uint8Array[]): Sent {
     return this.links.send(to, stream, message);
-  }
-
-  #received(node: string, message: Buffer): void {
-    this.#offices.received(node, message);
-  }
-
-  #failed(node: string): void {
-    this.#offices.failed(node, "gone");
-    if (node === REGISTRY) setTimeout(() => this.#look(), RETRY_MS);
   }
 
   /** Lets the registry know that the object is used, until it is not. */
@@ -237,7 +231,7 @@ const RETIRED = 1000;
 const REMEMBERED_MS = 60_000;
 
 /** What {@linkcode ObjectLinks} work with. */
-export interface LinksParts {
+interface LinksParts {
   /** Connects this object with another. */
   dial(node: string): Promise<WorkerWebSocket>;
   /** Takes a message; all of one object in order. */
