@@ -126,6 +126,14 @@ export const RUNTIME_NOTES: Readonly<Record<string, DependencyNote>> = {
 
 /** The packages of tests, benches and tools, which nothing published imports. */
 export const WORKSHOP_NOTES: Readonly<Record<string, DependencyNote>> = {
+  "@babel/parser": {
+    use: "reads the source for its mutants (`deno task mutate`)",
+    instead: "the compiler of TypeScript, 25 MB; or rules of `deno lint`",
+  },
+  "@babel/types": {
+    use: "walks what `@babel/parser` has read",
+    instead: "a walk of our own",
+  },
   "@modelcontextprotocol/server-memory": {
     use: "a reference MCP server in tests",
     instead: "another one of them",

@@ -1,0 +1,190 @@
+import { assert, assertEquals } from "@std/assert";
+import { type TestFile, testsOf } from "../../../tools/mutate/coverage.ts";
+import {
+  drawMutants,
+  findMutants,
+  type Mutant,
+  mutate,
+} from "../../../tools/mutate/mutants.ts";
+import {
+  countShares,
+  type Fate,
+  isLow,
+  showMutant,
+  showShares,
+} from "../../../tools/mutate/report.ts";
+
+/** What a source becomes, by mutant. */
+const mutantsOf = (source: string): string[] =>
+  findMutants("a.ts", source).map((mutant) => mutate(source, mutant));
+
+/** Sources, and all that become of them. */
+const CHANGES: Readonly<Record<string, readonly string[]>> = {
+  "f(a === b);": [";", "f(a !== b);"],
+  "x = a < b;": ["x = a <= b;", "x = a >= b;"],
+  "x = (a) >= (b);": ["x = (a) > (b);", "x = (a) < (b);"],
+  "x = a + b;": ["x = a - b;"],
+  "x = a * b % c;": ["x = a * b * c;", "x = a / b % c;"],
+  "x = a << b;": ["x = a >> b;"],
+  "x = a && b;": ["x = a || b;"],
+  "x = a ?? b;": ["x = a ;"],
+  "x = (a ?? (b)).c;": ["x = (a ).c;"],
+  "x ??= a;": ["x = a;"],
+  "x += a;": ["x -= a;"],
+  "x++;": ["x--;"],
+  "--x;": ["++x;"],
+  "x = !a;": ["x = a;"],
+  "x = -a;": ["x = a;"],
+  "x = a?.b;": ["x = a.b;"],
+  "x = a?.[b];": ["x = a[b];"],
+  "x = a?.(b);": ["x = a(b);"],
+  "if (a) b = c;": ["if (true) b = c;", "if (false) b = c;"],
+  "x = a ? b : c;": ["x = true ? b : c;", "x = false ? b : c;"],
+  "while (a) b = c;": ["while (false) b = c;"],
+  "for (; a;) b = c;": ["for (; false;) b = c;"],
+  "while (true) b = c;": ["while (false) b = c;"],
+  "x = true;": ["x = false;"],
+  "x = 1;": ["x = 2;"],
+  "x = 1_000;": ["x = 2000;"],
+  'x = a === "b";': ['x = a !== "b";', 'x = a === "";'],
+  'switch (a) { case "b": }': ['switch (a) { case "": }'],
+  "f();": [";"],
+  "await a.f();": [";"],
+  "void a?.();": [";", "void a();"],
+  "x = a.some(f);": ["x = a.every(f);"],
+  "x = Math.min(a, b);": ["x = Math.max(a, b);"],
+  "x = a.trim();": ["x = a;"],
+  "x = (a)\n  .filter(f) as B;": ["x = (a) as B;"],
+  "x = a?.slice(b);": ["x = a.slice(b);", "x = a;"],
+};
+
+for (const [source, changed] of Object.entries(CHANGES)) {
+  Deno.test(`findMutants() changes ${JSON.stringify(source)}`, () => {
+    assertEquals(mutantsOf(source).toSorted(), changed.toSorted());
+  });
+}
+
+/** Sources that stay as they are. */
+const UNCHANGED: Readonly<Record<string, string>> = {
+  "a comment": "// a === b\n/** if (true) 1 */",
+  "an import": 'import { a } from "./a.ts";\nexport * from "./b.ts";',
+  "a type":
+    'type A = { a?: 1 | true | "b" };\ninterface B { c: A extends B ? 1 : 2 }',
+  "the type of an expression": "x = a as 1 satisfies true | 2;",
+  "the type of a parameter": "const f = (a: 1 | true, b?: 2): a is 1 => a;",
+  "a declaration": "declare const a: 1;\ndeclare function f(a: true): 2;",
+  "a text": 'x = "a";\ny = `b`;\nz = "c" + d + `e`;',
+  "an argument": 'x = f("a");',
+  "super()": "class A extends B { constructor() { super(); } }",
+  "a log":
+    'log.warn("a", { b: c === 1 });\nclass A { #log; f() { this.#log.info(d()); } }',
+  "unref()": "timer.unref();\ntimer?.unref?.();",
+  "a duration": "const CLOSE_MS = 60 * 1000;\nx = { waitMs: 5 };",
+  "an endless loop": "for (;;) x = a;",
+};
+
+for (const [what, source] of Object.entries(UNCHANGED)) {
+  Deno.test(`findMutants() leaves ${what} as it is`, () => {
+    assertEquals(mutantsOf(source), []);
+  });
+}
+
+Deno.test("findMutants() reads the syntax of today", () => {
+  const source = `using a = b;
+await using c = d;
+class E<const T> { accessor f = g; #h?: T; static { if (#h in this) i(); } }
+const { j, ...k } = l satisfies M;`;
+  assertEquals(findMutants("a.ts", source).map(({ line }) => line), [3, 3, 3]);
+});
+
+Deno.test("a mutant names its place, and shows the lines that it changes", () => {
+  const [mutant] = findMutants("a.ts", "x = y;\n\nawait f(\n  z,\n);\n");
+  assert(mutant !== undefined);
+  assertEquals(
+    showMutant(mutant, "room", "not noticed"),
+    `a.ts:3  room, call, ${mutant.id}, not noticed
+- await f(
+-   z,
+- );
++ ;
+`,
+  );
+});
+
+/** Fifty lines with mutants, between empty ones. */
+const SOURCE = Array.from(
+  { length: 54 },
+  (_, at) => at < 2 || at > 51 ? "" : `if (a${at} === ${at}) f${at}();`,
+).join("\n");
+const idsOf = (mutants: readonly Mutant[]) => mutants.map(({ id }) => id);
+
+Deno.test("drawMutants() draws the same from a seed, and others from another", () => {
+  const mutants = findMutants("a.ts", SOURCE);
+  const drawn = idsOf(drawMutants(mutants, 1, 20));
+  assertEquals(new Set(drawn).size, 20);
+  assertEquals(idsOf(drawMutants(mutants.toReversed(), 1, 20)), drawn);
+  assert(String(idsOf(drawMutants(mutants, 2, 20))) !== String(drawn));
+});
+
+Deno.test("drawMutants() draws one of a line", () => {
+  const lines = drawMutants(findMutants("a.ts", SOURCE), 1, 300)
+    .map(({ line }) => line);
+  assertEquals(lines.length, 50);
+  assertEquals(new Set(lines).size, 50);
+});
+
+Deno.test("drawMutants() draws the same after a move to another file, and where most lines are as they were", () => {
+  const drawn = idsOf(drawMutants(findMutants("a.ts", SOURCE), 1, 20));
+  const moved = `import "./c.ts";\n\n${SOURCE.replaceAll(/^/gm, "  ")}`;
+  assertEquals(idsOf(drawMutants(findMutants("b.ts", moved), 1, 20)), drawn);
+  const longer = findMutants("b.ts", `${SOURCE}\nif (b) g();`);
+  const kept = idsOf(drawMutants(longer, 1, 20));
+  assert(drawn.filter((id) => kept.includes(id)).length >= 17);
+});
+
+Deno.test("testsOf() takes tests that run a line of a mutant and pass: unit tests, specific ones and quick ones first", () => {
+  const test = (file: string, over: Partial<TestFile> = {}): TestFile => ({
+    ...{ file, key: "", passes: true, ms: 100 },
+    lines: { "a.ts": [1, 2, 3], "b.ts": [1] },
+    ...over,
+  });
+  const [mutant] = findMutants("a.ts", "\n\nf();");
+  assert(mutant !== undefined);
+  const tests = [
+    test("tests/e2e/quick_test.ts", { ms: 1 }),
+    test("tests/unit/broad_test.ts", {
+      lines: { "a.ts": [3], "b.ts": [1, 2, 3, 4] },
+    }),
+    test("tests/unit/slow_test.ts", { ms: 300 }),
+    test("tests/unit/specific_test.ts"),
+    test("tests/unit/failing_test.ts", { passes: false }),
+    test("tests/unit/before_test.ts", { lines: { "a.ts": [1, 2] } }),
+    test("tests/unit/elsewhere_test.ts", { lines: { "b.ts": [3] } }),
+  ];
+  assertEquals(testsOf(mutant, tests).map(({ file }) => file), [
+    "tests/unit/specific_test.ts",
+    "tests/unit/slow_test.ts",
+    "tests/unit/broad_test.ts",
+    "tests/e2e/quick_test.ts",
+  ]);
+});
+
+Deno.test("the table counts what was tried by room, and says where that is too little", () => {
+  const [mutant] = findMutants("a.ts", "f();");
+  assert(mutant !== undefined);
+  const tried = (room: string, ...fates: readonly Fate[]) =>
+    fates.map((fate) => ({ room, mutant, fate }));
+  const shares = countShares([
+    ...tried("good", "noticed", "noticed", "noticed", "not noticed"),
+    ...tried("poor", "noticed", "noticed", "not run", "not reached"),
+    ...tried("late", "not reached"),
+  ], { good: 0.75, poor: 0.67, late: 0.9 });
+  assertEquals(shares.map(isLow), [false, true, false]);
+  assertEquals(
+    showShares(shares),
+    `room  mutants  noticed  not noticed  share          floor
+good        4        3            1   75 %           75 %
+poor        3        2            1   66 %  67 %: too few  1 not reached
+late        0        0            0                  90 %  1 not reached`,
+  );
+});
