@@ -36,29 +36,34 @@ const keptAt = (root: string, file: string) =>
   join(root, "coverage/mutate", `${file.replaceAll("/", "_")}.json`);
 
 /**
- * Returns the test files that may notice a mutant: those that run one of its lines, unit tests first. The
- * sooner the more of the lines that they run are in its file, as where they test it, and the quicker they are.
+ * Returns the test files that may notice a mutant: of those that run one of its lines the ones that run most
+ * lines of its file that few others run, since those are about it. Unit tests first, and the quickest.
  */
 export function testsOf(
   { path, line, before }: Mutant,
   tests: readonly TestFile[],
 ): TestFile[] {
+  const counts = new Map<number, number>();
+  const linesOf = ({ lines }: TestFile) => lines[path] ?? [];
+  for (const at of tests.flatMap(linesOf)) {
+    counts.set(at, (counts.get(at) ?? 0) + 1);
+  }
+  const weight = (test: TestFile) =>
+    linesOf(test).reduce((sum, at) => sum + 1 / (counts.get(at) ?? 1), 0);
+  const weights = new Map(tests.map((test) => [test, weight(test)]));
   const isHit = (at: number) => at >= line && at < line + before.length;
-  const rank = ({ lines, ms }: TestFile) => {
-    const counts = Object.values(lines).map(({ length }) => length);
-    const all = counts.reduce((sum, count) => sum + count, 0);
-    return (lines[path]?.length ?? 0) / all / ms;
-  };
-  const ranked = tests
-    .filter(({ passes, lines }) => passes && lines[path]?.some(isHit))
-    .toSorted((a, b) => rank(b) - rank(a));
+  const hits = tests
+    .filter((test) => test.passes && linesOf(test).some(isHit))
+    .sort((a, b) => (weights.get(b) ?? 0) - (weights.get(a) ?? 0));
+  const isUnit = ({ file }: TestFile) => file.startsWith("tests/unit/");
   const { unit = [], other = [] } = Object.groupBy(
-    ranked,
-    ({ file }) => file.startsWith("tests/unit/") ? "unit" : "other",
+    hits,
+    (test) => isUnit(test) ? "unit" : "other",
   );
+  const byTime = (a: TestFile, b: TestFile) => a.ms - b.ms;
   return [
-    ...unit.slice(0, MAX_UNIT_FILES),
-    ...other.slice(0, MAX_OTHER_FILES),
+    ...unit.slice(0, MAX_UNIT_FILES).sort(byTime),
+    ...other.slice(0, MAX_OTHER_FILES).sort(byTime),
   ];
 }
 

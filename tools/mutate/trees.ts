@@ -136,7 +136,7 @@ async function untilEnded(
   const started = performance.now();
   const child = command.spawn();
   const limit = AbortSignal.timeout(limitMs);
-  const kill = () => process.kill(-child.pid, "SIGKILL");
+  const kill = () => killGroup(child.pid);
   limit.addEventListener("abort", kill);
   signal.addEventListener("abort", kill);
   try {
@@ -151,5 +151,14 @@ async function untilEnded(
   } finally {
     limit.removeEventListener("abort", kill);
     signal.removeEventListener("abort", kill);
+    kill(); // what tests have left
+  }
+}
+
+function killGroup(leader: number): void {
+  try {
+    process.kill(-leader, "SIGKILL");
+  } catch {
+    // It has ended.
   }
 }

@@ -142,31 +142,44 @@ Deno.test("drawMutants() draws the same after a move to another file, and where 
   assert(drawn.filter((id) => kept.includes(id)).length >= 17);
 });
 
-Deno.test("testsOf() takes tests that run a line of a mutant and pass: unit tests, specific ones and quick ones first", () => {
-  const test = (file: string, over: Partial<TestFile> = {}): TestFile => ({
-    ...{ file, key: "", passes: true, ms: 100 },
-    lines: { "a.ts": [1, 2, 3], "b.ts": [1] },
-    ...over,
-  });
+const fileWith = (file: string, over: Partial<TestFile> = {}): TestFile => ({
+  ...{ file, key: "", passes: true, ms: 100, lines: { "a.ts": [1, 3] } },
+  ...over,
+});
+const namesOf = (tests: readonly TestFile[]) => tests.map(({ file }) => file);
+
+Deno.test("testsOf() takes tests that run a line of a mutant and pass: unit tests first, and quick ones", () => {
   const [mutant] = findMutants("a.ts", "\n\nf();");
   assert(mutant !== undefined);
   const tests = [
-    test("tests/e2e/quick_test.ts", { ms: 1 }),
-    test("tests/unit/broad_test.ts", {
-      lines: { "a.ts": [3], "b.ts": [1, 2, 3, 4] },
-    }),
-    test("tests/unit/slow_test.ts", { ms: 300 }),
-    test("tests/unit/specific_test.ts"),
-    test("tests/unit/failing_test.ts", { passes: false }),
-    test("tests/unit/before_test.ts", { lines: { "a.ts": [1, 2] } }),
-    test("tests/unit/elsewhere_test.ts", { lines: { "b.ts": [3] } }),
+    fileWith("tests/e2e/quick_test.ts", { ms: 1 }),
+    fileWith("tests/unit/slow_test.ts", { ms: 300 }),
+    fileWith("tests/unit/quick_test.ts"),
+    fileWith("tests/unit/failing_test.ts", { passes: false }),
+    fileWith("tests/unit/before_test.ts", { lines: { "a.ts": [1, 2] } }),
+    fileWith("tests/unit/elsewhere_test.ts", { lines: { "b.ts": [3] } }),
   ];
-  assertEquals(testsOf(mutant, tests).map(({ file }) => file), [
-    "tests/unit/specific_test.ts",
+  assertEquals(namesOf(testsOf(mutant, tests)), [
+    "tests/unit/quick_test.ts",
     "tests/unit/slow_test.ts",
-    "tests/unit/broad_test.ts",
     "tests/e2e/quick_test.ts",
   ]);
+});
+
+Deno.test("testsOf() leaves out tests that run the line by the way", () => {
+  const [mutant] = findMutants("a.ts", "\n\nf();");
+  assert(mutant !== undefined);
+  const tests = Array.from(
+    { length: 100 },
+    (_, at) => fileWith(`tests/e2e/${at}_test.ts`, { ms: at }),
+  );
+  const rare = fileWith("tests/e2e/rare_test.ts", {
+    ms: 1000,
+    lines: { "a.ts": [3, 4] },
+  });
+  const taken = namesOf(testsOf(mutant, [...tests, rare]));
+  assertEquals(taken.length, 8);
+  assertEquals(taken.at(-1), rare.file);
 });
 
 Deno.test("the table counts what was tried by room, and says where that is too little", () => {
