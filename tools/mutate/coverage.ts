@@ -142,15 +142,20 @@ async function cover(
   }
 }
 
-/** Reads the lines that ran from a report in the format of lcov. */
+/**
+ * Reads the lines that ran from a report in the format of lcov. Deno counts a line of which a part did not run
+ * as 0; that the line was reached shows in the branch (`BRDA`) that begins there.
+ */
 function linesOf(lcov: string, root: string): Record<string, number[]> {
-  const lines: Record<string, number[]> = {};
-  let of: number[] = [];
-  for (const [, field, value = ""] of lcov.matchAll(/^(SF|DA):(.*)$/gm)) {
-    if (field === "SF") lines[value.slice(root.length + 1)] = of = [];
-    else if (!value.endsWith(",0")) of.push(parseInt(value));
+  const lines: Record<string, Set<number>> = {};
+  let of = new Set<number>();
+  for (const [, field, value = ""] of lcov.matchAll(/^(SF|DA|BRDA):(.*)$/gm)) {
+    if (field === "SF") lines[value.slice(root.length + 1)] = of = new Set();
+    else if (field === "BRDA" || !value.endsWith(",0")) of.add(parseInt(value));
   }
-  return lines;
+  return Object.fromEntries(
+    Object.entries(lines).map(([path, ran]) => [path, [...ran]]),
+  );
 }
 
 /** Returns the modules of the work tree that each file imports, directly or not. */
