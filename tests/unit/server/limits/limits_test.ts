@@ -19,6 +19,7 @@ import {
   DescriptorBudget,
   type DescriptorSource,
   readOpenFiles,
+  SocketSlots,
   socketsWithin,
 } from "../../../../server/limits/slots.ts";
 import { eventEnd } from "../../../../server/observe/watch_calls.ts";
@@ -152,6 +153,7 @@ Deno.test("addressGroup() returns the /64 of an IPv6 address, and an IPv4 addres
     ["fe80::1%eth0", "fe80:0:0:0::/64"],
     ["64:ff9b::1.2.3.4", "64:ff9b:0:0::/64"],
     ["1:2:3:4:5:6:1.2.3.4", "1:2:3:4::/64"],
+    ["1:2:3::4:5:1.2.3.4", "1:2:3:0::/64"],
     ["unknown", "unknown"],
     ["", ""],
   ] as const;
@@ -417,4 +419,35 @@ Deno.test("RequestRates forgets clients that have nothing open and a full allowa
   assertEquals(rates.size, 1000);
   rates.take("new", 1000);
   assertEquals(rates.size, 2); // it, and the one that is still open
+});
+
+Deno.test("SocketSlots.take() limits the connections in total and per address, until they close", () => {
+  const taken: string[] = [];
+  const limiter = new Limiter(
+    { ...DEFAULT_LIMITS, sockets: 3, socketsPerAddress: 2 },
+    { limitHit: (limit) => taken.push(limit), handshakeRefused() {} },
+  );
+  const statusOf = (found: ReturnType<SocketSlots["take"]>) =>
+    typeof found === "function"
+      ? "taken"
+      : [found.status, found.headers["Retry-After"]];
+  const slots = new SocketSlots({ limiter, proxies: 0 });
+  const release = slots.take("a");
+  assertEquals(statusOf(slots.take("a")), "taken");
+  assertEquals(statusOf(slots.take("a")), [429, "5"]);
+  assertEquals(statusOf(slots.take("b")), "taken");
+  assertEquals(statusOf(slots.take("c")), [503, "5"]);
+  if (typeof release === "function") release();
+  assertEquals(statusOf(slots.take("a")), "taken");
+  assertEquals(statusOf(slots.take("c")), [503, "5"]);
+  assertEquals(taken, ["socketsPerAddress", "sockets", "sockets"]);
+  const proxied = new SocketSlots({ limiter, proxies: 1 });
+  for (let at = 0; at < 3; at++) {
+    assertEquals(statusOf(proxied.take("a")), "taken");
+  }
+  const source = { limit: () => 193, openable: () => undefined };
+  const descriptors = new DescriptorBudget(source);
+  const few = new SocketSlots({ limiter, proxies: 0, descriptors });
+  assertEquals(statusOf(few.take("a")), "taken");
+  assertEquals(statusOf(few.take("b")), [503, "5"]);
 });
