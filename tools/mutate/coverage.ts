@@ -1,7 +1,7 @@
 /**
- * Finds out which test files run a line, so that a mutant is tried with these alone. Each file runs once
- * as it is, with the coverage of Deno; the result is kept in `coverage/mutate/` until a module changes
- * that the file imports. A file that fails as it is notices nothing.
+ * Finds out which test files run a function, so that a mutant is tried with these alone. Each file runs once
+ * as it is, with the coverage of Deno, whose counts of lines are too coarse for this; the result is kept in
+ * `coverage/mutate/` until a module changes that the file imports. A file that fails as it is notices nothing.
  *
  * @module
  */
@@ -20,12 +20,12 @@ export interface TestFile {
   readonly passes: boolean;
   /** How long it took, with coverage. */
   readonly ms: number;
-  /** The lines of each source that it runs. */
-  readonly lines: Readonly<Record<string, readonly number[]>>;
+  /** The sources that it loads: whether it runs the functions with names that begin in a line. */
+  readonly sources: Readonly<Record<string, Readonly<Record<number, boolean>>>>;
 }
 
-/** Test files of a mutant at most: further ones run its line only by the way. */
-const MAX_UNIT_FILES = 16;
+/** Test files of a mutant at most: further ones run its function only by the way. */
+const MAX_UNIT_FILES = 32;
 const MAX_OTHER_FILES = 8;
 
 /** A file that takes longer counts as one that fails. */
@@ -36,29 +36,38 @@ const keptAt = (root: string, file: string) =>
   join(root, "coverage/mutate", `${file.replaceAll("/", "_")}.json`);
 
 /**
- * Returns the test files that may notice a mutant: of those that run one of its lines the ones that run most
- * lines of its file that few others run, since those are about it. Unit tests first, and the quickest.
+ * Returns the test files that may notice a mutant: of those that run the function around it the ones that run
+ * functions of its file that few others run, and load little else. Unit tests first, and the quickest.
  */
 export function testsOf(
-  { path, line, before }: Mutant,
+  { path, functions }: Mutant,
   tests: readonly TestFile[],
 ): TestFile[] {
-  const counts = new Map<number, number>();
-  const linesOf = ({ lines }: TestFile) => lines[path] ?? [];
-  for (const at of tests.flatMap(linesOf)) {
-    counts.set(at, (counts.get(at) ?? 0) + 1);
+  const loading = tests.filter(({ passes, sources }) =>
+    passes && sources[path]
+  );
+  const counts = new Map<string, number>();
+  const runBy = ({ sources }: TestFile) =>
+    Object.entries(sources[path] ?? {}).filter(([, ran]) => ran)
+      .map(([line]) => line);
+  for (const line of loading.flatMap(runBy)) {
+    counts.set(line, (counts.get(line) ?? 0) + 1);
   }
-  const weight = (test: TestFile) =>
-    linesOf(test).reduce((sum, at) => sum + 1 / (counts.get(at) ?? 1), 0);
-  const weights = new Map(tests.map((test) => [test, weight(test)]));
-  const isHit = (at: number) => at >= line && at < line + before.length;
-  const hits = tests
-    .filter((test) => test.passes && linesOf(test).some(isHit))
-    .sort((a, b) => (weights.get(b) ?? 0) - (weights.get(a) ?? 0));
-  const isUnit = ({ file }: TestFile) => file.startsWith("tests/unit/");
+  const around = functions.find((line) =>
+    loading.some(({ sources }) => sources[path]?.[line] !== undefined)
+  );
+  const weightOf = (test: TestFile) =>
+    runBy(test).reduce(
+      (sum, line) => sum + 1 / (counts.get(line) ?? 1),
+      1 / Object.keys(test.sources).length,
+    );
+  const hits = loading
+    .filter(({ sources }) => around === undefined || sources[path]?.[around])
+    .map((test) => ({ test, weight: weightOf(test) }))
+    .sort((a, b) => b.weight - a.weight).map(({ test }) => test);
   const { unit = [], other = [] } = Object.groupBy(
     hits,
-    (test) => isUnit(test) ? "unit" : "other",
+    ({ file }) => file.startsWith("tests/unit/") ? "unit" : "other",
   );
   const byTime = (a: TestFile, b: TestFile) => a.ms - b.ms;
   return [
@@ -123,7 +132,7 @@ async function cover(
   tree: Tree,
   file: string,
   signal: AbortSignal,
-): Promise<Pick<TestFile, "passes" | "ms" | "lines">> {
+): Promise<Pick<TestFile, "passes" | "ms" | "sources">> {
   const folder = await Deno.makeTempDir({ dir: tree.path });
   const flags = [`--coverage=${folder}`, "--coverage-raw-data-only"];
   try {
@@ -131,31 +140,34 @@ async function cover(
       { files: [file], limitMs: LIMIT_MS, flags },
       signal,
     );
-    if (ended !== "passes") return { passes: false, ms, lines: {} };
+    if (ended !== "passes") return { passes: false, ms, sources: {} };
     const base = `^${pathToFileURL(tree.path)}/`;
     const ours = [`--include=${base}`, `--exclude=${base}tests/`];
     const args = ["coverage", "--lcov", ...ours, folder];
-    const lines = linesOf(await run("deno", args, tree.path), tree.path);
-    return { passes: true, ms, lines };
+    const sources = readCoverage(await run("deno", args, tree.path), tree.path);
+    return { passes: true, ms, sources };
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
 }
 
-/**
- * Reads the lines that ran from a report in the format of lcov. Deno counts a line of which a part did not run
- * as 0; that the line was reached shows in the branch (`BRDA`) that begins there.
- */
-function linesOf(lcov: string, root: string): Record<string, number[]> {
-  const lines: Record<string, Set<number>> = {};
-  let of = new Set<number>();
-  for (const [, field, value = ""] of lcov.matchAll(/^(SF|DA|BRDA):(.*)$/gm)) {
-    if (field === "SF") lines[value.slice(root.length + 1)] = of = new Set();
-    else if (field === "BRDA" || !value.endsWith(",0")) of.add(parseInt(value));
+/** Reads which functions ran from a report in the format of lcov: a file's lines `FN`, then its `FNDA`. */
+function readCoverage(lcov: string, root: string): TestFile["sources"] {
+  const sources: Record<string, Record<number, boolean>> = {};
+  for (const report of lcov.split("end_of_record")) {
+    const fieldsOf = (name: string) =>
+      [...report.matchAll(new RegExp(`^${name}:([^,\\n]*)`, "gm"))]
+        .map(([, value = ""]) => value);
+    const [path] = fieldsOf("SF");
+    if (path === undefined) continue;
+    const counts = fieldsOf("FNDA");
+    const functions: Record<number, boolean> = {};
+    for (const [at, line] of fieldsOf("FN").entries()) {
+      functions[Number(line)] ||= counts[at] !== "0";
+    }
+    sources[path.slice(root.length + 1)] = functions;
   }
-  return Object.fromEntries(
-    Object.entries(lines).map(([path, ran]) => [path, [...ran]]),
-  );
+  return sources;
 }
 
 /** Returns the modules of the work tree that each file imports, directly or not. */

@@ -26,6 +26,8 @@ export interface Mutant {
   readonly kind: "operator" | "condition" | "constant" | "call";
   /** The number of the first line that changes, from 1. */
   readonly line: number;
+  /** The lines where the functions around it begin, the innermost first. */
+  readonly functions: readonly number[];
   /** The lines that change, and what they become. */
   readonly before: readonly string[];
   readonly after: readonly string[];
@@ -106,6 +108,11 @@ const TYPED_EXPRESSIONS = new Set([
   "TSSatisfiesExpression",
 ]);
 
+const FUNCTIONS = new Set([
+  ...["ArrowFunctionExpression", "FunctionDeclaration", "FunctionExpression"],
+  ...["ClassMethod", "ClassPrivateMethod", "ObjectMethod"],
+]);
+
 const OPTIONS: ParserOptions = {
   sourceType: "module",
   plugins: ["typescript", "decoratorAutoAccessors"],
@@ -127,15 +134,38 @@ type Edit = readonly [
 
 /** Returns all mutants of a source, in its order. */
 export function findMutants(path: string, source: string): Mutant[] {
-  const mutants: Mutant[] = [];
-  const lines = source.split("\n");
+  const edits: Edit[] = [];
+  const functions: Node[] = [];
   traverseFast(parse(source, OPTIONS), (node) => {
     if (isLeftOut(node, source)) return traverseFast.skip;
-    for (const edit of editsOf(node, source)) {
-      mutants.push(mutantOf(path, source, lines, edit));
-    }
+    if (FUNCTIONS.has(node.type)) functions.push(node);
+    edits.push(...editsOf(node, source));
   });
-  return mutants.sort((a, b) => a.line - b.line);
+  const lines = source.split("\n");
+  const lineAt = (at: number) => source.slice(0, at).split("\n").length;
+  return edits.toSorted(([, a], [, b]) => a - b).map(
+    ([kind, start, end, text]) => {
+      const [first, last] = [lineAt(start), lineAt(end)];
+      const from = source.lastIndexOf("\n", start - 1) + 1;
+      const to = source.indexOf("\n", end);
+      const rest = source.slice(end, to < 0 ? undefined : to);
+      const after = `${source.slice(from, start)}${text}${rest}`.split("\n");
+      const around = lines.slice(
+        Math.max(0, first - 1 - CONTEXT),
+        last + CONTEXT,
+      );
+      const identity = [...around, "", ...after].map((line) => line.trim());
+      return {
+        id: digest(identity.join("\n")).slice(0, 8),
+        ...{ path, kind, line: first },
+        functions: functions.map(spanOf)
+          .filter((span) => span.start <= start && span.end >= end)
+          .map(({ start }) => lineAt(start)).reverse(),
+        before: lines.slice(first - 1, last),
+        after,
+      };
+    },
+  );
 }
 
 /** Returns the source with the change. */
@@ -293,30 +323,6 @@ function isDuration(node: Node, source: string): boolean {
   const [, name, value] =
     /^([\w#]+)\s*[:=]\s*([\d_.*\s]+)$/.exec(source.slice(start, end)) ?? [];
   return value !== undefined && LEFT_OUT.durations.test(name ?? "");
-}
-
-function mutantOf(
-  path: string,
-  source: string,
-  lines: readonly string[],
-  [kind, start, end, text]: Edit,
-): Mutant {
-  const first = source.slice(0, start).split("\n").length;
-  const last = source.slice(0, end).split("\n").length;
-  const before = lines.slice(first - 1, last);
-  const from = source.lastIndexOf("\n", start - 1) + 1;
-  const to = source.indexOf("\n", end);
-  const after = [
-    source.slice(from, start) + text,
-    source.slice(end, to < 0 ? undefined : to),
-  ].join("").split("\n");
-  const around = lines.slice(
-    Math.max(0, first - 1 - CONTEXT),
-    last + CONTEXT,
-  );
-  const identity = [...around, "", ...after].map((line) => line.trim());
-  const id = digest(identity.join("\n")).slice(0, 8);
-  return { id, path, kind, line: first, before, after };
 }
 
 const digest = (text: string): string =>

@@ -143,43 +143,57 @@ Deno.test("drawMutants() draws the same after a move to another file, and where 
 });
 
 const fileWith = (file: string, over: Partial<TestFile> = {}): TestFile => ({
-  ...{ file, key: "", passes: true, ms: 100, lines: { "a.ts": [1, 3] } },
+  ...{ file, key: "", passes: true, ms: 100 },
+  sources: { "a.ts": { 1: true, 3: true } },
   ...over,
 });
-const namesOf = (tests: readonly TestFile[]) => tests.map(({ file }) => file);
 
-Deno.test("testsOf() takes tests that run a line of a mutant and pass: unit tests first, and quick ones", () => {
-  const [mutant] = findMutants("a.ts", "\n\nf();");
+/** The names of the tests of a mutant in a function without a name, in the function of line 3. */
+function testsOfMutant(tests: readonly TestFile[]): string[] {
+  const source = "const f = () => a;\n\nfunction g() {\n  h(() => b + c);\n}";
+  const mutant = findMutants("a.ts", source).at(-1);
   assert(mutant !== undefined);
-  const tests = [
+  assertEquals(mutant.functions, [4, 3]);
+  return testsOf(mutant, tests).map(({ file }) => file);
+}
+
+Deno.test("testsOf() takes tests that run the function of a mutant and pass: unit tests first, and quick ones", () => {
+  const tests = testsOfMutant([
     fileWith("tests/e2e/quick_test.ts", { ms: 1 }),
     fileWith("tests/unit/slow_test.ts", { ms: 300 }),
     fileWith("tests/unit/quick_test.ts"),
     fileWith("tests/unit/failing_test.ts", { passes: false }),
-    fileWith("tests/unit/before_test.ts", { lines: { "a.ts": [1, 2] } }),
-    fileWith("tests/unit/elsewhere_test.ts", { lines: { "b.ts": [3] } }),
-  ];
-  assertEquals(namesOf(testsOf(mutant, tests)), [
+    fileWith("tests/unit/other_test.ts", {
+      sources: { "a.ts": { 1: true, 3: false } },
+    }),
+    fileWith("tests/unit/elsewhere_test.ts", { sources: { "b.ts": {} } }),
+  ]);
+  assertEquals(tests, [
     "tests/unit/quick_test.ts",
     "tests/unit/slow_test.ts",
     "tests/e2e/quick_test.ts",
   ]);
 });
 
-Deno.test("testsOf() leaves out tests that run the line by the way", () => {
-  const [mutant] = findMutants("a.ts", "\n\nf();");
-  assert(mutant !== undefined);
+Deno.test("testsOf() leaves out tests that run the function by the way", () => {
+  const rare = fileWith("tests/e2e/rare_test.ts", {
+    ms: 1000,
+    sources: { "a.ts": { 3: true, 9: true } },
+  });
   const tests = Array.from(
     { length: 100 },
     (_, at) => fileWith(`tests/e2e/${at}_test.ts`, { ms: at }),
   );
-  const rare = fileWith("tests/e2e/rare_test.ts", {
-    ms: 1000,
-    lines: { "a.ts": [3, 4] },
-  });
-  const taken = namesOf(testsOf(mutant, [...tests, rare]));
-  assertEquals(taken.length, 8);
-  assertEquals(taken.at(-1), rare.file);
+  const taken = testsOfMutant([...tests, rare]);
+  assertEquals([taken.length, taken.at(-1)], [8, rare.file]);
+});
+
+Deno.test("testsOf() takes all tests that load a source for what runs as it is loaded", () => {
+  const [mutant] = findMutants("a.ts", "const a = 1;");
+  assert(mutant !== undefined);
+  const idle = { "a.ts": { 1: false } };
+  const tests = [fileWith("tests/unit/a_test.ts", { sources: idle })];
+  assertEquals(testsOf(mutant, tests), tests);
 });
 
 Deno.test("the table counts what was tried by room, and says where that is too little", () => {
