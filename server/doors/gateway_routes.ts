@@ -1,3 +1,9 @@
+/**
+ * The HTTP side of a gateway such as MCP: each request is admitted by the rules for all clients, for one
+ * office and as its Agent, and then given to the gateway.
+ *
+ * @module
+ */
 import type { Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import { HTTPException } from "hono/http-exception";

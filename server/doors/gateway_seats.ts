@@ -1,3 +1,8 @@
+/**
+ * What a gateway and a server are to each other, and how the gateway's Agents make way for others.
+ *
+ * @module
+ */
 import type { Limits } from "../limits/limits.ts";
 import { AGENT_SEAT_TAKEN } from "../office/office.ts";
 import type {

@@ -1,3 +1,9 @@
+/**
+ * The door for clients of this process: each gets two ends, and messages pass between them as copies, in
+ * order, and never before the function that sends them has returned.
+ *
+ * @module
+ */
 import { setImmediate } from "node:timers";
 import {
   type Profile,

@@ -1,3 +1,10 @@
+/**
+ * From a `Request` of a platform to a `Response`: the same gate and app as behind `node:http`, for which
+ * a request and its end get the shape of those of `node:http`. {@linkcode Adapter} is what is needed of a
+ * platform.
+ *
+ * @module
+ */
 import type { Hono } from "hono";
 import { ErrorCode } from "../../protocol/mod.ts";
 import {

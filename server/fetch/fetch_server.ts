@@ -1,3 +1,8 @@
+/**
+ * A server for a platform that calls a `fetch` handler, and the options that no such platform can keep.
+ *
+ * @module
+ */
 import { type ByteCount, FetchEngine } from "../wire/fetch_engine.ts";
 import type { Limits } from "../limits/limits.ts";
 import {

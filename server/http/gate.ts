@@ -1,3 +1,10 @@
+/**
+ * The gate before Engine.IO. A request is for this host, of an allowed origin, with a transport and a
+ * version that the server has, and of an address that may open a session; each rule is a function of its
+ * own, further down, and `admitRequest()` applies them in the order of the specification.
+ *
+ * @module
+ */
 import {
   checkVersion,
   ErrorCode,

@@ -1,3 +1,8 @@
+/**
+ * The HTTP app of a server, with all routes but upgrades.
+ *
+ * @module
+ */
 import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";

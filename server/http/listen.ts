@@ -1,3 +1,8 @@
+/**
+ * HTTP and HTTPS servers of `node:http`: their certificates, time limits and TCP connections.
+ *
+ * @module
+ */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import {
   createServer as createHttpsServer,

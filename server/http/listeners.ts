@@ -1,3 +1,9 @@
+/**
+ * What `listen()`, `attach()` and `listenMetrics()` start, and how it ends: upgrades pass the gate, a
+ * listener that accepts nothing is restarted, and failed TLS handshakes are explained.
+ *
+ * @module
+ */
 import type { Buffer } from "node:buffer";
 import type { Duplex } from "node:stream";
 import { Hono } from "hono";

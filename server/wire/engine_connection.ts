@@ -1,5 +1,6 @@
 /**
- * The packets of Engine.IO, version 4, as text and bytes.
+ * Connections of Engine.IO, version 4, behind `fetch`: polls and POSTs, the change to a WebSocket, pings
+ * and closing; and its packets, as text and bytes.
  *
  * @module
  */

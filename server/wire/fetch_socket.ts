@@ -1,3 +1,8 @@
+/**
+ * WebSockets that a platform reads and writes, which hand over whole messages.
+ *
+ * @module
+ */
 import { Buffer } from "node:buffer";
 import { failure, log } from "../shared/log.ts";
 import {

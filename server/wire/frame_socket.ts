@@ -1,3 +1,10 @@
+/**
+ * The server's end of a WebSocket on a TCP or TLS connection: reads frames, offers messages to the tap of
+ * a session and else to Engine.IO, answers pings and closes. An {@linkcode UploadWatch} ends peers whose
+ * messages come too slowly, or hold too much memory together.
+ *
+ * @module
+ */
 import type { Duplex } from "node:stream";
 import { Buffer, isUtf8 } from "node:buffer";
 import { failure, log } from "../shared/log.ts";

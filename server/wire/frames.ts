@@ -1,3 +1,9 @@
+/**
+ * The frames of WebSockets (RFC 6455): read from the chunks in which they arrive, unmasked in place,
+ * collected to messages; and written, where possible around the bytes of a message that came.
+ *
+ * @module
+ */
 import { Buffer, isUtf8 } from "node:buffer";
 import { type ByteRange, type JsonText, unmaskBlocks } from "./text_packet.ts";
 import { release } from "../../shared/bytes.ts";

@@ -1,3 +1,10 @@
+/**
+ * What a session sends and receives. A message comes here by the tap of its WebSocket, before Engine.IO,
+ * or by the decoder of its connection; the fast path reads it as bytes, the stock parser all that is
+ * unusual. What is sent goes the same two ways.
+ *
+ * @module
+ */
 import { Buffer } from "node:buffer";
 import { Encoder, type Packet, PacketType } from "socket.io-parser";
 import { randomInt } from "node:crypto";

@@ -1,3 +1,10 @@
+/**
+ * The rules before the stock parser of Socket.IO: what a packet may begin with, how deep it is nested,
+ * what its attachments may be, and how many packets of a connection are handled in one turn. The session
+ * gets a packet first, and the stock parser what the session does not take.
+ *
+ * @module
+ */
 import { Decoder, Encoder, type Packet } from "socket.io-parser";
 import { clearImmediate, setImmediate } from "node:timers";
 import {

@@ -1,3 +1,9 @@
+/**
+ * What the scanner of JSON promises, and the scanner in JavaScript; that in WebAssembly is compiled from
+ * `assembly/`.
+ *
+ * @module
+ */
 import { Buffer, isUtf8 } from "node:buffer";
 
 /** Characters of JSON, as bytes and as UTF-16 units. */

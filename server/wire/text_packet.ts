@@ -1,3 +1,11 @@
+/**
+ * The fast path. A packet is copied into the memory of the scanner, which finds where the name of its
+ * event, its id and its payload begin and end, and checks that they are JSON; the payload is then a
+ * {@linkcode JsonText}, whose bytes are forwarded as they came. What does not fit is left to the stock
+ * parser.
+ *
+ * @module
+ */
 import { Buffer } from "node:buffer";
 import { SMCP_NAMESPACE, TOOL_CALL_EVENT } from "../../protocol/mod.ts";
 import { Payload } from "../shared/payload.ts";

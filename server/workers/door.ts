@@ -1,3 +1,8 @@
+/**
+ * Where the Worker sends a request, and which options Durable Objects can keep: pure rules.
+ *
+ * @module
+ */
 import { isOfficeName } from "../../protocol/names.ts";
 import { checkHost, checkOrigin, judgeQuery } from "../http/gate.ts";
 import type { ResolvedOptions } from "../options.ts";

@@ -1,3 +1,8 @@
+/**
+ * Durable Objects as the nodes of a cluster, and the WebSockets between them.
+ *
+ * @module
+ */
 import { Buffer } from "node:buffer";
 import {
   ClusterOffices,

@@ -1,3 +1,9 @@
+/**
+ * The Server on Cloudflare: the Worker decides where a request goes, by the rules of `door.ts`, and each
+ * Durable Object has a Server of its own.
+ *
+ * @module
+ */
 import { configureSync, getConfig } from "@logtape/logtape";
 import { ERROR_CODE_HEADER } from "../../protocol/mod.ts";
 import { bearerToken } from "../../shared/authorization.ts";
