@@ -5,7 +5,7 @@ import {
   type ErrorCode,
   ProtocolError,
 } from "../../testing/mod.ts";
-import { type GetBlobReq } from "../../protocol/mod.ts";
+import type { GetBlobReq } from "../../protocol/mod.ts";
 import { parseGetBlobReq } from "../../protocol/payloads/blobs.ts";
 
 /** The handle of all bytes of {@linkcode blobScript}. */

@@ -105,6 +105,23 @@ Deno.test("ProtocolVersionError tells a person both versions and the way out", (
   assert(message.includes("upgrade"), message);
 });
 
+Deno.test("ProtocolVersionError names the version to choose, which this package lacks only for 0.1", () => {
+  const remedyFor = (version: string) =>
+    new ProtocolVersionError(version, "0.2.0").message.split("; ")[1];
+  assertEquals(
+    remedyFor("0.1.7"),
+    "its operator can upgrade it, or start it with --protocol 0.2",
+  );
+  assertEquals(
+    remedyFor("0.4.1"),
+    'choose that version with --protocol 0.4 (in code: protocol: "0.4"), or leave the choice to "auto"',
+  );
+  assertEquals(
+    remedyFor("unknown"),
+    "upgrade the older of the two: this package speaks 0.2, 0.3, 0.4",
+  );
+});
+
 Deno.test("ProtocolVersionError of a body without versions says so in words", () => {
   const found = parseConnectError({ code: 4008, message: "mismatch" });
   assertInstanceOf(found, ProtocolVersionError);

@@ -10,6 +10,7 @@ import {
 import {
   type CallToolResult,
   parseCallToolResult,
+  waitingText,
 } from "../../../protocol/payloads/tools.ts";
 
 const OK: CallToolResult = { content: [{ type: "text", text: "done" }] };
@@ -63,6 +64,14 @@ Deno.test("results are written with meta and _meta, equal", () => {
 
 Deno.test("timeoutResult() tells a person how long was waited", () => {
   assert(timeoutResult(30).content[0]?.text?.includes("30 s"));
+});
+
+Deno.test("waitingText() says for what a call waits, and where", () => {
+  assertEquals(
+    waitingText("confirmation", "pc"),
+    "waits for confirmation at pc",
+  );
+  assertEquals(waitingText("answer", "pc"), "waits for an answer at pc");
 });
 
 Deno.test("resultMeta() reads either key, _meta first", () => {

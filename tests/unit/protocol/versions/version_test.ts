@@ -1,4 +1,8 @@
-import { nameOfProfile, PROFILES } from "../../../../protocol/profiles.ts";
+import {
+  eventOf,
+  nameOfProfile,
+  PROFILES,
+} from "../../../../protocol/profiles.ts";
 import {
   checkVersion,
   isCompatible,
@@ -12,7 +16,7 @@ import {
   SMCP_NAMESPACE,
   VERSION_PARAMETER,
 } from "../../../../protocol/version.ts";
-import { assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { ProtocolError } from "../../../../protocol/errors.ts";
 
 /** Spec §2's table: client, server, whether the gate lets it pass. */
@@ -107,6 +111,11 @@ Deno.test("parseVersion() refuses everything else as 400 that says why", () => {
     assertEquals(error.code, 400, text);
     assertMatch(error.message, PLAIN_INTEGERS, text);
   }
+  const quoted = (text: string) =>
+    assertThrows(() => parseVersion(text), Error).message.split("got ")[1];
+  const long = "x".repeat(40);
+  assertEquals(quoted(long), `"${long}"`);
+  assertEquals(quoted(`${long}y`), `"${long}…"`);
 });
 
 Deno.test("supportedRange() is one minor before 1.0, all minors up to the server's from then on", () => {
@@ -183,4 +192,18 @@ Deno.test("nameOfProfile() names the version of each profile", () => {
     RangeError,
     "No version has this profile: 9.9.9",
   );
+});
+
+Deno.test("eventOf() finds the event of a version's name, an older one included", () => {
+  const { "0.1": oldest, "0.4": newest } = PROFILES;
+  const renamed = Object.entries(oldest.olderNames);
+  assert(renamed.length > 0);
+  for (const [event, older] of renamed) {
+    const isRequest = !event.startsWith("notify:");
+    assertEquals(eventOf(oldest, older), isRequest ? event : undefined, older);
+    assertEquals(eventOf(newest, older), undefined, older);
+  }
+  assertEquals(eventOf(newest, "client:get_dpe"), "client:get_dpe");
+  assertEquals(eventOf(oldest, "client:get_dpe"), undefined);
+  assertEquals(eventOf(newest, "client:unknown"), undefined);
 });
