@@ -4,6 +4,7 @@ import {
   parseRole,
   readOfficeAck,
 } from "../../../protocol/payloads/offices.ts";
+import { isOfficeName } from "../../../protocol/validation/office_name.ts";
 
 Deno.test("readOfficeAck() reads two arguments and one two-element array alike", () => {
   const acks: [sent: unknown[], read: [boolean, string | null]][] = [
@@ -52,5 +53,16 @@ Deno.test("parseRole() takes agent and computer, and refuses all else", () => {
   for (const role of [undefined, null, "", "Agent", "server", 1, ["agent"]]) {
     const error = assertThrows(() => parseRole(role), ProtocolError);
     assertEquals(error.code, 400);
+  }
+});
+
+Deno.test("isOfficeName() takes 1 to 256 UTF-16 units without control characters", () => {
+  for (const name of ["a", "家 1", "x".repeat(256), "😀".repeat(128)]) {
+    assertEquals(isOfficeName(name), true, name);
+  }
+  const control = ["a\u0000", "\n", "\u001f", "\u007f", "\u009f"];
+  const long = ["x".repeat(257), "😀".repeat(129)];
+  for (const data of ["", ...control, ...long, 1, null, undefined, ["a"]]) {
+    assertEquals(isOfficeName(data), false, String(data));
   }
 });

@@ -9,6 +9,8 @@ import {
 } from "../../../protocol/payloads/tool_result.ts";
 import {
   type CallToolResult,
+  MCP_SERVER_KEY,
+  mcpServerOf,
   parseCallToolResult,
   waitingText,
 } from "../../../protocol/payloads/tools.ts";
@@ -107,4 +109,18 @@ Deno.test("withResultMeta() mirrors a server's own _meta even when it adds nothi
 
 Deno.test("withResultMeta() leaves a result without metadata as it is", () => {
   assertStrictEquals(withResultMeta(OK, {}), OK);
+});
+
+Deno.test("mcpServerOf() is the bundle_id, else the server's name of older Computers", () => {
+  const tool = {
+    ...{ name: "t", description: "", params_schema: {}, return_schema: null },
+    meta: { [MCP_SERVER_KEY]: "files" },
+  };
+  assertEquals(mcpServerOf({ ...tool, bundle_id: "b" }), "b");
+  assertEquals(mcpServerOf(tool), "files");
+  assertEquals(
+    mcpServerOf({ ...tool, meta: { [MCP_SERVER_KEY]: 1 } }),
+    undefined,
+  );
+  assertEquals(mcpServerOf({ ...tool, meta: {} }), undefined);
 });
