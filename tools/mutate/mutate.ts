@@ -97,13 +97,12 @@ async function tryMutant(
  * Tries mutants in copies of the work tree, those of the rooms in turn.
  *
  * @param found is called with the fate of each, and with the output of its tests
- * @returns test files that fail as they are, which notice nothing
  */
 async function tryAll(
   parts: readonly Part[],
   signal: AbortSignal,
   found: (tried: Tried, output: string) => void,
-): Promise<string[]> {
+): Promise<void> {
   const all = parts.flatMap(({ room, mutants }) =>
     mutants.map((mutant, turn) => ({ room, mutant, turn }))
   ).sort((a, b) => a.turn - b.turn);
@@ -121,8 +120,12 @@ async function tryAll(
     sources: new Set(all.map(({ mutant }) => mutant.path)),
     signal,
     progress: (done, files) =>
-      progress(`which tests run which lines: ${done}/${files} files`),
+      progress(`which tests run which functions: ${done}/${files} files`),
   });
+  progress("");
+  for (const { file, passes } of covered) {
+    if (!passes) console.log(`${file} fails as it is, and notices nothing\n`);
+  }
   let [done, survived] = [0, 0];
   await trees.share(all, async (tree, { room, mutant }) => {
     progress(`mutants: ${done}/${all.length}, ${survived} not noticed`);
@@ -143,7 +146,6 @@ async function tryAll(
     progress("");
     found({ room, mutant, fate }, output);
   });
-  return covered.filter(({ passes }) => !passes).map(({ file }) => file);
 }
 
 /** The flags. */
@@ -181,14 +183,13 @@ async function main(paths: string[], flags: Flags): Promise<void> {
   const signal = AbortSignal.any([stop.signal, limit]);
   const tried: Tried[] = [];
   try {
-    const failing = await tryAll(parts, signal, (one, output) => {
+    await tryAll(parts, signal, (one, output) => {
       tried.push(one);
       if (flags.only !== undefined) console.log(output);
       if (one.fate !== "noticed" || flags.only !== undefined) {
         console.log(showMutant(one.mutant, one.room, one.fate));
       }
     });
-    for (const file of failing) console.log(`${file} fails without a mutant`);
   } catch (error) {
     if (!signal.aborted) throw error;
   }
@@ -209,7 +210,7 @@ const floorsOf = (parts: readonly Part[]): Record<string, number> =>
 
 await new Command("mutate")
   .description(
-    "Changes one operator, condition, constant or call at a time in copies of the work tree, runs the tests of the line, and prints what none noticed. Exits with 1 where a room is below its floor (tools/mutate/rooms.ts).",
+    "Changes one operator, condition, constant or call at a time in copies of the work tree, runs the tests of the function, and prints what none noticed. Exits with 1 where a room is below its floor (tools/mutate/rooms.ts).",
   )
   .argument(
     "[path...]",

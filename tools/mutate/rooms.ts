@@ -1,6 +1,6 @@
 /** The tests of a folder's rules, and the share of its mutants that they must notice. */
 export interface Room {
-  /** Folders whose tests are tried, if they run the line of a mutant. */
+  /** Folders whose tests are tried, if they run the function of a mutant. */
   readonly tests: readonly string[];
   /** The least share of mutants that tests notice, 0 to 1. */
   readonly floor: number;

@@ -4,7 +4,7 @@ import {
   parseRole,
   readOfficeAck,
 } from "../../../protocol/payloads/offices.ts";
-import { isOfficeName } from "../../../protocol/validation/office_name.ts";
+import { isOfficeName } from "../../../protocol/names.ts";
 
 Deno.test("readOfficeAck() reads two arguments and one two-element array alike", () => {
   const acks: [sent: unknown[], read: [boolean, string | null]][] = [
