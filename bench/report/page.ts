@@ -66,7 +66,7 @@ function relaySection(rows: readonly CallsRow[], rounds: number): string[] {
     rows.find((row) => row.key === key && row.contestant === contestant);
   return [
     "## A call",
-    `Server CPU per call by the size of the answer, and by pairs × calls of each in flight. Agents call as fast as answers come, each pair in an office of its own. Medians of ${rounds} rounds, in which the servers took turns. The first second of the load in a new process is apart.`,
+    `Server CPU per call by the size of the answer, and by pairs × calls of each in flight. Agents call as fast as answers come. Medians of ${rounds} rounds, in which the servers took turns. The first second of the load in a new process is apart.`,
     textTable(
       [
         "answer",

@@ -73,7 +73,6 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   { ...functions, has: "function readNotes(" },
   { ...functions, has: "function modelTools(" },
   { ...functions, has: "function pay(" },
-  { ...functions, has: "function read(" },
   { ...tests, has: "function testTriesAgain(" },
   {
     ...permissions,

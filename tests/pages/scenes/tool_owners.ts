@@ -51,12 +51,6 @@ export const TOOL_OWNERS: readonly Scene[] = [
   { page, has: "--office demo --yes", given: givenServer, then: isServing },
   {
     page,
-    has: "--office demo --refuse-operators",
-    given: givenServer,
-    then: isServing,
-  },
-  {
-    page,
     has: "--office demo --ui",
     given: givenServer,
     sees: { "--ui": /http:\/\/127\.0\.0\.1:\d+/ },
@@ -88,11 +82,6 @@ export const TOOL_OWNERS: readonly Scene[] = [
       await givenConfiguration(given);
     },
     sees: { "--print": /ExecStart=/, status: /running/ },
-  },
-  {
-    page,
-    has: "smcp-computer shell",
-    given: givenServer,
   },
   {
     page,
