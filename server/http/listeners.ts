@@ -25,7 +25,7 @@ import {
   listenUnless,
   newServer,
   replaceCertificates,
-  SocketGate,
+  socketGate,
   type TlsOptions,
 } from "./listen.ts";
 import type { TlsFailure } from "../limits/limiter.ts";
@@ -73,8 +73,7 @@ export class Listeners {
   readonly #ofMetrics: (HttpServer | HttpsServer)[] = [];
   readonly #stops: (() => void)[] = [];
   readonly #upgraded = new OpenSockets();
-  /** Limits TCP connections. */
-  readonly #sockets: SocketGate;
+  readonly #guard: ReturnType<typeof socketGate>;
   readonly #traffic = new Traffic();
   readonly #lag: LoopLag | undefined;
 
@@ -84,7 +83,7 @@ export class Listeners {
     counts: Pick<MetricsSource, "stats" | "cluster">,
   ) {
     this.#parts = parts;
-    this.#sockets = new SocketGate(new SocketSlots(parts));
+    this.#guard = socketGate(new SocketSlots(parts));
     if (parts.metrics === undefined) return;
     const lag = this.#lag = new LoopLag();
     parts.metrics.observe({
@@ -147,7 +146,7 @@ export class Listeners {
     const { app, headerTimeoutMs, limiter, proxies } = this.#parts;
     const warning = this.#judge(to);
     const server = newServer(app, { tls: to.tls, headerTimeoutMs });
-    this.#sockets.guard(server);
+    this.#guard(server);
     this.attach(server);
     watchHandshakes(server, (failure) => limiter.recordTlsFailure(failure));
     const address = await listenUnless(this.#parts.draining, server, to);
@@ -169,7 +168,7 @@ export class Listeners {
     app.notFound(() => toResponse(notFound()));
     const headerTimeoutMs = METRICS_HEADER_TIMEOUT_MS;
     const server = newServer(app, { tls: to.tls, headerTimeoutMs });
-    this.#sockets.guard(server);
+    this.#guard(server);
     const address = await listenUnless(this.#parts.draining, server, to);
     this.#ofMetrics.push(server);
     return address;

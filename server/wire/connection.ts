@@ -175,9 +175,6 @@ export interface ClientEngine {
   close(): Promise<void>;
 }
 
-/** Handles a text message ahead of Engine.IO; returns whether it did. */
-type Tap = (message: ByteRange | DecodedText) => boolean;
-
 /** A text message to many peers. */
 export interface SharedText {
   readonly text: string;
@@ -190,8 +187,8 @@ export interface SharedText {
  * Engine.IO for the messages of a session.
  */
 export abstract class TapSocket extends EventEmitter {
-  /** Handles text messages ahead of Engine.IO. */
-  tap: Tap | undefined;
+  /** Handles a text message ahead of Engine.IO; returns whether it did. */
+  tap: ((message: ByteRange | DecodedText) => boolean) | undefined;
   /** Called when a part of an unfinished message arrives. */
   progress: (() => void) | undefined;
 

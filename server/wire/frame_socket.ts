@@ -56,7 +56,7 @@ export class FrameSocket extends TapSocket implements FrameListener {
   readonly #maxPayload: number;
   readonly #uploads: UploadWatch | undefined;
   #upload: Upload | undefined;
-  #pongs: Pongs | undefined;
+  #pongs: ReturnType<typeof pongsOn> | undefined;
   #controls: TokenBucket | undefined;
   #started = false;
   #closeSent = false;
@@ -215,7 +215,7 @@ export class FrameSocket extends TapSocket implements FrameListener {
     }
     if (opcode === Opcode.PING) {
       if (this.#closeSent || !this._socket.writable) return;
-      (this.#pongs ??= new Pongs(this._socket)).send(payload);
+      (this.#pongs ??= pongsOn(this._socket))(payload);
     } else if (opcode === Opcode.CLOSE) {
       checkClose(payload);
       this.#closeCode = payload.length === 0 ? 1005 : payload.readUInt16BE();
@@ -255,37 +255,28 @@ function destroy(this: Duplex): void {
 const MAX_QUEUED = 32;
 
 /**
- * Answers a peer's pings.
+ * Returns what answers a peer's pings.
  *
  * The pongs queued for a peer that does not read would need a hundred times the memory of its pings.
  * Beyond a limit only the last ping is answered, as RFC 6455 §5.5.3 allows.
  */
-class Pongs {
-  readonly #socket: Duplex;
-  #waiting = 0;
-  #latest: Buffer | undefined;
-
-  /** @param socket socket to send pongs on */
-  constructor(socket: Duplex) {
-    this.#socket = socket;
-  }
-
-  /** Answers a ping. */
-  send(payload: Uint8Array): void {
-    const frame = bytesFrame(Opcode.PONG, payload);
-    if (this.#waiting < MAX_QUEUED) this.#write(frame);
-    else this.#latest = frame;
-  }
-
-  #write(frame: Buffer): void {
-    this.#waiting++;
-    this.#socket.write(frame, () => {
-      this.#waiting--;
-      const latest = this.#latest;
-      this.#latest = undefined;
-      if (latest !== undefined && this.#socket.writable) this.#write(latest);
+function pongsOn(socket: Duplex): (payload: Uint8Array) => void {
+  let waiting = 0;
+  let latest: Buffer | undefined;
+  const write = (frame: Buffer) => {
+    waiting++;
+    socket.write(frame, () => {
+      waiting--;
+      const next = latest;
+      latest = undefined;
+      if (next !== undefined && socket.writable) write(next);
     });
-  }
+  };
+  return (payload) => {
+    const frame = bytesFrame(Opcode.PONG, payload);
+    if (waiting < MAX_QUEUED) write(frame);
+    else latest = frame;
+  };
 }
 
 /** How long a message may be too slow before its sender is disconnected. */

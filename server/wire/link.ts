@@ -209,7 +209,10 @@ export abstract class Link {
     if (type === PacketType.ACK) {
       const answer = first === undefined ? undefined : Payload.of(first);
       this.#takeWaiting(id)?.answered(answer);
-    } else this.receive(String(first), Payload.of(second), this.#ackOf(id)); // Socket.IO lets it be a number
+    } else {
+      // Socket.IO lets the name of an event be a number.
+      this.receive(String(first), Payload.of(second), this.#ackOf(id));
+    }
   }
 
   #takeWaiting(id: number | undefined): Waiting | undefined {

@@ -41,7 +41,7 @@ import {
 } from "./connection.ts";
 import { guardedParser, PacketDecoder } from "./packet_decoder.ts";
 import { createHash } from "node:crypto";
-import { type ServerOptions, WebSocket, WebSocketServer } from "ws";
+import { type ServerOptions, type WebSocket, WebSocketServer } from "ws";
 import { endSocket } from "../shared/end_socket.ts";
 import { FrameSocket, type UploadLimits, UploadWatch } from "./frame_socket.ts";
 
@@ -288,7 +288,7 @@ export class StockConnection implements Connection {
 
   hold(held: boolean): void {
     const socket = this.#webSocket;
-    if (!(socket instanceof FrameSocket || socket instanceof WebSocket)) return;
+    if (!isPausable(socket)) return;
     if (held) socket.pause();
     else socket.resume();
   }
@@ -323,6 +323,12 @@ export class StockConnection implements Connection {
     this.#raw.off(event, listener);
   }
 }
+
+/** Bun has its own `ws`, whose sockets are of no class that it shows. */
+const isPausable = (
+  socket: unknown,
+): socket is { pause(): void; resume(): void } =>
+  socket instanceof Object && "pause" in socket && "resume" in socket;
 
 /** A socket of Socket.IO. */
 export class StockSocket implements ClientSocket {
