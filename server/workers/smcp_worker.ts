@@ -1,60 +1,37 @@
 /**
- * The Server on Cloudflare: the Worker decides where a request goes, by the rules of `door.ts`, and each
- * Durable Object has a Server of its own.
+ * The Server on Cloudflare: the Worker is the door (`door.ts`), and each Durable Object has a Server of
+ * its own.
  *
  * @module
  */
-import { configureSync, getConfig } from "@logtape/logtape";
-import { ERROR_CODE_HEADER } from "../../protocol/mod.ts";
-import { bearerToken } from "../../shared/authorization.ts";
 import type { Adapter } from "../fetch/fetch_requests.ts";
 import { type FetchServer, newFetchServer } from "../fetch/fetch_server.ts";
-import { Limiter } from "../limits/limiter.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import {
-  type ResolvedOptions,
-  resolveOptions,
-  type SmcpServerOptions,
-} from "../options.ts";
-import { unreachable } from "../cluster/cluster_offices.ts";
-import { Journal } from "../shared/audit.ts";
 import { newCluster } from "../shared/cluster.ts";
-import { checkGatewayUse } from "../shared/identity.ts";
-import { failure, jsonLine, log } from "../shared/log.ts";
+import { splitTarget } from "../shared/http.ts";
 import {
-  type Refusal,
-  refusal,
-  splitTarget,
-  toResponse,
-} from "../shared/http.ts";
-import {
+  addressOf,
+  type CheckedOptions,
   checkWorkerOptions,
-  type DoorRules,
+  Door,
   LINK_PATH,
+  logToConsole,
   METRICS_PATH,
+  resolveWorkerOptions,
   type SmcpWorkerOptions,
-  wayOf,
+  stubOf,
 } from "./door.ts";
-import { homeOf, ObjectNode, objectOf, REGISTRY } from "./object_node.ts";
+import { ObjectNode, objectOf, REGISTRY } from "./object_node.ts";
 import {
   newPair,
   type ObjectHandlers,
-  type ObjectNamespace,
   type ObjectState,
-  type ObjectStub,
   open,
   upgrade,
   upgraded,
   webSocketOf,
   type WorkerWebSocket,
 } from "./platform.ts";
-
-/** The one object where one is all. */
-const SINGLE = "single";
-
-/** Returns the address of the client, which Cloudflare puts in the place of what a client sends. */
-const addressOf = (request: Request): string =>
-  request.headers.get("CF-Connecting-IP") ?? "";
 
 /** Returns the adapter for Cloudflare Workers, for a `createSmcpServer()` in a Durable Object of your own. */
 export const workers = (): Adapter<unknown> => ({
@@ -128,153 +105,6 @@ export function smcpWorker<Env extends object>(
     Office: newClass(),
   };
 }
-
-/** The options with those of this entry filled in. */
-type CheckedOptions =
-  & SmcpWorkerOptions
-  & ReturnType<typeof checkWorkerOptions>;
-
-/** @throws {TypeError} naming what cannot be used */
-const resolveWorkerOptions = (
-  { metrics: _, ...options }: SmcpWorkerOptions,
-): ResolvedOptions => resolveOptions(options as SmcpServerOptions);
-
-/** Returns the way to an object. */
-function stubOf(
-  env: object,
-  binding: "FRONT" | "OFFICE",
-  name: string,
-): ObjectStub {
-  const namespace: unknown = Reflect.get(env, binding);
-  if (!isNamespace(namespace)) {
-    throw new TypeError(
-      `Cannot serve without the binding ${binding}: wrangler.jsonc lacks it in durable_objects.bindings, see examples/cloudflare`,
-    );
-  }
-  return namespace.get(namespace.idFromName(name));
-}
-
-const isNamespace = (value: unknown): value is ObjectNamespace =>
-  value instanceof Object && "idFromName" in value && "get" in value;
-
-/** The headers by which Cloudflare says where a request comes from. */
-const continentOf = (request: Request): string | undefined => {
-  const { cf }: { cf?: { continent?: unknown } } = Object(request);
-  return typeof cf?.continent === "string" ? cf.continent : undefined;
-};
-
-/** What is decided about a request before an object sees it. */
-class Door {
-  readonly #env: object;
-  readonly #all: DoorRules & ResolvedOptions;
-  readonly #single: boolean;
-  readonly #limiter: Limiter;
-
-  constructor(env: object, options: CheckedOptions) {
-    logToConsole();
-    this.#env = env;
-    this.#single = options.single;
-    const resolved = resolveWorkerOptions(options);
-    this.#all = { ...resolved, fronts: options.fronts };
-    this.#limiter = new Limiter(resolved.limits, undefined, new Journal());
-  }
-
-  async answer(request: Request): Promise<Response> {
-    const { url, method, headers } = request;
-    const way = wayOf(
-      { url, method, headers, continent: continentOf(request) },
-      this.#all,
-      Math.random(),
-    );
-    if ("refused" in way) return this.#refuse(way.refused, request);
-    if ("answer" in way && way.answer !== "unknown session") {
-      return this.#allow(request, this.#describe(way.answer));
-    }
-    if (this.#single) return await this.#pass(request, "OFFICE", SINGLE);
-    if ("answer" in way) return this.#allow(request, unknownSession());
-    if ("front" in way) return await this.#pass(request, "FRONT", way.front);
-    const object = "object" in way
-      ? way.object
-      : await this.#homeOf(way.office, request);
-    return await this.#pass(request, "OFFICE", object);
-  }
-
-  async #pass(
-    request: Request,
-    binding: "FRONT" | "OFFICE",
-    name: string,
-  ): Promise<Response> {
-    const stub = stubOf(this.#env, binding, name);
-    try {
-      return await stub.fetch(request);
-    } catch (error) {
-      // It was replaced by a deploy, moved, or has too much to do.
-      log.warn("The object {object} did not answer", {
-        object: name,
-        ...failure(error),
-      });
-      const refused = refusal(503, unreachable().toPayload());
-      return this.#allow(request, toResponse(refused));
-    }
-  }
-
-  /** Nobody without good credentials makes the object of an office: the registry refuses them. */
-  async #homeOf(office: string, request: Request): Promise<string> {
-    const { authenticator } = this.#all;
-    if (office === "") return REGISTRY;
-    if (authenticator === undefined) return homeOf(office);
-    const headers = Object.fromEntries(request.headers);
-    const token = bearerToken(headers.authorization);
-    const verdict = await authenticator.authenticate({
-      headers,
-      auth: token === undefined ? {} : { token },
-      address: addressOf(request),
-    });
-    const mayUse = "principal" in verdict &&
-      checkGatewayUse(verdict, office, Date.now()) === undefined;
-    return mayUse ? homeOf(office) : REGISTRY;
-  }
-
-  #describe(what: "health" | "ready"): Response {
-    if (what === "ready") return Response.json({ status: "ready" });
-    const versions = this.#all.profiles.map(({ version }) => version);
-    return Response.json({
-      status: "ok",
-      protocol_version: versions.at(-1),
-      ...(versions.length > 1 && { protocol_versions: versions }),
-    });
-  }
-
-  #refuse(refused: Refusal, request: Request): Response {
-    const { code, message }: { code: number; message: string } = JSON.parse(
-      refused.body,
-    );
-    this.#limiter.recordRefusedHandshake("http", {
-      code,
-      reason: message,
-      address: addressOf(request),
-    });
-    return this.#allow(request, toResponse(refused));
-  }
-
-  /** Lets pages of allowed origins read an answer. */
-  #allow(request: Request, response: Response): Response {
-    const { origins } = this.#all;
-    const origin = request.headers.get("Origin");
-    if (origin === null || origins !== "*" && !origins.includes(origin)) {
-      return response;
-    }
-    const { headers } = response;
-    headers.set("Access-Control-Allow-Origin", origins === "*" ? "*" : origin);
-    headers.set("Access-Control-Expose-Headers", ERROR_CODE_HEADER);
-    if (origins !== "*") headers.append("Vary", "Origin");
-    return response;
-  }
-}
-
-/** The answer of Engine.IO, at which clients connect again. */
-const unknownSession = (): Response =>
-  Response.json({ code: 1, message: "Session ID unknown" }, { status: 400 });
 
 /** A Durable Object with a Server of its own, which is one node among the objects. */
 class SmcpObject implements ObjectHandlers {
@@ -398,22 +228,6 @@ async function dial(
   const socket = webSocketOf(response);
   if (socket === undefined) throw new Error(`answered ${response.status}`);
   return open(socket);
-}
-
-/** Writes the log and the audit log as JSON for Workers Logs, unless the program has set LogTape up. */
-function logToConsole(): void {
-  if (getConfig() !== null) return;
-  configureSync({
-    sinks: { console: (record) => console.log(jsonLine(record).trimEnd()) },
-    loggers: [
-      { category: ["a2c-smcp"], lowestLevel: "info", sinks: ["console"] },
-      {
-        category: ["logtape", "meta"],
-        lowestLevel: "warning",
-        sinks: ["console"],
-      },
-    ],
-  });
 }
 
 /** Gauges of which the greatest of all objects counts: times, and what is one for all. */
