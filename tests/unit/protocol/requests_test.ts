@@ -1,3 +1,4 @@
+import * as z from "../../../protocol/validation/schema.ts";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { ProtocolError } from "../../../protocol/errors.ts";
 import {
@@ -5,7 +6,7 @@ import {
   NOTIFICATIONS,
   SERVER_EVENTS,
 } from "../../../protocol/event_table.ts";
-import type { Parser } from "../../../protocol/validation.ts";
+import { type Parser, parser } from "../../../protocol/validation.ts";
 
 /** What a field may hold; each kind has its own good and bad values below. */
 type Kind =
@@ -330,6 +331,13 @@ Deno.test("a tool's params pass as they are, whatever their names", () => {
   const { params: passed } = parse({ ...payload, params }) as Payload;
   assertEquals(JSON.stringify(passed), JSON.stringify(params));
   assertEquals({ ...payload }.polluted, undefined);
+});
+
+Deno.test("parser() names the first ten invalid fields", () => {
+  const names = Array.from({ length: 11 }, (_, at) => `f${at}`);
+  const shape = Object.fromEntries(names.map((name) => [name, z.string()]));
+  const error = assertThrows(() => parser(z.object(shape))({}), ProtocolError);
+  assertEquals(error.details, { fields: names.slice(0, 10) });
 });
 
 Deno.test("a hostile payload with a million failing items costs one short answer", () => {

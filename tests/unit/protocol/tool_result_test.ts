@@ -5,6 +5,8 @@ import {
   resultMeta,
   timeoutResult,
   toolErrorResult,
+  type Wait,
+  waitedFor,
   withResultMeta,
 } from "../../../protocol/payloads/tool_result.ts";
 import {
@@ -66,6 +68,41 @@ Deno.test("results are written with meta and _meta, equal", () => {
 
 Deno.test("timeoutResult() tells a person how long was waited", () => {
   assert(timeoutResult(30).content[0]?.text?.includes("30 s"));
+});
+
+Deno.test("results of calls that waited for a person say for what, to people and to waitedFor()", () => {
+  const ended = [
+    [
+      (wait?: Wait) => timeoutResult(9, wait),
+      {
+        none: "The tool did not answer within 9 s",
+        confirmation:
+          "Nobody at pc confirmed the call within 9 s; the tool did not run",
+        answer:
+          "Nobody at pc answered the question of the tool's MCP server within 9 s",
+      },
+    ],
+    [
+      (wait?: Wait) => cancelledResult("operator", wait),
+      {
+        none: "The call was cancelled by an operator of the Server",
+        confirmation:
+          "The call was cancelled by an operator of the Server; it waited for confirmation at pc",
+        answer:
+          "The call was cancelled by an operator of the Server; it waited for an answer at pc",
+      },
+    ],
+  ] as const;
+  for (const [end, texts] of ended) {
+    for (const waiting of ["confirmation", "answer"] as const) {
+      const result = end({ waiting, computer: "pc" });
+      assertEquals(result.content[0]?.text, texts[waiting]);
+      assertEquals(waitedFor(result), waiting);
+    }
+    assertEquals(end().content[0]?.text, texts.none);
+    assertEquals(waitedFor(end()), undefined);
+  }
+  assertEquals(waitedFor({ ...OK, meta: { a2c_waited_for: "x" } }), undefined);
 });
 
 Deno.test("waitingText() says for what a call waits, and where", () => {

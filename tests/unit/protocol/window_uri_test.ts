@@ -87,7 +87,8 @@ Deno.test("parseWindowUri() refuses what is no window URI, and says why", () => 
     ["window://h/%", "broken URL-encoding"],
     ["window://h/%zz", "broken URL-encoding"],
     ["window://h/%ff", "broken URL-encoding"],
-    [`x${"y".repeat(9999)}`, "…"],
+    [`x${"y".repeat(9999)}`, `"x${"y".repeat(79)}…"`],
+    ["x".repeat(80), `"${"x".repeat(80)}"`],
   ];
   for (const [text, why] of texts) {
     assertThrows(() => parseWindowUri(text), TypeError, why, text);
