@@ -1,3 +1,9 @@
+/**
+ * Content that is exchanged with Agents in parts (0.4 §7): large content of results, which the
+ * store keeps until it is fetched by a handle, and files that Agents send.
+ *
+ * @module
+ */
 import { Buffer } from "node:buffer";
 import { tmpdir } from "node:os";
 import { BlobStore } from "./store.ts";

@@ -1,6 +1,11 @@
+/**
+ * The folder in which files of Agents land: they grow in a hidden folder of it, and are moved to
+ * their place when they are whole.
+ *
+ * @module
+ */
 import {
   access,
-  type FileHandle,
   lstat,
   mkdir,
   open,
@@ -62,78 +67,20 @@ export class Landing {
   }
 
   /**
-   * Finds the folders, or makes them.
+   * Creates an unfinished file; finds the folders first, or makes them.
    *
-   * @throws {ProtocolError} 4019 `forbidden` when they cannot be written, or lead elsewhere
-   */
-  async open(): Promise<OpenLanding> {
-    try {
-      await mkdir(this.#root, { recursive: true });
-      const root = await realpath(this.#root);
-      const folder = join(root, UPLOADS_FOLDER);
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      await access(folder, constants.W_OK);
-      await access(root, constants.W_OK);
-      const landing = new OpenLanding(this.#root, root, folder);
-      await landing.check();
-      return landing;
-    } catch (error) {
-      log.warn("Cannot take a file of an Agent in {root}: {reason}", {
-        root: this.#root,
-        reason: reasonOf(error),
-      });
-      throw blobWriteFailed(
-        "forbidden",
-        "the folder for files of Agents cannot be written; its owner finds the reason in the log",
-      );
-    }
-  }
-}
-
-/** The folder of the owner as it was found; a link that is put in its place later is not followed. */
-export class OpenLanding {
-  readonly #given: string;
-  readonly #root: string;
-  readonly #folder: string;
-
-  /**
-   * @param given as the owner wrote it
-   * @param root its real path
-   * @param folder the folder of unfinished files, in the root
-   */
-  constructor(given: string, root: string, folder: string) {
-    this.#given = given;
-    this.#root = root;
-    this.#folder = folder;
-  }
-
-  /** Checks that the folders are still what they were. @throws {Error} when they lead elsewhere */
-  async check(): Promise<void> {
-    const isSame = await realpath(this.#given) === this.#root &&
-      await realpath(this.#folder) === this.#folder;
-    if (!isSame) {
-      throw new Error(`${UPLOADS_FOLDER} or the folder itself leads elsewhere`);
-    }
-  }
-
-  /**
-   * Creates an unfinished file; fails where there is one, or a link.
-   *
-   * @throws {ProtocolError} 4019 `io_error`
+   * @throws {ProtocolError} 4019 `forbidden` when the folders cannot be written, or lead elsewhere;
+   * `io_error` when there is such a file, or a link
    */
   async create(id: string): Promise<Part> {
-    const path = join(this.#folder, `${id}.${ownerMark()}${PART_SUFFIX}`);
-    try {
-      return this.#part(await open(path, "wx"), path);
-    } catch (error) {
+    const { root, folder } = await this.#open();
+    const path = join(folder, `${id}.${ownerMark()}${PART_SUFFIX}`);
+    const file = await open(path, "wx").catch((error) => {
       log.warn("Cannot write a file of an Agent: {reason}", {
         reason: reasonOf(error),
       });
       throw blobWriteFailed("io_error", "the Computer cannot write it");
-    }
-  }
-
-  #part(file: FileHandle, path: string): Part {
+    });
     let isOpen = true;
     const close = async () => {
       if (isOpen) await file.close();
@@ -147,8 +94,8 @@ export class OpenLanding {
       },
       land: async (name) => {
         await close();
-        await this.check();
-        const place = join(this.#root, name);
+        await this.#check(root, folder);
+        const place = join(root, name);
         await rename(path, place);
         return place;
       },
@@ -164,5 +111,37 @@ export class OpenLanding {
         }
       },
     };
+  }
+
+  /** Returns the real paths of the root and of the folder of unfinished files. */
+  async #open(): Promise<{ root: string; folder: string }> {
+    try {
+      await mkdir(this.#root, { recursive: true });
+      const root = await realpath(this.#root);
+      const folder = join(root, UPLOADS_FOLDER);
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await access(folder, constants.W_OK);
+      await access(root, constants.W_OK);
+      await this.#check(root, folder);
+      return { root, folder };
+    } catch (error) {
+      log.warn("Cannot take a file of an Agent in {root}: {reason}", {
+        root: this.#root,
+        reason: reasonOf(error),
+      });
+      throw blobWriteFailed(
+        "forbidden",
+        "the folder for files of Agents cannot be written; its owner finds the reason in the log",
+      );
+    }
+  }
+
+  /** Checks that no link has replaced a folder: such a link is not followed. */
+  async #check(root: string, folder: string): Promise<void> {
+    const isSame = await realpath(this.#root) === root &&
+      await realpath(folder) === folder;
+    if (!isSame) {
+      throw new Error(`${UPLOADS_FOLDER} or the folder itself leads elsewhere`);
+    }
   }
 }

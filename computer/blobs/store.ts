@@ -1,3 +1,9 @@
+/**
+ * The store of large content, by its SHA-256: in memory first, then in files of a private folder,
+ * and within limits.
+ *
+ * @module
+ */
 import { createHash, randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { lstat, mkdir, open, readdir, rm } from "node:fs/promises";
@@ -10,7 +16,7 @@ import { blobNotAccessible } from "../../protocol/mod.ts";
 import { readAt } from "../../shared/bytes.ts";
 
 /** The limits of a {@linkcode BlobStore}. */
-export interface BlobStoreOptions {
+interface BlobStoreOptions {
   /** Maximum bytes of all contents. */
   readonly maxBytes: number;
   /** Maximum bytes in memory; what is older is written to the disk. */
@@ -221,7 +227,7 @@ async function digest(bytes: Uint8Array): Promise<string> {
 const PREFIX = "a2c-smcp-blobs-";
 
 /** A folder of this process that only its user can read, made when it is needed first. */
-export class PrivateFolder {
+class PrivateFolder {
   readonly #parent: string;
   #path: Promise<string> | undefined;
 

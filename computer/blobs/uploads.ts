@@ -1,3 +1,9 @@
+/**
+ * Files that Agents send in chunks (0.4 §7.5): the first chunk declares the file, later ones
+ * continue it, the last one lands it; an upload without a next chunk in time is dropped.
+ *
+ * @module
+ */
 import { Buffer } from "node:buffer";
 import { createHash, randomUUID } from "node:crypto";
 import { Landing, type Part } from "./landing.ts";
@@ -103,7 +109,9 @@ export class Uploads {
       );
     }
     const id = randomUUID().replaceAll("-", "");
-    const upload = this.#create(landing, id, declared);
+    const upload = landing.create(id).then((part) =>
+      new Upload(id, declared, part, () => this.#forget(id))
+    );
     this.#running.set(id, { upload }); // takes its place before anything is awaited
     try {
       return await (await upload).take(request);
@@ -114,15 +122,6 @@ export class Uploads {
     } finally {
       this.#expectNext(id);
     }
-  }
-
-  async #create(
-    landing: Landing,
-    id: string,
-    declared: Declaration,
-  ): Promise<Upload> {
-    const part = await (await landing.open()).create(id);
-    return new Upload(id, declared, part, () => this.#forget(id));
   }
 
   /** Gives an upload up that gets no further chunk in time. */
@@ -148,7 +147,7 @@ const giveUp = (upload: Promise<Upload>): Promise<void> =>
   upload.then((begun) => begun.drop(), () => {}); // one that could not begin has nothing
 
 /** One upload: its chunks in order, the file in its place after the last (0.4 §7.5). */
-export class Upload {
+class Upload {
   readonly #id: string;
   readonly #declared: Declaration;
   readonly #part: Part;
@@ -204,7 +203,10 @@ export class Upload {
         `chunk_offset is ${chunk_offset}, and ${this.#received} bytes have arrived`,
       );
     }
-    const bytes = readBytes(request);
+    if (!isBase64(request.blob)) {
+      throw invalid("blob must be base64", request.upload_id);
+    }
+    const bytes = Buffer.from(request.blob, "base64");
     const end = chunk_offset + bytes.length;
     const { size } = this.#declared;
     if (end > size) {
@@ -274,7 +276,7 @@ export class Upload {
 }
 
 /** Creates the error of an upload that does not exist, or no longer. */
-export const unknownUpload = (id: string): ProtocolError =>
+const unknownUpload = (id: string): ProtocolError =>
   blobWriteFailed(
     "invalid_upload",
     "there is no such upload, or it was given up; start over without upload_id",
@@ -282,7 +284,7 @@ export const unknownUpload = (id: string): ProtocolError =>
   );
 
 /** What the first chunk says of a file. */
-export interface Declaration {
+interface Declaration {
   /** Number of bytes, at least 1. */
   readonly size: number;
   /** SHA-256 as lower-case digits. */
@@ -292,7 +294,7 @@ export interface Declaration {
 }
 
 /** Reads what the first chunk declares. @throws {ProtocolError} 4019 `invalid_declaration` */
-export function readDeclaration(request: PutBlobReq): Declaration {
+function readDeclaration(request: PutBlobReq): Declaration {
   // Not checked when the request was parsed.
   const { total_size, sha256, name_hint = "" }: Unchecked = request;
   if (
@@ -313,22 +315,12 @@ export function readDeclaration(request: PutBlobReq): Declaration {
  *
  * @throws {ProtocolError} 4019 `invalid_declaration`
  */
-export function checkLaterChunk(request: PutBlobReq): void {
+function checkLaterChunk(request: PutBlobReq): void {
   const again = ["total_size", "sha256", "name_hint"]
     .filter((field) => Object.hasOwn(request, field));
   if (again.length === 0) return;
   const why = `only the first chunk has ${again.join(", ")}`;
   throw invalid(why, request.upload_id);
-}
-
-/**
- * Reads the bytes of a chunk.
- *
- * @throws {ProtocolError} 4019 `invalid_declaration`
- */
-export function readBytes({ blob, upload_id }: PutBlobReq): Uint8Array {
-  if (!isBase64(blob)) throw invalid("blob must be base64", upload_id);
-  return Buffer.from(blob, "base64");
 }
 
 type Unchecked = {

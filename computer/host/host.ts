@@ -1,3 +1,9 @@
+/**
+ * All MCP servers of a Computer: adding, replacing and removing them, and what they have in common,
+ * such as names and events. One server is in `hosted_server.ts`.
+ *
+ * @module
+ */
 import { Emitter, type Listener } from "../../client/emitter.ts";
 import { bundleIdOf, type ServerConfig } from "../config/config.ts";
 import { InputStore } from "../config/input_store.ts";
@@ -301,20 +307,15 @@ const RESOURCE_UPDATED = "notifications/resources/updated";
 const withoutInputs: HostedServerOptions["prepare"] = (config, signal) =>
   prepareConfig(config, new InputStore(), signal);
 
-/** Options of an `McpHost`. */
-export interface McpHostOptions {
-  /** Starts and reaches MCP servers; default: `connectMcp`. */
-  readonly connect?: ConnectMcp;
-  /** Replaces placeholders at each start; default: none has a value, so a configuration with placeholders fails. */
-  readonly prepare?: HostedServerOptions["prepare"];
-  /** How long an MCP server may take to start; default 60,000, as it may have to be downloaded. */
-  readonly startTimeoutMs?: number;
-  /** When a server that was lost or failed to start is restarted. */
-  readonly restart?: Partial<RestartPolicy> | undefined;
-}
+/** Options of an `McpHost`; without `prepare`, a configuration with placeholders fails. */
+export type McpHostOptions =
+  & Partial<
+    Pick<HostedServerOptions, "connect" | "prepare" | "startTimeoutMs">
+  >
+  & { readonly restart?: Partial<RestartPolicy> | undefined };
 
 /** Events of an `McpHost`, with their values. */
-export interface McpHostEvents {
+interface McpHostEvents {
   /** A server's state changed. */
   serverState: ServerStatus;
   /** The offered tools may have changed. */
@@ -349,7 +350,7 @@ export function splitById(
  *
  * @param holder the name of the server with its `bundle_id`
  */
-export function shadowText(config: ServerConfig, holder: string): string {
+function shadowText(config: ServerConfig, holder: string): string {
   const bundleId = bundleIdOf(config);
   return `MCP server "${config.name}" is not started: "${holder}" comes first and has the same bundle_id, "${bundleId}"; give one of them a "bundle_id" of its own`;
 }

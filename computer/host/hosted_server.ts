@@ -1,3 +1,9 @@
+/**
+ * The life of one MCP server: it is started, listed, lost and restarted, with growing delays, until
+ * it is stopped.
+ *
+ * @module
+ */
 import { backoff } from "../../client/wire.ts";
 import {
   bundleIdOf,
@@ -7,13 +13,11 @@ import {
 } from "../config/config.ts";
 import { TransientInputError } from "../config/fill_inputs.ts";
 import type { McpConnection, McpTool } from "./mcp/connection.ts";
-import type { AuthorizationError } from "./oauth/authorized_fetch.ts";
+import { AuthorizationError } from "./oauth/authorized_fetch.ts";
 import type { ServerNames } from "./server_set.ts";
 import {
   endOf,
-  hidden,
   NotReadyError,
-  refusalIn,
   type ServerEnd,
   type ServerState,
   type ServerStatus,
@@ -80,6 +84,11 @@ export class HostedServer {
     };
   }
 
+  /** The configuration that Agents see; the same object as long as nothing of it changes. */
+  get seen(): ServerConfig {
+    return this.#seen;
+  }
+
   /** The status shown to users. */
   get status(): ServerStatus {
     return {
@@ -89,7 +98,9 @@ export class HostedServer {
       state: this.#state,
       tools: this.#tools.length,
       restarts: this.#restarts,
-      ...hidden(this.#end),
+      ...this.#end,
+      ...(this.#end.error !== undefined &&
+        { error: hideSecrets(this.#end.error) }), // those too that were not known then
       ...(this.#next && { nextAttempt: this.#next.at }),
       problems: [
         ...this.#problems,
@@ -219,7 +230,7 @@ export class HostedServer {
       const why: unknown = connection && signal.aborted
         ? signal.reason
         : lost ?? error;
-      this.#refusal = refusalIn(why);
+      this.#refusal = refusal(why);
       if (again) this.#tryAgain();
       this.#setState(
         again && this.#ranFrom !== undefined ? "restarting" : "failed",
@@ -270,7 +281,7 @@ export class HostedServer {
       performance.now() - (this.#ranFrom ?? 0),
       this.#options.restart,
     );
-    this.#refusal = refusalIn(reason);
+    this.#refusal = refusal(reason);
     this.#tryAgain();
     this.#setState("restarting", endOf(reason));
   }
@@ -320,6 +331,10 @@ export class HostedServer {
     this.#options.onTools();
   }
 }
+
+/** The refusal of an MCP server that wants an authorization. */
+const refusal = (error: unknown): AuthorizationError | undefined =>
+  error instanceof AuthorizationError ? error : undefined;
 
 const TOOLS_CHANGED = "notifications/tools/list_changed";
 const STOPPED = new Error("it was stopped while it started");

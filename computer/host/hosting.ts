@@ -1,3 +1,9 @@
+/**
+ * What hosting MCP servers depends on at run time: inputs, authorizations, secrets; and the changes
+ * of a configuration while its servers run.
+ *
+ * @module
+ */
 import process from "node:process";
 import {
   bundleIdOf,

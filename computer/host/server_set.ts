@@ -1,5 +1,5 @@
 /** The part of a server that it is found by. */
-export interface Identified {
+interface Identified {
   /** What identifies it. */
   readonly bundleId: string;
   /** Its configuration, with its name for people. */
@@ -7,29 +7,14 @@ export interface Identified {
 }
 
 /** How MCP servers are named, by the office and by people. */
-export interface ServerNames<S extends Identified = Identified> {
-  /** Whether the office names servers by their `bundle_id`, as it does since 0.3. */
-  readonly bundleIds: boolean;
-  /**
-   * Returns how the office names the server of a `bundle_id`. Before 0.3 by its name, or where it
-   * shares that with another one by its id, so that each can be reached.
-   */
-  addressOf(bundleId: string): string;
-  /** Returns the server that the office names so. */
-  at(address: string): S | undefined;
-  /**
-   * Returns the server that a person means, by its name or its id.
-   *
-   * @throws {TypeError} that lists what there is, when there is none, or more than one of that name
-   */
-  find(nameOrId: string): S;
-  /** Returns how the office names the server that a person means; a text that means none as it is. */
-  addressMeant(nameOrId: string): string;
-}
+export type ServerNames<S extends Identified = Identified> = Omit<
+  ServerSet<S>,
+  "all" | "get" | "put" | "delete"
+>;
 
 /** The MCP servers of a Computer by their `bundle_id`: names may be the same (0.4 §3). */
-export class ServerSet<S extends Identified = Identified>
-  implements ServerNames<S> {
+export class ServerSet<S extends Identified = Identified> {
+  /** Whether the office names servers by their `bundle_id`, as it does since 0.3. */
   bundleIds = false;
   readonly #servers = new Map<string, S>();
   /** How many servers have a name; counted again after a change, as each call asks for names. */
@@ -57,6 +42,10 @@ export class ServerSet<S extends Identified = Identified>
     this.#servers.delete(bundleId);
   }
 
+  /**
+   * Returns how the office names the server of a `bundle_id`. Before 0.3 by its name, or where it
+   * shares that with another one by its id, so that each can be reached.
+   */
   addressOf(bundleId: string): string {
     const name = this.get(bundleId)?.config.name;
     return this.bundleIds || name === undefined || this.#countOf(name) > 1
@@ -64,18 +53,25 @@ export class ServerSet<S extends Identified = Identified>
       : name;
   }
 
+  /** Returns the server that the office names so. */
   at(address: string): S | undefined {
     return this.bundleIds
       ? this.get(address)
       : this.all.find(({ bundleId }) => this.addressOf(bundleId) === address);
   }
 
+  /** Returns how the office names the server that a person means; a text that means none as it is. */
   addressMeant(nameOrId: string): string {
     const isKnown = this.#servers.has(nameOrId) ||
       this.#named(nameOrId).length > 0;
     return isKnown ? this.addressOf(this.find(nameOrId).bundleId) : nameOrId;
   }
 
+  /**
+   * Returns the server that a person means, by its name or its id.
+   *
+   * @throws {TypeError} that lists what there is, when there is none, or more than one of that name
+   */
   find(nameOrId: string): S {
     const named = this.#named(nameOrId);
     const [first, ...others] = named;

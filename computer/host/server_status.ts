@@ -1,3 +1,8 @@
+/**
+ * The state of an MCP server: how users and the rules about tools see it, and why it does not run.
+ *
+ * @module
+ */
 import type { ServerConfig } from "../config/config.ts";
 import type { McpTool } from "./mcp/connection.ts";
 import { ServerEndedError } from "./mcp/errors.ts";
@@ -142,16 +147,6 @@ export function endOf(error: unknown): ServerEnd {
   const failure = failureOf(error);
   return { error: reasonOf(error), ...(failure && { failure }) };
 }
-
-/** Leaves the secrets out, those too that were not known then. */
-export const hidden = ({ error, ...rest }: ServerEnd): ServerEnd => ({
-  ...rest,
-  ...(error !== undefined && { error: hideSecrets(error) }),
-});
-
-/** The refusal of an MCP server that wants an authorization. */
-export const refusalIn = (error: unknown): AuthorizationError | undefined =>
-  error instanceof AuthorizationError ? error : undefined;
 
 /** An MCP server took too long to start. */
 export class NotReadyError extends Error {

@@ -107,7 +107,7 @@ function simple(value: unknown): AttributeValue {
 const KEY = "a2c_tool_meta";
 
 /** What an MCP server declares about a tool. */
-export interface Declaration {
+interface Declaration {
   /** Whether it is none, valid, or to be dropped. */
   readonly kind: "absent" | "valid" | "malformed";
   /** The tags; null inherits nothing and clears nothing. */
@@ -119,7 +119,7 @@ export interface Declaration {
  *
  * Only `tags`: it must not switch confirmation off, or rename a tool.
  */
-export function readDeclaration({ meta }: Pick<McpTool, "meta">): Declaration {
+function readDeclaration({ meta }: Pick<McpTool, "meta">): Declaration {
   if (!Object.hasOwn(meta, KEY)) return { kind: "absent", tags: null };
   const declared = meta[KEY];
   const tags = isRecord(declared) ? declared.tags ?? null : undefined;

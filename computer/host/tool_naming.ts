@@ -1,3 +1,8 @@
+/**
+ * The names of tools (spec §7.7): aliases, prefixes and `bundle_id`s, and names that clash.
+ *
+ * @module
+ */
 import type { McpTool } from "./mcp/connection.ts";
 import type { ServerState, ServerView } from "./server_status.ts";
 
@@ -87,7 +92,7 @@ export function namedTools(
 }
 
 /** The part of a server that the names of its tools depend on. */
-export type NamingServer = Pick<ServerView, "config" | "bundleId">;
+type NamingServer = Pick<ServerView, "config" | "bundleId">;
 
 /** Returns the name under which a tool is offered: an alias overrides a prefix (spec §7). */
 export const toolName = (
@@ -112,7 +117,7 @@ export const namesOfTool = (server: NamingServer, tool: string): string[] => [
 ];
 
 /** Returns the prefix of an MCP server's tools; empty without `tool_prefix`. */
-export function prefixOf({ config }: Pick<ServerView, "config">): string {
+function prefixOf({ config }: Pick<ServerView, "config">): string {
   const { tool_prefix, name } = config;
   return tool_prefix === "auto" ? autoPrefix(name) : tool_prefix ?? "";
 }
@@ -135,7 +140,7 @@ export const isForbidden = (server: NamingServer, tool: string): boolean =>
     .some((name) => server.config.forbidden_tools.includes(name));
 
 /** Returns the configured alias of a tool, by its original name. */
-export const aliasOf = (
+const aliasOf = (
   { config }: Pick<ServerView, "config">,
   tool: string,
 ): string | undefined =>

@@ -77,7 +77,7 @@ const unmatched = (
 const RECOMMENDED_LENGTH = 64;
 
 /** Findings about the lengths of names. */
-export interface LongNames {
+interface LongNames {
   /** One sentence for each tool that is left out. */
   readonly problems: readonly string[];
   /** A sentence about tools that not every model can call. */

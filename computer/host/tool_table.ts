@@ -1,3 +1,9 @@
+/**
+ * The table of all tools by their names: what is listed, and what a call finds there, or why it
+ * cannot be called (spec §6, §7).
+ *
+ * @module
+ */
 import { authorizationAnswer } from "./oauth/authorized_fetch.ts";
 import { describeState, type ServerView } from "./server_status.ts";
 import { toSMCPTool } from "./tool_meta.ts";
@@ -28,7 +34,7 @@ export interface OfferedTool {
 export class ToolTable {
   readonly #views: () => ServerView[];
   #bundleIds = false;
-  #names: ToolNames | undefined;
+  #known: { servers: ServerView[]; names: ToolNames } | undefined;
 
   /** @param views returns the input of the rules about tools */
   constructor(views: () => ServerView[]) {
@@ -47,12 +53,12 @@ export class ToolTable {
 
   /** Descriptions of clashing names. */
   get clashes(): string[] {
-    return clashTexts(this.#table.clashes);
+    return clashTexts(this.#table.names.clashes);
   }
 
   /** Forgets the names, after servers or their tools changed. */
   forget(): void {
-    this.#names = undefined;
+    this.#known = undefined;
   }
 
   /** Lists the tools that can be called right now. */
@@ -73,16 +79,20 @@ export class ToolTable {
 
   /** Finds the tool of a call by its name. */
   resolve(name: string): ToolResolution {
-    return resolveTool(name, this.#views(), this.#table);
+    const { servers, names } = this.#table;
+    return resolveTool(name, servers, names);
   }
 
   get #running(): NamedTool[] {
-    return [...this.#table.offers.values()]
+    return [...this.#table.names.offers.values()]
       .filter(({ server }) => server.state === "running");
   }
 
-  get #table(): ToolNames {
-    return this.#names ??= nameTools(this.#views(), this.#bundleIds);
+  get #table(): { servers: ServerView[]; names: ToolNames } {
+    if (this.#known) return this.#known;
+    const servers = this.#views();
+    const names = nameTools(servers, this.#bundleIds);
+    return this.#known = { servers, names };
   }
 }
 

@@ -1,3 +1,8 @@
+/**
+ * The desktop (spec §8.1): the windows of all MCP servers are read, ordered and rendered.
+ *
+ * @module
+ */
 import { identityOf, isWindow, quoteUri } from "./listed.ts";
 import {
   historyOf,
@@ -46,7 +51,7 @@ const READ_TIMEOUT_MS = 10_000;
 const MAX_CONCURRENT_READS = 16;
 
 /** The windows that could be read, with warnings about the others. */
-export interface WindowReading {
+interface WindowReading {
   /** Server by server, those of one in the order of its resource list. */
   readonly windows: readonly ReadWindow[];
   /** What could not be read, one sentence each, for the log. */
@@ -136,7 +141,7 @@ export interface ReadWindow {
 }
 
 /** The desktop, with warnings about its windows. */
-export interface OrganizedDesktop {
+interface OrganizedDesktop {
   /** Rendered, most relevant first. */
   readonly desktops: Desktop[];
   /** One sentence each, for the log. */
@@ -234,7 +239,7 @@ const isBlob = ({ text, blob }: ResourceContents): boolean =>
   text === undefined && blob !== undefined;
 
 /** How a window is to be shown. */
-export interface WindowLayout {
+interface WindowLayout {
   /** 0 to 1; higher is shown first. */
   readonly priority: number;
   /** Hides the other windows of its MCP server. */

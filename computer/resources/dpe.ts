@@ -1,3 +1,9 @@
+/**
+ * Documents by their `dpe://` URI (spec §8.3): the MCP server of the host is found, the document is
+ * read, and the user's resolver publishes it.
+ *
+ * @module
+ */
 import type { McpHost } from "../host/host.ts";
 import { requestFailure } from "../tools/call_failure.ts";
 import { isRecord, reasonOf } from "../util/values.ts";

@@ -1,3 +1,9 @@
+/**
+ * The catalogue of documents (spec §8.4): the documents of all MCP servers are listed, filtered and
+ * ordered.
+ *
+ * @module
+ */
 import { identityOf, isDocument, quoteUri } from "./listed.ts";
 import {
   historyOf,
@@ -94,7 +100,7 @@ export type FinderQuery = Pick<
 >;
 
 /** A page of the catalogue, with warnings about documents. */
-export interface OrganizedFinder {
+interface OrganizedFinder {
   /** At most `limit` documents from `offset` on. */
   readonly documents: DPEDocumentSummary[];
   /** Number of matches before paging. */
@@ -188,7 +194,7 @@ function modifiedAt({ last_modified }: DPEDocumentSummary): number {
 }
 
 /** A document's entry in the catalogue, with warnings about it. */
-export interface ReadSummary {
+interface ReadSummary {
   /** The entry. */
   readonly summary: DPEDocumentSummary;
   /** Invalid fields that were replaced with defaults, one sentence each, for the log. */

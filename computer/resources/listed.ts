@@ -1,3 +1,9 @@
+/**
+ * Rules about listed resources: which are windows or documents, which changes are announced (spec
+ * §8.5), and which MCP server has a host (spec §8.3).
+ *
+ * @module
+ */
 import { hideSecrets } from "../util/secrets.ts";
 import {
   parseListedDpeUri,

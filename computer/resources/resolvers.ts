@@ -1,3 +1,9 @@
+/**
+ * Ready-made resolvers of documents, which store them as files: in a folder, or in an object
+ * storage.
+ *
+ * @module
+ */
 import type { AwsClient } from "aws4fetch";
 import { join, resolve } from "node:path";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
@@ -20,7 +26,7 @@ const MAX_CONCURRENT_UPLOADS = 8;
  * @param store stores or replaces a file and returns its URI
  * @throws {Error} as `documentFiles` and `store`
  */
-export async function publish(
+async function publish(
   dpeUri: string,
   contents: readonly ResourceContents[],
   store: (file: DocumentFile) => Promise<string>,
@@ -40,7 +46,7 @@ export async function publish(
 }
 
 /** A file made of contents. */
-export interface DocumentFile {
+interface DocumentFile {
   /** `[A-Za-z0-9._-]`, at most 120 characters, unique to the document; valid on any storage. */
   readonly name: string;
   /** Its content. */
@@ -52,7 +58,7 @@ export interface DocumentFile {
 }
 
 /** A document as files. */
-export interface DocumentFiles {
+interface DocumentFiles {
   /** The document itself. */
   readonly document: DocumentFile;
   /** The files that it refers to, such as the pages of a manifest. */

@@ -1,3 +1,9 @@
+/**
+ * Watching the windows and documents of all MCP servers: their lists, subscriptions and hosts;
+ * changes are announced to the office (spec §8.5).
+ *
+ * @module
+ */
 import type { McpHost } from "../host/host.ts";
 import type { McpConnection } from "../host/mcp/connection.ts";
 import type { ServerState } from "../host/server_status.ts";
@@ -152,7 +158,7 @@ const MAX_CONCURRENT_SUBSCRIPTIONS = 16;
 const SUBSCRIBE_TIMEOUT_MS = 5_000;
 
 /** Tracks the resources of one MCP server while it runs. */
-export class WatchedServer {
+class WatchedServer {
   readonly #name: string;
   readonly #changed: (...events: ServerEvent[]) => void;
   #connection: McpConnection | undefined;

@@ -1,3 +1,9 @@
+/**
+ * The table of calls, which makes them idempotent (spec §7.4): equal requests share one execution,
+ * and the last results are kept within limits.
+ *
+ * @module
+ */
 import { createHash } from "node:crypto";
 import { type MeasuredResult, measureResult } from "./results.ts";
 import {
@@ -146,7 +152,7 @@ function sorted(value: unknown): unknown {
 }
 
 /** The limits of a {@linkcode ResultStore}. */
-export interface ResultStoreLimits {
+interface ResultStoreLimits {
   /** Number of results. */
   readonly count: number;
   /** Total bytes of the results as JSON. */
@@ -154,7 +160,7 @@ export interface ResultStoreLimits {
 }
 
 /** A result as it was answered, and the call that it belongs to. */
-export interface StoredResult extends MeasuredResult {
+interface StoredResult extends MeasuredResult {
   /** See `callFingerprint`. */
   readonly fingerprint: string;
 }

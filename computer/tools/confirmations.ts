@@ -1,3 +1,9 @@
+/**
+ * Confirmation of tool calls by the user (spec §7.3): the rule, the questions, and the answers that
+ * hold for later calls.
+ *
+ * @module
+ */
 import {
   type EffectiveToolMeta,
   effectiveToolMeta,
@@ -66,15 +72,10 @@ export class Confirmations {
       "confirmation",
       () => this.#ask(request, config, signal),
     );
-    switch (answer) {
-      case "always":
-        this.#allowAlways(config, tool);
-        return { kind: "run" };
-      case "once":
-        return { kind: "run" };
-      default:
-        return refusedByUser(request, place);
-    }
+    if (answer === "always") this.#allowAlways(config, tool);
+    return answer === "always" || answer === "once"
+      ? { kind: "run" }
+      : refusedByUser(request, place);
   }
 
   #allowAlways(config: BaseMCPServerConfig, tool: string): void {
@@ -98,36 +99,25 @@ export class Confirmations {
       settled.resolve(answer);
       withdrawn.abort();
     };
-    const question: Question = {
-      config,
-      tool: request.tool,
-      allow: () => end("once"),
-    };
+    const { tool, name } = request;
+    const question = { config, tool, allow: () => end("once") };
     const off = onAbort(signal, () => end("no"));
     this.#open.add(question);
     try {
       return await Promise.race([
         settled.promise,
-        this.#answer(request, withdrawn.signal),
+        this.#confirm?.(request, withdrawn.signal) ?? "no",
       ]);
+    } catch (error) {
+      const reason = reasonOf(error);
+      log.warn("Cannot ask whether {tool} may run: {reason}", {
+        tool: name,
+        reason,
+      });
+      return "no";
     } finally {
       this.#open.delete(question);
       off();
-    }
-  }
-
-  async #answer(
-    request: ConfirmRequest,
-    signal: AbortSignal,
-  ): Promise<ConfirmAnswer> {
-    try {
-      return await this.#confirm?.(request, signal) ?? "no";
-    } catch (error) {
-      log.warn("Cannot ask whether {tool} may run: {reason}", {
-        tool: request.name,
-        reason: reasonOf(error),
-      });
-      return "no";
     }
   }
 }
@@ -166,7 +156,7 @@ export type Confirm = (
 ) => ConfirmAnswer | Promise<ConfirmAnswer>;
 
 /** The refusal of a call. */
-export interface ConfirmRefusal {
+interface ConfirmRefusal {
   /** Discriminates the union. */
   readonly kind: "refuse";
   /** 4005. */
@@ -178,7 +168,7 @@ export interface ConfirmRefusal {
 }
 
 /** Whether a call may run, must be confirmed by the user, or is refused. */
-export type ConfirmDecision =
+type ConfirmDecision =
   | { readonly kind: "run" }
   | { readonly kind: "ask" }
   | ConfirmRefusal;
@@ -212,7 +202,7 @@ export function decideConfirmation(
  *
  * @param computer its name
  */
-export const refusedByUser = (
+const refusedByUser = (
   { name, server }: Pick<ConfirmRequest, "name" | "server">,
   computer: string,
 ): ConfirmRefusal => ({

@@ -1,3 +1,9 @@
+/**
+ * Calls that ask their Agent: the answer of a request is a question, and a further request of the
+ * Agent continues the call with the answer (an extension of this package).
+ *
+ * @module
+ */
 import {
   type AnswerQuestion,
   type QuestionContext,
@@ -30,7 +36,7 @@ export interface AskedRequest extends AgentCallData, QuestionFields {
 }
 
 /** The fields of an answer that asks the Agent. */
-export interface InputRequired {
+interface InputRequired {
   /** Tells it from a result. */
   readonly resultType: typeof INPUT_REQUIRED;
   /** The question, by its key. */
@@ -40,33 +46,22 @@ export interface InputRequired {
 }
 
 /** The next answer for the Agent. */
-export type Turn<R> =
-  | { readonly question: InputRequired }
-  | { readonly result: R };
+type Turn<R> = { readonly question: InputRequired } | { readonly result: R };
 
-/** A request that its Agent may have to continue with answers. */
-export interface Dialogue<R> {
-  /** A question, or the result. */
-  readonly next: Promise<Turn<R>>;
-  /** Tells this request of the Agent how far it is from now on; `undefined` tells nobody. */
-  follow(onProgress: OnProgress | undefined): void;
-  /** Ends the request at its MCP server. */
-  abort(reason: unknown): void;
-}
+/** Receives the progress of a request. */
+type OnProgress = (progress: ToolProgress) => void;
 
-/** Receives how far a request is. */
-export type OnProgress = (progress: ToolProgress) => void;
-
-/** Makes a request; its questions go to `answer`, and how far it is to `onProgress`. */
-export type RunDialogue<R> = (
+/** Makes a request; its questions go to `answer`, its progress to `onProgress`. */
+type RunDialogue<R> = (
   signal: AbortSignal,
   answer: AnswerQuestion,
   onProgress: OnProgress,
 ) => Promise<R>;
 
 /** A dialogue, whatever its result is. */
-type AskingDialogue = Omit<OpenDialogue<never>, "next" | "run">;
+type AskingDialogue = Omit<Dialogue<never>, "next">;
 
+/** A question that its Agent has not answered yet. */
 interface Waiting {
   readonly dialogue: AskingDialogue;
   readonly key: string;
@@ -79,11 +74,12 @@ export class Dialogues {
 
   /** Begins a request. */
   begin<R>(request: AskedRequest, run: RunDialogue<R>): Dialogue<R> {
-    const dialogue = new OpenDialogue<R>(request);
-    dialogue.run(
-      run,
+    const dialogue = new Dialogue<R>(request);
+    run(
+      dialogue.signal,
       (question, context) => this.#ask(dialogue, question, context),
-    );
+      (progress) => dialogue.onProgress?.(progress),
+    ).then((result) => dialogue.settle({ result }), dialogue.fail);
     return dialogue;
   }
 
@@ -108,7 +104,7 @@ export class Dialogues {
     if (!response) throw invalid(`input_responses.${key} is required`);
     dialogue.continueAs(request.req_id);
     answer(response);
-    return dialogue as OpenDialogue<R>; // what is the same has the same kind of result
+    return dialogue as Dialogue<R>; // what is the same has the same kind of result
   }
 
   /** Ends the call that waits for an answer, and had this `req_id` once. */
@@ -161,28 +157,32 @@ export class Dialogues {
       () => end({ action: "cancel" }),
     );
     this.#waiting.set(state, { dialogue, key, answer: end });
-    dialogue.ask({
-      resultType: INPUT_REQUIRED,
-      inputRequests: {
-        [key]: {
-          method: "elicitation/create",
-          params: { mode: "form", ...question },
+    dialogue.settle({
+      question: {
+        resultType: INPUT_REQUIRED,
+        inputRequests: {
+          [key]: {
+            method: "elicitation/create",
+            params: { mode: "form", ...question },
+          },
         },
+        requestState: state,
       },
-      requestState: state,
     });
     return promise;
   }
 }
 
-class OpenDialogue<R> implements Dialogue<R> {
+/** A request that its Agent may have to continue with answers. */
+export class Dialogue<R> {
   readonly agent: string;
   readonly about: string;
   readonly reqIds: Set<string>;
+  /** Receives the progress, for the request of the Agent that waits now. */
+  onProgress: OnProgress | undefined;
   /** The answers that came with the call. */
   readonly #given: Map<string, ElicitResult>;
   readonly #abort = new AbortController();
-  #onProgress: OnProgress | undefined;
   #next = Promise.withResolvers<Turn<R>>();
 
   constructor(request: AskedRequest) {
@@ -192,6 +192,7 @@ class OpenDialogue<R> implements Dialogue<R> {
     this.#given = new Map(Object.entries(request.input_responses ?? {}));
   }
 
+  /** A question, or the result. */
   get next(): Promise<Turn<R>> {
     return this.#next.promise;
   }
@@ -207,16 +208,13 @@ class OpenDialogue<R> implements Dialogue<R> {
     return answer;
   }
 
-  run(run: RunDialogue<R>, answer: AnswerQuestion): void {
-    run(this.signal, answer, (told) => this.#onProgress?.(told)).then(
-      (result) => this.#next.resolve({ result }),
-      (error) => this.#next.reject(error),
-    );
+  /** Gives the Agent its next answer. */
+  settle(turn: Turn<R>): void {
+    this.#next.resolve(turn);
   }
 
-  ask(question: InputRequired): void {
-    this.#next.resolve({ question });
-  }
+  /** Ends the dialogue with an error. */
+  readonly fail = (error: unknown): void => this.#next.reject(error);
 
   /** The next answer goes to another request of the Agent. */
   continueAs(reqId: string): void {
@@ -224,10 +222,7 @@ class OpenDialogue<R> implements Dialogue<R> {
     this.#next = Promise.withResolvers();
   }
 
-  follow(onProgress: OnProgress | undefined): void {
-    this.#onProgress = onProgress;
-  }
-
+  /** Ends the request at its MCP server. */
   abort(reason: unknown): void {
     this.#abort.abort(reason);
   }

@@ -12,7 +12,7 @@ import { abortable } from "../../shared/async.ts";
 const MAX_OPEN_QUESTIONS = 16;
 
 /** The call during which an MCP server asks. */
-export interface AskingCall {
+interface AskingCall {
   /** The MCP server. */
   readonly server: string;
   /** What identifies it, where it is not the name. */

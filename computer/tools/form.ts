@@ -1,3 +1,8 @@
+/**
+ * Forms of MCP's elicitation: fields are read from a schema, and values are checked against them.
+ *
+ * @module
+ */
 import { UnansweredError } from "../host/mcp/questions.ts";
 import { isRecord } from "../util/values.ts";
 import type { ElicitValue } from "../../protocol/mod.ts";
@@ -140,7 +145,7 @@ const invalid = (name: string, problem: string): UnansweredError =>
   new UnansweredError(`the field ${JSON.stringify(name)} ${problem}`);
 
 /** A value to choose, and how it is shown. */
-export interface FieldOption {
+interface FieldOption {
   readonly value: string;
   readonly label: string;
 }
@@ -155,7 +160,7 @@ interface FieldBase {
 }
 
 /** A field for text. */
-export interface TextField extends FieldBase {
+interface TextField extends FieldBase {
   readonly kind: "text";
   readonly minLength?: number;
   readonly maxLength?: number;
@@ -167,7 +172,7 @@ export interface TextField extends FieldBase {
 }
 
 /** A field for a number. */
-export interface NumberField extends FieldBase {
+interface NumberField extends FieldBase {
   readonly kind: "number";
   readonly isInteger: boolean;
   readonly minimum?: number;
@@ -176,20 +181,20 @@ export interface NumberField extends FieldBase {
 }
 
 /** A field for yes or no. */
-export interface BooleanField extends FieldBase {
+interface BooleanField extends FieldBase {
   readonly kind: "boolean";
   readonly default?: boolean;
 }
 
 /** A field for one of several values. */
-export interface ChoiceField extends FieldBase {
+interface ChoiceField extends FieldBase {
   readonly kind: "choice";
   readonly options: readonly FieldOption[];
   readonly default?: string;
 }
 
 /** A field for any of several values. */
-export interface ChoicesField extends FieldBase {
+interface ChoicesField extends FieldBase {
   readonly kind: "choices";
   readonly options: readonly FieldOption[];
   readonly minItems?: number;
@@ -241,47 +246,37 @@ export function problemsOf(
   });
 }
 
+/** Returns the text of the first rule that is broken. */
+const firstOf = (
+  ...rules: readonly (readonly [isBroken: boolean, text: string])[]
+): string | undefined => rules.find(([isBroken]) => isBroken)?.[1];
+
 function numberProblem(
-  { isInteger, minimum, maximum }: NumberField,
+  { isInteger, minimum = -Infinity, maximum = Infinity }: NumberField,
   value: unknown,
 ): string | undefined {
   if (typeof value !== "number" || !Number.isFinite(value)) {
     return "Expected a number";
   }
-  if (isInteger && !Number.isInteger(value)) return "Expected a whole number";
-  if (minimum !== undefined && value < minimum) return `At least ${minimum}`;
-  if (maximum !== undefined && value > maximum) return `At most ${maximum}`;
-  return undefined;
+  return firstOf(
+    [isInteger && !Number.isInteger(value), "Expected a whole number"],
+    [value < minimum, `At least ${minimum}`],
+    [value > maximum, `At most ${maximum}`],
+  );
 }
 
 function textProblem(
-  { minLength, maxLength, format }: TextField,
+  { minLength = 0, maxLength = Infinity, format = "" }: TextField,
   value: unknown,
 ): string | undefined {
   if (typeof value !== "string") return "Expected text";
-  const length = [...value].length;
-  if (minLength !== undefined && length < minLength) {
-    return `At least ${minLength} characters`;
-  }
-  if (maxLength !== undefined && length > maxLength) {
-    return `At most ${maxLength} characters`;
-  }
-  switch (format) {
-    case "email":
-      return /^[^\s@]+@[^\s@]+$/.test(value)
-        ? undefined
-        : "Expected an email address";
-    case "uri":
-      return URL.canParse(value) ? undefined : "Expected a URL";
-    case "date":
-      return isDate(value) ? undefined : "Expected a date as 2026-12-31";
-    case "date-time":
-      return isDateTime(value)
-        ? undefined
-        : "Expected a time as 2026-12-31T23:59:00Z";
-    default:
-      return undefined;
-  }
+  const { length } = [...value];
+  const [fits, expected] = FORMATS.get(format) ?? [];
+  return firstOf(
+    [length < minLength, `At least ${minLength} characters`],
+    [length > maxLength, `At most ${maxLength} characters`],
+    [fits?.(value) === false, `Expected ${expected}`],
+  );
 }
 
 const isDate = (value: string): boolean => {
@@ -295,21 +290,29 @@ const isDateTime = (value: string): boolean =>
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i.test(value) &&
   isDate(value.slice(0, 10)) && Number.isFinite(Date.parse(value));
 
+/** The formats of texts that are checked. */
+const FORMATS: ReadonlyMap<
+  string,
+  readonly [fits: (value: string) => boolean, expected: string]
+> = new Map([
+  ["email", [(text) => /^[^\s@]+@[^\s@]+$/.test(text), "an email address"]],
+  ["uri", [(text) => URL.canParse(text), "a URL"]],
+  ["date", [isDate, "a date as 2026-12-31"]],
+  ["date-time", [isDateTime, "a time as 2026-12-31T23:59:00Z"]],
+]);
+
 function choicesProblem(
   field: ChoicesField,
   value: unknown,
 ): string | undefined {
-  const { minItems, maxItems } = field;
   if (!isTexts(value) || !value.every((item) => hasOption(field, item))) {
     return "Not some of the values";
   }
-  if (minItems !== undefined && value.length < minItems) {
-    return `At least ${minItems} of the values`;
-  }
-  if (maxItems !== undefined && value.length > maxItems) {
-    return `At most ${maxItems} of the values`;
-  }
-  return undefined;
+  const { minItems = 0, maxItems = Infinity } = field;
+  return firstOf(
+    [value.length < minItems, `At least ${minItems} of the values`],
+    [value.length > maxItems, `At most ${maxItems} of the values`],
+  );
 }
 
 const hasOption = (
@@ -318,5 +321,5 @@ const hasOption = (
 ): boolean => options.some((option) => option.value === value);
 
 /** Returns whether a value is a list of texts. */
-export const isTexts = (value: unknown): value is string[] =>
+const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === "string");

@@ -1,3 +1,9 @@
+/**
+ * What a caller gets to know of a running call: its progress, at a limited rate, and its waiting
+ * for a person.
+ *
+ * @module
+ */
 import {
   MAX_PROGRESS_MESSAGE_LENGTH,
   type ToolProgress,
@@ -31,68 +37,53 @@ export class ProgressThrottles {
 
   /** Opens the throttle of one call, which must be ended. */
   open(tell: (progress: ToolProgress) => void): ProgressThrottle {
+    const clock = this.#clock;
+    let last = -Infinity;
+    let toldAt = -Infinity;
+    let waiting: ToolProgress | undefined;
+    let stopTimer: (() => void) | undefined;
+    let isEnded = false;
+    const flush = () => {
+      stopTimer?.();
+      stopTimer = undefined;
+      const progress = waiting;
+      waiting = undefined;
+      if (progress === undefined) return;
+      toldAt = clock.now();
+      tell(shortened(progress));
+    };
     this.#open++;
-    return new ProgressThrottle(tell, this.#clock, {
-      intervalMs: () =>
-        Math.max(MIN_INTERVAL_MS, INTERVAL_PER_CALL_MS * this.#open),
-      ended: () => this.#open--,
-    });
+    return {
+      report: (progress) => {
+        if (isEnded || !(progress.progress > last)) return;
+        last = progress.progress;
+        waiting = progress;
+        const interval = INTERVAL_PER_CALL_MS * this.#open;
+        const wait = toldAt + Math.max(MIN_INTERVAL_MS, interval) - clock.now();
+        if (wait <= 0) flush();
+        else stopTimer ??= clock.after(wait, flush);
+      },
+      end: (tellLast) => {
+        if (isEnded) return;
+        isEnded = true;
+        if (tellLast) flush();
+        stopTimer?.();
+        this.#open--;
+      },
+    };
   }
 }
 
 /** Passes on the progress of one call: at most ten reports a second, of which the last one wins. */
-export class ProgressThrottle {
-  readonly #tell: (progress: ToolProgress) => void;
-  readonly #clock: ProgressClock;
-  readonly #shared: { intervalMs(): number; ended(): void };
-  #last = -Infinity;
-  #toldAt = -Infinity;
-  #waiting: ToolProgress | undefined;
-  #stopTimer: (() => void) | undefined;
-  #isEnded = false;
-
-  constructor(
-    tell: (progress: ToolProgress) => void,
-    clock: ProgressClock,
-    shared: { intervalMs(): number; ended(): void },
-  ) {
-    this.#tell = tell;
-    this.#clock = clock;
-    this.#shared = shared;
-  }
-
+interface ProgressThrottle {
   /** Takes a report, now or at the next turn; one that does not increase is dropped (MCP). */
-  report(progress: ToolProgress): void {
-    if (this.#isEnded || !(progress.progress > this.#last)) return;
-    this.#last = progress.progress;
-    this.#waiting = progress;
-    const wait = this.#toldAt + this.#shared.intervalMs() - this.#clock.now();
-    if (wait <= 0) this.#flush();
-    else this.#stopTimer ??= this.#clock.after(wait, () => this.#flush());
-  }
-
+  report(progress: ToolProgress): void;
   /**
    * Takes no more reports.
    *
    * @param tellLast whether to tell at once what still waits for its turn
    */
-  end(tellLast: boolean): void {
-    if (this.#isEnded) return;
-    this.#isEnded = true;
-    if (tellLast) this.#flush();
-    this.#stopTimer?.();
-    this.#shared.ended();
-  }
-
-  #flush(): void {
-    this.#stopTimer?.();
-    this.#stopTimer = undefined;
-    const progress = this.#waiting;
-    this.#waiting = undefined;
-    if (progress === undefined) return;
-    this.#toldAt = this.#clock.now();
-    this.#tell(shortened(progress));
-  }
+  end(tellLast: boolean): void;
 }
 
 function shortened(progress: ToolProgress): ToolProgress {

@@ -1,3 +1,9 @@
+/**
+ * Fitting results into messages of the Server (spec §9, 0.4 §7.3): large binary content moves to
+ * the store, and what is too large even then becomes an error.
+ *
+ * @module
+ */
 import { Buffer } from "node:buffer";
 import {
   jsonBytes,

@@ -58,7 +58,7 @@ export interface RequestOrigin {
 }
 
 /** What {@linkcode ToolCalls} depend on besides the MCP servers. */
-export interface ToolCallsOptions {
+interface ToolCallsOptions {
   /** Asks the user for confirmation of tool calls. */
   readonly confirm: Confirm | undefined;
   /** Answers questions of MCP servers. */
@@ -241,7 +241,7 @@ export class ToolCalls {
     request: ToolCallReq,
     following: Following,
   ): Promise<CallToolResult> {
-    dialogue.follow(following.onProgress);
+    dialogue.onProgress = following.onProgress;
     try {
       return await this.#untilEnd(request, following, async (signal) => {
         onAbort(signal, () => dialogue.abort(signal.reason));
@@ -251,7 +251,7 @@ export class ToolCalls {
           : { content: [], ...turn.question };
       });
     } finally {
-      dialogue.follow(undefined);
+      dialogue.onProgress = undefined;
     }
   }
 
@@ -314,7 +314,7 @@ export class ToolCalls {
       signal.throwIfAborted();
       const now = this.#host.server(bundleId);
       // The decision was about that configuration: a new one may be another program, or forbid the tool.
-      if (now?.view.config !== config) {
+      if (now?.seen !== config) {
         return toolErrorResult(
           ErrorCode.TOOL_EXECUTION_FAILED,
           `Tool "${tool_name}" did not run: MCP server "${server}" was replaced or removed before it could`,

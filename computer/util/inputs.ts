@@ -1,10 +1,16 @@
+/**
+ * Placeholders such as `${input:ID}`, the names of inputs and of their environment variables, and
+ * what is wrong with definitions of inputs.
+ *
+ * @module
+ */
 import { type MCPServerInput, pickOptions } from "../../protocol/mod.ts";
 
 /** `${input:ID}` stands for a value that is not in the configuration (spec §4). */
 const PLACEHOLDER = /\$\{input:([^}]*)\}/g;
 
 /** A part of a string: literal text, or one placeholder. */
-export type TextPart =
+type TextPart =
   | { readonly kind: "text"; readonly text: string }
   | {
     readonly kind: "placeholder";
@@ -110,7 +116,7 @@ export const notDefined = (id: string): string =>
   `there is no input "${id}"; define it under "inputs", or correct \${input:${id}}`;
 
 /** A problem of a definition. */
-export interface InputProblem {
+interface InputProblem {
   /** The index of the definition, and the field. */
   readonly path: readonly [number, string];
   /** What is wrong, and how to fix it. */

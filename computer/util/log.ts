@@ -1,6 +1,4 @@
 import { getLogger } from "@logtape/logtape";
-import { secretsInClear } from "../../client/check_options.ts";
-import type { ConnectionOptions } from "../../client/options.ts";
 import { hideSecrets } from "./secrets.ts";
 import { reasonOf } from "./values.ts";
 
@@ -42,12 +40,6 @@ export const logThrown = (error: unknown): void =>
   log.error("A listener or handler failed: {reason}", {
     reason: reasonOf(error),
   });
-
-/** Warns when credentials are sent unencrypted to another machine. */
-export function warnOfClearText(options: ConnectionOptions): void {
-  const warning = secretsInClear(options);
-  if (warning !== undefined) log.warn("{warning}", { warning });
-}
 
 /** How many warnings are remembered; a hostile list of resources could cause any number. */
 const MAX_REMEMBERED = 1_000;

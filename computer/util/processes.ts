@@ -1,3 +1,9 @@
+/**
+ * Child processes: their group and guard, so that nothing of them is left, the end of their output,
+ * and the marks by which leftovers of ended processes are found.
+ *
+ * @module
+ */
 import process from "node:process";
 import { hostname } from "node:os";
 import { randomUUID } from "node:crypto";

@@ -1,10 +1,16 @@
+/**
+ * Secrets: which names and values are secret (spec §7), in which forms a program may print them,
+ * and how they are hidden in everything that a Computer reports.
+ *
+ * @module
+ */
 import { Buffer } from "node:buffer";
 import { splitPlaceholders } from "./inputs.ts";
 import type { MCPServerConfig } from "../../protocol/mod.ts";
 import { NETWORK_VARIABLES } from "../../shared/network_variables.ts";
 
 /** Returns the secret values that are known so far. */
-export type SecretSource = () => Iterable<string>;
+type SecretSource = () => Iterable<string>;
 
 const sources = new Set<SecretSource>();
 let known: readonly string[] = [];
@@ -44,7 +50,7 @@ export function hideValues(text: string, values: Iterable<string>): string {
 }
 
 /** Builds a pattern that matches every form of each value; undefined if there are no forms. */
-export function secretPattern(values: Iterable<string>): RegExp | undefined {
+function secretPattern(values: Iterable<string>): RegExp | undefined {
   const forms = new Set([...values].flatMap(secretForms));
   if (forms.size === 0) return undefined;
   // Longest first: one value may be a prefix of another.
@@ -92,7 +98,7 @@ const MIN_BASE64_CHARACTERS = 4;
  * URL- and form-encoded; HTML-escaped; as base64, also as part of something longer such as
  * `user:password`. A value that is hashed, compressed, encrypted or truncated is not found.
  */
-export function secretForms(value: string): string[] {
+function secretForms(value: string): string[] {
   const whole = [value, value.trim()];
   const lines = value.split(/\r?\n/).slice(0, MAX_LINES)
     .map((line) => line.trim()).filter(({ length }) =>
@@ -163,7 +169,7 @@ function base64Forms(text: string): string[] {
 }
 
 /** An environment such as `process.env`. */
-export type Environment = Readonly<Record<string, string | undefined>>;
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Picks the variables that an MCP server needs to reach the network: CA certificates and proxies. */
 export function inheritedVariables(
@@ -217,7 +223,7 @@ function decoded(text: string): string {
 export const REDACTED = "<redacted>";
 
 /** Matches names of options whose values are secret (spec §7). */
-export const SECRET_NAME: RegExp = /key|token|secret|password|auth/i;
+const SECRET_NAME: RegExp = /key|token|secret|password|auth/i;
 
 /** Matches `--x=v` and its equivalents `NAME=v` and `Header: v`. */
 const NAMED_VALUE = /^([^=:\s/]+)(=|:\s*)([^]+)$/;

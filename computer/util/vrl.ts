@@ -1,3 +1,8 @@
+/**
+ * VRL programs, which transform results (spec §7.9): checking, running, and their errors as texts.
+ *
+ * @module
+ */
 import { Buffer } from "node:buffer";
 import { log } from "./log.ts";
 import { reasonOf } from "./values.ts";
@@ -5,7 +10,7 @@ import { type CallToolResult, withResultMeta } from "../../protocol/mod.ts";
 import { loadPackages } from "../../shared/packages.ts";
 
 /** The call that led to a result. */
-export interface TransformedCall {
+interface TransformedCall {
   /** The MCP server, for the log. */
   readonly server: string;
   /** The tool's original name. */
@@ -39,7 +44,7 @@ export async function transformResult(
 }
 
 /** Key of the result's metadata for the output of its VRL program (spec §7.9). */
-export const VRL_TRANSFORMED = "a2c_vrl_transformed";
+const VRL_TRANSFORMED = "a2c_vrl_transformed";
 
 /**
  * Creates the event that a VRL program gets: the result and the call (spec §7.9).
@@ -65,7 +70,7 @@ export const withTransformed = (
   withResultMeta(result, { [VRL_TRANSFORMED]: JSON.stringify(event ?? null) });
 
 /** Checks and runs VRL programs. */
-export interface VrlCompiler {
+interface VrlCompiler {
   /** Returns the compiler's errors with the line and a caret; undefined when the program compiles. */
   check(program: string): string | undefined;
   /**
@@ -87,7 +92,7 @@ const importCompiler = (): Promise<typeof import("@bpinternal/verel")> =>
   );
 
 /** Loads the compiler on first use: it takes 12 MB, and few configurations need it. */
-export function loadVrlCompiler(): Promise<VrlCompiler> {
+function loadVrlCompiler(): Promise<VrlCompiler> {
   return loading ??= importCompiler().then(
     ({ check, execute }) => ({
       check(program) {
@@ -117,7 +122,7 @@ export async function checkVrl(
 }
 
 /** The fields of a compiler diagnostic that are used here. */
-export interface VrlDiagnostic {
+interface VrlDiagnostic {
   /** A short description. */
   readonly message: string;
   /** Places in the program, each with a description; spans are byte offsets. */
@@ -132,7 +137,7 @@ export interface VrlDiagnostic {
 const MAX_ERRORS = 3;
 
 /** Describes compile errors: the message, the line of the program, and a caret below the place. */
-export const compileErrorText = (
+const compileErrorText = (
   program: string,
   errors: readonly VrlDiagnostic[],
 ): string =>

@@ -1,3 +1,10 @@
+/**
+ * The `fetch` of both HTTP transports, which ensures that no request waits for an answer that
+ * cannot come: a stream that ends without an answer gets one, and a forgotten session is
+ * recognised.
+ *
+ * @module
+ */
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport";
 import {
   CONNECTION_CLOSED,
@@ -5,7 +12,12 @@ import {
   PARSE_ERROR,
   SessionForgottenError,
 } from "./errors.ts";
-import { EventScanner, isEventStream, requestIdOf } from "./limited_fetch.ts";
+import {
+  EventScanner,
+  isEventStream,
+  passOn,
+  requestIdOf,
+} from "./limited_fetch.ts";
 
 /** The requests without an answer. */
 export interface PendingRequests {
@@ -107,36 +119,17 @@ function endAnswer(
   pending: PendingRequests,
   resumable: (eventId: string) => void,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
-  const reader = body.getReader();
   const events = new EventScanner();
-  /** Returns what to append to the stream. */
-  const end = (error?: unknown): Uint8Array<ArrayBuffer> | undefined => {
-    const { lastId } = events;
-    if (!pending.has(id)) return undefined;
-    if (lastId !== undefined) resumable(lastId);
-    const isTooLarge = error instanceof MessageTooLargeError;
-    if (lastId !== undefined && !isTooLarge) return undefined;
-    return lastWords(id, isTooLarge ? error : undefined);
-  };
-  return new ReadableStream({
-    async pull(controller) {
-      try {
-        const { done, value } = await reader.read();
-        if (!done) {
-          events.push(value);
-          return controller.enqueue(value);
-        }
-        const words = end();
-        if (words) controller.enqueue(words);
-        controller.close();
-      } catch (error) {
-        const words = end(error);
-        if (!words) return controller.error(error);
-        controller.enqueue(words);
-        controller.close();
-      }
+  return passOn(body, {
+    onChunk: (chunk) => events.push(chunk),
+    onEnd: (error) => {
+      const { lastId } = events;
+      if (!pending.has(id)) return undefined;
+      if (lastId !== undefined) resumable(lastId);
+      const isTooLarge = error instanceof MessageTooLargeError;
+      if (lastId !== undefined && !isTooLarge) return undefined;
+      return lastWords(id, isTooLarge ? error : undefined);
     },
-    cancel: (reason) => reader.cancel(reason),
   });
 }
 
@@ -169,30 +162,11 @@ export const sessionFetch =
     if (!response.ok || !response.body || !isEventStream(response)) {
       return response;
     }
-    return new Response(tellEnd(response.body, lost), response);
+    const onEnd = () => queueMicrotask(lost);
+    return new Response(passOn(response.body, { onEnd }), response);
   };
 
 /** Returns whether a request is part of an open session; before, a 404 means a wrong address. */
 const isUnderway = (init: RequestInit): boolean =>
   requestIdOf(init) !== undefined &&
   !String(init.body).startsWith('{"method":"initialize"');
-
-function tellEnd(
-  body: ReadableStream<Uint8Array<ArrayBuffer>>,
-  lost: () => void,
-): ReadableStream<Uint8Array<ArrayBuffer>> {
-  const reader = body.getReader();
-  return new ReadableStream({
-    async pull(controller) {
-      try {
-        const { done, value } = await reader.read();
-        if (!done) return controller.enqueue(value);
-        controller.close();
-      } catch (error) {
-        controller.error(error);
-      }
-      lost();
-    },
-    cancel: (reason) => reader.cancel(reason),
-  });
-}

@@ -1,3 +1,9 @@
+/**
+ * A connection to an MCP server with the client of the MCP SDK, over any transport: its requests,
+ * and its loss, which pings find out where the transport does not.
+ *
+ * @module
+ */
 import * as z from "zod";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport";
 import { Client } from "@modelcontextprotocol/sdk/client";
@@ -87,7 +93,8 @@ class ClientConnection implements McpConnection {
     () => {};
   #onLost: (reason: Error) => void = () => {};
   /** The receivers of progress, by its token. */
-  readonly #progress = new ProgressFollowers();
+  readonly #followers = new Map<number, (progress: ToolProgress) => void>();
+  #lastToken = 0;
   #ending = false;
   #running = 0;
   #refusal: AuthorizationError | undefined;
@@ -108,8 +115,12 @@ class ClientConnection implements McpConnection {
     client.removeNotificationHandler(PROGRESS);
     client.fallbackNotificationHandler = ({ method, params }) => {
       const given = isRecord(params) ? params : {};
-      if (method === PROGRESS) this.#progress.tell(given);
-      else this.#onNotification(method, given);
+      if (method !== PROGRESS) this.#onNotification(method, given);
+      else {
+        const progress = readProgress(given);
+        const follower = this.#followers.get(Number(given.progressToken));
+        if (progress) follower?.(progress);
+      }
       return Promise.resolve();
     };
     client.onclose = () => this.#lost();
@@ -134,17 +145,24 @@ class ClientConnection implements McpConnection {
     params: Record<string, unknown>,
     { signal, onProgress, answer }: McpCallOptions,
   ): Promise<CallToolResult> {
-    const call = (_meta?: { progressToken: number }) =>
-      this.#request("tools/call", {
-        name,
-        arguments: params,
-        ...(_meta && { _meta }),
-      }, { signal, timeout: MAX_TIMER_MS });
-    const result = await this.#asked(
-      answer,
-      () => onProgress ? this.#progress.during(onProgress, call) : call(),
-    );
-    return parseCallToolResult({ content: [], ...result });
+    const progressToken = onProgress && ++this.#lastToken;
+    if (progressToken && onProgress) {
+      this.#followers.set(progressToken, onProgress);
+    }
+    try {
+      const result = await this.#asked(
+        answer,
+        () =>
+          this.#request("tools/call", {
+            name,
+            arguments: params,
+            ...(progressToken && { _meta: { progressToken } }),
+          }, { signal, timeout: MAX_TIMER_MS }),
+      );
+      return parseCallToolResult({ content: [], ...result });
+    } finally {
+      if (progressToken) this.#followers.delete(progressToken);
+    }
   }
 
   async listTools(options?: McpRequestOptions): Promise<McpToolList> {
@@ -212,15 +230,12 @@ class ClientConnection implements McpConnection {
     if (this.#ending) return;
     this.#ending = true;
     clearInterval(this.#timer);
-    await this.#terminate();
-    await this.#client.close().catch(() => {});
-  }
-
-  /** Ends the session on the server; ignores failures, as the connection closes anyway. */
-  async #terminate(): Promise<void> {
     const { terminate } = this.#options;
-    if (!terminate) return;
-    await withTimeout(TERMINATION_TIMEOUT_MS, terminate).catch(() => {});
+    // The session on the server; the connection closes anyway.
+    if (terminate) {
+      await withTimeout(TERMINATION_TIMEOUT_MS, terminate).catch(() => {});
+    }
+    await this.#client.close().catch(() => {});
   }
 
   /** Closes once the other requests of the forgotten session have heard of it, too: else they would seem lost. */
@@ -317,33 +332,6 @@ class ClientConnection implements McpConnection {
 
 const hasCode = (error: unknown, code: ErrorCode): boolean =>
   error instanceof McpError && error.code === code;
-
-/** Those who follow the progress of calls at one MCP server, by its token. */
-export class ProgressFollowers {
-  readonly #followers = new Map<number, (progress: ToolProgress) => void>();
-  #lastToken = 0;
-
-  /** Makes a call with a token, and passes on its progress until it ends. */
-  async during<T>(
-    follower: (progress: ToolProgress) => void,
-    call: (meta: { progressToken: number }) => Promise<T>,
-  ): Promise<T> {
-    const progressToken = ++this.#lastToken;
-    this.#followers.set(progressToken, follower);
-    try {
-      return await call({ progressToken });
-    } finally {
-      this.#followers.delete(progressToken);
-    }
-  }
-
-  /** Passes on a notification. */
-  tell(params: Record<string, unknown>): void {
-    const follower = this.#followers.get(Number(params.progressToken));
-    const progress = readProgress(params);
-    if (progress) follower?.(progress);
-  }
-}
 
 /** The key of `_meta` with which an MCP server names its question. */
 const KEY = "a2c-smcp/key";

@@ -1,3 +1,9 @@
+/**
+ * Connects to the MCP server of a configuration: loads the MCP SDK and the transport that is
+ * needed, and explains a failure to the user.
+ *
+ * @module
+ */
 import { withDeadline } from "../../../shared/async.ts";
 import type {
   MCPServerStdioParameters,
@@ -25,7 +31,7 @@ import { fetchWithTimeouts } from "./limited_fetch.ts";
 const LOCAL_REQUEST_MS = 30_000;
 
 /** Options of {@linkcode connectMcp}. */
-export interface ConnectOptions {
+interface ConnectOptions {
   /** Timeout of a ping, after which a server counts as hung; default: that of any request. */
   readonly pongMs?: number | undefined;
   /** Maximum bytes of one message of an MCP server; default 64 MiB. */

@@ -1,3 +1,9 @@
+/**
+ * What the Computer uses of an MCP server: the interface of a connection, the reading of its tools,
+ * and the collecting of lists over pages. Loads nothing of the MCP SDK.
+ *
+ * @module
+ */
 import { isDeeper, MAX_DEPTH } from "../../../client/message_limits.ts";
 import type { AnswerQuestion } from "./questions.ts";
 import { hideSecrets } from "../../util/secrets.ts";
@@ -153,7 +159,7 @@ export interface McpTool {
 }
 
 /** The result of reading a tool: the tool, possibly repaired, or a problem. */
-export interface ToolReading {
+interface ToolReading {
   /** Absent when the entry has no usable name. */
   readonly tool?: McpTool;
   /** What is wrong with the entry. */
@@ -246,7 +252,7 @@ export function readProgress(
 const isNumber = (value: unknown): value is number => Number.isFinite(value);
 
 /** One page of a list. */
-export interface Page<T> {
+interface Page<T> {
   /** The items of the page. */
   readonly items: readonly T[];
   /** The cursor of the next page; absent on the last. */

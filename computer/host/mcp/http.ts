@@ -1,3 +1,9 @@
+/**
+ * The transports over HTTP: those of the MCP SDK, wrapped so that each request is settled, and
+ * their settings from the configuration.
+ *
+ * @module
+ */
 import type {
   FetchLike,
   Transport,

@@ -1,3 +1,9 @@
+/**
+ * The `fetch` below both HTTP transports, with limits of time and size: timeouts, the silence of a
+ * stream, and the size of each message.
+ *
+ * @module
+ */
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport";
 import { ContainerCounter, MessageTooLargeError } from "./errors.ts";
 import { withDeadline, withTimeout } from "../../../shared/async.ts";
@@ -18,7 +24,7 @@ type CreateHttpClient = (
  * since it may have been closed meanwhile; but the server may have run the request, too. So each gets a
  * connection of its own there. Other platforms repeat no request with a body.
  */
-export async function fetchOnce(
+async function fetchOnce(
   url: string | URL,
   init?: RequestInit,
 ): Promise<Response> {
@@ -98,24 +104,53 @@ const fetchHead = (
       new Error(`The MCP server did not answer within ${ms / 1000} s`),
   });
 
-function endSilence(
-  body: ReadableStream<Uint8Array>,
+const endSilence = (
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
   ms: number,
-): ReadableStream<Uint8Array> {
+): ReadableStream<Uint8Array<ArrayBuffer>> =>
+  passOn(body, {
+    read: (reader) =>
+      withTimeout(ms, () => reader.read(), {
+        error: () =>
+          new Error(`The event stream was silent for ${ms / 1000} s`),
+      }),
+  });
+
+/** What {@linkcode passOn} does besides passing a stream on. */
+interface PassOnOptions {
+  /** Reads the next chunk. */
+  readonly read?: (
+    reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>,
+  ) => Promise<ReadableStreamReadResult<Uint8Array<ArrayBuffer>>>;
+  /** Called with each chunk. */
+  readonly onChunk?: (chunk: Uint8Array) => void;
+  /** Called at the end, with the error if there is one; may return a last chunk in its place. */
+  readonly onEnd?: (error?: unknown) => Uint8Array<ArrayBuffer> | void;
+}
+
+/** Passes a stream on, chunk by chunk, as it is read. */
+export function passOn(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  { read = (reader) => reader.read(), onChunk, onEnd }: PassOnOptions,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
   const reader = body.getReader();
   return new ReadableStream({
     async pull(controller) {
+      let failure: { readonly error: unknown } | undefined;
       try {
-        const { done, value } = await withTimeout(ms, () => reader.read(), {
-          error: () =>
-            new Error(`The event stream was silent for ${ms / 1000} s`),
-        });
-        if (done) controller.close();
-        else controller.enqueue(value);
+        const { done, value } = await read(reader);
+        if (!done) {
+          onChunk?.(value);
+          return controller.enqueue(value);
+        }
       } catch (error) {
-        controller.error(error);
+        failure = { error };
         reader.cancel(error).catch(() => {});
       }
+      const last = onEnd?.(failure?.error);
+      if (last) controller.enqueue(last);
+      if (failure && !last) controller.error(failure.error);
+      else controller.close();
     },
     cancel: (reason) => reader.cancel(reason),
   });
@@ -135,7 +170,7 @@ export const isEventStream = ({ headers }: Response): boolean =>
  * @param limit in bytes; reading more fails with a {@linkcode MessageTooLargeError}
  * @param signal the request's; Deno drops it once the original response is garbage-collected
  */
-export function limitBody(
+function limitBody(
   response: Response,
   limit: number,
   signal?: AbortSignal | null,

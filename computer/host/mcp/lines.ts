@@ -1,3 +1,9 @@
+/**
+ * Messages from a child process: bytes become lines of text, a few are processed per turn of the
+ * event loop, and each becomes a message.
+ *
+ * @module
+ */
 import type { Readable } from "node:stream";
 import { isUtf8 } from "node:buffer";
 // @ts-types="@modelcontextprotocol/sdk/types"
@@ -15,7 +21,7 @@ import {
 import { isRecord } from "../../util/values.ts";
 
 /** How to decode text; the fields of a stdio configuration (spec §4). */
-export interface TextOptions {
+interface TextOptions {
   /** A label of the Encoding Standard, or Python's spelling of it (`latin_1`). */
   readonly encoding: string;
   /** How to handle bytes that are invalid in `encoding`. */

@@ -13,7 +13,7 @@ export interface QuestionContext {
 }
 
 /** A question as its MCP server sends it. */
-export interface SentQuestion extends ElicitParams {
+interface SentQuestion extends ElicitParams {
   /** What the server calls it. */
   readonly key?: string | undefined;
 }

@@ -1,3 +1,9 @@
+/**
+ * The transport to an MCP server that is a child process: starting, sending, receiving, and ending
+ * it with all that it started.
+ *
+ * @module
+ */
 // @ts-types="@modelcontextprotocol/sdk/client/stdio"
 import { getDefaultEnvironment } from "@modelcontextprotocol/sdk/client/stdio.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport";

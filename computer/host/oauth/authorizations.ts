@@ -1,3 +1,9 @@
+/**
+ * OAuth with MCP servers over HTTP: one session for each address, which renews tokens and asks the
+ * user where they must act.
+ *
+ * @module
+ */
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport";
 import type { OAuthClientInformationMixed } from "@modelcontextprotocol/sdk/shared/auth";
 import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth";
@@ -41,10 +47,7 @@ export interface OAuthOptions {
 export class Authorizations {
   readonly #options: OAuthOptions;
   readonly #authorized: () => void;
-  readonly #sessions = new Map<
-    string,
-    { session: OAuthSession; store: TokenStore }
-  >();
+  readonly #sessions = new Map<string, OAuthSession>();
 
   /** @param authorized called when the user authorized the Computer for an MCP server */
   constructor(options: OAuthOptions, authorized: () => void) {
@@ -55,12 +58,11 @@ export class Authorizations {
   /** Returns the source of tokens for an MCP server. */
   authorizer(server: string, serverUrl: string): Authorizer {
     const known = this.#sessions.get(serverUrl);
-    if (known) return known.session;
+    if (known) return known;
     const { directory, authorize } = this.#options;
-    const store = new TokenStore(directory, serverUrl);
     const session = new OAuthSession({
       serverUrl,
-      store,
+      store: new TokenStore(directory, serverUrl),
       ask: (url) => {
         try {
           authorize({ server, url });
@@ -73,29 +75,29 @@ export class Authorizations {
       },
       authorized: this.#authorized,
     });
-    this.#sessions.set(serverUrl, { session, store });
+    this.#sessions.set(serverUrl, session);
     return session;
   }
 
   /** The secrets known so far. */
   get secrets(): string[] {
-    return [...this.#sessions.values()].flatMap(({ store }) => store.secrets);
+    return [...this.#sessions.values()].flatMap(({ secrets }) => secrets);
   }
 
   /** Lets users who refused be asked again. */
   askAgain(): void {
-    for (const { session } of this.#sessions.values()) session.askAgain();
+    for (const session of this.#sessions.values()) session.askAgain();
   }
 
   /** Aborts authorizations in progress; resolves when none is left. */
   async close(): Promise<void> {
     const sessions = [...this.#sessions.values()];
-    await Promise.all(sessions.map(({ session }) => session.close()));
+    await Promise.all(sessions.map((session) => session.close()));
   }
 }
 
 /** Options of an {@linkcode OAuthSession}. */
-export interface OAuthSessionOptions {
+interface OAuthSessionOptions {
   /** The MCP server's address. */
   readonly serverUrl: string;
   /** The stored authorization. */
@@ -125,6 +127,11 @@ export class OAuthSession implements Authorizer {
   /** Creates an idle session. */
   constructor(options: OAuthSessionOptions) {
     this.#options = options;
+  }
+
+  /** The secrets known so far. */
+  get secrets(): string[] {
+    return this.#options.store.secrets;
   }
 
   /** The access token, valid or not. */

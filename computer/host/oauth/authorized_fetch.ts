@@ -1,3 +1,9 @@
+/**
+ * Access to MCP servers over HTTP: a `fetch` with a token, the errors of a refused access, and the
+ * results that Agents get for them (spec §6).
+ *
+ * @module
+ */
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport";
 import { ErrorCode } from "../../../protocol/mod.ts";
 
@@ -69,7 +75,7 @@ function withToken(
 }
 
 /** What the user can do (spec §6). */
-export interface AuthHint {
+interface AuthHint {
   /**
    * - `authorize`: in the browser of the Computer, which shows the address
    * - `configure`: credentials in the Computer's configuration
@@ -139,47 +145,43 @@ const notPermitted = () =>
     "grant them the rights, or authorize the Computer with others",
   );
 
-/** The user is being asked for the first time. */
-export const notAuthorizedYet = (): AuthorizationError =>
-  new AuthorizationError(
-    ErrorCode.TOOL_AUTHORIZATION_REQUIRED,
-    "The Computer is not authorized yet",
-    "authorize",
-    IN_BROWSER,
-  );
-
-/** The user is being asked again, as the earlier authorization is no longer valid. */
-export const expired = (): AuthorizationError =>
-  new AuthorizationError(
-    ErrorCode.TOOL_AUTHORIZATION_FAILED,
-    "The authorization of the Computer has expired or was revoked",
-    "authorize",
-    IN_BROWSER,
-  );
-
-/** The user, or the authorization server, refused. */
-export const refusedByPerson = (): AuthorizationError =>
-  new AuthorizationError(
-    ErrorCode.TOOL_AUTHORIZATION_FAILED,
-    "The authorization of the Computer was refused",
-    "authorize",
-    "start the MCP server again by hand to be asked again",
-  );
-
-/** The authorization server failed to renew the token, but did not call it invalid. */
-export const notRenewed = (): AuthorizationError =>
-  new AuthorizationError(
-    ErrorCode.TOOL_AUTHORIZATION_FAILED,
-    "The authorization of the Computer could not be renewed",
-    "authorize",
-    "it is tried again; if that does not help, authorize the Computer anew",
-  );
-
 const IN_BROWSER =
   "authorize it in the browser of the Computer, which shows the address";
 
+/** Returns what makes the error of an authorization that the user must give. */
+const toAuthorize =
+  (code: number, what: string, todo: string = IN_BROWSER) =>
+  (): AuthorizationError =>
+    new AuthorizationError(code, what, "authorize", todo);
+
+/** The user is being asked for the first time. */
+export const notAuthorizedYet: () => AuthorizationError = toAuthorize(
+  ErrorCode.TOOL_AUTHORIZATION_REQUIRED,
+  "The Computer is not authorized yet",
+);
+
+/** The user is being asked again, as the earlier authorization is no longer valid. */
+export const expired: () => AuthorizationError = toAuthorize(
+  ErrorCode.TOOL_AUTHORIZATION_FAILED,
+  "The authorization of the Computer has expired or was revoked",
+);
+
+/** The user, or the authorization server, refused. */
+export const refusedByPerson: () => AuthorizationError = toAuthorize(
+  ErrorCode.TOOL_AUTHORIZATION_FAILED,
+  "The authorization of the Computer was refused",
+  "start the MCP server again by hand to be asked again",
+);
+
+/** The authorization server failed to renew the token, but did not call it invalid. */
+export const notRenewed: () => AuthorizationError = toAuthorize(
+  ErrorCode.TOOL_AUTHORIZATION_FAILED,
+  "The authorization of the Computer could not be renewed",
+  "it is tried again; if that does not help, authorize the Computer anew",
+);
+
 /** The parts of an error result. */
-export interface AuthorizationAnswer {
+interface AuthorizationAnswer {
   /** 4006 or 4007. */
   readonly code: number;
   /** For people and models. */

@@ -29,27 +29,16 @@ export async function listenForRedirect(
     const [path, ...query] = (request.url ?? "").split("?");
     const searchParams = new URLSearchParams(query.join("?"));
     if (path !== CALLBACK_PATH || searchParams.get("state") !== state) {
-      return answer(
-        response,
-        400,
-        "This is not the answer that is waited for.",
-      );
+      const text = "This is not the answer that is waited for.";
+      return answer(response, 400, text);
     }
     const given = searchParams.get("code");
-    if (given !== null) {
-      answer(
-        response,
-        200,
-        "You can close this page: the Computer is authorized.",
-      );
-      return code.resolve(given);
-    }
-    answer(
-      response,
-      200,
-      "You can close this page: the authorization was refused.",
-    );
-    code.reject(new Error("The authorization was refused"));
+    const outcome = given === null
+      ? "the authorization was refused"
+      : "the Computer is authorized";
+    answer(response, 200, `You can close this page: ${outcome}.`);
+    if (given !== null) code.resolve(given);
+    else code.reject(new Error("The authorization was refused"));
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);

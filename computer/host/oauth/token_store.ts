@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { isRecord } from "../../util/values.ts";
 
 /** The stored authorization for one MCP server. */
-export interface SavedAuthorization {
+interface SavedAuthorization {
   /** The registration of the Computer. */
   readonly client?: OAuthClientInformationMixed | undefined;
   /** The tokens. */
