@@ -1,10 +1,15 @@
+import { Buffer } from "node:buffer";
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { createHash } from "node:crypto";
+import { tmpdir } from "node:os";
+import { jsonBytes } from "../../../../client/message_limits.ts";
+import { BlobStore } from "../../../../computer/blobs/store.ts";
 import {
   limitAnswer,
   limitResult as limitMeasured,
   measureResult,
+  moveOut,
 } from "../../../../computer/tools/results.ts";
-import { jsonBytes } from "../../../../client/message_limits.ts";
 import {
   type CallToolResult,
   ProtocolError,
@@ -61,4 +66,26 @@ Deno.test("jsonBytes() counts bytes, not characters", () => {
   assertEquals(jsonBytes(answer), bytes);
   assertEquals(measureResult(answer).bytes, bytes);
   assertEquals(jsonBytes({ ...answer, content: [] }), 14);
+});
+
+Deno.test("moveOut() keeps every byte of content that is decoded in slices", async () => {
+  const maxBytes = 16 * 2 ** 20;
+  const store = new BlobStore({
+    maxBytes,
+    memoryBytes: maxBytes,
+    directory: tmpdir(),
+  });
+  for (const size of [3 * 2 ** 20, 3 * 2 ** 20 + 1, 7_000_000]) {
+    const bytes = Buffer.alloc(size, "every byte counts");
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    const data = bytes.toString("base64");
+    const { content } = await moveOut(
+      { content: [{ type: "image", mimeType: "image/png", data }] },
+      store,
+      1_000,
+    );
+    assertEquals(content[0]?._meta?.a2c_sha256, sha256);
+    assertEquals(content[0]?._meta?.a2c_total_size, size);
+  }
+  await store.close();
 });

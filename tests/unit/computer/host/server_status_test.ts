@@ -1,6 +1,11 @@
 import { assertEquals } from "@std/assert";
-import { failureOf } from "../../../../computer/host/server_status.ts";
+import { backoff } from "../../../../client/wire.ts";
 import { parseComputerConfig } from "../../../../computer/config/parse_config.ts";
+import {
+  failuresAfterLoss,
+  RESTART_POLICY,
+} from "../../../../computer/host/hosted_server.ts";
+import { failureOf } from "../../../../computer/host/server_status.ts";
 import { ToolHost } from "../../../../computer/mod.ts";
 
 Deno.test("failureOf() goes by class and code of an error and its causes, not by the text", () => {
@@ -80,4 +85,17 @@ Deno.test("an MCP server that cannot start says what kind of failure it is", asy
       );
     }
   }
+});
+
+Deno.test("restarts of an MCP server wait twice as long each time up to a limit, with 50 % jitter", () => {
+  const delays = (random: number) =>
+    [0, 1, 2, 3, 40].map((n) => backoff(n, random, RESTART_POLICY));
+  assertEquals(delays(0.5), [100, 200, 400, 800, 60_000]);
+  assertEquals(delays(0), [50, 100, 200, 400, 30_000]);
+  assertEquals(delays(1), [150, 300, 600, 1_200, 90_000]);
+});
+
+Deno.test("failuresAfterLoss() forgets earlier failures once a server ran long enough", () => {
+  assertEquals(failuresAfterLoss(5, 9_999, RESTART_POLICY), 5);
+  assertEquals(failuresAfterLoss(5, 10_000, RESTART_POLICY), 0);
 });
