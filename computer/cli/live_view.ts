@@ -1,3 +1,10 @@
+/**
+ * The live view of `run`: a block at the end of the terminal with connection, MCP servers, problems and
+ * running calls. It is drawn again when the Computer reports a change, and each second while it shows
+ * a duration.
+ *
+ * @module
+ */
 import {
   pad,
   plain,
@@ -24,6 +31,7 @@ import {
 } from "./report.ts";
 import {
   type Canvas,
+  type Look,
   paint,
   Screen,
   type ScreenLine,
@@ -162,15 +170,8 @@ interface LiveStatus {
   readonly now: number;
 }
 
-/** Limits for the look of the block. */
-interface BlockLook {
-  /** Maximum width. */
-  readonly columns: number;
-  /** Maximum height. */
-  readonly rows: number;
-  /** Whether to use colours. */
-  readonly colour: boolean;
-}
+/** How the block is drawn, with its maximum height. */
+type BlockLook = Look & { readonly rows: number };
 
 const STATE_SYMBOLS: Readonly<Record<ServerState, Span>> = {
   running: ["●", "good"],

@@ -33,13 +33,13 @@ export function describeCall(
   { columns, rows }: Size = { columns: 80, rows: 24 },
 ): string {
   const alias = name === tool ? "" : ` (its name there: ${quote(tool)})`;
-  const id = bundleId === undefined ? "" : ` (${plain(bundleId)})`;
   const caller = operator === undefined
     ? `Agent ${quote(agent)}`
     : `An operator of the Server (${plain(operator)})`;
-  const head = `${caller} wants to run ${quote(name)} of MCP server ${
-    quote(server)
-  }${id}${alias}`;
+  const where = named(server, bundleId);
+  const head = `${caller} wants to run ${
+    quote(name)
+  } of MCP server ${where}${alias}`;
   const args = Object.entries(params).map(([key, value]) =>
     `  ${plain(key)}: ${plain(JSON.stringify(value) ?? "")}`
   );
@@ -55,8 +55,13 @@ export function describeCall(
 
 const quote = (text: string): string => `"${plain(text)}"`;
 
+const named = (server: string, bundleId: string | undefined): string =>
+  bundleId === undefined
+    ? quote(server)
+    : `${quote(server)} (${plain(bundleId)})`;
+
 /** Wraps a text, and leaves out what does not fit. */
-export function cut(text: string, width: number, room: number): string[] {
+function cut(text: string, width: number, room: number): string[] {
   const seen = text.slice(0, width * room);
   const lines = wrap(seen, width, () => false).split("\n");
   if (lines.length <= room && seen === text) return lines;
@@ -66,7 +71,7 @@ export function cut(text: string, width: number, room: number): string[] {
 }
 
 /** Whether a person wants to answer. */
-export type Willing = "answer" | "decline";
+type Willing = "answer" | "decline";
 
 /** The answers to that, from top to bottom. */
 export const WILLING_CHOICES: readonly Choice<Willing>[] = [
@@ -74,33 +79,26 @@ export const WILLING_CHOICES: readonly Choice<Willing>[] = [
   { answer: "decline", key: "n", label: "Decline" },
 ];
 
-/** Lines of the frame, the first line and the answers. */
-const QUESTION_ROWS = 9;
-const QUESTION_COLUMNS = 4;
-
 /** Formats what an MCP server wants to know: who asks, its text, and the fields; cut to the size. */
 export function describeQuestion(
   { server, bundleId, agent, operator, tool, message }: ElicitRequest,
   fields: readonly Field[],
   { columns, rows }: Size,
 ): string[] {
+  const caller = operator === undefined
+    ? `agent ${quote(agent ?? "")}`
+    : `an operator of the Server (${plain(operator)})`;
   const call = agent === undefined || tool === undefined
     ? ""
-    : ` while ${
-      operator === undefined
-        ? `agent "${plain(agent)}"`
-        : `an operator of the Server (${plain(operator)})`
-    } runs "${plain(tool)}"`;
+    : ` while ${caller} runs ${quote(tool)}`;
   const labels = fields.map(({ label }) => plain(label)).join(", ");
   const text = plainLines(message).split("\n").map((line) => `  ${line}`);
   return [
-    `MCP server "${plain(server)}"${
-      bundleId === undefined ? "" : ` (${plain(bundleId)})`
-    } asks${call}:`,
+    `MCP server ${named(server, bundleId)} asks${call}:`,
     ...cut(
       text.join("\n"),
-      columns - QUESTION_COLUMNS,
-      Math.max(1, rows - QUESTION_ROWS),
+      columns - FRAME_COLUMNS,
+      Math.max(1, rows - FRAME_ROWS),
     ),
     ...(labels === "" ? [] : cut(`  It wants: ${labels}`, columns, 1)),
   ];
@@ -123,6 +121,6 @@ export const CHOICES: readonly Choice[] = [
   { answer: "no", key: "n", label: "No" },
 ];
 
-/** Says what an input asks for. */
+/** Describes the input that is asked for. */
 export const messageOf = ({ id, description }: AskedInput): string =>
   `${plain(description || "Value")} (input "${plain(id)}")`;

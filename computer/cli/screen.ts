@@ -112,10 +112,18 @@ export const styled = (
     ? `\x1b[${STYLE_CODES[style]}m${text}\x1b[0m`
     : text;
 
+/** How lines are drawn. */
+export interface Look {
+  /** The maximum width. */
+  readonly columns: number;
+  /** Whether to use colours. */
+  readonly colour: boolean;
+}
+
 /** Joins spans to a line, truncated to the width; control characters are escaped. */
 export function paint(
   spans: readonly Span[],
-  { columns, colour }: { columns: number; colour: boolean },
+  { columns, colour }: Look,
 ): ScreenLine {
   let text = "";
   let coloured = "";

@@ -20,8 +20,8 @@ const SUBSCRIBE_TIMEOUT_MS = 5_000;
 /** A skill of the list, as it was staged or failed. */
 interface Staged {
   readonly root: SkillRoot;
-  readonly ref: A2CSkillRef | undefined;
-  readonly problem: string | undefined;
+  readonly ref?: A2CSkillRef;
+  readonly problem?: string;
 }
 
 /** What an MCP server that runs is asked through. */
@@ -156,39 +156,31 @@ export class ServerSkills {
     const isDirty = ({ uri }: SkillRoot) =>
       dirty.some((each) => each === uri || each.startsWith(`${uri}/`));
     const staged: Staged[] = [];
+    const isTaken = (skill: string) =>
+      staged.some(({ ref }) => ref?.name.endsWith(`:${skill}`));
+    const place = { ...this.#place, isTaken };
     for (const root of roots) {
       const before = known.get(root.uri);
-      const isTaken = (skill: string) =>
-        staged.some(({ ref }) => ref?.name.endsWith(`:${skill}`));
-      staged.push(
-        before?.ref && before.root.state === root.state && !isDirty(root)
-          ? before
-          : await this.#stage(root, server, isTaken, signal),
-      );
-    }
-    return staged;
-  }
-
-  async #stage(
-    root: SkillRoot,
-    server: SkillConnection,
-    isTaken: (skill: string) => boolean,
-    signal: AbortSignal,
-  ): Promise<Staged> {
-    try {
-      const place = { ...this.#place, isTaken };
-      const ref = await stageSkill(root, server, place, signal);
-      return { root, ref, problem: undefined };
-    } catch (error) {
-      const problem = `Skill ${root.uri} is left out: ${reasonOf(error)}`;
-      if (!signal.aborted) {
+      if (before?.ref && before.root.state === root.state && !isDirty(root)) {
+        staged.push(before);
+        continue;
+      }
+      try {
+        staged.push({
+          root,
+          ref: await stageSkill(root, server, place, signal),
+        });
+      } catch (error) {
+        const problem = `Skill ${root.uri} is left out: ${reasonOf(error)}`;
+        staged.push({ root, problem });
+        if (signal.aborted) continue;
         log.warn("MCP server {server}: {problem}", {
-          server: this.#place.server,
+          server: place.server,
           problem,
         });
       }
-      return { root, ref: undefined, problem };
     }
+    return staged;
   }
 
   /** Subscribes to what it lists of skills, before any of it is read, so that no change is missed. */

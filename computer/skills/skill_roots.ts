@@ -64,9 +64,17 @@ export function skillRoots(resources: readonly Resource[]): SkillRoot[] {
       files.set(above, below);
     }
   }
-  return roots.map((uri) =>
-    rootOf(uri, listed.get(uri) ?? {}, files.get(uri) ?? [])
-  );
+  return roots.map((uri) => {
+    const meta = listed.get(uri) ?? {};
+    const below = files.get(uri) ?? [];
+    return {
+      uri,
+      source: sourceOf(meta),
+      version: meta.version?.toString(),
+      files: below,
+      state: JSON.stringify([meta, below.toSorted()]),
+    };
+  });
 }
 
 /** Returns the path of a file below its skill, with `/`; it is as hostile as its server. */
@@ -89,20 +97,6 @@ function topmost(
   }
   return undefined;
 }
-
-const rootOf = (
-  uri: string,
-  meta: Record<string, unknown>,
-  files: readonly string[],
-): SkillRoot => ({
-  uri,
-  source: sourceOf(meta),
-  version: meta.version === undefined || meta.version === null
-    ? undefined
-    : String(meta.version),
-  files,
-  state: JSON.stringify([meta, files.toSorted()]),
-});
 
 function sourceOf(meta: Record<string, unknown>): SkillRoot["source"] {
   const { source, mount_dir, archive_uri, archive_format, archive_sha256 } =

@@ -3,7 +3,7 @@ import type { AskInput } from "../../config/input_store.ts";
 import type { ToolCallEnded } from "../../tools/events.ts";
 import { readFile } from "node:fs/promises";
 import { plainLines, textWidth, wrap } from "../../../cli/terminal_text.ts";
-import { type Span, styled } from "../screen.ts";
+import { type Look, type Span, styled } from "../screen.ts";
 import { reasonOf } from "../../util/values.ts";
 
 /** The context of the shell's commands. */
@@ -11,7 +11,7 @@ export interface ShellContext {
   /** The Computer. */
   readonly computer: SmcpComputer;
   /** Returns the current width and colours of tables. */
-  readonly look: () => TableLook;
+  readonly look: () => Look;
   /** The calls so far, the latest last. */
   readonly calls: readonly (ToolCallEnded & { readonly at: Date })[];
   /** Asks the user for the value of an input; absent without a terminal. */
@@ -102,14 +102,6 @@ async function fileText(file: string): Promise<string> {
   }
 }
 
-/** The look of a table. */
-export interface TableLook {
-  /** The maximum width. */
-  readonly columns: number;
-  /** Whether to use colours. */
-  readonly colour: boolean;
-}
-
 /** Characters around each column: a line and two spaces. */
 const COLUMN_PADDING = 3;
 /** Minimum width of a column on a narrow terminal. */
@@ -136,7 +128,7 @@ export const listed = (
 export function drawTable(
   head: readonly string[],
   rows: readonly Row[],
-  { columns, colour }: TableLook,
+  { columns, colour }: Look,
 ): Drawing {
   const cells = rows.map((row) =>
     row.map((cell) => {

@@ -39,16 +39,6 @@ export interface ListedCall {
   readonly code?: number;
 }
 
-/** What was sent and answered, as far as it is kept. */
-export interface CallContent {
-  /** The arguments. */
-  readonly params: unknown;
-  /** The answer. */
-  readonly result?: unknown;
-  /** Whether something of them is missing. */
-  readonly isClipped: boolean;
-}
-
 interface Entry {
   call: ListedCall;
   version: number;
@@ -56,26 +46,13 @@ interface Entry {
   result?: Clipped;
 }
 
-/** How much is kept. */
-export interface CallLogLimits {
-  /** Number of calls. */
-  readonly calls: number;
-  /** Characters of the arguments, or of the answer, of one call. */
-  readonly each: number;
-  /** Characters of all arguments and answers. */
-  readonly contents: number;
-}
-
-const DEFAULT_LIMITS: CallLogLimits = {
-  calls: 1_000,
-  each: 2 ** 18,
-  contents: 2 ** 24,
-};
+/** How much is kept: calls, and characters of one's arguments or answer (`each`) and of all. */
+const DEFAULT_LIMITS = { calls: 1_000, each: 2 ** 18, contents: 2 ** 24 };
 
 /** The latest calls of a Computer, with their contents; the oldest are forgotten. */
 export class CallLog {
   readonly #changes: Changes;
-  readonly #limits: CallLogLimits;
+  readonly #limits: typeof DEFAULT_LIMITS;
   readonly #entries = new Map<number, Entry>();
   /** Keys of the running ones by Agent and id, oldest first: a repeated request is another one. */
   readonly #running = new Map<string, number[]>();
@@ -84,7 +61,7 @@ export class CallLog {
   /** Older ones have no contents any more. */
   #firstKept = 1;
 
-  constructor(changes: Changes, limits: CallLogLimits = DEFAULT_LIMITS) {
+  constructor(changes: Changes, limits = DEFAULT_LIMITS) {
     this.#changes = changes;
     this.#limits = limits;
   }
@@ -160,11 +137,12 @@ export class CallLog {
   }
 
   /** Returns what was sent and answered; `undefined` for what is forgotten. */
-  content(key: number): CallContent | undefined {
+  content(key: number) {
     const { params, result } = this.#entries.get(key) ?? {};
     return params && {
       params: params.value,
       ...(result && { result: result.value }),
+      /** Whether something of them is missing. */
       isClipped: params.isClipped || result?.isClipped === true,
     };
   }
