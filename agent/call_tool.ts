@@ -173,23 +173,18 @@ type Fields = Readonly<Record<string, unknown>>;
 const isRecord = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null;
 
-/** The part of a block that has the binary content. */
-const innerOf = (block: Block): Fields =>
-  block.type === "resource" ? { ...block.resource } : { ...block };
-
-const metaOf = ({ meta, _meta }: Fields): Fields => ({
-  ...(isRecord(meta) && meta),
-  ...(isRecord(_meta) && _meta),
-});
-
 /** Returns what a Computer left out of a block, if it did. */
 function leftOutOf(block: Block): LeftOut | undefined {
-  const inner = innerOf(block);
+  const inner: Fields = {
+    ...(block.type === "resource" ? block.resource : block),
+  };
   if ((inner.data ?? "") !== "" || (inner.blob ?? "") !== "") return undefined;
   const { [HANDLE_KEY]: handle, [SIZE_KEY]: size, [DIGEST_KEY]: digest } = {
-    ...metaOf(inner),
-    ...metaOf({ ...block }),
-  };
+    ...Object(inner.meta),
+    ...Object(inner._meta),
+    ...Object(block.meta),
+    ...Object(block._meta),
+  } as Fields;
   if (typeof handle !== "string") return undefined;
   const described = [
     block.type,
