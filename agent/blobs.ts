@@ -16,7 +16,7 @@ const CONCURRENT_CHUNKS = 4;
 const MAX_RESTARTS = 3;
 
 /** Bytes on a Computer. */
-export interface BlobPlace {
+interface BlobPlace {
   /** Sends the requests. */
   readonly requests: Pick<Requests, "ask">;
   /** The Computer that issued the handle. */
@@ -28,7 +28,7 @@ export interface BlobPlace {
 }
 
 /** Bytes that are being fetched. */
-export interface BlobFetch {
+interface BlobFetch {
   /** Number of bytes. */
   readonly size: number;
   /** Their SHA-256, as announced. */
@@ -45,7 +45,7 @@ type Chunk = Omit<GetBlobRet, "blob"> & { readonly bytes: Uint8Array };
  *
  * @throws {BlobError} `changed`, `invalid`, `unsupported`
  */
-export async function beginFetch(
+async function beginFetch(
   place: BlobPlace,
   signal: AbortSignal | undefined,
 ): Promise<BlobFetch> {

@@ -31,7 +31,7 @@ export function fromBase64(text: string): Uint8Array | undefined {
 }
 
 /** Computes a SHA-256 from parts. */
-export interface Sha256 {
+interface Sha256 {
   /** Adds the next part. */
   update(part: Uint8Array): void;
   /** Returns the digest as lower-case hexadecimal digits; to be called once. */

@@ -63,7 +63,7 @@ export interface GotFile {
 }
 
 /** The file to fetch, and where to. */
-export interface FileToGet {
+interface FileToGet {
   /** Name of the Computer. */
   readonly computer: string;
   /** The URI of a resource there. */

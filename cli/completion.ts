@@ -94,7 +94,7 @@ interface Placed {
 }
 
 /** Writes the completion of a command for bash 3.2 and later. */
-export function bashCompletion(program: CommandShape): string {
+function bashCompletion(program: CommandShape): string {
   const name = bashFunctionName(program.name);
   const placed = placeAll({ path: "", command: program });
   const paths = placed.slice(1).map(({ path }) => path);
@@ -236,7 +236,7 @@ const escape = (text: string): string =>
 const zshQuote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** Writes the completion of a command for fish. */
-export function fishCompletion(program: CommandShape): string {
+function fishCompletion(program: CommandShape): string {
   const complete = `complete -c ${program.name}`;
   return [
     `# fish completion of ${program.name}`,

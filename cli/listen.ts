@@ -3,7 +3,7 @@ import { isClosedOutput } from "./output.ts";
 import { reasonOf } from "../client/errors.ts";
 
 /** An address to listen on, from the command line. */
-export interface ListenFlags {
+interface ListenFlags {
   /** Name or IP address. */
   readonly hostname: string;
   /** The port; 0 for any free one. */
@@ -53,7 +53,7 @@ function remedies(prefix: string): Readonly<Record<string, string>> {
  *
  * @returns its result; rejects with its reason, or with an uncaught error of that time
  */
-export async function catchUncaught<T>(start: () => Promise<T>): Promise<T> {
+async function catchUncaught<T>(start: () => Promise<T>): Promise<T> {
   const uncaught = Promise.withResolvers<never>();
   process.once("uncaughtException", uncaught.reject);
   try {

@@ -7,7 +7,7 @@ export interface LineStream {
 }
 
 /** Options for a {@linkcode LineQueue}. */
-export interface LineQueueOptions {
+interface LineQueueOptions {
   /** Maximum of pending characters; default 1 MiB. */
   readonly most?: number;
   /** Creates the line that reports dropped lines, with its line break. */
@@ -204,7 +204,7 @@ export function outliveOutput(...outputs: readonly Output[]): void {
 const PRINTING = ["debug", "error", "info", "log", "warn"] as const;
 
 /** What prints lines. */
-export type Printer = Record<
+type Printer = Record<
   typeof PRINTING[number],
   (...data: unknown[]) => void
 >;

@@ -19,7 +19,7 @@ export interface CredentialFlags {
 }
 
 /** Adds the options of {@linkcode CredentialFlags} to a command. */
-export function addCredentials(command: Command): Command {
+function addCredentials(command: Command): Command {
   return command
     .addOption(
       command.createOption(
@@ -38,7 +38,7 @@ export function addCredentials(command: Command): Command {
  *
  * @throws {UsageError} for a character that no header carries, without showing the credentials
  */
-export function credentialHeaders(
+function credentialHeaders(
   { apiKey = "", token = "" }: CredentialFlags,
 ): Record<string, string> {
   check("--api-key (SMCP_API_KEY)", apiKey);

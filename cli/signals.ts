@@ -4,10 +4,10 @@ import process from "node:process";
 const EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
 /** A signal that ends a command. */
-export type EndSignal = keyof typeof EXIT_CODES;
+type EndSignal = keyof typeof EXIT_CODES;
 
 /** Options for {@linkcode firstSignal}. */
-export interface FirstSignalOptions {
+interface FirstSignalOptions {
   /** The signals to wait for; default all. A closed terminal sends SIGHUP. */
   readonly signals?: readonly EndSignal[];
   /** Ends the process at the second signal; default `process.exit`. */

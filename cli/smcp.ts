@@ -7,7 +7,7 @@ import { reporting, runCommand } from "./run.ts";
 import { describeVersions } from "./version.ts";
 
 /** A subcommand of `smcp`, loaded on demand. */
-export interface LazyCommand {
+interface LazyCommand {
   /** One line for the list of commands, the same as in its own help. */
   readonly summary: string;
   /** Loads the command. */
@@ -15,7 +15,7 @@ export interface LazyCommand {
 }
 
 /** A loaded subcommand of `smcp`. */
-export interface LoadedCommand {
+interface LoadedCommand {
   /** Runs the command and returns the exit code. */
   run(args: readonly string[]): Promise<number>;
   /** Creates its definition, for completion. */

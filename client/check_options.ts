@@ -122,7 +122,7 @@ const isTransports = (value: unknown): boolean =>
   value.every((name) => TRANSPORTS.includes(name));
 
 /** The parts of a Server's URL. */
-export interface ServerAddress {
+interface ServerAddress {
   /** Scheme, host and port; a path in the URL is not part of it. */
   readonly origin: string;
   /** The parameters of the URL's query, without that of the protocol (spec §2). */

@@ -58,13 +58,13 @@ export async function unreachable(
 }
 
 /** Why a request failed, in short; `from` says who answered instead of an A2C-SMCP server, if anybody. */
-export interface RequestFailure {
+interface RequestFailure {
   readonly text: string;
   readonly from?: "proxy" | "stranger";
 }
 
 /** Returns the error of the system, of TLS or of the runtime below an error of either transport. */
-export const systemError = (cause: unknown): unknown =>
+const systemError = (cause: unknown): unknown =>
   at(cause, "context", "statusText") ??
     at(cause, "description", "error") ??
     at(cause, "description");

@@ -6,7 +6,7 @@ import { ConnectionError } from "./errors.ts";
 import type { ConnectionEvents, RequestOptions } from "./options.ts";
 
 /** The connection that {@linkcode Membership} uses. */
-export interface MembershipConnection {
+interface MembershipConnection {
   /** Sends a request; calls `onAck` synchronously with its ack, before the promise resolves. */
   ask(
     event: string,

@@ -121,7 +121,7 @@ export class SocketWire implements Wire {
 export const HANDSHAKE_TIMEOUT_MS = 20_000;
 
 /** The target of a connection, with credentials. */
-export interface Dial {
+interface Dial {
   readonly options: UrlOptions;
   /** The way through a proxy, if there is one. */
   readonly route: () => ProxyRoute | undefined;
@@ -231,7 +231,7 @@ interface FailedHandshake {
  * A refused WebSocket hides it, and also TLS failures, so a client that uses only WebSockets
  * sends one request over polling.
  */
-export async function explainRefusal(
+async function explainRefusal(
   target: Dial,
   cause: unknown,
 ): Promise<FailedHandshake> {

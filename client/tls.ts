@@ -16,7 +16,7 @@ export interface ClientTlsOptions {
 }
 
 /** The names of {@linkcode ClientTlsOptions} in errors, such as those of flags. */
-export type TlsNames = Readonly<Record<keyof ClientTlsOptions, string>>;
+type TlsNames = Readonly<Record<keyof ClientTlsOptions, string>>;
 
 const OPTIONS: TlsNames = { cert: "tls.cert", key: "tls.key", ca: "tls.ca" };
 
@@ -83,7 +83,7 @@ export function checkTls(
 export const isTls = (url: string): boolean => /^(https|wss):/i.test(url);
 
 /** Returns when a certificate expired, if it has. */
-export function expiryOf(cert: string | undefined): string | undefined {
+function expiryOf(cert: string | undefined): string | undefined {
   const crypto = nodeModule("node:crypto");
   if (cert === undefined || crypto === undefined) return undefined;
   const { validTo } = new crypto.X509Certificate(cert);
@@ -91,7 +91,7 @@ export function expiryOf(cert: string | undefined): string | undefined {
 }
 
 /** Returns a date if it is in the past. */
-export const pastDate = (date: string | undefined): string | undefined =>
+const pastDate = (date: string | undefined): string | undefined =>
   date !== undefined && Date.parse(date) < Date.now() ? date : undefined;
 
 /** Time limit for reading a Server's certificate after a failure. */

@@ -31,7 +31,7 @@ export function proxyRoute(
 export const tlsReason = (): Promise<undefined> => Promise.resolve(undefined);
 
 /** A request, and what ends it. */
-export interface WebRequest {
+interface WebRequest {
   readonly options: { readonly headers?: Record<string, string> };
   readonly signal: AbortSignal;
 }

@@ -65,7 +65,7 @@ export interface Refusal {
 }
 
 /** Limits of the delay between attempts. */
-export interface BackoffLimits {
+interface BackoffLimits {
   /** Milliseconds before the first attempt; doubles with each further one. */
   readonly minDelayMs: number;
   /** Maximum number of milliseconds before an attempt. */

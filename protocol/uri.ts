@@ -1,5 +1,5 @@
 /** The common parts of `window://` and `dpe://` URIs: an opaque host and decoded segments. */
-export interface UriParts {
+interface UriParts {
   readonly host: string;
   readonly path: readonly string[];
   /** `query` or `fragment`, if the URI has one. */
@@ -44,7 +44,7 @@ export function buildUri(
 }
 
 /** Encodes a segment; refuses an empty one, and one that is not valid Unicode. */
-export function encodeSegment(segment: string): string {
+function encodeSegment(segment: string): string {
   if (segment === "") throw new TypeError("a path segment must not be empty");
   try {
     return encodeURIComponent(segment);

@@ -2,7 +2,7 @@
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** How {@linkcode withDeadline} ends work early. */
-export interface DeadlineOptions {
+interface DeadlineOptions {
   /** Ends the work too, with its own reason. */
   readonly signal?: AbortSignal | undefined;
   /** Creates the reason at the deadline; default: an error that states the limit. */

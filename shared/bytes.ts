@@ -1,5 +1,5 @@
 /** What a file must offer for {@linkcode readAt}; a `FileHandle` of Node does. */
-export interface ReadableFile {
+interface ReadableFile {
   /** Reads some bytes; none only at the end. */
   read(
     into: Uint8Array,

@@ -2,7 +2,7 @@ import type { $ZodError } from "zod/v4/core";
 import type { IncomingHttpHeaders } from "node:http";
 
 /** What is wrong with one field of a request. */
-export interface FieldProblem {
+interface FieldProblem {
   /** The field, header or part. */
   readonly field: string;
   /** What is wrong with it. */

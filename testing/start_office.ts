@@ -259,7 +259,7 @@ async function closeAfter(
 }
 
 /** Closes what a test started, the last first; Node 22 has no `AsyncDisposableStack`. */
-export class CloseStack implements AsyncDisposable {
+class CloseStack implements AsyncDisposable {
   readonly #items: AsyncDisposable[] = [];
   #closed = false;
 

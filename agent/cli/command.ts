@@ -293,7 +293,7 @@ function collectPairs(
 }
 
 /** The options of the command `mcp`, beside those of every command. */
-export function mcpOptions(): Option[] {
+function mcpOptions(): Option[] {
   return [
     new Option(
       "--computer <name>",

@@ -9,7 +9,7 @@ import { loadPackages } from "../../shared/packages.ts";
 import type { OfficeFlags } from "./office.ts";
 
 /** Flags of `mcp`. */
-export interface McpFlags extends Omit<OfficeFlags, "json"> {
+interface McpFlags extends Omit<OfficeFlags, "json"> {
   /** Only the tools of this Computer. */
   computer?: string;
   /** Only tools that match one of these. */
@@ -27,7 +27,7 @@ export interface McpFlags extends Omit<OfficeFlags, "json"> {
 }
 
 /** How the office is shown. */
-export interface McpView {
+interface McpView {
   computer?: string;
   include?: readonly string[];
   exclude?: readonly string[];
@@ -38,7 +38,7 @@ export interface McpView {
 }
 
 /** Connects the program that has started this one with an office; `pipeOffice` of the room `mcp` is one. */
-export type PipeOffice = (
+type PipeOffice = (
   options: {
     readonly agent: UrlOptions;
     readonly office: string;

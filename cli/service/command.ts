@@ -171,7 +171,7 @@ const PLACES = [
 ];
 
 /** The variables of a service. */
-export interface ServiceVariables {
+interface ServiceVariables {
   /** Those that everybody may see. */
   readonly open: Variables;
   /** Those for the file of credentials. */
@@ -210,7 +210,7 @@ export function pickVariables(
 const codeOf = (error: unknown): unknown => Object(error).code;
 
 /** Reads a file; `undefined` if there is none. */
-export function readIfThere(file: string): string | undefined {
+function readIfThere(file: string): string | undefined {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {

@@ -29,7 +29,7 @@ import {
 import { plain } from "../terminal_text.ts";
 
 /** What is to be installed. */
-export interface InstallRequest<Flags extends object> {
+interface InstallRequest<Flags extends object> {
   /** The command. */
   readonly role: ServiceRole<Flags>;
   /** Its options, as they were given. */
@@ -254,7 +254,7 @@ const passwordIn = (
   envVar !== undefined && hasPassword(text) ? [envVar, text] : [];
 
 /** Lists the variables that an argument replaces; those of credentials among the options stay. */
-export const replacedBy = (
+const replacedBy = (
   { options }: Command,
   { args, secrets }: GivenOptions,
 ): string[] =>

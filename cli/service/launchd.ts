@@ -25,7 +25,7 @@ const LOOKS = 300;
 const LOOK_MS = 100;
 
 /** Who the services are of. */
-export interface LaunchdUser {
+interface LaunchdUser {
   /** The home directory. */
   readonly home: string;
   /** Returns the user's number. */

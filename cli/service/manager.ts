@@ -33,7 +33,7 @@ export interface ServiceState {
 }
 
 /** The end of a service's log. */
-export interface ServiceLog {
+interface ServiceLog {
   /** The last lines; none where they cannot be read. */
   readonly lines: readonly string[];
   /** The command that shows the log. */

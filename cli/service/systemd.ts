@@ -22,7 +22,7 @@ const BOOTED = "/run/systemd/system";
 const LOG_LINES = 10;
 
 /** Who the services are of, and where that user keeps things. */
-export interface SystemdUser {
+interface SystemdUser {
   /** The directory of configurations. */
   readonly config: string;
   /** The user's name; absent if it is unknown. */
@@ -205,7 +205,7 @@ const quote = (text: string): string =>
   }"`;
 
 /** The properties of a unit that {@linkcode stateOfUnit} reads. */
-export const SHOWN: readonly string[] = [
+const SHOWN: readonly string[] = [
   "LoadState",
   "ActiveState",
   "SubState",

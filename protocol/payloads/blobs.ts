@@ -93,7 +93,7 @@ const handle = textOf(1, 8192);
  *
  * @internal
  */
-export const putBlobReqSchema = z.pipe(
+const putBlobReqSchema = z.pipe(
   z.looseObject({
     ...computerCallShape,
     upload_id: z.exactOptional(identifier),

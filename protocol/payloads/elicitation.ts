@@ -38,8 +38,7 @@ export interface QuestionFields {
   request_state?: string;
 }
 
-/** @internal */
-export const elicitResultSchema = z.looseObject({
+const elicitResultSchema = z.looseObject({
   action: z.enum(["accept", "decline", "cancel"]),
   content: maybe(
     mapOf(

@@ -81,7 +81,7 @@ export interface GetSkillRet {
 }
 
 /** @internal Only the required fields are checked; one odd optional field must not cost the list. */
-export const skillRefSchema = z.pipe(
+const skillRefSchema = z.pipe(
   z.looseObject({
     name: z.string(),
     source: z.string(),
