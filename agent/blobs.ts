@@ -1,3 +1,11 @@
+/**
+ * Bytes on a Computer, by the handle that an answer gave (0.4 §7.4).
+ *
+ * {@linkcode fetchWhole} fetches them in chunks, several side by side, and starts over when they change
+ * meanwhile; {@linkcode openBlob} is the same as a stream. Both compare the SHA-256 at the end.
+ *
+ * @module
+ */
 import { fromBase64, sha256 } from "./bytes.ts";
 import type { Requests } from "./requests.ts";
 import {

@@ -1,3 +1,11 @@
+/**
+ * A tool call, from the request to the result that its caller gets.
+ *
+ * {@linkcode callTool} sends it, answers questions of the MCP server by repeating the call, cancels it
+ * when it times out or is aborted, and puts content back that the Computer left out for its size.
+ *
+ * @module
+ */
 import { toBase64 } from "./bytes.ts";
 import { fetchWhole } from "./blobs.ts";
 import type { CallToolOptions } from "./options.ts";

@@ -1,3 +1,11 @@
+/**
+ * A document that an Agent opened, and its form as Markdown (spec §8.3).
+ *
+ * The document is fetched once; its pages when they are read, each time. Addresses are valid for a
+ * session only, so they are resolved again when the Agent has reconnected.
+ *
+ * @module
+ */
 import {
   DocumentSource,
   type DocumentSourceOptions,

@@ -1,3 +1,11 @@
+/**
+ * Where the text of documents comes from (spec §8.3).
+ *
+ * A `dpe://` URI becomes an address at its Computer; {@linkcode fetchText} fetches what is there, over
+ * HTTP, from a file, or through the handler of another scheme. A stale address is resolved once more.
+ *
+ * @module
+ */
 import { builtin } from "./bytes.ts";
 import {
   type DPEDocument,

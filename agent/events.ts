@@ -1,3 +1,10 @@
+/**
+ * The events of an Agent: notifications of its office under their names in camelCase, those of its
+ * connection, and those of the tool catalogue, which the same notifications keep up to date. Below:
+ * following a desktop by these events, and the log.
+ *
+ * @module
+ */
 import type { Logger } from "@logtape/logtape";
 import * as queries from "./queries.ts";
 import { isComputerNotFound, Requests } from "./requests.ts";

@@ -1,3 +1,8 @@
+/**
+ * The options of an Agent, and of each of its requests.
+ *
+ * @module
+ */
 import type { DocumentHandler } from "./document_source.ts";
 import type { ConnectionOptions } from "../client/options.ts";
 import type {

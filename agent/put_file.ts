@@ -1,3 +1,9 @@
+/**
+ * Putting a file on a Computer (0.4 §7.5): its SHA-256 first, then chunk after chunk. The answer to the
+ * first chunk names the upload; an upload that fails is abandoned, so that the Computer can drop it.
+ *
+ * @module
+ */
 import { BlobError, CHUNK_BYTES, unsupported } from "./blobs.ts";
 import { type FileSource, openPath } from "./files.ts";
 import { sha256, toBase64 } from "./bytes.ts";

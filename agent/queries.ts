@@ -1,3 +1,10 @@
+/**
+ * One function for each request of an Agent that reads something; tool calls are in `call_tool.ts`.
+ *
+ * The last part is about requests that older peers do not support, whose errors say so.
+ *
+ * @module
+ */
 import type {
   AgentRequestOptions,
   CallToolOptions,

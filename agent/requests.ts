@@ -1,3 +1,13 @@
+/**
+ * How an Agent's request is sent, and sent again.
+ *
+ * {@linkcode Requests.ask} signs it with name and `req_id`, checks it, and parses the answer. Before it is
+ * sent it may wait for the connection (`offline: "wait"`) and for its turn, since the Server's limits
+ * apply to all requests of an Agent together. A request that did not run, because of a 429 or since its
+ * Computer has not reconnected yet, is sent again. One deadline covers all of that.
+ *
+ * @module
+ */
 import type { Connection } from "../client/connection.ts";
 import { ConnectionError } from "../client/errors.ts";
 import { roomForBase64 } from "../client/message_limits.ts";

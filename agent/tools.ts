@@ -1,3 +1,9 @@
+/**
+ * The tools of an office: {@linkcode ToolCatalogue} keeps those of each Computer up to date from
+ * notifications, with few requests at a time; {@linkcode onlyOffering} finds the one that a name means.
+ *
+ * @module
+ */
 import { isComputerNotFound } from "./requests.ts";
 import { ConnectionError } from "../client/errors.ts";
 import type { AnyNotification } from "../client/options.ts";

@@ -1,3 +1,9 @@
+/**
+ * Completion in bash, zsh and fish: {@linkcode shapeOf} reads the definition of a command, and each shell
+ * has a function that writes its script.
+ *
+ * @module
+ */
 import type { Command } from "commander";
 import { addHelp } from "./flags.ts";
 

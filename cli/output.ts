@@ -1,3 +1,9 @@
+/**
+ * Output that neither blocks nor ends a command: lines are queued while their reader pauses, and a closed
+ * terminal or pipe is no error.
+ *
+ * @module
+ */
 /** A writable stream of text. */
 export interface LineStream {
   write(text: string, done: (error?: Error | null) => void): unknown;

@@ -1,3 +1,9 @@
+/**
+ * How every command runs: switches of the environment, one line with a remedy for each error, and the exit
+ * code.
+ *
+ * @module
+ */
 import type { Command, Option } from "commander";
 import { reasonOf } from "../client/errors.ts";
 import { nearestWord } from "../shared/checks.ts";

@@ -1,3 +1,8 @@
+/**
+ * The options of commands that dial a Server: its address, the way there, and credentials.
+ *
+ * @module
+ */
 import type { Agent } from "node:http";
 import type { Command, Option } from "commander";
 import type { RequestOptions } from "node:https";

@@ -1,3 +1,8 @@
+/**
+ * Checks of a client's options, which JavaScript does not check, and of its URL.
+ *
+ * @module
+ */
 import { checkTls } from "./node_way.ts";
 import type { ConnectionOptions, Credentials } from "./options.ts";
 import { isTls } from "./tls.ts";

@@ -1,3 +1,13 @@
+/**
+ * The state of a client's connection.
+ *
+ * A {@linkcode Wire} leads to the Server: a socket, or none in the same process. The first attempt to
+ * connect is the only one; a lost connection is opened again, by Socket.IO where no Server was reached,
+ * else by this class. A refusal is final, except for one of the version, which is tried again with
+ * another where the client may choose. {@linkcode Membership} rejoins the office after each reconnect.
+ *
+ * @module
+ */
 import { checkOptions } from "./check_options.ts";
 import { Emitter, type Listener } from "./emitter.ts";
 import { ConnectionError, reasonOf } from "./errors.ts";

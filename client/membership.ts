@@ -1,3 +1,11 @@
+/**
+ * Joining, leaving and rejoining an office.
+ *
+ * The ack of a join or leave is handled synchronously, since requests of the office may directly follow
+ * it. Joins that a leave has overtaken are taken back.
+ *
+ * @module
+ */
 import { JOIN_OFFICE_EVENT, LEAVE_OFFICE_EVENT } from "../protocol/events.ts";
 import { readOfficeAck, type Role } from "../protocol/payloads/offices.ts";
 import { backoff } from "./wire.ts";

@@ -1,3 +1,9 @@
+/**
+ * The way to a Server over Socket.IO: dialing with version and credentials, watching each handshake, and
+ * finding the Server's error behind a failed one.
+ *
+ * @module
+ */
 import { isFinal, unreachable } from "./failures.ts";
 import {
   Fetch,

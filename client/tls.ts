@@ -1,3 +1,9 @@
+/**
+ * Certificates of a client: checking them before the first connection, and explaining a failed TLS
+ * handshake by what to change on which side.
+ *
+ * @module
+ */
 import {
   hasNodeModules,
   nodeModule,

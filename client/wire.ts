@@ -1,3 +1,9 @@
+/**
+ * What both ways to a Server have in common: the interface of a {@linkcode Wire}, the delays between
+ * attempts to connect, and how an event of the Server is handled.
+ *
+ * @module
+ */
 import type { ConnectionError } from "./errors.ts";
 import type { AnyNotification, RequestHandler } from "./options.ts";
 import {

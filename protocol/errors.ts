@@ -1,3 +1,9 @@
+/**
+ * The errors of the protocol: their codes, their form on the wire, and how the refusal of a handshake is
+ * read (spec §2, §6).
+ *
+ * @module
+ */
 import { PROTOCOL_VERSIONS, protocolOf } from "./version.ts";
 
 /** The error codes of the protocol (spec §6). */

@@ -1,3 +1,9 @@
+/**
+ * Which events exist, who sends them, and what parses their payloads (spec §3): the tables that Server,
+ * Agent and Computer share.
+ *
+ * @module
+ */
 import {
   parseGetComputerConfigReq,
   parseGetComputerConfigRet,

@@ -1,3 +1,8 @@
+/**
+ * The names of all events, and the types of their payloads (spec §3).
+ *
+ * @module
+ */
 import type {
   GetComputerConfigReq,
   GetComputerConfigRet,

@@ -1,3 +1,8 @@
+/**
+ * Promises with an end: aborting, deadlines, bounded concurrency, and coalescing.
+ *
+ * @module
+ */
 /** The longest delay that `setTimeout` takes, about 24 days; a longer one fires at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 

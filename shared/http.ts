@@ -1,3 +1,8 @@
+/**
+ * Small parts of HTTP interfaces of this package: bodies, problems, tokens, and the origin of a page.
+ *
+ * @module
+ */
 import type { $ZodError } from "zod/v4/core";
 import type { IncomingHttpHeaders } from "node:http";
 

@@ -1,3 +1,8 @@
+/**
+ * A Server, an Agent and Computers in one process, for tests; also Computers that answer by a script.
+ *
+ * @module
+ */
 import {
   type ConnectionEvents,
   type ConnectionOptions,

@@ -1,3 +1,9 @@
+/**
+ * The commands `call` and `put`: arguments are read by the tool's schema, progress is shown on stderr,
+ * and Ctrl-C cancels.
+ *
+ * @module
+ */
 import process from "node:process";
 import { readFile, stat } from "node:fs/promises";
 import { text } from "node:stream/consumers";

@@ -1,3 +1,9 @@
+/**
+ * The definition of `smcp-agent`: its subcommands with their options. What they do is loaded when one
+ * runs, so that the help stays fast.
+ *
+ * @module
+ */
 import process from "node:process";
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { LoadMcp } from "./mcp.ts";

@@ -1,3 +1,8 @@
+/**
+ * The commands that list what is in an office: members, tools, resources, and the configuration.
+ *
+ * @module
+ */
 import type { SmcpAgent } from "../agent.ts";
 import {
   atComputer,

@@ -1,3 +1,9 @@
+/**
+ * What the commands share: joining an office for some work, choosing the Computer, waiting with a
+ * spinner, and printing.
+ *
+ * @module
+ */
 import process from "node:process";
 import { readFileSync } from "node:fs";
 import { SmcpAgent } from "../agent.ts";

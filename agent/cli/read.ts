@@ -1,3 +1,8 @@
+/**
+ * The commands that read from a Computer: documents, resources, prompts and skills.
+ *
+ * @module
+ */
 import process from "node:process";
 import { Buffer } from "node:buffer";
 import { writeFile } from "node:fs/promises";

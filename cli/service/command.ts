@@ -1,3 +1,8 @@
+/**
+ * The subcommand `service`, and the files and variables of a service.
+ *
+ * @module
+ */
 import process from "node:process";
 import {
   chmodSync,

@@ -1,3 +1,9 @@
+/**
+ * Installing a command as a service of this user: the options that were given are recorded, credentials
+ * among them go into a file of their own, and the definition starts the same code again.
+ *
+ * @module
+ */
 import process from "node:process";
 import type { Command, Option } from "commander";
 import { hasPassword } from "../cluster_flags.ts";

@@ -1,3 +1,8 @@
+/**
+ * Services by launchd: the property list, starting and stopping, the state and the log.
+ *
+ * @module
+ */
 import { join } from "node:path";
 import { open } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";

@@ -1,3 +1,8 @@
+/**
+ * What manages the services of a user, and how its programs are run.
+ *
+ * @module
+ */
 import process from "node:process";
 import { execFile } from "node:child_process";
 import { isAbsolute, join } from "node:path";

@@ -1,3 +1,8 @@
+/**
+ * Services by systemd's user manager: the unit, starting and stopping, the state and the log.
+ *
+ * @module
+ */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import {

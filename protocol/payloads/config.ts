@@ -1,3 +1,9 @@
+/**
+ * The configuration of MCP servers as an Agent sees it (spec §4); `config_file.ts` has the stricter form of
+ * a file.
+ *
+ * @module
+ */
 import * as z from "../schema.ts";
 import {
   bundleId,

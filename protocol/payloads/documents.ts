@@ -1,3 +1,8 @@
+/**
+ * Documents (spec §8.3): their `dpe://` URIs, the request for an address, and what is there.
+ *
+ * @module
+ */
 import { ErrorCode, ProtocolError } from "../errors.ts";
 import type { AgentCallData } from "./tools.ts";
 import { buildUri, readUri } from "../uri.ts";

@@ -1,3 +1,8 @@
+/**
+ * Searching documents (spec §8.4), and the addresses of the 0.2 draft.
+ *
+ * @module
+ */
 import { ErrorCode, ProtocolError } from "../errors.ts";
 import type { AgentCallData } from "./tools.ts";
 import { buildUri, readUri } from "../uri.ts";

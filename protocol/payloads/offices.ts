@@ -1,3 +1,8 @@
+/**
+ * Joining and leaving offices, and their members (spec §4, §5).
+ *
+ * @module
+ */
 import * as z from "../schema.ts";
 import {
   agentCallDataShape,

@@ -1,3 +1,8 @@
+/**
+ * Resources of MCP servers: listing, reading and watching them (spec §8.2; 0.4 §9).
+ *
+ * @module
+ */
 import type { AgentCallData } from "./tools.ts";
 import * as z from "../schema.ts";
 import {

@@ -1,3 +1,8 @@
+/**
+ * The content of results, and their metadata: errors, timeouts, and whom a call waited for (spec §6).
+ *
+ * @module
+ */
 import { ErrorCode } from "../errors.ts";
 import type { CallToolResult, ToolCallCancel, Waiting } from "./tools.ts";
 import * as z from "../schema.ts";

@@ -1,3 +1,8 @@
+/**
+ * Tools, calls of them, their results and their progress (spec §4, §6, §7).
+ *
+ * @module
+ */
 import { type QuestionFields, questionShape } from "./elicitation.ts";
 import { type ContentBlock, contentBlockSchema } from "./tool_result.ts";
 import * as z from "../schema.ts";
