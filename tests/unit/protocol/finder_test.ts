@@ -1,5 +1,5 @@
-import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import fc from "fast-check";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { ProtocolError } from "../../../protocol/errors.ts";
 import {
   buildFinderUri,

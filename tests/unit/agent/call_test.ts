@@ -1,5 +1,5 @@
-import { assertEquals } from "@std/assert";
-import { readArguments } from "../../../agent/cli/call.ts";
+import { assertEquals, assertThrows } from "@std/assert";
+import { describePlace, readArguments } from "../../../agent/cli/call.ts";
 import { splitPair } from "../../../agent/cli/command.ts";
 
 const schema = {
@@ -87,4 +87,20 @@ Deno.test("splitPair() splits at the first '=' and requires a name", () => {
   assertEquals(splitPair("a="), ["a", ""]);
   assertEquals(splitPair("=b"), undefined);
   assertEquals(splitPair("a"), undefined);
+});
+
+Deno.test("describePlace() knows the places in the errors of V8's JSON parser", () => {
+  const rows: [json: string, place: string][] = [
+    ['{"a": ', ": it ends too early"],
+    ['{"a": 1', ": see line 1, column 8"],
+    ["", ": it ends too early"],
+    ["{path: .}", ": see line 1, column 2"],
+    ['{"a": 1,\n "b" 2}', ": see line 2, column 6"],
+    ['{"a": 1} {', ": see line 1, column 10"],
+  ];
+  for (const [json, place] of rows) {
+    const error = assertThrows(() => JSON.parse(json), SyntaxError);
+    assertEquals(describePlace(json, error), place, `${json}: ${error}`);
+  }
+  assertEquals(describePlace("", new Error("something else")), "");
 });
