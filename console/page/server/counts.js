@@ -1,4 +1,68 @@
 // @ts-check
+/** @import { LogEvent } from "./events.js" */
+
+/** How long one bar is. */
+const BAR_MS = 5000;
+/** How many bars there are. */
+const BARS = 60;
+
+/** How many minutes a pulse shows. */
+export const PULSE_MINUTES = BARS * BAR_MS / 60_000;
+
+/**
+ * The calls that ended in the time of one bar.
+ * @typedef {{ calls: number, failed: number }} Bar
+ */
+
+/** Counts the calls of the last minutes in a small space, so that each office may have one. */
+export class Pulse {
+  #calls = new Uint32Array(BARS);
+  #failed = new Uint32Array(BARS);
+  #newest = 0;
+  /** The last event. @type {LogEvent | undefined} */
+  last;
+
+  /**
+   * @param {number} at milliseconds since 1970
+   * @param {boolean} hasFailed
+   */
+  add(at, hasFailed) {
+    const bar = this.#moveTo(at);
+    if (bar <= this.#newest - BARS) return; // a clock has gone back
+    const slot = bar % BARS;
+    this.#calls[slot] = (this.#calls[slot] ?? 0) + 1;
+    if (hasFailed) this.#failed[slot] = (this.#failed[slot] ?? 0) + 1;
+  }
+
+  /**
+   * Returns the bars, oldest first.
+   *
+   * @param {number} now milliseconds since 1970
+   * @returns {Bar[]}
+   */
+  bars(now) {
+    this.#moveTo(now);
+    return Array.from({ length: BARS }, (_, i) => {
+      const slot = (this.#newest + 1 + i) % BARS;
+      return { calls: this.#calls[slot] ?? 0, failed: this.#failed[slot] ?? 0 };
+    });
+  }
+
+  /** @param {number} at */
+  #moveTo(at) {
+    const bar = Math.floor(at / BAR_MS);
+    for (
+      let next = Math.max(this.#newest, bar - BARS) + 1;
+      next <= bar;
+      next++
+    ) {
+      this.#calls[next % BARS] = 0;
+      this.#failed[next % BARS] = 0;
+    }
+    this.#newest = Math.max(this.#newest, bar);
+    return bar;
+  }
+}
 
 /** How many seconds are kept. */
 export const KEPT_SECONDS = 600;
@@ -90,4 +154,37 @@ export class Histogram {
     }
     return undefined;
   }
+}
+
+const MINUTE = 60;
+
+/**
+ * Returns the marks of an axis of values from 0: two to four steps of 1, 2 or 5 times a power of ten.
+ *
+ * @param {number} most what it must reach
+ * @returns {number[]}
+ */
+export function ticksTo(most) {
+  const power = 10 ** Math.floor(Math.log10(most / 4));
+  const step = power *
+    ([1, 2, 5].find((each) => 4 * each * power >= most) ?? 10);
+  return Array.from(
+    { length: Math.ceil(most / step) + 1 },
+    (_, i) => Number((i * step).toPrecision(6)),
+  );
+}
+
+/**
+ * Returns the marks of an axis of time: the beginnings of minutes.
+ *
+ * @param {number} from its first second since 1970
+ * @param {number} to its last
+ * @returns {number[]}
+ */
+export function minutesOf(from, to) {
+  const first = Math.ceil(from / MINUTE) * MINUTE;
+  return Array.from(
+    { length: Math.max(0, Math.floor((to - first) / MINUTE) + 1) },
+    (_, i) => first + i * MINUTE,
+  );
 }

@@ -1,11 +1,10 @@
 // @ts-check
 /// <reference lib="dom" />
-/** @import { LogEvent } from "./pulse.js" */
+/** @import { LogEvent } from "./events.js" */
 import { h } from "../kit/element.js";
 import { Live } from "../kit/live.js";
 import { hasFailed, outcomeText } from "../kit/text.js";
-import { Seconds } from "./counts.js";
-import { Pulse } from "./pulse.js";
+import { Pulse, Seconds } from "./counts.js";
 
 /**
  * The state of the processes in one second.

@@ -1,19 +1,13 @@
 // @ts-check
 /// <reference lib="dom" />
 /** @import { View } from "../kit/page.js" */
-/** @import { Tone } from "../kit/text.js" */
-/** @import { LogEvent } from "./pulse.js" */
+/** @import { LogEvent } from "./events.js" */
 import { fill, h } from "../kit/element.js";
 import { createList, tableOf } from "../kit/list.js";
 import { empty } from "../kit/parts.js";
 import { jsonView } from "../kit/result.js";
-import {
-  clock,
-  durationText,
-  hasFailed,
-  outcomeText,
-  runningText,
-} from "../kit/text.js";
+import { clock } from "../kit/text.js";
+import { sentenceOf, toneOf } from "./events.js";
 import { drawing } from "./live.js";
 
 /** The most of one event that is shown on its line, in characters. */
@@ -112,74 +106,4 @@ function details(each) {
     fields,
   );
   return element;
-}
-
-/**
- * Writes what an event says as a sentence.
- *
- * @param {string} event
- * @param {LogEvent["data"]} data
- * @returns {string}
- */
-export function sentenceOf(event, data) {
-  const { name, role, agent, computer, by, address, principal, reason } = data;
-  const what = data["tool"] ??
-    String(data["request"] ?? "").replace(/^client:/, "");
-  const who = name ?? principal ?? address ?? "a client";
-  const because = reason ? `: ${reason}` : "";
-  switch (event) {
-    case "open":
-      return `The stream is open${
-        data["missed"] ? ", events were missed" : ""
-      }`;
-    case "call_began":
-      return `${agent} calls ${what} of ${computer}`;
-    case "call_waiting":
-      return `${what} of ${computer}: ${runningText(data)}`;
-    case "call_ended":
-      return `${what} of ${computer}: ${outcomeText(data)} after ${
-        durationText(Number(data["ms"]))
-      }`;
-    case "call_cancelled":
-      return `${by} cancelled a call of ${agent} to ${computer}${because}`;
-    case "operator_asked":
-      return `${by} asked ${computer} for ${what}: ${data["outcome"]}`;
-    case "joined":
-      return `${name} joined as ${role === "agent" ? "Agent" : "Computer"}`;
-    case "left":
-      return `${name} left${because}`;
-    case "member_kicked":
-      return `${by} kicked ${name}${because}`;
-    case "key_revoked":
-      return `${by} revoked ${principal}${because}`;
-    case "session_expired":
-      return `The credentials of ${who} expired`;
-    case "session_revoked":
-      return `The session of ${who} ended${because}`;
-    case "limit_hit":
-      return `${who} exceeded the limit "${data["limit"]}"`;
-    case "log":
-      return String(data["message"]);
-    default:
-      return reason ? `${who} was refused${because}` : event;
-  }
-}
-
-/**
- * Returns how an event looks.
- *
- * @param {string} event
- * @param {LogEvent["data"]} data
- * @returns {Tone}
- */
-export function toneOf(event, { outcome, level }) {
-  if (event === "call_ended") {
-    return outcome === "ok" ? "good" : hasFailed(outcome) ? "bad" : "muted";
-  }
-  if (event === "joined") return "good";
-  if (/^call_(began|waiting)$/.test(event)) return "busy";
-  if (/error|fatal/.test(level ?? "")) return "bad";
-  const isWarning = level === "warning" ||
-    /refused|failed|limit|kicked|revoked|cancelled|expired/.test(event);
-  return isWarning ? "warn" : "muted";
 }

@@ -17,9 +17,9 @@ import {
 } from "../kit/parts.js";
 import { agoText, bytesText, outcomeText, sinceText } from "../kit/text.js";
 import { ask, canRevoke, REASON, revoke } from "./dialog.js";
-import { sentenceOf } from "./log.js";
-import { ORDER, stateOf } from "./offices.js";
-import { Pulse, pulseTiles } from "./pulse.js";
+import { sentenceOf } from "./events.js";
+import { ORDER, pulseTiles, stateOf } from "./offices.js";
+import { Pulse } from "./counts.js";
 
 const RELOAD_MS = 2000;
 

@@ -3,9 +3,10 @@
 /** @import { Column } from "../kit/list.js" */
 /** @import { View } from "../kit/page.js" */
 /** @import { Tone } from "../kit/text.js" */
-/** @import { LogEvent } from "./pulse.js" */
+/** @import { Bar } from "./counts.js" */
+/** @import { LogEvent } from "./events.js" */
 /** @import { ServerLive } from "./live.js" */
-import { fill, h, keyed } from "../kit/element.js";
+import { fill, h, keyed, svg } from "../kit/element.js";
 import { cellsOf, createList, tableOf } from "../kit/list.js";
 import { hashOf } from "../kit/page.js";
 import {
@@ -18,8 +19,8 @@ import {
   tileList,
 } from "../kit/parts.js";
 import { agoText, bytesText, clock, sinceText } from "../kit/text.js";
-import { sentenceOf, toneOf } from "./log.js";
-import { Pulse, PULSE_MINUTES, pulseTiles, sparkline } from "./pulse.js";
+import { Pulse, PULSE_MINUTES } from "./counts.js";
+import { sentenceOf, toneOf } from "./events.js";
 
 const RELOAD_MS = 2000;
 /** How often what the stream says is drawn. */
@@ -219,3 +220,63 @@ const eventItem = ({ at, event, data }) =>
         h("small", " in ", h("bdi", data["office"])),
     ),
   );
+
+/**
+ * Draws the calls of the last minutes; those that failed in another colour.
+ *
+ * @param {readonly Bar[]} bars oldest first
+ */
+function sparkline(bars) {
+  const most = Math.max(1, ...bars.map(({ calls }) => calls));
+  /** Even one is seen. @param {(bar: Bar) => number} of @param {number} least */
+  const path = (of, least) =>
+    bars.map((bar, i) => {
+      const height = Math.max(
+        of(bar) && least,
+        Math.round(22 * of(bar) / most),
+      );
+      return height === 0 ? "" : `M${2 * i} 24v-${height}h1.5v${height}z`;
+    }).join("");
+  const { calls, failed } = totalOf(bars);
+  const count = calls === 0
+    ? "no call"
+    : calls === 1
+    ? "1 call"
+    : `${calls} calls`;
+  return svg(
+    "svg",
+    {
+      class: "spark",
+      viewBox: `0 0 ${2 * bars.length} 24`,
+      preserveAspectRatio: "none",
+      role: "img",
+      "aria-label": `${count} in the last ${PULSE_MINUTES} minutes${
+        failed > 0 ? `, ${failed} failed` : ""
+      }`,
+    },
+    svg("path", { class: "calls", d: path((bar) => bar.calls, 2) }),
+    svg("path", { class: "failed", d: path((bar) => bar.failed, 5) }),
+  );
+}
+
+/** @param {readonly Bar[]} bars */
+const totalOf = (bars) => ({
+  calls: bars.reduce((all, { calls }) => all + calls, 0),
+  failed: bars.reduce((all, { failed }) => all + failed, 0),
+});
+
+/**
+ * Makes the figures of the last minutes.
+ *
+ * @param {readonly Bar[]} bars oldest first
+ */
+export function pulseTiles(bars) {
+  const { calls, failed } = totalOf(bars);
+  return [
+    tile(`Calls in ${PULSE_MINUTES} min`, calls, sparkline(bars)),
+    tile(
+      `Failures in ${PULSE_MINUTES} min`,
+      h("span", { class: failed > 0 ? "bad" : "" }, failed),
+    ),
+  ];
+}
