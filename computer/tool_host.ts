@@ -466,6 +466,7 @@ export class ToolHost implements AsyncDisposable {
     await Promise.all([hosting.close(), blobs.close(), skills.close()]);
   }
 
+  /** Closes it, at the end of an `await using` scope. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }

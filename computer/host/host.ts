@@ -9,7 +9,6 @@ import { bundleIdOf, type ServerConfig } from "../config/config.ts";
 import { InputStore } from "../config/input_store.ts";
 import { prepareConfig } from "../config/fill_inputs.ts";
 import {
-  type ConnectMcp,
   HostedServer,
   type HostedServerOptions,
   RESTART_POLICY,

@@ -7,7 +7,6 @@ import type { ServerConfig } from "../config/config.ts";
 import type { McpTool } from "./mcp/connection.ts";
 import { ServerEndedError } from "./mcp/errors.ts";
 import { AuthorizationError } from "./oauth/authorized_fetch.ts";
-import { hideSecrets } from "../util/secrets.ts";
 import { reasonOf } from "../util/values.ts";
 
 /**

@@ -1,4 +1,4 @@
-import * as z from "../../../protocol/validation/schema.ts";
+import * as z from "../../../protocol/schema.ts";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { ProtocolError } from "../../../protocol/errors.ts";
 import {
