@@ -5,7 +5,8 @@
  */
 import { checkNumbers } from "../shared/checks.ts";
 import { PROFILES, type ProtocolName } from "../protocol/mod.ts";
-import { bothForms, readHosts } from "./http/gate.ts";
+import { bothForms } from "./http/gate.ts";
+import { readHosts } from "./http/host_rule.ts";
 import type { Heartbeat } from "./wire/mod.ts";
 import {
   type Limits,

@@ -17,7 +17,7 @@ import { UsageError } from "../../cli/run.ts";
 import { plain } from "../../cli/terminal_text.ts";
 import type { ProtocolName } from "../../protocol/mod.ts";
 import { PROTOCOL_NAMES } from "../../protocol/version.ts";
-import { type Hosts, type Origins, readHosts } from "../http/gate.ts";
+import { type Hosts, type Origins, readHosts } from "../http/host_rule.ts";
 import {
   DEFAULT_LIMITS,
   labelOf,

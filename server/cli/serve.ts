@@ -17,7 +17,7 @@ import { anyOf, type Authenticator } from "../auth/authenticator.ts";
 import { jwt, type JwtKey } from "../auth/jwt.ts";
 import { inFile, optionsOf, readText, type Settings } from "./flags.ts";
 import { type Logging, startLogging } from "./logging.ts";
-import { clearText, exposure, isLoopback } from "../http/gate.ts";
+import { clearText, exposure, isLoopback } from "../http/host_rule.ts";
 import { type TlsOptions, toHttpsOptions } from "../http/listen.ts";
 import { createSmcpServer, type SmcpServer } from "../mod.ts";
 import { createMetrics } from "../observe/prometheus.ts";

@@ -7,12 +7,8 @@
  */
 import type { Hono } from "hono";
 import { ErrorCode } from "../../protocol/mod.ts";
-import {
-  admitUpgrade,
-  exposure,
-  isLoopback,
-  type RequestParts,
-} from "../http/gate.ts";
+import { admitUpgrade, type RequestParts } from "../http/gate.ts";
+import { exposure, isLoopback } from "../http/host_rule.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
 import { clientAddress } from "../limits/limits.ts";
 import { SocketSlots } from "../limits/slots.ts";

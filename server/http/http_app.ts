@@ -15,12 +15,8 @@ import {
   type RequestHead,
   toResponse,
 } from "../shared/http.ts";
-import {
-  admitRequest,
-  isLoopback,
-  judgeHost,
-  type RequestParts,
-} from "./gate.ts";
+import { admitRequest, judgeHost, type RequestParts } from "./gate.ts";
+import { isLoopback } from "./host_rule.ts";
 import { addressOf } from "../limits/limits.ts";
 import type { Metrics, SmcpServerStats } from "../observe/metrics.ts";
 import type { ClusterStatus } from "../shared/cluster.ts";

@@ -11,12 +11,8 @@ import type { IncomingMessage, Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import { connect, type Socket } from "node:net";
 import { closed, OpenSockets } from "./closing.ts";
-import {
-  admitUpgrade,
-  clearText,
-  exposure,
-  type RequestParts,
-} from "./gate.ts";
+import { admitUpgrade, type RequestParts } from "./gate.ts";
+import { clearText, exposure } from "./host_rule.ts";
 import { hostGuard, showMetrics, type SmcpEnv } from "./http_app.ts";
 import {
   closeServer,

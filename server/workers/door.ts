@@ -5,7 +5,8 @@
  * @module
  */
 import { isOfficeName } from "../../protocol/names.ts";
-import { checkHost, checkOrigin, judgeQuery } from "../http/gate.ts";
+import { checkHost, checkOrigin } from "../http/host_rule.ts";
+import { judgeQuery } from "../http/gate.ts";
 import {
   type ResolvedOptions,
   resolveOptions,

@@ -9,7 +9,7 @@ import {
   checkOrigin,
   exposure,
   isLoopback,
-} from "../../../../server/http/gate.ts";
+} from "../../../../server/http/host_rule.ts";
 
 const table: [pattern: string, text: string, fits: boolean][] = [
   ["north", "north", true],

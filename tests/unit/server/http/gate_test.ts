@@ -14,13 +14,12 @@ import {
   UPDATE_DESKTOP_NOTIFICATION,
 } from "../../../../protocol/mod.ts";
 import { opensSession, splitTarget } from "../../../../server/shared/http.ts";
+import { checkGate, checkTransport } from "../../../../server/http/gate.ts";
 import {
-  checkGate,
   checkHost,
-  checkTransport,
   type HostRule,
   readHosts,
-} from "../../../../server/http/gate.ts";
+} from "../../../../server/http/host_rule.ts";
 
 const gate = (query: string) => checkGate(query, PROFILES["0.2"]);
 

@@ -1,0 +1,175 @@
+/**
+ * Which hosts and origins a request may name, and which addresses are safe to listen on. Commands load it
+ * before they do anything, so it imports little.
+ *
+ * @module
+ */
+import { BlockList, isIP } from "node:net";
+import { ErrorCode } from "../../protocol/errors.ts";
+import type { PageHeaders } from "../../shared/authorization.ts";
+import { type Refusal } from "../shared/http.ts";
+import { refusal } from "../shared/http.ts";
+
+/** Web origins whose pages may connect. */
+export type Origins = "*" | readonly string[];
+
+/** Values of `Sec-Fetch-Site` for requests of no page, and of the server's own origin. */
+const OWN_SITES: readonly (string | undefined)[] = [
+  undefined,
+  "none",
+  "same-origin",
+];
+
+/**
+ * Decides whether the origin of a request is allowed (spec §10).
+ *
+ * CORS does not cover WebSockets, which a page of any origin can open, nor resources that a page
+ * loads: an `<img>` sends no `Origin`, but `Sec-Fetch-Site` reveals another site. Clients that send
+ * neither header are not browsers, and may pass.
+ */
+export function checkOrigin(
+  { origin, site }: PageHeaders,
+  origins: Origins,
+): Refusal | undefined {
+  if (origins === "*") return undefined;
+  const isAllowed = origin === undefined
+    ? OWN_SITES.includes(site)
+    : origins.includes(origin);
+  return isAllowed ? undefined : refusal(403, {
+    code: ErrorCode.FORBIDDEN,
+    message: "Origin not allowed",
+  });
+}
+
+/** Allowed host names; `"*"` for any. */
+export type Hosts = "*" | readonly string[];
+
+/** The host that a request is for, and the address that received it. */
+interface Addressed {
+  /** The `Host` header; optional in HTTP/1.0, but browsers always send it. */
+  readonly host: string | undefined;
+  /** The request target; in absolute form it names a host as well. */
+  readonly target: string;
+  /** The server's end of the TCP connection; `undefined` where it has no address. */
+  readonly localAddress: string | undefined;
+}
+
+/** The operator's settings about host names. */
+export interface HostRule {
+  /** Allowed in addition to the names of this machine; `undefined` when not set. */
+  readonly hosts: Hosts | undefined;
+  /** Number of trusted proxies in front of the server. */
+  readonly proxies: number;
+}
+
+/**
+ * Decides whether a request is for this server (spec §10).
+ *
+ * Prevents DNS rebinding: a browser treats a page whose name is pointed to this machine as the
+ * server's own origin, and only its foreign name in `Host` reveals it. So a request over loopback must
+ * name this machine. Unless the operator sets the hosts, any name is allowed over other addresses,
+ * and behind a trusted proxy, which forwards public names.
+ */
+export function checkHost(
+  { host, target, localAddress }: Addressed,
+  { hosts, proxies }: HostRule,
+): Refusal | undefined {
+  if (hosts === "*") return undefined;
+  const isLocal = localAddress !== undefined && isLoopback(localAddress);
+  if (hosts === undefined && (proxies > 0 || !isLocal)) return undefined;
+  const named = [host, authorityOf(target)].filter((each) =>
+    each !== undefined
+  );
+  const isOurs = (authority: string): boolean => {
+    const name = hostName(authority);
+    return name !== undefined &&
+      (isThisMachine(name) || (hosts ?? []).includes(name));
+  };
+  return named.every(isOurs) ? undefined : refusal(403, {
+    code: ErrorCode.FORBIDDEN,
+    message:
+      "Host not allowed: the operator names hosts with --hosts, and proxies with --trust-proxy",
+  });
+}
+
+/**
+ * Normalizes the operator's host names.
+ *
+ * @throws {TypeError} naming one that cannot match any `Host` header
+ */
+export function readHosts(hosts: Hosts): Hosts {
+  if (hosts === "*") return hosts;
+  return hosts.map((host) => {
+    const name = hostName(host);
+    // A port would be ignored, so it is refused.
+    if (name !== undefined && AUTHORITY.exec(host)?.[2] === undefined) {
+      return name;
+    }
+    throw new TypeError(
+      `Cannot use the host ${
+        JSON.stringify(host)
+      }: expected a name or an address without scheme and port, such as "smcp.example.com"`,
+    );
+  });
+}
+
+/** Returns the normalized name or address of an authority such as `localhost:80`. */
+function hostName(authority: string): string | undefined {
+  const [, name] = AUTHORITY.exec(authority) ?? [];
+  const url = `http://${name}`;
+  if (name === undefined || !URL.canParse(url)) return undefined;
+  return withoutBrackets(new URL(url).hostname.replace(/\.$/, ""));
+}
+
+/** A name, an IPv4 address, or an IPv6 address in brackets, with an optional port. */
+const AUTHORITY = /^(\[[\d:.a-f]+\]|[^\s:/?#@[\]\\%*]+)(:\d*)?$/i;
+
+const withoutBrackets = (host: string): string =>
+  host.replace(/^\[(.*)\]$/, "$1");
+
+const authorityOf = (target: string): string | undefined =>
+  /^[a-z][a-z\d+.-]*:\/\/([^/?#]*)/i.exec(target)?.[1];
+
+/** `0.0.0.0` and `::` count, since servers print them as their address; DNS rebinding cannot use them. */
+const isThisMachine = (name: string): boolean =>
+  isIP(name) !== 0
+    ? isLoopback(name) || name === "0.0.0.0" || name === "::"
+    : name === "localhost" || name.endsWith(".localhost");
+
+const loopback = new BlockList();
+loopback.addSubnet("127.0.0.0", 8, "ipv4");
+loopback.addAddress("::1", "ipv6");
+
+/** Returns whether only this machine can reach an address; of names, only `localhost` counts. */
+export function isLoopback(hostname: string): boolean {
+  const family = isIP(hostname);
+  if (family === 0) return hostname.toLowerCase() === "localhost";
+  return loopback.check(hostname, family === 4 ? "ipv4" : "ipv6");
+}
+
+/**
+ * Describes the danger of listening on an address without authentication (spec §10).
+ *
+ * @param authenticated whether clients must authenticate
+ * @returns the rest of a sentence that begins with "Cannot listen on", or `undefined` if there is no danger
+ */
+export const exposure = (
+  hostname: string,
+  authenticated: boolean,
+): string | undefined =>
+  authenticated || isLoopback(hostname)
+    ? undefined
+    : `${hostname} without authentication: anybody could use the tools of every computer`;
+
+/**
+ * Describes the danger of listening on an address without TLS (spec §10).
+ *
+ * @returns as {@linkcode exposure}
+ */
+export const clearText = (
+  hostname: string,
+  secured: boolean,
+): string | undefined =>
+  secured || isLoopback(hostname)
+    ? undefined
+    : `${hostname} without TLS: keys, calls and results can be read on their way`;
