@@ -26,7 +26,7 @@ const HELD: Readonly<Record<string, string>> = {
   "pages/support/forward.ts":
     "it runs in a network of its own, in which every port is free",
   "unit/computer/config/redact_test.ts": "nothing is started",
-  "unit/server/cli/command_test.ts": "nothing is started",
+  "unit/server/command_test.ts": "nothing is started",
 };
 
 /** Lines of a source that start something on a port by its number. */

@@ -5,20 +5,20 @@ import {
   GET_TOOLS_EVENT,
   ProtocolError,
   TOOL_CALL_EVENT,
-} from "../../../../protocol/mod.ts";
-import { readHandshakeAuth } from "../../../../server/doors/session.ts";
-import type { Policy } from "../../../../server/mod.ts";
-import { answerDeadline, readAnswer } from "../../../../server/office/call.ts";
-import { checkAccess } from "../../../../server/office/members.ts";
-import type { Seated } from "../../../../server/office/peer.ts";
-import { TimeText } from "../../../../server/shared/log.ts";
-import { type Deadline, Deadlines } from "../../../../server/shared/pending.ts";
-import { Payload } from "../../../../server/wire/mod.ts";
+} from "../../../protocol/mod.ts";
+import { readHandshakeAuth } from "../../../server/doors/session.ts";
+import type { Policy } from "../../../server/mod.ts";
+import { answerDeadline, readAnswer } from "../../../server/office/call.ts";
+import { checkAccess } from "../../../server/office/members.ts";
+import type { Seated } from "../../../server/office/peer.ts";
+import { TimeText } from "../../../server/shared/log.ts";
+import { type Deadline, Deadlines } from "../../../server/shared/pending.ts";
+import { Payload } from "../../../server/wire/mod.ts";
 import {
   hurryTimers,
   keepsRunning,
   watchTimers,
-} from "../../../support/timers.ts";
+} from "../../support/timers.ts";
 
 const seated = (role: Seated["role"], policy?: Policy): Seated => ({
   ...{ role, name: "planner", office: "north" },

@@ -1,14 +1,14 @@
 import { assert, assertEquals, assertObjectMatch } from "@std/assert";
 import { setImmediate } from "node:timers";
-import { optionsOf } from "../../../../server/cli/flags.ts";
-import { LineBuffer } from "../../../../server/cli/logging.ts";
-import { eventLine } from "../../../../server/cli/operate.ts";
-import { loadSecurity } from "../../../../server/cli/serve.ts";
-import type { SmcpServerOptions } from "../../../../server/mod.ts";
+import { optionsOf } from "../../../server/cli/flags.ts";
+import { LineBuffer } from "../../../server/cli/logging.ts";
+import { eventLine } from "../../../server/cli/operate.ts";
+import { loadSecurity } from "../../../server/cli/serve.ts";
+import type { SmcpServerOptions } from "../../../server/mod.ts";
 import {
   readSettings,
   tryReadSettings,
-} from "../../../support/server/read_settings.ts";
+} from "../../support/server/read_settings.ts";
 
 const exitOf = async (args: string[], env: Record<string, string> = {}) => {
   const { exitCode, errors } = await tryReadSettings(args, env);

@@ -3,8 +3,8 @@ import {
   EarlyBudget,
   earlyBytes,
   MAX_EARLY_PACKETS,
-} from "../../../../server/limits/guards.ts";
-import { Limiter, LogThrottle } from "../../../../server/limits/limiter.ts";
+} from "../../../server/limits/guards.ts";
+import { Limiter, LogThrottle } from "../../../server/limits/limiter.ts";
 import {
   addressGroup,
   clientAddress,
@@ -13,7 +13,7 @@ import {
   overLimit,
   RequestRates,
   resolveLimits,
-} from "../../../../server/limits/limits.ts";
+} from "../../../server/limits/limits.ts";
 import {
   AddressCount,
   DescriptorBudget,
@@ -21,11 +21,11 @@ import {
   readOpenFiles,
   SocketSlots,
   socketsWithin,
-} from "../../../../server/limits/slots.ts";
-import { eventEnd } from "../../../../server/observe/watch_calls.ts";
-import { TokenBucket } from "../../../../server/shared/pending.ts";
-import { Payload } from "../../../../server/wire/mod.ts";
-import { captureLog } from "../../../support/log_capture.ts";
+} from "../../../server/limits/slots.ts";
+import { eventEnd } from "../../../server/observe/watch_calls.ts";
+import { TokenBucket } from "../../../server/shared/pending.ts";
+import { Payload } from "../../../server/wire/mod.ts";
+import { captureLog } from "../../support/log_capture.ts";
 
 Deno.test("resolveLimits() fills in the defaults of the spec (spec §10)", () => {
   assertEquals(resolveLimits(), {
