@@ -23,7 +23,8 @@ export const CLIENT_PROTOCOLS: readonly ClientProtocol[] = PROTOCOL_NAMES
  * attempt.
  */
 export class VersionChoice {
-  readonly #isFree: boolean;
+  /** Whether the Server's versions decide. */
+  readonly isFree: boolean;
   #current: ClientProtocol;
   #hasSwitched = false;
 
@@ -39,13 +40,8 @@ export class VersionChoice {
         }`,
       );
     }
-    this.#isFree = wanted === "auto";
+    this.isFree = wanted === "auto";
     this.#current = wanted === "auto" ? CLIENT_PROTOCOLS[0]! : wanted;
-  }
-
-  /** Whether the Server's versions decide. */
-  get isFree(): boolean {
-    return this.#isFree;
   }
 
   /** The version of the next attempt, and of the connection once there is one. */
@@ -61,7 +57,7 @@ export class VersionChoice {
   take(versions: readonly string[]): void {
     const served = versions.map(protocolOf);
     const newest = CLIENT_PROTOCOLS.findLast((name) => served.includes(name));
-    if (this.#isFree && newest !== undefined) this.#current = newest;
+    if (this.isFree && newest !== undefined) this.#current = newest;
   }
 
   /** Notes that another attempt begins, or that the Server has accepted the version. */
@@ -79,7 +75,7 @@ export class VersionChoice {
     const other = CLIENT_PROTOCOLS.find((name) =>
       name === protocolOf(error.serverVersion)
     );
-    if (!this.#isFree || this.#hasSwitched || other === undefined) return false;
+    if (!this.isFree || this.#hasSwitched || other === undefined) return false;
     if (other === this.#current) return false;
     this.#current = other;
     return this.#hasSwitched = true;

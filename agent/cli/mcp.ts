@@ -5,6 +5,7 @@ import type { UrlOptions } from "../../client/options.ts";
 import { orUsageError } from "../../cli/run.ts";
 import { connectionOptions } from "../../cli/server_flags.ts";
 import { firstSignal } from "../../cli/signals.ts";
+import { present } from "../../shared/checks.ts";
 import { loadPackages } from "../../shared/packages.ts";
 import type { OfficeFlags } from "./office.ts";
 
@@ -50,8 +51,6 @@ type PipeOffice = (
 /** Loads {@linkcode PipeOffice}; an Agent must not import it itself. */
 export type LoadMcp = () => Promise<PipeOffice>;
 
-const SECOND_MS = 1000;
-
 /** Serves the office to the program that has started this one, until that ends. */
 export async function mcp(flags: McpFlags, load: LoadMcp): Promise<void> {
   const agent = connectionOptions(
@@ -76,17 +75,16 @@ export async function mcp(flags: McpFlags, load: LoadMcp): Promise<void> {
   process.stdin.destroy(); // else it keeps the process
 }
 
-function viewOf(
+const viewOf = (
   { computer, include, exclude, tools, nameLimit, timeout, desktopTools }:
     McpFlags,
-): McpView {
-  return {
-    ...(computer !== undefined && { computer }),
-    ...(include.length > 0 && { include }),
-    ...(exclude.length > 0 && { exclude }),
-    ...(tools !== undefined && { tools }),
-    ...(nameLimit !== undefined && { nameLimit }),
-    ...(timeout !== undefined && { callTimeoutMs: timeout * SECOND_MS }),
-    ...(desktopTools && { desktopTools }),
-  };
-}
+): McpView =>
+  present({
+    computer,
+    include: include.length > 0 ? include : undefined,
+    exclude: exclude.length > 0 ? exclude : undefined,
+    tools,
+    nameLimit,
+    callTimeoutMs: timeout === undefined ? undefined : timeout * 1000,
+    desktopTools,
+  });
