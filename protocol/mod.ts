@@ -57,25 +57,16 @@ export {
   toolErrorResult,
   type Wait,
   waitedFor,
-  waitedMeta,
   withResultMeta,
 } from "./payloads/tool_result.ts";
 export {
-  blobNotAccessible,
-  type BlobReason,
-  blobWriteFailed,
-  type BlobWriteReason,
   ErrorCode,
   type ErrorPayload,
-  invalidSkillName,
   parseConnectError,
   parseErrorBody,
   ProtocolError,
   type ProtocolErrorOptions,
   ProtocolVersionError,
-  skillNotAccessible,
-  skillNotFound,
-  type SkillReason,
   toErrorPayload,
 } from "./errors.ts";
 export {
@@ -145,7 +136,6 @@ export {
   GET_SKILL_EVENT,
   GET_SKILLS_EVENT,
   GET_TOOLS_EVENT,
-  hasNotificationPrefix,
   JOIN_OFFICE_EVENT,
   LEAVE_OFFICE_EVENT,
   LEAVE_OFFICE_NOTIFICATION,
@@ -215,8 +205,6 @@ export {
   type ListRoomReq,
   type ListRoomRet,
   type OfficeAck,
-  parseEnterOfficeReq,
-  parseLeaveOfficeReq,
   parseRole,
   readOfficeAck,
   type Role,
@@ -230,11 +218,7 @@ export {
   type GetToolsReq,
   type GetToolsRet,
   type Icon,
-  MAX_PROGRESS_MESSAGE_LENGTH,
-  MCP_SERVER_KEY,
   mcpServerOf,
-  OPERATOR_AGENT,
-  operatorOf,
   ownToolName,
   parseCallToolResult,
   parseToolCallReq,
@@ -246,7 +230,6 @@ export {
   type ToolMeta,
   type ToolProgress,
   type Waiting,
-  waitingText,
 } from "./payloads/tools.ts";
 export { eventOf, namesOf, type Profile, PROFILES } from "./profiles.ts";
 export {
@@ -254,7 +237,6 @@ export {
   type GetPromptRet,
   type GetPromptsReq,
   type GetPromptsRet,
-  parseGetPromptRet,
   type Prompt,
   type PromptArgument,
   type PromptMessage,
@@ -262,7 +244,6 @@ export {
 export {
   type GetResourcesReq,
   type GetResourcesRet,
-  inBothSpellings,
   type ReadResourceReq,
   type ReadResourceRet,
   type Resource,

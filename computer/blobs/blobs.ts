@@ -10,7 +10,7 @@ import { BlobStore } from "./store.ts";
 import { Uploads } from "./uploads.ts";
 import { logThrown } from "../util/log.ts";
 import { isRecord } from "../util/values.ts";
-import { blobNotAccessible } from "../../protocol/mod.ts";
+import { blobNotAccessible } from "../../protocol/errors.ts";
 import { MAX_TIMER_MS } from "../../shared/async.ts";
 import { checkNumbers } from "../../shared/checks.ts";
 

@@ -19,7 +19,7 @@ import { join } from "node:path";
 import { log } from "../util/log.ts";
 import { isLeftOver, ownerMark } from "../util/processes.ts";
 import { reasonOf } from "../util/values.ts";
-import { blobWriteFailed } from "../../protocol/mod.ts";
+import { blobWriteFailed } from "../../protocol/errors.ts";
 
 /** The folder of unfinished files, in the root. */
 const UPLOADS_FOLDER = ".a2c-upload";

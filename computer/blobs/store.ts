@@ -12,7 +12,7 @@ import type { BlobSource } from "./blobs.ts";
 import { log } from "../util/log.ts";
 import { isLeftOver, ownerMark } from "../util/processes.ts";
 import { reasonOf } from "../util/values.ts";
-import { blobNotAccessible } from "../../protocol/mod.ts";
+import { blobNotAccessible } from "../../protocol/errors.ts";
 import { readAt } from "../../shared/bytes.ts";
 
 /** The limits of a {@linkcode BlobStore}. */

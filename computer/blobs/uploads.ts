@@ -9,13 +9,15 @@ import { createHash, randomUUID } from "node:crypto";
 import { Landing, type Part } from "./landing.ts";
 import { log } from "../util/log.ts";
 import { isBase64, reasonOf } from "../util/values.ts";
+import type {
+  ProtocolError,
+  PutBlobReq,
+  PutBlobRet,
+} from "../../protocol/mod.ts";
 import {
   blobWriteFailed,
   type BlobWriteReason,
-  type ProtocolError,
-  type PutBlobReq,
-  type PutBlobRet,
-} from "../../protocol/mod.ts";
+} from "../../protocol/errors.ts";
 
 /** The limits of {@linkcode Uploads}. */
 export interface UploadLimits {

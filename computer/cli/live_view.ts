@@ -14,7 +14,8 @@ import {
   textWidth,
   wrap,
 } from "../../cli/terminal_text.ts";
-import { type ToolProgress, waitingText } from "../../protocol/mod.ts";
+import type { ToolProgress } from "../../protocol/mod.ts";
+import { waitingText } from "../../protocol/payloads/tools.ts";
 import type { ComputerStatus, SmcpComputer } from "../computer.ts";
 import type {
   ToolCallAdvanced,

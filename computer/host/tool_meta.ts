@@ -1,13 +1,13 @@
 import type { McpTool } from "./mcp/connection.ts";
 import type { NamedTool } from "./tool_naming.ts";
 import { isRecord } from "../util/values.ts";
-import {
-  type AttributeValue,
-  type BaseMCPServerConfig,
-  MCP_SERVER_KEY,
-  type SMCPTool,
-  type ToolMeta,
+import type {
+  AttributeValue,
+  BaseMCPServerConfig,
+  SMCPTool,
+  ToolMeta,
 } from "../../protocol/mod.ts";
+import { MCP_SERVER_KEY } from "../../protocol/payloads/tools.ts";
 
 /** The four fields of `a2c_tool_meta` on the wire (spec §4). */
 export interface EffectiveToolMeta {

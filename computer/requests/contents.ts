@@ -12,14 +12,16 @@ import { ENTRY_FILE, SkillFault } from "../skills/sandbox.ts";
 import type { SkillFile } from "../skills/skill_file.ts";
 import { SKILL_KIND } from "../skills/skills.ts";
 import { toBase64 } from "../util/values.ts";
+import type {
+  GET_SKILL_EVENT,
+  GetBlobReq,
+  GetBlobRet,
+  GetSkillRet,
+} from "../../protocol/mod.ts";
 import {
   blobNotAccessible,
-  type GET_SKILL_EVENT,
-  type GetBlobReq,
-  type GetBlobRet,
-  type GetSkillRet,
   skillNotAccessible,
-} from "../../protocol/mod.ts";
+} from "../../protocol/errors.ts";
 
 /** Text up to this is part of the answer; the rest is fetched in parts (0.4 §6.5). */
 const INLINE_BYTES = 32 * 1024;

@@ -9,13 +9,13 @@ import {
   type GET_PROMPTS_EVENT,
   type GET_RESOURCES_EVENT,
   type GetPromptReq,
-  inBothSpellings,
-  parseGetPromptRet,
   type Prompt,
   ProtocolError,
   type READ_RESOURCE_EVENT,
   type WATCH_RESOURCE_EVENT,
 } from "../../protocol/mod.ts";
+import { inBothSpellings } from "../../protocol/payloads/resources.ts";
+import { parseGetPromptRet } from "../../protocol/payloads/prompts.ts";
 import { onAbort, withTimeout } from "../../shared/async.ts";
 import type { McpHost } from "../host/host.ts";
 import type { McpConnection } from "../host/mcp/connection.ts";

@@ -12,7 +12,6 @@ import {
   ErrorCode,
   isClientEvent,
   LEAVE_OFFICE_NOTIFICATION,
-  operatorOf,
   PROFILES,
   ProtocolError,
   type ServerEvent,
@@ -25,6 +24,7 @@ import {
   UPDATE_SKILLS_EVENT,
   UPDATE_TOOL_LIST_EVENT,
 } from "../../protocol/mod.ts";
+import { operatorOf } from "../../protocol/payloads/tools.ts";
 import type { ChangedResource } from "../resources/watched_uris.ts";
 import { log, logThrown } from "../util/log.ts";
 import type { OfficeOutlet, ToolHostParts } from "./parts.ts";

@@ -8,13 +8,12 @@
  * @module
  */
 import { join } from "node:path";
+import { type A2CSkillRef, ProtocolError } from "../../protocol/mod.ts";
 import {
-  type A2CSkillRef,
   blobNotAccessible,
   invalidSkillName,
-  ProtocolError,
   skillNotFound,
-} from "../../protocol/mod.ts";
+} from "../../protocol/errors.ts";
 import { bundleIdOf, type ServerConfig } from "../config/config.ts";
 import type { McpHost } from "../host/host.ts";
 import { WarnOnce } from "../util/log.ts";

@@ -11,11 +11,8 @@ import {
 import type { CallWaits } from "./progress.ts";
 import { log } from "../util/log.ts";
 import { reasonOf } from "../util/values.ts";
-import {
-  type BaseMCPServerConfig,
-  ErrorCode,
-  waitedMeta,
-} from "../../protocol/mod.ts";
+import { type BaseMCPServerConfig, ErrorCode } from "../../protocol/mod.ts";
+import { waitedMeta } from "../../protocol/payloads/tool_result.ts";
 import { onAbort } from "../../shared/async.ts";
 
 /** The call that a decision is about, as far as it goes on meanwhile. */

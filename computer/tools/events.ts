@@ -1,12 +1,12 @@
 import type { ConnectionEvents } from "../../client/options.ts";
 import type { ServerStatus } from "../host/server_status.ts";
-import {
-  type AgentCallData,
-  type CallToolResult,
-  operatorOf,
-  type ToolProgress,
-  type Waiting,
+import type {
+  AgentCallData,
+  CallToolResult,
+  ToolProgress,
+  Waiting,
 } from "../../protocol/mod.ts";
+import { operatorOf } from "../../protocol/payloads/tools.ts";
 
 /** Events of a tool host, with their values. */
 export interface ToolHostEvents {

@@ -4,11 +4,8 @@
  *
  * @module
  */
-import {
-  MAX_PROGRESS_MESSAGE_LENGTH,
-  type ToolProgress,
-  type Waiting,
-} from "../../protocol/mod.ts";
+import type { ToolProgress, Waiting } from "../../protocol/mod.ts";
+import { MAX_PROGRESS_MESSAGE_LENGTH } from "../../protocol/payloads/tools.ts";
 
 /** What a throttle needs of the world. */
 export interface ProgressClock {

@@ -18,9 +18,9 @@ import {
   toolErrorResult,
   type ToolProgress,
   type Wait,
-  waitingText,
   withResultMeta,
 } from "../../protocol/mod.ts";
+import { waitingText } from "../../protocol/payloads/tools.ts";
 import { onAbort } from "../../shared/async.ts";
 import { Deadlines } from "../../shared/deadlines.ts";
 import type { BlobStore } from "../blobs/store.ts";

@@ -10,11 +10,8 @@ import type { Turn } from "./turn.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { Found, ToolAddress } from "../tools/catalogue.ts";
 import { failure, failureOf, toMcpResult } from "../tools/result.ts";
-import {
-  ErrorCode,
-  type ToolProgress,
-  waitingText,
-} from "../../protocol/mod.ts";
+import { ErrorCode, type ToolProgress } from "../../protocol/mod.ts";
+import { waitingText } from "../../protocol/payloads/tools.ts";
 import { onAbort } from "../../shared/async.ts";
 
 /** One call of a client. */

@@ -12,8 +12,6 @@ import {
   GET_PROMPT_EVENT,
   GET_PROMPTS_EVENT,
   namesOf,
-  OPERATOR_AGENT,
-  operatorOf,
   PROFILES,
   ProtocolError,
   READ_RESOURCE_EVENT,
@@ -23,6 +21,7 @@ import {
   type ToolCallReq,
   type Waiting,
 } from "../../protocol/mod.ts";
+import { OPERATOR_AGENT, operatorOf } from "../../protocol/payloads/tools.ts";
 import { errorAnswer, Payload, shuttingDown } from "../shared/payload.ts";
 import { type CallEnd, endOf, TIMEOUT_OF_SERVER } from "../shared/audit.ts";
 import { type Deadline, removeItem } from "../shared/pending.ts";

@@ -8,19 +8,21 @@ import {
   type ClientEvent,
   ErrorCode,
   eventOf,
-  hasNotificationPrefix,
   isClientEvent,
   JOIN_OFFICE_EVENT,
   LEAVE_OFFICE_EVENT,
   type OfficeAck,
-  parseEnterOfficeReq,
-  parseLeaveOfficeReq,
   ProtocolError,
   type Role,
   SERVER_EVENTS,
   type ServerEvent,
   TOOL_CALL_PROGRESS_EVENT,
 } from "../../protocol/mod.ts";
+import { hasNotificationPrefix } from "../../protocol/events.ts";
+import {
+  parseEnterOfficeReq,
+  parseLeaveOfficeReq,
+} from "../../protocol/payloads/offices.ts";
 import { errorAnswer, type Payload, shuttingDown } from "../shared/payload.ts";
 import { log, quote, short } from "../shared/log.ts";
 import { checkIdentity, type MemberSeat } from "../shared/identity.ts";

@@ -11,12 +11,12 @@ import {
   type ClientEvents,
   ErrorCode,
   type ErrorPayload,
-  OPERATOR_AGENT,
   PROFILES,
   ProtocolError,
   toErrorPayload,
   TOOL_CALL_EVENT,
 } from "../../protocol/mod.ts";
+import { OPERATOR_AGENT } from "../../protocol/payloads/tools.ts";
 import { abortable } from "../../shared/async.ts";
 import { type ProblemError, problemOf, retryLater } from "../../shared/http.ts";
 import type { OfficeParts, Offices, Peer, Seat } from "../office/peer.ts";

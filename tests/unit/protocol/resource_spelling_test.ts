@@ -1,6 +1,9 @@
 import { assertEquals, assertStrictEquals } from "@std/assert";
-import { inBothSpellings, type Resource } from "../../../protocol/mod.ts";
-import { inMcpSpelling } from "../../../protocol/payloads/resources.ts";
+import type { Resource } from "../../../protocol/mod.ts";
+import {
+  inBothSpellings,
+  inMcpSpelling,
+} from "../../../protocol/payloads/resources.ts";
 
 const MCP: Resource = {
   uri: "a://b",

@@ -4,10 +4,10 @@ import {
   ENTER_OFFICE_NOTIFICATION,
   GET_CONFIG_EVENT,
   LEAVE_OFFICE_NOTIFICATION,
-  OPERATOR_AGENT,
   TOOL_CALL_EVENT,
   TOOL_CALL_PROGRESS_EVENT,
 } from "../../../../protocol/mod.ts";
+import { OPERATOR_AGENT } from "../../../../protocol/payloads/tools.ts";
 import { apiKeys } from "../../../../server/mod.ts";
 import { runMain } from "../../../support/command.ts";
 import { Bus } from "../../../support/cluster/bus.ts";

@@ -5,9 +5,9 @@ import {
   GET_CONFIG_EVENT,
   GET_DESKTOP_EVENT,
   GET_TOOLS_EVENT,
-  OPERATOR_AGENT,
   TOOL_CALL_EVENT,
 } from "../../../../protocol/mod.ts";
+import { OPERATOR_AGENT } from "../../../../protocol/payloads/tools.ts";
 import {
   apiKeys,
   createSmcpServer,
