@@ -1,5 +1,5 @@
 /**
- * The pages that a Server and a Computer show to those who look on: how they are served.
+ * The pages that a Server and a Computer show to observers: how they are served.
  *
  * @module
  */

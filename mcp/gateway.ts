@@ -39,7 +39,7 @@ interface ServedOffice {
 /**
  * The offices of a Server as MCP servers. Each has one seat for an Agent, which all MCP clients share:
  * it is taken with the first request, and given up when nobody has used it for a while. What clients
- * have been told of, their sessions and the names of tools, stays.
+ * have been notified of, their sessions and the names of tools, stays.
  */
 export class OfficeGateway {
   /** The path before the name of an office. */

@@ -26,7 +26,7 @@ export class HttpFace {
 
   constructor(parts: ServerParts) {
     this.#parts = parts;
-    // Its own serving of 2025 has no streams, so that its clients never hear of changes.
+    // Its own serving of 2025 has no streams, so that its clients are never notified.
     this.#modern = createMcpHandler(() => createOfficeServer(parts), {
       legacy: "reject",
       maxRequestBodySize: parts.options.maxBodyBytes,

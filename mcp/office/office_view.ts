@@ -13,7 +13,7 @@ import type { Watches } from "../resources/watches.ts";
  */
 export type AgentProvider = () => SmcpAgent | Promise<SmcpAgent>;
 
-/** How long the first request waits for the tools of all Computers; the rest is told when it comes. */
+/** How long the first request waits for the tools of all Computers; the rest is notified when it comes. */
 const SETTLE_TIMEOUT_MS = 5_000;
 /** Changes within this time are told as one: a Computer that comes back causes three. */
 export const BURST_MS = 50;
@@ -34,7 +34,7 @@ export class OfficeView {
   readonly troubles = new Map<string, Trouble>();
   /** The resources and prompts. */
   readonly reads: Reads;
-  /** What clients want to be told of. */
+  /** What clients have subscribed to. */
   readonly watches: Watches;
   /** Gives the Agent. */
   readonly provider: AgentProvider;
@@ -108,7 +108,7 @@ export class OfficeView {
     clearTimeout(this.#burst);
   }
 
-  /** An Agent that takes the place of another one meanwhile has to settle as well. */
+  /** An Agent that replaces another one meanwhile has to settle as well. */
   async #allSettled(): Promise<void> {
     let settled: Promise<void>;
     do {

@@ -71,7 +71,7 @@ export interface ServerParts extends TurnParts {
   readonly options: ResolvedOptions;
 }
 
-/** Tells the client of one server of a change; a client that has just gone hears nothing. */
+/** Notifies the client of one server of a change; one that has just gone is left out. */
 export function tellClient(server: Server, event: ServerEvent): void {
   send(server, event).catch(() => {
     // It has just ended.

@@ -69,7 +69,7 @@ export class Pipe {
   /** What the client has opened; of its `initialize` only what was answered. */
   readonly #listens = new Map<RequestId, JSONRPCRequest>();
   #initialize: JSONRPCRequest | undefined;
-  /** The resources that a client before 2026 is told of. */
+  /** The resources that a client before 2026 has subscribed to. */
   readonly #subscribed = new Set<string>();
   #local: Local | undefined;
   /** Who may talk to the client. */
@@ -292,7 +292,7 @@ class Local implements Backend {
   /** Tells the client if it sees something else now. */
   async refresh(): Promise<void> {
     await this.#server.refresh().catch(() => {
-      // There is still no Agent; who asks for tools hears why.
+      // There is still no Agent; a request for tools says why.
     });
   }
 

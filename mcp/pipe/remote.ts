@@ -24,7 +24,7 @@ import { SessionLink } from "./session_link.ts";
 
 /** What {@linkcode Remote} needs. */
 export interface RemoteParts extends Reach {
-  /** The resources that every session of the client must be told of. */
+  /** The resources that every session of the client subscribes to. */
   readonly subscribed: ReadonlySet<string>;
   /** Takes what the server says. */
   readonly deliver: (message: JSONRPCMessage) => void;
@@ -65,7 +65,7 @@ export class Remote implements Backend {
   }
 
   /**
-   * Continues what another backend has begun; the client hears that lists may have changed.
+   * Continues what another backend has begun; the client is notified that lists may have changed.
    *
    * @throws {Error} the server cannot be used now
    */

@@ -32,8 +32,8 @@ export class Reads {
   readonly #only: string | undefined;
 
   /**
-   * @param tell tells all clients of a change
-   * @param watches what clients want to be told of
+   * @param tell notifies all clients of a change
+   * @param watches what clients have subscribed to
    * @param only the one Computer that is shown, by the URIs of its MCP servers too
    */
   constructor(
@@ -131,7 +131,7 @@ async function promptsOf(
   ];
 }
 
-/** How long a list waits for Computers; what comes later is told as a change. */
+/** How long a list waits for Computers; what comes later is notified as a change. */
 const LIST_WAIT_MS = 4_000;
 
 /** Fetches the list of one Computer. */
@@ -168,7 +168,7 @@ export class PerComputer<T> {
     return entries.flatMap(({ done }) => done ?? []);
   }
 
-  /** Drops what a Computer had; of all of them without a name. Returns whether somebody was told of it. */
+  /** Drops what a Computer had; of all of them without a name. Returns whether it was listed. */
   forget(computer?: string): boolean {
     if (computer !== undefined) return this.#lists.delete(computer);
     const wasListed = this.#lists.size > 0;

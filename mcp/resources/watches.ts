@@ -14,7 +14,7 @@ import { withTimeout } from "../../shared/async.ts";
 /** How long a Computer may take; Python's never answers. */
 const WATCH_TIMEOUT_MS = 10_000;
 
-/** A resource that some client wants to be told of. */
+/** A resource that some client has subscribed to. */
 interface Wanted {
   readonly place: Place;
   /** By how many. */
@@ -23,7 +23,7 @@ interface Wanted {
   begun: Promise<void> | undefined;
 }
 
-/** A client's wish to be told of a resource. */
+/** A client's subscription to a resource. */
 export interface Wish {
   /** Resolves once changes are told, or will be when the Computer is back. */
   readonly ready: Promise<void>;
@@ -72,7 +72,7 @@ export class Watches {
     again();
   }
 
-  /** Lets a resource be watched for one client more; windows and documents are told of anyway. */
+  /** Lets a resource be watched for one client more; windows and documents are notified anyway. */
   want(uri: string): Wish {
     const place = placeOf(uri);
     if (place === undefined) {
@@ -157,13 +157,13 @@ const MAX_URIS = 1_000;
 /** Lets a resource be watched for a client, by a URI as that knows it. */
 export type Want = (uri: string) => Wish;
 
-/** The resources that the client of a session asked to be told of; later revisions ask the SDK. */
+/** The resources that the client of a session has subscribed to; later revisions ask the SDK. */
 const subscribed = new WeakMap<Server, Map<string, Wish>>();
 
 /**
  * Notes that a client wants to know of changes.
  *
- * @throws {Error} it cannot be told of them
+ * @throws {Error} it cannot be notified of them
  */
 export async function subscribe(
   server: Server,
