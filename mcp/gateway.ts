@@ -1,3 +1,13 @@
+/**
+ * The offices of one Server over MCP.
+ *
+ * An office is opened by its first request, and keeps its sessions and the names of its tools until
+ * another one needs its room. Its seat is another matter: requests, open streams and calls hold it,
+ * and it is given up when nothing has held it for a while, or lent to an Agent of the same principal
+ * once nothing is in flight.
+ *
+ * @module
+ */
 import type { McpCaller } from "./http/face.ts";
 import { refusal, untilEnd } from "./http/guards.ts";
 import type { AgentProvider } from "./office/office_view.ts";

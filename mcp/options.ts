@@ -1,3 +1,11 @@
+/**
+ * The options of `officeMcp()` and `mcpGateway()`.
+ *
+ * Defaults and ranges are tables; a number out of its range is refused at the start. A client's own
+ * view, as the query of its URL says it, can only narrow what is served.
+ *
+ * @module
+ */
 import { MAX_TIMER_MS } from "../shared/async.ts";
 import { checkNumbers } from "../shared/checks.ts";
 

@@ -1,3 +1,12 @@
+/**
+ * The seat of an office, and what holds it.
+ *
+ * A seat is an `SmcpAgent` within the Server's process, made when a request needs it. While it
+ * leaves, or is lent to another Agent, the next one that takes it waits. `Uses` counts what is in
+ * flight, and says when nothing has been for a while.
+ *
+ * @module
+ */
 import { ConnectionError, SmcpAgent } from "../agent/mod.ts";
 import type { InProcessConnection } from "../shared/in_process.ts";
 

@@ -1,3 +1,12 @@
+/**
+ * What every HTTP request passes, and every response is made with.
+ *
+ * The headers `Host` and `Origin` are checked before anything reads a request; pages of allowed
+ * origins get the headers of CORS. A failure before any method is a JSON-RPC error. `untilEnd()`
+ * tells when a response has been sent to its end, which holds sessions, views and seats.
+ *
+ * @module
+ */
 import { isIP } from "node:net";
 import type { ResolvedOptions } from "../options.ts";
 

@@ -1,3 +1,12 @@
+/**
+ * Sessions of clients of MCP 2025-11-25 and before.
+ *
+ * The first request, `initialize`, makes a server and a transport, which later ones find by their
+ * `Mcp-Session-Id`. When no request or stream is open, two timers run: one cancels the calls that
+ * nobody waits for, one ends the session.
+ *
+ * @module
+ */
 import {
   type AuthInfo,
   isInitializeRequest,

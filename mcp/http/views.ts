@@ -1,3 +1,12 @@
+/**
+ * The views of an office, chosen by the query of a client's URL.
+ *
+ * Equal queries share one view, and so one table of tools and its sessions; the view that was unused
+ * longest gives way to a new one. All views share the Agent, the queue of calls and the
+ * subscriptions.
+ *
+ * @module
+ */
 import { HttpFace, type McpCaller } from "./face.ts";
 import {
   checkHeaders,

@@ -1,3 +1,11 @@
+/**
+ * One call of a tool, from an MCP client to a Computer.
+ *
+ * Whatever fails on the way is a result that the model can read. While the call runs, a client that
+ * asked for progress gets signs of life, between which the tool's own numbers stay as they are.
+ *
+ * @module
+ */
 import type {
   CallToolResult as McpResult,
   InputRequiredResult,

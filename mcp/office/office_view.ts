@@ -1,3 +1,12 @@
+/**
+ * What all MCP servers of one view share: the Agent, its tools, and what changes.
+ *
+ * Every request asks for the Agent again. Another one than before is followed: the first request
+ * waits until its Computers have said what they offer, for some seconds at most; later changes are
+ * notified together, a moment after the first of them.
+ *
+ * @module
+ */
 import type { ServerEvent } from "@modelcontextprotocol/server";
 import type { SmcpAgent } from "../../agent/mod.ts";
 import { mcpServerOf, type SMCPTool } from "../../protocol/mod.ts";

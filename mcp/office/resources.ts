@@ -1,3 +1,11 @@
+/**
+ * Requests for resources: lists, reads, subscriptions and completions.
+ *
+ * A URI that is one of ours names its Computer. Where one Computer is shown as itself, the URIs of
+ * its MCP servers count too, and each of these servers is asked in turn.
+ *
+ * @module
+ */
 import {
   ProtocolError,
   ProtocolErrorCode,

@@ -1,3 +1,11 @@
+/**
+ * The MCP server of one request, session or connection over stdio.
+ *
+ * It is made for each of them, has no state of its own, and answers from what the view shares. Its
+ * instructions say to a model which Computers there are, how tools are named, and what is wrong now.
+ *
+ * @module
+ */
 import { Server, type ServerEvent } from "@modelcontextprotocol/server";
 import type { TurnParts } from "./turn.ts";
 import type { QuestionStates } from "./questions.ts";

@@ -1,3 +1,12 @@
+/**
+ * Requests for tools: those of Computers, and our own.
+ *
+ * A name is looked up in the catalogue. In search mode clients see `search_tools` and `call_tool`
+ * alone, which find and call the others; the tools for desktops and documents stand for resources,
+ * for clients that show models none.
+ *
+ * @module
+ */
 import {
   type CallToolRequest,
   type CallToolResult as McpResult,

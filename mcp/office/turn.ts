@@ -1,3 +1,12 @@
+/**
+ * The turn of a client's request.
+ *
+ * All clients of an office share one Agent, whose Server limits calls a second and calls at once. A
+ * request is admitted, waits in the queue for its turn, and is then sent under the `req_id` that was
+ * admitted.
+ *
+ * @module
+ */
 import type { Server, ServerContext } from "@modelcontextprotocol/server";
 import type { Admitted, McpCall, ResolvedOptions } from "../options.ts";
 import { onAbort } from "../../shared/async.ts";

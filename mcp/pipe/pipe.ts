@@ -1,3 +1,13 @@
+/**
+ * The pipe between a program's stdio and an office.
+ *
+ * It looks for MCP at the Server. Where that serves it, messages pass to it (`Remote`); where the
+ * Server has none, this process takes the office's seat and answers itself (`Local`); where the
+ * Server is away, it answers with the reason, looks again, and hands over what the client has
+ * opened.
+ *
+ * @module
+ */
 import { PassThrough, type Readable, type Writable } from "node:stream";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import {

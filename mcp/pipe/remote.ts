@@ -1,3 +1,13 @@
+/**
+ * Messages of a pipe to a Server over HTTP.
+ *
+ * Each request is remembered until its answer. A session that the Server has forgotten is opened
+ * again as the client had opened it: it subscribes again, what had no answer fails, and the client
+ * is notified that lists may have changed. Streams of changes (2026) are opened again whenever they
+ * end.
+ *
+ * @module
+ */
 import {
   isJSONRPCRequest,
   isJSONRPCResultResponse,

@@ -1,3 +1,11 @@
+/**
+ * The lists of resources and prompts of an office.
+ *
+ * A listing is many requests, so that each Computer's list is kept until the Computer notifies a
+ * change. A slow Computer does not hold up the others: what comes late is notified as a change.
+ *
+ * @module
+ */
 import type {
   Resource as McpResource,
   ServerEvent,

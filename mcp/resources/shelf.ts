@@ -1,3 +1,11 @@
+/**
+ * What a Computer has to read, as MCP resources.
+ *
+ * Lists unite its desktop, the resources of its MCP servers, documents and skills; what cannot be
+ * listed now is left out. A read goes to whatever the URI stands for, and keeps what MCP allows.
+ *
+ * @module
+ */
 import type {
   GetPromptResult,
   ReadResourceResult,

@@ -1,3 +1,12 @@
+/**
+ * Subscriptions to resources.
+ *
+ * `Watches` counts the subscriptions of all clients, and asks a Computer to notify a resource while
+ * there is one, again after each reconnect. Clients of 2025 subscribe by a request each, those of
+ * 2026 with a stream; both end with their connection.
+ *
+ * @module
+ */
 import {
   isJSONRPCNotification,
   isJSONRPCRequest,

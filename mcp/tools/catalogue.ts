@@ -1,3 +1,12 @@
+/**
+ * The table of an office's tools by the names that clients see.
+ *
+ * A tool has a short name where it is the only one of its Computer with it, and always a whole one.
+ * Names are given once: what somebody allowed to be called must never become another tool. Patterns
+ * choose which tools are shown.
+ *
+ * @module
+ */
 import type { Tool } from "@modelcontextprotocol/server";
 import type { ResolvedOptions } from "../options.ts";
 import { type Naming, toolName } from "./names.ts";
