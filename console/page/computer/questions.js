@@ -1,5 +1,10 @@
 // @ts-check
 /// <reference lib="dom" />
+/*
+ * The questions of a Computer, above each of its views. What was typed stays while others come and
+ * go, and clicks count only when nothing has moved for a moment. The Computer says what is wrong
+ * with an answer.
+ */
 /** @import { Asking, Field, Question } from "./live.js" */
 /** @import { Api } from "../kit/api.js" */
 /** @import { View } from "../kit/page.js" */

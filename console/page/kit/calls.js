@@ -1,5 +1,9 @@
 // @ts-check
 /// <reference lib="dom" />
+/*
+ * The calls of both pages: a table with a timeline, of which rows change only until their calls have
+ * ended; then only their bars move.
+ */
 /** @import { Child } from "./element.js" */
 /** @import { Column } from "./list.js" */
 import { fill, h, renew } from "./element.js";

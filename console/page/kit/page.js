@@ -1,5 +1,10 @@
 // @ts-check
 /// <reference lib="dom" />
+/*
+ * What every page is: it takes the token from its link, or asks for it, and shows the view that the
+ * address names. What a view starts ends with it; the stream of events lasts as long as the token
+ * counts.
+ */
 /** @import { Api } from "./api.js" */
 /** @import { Child } from "./element.js" */
 /** @import { Live } from "./live.js" */

@@ -1,5 +1,9 @@
 // @ts-check
 /// <reference lib="dom" />
+/*
+ * The form for a tool's arguments, as their JSON Schema describes them; what has no field of its own
+ * is written as JSON, and so may be the whole.
+ */
 /** @import { FormField } from "./form_schema.js" */
 import { h } from "../kit/element.js";
 import { fieldset, labelled, selectOf } from "../kit/fields.js";

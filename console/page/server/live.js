@@ -1,5 +1,10 @@
 // @ts-check
 /// <reference lib="dom" />
+/*
+ * What a Server's stream says: the latest calls and events, and counts of the last minutes. A call
+ * is known by its office, Agent and request; its beginning may be known from a list before the
+ * stream tells it.
+ */
 /** @import { LogEvent } from "./events.js" */
 import { h } from "../kit/element.js";
 import { Live } from "../kit/live.js";
