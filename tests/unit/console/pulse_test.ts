@@ -1,11 +1,11 @@
 import { assertEquals } from "@std/assert";
-
-/** Imports a script of the page without its types: those of the DOM would count for all tests. */
-const script = (name: string) =>
-  import(new URL(`../../../console/page/server/${name}`, import.meta.url).href);
-const { minutesOf, ticksTo } = await script("plot.js");
-const { Pulse, PULSE_MINUTES } = await script("pulse.js");
-const { sentenceOf, toneOf } = await script("log.js");
+import {
+  minutesOf,
+  Pulse,
+  PULSE_MINUTES,
+  ticksTo,
+} from "../../../console/page/server/counts.js";
+import { sentenceOf, toneOf } from "../../../console/page/server/events.js";
 
 const MINUTE_MS = 60_000;
 
@@ -13,10 +13,9 @@ Deno.test("a pulse counts the calls of the last minutes, and forgets those of be
   const pulse = new Pulse();
   const now = 100 * MINUTE_MS;
   const counted = (at: number) =>
-    pulse.bars(at).flatMap((
-      { calls, failed }: { calls: number; failed: number },
-      i: number,
-    ) => calls === 0 ? [] : [[i, calls, failed]]);
+    pulse.bars(at).flatMap(({ calls, failed }, i) =>
+      calls === 0 ? [] : [[i, calls, failed]]
+    );
   assertEquals(counted(now), []);
   pulse.add(now - 1, false);
   pulse.add(now, false);
