@@ -62,11 +62,8 @@ export type {
   ToolCallWaiting,
   ToolHostEvents,
 } from "./tools/events.ts";
-export {
-  localDirResolver,
-  s3Resolver,
-  type S3ResolverOptions,
-} from "./resources/resolvers.ts";
+export { localDirResolver } from "./resources/resolvers.ts";
+export { s3Resolver, type S3ResolverOptions } from "./resources/s3_resolver.ts";
 export type {
   DpeResolution,
   DpeResolver,

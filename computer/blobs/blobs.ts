@@ -6,6 +6,10 @@
  */
 import { Buffer } from "node:buffer";
 import { tmpdir } from "node:os";
+import {
+  DEFAULT_BLOB_STORE_BYTES,
+  DEFAULT_UPLOAD_BYTES,
+} from "../util/defaults.ts";
 import { BlobStore } from "./store.ts";
 import { Uploads } from "./uploads.ts";
 import { logThrown } from "../util/log.ts";
@@ -109,11 +113,6 @@ function count(
     `${option} cannot be ${value}: expected a whole number from 1 to ${most}`,
   );
 }
-
-/** Default of `blobStore.maxBytes`. */
-export const DEFAULT_BLOB_STORE_BYTES: number = 512 * 2 ** 20;
-/** Default of `uploads.maxBytes`. */
-export const DEFAULT_UPLOAD_BYTES: number = 100 * 2 ** 20;
 
 /** Options for content that is too large for a message, and for files of Agents. */
 export interface BlobOptions {

@@ -6,9 +6,9 @@ import { addServerFlags } from "../../cli/server_flags.ts";
 import {
   DEFAULT_BLOB_STORE_BYTES,
   DEFAULT_UPLOAD_BYTES,
-} from "../blobs/blobs.ts";
+  defaultOAuthDirectory,
+} from "../util/defaults.ts";
 import { reasonOf } from "../util/values.ts";
-import { defaultOAuthDirectory } from "../host/oauth/authorizations.ts";
 import { parseInputFlag } from "../util/inputs.ts";
 import {
   checkMessageBytes,

@@ -14,8 +14,8 @@ import {
   notDefined,
   noValue,
   placeholderIds,
-  sharedVariables,
 } from "../util/inputs.ts";
+import { sharedVariables } from "../util/input_problems.ts";
 import { MIN_SECRET_CHARACTERS, REDACTED } from "../util/secrets.ts";
 import {
   fillPlaceholders,

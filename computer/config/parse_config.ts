@@ -34,7 +34,8 @@ import {
   unknownInputFields,
   unknownServerFields,
 } from "./problem.ts";
-import { inputProblems, placeholderIds } from "../util/inputs.ts";
+import { inputProblems } from "../util/input_problems.ts";
+import { placeholderIds } from "../util/inputs.ts";
 import { isRecord, reasonOf } from "../util/values.ts";
 import { checkVrl } from "../util/vrl.ts";
 

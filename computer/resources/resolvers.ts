@@ -1,10 +1,9 @@
 /**
- * Ready-made resolvers of documents, which store them as files: in a folder, or in an object
- * storage.
+ * Publishing documents as files: a document becomes files, which a resolver stores in a folder, or
+ * in an object storage (`s3_resolver.ts`).
  *
  * @module
  */
-import type { AwsClient } from "aws4fetch";
 import { join, resolve } from "node:path";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
@@ -16,7 +15,6 @@ import {
   type ResourceContents,
 } from "../../protocol/mod.ts";
 import { forEachConcurrent } from "../../shared/async.ts";
-import { checkNumbers } from "../../shared/checks.ts";
 
 const MAX_CONCURRENT_UPLOADS = 8;
 
@@ -26,7 +24,7 @@ const MAX_CONCURRENT_UPLOADS = 8;
  * @param store stores or replaces a file and returns its URI
  * @throws {Error} as `documentFiles` and `store`
  */
-async function publish(
+export async function publish(
   dpeUri: string,
   contents: readonly ResourceContents[],
   store: (file: DocumentFile) => Promise<string>,
@@ -46,7 +44,7 @@ async function publish(
 }
 
 /** A file made of contents. */
-interface DocumentFile {
+export interface DocumentFile {
   /** `[A-Za-z0-9._-]`, at most 120 characters, unique to the document; valid on any storage. */
   readonly name: string;
   /** Its content. */
@@ -211,118 +209,4 @@ async function write(
     throw error;
   }
   return pathToFileURL(path).href;
-}
-
-/** Options for {@linkcode s3Resolver}. */
-export interface S3ResolverOptions {
-  /** URL of the storage, such as `https://s3.eu-central-1.amazonaws.com`; Agents must reach it too. */
-  readonly endpoint: string;
-  /** An existing bucket. */
-  readonly bucket: string;
-  /** The bucket's region; `auto` or `us-east-1` for a storage without regions. */
-  readonly region: string;
-  /** Part of the presigned URIs; not a secret. */
-  readonly accessKeyId: string;
-  /** Never leaves the Computer. */
-  readonly secretAccessKey: string;
-  /** Prefix of the name of each object, such as `documents/`; default: empty. */
-  readonly prefix?: string;
-  /** Milliseconds that the URIs are good for, in whole seconds: 1000 to 604,800,000; default 3,600,000. */
-  readonly expiresInMs?: number;
-}
-
-/** A busy storage answers 503; retries end with the request's timeout. */
-const RETRIES = 3;
-
-/**
- * Publishes documents to an S3-compatible object storage (spec §8.3).
- *
- * The bucket can stay private: the URIs are presigned and grant access to anybody who has them until
- * they expire. Objects are addressed as `ENDPOINT/BUCKET/PREFIX…`.
- *
- * ```ts
- * import { s3Resolver, type SmcpComputer } from "@a2c-smcp/sdk/computer";
- *
- * export function publish(computer: SmcpComputer, secret: string): void {
- *   computer.registerDpeResolver(s3Resolver({
- *     endpoint: "https://s3.eu-central-1.amazonaws.com",
- *     bucket: "documents",
- *     region: "eu-central-1",
- *     accessKeyId: "AKIA…",
- *     secretAccessKey: secret,
- *   }));
- * }
- * ```
- *
- * @throws {TypeError} when the endpoint is not a URL, or `expiresInMs` is out of its range
- */
-export function s3Resolver(options: S3ResolverOptions): DpeResolver {
-  const { endpoint, bucket, prefix = "", expiresInMs = 3_600_000 } = options;
-  const { region, accessKeyId, secretAccessKey } = options;
-  if (!/^https?:/i.test(endpoint) || !URL.canParse(endpoint)) {
-    throw new TypeError(
-      `Cannot use the S3 endpoint "${endpoint}": it must be an http(s) URL`,
-    );
-  }
-  checkNumbers({ expiresInMs });
-  const expires = expiresInMs / 1000;
-  if (!Number.isInteger(expires) || expires < 1 || expires > 604_800) {
-    throw new TypeError(
-      `Cannot presign with the expiresInMs ${expiresInMs}: it must be whole seconds, 1000 to 604800000`,
-    );
-  }
-  let loading: Promise<AwsClient> | undefined;
-  const load = () =>
-    loading ??= import("aws4fetch").then(({ AwsClient }) =>
-      new AwsClient({
-        service: "s3",
-        region,
-        accessKeyId,
-        secretAccessKey,
-        retries: RETRIES,
-      })
-    );
-  const locate = (name: string) =>
-    [endpoint.replace(/\/+$/, ""), bucket, ...`${prefix}${name}`.split("/")]
-      .map((part, i) => i === 0 ? part : encodeURIComponent(part)).join("/");
-
-  const upload = async (
-    { name, bytes, mimeType }: DocumentFile,
-    signal: AbortSignal,
-  ) => {
-    const client = await load();
-    const response = await client.fetch(locate(name), {
-      method: "PUT",
-      headers: { "content-type": mimeType },
-      body: bytes,
-      signal,
-    }).catch(() => {
-      signal.throwIfAborted();
-      // The message of `fetch` contains the address of the storage.
-      throw new Error("the object storage cannot be reached");
-    });
-    await response.body?.cancel();
-    if (!response.ok) {
-      throw new Error(
-        `the object storage answered the upload of "${name}" with ${response.status}`,
-      );
-    }
-  };
-  const presign = async (name: string): Promise<string> => {
-    const url = `${locate(name)}?X-Amz-Expires=${expires}`;
-    const client = await load();
-    const { url: signed } = await client.sign(url, {
-      method: "GET",
-      aws: { signQuery: true },
-    });
-    return signed;
-  };
-  return {
-    resolve: (uri, contents, { signal }) =>
-      publish(uri, contents, async (file) => {
-        signal.throwIfAborted();
-        await upload(file, signal);
-        return await presign(file.name);
-      }),
-  };
 }

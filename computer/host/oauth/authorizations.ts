@@ -7,8 +7,6 @@
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport";
 import type { OAuthClientInformationMixed } from "@modelcontextprotocol/sdk/shared/auth";
 import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth";
-import { homedir } from "node:os";
-import { join } from "node:path";
 import { randomUUID } from "node:crypto";
 import {
   AuthorizationError,
@@ -331,13 +329,3 @@ function failed(error: unknown, trouble: boolean): Error {
   );
   return credentialsWanted();
 }
-
-/** Returns the user's directory for state, by the XDG convention. */
-export const defaultOAuthDirectory = (
-  env: Readonly<Record<string, string | undefined>>,
-): string =>
-  join(
-    env.XDG_STATE_HOME || join(homedir(), ".local", "state"),
-    "a2c-smcp",
-    "oauth",
-  );

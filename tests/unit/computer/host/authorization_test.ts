@@ -1,10 +1,8 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
 import { readdir, stat } from "node:fs/promises";
-import {
-  defaultOAuthDirectory,
-  OAuthSession,
-} from "../../../../computer/host/oauth/authorizations.ts";
+import { OAuthSession } from "../../../../computer/host/oauth/authorizations.ts";
+import { defaultOAuthDirectory } from "../../../../computer/util/defaults.ts";
 import {
   authorizationAnswer,
   type AuthorizationError,

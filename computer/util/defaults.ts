@@ -1,0 +1,23 @@
+/**
+ * Defaults that the help of commands names; apart from what uses them, so that help loads nothing of
+ * that.
+ *
+ * @module
+ */
+import { homedir } from "node:os";
+import { join } from "node:path";
+
+/** Default of `blobStore.maxBytes`. */
+export const DEFAULT_BLOB_STORE_BYTES: number = 512 * 2 ** 20;
+/** Default of `uploads.maxBytes`. */
+export const DEFAULT_UPLOAD_BYTES: number = 100 * 2 ** 20;
+
+/** Returns the user's directory for state, by the XDG convention. */
+export const defaultOAuthDirectory = (
+  env: Readonly<Record<string, string | undefined>>,
+): string =>
+  join(
+    env.XDG_STATE_HOME || join(homedir(), ".local", "state"),
+    "a2c-smcp",
+    "oauth",
+  );
