@@ -7,8 +7,8 @@ export interface Room {
 }
 
 const PROTOCOL = [
-  ...["tests/unit/protocol", "tests/unit/agent", "tests/unit/computer"],
-  ...["tests/e2e/spec"],
+  ...["tests/unit/protocol", "tests/unit/agent", "tests/unit/client"],
+  ...["tests/unit/computer", "tests/e2e/spec"],
 ];
 const SERVER = ["tests/unit/server", "tests/e2e/spec", "tests/e2e/server"];
 const COMPUTER = ["tests/unit/computer", "tests/e2e/computer"];
