@@ -170,6 +170,10 @@ Deno.test("parseOptions() accepts an MCP server in process, with the common fiel
           both: { type: "in-process", server, server_parameters: {} },
           slip: { type: "in-process", server, toolmeta: {} },
           kind: { type: "in-process", server, disabled: 1 },
+          alias: {
+            ...{ type: "in-process", server },
+            default_tool_meta: { alias: "x" },
+          },
         },
       }),
     ConfigError,
@@ -180,6 +184,7 @@ Deno.test("parseOptions() accepts an MCP server in process, with the common fiel
     "servers.both.server_parameters",
     "servers.slip.toolmeta",
     "servers.kind.disabled",
+    "servers.alias.default_tool_meta.alias",
   ]);
 });
 
