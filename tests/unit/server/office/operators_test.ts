@@ -64,6 +64,22 @@ Deno.test("a kicked member leaves with notices, its connection is closed, and it
   assertEquals(plain.offices.find("north")?.members.length, 2);
 });
 
+Deno.test("what follows the offices is notified of a hold, and of the last seat that is left", () => {
+  const { plain, agent, computer } = pair();
+  const followed: unknown[] = [];
+  plain.offices.follow({
+    held: ({ name, office, role }, { reason, holdMs }) =>
+      followed.push({ name, office, role, reason, holdMs }),
+    emptied: (office) => followed.push(office),
+  });
+  plain.offices.kick(plain.offices.findMember("c")!, { ...ORDER, holdMs: 9 });
+  const held = { name: "computer", office: "north", role: "computer" };
+  assertEquals(followed, [{ ...held, reason: "maintenance", holdMs: 9 }]);
+  agent.connection.gone();
+  assertEquals(followed.slice(1), ["north"]);
+  assertEquals(computer.ended.length, 1);
+});
+
 Deno.test("a hold holds one seat free until its time", () => {
   const plain = plainOffices();
   const { peer } = plain.connect();
