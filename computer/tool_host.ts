@@ -293,7 +293,7 @@ export class ToolHost implements AsyncDisposable {
     cursor?: string,
   ): Promise<GetResourcesRet> {
     return await answerLocal(this.#parts, GET_RESOURCES_EVENT, {
-      mcp_server: this.#addressOf(mcpServer),
+      mcp_server: this.#host.names.addressMeant(mcpServer),
       ...(cursor !== undefined && { cursor }),
     });
   }
@@ -311,7 +311,7 @@ export class ToolHost implements AsyncDisposable {
     { timeoutMs = READ_TIMEOUT_MS }: { timeoutMs?: number } = {},
   ): Promise<ResourceContents[]> {
     const { contents } = await answerLocal(this.#parts, READ_RESOURCE_EVENT, {
-      mcp_server: this.#addressOf(mcpServer),
+      mcp_server: this.#host.names.addressMeant(mcpServer),
       uri,
       timeout: toSeconds(timeoutMs),
     });
@@ -348,7 +348,7 @@ export class ToolHost implements AsyncDisposable {
   ): Promise<GetPromptRet> {
     const { arguments: params = {}, timeoutMs = READ_TIMEOUT_MS } = options;
     return await answerLocal(this.#parts, GET_PROMPT_EVENT, {
-      mcp_server: this.#addressOf(mcpServer),
+      mcp_server: this.#host.names.addressMeant(mcpServer),
       name,
       arguments: params,
       timeout: toSeconds(timeoutMs),
@@ -473,10 +473,6 @@ export class ToolHost implements AsyncDisposable {
 
   get #host(): McpHost {
     return this.#parts.hosting.host;
-  }
-
-  #addressOf(nameOrId: string): string {
-    return this.#host.names.addressMeant(nameOrId);
   }
 }
 

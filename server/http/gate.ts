@@ -21,7 +21,6 @@ import {
   sessionOf,
   splitTarget,
 } from "../shared/http.ts";
-import { BlockList, isIP } from "node:net";
 import type { Authenticator } from "../auth/authenticator.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import { addressOf, clientAddress } from "../limits/limits.ts";

@@ -7,7 +7,7 @@
 import { BlockList, isIP } from "node:net";
 import { ErrorCode } from "../../protocol/errors.ts";
 import type { PageHeaders } from "../../shared/authorization.ts";
-import { type Refusal } from "../shared/http.ts";
+import type { Refusal } from "../shared/http.ts";
 import { refusal } from "../shared/http.ts";
 
 /** Web origins whose pages may connect. */

@@ -41,7 +41,7 @@ Deno.test("npx is asked for packages of ours or well-known ones alone, in every 
     texts++;
   }
   assertEquals(unknown, []);
-  assert(texts > 500, `${texts}`);
+  assert(texts > 300, `${texts}`);
 });
 
 Deno.test("unknownNpxWords() finds the package in command lines and configurations", () => {
