@@ -104,7 +104,7 @@ export const serverOptions = (): Option[] => [
     .default(8787).argParser(integer(0, 65535)),
   flag(
     "--protocol <list>",
-    "the version of A2C-SMCP to serve, or several such as 0.2,0.4, which have offices of their own",
+    "the versions of A2C-SMCP to serve, such as 0.2,0.4; their members share offices",
   ).choices([...PROTOCOL_NAMES, "all"]).argParser(protocols)
     .default(["0.2"], "0.2"),
   flag("--max-message-bytes <number>", "largest message of a client")
