@@ -42,6 +42,19 @@ Deno.test("checkAccess() checks role, name and office in this order", () => {
   checkAccess(agent, { role: "agent", name: "planner" });
 });
 
+Deno.test("checkAccess() says who may send the event", () => {
+  const refused = (role: "agent" | "computer") =>
+    assertThrows(
+      () =>
+        checkAccess(seated(role === "agent" ? "computer" : "agent"), {
+          ...{ role, name: "planner" },
+        }),
+      ProtocolError,
+    ).message;
+  assertEquals(refused("agent"), "Only an agent may send this event");
+  assertEquals(refused("computer"), "Only a computer may send this event");
+});
+
 Deno.test("checkAccess() requires the exact name of computers, and of agents whose credentials restrict names", () => {
   const other = { role: "agent", name: "somebody" } as const;
   for (

@@ -241,6 +241,31 @@ Deno.test("a client that is gone while its join waits leaves no member behind; i
   assertEquals(plain.offices.find("north")?.members.length, 1);
 });
 
+Deno.test("while a join waits, one event of any size may follow, then as many as fit into a MiB (spec §3)", async () => {
+  class Sized extends Payload {
+    readonly isObject = true;
+    readonly mayBeError = false;
+    constructor(readonly size: number) {
+      super();
+    }
+    parse = () => ({ computer: "pc" });
+    peek = this.parse;
+  }
+  const sizes = [[2 ** 30], [2 ** 19, 2 ** 19 - 512]];
+  for (const fitting of sizes) {
+    const { plain, answer } = slowOffices();
+    const client = plain.connect();
+    client.join("computer", "pc");
+    const update = (size: number) =>
+      client.connection.receive(UPDATE_CONFIG_EVENT, new Sized(size));
+    for (const size of fitting) update(size);
+    assertEquals(client.ended, []);
+    update(1);
+    assertEquals(client.ended, ["too much arrived while its join waits"]);
+    await answer();
+  }
+});
+
 Deno.test("a join that another node fails is refused without details, and a later one may succeed (spec §6)", async () => {
   const { plain, answer } = slowOffices();
   const client = plain.connect();

@@ -187,6 +187,13 @@ Deno.test("an operator that is gone ends its question silently; an office of ope
   assertEquals([...plain.offices], []);
 });
 
+Deno.test("disband() closes the connections of an office and frees its seats", () => {
+  const { plain, agent, computer } = pair();
+  plain.offices.find("north")?.disband("it moves");
+  assertEquals([agent.ended, computer.ended], [["it moves"], ["it moves"]]);
+  assertEquals(plain.offices.find("north"), undefined);
+});
+
 Deno.test("drain refuses joins and calls, waits for pending ones, then everybody leaves with notices (spec §5)", async () => {
   const { plain, agent, computer } = pair();
   const { offices } = plain;

@@ -1,0 +1,226 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { ConnectionSlots } from "../../../server/limits/slots.ts";
+import { EventEmitter } from "node:events";
+import { guardQueue, PacketGuards } from "../../../server/limits/guards.ts";
+import type { Connection } from "../../../server/wire/mod.ts";
+
+/** A polling client's connection, which keeps what it is given. */
+class FakeConnection extends EventEmitter implements Connection {
+  readonly request = { url: "/", headers: {}, socket: {} };
+  readonly remoteAddress = "";
+  readonly isOpen = true;
+  readonly hasQueued = false;
+  readonly isPongDue = false;
+  readonly isKnownAlive = true;
+  isWritable = true;
+  readonly sent: unknown[] = [];
+  readonly closes: (boolean | undefined)[] = [];
+
+  write(data: unknown) {
+    this.sent.push(data);
+  }
+  close(discard?: boolean) {
+    this.closes.push(discard);
+  }
+  admit() {
+    return undefined;
+  }
+  limitQueue() {
+    return false;
+  }
+  whenGone(gone: () => void) {
+    gone();
+  }
+}
+
+/** A guarded connection, and why it was refused. */
+function guarded(maxConnectBytes = 100, maxMessageBytes = 50) {
+  const connection = new FakeConnection();
+  const guards = new PacketGuards({ maxConnectBytes, maxMessageBytes });
+  const refused: unknown[] = [];
+  guards.add(connection, (...all) => refused.push(all));
+  const guard = guards.of(connection);
+  if (guard === undefined) throw new Error("it is not guarded");
+  const early = (data: unknown) => connection.emit("packet", { data });
+  return { connection, guard, refused, early };
+}
+
+const PARTY = { address: "192.0.2.1", socket: "1" };
+
+Deno.test("PacketGuards refuses a limit of 0 for CONNECT packets", () => {
+  assertThrows(
+    () => new PacketGuards({ maxConnectBytes: 0, maxMessageBytes: 1 }),
+    TypeError,
+    "Cannot use maxConnectBytes 0: expected a number above 0",
+  );
+});
+
+Deno.test("a connection without a session is closed once, beyond the budget of bytes or packets", () => {
+  for (const data of ["x".repeat(401), new Uint8Array(401)]) {
+    const { connection, refused, early } = guarded();
+    early(data.slice(0, 400));
+    assertEquals(refused, []);
+    early(data.slice(0, 1));
+    early(data);
+    const why = "more than 400 bytes without a session";
+    assertEquals(refused, [[why, undefined]]);
+    assertEquals(connection.closes, [true]);
+  }
+  const { guard, refused, early } = guarded();
+  for (let at = 0; at < 33; at++) early(undefined);
+  const why = "more than 32 packets without a session";
+  assertEquals(refused, [[why, undefined]]);
+  assertEquals(guard.judge("0/smcp,{}"), "it follows a refused packet");
+});
+
+Deno.test("the budget ends with the session's begin, and a new one begins with its end", () => {
+  const { connection, guard, refused, early } = guarded();
+  guard.admit(PARTY);
+  early("x".repeat(4000));
+  assertEquals([refused, connection.listenerCount("packet")], [[], 0]);
+  guard.refuse("a reason");
+  assertEquals(refused, [["a reason", PARTY]]);
+  const again = guarded();
+  again.guard.admit(PARTY);
+  again.guard.leave();
+  again.early("x".repeat(401));
+  assertEquals(again.refused, [
+    ["more than 400 bytes without a session", undefined],
+  ]);
+});
+
+Deno.test("a connection that Engine.IO cannot read is refused; any other end is none", () => {
+  const { connection, refused } = guarded();
+  connection.emit("close", "transport close");
+  assertEquals(refused, []);
+  connection.emit("close", "parse error");
+  assertEquals(refused, [["not an Engine.IO packet", undefined]]);
+});
+
+Deno.test("without a session only CONNECT and DISCONNECT are let through", () => {
+  const { guard } = guarded();
+  assertEquals(guard.judge("0/smcp,{}"), undefined);
+  assertEquals(guard.judge("1/smcp,"), undefined);
+  assertEquals(guard.judge('2["e"]'), "a packet without a session");
+  const attachment = "attachments without a session";
+  assertEquals(guard.judge('51-["e",{}]'), attachment);
+  assertEquals(guard.judge(new Uint8Array(1)), attachment);
+});
+
+Deno.test("a CONNECT that is too long is answered with the reason in the protocol's namespace alone", () => {
+  const { connection, guard } = guarded();
+  const long = (head: string) => head.padEnd(101, "x");
+  const why = "a CONNECT of more than 100 bytes";
+  assertEquals(guard.judge(long("0/smcp,").slice(0, 100)), undefined);
+  assertEquals(guard.judge(long("0/other,")), why);
+  assertEquals(connection.sent, []);
+  assertEquals(guard.judge(long("0/smcp,")), why);
+  const [answer = ""] = connection.sent.map(String);
+  assertEquals(answer.slice(0, "4/smcp,".length), "4/smcp,");
+  assertEquals(JSON.parse(answer.slice("4/smcp,".length)), {
+    message:
+      "Invalid auth: the CONNECT packet has 101 bytes, this server accepts 100; send less",
+    data: {
+      code: 400,
+      message:
+        "Invalid auth: the CONNECT packet has 101 bytes, this server accepts 100; send less",
+    },
+  });
+});
+
+Deno.test("a session may send 32 further CONNECTs, and packets up to the limit with their attachments", () => {
+  const { guard } = guarded();
+  guard.admit(PARTY);
+  for (let at = 0; at < 32; at++) {
+    assertEquals(guard.judge("0/other,"), undefined);
+  }
+  assertEquals(guard.judge("0/other,"), "more than 32 connects");
+  assertEquals(guard.judge('2["e"]'), undefined);
+  const tooLong = "a packet of more than 50 bytes with its attachments";
+  const head = '52-["e",{},{}]';
+  for (let again = 0; again < 2; again++) {
+    assertEquals(guard.judge(head), undefined);
+    assertEquals(guard.judge(new Uint8Array(20)), undefined);
+    const left = 50 - head.length - 20;
+    assertEquals(guard.judge(new Uint8Array(left)), undefined);
+  }
+  assertEquals(guard.judge(new Uint8Array(1)), tooLong);
+});
+
+Deno.test("the body of a POST has at most 2,000 packets, and before a session no more than its budget", () => {
+  const many = guarded();
+  many.guard.admit(PARTY);
+  const take = many.guard.watch();
+  take("x".repeat(1000));
+  take("\u001e".repeat(1999));
+  assertEquals(many.refused, []);
+  take("\u001e");
+  take("\u001e");
+  assertEquals(many.refused, [["more than 2000 packets in a POST", PARTY]]);
+  const early = guarded();
+  const part = early.guard.watch();
+  part("x".repeat(300));
+  part(new Uint8Array(100));
+  assertEquals(early.refused, []);
+  part("x");
+  assertEquals(early.refused, [
+    ["a POST too large without a session", undefined],
+  ]);
+});
+
+Deno.test("guardQueue() cuts off a polling client with too much queued, but not for one large message", async () => {
+  for (
+    const bytes of [
+      (n: number) => "x".repeat(n),
+      (n: number) => new Uint8Array(n),
+    ]
+  ) {
+    const connection = new FakeConnection();
+    const cuts: string[] = [];
+    guardQueue(connection, 10, (limit) => cuts.push(limit));
+    const queue = (size: number) =>
+      connection.emit("packetCreate", { data: bytes(size) });
+    queue(20); // alone
+    connection.emit("flush");
+    queue(4);
+    queue(6); // the batch is gone
+    connection.emit("flush");
+    connection.isWritable = false;
+    connection.emit("packetCreate", {});
+    await Promise.resolve();
+    assertEquals([cuts, connection.closes], [[], []]);
+    queue(1); // the batch of ten is on its way
+    assertEquals(cuts, [], "not while the packet is sent");
+    queue(1);
+    await Promise.resolve();
+    assertEquals([cuts, connection.closes], [["queuedBytes"], [true]]);
+  }
+});
+
+Deno.test("guardQueue() without a limit counts nothing", () => {
+  const connection = new FakeConnection();
+  guardQueue(connection, Infinity, () => {});
+  assertEquals(connection.listenerCount("packetCreate"), 0);
+  assertEquals(connection.listenerCount("upgrade"), 1);
+});
+
+Deno.test("ConnectionSlots keeps a slot until its request ends without a session, or its session", () => {
+  const slots = new ConnectionSlots(1);
+  const reserve = (request: object, address = "192.0.2.1") => {
+    const carrier = new EventEmitter();
+    return [slots.reserve(request, carrier, address), carrier] as const;
+  };
+  const [isFirst, first] = reserve({});
+  assertEquals([isFirst, reserve({})[0]], [true, false]);
+  assertEquals(reserve({}, "192.0.2.2")[0], true);
+  first.emit("close");
+  const connection = new FakeConnection();
+  slots.transfer(connection); // it has none
+  assertEquals(connection.listenerCount("close"), 0);
+  const [isSecond, second] = reserve(connection.request);
+  slots.transfer(connection);
+  second.emit("close");
+  assertEquals([isSecond, reserve({})[0]], [true, false]);
+  connection.emit("close");
+  assertEquals(reserve({})[0], true);
+});
