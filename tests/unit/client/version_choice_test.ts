@@ -1,6 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { VersionChoice } from "../../../client/versions.ts";
 import { ProtocolError, ProtocolVersionError } from "../../../protocol/mod.ts";
+import { dial } from "../../../client/socket_wire.ts";
 
 const speaks = (server: string, client = "0.2.0") =>
   new ProtocolVersionError(server, client);
@@ -70,4 +71,19 @@ Deno.test("VersionChoice refuses what is no version of a client", () => {
       'expected "auto", "0.2", "0.3", "0.4"',
     );
   }
+});
+
+Deno.test("dial() begins with polling from 0.3 on, whatever its user wants (0.4 §1.4)", () => {
+  const transports = (protocol: "0.2" | "0.3" | "0.4") =>
+    dial({
+      options: {
+        url: "http://localhost",
+        name: "a",
+        transports: ["websocket"],
+      },
+      route: () => undefined,
+      protocol: () => protocol,
+      credentials: () => {},
+    }).io.opts.transports?.length;
+  assertEquals((["0.2", "0.3", "0.4"] as const).map(transports), [1, 2, 2]);
 });
