@@ -1,6 +1,6 @@
 import { Session } from "node:inspector/promises";
 import { pathToFileURL } from "node:url";
-import { HOUSE } from "../../tools/docs/room_arrows.ts";
+import { HOUSE } from "../../tools/lint/layering_rules.ts";
 import { fixture } from "../../tests/support/computer/mcp_servers.ts";
 import { commonCounts, type FunctionCount } from "./count.ts";
 

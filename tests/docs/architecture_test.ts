@@ -4,46 +4,52 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { PAGE, roomsPage } from "../../tools/docs/rooms.ts";
-import { arrowsBetween, drawArrows } from "../../tools/docs/room_arrows.ts";
+import { HOUSE } from "../../tools/lint/layering_rules.ts";
+import { ROLE_LAYERS } from "../../tools/lint/role_layers.ts";
 
 const root = new URL("../../", import.meta.url);
+const read = (page: string) => Deno.readTextFile(new URL(page, root));
+const isThere = (path: string): Promise<boolean> =>
+  Deno.stat(new URL(path, root)).then(() => true, () => false);
 
-Deno.test("the arrows of docs/architecture.md are the imports of the source", async () => {
-  const page = await roomsPage();
-  assertEquals(
-    await Deno.readTextFile(PAGE),
-    page,
-    "Run `deno task docs:rooms`",
-  );
-});
+const PAGE = "docs/architecture.md";
 
 Deno.test("the paths that the pages for newcomers name are there", async () => {
-  for (const page of ["docs/architecture.md", "CONTRIBUTING.md"]) {
-    const text = await Deno.readTextFile(new URL(page, root));
-    const paths = [...text.matchAll(
-      /`((?:protocol|client|cli|agent|server|computer|mcp|tests|tools|docs)\/[\w./]*)`/g,
-    )].map(([, path = ""]) => path);
+  const tops = [...HOUSE, "tests", "tools", "bench", "docs"].join("|");
+  const path = new RegExp(`(?<![\\w./-])(?:${tops})/[\\w./-]*(?<!\\.)`, "g");
+  for (const page of [PAGE, "CONTRIBUTING.md"]) {
+    const paths = (await read(page)).match(path) ?? [];
     assert(paths.length > 10, page);
     const missing: string[] = [];
-    for (const path of paths) {
-      await Deno.stat(new URL(path, root)).catch(() => missing.push(path));
-    }
+    for (const path of paths) if (!await isThere(path)) missing.push(path);
     assertEquals(missing, [], page);
   }
 });
 
-Deno.test("arrowsBetween() takes imports, re-exports and types, and no comment", () => {
-  const sources = new Map([
-    ["a/x.ts", `import type { Y } from "../b/y.ts";\nexport * from "./z.ts";`],
-    ["a/z.ts", `const late = await import("../c/late.ts");`],
-    [
-      "b/y.ts",
-      `/**\n * import { x } from "../a/x.ts";\n */\nexport {\n  c,\n} from "../c/c.ts";`,
-    ],
-    ["c/c.ts", `import { mkdir } from "node:fs/promises";`],
-  ]);
-  const arrows = arrowsBetween(sources, (path) => path.split("/")[0]);
-  assertEquals([...arrows], [["a", ["b", "c"]], ["b", ["c"]], ["c", []]]);
-  assertEquals(drawArrows(arrows), "c\nb → c\na → b, c");
+Deno.test("a file that the page names without its folder is beside the one before it, or at the top", async () => {
+  let folder = "";
+  const missing: string[] = [];
+  const names = (await read(PAGE)).matchAll(
+    /(?<![\w./-])((?:\w+\/)*)(\w+\.ts)\b/g,
+  );
+  for (const [, path = "", name = ""] of names) {
+    if (path !== "") folder = path;
+    else if (!await isThere(folder + name) && !await isThere(name)) {
+      missing.push(`${name} after ${folder}`);
+    }
+  }
+  assertEquals(missing, []);
+});
+
+Deno.test("the page names each folder of the package, and each room of the roles", async () => {
+  const page = await read(PAGE);
+  const rooms = Object.entries(ROLE_LAYERS).flatMap(([role, layers]) =>
+    layers.filter((layer) => !layer.includes(".")) // files, and the top folder
+      .map((layer) => `${role}/${layer}`)
+  );
+  assert(rooms.length > 20);
+  const missing = [...HOUSE, ...rooms].filter((room) =>
+    !page.includes(`${room}/`)
+  );
+  assertEquals(missing, []);
 });

@@ -27,6 +27,9 @@ const ROOMS = {
 } as const satisfies Record<string, readonly string[]>;
 type Room = keyof typeof ROOMS;
 
+/** The folders with the code of the package. */
+export const HOUSE: readonly string[] = Object.keys(ROOMS);
+
 const PACKAGE_ENTRY = "mod.ts";
 const OWN_NAME = "@a2c-smcp/sdk";
 

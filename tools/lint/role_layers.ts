@@ -73,11 +73,9 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
   mcp: [
     "options.ts",
     "tools",
-    "calls",
     "resources",
     "office",
     "http",
-    "seats",
     "pipe",
     TOP_FOLDER,
   ],

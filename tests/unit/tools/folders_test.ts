@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { HOUSE } from "../../../tools/docs/room_arrows.ts";
+import { HOUSE } from "../../../tools/lint/layering_rules.ts";
 
 const root = new URL("../../../", import.meta.url);
 
