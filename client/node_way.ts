@@ -1,6 +1,6 @@
 /**
  * The way to a Server in Deno, Node and similar runtimes: through a proxy, and with certificates.
- * Bundles for browsers and Workers have `tls/web_way.ts` in its place (tools/npm/npm_package.ts).
+ * Bundles for browsers and Workers have `web_way.ts` in its place (tools/npm/npm_package.ts).
  *
  * @module
  */

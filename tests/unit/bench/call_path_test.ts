@@ -76,7 +76,7 @@ Deno.test({
       const file of [
         "agent/agent",
         "server/wire/link",
-        "computer/tools/run_tool",
+        "computer/tools/tool_calls",
       ]
     ) {
       assert(RegExp(`^${file}\\.ts +1 +[1-9]`, "m").test(table), table);
