@@ -18,16 +18,16 @@ const AGENT = ["agent", "client"].flatMap((part) => [
 ]);
 
 /**
- * The rooms whose rules are guarded, by folder. A floor of 0.9 is a goal; the others are what was noticed
- * when they were set, and may only rise.
+ * The rooms whose rules are guarded, by folder. A floor of 0.9 is a goal. The others are ten points below a
+ * first sample of fifteen mutants each, which can be that far off; they may only rise.
  */
 export const ROOMS: Readonly<Record<string, Room>> = {
   protocol: { tests: PROTOCOL, floor: 0.9 },
   "server/office": { tests: SERVER, floor: 0.9 },
   "server/limits": { tests: SERVER, floor: 0.9 },
-  "computer/tools": { tests: COMPUTER, floor: 0 },
-  "computer/config": { tests: COMPUTER, floor: 0 },
-  "computer/resources": { tests: COMPUTER, floor: 0 },
-  "computer/host": { tests: COMPUTER, floor: 0 },
-  agent: { tests: AGENT, floor: 0 },
+  "computer/tools": { tests: COMPUTER, floor: 0.58 },
+  "computer/config": { tests: COMPUTER, floor: 0.63 },
+  "computer/resources": { tests: COMPUTER, floor: 0.71 },
+  "computer/host": { tests: COMPUTER, floor: 0.43 },
+  agent: { tests: AGENT, floor: 0.56 },
 };
