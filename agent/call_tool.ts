@@ -133,7 +133,7 @@ interface LeftOut {
   readonly described: string;
 }
 
-/** Fetches bytes by their handle; the reason of a failure is told in the result. */
+/** Fetches bytes by their handle; the result has the reason of a failure. */
 type FetchBytes = (
   content: Pick<LeftOut, "handle" | "expected">,
 ) => Promise<Uint8Array>;

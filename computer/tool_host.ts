@@ -72,7 +72,7 @@ export interface ToolHostOptions extends HostingOptions, BlobOptions {
    * are kept in its part `mcp`. Without it there are no skills.
    */
   skillHome?: string;
-  /** Answers questions that MCP servers ask during tool calls; without it they are told that nobody can. */
+  /** Answers questions that MCP servers ask during tool calls; without it they get the answer that nobody can. */
   elicit?: Elicit;
 }
 

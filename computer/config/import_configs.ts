@@ -1,6 +1,6 @@
 /**
  * How `import` makes one configuration of those of other programs: where they are, and how clashing
- * names, ids and tools are told apart.
+ * names, ids and tools stay distinct.
  *
  * @module
  */

@@ -6,7 +6,7 @@ import type { Entry } from "yauzl";
 import { loadPackages } from "../../shared/packages.ts";
 import type { StagingFolder } from "./staging_folder.ts";
 
-/** The kind of a file in its Unix mode, which stands in the upper half of the attributes; 0 where none is told. */
+/** The kind of a file in its Unix mode, which stands in the upper half of the attributes; 0 where it has none. */
 const KIND = 0o170000;
 const PLAIN_KINDS: readonly number[] = [0, 0o100000, 0o040000];
 const ANY_EXECUTE = 0o111;

@@ -247,7 +247,7 @@ const named = (said: string, nodes: readonly string[]): string[] =>
 
 /** Flags of commands that change something. */
 interface ChangeFlags extends OperatorFlags {
-  /** What the member is told. */
+  /** The reason that the member gets. */
   readonly reason: string;
 }
 

@@ -319,7 +319,7 @@ const ENVELOPE_BYTES = 64 * KIB;
 
 /**
  * Redis cuts a subscriber off at 32 MiB of output, or at 8 MiB that last for 60 seconds: what all peers
- * together may have on their way to a node stays below, with what they send over their windows.
+ * together may have in flight to a node stays below, with what they send over their windows.
  */
 const INBOUND_BYTES = 6 * MIB;
 
