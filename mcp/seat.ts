@@ -36,7 +36,7 @@ export interface SeatHost {
 }
 
 /** What a seat is for. */
-export interface SeatParts {
+interface SeatParts {
   /** The office. */
   readonly office: string;
   /** The name of the Agent that sits there. */

@@ -8,7 +8,7 @@ import type { ConfirmAnswer } from "../tools/confirmations.ts";
 import { onAbort } from "../../shared/async.ts";
 
 /** A question with answers to choose from. */
-export interface ChoiceQuestion<A extends string> {
+interface ChoiceQuestion<A extends string> {
   /** The lines of the question. */
   readonly lines: readonly string[];
   /** The answers, from top to bottom. */
@@ -193,7 +193,7 @@ export function takeBack(input: Readable): () => void {
  *
  * @param ready called once keys are received: what it prints may ask for them
  */
-export async function eachKey(
+async function eachKey(
   input: KeyInput,
   pressed: (key: PressedKey) => void,
   signal: AbortSignal,

@@ -32,7 +32,7 @@ import { paint, Screen } from "./screen.ts";
 import type { ServerStatus } from "../host/server_status.ts";
 
 /** The flags of `check`. */
-export interface CheckFlags extends HostFlags {
+interface CheckFlags extends HostFlags {
   /** The configuration file. */
   config: string;
   /** The version that tools are named for. */

@@ -131,7 +131,7 @@ export function computerCommand(): Command {
 }
 
 /** The Computer as a service. */
-export const computerService: ServiceRole<RunFlags> = {
+const computerService: ServiceRole<RunFlags> = {
   name: "smcp-computer",
   summary: "A2C-SMCP Computer: tools of MCP servers for agents",
   example: "--config computer.json --office demo",

@@ -23,7 +23,7 @@ import {
 import { redactConfig } from "../config/redact.ts";
 
 /** The flags of `import`. */
-export interface ImportFlags {
+interface ImportFlags {
   /** A file to import instead of the known ones. */
   from?: string;
   /** The file to write. */

@@ -24,7 +24,7 @@ import { addOptions, addServingFlags, addViewFlags, option } from "./flags.ts";
 import { run, type RunFlags } from "./run.ts";
 
 /** The part of a Server that `up` needs; a Computer must not import the role itself. */
-export interface EmbeddedServer {
+interface EmbeddedServer {
   /** Listens and returns the URL. */
   listen(
     address: { hostname: string; port: number },

@@ -94,7 +94,7 @@ function ended(child: ChildProcess): Promise<string | undefined> {
 }
 
 /** What an input of type `command` runs. */
-export type CommandLine =
+type CommandLine =
   | {
     /** A program, looked up in `PATH`, with its arguments. */
     readonly kind: "program";

@@ -30,7 +30,7 @@ export interface ServerDraft {
 }
 
 /** A file converted to our own format, not validated. */
-export interface ConfigDraft {
+interface ConfigDraft {
   /** The definitions of inputs. */
   readonly inputs: unknown;
   /** How unknown fields are treated. */

@@ -54,7 +54,7 @@ export class TransientInputError extends Error {
 }
 
 /** Resolves the values of inputs. */
-export interface InputValues {
+interface InputValues {
   /** Resolves a value; rejects with a sentence that names the input. */
   value(id: string): Promise<unknown>;
   /** Returns whether Agents may see the value; if so, output shows it from now on. */

@@ -9,7 +9,7 @@ import {
 import { ConfigError, type ConfigPath, type ConfigProblem } from "./problem.ts";
 
 /** Parsed JSON, with the places of its values. */
-export interface ReadJson {
+interface ReadJson {
   /** The value; of a duplicate key, the last one. */
   readonly value: unknown;
   /** Duplicate keys. */

@@ -10,7 +10,7 @@ import type { MCPServerConfig } from "../../protocol/mod.ts";
 import { coalesce } from "../../shared/async.ts";
 
 /** A configuration read from text. */
-export interface ReadText extends ReadConfig<MCPServerConfig> {
+interface ReadText extends ReadConfig<MCPServerConfig> {
   /** Returns line and column of a problem. */
   readonly locate: (problem: ConfigProblem) => string;
 }
@@ -105,7 +105,7 @@ const READ_ERRORS: Readonly<Record<string, string>> = {
 };
 
 /** Receives the new configuration, or the reason why it is invalid. */
-export interface ConfigListener {
+interface ConfigListener {
   /** Called with the new configuration. */
   readonly changed: (config: ComputerConfig<MCPServerConfig>) => unknown;
   /** Called when the file is invalid, with one problem per line. */

@@ -97,7 +97,7 @@ export const readConfig = (
 ): ReadConfig<MCPServerConfig> => readWith(readFileEntry, data, context);
 
 /** Parses the configuration of a program, which may have MCP servers in process. */
-export const readProgramConfig = (data: unknown): ReadConfig =>
+const readProgramConfig = (data: unknown): ReadConfig =>
   readWith(readEntry, data, NO_CONTEXT);
 
 /** Parses one MCP server in our own format; without a configuration there is a problem. */

@@ -15,7 +15,7 @@ import {
 } from "../util/secrets.ts";
 
 /** How the office names what is in a configuration. */
-export interface ConfigForm {
+interface ConfigForm {
   /** Whether it has the `bundle_id` of servers and the labels of options, as since 0.3. */
   readonly bundleIds: boolean;
   /** Returns the key of the server with a `bundle_id`. */

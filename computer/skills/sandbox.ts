@@ -19,7 +19,7 @@ const SECRETS_FILE = ".skillenv";
 const MAX_ATTEMPTS = 3;
 
 /** A file of a skill that is open. */
-export interface OpenedFile {
+interface OpenedFile {
   /** What to read from; the caller closes it. */
   readonly handle: FileHandle;
   /** What it was when it was opened. */
@@ -87,7 +87,7 @@ export function checkPath(path: string): void {
 }
 
 /** Tells whether a file system may take a name for that of the secrets: Windows drops dots and spaces at the end. */
-export const isSecretsName = (name: string): boolean =>
+const isSecretsName = (name: string): boolean =>
   name.normalize("NFKC").toLowerCase().replace(/[. ]+$/, "") === SECRETS_FILE;
 
 async function openInside(

@@ -25,7 +25,7 @@ interface Staged {
 }
 
 /** What an MCP server that runs is asked through. */
-export interface SkillConnection {
+interface SkillConnection {
   /** Its connection. */
   readonly connection: McpConnection;
   /** Whether it runs on this machine. */

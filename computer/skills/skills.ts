@@ -34,7 +34,7 @@ import { isSkillName } from "./skill_entry.ts";
 const MERGE_MS = 300;
 
 /** What {@linkcode Skills} works with. */
-export interface SkillsOptions {
+interface SkillsOptions {
   /** The folder of skills; without one there are none. */
   readonly home: string | undefined;
   /** The MCP servers. */

@@ -40,7 +40,7 @@ export function checkHeaders(
 }
 
 /** Whether a page is of the name that its request is for. */
-export const isOwnOrigin = (origin: string, host: string | null): boolean =>
+const isOwnOrigin = (origin: string, host: string | null): boolean =>
   host !== null && [`http://${host}`, `https://${host}`].includes(origin);
 
 function isOurs(host: string, hosts: readonly string[]): boolean {

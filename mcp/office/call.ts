@@ -112,7 +112,7 @@ export type Progress = Omit<
 >;
 
 /** What a reporter tells, and how often. */
-export interface ReporterOptions {
+interface ReporterOptions {
   /** Where the call runs. */
   readonly computer: string;
   /** Milliseconds between two signs of life. */

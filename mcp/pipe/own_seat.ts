@@ -7,7 +7,7 @@ import { onAbort, sleep } from "../../shared/async.ts";
 import { messageOf } from "../tools/result.ts";
 
 /** What a seat is for. */
-export interface OwnSeatParts {
+interface OwnSeatParts {
   /** How the Agent connects. */
   readonly agent: SmcpAgentOptions;
   /** The office. */

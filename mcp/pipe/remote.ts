@@ -33,7 +33,7 @@ import type { Reach } from "./reach.ts";
 import { SessionLink } from "./session_link.ts";
 
 /** What {@linkcode Remote} needs. */
-export interface RemoteParts extends Reach {
+interface RemoteParts extends Reach {
   /** The resources that every session of the client subscribes to. */
   readonly subscribed: ReadonlySet<string>;
   /** Takes what the server says. */

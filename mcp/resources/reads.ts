@@ -149,7 +149,7 @@ type Fetch<T> = (agent: SmcpAgent, computer: string) => Promise<T[]>;
  * A list of what each Computer of an office has, kept until the Computer says that it changed: one
  * listing is many requests.
  */
-export class PerComputer<T> {
+class PerComputer<T> {
   readonly #fetch: Fetch<T>;
   readonly #late: () => void;
   #agent: SmcpAgent | undefined;

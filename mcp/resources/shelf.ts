@@ -251,7 +251,7 @@ export const skillsOf = (
   ).catch(() => []);
 
 /** Shows a skill as a resource: its `SKILL.md`, below which its other files are. */
-export const skillResource = (
+const skillResource = (
   computer: string,
   { name, description }: A2CSkillRef,
 ): McpResource => ({

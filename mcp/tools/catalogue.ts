@@ -38,7 +38,7 @@ export type Found =
   );
 
 /** What a catalogue depends on. */
-export type CatalogueOptions = Pick<
+type CatalogueOptions = Pick<
   ResolvedOptions,
   "computer" | "include" | "exclude" | "nameLimit" | "lenient" | "within"
 >;
@@ -273,7 +273,7 @@ function formsOf(computer: string, original: SMCPTool, naming: Naming) {
 }
 
 /** What a pattern is compared with. */
-export interface Matchable {
+interface Matchable {
   /** The names by which clients may mean it. */
   readonly names: readonly string[];
   /** A name that it would have if no other tool had it: an exclusion must not depend on other tools. */

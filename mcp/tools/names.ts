@@ -15,7 +15,7 @@ export interface Naming {
 }
 
 /** A tool to be named. */
-export interface NameParts {
+interface NameParts {
   /** The Computer that has it. */
   readonly computer: string;
   /** Its name there. */

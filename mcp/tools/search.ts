@@ -63,7 +63,7 @@ export const SEARCH_MODE_TOOLS: readonly Tool[] = [
 ];
 
 /** What to look for. */
-export interface SearchQuery {
+interface SearchQuery {
   /** Words; any counts. */
   readonly query: string;
   /** Only of this Computer. */
@@ -98,7 +98,7 @@ export function readQuery(
 }
 
 /** What a search gives. */
-export interface SearchResult {
+interface SearchResult {
   /** How many match. */
   readonly total: number;
   /** The best of them. */

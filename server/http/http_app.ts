@@ -28,7 +28,7 @@ export interface SmcpEnv {
 }
 
 /** The parts of a server that {@linkcode httpApp} needs. */
-export interface HttpAppParts extends RequestParts {
+interface HttpAppParts extends RequestParts {
   /** Adds the routes of a gateway's clients. */
   readonly gateway: { mount(app: Hono<SmcpEnv>): void } | undefined;
   /** Adds the routes of operators. */

@@ -108,7 +108,7 @@ const COLUMN_PADDING = 3;
 const MIN_COLUMN_WIDTH = 8;
 
 /** Output with colours, which is not escaped. */
-export interface Drawing {
+interface Drawing {
   /** One or more lines. */
   readonly coloured: string;
 }

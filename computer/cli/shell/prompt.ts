@@ -7,7 +7,7 @@ import {
 import type { Readable, Writable } from "node:stream";
 
 /** Options of a {@linkcode Prompt}. */
-export interface PromptOptions {
+interface PromptOptions {
   /** The terminal to read from. */
   readonly input: Readable;
   /** The terminal to write to. */

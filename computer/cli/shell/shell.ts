@@ -27,7 +27,7 @@ import type { ToolCallEnded } from "../../tools/events.ts";
 import { onAbort } from "../../../shared/async.ts";
 
 /** The flags of `shell`. */
-export interface ShellFlags extends ComputerFlags {
+interface ShellFlags extends ComputerFlags {
   /** The configuration file; without one, the shell starts with no MCP servers. */
   config?: string;
   /** The office to join at once. */

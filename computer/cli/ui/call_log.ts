@@ -180,7 +180,7 @@ const brief = (text: string): string =>
 const MAX_NAME_CHARS = 300;
 
 /** A JSON value, as far as it is kept. */
-export interface Clipped {
+interface Clipped {
   /** The value. */
   readonly value: unknown;
   /** About how many characters it has. */

@@ -159,7 +159,7 @@ export class QuestionDesk {
 }
 
 /** A button of a question. */
-export interface PageChoice {
+interface PageChoice {
   /** What it answers. */
   readonly answer: string;
   /** Its text, the same as at the terminal. */

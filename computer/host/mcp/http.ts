@@ -97,7 +97,7 @@ const MAX_PENDING_REPLIES = 100;
 /**
  * A transport of the MCP SDK that settles every request it accepted, and never throws for a message.
  */
-export class HttpTransport<T extends Transport> implements Transport {
+class HttpTransport<T extends Transport> implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: Exclude<Transport["onmessage"], undefined>;
