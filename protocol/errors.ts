@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { isRecord } from "./names.ts";
 import { PROTOCOL_VERSIONS, protocolOf } from "./version.ts";
 
 /** The error codes of the protocol (spec §6). */
@@ -161,9 +162,6 @@ const isErrorPayload = (
 ): data is Record<string, unknown> & ErrorPayload =>
   Number.isInteger(data.code) && typeof data.message === "string";
 
-const isRecord = (data: unknown): data is Record<string, unknown> =>
-  typeof data === "object" && data !== null && !Array.isArray(data);
-
 /** Why bytes cannot be read by their handle (0.4 §11); later versions may add others. */
 export type BlobReason = "invalid_handle" | "forbidden" | "gone" | "range";
 
@@ -179,12 +177,10 @@ export type BlobWriteReason =
   | "io_error";
 
 /** Creates the error of a handle whose bytes cannot be read (0.4 §7.2). */
-export const blobNotAccessible = (reason: BlobReason): ProtocolError =>
-  new ProtocolError(
-    ErrorCode.BLOB_NOT_ACCESSIBLE,
-    `Blob not accessible: ${BLOB_TEXTS[reason]}`,
-    { details: { reason } },
-  );
+export const blobNotAccessible = (reason: BlobReason): ProtocolError => {
+  const message = `Blob not accessible: ${BLOB_TEXTS[reason]}`;
+  return detailed(ErrorCode.BLOB_NOT_ACCESSIBLE, message, { reason });
+};
 
 /**
  * Creates the error of a chunk that a Computer did not take (0.4 §7.5).
@@ -197,16 +193,10 @@ export const blobWriteFailed = (
   why: string,
   uploadId?: string,
 ): ProtocolError =>
-  new ProtocolError(
-    ErrorCode.BLOB_WRITE_FAILED,
-    `Upload failed: ${why}`,
-    {
-      details: {
-        reason,
-        ...(uploadId !== undefined && { upload_id: uploadId }),
-      },
-    },
-  );
+  detailed(ErrorCode.BLOB_WRITE_FAILED, `Upload failed: ${why}`, {
+    reason,
+    ...(uploadId !== undefined && { upload_id: uploadId }),
+  });
 
 const BLOB_TEXTS: Readonly<Record<BlobReason, string>> = {
   invalid_handle: "this Computer did not issue the handle",
@@ -221,15 +211,11 @@ export type SkillReason = "traversal" | "forbidden" | "not_found" | "too_large";
 
 /** Creates the error of a name that no skill can have (0.4 §6.2). */
 export const invalidSkillName = (name: string): ProtocolError =>
-  new ProtocolError(ErrorCode.INVALID_SKILL_NAME, "Invalid skill name", {
-    details: { name },
-  });
+  detailed(ErrorCode.INVALID_SKILL_NAME, "Invalid skill name", { name });
 
 /** Creates the error of a skill that is not there, or whose source is gone (0.4 §6.2). */
 export const skillNotFound = (name: string): ProtocolError =>
-  new ProtocolError(ErrorCode.MCP_SERVER_NOT_FOUND, "Skill not found", {
-    details: { name },
-  });
+  detailed(ErrorCode.MCP_SERVER_NOT_FOUND, "Skill not found", { name });
 
 /**
  * Creates the error of a file of a skill that cannot be read (0.4 §6.5).
@@ -241,17 +227,17 @@ export const skillNotAccessible = (
   relPath: string,
   totalSize?: number,
 ): ProtocolError =>
-  new ProtocolError(
-    ErrorCode.SKILL_NOT_ACCESSIBLE,
-    "Skill resource not accessible",
-    {
-      details: {
-        reason,
-        rel_path: relPath,
-        ...(totalSize !== undefined && { total_size: totalSize }),
-      },
-    },
-  );
+  detailed(ErrorCode.SKILL_NOT_ACCESSIBLE, "Skill resource not accessible", {
+    reason,
+    rel_path: relPath,
+    ...(totalSize !== undefined && { total_size: totalSize }),
+  });
+
+const detailed = (
+  code: number,
+  message: string,
+  details: Record<string, unknown>,
+): ProtocolError => new ProtocolError(code, message, { details });
 
 /**
  * The Server has an incompatible version of the protocol (4008, spec §2).
@@ -335,16 +321,9 @@ export function parseConnectError(
 const versionIn = (field: unknown): string =>
   typeof field === "string" ? field : "unknown";
 
-function* bodies(error: unknown): Generator<unknown> {
-  yield error;
-  if (typeof error !== "object" || error === null) return;
-  const held = error as Record<string, unknown>;
-  yield held.data;
-  const context = held.context;
-  if (typeof context === "object" && context !== null) {
-    yield (context as Record<string, unknown>).responseText;
-    yield (context as Record<string, unknown>).response;
-  }
-  yield held.description;
-  yield held.message;
+/** Returns where such an error may hold the body, the body itself first. */
+function bodies(error: unknown): unknown[] {
+  const { data, context, description, message } = Object(error);
+  const { responseText, response } = Object(context);
+  return [error, data, responseText, response, description, message];
 }

@@ -3,59 +3,16 @@
  *
  * @module
  */
-import type {
-  GetComputerConfigReq,
-  GetComputerConfigRet,
-  UpdateComputerConfigReq,
-  UpdateMCPConfigNotification,
-  UpdateToolListNotification,
-} from "./payloads/config.ts";
-import type {
-  GetBlobReq,
-  GetBlobRet,
-  PutBlobReq,
-  PutBlobRet,
-} from "./payloads/blobs.ts";
-import type { GetDeskTopReq, GetDeskTopRet } from "./payloads/desktop.ts";
-import type { GetDPEReq, GetDPERet } from "./payloads/documents.ts";
-import type { GetFinderReq, GetFinderRet } from "./payloads/finder.ts";
-import type {
-  EnterOfficeNotification,
-  EnterOfficeReq,
-  LeaveOfficeNotification,
-  LeaveOfficeReq,
-  ListRoomReq,
-  ListRoomRet,
-} from "./payloads/offices.ts";
-import type {
-  CallToolResult,
-  GetToolsReq,
-  GetToolsRet,
-  ToolCallCancel,
-  ToolCallProgress,
-  ToolCallReq,
-} from "./payloads/tools.ts";
-import type {
-  GetPromptReq,
-  GetPromptRet,
-  GetPromptsReq,
-  GetPromptsRet,
-} from "./payloads/prompts.ts";
-import type {
-  GetResourcesReq,
-  GetResourcesRet,
-  ReadResourceReq,
-  ReadResourceRet,
-  UpdateResources,
-  WatchResourceReq,
-  WatchResourceRet,
-} from "./payloads/resources.ts";
-import type {
-  GetSkillReq,
-  GetSkillRet,
-  GetSkillsReq,
-  GetSkillsRet,
-} from "./payloads/skills.ts";
+import type * as config from "./payloads/config.ts";
+import type * as blobs from "./payloads/blobs.ts";
+import type * as desktop from "./payloads/desktop.ts";
+import type * as documents from "./payloads/documents.ts";
+import type * as finder from "./payloads/finder.ts";
+import type * as offices from "./payloads/offices.ts";
+import type * as tools from "./payloads/tools.ts";
+import type * as prompts from "./payloads/prompts.ts";
+import type * as resources from "./payloads/resources.ts";
+import type * as skills from "./payloads/skills.ts";
 
 /** Runs a tool of a Computer. */
 export const TOOL_CALL_EVENT = "client:tool_call";
@@ -135,94 +92,142 @@ export const TOOL_CALL_PROGRESS_NOTIFICATION = "notify:tool_call_progress";
 /** Request and answer of every event that the Server routes to a Computer (spec §3). */
 export interface ClientEvents {
   /** Runs a tool of a Computer. */
-  [TOOL_CALL_EVENT]: { request: ToolCallReq; answer: CallToolResult };
+  [TOOL_CALL_EVENT]: {
+    request: tools.ToolCallReq;
+    answer: tools.CallToolResult;
+  };
   /** Lists the tools of a Computer. */
-  [GET_TOOLS_EVENT]: { request: GetToolsReq; answer: GetToolsRet };
+  [GET_TOOLS_EVENT]: { request: tools.GetToolsReq; answer: tools.GetToolsRet };
   /** Gets the configuration of a Computer. */
   [GET_CONFIG_EVENT]: {
-    request: GetComputerConfigReq;
-    answer: GetComputerConfigRet;
+    request: config.GetComputerConfigReq;
+    answer: config.GetComputerConfigRet;
   };
   /** Gets the desktop of a Computer. */
-  [GET_DESKTOP_EVENT]: { request: GetDeskTopReq; answer: GetDeskTopRet };
+  [GET_DESKTOP_EVENT]: {
+    request: desktop.GetDeskTopReq;
+    answer: desktop.GetDeskTopRet;
+  };
   /** Lists the resources of one MCP server. */
-  [GET_RESOURCES_EVENT]: { request: GetResourcesReq; answer: GetResourcesRet };
+  [GET_RESOURCES_EVENT]: {
+    request: resources.GetResourcesReq;
+    answer: resources.GetResourcesRet;
+  };
   /** Resolves a `dpe://` URI to one that can be fetched. */
-  [GET_DPE_EVENT]: { request: GetDPEReq; answer: GetDPERet };
+  [GET_DPE_EVENT]: {
+    request: documents.GetDPEReq;
+    answer: documents.GetDPERet;
+  };
   /** Lists the documents of a Computer. */
-  [GET_FINDER_EVENT]: { request: GetFinderReq; answer: GetFinderRet };
+  [GET_FINDER_EVENT]: {
+    request: finder.GetFinderReq;
+    answer: finder.GetFinderRet;
+  };
   /** Lists the skills of a Computer. */
-  [GET_SKILLS_EVENT]: { request: GetSkillsReq; answer: GetSkillsRet };
+  [GET_SKILLS_EVENT]: {
+    request: skills.GetSkillsReq;
+    answer: skills.GetSkillsRet;
+  };
   /** Gets a file of a skill. */
-  [GET_SKILL_EVENT]: { request: GetSkillReq; answer: GetSkillRet };
+  [GET_SKILL_EVENT]: {
+    request: skills.GetSkillReq;
+    answer: skills.GetSkillRet;
+  };
   /** Gets a chunk of bytes that did not fit into an answer. */
-  [GET_BLOB_EVENT]: { request: GetBlobReq; answer: GetBlobRet };
+  [GET_BLOB_EVENT]: { request: blobs.GetBlobReq; answer: blobs.GetBlobRet };
   /** Sends a chunk of a file to a Computer (0.4). */
-  [PUT_BLOB_EVENT]: { request: PutBlobReq; answer: PutBlobRet };
+  [PUT_BLOB_EVENT]: { request: blobs.PutBlobReq; answer: blobs.PutBlobRet };
   /** Reads a resource of an MCP server; an extension of this package. */
-  [READ_RESOURCE_EVENT]: { request: ReadResourceReq; answer: ReadResourceRet };
+  [READ_RESOURCE_EVENT]: {
+    request: resources.ReadResourceReq;
+    answer: resources.ReadResourceRet;
+  };
   /** Begins or ends to watch a resource of an MCP server; an extension of this package. */
   [WATCH_RESOURCE_EVENT]: {
-    request: WatchResourceReq;
-    answer: WatchResourceRet;
+    request: resources.WatchResourceReq;
+    answer: resources.WatchResourceRet;
   };
   /** Lists the prompts of a Computer; an extension of this package. */
-  [GET_PROMPTS_EVENT]: { request: GetPromptsReq; answer: GetPromptsRet };
+  [GET_PROMPTS_EVENT]: {
+    request: prompts.GetPromptsReq;
+    answer: prompts.GetPromptsRet;
+  };
   /** Gets a prompt of an MCP server; an extension of this package. */
-  [GET_PROMPT_EVENT]: { request: GetPromptReq; answer: GetPromptRet };
+  [GET_PROMPT_EVENT]: {
+    request: prompts.GetPromptReq;
+    answer: prompts.GetPromptRet;
+  };
 }
 
 /** Request of every event that the Server answers itself; `answer` is void for fire and forget (spec §3). */
 export interface ServerEvents {
   /** Joins an office. */
-  [JOIN_OFFICE_EVENT]: { request: EnterOfficeReq; answer: void };
+  [JOIN_OFFICE_EVENT]: { request: offices.EnterOfficeReq; answer: void };
   /** Leaves the office. */
-  [LEAVE_OFFICE_EVENT]: { request: LeaveOfficeReq; answer: void };
+  [LEAVE_OFFICE_EVENT]: { request: offices.LeaveOfficeReq; answer: void };
   /** Lists the members of the office. */
-  [LIST_ROOM_EVENT]: { request: ListRoomReq; answer: ListRoomRet };
+  [LIST_ROOM_EVENT]: {
+    request: offices.ListRoomReq;
+    answer: offices.ListRoomRet;
+  };
   /** Cancels a tool call. */
-  [CANCEL_TOOL_CALL_EVENT]: { request: ToolCallCancel; answer: void };
+  [CANCEL_TOOL_CALL_EVENT]: { request: tools.ToolCallCancel; answer: void };
   /** Reports how far a tool call has come. */
-  [TOOL_CALL_PROGRESS_EVENT]: { request: ToolCallProgress; answer: void };
+  [TOOL_CALL_PROGRESS_EVENT]: { request: tools.ToolCallProgress; answer: void };
   /** Reports a change of the Computer's configuration. */
-  [UPDATE_CONFIG_EVENT]: { request: UpdateComputerConfigReq; answer: void };
+  [UPDATE_CONFIG_EVENT]: {
+    request: config.UpdateComputerConfigReq;
+    answer: void;
+  };
   /** Reports a change of the Computer's tools. */
   [UPDATE_TOOL_LIST_EVENT]: {
-    request: UpdateToolListNotification;
+    request: config.UpdateToolListNotification;
     answer: void;
   };
   /** Reports a change of the Computer's desktop. */
-  [UPDATE_DESKTOP_EVENT]: { request: UpdateComputerConfigReq; answer: void };
+  [UPDATE_DESKTOP_EVENT]: {
+    request: config.UpdateComputerConfigReq;
+    answer: void;
+  };
   /** Reports a change of the Computer's documents. */
-  [UPDATE_FINDER_EVENT]: { request: UpdateComputerConfigReq; answer: void };
+  [UPDATE_FINDER_EVENT]: {
+    request: config.UpdateComputerConfigReq;
+    answer: void;
+  };
   /** Reports a change of resources or prompts; an extension of this package. */
-  [UPDATE_RESOURCES_EVENT]: { request: UpdateResources; answer: void };
+  [UPDATE_RESOURCES_EVENT]: {
+    request: resources.UpdateResources;
+    answer: void;
+  };
   /** Reports a change of the Computer's skills. */
-  [UPDATE_SKILLS_EVENT]: { request: UpdateComputerConfigReq; answer: void };
+  [UPDATE_SKILLS_EVENT]: {
+    request: config.UpdateComputerConfigReq;
+    answer: void;
+  };
 }
 
 /** Payload of every notification (spec §3). */
 export interface Notifications {
   /** A member joined the office. */
-  [ENTER_OFFICE_NOTIFICATION]: EnterOfficeNotification;
+  [ENTER_OFFICE_NOTIFICATION]: offices.EnterOfficeNotification;
   /** A member left the office. */
-  [LEAVE_OFFICE_NOTIFICATION]: LeaveOfficeNotification;
+  [LEAVE_OFFICE_NOTIFICATION]: offices.LeaveOfficeNotification;
   /** A Computer's configuration changed. */
-  [UPDATE_CONFIG_NOTIFICATION]: UpdateMCPConfigNotification;
+  [UPDATE_CONFIG_NOTIFICATION]: config.UpdateMCPConfigNotification;
   /** A Computer's tools changed. */
-  [UPDATE_TOOL_LIST_NOTIFICATION]: UpdateToolListNotification;
+  [UPDATE_TOOL_LIST_NOTIFICATION]: config.UpdateToolListNotification;
   /** A Computer's desktop changed. */
-  [UPDATE_DESKTOP_NOTIFICATION]: UpdateComputerConfigReq;
+  [UPDATE_DESKTOP_NOTIFICATION]: config.UpdateComputerConfigReq;
   /** A Computer's documents changed. */
-  [UPDATE_FINDER_NOTIFICATION]: UpdateComputerConfigReq;
+  [UPDATE_FINDER_NOTIFICATION]: config.UpdateComputerConfigReq;
   /** Resources or prompts of a Computer changed; an extension of this package. */
-  [UPDATE_RESOURCES_NOTIFICATION]: UpdateResources;
+  [UPDATE_RESOURCES_NOTIFICATION]: resources.UpdateResources;
   /** A Computer's skills changed. */
-  [UPDATE_SKILLS_NOTIFICATION]: UpdateComputerConfigReq;
+  [UPDATE_SKILLS_NOTIFICATION]: config.UpdateComputerConfigReq;
   /** The Agent cancelled a tool call. */
-  [CANCEL_TOOL_CALL_NOTIFICATION]: ToolCallCancel;
+  [CANCEL_TOOL_CALL_NOTIFICATION]: tools.ToolCallCancel;
   /** A tool call of this Agent has come further. */
-  [TOOL_CALL_PROGRESS_NOTIFICATION]: ToolCallProgress;
+  [TOOL_CALL_PROGRESS_NOTIFICATION]: tools.ToolCallProgress;
 }
 
 /** Name of an event that the Server routes to a Computer. */
@@ -231,7 +236,3 @@ export type ClientEvent = keyof ClientEvents;
 export type ServerEvent = keyof ServerEvents;
 /** Name of a notification. */
 export type Notification = keyof Notifications;
-
-/** Returns whether an event is one that only the Server may send. */
-export const hasNotificationPrefix = (event: string): boolean =>
-  event.startsWith("notify:");

@@ -23,15 +23,18 @@ export interface Version {
  * @throws {ProtocolError} 400 `Invalid a2c_version: <why>`
  */
 export function parseVersion(text: string): Version {
+  const shown = JSON.stringify(
+    text.length > 40 ? `${text.slice(0, 40)}…` : text,
+  );
   if (!PLAIN_VERSION.test(text)) {
     throw invalid(
-      `expected MAJOR.MINOR.PATCH, three plain integers, got ${quote(text)}`,
+      `expected MAJOR.MINOR.PATCH, three plain integers, got ${shown}`,
     );
   }
   try {
     return parse(text);
   } catch {
-    throw invalid(`a number in ${quote(text)} is too large`);
+    throw invalid(`a number in ${shown} is too large`);
   }
 }
 
@@ -66,9 +69,6 @@ const toVersion = (version: Version | string): Version =>
 
 const format = ({ major, minor, patch }: Version): string =>
   `${major}.${minor}.${patch}`;
-
-const quote = (text: string): string =>
-  JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
 
 const invalid = (why: string): ProtocolError =>
   new ProtocolError(ErrorCode.BAD_REQUEST, `Invalid a2c_version: ${why}`);

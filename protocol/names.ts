@@ -1,9 +1,13 @@
 /**
- * The rules of names and ids as plain functions: commands check their flags before they load the
+ * The rules of objects, names and ids as plain functions: commands check their flags before they load the
  * validators of `validation.ts`.
  *
  * @module
  */
+
+/** Returns whether a value is an object, and no list. */
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Returns whether data is an identifier (spec §4): 1 to 256 UTF-16 units; zod's own length check counts code points. */
 export const isIdentifier = (data: unknown): data is string =>

@@ -1,32 +1,5 @@
 import { isClientEvent, isServerEvent } from "./event_table.ts";
-import {
-  type ClientEvent,
-  GET_BLOB_EVENT,
-  GET_CONFIG_EVENT,
-  GET_DPE_EVENT,
-  GET_FINDER_EVENT,
-  GET_PROMPT_EVENT,
-  GET_PROMPTS_EVENT,
-  GET_RESOURCES_EVENT,
-  GET_SKILL_EVENT,
-  GET_SKILLS_EVENT,
-  type Notification,
-  PUT_BLOB_EVENT,
-  READ_RESOURCE_EVENT,
-  type ServerEvent,
-  TOOL_CALL_PROGRESS_EVENT,
-  TOOL_CALL_PROGRESS_NOTIFICATION,
-  UPDATE_CONFIG_EVENT,
-  UPDATE_CONFIG_NOTIFICATION,
-  UPDATE_DESKTOP_EVENT,
-  UPDATE_DESKTOP_NOTIFICATION,
-  UPDATE_FINDER_EVENT,
-  UPDATE_RESOURCES_EVENT,
-  UPDATE_RESOURCES_NOTIFICATION,
-  UPDATE_SKILLS_EVENT,
-  UPDATE_SKILLS_NOTIFICATION,
-  WATCH_RESOURCE_EVENT,
-} from "./events.ts";
+import * as events from "./events.ts";
 import {
   PROTOCOL_NAMES,
   PROTOCOL_VERSIONS,
@@ -43,12 +16,18 @@ export interface Profile {
   readonly pollingFirst: boolean;
   /** Older names of events: name in the event table → older name. */
   readonly olderNames: Readonly<
-    Partial<Record<ClientEvent | ServerEvent | Notification, string>>
+    Partial<
+      Record<
+        events.ClientEvent | events.ServerEvent | events.Notification,
+        string
+      >
+    >
   >;
   /** Whether an MCP server is identified by its `bundle_id`, which is also the prefix of its tools (0.4 §3). */
   readonly bundleIds: boolean;
   /** Events that this version does not have yet. */
-  readonly lacks: readonly (ClientEvent | ServerEvent | Notification)[];
+  readonly lacks:
+    readonly (events.ClientEvent | events.ServerEvent | events.Notification)[];
 }
 
 /** All versions that a Server supports (spec §12). */
@@ -59,7 +38,7 @@ export const PROFILES: Readonly<Record<ProtocolName, Profile>> = {
     pollingFirst: false,
     olderNames: {},
     bundleIds: false,
-    lacks: [PUT_BLOB_EVENT],
+    lacks: [events.PUT_BLOB_EVENT],
   },
   "0.3": {
     version: PROTOCOL_VERSIONS["0.3"],
@@ -67,7 +46,7 @@ export const PROFILES: Readonly<Record<ProtocolName, Profile>> = {
     pollingFirst: true,
     olderNames: {},
     bundleIds: true,
-    lacks: [PUT_BLOB_EVENT],
+    lacks: [events.PUT_BLOB_EVENT],
   },
   "0.4": {
     version: PROTOCOL_VERSIONS["0.4"],
@@ -82,32 +61,32 @@ export const PROFILES: Readonly<Record<ProtocolName, Profile>> = {
     handshake: false,
     pollingFirst: false,
     olderNames: {
-      [GET_CONFIG_EVENT]: "client:get_mcp_config",
-      [UPDATE_CONFIG_EVENT]: "server:update_mcp_config",
-      [UPDATE_CONFIG_NOTIFICATION]: "notify:update_mcp_config",
-      [UPDATE_DESKTOP_EVENT]: "server:desktop_refresh",
-      [UPDATE_DESKTOP_NOTIFICATION]: "notify:desktop_refresh",
+      [events.GET_CONFIG_EVENT]: "client:get_mcp_config",
+      [events.UPDATE_CONFIG_EVENT]: "server:update_mcp_config",
+      [events.UPDATE_CONFIG_NOTIFICATION]: "notify:update_mcp_config",
+      [events.UPDATE_DESKTOP_EVENT]: "server:desktop_refresh",
+      [events.UPDATE_DESKTOP_NOTIFICATION]: "notify:desktop_refresh",
     },
     bundleIds: false,
     lacks: [
-      GET_SKILLS_EVENT,
-      GET_SKILL_EVENT,
-      GET_BLOB_EVENT,
-      PUT_BLOB_EVENT,
-      UPDATE_SKILLS_EVENT,
-      UPDATE_SKILLS_NOTIFICATION,
-      GET_RESOURCES_EVENT,
-      GET_DPE_EVENT,
-      GET_FINDER_EVENT,
-      READ_RESOURCE_EVENT,
-      WATCH_RESOURCE_EVENT,
-      UPDATE_RESOURCES_EVENT,
-      UPDATE_RESOURCES_NOTIFICATION,
-      GET_PROMPTS_EVENT,
-      GET_PROMPT_EVENT,
-      UPDATE_FINDER_EVENT,
-      TOOL_CALL_PROGRESS_EVENT,
-      TOOL_CALL_PROGRESS_NOTIFICATION,
+      events.GET_SKILLS_EVENT,
+      events.GET_SKILL_EVENT,
+      events.GET_BLOB_EVENT,
+      events.PUT_BLOB_EVENT,
+      events.UPDATE_SKILLS_EVENT,
+      events.UPDATE_SKILLS_NOTIFICATION,
+      events.GET_RESOURCES_EVENT,
+      events.GET_DPE_EVENT,
+      events.GET_FINDER_EVENT,
+      events.READ_RESOURCE_EVENT,
+      events.WATCH_RESOURCE_EVENT,
+      events.UPDATE_RESOURCES_EVENT,
+      events.UPDATE_RESOURCES_NOTIFICATION,
+      events.GET_PROMPTS_EVENT,
+      events.GET_PROMPT_EVENT,
+      events.UPDATE_FINDER_EVENT,
+      events.TOOL_CALL_PROGRESS_EVENT,
+      events.TOOL_CALL_PROGRESS_NOTIFICATION,
     ],
   },
 };
@@ -127,7 +106,7 @@ export function nameOfProfile(profile: Profile): ProtocolName {
 export function eventOf(
   profile: Profile,
   name: string,
-): ClientEvent | ServerEvent | undefined {
+): events.ClientEvent | events.ServerEvent | undefined {
   const renamed = Object.entries(profile.olderNames)
     .find(([, older]) => older === name);
   const event = renamed ? renamed[0] : name;
@@ -136,10 +115,14 @@ export function eventOf(
 }
 
 /** Returns all names under which an event is sent, its current one first, so that clients of any name get it (spec §12). */
-export function namesOf<E extends ClientEvent | Notification>(
+export function namesOf<E extends events.ClientEvent | events.Notification>(
   profile: Profile,
   event: E,
 ): readonly [E, ...string[]] {
   const older = profile.olderNames[event];
   return older === undefined ? [event] : [event, older];
 }
+
+/** Returns whether an event is one that only the Server may send. */
+export const hasNotificationPrefix = (event: string): boolean =>
+  event.startsWith("notify:");

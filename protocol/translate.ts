@@ -10,18 +10,7 @@
  * @module
  */
 import { ErrorCode, ProtocolError, toErrorPayload } from "./errors.ts";
-import {
-  type ClientEvent,
-  GET_CONFIG_EVENT,
-  GET_PROMPT_EVENT,
-  GET_PROMPTS_EVENT,
-  GET_RESOURCES_EVENT,
-  GET_TOOLS_EVENT,
-  type Notification,
-  READ_RESOURCE_EVENT,
-  UPDATE_RESOURCES_NOTIFICATION,
-  WATCH_RESOURCE_EVENT,
-} from "./events.ts";
+import * as events from "./events.ts";
 import type { SessionInfo } from "./payloads/offices.ts";
 import { MCP_SERVER_KEY } from "./payloads/tools.ts";
 import type { Profile } from "./profiles.ts";
@@ -36,7 +25,7 @@ type Loose = Record<string, unknown>;
 export const unknownTo = (
   computer: string,
   { version }: Profile,
-  event: ClientEvent,
+  event: events.ClientEvent,
 ): ProtocolError =>
   new ProtocolError(
     ErrorCode.BAD_REQUEST,
@@ -81,22 +70,22 @@ export const newServerNames = (): ServerNames => ({
 });
 
 /** The requests and answers that name MCP servers. */
-const NAMING: ReadonlySet<ClientEvent | Notification> = new Set<
-  ClientEvent | Notification
+const NAMING: ReadonlySet<events.ClientEvent | events.Notification> = new Set<
+  events.ClientEvent | events.Notification
 >([
-  GET_TOOLS_EVENT,
-  GET_CONFIG_EVENT,
-  GET_RESOURCES_EVENT,
-  READ_RESOURCE_EVENT,
-  WATCH_RESOURCE_EVENT,
-  GET_PROMPTS_EVENT,
-  GET_PROMPT_EVENT,
-  UPDATE_RESOURCES_NOTIFICATION,
+  events.GET_TOOLS_EVENT,
+  events.GET_CONFIG_EVENT,
+  events.GET_RESOURCES_EVENT,
+  events.READ_RESOURCE_EVENT,
+  events.WATCH_RESOURCE_EVENT,
+  events.GET_PROMPTS_EVENT,
+  events.GET_PROMPT_EVENT,
+  events.UPDATE_RESOURCES_NOTIFICATION,
 ]);
 
 /** Returns whether a payload of this event must be translated between two members. */
 export const isTranslated = (
-  event: ClientEvent | Notification,
+  event: events.ClientEvent | events.Notification,
   one: Profile,
   other: Profile,
 ): boolean => one.bundleIds !== other.bundleIds && NAMING.has(event);
@@ -120,7 +109,7 @@ export const translateNotice = (
  * @param reader the version of the member that gets it
  */
 export function translateAnswer(
-  event: ClientEvent,
+  event: events.ClientEvent,
   answer: unknown,
   names: ServerNames,
   reader: Profile,
@@ -135,17 +124,17 @@ export function translateAnswer(
 }
 
 function translateBody(
-  event: ClientEvent,
+  event: events.ClientEvent,
   answer: Loose,
   names: ServerNames,
   reader: Profile,
 ): unknown {
   switch (event) {
-    case GET_TOOLS_EVENT:
+    case events.GET_TOOLS_EVENT:
       return reader.bundleIds ? toolsWithIds(answer, names) : answer;
-    case GET_CONFIG_EVENT:
+    case events.GET_CONFIG_EVENT:
       return configFor(reader, answer, names);
-    case GET_PROMPTS_EVENT:
+    case events.GET_PROMPTS_EVENT:
       return mapList(answer, "prompts", (each) => renamed(each, names.given));
     default:
       return answer;

@@ -7,6 +7,8 @@ import { ErrorCode, ProtocolError } from "./errors.ts";
 import { hasNoControl, isIdentifier } from "./names.ts";
 import * as z from "./schema.ts";
 
+export * from "./schema.ts";
+
 /**
  * Parses unknown wire data; unknown fields pass through, and no value is coerced (spec §1, §4).
  *
@@ -17,8 +19,17 @@ export type Parser<T> = (data: unknown) => T;
 /** Maximum number of invalid fields that an error names; a hostile payload can have any number. */
 const NAMED_FIELDS = 10;
 
-/** Creates a {@linkcode Parser} from a schema, so that callers do not depend on the validation library. */
-export const parser = <T>(schema: z.ZodMiniType<T>): Parser<T> => (data) => {
+/**
+ * Creates a {@linkcode Parser} from a schema, so that callers do not depend on the validation library.
+ *
+ * @param isCertain a fast path: data that it accepts is valid, and passes as it is
+ */
+export const parser = <T>(
+  schema: z.ZodMiniType<T>,
+  isCertain?: (data: unknown) => data is T,
+): Parser<T> =>
+(data) => {
+  if (isCertain?.(data)) return data;
   const result = schema.safeParse(data, z.ENGLISH);
   if (result.success) return result.data;
   const issues = result.error.issues.slice(0, NAMED_FIELDS).map((issue) => ({
@@ -124,14 +135,28 @@ export const officeIdentifier = identifier.check(
 /** The time that a request may take: 1 to 3600 s (spec §4). */
 export const timeoutSeconds = z.int().check(z.minimum(1), z.maximum(3600));
 
+/** A number of bytes, items or pages. */
+export const count = z.int().check(z.minimum(0));
+
 /** `AgentCallData`, the base of every request of an Agent (spec §4). */
 export const agentCallDataShape = { agent: identifier, req_id: identifier };
 
-/** The base of every request that the Server routes to a Computer (spec §4). */
-export const computerCallShape = {
-  ...agentCallDataShape,
-  computer: identifier,
-};
+/** A request that the Server routes to a Computer, with fields of its own (spec §4). */
+export const computerCall = <S extends z.core.$ZodLooseShape>(fields: S) =>
+  z.looseObject({ ...agentCallDataShape, computer: identifier, ...fields });
+
+/** The answer to it. */
+export const answer = <S extends z.core.$ZodLooseShape>(fields: S) =>
+  z.looseObject({ ...fields, req_id: z.string() });
+
+/** The parsers of an event that the Server routes to a Computer. */
+export const routed = <Q, A>(
+  request: z.ZodMiniType<Q>,
+  answer: z.ZodMiniType<A>,
+): { parseRequest: Parser<Q>; parseAnswer: Parser<A> } => ({
+  parseRequest: parser(request),
+  parseAnswer: parser(answer),
+});
 
 /** The identity of an MCP server, and no `__`, which stands between it and a tool's name. */
 /** @internal */
@@ -170,10 +195,9 @@ const SECONDS_PER_UNIT = [7 * 86_400, 86_400, 3_600, 60, 1];
 export function parseDuration(text: string): number {
   const parts = ISO_DURATION.exec(text)?.slice(1);
   if (!parts?.some((part) => part !== undefined)) {
+    const got = JSON.stringify(text);
     throw new TypeError(
-      `expected an ISO 8601 duration such as "PT30S", got ${
-        JSON.stringify(text)
-      }`,
+      `expected an ISO 8601 duration such as "PT30S", got ${got}`,
     );
   }
   return SECONDS_PER_UNIT.reduce(

@@ -1,5 +1,5 @@
 /**
- * Promises with an end: aborting, deadlines, bounded concurrency, and coalescing.
+ * Promises with an end: aborting, deadlines, bounded concurrency, order, and coalescing.
  *
  * @module
  */
@@ -130,6 +130,19 @@ export async function forEachConcurrent<T>(
     }
   };
   await Promise.all(Array.from({ length: limit }, worker));
+}
+
+/**
+ * Returns a function that runs work after all earlier work has ended, and settles like it: an error
+ * reaches only its own caller.
+ */
+export function queue(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const turn = last.then(work);
+    last = turn.catch(() => {});
+    return turn;
+  };
 }
 
 /**

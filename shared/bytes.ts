@@ -30,6 +30,33 @@ export async function readAt(
   return bytes;
 }
 
+/**
+ * Writes a file in one step: at its path is never half a file, and no failure leaves a draft.
+ *
+ * @param fs `node:fs/promises`, which browsers do not have
+ * @param mode the permissions of the file
+ * @throws {Error} of `node:fs/promises`
+ */
+export async function replaceFile(
+  fs: Pick<typeof import("node:fs/promises"), "rename" | "rm" | "writeFile">,
+  path: string,
+  data: string | Uint8Array,
+  mode = 0o666,
+): Promise<void> {
+  // Beside it, hidden: a file is renamed within its folder only.
+  const draft = path.replace(
+    /[^\\/:]*$/,
+    (name) => `.${name}.${crypto.randomUUID()}`,
+  );
+  try {
+    await fs.writeFile(draft, data, { mode, flag: "wx" });
+    await fs.rename(draft, path);
+  } catch (error) {
+    await fs.rm(draft, { force: true }).catch(() => {});
+    throw error;
+  }
+}
+
 /** Joins parts in order. */
 export function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(

@@ -33,7 +33,7 @@ export class ProblemError extends Error {
   /** Headers of the answer. */
   readonly headers: Readonly<Record<string, string>>;
 
-  /** @param errors what is wrong; the first is told in short, too */
+  /** @param errors what is wrong; the first is given in short, too */
   constructor(
     status: number,
     errors: readonly FieldProblem[],

@@ -1,11 +1,4 @@
-import * as z from "../schema.ts";
-import {
-  computerCallShape,
-  identifier,
-  type Parser,
-  parser,
-  textOf,
-} from "../validation.ts";
+import * as z from "../validation.ts";
 import type { AgentCallData } from "./tools.ts";
 
 /** Requests a chunk of the bytes behind a handle (0.4 §7.2). */
@@ -81,57 +74,46 @@ export interface PutBlobRet {
   sha256?: string;
 }
 
-/** A number of bytes. */
-const byteCount = z.int().check(z.minimum(0));
-
-/** Handles of other implementations grow with the path in them. */
-const handle = textOf(1, 8192);
-
-/**
- * What declares a file is checked by the Computer, whose answer 4019 `invalid_declaration` the
- * protocol defines.
- *
- * @internal
- */
-const putBlobReqSchema = z.pipe(
-  z.looseObject({
-    ...computerCallShape,
-    upload_id: z.exactOptional(identifier),
-    // Likewise: one that does not continue the upload is 4019 `range`.
-    chunk_offset: z.int(),
+/** The parsers of `client:get_blob`. */
+export const getBlob = z.routed(
+  z.computerCall({
+    // Handles of other implementations grow with the path in them.
+    blob_handle: z.textOf(1, 8192),
+    // Its range is checked by the Computer, whose answer 4018 `range` the protocol defines.
+    chunk_offset: z.exactOptional(z.int()),
+    max_chunk_bytes: z.exactOptional(z.count),
+  }),
+  z.answer({
+    blob_handle: z.string(),
+    mime_type: z.string(),
+    total_size: z.count,
+    sha256: z.string(),
+    chunk_offset: z.count,
     eof: z.boolean(),
     blob: z.string(),
   }),
-  z.transform((request) => request as PutBlobReq),
 );
 
-/** Parses a {@linkcode GetBlobReq}. */
-export const parseGetBlobReq: Parser<GetBlobReq> = parser(z.looseObject({
-  ...computerCallShape,
-  blob_handle: handle,
-  // Its range is checked by the Computer, whose answer 4018 `range` the protocol defines.
-  chunk_offset: z.exactOptional(z.int()),
-  max_chunk_bytes: z.exactOptional(byteCount),
-}));
-/** Parses a {@linkcode GetBlobRet}. */
-export const parseGetBlobRet: Parser<GetBlobRet> = parser(z.looseObject({
-  blob_handle: z.string(),
-  mime_type: z.string(),
-  total_size: byteCount,
-  sha256: z.string(),
-  chunk_offset: byteCount,
-  eof: z.boolean(),
-  blob: z.string(),
-  req_id: z.string(),
-}));
-/** Parses a {@linkcode PutBlobReq}; the declaration in a first chunk is not checked. */
-export const parsePutBlobReq: Parser<PutBlobReq> = parser(putBlobReqSchema);
-/** Parses a {@linkcode PutBlobRet}. */
-export const parsePutBlobRet: Parser<PutBlobRet> = parser(z.looseObject({
-  upload_id: identifier,
-  chunk_offset: byteCount,
-  req_id: z.string(),
-  landing_path: z.exactOptional(z.string()),
-  total_size: z.exactOptional(byteCount),
-  sha256: z.exactOptional(z.string()),
-}));
+/**
+ * The parsers of `client:put_blob`. What declares a file in a first chunk is checked by the Computer,
+ * whose answer 4019 `invalid_declaration` the protocol defines.
+ */
+export const putBlob = z.routed(
+  z.pipe(
+    z.computerCall({
+      upload_id: z.exactOptional(z.identifier),
+      // Likewise: one that does not continue the upload is 4019 `range`.
+      chunk_offset: z.int(),
+      eof: z.boolean(),
+      blob: z.string(),
+    }),
+    z.transform((request) => request as PutBlobReq),
+  ),
+  z.answer({
+    upload_id: z.identifier,
+    chunk_offset: z.count,
+    landing_path: z.exactOptional(z.string()),
+    total_size: z.exactOptional(z.count),
+    sha256: z.exactOptional(z.string()),
+  }),
+);

@@ -4,16 +4,8 @@
  *
  * @module
  */
-import * as z from "../schema.ts";
-import {
-  bundleId,
-  computerCallShape,
-  identifier,
-  textOf,
-} from "../validation.ts";
-import { listOf, mapOf, maybe } from "../validation.ts";
+import * as z from "../validation.ts";
 import { inputSchema, type MCPServerInput } from "./inputs.ts";
-import { type Parser, parser } from "../validation.ts";
 import {
   type AgentCallData,
   type TOOL_NAME,
@@ -151,7 +143,7 @@ export type UpdateToolListNotification = UpdateComputerConfigReq;
 export const hasPlaceholder = (text: string): boolean => text.includes("${");
 
 const headers = z._default(
-  z.nullable(mapOf(z.union([z.string(), z.number(), z.boolean()]))),
+  z.nullable(z.mapOf(z.union([z.string(), z.number(), z.boolean()]))),
   null,
 );
 const seconds = z.number().check(z.positive());
@@ -169,14 +161,14 @@ export const toolPrefix = z.string().check(z.refine(
 /** @internal The fields of every kind. */
 export const base = {
   // Empty at Computers of other SDKs, where a name is for people alone (0.4 §3).
-  name: textOf(0, 256),
-  bundle_id: maybe(bundleId),
+  name: z.textOf(0, 256),
+  bundle_id: z.maybe(z.bundleId),
   disabled: on(false),
-  forbidden_tools: z._default(listOf(z.string()), []),
-  tool_meta: z._default(mapOf(toolMetaSchema), {}),
-  default_tool_meta: maybe(toolMetaSchema),
-  tool_prefix: maybe(toolPrefix),
-  vrl: maybe(z.string()),
+  forbidden_tools: z._default(z.listOf(z.string()), []),
+  tool_meta: z._default(z.mapOf(toolMetaSchema), {}),
+  default_tool_meta: z.maybe(toolMetaSchema),
+  tool_prefix: z.maybe(toolPrefix),
+  vrl: z.maybe(z.string()),
 };
 
 /** @internal */
@@ -185,9 +177,9 @@ export const stdio = z.looseObject({
   type: z.literal("stdio"),
   server_parameters: z.looseObject({
     command: z.string().check(z.minLength(1, "expected the program to start")),
-    args: z._default(listOf(z.string()), []),
-    env: z._default(z.nullable(mapOf(z.string())), null),
-    inherit_env: maybe(z.boolean()),
+    args: z._default(z.listOf(z.string()), []),
+    env: z._default(z.nullable(z.mapOf(z.string())), null),
+    inherit_env: z.maybe(z.boolean()),
     cwd: z._default(z.nullable(z.string()), null),
     encoding: z._default(z.string(), "utf-8"),
     encoding_error_handler: z._default(
@@ -227,36 +219,22 @@ export const sse = (url: z.ZodMiniString) =>
     }),
   });
 
-/** @internal The configuration that an Agent sees: URLs may be redacted, and older SDKs write other durations. */
-export const getComputerConfigRetSchema = z.looseObject({
-  inputs: maybe(listOf(inputSchema)),
-  servers: mapOf(
-    z.discriminatedUnion("type", [
-      stdio,
-      streamable(z.string(), z.string()),
-      sse(z.string()),
-    ]),
-  ),
-});
-
-/** @internal */
-export const getComputerConfigReqSchema = z.looseObject(
-  computerCallShape,
-) satisfies z.ZodMiniType<GetComputerConfigReq>;
-
-/** @internal */
-export const updateComputerConfigReqSchema = z.looseObject({
-  computer: identifier,
-}) satisfies z.ZodMiniType<UpdateComputerConfigReq>;
-
-/** Parses a {@linkcode GetComputerConfigReq}. */
-export const parseGetComputerConfigReq: Parser<GetComputerConfigReq> = parser(
-  getComputerConfigReqSchema,
+/** The parsers of `client:get_config`. */
+export const getConfig = z.routed(
+  z.computerCall({}),
+  z.looseObject({
+    inputs: z.maybe(z.listOf(inputSchema)),
+    servers: z.mapOf(
+      z.discriminatedUnion("type", [
+        stdio,
+        streamable(z.string(), z.string()),
+        sse(z.string()),
+      ]),
+    ),
+  }),
 );
-/** Parses a {@linkcode GetComputerConfigRet}. */
-export const parseGetComputerConfigRet: Parser<GetComputerConfigRet> = parser(
-  getComputerConfigRetSchema,
-);
+
 /** Parses an {@linkcode UpdateComputerConfigReq}. */
-export const parseUpdateComputerConfigReq: Parser<UpdateComputerConfigReq> =
-  parser(updateComputerConfigReqSchema);
+export const parseUpdateComputerConfigReq = z.parser(z.looseObject({
+  computer: z.identifier,
+}));

@@ -17,20 +17,11 @@ import {
 } from "./config.ts";
 import { inputSchema, type MCPServerInput } from "./inputs.ts";
 import { toolMetaSchema } from "./tools.ts";
-import * as z from "../schema.ts";
-import {
-  BUNDLE_ID,
-  bundleId,
-  identifier,
-  ISO_DURATION,
-  parseDuration,
-  type Parser,
-  parser,
-} from "../validation.ts";
+import * as z from "../validation.ts";
 
 // JSON Schema cannot see a refinement.
-z.globalRegistry.add(identifier, { minLength: 1, maxLength: 256 })
-  .add(bundleId, { pattern: BUNDLE_ID.source })
+z.globalRegistry.add(z.identifier, { minLength: 1, maxLength: 256 })
+  .add(z.bundleId, { pattern: z.BUNDLE_ID.source })
   .add(base.name, { maxLength: 256 })
   .add(toolPrefix, { pattern: `\\$\\{|${TOOL_PREFIX.source}` });
 
@@ -45,15 +36,13 @@ const strictUrl = z.string().check(z.refine(
 const strictDuration = z.string().check(z.refine((text) => {
   if (hasPlaceholder(text)) return true;
   try {
-    return parseDuration(text) > 0;
+    return z.parseDuration(text) > 0;
   } catch {
     return false;
   }
 }, 'expected an ISO 8601 duration above zero, such as "PT30S"')).register(
   z.globalRegistry,
-  {
-    pattern: `\\$\\{|${ISO_DURATION.source}`,
-  },
+  { pattern: `\\$\\{|${z.ISO_DURATION.source}` },
 );
 
 const noSharedAlias = <
@@ -80,7 +69,7 @@ export const baseServerConfigSchema = z.looseObject(base)
   .check(noSharedAlias());
 
 /** Parses an {@linkcode MCPServerConfig} of a configuration file: fills in defaults, and accepts `http` for `streamable`. */
-export const parseMCPServerConfig: Parser<MCPServerConfig> = parser(
+export const parseMCPServerConfig: z.Parser<MCPServerConfig> = z.parser(
   mcpServerConfigSchema,
 );
 
@@ -102,7 +91,7 @@ export const inputsSchema = z.array(inputSchema).check(z.superRefine(
 ));
 
 /** Parses a list of {@linkcode MCPServerInput}, whose ids must be unique (spec §4). */
-export const parseMCPServerInputs: Parser<MCPServerInput[]> = parser(
+export const parseMCPServerInputs: z.Parser<MCPServerInput[]> = z.parser(
   inputsSchema,
 );
 
@@ -114,26 +103,23 @@ export interface ServerFields {
   readonly parameters: readonly string[];
 }
 
-/** Maps each value of `type` to its option of a union. */
-const byType = <O extends z.ZodMiniObject>(
+/** Maps each value of `type` to what is made of its option of a union. */
+const byType = <O extends z.ZodMiniObject, T>(
   options: readonly O[],
-): [type: unknown, option: O][] =>
-  options.flatMap((option) =>
-    [...option._zod.propValues?.type ?? []].map((type): [unknown, O] => [
-      type,
-      option,
-    ])
-  );
+  make: (option: O) => T,
+): ReadonlyMap<unknown, T> =>
+  new Map(options.flatMap((option) => {
+    const types = [...option._zod.propValues?.type ?? []];
+    return types.map((type): [unknown, T] => [type, make(option)]);
+  }));
 
 /** By the `type` of an MCP server, including `http`. */
-export const serverFields: ReadonlyMap<unknown, ServerFields> = new Map(
-  byType(mcpServerConfigSchema._zod.def.options).map(([type, { shape }]) => [
-    type,
-    {
-      own: Object.keys(shape),
-      parameters: Object.keys(shape.server_parameters.shape),
-    },
-  ]),
+export const serverFields: ReadonlyMap<unknown, ServerFields> = byType(
+  mcpServerConfigSchema._zod.def.options,
+  ({ shape }) => ({
+    own: Object.keys(shape),
+    parameters: Object.keys(shape.server_parameters.shape),
+  }),
 );
 
 /** The common fields of all kinds of MCP servers, except `type`. */
@@ -142,11 +128,9 @@ export const baseServerFields: readonly string[] = Object.keys(
 );
 
 /** By the `type` of an input. */
-export const inputFields: ReadonlyMap<unknown, readonly string[]> = new Map(
-  byType(inputSchema._zod.def.options).map(([type, { shape }]) => [
-    type,
-    Object.keys(shape),
-  ]),
+export const inputFields: ReadonlyMap<unknown, readonly string[]> = byType(
+  inputSchema._zod.def.options,
+  ({ shape }) => Object.keys(shape),
 );
 
 /** The known fields of `tool_meta` and `default_tool_meta`; later versions may add more. */

@@ -1,12 +1,6 @@
 import type { AgentCallData } from "./tools.ts";
 import { buildUri, readUri } from "../uri.ts";
-import * as z from "../schema.ts";
-import {
-  computerCallShape,
-  listOf,
-  type Parser,
-  parser,
-} from "../validation.ts";
+import * as z from "../validation.ts";
 
 /** A window's identity: `window://HOST[/SEG…]` (spec §8.1). */
 export interface WindowUri {
@@ -69,24 +63,11 @@ export interface GetDeskTopRet {
   req_id: string;
 }
 
-/** @internal */
-export const getDeskTopReqSchema = z.looseObject({
-  ...computerCallShape,
-  desktop_size: z.exactOptional(z.int()),
-  window: z.exactOptional(z.string()),
-});
-
-/** @internal */
-export const getDeskTopRetSchema = z.looseObject({
-  desktops: listOf(z.string()),
-  req_id: z.string(),
-}) satisfies z.ZodMiniType<GetDeskTopRet>;
-
-/** Parses a {@linkcode GetDeskTopReq}. */
-export const parseGetDeskTopReq: Parser<GetDeskTopReq> = parser(
-  getDeskTopReqSchema,
-);
-/** Parses a {@linkcode GetDeskTopRet}. */
-export const parseGetDeskTopRet: Parser<GetDeskTopRet> = parser(
-  getDeskTopRetSchema,
+/** The parsers of `client:get_desktop`. */
+export const getDesktop = z.routed(
+  z.computerCall({
+    desktop_size: z.exactOptional(z.int()),
+    window: z.exactOptional(z.string()),
+  }),
+  z.answer({ desktops: z.listOf(z.string()) }),
 );

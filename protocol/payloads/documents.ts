@@ -6,16 +6,7 @@
 import { ErrorCode, ProtocolError } from "../errors.ts";
 import type { AgentCallData } from "./tools.ts";
 import { buildUri, readUri } from "../uri.ts";
-import * as z from "../schema.ts";
-import {
-  computerCallShape,
-  listOf,
-  maybe,
-  type Parser,
-  parser,
-  plainObject,
-  timeoutSeconds,
-} from "../validation.ts";
+import * as z from "../validation.ts";
 
 /** A document's identity: `dpe://HOST/DOC-REF` (spec §8.3). */
 export interface DpeUri {
@@ -69,7 +60,7 @@ export function buildDpeUri({ host, docRef }: DpeUri): string {
     const uri = buildUri("dpe", host, docRef);
     if (docRef.length > 0) return uri;
   } catch (error) {
-    throw invalid(host, message(error));
+    throw invalid(host, error);
   }
   throw invalid(`dpe://${host}`, MISSING_DOC_REF);
 }
@@ -86,20 +77,17 @@ function read(text: string): { uri: DpeUri; dropped: readonly string[] } {
     const { host, path, dropped } = readUri("dpe", text);
     if (path.length > 0) return { uri: { host, docRef: path }, dropped };
   } catch (error) {
-    throw invalid(text, message(error));
+    throw invalid(text, error);
   }
   throw invalid(text, MISSING_DOC_REF);
 }
 
-const invalid = (uri: string, reason: string): ProtocolError =>
-  new ProtocolError(
-    ErrorCode.INVALID_DPE_URI,
-    `Invalid DPE URI: ${reason}`,
-    { fields: { uri, reason } },
-  );
-
-const message = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);
+function invalid(uri: string, cause: unknown): ProtocolError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const fields = { uri, reason };
+  const message = `Invalid DPE URI: ${reason}`;
+  return new ProtocolError(ErrorCode.INVALID_DPE_URI, message, { fields });
+}
 
 /** Requests a Computer to resolve a `dpe://` URI to one that the Agent can fetch (spec §4, §8.3). */
 export interface GetDPEReq extends AgentCallData {
@@ -123,34 +111,25 @@ export interface GetDPERet {
   req_id: string;
 }
 
-/** @internal */
-export const getDPEReqSchema = z.looseObject({
-  ...computerCallShape,
-  uri: z.string(),
-  timeout: z.exactOptional(timeoutSeconds),
-});
-
-/** @internal */
-export const getDPERetSchema = z.pipe(
-  z.looseObject({
-    uri: z.string().check(z.minLength(1)),
-    mime_type: maybe(z.string()),
-    size: maybe(z.int().check(z.minimum(0))),
-    req_id: z.string(),
+/** The parsers of `client:get_dpe`; null fields of the answer are left out. */
+export const getDpe = z.routed(
+  z.computerCall({
+    uri: z.string(),
+    timeout: z.exactOptional(z.timeoutSeconds),
   }),
-  z.transform(({ mime_type, size, ...rest }) => ({
-    ...rest,
-    ...(typeof mime_type === "string" && { mime_type }),
-    ...(typeof size === "number" && { size }),
-  })),
+  z.pipe(
+    z.answer({
+      uri: z.string().check(z.minLength(1)),
+      mime_type: z.maybe(z.string()),
+      size: z.maybe(z.count),
+    }),
+    z.transform(({ mime_type, size, ...rest }) => ({
+      ...rest,
+      ...(typeof mime_type === "string" && { mime_type }),
+      ...(typeof size === "number" && { size }),
+    })),
+  ),
 );
-
-/** Parses a {@linkcode GetDPEReq}. */
-export const parseGetDPEReq: Parser<GetDPEReq> = parser(
-  getDPEReqSchema,
-);
-/** Parses a {@linkcode GetDPERet}; null fields are left out. */
-export const parseGetDPERet: Parser<GetDPERet> = parser(getDPERetSchema);
 
 /** A document that an Agent fetches from the URI of `get_dpe` (spec §8.3). */
 export interface DPEDocument {
@@ -208,7 +187,7 @@ export interface DPEElement {
 
 /** An optional field, which some programs write as null. */
 const withoutNulls = z.pipe(
-  plainObject,
+  z.plainObject,
   z.transform((data) =>
     Object.fromEntries(
       Object.entries(data).filter(([, value]) => value !== null),
@@ -224,8 +203,8 @@ export const dpeElementSchema = z.pipe(
     category: z.string(),
     text: z.exactOptional(z.string()),
     summary: z.exactOptional(z.string()),
-    content: z.exactOptional(plainObject),
-    metadata: z.exactOptional(plainObject),
+    content: z.exactOptional(z.plainObject),
+    metadata: z.exactOptional(z.plainObject),
   }),
 );
 
@@ -233,9 +212,9 @@ export const dpeElementSchema = z.pipe(
 export const dpePageSchema = z.pipe(
   withoutNulls,
   z.looseObject({
-    page_index: z.int().check(z.minimum(0)),
+    page_index: z.count,
     title: z.exactOptional(z.string()),
-    elements: z.exactOptional(listOf(dpeElementSchema)),
+    elements: z.exactOptional(z.listOf(dpeElementSchema)),
     uri: z.exactOptional(z.string().check(z.minLength(1))),
   }).check(z.refine(
     ({ elements, uri }) => elements !== undefined || uri !== undefined,
@@ -250,17 +229,19 @@ export const dpeDocumentSchema = z.pipe(
     doc_ref: z.string(),
     uri: z.string(),
     title: z.string(),
-    pages: listOf(dpePageSchema),
+    pages: z.listOf(dpePageSchema),
     file_uri: z.exactOptional(z.string()),
     file_type: z.exactOptional(z.string()),
     summary: z.exactOptional(z.string()),
-    page_count: z.exactOptional(z.int().check(z.minimum(0))),
-    keywords: z.exactOptional(listOf(z.string())),
+    page_count: z.exactOptional(z.count),
+    keywords: z.exactOptional(z.listOf(z.string())),
     last_modified: z.exactOptional(z.string()),
   }),
 );
 
 /** Parses a {@linkcode DPEDocument}; null fields are left out. */
-export const parseDPEDocument: Parser<DPEDocument> = parser(dpeDocumentSchema);
+export const parseDPEDocument: z.Parser<DPEDocument> = z.parser(
+  dpeDocumentSchema,
+);
 /** Parses a {@linkcode DPEPage}; null fields are left out. */
-export const parseDPEPage: Parser<DPEPage> = parser(dpePageSchema);
+export const parseDPEPage: z.Parser<DPEPage> = z.parser(dpePageSchema);

@@ -1,5 +1,4 @@
-import * as z from "../schema.ts";
-import { listOf, mapOf, maybe, type Parser, parser } from "../validation.ts";
+import * as z from "../validation.ts";
 
 /** A value that a form of MCP asks for. */
 export type ElicitValue = string | number | boolean | string[];
@@ -40,21 +39,21 @@ export interface QuestionFields {
 
 const elicitResultSchema = z.looseObject({
   action: z.enum(["accept", "decline", "cancel"]),
-  content: maybe(
-    mapOf(
-      z.union([z.string(), z.number(), z.boolean(), listOf(z.string())]),
+  content: z.maybe(
+    z.mapOf(
+      z.union([z.string(), z.number(), z.boolean(), z.listOf(z.string())]),
     ),
   ),
 }) satisfies z.ZodMiniType<ElicitResult>;
 
 /** Parses an {@linkcode ElicitResult}. */
-export const parseElicitResult: Parser<ElicitResult> = parser(
+export const parseElicitResult: z.Parser<ElicitResult> = z.parser(
   elicitResultSchema,
 );
 
 /** @internal */
 export const questionShape = {
-  accepts: z.exactOptional(listOf(z.string())),
-  input_responses: z.exactOptional(mapOf(elicitResultSchema)),
+  accepts: z.exactOptional(z.listOf(z.string())),
+  input_responses: z.exactOptional(z.mapOf(elicitResultSchema)),
   request_state: z.exactOptional(z.string()),
 } as const;

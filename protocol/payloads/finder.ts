@@ -6,13 +6,7 @@
 import { ErrorCode, ProtocolError } from "../errors.ts";
 import type { AgentCallData } from "./tools.ts";
 import { buildUri, readUri } from "../uri.ts";
-import * as z from "../schema.ts";
-import {
-  computerCallShape,
-  listOf,
-  type Parser,
-  parser,
-} from "../validation.ts";
+import * as z from "../validation.ts";
 
 /**
  * An address in the URI space of an MCP server's own documents, from the 0.2 draft (spec §8.4):
@@ -128,13 +122,11 @@ function readQuery(text: string): FinderQuery {
 
 function writeQuery(query: FinderQuery): string {
   for (const name of query.categories ?? []) {
-    if (name === "" || name.includes(",")) {
-      throw new TypeError(
-        `a category must not be empty nor hold a comma, got ${
-          JSON.stringify(name)
-        }`,
-      );
-    }
+    if (name !== "" && !name.includes(",")) continue;
+    const got = JSON.stringify(name);
+    throw new TypeError(
+      `a category must not be empty nor hold a comma, got ${got}`,
+    );
   }
   const sent = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -156,24 +148,20 @@ function number<K extends string>(
 
 function whole(name: string, text: string, min: number): number {
   const value = Number(text);
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value) || value < min) {
-    throw new TypeError(
-      `${name} must be a whole number of at least ${min}, got ${
-        JSON.stringify(text)
-      }`,
-    );
-  }
-  return value;
+  const isWhole = /^\d+$/.test(text) && Number.isSafeInteger(value);
+  if (isWhole && value >= min) return value;
+  const got = JSON.stringify(text);
+  throw new TypeError(
+    `${name} must be a whole number of at least ${min}, got ${got}`,
+  );
 }
 
 function invalid(uri: string, error: unknown): ProtocolError {
   if (error instanceof ProtocolError) return error;
   const reason = error instanceof Error ? error.message : String(error);
-  return new ProtocolError(
-    ErrorCode.INVALID_FINDER_URI,
-    `Invalid Finder URI: ${reason}`,
-    { fields: { uri, reason } },
-  );
+  const fields = { uri, reason };
+  const message = `Invalid Finder URI: ${reason}`;
+  return new ProtocolError(ErrorCode.INVALID_FINDER_URI, message, { fields });
 }
 
 /** Requests a Computer's catalog of documents (spec §4, §8.4). */
@@ -259,40 +247,29 @@ export interface GetFinderRet {
 }
 
 /** @internal */
-export const getFinderReqSchema = z.looseObject({
-  ...computerCallShape,
-  keywords: z.exactOptional(listOf(z.string())),
-  file_type: z.exactOptional(z.string()),
-  offset: z.exactOptional(z.int().check(z.minimum(0))),
-  limit: z.exactOptional(z.int().check(z.minimum(1), z.maximum(100))),
-});
-
-/** @internal */
 export const documentSummarySchema = z.looseObject({
   doc_ref: z.string(),
   uri: z.string(),
   file_uri: z.string(),
   file_type: z.string(),
   title: z.string(),
-  page_count: z.int().check(z.minimum(0)),
-  keywords: z.exactOptional(listOf(z.string())),
+  page_count: z.count,
+  keywords: z.exactOptional(z.listOf(z.string())),
   summary: z.exactOptional(z.string()),
   server: z.string(),
   last_modified: z.exactOptional(z.string()),
 });
 
-/** @internal */
-export const getFinderRetSchema = z.looseObject({
-  documents: listOf(documentSummarySchema),
-  total_count: z.int().check(z.minimum(0)),
-  req_id: z.string(),
-});
-
-/** Parses a {@linkcode GetFinderReq}. */
-export const parseGetFinderReq: Parser<GetFinderReq> = parser(
-  getFinderReqSchema,
-);
-/** Parses a {@linkcode GetFinderRet}. */
-export const parseGetFinderRet: Parser<GetFinderRet> = parser(
-  getFinderRetSchema,
+/** The parsers of `client:get_finder`. */
+export const getFinder = z.routed(
+  z.computerCall({
+    keywords: z.exactOptional(z.listOf(z.string())),
+    file_type: z.exactOptional(z.string()),
+    offset: z.exactOptional(z.count),
+    limit: z.exactOptional(z.int().check(z.minimum(1), z.maximum(100))),
+  }),
+  z.answer({
+    documents: z.listOf(documentSummarySchema),
+    total_count: z.count,
+  }),
 );

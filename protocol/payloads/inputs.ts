@@ -1,5 +1,4 @@
-import * as z from "../schema.ts";
-import { identifier, listOf, mapOf, maybe } from "../validation.ts";
+import * as z from "../validation.ts";
 
 /** The common fields of inputs (spec §4). */
 export interface MCPServerInputBase {
@@ -68,8 +67,8 @@ export const pickOptions = (
   );
 
 const text = z.string().check(z.minLength(1));
-const base = { id: identifier, description: z.string() };
-const fallback = maybe(z.string());
+const base = { id: z.identifier, description: z.string() };
+const fallback = z.maybe(z.string());
 
 /** @internal */
 export const inputSchema = z.discriminatedUnion("type", [
@@ -77,12 +76,12 @@ export const inputSchema = z.discriminatedUnion("type", [
     ...base,
     type: z.literal("promptString"),
     default: fallback,
-    password: maybe(z.boolean()),
+    password: z.maybe(z.boolean()),
   }),
   z.looseObject({
     ...base,
     type: z.literal("pickString"),
-    options: listOf(
+    options: z.listOf(
       z.union([z.string(), z.looseObject({ label: text, value: text })]),
     ),
     default: fallback,
@@ -91,6 +90,6 @@ export const inputSchema = z.discriminatedUnion("type", [
     ...base,
     type: z.literal("command"),
     command: z.string().check(z.minLength(1)),
-    args: maybe(z.union([listOf(z.string()), mapOf(z.string())])),
+    args: z.maybe(z.union([z.listOf(z.string()), z.mapOf(z.string())])),
   }),
 ]);

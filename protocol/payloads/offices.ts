@@ -3,15 +3,7 @@
  *
  * @module
  */
-import * as z from "../schema.ts";
-import {
-  agentCallDataShape,
-  listOf,
-  maybe,
-  officeIdentifier,
-  type Parser,
-  parser,
-} from "../validation.ts";
+import * as z from "../validation.ts";
 import { toErrorPayload } from "../errors.ts";
 import type { AgentCallData } from "./tools.ts";
 
@@ -87,42 +79,11 @@ export type OfficeAck = [ok: true, reason: null] | [ok: false, reason: string];
 
 const role = z.enum(["agent", "computer"]);
 
-/** @internal */
-export const enterOfficeReqSchema = z.looseObject({
-  role,
-  name: officeIdentifier,
-  office_id: officeIdentifier,
-}) satisfies z.ZodMiniType<EnterOfficeReq>;
-
-/** @internal */
-export const leaveOfficeReqSchema = z.looseObject({
-  office_id: officeIdentifier,
-}) satisfies z.ZodMiniType<LeaveOfficeReq>;
-
-/** @internal */
-export const listRoomReqSchema = z.looseObject({
-  ...agentCallDataShape,
-  office_id: officeIdentifier,
-}) satisfies z.ZodMiniType<ListRoomReq>;
-
-/** @internal */
-export const listRoomRetSchema = z.looseObject({
-  sessions: listOf(z.looseObject({
-    sid: z.string(),
-    name: z.string(),
-    role,
-    office_id: z.string(),
-    a2c_version: z.exactOptional(z.string()),
-  })),
-  req_id: z.string(),
-});
-
-/** @internal */
-export const memberNotificationSchema = z.pipe(
+const memberNotification = z.pipe(
   z.looseObject({
     office_id: z.string(),
-    computer: maybe(z.string()),
-    agent: maybe(z.string()),
+    computer: z.maybe(z.string()),
+    agent: z.maybe(z.string()),
   }),
   z.transform(({ computer, agent, ...rest }) => ({
     ...rest,
@@ -133,27 +94,37 @@ export const memberNotificationSchema = z.pipe(
 );
 
 /** Parses a {@linkcode Role}, such as `auth.role` (spec §2). */
-export const parseRole: Parser<Role> = parser(role);
+export const parseRole: z.Parser<Role> = z.parser(role);
 /** Parses an {@linkcode EnterOfficeReq}. */
-export const parseEnterOfficeReq: Parser<EnterOfficeReq> = parser(
-  enterOfficeReqSchema,
-);
+export const parseEnterOfficeReq = z.parser(z.looseObject({
+  role,
+  name: z.officeIdentifier,
+  office_id: z.officeIdentifier,
+}));
 /** Parses a {@linkcode LeaveOfficeReq}. */
-export const parseLeaveOfficeReq: Parser<LeaveOfficeReq> = parser(
-  leaveOfficeReqSchema,
-);
+export const parseLeaveOfficeReq = z.parser(z.looseObject({
+  office_id: z.officeIdentifier,
+}));
 /** Parses a {@linkcode ListRoomReq}. */
-export const parseListRoomReq: Parser<ListRoomReq> = parser(listRoomReqSchema);
+export const parseListRoomReq = z.parser(z.looseObject({
+  ...z.agentCallDataShape,
+  office_id: z.officeIdentifier,
+}));
 /** Parses a {@linkcode ListRoomRet}. */
-export const parseListRoomRet: Parser<ListRoomRet> = parser(
-  listRoomRetSchema,
-);
+export const parseListRoomRet = z.parser(z.looseObject({
+  sessions: z.listOf(z.looseObject({
+    sid: z.string(),
+    name: z.string(),
+    role,
+    office_id: z.string(),
+    a2c_version: z.exactOptional(z.string()),
+  })),
+  req_id: z.string(),
+}));
 /** Parses an {@linkcode EnterOfficeNotification}. */
-export const parseEnterOfficeNotification: Parser<EnterOfficeNotification> =
-  parser(memberNotificationSchema);
+export const parseEnterOfficeNotification = z.parser(memberNotification);
 /** Parses a {@linkcode LeaveOfficeNotification}. */
-export const parseLeaveOfficeNotification: Parser<LeaveOfficeNotification> =
-  parser(memberNotificationSchema);
+export const parseLeaveOfficeNotification = z.parser(memberNotification);
 
 /**
  * Parses the ack of a join or leave: two arguments, or one two-element array (spec §3).

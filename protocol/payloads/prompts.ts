@@ -1,14 +1,4 @@
-import * as z from "../schema.ts";
-import {
-  computerCallShape,
-  identifier,
-  listOf,
-  mapOf,
-  type Parser,
-  parser,
-  plainObject,
-  timeoutSeconds,
-} from "../validation.ts";
+import * as z from "../validation.ts";
 import { type ContentBlock, contentBlockSchema } from "./tool_result.ts";
 import { type QuestionFields, questionShape } from "./elicitation.ts";
 import type { AgentCallData } from "./tools.ts";
@@ -89,7 +79,7 @@ export interface PromptMessage {
 export interface GetPromptRet {
   /** What it is for. */
   description?: string;
-  /** What a model is to be told. */
+  /** The text for a model. */
   messages: PromptMessage[];
   /** `input_required` for a question to the caller in place of the messages. */
   resultType?: string;
@@ -101,49 +91,34 @@ export interface GetPromptRet {
   req_id: string;
 }
 
-/** @internal */
-export const getPromptsReqSchema = z.looseObject({
-  ...computerCallShape,
-  timeout: z.exactOptional(timeoutSeconds),
-});
-
-const promptSchema = z.pipe(
-  z.looseObject({ name: z.string(), mcp_server: z.string() }),
-  z.transform((prompt) => prompt as Prompt),
+/** The parsers of `client:get_prompts`; of a prompt only the names are checked. */
+export const getPrompts = z.routed(
+  z.computerCall({ timeout: z.exactOptional(z.timeoutSeconds) }),
+  z.answer({
+    prompts: z.listOf(z.pipe(
+      z.looseObject({ name: z.string(), mcp_server: z.string() }),
+      z.transform((prompt) => prompt as Prompt),
+    )),
+  }),
 );
 
-/** @internal */
-export const getPromptReqSchema = z.looseObject({
-  ...computerCallShape,
-  mcp_server: identifier,
-  name: z.string(),
-  arguments: z.exactOptional(mapOf(z.string())),
-  ...questionShape,
-  timeout: z.exactOptional(timeoutSeconds),
-});
-
-/** Parses a {@linkcode GetPromptsReq}. */
-export const parseGetPromptsReq: Parser<GetPromptsReq> = parser(
-  getPromptsReqSchema,
+/** The parsers of `client:get_prompt`. */
+export const getPrompt = z.routed(
+  z.computerCall({
+    mcp_server: z.identifier,
+    name: z.string(),
+    arguments: z.exactOptional(z.mapOf(z.string())),
+    ...questionShape,
+    timeout: z.exactOptional(z.timeoutSeconds),
+  }),
+  z.answer({
+    description: z.exactOptional(z.string()),
+    messages: z.listOf(z.looseObject({
+      role: z.enum(["user", "assistant"]),
+      content: contentBlockSchema,
+    })),
+    resultType: z.exactOptional(z.string()),
+    inputRequests: z.exactOptional(z.plainObject),
+    requestState: z.exactOptional(z.string()),
+  }),
 );
-/** Parses a {@linkcode GetPromptsRet}. */
-export const parseGetPromptsRet: Parser<GetPromptsRet> = parser(z.looseObject({
-  prompts: listOf(promptSchema),
-  req_id: z.string(),
-}));
-/** Parses a {@linkcode GetPromptReq}. */
-export const parseGetPromptReq: Parser<GetPromptReq> = parser(
-  getPromptReqSchema,
-);
-/** Parses a {@linkcode GetPromptRet}. */
-export const parseGetPromptRet: Parser<GetPromptRet> = parser(z.looseObject({
-  description: z.exactOptional(z.string()),
-  messages: listOf(z.looseObject({
-    role: z.enum(["user", "assistant"]),
-    content: contentBlockSchema,
-  })),
-  resultType: z.exactOptional(z.string()),
-  inputRequests: z.exactOptional(plainObject),
-  requestState: z.exactOptional(z.string()),
-  req_id: z.string(),
-}));

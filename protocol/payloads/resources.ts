@@ -4,17 +4,7 @@
  * @module
  */
 import type { AgentCallData } from "./tools.ts";
-import * as z from "../schema.ts";
-import {
-  computerCallShape,
-  identifier,
-  listOf,
-  maybe,
-  type Parser,
-  parser,
-  plainObject,
-  timeoutSeconds,
-} from "../validation.ts";
+import * as z from "../validation.ts";
 
 /** Fields that MCP and the protocol spell differently: MCP's name → the protocol's. */
 type Twins = readonly [mcp: string, wire: string];
@@ -182,71 +172,44 @@ export interface UpdateResources {
   uri?: string;
 }
 
-/** @internal */
-export const getResourcesReqSchema = z.looseObject({
-  ...computerCallShape,
-  mcp_server: identifier,
-  cursor: maybe(z.string()),
-});
-
-/** @internal */
-export const getResourcesRetSchema = z.pipe(
-  z.looseObject({
-    resources: listOf(plainObject),
-    next_cursor: maybe(z.string()),
-    req_id: z.string(),
-  }),
-  z.transform(({ next_cursor, ...rest }) => ({
-    ...rest,
-    ...(typeof next_cursor === "string" && { next_cursor }),
-  })),
+/** The parsers of `client:get_resources`; a null `next_cursor` is left out. */
+export const getResources = z.routed(
+  z.computerCall({ mcp_server: z.identifier, cursor: z.maybe(z.string()) }),
+  z.pipe(
+    z.answer({
+      resources: z.listOf(z.plainObject),
+      next_cursor: z.maybe(z.string()),
+    }),
+    z.transform(({ next_cursor, ...rest }) => ({
+      ...rest,
+      ...(typeof next_cursor === "string" && { next_cursor }),
+    })),
+  ),
 );
 
-/** @internal */
-export const readResourceReqSchema = z.looseObject({
-  ...computerCallShape,
-  mcp_server: identifier,
-  uri: z.string(),
-  timeout: z.exactOptional(timeoutSeconds),
-});
+/** The parsers of `client:read_resource`. */
+export const readResource = z.routed(
+  z.computerCall({
+    mcp_server: z.identifier,
+    uri: z.string(),
+    timeout: z.exactOptional(z.timeoutSeconds),
+  }),
+  z.answer({ contents: z.listOf(z.plainObject) }),
+);
 
-/** Parses a {@linkcode WatchResourceReq}. */
-export const parseWatchResourceReq: Parser<WatchResourceReq> = parser(
-  z.looseObject({
-    ...computerCallShape,
-    mcp_server: identifier,
+/** The parsers of `client:watch_resource`. */
+export const watchResource = z.routed(
+  z.computerCall({
+    mcp_server: z.identifier,
     uri: z.string(),
     watch: z.boolean(),
   }),
+  z.answer({}),
 );
-/** Parses a {@linkcode WatchResourceRet}. */
-export const parseWatchResourceRet: Parser<WatchResourceRet> = parser(
-  z.looseObject({ req_id: z.string() }),
-);
+
 /** Parses an {@linkcode UpdateResources}. */
-export const parseUpdateResources: Parser<UpdateResources> = parser(
-  z.looseObject({
-    computer: identifier,
-    mcp_server: z.exactOptional(identifier),
-    uri: z.exactOptional(z.string()),
-  }),
-);
-/** Parses a {@linkcode GetResourcesReq}. */
-export const parseGetResourcesReq: Parser<GetResourcesReq> = parser(
-  getResourcesReqSchema,
-);
-/** Parses a {@linkcode GetResourcesRet}; a null `next_cursor` is left out. */
-export const parseGetResourcesRet: Parser<GetResourcesRet> = parser(
-  getResourcesRetSchema,
-);
-/** Parses a {@linkcode ReadResourceReq}. */
-export const parseReadResourceReq: Parser<ReadResourceReq> = parser(
-  readResourceReqSchema,
-);
-/** Parses a {@linkcode ReadResourceRet}. */
-export const parseReadResourceRet: Parser<ReadResourceRet> = parser(
-  z.looseObject({
-    contents: listOf(plainObject),
-    req_id: z.string(),
-  }),
-);
+export const parseUpdateResources = z.parser(z.looseObject({
+  computer: z.identifier,
+  mcp_server: z.exactOptional(z.identifier),
+  uri: z.exactOptional(z.string()),
+}));

@@ -1,13 +1,4 @@
-import * as z from "../schema.ts";
-import {
-  computerCallShape,
-  identifier,
-  listOf,
-  type Parser,
-  parser,
-  plainObject,
-  textOf,
-} from "../validation.ts";
+import * as z from "../validation.ts";
 import type { AgentCallData } from "./tools.ts";
 
 /** Requests the skills of a Computer (0.4 §6). */
@@ -80,42 +71,38 @@ export interface GetSkillRet {
   blob_handle?: string;
 }
 
-/** @internal Only the required fields are checked; one odd optional field must not cost the list. */
-const skillRefSchema = z.pipe(
-  z.looseObject({
-    name: z.string(),
-    source: z.string(),
-    path: z.string(),
-    description: z.string(),
-    skill_metadata: z.exactOptional(plainObject),
+/**
+ * The parsers of `client:get_skills`. Only the required fields of a skill are checked: one odd optional
+ * field must not cost the list.
+ */
+export const getSkills = z.routed(
+  z.computerCall({}),
+  z.answer({
+    skills: z.listOf(z.pipe(
+      z.looseObject({
+        name: z.string(),
+        source: z.string(),
+        path: z.string(),
+        description: z.string(),
+        skill_metadata: z.exactOptional(z.plainObject),
+      }),
+      z.transform((skill) => skill as A2CSkillRef),
+    )),
   }),
-  z.transform((skill) => skill as A2CSkillRef),
 );
 
-/** Parses a {@linkcode GetSkillsReq}. */
-export const parseGetSkillsReq: Parser<GetSkillsReq> = parser(
-  z.looseObject(computerCallShape),
-);
-/** Parses a {@linkcode GetSkillsRet}; optional fields of a skill are not checked. */
-export const parseGetSkillsRet: Parser<GetSkillsRet> = parser(z.looseObject({
-  skills: listOf(skillRefSchema),
-  req_id: z.string(),
-}));
-/** Parses a {@linkcode GetSkillReq}. */
-export const parseGetSkillReq: Parser<GetSkillReq> = parser(z.looseObject({
-  ...computerCallShape,
-  name: identifier,
-  rel_path: z.exactOptional(textOf(0, 4096)),
-}));
-/** Parses a {@linkcode GetSkillRet}: exactly one of `body` and `blob_handle`. */
-export const parseGetSkillRet: Parser<GetSkillRet> = parser(
-  z.looseObject({
+/** The parsers of `client:get_skill`; an answer has exactly one of `body` and `blob_handle`. */
+export const getSkill = z.routed(
+  z.computerCall({
+    name: z.identifier,
+    rel_path: z.exactOptional(z.textOf(0, 4096)),
+  }),
+  z.answer({
     name: z.string(),
     rel_path: z.string(),
     mime_type: z.string(),
-    total_size: z.int().check(z.minimum(0)),
+    total_size: z.count,
     sha256: z.string(),
-    req_id: z.string(),
     body: z.exactOptional(z.string()),
     blob_handle: z.exactOptional(z.string()),
   }).check(z.refine(

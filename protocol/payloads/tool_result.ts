@@ -5,8 +5,7 @@
  */
 import { ErrorCode } from "../errors.ts";
 import type { CallToolResult, ToolCallCancel, Waiting } from "./tools.ts";
-import * as z from "../schema.ts";
-import { isPlainObject, plainObject } from "../validation.ts";
+import * as z from "../validation.ts";
 
 /** The optional fields of all content blocks. */
 export interface BlockBase {
@@ -110,7 +109,7 @@ const REQUIRED: Readonly<Record<string, readonly string[]>> = {
 
 /** @internal */
 export const contentBlockSchema = z.pipe(
-  plainObject,
+  z.plainObject,
   z.transform((block, context): ContentBlock => {
     const path = missingString(block);
     if (path === undefined) return block as unknown as ContentBlock;
@@ -129,7 +128,8 @@ function missingString(block: Record<string, unknown>): string[] | undefined {
   const { type, resource } = block;
   if (typeof type !== "string") return ["type"];
   if (type === "resource") {
-    const isWhole = isPlainObject(resource) && typeof resource.uri === "string";
+    const isWhole = z.isPlainObject(resource) &&
+      typeof resource.uri === "string";
     return isWhole ? undefined : ["resource", "uri"];
   }
   const required = Object.hasOwn(REQUIRED, type) ? REQUIRED[type] : undefined;
@@ -189,15 +189,16 @@ export const waitedMeta = (
 ): Record<string, unknown> =>
   waiting === undefined ? {} : { [WAITED_FOR]: waiting };
 
+/** @internal What later versions wait for counts as nothing. */
+export const toWaiting = (value: unknown): Waiting | null =>
+  value === "confirmation" || value === "answer" ? value : null;
+
 /**
  * Returns what a failed call waited for: nobody confirmed it or answered in time (4004), the person at
  * the Computer refused it (4005), or it was cancelled before; `undefined` if it waited for nobody.
  */
 export function waitedFor(result: CallToolResult): Waiting | undefined {
-  const waiting = resultMeta(result)[WAITED_FOR];
-  return waiting === "confirmation" || waiting === "answer"
-    ? waiting
-    : undefined;
+  return toWaiting(resultMeta(result)[WAITED_FOR]) ?? undefined;
 }
 
 /**
@@ -228,33 +229,23 @@ export function cancelledResult(
   reason?: ToolCallCancel["reason"],
   wait?: Wait,
 ): CallToolResult {
-  const [text, code] = CANCELLED.get(reason) ?? BY_AGENT;
+  const [how, code] = CANCELLED.get(reason) ??
+    [" by the agent", "agent_requested"];
   const what = wait?.waiting === "answer" ? "an answer" : wait?.waiting;
   const then = wait ? `; it waited for ${what} at ${wait.computer}` : "";
-  return failed(text + then, {
+  return failed(`The call was cancelled${how}${then}`, {
     a2c_cancelled: true,
     a2c_cancel_reason: code,
     ...waitedMeta(wait?.waiting),
   });
 }
 
-/** Text for people and models, and `a2c_cancel_reason`. */
-type Cancelled = readonly [text: string, code: string];
-
-const BY_AGENT: Cancelled = [
-  "The call was cancelled by the agent",
-  "agent_requested",
-];
-const CANCELLED: ReadonlyMap<string | undefined, Cancelled> = new Map([
-  ["timeout", [
-    "The call was cancelled: the agent's timeout has passed",
-    "agent_timeout",
-  ]],
-  ["operator", [
-    "The call was cancelled by an operator of the Server",
-    "operator_requested",
-  ]],
-]);
+/** By reason: how the call was cancelled, for people and models, and `a2c_cancel_reason`. */
+const CANCELLED: ReadonlyMap<string | undefined, readonly [string, string]> =
+  new Map([
+    ["timeout", [": the agent's timeout has passed", "agent_timeout"]],
+    ["operator", [" by an operator of the Server", "operator_requested"]],
+  ]);
 
 const failed = (
   text: string,

@@ -4,22 +4,13 @@
  * @module
  */
 import { type QuestionFields, questionShape } from "./elicitation.ts";
-import { type ContentBlock, contentBlockSchema } from "./tool_result.ts";
-import * as z from "../schema.ts";
-import { isIdentifier } from "../names.ts";
 import {
-  agentCallDataShape,
-  computerCallShape,
-  identifier,
-  isPlainObject,
-  listOf,
-  mapOf,
-  maybe,
-  type Parser,
-  parser,
-  plainObject,
-  timeoutSeconds,
-} from "../validation.ts";
+  type ContentBlock,
+  contentBlockSchema,
+  toWaiting,
+} from "./tool_result.ts";
+import * as z from "../validation.ts";
+import { isIdentifier } from "../names.ts";
 
 /** The common fields of an Agent's requests (spec §4). */
 export interface AgentCallData {
@@ -192,72 +183,55 @@ export interface CallToolResult {
 }
 
 /** @internal */
-export const toolCallCancelSchema = z.looseObject({
-  ...agentCallDataShape,
-  reason: z.exactOptional(z.custom<"timeout" | "operator">()),
-}) satisfies z.ZodMiniType<ToolCallCancel>;
-
-/** @internal */
-export const toolCallReqSchema = z.looseObject({
-  ...computerCallShape,
-  tool_name: identifier,
-  params: plainObject,
-  timeout: timeoutSeconds,
+export const toolCallReqSchema = z.computerCall({
+  tool_name: z.identifier,
+  params: z.plainObject,
+  timeout: z.timeoutSeconds,
   progress: z.exactOptional(z.custom<true | "waiting">()),
   ...questionShape,
 }) satisfies z.ZodMiniType<ToolCallReq>;
 
 /** @internal */
-export const getToolsReqSchema = z.looseObject(
-  computerCallShape,
-) satisfies z.ZodMiniType<GetToolsReq>;
-
-/** @internal */
 export const smcpToolSchema = z.looseObject({
   name: z.string(),
-  bundle_id: maybe(z.string()),
+  bundle_id: z.maybe(z.string()),
   description: z.string(),
-  params_schema: plainObject,
-  return_schema: z._default(z.nullable(plainObject), null),
-  meta: maybe(
-    mapOf(z.nullable(z.union([z.string(), z.number(), z.boolean()]))),
+  params_schema: z.plainObject,
+  return_schema: z._default(z.nullable(z.plainObject), null),
+  meta: z.maybe(
+    z.mapOf(z.nullable(z.union([z.string(), z.number(), z.boolean()]))),
   ),
-  title: maybe(z.string()),
-  icons: maybe(listOf(z.looseObject({
+  title: z.maybe(z.string()),
+  icons: z.maybe(z.listOf(z.looseObject({
     src: z.string(),
-    mimeType: maybe(z.string()),
-    sizes: maybe(listOf(z.string())),
-    theme: maybe(z.string()),
+    mimeType: z.maybe(z.string()),
+    sizes: z.maybe(z.listOf(z.string())),
+    theme: z.maybe(z.string()),
   }))),
 });
 
 /** @internal */
-export const getToolsRetSchema = z.looseObject({
-  tools: listOf(smcpToolSchema),
-  req_id: z.string(),
-});
-
-/** @internal */
 export const callToolResultSchema = z.looseObject({
-  content: listOf(contentBlockSchema),
-  structuredContent: maybe(plainObject),
-  isError: maybe(z.boolean()),
-  meta: maybe(plainObject),
-  _meta: maybe(plainObject),
+  content: z.listOf(contentBlockSchema),
+  structuredContent: z.maybe(z.plainObject),
+  isError: z.maybe(z.boolean()),
+  meta: z.maybe(z.plainObject),
+  _meta: z.maybe(z.plainObject),
 });
 
 /** @internal */
 export const toolMetaSchema = z.looseObject({
-  auto_apply: maybe(z.boolean()),
-  alias: maybe(identifier),
-  tags: maybe(listOf(z.string())),
-  ret_object_mapper: maybe(plainObject),
+  auto_apply: z.maybe(z.boolean()),
+  alias: z.maybe(z.identifier),
+  tags: z.maybe(z.listOf(z.string())),
+  ret_object_mapper: z.maybe(z.plainObject),
 });
 
 /** Parses a {@linkcode ToolCallCancel}. */
-export const parseToolCallCancel: Parser<ToolCallCancel> = parser(
-  toolCallCancelSchema,
-);
+export const parseToolCallCancel = z.parser(z.looseObject({
+  ...z.agentCallDataShape,
+  reason: z.exactOptional(z.custom<"timeout" | "operator">()),
+}));
 
 /**
  * Returns whether data is certainly a valid tool call; a fast path of its schema, since every call is
@@ -266,10 +240,10 @@ export const parseToolCallCancel: Parser<ToolCallCancel> = parser(
  * @internal
  */
 export const isToolCallReq = (data: unknown): data is ToolCallReq =>
-  isPlainObject(data) &&
+  z.isPlainObject(data) &&
   isIdentifier(data.agent) && isIdentifier(data.req_id) &&
   isIdentifier(data.computer) && isIdentifier(data.tool_name) &&
-  isPlainObject(data.params) &&
+  z.isPlainObject(data.params) &&
   Number.isInteger(data.timeout) && Number(data.timeout) >= 1 &&
   Number(data.timeout) <= 3600 &&
   data.accepts === undefined && data.input_responses === undefined &&
@@ -277,40 +251,40 @@ export const isToolCallReq = (data: unknown): data is ToolCallReq =>
   !Object.hasOwn(data, "__proto__"); // the schema drops it
 
 /** Parses a {@linkcode ToolCallReq}. */
-export const parseToolCallReq: Parser<ToolCallReq> = (data): ToolCallReq =>
-  isToolCallReq(data) ? data : parseBySchema(data);
-const parseBySchema = parser<ToolCallReq>(toolCallReqSchema);
-
-/** Parses a {@linkcode GetToolsReq}. */
-export const parseGetToolsReq: Parser<GetToolsReq> = parser(getToolsReqSchema);
-/** Parses a {@linkcode GetToolsRet}; an absent `return_schema`, as older SDKs send it, becomes `null`. */
-export const parseGetToolsRet: Parser<GetToolsRet> = parser(
-  getToolsRetSchema,
+export const parseToolCallReq: z.Parser<ToolCallReq> = z.parser(
+  toolCallReqSchema,
+  isToolCallReq,
 );
 
-const mayBeObject = (data: unknown): boolean =>
-  data === undefined || isPlainObject(data);
+/** The parsers of `client:get_tools`; an absent `return_schema`, as older SDKs send it, becomes `null`. */
+export const getTools = z.routed(
+  z.computerCall({}),
+  z.answer({ tools: z.listOf(smcpToolSchema) }),
+);
 
 /** Returns whether data is a text block without metadata. */
 const isBareText = (data: unknown): boolean =>
-  isPlainObject(data) && data.type === "text" &&
+  z.isPlainObject(data) && data.type === "text" &&
   typeof data.text === "string" && data.annotations === undefined &&
   data.meta === undefined && data._meta === undefined &&
   !Object.hasOwn(data, "__proto__");
 
 /** Returns whether data is certainly a valid result, of texts; as {@linkcode isToolCallReq}. */
 const isTextResult = (data: unknown): data is CallToolResult =>
-  isPlainObject(data) && Array.isArray(data.content) &&
-  data.content.every(isBareText) && mayBeObject(data.structuredContent) &&
+  z.isPlainObject(data) && Array.isArray(data.content) &&
+  data.content.every(isBareText) &&
+  (data.structuredContent === undefined ||
+    z.isPlainObject(data.structuredContent)) &&
   (data.isError === undefined || typeof data.isError === "boolean") &&
-  mayBeObject(data.meta) && mayBeObject(data._meta) &&
+  (data.meta === undefined || z.isPlainObject(data.meta)) &&
+  (data._meta === undefined || z.isPlainObject(data._meta)) &&
   !Object.hasOwn(data, "__proto__");
 
 /** Parses a {@linkcode CallToolResult}; unknown content types pass through. */
-export const parseCallToolResult: Parser<CallToolResult> = (
-  data,
-): CallToolResult => isTextResult(data) ? data : parseResultBySchema(data);
-const parseResultBySchema = parser<CallToolResult>(callToolResultSchema);
+export const parseCallToolResult: z.Parser<CallToolResult> = z.parser(
+  callToolResultSchema,
+  isTextResult,
+);
 
 /** The most characters of {@linkcode ToolProgress.message}; a Computer cuts longer ones. */
 export const MAX_PROGRESS_MESSAGE_LENGTH = 1000;
@@ -348,23 +322,16 @@ export interface ToolCallProgress extends AgentCallData, ToolProgress {
   computer: string;
 }
 
-const toWaiting = (value: unknown): Waiting | null =>
-  value === "confirmation" || value === "answer" ? value : null;
-
 /** Parses a {@linkcode ToolCallProgress}. */
-export const parseToolCallProgress: Parser<ToolCallProgress> = parser(
-  z.looseObject({
-    ...computerCallShape,
-    progress: z.number(),
-    total: z.exactOptional(z.number()),
-    message: z.exactOptional(
-      // By code point, as zod's own check, which bundles would have for this alone.
-      z.string().check(z.refine(
-        (text) => [...text].length <= MAX_PROGRESS_MESSAGE_LENGTH,
-        `Too big: expected string to have <=${MAX_PROGRESS_MESSAGE_LENGTH} characters`,
-      )),
-    ),
-    // What later versions wait for counts as nothing.
-    waiting: z.exactOptional(z.pipe(z.unknown(), z.transform(toWaiting))),
-  }),
-);
+export const parseToolCallProgress = z.parser(z.computerCall({
+  progress: z.number(),
+  total: z.exactOptional(z.number()),
+  message: z.exactOptional(
+    // By code point, as zod's own check, which bundles would have for this alone.
+    z.string().check(z.refine(
+      (text) => [...text].length <= MAX_PROGRESS_MESSAGE_LENGTH,
+      `Too big: expected string to have <=${MAX_PROGRESS_MESSAGE_LENGTH} characters`,
+    )),
+  ),
+  waiting: z.exactOptional(z.pipe(z.unknown(), z.transform(toWaiting))),
+}));
