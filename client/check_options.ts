@@ -6,7 +6,7 @@
 import { checkTls } from "./node_way.ts";
 import type { ConnectionOptions, Credentials } from "./options.ts";
 import { isTls } from "./tls.ts";
-import { isOfficeName } from "../protocol/names.ts";
+import { isOfficeName, isRecord } from "../protocol/names.ts";
 import { VERSION_PARAMETER } from "../protocol/version.ts";
 
 const TRANSPORTS: readonly unknown[] = ["polling", "websocket"];
@@ -17,9 +17,7 @@ const TRANSPORTS: readonly unknown[] = ["polling", "websocket"];
  * @throws {TypeError} that names the first invalid option, what is expected there, and no credentials
  */
 export function checkOptions(options: ConnectionOptions): void {
-  const given: { readonly [N in keyof ConnectionOptions]?: unknown } = Object(
-    options,
-  );
+  const given: Given = Object(options);
   const { url, connection } = options ?? {};
   if (url === undefined && connection === undefined) {
     throw new TypeError(
@@ -40,8 +38,10 @@ export function checkOptions(options: ConnectionOptions): void {
   if (given.path !== undefined && !/^\//.test(String(given.path))) {
     throw invalid("path", 'a path that begins with "/", such as "/smcp/"');
   }
-  if (given.proxy !== undefined && given.proxy !== false) {
-    checkProxy(given.proxy);
+  const { proxy = false } = given;
+  if (proxy !== false && typeof proxy !== "string") {
+    const expected = 'a URL such as "http://proxy.example:3128", or false';
+    throw invalid("proxy", expected);
   }
   if (given.headers !== undefined && !isTexts(given.headers)) {
     throw invalid(
@@ -54,6 +54,9 @@ export function checkOptions(options: ConnectionOptions): void {
   }
   if (url !== undefined) checkTls(options.tls, url);
 }
+
+/** The options of a client, of which nothing is certain. */
+type Given = { readonly [N in keyof ConnectionOptions]?: unknown };
 
 /** What options of a network connection have no use for in this process, and what to do instead. */
 const NETWORK_ONLY = {
@@ -70,15 +73,11 @@ const NETWORK_ONLY = {
 /** The names of the options that a connection in this process refuses. */
 export const NETWORK_OPTIONS: readonly string[] = Object.keys(NETWORK_ONLY);
 
-function checkInProcess(
-  given: { readonly [N in keyof ConnectionOptions]?: unknown },
-): void {
+function checkInProcess(given: Given): void {
   const { open }: { open?: unknown } = Object(given.connection);
   if (typeof open !== "function") {
-    throw invalid(
-      "connection",
-      "what connect() of a Server in this process returns",
-    );
+    const expected = "what connect() of a Server in this process returns";
+    throw invalid("connection", expected);
   }
   for (const [name, remedy] of Object.entries(NETWORK_ONLY)) {
     if (Reflect.get(given, name) === undefined) continue;
@@ -86,11 +85,6 @@ function checkInProcess(
       `Cannot use the option ${name} with connection, which needs no network: ${remedy}`,
     );
   }
-}
-
-function checkProxy(proxy: unknown): void {
-  if (typeof proxy === "string") return;
-  throw invalid("proxy", 'a URL such as "http://proxy.example:3128", or false');
 }
 
 /**
@@ -108,9 +102,6 @@ export function checkAuth(auth: unknown): asserts auth is Credentials {
 
 const invalid = (option: string, expected: string): TypeError =>
   new TypeError(`Cannot use the option ${option}: expected ${expected}`);
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Returns whether HTTP can carry a text in a header. */
 export const isHeaderText = (text: string): boolean =>
@@ -142,10 +133,9 @@ interface ServerAddress {
 export function parseServerUrl(url: string): ServerAddress {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (!parsed || !/^(https?|wss?):$/.test(parsed.protocol)) {
+    const shown = JSON.stringify(url);
     throw new TypeError(
-      `Cannot connect to ${
-        JSON.stringify(url)
-      }: expected a URL such as "http://127.0.0.1:8787" or "https://smcp.example.com"`,
+      `Cannot connect to ${shown}: expected a URL such as "http://127.0.0.1:8787" or "https://smcp.example.com"`,
     );
   }
   const query = Object.fromEntries(parsed.searchParams);
@@ -165,10 +155,7 @@ export const isLoopback = (hostname: string): boolean =>
  * @returns a warning that says what to do, or `undefined`
  */
 export function secretsInClear(
-  { url, auth, headers = {} }: Pick<
-    ConnectionOptions,
-    "url" | "auth" | "headers"
-  >,
+  { url, auth, headers = {} }: Partial<ConnectionOptions>,
 ): string | undefined {
   if (url === undefined) return undefined; // in this process
   const { host, hostname } = new URL(url);

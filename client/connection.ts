@@ -63,15 +63,14 @@ export class Connection implements AsyncDisposable {
   readonly #instanceId = crypto.randomUUID();
   readonly #retry = new Retry();
   readonly #version: VersionChoice;
-  #findRoute: ReturnType<typeof proxyRoute>;
-  /** Asks for the versions that the Server lets in, where they decide. */
-  #findVersions: (() => Promise<readonly string[]>) | undefined;
-  #route: ProxyRoute | undefined;
+  /** Finds the way through a proxy, and the version that the Server lets in, where they are not given. */
+  #prepare: (() => Promise<void>) | undefined;
   #wire: Wire | undefined;
   /** Of the requests in flight. */
   readonly #deadlines = new Deadlines();
   #state: ConnectionState = "idle";
-  #maxPayload: number | undefined;
+  /** Maximum message size in bytes that the Server accepts, as announced in the handshake (spec §9). */
+  maxPayload: number | undefined;
   #opened: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
   /** Aborted by `close`. */
@@ -105,16 +104,21 @@ export class Connection implements AsyncDisposable {
   }
 
   #overNetwork(options: RoleOptions & UrlOptions) {
-    this.#findRoute = proxyRoute(options);
-    if (this.#version.isFree) {
+    const findRoute = proxyRoute(options);
+    const version = this.#version;
+    let route: ProxyRoute | undefined;
+    if (findRoute || version.isFree) {
       const { signal } = this.#closed;
-      this.#findVersions = () =>
-        servedVersions({ options, route: this.#route, signal });
+      this.#prepare = async () => {
+        route = await findRoute?.();
+        if (!version.isFree) return;
+        version.take(await servedVersions({ options, route, signal }));
+      };
     }
     const target = {
       options,
-      route: () => this.#route,
-      protocol: () => this.#version.current,
+      route: () => route,
+      protocol: () => version.current,
       credentials: (give: (auth: Record<string, unknown>) => void) =>
         credentialsOf(options, this.#instanceId).then(
           give,
@@ -142,11 +146,6 @@ export class Connection implements AsyncDisposable {
   /** The protocol version of the connection, or of the next attempt. */
   get protocol(): ClientProtocol {
     return this.#version.current;
-  }
-
-  /** Maximum message size in bytes that the Server accepts, as announced in the handshake (spec §9). */
-  get maxPayload(): number | undefined {
-    return this.#maxPayload;
   }
 
   /** Adds a listener; returns the function that removes it. */
@@ -220,8 +219,9 @@ export class Connection implements AsyncDisposable {
    * Sends a request and resolves with every argument of its ack; an answer after an abort is dropped.
    *
    * @param onAck called synchronously with these arguments, before later packets of the Server are read
+   * @throws at once where nothing can be sent
    */
-  async #ask(
+  #ask(
     event: string,
     payload: object,
     { timeoutMs, signal }: RequestOptions,
@@ -229,13 +229,13 @@ export class Connection implements AsyncDisposable {
   ): Promise<unknown[]> {
     const wire = this.#wire;
     if (!wire?.isOpen) throw this.#offline();
-    checkRequest(event, payload, this.#maxPayload);
+    checkRequest(event, payload, this.maxPayload);
     signal?.throwIfAborted();
     const isLeaving = this.#state === "closed";
-    return await new Promise((resolve, reject) => {
-      const off = onAbort(signal, () => reject(signal?.reason));
+    return new Promise((resolve, reject) => {
+      const off = signal && onAbort(signal, () => reject(signal.reason));
       const settle = (args?: unknown[]) => {
-        off();
+        off?.();
         if (!wire.isOpen || !isLeaving && this.#state === "closed") {
           const why = `The connection was lost before ${event} was answered`;
           reject(new ConnectionError("lost", why));
@@ -249,7 +249,7 @@ export class Connection implements AsyncDisposable {
       };
       const late = () => settle();
       this.#deadlines.add(late, timeoutMs);
-      wire.send(event, payload, (args) => {
+      wire.send(event, payload, (...args) => {
         if (this.#deadlines.remove(late)) settle(args);
       });
     });
@@ -262,7 +262,7 @@ export class Connection implements AsyncDisposable {
    */
   send(event: string, payload: object): boolean {
     if (!this.#wire?.isOpen) return false;
-    checkRequest(event, payload, this.#maxPayload);
+    checkRequest(event, payload, this.maxPayload);
     this.#wire.send(event, payload);
     return true;
   }
@@ -342,17 +342,19 @@ export class Connection implements AsyncDisposable {
     }
     this.#receiver.onThrow(error);
     wire.pause();
-    this.#connectLater(wire);
+    this.#retry.later(() => wire.connect());
   }
 
   async #open(): Promise<void> {
     this.#state = "connecting";
     this.#version.restart();
-    if (this.#findRoute) await this.#takeRoute(this.#findRoute);
-    if (this.#findVersions) {
-      this.#version.take(await this.#findVersions());
-      this.#checkOpen();
+    try {
+      if (this.#prepare) await this.#prepare(); // else the wire opens in the same tick
+    } catch (error) {
+      if (!this.#isClosed) this.#state = "idle";
+      throw error;
     }
+    this.#checkOpen();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const offs = [
       this.#events.on("connected", () => resolve()),
@@ -362,16 +364,6 @@ export class Connection implements AsyncDisposable {
     ];
     this.#openWire(reject);
     await promise.finally(() => offs.forEach((off) => off()));
-  }
-
-  async #takeRoute(find: () => Promise<ProxyRoute>): Promise<void> {
-    try {
-      this.#route = await find();
-    } catch (error) {
-      if (!this.#isClosed) this.#state = "idle";
-      throw error;
-    }
-    this.#checkOpen();
   }
 
   /** @throws {ConnectionError} `close` was called */
@@ -395,7 +387,7 @@ export class Connection implements AsyncDisposable {
         this.#deadlines.end();
       },
       refused: (cause) => this.#onRefusal(wire, cause, failed),
-      limited: (bytes) => this.#maxPayload = bytes,
+      limited: (bytes) => this.maxPayload = bytes,
     });
     this.#wire = wire;
     wire.connect();
@@ -416,7 +408,8 @@ export class Connection implements AsyncDisposable {
       return this.#openWire(failed);
     }
     if (this.#state === "reconnecting" && !isFinal) {
-      if (!wire.isRetrying) this.#connectLater(wire);
+      // Socket.IO itself retries only when it reached no Server.
+      if (!wire.isRetrying) this.#retry.later(() => wire.connect());
       return;
     }
     const error = await failure();
@@ -439,15 +432,9 @@ export class Connection implements AsyncDisposable {
 
   #onDisconnect(reason: string, isRetrying: boolean): void {
     this.#membership.lost();
-    const isClosing = this.#state === "closed";
-    if (!isRetrying || isClosing) return this.#end(reason);
+    if (!isRetrying || this.#state === "closed") return this.#end(reason);
     this.#state = "reconnecting";
     this.#events.emit("disconnected", { reason, reconnecting: true });
-  }
-
-  /** Reconnects after a refusal; Socket.IO itself retries only when it reached no Server. */
-  #connectLater(wire: Wire): void {
-    this.#retry.later(() => wire.connect());
   }
 
   #end(reason: string): void {
@@ -459,9 +446,6 @@ export class Connection implements AsyncDisposable {
     this.#retry.reset();
     wire.close();
     this.#deadlines.end();
-    this.#events.emit("disconnected", {
-      reason,
-      reconnecting: false,
-    });
+    this.#events.emit("disconnected", { reason, reconnecting: false });
   }
 }

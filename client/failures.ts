@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { ConnectionError } from "./errors.ts";
+import { ConnectionError, type ConnectionErrorCode } from "./errors.ts";
 import { tlsReason } from "./node_way.ts";
 import type { UrlOptions } from "./options.ts";
 import type { ProxyRoute } from "./proxy.ts";
@@ -36,31 +36,18 @@ export async function unreachable(
   cause: unknown,
   route?: ProxyRoute,
 ): Promise<ConnectionError> {
+  const failed = (code: ConnectionErrorCode, target: string, why: string) =>
+    new ConnectionError(code, `Cannot connect to ${target}: ${why}`, { cause });
   const below = systemError(cause);
   if (below instanceof ConnectionError) { // of the proxy
-    const message = `Cannot connect to ${url}: ${below.message}`;
-    return new ConnectionError("proxy", message, { cause });
+    return failed("proxy", url, below.message);
   }
   const target = route ? `${url} through the proxy ${route.url}` : url;
   const reason = await tlsReason(codeOf(cause), { url, tls }, route?.agent);
-  if (reason !== undefined) {
-    const message = `Cannot connect to ${target}: ${reason}`;
-    return new ConnectionError("tls", message, { cause });
-  }
+  if (reason !== undefined) return failed("tls", target, reason);
   const { text, from } = describeFailure(cause);
-  return new ConnectionError(
-    "unreachable",
-    `Cannot connect to ${target}: ${text}${
-      from ? "" : "; is an A2C-SMCP server running there?"
-    }`,
-    { cause },
-  );
-}
-
-/** Why a request failed, in short; `from` says who answered instead of an A2C-SMCP server, if anybody. */
-interface RequestFailure {
-  readonly text: string;
-  readonly from?: "proxy" | "stranger";
+  const question = from ? "" : "; is an A2C-SMCP server running there?";
+  return failed("unreachable", target, text + question);
 }
 
 /** Returns the error of the system, of TLS or of the runtime below an error of either transport. */
@@ -79,34 +66,30 @@ export function isDenied(cause: unknown): boolean {
   return below instanceof Error && below.name === "NotCapable";
 }
 
-/** Describes why a request failed. */
-export function describeFailure(cause: unknown): RequestFailure {
+/**
+ * Describes why a request failed, in short.
+ *
+ * @returns `from` says who answered instead of an A2C-SMCP server, if anybody
+ */
+export function describeFailure(
+  cause: unknown,
+): { readonly text: string; readonly from?: "proxy" | "stranger" } {
   const status = Number(at(cause, "description"));
   if (status >= 502 && status <= 504) {
-    return {
-      from: "proxy",
-      text: `HTTP ${status}, of a proxy that does not reach its Server`,
-    };
+    const text = `HTTP ${status}, of a proxy that does not reach its Server`;
+    return { text, from: "proxy" };
   }
-  if (
-    status > 0 || isUnreadable(cause) || /^HPE_/.test(codeOf(cause) ?? "")
-  ) {
-    return {
-      from: "stranger",
-      text: `what answers there is no A2C-SMCP server${
-        status > 0 ? ` (HTTP ${status})` : ""
-      }`,
-    };
+  const message = text(at(cause, "message"));
+  // Not of Engine.IO: its client has only these messages for that.
+  const isUnreadable = /^(server|parse) error$/.test(message ?? "");
+  if (status > 0 || isUnreadable || /^HPE_/.test(codeOf(cause) ?? "")) {
+    const shown = status > 0 ? ` (HTTP ${status})` : "";
+    const text = `what answers there is no A2C-SMCP server${shown}`;
+    return { text, from: "stranger" };
   }
-  return {
-    text: text(at(systemError(cause), "message")) ??
-      text(at(cause, "message")) ?? String(cause),
-  };
+  const below = text(at(systemError(cause), "message"));
+  return { text: below ?? message ?? String(cause) };
 }
-
-/** Checks for an answer that is not of Engine.IO: its client has only these messages for that. */
-const isUnreadable = (cause: unknown): boolean =>
-  /^(server|parse) error$/.test(String(at(cause, "message")));
 
 const text = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;

@@ -6,6 +6,7 @@ import type {
   ServerEnd,
 } from "../shared/in_process.ts";
 import {
+  type Acked,
   receive,
   type Refusal,
   Retry,
@@ -43,12 +44,8 @@ export class InProcessWire implements Wire {
     queueMicrotask(() => this.#open());
   }
 
-  send(
-    event: string,
-    payload: object,
-    acked?: (args: unknown[]) => void,
-  ): void {
-    this.#end?.send(event, payload, acked && ((args) => acked([...args])));
+  send(event: string, payload: object, acked?: Acked): void {
+    this.#end?.send(event, payload, acked && ((args) => acked(...args)));
   }
 
   explain(cause: unknown): Promise<Refusal> {
@@ -63,7 +60,9 @@ export class InProcessWire implements Wire {
 
   pause(): void {
     this.#retry.reset();
-    this.#leave();
+    const end = this.#end;
+    this.#end = undefined;
+    if (end) this.#closed = end.close();
   }
 
   close(): void {
@@ -85,7 +84,10 @@ export class InProcessWire implements Wire {
         receive(event, args, this.#listeners.receiver, isCurrent);
       },
       closed: (reason, isFinal) => {
-        if (isCurrent()) this.#lost(reason, isFinal);
+        if (!isCurrent()) return;
+        this.#end = undefined;
+        this.#listeners.disconnected(reason, !isFinal);
+        if (!isFinal && !this.#isClosed) this.#retry.later(() => this.#open());
       },
     };
     let end: ServerEnd;
@@ -98,18 +100,5 @@ export class InProcessWire implements Wire {
     this.#retry.reset();
     this.#listeners.limited(this.#connection.maxPayload);
     this.#listeners.connected();
-  }
-
-  #lost(reason: string, isFinal: boolean): void {
-    this.#end = undefined;
-    this.#listeners.disconnected(reason, !isFinal);
-    if (!isFinal && !this.#isClosed) this.#retry.later(() => this.#open());
-  }
-
-  #leave(): void {
-    const end = this.#end;
-    if (end === undefined) return;
-    this.#end = undefined;
-    this.#closed = end.close();
   }
 }

@@ -8,7 +8,7 @@
  */
 import { JOIN_OFFICE_EVENT, LEAVE_OFFICE_EVENT } from "../protocol/events.ts";
 import { readOfficeAck, type Role } from "../protocol/payloads/offices.ts";
-import { backoff } from "./wire.ts";
+import { Retry } from "./wire.ts";
 import { HANDSHAKE_TIMEOUT_MS } from "./socket_wire.ts";
 import { ConnectionError } from "./errors.ts";
 import type { ConnectionEvents, RequestOptions } from "./options.ts";
@@ -34,13 +34,15 @@ interface MembershipConnection {
 export class Membership {
   readonly #who: { role: Role; name: string };
   readonly #connection: MembershipConnection;
-  #office: string | undefined;
-  #joined = false;
+  /** The office that this client is in, or rejoins. */
+  office: string | undefined;
+  /** Whether this client is currently a member of its office. */
+  joined = false;
   /** Counts calls of `leave`, which cancel pending joins. */
   #leaves = 0;
   /** Offices of pending joins. */
   readonly #asking = new Set<string>();
-  #retry: ReturnType<typeof setTimeout> | undefined;
+  readonly #retry = new Retry();
 
   constructor(
     who: { role: Role; name: string },
@@ -50,32 +52,22 @@ export class Membership {
     this.#connection = connection;
   }
 
-  /** The office that this client is in, or rejoins. */
-  get office(): string | undefined {
-    return this.#office;
-  }
-
-  /** Whether this client is currently a member of its office. */
-  get joined(): boolean {
-    return this.#joined;
-  }
-
   /** Joins an office, which `restore` then rejoins. */
   async join(office: string): Promise<void> {
     // A pending rejoin of another office must not interfere.
-    const pendingRejoin = this.#retry;
-    this.#stopRetry();
+    const wasRejoining = this.#retry.isPending;
+    this.#retry.reset();
     const leaves = this.#leaves;
     try {
       await this.#askToJoin(office, () => {
         if (this.#leaves !== leaves) return this.#leaveSilently(office);
-        this.#stopRetry(); // a rejoin of another office may have been scheduled meanwhile
-        this.#office = office;
-        this.#joined = true;
+        this.#retry.reset(); // a rejoin of another office may have been scheduled meanwhile
+        this.office = office;
+        this.joined = true;
         this.#connection.joined({ office, rejoined: false });
       });
     } catch (error) {
-      if (pendingRejoin !== undefined) this.restore();
+      if (wasRejoining) this.restore();
       throw error;
     }
     if (this.#leaves !== leaves) {
@@ -85,7 +77,7 @@ export class Membership {
 
   /** Whether the Server may hold a seat for this client. */
   get mayBeSeated(): boolean {
-    return this.#joined || this.#asking.size > 0;
+    return this.joined || this.#asking.size > 0;
   }
 
   /**
@@ -96,8 +88,8 @@ export class Membership {
    * @param timeoutMs time limit for the Server's answer
    */
   async leave(timeoutMs: number = HANDSHAKE_TIMEOUT_MS): Promise<void> {
-    const office = this.#office;
-    const wasMember = this.#joined;
+    const office = this.office;
+    const wasMember = this.joined;
     const asking = [...this.#asking];
     this.#leaves++;
     this.forget();
@@ -108,9 +100,9 @@ export class Membership {
     if (office === undefined || !wasMember) return;
     const leaves = this.#leaves;
     const refused = () => {
-      if (this.#leaves !== leaves || this.#office !== undefined) return;
-      this.#office = office;
-      this.#joined = true;
+      if (this.#leaves !== leaves || this.office !== undefined) return;
+      this.office = office;
+      this.joined = true;
     };
     const payload = { office_id: office };
     await this.#ask(LEAVE_OFFICE_EVENT, payload, { refused, timeoutMs });
@@ -118,46 +110,37 @@ export class Membership {
 
   /** Rejoins the office, if any; call it after a reconnect. */
   restore(): void {
-    if (this.#office !== undefined && !this.#joined) {
-      this.#rejoin(this.#office, 0);
+    if (this.office !== undefined && !this.joined) {
+      this.#rejoin(this.office);
     }
   }
 
   /** Notes that the connection is lost, which the Server treats as leaving. */
   lost(): void {
-    this.#joined = false;
-    this.#stopRetry();
+    this.joined = false;
+    this.#retry.reset();
   }
 
   /** Forgets the office, so that it is not rejoined. */
   forget(): void {
     this.lost();
-    this.#office = undefined;
+    this.office = undefined;
   }
 
-  async #rejoin(office: string, attempt: number): Promise<void> {
+  async #rejoin(office: string): Promise<void> {
     try {
       await this.#askToJoin(office, () => {
-        if (this.#office !== office) return this.#leaveSilently(office); // left meanwhile
-        this.#joined = true;
+        if (this.office !== office) return this.#leaveSilently(office); // left meanwhile
+        this.joined = true;
         this.#connection.joined({ office, rejoined: true });
       });
     } catch (error) {
       const refused = error instanceof ConnectionError &&
         ["refused", "timeout"].includes(error.code);
-      if (!refused || this.#office !== office) return; // lost again, or left
-      const retryInMs = backoff(attempt, Math.random());
+      if (!refused || this.office !== office) return; // lost again, or left
+      const retryInMs = this.#retry.later(() => this.#rejoin(office));
       this.#connection.failed({ office, reason: error.message, retryInMs });
-      this.#retry = setTimeout(() => {
-        this.#retry = undefined;
-        this.#rejoin(office, attempt + 1);
-      }, retryInMs);
     }
-  }
-
-  #stopRetry(): void {
-    clearTimeout(this.#retry);
-    this.#retry = undefined;
   }
 
   /** Leaves an office whose join succeeded too late. */
@@ -177,7 +160,7 @@ export class Membership {
       );
     } catch (error) {
       // The join may still succeed, and would leave this client a member.
-      if (isTimeout(error) && !this.#joined) this.#leaveSilently(office);
+      if (isTimeout(error) && !this.joined) this.#leaveSilently(office);
       throw error;
     } finally {
       this.#asking.delete(office);

@@ -40,27 +40,29 @@ export const whyTooLarge = (
     : undefined;
 
 /**
- * Returns a number of bytes that a value as JSON certainly does not exceed, without writing it: a text is
+ * Returns a number of bytes that an object as JSON certainly does not exceed, without writing it: a text is
  * not read. `Infinity` where only `JSON.stringify` can tell, or below more than so many levels.
  */
-function atMostBytes(value: unknown, levels: number): number {
-  switch (typeof value) {
-    case "string":
-      return 6 * value.length + 2; // each character may be one such as \u0001
-    case "number":
-    case "boolean":
-    case "undefined":
-      return 25;
-    case "object":
-      break;
-    default:
-      return Infinity;
-  }
-  if (value === null) return 4;
+function atMostBytes(value: object, levels: number): number {
   if (levels === 0 || "toJSON" in value) return Infinity;
   let bytes = 2;
   for (const [name, item] of Object.entries(value)) {
-    bytes += 6 * name.length + 4 + atMostBytes(item, levels - 1);
+    bytes += 6 * name.length + 4; // each character may be one such as \u0001
+    switch (typeof item) {
+      case "string":
+        bytes += 6 * item.length + 2;
+        break;
+      case "number":
+      case "boolean":
+      case "undefined":
+        bytes += 25;
+        break;
+      case "object":
+        bytes += item === null ? 4 : atMostBytes(item, levels - 1);
+        break;
+      default:
+        return Infinity;
+    }
   }
   return bytes;
 }
@@ -96,10 +98,14 @@ export function checkRequest(
 }
 
 /** Returns whether lists and objects are nested deeper than a number of levels. */
-export const isDeeper = (value: unknown, levels: number): boolean =>
-  typeof value === "object" && value !== null &&
-  (levels === 0 ||
-    Object.values(value).some((item) => isDeeper(item, levels - 1)));
+export function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (levels === 0) return true;
+  for (const item of Object.values(value)) {
+    if (typeof item === "object" && isDeeper(item, levels - 1)) return true;
+  }
+  return false;
+}
 
 /**
  * Returns how many bytes still fit into a message as base64.

@@ -13,7 +13,14 @@ import { isLoopback } from "./check_options.ts";
 import { codeOf, describeFailure } from "./failures.ts";
 import { ConnectionError } from "./errors.ts";
 import type { UrlOptions } from "./options.ts";
-import { environment, hasNodeModules, nodeModule } from "./node_modules.ts";
+import {
+  type Agent,
+  type ClientRequest,
+  environment,
+  hasNodeModules,
+  type IncomingMessage,
+  nodeModule,
+} from "./node_modules.ts";
 import { type ClientTlsOptions, isTls } from "./tls.ts";
 import * as webWay from "./web_way.ts";
 
@@ -33,7 +40,7 @@ export interface ProxyRoute {
    * An agent for requests of `node:http` and `node:https`. When the proxy fails, they fail with a
    * {@linkcode ConnectionError} `proxy`.
    */
-  readonly agent: object;
+  readonly agent: Agent;
 }
 
 /**
@@ -131,35 +138,10 @@ function isDecodable({ username, password }: URL): boolean {
   }
 }
 
-/** The used part of the library. */
-interface ProxyLibrary {
-  readonly HttpsProxyAgent: new (
-    proxy: URL,
-    options: { readonly ca?: string[]; readonly signal?: AbortSignal },
-  ) => ProxyAgent;
-}
-
-/** The used part of its agent, whose `connect` makes the connection of a request. */
-interface ProxyAgent {
-  connect(request: ProxiedRequest, options: object): Promise<Tunnel>;
-}
-
-/** The used part of a `ClientRequest`; the library adds the event. */
-interface ProxiedRequest {
-  once(event: "proxyConnect", listener: (answer: Answer) => void): unknown;
-  destroy(error?: Error): unknown;
-}
+type ProxyLibrary = typeof import("https-proxy-agent");
 
 /** The answer of a proxy to CONNECT. */
-interface Answer {
-  readonly statusCode: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-}
-
-/** The used part of a socket. */
-interface Tunnel {
-  destroy(): unknown;
-}
+type Answer = Pick<IncomingMessage, "statusCode" | "headers">;
 
 /** Time limit for the answer of a proxy; less than that of a handshake, which would not name the proxy. */
 const ANSWER_TIMEOUT_MS = 15_000;
@@ -197,25 +179,19 @@ async function openProxy(
   host: string,
   { ca }: ClientTlsOptions = {},
 ): Promise<ProxyRoute> {
-  const { HttpsProxyAgent } = await loadPackages(
-    "use a proxy",
-    ["https-proxy-agent"],
-    load,
-  );
+  const packages = ["https-proxy-agent"];
+  const { HttpsProxyAgent } = await loadPackages("use a proxy", packages, load);
   const shown = `${url.protocol}//${url.host}`;
-  const failed = (why: string, cause?: unknown) =>
-    new ConnectionError(
-      "proxy",
-      `the proxy ${shown}${
-        variable === undefined ? "" : ` of ${variable}`
-      } ${why}`,
-      { cause },
-    );
+  const source = variable === undefined ? "" : ` of ${variable}`;
+  const failed = (why: string, cause?: unknown) => {
+    const message = `the proxy ${shown}${source} ${why}`;
+    return new ConnectionError("proxy", message, { cause });
+  };
   const trusted = ca === undefined ? {} : { ca: [...machineAuthorities(), ca] };
   const agent = new HttpsProxyAgent(url, trusted);
   agent.connect = async (request, options) => {
     let answer: Answer | undefined;
-    request.once("proxyConnect", (given) => answer = given);
+    request.once("proxyConnect", (given: Answer) => answer = given);
     const end = new AbortController();
     const dial = new HttpsProxyAgent(url, { ...trusted, signal: end.signal });
     const settle = endWith(request, end);
@@ -236,7 +212,7 @@ async function openProxy(
  *
  * @returns to be called when the proxy has answered
  */
-function endWith(request: ProxiedRequest, end: AbortController): () => void {
+function endWith(request: ClientRequest, end: AbortController): () => void {
   const { destroy } = request;
   const timer = setTimeout(() => end.abort(), ANSWER_TIMEOUT_MS);
   request.destroy = (error) => {

@@ -19,6 +19,7 @@ import type { UrlOptions } from "./options.ts";
 import type { ProxyRoute } from "./proxy.ts";
 import type { ClientProtocol } from "./versions.ts";
 import {
+  type Acked,
   BACKOFF,
   CLOSE_TIMEOUT_MS,
   receive,
@@ -26,11 +27,7 @@ import {
   type Wire,
   type WireListeners,
 } from "./wire.ts";
-import {
-  parseConnectError,
-  type ProtocolError,
-  ProtocolVersionError,
-} from "../protocol/errors.ts";
+import { parseConnectError, ProtocolVersionError } from "../protocol/errors.ts";
 import type { Role } from "../protocol/payloads/offices.ts";
 import { PROFILES } from "../protocol/profiles.ts";
 import {
@@ -77,25 +74,17 @@ export class SocketWire implements Wire {
     this.#watch();
   }
 
-  send(
-    event: string,
-    payload: object,
-    acked?: (args: unknown[]) => void,
-  ): void {
-    if (!acked) this.#socket.emit(event, payload);
-    else {
-      this.#socket.emit(event, payload, (...args: unknown[]) => acked(args));
-    }
+  send(event: string, payload: object, acked?: Acked): void {
+    if (acked) this.#socket.emit(event, payload, acked);
+    else this.#socket.emit(event, payload);
   }
 
   async explain(error: unknown): Promise<Refusal> {
     const { known, cause } = await explainRefusal(this.#dial, error);
     const { options, route } = this.#dial;
-    return {
-      known,
-      isFinal: isFinal(known),
-      failure: async () => known ?? await unreachable(options, cause, route()),
-    };
+    const failure = async () =>
+      known ?? await unreachable(options, cause, route());
+    return { known, isFinal: isFinal(known), failure };
   }
 
   stopRetrying(): void {
@@ -155,10 +144,6 @@ const lacksXhr = NodeXHR === XHR && !("XMLHttpRequest" in globalThis);
 const Polling = lacksXhr ? Fetch : NodeXHR;
 const JoiningWebSocket = joining(NodeWebSocket);
 
-/** Returns the transports of these names. */
-const namedTransports = (names: readonly string[]) =>
-  names.map((name) => name === "polling" ? Polling : JoiningWebSocket);
-
 function transportsOf(
   { transports = ["polling", "websocket"] }: UrlOptions,
   protocol: ClientProtocol,
@@ -181,7 +166,9 @@ export function dial(
     ...options.tls,
     ...agentOf(route()),
     ...(options.headers && { extraHeaders: options.headers }),
-    transports: namedTransports(transports),
+    transports: transports.map((name) =>
+      name === "polling" ? Polling : JoiningWebSocket
+    ),
     forceNew: true,
     autoConnect: false,
     timeout: HANDSHAKE_TIMEOUT_MS,
@@ -223,16 +210,8 @@ function watchEngine(
   return watch;
 }
 
-/** Why a handshake failed. */
-interface FailedHandshake {
-  /** The Server's error, if there is one. */
-  readonly known: ProtocolError | ProtocolVersionError | undefined;
-  /** The error of Socket.IO. */
-  readonly cause: unknown;
-}
-
 /**
- * Finds the Server's error behind a failed handshake (spec §2).
+ * Finds the Server's error behind a failed handshake (spec §2), if there is one, and that of Socket.IO.
  *
  * A refused WebSocket hides it, and also TLS failures, so a client that uses only WebSockets
  * sends one request over polling.
@@ -240,7 +219,7 @@ interface FailedHandshake {
 async function explainRefusal(
   target: Dial,
   cause: unknown,
-): Promise<FailedHandshake> {
+): Promise<{ known: Refusal["known"]; cause: unknown }> {
   const known = parseConnectError(cause);
   const closed = cause instanceof ProtocolVersionError ? cause : undefined;
   const tried = target.options.transports ?? ["polling"];

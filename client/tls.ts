@@ -5,9 +5,10 @@
  * @module
  */
 import {
+  type Agent,
   hasNodeModules,
   nodeModule,
-  type PeerCertificate,
+  type TLSSocket,
 } from "./node_modules.ts";
 import * as webWay from "./web_way.ts";
 
@@ -40,8 +41,8 @@ export function checkTls(
 ): void {
   if (!hasNodeModules()) return webWay.checkTls(tls);
   const { cert, key, ca } = tls ?? {};
-  const [first] = (["cert", "key", "ca"] as const)
-    .filter((name) => tls?.[name] !== undefined);
+  const first = (["cert", "key", "ca"] as const)
+    .find((name) => tls?.[name] !== undefined);
   if (first === undefined) return;
   if (!isTls(url)) {
     throw new TypeError(
@@ -58,26 +59,20 @@ export function checkTls(
   }
   const crypto = nodeModule("node:crypto");
   if (crypto === undefined) return; // an old Node: invalid certificates fail the handshake
-  const read = <T>(what: string, make: () => T): T => {
+  const read = <T>(name: string, what: string, make: () => T): T => {
     try {
       return make();
     } catch {
-      throw new TypeError(`Cannot use ${what} in PEM form`);
+      throw new TypeError(`Cannot use ${name}: it has no ${what} in PEM form`);
     }
   };
-  const { X509Certificate, createPrivateKey } = crypto;
-  if (ca !== undefined) {
-    read(`${names.ca}: it has no certificate`, () => new X509Certificate(ca));
-  }
+  const certificateOf = (name: string, pem: string) =>
+    read(name, "certificate", () => new crypto.X509Certificate(pem));
+  if (ca !== undefined) certificateOf(names.ca, ca);
   if (cert === undefined || key === undefined) return;
-  const certificate = read(
-    `${names.cert}: it has no certificate`,
-    () => new X509Certificate(cert),
-  );
-  const own = read(
-    `${names.key}: it has no private key without a passphrase`,
-    () => createPrivateKey(key),
-  );
+  const certificate = certificateOf(names.cert, cert);
+  const kind = "private key without a passphrase";
+  const own = read(names.key, kind, () => crypto.createPrivateKey(key));
   if (!certificate.checkPrivateKey(own)) {
     throw new TypeError(
       `Cannot use ${names.key}: it is not the key of ${names.cert}`,
@@ -92,8 +87,7 @@ export const isTls = (url: string): boolean => /^(https|wss):/i.test(url);
 function expiryOf(cert: string | undefined): string | undefined {
   const crypto = nodeModule("node:crypto");
   if (cert === undefined || crypto === undefined) return undefined;
-  const { validTo } = new crypto.X509Certificate(cert);
-  return pastDate(validTo);
+  return pastDate(new crypto.X509Certificate(cert).validTo);
 }
 
 /** Returns a date if it is in the past. */
@@ -117,9 +111,8 @@ export async function tlsReason(
   agent?: object,
 ): Promise<string | undefined> {
   if (code === undefined) return undefined;
-  const [plain, secure] = /^ws/i.test(url)
-    ? ["ws://", "wss://"]
-    : ["http://", "https://"];
+  const scheme = /^ws/i.test(url) ? "ws" : "http";
+  const [plain, secure] = [`${scheme}://`, `${scheme}s://`];
   if (!isTls(url)) {
     return NO_HTTP.test(code) && await peerCertificate(url, agent)
       ? `it speaks TLS there; write ${secure} instead of ${plain}`
@@ -129,20 +122,22 @@ export async function tlsReason(
     return `it does not speak TLS there; write ${plain} instead of ${secure}`;
   }
   if (/ALERT_(CERTIFICATE_REQUIRED|HANDSHAKE_FAILURE)/.test(code)) {
-    return certificateRequired(tls);
+    return tls.cert === undefined
+      ? "the server requires a client certificate: give tls.cert and tls.key"
+      : notAccepted(tls);
   }
   if (/ALERT_.*(CERTIFICATE|UNKNOWN_CA)/.test(code)) return notAccepted(tls);
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
-    return `the server's certificate is not for the host "${
-      new URL(url).hostname
-    }"; correct the URL, or have the certificate made for it`;
+    const { hostname } = new URL(url);
+    return `the server's certificate is not for the host "${hostname}"; correct the URL, or have the certificate made for it`;
   }
   if (code === "CERT_NOT_YET_VALID") {
     return "the server's certificate is not valid yet; is this machine's clock right?";
   }
   if (code === "CERT_HAS_EXPIRED") return expired();
   if (UNTRUSTED.test(code)) {
-    const date = await peerExpiry(url, agent);
+    // Deno reports the same code for one that has expired.
+    const date = pastDate((await peerCertificate(url, agent))?.valid_to);
     return date === undefined ? untrusted(tls) : expired(date);
   }
   return code === "ECONNRESET" ? connectionClosed(tls) : undefined;
@@ -158,11 +153,6 @@ const NO_TLS = /^EPROTO$|WRONG_VERSION_NUMBER/;
 const UNTRUSTED =
   /UNABLE_TO_(VERIFY|GET)|SELF_SIGNED|UnknownIssuer|CERT_UNTRUSTED|INVALID_CA/i;
 
-const certificateRequired = ({ cert }: ClientTlsOptions): string =>
-  cert === undefined
-    ? "the server requires a client certificate: give tls.cert and tls.key"
-    : notAccepted({ cert });
-
 function notAccepted({ cert }: ClientTlsOptions): string {
   const date = expiryOf(cert);
   return date === undefined
@@ -171,14 +161,16 @@ function notAccepted({ cert }: ClientTlsOptions): string {
 }
 
 /** Some libraries only report the end of the connection when a server refuses a certificate. */
-const connectionClosed = (tls: ClientTlsOptions): string =>
-  tls.cert === undefined
-    ? "the server closed the connection; if it requires a client certificate, give tls.cert and tls.key"
-    : expiryOf(tls.cert) === undefined
-    ? `the server closed the connection, possibly because ${
-      notAccepted(tls).replace(/^the server/, "it")
-    }`
-    : notAccepted(tls);
+function connectionClosed(tls: ClientTlsOptions): string {
+  const closed = "the server closed the connection";
+  if (tls.cert === undefined) {
+    return `${closed}; if it requires a client certificate, give tls.cert and tls.key`;
+  }
+  const why = notAccepted(tls);
+  return expiryOf(tls.cert) === undefined
+    ? `${closed}, possibly because ${why.replace(/^the server/, "it")}`
+    : why;
+}
 
 const untrusted = ({ ca }: ClientTlsOptions): string =>
   ca === undefined
@@ -190,38 +182,30 @@ const expired = (date?: string): string =>
     date === undefined ? "" : ` (${date})`
   }; its operator has to renew it, and nothing with tls.ca helps`;
 
-/** Returns when the Server's certificate expired: Deno reports the same code for an unknown authority. */
-const peerExpiry = async (
-  url: string,
-  agent: object | undefined,
-): Promise<string | undefined> =>
-  pastDate((await peerCertificate(url, agent))?.valid_to);
-
 /** Reads the certificate that a server presents, of whatever authority; it has none without TLS. */
-function peerCertificate(
-  url: string,
-  agent: object | undefined,
-): Promise<PeerCertificate | undefined> {
+function peerCertificate(url: string, agent: object | undefined) {
   const https = nodeModule("node:https");
-  if (https === undefined) return Promise.resolve(undefined);
+  if (https === undefined) return undefined;
   const { hostname, port } = new URL(url);
-  return new Promise((resolve) => {
-    const done = (certificate: PeerCertificate | undefined) => {
-      clearTimeout(timer);
-      request.destroy();
-      resolve(certificate);
-    };
-    const timer = setTimeout(() => done(undefined), INSPECT_TIMEOUT_MS);
+  return new Promise<
+    ReturnType<TLSSocket["getPeerCertificate"]> | undefined
+  >((resolve) => {
     // Nothing is sent, since the request does not end.
     const request = https.request(
       `https://${hostname}:${port || (isTls(url) ? 443 : 80)}`,
-      { rejectUnauthorized: false, agent: agent ?? false },
+      { rejectUnauthorized: false, agent: agent as Agent | undefined ?? false },
     );
-    request.on("error", () => done(undefined));
+    const done = (socket?: TLSSocket) => {
+      clearTimeout(timer);
+      const certificate = socket?.getPeerCertificate();
+      request.destroy();
+      resolve(certificate);
+    };
+    const timer = setTimeout(done, INSPECT_TIMEOUT_MS);
+    request.on("error", () => done());
     request.on(
       "socket",
-      (socket) =>
-        socket.on("secureConnect", () => done(socket.getPeerCertificate())),
+      (socket: TLSSocket) => socket.on("secureConnect", () => done(socket)),
     );
   });
 }

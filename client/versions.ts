@@ -25,7 +25,8 @@ export const CLIENT_PROTOCOLS: readonly ClientProtocol[] = PROTOCOL_NAMES
 export class VersionChoice {
   /** Whether the Server's versions decide. */
   readonly isFree: boolean;
-  #current: ClientProtocol;
+  /** The version of the next attempt, and of the connection once there is one. */
+  current: ClientProtocol;
   #hasSwitched = false;
 
   /**
@@ -34,19 +35,14 @@ export class VersionChoice {
    */
   constructor(wanted: ClientProtocol | "auto" = "auto") {
     if (wanted !== "auto" && !CLIENT_PROTOCOLS.includes(wanted)) {
+      const known = ["auto", ...CLIENT_PROTOCOLS].map((name) => `"${name}"`);
+      const shown = JSON.stringify(wanted);
       throw new TypeError(
-        `Cannot use the protocol ${JSON.stringify(wanted)}: expected "auto", ${
-          CLIENT_PROTOCOLS.map((name) => `"${name}"`).join(", ")
-        }`,
+        `Cannot use the protocol ${shown}: expected ${known.join(", ")}`,
       );
     }
     this.isFree = wanted === "auto";
-    this.#current = wanted === "auto" ? CLIENT_PROTOCOLS[0]! : wanted;
-  }
-
-  /** The version of the next attempt, and of the connection once there is one. */
-  get current(): ClientProtocol {
-    return this.#current;
+    this.current = wanted === "auto" ? CLIENT_PROTOCOLS[0]! : wanted;
   }
 
   /**
@@ -57,7 +53,7 @@ export class VersionChoice {
   take(versions: readonly string[]): void {
     const served = versions.map(protocolOf);
     const newest = CLIENT_PROTOCOLS.findLast((name) => served.includes(name));
-    if (this.isFree && newest !== undefined) this.#current = newest;
+    if (this.isFree && newest !== undefined) this.current = newest;
   }
 
   /** Notes that another attempt begins, or that the Server has accepted the version. */
@@ -72,12 +68,11 @@ export class VersionChoice {
    */
   refused(error: unknown): boolean {
     if (!(error instanceof ProtocolVersionError)) return false;
-    const other = CLIENT_PROTOCOLS.find((name) =>
-      name === protocolOf(error.serverVersion)
-    );
+    const wanted = protocolOf(error.serverVersion);
+    const other = CLIENT_PROTOCOLS.find((name) => name === wanted);
     if (!this.isFree || this.#hasSwitched || other === undefined) return false;
-    if (other === this.#current) return false;
-    this.#current = other;
+    if (other === this.current) return false;
+    this.current = other;
     return this.#hasSwitched = true;
   }
 }

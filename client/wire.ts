@@ -29,7 +29,7 @@ export interface Wire {
    *
    * @param acked called with the arguments of the ack, if one comes
    */
-  send(event: string, payload: object, acked?: (args: unknown[]) => void): void;
+  send(event: string, payload: object, acked?: Acked): void;
   /** Finds out why an attempt failed. */
   explain(cause: unknown): Promise<Refusal>;
   /** Lets the current attempt be the last one, unless `connect` is called. */
@@ -41,6 +41,9 @@ export interface Wire {
   /** Resolves when the connection is closed, immediately if there is none; limited in time. */
   whenClosed(): Promise<void>;
 }
+
+/** Receives the arguments of an ack. */
+export type Acked = (...args: unknown[]) => void;
 
 /** Callbacks of a {@linkcode Wire}. */
 export interface WireListeners {
@@ -107,14 +110,25 @@ export class Retry {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #attempts = 0;
 
-  /** Runs the work after the next delay. */
-  later(work: () => void): void {
-    this.#timer = setTimeout(work, backoff(this.#attempts++, Math.random()));
+  /** Whether an attempt is scheduled. */
+  get isPending(): boolean {
+    return this.#timer !== undefined;
+  }
+
+  /** Runs the work after the next delay, whose milliseconds it returns. */
+  later(work: () => void): number {
+    const delayMs = backoff(this.#attempts++, Math.random());
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      work();
+    }, delayMs);
+    return delayMs;
   }
 
   /** Resets the delay, and cancels a scheduled attempt. */
   reset(): void {
     clearTimeout(this.#timer);
+    this.#timer = undefined;
     this.#attempts = 0;
   }
 }
@@ -140,37 +154,31 @@ export interface Receiver {
 export async function receive(
   event: string,
   args: readonly unknown[],
-  receiver: Receiver,
+  { answer, notify, onThrow }: Receiver,
   isCurrent: () => boolean,
 ): Promise<void> {
   const last = args.at(-1);
   if (typeof last === "function") {
-    const body = await answer(event, args[0], receiver);
+    let body: unknown;
+    try {
+      body = await answer(event, args[0]);
+    } catch (error) {
+      const isOfProtocol = error instanceof ProtocolError;
+      if (!isOfProtocol) onThrow(error);
+      body = (isOfProtocol ? error : INTERNAL).toPayload();
+    }
     if (isCurrent()) last(body);
   } else if (isNotification(event)) {
     try {
       const payload = NOTIFICATIONS[event](args[0]);
-      receiver.notify({ event, payload } as AnyNotification);
+      notify({ event, payload } as AnyNotification);
     } catch (error) {
-      receiver.onThrow(error); // a later version's payload; the event is ignored
+      onThrow(error); // a later version's payload; the event is ignored
     }
   }
 }
 
-async function answer(
-  event: string,
-  payload: unknown,
-  { answer, onThrow }: Receiver,
-): Promise<unknown> {
-  try {
-    return await answer(event, payload);
-  } catch (error) {
-    if (error instanceof ProtocolError) return error.toPayload();
-    onThrow(error);
-    return new ProtocolError(ErrorCode.INTERNAL_ERROR, "Internal error")
-      .toPayload();
-  }
-}
+const INTERNAL = new ProtocolError(ErrorCode.INTERNAL_ERROR, "Internal error");
 
 /** Refuses a request that has no handler with 400 (spec §6). */
 export const refuseRequest: RequestHandler = (event) => {
