@@ -7,11 +7,7 @@
  */
 import { nameOfProfile } from "../protocol/profiles.ts";
 import type { InProcessConnection } from "../shared/in_process.ts";
-import {
-  type ConnectOptions,
-  InProcessDoor,
-  type OfferOptions,
-} from "./doors/in_process.ts";
+import { InProcessDoor, type OfferOptions } from "./doors/in_process.ts";
 import { Sessions } from "./doors/session.ts";
 import { GatewaySeats } from "./doors/gateway_seats.ts";
 import { addressGroup } from "./limits/limits.ts";
@@ -33,7 +29,7 @@ import { GatewayRoutes } from "./doors/gateway_routes.ts";
 import { httpApp, type SmcpEnv } from "./http/http_app.ts";
 import type { RequestParts } from "./http/gate.ts";
 import { refuseOperators } from "./operator/nodes.ts";
-import { OperatorRoutes } from "./operator/operator_routes.ts";
+import { newOperatorRoutes } from "./operator/operator_routes.ts";
 import { CLOCK, type Deadline, Deadlines } from "./shared/pending.ts";
 import { Journal } from "./shared/audit.ts";
 import { log, short } from "./shared/log.ts";
@@ -57,7 +53,7 @@ export class ServerCore {
   readonly #door: InProcessDoor;
   readonly #offices: Offices;
   readonly #gateway: GatewayRoutes | undefined;
-  readonly #operator: OperatorRoutes | undefined;
+  readonly #operator: ReturnType<typeof newOperatorRoutes> | undefined;
   readonly #deadlines = new Deadlines<Deadline>();
   #isDraining = false;
   #closing: Promise<void> | undefined;
@@ -119,17 +115,16 @@ export class ServerCore {
         seats?.holderOf(office) ??
           local.find(office)?.members.find(({ role }) => role === "agent")
             ?.name,
-      connect: (identity, callerOf) =>
-        this.#offer({ identity, callerOf }, IN_PROCESS),
+      connect: (identity, callerOf) => this.connect({ identity, callerOf }),
     });
-    this.#operator = all.operator && new OperatorRoutes({
+    this.#operator = all.operator && newOperatorRoutes({
       ...parts,
       ...{ local, sessions, stats, journal },
       questions: { ...forConnections, auditPayloads },
       token: all.operator.token,
       version: PACKAGE_VERSION,
       since: Date.now(),
-      recheck: () => this.#recheckClients(),
+      recheck: () => this.recheck(),
     });
     if (cluster && !all.operator) refuseOperators(cluster.others);
     this.app = httpApp({
@@ -145,14 +140,7 @@ export class ServerCore {
    *
    * @param url the server's, for people
    */
-  connect(
-    options: ConnectOptions = {},
-    url = IN_PROCESS,
-  ): InProcessConnection {
-    return this.#offer(options, url);
-  }
-
-  #offer(options: OfferOptions, url: string): InProcessConnection {
+  connect(options: OfferOptions = {}, url = IN_PROCESS): InProcessConnection {
     const maxPayload = this.parts.maxMessageBytes;
     return this.#door.offer(options, { url, maxPayload });
   }
@@ -199,7 +187,11 @@ export class ServerCore {
 
   /** Checks all credentials again. */
   async recheck(): Promise<void> {
-    await Promise.all([this.#recheckClients(), this.#operator?.recheck()]);
+    await Promise.all([
+      this.#sessions.recheck(),
+      this.#gateway?.recheck(),
+      this.#operator?.recheck(),
+    ]);
   }
 
   /**
@@ -226,10 +218,6 @@ export class ServerCore {
     await this.parts.cluster?.leave();
     await end();
     this.parts.limiter.flush();
-  }
-
-  async #recheckClients(): Promise<void> {
-    await Promise.all([this.#sessions.recheck(), this.#gateway?.recheck()]);
   }
 }
 

@@ -143,74 +143,48 @@ export function createSmcpServer<Info>(
 ): SmcpServer | FetchServer<Info> {
   return adapter
     ? newFetchServer(options as FetchServerOptions, adapter)
-    : new ListeningServer(options);
+    : newListeningServer(options);
 }
 
 /** Connects the parts of a server, in the order of a client's way: listeners, connections, sessions. */
-class ListeningServer implements SmcpServer {
-  readonly app: Hono<SmcpEnv>;
-  readonly #core: ServerCore;
-  readonly #listeners: Listeners;
+function newListeningServer(options: SmcpServerOptions): SmcpServer {
+  const all = resolveOptions(options);
+  const ws = wsEngineOption(
+    all.wsEngine,
+    { bytesPerSecond: all.minUploadRate, bytes: all.limits.unfinishedBytes },
+    earlyBytes(all.maxConnectBytes),
+  );
+  const sessionPrefix = sessionPrefixOf(all);
+  const engine = new StockEngine({ ...all, sessionPrefix }, ws);
+  const core = new ServerCore(all, engine, false);
+  const { app, counts } = core;
+  const listeners = new Listeners({ ...core.parts, app, engine }, counts);
   /** Where it listened first. */
-  #url: string | undefined;
-
-  constructor(options: SmcpServerOptions) {
-    const all = resolveOptions(options);
-    const ws = wsEngineOption(
-      all.wsEngine,
-      { bytesPerSecond: all.minUploadRate, bytes: all.limits.unfinishedBytes },
-      earlyBytes(all.maxConnectBytes),
-    );
-    const sessionPrefix = sessionPrefixOf(all);
-    const engine = new StockEngine({ ...all, sessionPrefix }, ws);
-    const core = this.#core = new ServerCore(all, engine, false);
-    this.app = core.app;
-    const parts = { ...core.parts, app: core.app, engine };
-    this.#listeners = new Listeners(parts, core.counts);
-  }
-
-  get stats(): SmcpServerStats {
-    return this.#core.stats();
-  }
-
-  connect(options?: ConnectOptions): InProcessConnection {
-    return this.#core.connect(options, this.#url);
-  }
-
-  attach(server: HttpServer | HttpsServer): void {
-    this.#listeners.attach(server);
-  }
-
-  async listen(options: ListenOptions = {}): Promise<ListenAddress> {
-    await this.#core.ready();
-    const address = await this.#listeners.listen(options);
-    this.#url ??= address.url;
-    return address;
-  }
-
-  listenMetrics(options: ListenOptions = {}): Promise<ListenAddress> {
-    const { metrics } = this.#core.parts;
-    if (metrics === undefined) {
+  let url: string | undefined;
+  const close = (options?: CloseOptions) =>
+    core.close(options, () => listeners.close());
+  return {
+    app,
+    get stats() {
+      return core.stats();
+    },
+    connect: (options) => core.connect(options, url),
+    attach: (server) => listeners.attach(server),
+    async listen(options = {}) {
+      await core.ready();
+      const address = await listeners.listen(options);
+      url ??= address.url;
+      return address;
+    },
+    listenMetrics(options = {}) {
+      if (all.metrics) return listeners.listenMetrics(options, all.metrics);
       throw new TypeError(
         "Cannot serve metrics: the option metrics is not set, createMetrics() makes it",
       );
-    }
-    return this.#listeners.listenMetrics(options, metrics);
-  }
-
-  reloadTls(tls: TlsOptions): void {
-    this.#listeners.reloadTls(tls);
-  }
-
-  recheckSessions(): Promise<void> {
-    return this.#core.recheck();
-  }
-
-  close(options?: CloseOptions): Promise<void> {
-    return this.#core.close(options, () => this.#listeners.close());
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
+    },
+    reloadTls: (tls) => listeners.reloadTls(tls),
+    recheckSessions: () => core.recheck(),
+    close,
+    [Symbol.asyncDispose]: () => close(),
+  };
 }

@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { Buffer } from "node:buffer";
 import {
   createHash,
   createHmac,
@@ -41,14 +42,6 @@ const digests = new WeakMap<Identity, Uint8Array>();
 /** The HTTP header that carries a client's key. */
 export const API_KEY_HEADER = "x-api-key";
 
-const REVOKED: Refused = { refused: "the API key was revoked by an operator" };
-
-/** The refusal of a key that has expired. */
-function expired(expiresAt: number): Refused {
-  const shown = `the API key expired at ${new Date(expiresAt).toISOString()}`;
-  return { refused: shown, shown };
-}
-
 const HASHED = /^sha256:([0-9a-fA-F]{64})$/;
 
 /**
@@ -83,11 +76,7 @@ export function apiKeys(keys: readonly ApiKey[]): Authenticator {
     }
     const identity = identityOf(entry);
     const mistake = checkOperatorPolicy(entry);
-    if (mistake !== undefined) {
-      throw new TypeError(
-        `Cannot use the API key ${JSON.stringify(entry.id)}: ${mistake}`,
-      );
-    }
+    if (mistake !== undefined) throw unusable(entry, mistake);
     const digest = digestOf(entry);
     digests.set(identity, digest);
     return { digest: blind(digest), identity };
@@ -95,8 +84,12 @@ export function apiKeys(keys: readonly ApiKey[]): Authenticator {
   const revoked = new Set<string>();
   const judge = (identity: Identity): Identity | Refused => {
     const { principal, expiresAt = Infinity } = identity;
-    if (revoked.has(principal)) return REVOKED;
-    return Date.now() < expiresAt ? identity : expired(expiresAt);
+    if (revoked.has(principal)) {
+      return { refused: "the API key was revoked by an operator" };
+    }
+    if (Date.now() < expiresAt) return identity;
+    const shown = `the API key expired at ${new Date(expiresAt).toISOString()}`;
+    return { refused: shown, shown };
   };
   return {
     authenticate(credentials) {
@@ -107,9 +100,7 @@ export function apiKeys(keys: readonly ApiKey[]): Authenticator {
       for (const key of known) { // no early exit: the time must not reveal the key's position
         if (timingSafeEqual(key.digest, digest)) found = key.identity;
       }
-      return found === undefined
-        ? { refused: "unknown API key" }
-        : judge(found);
+      return found ? judge(found) : { refused: "unknown API key" };
     },
     refresh(identity) {
       const held = digests.get(identity);
@@ -119,9 +110,7 @@ export function apiKeys(keys: readonly ApiKey[]): Authenticator {
         key.identity.principal === identity.principal &&
         timingSafeEqual(key.digest, digest)
       );
-      return same === undefined
-        ? { refused: "the API key is gone" }
-        : judge(same.identity);
+      return same ? judge(same.identity) : { refused: "the API key is gone" };
     },
     hasOperators: () =>
       known.some(({ identity }) => mayOperate(identity.policy)),
@@ -136,52 +125,44 @@ export function apiKeys(keys: readonly ApiKey[]): Authenticator {
 }
 
 function sentKey({ headers, auth }: Credentials): string | undefined {
-  const places: unknown[] = [
-    headers[API_KEY_HEADER],
-    auth.api_key,
-    auth.token,
-  ];
+  const places = [headers[API_KEY_HEADER], auth.api_key, auth.token];
   return places.filter((sent) => typeof sent === "string").find((sent) => sent);
 }
 
 const sha256 = (text: string): Uint8Array =>
   createHash("sha256").update(text).digest();
 
-function digestOf({ id, key }: ApiKey): Uint8Array {
+const unusable = ({ id }: ApiKey, why: string): TypeError =>
+  new TypeError(`Cannot use the API key ${JSON.stringify(id)}: ${why}`);
+
+function digestOf(entry: ApiKey): Uint8Array {
+  const { key } = entry;
   const [, hex] = HASHED.exec(key) ?? [];
-  if (hex !== undefined) return Uint8Array.from(hex.match(/../g) ?? [], byte);
-  if (key === "" || key.startsWith("sha256:")) {
-    throw new TypeError(
-      `Cannot use the API key ${
-        JSON.stringify(id)
-      }: expected the key, or "sha256:" and 64 hexadecimal digits`,
-    );
-  }
-  return sha256(key);
+  if (hex !== undefined) return Buffer.from(hex, "hex");
+  if (key !== "" && !key.startsWith("sha256:")) return sha256(key);
+  throw unusable(
+    entry,
+    'expected the key, or "sha256:" and 64 hexadecimal digits',
+  );
 }
 
-const byte = (hex: string): number => parseInt(hex, 16);
-
-function identityOf(
-  { id, roles, offices, names, expires }: ApiKey,
-): Identity {
-  const expiresAt = expires === undefined ? undefined : parseExpiry(expires);
-  if (expires !== undefined && expiresAt === undefined) {
-    throw new TypeError(
-      `Cannot use the API key ${JSON.stringify(id)}: expires is ${
-        JSON.stringify(expires)
-      }, expected ${AN_EXPIRY}`,
-    );
-  }
-  return {
+function identityOf(entry: ApiKey): Identity {
+  const { id, roles, offices, names, expires } = entry;
+  const identity = {
     principal: `key:${id}`,
     policy: {
       ...(roles && { roles }),
       ...(offices && { offices }),
       ...(names && { names }),
     },
-    ...(expiresAt !== undefined && { expiresAt }),
   };
+  if (expires === undefined) return identity;
+  const expiresAt = parseExpiry(expires);
+  if (expiresAt !== undefined) return { ...identity, expiresAt };
+  throw unusable(
+    entry,
+    `expires is ${JSON.stringify(expires)}, expected ${AN_EXPIRY}`,
+  );
 }
 
 const AN_EXPIRY = 'a time such as "2027-01-31T00:00:00Z"';
@@ -208,9 +189,7 @@ const entry = z.strictObject({
   ),
 });
 
-const schema = z.array(entry).check(z.minLength(1)) satisfies z.ZodMiniType<
-  ApiKey[]
->;
+const schema: z.ZodMiniType<ApiKey[]> = z.array(entry).check(z.minLength(1));
 
 const FIELDS = Object.keys(entry.shape);
 
@@ -237,7 +216,7 @@ const placeOf = (error: unknown): string =>
   /\(line \d+ column \d+\)/.exec(String(error))?.[0].replace(/^/, " ") ?? "";
 
 function describe(issue: z.core.$ZodIssue, data: unknown): string {
-  const [at, ...field] = issue.path;
+  const [at, ...fields] = issue.path;
   if (typeof at !== "number") {
     return `the list: ${issue.message}; write it as [{"id": "ci", "key": "…"}]`;
   }
@@ -245,22 +224,17 @@ function describe(issue: z.core.$ZodIssue, data: unknown): string {
   const key = typeof id === "string"
     ? `the key ${JSON.stringify(id)}`
     : `the key at position ${at + 1}`;
-  if (issue.code === "invalid_type" && issue.expected === "array") {
-    return `${key}: ${
-      field.join(".")
-    }: expected a list of texts, such as ["…"], also of one`;
-  }
-  if (issue.code !== "unrecognized_keys") {
-    return `${
-      [key, field.join(".")].filter(Boolean).join(": ")
-    }: ${issue.message}`;
-  }
-  return issue.keys.map((name) => {
-    const meant = nearestWord(name, FIELDS);
-    return `${key}: ${name}: unknown field; ${
-      meant === undefined
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((name) => {
+      const meant = nearestWord(name, FIELDS);
+      const fix = meant === undefined
         ? `remove it, or use one of ${FIELDS.join(", ")}`
-        : `did you mean ${JSON.stringify(meant)}?`
-    }`;
-  }).join("; ");
+        : `did you mean ${JSON.stringify(meant)}?`;
+      return `${key}: ${name}: unknown field; ${fix}`;
+    }).join("; ");
+  }
+  const problem = issue.code === "invalid_type" && issue.expected === "array"
+    ? 'expected a list of texts, such as ["…"], also of one'
+    : issue.message;
+  return [key, fields.join("."), problem].filter(Boolean).join(": ");
 }

@@ -49,7 +49,7 @@ export interface Authenticator {
   hasOperators?(): boolean;
   /**
    * Refuses the holder of credentials from now on, as long as this authenticator is in use; open
-   * sessions hear of it when they are checked again. Absent: nobody can be refused.
+   * sessions end when they are checked again. Absent: nobody can be refused.
    *
    * @returns whether it can be one of this authenticator's
    */
@@ -100,7 +100,7 @@ export const anyOf = (
     return refused;
   },
   hasOperators: () => authenticators.some((each) => each.hasOperators?.()),
-  // Each is asked: two may know one principal.
+  // Each is asked: two may have one principal.
   revoke: (principal) =>
     authenticators.filter((each) => each.revoke?.(principal)).length > 0,
 });

@@ -5,15 +5,7 @@
  *
  * @module
  */
-import type {
-  errors,
-  JSONWebKeySet,
-  JWK,
-  JWTPayload,
-  JWTVerifyGetKey,
-  JWTVerifyOptions,
-  ResolvedKey,
-} from "jose";
+import type * as jose from "jose";
 import { createHash, createPublicKey } from "node:crypto";
 import * as z from "../../protocol/schema.ts";
 import type { Authenticator, Credentials, Refused } from "./authenticator.ts";
@@ -69,16 +61,33 @@ export function jwt(options: JwtOptions): Authenticator {
     loading ??= loadPackages("verify JWTs", ["jose"], () => import("./jose.ts"))
       .then((jose) => ({ jose, keys: load(jose) }));
   const revoked = new Set<string>();
-  const unlessRevoked = (verdict: Identity | Refused): Identity | Refused =>
-    "principal" in verdict && revoked.has(verdict.principal)
+  const unlessRevoked = (identity: Identity): Identity | Refused =>
+    revoked.has(identity.principal)
       ? { refused: "token refused: its holder was revoked by an operator" }
-      : verdict;
+      : identity;
   return {
     async authenticate(credentials) {
       const token = sentToken(credentials);
       if (token === undefined) return { refused: "no token" };
       const { jose, keys } = await loaded();
-      return unlessRevoked(await verify(token, jose, keys, verifying));
+      const { JOSEError, JWTExpired } = jose.errors;
+      try {
+        const { payload, key } = await jose.jwtVerify(
+          token,
+          keys.find,
+          verifying,
+        );
+        const verdict = readClaims(payload);
+        if ("refused" in verdict) return verdict;
+        keyNames.set(verdict, await keys.nameOf(key));
+        return unlessRevoked(verdict);
+      } catch (error) {
+        if (!(error instanceof JOSEError) || isOutage(error.code)) throw error;
+        return {
+          refused: describeRefusal(error, jose),
+          ...(error instanceof JWTExpired && expiry(error.payload)),
+        };
+      }
     },
     async refresh(identity) {
       const name = keyNames.get(identity);
@@ -88,7 +97,7 @@ export function jwt(options: JwtOptions): Authenticator {
         ? unlessRevoked(identity)
         : { refused: "the key of the token is gone" };
     },
-    // The issuer alone knows.
+    // Only the issuer has the answer.
     hasOperators: () => true,
     revoke(principal) {
       const isToken = principal.startsWith(PRINCIPAL_PREFIX);
@@ -98,32 +107,8 @@ export function jwt(options: JwtOptions): Authenticator {
   };
 }
 
-async function verify(
-  token: string,
-  jose: Jose,
-  keys: KeySource,
-  options: JWTVerifyOptions,
-): Promise<Identity | Refused> {
-  try {
-    const { payload, key } = await jose.jwtVerify(token, keys.find, options);
-    const verdict = readClaims(payload);
-    if ("principal" in verdict) {
-      keyNames.set(verdict, await keys.nameOf(key));
-    }
-    return verdict;
-  } catch (error) {
-    if (error instanceof jose.errors.JOSEError && !isOutage(error.code)) {
-      return {
-        refused: describeRefusal(error),
-        ...(error instanceof jose.errors.JWTExpired && expiry(error.payload)),
-      };
-    }
-    throw error;
-  }
-}
-
 /** Returns the reason for the holder of an expired token, whose signature is right. */
-const expiry = ({ exp }: JWTPayload): Pick<Refused, "shown"> =>
+const expiry = ({ exp }: jose.JWTPayload): Pick<Refused, "shown"> =>
   exp === undefined || !Number.isFinite(new Date(exp * 1000).getTime())
     ? {}
     : { shown: `the token expired at ${new Date(exp * 1000).toISOString()}` };
@@ -139,7 +124,7 @@ function sentToken({ headers, auth }: Credentials): string | undefined {
 
 function verifyOptions(
   { key, algorithms, issuer, audience }: JwtOptions,
-): JWTVerifyOptions {
+): jose.JWTVerifyOptions {
   const isSecret = "secret" in key;
   const pinned = algorithms ?? (isSecret ? ["HS256"] : ASYMMETRIC);
   // A public key must never be accepted as an HMAC secret.
@@ -238,11 +223,11 @@ const refuse = (claim: string, expected = ""): Refused => ({
  * Describes for the audit log why a token was refused: which claim failed and why, without any value
  * of the token.
  */
-function describeRefusal(error: errors.JOSEError): string {
-  if (error.code === "ERR_JWT_EXPIRED") {
+function describeRefusal(error: jose.errors.JOSEError, jose: Jose): string {
+  if (error instanceof jose.errors.JWTExpired) {
     return "token refused: claim exp is past";
   }
-  if (isClaimFailure(error)) {
+  if (error instanceof jose.errors.JWTClaimValidationFailed) {
     const why = error.reason === "missing"
       ? "is missing"
       : CLAIMS[error.claim] ?? "is not valid";
@@ -252,11 +237,6 @@ function describeRefusal(error: errors.JOSEError): string {
     REASONS[error.code] ?? "it cannot be verified"
   } (${error.code})`;
 }
-
-const isClaimFailure = (
-  error: errors.JOSEError,
-): error is errors.JWTClaimValidationFailed =>
-  error.code === "ERR_JWT_CLAIM_VALIDATION_FAILED";
 
 /** Reasons for claims that are present but not accepted. */
 const CLAIMS: Readonly<Record<string, string>> = {
@@ -286,15 +266,12 @@ export type JwtKey =
 /** The used part of the package `jose`, which is loaded with the first token. */
 type Jose = typeof import("./jose.ts");
 
-/** The key that verified a token. */
-type VerifyingKey = ResolvedKey["key"];
-
 /** Keys in the form that `jose` expects, with names to identify them later. */
 interface KeySource {
   /** Finds the key of a token. */
-  readonly find: JWTVerifyGetKey;
+  readonly find: jose.JWTVerifyGetKey;
   /** Names a key, without showing a secret. */
-  nameOf(key: VerifyingKey): Promise<string>;
+  nameOf(key: jose.ResolvedKey["key"]): Promise<string>;
   /** Returns the names of all accepted keys; fetches a remote set again. */
   names(): Promise<ReadonlySet<string>>;
 }
@@ -306,19 +283,24 @@ interface KeySource {
  */
 function keyLoader(key: JwtKey): (jose: Jose) => KeySource {
   if ("secret" in key) return secretSource(key.secret);
-  if ("jwksUrl" in key) {
-    if (!URL.canParse(key.jwksUrl)) {
-      throw new TypeError("Cannot fetch JWT keys: the JWKS URL is no URL");
-    }
-    const url = new URL(key.jwksUrl);
-    return (jose) => remoteSource(jose, url);
+  if (!("jwksUrl" in key)) {
+    const set = readPublicKeys(key.publicKey);
+    return (jose) => publicSource(jose, jose.createLocalJWKSet(set), () => set);
   }
-  const set = readPublicKeys(key.publicKey);
-  return (jose) => ({
-    find: jose.createLocalJWKSet(set),
-    nameOf: thumbprints(jose),
-    names: () => namesOf(jose, set),
-  });
+  if (!URL.canParse(key.jwksUrl)) {
+    throw new TypeError("Cannot fetch JWT keys: the JWKS URL is no URL");
+  }
+  const url = new URL(key.jwksUrl);
+  return (jose) => {
+    const fetching = { [jose.customFetch]: tidyFetch };
+    const find = jose.createRemoteJWKSet(url, fetching);
+    let reloading: Promise<void> | undefined;
+    return publicSource(jose, find, async () => {
+      // One request for all sessions that are rechecked at the same time.
+      await (reloading ??= find.reload().finally(() => reloading = undefined));
+      return find.jwks() ?? { keys: [] };
+    });
+  };
 }
 
 function secretSource(secret: string): () => KeySource {
@@ -336,44 +318,24 @@ function secretSource(secret: string): () => KeySource {
   });
 }
 
-function remoteSource(jose: Jose, url: URL): KeySource {
-  const find = jose.createRemoteJWKSet(url, { [jose.customFetch]: tidyFetch });
-  let fetching: Promise<void> | undefined;
-  return {
-    find,
-    nameOf: thumbprints(jose),
-    async names() {
-      // One request for all sessions that are rechecked at the same time.
-      fetching ??= find.reload().finally(() => fetching = undefined);
-      await fetching;
-      return await namesOf(jose, find.jwks() ?? { keys: [] });
-    },
-  };
-}
-
-/** Names keys by their thumbprints (RFC 7638); `jose` creates one object per key. */
-function thumbprints(jose: Jose): KeySource["nameOf"] {
-  const known = new WeakMap<object, string>();
-  return async (key) => {
-    let name = known.get(key);
-    if (name === undefined) {
-      name = await jose.calculateJwkThumbprint(await jose.exportJWK(key));
-      known.set(key, name);
-    }
-    return name;
-  };
-}
-
-async function namesOf(
+/** Names keys by their thumbprints (RFC 7638). */
+const publicSource = (
   jose: Jose,
-  { keys }: JSONWebKeySet,
-): Promise<ReadonlySet<string>> {
-  const names = keys.map((key) =>
-    // A set may contain keys of unsupported types.
-    jose.calculateJwkThumbprint(key).catch(() => "")
-  );
-  return new Set(await Promise.all(names));
-}
+  find: jose.JWTVerifyGetKey,
+  current: () => jose.JSONWebKeySet | Promise<jose.JSONWebKeySet>,
+): KeySource => ({
+  find,
+  nameOf: async (key) =>
+    await jose.calculateJwkThumbprint(await jose.exportJWK(key)),
+  async names() {
+    const { keys } = await current();
+    const names = keys.map((key) =>
+      // A set may contain keys of unsupported types.
+      jose.calculateJwkThumbprint(key).catch(() => "")
+    );
+    return new Set(await Promise.all(names));
+  },
+});
 
 /** Fetches and cancels the body of an error, which `jose` leaves unread: that would hold the connection open. */
 async function tidyFetch(url: string, init: RequestInit): Promise<Response> {
@@ -383,12 +345,12 @@ async function tidyFetch(url: string, init: RequestInit): Promise<Response> {
 }
 
 /** @throws {TypeError} whose message contains no part of the text */
-function readPublicKeys(text: string): JSONWebKeySet {
+function readPublicKeys(text: string): jose.JSONWebKeySet {
   if (PRIVATE_PEM.test(text)) throw privateKey();
-  let keys: JWK[];
+  let keys: jose.JWK[];
   try {
     keys = text.includes("-----BEGIN")
-      ? [createPublicKey(text).export({ format: "jwk" }) as JWK]
+      ? [createPublicKey(text).export({ format: "jwk" }) as jose.JWK]
       : keysOf(JSON.parse(text));
   } catch {
     throw notPublicKey();
@@ -407,8 +369,8 @@ function readPublicKeys(text: string): JSONWebKeySet {
 const PRIVATE_PEM = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
 
 /** @throws when it is neither a key nor a set of keys */
-const keysOf = (json: { keys?: JWK[] }): JWK[] =>
-  "keys" in json ? [...json.keys ?? []] : [json as JWK];
+const keysOf = (json: { keys?: jose.JWK[] }): jose.JWK[] =>
+  "keys" in json ? [...json.keys ?? []] : [json as jose.JWK];
 
 const notPublicKey = (): TypeError =>
   new TypeError(

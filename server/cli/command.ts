@@ -136,62 +136,67 @@ const DAY_SECONDS = 86_400;
 
 /** Adds the commands for operators to the server's command; each loads its code when it runs. */
 function addOperatorCommands(program: Command): void {
-  const show = (name: string, summary: string, ...examples: string[]) =>
-    addWayFlags(addHelp(program.command(name), summary, examples))
-      .addOption(json());
+  const add = (name: string, summary: string, ...examples: string[]) =>
+    addWayFlags(addHelp(program.command(name), summary, examples));
   const load = () => import("./operate.ts");
 
-  show(
+  add(
     "offices",
     "List the offices of a running Server",
     "smcp-server offices --token $TOKEN",
-  ).action(async (flags) => (await load()).offices(flags));
+  ).addOption(json()).action(async (flags) => (await load()).offices(flags));
 
   const lists = [
     ["members", "List the members of an office"],
     ["calls", "List the calls on their way in an office"],
   ] as const;
   for (const [name, summary] of lists) {
-    show(name, summary, `smcp-server ${name} team-a`)
+    add(name, summary, `smcp-server ${name} team-a`)
       .argument("<office>", "the office's id")
+      .addOption(json())
       .action(async (office, flags) => (await load())[name](office, flags));
   }
 
-  show(
+  add(
     "watch",
     "Show what happens, one line for each event, until Ctrl-C",
     "smcp-server watch",
     "smcp-server watch team-a --json",
   ).argument("[office]", "the office's id; all that you may see without it")
+    .addOption(json())
     .action(async (office, flags) => (await load()).watch(office, flags));
 
-  addChange(
-    addHelp(program.command("kick"), "Kick a member out of its office", [
-      'smcp-server kick team-a laptop --reason "maintenance"',
-      "smcp-server kick team-a laptop --hold 0   # it may come back at once",
-    ]).argument("<office>", "the office's id").argument("<name>", "its name"),
-  ).addOption(
-    flag("--role <role>", "where an agent and a computer have one name")
-      .choices(["agent", "computer"]),
-  ).addOption(
-    flag(
-      "--hold <seconds>",
-      "for how long its joins are answered with the reason; 0 for not at all",
-    ).default(60).argParser(integer(0, DAY_SECONDS)),
-  ).action(async (office, name, flags) =>
-    (await import("./operate.ts")).kick(office, name, flags)
-  );
+  add(
+    "kick",
+    "Kick a member out of its office",
+    'smcp-server kick team-a laptop --reason "maintenance"',
+    "smcp-server kick team-a laptop --hold 0   # it may come back at once",
+  ).argument("<office>", "the office's id").argument("<name>", "its name")
+    .addOption(reason())
+    .addOption(
+      flag("--role <role>", "where an agent and a computer have one name")
+        .choices(["agent", "computer"]),
+    )
+    .addOption(
+      flag(
+        "--hold <seconds>",
+        "for how long its joins are answered with the reason; 0 for not at all",
+      ).default(60).argParser(integer(0, DAY_SECONDS)),
+    )
+    .action(async (office, name, flags) =>
+      (await load()).kick(office, name, flags)
+    );
 
-  addChange(
-    addHelp(
-      program.command("cancel"),
-      "End a call for its agent, and tell its computer to stop",
-      ['smcp-server cancel team-a 42 --reason "it hangs"'],
-    ).argument("<office>", "the office's id")
-      .argument("<req_id>", "its id, as `calls` and the audit log have it"),
-  ).action(async (office, id, flags) =>
-    (await import("./operate.ts")).cancel(office, id, flags)
-  );
+  add(
+    "cancel",
+    "End a call for its agent, and tell its computer to stop",
+    'smcp-server cancel team-a 42 --reason "it hangs"',
+  ).argument("<office>", "the office's id")
+    .argument("<req_id>", "its id, as `calls` and the audit log have it")
+    .addOption(reason())
+    .action(async (office, id, flags) =>
+      (await load()).cancel(office, id, flags)
+    );
   addKeys(program);
 }
 
@@ -204,19 +209,19 @@ function addKeys(program: Command): void {
       "smcp-server key list",
     ],
   );
+  const add = (name: string, summary: string, ...examples: string[]) =>
+    addHelp(key.command(name), summary, examples);
   const file = () =>
     flag("--api-keys <file>", "the JSON file of --api-keys")
       .makeOptionMandatory();
   const load = () => import("./keys.ts");
 
-  addHelp(
-    key.command("add"),
+  add(
+    "add",
     "Make a key, print it once, and store its hash",
-    [
-      "smcp-server key add laptop --api-keys keys.json --roles computer",
-      "smcp-server key add guest --api-keys keys.json --expires 90d",
-      "smcp-server key add ops --api-keys keys.json --roles operator",
-    ],
+    "smcp-server key add laptop --api-keys keys.json --roles computer",
+    "smcp-server key add guest --api-keys keys.json --expires 90d",
+    "smcp-server key add ops --api-keys keys.json --roles operator",
   ).argument("<id>", "names the holder, in logs too")
     .addOption(file())
     .addOption(
@@ -244,34 +249,25 @@ function addKeys(program: Command): void {
     .addOption(json())
     .action(async (id, flags) => (await load()).keyAdd(id, flags));
 
-  addHelp(
-    key.command("list"),
+  add(
+    "list",
     "List who has keys, what for, and until when",
-    ["smcp-server key list --api-keys keys.json"],
+    "smcp-server key list --api-keys keys.json",
   ).addOption(file()).addOption(json())
     .action(async (flags) => (await load()).keyList(flags));
 
-  addWayFlags(
-    addHelp(
-      key.command("revoke"),
-      "Make a running Server refuse a key until it reads its keys again",
-      [
-        "smcp-server key revoke laptop",
-        "smcp-server key revoke laptop --api-keys keys.json   # for good",
-      ],
-    ).argument("<id>", "its id"),
-  ).addOption(
-    new Option(
-      "--api-keys <file>",
-      "take it out of this file as well",
-    ),
-  ).addOption(reason())
+  addWayFlags(add(
+    "revoke",
+    "Make a running Server refuse a key until it reads its keys again",
+    "smcp-server key revoke laptop",
+    "smcp-server key revoke laptop --api-keys keys.json   # for good",
+  )).argument("<id>", "its id")
+    .addOption(
+      new Option("--api-keys <file>", "take it out of this file as well"),
+    )
+    .addOption(reason())
     .action(async (id, flags) => (await load()).keyRevoke(id, flags));
 }
-
-/** Adds the flags of changes. */
-const addChange = (command: Command): Command =>
-  addWayFlags(command).addOption(reason());
 
 const reason = (): Option =>
   flag("--reason <text>", "what those are told whom it concerns")

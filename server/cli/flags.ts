@@ -5,14 +5,19 @@
  * @module
  */
 import { readFileSync } from "node:fs";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, InvalidArgumentError, type Option } from "commander";
 import {
   type ClusterFlags,
   clusterOptions,
   type ClusterSettings,
   readCluster,
 } from "../../cli/cluster_flags.ts";
-import { integer, operatorOption } from "../../cli/flags.ts";
+import {
+  addOptions,
+  integer,
+  operatorOption,
+  option as flag,
+} from "../../cli/flags.ts";
 import { UsageError } from "../../cli/run.ts";
 import { plain } from "../../cli/terminal_text.ts";
 import type { ProtocolName } from "../../protocol/mod.ts";
@@ -28,57 +33,61 @@ import {
 import type { SmcpServerOptions } from "../options.ts";
 import { WS_ENGINES, type WsEngine } from "../shared/http.ts";
 
-/** The values of all options, under commander's names; times are in seconds. */
-export interface ServerFlags extends ClusterFlags, LimitFlags {
+/** Flags with a number; times are in seconds. */
+type NumberFlag =
+  | "port"
+  | "maxMessageBytes"
+  | "maxConnectBytes"
+  | "trustProxy"
+  | "minUploadRate"
+  | `${"handshake" | "connect" | "header" | "ping"}Timeout`
+  | "pingInterval";
+
+/** Flags with a text. */
+type TextFlag =
+  | `jwt${"Key" | "JwksUrl" | "Issuer" | "Audience"}`
+  | `tls${"Cert" | "Key" | "ClientCa"}`
+  | "logFile"
+  /** A file, or the JSON itself. */
+  | "apiKeys";
+
+/** Flags without a value, off by default. */
+type Switch =
+  | "insecure"
+  | "requireTls"
+  | "auditPayloads"
+  | "metrics"
+  | "tracing"
+  | "mcp";
+
+/** The values of all options, under commander's names. */
+export interface ServerFlags
+  extends
+    ClusterFlags,
+    LimitFlags,
+    Readonly<Record<NumberFlag, number>>,
+    Readonly<Partial<Record<TextFlag, string>>>,
+    Readonly<Partial<Record<Switch, boolean>>> {
   readonly host: string;
-  readonly port: number;
   readonly protocol: readonly ProtocolName[];
-  readonly maxMessageBytes: number;
   readonly wsEngine: WsEngine;
   /** Whether counts and rates are limited at all. */
   readonly limits: boolean;
-  /** A file, or the JSON itself. */
-  readonly apiKeys?: string;
-  readonly jwtKey?: string;
-  readonly jwtJwksUrl?: string;
   readonly jwtAlgorithms?: readonly string[];
-  readonly jwtIssuer?: string;
-  readonly jwtAudience?: string;
-  readonly tlsCert?: string;
-  readonly tlsKey?: string;
-  readonly tlsClientCa?: string;
   readonly origins: Origins;
   readonly hosts?: Hosts;
-  readonly insecure?: boolean;
-  readonly requireTls?: boolean;
   readonly operator: boolean;
-  readonly auditPayloads?: boolean;
-  readonly maxConnectBytes: number;
-  readonly trustProxy: number;
-  readonly handshakeTimeout: number;
-  readonly minUploadRate: number;
-  readonly connectTimeout: number;
-  readonly headerTimeout: number;
-  readonly pingInterval: number;
-  readonly pingTimeout: number;
-  readonly metrics?: boolean;
   readonly metricsPort?: number;
   readonly metricsHost: string;
-  readonly tracing?: boolean;
-  readonly mcp?: boolean;
   readonly mcpIdleSeconds?: number;
   readonly logLevel: "debug" | "info" | "warning" | "error";
   readonly logFormat?: "json" | "pretty";
-  readonly logFile?: string;
 }
 
-/** The value of the flag of each limit; absent for a default that depends on others. */
+/** The value of the flag of each limit, such as `maxSockets`; absent for a default that depends on others. */
 type LimitFlags = {
-  readonly [L in LimitName as LimitFlag<L>]?: number;
+  readonly [L in LimitName as `max${Capitalize<L>}`]?: number;
 };
-
-/** The name of a limit's flag, such as `maxSockets`. */
-type LimitFlag<L extends LimitName> = `max${Capitalize<L>}`;
 
 /** Environment only: a command line is visible to everybody who lists processes. */
 export const JWT_SECRET = "SMCP_JWT_SECRET";
@@ -86,12 +95,7 @@ export const JWT_SECRET = "SMCP_JWT_SECRET";
 const MILLION = 10 ** 6;
 const DAY_SECONDS = 86_400;
 
-/** Creates an option whose variable has its name: `SMCP_LOG_FILE` of `--log-file`. */
-export const flag = (flags: string, text: string): Option => {
-  const option = new Option(flags, text);
-  const name = option.long?.slice(2).replaceAll("-", "_").toUpperCase();
-  return option.env(`SMCP_${name}`);
-};
+export { flag };
 
 const seconds = (name: string, byDefault: number, text: string): Option =>
   flag(`--${name} <seconds>`, text)
@@ -327,10 +331,8 @@ export interface Settings extends ServerFlags {
 }
 
 /** Adds all options of the server's command. */
-export function addSettings(command: Command): Command {
-  for (const option of serverOptions()) command.addOption(option);
-  return command;
-}
+export const addSettings = (command: Command): Command =>
+  addOptions(command, ...serverOptions());
 
 /**
  * Checks the values of the options of {@linkcode addSettings}.
@@ -346,9 +348,7 @@ export function readSettings(
   const { mcp, mcpIdleSeconds, metrics, metricsPort } = flags;
   const jwtSecret = env[JWT_SECRET];
   const clustering = readCluster(flags, env);
-  const hasTls = [tlsCert, tlsKey, tlsClientCa].some((file) =>
-    file !== undefined
-  );
+  const hasTls = (tlsCert ?? tlsKey ?? tlsClientCa) !== undefined;
   if (hasTls && (tlsCert === undefined || tlsKey === undefined)) {
     throw new UsageError("--tls-cert and --tls-key belong together: give both");
   }
@@ -417,15 +417,13 @@ export const optionsOf = (
   },
 });
 
-function limitsOf(flags: object): Partial<Record<LimitName, number>> {
-  const limits: Partial<Record<LimitName, number>> = {};
-  for (const limit of LIMIT_NAMES) {
-    const name = `max${limit.charAt(0).toUpperCase()}${limit.slice(1)}`;
-    const value: unknown = Reflect.get(flags, name);
-    if (typeof value === "number") limits[limit] = value;
-  }
-  return limits;
-}
+const limitsOf = (flags: LimitFlags): Partial<Record<LimitName, number>> =>
+  Object.fromEntries(
+    LIMIT_NAMES.map((limit) => {
+      const name = `max${limit.charAt(0).toUpperCase()}${limit.slice(1)}`;
+      return [limit, Object(flags)[name]] as const;
+    }).filter(([, value]) => value !== undefined),
+  );
 
 /**
  * Reads a file of the command line.
@@ -447,9 +445,15 @@ export function readText(flag: string, file: string): string {
 /** How the name of a file for keys and certificates ends. */
 const FILE_NAME = /\.(json|pem|crt|cer|key|pub)$/i;
 
-/** Creates the error for the contents of a file. */
-export const inFile = (file: string, { message }: Error): TypeError =>
-  new TypeError(`${plain(file)}: ${message}`);
+/** @throws {TypeError} that names the file whose contents are refused */
+export function naming<T>(file: string, load: () => T): T {
+  try {
+    return load();
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new TypeError(`${plain(file)}: ${error.message}`);
+  }
+}
 
 /** Says why a file cannot be read. */
 export function whyUnreadable(error: unknown): string {

@@ -4,23 +4,24 @@
  *
  * @module
  */
-import { createHash, randomBytes, randomUUID } from "node:crypto";
-import { readFile, realpath, rename, rm, writeFile } from "node:fs/promises";
-import { UsageError } from "../../cli/run.ts";
-import { columns, plain } from "../../cli/terminal_text.ts";
+import { createHash, randomBytes } from "node:crypto";
+import * as fs from "node:fs/promises";
+import { orUsageError, UsageError } from "../../cli/run.ts";
+import { plain } from "../../cli/terminal_text.ts";
 import { type ApiKey, apiKeys, parseApiKeys } from "../auth/api_keys.ts";
-import { codeOf, inFile, whyUnreadable } from "./flags.ts";
-import { missingNodes, OperatorClient, type OperatorFlags } from "./operate.ts";
-import { doneSchema } from "../operator/schemas.ts";
+import { codeOf, naming, whyUnreadable } from "./flags.ts";
+import {
+  missingNodes,
+  operatorClient,
+  type OperatorFlags,
+  print,
+} from "./operate.ts";
+import * as schemas from "../operator/schemas.ts";
+import { replaceFile } from "../../shared/bytes.ts";
 
-/** Flags of `key add`. */
-interface KeyAddFlags extends KeyListFlags {
-  /** What the holder may be; absent: Agent and Computer. */
-  readonly roles?: NonNullable<ApiKey["roles"]>;
-  /** Patterns of offices. */
-  readonly offices?: readonly string[];
-  /** Patterns of names. */
-  readonly names?: readonly string[];
+/** Flags of `key add`: what the holder may be, where and under which names. */
+interface KeyAddFlags
+  extends KeyListFlags, Pick<ApiKey, "roles" | "offices" | "names"> {
   /** When it expires, in milliseconds since 1970; absent: never. */
   readonly expires?: number;
 }
@@ -44,7 +45,7 @@ interface KeyRevokeFlags extends OperatorFlags, Partial<KeysFlags> {
  */
 export async function keyAdd(id: string, flags: KeyAddFlags): Promise<void> {
   const { roles, offices, names, expires, json } = flags;
-  const keys = await readKeys(flags) ?? [];
+  const keys = await readKeys(flags, true);
   if (keys.some((each) => each.id === id)) {
     throw new UsageError(
       `there is a key with the id ${
@@ -63,12 +64,8 @@ export async function keyAdd(id: string, flags: KeyAddFlags): Promise<void> {
     ...(expires !== undefined &&
       { expires: new Date(expires).toISOString() }),
   };
-  try {
-    await writeKeys(flags, [...keys, entry]);
-  } catch (error) {
-    if (error instanceof TypeError) throw new UsageError(error.message);
-    throw error;
-  }
+  const all = orUsageError(() => checked([...keys, entry]));
+  await writeKeys(flags, all);
   console.log(json ? JSON.stringify({ id, key }) : key);
   console.error(
     `stored its hash in ${
@@ -81,43 +78,39 @@ export async function keyAdd(id: string, flags: KeyAddFlags): Promise<void> {
 
 /** Prints who has keys, what for and until when; never the keys. */
 export async function keyList(flags: KeyListFlags): Promise<void> {
-  const keys = await needed(flags);
+  const keys = await readKeys(flags);
   const shown = keys.map(({ key, ...rest }) => ({
     ...rest,
     hashed: key.startsWith("sha256:"),
-    ...(rest.expires !== undefined && { expired: isPast(rest.expires) }),
+    ...(rest.expires !== undefined &&
+      { expired: Date.parse(rest.expires) <= Date.now() }),
   }));
-  if (flags.json) return console.log(JSON.stringify(shown, null, 2));
   const any = (list: readonly string[] | undefined) => list?.join(" ") ?? "any";
-  columns([
-    ["ID", "ROLES", "OFFICES", "NAMES", "STORED", "EXPIRES"],
-    ...shown.map(({ id, roles, offices, names, hashed, expires }) => [
-      id,
-      roles?.join(" ") ?? "agent computer",
-      any(offices),
-      any(names),
-      hashed ? "hashed" : "in plain text",
+  print(flags, shown, undefined, {
+    ID: ({ id }) => id,
+    ROLES: ({ roles }) => roles?.join(" ") ?? "agent computer",
+    OFFICES: ({ offices }) => any(offices),
+    NAMES: ({ names }) => any(names),
+    STORED: ({ hashed }) => hashed ? "hashed" : "in plain text",
+    EXPIRES: ({ expires, expired }) =>
       expires === undefined
         ? "never"
-        : `${isPast(expires) ? "expired " : ""}${expires}`,
-    ]),
-  ]).forEach((line) => console.log(line));
+        : `${expired ? "expired " : ""}${expires}`,
+  });
 }
-
-const isPast = (time: string): boolean => Date.parse(time) <= Date.now();
 
 /**
  * Takes a key out of the file, if there is one, and makes the running Server refuse it at once.
  *
- * @throws {Error} when either fails; what was done is told
+ * @throws {Error} when either fails, with what was done
  */
 export async function keyRevoke(
   id: string,
   { apiKeys, reason, ...operator }: KeyRevokeFlags,
 ): Promise<void> {
-  const client = new OperatorClient(operator);
+  const client = operatorClient(operator);
   if (apiKeys !== undefined) {
-    const keys = await needed({ apiKeys });
+    const keys = await readKeys({ apiKeys });
     const left = keys.filter((each) => each.id !== id);
     if (left.length === keys.length) {
       throw new UsageError(
@@ -129,12 +122,9 @@ export async function keyRevoke(
     await writeKeys({ apiKeys }, left);
     console.log(`removed from ${plain(apiKeys)}: ${plain(id)}`);
   }
+  const change = { principal: `key:${id}`, reason };
   const missing = missingNodes(
-    await client.ask(
-      "/keys/revoke",
-      doneSchema,
-      { principal: `key:${id}`, reason },
-    ),
+    await client.ask("/keys/revoke", schemas.done, change),
   );
   if (missing.length > 0) {
     throw new Error(
@@ -143,16 +133,6 @@ export async function keyRevoke(
   }
   console.log(
     `refused by the Server until it reads its keys again: ${plain(id)}`,
-  );
-}
-
-async function needed(flags: KeysFlags): Promise<ApiKey[]> {
-  const keys = await readKeys(flags);
-  if (keys !== undefined) return keys;
-  throw new UsageError(
-    `${
-      plain(flags.apiKeys)
-    }, the file of --api-keys, does not exist; the command "key add" makes it`,
   );
 }
 
@@ -165,12 +145,13 @@ interface KeysFlags {
 /**
  * Reads the keys of a file.
  *
- * @returns `undefined` when there is no such file
+ * @param mayBeNew whether there may be no such file, and so no key
  * @throws {UsageError} when it cannot be read, or is no list of keys
  */
 async function readKeys(
   { apiKeys: file }: KeysFlags,
-): Promise<ApiKey[] | undefined> {
+  mayBeNew = false,
+): Promise<ApiKey[]> {
   if (file.trimStart().startsWith("[")) {
     throw new UsageError(
       "--api-keys is the keys themselves here, which no command can change: name a file with it",
@@ -178,47 +159,43 @@ async function readKeys(
   }
   let text: string;
   try {
-    text = await readFile(file, "utf8");
+    text = await fs.readFile(file, "utf8");
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
+    const isAbsent = codeOf(error) === "ENOENT";
+    if (isAbsent && mayBeNew) return [];
     throw new UsageError(
-      `cannot read the file of --api-keys: ${whyUnreadable(error)}`,
+      isAbsent
+        ? `${
+          plain(file)
+        }, the file of --api-keys, does not exist; the command "key add" makes it`
+        : `cannot read the file of --api-keys: ${whyUnreadable(error)}`,
     );
   }
   if (text.trim() === "[]") return [];
-  try {
-    const keys = parseApiKeys(text);
-    apiKeys(keys); // checks what no Server would take
-    return keys;
-  } catch (error) {
-    throw error instanceof TypeError
-      ? new UsageError(inFile(file, error).message)
-      : error;
-  }
+  return orUsageError(() => naming(file, () => checked(parseApiKeys(text))));
+}
+
+/** @throws {TypeError} for keys that no Server would take */
+function checked(keys: ApiKey[]): ApiKey[] {
+  apiKeys(keys);
+  return keys;
 }
 
 /**
  * Writes the keys of a file, in one step: who reads it meanwhile finds the old ones or the new ones. Only
  * its owner may read it.
  *
- * @throws {TypeError} for keys that no Server would take
  * @throws {Error} when it cannot be written
  */
 async function writeKeys(
   { apiKeys: file }: KeysFlags,
   keys: readonly ApiKey[],
 ): Promise<void> {
-  apiKeys(keys); // checks them
-  const place = await realpath(file).catch(() => file);
-  const draft = `${place}.${randomUUID()}`;
+  const place = await fs.realpath(file).catch(() => file);
   try {
-    await writeFile(draft, `${JSON.stringify(keys, null, 2)}\n`, {
-      mode: 0o600,
-      flag: "wx",
-    });
-    await rename(draft, place);
+    const text = `${JSON.stringify(keys, null, 2)}\n`;
+    await replaceFile(fs, place, text, 0o600);
   } catch (error) {
-    await rm(draft, { force: true }).catch(() => {});
     const code = codeOf(error);
     throw new Error(`cannot write ${file}: ${WRITE_ERRORS[code] ?? code}`, {
       cause: error,

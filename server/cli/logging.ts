@@ -5,7 +5,7 @@
  *
  * @module
  */
-import type { ServerFlags } from "./flags.ts";
+import { codeOf, type ServerFlags } from "./flags.ts";
 import process from "node:process";
 import { closeSync, openSync, statSync, writeSync } from "node:fs";
 import { Socket } from "node:net";
@@ -30,16 +30,14 @@ const FLUSH_TIMEOUT_MS = 1000;
 /** The log of the command. */
 export interface Logging {
   /** Reopens the log file after a tool has moved it away; does nothing without a file. */
-  reopen(): void;
+  readonly reopen: () => void;
   /** Resolves when all lines are written, or after a second without a reader. */
-  flush(): Promise<void>;
+  readonly flush: () => Promise<void>;
 }
 
 /** A destination of lines. */
-interface Target {
-  write(text: string, lines: number): void;
-  reopen(): void;
-  flush(): Promise<void>;
+interface Target extends Logging {
+  readonly write: (text: string, lines: number) => void;
 }
 
 /**
@@ -61,7 +59,7 @@ export function startLogging(
     ? prettyLine
     : jsonLine;
   const target = logFile ? toFile(logFile) : toStderr(line);
-  const lines = new LineBuffer((text, count) => target.write(text, count));
+  const lines = newLineBuffer(target.write);
   process.on("exit", () => lines.flush());
   const write: Sink = (record) => {
     lines.add(line(record));
@@ -143,8 +141,7 @@ function open(file: string): number {
   try {
     return openSync(file, "a", 0o640);
   } catch (error) {
-    const { code }: { code?: unknown } = Object(error);
-    const why = OPEN_ERRORS[String(code)];
+    const why = OPEN_ERRORS[codeOf(error)];
     throw why === undefined ? error : new Error(
       `cannot write the log to ${file}: ${why}, or choose another with --log-file`,
       { cause: error },
@@ -183,31 +180,27 @@ const harmless = (line: string): string =>
 /** Characters after which the buffer is written at once. */
 const MAX_BUFFERED_CHARS = 65_536;
 
-/** Collects the lines of one turn of the event loop and writes them at its end, in one write. */
-export class LineBuffer {
-  readonly #write: (text: string, lines: number) => void;
-  #text = "";
-  #lines = 0;
-
-  /** @param write writes a text with the given number of lines */
-  constructor(write: (text: string, lines: number) => void) {
-    this.#write = write;
-  }
-
-  /** Adds a line, with its line break. */
-  add(line: string): void {
-    if (this.#text === "") setImmediate(() => this.flush());
-    this.#text += line;
-    this.#lines++;
-    if (this.#text.length >= MAX_BUFFERED_CHARS) this.flush();
-  }
-
+/**
+ * Makes what collects the lines of one turn of the event loop and writes them at its end, in one write.
+ *
+ * @param write writes a text with the given number of lines
+ */
+export function newLineBuffer(write: (text: string, lines: number) => void) {
+  let [text, lines] = ["", 0];
   /** Writes the collected lines. */
-  flush(): void {
-    const text = this.#text;
-    const lines = this.#lines;
-    this.#text = "";
-    this.#lines = 0;
-    if (text !== "") this.#write(text, lines);
-  }
+  const flush = () => {
+    const collected = [text, lines] as const;
+    [text, lines] = ["", 0];
+    if (collected[1] > 0) write(...collected);
+  };
+  return {
+    flush,
+    /** Adds a line, with its line break. */
+    add(line: string): void {
+      if (lines === 0) setImmediate(flush);
+      text += line;
+      lines++;
+      if (text.length >= MAX_BUFFERED_CHARS) flush();
+    },
+  };
 }

@@ -12,19 +12,12 @@ import { type IncomingMessage, request as httpRequest } from "node:http";
 import { UsageError } from "../../cli/run.ts";
 import {
   type CredentialFlags,
-  type HttpWay,
   httpWay,
   type WayFlags,
 } from "../../cli/server_flags.ts";
-import { columns, plain } from "../../cli/terminal_text.ts";
+import { columns as inColumns, plain } from "../../cli/terminal_text.ts";
 import type * as z from "../../protocol/schema.ts";
-import {
-  callsSchema,
-  doneSchema,
-  membersSchema,
-  officesSchema,
-  problemSchema,
-} from "../operator/schemas.ts";
+import * as schemas from "../operator/schemas.ts";
 import { endText } from "../shared/audit.ts";
 
 /** Flags of commands that show something. */
@@ -35,61 +28,47 @@ interface ShowFlags extends OperatorFlags {
 
 /** Prints the offices. */
 export async function offices(flags: ShowFlags): Promise<void> {
-  const { offices, node } = await read(flags, "/offices", officesSchema);
-  const isCluster = node !== undefined;
-  print(flags, offices, "nobody is in any office that you may see", [
-    ["OFFICE", "AGENT", "COMPUTERS", "CALLS", ...(isCluster ? ["NODE"] : [])],
-    ...offices.map((each) => [
-      each.office,
-      each.agent ?? "-",
-      String(each.computers),
-      String(each.pending_calls),
-      ...(isCluster ? [each.node ?? "-"] : []),
-    ]),
-  ]);
+  const { offices, node } = await read(flags, "/offices", schemas.offices);
+  print(flags, offices, "nobody is in any office that you may see", {
+    OFFICE: ({ office }) => office,
+    AGENT: ({ agent }) => agent,
+    COMPUTERS: ({ computers }) => computers,
+    CALLS: (each) => each.pending_calls,
+    ...(node !== undefined && { NODE: ({ node }) => node }),
+  });
 }
 
 /** Prints the members of an office. */
 export async function members(office: string, flags: ShowFlags): Promise<void> {
   const path = pathOf(office, "members");
-  const { members } = await read(flags, path, membersSchema);
-  print(flags, members, "", [
-    [
-      ...["NAME", "ROLE", "VERSION", "SINCE", "CALLS", "RECEIVED", "SENT"],
-      ...["ADDRESS", "LAST ERROR"],
-    ],
-    ...members.map((each) => [
-      each.name,
-      each.role,
-      each.version,
-      each.since ?? "-",
-      each.calls === undefined
-        ? "-"
-        : `${each.calls} (${each.pending_calls ?? 0})`,
-      bytesText(each.bytes?.received),
-      bytesText(each.bytes?.sent),
-      each.address ?? "-",
-      each.last_error?.message ??
-        (each.last_error ? endText(each.last_error) : "-"),
-    ]),
-  ]);
+  const { members } = await read(flags, path, schemas.members);
+  print(flags, members, "", {
+    NAME: ({ name }) => name,
+    ROLE: ({ role }) => role,
+    VERSION: ({ version }) => version,
+    SINCE: ({ since }) => since,
+    CALLS: ({ calls, pending_calls = 0 }) =>
+      calls === undefined ? undefined : `${calls} (${pending_calls})`,
+    RECEIVED: ({ bytes }) => bytesText(bytes?.received),
+    SENT: ({ bytes }) => bytesText(bytes?.sent),
+    ADDRESS: ({ address }) => address,
+    "LAST ERROR": ({ last_error: error }) =>
+      error && (error.message ?? endText(error)),
+  });
 }
 
 /** Prints the calls on their way in an office. */
 export async function calls(office: string, flags: ShowFlags): Promise<void> {
   const path = pathOf(office, "calls");
-  const { calls } = await read(flags, path, callsSchema);
-  print(flags, calls, "no calls are on their way", [
-    ["REQ_ID", "AGENT", "COMPUTER", "REQUEST", "SECONDS", "WAITS FOR"],
-    ...calls.map((each) => [
-      each.req_id,
-      each.agent,
-      each.computer,
-      each.tool ?? each.request,
-      (each.ms / 1000).toFixed(1),
-      each.waiting ?? "-",
-    ]),
-  ]);
+  const { calls } = await read(flags, path, schemas.calls);
+  print(flags, calls, "no calls are on their way", {
+    REQ_ID: (each) => each.req_id,
+    AGENT: ({ agent }) => agent,
+    COMPUTER: ({ computer }) => computer,
+    REQUEST: ({ tool, request }) => tool ?? request,
+    SECONDS: ({ ms }) => (ms / 1000).toFixed(1),
+    "WAITS FOR": ({ waiting }) => waiting,
+  });
 }
 
 /** Reads a list, and warns of nodes whose part is missing. */
@@ -98,7 +77,7 @@ async function read<S extends z.ZodMiniType<MissingNodes>>(
   path: string,
   schema: S,
 ): Promise<z.output<S>> {
-  const answer = await new OperatorClient(flags).ask(path, schema);
+  const answer = await operatorClient(flags).ask(path, schema);
   for (const said of missingNodes(answer)) {
     console.error(`warning: ${said}: what is there is missing here`);
   }
@@ -106,25 +85,38 @@ async function read<S extends z.ZodMiniType<MissingNodes>>(
 }
 
 /** Returns the path of something of an office. */
-export const pathOf = (office: string, what: string): string =>
+const pathOf = (office: string, what: string): string =>
   `/offices/${encodeURIComponent(office)}/${what}`;
 
-/** @param empty the line for an empty list */
-function print(
-  { json }: ShowFlags,
-  list: readonly unknown[],
-  empty: string,
-  rows: readonly (readonly string[])[],
+/**
+ * Prints a list as a table, or as JSON.
+ *
+ * @param empty the line for an empty list; without it, the heads alone
+ * @param columns the cell of an item in each of them, by their heads
+ */
+export function print<Item>(
+  { json }: { readonly json?: true },
+  list: readonly Item[],
+  empty: string | undefined,
+  columns: Readonly<
+    Record<string, (item: Item) => string | number | null | undefined>
+  >,
 ): void {
   if (json) return console.log(JSON.stringify(list, null, 2));
-  if (list.length === 0) return console.log(empty);
-  columns(rows).forEach((line) => console.log(line));
+  if (list.length === 0 && empty !== undefined) return console.log(empty);
+  const cells = Object.values(columns);
+  const rows = list.map((item) =>
+    cells.map((cell) => String(cell(item) ?? "-"))
+  );
+  for (const line of inColumns([Object.keys(columns), ...rows])) {
+    console.log(line);
+  }
 }
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
 
-function bytesText(bytes: number | undefined): string {
-  if (bytes === undefined) return "-";
+function bytesText(bytes: number | undefined): string | undefined {
+  if (bytes === undefined) return undefined;
   let [value, unit] = [bytes, 0];
   for (; value >= 1024 && unit < UNITS.length - 1; unit++) value /= 1024;
   return `${unit === 0 ? value : value.toFixed(1)} ${UNITS[unit]}`;
@@ -143,30 +135,29 @@ export async function watch(
   office: string | undefined,
   flags: ShowFlags,
 ): Promise<void> {
-  const client = new OperatorClient(flags);
-  const path = office === undefined
-    ? "/events"
-    : `/events?office=${encodeURIComponent(office)}`;
-  let last = "";
-  let isFirst = true;
+  const client = operatorClient(flags);
+  const [what, query] = office === undefined ? ["all offices", ""] : [
+    `the office "${plain(office)}"`,
+    `?office=${encodeURIComponent(office)}`,
+  ];
+  let last: string | undefined;
   while (true) {
-    const stream = await client.stream(path, last);
+    const stream = await client.stream(`/events${query}`, last);
     stream.setEncoding("utf8");
     try {
       for await (const { id, kind, data } of eventsOf(stream)) {
-        last = id;
-        if (kind === "open" && isFirst) {
-          isFirst = false;
-          const what = office === undefined
-            ? "all offices"
-            : `the office "${plain(office)}"`;
+        if (kind === "end") {
+          console.error(`the stream ended: ${plain(String(data.reason))}`);
+        } else if (kind === "open" && last === undefined) {
           console.error(`watching ${what} (Ctrl-C ends it)`);
-        } else if (kind === "open" || kind === "end") tell(kind, data);
-        else {
+        } else if (kind === "open") {
+          if (data.missed === true) console.error("events were missed");
+        } else {
           console.log(
             flags.json ? JSON.stringify(data) : eventLine(kind, data),
           );
         }
+        last = id;
       }
     } catch {
       // The next try says why, if it lasts.
@@ -194,13 +185,6 @@ async function* eventsOf(stream: AsyncIterable<string>): AsyncIterable<Event> {
       yield { id, kind, data: JSON.parse(data ?? "{}") };
     }
   }
-}
-
-/** What is said of the stream itself is not among its events. */
-function tell(kind: string, { missed, reason }: Event["data"]): void {
-  if (kind === "end") {
-    console.error(`the stream ended: ${plain(String(reason))}`);
-  } else if (missed === true) console.error("events were missed");
 }
 
 /** Writes an event as one line for people: `12:03:04 north joined role=computer name=pc`. */
@@ -232,18 +216,13 @@ interface MissingNodes {
 /** Names nodes that an answer lacks: those without an answer, and those that operators cannot ask. */
 export const missingNodes = (
   { unanswered = [], not_operated = [] }: MissingNodes,
-): string[] => [
-  ...named("no answer came from the node", unanswered),
-  ...named(
-    "operators cannot ask, because of --no-operator, the node",
-    not_operated,
-  ),
-];
-
-const named = (said: string, nodes: readonly string[]): string[] =>
-  nodes.length === 0
-    ? []
-    : [`${said}${nodes.length > 1 ? "s" : ""} ${plain(nodes.join(", "))}`];
+): string[] =>
+  ([
+    ["no answer came from the node", unanswered],
+    ["operators cannot ask, because of --no-operator, the node", not_operated],
+  ] as const).filter(([, nodes]) => nodes.length > 0).map(([said, nodes]) =>
+    `${said}${nodes.length > 1 ? "s" : ""} ${plain(nodes.join(", "))}`
+  );
 
 /** Flags of commands that change something. */
 interface ChangeFlags extends OperatorFlags {
@@ -270,9 +249,9 @@ export async function kick(
   flags: KickFlags,
 ): Promise<void> {
   const { reason, role, hold } = flags;
-  const client = new OperatorClient(flags);
+  const client = operatorClient(flags);
   const path = pathOf(office, "members");
-  const { members } = await client.ask(path, membersSchema);
+  const { members } = await client.ask(path, schemas.members);
   const found = members.filter((each) =>
     each.name === name && (role ?? each.role) === each.role
   );
@@ -293,7 +272,7 @@ export async function kick(
   }
   await client.ask(
     `/members/${encodeURIComponent(member.id)}/kick`,
-    doneSchema,
+    schemas.done,
     { reason, hold_ms: hold * 1000 },
   );
   console.log(`kicked: ${plain(name)}`);
@@ -310,11 +289,8 @@ export async function cancel(
   flags: ChangeFlags,
 ): Promise<void> {
   const { reason } = flags;
-  await new OperatorClient(flags).ask(
-    pathOf(office, "calls/cancel"),
-    doneSchema,
-    { req_id, reason },
-  );
+  const path = pathOf(office, "calls/cancel");
+  await operatorClient(flags).ask(path, schemas.done, { req_id, reason });
   console.log(`cancelled: ${plain(req_id)}`);
 }
 
@@ -324,110 +300,101 @@ export type OperatorFlags = WayFlags & CredentialFlags;
 /** The largest answer that is read, in bytes: the members of the largest office take a few MiB. */
 const MAX_ANSWER_BYTES = 256 * 2 ** 20;
 
-/** Talks to the operator API of a Server. */
-export class OperatorClient {
-  readonly #url: string;
-  readonly #token: string;
-  readonly #way: HttpWay;
-
-  /** @throws {UsageError} without credentials, and for an address, a proxy or a file that is none */
-  constructor({ token, apiKey, ...way }: OperatorFlags) {
-    this.#way = httpWay(way, (file) => readFileSync(file, "utf8"));
-    const sent = token ?? apiKey;
-    if (sent === undefined || !/^[\x21-\x7e]+$/.test(sent)) {
-      throw new UsageError(
-        "no token: give the one that the Server printed at its start, or an operator's, with --token (SMCP_TOKEN), or a key with --api-key (SMCP_API_KEY)",
-      );
-    }
-    // As the other commands take it.
-    this.#url = way.url.replace(/\/+$/, "").replace(/^ws/, "http");
-    this.#token = sent;
+/**
+ * Makes a client of the operator API of a Server.
+ *
+ * @throws {UsageError} without credentials, and for an address, a proxy or a file that is none
+ */
+export function operatorClient({ token, apiKey, ...flags }: OperatorFlags) {
+  const way = httpWay(flags, (file) => readFileSync(file, "utf8"));
+  const sent = token ?? apiKey;
+  if (sent === undefined || !/^[\x21-\x7e]+$/.test(sent)) {
+    throw new UsageError(
+      "no token: give the one that the Server printed at its start, or an operator's, with --token (SMCP_TOKEN), or a key with --api-key (SMCP_API_KEY)",
+    );
   }
+  // As the other commands take it.
+  const base = flags.url.replace(/\/+$/, "").replace(/^ws/, "http");
+  const stranger = () =>
+    new Error(
+      `what answers at ${base} is no operator API of this version; correct --url`,
+    );
 
-  /**
-   * Reads something, or changes it.
-   *
-   * @param body of a change
-   */
-  async ask<S extends z.ZodMiniType>(
-    path: string,
-    schema: S,
-    body?: unknown,
-  ): Promise<z.output<S>> {
-    const response = await this.#send(path, body);
-    const result = schema.safeParse(jsonOf(await textOf(response)));
-    if (result.success) return result.data;
-    throw this.#stranger();
-  }
-
-  /** Opens a stream of events. */
-  async stream(path: string, lastEventId: string): Promise<IncomingMessage> {
-    return await this.#send(path, undefined, {
-      ...(lastEventId && { "Last-Event-ID": lastEventId }),
-    });
-  }
-
-  async #send(
+  const send = async (
     path: string,
     body?: unknown,
     headers: Readonly<Record<string, string>> = {},
-  ): Promise<IncomingMessage> {
-    const url = new URL(`${this.#url}/operator/v1${path}`);
+  ): Promise<IncomingMessage> => {
+    const url = new URL(`${base}/operator/v1${path}`);
     const text = body === undefined ? undefined : JSON.stringify(body);
-    const send = url.protocol === "https:" ? httpsRequest : httpRequest;
+    const request = url.protocol === "https:" ? httpsRequest : httpRequest;
     const { promise, resolve, reject } = Promise.withResolvers<
       IncomingMessage
     >();
-    const request = send(url, {
-      ...await this.#way.options(),
+    request(url, {
+      ...await way.options(),
       method: text === undefined ? "GET" : "POST",
       headers: {
         ...headers,
-        Authorization: `Bearer ${this.#token}`,
+        Authorization: `Bearer ${sent}`,
         ...(text !== undefined && {
           "Content-Type": "application/json",
           "Content-Length": String(Buffer.byteLength(text)),
         }),
       },
-    }, resolve);
-    request.on("error", (error) => {
-      this.#way.failure(error).then(reject, reject);
-    });
-    request.end(text);
+    }, resolve)
+      .on("error", (error) => way.failure(error).then(reject, reject))
+      .end(text);
     const response = await promise;
-    if (response.statusCode !== 200) throw await this.#problem(response);
+    if (response.statusCode !== 200) throw await problemOf(response);
     return response;
-  }
+  };
 
   /** Explains a refusal in terms of the command line. */
-  async #problem(response: IncomingMessage): Promise<Error> {
-    const { statusCode = 0 } = response;
-    const result = problemSchema.safeParse(jsonOf(await textOf(response)));
-    if (result.success) {
-      return new Error(
-        statusCode === 401
-          ? `${
-            EXPIRED.exec(result.data.detail)?.[0] ??
-              "the Server does not know this token"
-          }: give the one that it printed at its start, or an operator's, with --token (SMCP_TOKEN)`
-          : result.data.detail,
+  const problemOf = async (response: IncomingMessage): Promise<Error> => {
+    const { statusCode } = response;
+    const { data } = schemas.problem.safeParse(await jsonOf(response));
+    if (data === undefined) {
+      return statusCode !== 404 ? stranger() : new Error(
+        `the Server at ${base} has no operator API: give a key the role operator, or correct --url`,
       );
     }
-    return statusCode === 404
-      ? new Error(
-        `the Server at ${this.#url} has no operator API: give a key the role operator, or correct --url`,
-      )
-      : this.#stranger();
-  }
-
-  #stranger(): Error {
+    if (statusCode !== 401) return new Error(data.detail);
+    const why = EXPIRED.exec(data.detail)?.[0] ??
+      "the Server does not know this token";
     return new Error(
-      `what answers at ${this.#url} is no operator API of this version; correct --url`,
+      `${why}: give the one that it printed at its start, or an operator's, with --token (SMCP_TOKEN)`,
     );
-  }
+  };
+
+  return {
+    /**
+     * Reads something, or changes it.
+     *
+     * @param body of a change
+     */
+    async ask<S extends z.ZodMiniType>(
+      path: string,
+      schema: S,
+      body?: unknown,
+    ): Promise<z.output<S>> {
+      const response = await send(path, body);
+      const result = schema.safeParse(await jsonOf(response));
+      if (result.success) return result.data;
+      throw stranger();
+    },
+    /** Opens a stream of events. */
+    stream: (path: string, lastEventId: string | undefined) =>
+      send(
+        path,
+        undefined,
+        lastEventId ? { "Last-Event-ID": lastEventId } : {},
+      ),
+  };
 }
 
-async function textOf(response: IncomingMessage): Promise<string> {
+/** Reads a body, whatever it is; `undefined` for what is no JSON. */
+async function jsonOf(response: IncomingMessage): Promise<unknown> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of response) {
@@ -435,12 +402,8 @@ async function textOf(response: IncomingMessage): Promise<string> {
     size += chunk.length;
     if (size > MAX_ANSWER_BYTES) throw new Error("the answer is too large");
   }
-  return Buffer.concat(chunks).toString();
-}
-
-function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(Buffer.concat(chunks).toString());
   } catch {
     return undefined;
   }

@@ -15,7 +15,7 @@ import { PROFILES } from "../../protocol/mod.ts";
 import { apiKeys, parseApiKeys } from "../auth/api_keys.ts";
 import { anyOf, type Authenticator } from "../auth/authenticator.ts";
 import { jwt, type JwtKey } from "../auth/jwt.ts";
-import { inFile, optionsOf, readText, type Settings } from "./flags.ts";
+import { naming, optionsOf, readText, type Settings } from "./flags.ts";
 import { type Logging, startLogging } from "./logging.ts";
 import { clearText, exposure, isLoopback } from "../http/host_rule.ts";
 import { type TlsOptions, toHttpsOptions } from "../http/listen.ts";
@@ -39,9 +39,11 @@ export async function serve(
   const logging = orUsageError(() => startLogging(settings));
   try {
     if (exposed) log.warn(`INSECURE: listening on ${exposed}`);
-    const mcp = await loadGateway(settings, loadMcp);
-    const cluster = await loadCluster(settings.clustering);
-    await run(settings, security, logging, { ...mcp, ...cluster });
+    await run(settings, security, logging, {
+      ...await loadGateway(settings, loadMcp),
+      ...await loadObservers(settings),
+      ...await loadCluster(settings.clustering),
+    });
   } finally {
     await logging.flush();
   }
@@ -64,17 +66,13 @@ async function run(
   settings: Settings,
   security: Security,
   logging: Logging,
-  parts: Pick<
-    SmcpServerOptions,
-    "gateway" | "authorizationServers" | "cluster"
-  >,
+  parts: SmcpServerOptions,
 ): Promise<void> {
   const authenticators = [...security.authenticators]; // replaced at a reload
   const token = operatorToken(settings, security);
   const server = createSmcpServer({
     ...optionsOf(settings),
     ...parts,
-    ...await loadObservers(settings),
     ...(token !== undefined && { operator: { token } }),
     ...(authenticators.length > 0 && { authenticator: anyOf(authenticators) }),
   });
@@ -88,11 +86,12 @@ async function run(
     signals: ["SIGINT", "SIGTERM"],
     exit: (code) => void logging.flush().then(() => process.exit(code)),
   });
-  if (isReloadable(settings, security)) {
-    process.on("SIGHUP", () => {
-      if (!reload(settings, authenticators, server, logging)) return;
-      void server.recheckSessions(); // reports its failures itself
-    });
+  const { tls } = security;
+  if (settings.logFile || tls || authenticators.length > 0) {
+    process.on(
+      "SIGHUP",
+      () => reload(settings, authenticators, server, logging),
+    );
   }
   console.log(
     `A2C-SMCP ${
@@ -102,9 +101,7 @@ async function run(
     })`,
   );
   // Not in the log, which others may read.
-  if (token !== undefined) {
-    console.log(operatorLines(url, token));
-  }
+  if (token !== undefined) console.log(operatorLines(url, token));
   const { name } = await Promise.race([stopped, lost.promise]);
   log.info(`${name}: draining`);
   await server.close();
@@ -180,36 +177,27 @@ async function listenMetrics(
   return `, metrics ${url}/metrics`;
 }
 
-/** Checks whether SIGHUP has anything to reload. */
-const isReloadable = (
-  { logFile }: Settings,
-  { authenticators, tls }: Security,
-): boolean =>
-  Boolean(logFile) || tls !== undefined || authenticators.length > 0;
-
 /**
  * Reloads keys and certificates; invalid ones change nothing, and open connections stay.
  *
  * @param authenticators those in use, which are replaced
- * @returns whether all could be reloaded
  */
 function reload(
   settings: Settings,
   authenticators: Authenticator[],
   server: SmcpServer,
   logging: Logging,
-): boolean {
+): void {
   try {
     logging.reopen();
     const security = loadSecurity(settings);
     if (security.tls) server.reloadTls(security.tls);
     authenticators.splice(0, Infinity, ...security.authenticators);
     log.info("SIGHUP: keys, certificates and log file are read anew");
-    return true;
+    void server.recheckSessions(); // reports its failures itself
   } catch (error) {
     const reason = explainFailure(error);
     log.error("SIGHUP: everything stays as it was. {reason}", { reason });
-    return false;
   }
 }
 
@@ -272,20 +260,12 @@ function loadTls(
       clientCa: readText("--tls-client-ca", tlsClientCa),
     }),
   };
-  naming(`--tls-cert ${tlsCert}, --tls-key ${tlsKey}`, () => {
-    toHttpsOptions(tls); // checks them
-  });
+  // Checks them.
+  naming(
+    `--tls-cert ${tlsCert}, --tls-key ${tlsKey}`,
+    () => toHttpsOptions(tls),
+  );
   return tls;
-}
-
-/** @throws {TypeError} that names the file whose contents are refused */
-function naming<T>(file: string, load: () => T): T {
-  try {
-    return load();
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    throw inFile(file, error);
-  }
 }
 
 /** Loads `mcpGateway` of the room `mcp`. */
@@ -321,20 +301,18 @@ async function loadGateway(
 async function loadObservers(
   { metrics, tracing }: Settings,
 ): Promise<Pick<SmcpServerOptions, "metrics" | "tracer">> {
+  const { trace }: Partial<typeof import("@opentelemetry/api")> = tracing
+    ? await loadPackages(
+      "trace",
+      ["@opentelemetry/api"],
+      () => import("@opentelemetry/api"),
+    )
+    : {};
   return {
     ...(metrics && { metrics: createMetrics() }),
-    ...(tracing && {
-      tracer: (await loadOpenTelemetry()).trace.getTracer("@a2c-smcp/sdk"),
-    }),
+    ...(trace && { tracer: trace.getTracer("@a2c-smcp/sdk") }),
   };
 }
-
-const loadOpenTelemetry = (): Promise<typeof import("@opentelemetry/api")> =>
-  loadPackages(
-    "trace",
-    ["@opentelemetry/api"],
-    () => import("@opentelemetry/api"),
-  );
 
 /**
  * Connects to the cluster of the command line, if it names one; only then what it needs is loaded.
@@ -354,16 +332,13 @@ export async function loadCluster(
   }
   const { joinCluster } = await import("../cluster/mod.ts");
   try {
-    const cluster = await joinCluster(url, {
-      leaseMs,
-      ...(name !== undefined && { name }),
-      tls: {
-        ...(caFile && { ca: readText("--cluster-ca", caFile) }),
-        ...(certFile && { cert: readText("--cluster-cert", certFile) }),
-        ...(keyFile && { key: readText("--cluster-key", keyFile) }),
-      },
-    });
-    return { cluster };
+    const tls = {
+      ...(caFile && { ca: readText("--cluster-ca", caFile) }),
+      ...(certFile && { cert: readText("--cluster-cert", certFile) }),
+      ...(keyFile && { key: readText("--cluster-key", keyFile) }),
+    };
+    const options = { leaseMs, tls, ...(name !== undefined && { name }) };
+    return { cluster: await joinCluster(url, options) };
   } catch (error) {
     // What is wrong with the settings, in contrast to what is wrong with Redis.
     if (!(error instanceof TypeError)) throw error;

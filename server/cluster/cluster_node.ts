@@ -14,12 +14,7 @@ import {
 } from "./directory.ts";
 import type { LinkEvents, Sent } from "./link.ts";
 import { type About, aboutOf, causeOf, newTally, NodeLog } from "./node_log.ts";
-import {
-  type Connect,
-  type Connected,
-  type FenceReason,
-  Term,
-} from "./term.ts";
+import { type Connect, type FenceReason, Term } from "./term.ts";
 import type { LocalOffices } from "../office/office.ts";
 import type { Offices } from "../office/peer.ts";
 import type {
@@ -63,7 +58,6 @@ export class ClusterNode implements ClusterMember, TunnelNode {
   readonly #listeners: ((outcome: ClaimOutcome, ms: number) => void)[] = [];
   readonly #tunnel: NodeTunnel;
   #joined = newPromise();
-  #about: About | undefined;
   #term: Term | undefined;
   #hindrance: ClusterHindrance = "registry unavailable";
   #running: Promise<void> | undefined;
@@ -133,40 +127,29 @@ export class ClusterNode implements ClusterMember, TunnelNode {
   }
 
   start(settings: AgreedSettings, local: LocalOffices): Offices {
-    if (this.#about !== undefined) {
+    if (this.#running !== undefined) {
       throw new TypeError(
         "Cannot use a cluster twice: it belongs to another server, each needs a joinCluster() of its own",
       );
     }
-    const { leaseMs } = this.#parts;
-    this.#about = aboutOf(this.name, { ...settings, leaseMs });
     const offices = this.#tunnel.start(local);
-    this.#running = this.#run(this.#about, settings);
+    this.#running = this.#run(settings);
     return offices;
   }
 
   async joined(): Promise<void> {
-    const late = Promise.withResolvers<never>();
-    const cancel = this.#parts.clock.after(
-      JOIN_TIMEOUT_MS,
-      () =>
-        late.reject(
-          this.#cannotJoin(
-            `it took longer than ${JOIN_TIMEOUT_MS / 1000} s`,
-          ),
-        ),
-    );
-    try {
-      await Promise.race([this.#joined.promise, late.promise]);
-    } finally {
-      cancel();
-    }
+    const { promise, reject } = Promise.withResolvers<never>();
+    const reason = `it took longer than ${JOIN_TIMEOUT_MS / 1000} s`;
+    const late = () => reject(this.#cannotJoin(reason));
+    const cancel = this.#parts.clock.after(JOIN_TIMEOUT_MS, late);
+    await Promise.race([this.#joined.promise, promise]).finally(cancel);
   }
 
   unknownSession(sid: string): void {
     const name = sid.slice(0, Math.max(0, sid.lastIndexOf(".")));
     if (name === this.name || name === "") return;
-    if (!this.#term?.neighbours.hasName(name)) return;
+    const isOf = (other: { readonly name: string }) => other.name === name;
+    if (!this.#term?.neighbours.values().some(isOf)) return;
     this.#tally.misrouted++;
     this.#log.misrouted(name, this.#parts.clock.now().steady);
   }
@@ -213,37 +196,41 @@ export class ClusterNode implements ClusterMember, TunnelNode {
   }
 
   /** Joins, again and again, until it leaves. */
-  async #run(about: About, settings: AgreedSettings): Promise<void> {
+  async #run(settings: AgreedSettings): Promise<void> {
+    const { clock, leaseMs } = this.#parts;
+    const about = aboutOf(this.name, { ...settings, leaseMs });
     while (!this.#isLeaving) {
       const over = Promise.withResolvers<void>();
       const term = await this.#join(about, settings, over.resolve);
-      if (term === undefined) {
-        await this.#pause();
-        continue;
-      }
-      this.#wake = over.resolve;
-      if (!this.#isLeaving) await over.promise;
+      // The end of the term; or, where it has not joined, the time of the next try.
+      const wait = term ? over : Promise.withResolvers<void>();
+      const cancel = term ? () => {} : clock.after(RETRY_MS, wait.resolve);
+      this.#wake = wait.resolve;
+      if (!this.#isLeaving) await wait.promise;
+      cancel();
       this.#term = undefined;
-      await term.leave();
+      await term?.leave();
     }
   }
 
   /** @returns `undefined` when that has failed */
   async #join(
     about: About,
-    settings: AgreedSettings,
+    { maxMessageBytes }: AgreedSettings,
     over: () => void,
   ): Promise<Term | undefined> {
     let term: Term | undefined;
+    // What arrives before there is a term is for nobody: no other node lists this one yet.
+    const events: LinkEvents = {
+      received: (...told) => term?.events.received(...told),
+      failed: (...told) => term?.events.failed(...told),
+      connected: (...told) => term?.events.connected(...told),
+    };
     try {
-      const connected = await this.#connect(settings, () => term);
-      term = new Term(connected, {
-        ...this.#parts,
-        tunnel: this.#tunnel,
-        about,
-        log: this.#log,
-        tally: this.#tally,
-      }, (reason) => {
+      const connected = await this.#parts.connect(events, { maxMessageBytes });
+      const [tunnel, log, tally] = [this.#tunnel, this.#log, this.#tally];
+      const parts = { ...this.#parts, tunnel, about, log, tally };
+      term = new Term(connected, parts, (reason) => {
         this.#fence(reason);
         over();
       });
@@ -270,30 +257,14 @@ export class ClusterNode implements ClusterMember, TunnelNode {
     return term;
   }
 
-  /** What arrives before there is a term is for nobody: no other node knows this one yet. */
-  #connect(
-    { maxMessageBytes }: AgreedSettings,
-    term: () => Term | undefined,
-  ): Promise<Connected> {
-    const events: LinkEvents = {
-      received: (...told) => term()?.events.received(...told),
-      failed: (...told) => term()?.events.failed(...told),
-      connected: (...told) => term()?.events.connected(...told),
-    };
-    return this.#parts.connect(events, { maxMessageBytes });
-  }
-
   /** Disconnects all clients, synchronously: other nodes may have their offices. */
   #fence(reason: FenceReason): void {
     const homes = this.#term?.connected.directory.homes.size ?? 0;
     this.#tally.fences++;
     this.#hindrance = "fenced";
     this.#term = undefined;
-    const isReaped = reason === "reaped";
-    this.#log.tell(isReaped ? "reaped" : "leaseOver", { homes });
-    this.#tunnel.fence(
-      isReaped ? "its server was taken for dead" : "its server has lost Redis",
-    );
+    this.#log.tell(reason, { homes });
+    this.#tunnel.fence(FENCED[reason]);
   }
 
   #cannotJoin(reason: string): Error {
@@ -301,16 +272,13 @@ export class ClusterNode implements ClusterMember, TunnelNode {
       `Cannot join the cluster at ${this.#parts.place}: ${reason}`,
     );
   }
-
-  async #pause(): Promise<void> {
-    if (this.#isLeaving) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const cancel = this.#parts.clock.after(RETRY_MS, resolve);
-    this.#wake = resolve;
-    await promise;
-    cancel();
-  }
 }
+
+/** Why the connections of clients are closed. */
+const FENCED: Readonly<Record<FenceReason, string>> = {
+  reaped: "its server was taken for dead",
+  leaseOver: "its server has lost Redis",
+};
 
 const NONE: ReadonlySet<string> = new Set();
 

@@ -1,7 +1,7 @@
 /**
  * The offices of a cluster, as the server of one node sees them: a join finds the home of its office by
- * a claim, and takes a seat there, in this process or by the tunnel. It knows nothing of Redis, so that
- * other platforms use it too.
+ * a claim, and takes a seat there, in this process or by the tunnel, which has a route to each other node.
+ * It does not depend on Redis, so that other platforms use it too.
  *
  * @module
  */
@@ -9,13 +9,17 @@ import type { Buffer } from "node:buffer";
 import { nameOfProfile } from "../../protocol/profiles.ts";
 import type { Directory, Home } from "./directory.ts";
 import type { Failure, Messenger, Sent } from "./link.ts";
-import { type Opening, unreachable } from "./tunnel_frames.ts";
-import type { Hosted, Opened } from "./streams.ts";
-import { Tunnel } from "./tunnel.ts";
+import {
+  decodeFrame,
+  type HeldSeat,
+  Kind,
+  type Opening,
+  unreachable,
+} from "./tunnel_frames.ts";
+import { Carried, type Hosted, type Opened } from "./streams.ts";
+import { Route } from "./tunnel.ts";
 import type { LocalOffices } from "../office/office.ts";
 import {
-  type Ack,
-  type MemberEvent,
   type Offices,
   type Peer,
   type Refusal,
@@ -24,12 +28,9 @@ import {
   type WantedSeat,
 } from "../office/peer.ts";
 import type { OtherNodes } from "../shared/cluster.ts";
-import {
-  errorAnswer,
-  notServing,
-  type Payload,
-  shuttingDown,
-} from "../shared/payload.ts";
+import { failure, log } from "../shared/log.ts";
+import { errorAnswer, notServing, shuttingDown } from "../shared/payload.ts";
+import type { ProtocolError } from "../../protocol/mod.ts";
 import { sleep } from "../../shared/async.ts";
 
 // For nodes that are not connected by Redis.
@@ -56,24 +57,35 @@ const DEPART_MS = 1000;
  * Joins to an office whose home does not answer are held, and not refused: until the lease of that node
  * has ended, and a little longer.
  */
-export class ClusterOffices implements Offices {
-  readonly #node: TunnelNode;
+export class ClusterOffices implements Offices, OtherNodes {
+  readonly node: TunnelNode;
+  /** The number of the youngest stream that this node has opened. */
+  stream = 0;
+  /** Requests to Computers of other nodes, and of other nodes to Computers here. */
+  callsOut = 0;
+  callsIn = 0;
   readonly #leaseMs: number;
-  readonly #tunnel: Tunnel;
+  readonly #routes = new Map<string, Route>();
   readonly #claims = new Map<string, Promise<Home>>();
   readonly #closing = new AbortController();
   #local: LocalOffices | undefined;
+  #idle: (() => void) | undefined;
+  #answer: ((question: unknown) => unknown) | undefined;
 
   /** @param leaseMs of all nodes */
   constructor(node: TunnelNode, leaseMs: number) {
-    this.#node = node;
+    this.node = node;
     this.#leaseMs = leaseMs;
-    this.#tunnel = new Tunnel({
-      messenger: node,
-      isClosed: () => this.isClosed,
-      host: (opening, hosted) => void this.#host(opening, hosted),
-      hold: (seat) => this.#local?.hold(seat, seat),
-    });
+  }
+
+  /** What it has counted since the start. */
+  get counts() {
+    const { callsOut, callsIn } = this;
+    const hosted = this.#routes.values().flatMap(({ hosted }) =>
+      hosted.values()
+    );
+    const callsOpen = hosted.reduce((open, { asked }) => open + asked, 0);
+    return { callsOut, callsIn, callsOpen };
   }
 
   get isClosed(): boolean {
@@ -82,25 +94,21 @@ export class ClusterOffices implements Offices {
 
   /** The other nodes, for those who operate this one. */
   get others(): OtherNodes {
-    return this.#tunnel;
-  }
-
-  /** What it has counted since the start. */
-  get counts() {
-    const { callsOut, callsIn, callsOpen } = this.#tunnel;
-    return { callsOut, callsIn, callsOpen };
+    return this;
   }
 
   /** Returns the offices of all nodes, of which `local` has those whose home is here. */
   start(local: LocalOffices): Offices {
     this.#local = local;
-    local.follow({
+    local.follower = {
       emptied: (office) => this.#release(office),
-      held: (seat, { reason, holdMs }) => {
-        const { role, name, office } = seat;
-        this.#tunnel.hold({ role, name, office, reason, holdMs });
+      held: ({ role, name, office }, { reason, holdMs }) => {
+        const text = JSON.stringify({ role, name, office, reason, holdMs });
+        for (const node of this.nodes) {
+          this.#routeTo(node).send({ office }, { kind: Kind.hold, text });
+        }
       },
-    });
+    };
     return this;
   }
 
@@ -119,7 +127,7 @@ export class ClusterOffices implements Offices {
 
   /** Whether an office may be served here, now. */
   #isHome(office: string): boolean {
-    return this.#node.homes.has(office) && this.#node.isServing();
+    return this.node.homes.has(office) && this.node.isServing();
   }
 
   #joinHere(
@@ -133,7 +141,7 @@ export class ClusterOffices implements Offices {
       if (!this.#local?.find(wanted.office)) this.#release(wanted.office);
       return seat;
     }
-    return new LocalSeat(seat, this.#node);
+    return whileServing(seat, this.node);
   }
 
   async #joinSomewhere(
@@ -142,10 +150,13 @@ export class ClusterOffices implements Offices {
     former: Seat | undefined,
   ): Promise<Seat | Refusal> {
     const end = performance.now() + this.#leaseMs + PATIENCE_MS;
+    const { office } = wanted;
     for (let delay = FIRST_RETRY_MS;; delay = Math.min(2 * delay, RETRY_MS)) {
-      const home = await this.#homeOf(wanted.office);
+      const home = this.#isHome(office)
+        ? undefined
+        : await (this.#claims.get(office) ?? this.#claim(office));
       if (this.isClosed) return refusalOf(shuttingDown());
-      if (this.#isHome(wanted.office)) {
+      if (this.#isHome(office)) {
         if (!isElsewhere(former)) return this.#joinHere(peer, wanted, former);
         const refusal = this.#local?.judge(peer, wanted);
         if (refusal) return refusal;
@@ -154,10 +165,13 @@ export class ClusterOffices implements Offices {
       }
       const left = end - performance.now();
       if (left <= 0) return refusalOf(unreachable());
-      if (home) {
+      // Where this node was the home, it may be it still.
+      if (home && home.node !== this.node.node) {
         const waitMs = Math.min(left, Math.max(RETRY_MS, home.leaseLeftMs));
-        const at = { node: home.node, waitMs };
-        const opened = await this.#joinAt(at, peer, wanted, former);
+        const ask = (isQuestion: boolean) =>
+          this.#routeTo(home.node)
+            .open(peer, openingOf(peer, wanted, isQuestion), waitMs);
+        const opened = await joinAt(ask, former);
         if (typeof opened === "object") return opened;
         if (opened === "lost") delay = RETRY_MS;
       }
@@ -165,37 +179,11 @@ export class ClusterOffices implements Offices {
     }
   }
 
-  /** The client leaves its former office when it is known that it gets the new seat, and before it does. */
-  async #joinAt(
-    { node, waitMs }: { readonly node: string; readonly waitMs: number },
-    peer: Peer,
-    wanted: WantedSeat,
-    former: Seat | undefined,
-  ): Promise<Opened> {
-    const ask = (isQuestion: boolean) => {
-      const opening = { ...openingOf(peer, wanted), isQuestion };
-      return this.#tunnel.open(node, peer, opening, waitMs);
-    };
-    if (former?.isHeld) {
-      const judged = await ask(true);
-      if (judged !== "free") return judged;
-      await former.leave();
-    }
-    return await ask(false);
-  }
-
   // ---------------------------------------------------------------- homes
-
-  /** @returns `undefined` where this node was the home, and may be it still */
-  async #homeOf(office: string): Promise<Home | undefined> {
-    if (this.#isHome(office)) return undefined;
-    const home = await (this.#claims.get(office) ?? this.#claim(office));
-    return home.node === this.#node.node ? undefined : home;
-  }
 
   /** One for all joins that wait for it. */
   #claim(office: string): Promise<Home> {
-    const claim = this.#node.claim(office).finally(() => {
+    const claim = this.node.claim(office).finally(() => {
       if (this.#claims.get(office) === claim) this.#claims.delete(office);
     });
     this.#claims.set(office, claim);
@@ -204,42 +192,86 @@ export class ClusterOffices implements Offices {
 
   /** An office that is empty needs no home. */
   #release(office: string): void {
-    if (!this.#node.homes.has(office)) return;
-    this.#node.release(office).catch(() => {}); // its lease ends it
+    if (!this.node.homes.has(office)) return;
+    this.node.release(office).catch(() => {}); // its lease ends it
   }
 
   // ---------------------------------------------------------------- joins of clients of other nodes
 
-  async #host(opening: Opening, hosted: Hosted): Promise<void> {
+  /** Gives a client of another node a seat, if this one is the home of the office. */
+  async host(opening: Opening, hosted: Hosted): Promise<void> {
     const { office } = opening;
     // The answer to the claim of this node may be on its way.
     await this.#claims.get(office)?.catch(() => {});
     const local = this.#local;
     if (local === undefined || this.isClosed || !this.#isHome(office)) {
       // Without effect, unless a claim of this node had effect and no answer in time.
-      if (!this.#node.homes.has(office)) void this.#node.release(office);
-      return hosted.refuse();
+      if (!this.node.homes.has(office)) void this.node.release(office);
+      return hosted.settle("elsewhere");
     }
-    const wanted = opening;
-    if (opening.isQuestion) {
-      const refusal = local.judge(hosted, wanted);
-      return refusal ? hosted.refuse(refusal) : hosted.agree();
+    hosted.settle(
+      opening.isQuestion
+        ? local.judge(hosted, opening) ?? "free"
+        : this.#joinHere(hosted, opening, undefined),
+    );
+  }
+
+  /** Holds a seat free after a kick at another node. */
+  hold(seat: HeldSeat): void {
+    this.#local?.hold(seat, seat);
+  }
+
+  // ---------------------------------------------------------------- questions of operators
+
+  get nodes(): ReadonlySet<string> {
+    return this.node.peers;
+  }
+
+  ask(node: string, question: unknown, timeoutMs: number): Promise<unknown> {
+    return this.#routeTo(node).ask(question, timeoutMs);
+  }
+
+  answerWith(answer: (question: unknown) => unknown): void {
+    this.#answer = answer;
+  }
+
+  /** Answers a question of another node. */
+  async answerTo(node: string, question: unknown): Promise<unknown> {
+    try {
+      return await this.#answer?.(question);
+    } catch (error) {
+      const about = { node, ...failure(error) };
+      log.error("Cannot answer a question of the node {node}", about);
     }
-    const seat = this.#joinHere(hosted, wanted, undefined);
-    if ("refused" in seat) hosted.refuse(seat);
-    else hosted.seated(seat);
   }
 
   // ---------------------------------------------------------------- what happens to nodes
 
-  /** Takes a message of another node. */
-  received(node: string, message: Buffer): void {
-    this.#tunnel.received(node, message);
+  #routeTo(node: string): Route {
+    const known = this.#routes.get(node);
+    if (known) return known;
+    const route = new Route(node, this);
+    this.#routes.set(node, route);
+    return route;
   }
 
-  /** Ends what passes between this node and another. */
+  /** Takes a message of another node. */
+  received(node: string, message: Buffer): void {
+    const route = this.#routeTo(node);
+    try {
+      route.take(decodeFrame(message));
+    } catch (error) {
+      log.error("Cannot read a frame of the node {node}, its streams end", {
+        node,
+        ...failure(error),
+      });
+      route.lose(unreachable(), "its server could not be understood");
+    }
+  }
+
+  /** Ends all streams between this node and another. */
   failed(node: string, failure: Failure): void {
-    this.#tunnel.lose(node, unreachable(), REASONS[failure]);
+    this.#routes.get(node)?.lose(unreachable(), REASONS[failure]);
   }
 
   /** Ends a home: another node has the office, since Redis has lost data. */
@@ -255,26 +287,56 @@ export class ClusterOffices implements Offices {
    */
   fence(reason: string): void {
     this.#claims.clear();
-    this.#tunnel.dropAll(notServing(), reason);
+    this.#dropAll(notServing(), reason);
     for (const office of [...this.#local ?? []]) office.disband(reason);
   }
 
   async drain(graceMs: number): Promise<void> {
     this.#closing.abort();
-    await Promise.all([
-      this.#local?.drain(graceMs),
-      this.#tunnel.idle(graceMs),
-    ]);
-    this.#tunnel.depart("its server is shutting down");
-    await this.#tunnel.idle(DEPART_MS);
+    await Promise.all([this.#local?.drain(graceMs), this.#rest(graceMs)]);
+    for (const { carried, hosted } of this.#routes.values()) {
+      for (const seat of [...carried.values()]) seat.leave();
+      for (const peer of [...hosted.values()]) peer.end(SHUTDOWN, false);
+    }
+    await this.#rest(DEPART_MS);
+  }
+
+  /** Resolves when no client here waits for an answer, or owes one, at the latest after some milliseconds. */
+  async #rest(milliseconds: number): Promise<void> {
+    const isBusy = () =>
+      this.#routes.values().some(({ carried }) =>
+        carried.values().some(({ isBusy }) => isBusy)
+      );
+    if (!isBusy() || milliseconds <= 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, milliseconds);
+    this.#idle = () => {
+      if (!isBusy()) resolve();
+    };
+    await promise;
+    clearTimeout(timer);
+  }
+
+  /** Notes that a client may have got its last answer. */
+  rested(): void {
+    this.#idle?.();
   }
 
   /** Ends what waits; the node has left its cluster. */
   close(): void {
     this.#closing.abort();
-    this.#tunnel.dropAll(shuttingDown(), "its server is shutting down");
+    this.#dropAll(shuttingDown(), SHUTDOWN);
+  }
+
+  /** Ends all streams, as this node is no part of its cluster any more. */
+  #dropAll(error: ProtocolError, reason: string): void {
+    const routes = [...this.#routes.values()];
+    this.#routes.clear();
+    for (const route of routes) route.end(error, reason);
   }
 }
+
+const SHUTDOWN = "its server is shutting down";
 
 /** Why the connections of clients are closed when the node of their office has failed. */
 const REASONS = {
@@ -283,46 +345,44 @@ const REASONS = {
   gone: "the server of its office has ended",
 } as const satisfies Record<Failure, string>;
 
+/** Not for the seat of an Agent, which a gateway may wrap: an Agent has no former one. */
 const isElsewhere = (seat: Seat | undefined): seat is Seat =>
-  seat !== undefined && seat.isHeld && !(seat instanceof LocalSeat);
+  seat instanceof Carried && seat.isHeld;
+
+/** The client leaves its former office when it is known that it gets the new seat, and before it does. */
+async function joinAt(
+  ask: (isQuestion: boolean) => Promise<Opened>,
+  former: Seat | undefined,
+): Promise<Opened> {
+  if (former?.isHeld) {
+    const judged = await ask(true);
+    if (judged !== "free") return judged;
+    await former.leave();
+  }
+  return await ask(false);
+}
 
 /** A seat in an office here, as long as this node may serve: timers may be late. */
-class LocalSeat implements Seat {
-  readonly #seat: Seat;
-  readonly #node: TunnelNode;
-
-  constructor(seat: Seat, node: TunnelNode) {
-    this.#seat = seat;
-    this.#node = node;
-  }
-
-  get isHeld(): boolean {
-    return this.#seat.isHeld;
-  }
-
-  receive(event: MemberEvent, payload: Payload, ack?: Ack): void {
-    if (this.#node.isServing()) return this.#seat.receive(event, payload, ack);
+const whileServing = (seat: Seat, node: TunnelNode): Seat => ({
+  get isHeld() {
+    return seat.isHeld;
+  },
+  receive(event, payload, ack) {
+    if (node.isServing()) return seat.receive(event, payload, ack);
     ack?.(errorAnswer(notServing()));
-  }
-
-  leave(): Promise<void> | undefined {
-    return this.#seat.leave();
-  }
-
-  gone(): void {
-    this.#seat.gone();
-  }
-}
+  },
+  leave: () => seat.leave(),
+  gone: () => seat.gone(),
+});
 
 const openingOf = (
   { id, profile, version, instance, identity, address }: Peer,
   { role, name, office }: WantedSeat,
-): Omit<Opening, "isQuestion"> => ({
-  ...{ role, name, office, version, address },
+  isQuestion: boolean,
+): Opening => ({
+  ...{ role, name, office, version, instance, identity, address, isQuestion },
   client: id,
   protocol: nameOfProfile(profile),
-  ...(instance !== undefined && { instance }),
-  ...(identity && { identity }),
 });
 
 /**

@@ -1,5 +1,5 @@
 /**
- * The link between two nodes: its settings, its order and windows, and the watch that tells a frozen
+ * The link between two nodes: its order and windows, and the watch that tells a frozen
  * peer, and one that has ended, from one that lives. Neither clock nor network: `redis_links.ts` has
  * both.
  *
@@ -18,13 +18,11 @@ import {
   shortOf,
   writeDataHeader,
 } from "./link_frames.ts";
-import type { Redis } from "./redis/connect.ts";
 import { release } from "../../shared/bytes.ts";
 
 /** What bounds a link. */
-export type LinkLimits = Pick<
-  LinkSettings,
-  "pieceBytes" | "queueBytes" | "maxMessageBytes"
+export type LinkLimits = Readonly<
+  Record<"pieceBytes" | "queueBytes" | "maxMessageBytes", number>
 >;
 
 /** What a link needs of its surroundings. */
@@ -64,13 +62,14 @@ interface Unconfirmed {
  * found out: the next frame of messages shows it, or a beat. Who misses something asks for it.
  */
 export class Link {
+  /** Whether the peer has answered. */
+  isOpen = false;
   readonly #port: LinkPort;
   readonly #sender: number;
   readonly #outbox: Outbox;
   readonly #inbox: Inbox;
   /** What may have to be sent again; never more than a window. */
   readonly #unconfirmed: Unconfirmed[] = [];
-  #isOpen = false;
   /** Whether what is missing was asked for, and has not come yet. */
   #hasAsked = false;
   // In bytes, since the two met.
@@ -82,26 +81,14 @@ export class Link {
   constructor(limits: LinkLimits, port: LinkPort) {
     this.#port = port;
     this.#outbox = new Outbox(limits.pieceBytes, limits.queueBytes);
-    this.#inbox = new Inbox(
-      limits.maxMessageBytes,
-      (message) => port.received(message),
-    );
+    const deliver = (message: Buffer) => port.received(message);
+    this.#inbox = new Inbox(limits.maxMessageBytes, deliver);
     this.#sender = shortOf(port.own);
-  }
-
-  /** Whether the peer has answered. */
-  get isOpen(): boolean {
-    return this.#isOpen;
   }
 
   /** Bytes that wait to be sent. */
   get queuedBytes(): number {
     return this.#outbox.bytes;
-  }
-
-  /** Asks the peer for an answer, and for what it has sent and this end has not taken. */
-  greet(): void {
-    this.#tell("beat", true);
   }
 
   /** Adds a message to the queue; returns `false` when that is full. */
@@ -124,15 +111,18 @@ export class Link {
       isTold = true;
     }
     // A window is opened again by any frame, and by one of its own only where nothing else goes.
-    if (!isTold && this.#isOpen && this.#owesGrant()) {
+    if (!isTold && this.isOpen && this.#owesGrant()) {
       const counts = Buffer.allocUnsafe(DATA_HEADER_BYTES);
       this.#port.transmit(this.#writeHeader(counts));
     }
   }
 
-  /** Tells the peer that this node lives, and what was sent; or greets it again. */
+  /**
+   * Tells the peer that this node lives, and what was sent. Until it has answered, asks it for that, and
+   * for what it has sent and this end has not taken.
+   */
   beat(): void {
-    this.#tell("beat", !this.#isOpen);
+    this.#tell("beat", !this.isOpen);
   }
 
   /** Says goodbye, and is of no use any more. */
@@ -146,12 +136,12 @@ export class Link {
     this.#inbox.close();
     this.#outbox.clear();
     this.#unconfirmed.length = 0;
-    this.#isOpen = false;
+    this.isOpen = false;
   }
 
   /** Waits for another answer of the peer, since frames may be missing; it goes on then. */
   reset(): void {
-    this.#isOpen = false;
+    this.isOpen = false;
   }
 
   /**
@@ -179,8 +169,8 @@ export class Link {
   }
 
   #takeBeat({ asks, sent }: NamedFrame): void {
-    const isFirst = !this.#isOpen;
-    this.#isOpen = true;
+    const isFirst = !this.isOpen;
+    this.isOpen = true;
     if (isFirst) this.#hasAsked = false;
     if (isFirst || asks) {
       for (const sent of this.#unconfirmed) {
@@ -196,7 +186,7 @@ export class Link {
   }
 
   #takeBye({ sent, taken }: NamedFrame): void {
-    const isComplete = this.#outbox.isEmpty && sent === this.#taken &&
+    const isComplete = this.#outbox.bytes === 0 && sent === this.#taken &&
       taken === this.#sent;
     this.close();
     if (!isComplete) this.#port.lost();
@@ -205,7 +195,7 @@ export class Link {
 
   #ask(): void {
     this.#hasAsked = true;
-    this.greet();
+    this.#tell("beat", true);
   }
 
   /** The peer has taken so many bytes, and may get more. */
@@ -213,9 +203,7 @@ export class Link {
     this.#maySend = Math.max(this.#maySend, taken + room);
     const first = this.#unconfirmed.findIndex(({ end }) => end > taken);
     const confirmed = this.#unconfirmed.splice(0, first < 0 ? Infinity : first);
-    for (const { frame, isRepeated } of confirmed) {
-      if (!isRepeated) release(frame);
-    }
+    for (const sent of confirmed) if (!sent.isRepeated) release(sent.frame);
   }
 
   #schedule(): void {
@@ -223,7 +211,7 @@ export class Link {
   }
 
   #mayTransmit(): boolean {
-    return this.#isOpen && !this.#outbox.isEmpty && this.#sent < this.#maySend;
+    return this.isOpen && this.#outbox.bytes > 0 && this.#sent < this.#maySend;
   }
 
   #tell(kind: NamedFrame["kind"], asks = false): void {
@@ -249,7 +237,7 @@ export class Link {
     return { taken, room: this.#granted - taken };
   }
 
-  /** Whether the peer should be told that it may send more: else its window would close. */
+  /** Whether to tell the peer that it may send more: else its window would close. */
   #owesGrant(): boolean {
     const window = this.#port.window();
     return this.#taken + window - this.#granted >= window / 2;
@@ -302,84 +290,9 @@ export interface Messenger {
   send(to: string, stream: string, message: readonly Uint8Array[]): Sent;
 }
 
-/** What links need of Redis. */
-export type LinkRedis = Pick<
-  Redis,
-  "connected" | "since" | "publish" | "subscribe" | "numsub" | "onState"
->;
+type WatchLimits = Readonly<Record<"silentMs" | "goneMs", number>>;
 
-/** Returns the channel of a node; sharded pub/sub spreads them, since they have no hash tag in common. */
-export const channelOf = (node: string): string => `smcp1:{${node}}`;
-
-const KIB = 1024;
-const MIB = 1024 * KIB;
-
-/** What a message has besides what a client sent. */
-const ENVELOPE_BYTES = 64 * KIB;
-
-/**
- * Redis cuts a subscriber off at 32 MiB of output, or at 8 MiB that last for 60 seconds: what all peers
- * together may have in flight to a node stays below, with what they send over their windows.
- */
-const INBOUND_BYTES = 6 * MIB;
-
-/** How nodes talk; only tests set others. */
-const DEFAULTS = {
-  /** Bytes that a peer may have on their way to this node; fewer with many peers. */
-  windowBytes: MIB,
-  /** A larger message travels in pieces of this size. */
-  pieceBytes: 256 * KIB,
-  /** The most bytes that wait for a node. */
-  queueBytes: 64 * MIB,
-  /** How often a node tells each peer that it lives. */
-  beatMs: 2_000,
-  /** A peer of which nothing has arrived for so long is silent. */
-  silentMs: 6_000,
-  /** How often this node looks whether its peers still receive. */
-  lookMs: 500,
-  /** The least time between two looks that prove an end. */
-  goneMs: 500,
-  /** After a new connection of its own a node trusts no look for so long. */
-  settleMs: 2_000,
-  /** How long a greeting waits for an answer. */
-  answerMs: 2_000,
-  /** How long a goodbye waits for what is queued. */
-  goodbyeMs: 1_000,
-  /** The clock, of which the connections' age is. */
-  now: (): number => performance.now(),
-};
-
-/** How nodes talk, with the largest message between them. */
-export type LinkSettings = Readonly<typeof DEFAULTS> & {
-  readonly maxMessageBytes: number;
-};
-
-/** What differs from the defaults, with the largest message of a client. */
-export type LinkOptions =
-  & Partial<LinkSettings>
-  & Pick<LinkSettings, "maxMessageBytes">;
-
-/** Fills in the defaults. */
-export const toSettings = (options: LinkOptions): LinkSettings => ({
-  ...DEFAULTS,
-  ...options,
-  maxMessageBytes: options.maxMessageBytes + ENVELOPE_BYTES,
-});
-
-/** Returns the window of one of so many peers: each has room for a piece. */
-export const windowOf = (
-  { windowBytes, pieceBytes }: LinkSettings,
-  peers: number,
-): number =>
-  Math.max(
-    pieceBytes,
-    Math.min(windowBytes, Math.floor(INBOUND_BYTES / Math.max(1, peers))),
-  );
-
-/** What tells a frozen node, and one whose process has ended, from one that lives. */
-type WatchLimits = Pick<LinkSettings, "silentMs" | "goneMs">;
-
-/** Watches a node, without a clock of its own. */
+/** Tells a frozen node, and one whose process has ended, from one that lives; without a clock of its own. */
 export class Watch {
   readonly #limits: WatchLimits;
   #heardAt: number;
@@ -405,10 +318,9 @@ export class Watch {
 
   /** Returns whether the node has become silent since it was asked last. */
   becameSilent(now: number): boolean {
-    if (this.#isSilent || now - this.#heardAt < this.#limits.silentMs) {
-      return false;
-    }
-    return this.#isSilent = true;
+    const wasSilent = this.#isSilent;
+    this.#isSilent ||= now - this.#heardAt >= this.#limits.silentMs;
+    return this.#isSilent && !wasSilent;
   }
 
   /**

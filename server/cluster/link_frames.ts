@@ -45,7 +45,7 @@ export interface Counts {
 /** A frame that is not of messages. */
 export type NamedFrame = z.infer<typeof named>;
 
-/** The header of a frame of messages. */
+/** The header of a frame of messages, or pieces of them, behind {@linkcode DATA_HEADER_BYTES}; or only counts. */
 interface DataHeader extends Counts {
   /** The sender, see {@linkcode shortOf}. */
   readonly sender: number;
@@ -54,10 +54,7 @@ interface DataHeader extends Counts {
 }
 
 /** What is sent to the channel of a node, as one message of Redis. */
-export type Frame =
-  | NamedFrame
-  /** Has messages, or pieces of them, behind {@linkcode DATA_HEADER_BYTES}; or only counts. */
-  | DataHeader & { readonly kind: "data" };
+export type Frame = NamedFrame | DataHeader & { readonly kind: "data" };
 
 /** Returns what a node is called in frames of messages: 48 bits. */
 export const shortOf = (node: string): number =>
@@ -231,27 +228,18 @@ interface Stream {
  * flood of small messages nor large ones keep the others waiting. Messages of one stream stay in order.
  */
 export class Outbox {
+  /** Bytes that wait. */
+  bytes = 0;
   readonly #pieceBytes: number;
   readonly #maxBytes: number;
   /** In the order of their turns. */
   readonly #streams = new Map<string, Stream>();
-  #bytes = 0;
   #open = 0;
   #slot = 0;
 
   constructor(pieceBytes: number, maxBytes: number) {
     this.#pieceBytes = pieceBytes;
     this.#maxBytes = maxBytes;
-  }
-
-  /** Bytes that wait. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  /** Whether nothing waits. */
-  get isEmpty(): boolean {
-    return this.#bytes === 0;
   }
 
   /**
@@ -264,8 +252,8 @@ export class Outbox {
     for (const part of parts) length += part.length;
     const bytes = length + OVERHEAD_BYTES;
     const most = length > SHORT_BYTES ? this.#maxBytes : 2 * this.#maxBytes;
-    if (this.#bytes > 0 && this.#bytes + bytes > most) return false;
-    this.#bytes += bytes;
+    if (this.bytes > 0 && this.bytes + bytes > most) return false;
+    this.bytes += bytes;
     const message: Message = { parts, length, next: undefined };
     const stream = this.#streams.get(name);
     if (stream) stream.last = stream.last.next = message;
@@ -283,7 +271,7 @@ export class Outbox {
    * @returns the frame, or `undefined` when nothing waits
    */
   take(reserve: number): Buffer | undefined {
-    if (this.#bytes === 0) return undefined;
+    if (this.bytes === 0) return undefined;
     const pieces = this.#takePieces();
     let length = reserve;
     for (const piece of pieces) length += ITEM_HEADER_BYTES + piece.length;
@@ -296,14 +284,12 @@ export class Outbox {
   /** Removes all that waits. */
   clear(): void {
     this.#streams.clear();
-    this.#bytes = this.#open = 0;
+    this.bytes = this.#open = 0;
   }
 
   #takePieces(): readonly Piece[] {
     const pieces: Piece[] = [];
-    const most = this.#streams.size > 1
-      ? this.#pieceBytes / 2
-      : this.#pieceBytes;
+    const most = this.#pieceBytes / (this.#streams.size > 1 ? 2 : 1);
     let room = this.#pieceBytes;
     for (const [name, stream] of this.#streams) { // also those that come again
       const { first: { parts, length: total, next }, sent: start } = stream;
@@ -321,11 +307,11 @@ export class Outbox {
       }
       pieces.push({ parts, total, start, length, slot: stream.slot });
       room -= length;
-      this.#bytes -= length;
+      this.bytes -= length;
       this.#streams.delete(name);
       stream.sent += length;
       if (length === left) {
-        this.#bytes -= OVERHEAD_BYTES;
+        this.bytes -= OVERHEAD_BYTES;
         if (isLarge) this.#open--;
         if (next === undefined) continue;
         stream.first = next;
@@ -337,15 +323,10 @@ export class Outbox {
   }
 }
 
-interface Assembly {
-  readonly message: Buffer;
-  filled: number;
-}
-
 /** Puts the messages of a link together. */
 export class Inbox {
   readonly #maxMessageBytes: number;
-  readonly #partial = new Map<number, Assembly>();
+  readonly #partial = new Map<number, { message: Buffer; filled: number }>();
   readonly #deliver: (message: Buffer) => void;
   #isClosed = false;
 
@@ -386,9 +367,7 @@ export class Inbox {
     if (isFirst && isLast && content.length === total) return content;
     if (isFirst) this.#open(slot, total);
     const partial = this.#partial.get(slot);
-    if (partial === undefined) {
-      throw new FrameError("a piece is of no message");
-    }
+    if (!partial) throw new FrameError("a piece is of no message");
     const { message, filled } = partial;
     partial.filled += content.length;
     if (
@@ -402,9 +381,7 @@ export class Inbox {
   }
 
   #open(slot: number, total: number): void {
-    if (this.#partial.has(slot)) {
-      throw new FrameError("a message begins twice");
-    }
+    if (this.#partial.has(slot)) throw new FrameError("a message begins twice");
     if (this.#partial.size >= MAX_OPEN_MESSAGES) {
       throw new FrameError("too many messages come in pieces at once");
     }

@@ -82,24 +82,19 @@ export async function joinCluster(
     const redis = unused ?? await connectRedis(url, options.tls);
     unused = undefined;
     const directory = new RedisDirectory(redis, leaseMs);
-    try {
-      const links = await openLinks(redis, directory.node, events, {
-        ...settings,
-        silentMs: Math.min(leaseMs, MAX_SILENT_MS),
+    const silentMs = Math.min(leaseMs, MAX_SILENT_MS);
+    const bounds = { ...settings, silentMs };
+    const links = await openLinks(redis, directory.node, events, bounds)
+      .catch(async (error) => {
+        await redis.close();
+        throw error;
       });
-      return {
-        directory,
-        links,
-        async close() {
-          await links[Symbol.asyncDispose]();
-          await directory[Symbol.asyncDispose]();
-          await redis.close();
-        },
-      };
-    } catch (error) {
+    const close = async () => {
+      await links[Symbol.asyncDispose]();
+      await directory[Symbol.asyncDispose]();
       await redis.close();
-      throw error;
-    }
+    };
+    return { directory, links, close };
   };
   return newCluster(
     new ClusterNode({
@@ -116,10 +111,9 @@ export async function joinCluster(
 
 function checkName(name: string): string {
   if (/^[\w-]{1,32}$/.test(name)) return name;
+  const given = JSON.stringify(name);
   throw new TypeError(
-    `Cannot use the name ${
-      JSON.stringify(name)
-    } in a cluster: expected 1 to 32 letters, digits, "-" and "_"`,
+    `Cannot use the name ${given} in a cluster: expected 1 to 32 letters, digits, "-" and "_"`,
   );
 }
 

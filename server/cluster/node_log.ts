@@ -1,6 +1,6 @@
 /**
  * What an operator reads and a node counts of its cluster: the lines of the log, each with its remedy,
- * the tally, and the other nodes with the settings that should be alike.
+ * the tally, and the settings that should be alike.
  *
  * @module
  */
@@ -14,81 +14,59 @@ import { log } from "../shared/log.ts";
 const MAX_LOGGED = 1000;
 
 /** What an operator must know of a node: one line for each event, with its remedy. */
-const LINES = {
-  joined: [
-    "info",
+const NOTES = {
+  joined:
     "Joined the cluster at {place} as the node {node}, with {others} others; ids of its sessions begin with {name}",
-  ],
-  cannotJoin: [
-    "error",
-    "Cannot join the cluster at {place}, trying again: {reason}. Nobody can join an office here until then",
-  ],
-  away: [
-    "error",
-    "Redis at {place} does not answer: nobody can join an office, and calls to other nodes fail; in {seconds} s this node disconnects its clients. Bring Redis back, or the network to it: {reason}",
-  ],
-  back: ["info", "Redis at {place} answers again"],
+  back: "Redis at {place} answers again",
   /** Redis was restarted just before this node came: it does not know yet which offices live where. */
-  settling: [
-    "info",
+  settling:
     "Redis at {place} has no data of the cluster yet: the first joins wait for up to {seconds} s, until no former node can serve any more",
-  ],
-  emptied: [
-    "warn",
-    "Redis at {place} has lost its data: the {homes} offices that live here are registered again. If nobody emptied it, check that it is not used by others, and its maxmemory-policy",
-  ],
-  restarted: [
-    "info",
+  restarted:
     "Redis at {place} was restarted or has failed over: the {homes} offices that live here are registered again",
-  ],
-  homesLost: [
-    "warn",
-    "{lost} offices that lived here live at other nodes by now: their members are disconnected. Give all nodes the same lease",
-  ],
-  /** Redis says that its lease has ended. */
-  reaped: [
-    "error",
-    "Fenced: this node did not renew its lease, and others may have the {homes} offices that lived here. All clients are disconnected, and reconnect; check whether the process was stopped or overloaded",
-  ],
-  /** Its lease has ended without an answer of Redis. */
-  leaseOver: [
-    "error",
-    "Fenced: this node could not renew its lease with Redis at {place}, and others may have the {homes} offices that lived here. All clients are disconnected, and reconnect; bring Redis back, or the network to it, or check whether the process was stopped",
-  ],
-  /** Leaving has failed. */
-  notLeft: [
-    "warn",
-    "Cannot leave the cluster in order: its offices are free when its lease ends: {reason}",
-  ],
-  /** Something that must not fail. */
-  failed: ["error", "Cannot follow the cluster: {reason}"],
-  nodeJoined: ["info", "The node {node} ({name}) is in the cluster"],
-  nodeLeft: ["info", "The node {node} ({name}) has left the cluster"],
-  nodeEnded: [
-    "warn",
-    "The lease of the node {node} ({name}) has ended: its offices are free. If it still runs, it could not reach Redis, or was stopped for too long",
-  ],
-  nodeGone: [
-    "warn",
-    "The node {node} ({name}) has ended without leaving: it was killed, or failed. Its calls end, and its offices are free when its lease ends; its own log may say why",
-  ],
-  nodeSilent: [
-    "warn",
-    "The node {node} ({name}) is silent: calls on their way to it end. It is overloaded or stopped, or cannot send through Redis; its offices are free when its lease ends",
-  ],
-  nodeLost: [
-    "warn",
-    "Messages between this node and the node {node} ({name}) may be lost: clients here whose office lives there, and the other way round, reconnect. Frequent ones mean that Redis disconnects the nodes, as its own log says",
-  ],
-  differs: [
-    "warn",
-    "The nodes differ in {setting}: {own} here, {other} at the node {node} ({name}). Give all nodes the same, unless this is an update on its way",
-  ],
-  misrouted: [
-    "warn",
-    "The balancer is not sticky: a request of a session of the node {name} came here, and was refused. All requests of a polling session must reach one node, see docs/scaling.md",
-  ],
+  nodeJoined: "The node {node} ({name}) is in the cluster",
+  nodeLeft: "The node {node} ({name}) has left the cluster",
 } as const;
+
+const WARNINGS = {
+  emptied:
+    "Redis at {place} has lost its data: the {homes} offices that live here are registered again. If nobody emptied it, check that it is not used by others, and its maxmemory-policy",
+  homesLost:
+    "{lost} offices that lived here live at other nodes by now: their members are disconnected. Give all nodes the same lease",
+  /** Leaving has failed. */
+  notLeft:
+    "Cannot leave the cluster in order: its offices are free when its lease ends: {reason}",
+  nodeEnded:
+    "The lease of the node {node} ({name}) has ended: its offices are free. If it still runs, it could not reach Redis, or was stopped for too long",
+  nodeGone:
+    "The node {node} ({name}) has ended without leaving: it was killed, or failed. Its calls end, and its offices are free when its lease ends; its own log may say why",
+  nodeSilent:
+    "The node {node} ({name}) is silent: calls on their way to it end. It is overloaded or stopped, or cannot send through Redis; its offices are free when its lease ends",
+  nodeLost:
+    "Messages between this node and the node {node} ({name}) may be lost: clients here whose office lives there, and the other way round, reconnect. Frequent ones mean that Redis disconnects the nodes, as its own log says",
+  differs:
+    "The nodes differ in {setting}: {own} here, {other} at the node {node} ({name}). Give all nodes the same, unless this is an update on its way",
+  misrouted:
+    "The balancer is not sticky: a request of a session of the node {name} came here, and was refused. All requests of a polling session must reach one node, see docs/scaling.md",
+} as const;
+
+const ERRORS = {
+  cannotJoin:
+    "Cannot join the cluster at {place}, trying again: {reason}. Nobody can join an office here until then",
+  away:
+    "Redis at {place} does not answer: nobody can join an office, and calls to other nodes fail; in {seconds} s this node disconnects its clients. Bring Redis back, or the network to it: {reason}",
+  /** Redis says that its lease has ended. */
+  reaped:
+    "Fenced: this node did not renew its lease, and others may have the {homes} offices that lived here. All clients are disconnected, and reconnect; check whether the process was stopped or overloaded",
+  /** Its lease has ended without an answer of Redis. */
+  leaseOver:
+    "Fenced: this node could not renew its lease with Redis at {place}, and others may have the {homes} offices that lived here. All clients are disconnected, and reconnect; bring Redis back, or the network to it, or check whether the process was stopped",
+  /** Something that must not fail. */
+  failed: "Cannot follow the cluster: {reason}",
+} as const;
+
+const LINES = { ...NOTES, ...WARNINGS, ...ERRORS };
+
+type Line = keyof typeof LINES;
 
 type Facts = Readonly<Record<string, unknown>>;
 
@@ -107,17 +85,19 @@ export class NodeLog {
   }
 
   /** Writes a line. */
-  tell(line: keyof typeof LINES, facts: Facts = {}): void {
-    const [level, text] = LINES[line];
+  tell(line: Line, facts: Facts = {}): void {
+    const text = LINES[line];
+    const level = line in NOTES ? "info" : line in WARNINGS ? "warn" : "error";
     const place = text.includes("{place}") && { place: this.#place };
     log[level](text, { ...place, ...facts });
   }
 
-  /** Writes a line once. */
-  once(line: keyof typeof LINES, key: string, facts: Facts): void {
+  /** Writes once how the settings of another node differ. */
+  differs(facts: Difference & Facts): void {
+    const key = `${facts.setting} ${facts.other}`;
     if (this.#logged.has(key) || this.#logged.size >= MAX_LOGGED) return;
     this.#logged.add(key);
-    this.tell(line, facts);
+    this.tell("differs", facts);
   }
 
   /** Redis does not answer. */
@@ -221,73 +201,3 @@ export const differences = (own: About, other: About): Difference[] =>
       ? []
       : [{ setting, own: value, other: there }];
   });
-
-/** What became of another node. */
-interface NodeChange {
-  /** `joined`: it is new. `left`: it has said goodbye. `ended`: its lease has ended, and it has not. */
-  readonly kind: "joined" | "left" | "ended";
-  /** The node. */
-  readonly node: string;
-  /** What it published about itself. */
-  readonly about: About;
-}
-
-/** A goodbye may arrive after the beat that does not find its node any more. */
-const MISSING_BEATS = 2;
-
-interface Neighbour {
-  readonly about: About;
-  /** How many beats in a row have not found it. */
-  missing: number;
-}
-
-/** The other nodes, as the directory and the links report them. Has no side effects. */
-export class Neighbours {
-  readonly #known = new Map<string, Neighbour>();
-
-  /** The number of nodes. */
-  get size(): number {
-    return this.#known.size;
-  }
-
-  /** Returns what a node published about itself. */
-  about(node: string): About | undefined {
-    return this.#known.get(node)?.about;
-  }
-
-  /** Returns whether a node of this name lives. */
-  hasName(name: string): boolean {
-    return this.#known.values().some(({ about }) => about.name === name);
-  }
-
-  /**
-   * Takes the nodes that a beat has found.
-   *
-   * @param nodes all nodes of the directory
-   * @param isComplete whether nodes that are missing have ended: after a restart of Redis they come back
-   * @param isLinked whether a node has not said goodbye
-   */
-  take(
-    nodes: ReadonlyMap<string, string>,
-    isComplete: boolean,
-    isLinked: (node: string) => boolean,
-  ): NodeChange[] {
-    const changes: NodeChange[] = [];
-    for (const [node, known] of this.#known) {
-      if (nodes.has(node)) known.missing = 0;
-      else if (isComplete) known.missing++;
-      const hasEnded = known.missing >= MISSING_BEATS;
-      if (nodes.has(node) || isLinked(node) && !hasEnded) continue;
-      this.#known.delete(node);
-      const kind = isLinked(node) ? "ended" : "left";
-      changes.push({ kind, node, about: known.about });
-    }
-    for (const [node, text] of nodes) {
-      if (this.#known.has(node)) continue;
-      const about = readAbout(text);
-      this.#known.set(node, { about, missing: 0 });
-      changes.push({ kind: "joined", node, about });
-    }
-    return changes;
-  }
-}

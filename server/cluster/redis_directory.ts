@@ -49,12 +49,12 @@ const newId = (): string => randomBytes(12).toString("hex");
  * since.
  */
 export class RedisDirectory implements LeasedDirectory {
-  /** This node. */
   readonly node: string = newId();
+  /** The offices whose home is this node, with the numbers of their last claims. */
+  readonly homes: Map<string, number> = new Map();
   readonly #redis: ScriptRedis;
   readonly #leaseMs: number;
   readonly #clock: Clock;
-  readonly #homes = new Map<string, number>();
   /** Offices that are being claimed, each with the number of the last claim. */
   readonly #claiming = new Map<string, number>();
   /** Releases without an answer, by office, each with its number. */
@@ -73,11 +73,6 @@ export class RedisDirectory implements LeasedDirectory {
     this.#redis = redis;
     this.#leaseMs = leaseMs;
     this.#clock = clock;
-  }
-
-  /** The offices whose home is this node, with the numbers of their last claims. */
-  get homes(): ReadonlyMap<string, number> {
-    return this.#homes;
   }
 
   /** Asks Redis, again while it does not know all homes. */
@@ -100,15 +95,15 @@ export class RedisDirectory implements LeasedDirectory {
    * claim without an answer has got.
    */
   async release(office: string): Promise<void> {
-    const number = this.#homes.get(office);
-    this.#homes.delete(office);
+    const number = this.homes.get(office);
+    this.homes.delete(office);
     if (number === undefined && this.#claiming.has(office)) return;
     await this.#release(office, number ?? this.#claims);
   }
 
   /** Renews the lease; in a new epoch once all homes are taken again. */
   async beat(about: string): Promise<Beat> {
-    const homes = this.#homes.size;
+    const homes = this.homes.size;
     const [state, epoch, settleMs, others, known] = listOf(
       await this.#run(BEAT, newId(), String(this.#leaseMs), about),
     );
@@ -130,7 +125,7 @@ export class RedisDirectory implements LeasedDirectory {
 
   /** Ends the lease. */
   async leave(): Promise<void> {
-    this.#homes.clear();
+    this.homes.clear();
     await this.#run(LEAVE);
   }
 
@@ -160,14 +155,14 @@ export class RedisDirectory implements LeasedDirectory {
     const number = ++this.#claims;
     const epoch = this.#epoch;
     this.#claiming.set(office, number);
-    const isHere = () =>
-      this.#homes.set(
-        office,
-        Math.max(number, this.#homes.get(office) ?? number),
-      );
+    const isHere = () => {
+      const last = this.homes.get(office) ?? number;
+      this.homes.set(office, Math.max(number, last));
+    };
     try {
-      const reply = listOf(await this.#run(CLAIM, office, String(number)));
-      const [state, node, leaseLeftMs] = reply;
+      const [state, node, leaseLeftMs] = listOf(
+        await this.#run(CLAIM, office, String(number)),
+      );
       if (state !== "HOME") return String(state);
       // A new epoch has begun meanwhile, in which this claim was not made.
       if (epoch !== this.#epoch) return "STALE";
@@ -175,7 +170,7 @@ export class RedisDirectory implements LeasedDirectory {
       return { node: String(node), leaseLeftMs: Number(leaseLeftMs) };
     } catch (error) {
       // It may have been done.
-      if (this.#homes.has(office)) isHere();
+      if (this.homes.has(office)) isHere();
       else if (wasSent(error)) this.#unreleased.set(office, number);
       throw error;
     } finally {
@@ -203,7 +198,7 @@ export class RedisDirectory implements LeasedDirectory {
     const lost: string[] = [];
     const restored = new Set<string>();
     for (;;) {
-      const offices = [...this.#homes.keys()]
+      const offices = [...this.homes.keys()]
         .filter((office) => !restored.has(office)).slice(0, RESTORE_STEP);
       if (offices.length === 0) break;
       const number = this.#claims;
@@ -213,10 +208,10 @@ export class RedisDirectory implements LeasedDirectory {
       if (state !== "OK") throw new RegistryUnavailableError();
       for (const office of offices) {
         restored.add(office);
-        if (this.#homes.has(office)) this.#homes.set(office, number);
+        if (this.homes.has(office)) this.homes.set(office, number);
       }
       for (const office of taken.map(String)) {
-        this.#homes.delete(office);
+        this.homes.delete(office);
         lost.push(office);
       }
     }
@@ -233,17 +228,12 @@ export class RedisDirectory implements LeasedDirectory {
     script: Script,
     ...args: readonly string[]
   ): Promise<Reply> {
-    let reply: Reply;
-    try {
-      reply = await this.#redis.run(
-        script,
-        [ROUTING_KEY],
-        [this.node, epoch, ...args],
-      );
-    } catch (error) {
-      this.#failed(error);
-      throw new RegistryUnavailableError(error);
-    }
+    const all = [this.node, epoch, ...args];
+    const reply = await this.#redis.run(script, [ROUTING_KEY], all)
+      .catch((error) => {
+        this.#failed(error);
+        throw new RegistryUnavailableError(error);
+      });
     if (this.#isRefused) {
       this.#isRefused = false;
       log.info("Redis at {place} does again what this node asks", {
@@ -275,13 +265,13 @@ function listOf(reply: Reply | undefined): readonly Reply[] {
 }
 
 /** Reads a list in which names and values take turns. */
-const pairsOf = (list: readonly Reply[]): ReadonlyMap<string, string> =>
-  new Map(
-    Array.from(
-      { length: list.length / 2 },
-      (_, index) => [String(list[2 * index]), String(list[2 * index + 1])],
-    ),
-  );
+function pairsOf(list: readonly Reply[]): ReadonlyMap<string, string> {
+  const pairs = new Map<string, string>();
+  for (let at = 0; at < list.length; at += 2) {
+    pairs.set(String(list[at]), String(list[at + 1]));
+  }
+  return pairs;
+}
 
 /**
  * The begin of each name in Redis: the layout's version, as the hash tag that keeps all keys of a Redis

@@ -6,17 +6,11 @@
  */
 import type { Buffer } from "node:buffer";
 import {
-  channelOf,
   Link,
   type LinkEvents,
-  type LinkOptions,
-  type LinkRedis,
-  type LinkSettings,
   type Messenger,
   type Sent,
-  toSettings,
   Watch,
-  windowOf,
 } from "./link.ts";
 import {
   decodeFrame,
@@ -25,8 +19,83 @@ import {
   type NamedFrame,
   shortOf,
 } from "./link_frames.ts";
+import type { Redis } from "./redis/connect.ts";
 import { log } from "../shared/log.ts";
 import { withTimeout } from "../../shared/async.ts";
+
+/** What links need of Redis. */
+export type LinkRedis = Pick<
+  Redis,
+  "connected" | "since" | "publish" | "subscribe" | "numsub" | "onState"
+>;
+
+/** Returns the channel of a node; sharded pub/sub spreads them, since they have no hash tag in common. */
+export const channelOf = (node: string): string => `smcp1:{${node}}`;
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** What a message has besides what a client sent. */
+const ENVELOPE_BYTES = 64 * KIB;
+
+/**
+ * Redis cuts a subscriber off at 32 MiB of output, or at 8 MiB that last for 60 seconds: what all peers
+ * together may have in flight to a node stays below, with what they send over their windows.
+ */
+const INBOUND_BYTES = 6 * MIB;
+
+/** How nodes talk; only tests set others. */
+const DEFAULTS = {
+  /** The window of a peer's messages to this node, in bytes; smaller with many peers. */
+  windowBytes: MIB,
+  /** A larger message travels in pieces of this size. */
+  pieceBytes: 256 * KIB,
+  /** The most bytes that wait for a node. */
+  queueBytes: 64 * MIB,
+  /** How often a node tells each peer that it lives. */
+  beatMs: 2_000,
+  /** A peer of which nothing has arrived for so long is silent. */
+  silentMs: 6_000,
+  /** How often this node looks whether its peers still receive. */
+  lookMs: 500,
+  /** The least time between two looks that prove an end. */
+  goneMs: 500,
+  /** After a new connection of its own a node trusts no look for so long. */
+  settleMs: 2_000,
+  /** How long a greeting waits for an answer. */
+  answerMs: 2_000,
+  /** How long a goodbye waits for what is queued. */
+  goodbyeMs: 1_000,
+  /** The clock, of which the connections' age is. */
+  now: (): number => performance.now(),
+};
+
+/** How nodes talk, with the largest message between them. */
+export type LinkSettings = Readonly<typeof DEFAULTS> & {
+  readonly maxMessageBytes: number;
+};
+
+/** What differs from the defaults, with the largest message of a client. */
+export type LinkOptions =
+  & Partial<LinkSettings>
+  & Pick<LinkSettings, "maxMessageBytes">;
+
+/** Fills in the defaults. */
+export const toSettings = (options: LinkOptions): LinkSettings => ({
+  ...DEFAULTS,
+  ...options,
+  maxMessageBytes: options.maxMessageBytes + ENVELOPE_BYTES,
+});
+
+/** Returns the window of one of so many peers: each has room for a piece. */
+export const windowOf = (
+  { windowBytes, pieceBytes }: LinkSettings,
+  peers: number,
+): number =>
+  Math.max(
+    pieceBytes,
+    Math.min(windowBytes, Math.floor(INBOUND_BYTES / Math.max(1, peers))),
+  );
 
 /**
  * Subscribes to the channel of this node, and sends to those of others.
@@ -63,8 +132,6 @@ interface Peer {
   isGone: boolean;
   /** A frame arrived since the last look; a flag, since a clock costs more. */
   isHeard: boolean;
-  /** It is to be flushed at the end of this turn. */
-  isScheduled: boolean;
   /** Settles when the last frame was handed over by Redis. */
   published: Promise<void>;
 }
@@ -80,7 +147,8 @@ class RedisLinks implements Messenger, AsyncDisposable {
   readonly #senders = new Map<number, Peer>();
   /** Ids never come back: what these say is ignored for ever. */
   readonly #ended = new Set<string>();
-  #scheduled: Peer[] = [];
+  /** Those that are flushed at the end of this turn. */
+  #scheduled = new Set<Peer>();
   #look: ReturnType<typeof setTimeout> | undefined;
   #beat: ReturnType<typeof setInterval> | undefined;
   #isConnected: boolean;
@@ -113,24 +181,20 @@ class RedisLinks implements Messenger, AsyncDisposable {
 
   /** Bytes that wait to be sent. */
   get queuedBytes(): number {
-    let bytes = 0;
-    for (const { link } of this.#peers.values()) bytes += link.queuedBytes;
-    return bytes;
+    const links = this.#peers.values().map(({ link }) => link);
+    return links.reduce((bytes, { queuedBytes }) => bytes + queuedBytes, 0);
   }
 
   async start(): Promise<void> {
-    this.#stopListening = this.#redis.onState((isConnected) =>
-      this.#changed(isConnected)
-    );
-    try {
-      await this.#redis.subscribe(
-        channelOf(this.#node),
-        (bytes) => this.#receive(bytes),
-      );
-    } catch (error) {
-      this.#stopListening();
-      throw error;
-    }
+    const redis = this.#redis;
+    const changed = (isConnected: boolean) => this.#changed(isConnected);
+    this.#stopListening = redis.onState(changed);
+    const channel = channelOf(this.#node);
+    await redis.subscribe(channel, (bytes) => this.#receive(bytes))
+      .catch((error) => {
+        this.#stopListening();
+        throw error;
+      });
     this.#beat = setInterval(() => {
       if (!this.#redis.connected) return;
       for (const { link } of this.#peers.values()) if (link.isOpen) link.beat();
@@ -144,7 +208,7 @@ class RedisLinks implements Messenger, AsyncDisposable {
     for (const node of nodes) {
       const peer = this.#peers.get(node) ?? this.#add(node);
       if (peer === undefined || peer.link.isOpen) continue;
-      if (this.#isConnected) peer.link.greet();
+      if (this.#isConnected) peer.link.beat();
       waiting.push(peer.met.promise);
     }
     const { answerMs } = this.#settings;
@@ -152,8 +216,8 @@ class RedisLinks implements Messenger, AsyncDisposable {
   }
 
   send(to: string, stream: string, message: readonly Uint8Array[]): Sent {
-    const peer = this.#peers.get(to);
-    if (peer === undefined || this.#isClosed) return "away";
+    const peer = this.#isClosed ? undefined : this.#peers.get(to);
+    if (peer === undefined) return "away";
     return peer.link.send(stream, message) ? "sent" : "full";
   }
 
@@ -200,7 +264,6 @@ class RedisLinks implements Messenger, AsyncDisposable {
       met: Promise.withResolvers(),
       isGone: false,
       isHeard: false,
-      isScheduled: false,
       published: Promise.resolve(),
     };
     this.#peers.set(node, peer);
@@ -212,12 +275,11 @@ class RedisLinks implements Messenger, AsyncDisposable {
 
   /** A frame that does not arrive is found out by the next one, a beat at the latest. */
   #publish(peer: Peer, frame: Buffer): void {
-    peer.published = this.#redis.publish(channelOf(peer.node), frame).then(
-      (receivers) => {
+    peer.published = this.#redis.publish(channelOf(peer.node), frame)
+      .then((receivers) => {
         if (receivers > 0) peer.watch.present();
-      },
-      (error) => this.#warn(error),
-    );
+      })
+      .catch((error) => this.#warn(error));
   }
 
   /** Tells once for each connection: what Redis refuses, it refuses each time. */
@@ -230,18 +292,14 @@ class RedisLinks implements Messenger, AsyncDisposable {
   }
 
   #schedule(peer: Peer): void {
-    if (peer.isScheduled) return;
-    peer.isScheduled = true;
-    if (this.#scheduled.push(peer) === 1) queueMicrotask(this.#flush);
+    if (this.#scheduled.size === 0) queueMicrotask(this.#flush);
+    this.#scheduled.add(peer);
   }
 
   readonly #flush = (): void => {
     const peers = this.#scheduled;
-    this.#scheduled = [];
-    for (const peer of peers) {
-      peer.isScheduled = false;
-      peer.link.flush();
-    }
+    this.#scheduled = new Set();
+    for (const { link } of peers) link.flush();
     if (this.#isClosed) this.#flushed();
   };
 
@@ -258,10 +316,10 @@ class RedisLinks implements Messenger, AsyncDisposable {
       peer.link.take(frame, bytes);
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
-      log.warn(
-        "Cannot read what came from another node ({node}): {reason}",
-        { node: peer?.node ?? "unknown", reason: error.message },
-      );
+      log.warn("Cannot read what came from another node ({node}): {reason}", {
+        node: peer?.node ?? "unknown",
+        reason: error.message,
+      });
       if (peer !== undefined) this.#events.failed(peer.node, "lost");
     }
   }
@@ -288,7 +346,7 @@ class RedisLinks implements Messenger, AsyncDisposable {
     for (const { link, watch } of [...this.#peers.values()]) {
       watch.forgetLooks();
       link.reset();
-      if (isConnected) link.greet();
+      if (isConnected) link.beat();
     }
   }
 
@@ -316,7 +374,7 @@ class RedisLinks implements Messenger, AsyncDisposable {
       else if (lateMs > this.#settings.lookMs) watch.excuse(lateMs);
       peer.isHeard = false;
       if (watch.becameSilent(now)) this.#events.failed(node, "silent");
-      if (connected && this.#peers.has(node) && !link.isOpen) link.greet();
+      if (connected && this.#peers.has(node) && !link.isOpen) link.beat();
     }
   }
 
@@ -325,16 +383,14 @@ class RedisLinks implements Messenger, AsyncDisposable {
     const { now, settleMs } = this.#settings;
     const { connected, since = Infinity } = this.#redis;
     // All that live need the time to subscribe again after a new connection.
-    if (!connected || now() - since < settleMs || this.#peers.size === 0) {
-      return;
-    }
+    if (!connected || now() - since < settleMs) return;
     const peers = [...this.#peers.values()];
+    if (peers.length === 0) return;
     const nodes = [this.#node, ...peers.map(({ node }) => node)];
     const [own, ...others] = await this.#redis.numsub(nodes.map(channelOf))
       .catch(() => []);
-    if (own === undefined || this.#isClosed || since !== this.#redis.since) {
-      return;
-    }
+    if (own === undefined || this.#isClosed) return;
+    if (since !== this.#redis.since) return;
     for (const [index, peer] of peers.entries()) {
       const { node, watch } = peer;
       if (!this.#peers.has(node)) continue;
@@ -349,28 +405,23 @@ class RedisLinks implements Messenger, AsyncDisposable {
 
   // ---------------------------------------------------------------- goodbye
 
-  /** A peer that did not get all is told nothing: it finds out that this node has ended. */
+  /**
+   * Waits until all messages that are queued for nodes that answer are sent. A peer that has not received
+   * all of them gets no notice: its own watch finds that this node has ended.
+   */
   async #sayGoodbye(): Promise<void> {
     const { goodbyeMs } = this.#settings;
-    await withTimeout(goodbyeMs, () => this.#drained()).catch(() => {});
-    const peers = [...this.#peers.values()].filter(({ link }) =>
-      link.queuedBytes === 0
-    );
+    const within = (wait: () => Promise<unknown>) =>
+      withTimeout(goodbyeMs, wait).catch(() => {});
+    await within(async () => {
+      const isWaiting = ({ link }: Peer) => link.isOpen && link.queuedBytes > 0;
+      while (this.#peers.values().some(isWaiting)) {
+        await new Promise<void>((resolve) => this.#flushed = resolve);
+      }
+    });
+    const peers = [...this.#peers.values()]
+      .filter(({ link }) => link.queuedBytes === 0);
     for (const { link } of peers) link.bye();
-    await withTimeout(
-      goodbyeMs,
-      () => Promise.all(peers.map(({ published }) => published)),
-    ).catch(() => {});
-  }
-
-  /** Waits until all that is queued for nodes that answer was sent. */
-  async #drained(): Promise<void> {
-    const isDrained = () =>
-      [...this.#peers.values()].every(({ link }) =>
-        !link.isOpen || link.queuedBytes === 0
-      );
-    while (!isDrained()) {
-      await new Promise<void>((resolve) => this.#flushed = resolve);
-    }
+    await within(() => Promise.all(peers.map(({ published }) => published)));
   }
 }

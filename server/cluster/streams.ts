@@ -14,18 +14,14 @@ import {
 } from "../../protocol/mod.ts";
 import type { Route } from "./tunnel.ts";
 import {
-  endOfText,
-  endToText,
   Kind,
   notSent,
   type Opening,
-  type Refused,
   type TunnelFrame,
 } from "./tunnel_frames.ts";
 import { refuseOutsider } from "../office/members.ts";
 import type {
   Ack,
-  Answer,
   Forget,
   MemberEvent,
   Peer,
@@ -59,8 +55,8 @@ export class Carried implements Seat {
   readonly #opened = Promise.withResolvers<Opened>();
   readonly #acks = new Map<number, Ack>();
   readonly #asks = new Map<number, Forget>();
+  isHeld = false;
   #identity: Peer["identity"];
-  #isHeld = false;
   #isClosed = false;
   #left = () => {};
   #id = 0;
@@ -85,10 +81,6 @@ export class Carried implements Seat {
     return this.#opened.promise;
   }
 
-  get isHeld(): boolean {
-    return this.#isHeld;
-  }
-
   /** Whether answers of either side are expected. */
   get isBusy(): boolean {
     return this.#acks.size > 0 || this.#asks.size > 0;
@@ -96,26 +88,24 @@ export class Carried implements Seat {
 
   receive(event: MemberEvent, payload: Payload, ack?: Ack): void {
     try {
-      if (!this.#isHeld) refuseOutsider(event, payload);
-      if (this.#route.tunnel.isClosed && isClientEvent(event)) {
-        throw shuttingDown();
-      }
-      this.#carry(event, payload, ack);
+      if (!this.isHeld) refuseOutsider(event, payload);
+      if (isClientEvent(event)) this.#requireOpen();
+      this.#sendIdentity();
+      const id = ack ? ++this.#id : 0;
+      const head = { kind: Kind.event, id, text: event };
+      const sent = this.#route.send(this, head, payload);
+      if (sent === "sent") {
+        if (ack) this.#acks.set(id, ack);
+      } else if (ack) throw notSent(sent);
+      // Its client does not wait for an answer, and would not find out.
+      else this.lose(notSent(sent), "an event could not be sent to its office");
     } catch (error) {
       ack?.(errorAnswer(error));
     }
   }
 
-  #carry(event: MemberEvent, payload: Payload, ack: Ack | undefined): void {
-    this.#sendIdentity();
-    const id = ack ? ++this.#id : 0;
-    const head = { kind: Kind.event, id, text: event };
-    const sent = this.#route.send(this, head, payload);
-    if (sent === "sent") {
-      if (ack) this.#acks.set(id, ack);
-    } else if (ack) throw notSent(sent);
-    // Its client does not wait for an answer, and would not find out.
-    else this.lose(notSent(sent), "an event could not be sent to its office");
+  #requireOpen(): void {
+    if (this.#route.offices.isClosed) throw shuttingDown();
   }
 
   /** A check of the credentials replaces the identity. */
@@ -128,7 +118,7 @@ export class Carried implements Seat {
   }
 
   leave(): Promise<void> | undefined {
-    if (!this.#isHeld) return undefined;
+    if (!this.isHeld) return undefined;
     this.#release();
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#left = resolve;
@@ -142,63 +132,62 @@ export class Carried implements Seat {
     this.#end();
   }
 
-  /** Ends it, since the other node is not reached any more; its client comes back. */
-  lose(error: ProtocolError, reason: string): void {
+  /**
+   * Ends it, and the connection of its client if it has the seat.
+   *
+   * @param error the answer to what the client has sent, where the other node is not reached any more
+   * @param isReplaced whether another connection of the client has the seat: this one does not come back
+   */
+  lose(
+    error: ProtocolError | undefined,
+    reason: string,
+    isReplaced = false,
+  ): void {
     if (this.#isClosed) return;
-    const wasHeld = this.#isHeld;
-    this.#end(errorAnswer(error));
-    if (wasHeld) this.#peer.end(reason, false);
+    const wasHeld = this.isHeld;
+    this.#end(error && errorAnswer(error));
+    if (wasHeld) this.#peer.end(reason, isReplaced);
+  }
+
+  #open(text: string): void {
+    if (text !== "") return this.#end(undefined, "free");
+    clearTimeout(this.#timer);
+    this.isHeld = true;
+    this.#early = [];
+    // The answer to the join is sent by promises, which come before any timer.
+    this.#timer = setTimeout(() => {
+      const early = this.#early ?? [];
+      this.#early = undefined;
+      for (const frame of early) if (!this.#isClosed) this.take(frame);
+    }, 0);
+    this.#opened.resolve(this);
   }
 
   /** Takes what the office sends to the client. */
   take(frame: TunnelFrame): void {
-    if (frame.kind === Kind.opened) this.#open(frame);
-    else if (frame.kind === Kind.refused) this.#refuse(frame);
-    else if (this.#early) this.#early.push(frame);
-    else this.#take(frame);
-  }
-
-  #open({ text }: TunnelFrame): void {
-    if (text !== "") return this.#end(undefined, "free");
-    clearTimeout(this.#timer);
-    this.#isHeld = true;
-    this.#early = [];
-    // The answer to the join is sent by promises, which come before any timer.
-    this.#timer = setTimeout(() => this.#begin(), 0);
-    this.#opened.resolve(this);
-  }
-
-  #refuse({ text }: TunnelFrame): void {
-    const { refusal }: Refused = JSON.parse(text);
-    this.#end(undefined, refusal ?? "elsewhere");
-  }
-
-  #begin(): void {
-    const early = this.#early ?? [];
-    this.#early = undefined;
-    for (const frame of early) if (!this.#isClosed) this.#take(frame);
-  }
-
-  #take(frame: TunnelFrame): void {
-    switch (frame.kind) {
+    const { kind, id, text } = frame;
+    if (kind === Kind.opened) return this.#open(text);
+    if (kind === Kind.refused) {
+      const { refusal }: { refusal?: Refusal } = JSON.parse(text);
+      return this.#end(undefined, refusal ?? "elsewhere");
+    }
+    if (this.#early) return void this.#early.push(frame);
+    switch (kind) {
       case Kind.notice:
-        if (!this.#isHeld) return;
-        return this.#peer.send(frame.text, frame.payload() ?? NOTHING);
+        if (!this.isHeld) return;
+        return this.#peer.send(text, frame.payload() ?? NOTHING);
       case Kind.ack:
         return this.#answer(frame);
       case Kind.ask:
         return this.#ask(frame);
       case Kind.forget:
-        this.#asks.get(frame.id)?.();
-        return this.#asked(frame.id);
+        this.#asks.get(id)?.();
+        return this.#asked(id);
       case Kind.left:
         return this.#end();
       case Kind.end: {
-        const { reason, isReplaced } = JSON.parse(frame.text);
-        const wasHeld = this.#isHeld;
-        this.#end();
-        if (wasHeld) this.#peer.end(reason, isReplaced);
-        return;
+        const { reason, isReplaced } = JSON.parse(text);
+        return this.lose(undefined, reason, isReplaced);
       }
     }
   }
@@ -206,18 +195,18 @@ export class Carried implements Seat {
   #answer({ id, text, payload }: TunnelFrame): void {
     const ack = this.#acks.get(id);
     if (!this.#acks.delete(id)) return;
-    ack?.(payload() ?? [], endOfText(text));
-    if (!this.isBusy) this.#route.tunnel.rested();
+    ack?.(payload() ?? [], text === "" ? undefined : JSON.parse(text));
+    if (!this.isBusy) this.#route.offices.rested();
   }
 
   #ask({ id, text: event, payload }: TunnelFrame): void {
-    if (!this.#isHeld) return;
+    if (!this.isHeld) return;
     const answer = (answered: Payload | undefined) => {
       this.#asked(id);
       this.#reply(id, answered);
     };
     try {
-      if (this.#route.tunnel.isClosed) throw shuttingDown();
+      this.#requireOpen();
       const forget = this.#peer.ask(event, payload() ?? NOTHING, answer);
       this.#asks.set(id, forget);
     } catch (error) {
@@ -226,7 +215,7 @@ export class Carried implements Seat {
   }
 
   #asked(id: number): void {
-    if (this.#asks.delete(id) && !this.isBusy) this.#route.tunnel.rested();
+    if (this.#asks.delete(id) && !this.isBusy) this.#route.offices.rested();
   }
 
   #reply(id: number, answer: Payload | undefined): void {
@@ -234,7 +223,7 @@ export class Carried implements Seat {
   }
 
   #release(): void {
-    this.#isHeld = false;
+    this.isHeld = false;
     for (const forget of this.#asks.values()) forget();
     this.#asks.clear();
   }
@@ -255,7 +244,7 @@ export class Carried implements Seat {
     for (const ack of this.#acks.values()) ack(answer);
     this.#acks.clear();
     this.#left();
-    this.#route.tunnel.rested();
+    this.#route.offices.rested();
   }
 }
 
@@ -326,32 +315,22 @@ export class Hosted implements Peer {
     this.#close();
   }
 
-  /** Takes the seat, which it may have lost meanwhile. */
-  seated(seat: Seat): void {
-    this.#seat = seat;
-    if (this.#isClosed) seat.gone();
-    else this.#route.send(this, { kind: Kind.opened });
-  }
-
-  /** Sends that it would get the seat, and ends the stream. */
-  agree(): void {
-    this.#settle(Kind.opened, "{}");
-  }
-
-  /**
-   * Sends why there is no seat, and ends the stream.
-   *
-   * @param refusal absent where this node is not the home of the office
-   */
-  refuse(refusal?: Refusal): void {
-    const refused: Refused = { ...(refusal && { refusal }) };
-    this.#settle(Kind.refused, JSON.stringify(refused));
-  }
-
-  #settle(kind: number, text: string): void {
-    if (this.#isClosed) return;
-    this.#route.send(this, { kind, text });
-    this.#close();
+  /** Sends what the client got for its join; without a seat that ends the stream. */
+  settle(opened: Opened): void {
+    const isObject = typeof opened === "object";
+    if (isObject && !("refused" in opened)) {
+      this.#seat = opened;
+      // It may have lost the seat meanwhile.
+      if (this.#isClosed) return opened.gone();
+      this.#route.send(this, { kind: Kind.opened });
+    } else if (!this.#isClosed) {
+      const refusal = isObject ? opened : undefined;
+      const head = opened === "free"
+        ? { kind: Kind.opened, text: "{}" }
+        : { kind: Kind.refused, text: JSON.stringify({ refusal }) };
+      this.#route.send(this, head);
+      this.#close();
+    }
   }
 
   /** Notes that its connection, or its node, is gone. */
@@ -394,17 +373,14 @@ export class Hosted implements Peer {
 
   #receive({ id, text: event, payload }: TunnelFrame): void {
     if (!isMemberEvent(event)) return;
-    const ack: Ack | undefined = id === 0
-      ? undefined
-      : (answer, end) => this.#acknowledge(id, answer, endToText(end));
-    this.#seat?.receive(event, payload() ?? NOTHING, ack);
-  }
-
-  /** An answer that is no payload has no arguments. */
-  #acknowledge(id: number, answer: Answer | undefined, text: string): void {
-    if (this.#isClosed || answer === undefined) return;
-    const payload = answer instanceof Payload ? answer : undefined;
-    this.#route.answer(this, { kind: Kind.ack, id, text }, payload);
+    const ack: Ack = (answer, end) => {
+      if (this.#isClosed || answer === undefined) return;
+      const text = !end || end.outcome === "ok" ? "" : JSON.stringify(end);
+      // One that is no payload has no arguments.
+      const payload = answer instanceof Payload ? answer : undefined;
+      this.#route.answer(this, { kind: Kind.ack, id, text }, payload);
+    };
+    this.#seat?.receive(event, payload() ?? NOTHING, id > 0 ? ack : undefined);
   }
 
   #close(): void {

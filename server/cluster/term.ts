@@ -8,8 +8,9 @@ import type { Buffer } from "node:buffer";
 import {
   type Beat,
   type Clock,
+  type Instant,
+  Lease,
   type LeasedDirectory,
-  Pulse,
 } from "./directory.ts";
 import type { LinkEvents } from "./link.ts";
 import type { Links } from "./redis_links.ts";
@@ -18,8 +19,8 @@ import {
   type About,
   causeOf,
   differences,
-  Neighbours,
   type NodeLog,
+  readAbout,
   type Tally,
 } from "./node_log.ts";
 
@@ -40,10 +41,10 @@ export type Connect = (
 ) => Promise<Connected>;
 
 /** Why a node is fenced: its lease has ended without an answer of Redis, or Redis says that it has. */
-export type FenceReason = "lease over" | "reaped";
+export type FenceReason = "leaseOver" | "reaped";
 
 /** What all terms of a node share. */
-export interface TermParts {
+interface TermParts {
   readonly tunnel: Pick<NodeTunnel, "received" | "failed" | "homeLost">;
   readonly clock: Clock;
   readonly leaseMs: number;
@@ -55,21 +56,28 @@ export interface TermParts {
 /**
  * One time of a node in a cluster, under one id: from its first beat until it leaves, or its lease ends.
  *
- * It renews the lease, and keeps what the directory and the links report of other nodes.
+ * It renews the lease in time, one beat after the other, and keeps what the directory and the links
+ * report of other nodes.
  */
 export class Term {
   /** What it has. */
   readonly connected: Connected;
-  /** The other nodes. */
-  readonly neighbours: Neighbours = new Neighbours();
+  /** The other nodes, and how many beats in a row have not found them. */
+  readonly neighbours: Map<string, { name: string; missing: number }> =
+    new Map();
   readonly #parts: TermParts;
   readonly #fenced: (reason: FenceReason) => void;
-  readonly #pulse: Pulse;
-  readonly #about: string;
+  readonly #lease: Lease;
   #isReady = false;
   #isOver = false;
   #isReaped = false;
   #isConnected = true;
+  /** Whether the last beat was answered. */
+  #isAnswered = true;
+  #isBeating = false;
+  /** Whether the next beat is to be sent now. */
+  #isWanted = false;
+  #cancel = () => {};
   #met: Promise<void> = Promise.resolve();
 
   /** @param fenced is called synchronously when this node may not serve any more */
@@ -81,36 +89,43 @@ export class Term {
     this.connected = connected;
     this.#parts = parts;
     this.#fenced = fenced;
-    this.#pulse = new Pulse(parts.clock, parts.leaseMs, {
-      beat: () => this.#beat(),
-      over: () => this.#end("lease over"),
-    });
-    this.#about = JSON.stringify(parts.about);
+    this.#lease = new Lease(parts.leaseMs);
   }
 
-  /** Takes the lease, and greets all other nodes. */
+  get #now(): Instant {
+    return this.#parts.clock.now();
+  }
+
+  /** Takes the lease, and greets all other nodes; rejects without an answer. */
   async begin(): Promise<void> {
-    await this.#pulse.start();
+    const sent = this.#now;
+    if (await this.#renew()) this.#lease.renewed(sent);
+    this.#arm();
     await this.#met;
     this.#isReady = !this.#isOver;
   }
 
   /** Whether Redis has answered last, and is connected. */
   get isReached(): boolean {
-    return this.#isConnected && this.#pulse.isAnswered;
+    return this.#isConnected && this.#isAnswered;
   }
 
   /** Milliseconds until it stops to serve. */
   get leaseMs(): number {
-    return this.#pulse.untilOverMs;
+    return this.#lease.untilOver(this.#now);
   }
 
   /** Returns whether this node may serve now; to be asked at each event, since timers may be late. */
   isServing(): boolean {
     if (!this.#isReady || this.#isOver) return false;
-    if (this.#pulse.state === "valid") return true;
-    this.#pulse.hurry();
+    if (this.#lease.state(this.#now) === "valid") return true;
+    this.#hurry();
     return false;
+  }
+
+  /** Looks at the lease soon: what has asked must not be ended while it asks. */
+  #hurry(): void {
+    queueMicrotask(() => this.#tick());
   }
 
   /** Gives up the lease, unless it is lost, and closes the connections. */
@@ -132,7 +147,7 @@ export class Term {
       this.#parts.tally.bytesIn += message.length;
       if (this.#isOver) return;
       // A process that was frozen finds messages before its timers.
-      if (this.#pulse.state === "over") this.#pulse.hurry();
+      if (this.#lease.state(this.#now) === "over") this.#hurry();
       else this.#parts.tunnel.received(from, message);
     },
     failed: (node, failure) => {
@@ -140,23 +155,66 @@ export class Term {
       const { tally, log, tunnel } = this.#parts;
       const [figure, line] = FAILURES[failure];
       tally[figure]++;
-      log.tell(line, { node, name: this.neighbours.about(node)?.name ?? "" });
+      log.tell(line, { node, name: this.neighbours.get(node)?.name ?? "" });
       tunnel.failed(node, failure);
     },
     connected: (isConnected) => {
       if (this.#isOver) return;
       this.#isConnected = isConnected;
+      if (!isConnected) {
+        return this.#parts.log.away(this.leaseMs, "the connection was lost");
+      }
       // Whatever has happened meanwhile, it is known at once.
-      if (isConnected) this.#pulse.want();
-      else this.#parts.log.away(this.leaseMs, "the connection was lost");
+      this.#isWanted = this.#isAnswered = true;
+      this.#arm();
     },
   };
 
-  async #beat(): Promise<boolean> {
-    const { tally, log } = this.#parts;
+  // ---------------------------------------------------------------- beats
+
+  #arm(): void {
+    this.#cancel();
+    if (this.#isOver) return;
+    const over = this.leaseMs;
+    const delay = this.#isBeating ? over : Math.min(over, this.#untilBeat());
+    this.#cancel = this.#parts.clock.after(delay, () => this.#tick());
+  }
+
+  #untilBeat(): number {
+    return this.#isWanted ? 0 : this.#lease.untilBeat(this.#now);
+  }
+
+  #tick(): void {
+    if (this.#isOver) return;
+    if (this.#lease.state(this.#now) === "over") return this.#end("leaseOver");
+    if (!this.#isBeating && this.#untilBeat() <= 0) void this.#beat();
+    this.#arm();
+  }
+
+  async #beat(): Promise<void> {
+    this.#isBeating = true;
+    this.#isWanted = false;
+    const sent = this.#now;
+    try {
+      if (await this.#renew() && !this.#isOver) {
+        this.#lease.renewed(sent);
+        this.#isAnswered = true;
+      }
+    } catch {
+      if (!this.#isOver) this.#lease.failed(this.#now);
+      this.#isAnswered = false;
+    } finally {
+      this.#isBeating = false;
+      this.#arm();
+    }
+  }
+
+  /** Returns whether a beat has renewed the lease; rejects without an answer. */
+  async #renew(): Promise<boolean> {
+    const { tally, log, about } = this.#parts;
     let beat: Beat;
     try {
-      beat = await this.connected.directory.beat(this.#about);
+      beat = await this.connected.directory.beat(JSON.stringify(about));
     } catch (error) {
       if (this.#isReady && !this.#isOver) {
         tally.beatsFailed++;
@@ -197,27 +255,30 @@ export class Term {
   async #followNodes({ nodes, settleMs }: Renewed): Promise<void> {
     const { links } = this.connected;
     const { log, about, tunnel } = this.#parts;
-    const changes = this.neighbours.take(
-      nodes,
-      settleMs === 0,
-      (node) => links.peers.has(node),
-    );
-    const joined: string[] = [];
-    for (const { kind, node, about: other } of changes) {
+    for (const [node, known] of this.neighbours) {
+      if (nodes.has(node)) known.missing = 0;
+      // After a restart of Redis they come back.
+      else if (settleMs === 0) known.missing++;
+      const isLinked = links.peers.has(node); // it has not said goodbye
+      const hasEnded = known.missing >= MISSING_BEATS;
+      if (nodes.has(node) || isLinked && !hasEnded) continue;
+      this.neighbours.delete(node);
+      const line = isLinked ? "nodeEnded" : "nodeLeft";
+      log.tell(line, { node, name: known.name });
+      links.drop(node);
+      tunnel.failed(node, "gone");
+    }
+    const joined = [...nodes].filter(([node]) => !this.neighbours.has(node));
+    for (const [node, text] of joined) {
+      const other = readAbout(text);
       const { name } = other;
-      log.tell(CHANGES[kind], { node, name });
-      if (kind !== "joined") {
-        links.drop(node);
-        tunnel.failed(node, "gone");
-        continue;
-      }
-      joined.push(node);
+      this.neighbours.set(node, { name, missing: 0 });
+      log.tell("nodeJoined", { node, name });
       for (const each of differences(about, other)) {
-        const key = `${each.setting} ${each.other}`;
-        log.once("differs", key, { ...each, node, name });
+        log.differs({ ...each, node, name });
       }
     }
-    await links.meet(joined);
+    await links.meet(joined.map(([node]) => node));
   }
 
   #end(reason: FenceReason): void {
@@ -228,21 +289,19 @@ export class Term {
 
   #stop(): void {
     this.#isOver = true;
-    this.#pulse.stop();
+    this.#cancel();
+    this.#lease.end();
   }
 }
+
+/** A goodbye may arrive after the beat that does not find its node any more. */
+const MISSING_BEATS = 2;
 
 /** What is counted, and logged, of a node that has failed. */
 const FAILURES = {
   lost: ["linksLost", "nodeLost"],
   silent: ["nodesSilent", "nodeSilent"],
   gone: ["nodesGone", "nodeGone"],
-} as const;
-
-const CHANGES = {
-  joined: "nodeJoined",
-  left: "nodeLeft",
-  ended: "nodeEnded",
 } as const;
 
 /** A beat that has renewed the lease. */

@@ -1,6 +1,6 @@
 /**
- * The tunnel between the nodes of a cluster: a route to each other node, with the streams in both
- * directions, notifications that several clients share, and the questions of operators.
+ * The route between two nodes of a cluster: the streams in both directions, notifications that several
+ * clients share, and the questions of operators, in one ordered and counted sequence of frames.
  *
  * @module
  */
@@ -10,13 +10,12 @@ import {
   PROFILES,
   type ProtocolError,
 } from "../../protocol/mod.ts";
-import type { Messenger, Sent } from "./link.ts";
+import type { ClusterOffices } from "./cluster_offices.ts";
+import type { Sent } from "./link.ts";
 import { Carried, Hosted, type Opened } from "./streams.ts";
 import {
-  decodeFrame,
   encodeHead,
   type FrameHead,
-  type HeldSeat,
   Kind,
   notSent,
   type Opening,
@@ -24,175 +23,13 @@ import {
   unreachable,
 } from "./tunnel_frames.ts";
 import type { Peer } from "../office/peer.ts";
-import type { OtherNodes } from "../shared/cluster.ts";
-import { failure, log } from "../shared/log.ts";
+import { log } from "../shared/log.ts";
 import { errorAnswer, type Payload } from "../shared/payload.ts";
 import { limitTime } from "../shared/pending.ts";
 import { bytesOfPayload } from "../wire/mod.ts";
 
 /** The parts of a frame but for its stream. */
 type Head = Omit<FrameHead, "stream">;
-
-/** What a tunnel works with. */
-interface TunnelParts {
-  /** Sends to other nodes. */
-  readonly messenger: Messenger;
-  /** Whether this server is shutting down. */
-  readonly isClosed: () => boolean;
-  /** Gives a client of another node a seat, if this one is the home of the office. */
-  readonly host: (opening: Opening, hosted: Hosted) => void;
-  /** Holds a seat free after a kick at another node. */
-  readonly hold: (seat: HeldSeat) => void;
-}
-
-/**
- * Carries clients of one node to the offices of others: a stream for each, numbered by the node of the
- * client, in one ordered and counted sequence of frames between two nodes. Nothing here depends on what
- * an event means.
- *
- * What ends all streams between two nodes: the other one has ended, or is silent. The node of the clients
- * then closes their connections, so that they come back; that of the offices frees their seats.
- *
- * It also carries what those who operate one node ask the others.
- */
-export class Tunnel implements OtherNodes {
-  readonly parts: TunnelParts;
-  /** Requests to Computers of other nodes, and of other nodes to Computers here. */
-  callsOut = 0;
-  callsIn = 0;
-  readonly #routes = new Map<string, Route>();
-  /** The number of the youngest stream that this node has opened. */
-  stream = 0;
-  #idle: (() => void) | undefined;
-  #answer: ((question: unknown) => unknown) | undefined;
-
-  constructor(parts: TunnelParts) {
-    this.parts = parts;
-  }
-
-  /** Whether this server is shutting down. */
-  get isClosed(): boolean {
-    return this.parts.isClosed();
-  }
-
-  /** Requests that Computers of other nodes have not answered. */
-  get callsOpen(): number {
-    let open = 0;
-    for (const { hosted } of this.#routes.values()) {
-      for (const { asked } of hosted.values()) open += asked;
-    }
-    return open;
-  }
-
-  get nodes(): ReadonlySet<string> {
-    return this.parts.messenger.peers;
-  }
-
-  ask(node: string, question: unknown, timeoutMs: number): Promise<unknown> {
-    return this.#routeTo(node).ask(question, timeoutMs);
-  }
-
-  answerWith(answer: (question: unknown) => unknown): void {
-    this.#answer = answer;
-  }
-
-  /** Answers a question of another node. */
-  async answerTo(node: string, question: unknown): Promise<unknown> {
-    try {
-      return await this.#answer?.(question);
-    } catch (error) {
-      log.error("Cannot answer a question of the node {node}", {
-        node,
-        ...failure(error),
-      });
-      return undefined;
-    }
-  }
-
-  /**
-   * Asks another node for a seat.
-   *
-   * @param waitMs how long it may take to answer
-   */
-  open(
-    node: string,
-    peer: Peer,
-    opening: Opening,
-    waitMs: number,
-  ): Promise<Opened> {
-    return this.#routeTo(node).open(peer, opening, waitMs);
-  }
-
-  /** Takes a message of another node. */
-  received(node: string, message: Buffer): void {
-    try {
-      this.#routeTo(node).take(decodeFrame(message));
-    } catch (error) {
-      log.error("Cannot read a frame of the node {node}, its streams end", {
-        node,
-        ...failure(error),
-      });
-      this.lose(node, unreachable(), "its server could not be understood");
-    }
-  }
-
-  /** Ends all streams between this node and another. */
-  lose(node: string, error: ProtocolError, reason: string): void {
-    this.#routes.get(node)?.lose(error, reason);
-  }
-
-  /** Ends all streams, as this node is no part of its cluster any more. */
-  dropAll(error: ProtocolError, reason: string): void {
-    const routes = [...this.#routes.values()];
-    this.#routes.clear();
-    for (const route of routes) route.end(error, reason);
-  }
-
-  /** Resolves when no client here waits for an answer, or owes one, at the latest after some milliseconds. */
-  async idle(milliseconds: number): Promise<void> {
-    if (!this.#isBusy || milliseconds <= 0) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, milliseconds);
-    this.#idle = () => {
-      if (!this.#isBusy) resolve();
-    };
-    await promise;
-    clearTimeout(timer);
-  }
-
-  /** Notes that a client may have got its last answer. */
-  rested(): void {
-    this.#idle?.();
-  }
-
-  /** Makes all clients here leave the offices of other nodes, and closes the connections of theirs. */
-  depart(reason: string): void {
-    for (const { carried, hosted } of this.#routes.values()) {
-      for (const seat of [...carried.values()]) seat.leave();
-      for (const peer of [...hosted.values()]) peer.end(reason, false);
-    }
-  }
-
-  /** Holds a seat free at all nodes. */
-  hold(seat: HeldSeat): void {
-    const head = { kind: Kind.hold, text: JSON.stringify(seat) };
-    for (const node of this.nodes) this.#routeTo(node).send(seat, head);
-  }
-
-  get #isBusy(): boolean {
-    return this.#routes.values().some(({ carried }) =>
-      carried.values().some(({ isBusy }) => isBusy)
-    );
-  }
-
-  #routeTo(node: string): Route {
-    const known = this.#routes.get(node);
-    if (known) return known;
-    const route = new Route(node, this);
-    this.#routes.set(node, route);
-    return route;
-  }
-}
 
 /** What a frame is of: a stream, or none, and what shares its order. */
 interface Origin {
@@ -211,9 +48,15 @@ interface Notice {
 /** An office gives all members the same payload object, of which nodes get the same bytes. */
 const encodings = new WeakMap<Payload, readonly Uint8Array[]>();
 
-/** All that passes between this node and another. */
+/**
+ * All that passes between this node and another: a stream for each client of one node in an office of the
+ * other, numbered by the node of the client. Nothing here depends on what an event means.
+ *
+ * What ends all streams: the other node has ended, or is silent. The node of the clients then closes their
+ * connections, so that they come back; that of the offices frees their seats.
+ */
 export class Route {
-  readonly tunnel: Tunnel;
+  readonly offices: ClusterOffices;
   readonly carried = new Map<number, Carried>();
   readonly hosted = new Map<number, Hosted>();
   readonly #node: string;
@@ -226,13 +69,14 @@ export class Route {
   /** The other node has not got yet that all streams have ended. */
   #owesReset = false;
 
-  constructor(node: string, tunnel: Tunnel) {
+  constructor(node: string, offices: ClusterOffices) {
     this.#node = node;
-    this.tunnel = tunnel;
+    this.offices = offices;
   }
 
+  /** Asks for a seat; `waitMs` is how long it may take to answer. */
   open(peer: Peer, opening: Opening, waitMs: number): Promise<Opened> {
-    const stream = ++this.tunnel.stream;
+    const stream = ++this.offices.stream;
     const carried = new Carried(stream, peer, opening.office, this);
     this.carried.set(stream, carried);
     return carried.open(opening, waitMs);
@@ -259,7 +103,7 @@ export class Route {
   send({ stream = 0, office }: Origin, head: Head, payload?: Payload): Sent {
     this.#flush(); // in the order of the calls
     if (this.#owesReset) this.#reset();
-    if (head.kind === Kind.ask) this.tunnel.callsOut++;
+    if (head.kind === Kind.ask) this.offices.callsOut++;
     const encoded = encodeHead({ ...head, stream });
     return this.#pass(office, [encoded, ...bytesOfPayload(payload)]);
   }
@@ -305,15 +149,15 @@ export class Route {
     }
   }
 
-  /** Sends that all streams have ended, of those that both nodes know. */
+  /** Sends that all streams have ended, of those that both nodes have. */
   #reset(): void {
-    const { stream: id } = this.tunnel;
+    const { stream: id } = this.offices;
     const head = { kind: Kind.reset, stream: this.#seen, id };
     this.#owesReset = this.#pass("", [encodeHead(head)]) !== "sent";
   }
 
   #pass(office: string, frame: readonly Uint8Array[]): Sent {
-    return this.tunnel.parts.messenger.send(this.#node, office, frame);
+    return this.offices.node.send(this.#node, office, frame);
   }
 
   // ---------------------------------------------------------------- what arrives
@@ -339,13 +183,13 @@ export class Route {
       case Kind.reset:
         return this.#takeReset(stream, frame.id);
       case Kind.hold:
-        return this.tunnel.parts.hold(JSON.parse(text));
+        return this.offices.hold(JSON.parse(text));
       case Kind.question:
         return void this.#reply(frame.id, JSON.parse(text).value);
       case Kind.reply:
         return this.#questions.get(frame.id)?.(JSON.parse(text).value);
       default:
-        if (kind === Kind.ask) this.tunnel.callsIn++;
+        if (kind === Kind.ask) this.offices.callsIn++;
         return this.carried.get(stream)?.take(frame);
     }
   }
@@ -362,13 +206,13 @@ export class Route {
     }
     const hosted = new Hosted(stream, opening, profile, this);
     this.hosted.set(stream, hosted);
-    this.tunnel.parts.host(opening, hosted);
+    void this.offices.host(opening, hosted);
   }
 
   async #reply(id: number, question: unknown): Promise<void> {
-    const value = await this.tunnel.answerTo(this.#node, question);
+    const value = await this.offices.answerTo(this.#node, question);
     const text = JSON.stringify({ value });
-    const { maxMessageBytes } = this.tunnel.parts.messenger;
+    const { maxMessageBytes } = this.offices.node;
     const isTooLarge =
       Buffer.byteLength(text) > maxMessageBytes - ENVELOPE_BYTES;
     if (isTooLarge) {

@@ -8,29 +8,20 @@ import { Buffer } from "node:buffer";
 import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
 import type { Sent } from "./link.ts";
 import type { Kick } from "../office/office.ts";
-import type { Refusal, WantedSeat } from "../office/peer.ts";
-import type { CallEnd } from "../shared/audit.ts";
-import type { Identity } from "../shared/identity.ts";
+import type { Peer, WantedSeat } from "../office/peer.ts";
 import { type Payload, payloadOfBytes } from "../wire/mod.ts";
 
 /** Who asks for a seat in an office at another node. */
-export interface Opening extends WantedSeat {
+export interface Opening
+  extends
+    WantedSeat,
+    Pick<Peer, "version" | "instance" | "identity" | "address"> {
   /** The id of its connection. */
   readonly client: string;
   /** The name of its profile. */
   readonly protocol: string;
-  readonly version: string;
-  readonly instance?: string;
-  readonly identity?: Identity;
-  readonly address: string;
   /** Only asks whether it would get the seat: it has to leave another one before. */
   readonly isQuestion: boolean;
-}
-
-/** Why a node gives no seat. */
-export interface Refused {
-  /** Absent when this node is not the home of the office, or not for much longer. */
-  readonly refusal?: Refusal;
 }
 
 /**
@@ -42,11 +33,11 @@ export const Kind = {
   open: 1,
   /** Gives the seat, or says that it would be given. */
   opened: 2,
-  /** {@linkcode Refused}. */
+  /** Why there is no seat: `refusal`, absent where the node is not the home of the office, or not for much longer. */
   refused: 3,
   /** An event of the client; its text is the name, its id that of the answer that is expected, or 0. */
   event: 4,
-  /** The answer to an event, without a payload if it has none; its text is {@linkcode CallEnd}, or empty for an ordinary one. */
+  /** The answer to an event, without a payload if it has none; its text is a `CallEnd`, or empty for an ordinary one. */
   ack: 5,
   /** A request to the client; its text is the name. */
   ask: 7,
@@ -56,7 +47,7 @@ export const Kind = {
   forget: 9,
   /** A notification for all clients whose streams it lists; its text is the name. */
   notice: 10,
-  /** The identity of the client after a check: {@linkcode Identity}. */
+  /** The identity of the client after a check. */
   identity: 11,
   /** The client leaves the office. */
   leave: 12,
@@ -78,17 +69,21 @@ export const Kind = {
 /** A seat that an operator holds free. */
 export type HeldSeat = WantedSeat & Omit<Kick, "by">;
 
-/** A frame of a tunnel: one message of a link. */
-export interface TunnelFrame {
+/** The parts of a frame that are written before its payload. */
+export interface FrameHead {
   readonly kind: number;
   /** The number of the stream; 0 for a frame of none. */
   readonly stream: number;
   /** Tells the requests of one stream apart. */
-  readonly id: number;
+  readonly id?: number;
   /** A name, or JSON. */
-  readonly text: string;
+  readonly text?: string;
   /** The streams of a notice. */
-  readonly streams: readonly number[];
+  readonly streams?: readonly number[];
+}
+
+/** A frame of a tunnel: one message of a link. */
+export interface TunnelFrame extends Required<FrameHead> {
   /** Returns the payload. */
   payload(): Payload | undefined;
 }
@@ -98,15 +93,6 @@ const FIXED_BYTES = 17;
 
 /** Room for what is written before a payload when it is sent on, so that it is not copied. */
 const MIN_HEAD_BYTES = 64;
-
-/** The parts of a frame that are written before its payload. */
-export interface FrameHead {
-  readonly kind: number;
-  readonly stream: number;
-  readonly id?: number;
-  readonly text?: string;
-  readonly streams?: readonly number[];
-}
 
 const NONE: readonly number[] = [];
 
@@ -155,14 +141,6 @@ export function decodeFrame(bytes: Buffer): TunnelFrame {
     payload: () => payloadOfBytes(bytes, Math.max(MIN_HEAD_BYTES, end)),
   };
 }
-
-/** Returns the text of an answer's end, which most do without. */
-export const endToText = (end: CallEnd | undefined): string =>
-  end === undefined || end.outcome === "ok" ? "" : JSON.stringify(end);
-
-/** Reads what {@linkcode endToText} has written. */
-export const endOfText = (text: string): CallEnd | undefined =>
-  text === "" ? undefined : JSON.parse(text);
 
 /** The error when the other node, or what connects the nodes, is not reached any more. */
 export const unreachable = (): ProtocolError =>

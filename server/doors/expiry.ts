@@ -17,30 +17,27 @@ import type { Outgoing } from "../shared/http.ts";
 import type { Identity } from "../shared/identity.ts";
 import { failure, log } from "../shared/log.ts";
 
-/** The clock and timers that {@linkcode atTime} uses. */
-export interface Clock {
-  /** Milliseconds since 1970. */
-  now(): number;
-  /** Calls back after a number of milliseconds; returns a function that cancels it. */
-  after(milliseconds: number, callBack: () => void): () => void;
-}
-
 /** The longest delay of a timer in milliseconds; a longer one would fire immediately. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-const SYSTEM_CLOCK: Clock = {
-  now: () => Date.now(),
-  after: (milliseconds, callBack) => {
+const SYSTEM_CLOCK = {
+  /** Milliseconds since 1970. */
+  now: (): number => Date.now(),
+  /** Calls back after a number of milliseconds; returns a function that cancels it. */
+  after: (milliseconds: number, callBack: () => void): () => void => {
     const timer = setTimeout(callBack, milliseconds);
     timer.unref(); // must not keep the process alive
     return () => clearTimeout(timer);
   },
 };
 
+/** The clock and timers that {@linkcode atTime} uses. */
+export type Clock = typeof SYSTEM_CLOCK;
+
 /**
  * Calls back at a given time, never earlier and never synchronously; a past time means now.
  *
- * @param time milliseconds since 1970, however far in the future
+ * @param time milliseconds since 1970, however far in the future; `Infinity` for never
  * @returns a function that cancels it
  */
 export function atTime(
@@ -48,7 +45,7 @@ export function atTime(
   callBack: () => void,
   clock: Clock = SYSTEM_CLOCK,
 ): () => void {
-  let prevent: () => void;
+  let prevent = () => {};
   const wait = () => {
     const left = Math.min(Math.max(0, time - clock.now()), MAX_TIMER_MS);
     prevent = clock.after(left, () => {
@@ -56,7 +53,7 @@ export function atTime(
       else callBack();
     });
   };
-  wait();
+  if (time !== Infinity) wait();
   return () => prevent();
 }
 
@@ -86,9 +83,7 @@ export function endAtExpiry(
   const start = () => {
     prevent();
     const { expiresAt = Infinity } = session.identity ?? {};
-    prevent = expiresAt === Infinity || !socket.connected
-      ? () => {}
-      : atTime(expiresAt, end, clock);
+    prevent = atTime(socket.connected ? expiresAt : Infinity, end, clock);
   };
   start();
   socket.once("disconnect", () => prevent());
@@ -144,22 +139,12 @@ export async function recheck(
   connection.depart(() => socket.conn.close());
 }
 
-/** How long a shutdown waits for clients that do not read. */
-const END_TIMEOUT_MS = 1000;
-
-/** A request that is not answered to its end. */
-interface OpenExchange {
-  readonly identity: Identity;
-  /** Cancels its end at the expiry of the credentials. */
-  readonly prevent: () => void;
-}
-
 /**
  * The requests of a gateway's clients that are not answered to their end. Streams can be open for
  * hours, so each ends with the credentials that it was opened with.
  */
 export class OpenExchanges {
-  readonly #open = new Map<Outgoing, OpenExchange | undefined>();
+  readonly #open = new Map<Outgoing, ReturnType<typeof exchange> | undefined>();
   readonly #parts: Pick<RequestParts, "authenticator" | "limiter">;
   readonly #rates: RequestRates;
 
@@ -213,14 +198,12 @@ export class OpenExchanges {
 
   /** Resolves when all have ended; those that have not after a second are ended. */
   ended(): Promise<void> {
-    return closed([...this.#open.keys()], END_TIMEOUT_MS);
+    return closed([...this.#open.keys()]);
   }
 }
 
-/** Ends a request at the expiry of the credentials that it was sent with. */
-const exchange = (outgoing: Outgoing, identity: Identity): OpenExchange => ({
+/** Ends a request at the expiry of the credentials that it was sent with, unless that is prevented. */
+const exchange = (outgoing: Outgoing, identity: Identity) => ({
   identity,
-  prevent: identity.expiresAt === undefined
-    ? () => {}
-    : atTime(identity.expiresAt, () => outgoing.destroy()),
+  prevent: atTime(identity.expiresAt ?? Infinity, () => outgoing.destroy()),
 });

@@ -6,7 +6,6 @@
  */
 import type { Context, Hono } from "hono";
 import { cors } from "hono/cors";
-import { HTTPException } from "hono/http-exception";
 import type { Gateway, GatewayHost, GatewaySeats } from "./gateway_seats.ts";
 import type { InProcessConnection } from "../../shared/in_process.ts";
 import {
@@ -75,10 +74,7 @@ export class GatewayRoutes {
   readonly #open: OpenExchanges;
 
   /** Makes the gateway, and connects it with its server. */
-  constructor(
-    { start, agents }: GatewaySetup,
-    parts: GatewayParts,
-  ) {
+  constructor({ start, agents }: GatewaySetup, parts: GatewayParts) {
     this.#parts = parts;
     this.#open = new OpenExchanges(parts);
     const callers = new Map<string, CallSource>();
@@ -138,11 +134,11 @@ export class GatewayRoutes {
       }
       const refused = judgeHost(incoming, this.#parts) ??
         judgeOrigin(incoming, this.#parts);
-      if (refused) fail(refused);
+      if (refused) throw toGatewayResponse(refused);
       return await answer({ incoming, outgoing }, officeIn(c), c.req.raw);
     } catch (error) {
       incoming?.resume(); // an unread body would hold the connection open
-      if (error instanceof HTTPException) return error.getResponse();
+      if (error instanceof Response) return error;
       return toGatewayResponse(refusal(500, errorPayloadOf(error)));
     }
   }
@@ -168,7 +164,7 @@ export class GatewayRoutes {
 
   readonly #describe: Answer = ({ incoming }, office) => {
     const urls = this.#urls(incoming, office);
-    if (urls === undefined) fail(notFound());
+    if (urls === undefined) throw toGatewayResponse(notFound());
     return Response.json({
       resource: urls.resource,
       authorization_servers: this.#parts.authorizationServers,
@@ -212,10 +208,7 @@ export class GatewayRoutes {
   }
 
   /** @returns `undefined` when there is no issuer that clients could ask */
-  #urls(
-    incoming: RequestHead,
-    office: string,
-  ): ResourceUrls | undefined {
+  #urls(incoming: RequestHead, office: string): ResourceUrls | undefined {
     const { authorizationServers, proxies } = this.#parts;
     if (authorizationServers.length === 0) return undefined;
     const path = `${this.#gateway.path}/${encodeURIComponent(office)}`;
@@ -226,7 +219,7 @@ export class GatewayRoutes {
 /**
  * Returns the office that a request is for.
  *
- * @throws {HTTPException} 404, when no office can have that name
+ * @throws {Response} 404, when no office can have that name
  */
 function officeIn(c: Context<SmcpEnv>): string {
   const office = c.req.param("office") ?? "";
@@ -238,21 +231,13 @@ function officeIn(c: Context<SmcpEnv>): string {
   });
 }
 
-/** @throws {HTTPException} always */
+/** @throws {Response} always, with an error of JSON-RPC */
 function refuse(
   status: Refusal["status"],
   error: ErrorPayload,
   headers?: Readonly<Record<string, string>>,
 ): never {
-  fail(refusal(status, error), headers);
-}
-
-function fail(
-  refused: Refusal,
-  headers?: Readonly<Record<string, string>>,
-): never {
-  const res = toGatewayResponse(refused, headers);
-  throw new HTTPException(refused.status, { res });
+  throw toGatewayResponse(refusal(status, error), headers);
 }
 
 /** The JSON-RPC code of errors that belong to no request. */

@@ -25,7 +25,7 @@ export interface Gateway {
   /** Answers a request; its `signal` is aborted when the client goes away. */
   handle(request: Request, caller: GatewayCaller): Promise<Response>;
   /**
-   * Gives up the seat of an office to an Agent that may use the office as the gateway's clients do.
+   * Frees the seat of an office for an Agent that may use the office as the gateway's clients do.
    *
    * @param principal as which that Agent is authenticated
    * @returns `undefined` once the seat is free; else who uses it and until when, as the rest of a sentence
@@ -66,6 +66,8 @@ export interface GatewayHost {
   attribute(reqId: string, source: CallSource): () => void;
 }
 
+type Joined = Seat | Refusal;
+
 /** Who gives up seats: a gateway. */
 type Sharer = Pick<Gateway, "makeWay" | "seatFreed">;
 
@@ -104,12 +106,9 @@ export class GatewaySeats implements Offices {
     return this.#offices.drain(graceMs);
   }
 
-  join(
-    peer: Peer,
-    wanted: WantedSeat,
-    former?: Seat,
-  ): Seat | Refusal | Promise<Seat | Refusal> {
-    const joining = this.#offices.join(peer, wanted, former);
+  join(...asked: Parameters<Offices["join"]>): Joined | Promise<Joined> {
+    const [peer, wanted] = asked;
+    const joining = this.#offices.join(...asked);
     if (wanted.role !== "agent") return joining;
     return joining instanceof Promise
       ? joining.then((joined) => this.#judge(joined, peer, wanted))
@@ -118,10 +117,10 @@ export class GatewaySeats implements Offices {
 
   /** Makes way for an Agent that was refused because of the gateway's own. */
   #judge(
-    joined: Seat | Refusal,
+    joined: Joined,
     peer: Peer,
     wanted: WantedSeat,
-  ): Seat | Refusal | Promise<Seat | Refusal> {
+  ): Joined | Promise<Joined> {
     const { office } = wanted;
     if (peer.identity === this.#agents) {
       if (!("refused" in joined)) this.#own.set(office, joined);
@@ -136,16 +135,15 @@ export class GatewaySeats implements Offices {
       return this.#tryAgain(peer, wanted, gateway);
     }
     const { holder } = joined;
-    return holder === undefined
-      ? joined
-      : because(`${JSON.stringify(holder)} has it until it leaves`);
+    if (holder === undefined) return joined;
+    return because(`${JSON.stringify(holder)} has it until it leaves`);
   }
 
   async #tryAgain(
     peer: Peer,
     wanted: WantedSeat,
     gateway: Sharer,
-  ): Promise<Seat | Refusal> {
+  ): Promise<Joined> {
     const { office } = wanted;
     const why = await gateway.makeWay(office, peer.identity?.principal);
     if (why !== undefined) return because(why);

@@ -41,11 +41,9 @@ export interface OfferOptions extends ConnectOptions {
 }
 
 /** A client of this process, and what its handshake would have shown. */
-export interface InProcessGuest
-  extends InProcessClient, Omit<OfferOptions, "protocol"> {
-  /** The version that it speaks. */
+export type InProcessGuest = InProcessClient & OfferOptions & {
   readonly protocol: ProtocolName;
-}
+};
 
 /** The versions that clients of this process speak: those with a handshake. */
 const PROTOCOLS: readonly unknown[] = PROTOCOL_NAMES.filter((name) =>
@@ -77,10 +75,8 @@ export class InProcessDoor {
 
   /** The open connections. */
   get open(): { readonly profile: Profile; readonly connection: Connection }[] {
-    return [...this.#open].map(([{ profile }, connection]) => ({
-      profile,
-      connection,
-    }));
+    const open = [...this.#open];
+    return open.map(([{ profile }, connection]) => ({ profile, connection }));
   }
 
   /**
@@ -95,10 +91,9 @@ export class InProcessDoor {
     server: Pick<InProcessConnection, "url" | "maxPayload">,
   ): InProcessConnection {
     if (!PROTOCOLS.includes(protocol)) {
+      const name = JSON.stringify(protocol);
       throw new TypeError(
-        `Cannot connect with the protocol ${
-          JSON.stringify(protocol)
-        }: expected "0.2", "0.3" or "0.4"`,
+        `Cannot connect with the protocol ${name}: expected "0.2", "0.3" or "0.4"`,
       );
     }
     if (identity !== undefined && !identity.principal) {
@@ -173,15 +168,16 @@ export class InProcessDoor {
     };
     const connection = new Connection(peer, this.#parts, guest.role);
     open.set(peer, connection);
-    const prevent = expiresAt === Infinity
-      ? () => {}
-      : atTime(expiresAt, () => peer.end("its credentials expired", false));
+    const expire = () => peer.end("its credentials expired", false);
+    const prevent = atTime(expiresAt, expire);
     return {
       id: peer.id,
       send(event, payload, answered) {
         const copy = Payload.of(copyOf(payload));
         const ack = (answer: Answer | undefined) => {
-          if (answer) deliver(() => answered?.(argumentsOf(answer)));
+          if (answer === undefined) return;
+          const isOne = answer instanceof Payload;
+          deliver(() => answered?.(isOne ? [answer.parse()] : answer));
         };
         deliver(() => {
           const caller = guest.callerOf?.(Object(copy.peek()).req_id);
@@ -231,6 +227,3 @@ class MessageQueue {
 /** Throws what cannot be sent, and drops what no peer would get. */
 const copyOf = (value: unknown): unknown =>
   value === undefined ? undefined : JSON.parse(JSON.stringify(value));
-
-const argumentsOf = (answer: Answer): readonly unknown[] =>
-  answer instanceof Payload ? [answer.parse()] : answer;

@@ -44,9 +44,6 @@ import {
 } from "../shared/http.ts";
 import { flushed } from "../http/closing.ts";
 
-/** How long a shutdown waits for clients that do not read. */
-const FLUSH_TIMEOUT_MS = 1000;
-
 /** The parts of a server that {@linkcode Sessions} needs. */
 interface SessionsParts extends
   Pick<
@@ -71,11 +68,8 @@ interface SessionsParts extends
   readonly connections: ConnectionParts;
 }
 
-/** What sessions work with. */
-interface SessionParts extends SessionsParts {
-  /** The answer to events beyond the rate: an error costs more than all else done for such an event. */
-  readonly flood: ProtocolError;
-}
+/** `flood` is the answer to events beyond the rate: an error costs more than all else done for such an event. */
+type SessionParts = SessionsParts & { readonly flood: ProtocolError };
 
 /** What is kept of a connection, also between sessions: a reconnect over it must not refill the bucket. */
 interface KeptConnection {
@@ -93,7 +87,8 @@ export class Sessions implements Reception {
   readonly #parts: SessionParts;
   readonly #arrivals: Arrivals;
   readonly #guards: PacketGuards;
-  readonly #open = new Map<string, Session>();
+  /** The open sessions, members or not. */
+  readonly open: Map<string, Session> = new Map();
   readonly #kept = new WeakMap<WireConnection, KeptConnection>();
   #rechecks = 0;
 
@@ -105,22 +100,16 @@ export class Sessions implements Reception {
     this.#arrivals = new Arrivals(parts);
   }
 
-  /** The open sessions, members or not. */
-  get open(): ReadonlyMap<string, Session> {
-    return this.#open;
-  }
-
   /** Applies all limits to a new connection, in both directions. */
   opened(connection: WireConnection): ConnectionGuard {
     const { slots, limiter, proxies } = this.#parts;
     slots.transfer(connection);
     this.#arrivals.opened(connection);
     const address = peerOf(connection, proxies);
-    guardQueue(
-      connection,
-      limiter.limits.queuedBytes,
-      (limit) => limiter.recordHit(limit, { address }),
-    );
+    const { queuedBytes } = limiter.limits;
+    guardQueue(connection, queuedBytes, (limit) => {
+      limiter.recordHit(limit, { address });
+    });
     return this.#guards.add(connection, (reason, party) => {
       if (party) return limiter.recordRefusedPacket({ reason, ...party });
       const code = ErrorCode.BAD_REQUEST;
@@ -149,9 +138,8 @@ export class Sessions implements Reception {
       );
     }
     const { eventsPerSecond } = limiter.limits;
-    const kept = known ??
-      { rate: new TokenBucket(eventsPerSecond, now), isTaken: true };
-    kept.isTaken = true;
+    const rate = known?.rate ?? new TokenBucket(eventsPerSecond, now);
+    const kept = { rate, isTaken: true };
     this.#kept.set(conn, kept);
     const rechecks = this.#rechecks;
     const admission = await this.#authenticate(conn, auth);
@@ -177,8 +165,8 @@ export class Sessions implements Reception {
     const refuse = (error: unknown, why?: string) => {
       const refusal = toConnectError(error);
       const { code, message } = refusal.data;
-      const reason = why ?? message;
-      limiter.recordRefusedHandshake("namespace", { code, reason, address });
+      const about = { code, reason: why ?? message, address };
+      limiter.recordRefusedHandshake("namespace", about);
       return refusal;
     };
     try {
@@ -212,14 +200,14 @@ export class Sessions implements Reception {
     const session = new Session(socket, admission, kept.rate, this.#parts);
     const guard = this.#guards.of(conn);
     guard?.admit(partyOf(session));
-    this.#open.set(session.id, session);
+    this.open.set(session.id, session);
     if (session.identity) {
       session.renewed = endAtExpiry(session, this.#parts.journal);
     }
     socket.once("disconnect", () => {
       kept.isTaken = false;
       guard?.leave();
-      this.#open.delete(session.id);
+      this.open.delete(session.id);
       session.gone();
     });
     return session;
@@ -240,7 +228,7 @@ export class Sessions implements Reception {
   /** Checks the credentials of all sessions again. */
   async recheck(): Promise<void> {
     this.#rechecks++;
-    await recheckAll([...this.#open.values()].map((one) => this.#again(one)));
+    await recheckAll([...this.open.values()].map((one) => this.#again(one)));
   }
 
   #again(session: Session): Promise<void> {
@@ -251,7 +239,7 @@ export class Sessions implements Reception {
   /** Disconnects all clients once their queued packets are sent, or after a second. */
   async close(): Promise<void> {
     const { engine } = this.#parts;
-    await flushed(engine.connections, FLUSH_TIMEOUT_MS);
+    await flushed(engine.connections);
     await engine.close();
     this.#arrivals.close();
   }
@@ -328,16 +316,8 @@ const REQUESTS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** The `auth` fields of a connection that the server reads (spec §2, §9). */
-interface HandshakeAuth {
-  /** The role that the client must join with. */
-  readonly role: Role | undefined;
-  /** Distinguishes a reconnecting client from others with the same name. */
-  readonly instance: string | undefined;
-}
-
 /** What is known of a client that was let in. */
-interface Admission extends HandshakeAuth {
+interface Admission extends ReturnType<typeof readHandshakeAuth> {
   /** The version that it is served in. */
   readonly profile: Profile;
   /** The `a2c_version` that it sent; that of the profile if it sent none. */
@@ -349,24 +329,24 @@ interface Admission extends HandshakeAuth {
 const MAX_INSTANCE_LENGTH = 256;
 
 /**
- * Reads the `auth` object of a connection; ignores other fields.
+ * Reads the `auth` object of a connection (spec §2, §9); ignores other fields.
  *
+ * @returns the role that the client must join with, and what distinguishes it from others with its name
+ * when it reconnects
  * @throws {ProtocolError} 400 when `role` or `instance_id` is present but invalid
  */
 export function readHandshakeAuth(
   { role, instance_id: instance }: Record<string, unknown>,
-): HandshakeAuth {
+) {
   let parsed: Role | undefined;
   try {
     if (role !== undefined) parsed = parseRole(role);
   } catch {
     throw invalidAuth('role: expected "agent" or "computer"');
   }
-  if (instance === undefined) return { role: parsed, instance };
-  if (
-    typeof instance === "string" && instance !== "" &&
-    instance.length <= MAX_INSTANCE_LENGTH
-  ) return { role: parsed, instance };
+  const isValid = instance === undefined || typeof instance === "string" &&
+      instance !== "" && instance.length <= MAX_INSTANCE_LENGTH;
+  if (isValid) return { role: parsed, instance };
   throw invalidAuth(
     `instance_id: expected a string of 1 to ${MAX_INSTANCE_LENGTH} characters`,
   );

@@ -128,22 +128,18 @@ export function bun(): BunAdapter {
     hold: (request, info) => info?.timeout(request, 0),
     upgrade(request, { protocol }, info) {
       const socket = new BunSocket();
+      const headers: Record<string, string> = protocol
+        ? { "Sec-WebSocket-Protocol": protocol }
+        : {};
       // Bun takes a request without this header, too.
-      const isUpgraded = /\bupgrade\b/i.test(
-        request.headers.get("connection") ?? "",
-      ) &&
-        info?.upgrade(request, {
-          data: socket,
-          headers: protocol === undefined
-            ? {}
-            : { "Sec-WebSocket-Protocol": protocol },
-        });
-      if (!isUpgraded) {
+      const asks = /\bupgrade\b/i.test(request.headers.get("connection") ?? "");
+      if (!info) {
         throw new TypeError(
-          info
-            ? "Cannot make a WebSocket of the request"
-            : "Cannot make a WebSocket without the second argument of Bun's handler: pass it on to fetch",
+          "Cannot make a WebSocket without the second argument of Bun's handler: pass it on to fetch",
         );
+      }
+      if (!asks || !info.upgrade(request, { data: socket, headers })) {
+        throw new TypeError("Cannot make a WebSocket of the request");
       }
       // Bun has answered, and ignores what the handler returns.
       return { socket, response: new Response(null, { status: 101 }) };

@@ -45,9 +45,7 @@ type UpgradeWebSocket = (
 export function deno(): Adapter<FetchInfo> {
   // Not a use of the Deno global, which Node lacks: a look whether there is one.
   const runtime: unknown = Reflect.get(globalThis, "Deno");
-  const upgrade: unknown = runtime instanceof Object
-    ? Reflect.get(runtime, "upgradeWebSocket")
-    : undefined;
+  const upgrade: unknown = Object(runtime).upgradeWebSocket;
   if (!isUpgrade(upgrade)) {
     throw new TypeError(
       "Cannot serve by Deno's fetch on this platform, which has no Deno.upgradeWebSocket: on Bun use bun() of @a2c-smcp/sdk/server/bun, on Cloudflare @a2c-smcp/sdk/server/workers, on Node createSmcpServer() without an adapter, with listen()",
@@ -74,11 +72,8 @@ export function deno(): Adapter<FetchInfo> {
  */
 function watchOthers(found: () => void): () => void {
   if (Reflect.has(globalThis, "WorkerGlobalScope")) return () => {};
-  const { mainModule }: { mainModule?: unknown } = Reflect.get(
-    globalThis,
-    "Deno",
-  );
-  const channel = new BroadcastChannel(`a2c-smcp serve ${mainModule}`);
+  const program: unknown = Reflect.get(globalThis, "Deno").mainModule;
+  const channel = new BroadcastChannel(`a2c-smcp serve ${program}`);
   channel.onmessage = (message) => {
     if (Object(message).data !== isolate) found();
   };

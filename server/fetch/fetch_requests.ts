@@ -29,15 +29,12 @@ import type {
   PlatformSocket,
 } from "../wire/fetch_engine.ts";
 import { EventEmitter } from "node:events";
-import { closed, OpenSockets } from "../http/closing.ts";
+import { closed, track } from "../http/closing.ts";
 
 /** Time limit for the body of a request, as that of `listen`; a late one is answered with 408. */
 const BODY_TIMEOUT_MS = 60_000;
 
-/** How long a shutdown waits for WebSockets to close. */
-const CLOSE_TIMEOUT_MS = 1000;
-
-/** The parts of a server that {@linkcode FetchRequests} needs. */
+/** The parts of a server that {@linkcode fetchRequests} needs. */
 interface FetchRequestsParts<Info> extends RequestParts {
   /** Answers what is no upgrade. */
   readonly app: Hono<SmcpEnv>;
@@ -52,115 +49,64 @@ interface FetchRequestsParts<Info> extends RequestParts {
 }
 
 /** Answers the requests of a platform as a listener of `node:http` would, with the same app and gate. */
-export class FetchRequests<Info> {
-  readonly #parts: FetchRequestsParts<Info>;
+export function fetchRequests<Info>(parts: FetchRequestsParts<Info>) {
+  const { adapter, app, bytes, engine, isOpenToAll, limiter, paths } = parts;
   /** Limits open requests and WebSockets. */
-  readonly #sockets: SocketSlots;
+  const sockets = new SocketSlots(parts);
   /** The WebSockets. */
-  readonly #open = new OpenSockets();
-
-  constructor(parts: FetchRequestsParts<Info>) {
-    this.#parts = parts;
-    this.#sockets = new SocketSlots(parts);
-  }
-
-  /** Resolves when all WebSockets are closed, at the latest after a second. */
-  closed(): Promise<void> {
-    return closed(this.#open, CLOSE_TIMEOUT_MS);
-  }
-
-  /** Answers a request. */
-  async answer(
-    request: Request,
-    info: Info | undefined,
-  ): Promise<Response> {
-    const { adapter } = this.#parts;
-    const peer = clientAddress(adapter.addressOf(request, info), undefined, 0);
-    const release = this.#judgePeer(peer) ?? this.#sockets.take(peer);
-    if (typeof release !== "function") return toResponse(release);
-    adapter.hold?.(request, info);
-    const { method, url } = request;
-    const head: RequestHead = {
-      ...{ method, url, headers: Object.fromEntries(request.headers) },
-      socket: {
-        remoteAddress: peer,
-        // A connection has both ends on this machine, or none: what reaches a loopback address comes from one.
-        localAddress: isLoopback(peer) ? peer : undefined,
-        ...{ encrypted: url.startsWith("https:") },
-      },
-    };
-    const outgoing = new FetchOutgoing();
-    outgoing.once("close", release);
-    const isUpgrade = request.headers.get("upgrade")?.toLowerCase() ===
-      "websocket";
-    const isForEngine = this.#parts.paths.includes(splitTarget(url).path);
-    return isUpgrade && isForEngine
-      ? this.#upgrade(
-        head,
-        outgoing,
-        (options) => adapter.upgrade(request, options, info),
-      )
-      : await this.#exchange(request, isForEngine, head, outgoing);
-  }
+  const open = new Set<Outgoing>();
 
   /** Refuses other machines where nobody has to say who they are, as `listen` refuses such an address. */
-  #judgePeer(peer: string): Refusal | undefined {
-    const { isOpenToAll, limiter } = this.#parts;
-    const exposed = exposure(peer, isOpenToAll);
+  const judgePeer = (address: string): Refusal | undefined => {
+    const exposed = exposure(address, isOpenToAll);
     if (exposed === undefined) return undefined;
     const code = ErrorCode.FORBIDDEN;
-    limiter.recordRefusedHandshake("http", {
-      code,
-      reason: `cannot serve ${exposed}; insecure: true allows it`,
-      address: peer,
-    });
+    const reason = `cannot serve ${exposed}; insecure: true allows it`;
+    limiter.recordRefusedHandshake("http", { code, reason, address });
     return refusal(403, {
       code,
       message:
         "This server has no authentication, so it serves its own machine alone",
     });
-  }
+  };
 
-  #upgrade(
+  const upgrade = (
     head: RequestHead,
     outgoing: FetchOutgoing,
     make: (options: UpgradeOptions) => Upgraded,
-  ): Response {
+  ): Response => {
     try {
-      const refused = admitUpgrade(head, outgoing, this.#parts);
+      const refused = admitUpgrade(head, outgoing, parts);
       if (refused) return refuse(refused, outgoing);
-      const { response, socket } = this.#parts.engine.upgrade(head, make);
+      const { response, socket } = engine.upgrade(head, make);
       if (socket === undefined) outgoing.close();
       else {
         outgoing.destroy = () => socket.close();
         socket.whenGone(() => outgoing.close());
-        this.#open.add(outgoing);
+        track(open, outgoing);
       }
       return response;
     } catch (error) {
       log.warn("Cannot answer an upgrade request", failure(error));
       return refuse(invalidRequest(), outgoing);
     }
-  }
+  };
 
-  async #exchange(
+  const exchange = async (
     given: Request,
     isForEngine: boolean,
     head: RequestHead,
     outgoing: FetchOutgoing,
-  ): Promise<Response> {
-    const { app, bytes } = this.#parts;
+  ): Promise<Response> => {
     // Nobody reads the answer of a client that is gone; a call that it waits for ends.
     given.signal.addEventListener("abort", () => outgoing.close());
     const late = Promise.withResolvers<Response>();
-    const timer = given.body === null ? undefined : setTimeout(
-      () => late.resolve(new Response(null, { status: 408 })),
-      BODY_TIMEOUT_MS,
-    );
+    const end = () => late.resolve(new Response(null, { status: 408 }));
+    const timer = given.body ? setTimeout(end, BODY_TIMEOUT_MS) : undefined;
     const request = isForEngine
       ? given
       : whenRead(given, () => clearTimeout(timer));
-    const incoming = new FetchIncoming(head, request.body, bytes);
+    const incoming = incomingOf(head, request.body, bytes);
     outgoing.once("close", () => {
       clearTimeout(timer);
       incoming.resume();
@@ -170,7 +116,41 @@ export class FetchRequests<Info> {
       late.promise,
     ]);
     return outgoing.passed(answer, bytes);
-  }
+  };
+
+  return {
+    /** Resolves when all WebSockets are closed, at the latest after a second. */
+    closed: (): Promise<void> => closed(open),
+
+    /** Answers a request. */
+    async answer(request: Request, info: Info | undefined): Promise<Response> {
+      const given = adapter.addressOf(request, info);
+      const peer = clientAddress(given, undefined, 0);
+      const release = judgePeer(peer) ?? sockets.take(peer);
+      if (typeof release !== "function") return toResponse(release);
+      adapter.hold?.(request, info);
+      const { method, url } = request;
+      const headers = Object.fromEntries(request.headers);
+      const head: RequestHead = {
+        ...{ method, url, headers },
+        socket: {
+          remoteAddress: peer,
+          // A connection has both ends on this machine, or none: what reaches a loopback address comes from one.
+          localAddress: isLoopback(peer) ? peer : undefined,
+          ...{ encrypted: url.startsWith("https:") },
+        },
+      };
+      const outgoing = new FetchOutgoing();
+      outgoing.once("close", release);
+      const isUpgrade = headers.upgrade?.toLowerCase() === "websocket";
+      const isForEngine = paths.includes(splitTarget(url).path);
+      const make = (options: UpgradeOptions) =>
+        adapter.upgrade(request, options, info);
+      return isUpgrade && isForEngine
+        ? upgrade(head, outgoing, make)
+        : await exchange(request, isForEngine, head, outgoing);
+    },
+  };
 }
 
 /** Ends the connection with a refusal: its client expects no more HTTP. */
@@ -187,56 +167,41 @@ function whenRead(request: Request, callBack: () => void): Request {
   return new Request(request, { body: request.body.pipeThrough(watch) });
 }
 
-/** A `Request` with a body that is read once, by whoever iterates over it, if not by the request itself. */
-class FetchIncoming implements Incoming {
-  readonly method: RequestHead["method"];
-  readonly url: RequestHead["url"];
-  readonly headers: RequestHead["headers"];
-  readonly socket: RequestHead["socket"];
-  readonly #body: ReadableStream<Uint8Array> | null;
-  readonly #bytes: ByteCount;
-  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
-  #isDropped = false;
-
-  /** @param bytes counts those of the body */
-  constructor(
-    { method, url, headers, socket }: RequestHead,
-    body: ReadableStream<Uint8Array> | null,
-    bytes: ByteCount,
-  ) {
-    this.method = method;
-    this.url = url;
-    this.headers = headers;
-    this.socket = socket;
-    this.#body = body;
-    this.#bytes = bytes;
-  }
-
-  /**
-   * Reads the body.
-   *
-   * @throws when its client is gone, or it was dropped
-   */
-  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void> {
-    this.#reader ??= this.#body?.getReader();
-    try {
-      while (true) {
-        const { value } = await this.#reader?.read() ?? {};
-        if (this.#isDropped) throw new Error("The body was dropped");
-        if (value === undefined) return;
-        this.#bytes.received += value.length;
-        yield value;
+/**
+ * Returns a request with a body that is read once, by whoever iterates over it, if not by the `Request`
+ * itself. Reading throws when the client is gone, or the body was dropped.
+ *
+ * @param bytes counts those of the body
+ */
+function incomingOf(
+  head: RequestHead,
+  body: ReadableStream<Uint8Array> | null,
+  bytes: ByteCount,
+): Incoming {
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  let isDropped = false;
+  const resume = () => {
+    isDropped = true;
+    (reader ?? body)?.cancel().catch(() => {}); // whoever reads it has it
+  };
+  return {
+    ...head,
+    resume,
+    async *[Symbol.asyncIterator]() {
+      reader ??= body?.getReader();
+      try {
+        while (true) {
+          const { value } = await reader?.read() ?? {};
+          if (isDropped) throw new Error("The body was dropped");
+          if (value === undefined) return;
+          bytes.received += value.length;
+          yield value;
+        }
+      } finally {
+        resume();
       }
-    } finally {
-      this.resume();
-    }
-  }
-
-  resume(): void {
-    this.#isDropped = true;
-    const left = this.#reader ?? this.#body;
-    left?.cancel().catch(() => {}); // whoever reads it has it
-  }
+    },
+  };
 }
 
 /** The type of responses that last. */
@@ -248,20 +213,16 @@ class FetchOutgoing extends EventEmitter implements Outgoing {
   destroy: () => void = () => this.close();
   /** Whether the body of the response is not complete yet. */
   #lasts = false;
-  #isClosed = false;
+  closed = false;
 
   readonly lasts = (): void => {
     this.#lasts = true;
   };
 
-  get closed(): boolean {
-    return this.#isClosed;
-  }
-
   /** Notes that it has come. */
   close(): void {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
+    if (this.closed) return;
+    this.closed = true;
     this.emit("close");
   }
 
@@ -284,7 +245,7 @@ class FetchOutgoing extends EventEmitter implements Outgoing {
     const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({
       start: (controller) => {
         this.destroy = () => {
-          if (!this.#isClosed) {
+          if (!this.closed) {
             controller.error(new Error("The server ended the response"));
             reader.cancel().catch(() => {});
           }
@@ -293,7 +254,7 @@ class FetchOutgoing extends EventEmitter implements Outgoing {
       },
       pull: async (controller) => {
         const { value, done } = await reader.read();
-        if (this.#isClosed) return;
+        if (this.closed) return;
         if (value !== undefined) {
           bytes.sent += value.length;
           return controller.enqueue(value);

@@ -18,7 +18,7 @@ import { LoopLag, type SmcpServerStats } from "../observe/metrics.ts";
 import { ErrorCode } from "../../protocol/mod.ts";
 import { log } from "../shared/log.ts";
 import { refusal, sessionOf, splitTarget, toResponse } from "../shared/http.ts";
-import { type Adapter, FetchRequests } from "./fetch_requests.ts";
+import { type Adapter, fetchRequests } from "./fetch_requests.ts";
 import type { FetchInfo } from "./deno.ts";
 
 /** Options of `createSmcpServer()` with an adapter: all that a platform's `fetch` can keep. */
@@ -29,7 +29,7 @@ export interface FetchServerOptions extends
   > {
   /**
    * Overrides the defaults of `Limits`; `false` removes all count and rate limits. Here `sockets` and
-   * `socketsPerAddress` count open requests and WebSockets, also those that are told to close.
+   * `socketsPerAddress` count open requests and WebSockets, also those that are asked to close.
    */
   limits?: false | Partial<Omit<Limits, "unfinishedBytes">>;
   /**
@@ -109,7 +109,7 @@ export function newFetchServer<Info>(
   });
   const webSocketOnly = cluster !== undefined && !cluster.routesSessions;
   const core = new ServerCore(all, engine, webSocketOnly);
-  const requests = new FetchRequests({
+  const requests = fetchRequests({
     ...core.parts,
     ...{ app: core.app, engine, bytes, adapter },
     isOpenToAll: authenticator !== undefined || options.insecure === true,
@@ -161,53 +161,35 @@ export function newFetchServer<Info>(
   };
 }
 
-/** What of the options of `createSmcpServer()` a platform cannot keep, each with the reason. */
-export interface NotKept {
-  /** The options. */
-  readonly options: Readonly<Record<string, string>>;
-  /** The limits. */
-  readonly limits: Readonly<Record<string, string>>;
-}
-
-/** What no platform that calls a `fetch` handler can keep. */
+/** What no platform that calls a `fetch` handler can keep of the options of `createSmcpServer()`, and why. */
 export const NOT_KEPT = {
-  options: {
-    wsEngine: "the WebSockets are the platform's",
-    minUploadRate: "the platform shows a message when it is complete",
-    headerTimeoutMs:
-      "the platform shows a request when its headers are complete",
-  },
-  limits: {
-    unfinishedBytes: "the platform shows a message when it is complete",
-  },
-} as const satisfies {
-  options: Record<
-    Exclude<keyof SmcpServerOptions, keyof FetchServerOptions>,
-    string
-  >;
-  limits: NotKept["limits"];
-};
+  wsEngine: "the WebSockets are the platform's",
+  minUploadRate: "the platform shows a message when it is complete",
+  headerTimeoutMs: "the platform shows a request when its headers are complete",
+  "limits.unfinishedBytes": "the platform shows a message when it is complete",
+} as const satisfies Record<
+  | Exclude<keyof SmcpServerOptions, keyof FetchServerOptions>
+  | "limits.unfinishedBytes",
+  string
+>;
 
 /**
  * Checks that all options can be kept: a limit that is silently dropped guards nothing.
  *
+ * @param notKept the reasons, by the names of options
  * @param serve completes "Cannot …", such as `serve by fetch`
  * @throws {TypeError} naming what cannot be kept, and why
  */
 export function checkKept(
-  given: { readonly limits?: false | object },
-  { options, limits }: NotKept,
+  given: object,
+  notKept: Readonly<Record<string, string>>,
   serve: string,
   remedy: string,
 ): void {
-  const check = (of: object, reasons: NotKept["options"], prefix: string) => {
-    for (const [name, reason] of Object.entries(reasons)) {
-      if (Reflect.get(of, name) === undefined) continue;
-      throw new TypeError(
-        `Cannot ${serve} with ${prefix}${name}: ${reason}; ${remedy}`,
-      );
-    }
-  };
-  check(given, options, "");
-  check(given.limits || {}, limits, "limits.");
+  for (const [name, reason] of Object.entries(notKept)) {
+    const path = name.split(".");
+    const value = path.reduce((of, key) => Object(of)[key], given);
+    if (value === undefined) continue;
+    throw new TypeError(`Cannot ${serve} with ${name}: ${reason}; ${remedy}`);
+  }
 }

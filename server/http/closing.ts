@@ -1,12 +1,12 @@
 import { limitTime } from "../shared/pending.ts";
 import type { Connection } from "../wire/mod.ts";
 
+/** How long a shutdown waits for clients that do not read, or do not close. */
+const TIMEOUT_MS = 1000;
+
 /** Resolves when every connection has passed its queued packets to its transport, or at the deadline. */
-export const flushed = (
-  connections: Iterable<Connection>,
-  milliseconds: number,
-): Promise<void> =>
-  all(connections, milliseconds, (connection, done) => {
+export const flushed = (connections: Iterable<Connection>): Promise<void> =>
+  all(connections, TIMEOUT_MS, (connection, done) => {
     if (!connection.hasQueued) return done();
     connection.on("drain", done);
     connection.on("close", done);
@@ -17,33 +17,23 @@ interface Closing {
   readonly closed: boolean;
   destroy(): unknown;
   on(event: "close", listener: () => void): unknown;
-  once(event: "close", listener: () => void): unknown;
 }
 
-/** Tracks open sockets, so that a shutdown can wait for them. */
-export class OpenSockets {
-  readonly #open = new Set<Closing>();
-
-  /** Tracks `socket` until it closes. */
-  add(socket: Closing): void {
-    this.#open.add(socket);
-    // It closes once anyway, and `once` would keep more objects until then.
-    socket.on("close", () => this.#open.delete(socket));
-  }
-
-  [Symbol.iterator](): Iterator<Closing> {
-    return this.#open.values();
-  }
+/** Keeps a socket among the open ones until it closes, so that a shutdown can wait for it. */
+export function track(open: Set<Closing>, socket: Closing): void {
+  open.add(socket);
+  // It closes once anyway, and `once` would keep more objects until then.
+  socket.on("close", () => open.delete(socket));
 }
 
 /** Resolves when all are closed; destroys those that are open at the deadline. */
 export async function closed(
   sockets: Iterable<Closing>,
-  milliseconds: number,
+  milliseconds: number = TIMEOUT_MS,
 ): Promise<void> {
   await all(sockets, milliseconds, (socket, done) => {
     if (socket.closed) done();
-    else socket.once("close", done);
+    else socket.on("close", done);
   });
   for (const socket of sockets) socket.destroy();
 }

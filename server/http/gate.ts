@@ -199,24 +199,7 @@ function admitSession(
 }
 
 /**
- * Checks the protocol version of a request before Engine.IO handles it (spec §2).
- *
- * @param query the request's query, without `?`
- * @param profile the protocol version of the server
- * @returns the refusal, or `undefined` when the request may pass
- */
-export function checkGate(
-  query: string,
-  profile: Profile,
-): Refusal | undefined {
-  const sent = parametersOf(query).getAll(VERSION_PARAMETER);
-  if (sent.length === 0 && !profile.handshake) return undefined;
-  const check = checkVersion(sent, profile.version);
-  return check.ok ? undefined : refusal(400, check.body);
-}
-
-/**
- * Chooses the version that a client is served in (0.4 §18).
+ * Chooses the version that a client is served in (spec §2, 0.4 §18).
  *
  * A version that the server does not let in is refused with the newest, and with the lowest and highest
  * of all.
@@ -228,17 +211,21 @@ export function chooseProfile(
   query: string,
   profiles: readonly Profile[],
 ): Profile | Refusal {
-  let refused: Refusal | undefined;
+  const sent = parametersOf(query).getAll(VERSION_PARAMETER);
+  let body: ErrorPayload | undefined;
   for (const profile of profiles) {
-    refused = checkGate(query, profile);
-    if (refused === undefined) return profile;
+    if (sent.length === 0 && !profile.handshake) return profile;
+    const check = checkVersion(sent, profile.version);
+    if (check.ok) return profile;
+    body = check.body;
   }
   const [oldest] = profiles;
-  if (oldest === undefined || refused === undefined) {
+  if (oldest === undefined || body === undefined) {
     throw new Error("Cannot choose a version: none is served");
   }
-  const body: ErrorPayload = JSON.parse(refused.body);
-  if (body.code !== ErrorCode.PROTOCOL_VERSION_MISMATCH) return refused;
+  if (body.code !== ErrorCode.PROTOCOL_VERSION_MISMATCH) {
+    return refusal(400, body);
+  }
   const { min } = supportedRange(oldest.version);
   return refusal(400, { ...body, min_supported: min });
 }

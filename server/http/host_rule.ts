@@ -13,13 +13,6 @@ import { refusal } from "../shared/http.ts";
 /** Web origins whose pages may connect. */
 export type Origins = "*" | readonly string[];
 
-/** Values of `Sec-Fetch-Site` for requests of no page, and of the server's own origin. */
-const OWN_SITES: readonly (string | undefined)[] = [
-  undefined,
-  "none",
-  "same-origin",
-];
-
 /**
  * Decides whether the origin of a request is allowed (spec §10).
  *
@@ -33,7 +26,7 @@ export function checkOrigin(
 ): Refusal | undefined {
   if (origins === "*") return undefined;
   const isAllowed = origin === undefined
-    ? OWN_SITES.includes(site)
+    ? [undefined, "none", "same-origin"].includes(site) // no page, or our own
     : origins.includes(origin);
   return isAllowed ? undefined : refusal(403, {
     code: ErrorCode.FORBIDDEN,
@@ -77,15 +70,14 @@ export function checkHost(
   if (hosts === "*") return undefined;
   const isLocal = localAddress !== undefined && isLoopback(localAddress);
   if (hosts === undefined && (proxies > 0 || !isLocal)) return undefined;
-  const named = [host, authorityOf(target)].filter((each) =>
-    each !== undefined
-  );
-  const isOurs = (authority: string): boolean => {
-    const name = hostName(authority);
+  const [, authority] = /^[a-z][a-z\d+.-]*:\/\/([^/?#]*)/i.exec(target) ?? [];
+  const isOurs = [host, authority].every((named) => {
+    if (named === undefined) return true;
+    const name = hostName(named);
     return name !== undefined &&
-      (isThisMachine(name) || (hosts ?? []).includes(name));
-  };
-  return named.every(isOurs) ? undefined : refusal(403, {
+      (isThisMachine(name) || hosts?.includes(name));
+  });
+  return isOurs ? undefined : refusal(403, {
     code: ErrorCode.FORBIDDEN,
     message:
       "Host not allowed: the operator names hosts with --hosts, and proxies with --trust-proxy",
@@ -105,10 +97,9 @@ export function readHosts(hosts: Hosts): Hosts {
     if (name !== undefined && AUTHORITY.exec(host)?.[2] === undefined) {
       return name;
     }
+    const given = JSON.stringify(host);
     throw new TypeError(
-      `Cannot use the host ${
-        JSON.stringify(host)
-      }: expected a name or an address without scheme and port, such as "smcp.example.com"`,
+      `Cannot use the host ${given}: expected a name or an address without scheme and port, such as "smcp.example.com"`,
     );
   });
 }
@@ -118,17 +109,11 @@ function hostName(authority: string): string | undefined {
   const [, name] = AUTHORITY.exec(authority) ?? [];
   const url = `http://${name}`;
   if (name === undefined || !URL.canParse(url)) return undefined;
-  return withoutBrackets(new URL(url).hostname.replace(/\.$/, ""));
+  return new URL(url).hostname.replace(/\.$/, "").replace(/^\[(.*)\]$/, "$1");
 }
 
 /** A name, an IPv4 address, or an IPv6 address in brackets, with an optional port. */
 const AUTHORITY = /^(\[[\d:.a-f]+\]|[^\s:/?#@[\]\\%*]+)(:\d*)?$/i;
-
-const withoutBrackets = (host: string): string =>
-  host.replace(/^\[(.*)\]$/, "$1");
-
-const authorityOf = (target: string): string | undefined =>
-  /^[a-z][a-z\d+.-]*:\/\/([^/?#]*)/i.exec(target)?.[1];
 
 /** `0.0.0.0` and `::` count, since servers print them as their address; DNS rebinding cannot use them. */
 const isThisMachine = (name: string): boolean =>

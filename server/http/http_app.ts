@@ -75,10 +75,9 @@ export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
   const { metrics } = parts;
   if (metrics) {
     app.get("/metrics", async (c) => {
-      const { incoming }: Partial<Exchange> = c.env ?? {};
-      return incoming && await mayReadMetrics(incoming, parts)
-        ? showMetrics(c, metrics)
-        : toResponse(refusal(401, unauthorized().toPayload()));
+      const mayRead = await mayReadMetrics(c.env?.incoming, parts);
+      if (mayRead) return await showMetrics(c, metrics);
+      return toResponse(refusal(401, unauthorized().toPayload()));
     });
   }
   for (const path of parts.paths) {
@@ -122,24 +121,19 @@ function enter(
   const { incoming, outgoing }: Partial<Exchange> = c.env ?? {};
   const { url, headers } = c.req.raw;
   const origin = headers.get("Origin") ?? undefined;
-  const refused = incoming
-    ? admitRequest(incoming, outgoing, parts)
-    : admitRequest({ url, headers: { origin }, socket: {} }, undefined, parts);
-  if (refused) {
-    incoming?.resume(); // an unread body would hold the connection open
-    return toResponse(refused);
+  const head = incoming ?? { url, headers: { origin }, socket: {} };
+  const refused = admitRequest(head, outgoing, parts);
+  if (refused === undefined && incoming && outgoing) {
+    return parts.engine.answer({ incoming, outgoing }, corsHeaders(c, parts));
   }
-  if (incoming === undefined || outgoing === undefined) {
-    return toResponse(
-      refusal(500, {
-        code: ErrorCode.INTERNAL_ERROR,
-        message:
-          "Cannot open a session: the app must be served by @hono/node-server",
-      }),
-    );
-  }
-  return parts.engine.answer({ incoming, outgoing }, corsHeaders(c, parts));
+  incoming?.resume(); // an unread body would hold the connection open
+  return toResponse(refused ?? NOT_SERVED);
 }
+
+const NOT_SERVED = refusal(500, {
+  code: ErrorCode.INTERNAL_ERROR,
+  message: "Cannot open a session: the app must be served by @hono/node-server",
+});
 
 /** The CORS headers, for an answer that is not returned. */
 function corsHeaders(
@@ -162,11 +156,11 @@ function corsHeaders(
  * a proxy forwarded.
  */
 async function mayReadMetrics(
-  incoming: RequestHead,
+  incoming: RequestHead | undefined,
   { authenticator, proxies }: HttpAppParts,
 ): Promise<boolean> {
+  if (incoming === undefined) return false;
   const { headers } = incoming;
-  const forwarded = headers["x-forwarded-for"];
   if (authenticator !== undefined) {
     const address = addressOf(incoming, { proxies });
     const verdict = await authenticator.authenticate({
@@ -174,8 +168,7 @@ async function mayReadMetrics(
     });
     return "principal" in verdict;
   }
-  const isForwarded = forwarded !== undefined ||
-    headers.forwarded !== undefined || headers.via !== undefined;
-  return !isForwarded &&
+  const signs = [headers["x-forwarded-for"], headers.forwarded, headers.via];
+  return signs.every((sign) => sign === undefined) &&
     isLoopback(addressOf(incoming, { proxies: 0 }));
 }

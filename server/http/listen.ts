@@ -14,12 +14,16 @@ import {
   type Server as HttpServer,
   type ServerOptions,
 } from "node:http";
+import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { invalidRequest, type Refusal, toResponse } from "../shared/http.ts";
 import { clientAddress } from "../limits/limits.ts";
 import type { SocketSlots } from "../limits/slots.ts";
 import { endSocket, toHttpText } from "../shared/end_socket.ts";
+
+/** A server of `node:http`, with or without TLS. */
+export type WebServer = HttpServer | HttpsServer;
 
 /** Options for `SmcpServer.listen()`. */
 export interface ListenOptions {
@@ -84,13 +88,8 @@ export function toHttpsOptions(
   }
   if (clientCa === undefined) return { cert, key };
   readPem("certificate of the client CA", () => new X509Certificate(clientCa));
-  return {
-    cert,
-    key,
-    ca: clientCa,
-    requestCert: true,
-    rejectUnauthorized: true,
-  };
+  const mutual = { requestCert: true, rejectUnauthorized: true };
+  return { cert, key, ca: clientCa, ...mutual };
 }
 
 function readPem<T>(what: string, read: () => T): T {
@@ -111,23 +110,20 @@ const CHECK_INTERVAL_MS = 1000;
 const BODY_TIMEOUT_MS = 60_000;
 
 /** HTTPS servers, and whether they require client certificates; Node cannot change that after their creation. */
-const requiresCertificates = new WeakMap<HttpServer | HttpsServer, boolean>();
+const requiresCertificates = new WeakMap<WebServer, boolean>();
 
-/** Options for {@linkcode newServer}. */
-interface NewServerOptions {
-  /** Certificates, for an HTTPS server. */
-  readonly tls?: TlsOptions | undefined;
-  /** Milliseconds for the headers of a request. */
-  readonly headerTimeoutMs: number;
-  /** Milliseconds for its body after them. */
-  readonly bodyTimeoutMs?: number;
-}
-
-/** Creates an HTTPS server for an app if `tls` is given, otherwise an HTTP server. */
+/**
+ * Creates an HTTPS server for an app if `tls` is given, otherwise an HTTP server.
+ *
+ * @param headerTimeoutMs milliseconds for the headers of a request
+ * @param bodyTimeoutMs milliseconds for its body after them
+ */
 export function newServer(
   { fetch }: { readonly fetch: Parameters<typeof getRequestListener>[0] },
-  { tls, headerTimeoutMs, bodyTimeoutMs = BODY_TIMEOUT_MS }: NewServerOptions,
-): HttpServer | HttpsServer {
+  tls: TlsOptions | undefined,
+  headerTimeoutMs: number,
+  bodyTimeoutMs: number = BODY_TIMEOUT_MS,
+): WebServer {
   const timeouts: ServerOptions = {
     headersTimeout: headerTimeoutMs,
     requestTimeout: headerTimeoutMs + bodyTimeoutMs,
@@ -138,13 +134,10 @@ export function newServer(
     errorHandler: () => toResponse(invalidRequest()),
   });
   if (tls === undefined) return createServer(timeouts, listener);
+  // The default would let a silent client hold a connection for two minutes.
+  const handshakeTimeout = headerTimeoutMs;
   const server = createHttpsServer(
-    // The default would let a silent client hold a connection for two minutes.
-    {
-      ...timeouts,
-      handshakeTimeout: headerTimeoutMs,
-      ...toHttpsOptions(tls),
-    },
+    { ...timeouts, handshakeTimeout, ...toHttpsOptions(tls) },
     listener,
   );
   requiresCertificates.set(server, tls.clientCa !== undefined);
@@ -157,7 +150,7 @@ export function newServer(
  * @throws {TypeError} when they do not fit all servers; no server is changed then
  */
 export function replaceCertificates(
-  servers: readonly (HttpServer | HttpsServer)[],
+  servers: readonly WebServer[],
   tls: TlsOptions,
 ): void {
   const options = toHttpsOptions(tls);
@@ -165,10 +158,9 @@ export function replaceCertificates(
     const isRequired = requiresCertificates.get(server);
     if (isRequired === undefined) return [];
     if (isRequired !== (tls.clientCa !== undefined)) {
+      const remedy = isRequired ? "give" : "leave out";
       throw new TypeError(
-        `Cannot switch client certificates on or off by a reload; ${
-          isRequired ? "give" : "leave out"
-        } clientCa as when the server began to listen`,
+        `Cannot switch client certificates on or off by a reload; ${remedy} clientCa as when the server began to listen`,
       );
     }
     if ("setSecureContext" in server) return [server];
@@ -181,16 +173,10 @@ export function replaceCertificates(
 
 /** Makes a server listen; rejects with the system's error, such as `EADDRINUSE`. */
 export async function listenOn(
-  server: HttpServer | HttpsServer,
+  server: WebServer,
   { hostname = "127.0.0.1", port = 0, tls }: ListenOptions,
 ): Promise<ListenAddress> {
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, hostname, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
+  await once(server.listen(port, hostname), "listening");
   const { port: actual } = server.address() as AddressInfo;
   const host = hostname.includes(":") ? `[${hostname}]` : hostname;
   const scheme = tls === undefined ? "http" : "https";
@@ -204,7 +190,7 @@ export async function listenOn(
  */
 export async function listenUnless(
   isClosed: () => boolean,
-  server: HttpServer | HttpsServer,
+  server: WebServer,
   to: ListenOptions,
 ): Promise<ListenAddress> {
   if (!isClosed()) {
@@ -216,7 +202,7 @@ export async function listenUnless(
 }
 
 /** Closes a server and its remaining connections. */
-export const closeServer = (server: HttpServer | HttpsServer): Promise<void> =>
+export const closeServer = (server: WebServer): Promise<void> =>
   new Promise((resolve) => {
     server.close(() => resolve());
     server.closeAllConnections();
@@ -229,9 +215,7 @@ const MAX_PENDING_REFUSALS = 16;
  * Returns what limits the TCP connections of a server, before anything is read from them; call it before
  * the server listens.
  */
-export function socketGate(
-  slots: SocketSlots,
-): (server: HttpServer | HttpsServer) => void {
+export function socketGate(slots: SocketSlots): (server: WebServer) => void {
   let answering = 0;
   const refuse = (socket: Socket, isSecure: boolean, answer: Refusal) => {
     // An answer would need a TLS handshake first, which is expensive.

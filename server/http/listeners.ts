@@ -7,10 +7,9 @@
 import type { Buffer } from "node:buffer";
 import type { Duplex } from "node:stream";
 import { Hono } from "hono";
-import type { IncomingMessage, Server as HttpServer } from "node:http";
-import type { Server as HttpsServer } from "node:https";
+import type { IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
-import { closed, OpenSockets } from "./closing.ts";
+import { closed, track } from "./closing.ts";
 import { admitUpgrade, type RequestParts } from "./gate.ts";
 import { clearText, exposure } from "./host_rule.ts";
 import { hostGuard, showMetrics, type SmcpEnv } from "./http_app.ts";
@@ -23,6 +22,7 @@ import {
   replaceCertificates,
   socketGate,
   type TlsOptions,
+  type WebServer,
 } from "./listen.ts";
 import type { TlsFailure } from "../limits/limiter.ts";
 import { endSocket, toHttpText } from "../shared/end_socket.ts";
@@ -41,9 +41,6 @@ import {
   type MetricsSource,
   Traffic,
 } from "../observe/metrics.ts";
-
-/** How long a shutdown waits for WebSockets to close. */
-const CLOSE_TIMEOUT_MS = 1000;
 
 /** Throws an error uncaught, which ends the process by default. */
 const raise = (error: Error): void =>
@@ -65,10 +62,10 @@ interface ListenersParts extends RequestParts {
 /** The HTTP servers of clients: those started by `listen`, those given to `attach`, and those of metrics alone. */
 export class Listeners {
   readonly #parts: ListenersParts;
-  readonly #own: (HttpServer | HttpsServer)[] = [];
-  readonly #ofMetrics: (HttpServer | HttpsServer)[] = [];
+  readonly #own: WebServer[] = [];
+  readonly #ofMetrics: WebServer[] = [];
   readonly #stops: (() => void)[] = [];
-  readonly #upgraded = new OpenSockets();
+  readonly #upgraded = new Set<Duplex>();
   readonly #guard: ReturnType<typeof socketGate>;
   readonly #traffic = new Traffic();
   readonly #lag: LoopLag | undefined;
@@ -90,12 +87,9 @@ export class Listeners {
   }
 
   /** Handles the upgrade requests of a server, and counts its bytes. */
-  attach(server: HttpServer | HttpsServer): void {
-    const listener = (
-      request: IncomingMessage,
-      socket: Duplex,
-      head: Buffer,
-    ) => this.#upgrade(server, request, socket, head);
+  attach(server: WebServer): void {
+    const listener = (...upgrade: [IncomingMessage, Duplex, Buffer]) =>
+      this.#upgrade(server, ...upgrade);
     if (this.#lag) this.#stops.push(this.#traffic.watch(server));
     server.on("upgrade", listener);
     this.#stops.push(() => server.off("upgrade", listener));
@@ -107,7 +101,7 @@ export class Listeners {
    * are any.
    */
   #upgrade(
-    server: HttpServer | HttpsServer,
+    server: WebServer,
     request: IncomingMessage,
     socket: Duplex,
     head: Buffer,
@@ -129,7 +123,7 @@ export class Listeners {
       log.warn("Cannot answer an upgrade request", failure(error));
       endSocket(socket, toHttpText(invalidRequest()));
     }
-    this.#upgraded.add(socket);
+    track(this.#upgraded, socket);
   }
 
   /**
@@ -141,7 +135,7 @@ export class Listeners {
   async listen(to: ListenOptions): Promise<ListenAddress> {
     const { app, headerTimeoutMs, limiter, proxies } = this.#parts;
     const warning = this.#judge(to);
-    const server = newServer(app, { tls: to.tls, headerTimeoutMs });
+    const server = newServer(app, to.tls, headerTimeoutMs);
     this.#guard(server);
     this.attach(server);
     watchHandshakes(server, (failure) => limiter.recordTlsFailure(failure));
@@ -162,8 +156,7 @@ export class Listeners {
     const app = new Hono<SmcpEnv>();
     app.get("/metrics", hostGuard(this.#parts), (c) => showMetrics(c, metrics));
     app.notFound(() => toResponse(notFound()));
-    const headerTimeoutMs = METRICS_HEADER_TIMEOUT_MS;
-    const server = newServer(app, { tls: to.tls, headerTimeoutMs });
+    const server = newServer(app, to.tls, METRICS_HEADER_TIMEOUT_MS);
     this.#guard(server);
     const address = await listenUnless(this.#parts.draining, server, to);
     this.#ofMetrics.push(server);
@@ -178,7 +171,7 @@ export class Listeners {
   /** Closes the started servers and all WebSockets, and detaches from attached servers. */
   async close(): Promise<void> {
     for (const stop of this.#stops) stop();
-    await closed(this.#upgraded, CLOSE_TIMEOUT_MS);
+    await closed(this.#upgraded);
     await Promise.all(this.#own.map(closeServer));
     this.#lag?.stop();
     await Promise.all(this.#ofMetrics.map(closeServer));
@@ -200,13 +193,10 @@ export class Listeners {
     const authenticated = this.#parts.authenticator ?? tls?.clientCa;
     const exposed = exposure(hostname, authenticated !== undefined);
     if (exposed !== undefined && !insecure) {
-      throw new TypeError(
-        `Cannot listen on ${exposed}; insecure: true allows it`,
-      );
+      const remedy = "insecure: true allows it";
+      throw new TypeError(`Cannot listen on ${exposed}; ${remedy}`);
     }
-    return clear === undefined || exposed !== undefined
-      ? undefined
-      : `Listening on ${clear}`;
+    return clear && !exposed ? `Listening on ${clear}` : undefined;
   }
 }
 
@@ -220,13 +210,9 @@ const MAX_MISSED_CHECKS = 1;
 const MAX_RESTARTS = 3;
 
 /** A listener to watch. */
-interface WatchedListener {
+interface WatchedListener extends Pick<ListenAddress, "hostname" | "port"> {
   /** The listening server. */
-  readonly server: HttpServer | HttpsServer;
-  /** The host that it listens on. */
-  readonly hostname: string;
-  /** The port that it listens on. */
-  readonly port: number;
+  readonly server: WebServer;
   /** Called once, when it accepts no connections and cannot be restarted. */
   lost(error: Error): void;
   /** Milliseconds between two checks; default 2000. */
@@ -264,25 +250,14 @@ export function watchListener(
     log.error("The listener failed", failure(error));
   };
   const openProbe = () => {
-    const socket = connect({ port, host: hostname });
-    probe = socket;
-    const done = () => {
-      socket.destroy();
-      if (probe === socket) probe = undefined;
-    };
-    socket.on("connect", done);
+    const socket = probe = connect({ port, host: hostname });
+    socket.on("connect", () => socket.destroy());
     // The probe may lack a descriptor, which says nothing about the listener.
-    socket.on("error", () => {
-      missed = 0;
-      done();
-    });
+    socket.on("error", () => missed = 0);
     missed = 1;
   };
   const check = () => {
-    if (isAlive) {
-      isAlive = false;
-      return;
-    }
+    if (isAlive) return void (isAlive = false);
     // Where nobody listens, since a restart has failed, a probe says nothing.
     if (missed === 0 && server.listening) return openProbe();
     if (missed++ <= MAX_MISSED_CHECKS) return;
@@ -296,14 +271,9 @@ export function watchListener(
       return;
     }
     stop();
-    lost(
-      new Error(
-        `Cannot accept connections on ${hostname} port ${port} any more`,
-        {
-          cause: reason,
-        },
-      ),
-    );
+    const message =
+      `Cannot accept connections on ${hostname} port ${port} any more`;
+    lost(new Error(message, { cause: reason }));
   };
   server.on("connection", accepted);
   server.on("error", failed);
@@ -318,21 +288,16 @@ export function watchListener(
   return stop;
 }
 
-/** The known facts about a failed TLS handshake. */
-interface HandshakeError {
-  /** The error code of OpenSSL, or of the socket. */
-  readonly code: string;
-  /** Why the client's certificate was not accepted, if it was not. */
-  readonly certificate?: string;
-}
-
 /**
  * Describes why a TLS handshake failed, and what to change on which side.
  *
  * A client that does not trust the server often just closes the connection.
+ *
+ * @param failure `code`: the error code of OpenSSL, or of the socket; `certificate`: why the client's
+ * certificate was not accepted, if it was not
  */
 export function describeTlsFailure(
-  { code, certificate }: HandshakeError,
+  { code, certificate }: { code: string; certificate?: string },
 ): string {
   if (certificate === "CERT_HAS_EXPIRED") {
     return "the client's certificate has expired: have it renewed";
@@ -366,7 +331,7 @@ const TRUST_HINT =
 
 /** Reports the failed TLS handshakes of a server, if it has TLS. */
 function watchHandshakes(
-  server: HttpServer | HttpsServer,
+  server: WebServer,
   report: (failure: TlsFailure) => void,
 ): void {
   if (!("setSecureContext" in server)) return;

@@ -17,7 +17,6 @@ import {
   ProtocolError,
   SMCP_NAMESPACE,
 } from "../../protocol/mod.ts";
-import { toConnectError } from "../shared/payload.ts";
 import type { AuditParty } from "../shared/audit.ts";
 
 /** Time limits of a connection, in milliseconds from its opening. */
@@ -28,11 +27,6 @@ interface ArrivalTimes {
   readonly handshakeTimeoutMs: number;
 }
 
-/** A connection that has no session yet. */
-interface Arrival extends Deadline {
-  readonly opened: number;
-}
-
 /**
  * Closes connections that do not open a session in time, so that their slots become free.
  *
@@ -40,8 +34,9 @@ interface Arrival extends Deadline {
  */
 export class Arrivals {
   readonly #times: ArrivalTimes;
-  readonly #deadlines = new Deadlines<Arrival>();
-  readonly #waiting = new WeakMap<Connection, Arrival>();
+  readonly #deadlines = new Deadlines();
+  /** Connections that have no session yet. */
+  readonly #waiting = new WeakMap<Connection, Deadline & { opened: number }>();
 
   constructor(times: ArrivalTimes) {
     this.#times = times;
@@ -77,11 +72,8 @@ export class Arrivals {
   }
 
   #watch(connection: Connection, opened: number, milliseconds: number): void {
-    const arrival: Arrival = {
-      opened,
-      due: opened + milliseconds,
-      expire: () => connection.close(true),
-    };
+    const expire = () => connection.close(true);
+    const arrival = { opened, due: opened + milliseconds, expire };
     this.#waiting.set(connection, arrival);
     this.#deadlines.add(arrival, performance.now());
   }
@@ -148,8 +140,8 @@ class SessionGuard implements ConnectionGuard {
   readonly #limits: PacketLimits;
   readonly #refused: (reason: string, party: AuditParty | undefined) => void;
   #party: AuditParty | undefined;
-  /** Set while the connection has no session. */
-  #early: EarlyBudget | undefined;
+  /** What it has sent so far, while the connection has no session. */
+  #early: { packets: number; bytes: number } | undefined;
   #connects = 0;
   /** Bytes of an unfinished binary packet and its attachments so far. */
   #collected = 0;
@@ -181,7 +173,7 @@ class SessionGuard implements ConnectionGuard {
   /** Notes that the connection has no session any more. */
   leave(): void {
     this.#party = undefined;
-    this.#early = new EarlyBudget(this.#limits.maxConnectBytes);
+    this.#early = { packets: 0, bytes: 0 };
     this.#connection.on("packet", this.#count);
   }
 
@@ -192,15 +184,11 @@ class SessionGuard implements ConnectionGuard {
     return (part) => {
       if (this.#isRefused) return;
       bytes += Buffer.byteLength(part);
-      if (this.#early !== undefined && bytes > this.#early.bytesLeft) {
+      if (this.#early && this.#early.bytes + bytes > this.#earlyBytes) {
         return this.refuse("a POST too large without a session");
       }
-      const text = String(part);
-      let at = text.indexOf(PACKET_SEPARATOR);
-      while (at >= 0 && packets <= MAX_POST_PACKETS) {
-        packets++;
-        at = text.indexOf(PACKET_SEPARATOR, at + 1);
-      }
+      const most = MAX_POST_PACKETS + 2; // what follows does not matter
+      packets += String(part).split(PACKET_SEPARATOR, most).length - 1;
       if (packets > MAX_POST_PACKETS) {
         this.refuse(`more than ${MAX_POST_PACKETS} packets in a POST`);
       }
@@ -253,13 +241,11 @@ class SessionGuard implements ConnectionGuard {
   /** Sends the reason to a client whose token is too long. */
   #answer(bytes: number): void {
     const { maxConnectBytes: max } = this.#limits;
-    const { message, data } = toConnectError(
-      new ProtocolError(
-        ErrorCode.BAD_REQUEST,
-        `Invalid auth: the CONNECT packet has ${bytes} bytes, this server accepts ${max}; send less`,
-      ),
-    );
-    const body = JSON.stringify({ message, data });
+    const data = new ProtocolError(
+      ErrorCode.BAD_REQUEST,
+      `Invalid auth: the CONNECT packet has ${bytes} bytes, this server accepts ${max}; send less`,
+    ).toPayload();
+    const body = JSON.stringify({ message: data.message, data });
     this.#connection.write(`4${SMCP_NAMESPACE},${body}`);
   }
 
@@ -273,58 +259,33 @@ class SessionGuard implements ConnectionGuard {
   }
 
   readonly #count = ({ data }: { data?: unknown }): void => {
-    const fault = this.#early?.take(sizeOf(data));
-    if (fault !== undefined) this.refuse(fault);
+    if (this.#early === undefined) return;
+    const packets = ++this.#early.packets;
+    const bytes = this.#early.bytes += sizeOf(data);
+    if (packets > MAX_EARLY_PACKETS) {
+      this.refuse(`more than ${MAX_EARLY_PACKETS} packets without a session`);
+    } else if (bytes > this.#earlyBytes) {
+      this.refuse(`more than ${this.#earlyBytes} bytes without a session`);
+    }
   };
+
+  get #earlyBytes(): number {
+    return earlyBytes(this.#limits.maxConnectBytes);
+  }
 }
 
 /** The beginning of a packet that requests a session of the protocol's namespace. */
 const CONNECT_PACKET = `0${SMCP_NAMESPACE}`;
 
 const sizeOf = (data: unknown): number =>
-  typeof data === "string" || data instanceof Uint8Array
-    ? Buffer.byteLength(data)
-    : 0;
+  typeof data === "string" ? Buffer.byteLength(data) : lengthOf(data);
 
 /** Maximum number of packets that a connection may send before it has a session; clients need one or two. */
-export const MAX_EARLY_PACKETS = 32;
+const MAX_EARLY_PACKETS = 32;
 
 /** Returns the maximum bytes that a connection may send before it has a session: enough for a few attempts. */
 export const earlyBytes = (maxConnectBytes: number): number =>
   4 * maxConnectBytes;
-
-/** The packets and bytes that a connection may send before it has a session. */
-export class EarlyBudget {
-  readonly #maxBytes: number;
-  #packets = 0;
-  #bytes = 0;
-
-  /** @param maxConnectBytes maximum size of a CONNECT packet */
-  constructor(maxConnectBytes: number) {
-    this.#maxBytes = earlyBytes(maxConnectBytes);
-  }
-
-  /** The number of bytes left. */
-  get bytesLeft(): number {
-    return this.#maxBytes - this.#bytes;
-  }
-
-  /**
-   * Counts a packet.
-   *
-   * @returns why the budget is exceeded, or `undefined` if it is not
-   */
-  take(bytes: number): string | undefined {
-    this.#bytes += bytes;
-    if (++this.#packets > MAX_EARLY_PACKETS) {
-      return `more than ${MAX_EARLY_PACKETS} packets without a session`;
-    }
-    if (this.bytesLeft < 0) {
-      return `more than ${this.#maxBytes} bytes without a session`;
-    }
-    return undefined;
-  }
-}
 
 /**
  * Disconnects a client for which more than `maxBytes` are queued (spec §10); a single message may be

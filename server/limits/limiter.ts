@@ -5,7 +5,12 @@
  * @module
  */
 import type { ProtocolError } from "../../protocol/mod.ts";
-import { type AuditEvent, type AuditParty, Journal } from "../shared/audit.ts";
+import {
+  type AuditEvent,
+  type AuditLines,
+  Journal,
+  type LimitSubject,
+} from "../shared/audit.ts";
 import {
   addressGroup,
   labelOf,
@@ -13,9 +18,6 @@ import {
   type Limits,
   overLimit,
 } from "./limits.ts";
-
-/** The client that exceeded a limit; without a session only its address is known. */
-type LimitSubject = Pick<AuditParty, "address"> & Partial<AuditParty>;
 
 /** The stage at which a client was refused. */
 export type RefusalStage =
@@ -37,10 +39,7 @@ type Flooding = Extract<
 >;
 
 /** What an audit event says. */
-type Said<Event extends Flooding["event"]> = Omit<
-  Extract<Flooding, { event: Event }>,
-  "event" | "omitted"
->;
+type Said<Event extends keyof AuditLines> = Omit<AuditLines[Event], "omitted">;
 
 /** A failed TLS handshake. */
 export type TlsFailure = Said<"tls_failed">;
@@ -86,17 +85,14 @@ export class Limiter {
    * @param now milliseconds of a monotonic clock; default that of this process
    * @returns whether it was written to the log
    */
-  recordHit(
-    limit: LimitName,
-    subject: LimitSubject,
-    now?: number,
-  ): boolean {
+  recordHit(limit: LimitName, subject: LimitSubject, now?: number): boolean {
     this.#metrics?.limitHit(limit);
-    return this.#write(
-      { event: "limit_hit", limit: labelOf(limit), ...subject },
-      limit,
-      now,
-    );
+    const hit = {
+      event: "limit_hit",
+      limit: labelOf(limit),
+      ...subject,
+    } as const;
+    return this.#write(hit, limit, now);
   }
 
   /**
@@ -112,14 +108,10 @@ export class Limiter {
     refused: Said<"handshake_refused">,
     now?: number,
   ): boolean {
-    this.#metrics?.handshakeRefused(stage, refused.code);
-    return this.#write(
-      { event: "handshake_refused", ...refused },
-      `${refused.code} ${refused.principal ?? ""} ${
-        refused.reason.replaceAll(QUOTED_TEXT, "")
-      }`,
-      now,
-    );
+    const { code, principal = "", reason } = refused;
+    this.#metrics?.handshakeRefused(stage, code);
+    const kind = `${code} ${principal} ${reason.replaceAll(QUOTED_TEXT, "")}`;
+    return this.#write({ event: "handshake_refused", ...refused }, kind, now);
   }
 
   /** Records a session that was closed because of a packet. */
@@ -138,11 +130,8 @@ export class Limiter {
   }
 
   #write(event: Flooding, kind: string, now = performance.now()): boolean {
-    return this.#lines.take(
-      `${kind} ${addressGroup(event.address)}`,
-      event,
-      now,
-    );
+    const subject = `${kind} ${addressGroup(event.address)}`;
+    return this.#lines.take(subject, event, now);
   }
 }
 

@@ -4,9 +4,9 @@
  *
  * @module
  */
-import type { IncomingHttpHeaders } from "node:http";
 import { isIP, isIPv4, isIPv6 } from "node:net";
 import { ErrorCode, ProtocolError } from "../../protocol/errors.ts";
+import type { RequestHead } from "../shared/http.ts";
 import { TokenBucket } from "../shared/pending.ts";
 import { checkNumbers } from "../../shared/checks.ts";
 
@@ -66,13 +66,13 @@ export const DEFAULT_LIMITS: Limits = {
   unfinishedBytes: 128 * 2 ** 20,
 };
 
-/** Allowed TCP connections for each allowed session of an address. */
-const SOCKETS_PER_SESSION = 4;
-
 /** No limits, for load tests. */
 const UNLIMITED = Object.fromEntries(
   Object.keys(DEFAULT_LIMITS).map((name) => [name, Infinity]),
 ) as Readonly<Record<LimitName, number>>;
+
+/** Allowed TCP connections for each allowed session of an address. */
+const SOCKETS_PER_SESSION = 4;
 
 /**
  * Fills in the defaults of limits.
@@ -87,18 +87,14 @@ export function resolveLimits(
   hasGateway = false,
 ): Limits {
   if (wanted === false) return UNLIMITED;
-  const { connectionsPerAddress, callsPerAgent } = {
-    ...DEFAULT_LIMITS,
-    ...wanted,
-  };
-  const limits = {
-    ...DEFAULT_LIMITS,
-    socketsPerAddress: Math.max(
-      DEFAULT_LIMITS.socketsPerAddress,
-      SOCKETS_PER_SESSION * connectionsPerAddress,
-    ) + (hasGateway ? callsPerAgent : 0),
-    ...wanted,
-  };
+  const given = { ...DEFAULT_LIMITS, ...wanted };
+  const { socketsPerAddress: least } = DEFAULT_LIMITS;
+  const ofSessions = Math.max(
+    least,
+    SOCKETS_PER_SESSION * given.connectionsPerAddress,
+  );
+  const socketsPerAddress = ofSessions + (hasGateway ? given.callsPerAgent : 0);
+  const limits = { ...given, socketsPerAddress, ...wanted };
   for (const [name, value] of Object.entries(limits)) {
     checkNumbers({ [`limits.${name}`]: value });
     if (!(value >= 1)) {
@@ -119,16 +115,12 @@ export function overLimit(
   limit: keyof typeof LIMIT_MESSAGES,
 ): ProtocolError {
   const max = limits[limit];
-  const retryInMs = RETRY_IN_MS[limit]?.(max);
-  return new ProtocolError(
-    ErrorCode.TOO_MANY_REQUESTS,
-    LIMIT_MESSAGES[limit](max),
-    {
-      fields: { limit: labelOf(limit), max },
-      ...(retryInMs !== undefined &&
-        { details: { ran: false, retry_in_ms: retryInMs } }),
-    },
-  );
+  const message = LIMIT_MESSAGES[limit](max);
+  const retry_in_ms = RETRY_IN_MS[limit]?.(max);
+  return new ProtocolError(ErrorCode.TOO_MANY_REQUESTS, message, {
+    fields: { limit: labelOf(limit), max },
+    ...(retry_in_ms !== undefined && { details: { ran: false, retry_in_ms } }),
+  });
 }
 
 /** Milliseconds until the rate allows another event, or some call has probably ended. */
@@ -153,19 +145,16 @@ const LIMIT_MESSAGES = {
 /** After this time without a request there is nothing to know of a client: its bucket is full again. */
 const FORGET_MS = 1000;
 
-interface Client {
-  readonly bucket: TokenBucket;
-  open: number;
-  usedAt: number;
-}
-
 /**
  * Limits the HTTP requests of each client of a gateway: how many come in a second, and how many are
  * open at once.
  */
 export class RequestRates {
   readonly #limits: Pick<Limits, "eventsPerSecond" | "callsPerAgent">;
-  readonly #clients = new Map<string, Client>();
+  readonly #clients = new Map<
+    string,
+    { readonly bucket: TokenBucket; open: number; usedAt: number }
+  >();
   #sweptAt = -Infinity;
 
   /** Applies the limits that an Agent of its own would have. */
@@ -191,13 +180,9 @@ export class RequestRates {
   ): (() => void) | "eventsPerSecond" | "callsPerAgent" {
     this.#sweep(now);
     const { eventsPerSecond, callsPerAgent } = this.#limits;
-    let known = this.#clients.get(client);
-    if (known === undefined) {
-      const bucket = new TokenBucket(eventsPerSecond, now);
-      known = { bucket, open: 0, usedAt: now };
-      this.#clients.set(client, known);
-    }
-    const entry = known;
+    const entry = this.#clients.get(client) ??
+      { bucket: new TokenBucket(eventsPerSecond, now), open: 0, usedAt: now };
+    this.#clients.set(client, entry);
     entry.usedAt = now;
     if (!entry.bucket.take(now)) return "eventsPerSecond";
     if (entry.open >= callsPerAgent) return "callsPerAgent";
@@ -230,19 +215,15 @@ export function clientAddress(
   proxies: number,
 ): string {
   if (proxies === 0 || forwarded === undefined) return plain(peer);
-  const hops = String(forwarded).split(",").map((hop) =>
-    plain(bare(hop.trim()))
-  );
+  const hops = String(forwarded).split(",")
+    .map((hop) => plain(bare(hop.trim())));
   const hop = hops.at(-proxies) ?? hops[0];
   return hop !== undefined && isIP(hop) !== 0 ? hop : plain(peer);
 }
 
 /** Returns the address of the client that sent a request; see {@linkcode clientAddress}. */
 export const addressOf = (
-  { socket, headers }: {
-    readonly socket: { readonly remoteAddress?: string | undefined };
-    readonly headers: IncomingHttpHeaders;
-  },
+  { socket, headers }: Pick<RequestHead, "socket" | "headers">,
   { proxies }: { readonly proxies: number },
 ): string =>
   clientAddress(
@@ -274,10 +255,10 @@ function plain(address: string): string {
 /** Expands an IPv6 address to its groups, without leading zeros. */
 function expand(address: string): string[] {
   const [unzoned = ""] = address.toLowerCase().split("%");
-  const [head = "", tail] = unzoned.split("::");
+  const [head = "", tail = ""] = unzoned.split("::");
   const groups = (text: string) => text === "" ? [] : text.split(":");
   const before = groups(head);
-  const after = groups(tail ?? "");
+  const after = groups(tail);
   // A dotted IPv4 part stands for two groups.
   const width = before.length + after.length + (unzoned.includes(".") ? 1 : 0);
   const zeros = Array<string>(Math.max(0, 8 - width)).fill("0");

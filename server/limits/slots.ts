@@ -71,11 +71,7 @@ export class ConnectionSlots {
   }
 
   /** Reserves a slot for the session that a request opens; returns whether one was free. */
-  reserve(
-    request: object,
-    carrier: Carrier,
-    address: string,
-  ): boolean {
+  reserve(request: object, carrier: Carrier, address: string): boolean {
     const release = this.#count.take(addressGroup(address));
     if (release === undefined) return false;
     this.#pending.set(request, release);
@@ -100,16 +96,6 @@ export class ConnectionSlots {
 /** Seconds after which a refused client may try again. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** Options for {@linkcode SocketSlots}. */
-interface SocketSlotsOptions {
-  /** Provides the limits, and records refusals. */
-  readonly limiter: Limiter;
-  /** Number of trusted proxies; with any, connections are not counted by address. */
-  readonly proxies: number;
-  /** Limits the connections by the descriptors of the process. */
-  readonly descriptors?: DescriptorBudget;
-}
-
 /**
  * Limits TCP connections, with or without a session, in total and per address.
  *
@@ -122,9 +108,17 @@ export class SocketSlots {
   readonly #perAddress: AddressCount;
   #open = 0;
 
+  /**
+   * @param limiter provides the limits, and records refusals
+   * @param proxies number of trusted proxies; with any, connections are not counted by address
+   * @param descriptors limits the connections by the descriptors of the process
+   */
   constructor(
-    { limiter, proxies, descriptors = new DescriptorBudget() }:
-      SocketSlotsOptions,
+    { limiter, proxies }: {
+      readonly limiter: Limiter;
+      readonly proxies: number;
+    },
+    descriptors: DescriptorBudget = new DescriptorBudget(),
   ) {
     this.#limiter = limiter;
     this.#descriptors = descriptors;
@@ -144,12 +138,14 @@ export class SocketSlots {
     const { sockets } = this.#limiter.limits;
     if (this.#open >= sockets || !this.#descriptors.allows(this.#open)) {
       this.#limiter.recordHit("sockets", { address });
-      return withRetry(outOfSockets());
+      const problem =
+        "The server cannot accept another connection: try again later";
+      return refused(503, new ProtocolError(ErrorCode.INTERNAL_ERROR, problem));
     }
     const release = this.#perAddress.take(addressGroup(address));
     if (release === undefined) {
       const error = this.#limiter.refuse("socketsPerAddress", { address });
-      return withRetry(refusal(429, error.toPayload()));
+      return refused(429, error);
     }
     this.#open++;
     return () => {
@@ -159,25 +155,11 @@ export class SocketSlots {
   }
 }
 
-const withRetry = (answer: Refusal): Refusal => ({
-  ...answer,
-  headers: { ...answer.headers, "Retry-After": String(RETRY_AFTER_SECONDS) },
-});
-
-const outOfSockets = (): Refusal =>
-  refusal(
-    503,
-    new ProtocolError(
-      ErrorCode.INTERNAL_ERROR,
-      "The server cannot accept another connection: try again later",
-    ).toPayload(),
-  );
-
-/**
- * Bounds of the quarter of all descriptors that is reserved for everything but sockets. Deno accepts
- * up to 128 connections in one turn, and closes refused ones only after it.
- */
-const RESERVED_DESCRIPTORS = { least: 128 + 64, most: 1024 } as const;
+function refused(status: 429 | 503, error: ProtocolError): Refusal {
+  const answer = refusal(status, error.toPayload());
+  const retry = { "Retry-After": String(RETRY_AFTER_SECONDS) };
+  return { ...answer, headers: { ...answer.headers, ...retry } };
+}
 
 /** The minimum number of descriptors to try at once where the limit is unknown. */
 const DESCRIPTOR_STEP = 256;
@@ -189,13 +171,13 @@ export function readOpenFiles(limits: string): number | undefined {
   return soft === "unlimited" ? Infinity : Number(soft);
 }
 
-/** Returns how many of a number of descriptors may be sockets. */
+/**
+ * Returns how many of a number of descriptors may be sockets: a quarter, within bounds, is reserved for
+ * everything else. Deno accepts up to 128 connections in one turn, and closes refused ones only after it.
+ */
 export const socketsWithin = (descriptors: number): number => {
   const quarter = Math.ceil(descriptors / 4);
-  const reserved = Math.max(
-    RESERVED_DESCRIPTORS.least,
-    Math.min(quarter, RESERVED_DESCRIPTORS.most),
-  );
+  const reserved = Math.max(128 + 64, Math.min(quarter, 1024));
   return Math.max(1, descriptors - reserved);
 };
 
@@ -230,16 +212,13 @@ export class DescriptorBudget {
 
   /** Returns whether another socket fits in addition to `open` ones. */
   allows(open: number): boolean {
-    if (open >= this.#sockets && !this.#isFinal) this.#explore(open);
+    if (open >= this.#sockets && !this.#isFinal) {
+      const wanted = Math.max(DESCRIPTOR_STEP, open);
+      const found = this.#source.openable(wanted) ?? Infinity;
+      this.#sockets = socketsWithin(open + found);
+      this.#isFinal = found === Infinity || found < wanted;
+    }
     return open < this.#sockets;
-  }
-
-  #explore(open: number): void {
-    const wanted = Math.max(DESCRIPTOR_STEP, open);
-    const found = this.#source.openable(wanted);
-    if (found === undefined) this.#sockets = Infinity;
-    else this.#sockets = socketsWithin(open + found);
-    this.#isFinal = found === undefined || found < wanted;
   }
 }
 

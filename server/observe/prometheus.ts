@@ -121,13 +121,11 @@ function sourceFamilies(source: MetricsSource): Family[] {
       name: "smcp_network_bytes_total",
       help: "Bytes on the wire of the HTTP servers, by direction.",
       type: "counter",
-      samples() {
-        const { received, sent } = source.bytes();
-        return [
-          [{ direction: "received" }, received],
-          [{ direction: "sent" }, sent],
-        ];
-      },
+      samples: () =>
+        Object.entries(source.bytes()).map(([direction, bytes]): Sample => [
+          { direction },
+          bytes,
+        ]),
     },
   ];
 }

@@ -1,10 +1,11 @@
 /**
  * What is observed of calls: the audit log, spans, metrics, and the events for operators. Each observer
- * is called when a request arrives, and returns what is called when it has ended; neither keeps the
- * payload, which is freed when it is sent.
+ * is called when a request arrives, and returns what is called when it has ended. Neither keeps the
+ * payload, which is freed when it is sent: no closure in an observer may use the request.
  *
  * @module
  */
+import { agentName } from "../office/members.ts";
 import type {
   Answer,
   ObservedCall,
@@ -22,7 +23,7 @@ import {
   type ToolCallReq,
   type Waiting,
 } from "../../protocol/mod.ts";
-import { agentName, type Call } from "../office/call.ts";
+import type { Call } from "../office/call.ts";
 import {
   audit,
   type AuditedRead,
@@ -30,7 +31,6 @@ import {
   endOf,
   endText,
   type Journal,
-  type SeenEvent,
 } from "../shared/audit.ts";
 import { Payload } from "../wire/mod.ts";
 import type { ConnectionParts } from "../office/connection.ts";
@@ -49,7 +49,7 @@ export const combineObservers =
   (all: readonly CallObserver[]): CallObserver => (call) =>
     ending(all.map((observe) => observe(call)));
 
-/** A separate function, so that the closure does not capture the request. */
+/** A separate function, since the closure above uses the request. */
 const ending =
   (ends: readonly ReturnType<CallObserver>[]): ReturnType<CallObserver> =>
   (answer, end) => ends.forEach((ended) => ended(answer, end));
@@ -81,7 +81,18 @@ export const watchCalls =
       ...sizeOf(call.payload),
       ...(payloads && { params: shown(call.payload, "params") }),
     });
-    return tellingEnd(about, ended, journal, payloads);
+    const began = performance.now();
+    return (answer, end) => {
+      ended(answer, end);
+      journal.observer?.({
+        event: "call_ended",
+        ...about,
+        ...(answer && sizeOf(answer)),
+        ms: Math.round((performance.now() - began) * 10) / 10,
+        ...end,
+        ...(payloads && answer && { result: shown(answer) }),
+      });
+    };
   };
 
 /** Notifies the observer of what a call waits for. */
@@ -93,18 +104,11 @@ export const watchWaits = (journal: Journal) =>
   journal.observer?.({
     event: "call_waiting",
     ...whose(agent),
-    computer: computer.name,
-    req_id: reqId,
-    request: event,
+    ...{ computer: computer.name, req_id: reqId, request: event },
     ...(tool !== undefined && { tool }),
     waiting,
   });
 };
-
-type About = Omit<
-  Extract<SeenEvent, { event: "call_ended" }>,
-  "event" | "ms" | keyof CallEnd
->;
 
 /** The tool that a request names, mostly a tool call. */
 function toolOf({ about }: ObservedCall): string | undefined {
@@ -117,27 +121,6 @@ const whose = (agent: Seated) => ({
   agent: agentName(agent),
   ...(agent.peer.identity && { principal: agent.peer.identity.principal }),
 });
-
-/** A separate function, so that the closure does not capture the request. */
-function tellingEnd(
-  about: About,
-  ended: ReturnType<CallObserver>,
-  journal: Journal,
-  payloads: boolean,
-): ReturnType<CallObserver> {
-  const began = performance.now();
-  return (answer, end) => {
-    ended(answer, end);
-    journal.observer?.({
-      event: "call_ended",
-      ...about,
-      ...(answer && sizeOf(answer)),
-      ms: Math.round((performance.now() - began) * 10) / 10,
-      ...end,
-      ...(payloads && answer && { result: shown(answer) }),
-    });
-  };
-}
 
 const sizeOf = ({ size }: Payload): { bytes?: number } =>
   size === undefined ? {} : { bytes: size };
@@ -155,45 +138,24 @@ function shown(payload: Payload, field?: string): unknown {
  * @param payloads whether parameters and results are written too
  */
 export const auditCalls = (payloads: boolean): CallObserver => (call) => {
-  const { event, about, payload, agent: { peer: { identity } } } = call;
+  const { event, about, payload, agent } = call;
   const read = READS[event] && describeRead(event, payload, READS[event]);
   if (!read && event !== TOOL_CALL_EVENT) return () => {};
-  const line = lineOf(call, identity?.caller ?? identity);
-  if (read) return auditing({ event: "read", ...line, ...read }, payloads);
+  const { identity } = agent.peer;
+  const { principal, client }: CallSource = identity?.caller ?? identity ?? {};
+  const common = {
+    office: agent.office,
+    agent: agent.name,
+    ...(principal !== undefined && { principal }),
+    ...(client !== undefined && { client }),
+    computer: about.computer,
+    req_id: about.req_id,
+  };
   const { tool_name: tool } = about as ToolCallReq;
-  return auditing(
-    { event: "tool_call", ...line, tool },
-    payloads,
-    payloads ? (payload.parse() as ToolCallReq).params : undefined,
-  );
-};
-
-/** What is known of a request when it comes. */
-const lineOf = (
-  { agent: { office, name }, about: { computer, req_id } }: ObservedCall,
-  caller: CallSource | undefined,
-) => ({
-  office,
-  agent: name,
-  ...(caller?.principal !== undefined && { principal: caller.principal }),
-  ...(caller?.client !== undefined && { client: caller.client }),
-  computer,
-  req_id,
-});
-
-type Line =
-  & ReturnType<typeof lineOf>
-  & (
-    | { readonly event: "tool_call"; readonly tool: string }
-    | { readonly event: "read" } & DescribedRead
-  );
-
-/** @param params those to be written; they stay in memory until then */
-function auditing(
-  line: Line,
-  isShown: boolean,
-  params?: ToolCallReq["params"],
-): ReturnType<CallObserver> {
+  const line = read
+    ? { event: "read" as const, ...common, ...read }
+    : { event: "tool_call" as const, ...common, tool };
+  const params = payloads && !read && (payload.parse() as ToolCallReq).params;
   const began = performance.now();
   return (answer, end) =>
     audit({
@@ -201,20 +163,21 @@ function auditing(
       ms: Math.round(performance.now() - began),
       ...end,
       ...(params && { params }),
-      ...(isShown && { result: answer?.parse() }),
+      ...(payloads && { result: answer?.parse() }),
     });
-}
+};
 
-/** The fields of an audit line that say what was read. */
-type ReadField = "mcp_server" | "uri" | "prompt" | "skill" | "path";
+/** The fields of a request that say what is read, with theirs of the audit log. */
+type ReadFields = readonly [
+  string,
+  "mcp_server" | "uri" | "prompt" | "skill" | "path",
+][];
 
 /** What a request reads. */
-type DescribedRead = Pick<AuditedRead, "request" | ReadField>;
+type DescribedRead = Pick<AuditedRead, "request" | ReadFields[number][1]>;
 
-/** The requests that are answered with contents: the fields that say which, with theirs of the audit log. */
-const READS: Readonly<
-  Partial<Record<ClientEvent, readonly [string, ReadField][]>>
-> = {
+/** The requests that are answered with contents. */
+const READS: Readonly<Partial<Record<ClientEvent, ReadFields>>> = {
   [GET_DESKTOP_EVENT]: [["window", "uri"]],
   [GET_DPE_EVENT]: [["uri", "uri"]],
   [READ_RESOURCE_EVENT]: [["mcp_server", "mcp_server"], ["uri", "uri"]],
@@ -226,17 +189,15 @@ const READS: Readonly<
 function describeRead(
   event: ClientEvent,
   payload: Payload,
-  fields: readonly [string, ReadField][],
+  fields: ReadFields,
 ): DescribedRead {
   const request = payload.peek() as Record<string, unknown>; // checked by now
-  const described: { -readonly [F in keyof DescribedRead]: DescribedRead[F] } =
-    { request: event };
-  for (const [field, shown] of fields) {
+  const described = fields.flatMap(([field, shown]) => {
     const value = request[field];
-    if (typeof value !== "string" || value === "") continue;
-    described[shown] = shown === "uri" ? withoutSecrets(value) : value;
-  }
-  return described;
+    if (typeof value !== "string" || value === "") return [];
+    return [[shown, shown === "uri" ? withoutSecrets(value) : value]];
+  });
+  return { request: event, ...Object.fromEntries(described) };
 }
 
 /** Cuts off what may hold credentials, as URLs of databases and signed ones do. */

@@ -5,7 +5,6 @@
  * @module
  */
 import {
-  type AgentCallData,
   type ClientEvent,
   ErrorCode,
   GET_DPE_EVENT,
@@ -21,7 +20,6 @@ import {
   type ToolCallReq,
   type Waiting,
 } from "../../protocol/mod.ts";
-import { OPERATOR_AGENT, operatorOf } from "../../protocol/payloads/tools.ts";
 import { errorAnswer, Payload, shuttingDown } from "../shared/payload.ts";
 import { type CallEnd, endOf, TIMEOUT_OF_SERVER } from "../shared/audit.ts";
 import { type Deadline, removeItem } from "../shared/pending.ts";
@@ -31,7 +29,6 @@ import {
   type ObservedCall,
   type OfficeParts,
   partyOf,
-  type Seated,
 } from "./peer.ts";
 import {
   isTranslated,
@@ -59,8 +56,12 @@ interface CallRequest extends ObservedCall {
   readonly agent: Member;
 }
 
-/** Ends a request for its sender; with `undefined` where that is gone. */
-type Reply = (answer: Payload | undefined, end?: CallEnd) => void;
+/** Who waits for the end of a request. */
+interface Caller {
+  readonly agent: Member;
+  readonly ack: Ack | undefined;
+  readonly ended: ReturnType<OfficeParts["observe"]>;
+}
 
 /**
  * Forwards a request to a Computer, and its answer back. Exactly one of the answer, a timeout, a loss
@@ -70,7 +71,7 @@ export function forward(request: CallRequest, ack: Ack | undefined): void {
   const { agent, event, about, payload } = request;
   const { parts } = agent.home;
   const { limiter } = parts;
-  const reply = replying(agent, ack, parts.observe(request));
+  const caller = { agent, ack, ended: parts.observe(request) };
   try {
     if (parts.isClosed) throw shuttingDown();
     if (agent.calls.length >= limiter.limits.callsPerAgent) {
@@ -79,31 +80,33 @@ export function forward(request: CallRequest, ack: Ack | undefined): void {
     const computer = agent.home.computer(about.computer);
     if (computer === undefined) {
       // Never reveals whether it is in another office (spec §5).
-      const problem = "is not in your office";
-      throw failed(ErrorCode.NOT_FOUND, about.computer, problem);
+      throw failed(
+        ErrorCode.NOT_FOUND,
+        about.computer,
+        "is not in your office",
+      );
     }
     const { profile } = computer.peer;
     if (profile.lacks.includes(event)) {
       throw unknownTo(computer.name, profile, event);
     }
-    const call = new Call(request, computer, reply);
+    const call = new Call(request, computer, caller);
     call.send(
       computer.names && differs(call)
         ? Payload.of(translateRequest(payload.parse(), computer.names))
         : payload, // the bytes as they came
     );
   } catch (error) {
-    reply(errorAnswer(error));
+    reply(caller, errorAnswer(error));
   }
 }
 
-/** Outside of `forward()`, so that the closure does not capture the request. */
-const replying = (
-  agent: Member,
-  ack: Ack | undefined,
-  ended: ReturnType<OfficeParts["observe"]>,
-): Reply =>
-(answer, end = endOf(answer)) => {
+/** Ends a request for its sender; with `undefined` where that is gone. */
+function reply(
+  { agent, ack, ended }: Caller,
+  answer: Payload | undefined,
+  end: CallEnd = endOf(answer),
+): void {
   try {
     ack?.(answer, end);
   } catch (error) { // it cannot be encoded again
@@ -113,7 +116,7 @@ const replying = (
   }
   ended(answer, end);
   agent.noteFailure(answer, end);
-};
+}
 
 /** A request that its Computer has not answered yet; it belongs to both members. */
 export class Call implements Deadline {
@@ -133,7 +136,7 @@ export class Call implements Deadline {
   readonly began: number;
   readonly due: number;
   place?: number;
-  readonly #reply: Reply;
+  readonly #caller: Caller;
   /** Forgets it at the Computer; `undefined` before it was sent, and once it has ended. */
   #forget: Forget | undefined;
   /** The best provisional answer so far. */
@@ -143,10 +146,13 @@ export class Call implements Deadline {
   constructor(
     { agent, event, about }: CallRequest,
     computer: Member,
-    reply: Reply,
+    caller: Caller,
   ) {
     const { clock, requestTimeoutMs } = agent.home.parts;
     const { tool_name, progress, timeout } = about as Partial<ToolCallReq>;
+    const ownMs = typeof timeout === "number"
+      ? timeout * 1000
+      : requestTimeoutMs;
     this.event = event;
     this.reqId = about.req_id;
     this.tool = tool_name;
@@ -154,14 +160,19 @@ export class Call implements Deadline {
     this.computer = computer;
     this.progress = progress;
     this.began = clock.now();
-    this.due = this.began + answerDeadline(event, timeout, requestTimeoutMs);
-    this.#reply = reply;
+    this.due = this.began +
+      (TIMED.has(event) ? ownMs + ANSWER_MARGIN_MS : requestTimeoutMs);
+    this.#caller = caller;
   }
 
   /** @throws when the payload cannot be encoded */
   send(payload: Payload): void {
     const { parts } = this.agent.home;
-    this.#forget = this.#ask(payload);
+    const { peer } = this.computer;
+    const names = namesOf(peer.profile, this.event);
+    this.#forget = names.length === 1
+      ? peer.ask(names[0], payload, this.#answered)
+      : this.#askAll(names, payload);
     for (const member of [this.agent, this.computer]) {
       member.calls.push(this);
       member.record.calls++;
@@ -175,15 +186,12 @@ export class Call implements Deadline {
    * Asks under every name that a client of the Computer's version may know (spec §12); the first real
    * answer counts. An empty ack and 400 are provisional: they may mean that it does not know the name.
    */
-  #ask(payload: Payload): Forget {
-    const { peer } = this.computer;
-    const names = namesOf(peer.profile, this.event);
-    if (names.length === 1) return peer.ask(names[0], payload, this.#answered);
+  #askAll(names: readonly string[], payload: Payload): Forget {
     const answers = new Map<string, Payload | undefined>();
     const forgets: Forget[] = [];
     const forget = () => forgets.forEach((forget) => forget());
     for (const name of names) {
-      forgets.push(peer.ask(name, payload, (answer) => {
+      forgets.push(this.computer.peer.ask(name, payload, (answer) => {
         answers.set(name, answer);
         const real = isReal(answer);
         this.#best = real ? answer : bestOf(names.map((n) => answers.get(n)));
@@ -195,8 +203,11 @@ export class Call implements Deadline {
     return forget;
   }
 
-  readonly #answered = (first: Payload | undefined): void =>
-    this.#finish(forAgent(readAnswer(first, this.event), this));
+  /** Passes the bytes on as they came, unless the versions of the two differ. */
+  readonly #answered = (first: Payload | undefined): void => {
+    const answer = first?.isObject ? first : noAnswer(first, this.event);
+    this.#finish(differs(this) ? translated(answer, this) : answer);
+  };
 
   /**
    * Ends the call with an error, or without one for an Agent that is gone.
@@ -216,10 +227,8 @@ export class Call implements Deadline {
     }
     const seconds = Math.round(this.due - this.began) / 1000;
     const problem = `did not answer within ${seconds} s`;
-    this.end(
-      failed(ErrorCode.TIMEOUT, this.computer.name, problem),
-      this.stopped ?? TIMEOUT_OF_SERVER,
-    );
+    const error = failed(ErrorCode.TIMEOUT, this.computer.name, problem);
+    this.end(error, this.stopped ?? TIMEOUT_OF_SERVER);
   }
 
   #finish(
@@ -234,68 +243,32 @@ export class Call implements Deadline {
     parts.pendingCalls--;
     parts.deadlines.remove(this);
     this.computer.noteFailure(answer, how);
-    this.#reply(answer, how);
+    reply(this.#caller, answer, how);
     if (parts.pendingCalls === 0) parts.idle?.();
   }
 }
 
-// ------------------------------------------------------------------ what the Computer gets (spec §5; 0.4 §1.2)
-
-/** The name in `agent` of what a member asks: that of its seat. */
-export const agentName = ({ role, name }: Seated): string =>
-  role === "operator" ? OPERATOR_AGENT : name;
-
-/**
- * Replaces the Agent's name in a request by that of its seat, so that the Computer gets a call and its
- * cancel with the same name. Only the Server says that an operator asks, so that the Computer may
- * refuse: a client's own `operator` is left out.
- *
- * @param request the known members of the payload
- * @returns the payload itself, where nothing of it changes
- */
-export function asOfSeat(
-  seat: Seated,
-  request: AgentCallData,
-  payload: Payload,
-): Payload {
-  const agent = agentName(seat);
-  if (
-    seat.role === "agent" && request.agent === agent &&
-    operatorOf(request) === undefined
-  ) return payload;
-  const { operator: _, ...rest } = Object(payload.parse());
-  return Payload.of({
-    ...rest,
-    agent,
-    ...(seat.role === "operator" && { operator: seat.name }),
-  });
-}
+// ------------------------------------------------------------------ what the two get (spec §7, §12; 0.4 §1.2)
 
 /** Whether the two name MCP servers differently in an event; operators see what the Computer has. */
 const differs = ({ event, agent, computer }: Call): boolean =>
   agent.role !== "operator" &&
   isTranslated(event, agent.peer.profile, computer.peer.profile);
 
-// ------------------------------------------------------------------ what the Agent gets (spec §7, §12; 0.4 §1.2)
-
-/** Translates an answer where the versions of the two differ; else the bytes pass as they came. */
-function forAgent(answer: Payload, call: Call): Payload {
-  if (!differs(call)) return answer;
-  const { event, agent, computer } = call;
+function translated(
+  answer: Payload,
+  { event, agent, computer }: Call,
+): Payload {
   const names = computer.names ??= newServerNames();
   const { profile } = agent.peer;
   return Payload.of(translateAnswer(event, answer.parse(), names, profile));
 }
 
 /**
- * Converts a Computer's ack to the answer: an object unchanged; 400 for the empty ack of a Computer
- * that does not know the event, as other SDKs leave it (0.4 §12); 500 for anything else.
+ * Converts a Computer's ack that is no object: 400 for the empty ack of a Computer that does not know
+ * the event, as other SDKs leave it (0.4 §12); 500 for anything else.
  */
-export function readAnswer(
-  first: Payload | undefined,
-  event: ClientEvent,
-): Payload {
-  if (first?.isObject) return first;
+function noAnswer(first: Payload | undefined, event: ClientEvent): Payload {
   // The events of the first version are known to all.
   const isNewer = PROFILES["0.1"].lacks.includes(event);
   const [code, message] = first === undefined && isNewer
@@ -311,9 +284,7 @@ function isReal(answer: Payload | undefined): boolean {
 }
 
 /** Prefers an error to no answer, and the event's own name to its aliases. */
-const bestOf = (
-  given: readonly (Payload | undefined)[],
-): Payload | undefined =>
+const bestOf = (given: (Payload | undefined)[]): Payload | undefined =>
   given.find((answer) => toErrorPayload(answer?.peek())) ?? given[0];
 
 /** The error when the Computer left before it answered (spec §5). */
@@ -337,7 +308,7 @@ const failed = (
 /** Added to a request's own `timeout`, so that the Computer's answer comes first. */
 const ANSWER_MARGIN_MS = 5_000;
 
-/** The events whose requests define `timeout`. */
+/** The events whose requests define `timeout`, in seconds. */
 const TIMED: ReadonlySet<ClientEvent> = new Set<ClientEvent>([
   TOOL_CALL_EVENT,
   GET_DPE_EVENT,
@@ -347,34 +318,16 @@ const TIMED: ReadonlySet<ClientEvent> = new Set<ClientEvent>([
 ]);
 
 /**
- * Returns how many milliseconds to wait for a Computer's answer.
- *
- * @param timeout the request's field, in seconds; used only for events that define it
- * @param fallbackMs for requests without one
- */
-export function answerDeadline(
-  event: ClientEvent,
-  timeout: unknown,
-  fallbackMs: number,
-): number {
-  if (!TIMED.has(event)) return fallbackMs;
-  return (typeof timeout === "number" ? timeout * 1000 : fallbackMs) +
-    ANSWER_MARGIN_MS;
-}
-
-/**
  * Decides how a call ends that its Agent cancels. Other SDKs do not say that they cancel because of the
  * timeout, which has passed then.
  *
  * @param now milliseconds of the clock of `due`
  */
-export const endOfCancelled = (
+export function endOfCancelled(
   { due }: Deadline,
   reason: ToolCallCancel["reason"],
   now: number,
-): CallEnd => ({
-  outcome: reason === "timeout" || now >= due - ANSWER_MARGIN_MS
-    ? "timeout"
-    : "cancelled",
-  ended_by: "agent",
-});
+): CallEnd {
+  const isLate = reason === "timeout" || now >= due - ANSWER_MARGIN_MS;
+  return { outcome: isLate ? "timeout" : "cancelled", ended_by: "agent" };
+}

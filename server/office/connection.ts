@@ -18,7 +18,7 @@ import {
   type ServerEvent,
   TOOL_CALL_PROGRESS_EVENT,
 } from "../../protocol/mod.ts";
-import { hasNotificationPrefix } from "../../protocol/events.ts";
+import { hasNotificationPrefix } from "../../protocol/profiles.ts";
 import {
   parseEnterOfficeReq,
   parseLeaveOfficeReq,
@@ -43,9 +43,7 @@ import { refuseOutsider } from "./members.ts";
 type AnyEvent = ClientEvent | ServerEvent;
 
 /** The client's seat. */
-export interface OwnSeat extends MemberSeat {
-  readonly seat: Seat;
-}
+export type OwnSeat = MemberSeat & { readonly seat: Seat };
 
 /** The most bytes of events that wait for another node to answer. */
 const MAX_WAITING_BYTES = 2 ** 20;
@@ -112,7 +110,10 @@ export class Connection {
     if (!this.#isWaiting || event === TOOL_CALL_PROGRESS_EVENT) {
       return this.#handle(event, payload, answer);
     }
-    if (this.#isTooMuch(payload)) {
+    // A join may wait for some seconds; one event of any size may follow it.
+    const isFirst = this.#waitingBytes === 0;
+    this.#waitingBytes += (payload.size ?? 0) + WAITING_OVERHEAD_BYTES;
+    if (!isFirst && this.#waitingBytes > MAX_WAITING_BYTES) {
       return this.#peer.end("too much arrived while its join waits", false);
     }
     this.#waiting.push(() => {
@@ -122,23 +123,13 @@ export class Connection {
     });
   }
 
-  #measured(
-    event: AnyEvent | undefined,
-    ack: Ack | undefined,
-  ): Ack | undefined {
+  #measured(event: AnyEvent | undefined, ack?: Ack): Ack | undefined {
     const measure = this.#parts.measure?.(event);
     if (measure === undefined) return ack;
     return (answer, end) => {
       measure(answer, end);
       ack?.(answer, end);
     };
-  }
-
-  /** A join may wait for some seconds; one event of any size may follow it. */
-  #isTooMuch({ size = 0 }: Payload): boolean {
-    const isFirst = this.#waitingBytes === 0;
-    this.#waitingBytes += size + WAITING_OVERHEAD_BYTES;
-    return !isFirst && this.#waitingBytes > MAX_WAITING_BYTES;
   }
 
   #inTurn(run: () => void): void {
@@ -170,14 +161,13 @@ export class Connection {
   }
 
   #handle(event: AnyEvent, payload: Payload, ack: Ack | undefined): void {
-    if (event === JOIN_OFFICE_EVENT) {
-      return this.#acknowledge(this.#join(payload), ack);
+    if (event === JOIN_OFFICE_EVENT || event === LEAVE_OFFICE_EVENT) {
+      const isJoin = event === JOIN_OFFICE_EVENT;
+      const answer = isJoin ? this.#join(payload) : this.#leave(payload);
+      return this.#acknowledge(answer, ack);
     }
-    if (event === LEAVE_OFFICE_EVENT) {
-      return this.#acknowledge(this.#leave(payload), ack);
-    }
-    const held = this.held;
-    if (held) return held.seat.receive(event, payload, ack);
+    const { seat } = this.#own ?? {};
+    if (seat?.isHeld) return seat.receive(event, payload, ack);
     // Members leave before their connections close: the answer gives the reason.
     const isEnd = this.#parts.offices.isClosed && isClientEvent(event);
     try {
@@ -198,11 +188,8 @@ export class Connection {
       return ack?.([]);
     }
     this.#parts.unknownEvent(this.#peer, name);
-    const error = new ProtocolError(
-      ErrorCode.BAD_REQUEST,
-      `Unknown event ${quote(name)}`,
-    );
-    ack?.(errorAnswer(error));
+    const problem = `Unknown event ${quote(name)}`;
+    ack?.(errorAnswer(new ProtocolError(ErrorCode.BAD_REQUEST, problem)));
   }
 
   // ---------------------------------------------------------------- joining and leaving (spec §5)
@@ -312,24 +299,21 @@ function judgeJoiner(
   own: OwnSeat | undefined,
 ): Refusal | Seat | undefined {
   if (fixed !== undefined && fixed !== role) {
-    return {
-      refused:
-        `Cannot join as ${role}: the role of this connection is ${fixed}`,
-    };
+    return refuse(`as ${role}: the role of this connection is ${fixed}`);
   }
   if (own?.office === office) {
-    return own.name === name ? own.seat : {
-      refused:
-        `Cannot join under another name: this connection is in the office as ${
-          JSON.stringify(own.name)
-        }`,
-    };
+    if (own.name === name) return own.seat;
+    const held = JSON.stringify(own.name);
+    return refuse(
+      `under another name: this connection is in the office as ${held}`,
+    );
   }
   if (own?.role === "agent") {
-    return {
-      refused:
-        "Cannot join a second office: an agent is in one office at a time, leave the other first",
-    };
+    return refuse(
+      "a second office: an agent is in one office at a time, leave the other first",
+    );
   }
   return undefined;
 }
+
+const refuse = (why: string): Refusal => ({ refused: `Cannot join ${why}` });

@@ -5,6 +5,7 @@
  * @module
  */
 import {
+  type AgentCallData,
   CANCEL_TOOL_CALL_EVENT,
   CLIENT_EVENTS,
   type ClientEvent,
@@ -24,6 +25,7 @@ import {
   TOOL_CALL_PROGRESS_NOTIFICATION,
   UPDATE_RESOURCES_EVENT,
 } from "../../protocol/mod.ts";
+import { OPERATOR_AGENT, operatorOf } from "../../protocol/payloads/tools.ts";
 import { type ServerNames, shownTo } from "../../protocol/translate.ts";
 import {
   type CallEnd,
@@ -34,13 +36,7 @@ import {
 import { errorPayloadOf, Payload } from "../shared/payload.ts";
 import { restrictsNames } from "../shared/identity.ts";
 import { log, short } from "../shared/log.ts";
-import {
-  agentName,
-  asOfSeat,
-  type Call,
-  endOfCancelled,
-  forward,
-} from "./call.ts";
+import { type Call, endOfCancelled, forward } from "./call.ts";
 import type { Office } from "./office.ts";
 import {
   type Ack,
@@ -84,7 +80,7 @@ export function checkAccess(
   }
   const { policy } = peer.identity ?? {};
   const isExact = role === "computer" ||
-    role === "agent" && policy !== undefined && restrictsNames(policy);
+    role === "agent" && policy && restrictsNames(policy);
   if (isExact && name !== claim.name) {
     throw forbidden(
       `Cannot act for another member: "${role}" must be the name you joined with`,
@@ -119,10 +115,7 @@ export function refuseOutsider(
 
 /** The error for a client that is in no office, or no longer in one. */
 export const notInOffice = (): ProtocolError =>
-  new ProtocolError(
-    ErrorCode.NOT_IN_ROOM,
-    "Not in an office: join one first",
-  );
+  new ProtocolError(ErrorCode.NOT_IN_ROOM, "Not in an office: join one first");
 
 // ------------------------------------------------------------------ a member, and its events (spec §3)
 
@@ -189,27 +182,25 @@ export class Member implements Seat, Seated {
     try {
       if (!this.isHeld) refuseOutsider(event, payload);
       if (isClientEvent(event)) return this.#request(event, payload, ack);
-      const answer = this.#serve(event, payload.parse());
+      const answer = this.#serve(event, payload.parse()) ?? [];
       ack?.(answer);
     } catch (error) {
       this.#refuse(event, error, ack);
     }
   }
 
-  /** @returns the arguments of the ack */
+  /** @returns the answer, if the event has one */
   #serve(
     event: Exclude<MemberEvent, ClientEvent>,
     payload: unknown,
-  ): Payload | [] {
+  ): Payload | undefined {
     switch (event) {
       case LIST_ROOM_EVENT:
         return Payload.of(this.#list(payload));
       case CANCEL_TOOL_CALL_EVENT:
-        this.#cancel(payload);
-        return [];
+        return this.#cancel(payload);
       case TOOL_CALL_PROGRESS_EVENT:
-        this.#progress(payload);
-        return [];
+        return this.#progress(payload);
       default: { // a Computer reports a change
         const { from, parseRequest, notification } = SERVER_EVENTS[event];
         const report = parseRequest(payload);
@@ -217,7 +208,6 @@ export class Member implements Seat, Seated {
         const isOfOne = event === UPDATE_RESOURCES_EVENT;
         const notice = known(report, isOfOne ? RESOURCE : ["computer"]);
         if (notification) this.home.notify(notification, notice, this);
-        return [];
       }
     }
   }
@@ -237,7 +227,7 @@ export class Member implements Seat, Seated {
     return { sessions, req_id };
   }
 
-  #cancel(payload: unknown): void {
+  #cancel(payload: unknown): undefined {
     const { from, parseRequest } = SERVER_EVENTS[CANCEL_TOOL_CALL_EVENT];
     const { agent, req_id, reason } = parseRequest(payload);
     checkAccess(this, { role: from, name: agent });
@@ -256,7 +246,7 @@ export class Member implements Seat, Seated {
    * Passes the progress of a call on to the Agent that made it, and to nobody else (spec §7). That of a
    * call which has ended, or whose Agent did not ask for it, is dropped: its Computer cannot know yet.
    */
-  #progress(payload: unknown): void {
+  #progress(payload: unknown): undefined {
     const { from, parseRequest } = SERVER_EVENTS[TOOL_CALL_PROGRESS_EVENT];
     const report = parseRequest(payload);
     const { agent, computer, req_id, waiting } = report;
@@ -328,6 +318,36 @@ export class Member implements Seat, Seated {
         { message: message.slice(0, MAX_MESSAGE_CHARS) }),
     };
   }
+}
+
+/** The name in `agent` of what a member asks: that of its seat. */
+export const agentName = ({ role, name }: Seated): string =>
+  role === "operator" ? OPERATOR_AGENT : name;
+
+/**
+ * Replaces the Agent's name in a request by that of its seat, so that the Computer gets a call and its
+ * cancel with the same name. Only the Server says that an operator asks, so that the Computer may
+ * refuse: a client's own `operator` is left out.
+ *
+ * @param request the known members of the payload
+ * @returns the payload itself, where nothing of it changes
+ */
+function asOfSeat(
+  seat: Seated,
+  request: AgentCallData,
+  payload: Payload,
+): Payload {
+  const agent = agentName(seat);
+  if (
+    seat.role === "agent" && request.agent === agent &&
+    operatorOf(request) === undefined
+  ) return payload;
+  const { operator: _, ...rest } = Object(payload.parse());
+  return Payload.of({
+    ...rest,
+    agent,
+    ...(seat.role === "operator" && { operator: seat.name }),
+  });
 }
 
 /** The fields of a report that its receivers get: what a Computer adds is not for them to rely on. */

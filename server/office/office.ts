@@ -17,13 +17,8 @@ import {
   type ToolCallCancel,
 } from "../../protocol/mod.ts";
 import { isTranslated, translateNotice } from "../../protocol/translate.ts";
-import {
-  agentName,
-  type Call,
-  computerLeft,
-  type SharedParts,
-} from "./call.ts";
-import { forbidden, Member, notInOffice } from "./members.ts";
+import { type Call, computerLeft, type SharedParts } from "./call.ts";
+import { agentName, forbidden, Member, notInOffice } from "./members.ts";
 import {
   type OfficeParts,
   type Offices,
@@ -177,11 +172,8 @@ export class Office {
     this.#seats.delete(keyOf(member));
     member.isHeld = false;
     this.#announce(LEAVE_OFFICE_NOTIFICATION, member);
-    const error = role === "computer"
-      ? computerLeft(name)
-      : isGone
-      ? undefined
-      : notInOffice();
+    const left = isGone ? undefined : notInOffice();
+    const error = role === "computer" ? computerLeft(name) : left;
     const how = role === "operator" ? CANCELLED_BY_OPERATOR : AGENT_GONE;
     for (const call of [...calls]) {
       call.end(error, role === "computer" ? undefined : call.stopped ?? how);
@@ -271,8 +263,7 @@ const keyOf = ({ role, name, peer }: Seated): string | symbol | Peer =>
   role === "computer" ? name : role === "agent" ? AGENT : peer;
 
 /** The answer to a join for a seat that is held free. */
-const kickedFor = (reason: string): string =>
-  `Kicked by an operator: ${reason}`;
+const kickedFor = (reason: string) => `Kicked by an operator: ${reason}`;
 
 /** What follows the offices of a process. No method calls them before it returns. */
 interface OfficesFollower {
@@ -284,11 +275,12 @@ interface OfficesFollower {
 
 /** The offices whose home is this process, by name. */
 export class LocalOffices implements Offices {
+  /** What follows them. */
+  follower: OfficesFollower | undefined;
   readonly #parts: SharedParts;
   readonly #offices = new Map<string, Office>();
   /** Why, and until when since 1970, seats are held free after a kick: clients reconnect by themselves. */
   readonly #holds = new Map<string, { refused: string; until: number }>();
-  #follower: OfficesFollower | undefined;
 
   /** @param parts what the offices work with */
   constructor(parts: OfficeParts) {
@@ -322,11 +314,6 @@ export class LocalOffices implements Offices {
       .find(({ peer }) => peer.id === id);
   }
 
-  /** Sets what follows them. */
-  follow(follower: OfficesFollower): void {
-    this.#follower = follower;
-  }
-
   /** Returns why a client would get no seat now; `undefined` when it would. */
   judge(peer: Peer, wanted: WantedSeat): Refusal | undefined {
     const { isClosed, clock } = this.#parts;
@@ -347,7 +334,7 @@ export class LocalOffices implements Offices {
   #open(name: string): Office {
     const office = new Office(name, this.#parts, () => {
       this.#offices.delete(name);
-      this.#follower?.emptied(name);
+      this.follower?.emptied(name);
     });
     this.#offices.set(name, office);
     return office;
@@ -356,7 +343,7 @@ export class LocalOffices implements Offices {
   /** Kicks a member, whose client then gets the reason as the answer to its joins for a while. */
   kick(member: Member, order: Kick): void {
     this.hold(member, order);
-    this.#follower?.held(member, order);
+    this.follower?.held(member, order);
     this.find(member.office)?.kick(member, order);
   }
 
@@ -410,11 +397,12 @@ export function judgeSeat(
 ): Refusal | undefined {
   if (holder === undefined) return isFull ? ROOM_FULL : undefined;
   if (isSameInstance(holder.peer, peer)) return undefined;
-  return role === "agent"
-    ? { refused: AGENT_SEAT_TAKEN, holder: holder.name }
-    : {
-      refused: `Computer ${JSON.stringify(name)} already exists in the room`,
-    };
+  if (role === "agent") {
+    return { refused: AGENT_SEAT_TAKEN, holder: holder.name };
+  }
+  return {
+    refused: `Computer ${JSON.stringify(name)} already exists in the room`,
+  };
 }
 
 /** The reason when the office has another Agent. */

@@ -13,7 +13,8 @@ import type {
 } from "../../protocol/mod.ts";
 import type { RequestParts } from "../http/gate.ts";
 import type { SmcpServerStats } from "../observe/metrics.ts";
-import { agentName, type Call } from "../office/call.ts";
+import type { Call } from "../office/call.ts";
+import { agentName } from "../office/members.ts";
 import type { Member } from "../office/members.ts";
 import type { LocalOffices, Office } from "../office/office.ts";
 import { ask, type Asked, type QuestionParts } from "./ask.ts";
@@ -27,17 +28,14 @@ import {
   type Told,
 } from "./nodes.ts";
 import type { OtherNodes } from "../shared/cluster.ts";
-import type {
-  callSchema,
-  doneSchema,
-  memberSchema,
-  officeSchema,
-  officesSchema,
-  processSchema,
-  statusSchema,
-} from "./schemas.ts";
+import type * as schemas from "./schemas.ts";
 import type { Journal } from "../shared/audit.ts";
-import { type Policy, seesAll, seesOffice } from "../shared/identity.ts";
+import {
+  type Identity,
+  type Policy,
+  seesAll,
+  seesOffice,
+} from "../shared/identity.ts";
 import type { ClientSocket } from "../wire/mod.ts";
 import {
   invalidFields,
@@ -46,11 +44,8 @@ import {
   retryLater,
 } from "../../shared/http.ts";
 
-/** Who looks at a Server and changes things. */
-export interface Operator {
-  /** Names it in the audit log. */
-  readonly by: string;
-  /** Which offices it sees. */
+/** Who looks at a Server and changes things: the principal is in the audit log, the policy says in which offices. */
+export interface Operator extends Identity {
   readonly policy: Policy;
 }
 
@@ -65,11 +60,13 @@ export interface ApiParts
   readonly since: number;
   /** The offices whose home is here. */
   readonly local: LocalOffices;
-  /** The Socket.IO sessions. */
-  readonly sessions: { readonly open: OpenSessions };
+  /** The Socket.IO sessions by their ids. */
+  readonly sessions: {
+    readonly open: ReadonlyMap<string, { readonly socket: ClientSocket }>;
+  };
   /** What questions to Computers work with. */
   readonly questions: QuestionParts;
-  /** The other nodes, in a cluster. */
+  /** The other nodes; none without a cluster. */
   readonly others: OtherNodes;
   /** Notes what was changed. */
   readonly journal: Journal;
@@ -85,24 +82,33 @@ export interface ApiParts
 
 /** What this node has, and does, for operators of whatever node. */
 const answerersOf = (
-  { local, sessions, feed, tap, ...server }: ApiParts,
+  { local, sessions: { open }, feed, tap, ...server }: ApiParts,
 ): Answerers => ({
-  status: ({ policy }) => ({
-    offices: [...local].filter(({ name }) => seesOffice(policy, name))
-      .flatMap(officeView),
-    ...(seesAll(policy) && {
+  status: ({ policy }) => {
+    const offices = [...local].filter(({ name }) => seesOffice(policy, name))
+      .flatMap(officeView);
+    if (!seesAll(policy)) return { offices };
+    const { rss, heapUsed } = process.memoryUsage();
+    return {
+      offices,
       process: {
         draining: server.draining(),
         connections: server.stats().connections,
         calls: local.sentCalls,
         streams: feed.streams,
-        ...memoryView(sessions.open),
+        queued_bytes: sum(
+          [...open.values()],
+          ({ socket }) => socket.conn.carried?.()?.queued ?? 0,
+        ),
+        memory_bytes: rss,
+        heap_bytes: heapUsed,
       },
-    }),
-  }),
+    };
+  },
   members: ({ office }) =>
-    local.find(office)?.members
-      .flatMap((member) => memberView(member, sessions.open)) ?? [],
+    local.find(office)?.members.flatMap((member) =>
+      memberView(member, open.get(member.peer.id)?.socket)
+    ) ?? [],
   calls: ({ office }) => {
     const now = performance.now();
     return local.find(office)?.calls.map((call) => callView(call, now)) ?? [];
@@ -146,162 +152,138 @@ const NOT_FOUND = {
 /** A question that changes something, and is answered with how many it concerned. */
 type Change = keyof typeof NOT_FOUND;
 
+/** What operators see and do. */
+export type OperatorApi = ReturnType<typeof newOperatorApi>;
+
 /**
- * What operators see and do, on all nodes; of offices that one does not see, it does not learn whether
+ * Makes what operators see and do, on all nodes; of offices that one does not see, it does not show whether
  * they exist.
  */
-export class OperatorApi {
-  readonly #here: Answerers;
-  readonly #parts: ApiParts;
-
-  constructor(parts: ApiParts) {
-    this.#parts = parts;
-    this.#here = answerersOf(parts);
-    answerNodes(parts.others, this.#here);
-  }
-
-  /** Counts what an operator sees; of processes it tells operators of all offices alone. */
-  async status(operator: Operator): Promise<z.infer<typeof statusSchema>> {
-    const { version, since, protocols } = this.#parts;
-    const { offices, process, told } = await this.#look(operator);
-    return {
-      ...this.#answering(told),
-      version,
-      protocols: [...protocols],
-      since: new Date(since).toISOString(),
-      offices: offices.length,
-      members: sum(
-        offices,
-        ({ agent, computers }) => computers + (agent === null ? 0 : 1),
-      ),
-      pending_calls: sum(offices, ({ pending_calls }) => pending_calls),
-      ...(process && { process }),
-      ...(process && told.answers.size > 0 && {
-        nodes: [...told.answers].flatMap(([node, { process }]) =>
-          process ? [{ node, process }] : []
-        ),
-      }),
-    };
-  }
-
-  /** Lists the offices. */
-  async offices(operator: Operator): Promise<z.infer<typeof officesSchema>> {
-    const { offices, told } = await this.#look(operator);
-    return { ...this.#answering(told), offices };
-  }
-
-  /**
-   * Lists the members of an office, or its pending calls, those of operators too.
-   *
-   * @throws {ProblemError} 404
-   */
-  async list(
-    kind: "members" | "calls",
-    operator: Operator,
-    office: string,
-  ): Promise<Readonly<Record<string, unknown>>> {
-    this.#check(operator, office);
-    const told = await askNodes(this.#parts.others, kind, { office });
-    const here = await this.#here[kind]({ office }) ?? [];
-    const list = [here, ...told.answers.values()].flat();
-    const isUnknown = list.length === 0 && told.unanswered.length === 0;
-    if (kind === "members" && isUnknown) throw noOffice(office);
-    return { ...this.#answering(told), [kind]: list };
-  }
-
-  /**
-   * Asks a Computer what an Agent could.
-   *
-   * @throws {ProblemError} 403, 404, 502, 503, 504
-   */
-  async ask<E extends ClientEvent>(
-    operator: Operator,
-    asked: Asked,
-    event: E,
-    request: Readonly<Record<string, unknown>> = {},
-  ): Promise<ClientEvents[E]["answer"]> {
-    this.#check(operator, asked.office);
-    const { questions } = this.#parts;
-    return await ask({ ...asked, by: operator.by, event, request }, questions);
-  }
-
-  /**
-   * Changes something here and on other nodes. One node has a member or a call: once it is found, it does
-   * not matter who else has not answered.
-   *
-   * @throws {ProblemError} 403, 404, or 503 where a node that did not answer may have it
-   */
-  async change<K extends Change>(
-    kind: K,
-    operator: Operator,
-    question: Questions[K],
-  ): Promise<z.infer<typeof doneSchema>> {
-    if ("office" in question) this.#check(operator, question.office);
-    if (kind === "revoke" && !seesAll(operator.policy)) {
-      throw problemOf(
-        403,
-        "principal",
-        "a key may be used in offices that you do not see",
-        "ask an operator of all offices",
-      );
-    }
-    const here = this.#here[kind](question);
-    const isOfOne = kind !== "revoke";
-    const [count = 0, told] = await Promise.all([
-      here,
-      isOfOne && here !== 0
-        ? undefined
-        : askNodes(this.#parts.others, kind, question),
-    ]);
-    const there = [...told?.answers.values() ?? []];
-    const done = count + sum(there, (count) => count);
-    if (done > 0) {
-      return { ...this.#answering(isOfOne ? undefined : told), done };
-    }
-    const { unanswered = [] } = told ?? {};
-    if (unanswered.length === 0) {
-      const [field, problem, fix] = NOT_FOUND[kind];
-      throw problemOf(404, field, problem, fix);
-    }
-    throw retryLater(
-      "server",
-      `nodes of the cluster did not answer: ${unanswered.join(", ")}`,
-    );
-  }
-
-  async #look({ policy }: Operator) {
-    const here = await this.#here.status({ policy });
-    const told = await askNodes(this.#parts.others, "status", { policy });
-    const there = [...told.answers].flatMap(([node, { offices }]) =>
-      offices.map((view) => ({ ...view, node }))
-    );
-    const { node } = this.#answering(told);
-    const own = here?.offices.map((view) => ({
-      ...view,
-      ...(node && { node }),
-    }));
-    const offices = byName([...own ?? [], ...there]);
-    return { offices, process: here?.process, told };
-  }
-
-  /** @throws {ProblemError} 404, as if there were no such office */
-  #check({ policy }: Operator, office: string): void {
-    if (!seesOffice(policy, office)) throw noOffice(office);
-  }
+export function newOperatorApi(parts: ApiParts) {
+  const { cluster, others, questions, version, since, protocols } = parts;
+  const here = answerersOf(parts);
+  answerNodes(others, here);
 
   /** Says which node answers, in a cluster, and of which nothing is known. */
-  #answering(
-    { unanswered = [], notOperated = [] }: Partial<
-      Omit<Told<never>, "answers">
-    > = {},
-  ): { node?: string; unanswered?: string[]; not_operated?: string[] } {
-    const node = this.#parts.cluster?.status().node;
-    return {
-      ...(node && { node }), // one that has not joined has no name
-      ...(unanswered.length > 0 && { unanswered: [...unanswered] }),
-      ...(notOperated.length > 0 && { not_operated: [...notOperated] }),
-    };
-  }
+  const answering = (told?: Pick<Told<"status">, "missing">) => {
+    const node = cluster?.status().node; // one that has not joined has no name
+    return { ...(node && { node }), ...told?.missing };
+  };
+  /** @throws {ProblemError} 404, as if there were no such office */
+  const check = ({ policy }: Operator, office: string) => {
+    if (!seesOffice(policy, office)) throw noOffice(office);
+  };
+  const look = async ({ policy }: Operator) => {
+    const own = await here.status({ policy });
+    const told = await askNodes(others, "status", { policy });
+    const about = answering(told);
+    const views = [[about.node, own] as const, ...told.answers]
+      .flatMap(([node, answer]) =>
+        answer?.offices.map((view) => ({ ...view, ...(node && { node }) })) ??
+          []
+      );
+    return { about, offices: byName(views), process: own?.process, told };
+  };
+
+  return {
+    /** Counts what an operator sees; of processes it tells operators of all offices alone. */
+    async status(operator: Operator): Promise<z.infer<typeof schemas.status>> {
+      const { about, offices, process, told } = await look(operator);
+      return {
+        ...about,
+        version,
+        protocols: [...protocols],
+        since: new Date(since).toISOString(),
+        offices: offices.length,
+        members: sum(
+          offices,
+          ({ agent, computers }) => computers + (agent === null ? 0 : 1),
+        ),
+        pending_calls: sum(offices, ({ pending_calls }) => pending_calls),
+        ...(process && { process }),
+        ...(process && told.answers.size > 0 && {
+          nodes: [...told.answers].flatMap(([node, { process }]) =>
+            process ? [{ node, process }] : []
+          ),
+        }),
+      };
+    },
+    /** Lists the offices. */
+    async offices(
+      operator: Operator,
+    ): Promise<z.infer<typeof schemas.offices>> {
+      const { about, offices } = await look(operator);
+      return { ...about, offices };
+    },
+    /**
+     * Lists the members of an office, or its pending calls, those of operators too.
+     *
+     * @throws {ProblemError} 404
+     */
+    async list(kind: "members" | "calls", operator: Operator, office: string) {
+      check(operator, office);
+      const told = await askNodes(others, kind, { office });
+      const own = await here[kind]({ office }) ?? [];
+      const list = [own, ...told.answers.values()].flat();
+      const isUnknown = list.length === 0 && !told.missing.unanswered;
+      if (kind === "members" && isUnknown) throw noOffice(office);
+      return { ...answering(told), [kind]: list };
+    },
+    /**
+     * Asks a Computer what an Agent could.
+     *
+     * @throws {ProblemError} 403, 404, 502, 503, 504
+     */
+    async ask<E extends ClientEvent>(
+      operator: Operator,
+      asked: Asked,
+      event: E,
+      request: Readonly<Record<string, unknown>> = {},
+    ): Promise<ClientEvents[E]["answer"]> {
+      check(operator, asked.office);
+      const question = { ...asked, by: operator.principal, event, request };
+      return await ask(question, questions);
+    },
+    /**
+     * Changes something here and on other nodes. One node has a member or a call: once it is found, it does
+     * not matter who else has not answered.
+     *
+     * @throws {ProblemError} 403, 404, or 503 where a node that did not answer may have it
+     */
+    async change<K extends Change>(
+      kind: K,
+      operator: Operator,
+      question: Questions[K],
+    ): Promise<z.infer<typeof schemas.done>> {
+      if ("office" in question) check(operator, question.office);
+      if (kind === "revoke" && !seesAll(operator.policy)) {
+        throw problemOf(
+          403,
+          "principal",
+          "a key may be used in offices that you do not see",
+          "ask an operator of all offices",
+        );
+      }
+      const own = here[kind](question);
+      const isOfOne = kind !== "revoke";
+      const [count = 0, told] = await Promise.all([
+        own,
+        isOfOne && own !== 0 ? undefined : askNodes(others, kind, question),
+      ]);
+      const there = [...told?.answers.values() ?? []];
+      const done = count + sum(there, (count) => count);
+      if (done > 0) return { ...answering(isOfOne ? undefined : told), done };
+      const { unanswered } = told?.missing ?? {};
+      if (unanswered) {
+        throw retryLater(
+          "server",
+          `nodes of the cluster did not answer: ${unanswered.join(", ")}`,
+        );
+      }
+      const [field, problem, fix] = NOT_FOUND[kind];
+      throw problemOf(404, field, problem, fix);
+    },
+  };
 }
 
 /** An office that moves may be shown by two nodes for a moment. */
@@ -325,28 +307,7 @@ export const invalid = (error: z.core.$ZodError, what: string): ProblemError =>
   invalidFields(error, what, "give what /operator/v1/openapi.json says of it");
 
 /** An office. */
-export type OfficeView = z.infer<typeof officeSchema>;
-
-/** The Socket.IO sessions of a server by their ids. */
-type OpenSessions = ReadonlyMap<
-  string,
-  { readonly socket: Pick<ClientSocket, "conn"> }
->;
-
-/** Shows what this process has in all, but its counts. */
-function memoryView(
-  sessions: OpenSessions,
-): Pick<
-  z.infer<typeof processSchema>,
-  "queued_bytes" | "memory_bytes" | "heap_bytes"
-> {
-  const { rss, heapUsed } = process.memoryUsage();
-  let queued = 0;
-  for (const { socket } of sessions.values()) {
-    queued += socket.conn.carried?.()?.queued ?? 0;
-  }
-  return { queued_bytes: queued, memory_bytes: rss, heap_bytes: heapUsed };
-}
+export type OfficeView = z.infer<typeof schemas.office>;
 
 /** Shows an office; nothing of one in which only operators are. */
 function officeView(
@@ -365,13 +326,12 @@ function officeView(
 /** Shows a member, with the bytes of its WebSocket if that is here; nothing of an operator. */
 function memberView(
   { peer, office, role, name, record, calls }: Member,
-  sessions: OpenSessions,
-): z.infer<typeof memberSchema>[] {
+  socket: ClientSocket | undefined,
+): z.infer<typeof schemas.member>[] {
   if (role === "operator") return [];
   const { id, version, identity, address } = peer;
   const { lastError, joinedAt } = record;
-  const session = sessions.get(id);
-  const bytes = session?.socket.conn.carried?.();
+  const bytes = socket?.conn.carried?.();
   return [{
     ...{ id, office, role, name, version },
     ...(identity && { principal: identity.principal }),
@@ -394,7 +354,7 @@ const iso = (at: number): string => new Date(at).toISOString();
 function callView(
   { agent, computer, reqId, event, tool, began, waiting }: Call,
   now: number,
-): z.infer<typeof callSchema> {
+): z.infer<typeof schemas.call> {
   const { office, peer: { identity } } = agent;
   return {
     office,

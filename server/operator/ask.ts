@@ -19,7 +19,7 @@ import {
 import { OPERATOR_AGENT } from "../../protocol/payloads/tools.ts";
 import { abortable } from "../../shared/async.ts";
 import { type ProblemError, problemOf, retryLater } from "../../shared/http.ts";
-import type { OfficeParts, Offices, Peer, Seat } from "../office/peer.ts";
+import type { OfficeParts, Offices, Peer } from "../office/peer.ts";
 import { type CallEnd, CANCELLED_BY_OPERATOR, endOf } from "../shared/audit.ts";
 import { Payload } from "../shared/payload.ts";
 
@@ -40,7 +40,7 @@ export async function ask<E extends ClientEvent>(
   if (answered === undefined) throw late("nobody waits for its answer");
   if ("failed" in answered) throw problemFor(answered.failed, computer, true);
   const { answer } = answered;
-  const error = answer.mayBeError ? toErrorPayload(answer.peek()) : undefined;
+  const error = errorOf(answer);
   if (error) throw problemFor(error, computer, false);
   try {
     return CLIENT_EVENTS[event].parseAnswer(answer.parse());
@@ -109,12 +109,6 @@ export interface Question {
   readonly signal: AbortSignal;
 }
 
-/** An answer, and how the question ended. */
-interface Ended {
-  readonly answer: Payload | undefined;
-  readonly end: CallEnd;
-}
-
 /** The answer of a Computer, which may be an error of its own, or why there is none. */
 export type Answered =
   | { readonly answer: Payload }
@@ -136,65 +130,57 @@ export interface QuestionParts extends Pick<OfficeParts, "audit" | "clock"> {
  * @returns `undefined` when the operator is gone
  */
 export async function askComputer(
-  question: Question,
-  parts: QuestionParts,
+  { by, office, computer, event, request, signal, ...question }: Question,
+  { offices, clock, audit, auditPayloads }: QuestionParts,
 ): Promise<Answered | undefined> {
-  const { by, office, signal } = question;
   if (signal.aborted) return undefined;
   const wanted = { role: "operator", name: by, office } as const;
-  const seat = await parts.offices.join(operatorPeer(by), wanted);
+  const seat = await offices.join(operatorPeer(by), wanted);
   if ("refused" in seat) {
     const { INTERNAL_ERROR: code } = ErrorCode;
     return { failed: { code, message: seat.refused } };
   }
-  const began = parts.clock.now();
-  const { reqId = crypto.randomUUID() } = question;
-  const { answer, end } = await endedAt(seat, question, reqId);
-  parts.audit({
-    ...aboutOf(question, reqId),
-    ms: Math.round(parts.clock.now() - began),
+  const began = clock.now();
+  const { reqId: req_id = crypto.randomUUID() } = question;
+  const call = { agent: OPERATOR_AGENT, req_id };
+  const gone: Ended = [undefined, CANCELLED_BY_OPERATOR];
+  const { promise, resolve } = Promise.withResolvers<Ended>();
+  seat.receive(
+    event,
+    Payload.of({ ...request, ...call, computer }),
+    (answer, end) =>
+      resolve(
+        answer instanceof Payload ? [answer, end ?? endOf(answer)] : gone,
+      ),
+  );
+  const [answer, end] = await abortable(promise, signal).catch(() => gone);
+  audit({
+    event: "operator_asked",
+    ...{ by, office, computer, req_id, request: event },
+    ...(typeof request.tool_name === "string" && { tool: request.tool_name }),
+    ms: Math.round(clock.now() - began),
     ...end,
-    ...(parts.auditPayloads &&
-      { params: question.request.params, result: answer?.parse() }),
+    ...(auditPayloads && { params: request.params, result: answer?.parse() }),
   });
-  const answered = answer && sorted(answer, question.computer);
-  if (question.event === TOOL_CALL_EVENT && isLate(answered)) {
-    const call = { agent: OPERATOR_AGENT, req_id: reqId };
+  const error = answer && errorOf(answer);
+  // Those of the Server itself name the Computer, or say that it shuts down.
+  const failed = error?.computer === computer ||
+      error?.reason === "server shutting down"
+    ? error
+    : undefined;
+  const isLate = answer === undefined || failed?.code === ErrorCode.TIMEOUT;
+  if (event === TOOL_CALL_EVENT && isLate) {
     seat.receive(CANCEL_TOOL_CALL_EVENT, Payload.of(call));
   }
   seat.gone();
-  return answered;
+  return failed ? { failed } : answer && { answer };
 }
 
-/** Waits for the answer, or for the operator to be gone. */
-async function endedAt(
-  seat: Seat,
-  { computer, event, request, signal }: Question,
-  req_id: string,
-): Promise<Ended> {
-  const { promise, resolve } = Promise.withResolvers<Ended>();
-  const gone = { answer: undefined, end: CANCELLED_BY_OPERATOR };
-  seat.receive(
-    event,
-    Payload.of({ ...request, agent: OPERATOR_AGENT, req_id, computer }),
-    (answer, end) =>
-      resolve(
-        answer instanceof Payload
-          ? { answer, end: end ?? endOf(answer) }
-          : gone,
-      ),
-  );
-  return await abortable(promise, signal).catch(() => gone);
-}
+/** An answer, and how the question ended. */
+type Ended = readonly [answer: Payload | undefined, end: CallEnd];
 
-const aboutOf = (
-  { by, office, computer, event, request }: Question,
-  req_id: string,
-) => ({
-  event: "operator_asked" as const,
-  ...{ by, office, computer, req_id, request: event },
-  ...(typeof request.tool_name === "string" && { tool: request.tool_name }),
-});
+const errorOf = (answer: Payload): ErrorPayload | undefined =>
+  answer.mayBeError ? toErrorPayload(answer.peek()) : undefined;
 
 /** A connection that gets nothing but answers. */
 const operatorPeer = (by: string): Peer => ({
@@ -208,15 +194,3 @@ const operatorPeer = (by: string): Peer => ({
   ask: () => () => {},
   end: () => {},
 });
-
-/** The errors of the Server itself name the Computer, or say that it shuts down. */
-function sorted(answer: Payload, computer: string): Answered {
-  const error = answer.mayBeError ? toErrorPayload(answer.peek()) : undefined;
-  const isOwn = error?.computer === computer ||
-    error?.reason === "server shutting down";
-  return error && isOwn ? { failed: error } : { answer };
-}
-
-const isLate = (answered: Answered | undefined): boolean =>
-  answered === undefined ||
-  "failed" in answered && answered.failed.code === ErrorCode.TIMEOUT;

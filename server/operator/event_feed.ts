@@ -8,9 +8,9 @@ import { constants, crc32, deflateRawSync } from "node:zlib";
 import {
   type EventPages,
   type FeedEvent,
+  newRecording,
   type Piece,
   type Recorder,
-  Recording,
 } from "./event_pages.ts";
 import { SSE_COMMENT, sseText } from "../../shared/http.ts";
 
@@ -32,236 +32,227 @@ export interface OtherEvents {
 /** Follows other nodes until the returned function is called. */
 export type FollowOthers = (events: OtherEvents) => () => void;
 
+/** The streams of a server, and how many there are. */
+export type EventFeed = ReturnType<typeof newEventFeed>;
+
 /**
  * Keeps events while streams are open, and sends them to those who may see them. While none is, nothing
  * is recorded.
+ *
+ * @param recorder has the events of this node
+ * @param follow has those of others
  */
-export class EventFeed {
-  readonly #recorder: Recorder;
-  readonly #follow: FollowOthers;
-  readonly #readers = new Set<FeedReader>();
-  readonly #recording: Recording;
-  #commentTimer: ReturnType<typeof setTimeout> | undefined;
-  #isClosed = false;
-
-  /**
-   * @param recorder has the events of this node
-   * @param follow has those of others
-   */
-  constructor(recorder: Recorder, follow: FollowOthers = () => () => {}) {
-    this.#recorder = recorder;
-    this.#follow = follow;
-    this.#recording = new Recording(recorder, RECORD_MS, () => this.#flush());
-  }
-
-  /** The number of open streams. */
-  get streams(): number {
-    return this.#readers.size;
-  }
-
-  /** Whether no more streams can be opened. */
-  get isFull(): boolean {
-    return this.#isClosed || this.#readers.size >= MAX_STREAMS;
-  }
-
-  /**
-   * Opens a stream.
-   *
-   * @param view what its reader may see
-   * @param lastEventId where it goes on; what was missed for good is told in the first event
-   * @param isPacked whether it is sent as gzip
-   * @param ended called once, when nothing follows any more, with whether that may still have to be read
-   */
-  open(
-    view: FeedView,
-    lastEventId: string | undefined,
-    isPacked: boolean,
-    ended: (isUnread: boolean) => void,
-  ): Pick<FeedReader, "stream" | "leave"> {
-    this.#record();
-    this.#recorder.seal(); // what follows is new to the stream
-    const { pages } = this.#recording;
-    const known = pages.find(lastEventId);
-    const isMissed = lastEventId !== undefined && known === undefined;
-    const at = { pages, seq: known ?? pages.next, isMissed };
-    const frame = isPacked ? new GzipFrame() : undefined;
-    const reader: FeedReader = new FeedReader(view, at, frame, (isUnread) => {
-      this.#readers.delete(reader);
-      if (this.#readers.size === 0) this.#rest();
-      ended(isUnread);
-    });
-    this.#readers.add(reader);
-    return reader;
-  }
-
-  /** Ends all streams. */
-  close(): void {
-    this.#isClosed = true;
-    this.#recorder.seal();
-    this.#flush();
-    this.#endAll("the server is shutting down");
-    this.#recording.end();
-  }
-
-  #record(): void {
-    this.#commentTimer ??= setInterval(() => {
-      for (const reader of this.#readers) reader.comment(SSE_COMMENT);
-    }, COMMENT_INTERVAL_MS);
-    this.#recording.begin(() =>
-      this.#follow({
-        add: (node, events) => this.#addOf(node, events),
-        missed: (node) => {
-          // Those who come back hear that they missed events, and read the lists again.
-          this.#recording.renew();
-          this.#endAll(`events of the node ${node} were missed`);
-        },
-      })
-    );
-  }
-
-  #addOf(node: string, events: readonly FeedEvent[]): void {
-    if (events.length === 0) return;
-    this.#recorder.seal();
-    const head = `{"node":${JSON.stringify(node)},`;
-    this.#recording.pages.add(
-      events.map((event) => ({ ...event, json: head + event.json.slice(1) })),
-    );
-    this.#flush();
-  }
-
-  #rest(): void {
-    clearInterval(this.#commentTimer);
-    this.#commentTimer = undefined;
-    if (!this.#isClosed) this.#recording.rest();
-  }
-
-  #endAll(reason: string): void {
-    for (const reader of [...this.#readers]) reader.end(reason);
-  }
-
-  #flush(): void {
+export function newEventFeed(
+  recorder: Recorder,
+  follow: FollowOthers = () => () => {},
+) {
+  const readers = new Set<FeedReader>();
+  let isClosed = false;
+  const flush = () => {
     // Those who see the same get the same bytes, which are made once.
     const made = new Map<string, Piece>();
-    for (const reader of [...this.#readers]) reader.flush(made);
-  }
+    for (const reader of [...readers]) reader.flush(made);
+  };
+  const endAll = (reason: string) => {
+    for (const reader of [...readers]) reader.end(reason);
+  };
+  const recording = newRecording(recorder, RECORD_MS, flush, () =>
+    follow({
+      add: (node, events) => {
+        if (events.length === 0) return;
+        recorder.seal();
+        const head = `{"node":${JSON.stringify(node)},`;
+        recording.pages.add(
+          events.map((event) => ({
+            ...event,
+            json: head + event.json.slice(1),
+          })),
+        );
+        flush();
+      },
+      missed: (node) => {
+        // Those who come back get a sign that they missed events, and read the lists again.
+        recording.renew();
+        endAll(`events of the node ${node} were missed`);
+      },
+    }));
+  return {
+    /** The number of open streams. */
+    get streams(): number {
+      return readers.size;
+    },
+    /** Whether no more streams can be opened. */
+    get isFull(): boolean {
+      return isClosed || readers.size >= MAX_STREAMS;
+    },
+    /**
+     * Opens a stream.
+     *
+     * @param view what its reader may see
+     * @param lastEventId where it goes on; what was missed for good is counted in the first event
+     * @param isPacked whether it is sent as gzip
+     * @param ended called once, when nothing follows any more, with whether that may still have to be read
+     */
+    open(
+      view: FeedView,
+      lastEventId: string | undefined,
+      isPacked: boolean,
+      ended: (isUnread: boolean) => void,
+    ): Pick<FeedReader, "stream" | "leave"> {
+      recording.begin();
+      recorder.seal(); // what follows is new to the stream
+      const { pages } = recording;
+      const known = pages.find(lastEventId);
+      const isMissed = lastEventId !== undefined && known === undefined;
+      const at = { pages, seq: known ?? pages.next, isMissed };
+      const reader = newReader(view, at, isPacked, (isUnread) => {
+        readers.delete(reader);
+        if (readers.size === 0 && !isClosed) recording.rest();
+        ended(isUnread);
+      });
+      readers.add(reader);
+      return reader;
+    },
+    /** Ends all streams. */
+    close(): void {
+      isClosed = true;
+      recorder.seal();
+      flush();
+      endAll("the server is shutting down");
+      recording.end();
+    },
+  };
 }
 
 const encoder = new TextEncoder();
+const COMMENT = encoder.encode(SSE_COMMENT);
 
 /** What the reader of a stream may see. */
 interface FeedView {
   /** The same for all who see the same. */
   readonly key: string;
   /** @param office the office of an event; `undefined` for those of the whole server */
-  sees(office: string | undefined): boolean;
+  readonly sees: (office: string | undefined) => boolean;
 }
 
 /** Sends events to one stream as fast as it is read, and ends it when its events are forgotten. */
-class FeedReader {
-  /** The stream. */
+interface FeedReader {
   readonly stream: ReadableStream<Uint8Array>;
-  readonly #view: FeedView;
-  readonly #pages: EventPages;
-  readonly #ended: (isUnread: boolean) => void;
-  /** Set if the stream is sent as gzip. */
-  readonly #frame: GzipFrame | undefined;
-  readonly #begin: Uint8Array;
-  #next: number;
-  #hasBegun = false;
-  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-
-  /** @param at the first event to send, and whether there were others that the reader can get no more */
-  constructor(
-    view: FeedView,
-    at: { pages: EventPages; seq: number; isMissed: boolean },
-    frame: GzipFrame | undefined,
-    ended: (isUnread: boolean) => void,
-  ) {
-    this.#view = view;
-    this.#pages = at.pages;
-    this.#next = at.seq;
-    this.#frame = frame;
-    this.#ended = ended;
-    const json = JSON.stringify({ missed: at.isMissed });
-    this.#begin = encoder.encode(sseText(this.#cursor(), "open", json));
-    this.stream = new ReadableStream({
-      start: (controller) => {
-        this.#controller = controller;
-      },
-      pull: () => this.flush(),
-      cancel: () => this.leave(),
-    });
-  }
-
   /**
    * Sends what there is, if the stream is read.
    *
    * @param made the pieces that other streams have got in the same moment
    */
-  flush(made: Map<string, Piece> = new Map()): void {
-    const controller = this.#controller;
-    const [pages, view] = [this.#pages, this.#view];
-    if (controller === undefined) return;
-    if (this.#next < pages.first) {
-      return this.end("too slow: events were forgotten before they were read");
-    }
-    if ((controller.desiredSize ?? 0) <= 0) return;
-    if (!this.#hasBegun) {
-      this.#hasBegun = true;
-      return this.#send(this.#begin);
-    }
-    while (this.#next < pages.next) {
-      const key = `${this.#next} ${view.key}`;
-      const piece = made.get(key) ??
-        pages.read(this.#next, (office) => view.sees(office));
-      made.set(key, piece);
-      this.#next = piece.next;
-      if (piece.bytes.length === 0) continue;
-      if (this.#frame === undefined) return this.#send(piece.bytes);
-      return this.#send(piece.bytes, piece.packed ??= pack(piece.bytes));
-    }
-  }
-
-  /** Sends a comment, if the stream is read. */
-  comment(text: string): void {
-    if ((this.#controller?.desiredSize ?? 0) <= 0) return;
-    this.#send(encoder.encode(text));
-  }
-
+  flush(made: Map<string, Piece>): void;
   /** Ends the stream, and says why in its last event. */
-  end(reason: string): void {
-    const controller = this.#controller;
-    if (controller === undefined) return;
-    const json = JSON.stringify({ reason });
-    this.#send(encoder.encode(sseText(this.#cursor(), "end", json)));
-    if (this.#frame) controller.enqueue(this.#frame.tail());
-    controller.close();
-    this.leave(true);
-  }
-
+  end(reason: string): void;
   /**
    * Stops sending: nobody reads any more.
    *
    * @param isUnread whether the end may still have to be read
    */
-  leave(isUnread = false): void {
-    if (this.#controller === undefined) return;
-    this.#controller = undefined;
-    this.#ended(isUnread);
-  }
+  leave(isUnread?: boolean): void;
+}
 
-  #send(bytes: Uint8Array, packed?: Uint8Array): void {
-    const controller = this.#controller;
-    const frame = this.#frame;
-    if (frame === undefined) return controller?.enqueue(bytes);
-    if (frame.size === 0) controller?.enqueue(GzipFrame.HEAD);
-    frame.add(bytes);
-    controller?.enqueue(packed ?? pack(bytes));
-  }
+/** @param at the first event to send, and whether there were others that the reader can get no more */
+function newReader(
+  view: FeedView,
+  { pages, seq, isMissed }: {
+    pages: EventPages;
+    seq: number;
+    isMissed: boolean;
+  },
+  isPacked: boolean,
+  ended: (isUnread: boolean) => void,
+): FeedReader {
+  const gzip = isPacked ? newGzip() : undefined;
+  let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  let next = seq;
+  const said = (kind: string, about: Readonly<Record<string, unknown>>) =>
+    encoder.encode(
+      sseText(pages.cursor(next - 1), kind, JSON.stringify(about)),
+    );
+  const begin = said("open", { missed: isMissed });
+  let hasBegun = false;
+  const send = (bytes: Uint8Array, piece?: Piece) => {
+    for (const part of gzip ? gzip.wrap(bytes, piece) : [bytes]) {
+      controller?.enqueue(part);
+    }
+  };
+  const isRead = () => (controller?.desiredSize ?? 0) > 0;
+  const comments = setInterval(() => {
+    if (isRead()) send(COMMENT);
+  }, COMMENT_INTERVAL_MS);
+  const leave = (isUnread = false) => {
+    if (controller === undefined) return;
+    controller = undefined;
+    clearInterval(comments);
+    ended(isUnread);
+  };
+  const end = (reason: string) => {
+    send(said("end", { reason }));
+    if (gzip) controller?.enqueue(gzip.tail());
+    controller?.close();
+    leave(true);
+  };
+  const flush = (made: Map<string, Piece>) => {
+    if (controller === undefined) return;
+    if (next < pages.first) {
+      return end("too slow: events were forgotten before they were read");
+    }
+    if (!isRead()) return;
+    if (!hasBegun) {
+      hasBegun = true; // before it is sent, which may ask for more at once
+      return send(begin);
+    }
+    while (next < pages.next) {
+      const key = `${next} ${view.key}`;
+      const piece = made.get(key) ?? pages.read(next, view.sees);
+      made.set(key, piece);
+      next = piece.next;
+      if (piece.bytes.length > 0) return send(piece.bytes, piece);
+    }
+  };
+  const stream = new ReadableStream<Uint8Array>({
+    start: (opened) => void (controller = opened),
+    pull: () => flush(new Map()),
+    cancel: () => leave(),
+  });
+  return { stream, flush, end, leave };
+}
 
-  #cursor(): string {
-    return this.#pages.cursor(this.#next - 1);
-  }
+/** Returns whether the sender of a request reads gzip. */
+export const acceptsGzip = (header: string | undefined): boolean =>
+  (header ?? "").split(",").some((part) => {
+    const [name = "", ...parameters] = part.split(";");
+    return name.trim().toLowerCase() === "gzip" &&
+      !parameters.some((text) => /^\s*q\s*=\s*0(\.0*)?\s*$/i.test(text));
+  });
+
+/** What a stream of gzip begins with: no name, no time, of any system (RFC 1952). */
+const GZIP_HEAD = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff);
+
+/** Makes what writes one stream as gzip. */
+function newGzip() {
+  let [crc, size] = [0, 0];
+  return {
+    /** Returns what is sent for some bytes, which are packed once for all streams that get the same piece. */
+    wrap(bytes: Uint8Array, piece?: Piece): Uint8Array[] {
+      const packed = piece ? piece.packed ??= pack(bytes) : pack(bytes);
+      const parts = size === 0 ? [GZIP_HEAD, packed] : [packed];
+      crc = crc32(bytes, crc);
+      size += bytes.length;
+      return parts;
+    },
+    /** What it ends with: the last block, which is empty, and what was counted. */
+    tail(): Uint8Array {
+      const tail = new DataView(new ArrayBuffer(10));
+      tail.setUint8(0, 3);
+      tail.setUint32(2, crc, true);
+      tail.setUint32(6, size, true);
+      return new Uint8Array(tail.buffer);
+    },
+  };
 }
 
 /**
@@ -273,44 +264,3 @@ const pack = (bytes: Uint8Array): Uint8Array =>
     level: 1, // a fifth of a millisecond for 100 KB
     finishFlush: constants.Z_SYNC_FLUSH,
   });
-
-/** Returns whether the sender of a request reads gzip. */
-export const acceptsGzip = (header: string | undefined): boolean =>
-  (header ?? "").split(",").some((part) => {
-    const [name = "", ...parameters] = part.split(";");
-    return name.trim().toLowerCase() === "gzip" &&
-      !parameters.some((text) => /^\s*q\s*=\s*0(\.0*)?\s*$/i.test(text));
-  });
-
-/** What stands before and after the packed pieces of a stream (RFC 1952). */
-class GzipFrame {
-  #crc = 0;
-  #size = 0;
-
-  /** What a stream begins with: no name, no time, of any system. */
-  static readonly HEAD: Uint8Array = Uint8Array.of(
-    ...[0x1f, 0x8b, 8, 0],
-    ...[0, 0, 0, 0],
-    ...[0, 0xff],
-  );
-
-  /** How many bytes were counted. */
-  get size(): number {
-    return this.#size;
-  }
-
-  /** Counts bytes, before they are packed. */
-  add(bytes: Uint8Array): void {
-    this.#crc = crc32(bytes, this.#crc);
-    this.#size += bytes.length;
-  }
-
-  /** What a stream ends with: the last block, which is empty, and what was counted. */
-  tail(): Uint8Array {
-    const tail = new DataView(new ArrayBuffer(10));
-    tail.setUint8(0, 3);
-    tail.setUint32(2, this.#crc, true);
-    tail.setUint32(6, this.#size, true);
-    return new Uint8Array(tail.buffer);
-  }
-}

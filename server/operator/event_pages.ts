@@ -6,7 +6,7 @@
  * @module
  */
 import type { Journal, SeenEvent } from "../shared/audit.ts";
-import { listenToLog, type LogLine, TimeText } from "../shared/log.ts";
+import { listenToLog, type LogLine, plain, TimeText } from "../shared/log.ts";
 import { TokenBucket } from "../shared/pending.ts";
 import { joined } from "../../shared/bytes.ts";
 import { sseText } from "../../shared/http.ts";
@@ -47,10 +47,11 @@ interface Page {
  * them, and are no work for the garbage collector. The oldest are forgotten page by page.
  */
 export class EventPages {
+  /** The number that the next event will have. */
+  next = 1;
   readonly #size: typeof PAGES_SIZE;
   readonly #recording: string;
   #pages: Page[] = [];
-  #next = 1;
   #bytes = 0;
 
   /**
@@ -65,12 +66,7 @@ export class EventPages {
 
   /** The number of the oldest event that is kept. */
   get first(): number {
-    return this.#pages[0]?.first ?? this.#next;
-  }
-
-  /** The number that the next event will have. */
-  get next(): number {
-    return this.#next;
+    return this.#pages[0]?.first ?? this.next;
   }
 
   /** Returns the `id` of an event, after which a stream goes on. */
@@ -88,21 +84,21 @@ export class EventPages {
     const [, recording, seq] = CURSOR.exec(cursor ?? "") ?? [];
     const next = Number(seq) + 1;
     const isKept = recording === this.#recording && next >= this.first &&
-      next <= this.#next;
+      next <= this.next;
     return isKept ? next : undefined;
   }
 
   /** Adds events, at least one. */
   add(events: readonly FeedEvent[]): void {
-    const first = this.#next;
+    const first = this.next;
     const texts = events.map(({ kind, json }, index) =>
       sseText(this.cursor(first + index), kind, json)
     );
     const bytes = encoder.encode(texts.join(""));
-    this.#next += events.length;
+    this.next += events.length;
     this.#pages.push({
       first,
-      next: this.#next,
+      next: this.next,
       offices: events.map(({ office }) => office),
       ends: endsOf(texts, bytes.length),
       bytes,
@@ -117,8 +113,11 @@ export class EventPages {
    * @param sees tells whether events about an office may be seen
    */
   read(seq: number, sees: (office: string | undefined) => boolean): Piece {
-    const page = this.#pageOf(seq);
-    if (page === undefined) return { bytes: NOTHING, next: this.#next };
+    // From the end, where readers are as a rule: each page is of a quarter of a second.
+    const page = this.#pages.findLast(({ first }) => first <= seq);
+    if (page === undefined || seq >= this.next) {
+      return { bytes: NOTHING, next: this.next };
+    }
     const { first, next, offices, bytes } = page;
     const parts: Uint8Array[] = [];
     const startOf = (index: number) => page.ends[index - 1] ?? 0;
@@ -145,38 +144,25 @@ export class EventPages {
   list(seq: number, maxBytes: number): FeedEvent[] {
     const events: FeedEvent[] = [];
     let left = maxBytes;
-    for (; left > 0; seq++) {
-      const page = this.#pageOf(seq);
-      if (page === undefined) break;
-      const index = seq - page.first;
-      const [start = 0, end = 0] = [page.ends[index - 1], page.ends[index]];
-      const text = decoder.decode(page.bytes.subarray(start, end));
-      const [, kind = "", json = ""] = EVENT.exec(text) ?? [];
-      events.push({ office: page.offices[index], kind, json });
-      left -= end - start;
+    const pages = this.#pages.filter(({ next }) => next > seq);
+    for (const { first, offices, ends, bytes } of pages) {
+      for (const [index, office] of offices.entries()) {
+        if (first + index < seq || left <= 0) continue;
+        const [start = 0, end = 0] = [ends[index - 1], ends[index]];
+        const text = decoder.decode(bytes.subarray(start, end));
+        const [, kind = "", json = ""] = EVENT.exec(text) ?? [];
+        events.push({ office, kind, json });
+        left -= end - start;
+      }
     }
     return events;
-  }
-
-  #pageOf(seq: number): Page | undefined {
-    let low = 0;
-    let high = this.#pages.length - 1;
-    while (low <= high) {
-      const middle = (low + high) >> 1;
-      const page = this.#pages[middle];
-      if (page === undefined) return undefined;
-      if (seq < page.first) high = middle - 1;
-      else if (seq >= page.next) low = middle + 1;
-      else return page;
-    }
-    return undefined;
   }
 
   #forget(): void {
     const { events, bytes } = this.#size;
     let count = 0;
     for (const page of this.#pages.slice(0, -1)) {
-      if (this.#next - page.first <= events && this.#bytes <= bytes) break;
+      if (this.next - page.first <= events && this.#bytes <= bytes) break;
       this.#bytes -= page.bytes.length;
       count++;
     }
@@ -206,67 +192,57 @@ function endsOf(texts: readonly string[], length: number): number[] {
 /** The most that is kept: some seconds at the highest rates, much longer otherwise. */
 const PAGES_SIZE = { events: 32_768, bytes: 8 * 2 ** 20 };
 
-/** The events that are kept while somebody reads them, and a while longer for those who come back. */
-export class Recording {
-  /** The events; others after each beginning, of which no cursor of those before is known. */
-  pages: EventPages = new EventPages(PAGES_SIZE, "");
-  readonly #recorder: Recorder;
-  readonly #keepMs: number;
-  readonly #flush: () => void;
-  #end: (() => void) | undefined;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-
-  /**
-   * @param recorder has the events of this node
-   * @param keepMs how long they are recorded after the last reader
-   * @param flush called when there are events
-   */
-  constructor(recorder: Recorder, keepMs: number, flush: () => void) {
-    this.#recorder = recorder;
-    this.#keepMs = keepMs;
-    this.#flush = flush;
-  }
-
-  /**
-   * Records until {@linkcode Recording.end}.
-   *
-   * @param follow begins to record others as well, where it had not begun; returns what ends that
-   */
-  begin(follow: () => () => void = () => () => {}): void {
-    clearTimeout(this.#timer);
-    if (this.#end !== undefined) return;
-    this.renew();
-    const unrecord = this.#recorder.record({
-      add: (events) => this.pages.add(events),
-      flush: this.#flush,
-    });
-    const unfollow = follow();
-    this.#end = () => {
-      unrecord();
-      unfollow();
-    };
-  }
-
-  /** Begins with no events again. */
-  renew(): void {
-    const name = crypto.randomUUID().slice(-12);
-    this.pages = new EventPages(PAGES_SIZE, name);
-  }
-
-  /** Ends after a while, unless it is begun again. */
-  rest(): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.end(), this.#keepMs);
-    if (typeof this.#timer === "object") this.#timer.unref();
-  }
-
-  /** Records no more, and forgets all. */
-  end(): void {
-    clearTimeout(this.#timer);
-    this.#end?.();
-    this.#end = undefined;
-    this.pages = new EventPages(PAGES_SIZE, "");
-  }
+/**
+ * Makes a recording: the events that are kept while somebody reads them, and a while longer for those who
+ * come back.
+ *
+ * @param recorder has the events of this node
+ * @param keepMs how long they are recorded after the last reader
+ * @param flush called when there are events
+ * @param follow begins to record those of others as well; returns what ends that
+ */
+export function newRecording(
+  recorder: Recorder,
+  keepMs: number,
+  flush: () => void,
+  follow: () => () => void = () => () => {},
+) {
+  let pages = new EventPages(PAGES_SIZE, "");
+  let stops: (() => void)[] = [];
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const renew = () => {
+    pages = new EventPages(PAGES_SIZE, crypto.randomUUID().slice(-12));
+  };
+  const end = () => {
+    clearTimeout(timer);
+    stops.forEach((stop) => stop());
+    stops = [];
+    pages = new EventPages(PAGES_SIZE, "");
+  };
+  return {
+    /** The events; others after each beginning, of which no cursor of those before is known. */
+    get pages(): EventPages {
+      return pages;
+    },
+    /** Begins with no events again. */
+    renew,
+    /** Records no more, and forgets all. */
+    end,
+    /** Records until it ends. */
+    begin(): void {
+      clearTimeout(timer);
+      if (stops.length > 0) return;
+      renew();
+      const add = (events: readonly FeedEvent[]) => pages.add(events);
+      stops = [recorder.record({ add, flush }), follow()];
+    },
+    /** Ends after a while, unless it is begun again. */
+    rest(): void {
+      clearTimeout(timer);
+      timer = setTimeout(end, keepMs);
+      if (typeof timer === "object") timer.unref();
+    },
+  };
 }
 
 /** The most that one answer has, in bytes; small messages pass between its pieces. */
@@ -276,60 +252,55 @@ const WAIT_MS = 10_000;
 /** How long events are recorded after the last question of a node. */
 const TAP_MS = 30_000;
 
-/** The events of this node, for the streams of other nodes: each asks for those after what it has. */
-export class EventTap {
-  readonly #recording: Recording;
-  #isClosed = false;
-  readonly #waiting = new Set<() => void>();
+/** The events of this node for other nodes. */
+export type EventTap = ReturnType<typeof newEventTap>;
 
-  constructor(recorder: Recorder) {
-    this.#recording = new Recording(recorder, TAP_MS, () => this.#wake());
-  }
-
-  /**
-   * Returns the events after a cursor; waits a while for the next.
-   *
-   * @param asked where it goes on; from now on without
-   * @returns where it goes on afterwards, whether there were events that it can get no more, and events,
-   *   oldest first; `undefined` when nothing is recorded any more
-   */
-  async take(asked: string | undefined) {
-    if (this.#isClosed) return undefined;
-    this.#recording.begin();
-    this.#recording.rest();
-    const { pages } = this.#recording;
-    const known = pages.find(asked);
-    const seq = known ?? pages.next;
-    // The first answer comes at once: what it says is where to go on.
-    if (known === pages.next) await this.#wait();
-    const from = Math.max(seq, pages.first);
-    const events = pages.list(from, MAX_ANSWER_BYTES);
-    return {
-      cursor: pages.cursor(from + events.length - 1),
-      missed: (asked !== undefined && known === undefined) || from > seq,
-      events,
-    };
-  }
-
-  /** Records no more, and answers those who wait. */
-  close(): void {
-    this.#isClosed = true;
-    this.#recording.end();
-    this.#wake();
-  }
-
-  async #wait(): Promise<void> {
+/** Makes what gives the events of this node to the streams of others: each asks for those after what it has. */
+export function newEventTap(recorder: Recorder) {
+  const waiting = new Set<() => void>();
+  const wake = () => waiting.forEach((resolve) => resolve());
+  const recording = newRecording(recorder, TAP_MS, wake);
+  let isClosed = false;
+  const next = async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, WAIT_MS);
-    this.#waiting.add(resolve);
+    waiting.add(resolve);
     await promise;
     clearTimeout(timer);
-    this.#waiting.delete(resolve);
-  }
-
-  #wake(): void {
-    for (const resolve of this.#waiting) resolve();
-  }
+    waiting.delete(resolve);
+  };
+  return {
+    /**
+     * Returns the events after a cursor; waits a while for the next.
+     *
+     * @param asked where it goes on; from now on without
+     * @returns where it goes on afterwards, whether there were events that it can get no more, and events,
+     *   oldest first; `undefined` when nothing is recorded any more
+     */
+    async take(asked: string | undefined) {
+      if (isClosed) return undefined;
+      recording.begin();
+      recording.rest();
+      const { pages } = recording;
+      const known = pages.find(asked);
+      const seq = known ?? pages.next;
+      // The first answer comes at once: what it says is where to go on.
+      if (known === pages.next) await next();
+      const from = Math.max(seq, pages.first);
+      const events = pages.list(from, MAX_ANSWER_BYTES);
+      return {
+        cursor: pages.cursor(from + events.length - 1),
+        missed: (asked !== undefined && known === undefined) || from > seq,
+        events,
+      };
+    },
+    /** Records no more, and answers those who wait. */
+    close(): void {
+      isClosed = true;
+      recording.end();
+      wake();
+    },
+  };
 }
 
 /** The largest event that is kept with the contents of its call, in characters. */
@@ -345,72 +316,72 @@ interface EventTaker {
   flush(): void;
 }
 
-/** Writes down what happens on this node while anybody takes it; otherwise it hears of nothing. */
-export class Recorder {
-  readonly #journal: Journal;
-  readonly #takers = new Set<EventTaker>();
-  readonly #times = new TimeText();
+/** What happens on this node, written down. */
+export type Recorder = ReturnType<typeof newRecorder>;
+
+/**
+ * Makes what writes down what happens on this node while anybody takes it; otherwise nothing is observed.
+ *
+ * @param journal tells it of events
+ */
+export function newRecorder(journal: Journal) {
+  const takers = new Set<EventTaker>();
+  const times = new TimeText();
   /** Events that are not written yet, each with its time in milliseconds since 1970. */
-  #collected: { readonly at: number; readonly event: SeenEvent }[] = [];
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #unlisten: () => void = () => {};
-
-  /** @param journal tells it of events */
-  constructor(journal: Journal) {
-    this.#journal = journal;
-  }
-
-  /** Gives events to a taker from now on, until the returned function is called. */
-  record(taker: EventTaker): () => void {
-    this.seal(); // what follows is new to it
-    if (this.#takers.size === 0) {
-      const take = (event: SeenEvent) => this.#take(event);
-      this.#journal.observer = take;
-      this.#unlisten = showLog(take);
-    }
-    this.#takers.add(taker);
-    return () => {
-      if (!this.#takers.delete(taker) || this.#takers.size > 0) return;
-      clearTimeout(this.#timer);
-      this.#timer = undefined;
-      this.#journal.observer = undefined;
-      this.#unlisten();
-      this.#collected = [];
-    };
-  }
-
-  /** Has what was collected kept. */
-  seal(): void {
-    if (this.#collected.length === 0) return;
-    const events = this.#collected.map(({ at, event }) =>
-      this.#toText(at, event)
+  let collected: { readonly at: number; readonly event: SeenEvent }[] = [];
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let unlisten = () => {};
+  const seal = () => {
+    if (collected.length === 0) return;
+    const events = collected.map(({ at, event }) =>
+      toText(times.of(at), event)
     );
-    this.#collected = [];
-    for (const taker of this.#takers) taker.add(events);
-  }
-
+    collected = [];
+    for (const taker of takers) taker.add(events);
+  };
   /** Costs a call as little as can be: the rest is done for many events together. */
-  #take(event: SeenEvent): void {
-    this.#collected.push({ at: Date.now(), event });
-    if (this.#collected.length >= MAX_COLLECTED_EVENTS) this.seal();
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      this.seal();
-      for (const taker of this.#takers) taker.flush();
+  const take = (event: SeenEvent) => {
+    collected.push({ at: Date.now(), event });
+    if (collected.length >= MAX_COLLECTED_EVENTS) seal();
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      seal();
+      for (const taker of takers) taker.flush();
     }, FLUSH_INTERVAL_MS);
-  }
+  };
+  return {
+    /** Has what was collected kept. */
+    seal,
+    /** Gives events to a taker from now on, until the returned function is called. */
+    record(taker: EventTaker): () => void {
+      seal(); // what follows is new to it
+      if (takers.size === 0) {
+        journal.observer = take;
+        unlisten = showLog(take);
+      }
+      takers.add(taker);
+      return () => {
+        if (!takers.delete(taker) || takers.size > 0) return;
+        clearTimeout(timer);
+        timer = undefined;
+        journal.observer = undefined;
+        unlisten();
+        collected = [];
+      };
+    },
+  };
+}
 
-  #toText(at: number, event: SeenEvent): FeedEvent {
-    // Neither a Date nor a copy, with which JSON.stringify() takes several times as long.
-    const head = `{"at":"${this.#times.of(at)}",`;
-    let json = head + JSON.stringify(event).slice(1);
-    if (json.length > MAX_EVENT_CHARS) {
-      const small = { ...event, params: undefined, result: undefined };
-      json = head + JSON.stringify(small).slice(1);
-    }
-    const office = "office" in event ? event.office : undefined;
-    return { office, kind: event.event, json };
+/** Writes an event with neither a Date nor a copy, with which JSON.stringify() takes several times as long. */
+function toText(at: string, event: SeenEvent): FeedEvent {
+  const head = `{"at":"${at}",`;
+  let json = head + JSON.stringify(event).slice(1);
+  if (json.length > MAX_EVENT_CHARS) {
+    const small = { ...event, params: undefined, result: undefined };
+    json = head + JSON.stringify(small).slice(1);
   }
+  const office = "office" in event ? event.office : undefined;
+  return { office, kind: event.event, json };
 }
 
 /** Lines per second that are shown: those of a flood would push out all other events. */
@@ -454,11 +425,7 @@ function eventOf({ level, message, fields }: LogLine): LogEvent {
 /** @returns `undefined` for what has no JSON */
 function jsonOf(value: unknown): string | undefined {
   try {
-    return JSON.stringify(
-      value,
-      (_key, part) =>
-        part instanceof Error ? `${part.name}: ${part.message}` : part,
-    );
+    return JSON.stringify(value, plain);
   } catch { // a circle, or a BigInt
     return undefined;
   }

@@ -5,15 +5,7 @@
  * @module
  */
 import type { OtherNodes } from "../shared/cluster.ts";
-import {
-  callSchema,
-  cancelSchema,
-  kickSchema,
-  memberSchema,
-  officeSchema,
-  processSchema,
-  revokeSchema,
-} from "./schemas.ts";
+import * as schemas from "./schemas.ts";
 import * as z from "../../protocol/schema.ts";
 import { sleep } from "../../shared/async.ts";
 import type { FollowOthers, OtherEvents } from "./event_feed.ts";
@@ -31,35 +23,23 @@ const NODE_QUESTIONS = {
   status: {
     question: z.object({ policy }),
     answer: z.object({
-      offices: z.array(officeSchema),
-      process: z.exactOptional(processSchema),
+      offices: z.array(schemas.office),
+      process: z.exactOptional(schemas.process),
     }),
   },
   /** The members of an office whose home is there. */
-  members: {
-    question: z.object({ office }),
-    answer: z.array(memberSchema),
-  },
+  members: { question: z.object({ office }), answer: z.array(schemas.member) },
   /** The calls on their way in an office whose home is there. */
-  calls: {
-    question: z.object({ office }),
-    answer: z.array(callSchema),
-  },
+  calls: { question: z.object({ office }), answer: z.array(schemas.call) },
   /** Ends calls; answers how many. */
-  cancel: {
-    question: z.extend(cancelSchema, { by, office }),
-    answer: count,
-  },
+  cancel: { question: z.extend(schemas.cancel, { by, office }), answer: count },
   /** Kicks a member, if the home of its office is there; answers how many. */
   kick: {
-    question: z.extend(kickSchema, { by, policy, id: z.string() }),
+    question: z.extend(schemas.kick, { by, policy, id: z.string() }),
     answer: count,
   },
-  /** Refuses a key; answers how many it knows. */
-  revoke: {
-    question: z.extend(revokeSchema, { by }),
-    answer: count,
-  },
+  /** Refuses a key; answers how many it has. */
+  revoke: { question: z.extend(schemas.revoke, { by }), answer: count },
   /** The events there since a cursor, or from now on; waits for the next for a while. */
   events: {
     question: z.object({ cursor: z.exactOptional(z.string()) }),
@@ -104,20 +84,15 @@ const LONGER_MS: Partial<Record<NodeQuestion, number>> = { events: 20_000 };
 export interface Told<K extends NodeQuestion> {
   /** The answers, by node. */
   readonly answers: ReadonlyMap<string, Answers[K]>;
-  /** The nodes without an answer. */
-  readonly unanswered: readonly string[];
-  /** The nodes that operators cannot ask. */
-  readonly notOperated: readonly string[];
+  /** The nodes without an answer, and those that operators cannot ask. */
+  readonly missing: { unanswered?: string[]; not_operated?: string[] };
 }
-
-/** The answer of a node that operators cannot ask. */
-const NOT_OPERATED = { operated: false };
 
 /** Answers the questions of other nodes at one without an operator API, so that they can name it. */
 export const refuseOperators = (others: OtherNodes): void =>
-  others.answerWith(() => NOT_OPERATED);
+  others.answerWith(() => ({ operated: false }));
 
-const schemas: {
+const parsers: {
   readonly [K in NodeQuestion]: {
     readonly question: z.ZodMiniType<Questions[K]>;
     readonly answer: z.ZodMiniType<Answers[K]>;
@@ -144,7 +119,7 @@ async function askNode<K extends NodeQuestion>(
 ): Promise<{ answer: Answers[K] | undefined; isOperated: boolean }> {
   const timeoutMs = LONGER_MS[kind] ?? TIMEOUT_MS;
   const said = await others.ask(node, { kind, question }, timeoutMs);
-  const { data: answer } = schemas[kind].answer.safeParse(said);
+  const { data: answer } = parsers[kind].answer.safeParse(said);
   return { answer, isOperated: Object(said).operated !== false };
 }
 
@@ -155,37 +130,31 @@ export async function askNodes<K extends NodeQuestion>(
   question: Questions[K],
 ): Promise<Told<K>> {
   const answers = new Map<string, Answers[K]>();
-  const unanswered: string[] = [];
-  const notOperated: string[] = [];
+  const missing: Told<K>["missing"] = {};
   await Promise.all([...others.nodes].map(async (node) => {
     const told = await askNode(others, node, kind, question);
     if (told.answer !== undefined) answers.set(node, told.answer);
-    else (told.isOperated ? unanswered : notOperated).push(node);
+    else {
+      const why = told.isOperated ? "unanswered" : "not_operated";
+      (missing[why] ??= []).push(node);
+    }
   }));
-  return { answers, unanswered, notOperated };
+  return { answers, missing };
 }
 
-/** Answers the questions of other nodes. */
-export const answerNodes = (others: OtherNodes, answerers: Answerers): void =>
-  others.answerWith((asked) => answer(asked, answerers));
-
-/** @throws {Error} for what is no question of this version */
-function answer(asked: unknown, answerers: Answerers): unknown {
-  const { kind, question }: Record<string, unknown> = Object(asked);
-  if (typeof kind !== "string" || !isKind(kind)) {
+/** Answers the questions of other nodes; what is no question of this version has no answer. */
+export function answerNodes(others: OtherNodes, answerers: Answerers): void {
+  const answerOf = <K extends NodeQuestion>(kind: K, question: unknown) =>
+    answerers[kind](parsers[kind].question.parse(question));
+  others.answerWith((asked) => {
+    const { kind, question }: Record<string, unknown> = Object(asked);
+    if (isKind(kind)) return answerOf(kind, question);
     throw new TypeError(`no question of this version: ${String(kind)}`);
-  }
-  return answerOf(kind, question, answerers);
+  });
 }
 
-const answerOf = <K extends NodeQuestion>(
-  kind: K,
-  question: unknown,
-  answerers: Answerers,
-): unknown => answerers[kind](schemas[kind].question.parse(question));
-
-const isKind = (kind: string): kind is NodeQuestion =>
-  Object.hasOwn(NODE_QUESTIONS, kind);
+const isKind = (kind: unknown): kind is NodeQuestion =>
+  typeof kind === "string" && Object.hasOwn(NODE_QUESTIONS, kind);
 
 /** How often to look for nodes that are new, and how long to wait for one that did not answer. */
 const LOOK_MS = 1000;

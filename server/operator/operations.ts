@@ -14,23 +14,7 @@ import {
 import * as z from "../../protocol/schema.ts";
 import type { Operator, OperatorApi } from "./api.ts";
 import type { Asked } from "./ask.ts";
-import {
-  callsSchema,
-  callToolSchema,
-  cancelSchema,
-  configSchema,
-  desktopSchema,
-  doneSchema,
-  eventSchema,
-  kickSchema,
-  membersSchema,
-  officesSchema,
-  problemSchema,
-  resultSchema,
-  revokeSchema,
-  statusSchema,
-  toolsSchema,
-} from "./schemas.ts";
+import * as schemas from "./schemas.ts";
 import { titleOf } from "../../shared/http.ts";
 
 /** What an operation works with. */
@@ -41,10 +25,14 @@ interface Call {
   readonly api: OperatorApi;
   /** Returns a part of the path. */
   param(name: string): string;
-  /** Reads the body, which may be as `size` says; throws a problem when it is not as the schema says. */
+  /**
+   * Reads the body, which may be as large as a message of a client if that is said, or 16 KiB.
+   *
+   * @throws {ProblemError} 400, 413, 415
+   */
   body<S extends z.ZodMiniType>(
     schema: S,
-    size?: "small" | "message",
+    size?: "message",
   ): Promise<z.output<S>>;
   /** Aborted when the operator waits no more. */
   readonly signal: AbortSignal;
@@ -82,6 +70,13 @@ const QUESTION = {
   problems: [404, 502, 504],
   isLong: true,
 };
+
+/** What is common to all changes. */
+const CHANGE = {
+  method: "post",
+  answer: schemas.done,
+  problems: [404],
+} as const;
 
 const askedOf = ({ param, signal }: Call): Asked => ({
   office: param("office"),
@@ -122,46 +117,44 @@ export const OPERATIONS: readonly Operation[] = [
     method: "get",
     path: "/status",
     summary: "Counts what there is",
-    answer: statusSchema,
+    answer: schemas.status,
     run: ({ api, operator }) => api.status(operator),
   },
   {
     method: "get",
     path: "/offices",
     summary: "Lists the offices",
-    answer: officesSchema,
+    answer: schemas.offices,
     run: ({ api, operator }) => api.offices(operator),
   },
-  listing("members", "Lists the members of an office", membersSchema),
-  listing("calls", "Lists the calls on their way in an office", callsSchema),
+  listing("members", "Lists the members of an office", schemas.members),
+  listing("calls", "Lists the calls on their way in an office", schemas.calls),
   {
-    method: "post",
+    ...CHANGE,
     path: "/offices/{office}/calls/cancel",
     summary: "Ends a call for its Agent, and tells its Computer to stop",
     params: office,
-    body: cancelSchema,
-    answer: doneSchema,
-    problems: [404],
+    body: schemas.cancel,
     run: async ({ api, operator, param, body }) =>
       await api.change("cancel", operator, {
-        ...await body(cancelSchema),
-        ...{ by: operator.by, office: param("office") },
+        ...await body(schemas.cancel),
+        ...{ by: operator.principal, office: param("office") },
       }),
   },
-  question("tools", "tools", GET_TOOLS_EVENT, toolsSchema),
-  question("config", "MCP servers", GET_CONFIG_EVENT, configSchema),
-  question("desktop", "windows", GET_DESKTOP_EVENT, desktopSchema),
+  question("tools", "tools", GET_TOOLS_EVENT, schemas.tools),
+  question("config", "MCP servers", GET_CONFIG_EVENT, schemas.config),
+  question("desktop", "windows", GET_DESKTOP_EVENT, schemas.desktop),
   {
     ...QUESTION,
     method: "post",
     path: "/offices/{office}/computers/{computer}/call",
     summary:
       "Calls a tool of a Computer, which confirms it as it would for an Agent; it may refuse operators",
-    body: callToolSchema,
-    answer: resultSchema,
+    body: schemas.callTool,
+    answer: schemas.result,
     run: async (call) => {
       const { tool_name, params, timeout_ms, req_id: reqId } = await call.body(
-        callToolSchema,
+        schemas.callTool,
         "message",
       );
       const timeout = Math.ceil(timeout_ms / 1000);
@@ -174,30 +167,26 @@ export const OPERATIONS: readonly Operation[] = [
     },
   },
   {
-    method: "post",
+    ...CHANGE,
     path: "/members/{id}/kick",
     summary: "Kicks a member out of its office",
     params: { id: "the id of a member" },
-    body: kickSchema,
-    answer: doneSchema,
-    problems: [404],
+    body: schemas.kick,
     run: async ({ api, operator, param, body }) =>
       await api.change("kick", operator, {
-        ...await body(kickSchema),
-        ...{ by: operator.by, policy: operator.policy, id: param("id") },
+        ...await body(schemas.kick),
+        ...{ by: operator.principal, policy: operator.policy, id: param("id") },
       }),
   },
   {
-    method: "post",
+    ...CHANGE,
     path: "/keys/revoke",
     summary: "Refuses a key until the Server reads its keys again",
-    body: revokeSchema,
-    answer: doneSchema,
-    problems: [404],
+    body: schemas.revoke,
     run: async ({ api, operator, body }) =>
       await api.change("revoke", operator, {
-        ...await body(revokeSchema),
-        by: operator.by,
+        ...await body(schemas.revoke),
+        by: operator.principal,
       }),
   },
 ];
@@ -233,19 +222,19 @@ export function openApi(version: string): Readonly<Record<string, unknown>> {
             "An API key or a JWT with the role operator, or the token that the Server printed. No other header and no cookie counts.",
         },
       },
-      schemas: { Problem: jsonOf(problemSchema) },
+      schemas: { Problem: jsonOf(schemas.problem) },
     },
     paths: {
-      ...pathsOf(OPERATIONS),
+      ...Object.fromEntries(OPERATIONS.map((operation) => [
+        BASE_PATH + operation.path,
+        { [operation.method]: describe(operation) },
+      ])),
       [BASE_PATH + EVENTS_PATH]: { get: events() },
       [BASE_PATH + OPENAPI_PATH]: {
         get: {
           summary: "Describes the API",
           responses: {
-            200: {
-              description: "This document",
-              content: { "application/json": { schema: { type: "object" } } },
-            },
+            200: contentOf({ type: "object" }, "This document"),
             ...problemsOf(PROBLEMS),
           },
         },
@@ -254,26 +243,14 @@ export function openApi(version: string): Readonly<Record<string, unknown>> {
   };
 }
 
-function pathsOf(
-  operations: readonly Operation[],
-): Record<string, Record<string, unknown>> {
-  const paths: Record<string, Record<string, unknown>> = {};
-  for (const operation of operations) {
-    const path = paths[BASE_PATH + operation.path] ??= {};
-    path[operation.method] = describe(operation);
-  }
-  return paths;
-}
-
 const describe = (
   { summary, params, body, answer, problems = [] }: Operation,
 ): Record<string, unknown> => ({
   summary,
   ...(params && {
-    parameters: Object.entries(params).map(([name, description]) => ({
-      ...{ name, in: "path", required: true, description },
-      schema: { type: "string" },
-    })),
+    parameters: Object.entries(params).map(([name, description]) =>
+      parameter(name, "path", description)
+    ),
   }),
   ...(body && {
     requestBody: {
@@ -282,10 +259,7 @@ const describe = (
     },
   }),
   responses: {
-    200: {
-      description: "Done",
-      content: { "application/json": { schema: jsonOf(answer) } },
-    },
+    200: contentOf(jsonOf(answer), "Done"),
     ...problemsOf([...PROBLEMS, ...problems, ...(body ? BODY_PROBLEMS : [])]),
   },
 });
@@ -296,38 +270,44 @@ const events = () => ({
   description:
     "The first event, open, says with missed whether events were lost since Last-Event-ID: read the lists again then. The others are those of the audit log, and call_began and call_ended for each request; of the whole Server, with lines of its log as log, only for operators of all offices. The last event, end, has the reason.",
   parameters: [
-    {
-      name: "office",
-      in: "query",
-      required: false,
-      description: "events of this office alone",
-      schema: { type: "string" },
-    },
-    {
-      name: "Last-Event-ID",
-      in: "header",
-      required: false,
-      description: "the id of the last event that was read",
-      schema: { type: "string" },
-    },
+    parameter("office", "query", "events of this office alone"),
+    parameter(
+      "Last-Event-ID",
+      "header",
+      "the id of the last event that was read",
+    ),
   ],
   responses: {
-    200: {
-      description: "The data of each event is JSON",
-      content: { "text/event-stream": { schema: jsonOf(eventSchema) } },
-    },
+    200: contentOf(
+      jsonOf(schemas.event),
+      "The data of each event is JSON",
+      "text/event-stream",
+    ),
     ...problemsOf(PROBLEMS),
   },
 });
 
-function problemsOf(
-  statuses: readonly number[],
-): Record<number, Record<string, unknown>> {
+const parameter = (
+  name: string,
+  place: "path" | "query" | "header",
+  description: string,
+) => ({
+  ...{ name, in: place, required: place === "path", description },
+  schema: { type: "string" },
+});
+
+const contentOf = (
+  schema: Readonly<Record<string, unknown>>,
+  description: string,
+  type = "application/json",
+) => ({ description, content: { [type]: { schema } } });
+
+function problemsOf(statuses: readonly number[]) {
   const schema = { $ref: "#/components/schemas/Problem" };
-  return Object.fromEntries(statuses.map((status) => [status, {
-    description: titleOf(status),
-    content: { "application/problem+json": { schema } },
-  }]));
+  return Object.fromEntries(statuses.map((status) => [
+    status,
+    contentOf(schema, titleOf(status), "application/problem+json"),
+  ]));
 }
 
 function jsonOf(

@@ -14,9 +14,14 @@ import { judgeHost, provenanceOf, type RequestParts } from "../http/gate.ts";
 import { closed } from "../http/closing.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
 import { addressOf } from "../limits/limits.ts";
-import { type ApiParts, invalid, type Operator, OperatorApi } from "./api.ts";
-import { acceptsGzip, EventFeed } from "./event_feed.ts";
-import { EventTap, Recorder } from "./event_pages.ts";
+import {
+  type ApiParts,
+  invalid,
+  newOperatorApi,
+  type Operator,
+} from "./api.ts";
+import { acceptsGzip, newEventFeed } from "./event_feed.ts";
+import { newEventTap, newRecorder } from "./event_pages.ts";
 import {
   BASE_PATH,
   EVENTS_PATH,
@@ -28,7 +33,6 @@ import {
 import { followNodes, NO_OTHERS } from "./nodes.ts";
 import {
   type Exchange,
-  type Incoming,
   notFound,
   type RequestHead,
   toResponse,
@@ -56,96 +60,44 @@ import {
 /** How long a stream that has ended may take to be read. */
 const END_TIMEOUT_MS = 1000;
 
-/** The parts of a server that {@linkcode OperatorRoutes} needs. */
+/** The parts of a server that {@linkcode newOperatorRoutes} needs. */
 interface OperatorParts
   extends OperatorAdmission, Omit<ApiParts, "others" | "feed" | "tap"> {}
 
 /** What answers an admitted request. */
 type Answer = (
   c: Context<SmcpEnv>,
-  operator: AdmittedOperator,
+  operator: Operator,
   exchange: Exchange,
 ) => unknown;
 
-/** The HTTP requests of operators. While nobody can be one, they get what any unknown path gets. */
-export class OperatorRoutes {
-  readonly #parts: OperatorParts;
-  readonly #api: OperatorApi;
-  readonly #feed: EventFeed;
-  readonly #tap: EventTap;
-  readonly #open: OpenExchanges;
+/** Makes the HTTP requests of operators. While nobody can be one, they get what any unknown path gets. */
+export function newOperatorRoutes(parts: OperatorParts) {
+  const others = parts.cluster?.others ?? NO_OTHERS;
+  const recorder = newRecorder(parts.journal);
+  const feed = newEventFeed(recorder, followNodes(others));
+  const tap = newEventTap(recorder);
+  const api = newOperatorApi({ ...parts, others, feed, tap });
+  const open = new OpenExchanges(parts);
 
-  constructor(parts: OperatorParts) {
-    this.#parts = parts;
-    const others = parts.cluster?.others ?? NO_OTHERS;
-    const recorder = new Recorder(parts.journal);
-    const feed = this.#feed = new EventFeed(recorder, followNodes(others));
-    const tap = this.#tap = new EventTap(recorder);
-    this.#api = new OperatorApi({
-      ...parts,
-      ...{ others, feed, tap },
-      recheck: async () => {
-        await parts.recheck();
-        await this.recheck();
-      },
-    });
-    this.#open = new OpenExchanges(parts);
-  }
-
-  /** Adds the routes to an app. */
-  mount(app: Hono<SmcpEnv>): void {
-    mountConsole(app, this.#parts);
-    const add = (method: string, path: string, answer: Answer) =>
-      app.on(
-        method.toUpperCase(),
-        BASE_PATH + path,
-        (c) => this.#answer(c, answer),
-      );
-    for (const operation of OPERATIONS) {
-      add(
-        operation.method,
-        operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
-        (...call) => this.#run(operation, ...call),
-      );
-    }
-    add("get", EVENTS_PATH, (...call) => this.#stream(...call));
-    add("get", OPENAPI_PATH, () => openApi(this.#parts.version));
-    for (const path of [BASE_PATH, `${BASE_PATH}/*`]) {
-      app.all(path, (c) =>
-        this.#answer(c, () => {
-          throw problemOf(
-            404,
-            "path",
-            "there is no such operation",
-            `take one of ${BASE_PATH}${OPENAPI_PATH}`,
-          );
-        }));
-    }
-  }
-
-  /** Ends the streams of those whose credentials are not valid any more. */
-  recheck(): Promise<void> {
-    return this.#open.recheck();
-  }
-
-  /** Ends all streams. */
-  close(): void {
-    this.#tap.close();
-    this.#feed.close();
-  }
-
-  async #answer(c: Context<SmcpEnv>, answer: Answer): Promise<Response> {
+  const respond = async (c: Context<SmcpEnv>, answer: Answer) => {
     const { incoming, outgoing }: Partial<Exchange> = c.env ?? {};
-    if (!isOn(this.#parts) || incoming === undefined || !outgoing) {
+    if (!isOn(parts) || incoming === undefined || !outgoing) {
       incoming?.resume(); // an unread body would hold the connection open
       return toResponse(notFound());
     }
     let response: Response;
     try {
-      const operator = await admitOperator(incoming, this.#parts);
-      const { by, address } = operator;
-      const excess = this.#open.count(outgoing, address, by);
-      if (excess) throw tooMany(excess);
+      const operator = await admitOperator(incoming, parts);
+      const address = addressOf(incoming, parts);
+      const excess = open.count(outgoing, address, operator.principal);
+      if (excess) {
+        throw new ProblemError(
+          429,
+          [{ field: "request", problem: excess.message, fix: "wait a second" }],
+          { "Retry-After": "1" },
+        );
+      }
       const result = await answer(c, operator, { incoming, outgoing });
       response = result instanceof Response ? result : Response.json(result);
     } catch (error) {
@@ -155,38 +107,30 @@ export class OperatorRoutes {
     response.headers.set("Cache-Control", "no-store");
     response.headers.set("X-Content-Type-Options", "nosniff");
     return response;
-  }
+  };
 
-  #run(
-    { run, isLong }: Operation,
-    c: Context<SmcpEnv>,
-    operator: AdmittedOperator,
-    { incoming, outgoing }: Exchange,
-  ): unknown {
-    const api = this.#api;
+  const runs = ({ run, isLong }: Operation): Answer => (c, operator, on) => {
+    const { incoming, outgoing } = on;
     const gone = new AbortController();
     outgoing.once("close", () => gone.abort());
-    if (isLong) this.#open.add(outgoing, operator.identity);
+    if (isLong) open.add(outgoing, operator);
     return run({
-      operator,
-      api,
-      signal: gone.signal,
+      ...{ operator, api, signal: gone.signal },
       param: (name) => c.req.param(name) ?? "",
-      body: (schema, size = "small") =>
-        readBody(
-          incoming,
-          schema,
-          size === "small" ? MAX_BODY_BYTES : this.#parts.maxMessageBytes,
-        ),
+      async body(schema, size) {
+        const most = size === "message"
+          ? parts.maxMessageBytes
+          : MAX_BODY_BYTES;
+        const data = await readJson(incoming, most);
+        const result = schema.safeParse(data, z.ENGLISH);
+        if (result.success) return result.data;
+        throw invalid(result.error, "body");
+      },
     });
-  }
+  };
 
-  #stream(
-    c: Context<SmcpEnv>,
-    { policy, identity }: AdmittedOperator,
-    { outgoing }: Exchange,
-  ): Response {
-    if (this.#feed.isFull) {
+  const stream: Answer = (c, operator, { outgoing }) => {
+    if (feed.isFull) {
       throw new ProblemError(
         503,
         [{
@@ -199,9 +143,10 @@ export class OperatorRoutes {
       );
     }
     const isPacked = acceptsGzip(c.req.header("accept-encoding"));
+    const { policy } = operator;
     const only = c.req.query("office");
-    this.#open.add(outgoing, identity);
-    const reader = this.#feed.open(
+    open.add(outgoing, operator);
+    const reader = feed.open(
       {
         key: JSON.stringify([policy.offices, only]),
         sees: (office) =>
@@ -226,8 +171,44 @@ export class OperatorRoutes {
         "X-Accel-Buffering": "no", // for nginx
       },
     });
-  }
+  };
+
+  return {
+    /** Adds the routes to an app. */
+    mount(app: Hono<SmcpEnv>): void {
+      mountConsole(app, parts);
+      const add = (method: string, path: string, answer: Answer) =>
+        app.on(method, BASE_PATH + path, (c) => respond(c, answer));
+      for (const operation of OPERATIONS) {
+        const path = operation.path.replaceAll(/\{(\w+)\}/g, ":$1");
+        add(operation.method.toUpperCase(), path, runs(operation));
+      }
+      add("GET", EVENTS_PATH, stream);
+      add("GET", OPENAPI_PATH, () => openApi(parts.version));
+      for (const path of [BASE_PATH, `${BASE_PATH}/*`]) {
+        app.all(path, (c) =>
+          respond(c, () => {
+            throw problemOf(
+              404,
+              "path",
+              "there is no such operation",
+              `take one of ${BASE_PATH}${OPENAPI_PATH}`,
+            );
+          }));
+      }
+    },
+    /** Ends the streams of those whose credentials are not valid any more. */
+    recheck: () => open.recheck(),
+    /** Ends all streams. */
+    close(): void {
+      tap.close();
+      feed.close();
+    },
+  };
 }
+
+/** The largest body of most changes, in bytes. */
+const MAX_BODY_BYTES = 16_384;
 
 /** Converts whatever a request has thrown. */
 function toProblem(error: unknown): ProblemError {
@@ -244,13 +225,6 @@ function toProblem(error: unknown): ProblemError {
   );
 }
 
-const tooMany = ({ message }: ProtocolError): ProblemError =>
-  new ProblemError(
-    429,
-    [{ field: "request", problem: message, fix: "wait a second" }],
-    { "Retry-After": "1" },
-  );
-
 /** Where the page is. */
 const CONSOLE_PATH = "/console";
 
@@ -258,57 +232,27 @@ const CONSOLE_PATH = "/console";
  * Adds the console's page and its parts to an app. They hold no data, and so need no token; while nobody
  * can be an operator, they are not there.
  */
-function mountConsole(
-  app: Hono<SmcpEnv>,
-  parts: OperatorAdmission,
-): void {
-  const answer = (c: Context<SmcpEnv>, part?: string): Response => {
-    const { incoming }: Partial<Exchange> = c.env ?? {};
-    incoming?.resume(); // an unread body would hold the connection open
-    if (!isOn(parts) || incoming === undefined) return toResponse(notFound());
-    try {
-      checkName(incoming, parts);
-    } catch (error) {
-      if (error instanceof ProblemError) return toProblemResponse(error);
-      throw error;
-    }
-    if (part === "") { // relative: a proxy may have put it somewhere else
-      return new Response(null, {
-        status: 308,
-        headers: { Location: "../console" },
+function mountConsole(app: Hono<SmcpEnv>, parts: OperatorAdmission): void {
+  for (const path of [CONSOLE_PATH, `${CONSOLE_PATH}/*`]) {
+    app.all(path, (c) => {
+      const { incoming }: Partial<Exchange> = c.env ?? {};
+      incoming?.resume(); // an unread body would hold the connection open
+      if (!isOn(parts) || !incoming) return toResponse(notFound());
+      const refused = nameProblem(incoming, parts);
+      if (refused) return toProblemResponse(refused);
+      if (c.req.path === `${CONSOLE_PATH}/`) {
+        // Relative: a proxy may have put it somewhere else.
+        const headers = { Location: "../console" };
+        return new Response(null, { status: 308, headers });
+      }
+      return answerConsole(SERVER_PAGE, {
+        method: c.req.method,
+        ...(c.req.path !== CONSOLE_PATH &&
+          { part: c.req.path.slice(CONSOLE_PATH.length + 1) }),
+        ifNoneMatch: incoming.headers["if-none-match"],
       });
-    }
-    return answerConsole(SERVER_PAGE, {
-      method: c.req.method,
-      ...(part !== undefined && { part }),
-      ifNoneMatch: incoming.headers["if-none-match"],
     });
-  };
-  app.all(CONSOLE_PATH, (c) => answer(c));
-  app.all(
-    `${CONSOLE_PATH}/*`,
-    (c) => answer(c, c.req.path.slice(CONSOLE_PATH.length + 1)),
-  );
-}
-
-/** The largest body of most changes, in bytes. */
-const MAX_BODY_BYTES = 16_384;
-
-/**
- * Reads the body of a change, which must be JSON.
- *
- * @param maxBytes the largest one
- * @throws {ProblemError} 400, 413, 415
- */
-async function readBody<S extends z.ZodMiniType>(
-  incoming: Incoming,
-  schema: S,
-  maxBytes: number,
-): Promise<z.output<S>> {
-  const data = await readJson(incoming, maxBytes);
-  const result = schema.safeParse(data, z.ENGLISH);
-  if (result.success) return result.data;
-  throw invalid(result.error, "body");
+  }
 }
 
 /** The parts of a server that {@linkcode admitOperator} needs. */
@@ -323,14 +267,6 @@ const OWN: Identity = {
   policy: { roles: ["operator"] },
 };
 
-/** An operator, and from where it asks. */
-interface AdmittedOperator extends Operator {
-  /** With what it came. */
-  readonly identity: Identity;
-  /** Its network address. */
-  readonly address: string;
-}
-
 /** Returns whether anybody can be an operator; otherwise there is no API. */
 const isOn = ({ token, authenticator }: OperatorAdmission): boolean =>
   token !== undefined || authenticator?.hasOperators?.() === true;
@@ -344,14 +280,15 @@ const isOn = ({ token, authenticator }: OperatorAdmission): boolean =>
 async function admitOperator(
   incoming: RequestHead,
   parts: OperatorAdmission,
-): Promise<AdmittedOperator> {
+): Promise<Operator> {
   const address = addressOf(incoming, parts);
   const record = (code: number, reason: string, principal?: string) =>
     parts.limiter.recordRefusedHandshake("http", {
       ...{ code, reason, address },
       ...(principal !== undefined && { principal }),
     });
-  checkName(incoming, parts);
+  const misnamed = nameProblem(incoming, parts);
+  if (misnamed) throw misnamed;
   const page = provenanceOf(incoming);
   if (!isOwnPage(page, incoming.headers.host)) {
     const from = quote(page.origin ?? page.site ?? "");
@@ -377,37 +314,27 @@ async function admitOperator(
       { "WWW-Authenticate": 'Bearer realm="operator"' },
     );
   }
-  const { policy, principal } = identity;
-  if (policy === undefined || !mayOperate(policy)) {
-    record(ErrorCode.FORBIDDEN, "Not allowed to operate", principal);
-    throw problemOf(
-      403,
-      "Authorization",
-      "its holder is no operator",
-      'add "operator" to the roles of the key, or to the claim role of the token',
-    );
-  }
-  return { by: principal, policy, identity, address };
+  if (isOperator(identity)) return identity;
+  record(ErrorCode.FORBIDDEN, "Not allowed to operate", identity.principal);
+  throw problemOf(
+    403,
+    "Authorization",
+    "its holder is no operator",
+    'add "operator" to the roles of the key, or to the claim role of the token',
+  );
 }
 
-/**
- * Checks that a request asks for a name of this server.
- *
- * @throws {ProblemError} 403
- */
-export function checkName(
-  incoming: RequestHead,
-  parts: RequestParts,
-): void {
-  if (judgeHost(incoming, parts)) {
-    throw problemOf(
-      403,
-      "Host",
-      "this Server has not that name",
-      "use a name of it; its administrator names more with --hosts",
-    );
-  }
-}
+const isOperator = (identity: Identity): identity is Operator =>
+  mayOperate(identity.policy);
+
+/** Checks that a request asks for a name of this server. */
+const nameProblem = (incoming: RequestHead, parts: RequestParts) =>
+  judgeHost(incoming, parts) && problemOf(
+    403,
+    "Host",
+    "this Server has not that name",
+    "use a name of it; its administrator names more with --hosts",
+  );
 
 async function identityOf(
   { headers: { authorization } }: RequestHead,

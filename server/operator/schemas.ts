@@ -58,14 +58,14 @@ const waiting = described(
   "the person at the Computer that the call waits for: one who confirms it, or who answers its MCP server",
 );
 
-/** Why an operator does something; the member hears it. */
+/** Why an operator does something; the member gets it. */
 const reason = described(
   z.string().check(z.trim(), z.minLength(1), z.maxLength(200)),
   "a text of 1 to 200 characters, which the member is told",
 );
 
 /** An office. */
-export const officeSchema = z.object({
+export const office = z.object({
   office: z.string(),
   agent: described(z.nullable(z.string()), "the name of its Agent"),
   computers: described(count, "its Computers"),
@@ -74,13 +74,13 @@ export const officeSchema = z.object({
 });
 
 /** The offices. */
-export const officesSchema = z.object({
+export const offices = z.object({
   ...ofNode,
-  offices: z.array(officeSchema),
+  offices: z.array(office),
 });
 
 /** A member of an office. */
-export const memberSchema = z.object({
+export const member = z.object({
   id: described(z.string(), "its connection; a new one after each reconnect"),
   office: z.string(),
   role: z.enum(["agent", "computer"]),
@@ -110,13 +110,13 @@ export const memberSchema = z.object({
 });
 
 /** The members of an office. */
-export const membersSchema = z.object({
+export const members = z.object({
   ...ofNode,
-  members: z.array(memberSchema),
+  members: z.array(member),
 });
 
 /** A call on its way. */
-export const callSchema = z.object({
+export const call = z.object({
   office: z.string(),
   agent: z.string(),
   computer: z.string(),
@@ -132,13 +132,13 @@ export const callSchema = z.object({
 });
 
 /** The calls of an office. */
-export const callsSchema = z.object({
+export const calls = z.object({
   ...ofNode,
-  calls: z.array(callSchema),
+  calls: z.array(call),
 });
 
 /** A process. */
-export const processSchema = z.object({
+export const process = z.object({
   draining: z.boolean(),
   connections: described(count, "sessions, in an office or not"),
   calls: described(count, "calls so far"),
@@ -149,7 +149,7 @@ export const processSchema = z.object({
 });
 
 /** The counters. */
-export const statusSchema = z.object({
+export const status = z.object({
   ...ofNode,
   version: described(z.string(), "of this package"),
   protocols: described(
@@ -160,15 +160,15 @@ export const statusSchema = z.object({
   offices: count,
   members: count,
   pending_calls: count,
-  process: maybe(processSchema, "for operators of all offices only"),
+  process: maybe(process, "for operators of all offices only"),
   nodes: maybe(
-    z.array(z.object({ node: z.string(), process: processSchema })),
+    z.array(z.object({ node: z.string(), process: process })),
     "the other nodes of a cluster, for operators of all offices only",
   ),
 });
 
 /** The tools of a Computer, as it lists them for Agents. */
-export const toolsSchema = z.looseObject({
+export const tools = z.looseObject({
   tools: z.array(
     z.looseObject({
       name: z.string(),
@@ -179,17 +179,17 @@ export const toolsSchema = z.looseObject({
 });
 
 /** The MCP servers of a Computer, as it shows them to Agents: without secrets. */
-export const configSchema = z.looseObject({
+export const config = z.looseObject({
   servers: z.record(z.string(), z.unknown()),
 });
 
 /** The windows of a Computer, most relevant first. */
-export const desktopSchema = z.looseObject({
+export const desktop = z.looseObject({
   desktops: z.array(z.unknown()),
 });
 
 /** Asks to call a tool. */
-export const callToolSchema = z.strictObject({
+export const callTool = z.strictObject({
   tool_name: described(text(256), "the name from the Computer's tools"),
   params: described(
     z._default(z.record(z.string(), z.unknown()), {}),
@@ -206,13 +206,13 @@ export const callToolSchema = z.strictObject({
 });
 
 /** The result of a tool, failures of the tool included. */
-export const resultSchema = z.looseObject({
+export const result = z.looseObject({
   content: z.array(z.unknown()),
   isError: z.nullish(z.boolean()),
 });
 
 /** Asks to kick a member. */
-export const kickSchema = z.strictObject({
+export const kick = z.strictObject({
   reason,
   hold_ms: described(
     z._default(ms(0, 86_400_000), 60_000),
@@ -221,13 +221,13 @@ export const kickSchema = z.strictObject({
 });
 
 /** Asks to cancel a call. */
-export const cancelSchema = z.strictObject({
+export const cancel = z.strictObject({
   req_id: described(text(256), "the req_id of a call on its way"),
   reason,
 });
 
 /** Asks to revoke a key. */
-export const revokeSchema = z.strictObject({
+export const revoke = z.strictObject({
   principal: described(
     text(1024),
     '"key:" and the id of an API key, or "jwt:" and the sub of tokens',
@@ -236,13 +236,13 @@ export const revokeSchema = z.strictObject({
 });
 
 /** Says what was done. */
-export const doneSchema = z.object({
+export const done = z.object({
   ...ofNode,
   done: described(count, "how many it concerned"),
 });
 
 /** An event of the stream; its other fields are those of the audit log. */
-export const eventSchema = z.looseObject({
+export const event = z.looseObject({
   at: time,
   event: z.string(),
   office: maybe(z.string()),
@@ -252,7 +252,7 @@ export const eventSchema = z.looseObject({
 });
 
 /** A problem (RFC 9457). */
-export const problemSchema = z.object({
+export const problem = z.object({
   type: z.literal("about:blank"),
   title: z.string(),
   status: z.int(),

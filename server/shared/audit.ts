@@ -28,20 +28,19 @@ export interface CallEnd {
   readonly ended_by?: EndedBy;
 }
 
+const endedBy = (outcome: string, ended_by: EndedBy): CallEnd => ({
+  outcome,
+  ended_by,
+});
+
 /** It was answered, and did not fail. */
 export const OK: CallEnd = { outcome: "ok" };
 /** Its Agent left the office, or lost its connection, before the answer. */
 export const AGENT_GONE: CallEnd = { outcome: "agent gone" };
 /** An operator ended it, or kicked its Agent. */
-export const CANCELLED_BY_OPERATOR: CallEnd = {
-  outcome: "cancelled",
-  ended_by: "operator",
-};
+export const CANCELLED_BY_OPERATOR: CallEnd = endedBy("cancelled", "operator");
 /** Its Computer did not answer within the Server's deadline. */
-export const TIMEOUT_OF_SERVER: CallEnd = {
-  outcome: "timeout",
-  ended_by: "server",
-};
+export const TIMEOUT_OF_SERVER: CallEnd = endedBy("timeout", "server");
 
 /** Names the end of a call in a few words, such as `timeout of the agent`, for people. */
 export const endText = ({ outcome, ended_by }: CallEnd): string =>
@@ -62,14 +61,8 @@ export const isFaultOf = (
 ): boolean =>
   !FINE.includes(outcome) && !(role === "computer" && ended_by === "agent");
 
-const TIMEOUT_OF_COMPUTER: CallEnd = {
-  outcome: "timeout",
-  ended_by: "computer",
-};
-const CANCELLED_BY_COMPUTER: CallEnd = {
-  outcome: "cancelled",
-  ended_by: "computer",
-};
+const TIMEOUT_OF_COMPUTER = endedBy("timeout", "computer");
+const CANCELLED_BY_COMPUTER = endedBy("cancelled", "computer");
 
 /**
  * Derives from its answer how a request ended.
@@ -95,11 +88,8 @@ export function endOf(body: Payload | undefined, stopped?: CallEnd): CallEnd {
   if (error_code === ErrorCode.TOOL_TIMEOUT) {
     return stopped ?? TIMEOUT_OF_COMPUTER;
   }
-  return {
-    outcome: Number.isInteger(error_code)
-      ? `error ${error_code}`
-      : "tool error",
-  };
+  const isKnown = Number.isInteger(error_code);
+  return { outcome: isKnown ? `error ${error_code}` : "tool error" };
 }
 
 /** The client of an {@linkcode AuditEvent}. */
@@ -112,10 +102,11 @@ export interface AuditParty {
   readonly principal?: string;
 }
 
+/** The client that exceeded a limit; without a session only its address is known. */
+export type LimitSubject = Pick<AuditParty, "address"> & Partial<AuditParty>;
+
 /** Number of lines about the same subject that were omitted before this one, see `LogThrottle`; absent for none. */
 type Throttled = { readonly omitted?: number };
-
-type Line<Name extends string, Fields> = { event: Name } & Fields;
 
 /** A client that may have a seat, and why its request was refused or its session ended. */
 type Reasoned = { reason: string } & AuditParty & Partial<MemberSeat>;
@@ -123,69 +114,61 @@ type Reasoned = { reason: string } & AuditParty & Partial<MemberSeat>;
 /** What an operator has done, and why. */
 type Ordered = { by: string; reason: string };
 
+/** The fields of each line of the audit log, by its event. */
+export interface AuditLines {
+  /**
+   * A session was refused, or a request of a gateway's client; `code` is that of the flat error,
+   * below 10 that of Engine.IO.
+   */
+  handshake_refused: { code: number; reason: string; address: string } & {
+    principal?: string;
+    office?: string;
+  } & Throttled;
+  /** A TLS handshake failed; the reason says which side lacks what. */
+  tls_failed: { reason: string; address: string } & Throttled;
+  /** A join was answered with `false`. */
+  join_refused: Reasoned;
+  /** A request for another office (4104), or with the name or role of another member (403). */
+  access_refused: { request: string; code: number } & Reasoned;
+  /** A client exceeded a limit. */
+  limit_hit: { limit: string } & LimitSubject & Throttled;
+  /** A session sent an invalid or oversized packet, and its connection was closed. */
+  packet_refused: { reason: string } & AuditParty & Throttled;
+  /** A session was ended because its credentials expired. */
+  session_expired: AuditParty & Partial<MemberSeat>;
+  /** A session was ended because its credentials were revoked. */
+  session_revoked: Reasoned;
+  joined: AuditParty & MemberSeat;
+  /** A member has left; without an address when its node did not say so itself, and why then. */
+  left: { reason?: string; socket: string } & Partial<AuditParty> & MemberSeat;
+  /** An operator kicked a member. */
+  member_kicked: Ordered & { hold_ms: number } & AuditParty & MemberSeat;
+  /** An operator ended a call. */
+  call_cancelled: Ordered & { request: string } & NamedRequest;
+  /** A Computer was asked by an operator, who has no seat. */
+  operator_asked:
+    & { by: string; request: string; tool?: string }
+    & { ms: number; params?: unknown; result?: unknown }
+    & Omit<NamedRequest, "agent">
+    & CallEnd;
+  /** An operator refuses a key, or the holder of tokens, until the Server reads its keys again. */
+  key_revoked: Ordered & { principal: string };
+  /** A tool call ended; see {@linkcode AuditedCall}. */
+  tool_call: AuditedCall;
+  /** Contents were read, or a prompt was got; see {@linkcode AuditedRead}. */
+  read: AuditedRead;
+}
+
+type EventOf<Lines> = {
+  [Name in keyof Lines]: { event: Name } & Lines[Name];
+}[keyof Lines];
+
 /**
  * A line of the audit log (spec §10).
  *
  * Never contains credentials; parameters and results only if the operator enabled them.
  */
-export type AuditEvent =
-  /**
-   * A session was refused, or a request of a gateway's client; `code` is that of the flat error,
-   * below 10 that of Engine.IO.
-   */
-  | Line<
-    "handshake_refused",
-    { code: number; reason: string; address: string } & Throttled & {
-      principal?: string;
-      office?: string;
-    }
-  >
-  /** A TLS handshake failed; the reason says which side lacks what. */
-  | Line<"tls_failed", { reason: string; address: string } & Throttled>
-  /** A join was answered with `false`. */
-  | Line<"join_refused", Reasoned>
-  /** A request for another office (4104), or with the name or role of another member (403). */
-  | Line<"access_refused", { request: string; code: number } & Reasoned>
-  /** A client exceeded a limit. */
-  | Line<
-    "limit_hit",
-    { limit: string; address: string } & Partial<AuditParty> & Throttled
-  >
-  /** A session sent an invalid or oversized packet, and its connection was closed. */
-  | Line<"packet_refused", { reason: string } & AuditParty & Throttled>
-  /** A session was ended because its credentials expired. */
-  | Line<"session_expired", AuditParty & Partial<MemberSeat>>
-  /** A session was ended because its credentials were revoked. */
-  | Line<"session_revoked", Reasoned>
-  | Line<"joined", AuditParty & MemberSeat>
-  /** A member has left; without an address when its node did not say so itself, and why then. */
-  | Line<
-    "left",
-    & { reason?: string; address?: string }
-    & Omit<AuditParty, "address">
-    & MemberSeat
-  >
-  /** An operator kicked a member. */
-  | Line<
-    "member_kicked",
-    Ordered & { hold_ms: number } & AuditParty & MemberSeat
-  >
-  /** An operator ended a call. */
-  | Line<"call_cancelled", Ordered & { request: string } & NamedRequest>
-  /** A Computer was asked by an operator, who has no seat. */
-  | Line<
-    "operator_asked",
-    & { by: string; request: string; tool?: string }
-    & { ms: number; params?: unknown; result?: unknown }
-    & Omit<NamedRequest, "agent">
-    & CallEnd
-  >
-  /** An operator refuses a key, or the holder of tokens, until the Server reads its keys again. */
-  | Line<"key_revoked", Ordered & { principal: string }>
-  /** A tool call ended; see {@linkcode AuditedCall}. */
-  | Line<"tool_call", AuditedCall>
-  /** Contents were read, or a prompt was got; see {@linkcode AuditedRead}. */
-  | Line<"read", AuditedRead>;
+export type AuditEvent = EventOf<AuditLines>;
 
 /** What names a request of an Agent to a Computer. */
 interface NamedRequest {
@@ -203,6 +186,8 @@ interface AuditedRequest extends NamedRequest, CallEnd {
   readonly client?: string;
   /** Milliseconds from its arrival to its answer. */
   readonly ms: number;
+  /** Only where payloads are switched on. */
+  readonly result?: unknown;
 }
 
 /** A tool call: who, what, how long, how it ended. */
@@ -210,8 +195,6 @@ interface AuditedCall extends AuditedRequest {
   readonly tool: string;
   /** Only where payloads are switched on. */
   readonly params?: unknown;
-  /** Only where payloads are switched on. */
-  readonly result?: unknown;
 }
 
 /** A desktop, document, resource or prompt that was read: who, what, how long, how it ended. */
@@ -228,8 +211,6 @@ export interface AuditedRead extends AuditedRequest {
   readonly skill?: string;
   /** The file of the skill; absent for `SKILL.md`. */
   readonly path?: string;
-  /** Only where payloads are switched on. */
-  readonly result?: unknown;
 }
 
 const category = ["a2c-smcp", "audit"];
@@ -258,9 +239,7 @@ export function audit({ event, ...fields }: AuditEvent): void {
 }
 
 /** Returns a seat, for an audit line. */
-export const seatOf = (
-  seat: MemberSeat | undefined,
-): MemberSeat | undefined =>
+export const seatOf = (seat?: MemberSeat): MemberSeat | undefined =>
   seat && { office: seat.office, role: seat.role, name: seat.name };
 
 /** A request of an Agent to a Computer, as an observer sees it. */
@@ -275,20 +254,23 @@ interface SeenCall extends NamedRequest {
   readonly bytes?: number;
 }
 
-/** What an observer sees. */
-export type SeenEvent =
-  | AuditEvent
+/** The fields of what an observer sees besides, by its event. */
+interface SeenLines extends AuditLines {
   /** A request passed its checks; `params` only where payloads are switched on. */
-  | Line<"call_began", { readonly params?: unknown } & SeenCall>
+  call_began: { readonly params?: unknown } & SeenCall;
   /** It waits for a person at its Computer, or with `null` no more. */
-  | Line<"call_waiting", { readonly waiting: Waiting | null } & SeenCall>
+  call_waiting: { readonly waiting: Waiting | null } & SeenCall;
   /** A line of the server's log, more than debugging; `omitted` lines before it are not shown. */
-  | Line<"log", Omit<LogLine, "fields"> & Partial<LogLine> & Throttled>
+  log: Omit<LogLine, "fields"> & Partial<LogLine> & Throttled;
   /** It ended; `result` only where payloads are switched on. */
-  | Line<
-    "call_ended",
-    { readonly ms: number; readonly result?: unknown } & CallEnd & SeenCall
-  >;
+  call_ended:
+    & { readonly ms: number; readonly result?: unknown }
+    & CallEnd
+    & SeenCall;
+}
+
+/** What an observer sees. */
+export type SeenEvent = EventOf<SeenLines>;
 
 /** Where a server notes what happens. */
 export class Journal {

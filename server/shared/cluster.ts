@@ -1,5 +1,5 @@
 /**
- * What a server knows of its cluster, as types: the membership, its status and figures, the other nodes.
+ * A server's view of its cluster, as types: the membership, its status and figures, the other nodes.
  * The room `cluster` implements them, and is loaded only where there is one.
  *
  * @module

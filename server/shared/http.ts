@@ -53,12 +53,9 @@ export type WsEngine = "fast" | "stock";
 
 /** Splits a request target into path and query, in origin form (`/p?q`) or absolute form (`http://h/p?q`). */
 export function splitTarget(target: string): { path: string; query: string } {
-  const origin = target.replace(/^https?:\/\/[^/?#]*/i, "").split("#", 1)[0] ??
-    "";
-  const mark = origin.indexOf("?");
-  return mark === -1
-    ? { path: origin, query: "" }
-    : { path: origin.slice(0, mark), query: origin.slice(mark + 1) };
+  const [, path = "", query = ""] =
+    /^(?:https?:\/\/[^/?#]*)?([^?#]*)\??([^#]*)/i.exec(target) ?? [];
+  return { path, query };
 }
 
 /** Returns whether a request opens a session rather than belonging to one. */

@@ -106,10 +106,7 @@ export const mayOperate = (policy: Policy | undefined): boolean =>
   policy?.roles?.includes("operator") === true;
 
 /** Returns whether an operator sees an office. */
-export const seesOffice = (
-  { offices }: Policy,
-  office: string,
-): boolean =>
+export const seesOffice = ({ offices }: Policy, office: string): boolean =>
   offices === undefined || offices.some((pattern) => matches(pattern, office));
 
 /** Returns whether an operator sees every office, whatever its name: what concerns all is for it alone. */

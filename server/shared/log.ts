@@ -1,6 +1,6 @@
 import { getLogger, type LogRecord } from "@logtape/logtape";
 
-/** A line of the log, as a listener hears it. */
+/** A line of the log, as a listener gets it. */
 export interface LogLine {
   /** How grave it is. */
   readonly level: "info" | "warning" | "error";
@@ -20,7 +20,7 @@ const logger = getLogger(["a2c-smcp", "server"]);
 const listeners = new Set<(line: LogLine) => void>();
 
 /**
- * Hears the lines of all servers of this process that are more than debugging, whether or not the
+ * Receives the lines of all servers of this process that are more than debugging, whether or not the
  * program has configured LogTape, whose sinks it leaves alone.
  *
  * @param listener must neither throw nor log
@@ -77,9 +77,8 @@ export class TimeText {
     }
     const rest = time - minute * 60_000;
     const seconds = Math.floor(rest / 1000);
-    return `${this.#text}${two(seconds)}.${
-      String(rest - seconds * 1000).padStart(3, "0")
-    }Z`;
+    const milliseconds = String(rest - seconds * 1000).padStart(3, "0");
+    return `${this.#text}${two(seconds)}.${milliseconds}Z`;
   }
 }
 
@@ -87,12 +86,10 @@ const two = (n: number): string => n < 10 ? `0${n}` : String(n);
 
 /** Formats an event as one line of JSON. */
 export const jsonLine = (record: LogRecord): string => {
-  const head = `{"time":"${
-    timeOf(record)
-  }","level":"${record.level}","logger":"${
-    record.category.join(".")
-  }","message":${JSON.stringify(messageOf(record))}`;
-  const { properties } = record;
+  const { level, category, properties } = record;
+  const at = `"time":"${timeOf(record)}","level":"${level}"`;
+  const message = JSON.stringify(messageOf(record));
+  const head = `{${at},"logger":"${category.join(".")}","message":${message}`;
   // A replacer is called for every value and would dominate the cost.
   const replacer = hasObjects(properties) ? plain : undefined;
   const tail = JSON.stringify(properties, replacer).slice(1);

@@ -82,11 +82,6 @@ export class Deadlines<T extends Deadline> {
   #disarm = () => {};
   #next = Infinity;
 
-  /** The number of deadlines. */
-  get size(): number {
-    return this.#open.length;
-  }
-
   /** Iterates over the deadlines. */
   [Symbol.iterator](): Iterator<T> {
     return this.#open.values();

@@ -44,7 +44,7 @@ export interface Connection {
   readonly hasQueued: boolean;
   /** Whether a ping was sent without a pong so far. */
   readonly isPongDue: boolean;
-  /** Whether anything has come from the client since the last ping. */
+  /** Whether it is open, and anything has come from the client since the last ping. */
   readonly isKnownAlive: boolean;
   /** Queues a message; nothing unless it is open. */
   write(data: PacketData): unknown;
@@ -182,32 +182,136 @@ export interface SharedText {
   frame?: Buffer;
 }
 
+/** Called with the limit for which a peer is disconnected. */
+export type CutOff = (limit: "queuedBytes" | "unfinishedBytes") => void;
+
+/** Maximum bytes queued for a peer without a session, which gets little more than pongs. */
+const MAX_EARLY_QUEUE_BYTES = 65_536;
+
+/** A connection with a queue, such as a socket. */
+interface Outlet {
+  /** Whether something can be sent. */
+  readonly writable: boolean;
+  /** Bytes that are queued. */
+  readonly writableLength: number;
+  /** Queues a message; calls back when it was taken, or the connection has failed. */
+  write(message: string | Uint8Array, sent?: () => void): unknown;
+  /** Ends the connection. */
+  destroy(): unknown;
+  /** Holds what is written, until `uncork` sends it together. */
+  cork?(): void;
+  uncork?(): void;
+}
+
+/** The connections whose messages are held until the end of this turn. */
+const corked = new Set<{ uncork?(): void }>();
+
+function uncork(): void {
+  for (const socket of corked) socket.uncork?.();
+  corked.clear();
+}
+
 /**
  * The server's end of a WebSocket, with the interface of `ws` that Engine.IO expects, and a way around
- * Engine.IO for the messages of a session.
+ * Engine.IO for the messages of a session. Limits the size of messages, and the bytes queued for a peer
+ * that does not read.
  */
 export abstract class TapSocket extends EventEmitter {
   /** Handles a text message ahead of Engine.IO; returns whether it did. */
   tap: ((message: ByteRange | DecodedText) => boolean) | undefined;
   /** Called when a part of an unfinished message arrives. */
   progress: (() => void) | undefined;
+  /** Maximum size of a message in bytes; smaller before the peer has a session. */
+  maxPayload: number;
+  /** What carries the messages; Engine.IO reads the peer's address from the field of this name. */
+  abstract readonly _socket: Outlet;
+  /** Whether nothing more is sent. */
+  protected isClosing = false;
+  /** Called once, just before the disconnect. */
+  protected cutOff: CutOff | undefined = nothing;
+  readonly #maxAdmitted: number;
+  #maxQueued = MAX_EARLY_QUEUE_BYTES;
 
-  /** Allows messages of full size: the peer has a session. */
-  abstract admit(): void;
+  constructor(maxPayload: number, earlyPayload: number) {
+    super();
+    this.maxPayload = Math.min(maxPayload, earlyPayload);
+    this.#maxAdmitted = maxPayload;
+    // Do not read yet: Engine.IO adds its listeners later, and earlier messages would be lost.
+    this.on("newListener", startReading);
+  }
 
-  /**
-   * Disconnects the peer when more than `maxBytes` are queued; a single message may be larger.
-   *
-   * @param cutOff called once, just before the disconnect
-   */
-  abstract limitQueue(maxBytes: number, cutOff: CutOff): void;
+  /** Passes on messages from now on, never synchronously. */
+  abstract start(): void;
 
-  /** Sends a text message of `head` and `tail`, both ASCII, around `body`. */
-  abstract sendJson(head: string, body: JsonText, tail: string): void;
+  /** Sends a text message of `head`, which is ASCII, `body` and `]`. */
+  abstract sendJson(head: string, body: JsonText): void;
 
   /** Sends a message that others get too; it is encoded once. */
   abstract sendShared(message: SharedText): void;
+
+  /** Allows messages of full size: the peer has a session. */
+  admit(): void {
+    this.maxPayload = this.#maxAdmitted;
+  }
+
+  /**
+   * Disconnects the peer when more than `maxBytes` are queued; a single message may be larger. Until
+   * this is called, the limit is 64 KiB.
+   *
+   * @param cutOff called once, just before the disconnect
+   */
+  limitQueue(maxBytes: number, cutOff: CutOff): void {
+    this.#maxQueued = maxBytes;
+    this.cutOff = cutOff;
+  }
+
+  /**
+   * Sends a message, or drops it if the connection is closing.
+   *
+   * @param length its bytes
+   * @param sent called when the connection has taken it or has failed; not for a dropped message
+   */
+  protected write(
+    message: string | Uint8Array,
+    length: number = message.length,
+    sent?: () => void,
+  ): void {
+    const socket = this._socket;
+    if (this.isClosing || !socket.writable) return;
+    const waiting = socket.writableLength;
+    if (waiting > 0 && waiting + length > this.#maxQueued) {
+      return this.#overflow();
+    }
+    // Sends in one write what is written while one chunk is read: writes cost most.
+    if (socket.cork && !corked.has(socket)) {
+      socket.cork();
+      if (corked.size === 0) queueMicrotask(uncork);
+      corked.add(socket);
+    }
+    socket.write(message, sent);
+  }
+
+  /** A function of its own, so that a message which fits creates no closure. */
+  #overflow(): void {
+    const { cutOff } = this;
+    this.cutOff = undefined;
+    // Deferred: the code that sends this message does not expect the connection to close meanwhile.
+    if (cutOff) {
+      queueMicrotask(() => {
+        cutOff("queuedBytes");
+        this._socket.destroy();
+      });
+    }
+  }
 }
+
+// Shared functions instead of closures save memory for each of many sockets.
+function startReading(this: TapSocket, event: string | symbol): void {
+  if (event !== "message") return;
+  this.off("newListener", startReading);
+  this.start();
+}
+function nothing(): void {}
 
 /** A key: 16 bytes in Base64. */
 const KEY = /^[+/0-9A-Za-z]{22}==$/;
@@ -233,95 +337,3 @@ export const firstProtocol = (
   offered?.split(",").map((each) => each.trim()).find((each) =>
     TOKEN.test(each)
   );
-
-/** Called with the limit for which a peer is disconnected. */
-export type CutOff = (limit: "queuedBytes" | "unfinishedBytes") => void;
-
-/** Maximum bytes queued for a peer without a session, which gets little more than pongs. */
-const MAX_EARLY_QUEUE_BYTES = 65_536;
-
-/** A connection with a queue, such as a socket. */
-interface Outlet<Message> {
-  /** Whether something can be sent. */
-  readonly writable: boolean;
-  /** Bytes that are queued. */
-  readonly writableLength: number;
-  /** Queues a message; calls back when it was taken, or the connection has failed. */
-  write(message: Message, sent?: () => void): unknown;
-  /** Ends the connection. */
-  destroy(): unknown;
-  /** Holds what is written, until `uncork` sends it together. */
-  cork?(): void;
-  uncork?(): void;
-}
-
-/** The connections whose messages are held until the end of this turn. */
-const corked = new Set<{ uncork?(): void }>();
-
-function uncork(): void {
-  for (const socket of corked) socket.uncork?.();
-  corked.clear();
-}
-
-/** Limits the bytes queued for a peer that does not read. */
-export class SendQueue<Message = Buffer> {
-  readonly #socket: Outlet<Message>;
-  #maxBytes = MAX_EARLY_QUEUE_BYTES;
-  #cutOff: CutOff | undefined = () => {};
-
-  /** @param socket the socket whose queue is limited */
-  constructor(socket: Outlet<Message>) {
-    this.#socket = socket;
-  }
-
-  /**
-   * Disconnects the peer when more than `maxBytes` are queued; a single message may be larger. Until
-   * this is called, the limit is 64 KiB.
-   *
-   * @param cutOff called once, just before the disconnect
-   */
-  limit(maxBytes: number, cutOff: CutOff): void {
-    this.#maxBytes = maxBytes;
-    this.#cutOff = cutOff;
-  }
-
-  /** Reports that the peer is disconnected for another limit. */
-  tell(limit: Parameters<CutOff>[0]): void {
-    this.#cutOff?.(limit);
-  }
-
-  /**
-   * Sends a message, or drops it if the connection is closing.
-   *
-   * @param length its bytes
-   * @param sent called when the connection has taken it or has failed; not for a dropped message
-   */
-  write(message: Message, length: number, sent?: () => void): void {
-    const socket = this.#socket;
-    if (!socket.writable) return;
-    const waiting = socket.writableLength;
-    if (waiting > 0 && waiting + length > this.#maxBytes) {
-      return this.#overflow();
-    }
-    // Sends in one write what is written while one chunk is read: writes cost most.
-    if (socket.cork && !corked.has(socket)) {
-      socket.cork();
-      if (corked.size === 0) queueMicrotask(uncork);
-      corked.add(socket);
-    }
-    socket.write(message, sent);
-  }
-
-  /** A function of its own, so that a message which fits creates no closure. */
-  #overflow(): void {
-    const cutOff = this.#cutOff;
-    this.#cutOff = undefined;
-    // Deferred: the code that sends this message does not expect the connection to close meanwhile.
-    if (cutOff) {
-      queueMicrotask(() => {
-        cutOff("queuedBytes");
-        this.#socket.destroy();
-      });
-    }
-  }
-}

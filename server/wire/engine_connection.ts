@@ -13,6 +13,7 @@ import type {
   PacketData,
 } from "./connection.ts";
 import type { FetchSocket } from "./fetch_socket.ts";
+import { bytesOf } from "./payload_bytes.ts";
 import { Buffer } from "node:buffer";
 
 /** How long a client may take from its probe to its upgrade. */
@@ -47,12 +48,11 @@ export class EngineConnection extends EventEmitter implements Connection {
   #post: Incoming | undefined;
   /** Ends the upgrade that has begun. */
   #fail: (() => void) | undefined;
-  /** Whether the next poll is answered by a close packet. */
-  #isLeaving = false;
   /** Whether anything came since the last ping. */
   #isAlive = true;
   #ping: Timer | undefined;
   #pong: Timer | undefined;
+  /** Runs until the next poll, which is answered by a close packet. */
   #leave: Timer | undefined;
 
   /**
@@ -70,16 +70,14 @@ export class EngineConnection extends EventEmitter implements Connection {
     this.request = request;
     this.#options = options;
     const { maxMessageBytes: maxPayload, heartbeat } = options;
-    this.#queue.push({
-      type: "open",
-      data: JSON.stringify({
-        sid,
-        upgrades: ws ? [] : ["websocket"],
-        pingInterval: heartbeat.intervalMs,
-        pingTimeout: heartbeat.timeoutMs,
-        maxPayload,
-      }),
+    const data = JSON.stringify({
+      sid,
+      upgrades: ws ? [] : ["websocket"],
+      pingInterval: heartbeat.intervalMs,
+      pingTimeout: heartbeat.timeoutMs,
+      maxPayload,
     });
+    this.#queue.push({ type: "open", data });
     if (ws) {
       this.#ws = ws;
       read(ws, (it) => this.#take(it), (reason) => this.#end(reason));
@@ -109,7 +107,7 @@ export class EngineConnection extends EventEmitter implements Connection {
   }
 
   get isKnownAlive(): boolean {
-    return this.#pong === undefined || this.#isAlive;
+    return this.isOpen && (this.#pong === undefined || this.#isAlive);
   }
 
   /** The name of its transport. */
@@ -118,7 +116,8 @@ export class EngineConnection extends EventEmitter implements Connection {
   }
 
   write(data: PacketData): void {
-    this.#send({ type: "message", data: bytesOf(data) });
+    const isText = typeof data === "string";
+    this.#send({ type: "message", data: isText ? data : bytesOf(data) });
   }
 
   close(discard = false): void {
@@ -155,7 +154,7 @@ export class EngineConnection extends EventEmitter implements Connection {
     if (this.#poll) return void this.#end("transport error");
     this.#poll = answer;
     this.#flush();
-    if (this.#isLeaving && this.isWritable) {
+    if (this.#leave && this.isWritable) {
       this.#respond({ type: "noop" }, { type: "close" });
       this.#end("forced close");
     }
@@ -232,10 +231,8 @@ export class EngineConnection extends EventEmitter implements Connection {
         ws.send("3probe");
         clearInterval(probe);
         // A poll that waits would delay the upgrade.
-        probe = setInterval(
-          () => this.#respond({ type: "noop" }),
-          PROBE_INTERVAL_MS,
-        );
+        const answer = () => this.#respond({ type: "noop" });
+        probe = setInterval(answer, PROBE_INTERVAL_MS);
       } else if (packet.type === "upgrade") {
         stop();
         this.#change(ws);
@@ -306,11 +303,7 @@ export class EngineConnection extends EventEmitter implements Connection {
   /** Closes, when all is sent: over polling with the next answer. */
   #part(): void {
     if (this.isWritable) return this.#end("forced close");
-    this.#isLeaving = true;
-    this.#leave = setTimeout(
-      () => this.#end("forced close"),
-      LEAVE_TIMEOUT_MS,
-    );
+    this.#leave = setTimeout(() => this.#end("forced close"), LEAVE_TIMEOUT_MS);
   }
 
   /** @param last the packet that answers a waiting poll */
@@ -339,10 +332,8 @@ export class EngineConnection extends EventEmitter implements Connection {
 
   #awaitPong(): void {
     this.#clearPong();
-    this.#pong = setTimeout(
-      () => this.#end("ping timeout"),
-      this.#options.heartbeat.timeoutMs,
-    );
+    const { timeoutMs } = this.#options.heartbeat;
+    this.#pong = setTimeout(() => this.#end("ping timeout"), timeoutMs);
   }
 
   #clearPong(): void {
@@ -365,13 +356,6 @@ function read(
   ws.once("close", () => lost("transport close"));
   ws.on("error", () => lost("transport error"));
 }
-
-const bytesOf = (data: PacketData): string | Uint8Array =>
-  typeof data === "string" || data instanceof Uint8Array
-    ? data
-    : data instanceof ArrayBuffer
-    ? new Uint8Array(data)
-    : new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 
 /** The types of packets, in the order of their digits. */
 const TYPES = [
@@ -419,13 +403,9 @@ export const encodePacket = (
 
 /** Decodes the body of a POST, up to the first that is no packet. */
 export function decodePayload(payload: string): EnginePacket[] {
-  const packets: EnginePacket[] = [];
-  for (const encoded of payload.split(SEPARATOR)) {
-    const packet = decodePacket(encoded);
-    packets.push(packet);
-    if (packet.type === "error") break;
-  }
-  return packets;
+  const packets = payload.split(SEPARATOR).map(decodePacket);
+  const fault = packets.findIndex(({ type }) => type === "error");
+  return fault < 0 ? packets : packets.slice(0, fault + 1);
 }
 
 /** Encodes packets for the answer to a poll, which is text. */

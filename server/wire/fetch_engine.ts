@@ -85,15 +85,10 @@ export class FetchEngine implements ClientEngine {
       return Response.json(this.#refused(incoming, found), { status: 400 });
     }
     const client = found ?? this.#open(incoming);
-    switch (incoming.method) {
-      case "GET":
-        return poll(client.conn, outgoing);
-      case "POST":
-        return post(client, incoming);
-      default:
-        incoming.resume();
-        return empty(500);
-    }
+    if (incoming.method === "GET") return poll(client.conn, outgoing);
+    if (incoming.method === "POST") return post(client, incoming);
+    incoming.resume();
+    return empty(500);
   }
 
   /**
@@ -112,9 +107,7 @@ export class FetchEngine implements ClientEngine {
     const { method, headers } = request;
     if (!asksForWebSocket(method, headers)) return refused("Bad Request");
     const protocol = firstProtocol(headers["sec-websocket-protocol"]);
-    const { socket: ws, response } = make(
-      protocol === undefined ? {} : { protocol },
-    );
+    const { socket: ws, response } = make(protocol ? { protocol } : {});
     const { maxMessageBytes, earlyPayload, bytes } = this.#options;
     // Synchronous: a listener that is added later would miss the first events.
     const socket = new FetchSocket(ws, maxMessageBytes, earlyPayload, bytes);
@@ -166,18 +159,12 @@ export class FetchEngine implements ClientEngine {
     return client;
   }
 
-  #refused(
-    request: RequestHead,
-    code: number,
-  ): { readonly code: number; readonly message: string } {
+  #refused(request: RequestHead, code: number) {
     const message = ERRORS[code] ?? "";
     this.#reception?.refused(request, code, message);
     return { code, message };
   }
 }
-
-/** Headers that keep an answer out of caches. */
-const NO_STORE = { "Cache-Control": "no-store" };
 
 /** Refuses an upgrade. */
 const refused = (message: string) => ({
@@ -188,6 +175,12 @@ const refused = (message: string) => ({
 });
 
 const empty = (status: number): Response => new Response(null, { status });
+
+/** Returns an answer that no cache keeps. */
+const answered = (body: string | ReadableStream<Uint8Array>, type: string) =>
+  new Response(body, {
+    headers: { "Content-Type": type, "Cache-Control": "no-store" },
+  });
 
 /** Answers a poll: at once, since the platform tells that a client is gone only by a body that it waits for. */
 function poll(
@@ -204,14 +197,11 @@ function poll(
   });
   if (gone === undefined) return empty(400);
   if (body === undefined) lasts?.();
-  return new Response(
-    body ?? new ReadableStream<Uint8Array>({
-      start: (controller) => void (stream = controller),
-      cancel: gone,
-    }),
-    {
-      headers: { "Content-Type": "text/plain; charset=UTF-8", ...NO_STORE },
-    },
+  const start = (controller: ReadableStreamDefaultController<Uint8Array>) =>
+    void (stream = controller);
+  return answered(
+    body ?? new ReadableStream<Uint8Array>({ start, cancel: gone }),
+    "text/plain; charset=UTF-8",
   );
 }
 
@@ -220,11 +210,7 @@ async function post(
   incoming: Exchange["incoming"],
 ): Promise<Response> {
   const status = await conn.post(incoming, guard.watch());
-  return status === 200
-    ? new Response("ok", {
-      headers: { "Content-Type": "text/html", ...NO_STORE },
-    })
-    : empty(status);
+  return status === 200 ? answered("ok", "text/html") : empty(status);
 }
 
 const socketEncoder = new Encoder();
@@ -234,17 +220,17 @@ class Client {
   readonly conn: EngineConnection;
   /** Checks what the connection sends. */
   readonly guard: ConnectionGuard;
+  readonly decoder: PacketDecoder;
   readonly #reception: Reception;
-  readonly #decoder: PacketDecoder;
   #socket: NamespaceSocket | undefined;
 
   constructor(conn: EngineConnection, reception: Reception) {
     this.conn = conn;
     this.#reception = reception;
     this.guard = reception.opened(conn);
-    this.#decoder = new PacketDecoder(this.guard);
-    this.#decoder.on("decoded", (packet: Packet) => this.#take(packet));
-    conn.on("message", (data) => this.#decoder.add(data));
+    this.decoder = new PacketDecoder(this.guard);
+    this.decoder.on("decoded", (packet: Packet) => this.#take(packet));
+    conn.on("message", (data) => this.decoder.add(data));
     conn.on("close", () => this.leave());
   }
 
@@ -252,39 +238,37 @@ class Client {
   leave(): void {
     const socket = this.#socket;
     this.#socket = undefined;
-    this.#decoder.destroy();
+    this.decoder.destroy();
     socket?.left();
   }
 
   /** Takes what the session does not. */
   #take({ type, nsp, data }: Packet): void {
     const socket = nsp === SMCP_NAMESPACE ? this.#socket : undefined;
-    if (type === PacketType.CONNECT && socket === undefined) {
+    if (type === PacketType.CONNECT && !socket) {
       return void this.#connect(nsp, data);
     }
-    const isOdd = type === PacketType.CONNECT ||
-      type === PacketType.CONNECT_ERROR;
-    if (socket === undefined || isOdd) {
-      this.conn.close();
-      this.leave();
-    } else if (type === PacketType.DISCONNECT) {
+    if (socket && type === PacketType.DISCONNECT) {
       // Not at once: nothing of the same payload belongs to a next session.
-      queueMicrotask(() => {
+      return queueMicrotask(() => {
         this.#socket = undefined;
         socket.left();
       });
     }
+    const isEvent = type !== PacketType.CONNECT &&
+      type !== PacketType.CONNECT_ERROR;
+    if (socket && isEvent) return;
+    this.conn.close();
+    this.leave();
   }
 
-  async #connect(
-    nsp: string,
-    auth: Record<string, unknown> = {},
-  ): Promise<void> {
+  async #connect(nsp: string, auth = {}): Promise<void> {
     const { conn } = this;
-    const socket = new NamespaceSocket(conn, this.#decoder, () => this.leave());
+    const socket = new NamespaceSocket(this);
     // Never at once: what follows in the same payload may close the connection.
+    const isOurs = nsp === SMCP_NAMESPACE;
     const verdict =
-      await (nsp === SMCP_NAMESPACE
+      await (isOurs
         ? this.#reception.admit(socket, auth)
         : this.#reception.elsewhere(conn));
     if (!conn.isOpen) return;
@@ -310,18 +294,13 @@ class NamespaceSocket extends EventEmitter implements ClientSocket {
   readonly conn: EngineConnection;
   readonly decoder: PacketDecoder;
   connected = false;
-  readonly #leave: () => void;
+  readonly #client: Client;
 
-  /** @param leave ends the session */
-  constructor(
-    conn: EngineConnection,
-    decoder: PacketDecoder,
-    leave: () => void,
-  ) {
+  constructor(client: Client) {
     super();
-    this.conn = conn;
-    this.decoder = decoder;
-    this.#leave = leave;
+    this.conn = client.conn;
+    this.decoder = client.decoder;
+    this.#client = client;
   }
 
   disconnect(): void {
@@ -329,7 +308,7 @@ class NamespaceSocket extends EventEmitter implements ClientSocket {
     this.conn.write(`1${SMCP_NAMESPACE},`);
     this.left();
     this.conn.close();
-    this.#leave();
+    this.#client.leave();
   }
 
   /** Notes that the client has left. */

@@ -5,12 +5,7 @@
  */
 import { Buffer } from "node:buffer";
 import { failure, log } from "../shared/log.ts";
-import {
-  type CutOff,
-  SendQueue,
-  type SharedText,
-  TapSocket,
-} from "./connection.ts";
+import { type SharedText, TapSocket } from "./connection.ts";
 import type { JsonText } from "./text_packet.ts";
 
 /** The part of a platform's WebSocket that is used. */
@@ -48,8 +43,6 @@ export interface ByteCount {
 const CONNECTING = 0;
 const OPEN = 1;
 
-const NO_REASON = Buffer.alloc(0);
-
 /**
  * The server's end of a platform's WebSocket.
  *
@@ -61,15 +54,11 @@ const NO_REASON = Buffer.alloc(0);
  * Events: `message` (text or `Buffer`, whether it is binary), `error`, and `close` (code, reason) once.
  */
 export class FetchSocket extends TapSocket {
+  readonly _socket: TapSocket["_socket"];
   readonly #ws: PlatformSocket;
-  readonly #maxPayload: number;
   readonly #bytes: ByteCount;
-  readonly #queue: SendQueue<string | Uint8Array>;
-  /** The maximum size of a message right now. */
-  #limit: number;
   /** Messages that came before there was a listener. */
   #early: unknown[] | undefined = [];
-  #isClosed = false;
   #isToldClosed = false;
   #isGone = false;
 
@@ -85,12 +74,10 @@ export class FetchSocket extends TapSocket {
     earlyPayload: number,
     bytes: ByteCount,
   ) {
-    super();
+    super(maxPayload, earlyPayload);
     this.#ws = ws;
-    this.#maxPayload = maxPayload;
-    this.#limit = Math.min(maxPayload, earlyPayload);
     this.#bytes = bytes;
-    this.#queue = new SendQueue({
+    this._socket = {
       get writable() {
         return ws.readyState === OPEN;
       },
@@ -98,20 +85,17 @@ export class FetchSocket extends TapSocket {
         return ws.bufferedAmount;
       },
       write: (message) => ws.send(message),
-      destroy: () => this.#cutOff(),
-    });
+      destroy: () => this.#destroy(),
+    };
     ws.binaryType = "arraybuffer";
     ws.onmessage = ({ data }) => this.#receive(data);
     ws.onclose = ({ code }) => this.#end(code);
     ws.onerror = () => {
       if (ws.readyState === CONNECTING) this.#end(0);
     };
-    this.on("newListener", listenLater);
   }
 
-  /** Passes on messages from now on, never synchronously. */
   start(): void {
-    this.off("newListener", listenLater);
     queueMicrotask(() => {
       const early = this.#early ?? [];
       this.#early = undefined;
@@ -119,24 +103,13 @@ export class FetchSocket extends TapSocket {
     });
   }
 
-  override admit(): void {
-    this.#limit = this.#maxPayload;
-  }
-
-  override limitQueue(maxBytes: number, cutOff: CutOff): void {
-    this.#queue.limit(maxBytes, cutOff);
-  }
-
   /** Sends a message of text or bytes. */
   send(data: string | Uint8Array): void {
     this.#write(data, Buffer.byteLength(data));
   }
 
-  override sendJson(head: string, body: JsonText, tail: string): void {
-    this.#write(
-      head + body.text() + tail,
-      head.length + body.size + tail.length,
-    );
+  override sendJson(head: string, body: JsonText): void {
+    this.#write(`${head}${body.text()}]`, head.length + body.size + 1);
   }
 
   override sendShared({ text }: SharedText): void {
@@ -145,8 +118,8 @@ export class FetchSocket extends TapSocket {
 
   /** Asks the peer to close, after all that is queued for it. */
   close(code?: number): void {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
+    if (this.isClosing) return;
+    this.isClosing = true;
     this.#ws.close(code);
   }
 
@@ -157,7 +130,7 @@ export class FetchSocket extends TapSocket {
   }
 
   #receive(data: unknown): void {
-    if (this.#isClosed) return;
+    if (this.isClosing) return;
     if (this.#early) return void this.#early.push(data);
     try {
       this.#take(data);
@@ -177,22 +150,24 @@ export class FetchSocket extends TapSocket {
       return;
     }
     const length = Buffer.byteLength(data);
-    if (!this.#fits(length) || this.tap?.({ text: data, length })) return;
+    if (
+      !this.#fits(length) || this.tap?.({ text: data, start: 0, end: length })
+    ) return;
     this.emit("message", data, false);
   }
 
   /** Counts a message; closes the connection when it is too large. */
   #fits(length: number): boolean {
     this.#bytes.received += length;
-    if (length <= this.#limit) return true;
+    if (length <= this.maxPayload) return true;
     this.#fail(1009, "Message too large");
     return false;
   }
 
   #write(message: string | Uint8Array, length: number): void {
-    if (this.#isClosed) return;
+    if (this.isClosing) return;
     this.#bytes.sent += length;
-    this.#queue.write(message, length);
+    this.write(message, length);
   }
 
   #fail(code: number, reason: string): void {
@@ -201,16 +176,16 @@ export class FetchSocket extends TapSocket {
   }
 
   /** Ends a connection whose peer does not read: its session now, TCP now or when the peer reads. */
-  #cutOff(): void {
+  #destroy(): void {
     if (this.#ws.terminate) this.#ws.terminate();
     else this.close(1008);
-    this.#isClosed = true;
+    this.isClosing = true;
     this.#tellClosed(1006);
   }
 
   /** @param code as the platform says it, 0 for a connection that broke off */
   #end(code: number): void {
-    this.#isClosed = this.#isGone = true;
+    this.isClosing = this.#isGone = true;
     this.#tellClosed(code === 0 ? 1006 : code);
     this.emit("gone");
   }
@@ -218,11 +193,6 @@ export class FetchSocket extends TapSocket {
   #tellClosed(code: number): void {
     if (this.#isToldClosed) return;
     this.#isToldClosed = true;
-    this.emit("close", code, NO_REASON);
+    this.emit("close", code, Buffer.alloc(0));
   }
-}
-
-// A shared function instead of closures saves memory for each of many sockets.
-function listenLater(this: FetchSocket, event: string | symbol): void {
-  if (event === "message") this.start();
 }

@@ -20,12 +20,7 @@ import {
   textFrame,
 } from "./frames.ts";
 import type { ByteRange, JsonText } from "./text_packet.ts";
-import {
-  type CutOff,
-  SendQueue,
-  type SharedText,
-  TapSocket,
-} from "./connection.ts";
+import { type SharedText, TapSocket } from "./connection.ts";
 import { release } from "../../shared/bytes.ts";
 
 /** Maximum number of pings, pongs and closes of a peer; regular clients send a few per minute. */
@@ -50,20 +45,16 @@ const NO_STATUS = Buffer.alloc(0);
  * Events: `message` (`Buffer`, whether it is binary), `error`, and `close` (code, reason) once.
  */
 export class FrameSocket extends TapSocket implements FrameListener {
-  /** The underlying socket; Engine.IO reads the peer's address from it. */
   readonly _socket: Duplex;
   readonly #reader: FrameReader;
-  readonly #maxPayload: number;
   readonly #uploads: UploadWatch | undefined;
   #upload: Upload | undefined;
   #pongs: ReturnType<typeof pongsOn> | undefined;
   #controls: TokenBucket | undefined;
   #started = false;
-  #closeSent = false;
   #closeCode = 1006;
   #closeReason: Buffer = NO_STATUS;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  readonly #queue: SendQueue;
 
   /**
    * @param socket the socket after the upgrade; the WebSocket takes ownership
@@ -77,14 +68,10 @@ export class FrameSocket extends TapSocket implements FrameListener {
     uploads?: UploadWatch,
     earlyPayload: number = maxPayload,
   ) {
-    super();
+    super(maxPayload, earlyPayload);
     this._socket = socket;
-    this.#queue = new SendQueue(socket);
-    this.#maxPayload = maxPayload;
     this.#uploads = uploads;
-    this.#reader = new FrameReader(Math.min(maxPayload, earlyPayload), this);
-    // Do not read yet: Engine.IO adds its listeners later, and earlier messages would be lost.
-    this.on("newListener", listenLater);
+    this.#reader = new FrameReader(this);
     socket.on("end", end);
     socket.on("error", destroy);
     socket.on("close", () => {
@@ -99,7 +86,6 @@ export class FrameSocket extends TapSocket implements FrameListener {
   start(): void {
     if (this.#started) return;
     this.#started = true;
-    this.off("newListener", listenLater);
     this._socket.on("data", this.#read);
   }
 
@@ -111,14 +97,9 @@ export class FrameSocket extends TapSocket implements FrameListener {
       else this.#upload?.note();
     } catch (error) {
       // An uncaught error would end the process.
-      if (!(error instanceof FrameError)) {
-        log.error("Reading a WebSocket failed", failure(error));
-      }
-      this.#fail(
-        error instanceof FrameError
-          ? error
-          : new FrameError(1011, "Internal error"),
-      );
+      const isFault = error instanceof FrameError;
+      if (!isFault) log.error("Reading a WebSocket failed", failure(error));
+      this.#fail(isFault ? error : new FrameError(1011, "Internal error"));
     }
   };
 
@@ -126,20 +107,10 @@ export class FrameSocket extends TapSocket implements FrameListener {
     this.progress?.();
     if (this.#uploads === undefined) return;
     this.#upload ??= new Upload(this.#uploads, this.#reader, (error) => {
-      if (error.code === 1013) this.#queue.tell("unfinishedBytes");
+      if (error.code === 1013) this.cutOff?.("unfinishedBytes");
       this.#fail(error);
     });
     this.#upload.note();
-  }
-
-  /** Allows messages of full size: the peer has a session. */
-  override admit(): void {
-    this.#reader.limit(this.#maxPayload);
-  }
-
-  /** Limits the queued bytes; see {@linkcode SendQueue.limit}. */
-  override limitQueue(maxBytes: number, cutOff: CutOff): void {
-    this.#queue.limit(maxBytes, cutOff);
   }
 
   /**
@@ -148,36 +119,33 @@ export class FrameSocket extends TapSocket implements FrameListener {
    * @param done called immediately: the queue is kept here, not in Engine.IO
    */
   send(data: string | Uint8Array, done?: () => void): void {
-    this.#write(
-      typeof data === "string"
-        ? textFrame(data)
-        : bytesFrame(Opcode.BINARY, data),
-    );
+    const isText = typeof data === "string";
+    this.write(isText ? textFrame(data) : bytesFrame(Opcode.BINARY, data));
     done?.();
   }
 
-  /** Sends a text message of `head` and `tail`, both ASCII, around `body`. */
-  override sendJson(head: string, body: JsonText, tail: string): void {
-    const frame = jsonFrame(head, body, tail);
+  override sendJson(head: string, body: JsonText): void {
+    const frame = jsonFrame(head, body);
     const { length } = frame;
     if (length < FREED_FROM_BYTES || length > FREED_UP_TO_BYTES) {
-      return this.#write(frame);
+      return this.write(frame, length);
     }
     const isInPlace = frame.buffer === body.bytes.buffer;
-    this.#write(frame, () => isInPlace ? body.release() : release(frame));
+    const free = () => isInPlace ? body.release() : release(frame);
+    this.write(frame, length, free);
   }
 
   override sendShared(message: SharedText): void {
-    this.#write(message.frame ??= textFrame(message.text));
+    this.write(message.frame ??= textFrame(message.text));
   }
 
   /** Sends a close frame; closes the connection when the peer has answered it. */
   close(code?: number): void {
-    if (this.#closeSent) return;
+    if (this.isClosing) return;
     const payload = Buffer.alloc(code === undefined ? 0 : 2);
     if (code !== undefined) payload.writeUInt16BE(code);
-    this.#write(bytesFrame(Opcode.CLOSE, payload));
-    this.#closeSent = true;
+    this.write(bytesFrame(Opcode.CLOSE, payload));
+    this.isClosing = true;
     this.start(); // needed to read the peer's close frame
     this.#timer = setTimeout(() => this.terminate(), CLOSE_TIMEOUT_MS);
   }
@@ -199,7 +167,7 @@ export class FrameSocket extends TapSocket implements FrameListener {
 
   /** Called by the frame reader. */
   message(range: ByteRange, isText: boolean): void {
-    if (this.#closeSent) return;
+    if (this.isClosing) return;
     if (isText && this.tap?.(range)) return;
     const message = range.bytes.subarray(range.start, range.end);
     if (isText && !isUtf8(message)) throw new FrameError(1007, "Invalid UTF-8");
@@ -214,7 +182,7 @@ export class FrameSocket extends TapSocket implements FrameListener {
       throw new FrameError(1008, "Too many control frames");
     }
     if (opcode === Opcode.PING) {
-      if (this.#closeSent || !this._socket.writable) return;
+      if (this.isClosing || !this._socket.writable) return;
       (this.#pongs ??= pongsOn(this._socket))(payload);
     } else if (opcode === Opcode.CLOSE) {
       checkClose(payload);
@@ -234,18 +202,11 @@ export class FrameSocket extends TapSocket implements FrameListener {
     this._socket.end();
     this.emit("error", error);
   }
-
-  #write(frame: Buffer, sent?: () => void): void {
-    if (!this.#closeSent) this.#queue.write(frame, frame.length, sent);
-  }
 }
 
 // Shared functions instead of closures save memory for each of many sockets.
 function end(this: Duplex): void {
   this.end();
-}
-function listenLater(this: FrameSocket, event: string | symbol): void {
-  if (event === "message") this.start(); // never emits synchronously
 }
 function destroy(this: Duplex): void {
   this.destroy();
@@ -306,7 +267,8 @@ export class UploadWatch {
   /** Minimum bytes of a message in one window. */
   readonly leastBytes: number;
   readonly #maxBytes: number;
-  #held = 0;
+  /** Bytes that all unfinished messages hold. */
+  held = 0;
 
   /** @param limits limits of all connections together */
   constructor({ bytesPerSecond, bytes }: UploadLimits) {
@@ -314,15 +276,10 @@ export class UploadWatch {
     this.#maxBytes = bytes;
   }
 
-  /** Bytes that all unfinished messages hold. */
-  get held(): number {
-    return this.#held;
-  }
-
   /** Adds to the bytes held; closes the largest uploads while they exceed the limit. */
   hold(bytes: number): void {
-    this.#held += bytes;
-    while (this.#held > this.#maxBytes) {
+    this.held += bytes;
+    while (this.held > this.#maxBytes) {
       let largest: Upload | undefined;
       for (const upload of this.checks) {
         if (upload.holds > (largest?.holds ?? 0)) largest = upload;
@@ -335,30 +292,24 @@ export class UploadWatch {
   }
 }
 
-type UploadReader = Pick<
-  FrameReader,
-  "pending" | "messages" | "held" | "reserved"
->;
-
 /** The unfinished message of one connection, for {@linkcode UploadWatch}. */
 export class Upload implements Deadline {
-  /** See {@linkcode Deadlines}. */
+  /** When it is checked; 0 while it is not watched. */
   due = 0;
   /** See {@linkcode Deadlines}. */
   place?: number;
   /** Bytes of its unfinished message that the watch has counted. */
   holds = 0;
   readonly #watch: UploadWatch;
-  readonly #reader: UploadReader;
+  readonly #reader: Omit<FrameReader, "push" | "stop">;
   readonly #fail: (error: FrameError) => void;
-  #isWatched = false;
   #messages = 0;
   #seen = 0;
 
   /** @param fail closes the connection */
   constructor(
     watch: UploadWatch,
-    reader: UploadReader,
+    reader: Omit<FrameReader, "push" | "stop">,
     fail: (error: FrameError) => void,
   ) {
     this.#watch = watch;
@@ -368,7 +319,7 @@ export class Upload implements Deadline {
 
   /** Updates the watch; called after each step of the reader. */
   note(): void {
-    if (this.#reader.pending && !this.#isWatched) this.#check();
+    if (this.#reader.pending && this.due === 0) this.#check();
     const more = this.#reader.reserved - this.holds;
     if (more === 0) return;
     this.holds += more;
@@ -378,7 +329,7 @@ export class Upload implements Deadline {
   /** Checks whether the message arrives fast enough. */
   expire(): void {
     const { pending, messages, held } = this.#reader;
-    this.#isWatched = false;
+    this.due = 0;
     if (!pending) return;
     const isSlow = messages === this.#messages &&
       held - this.#seen < this.#watch.leastBytes;
@@ -402,7 +353,6 @@ export class Upload implements Deadline {
 
   /** Schedules a check, a window from now. */
   #check(): void {
-    this.#isWatched = true;
     this.#messages = this.#reader.messages;
     this.#seen = this.#reader.held;
     const now = Math.floor(performance.now() / CHECK_INTERVAL_MS) *

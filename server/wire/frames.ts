@@ -6,6 +6,7 @@
  */
 import { Buffer, isUtf8 } from "node:buffer";
 import { type ByteRange, type JsonText, unmaskBlocks } from "./text_packet.ts";
+import { Char } from "./script_scanner.ts";
 import { release } from "../../shared/bytes.ts";
 
 /**
@@ -40,6 +41,8 @@ export class FrameError extends Error {
 
 /** Receives what a {@linkcode FrameReader} has read. */
 export interface FrameListener {
+  /** Maximum size of a message in bytes; more is refused with 1009. */
+  readonly maxPayload: number;
   /**
    * Receives a complete message.
    *
@@ -53,7 +56,6 @@ export interface FrameListener {
 /** A large frame whose payload is incomplete. */
 interface Unfinished {
   readonly fin: boolean;
-  readonly opcode: number;
   readonly length: number;
   readonly mask: number;
   readonly message: MessageBuffer;
@@ -75,19 +77,14 @@ const GROWTH_FACTOR = 16;
 export class FrameReader {
   /** Number of complete messages so far. */
   messages = 0;
-  #maxPayload: number;
   readonly #listener: FrameListener;
   #rest: Buffer | undefined;
   #unfinished: Unfinished | undefined;
   /** The payload of a fragmented message so far. */
   #message: MessageBuffer | undefined;
-  #frames = 0;
-  #opcode: number = Opcode.CONTINUATION;
   #stopped = false;
 
-  /** @param maxPayload maximum size of a message in bytes; more is refused with 1009 */
-  constructor(maxPayload: number, listener: FrameListener) {
-    this.#maxPayload = maxPayload;
+  constructor(listener: FrameListener) {
     this.#listener = listener;
   }
 
@@ -106,11 +103,6 @@ export class FrameReader {
   /** Bytes allocated for the unfinished message. */
   get reserved(): number {
     return (this.#unfinished?.message ?? this.#message)?.bytes.length ?? 0;
-  }
-
-  /** Changes the maximum size of a message, from the next frame on. */
-  limit(maxPayload: number): void {
-    this.#maxPayload = maxPayload;
   }
 
   /** Stops reading. */
@@ -152,10 +144,24 @@ export class FrameReader {
     const second = chunk[at + 1]!;
     const fin = (first & 0x80) !== 0;
     const opcode = first & 0x0f;
+    // Control frames may come between the fragments of a message, and are not part of it.
+    const isControl = opcode >= Opcode.CLOSE;
+    const isOpen = this.#message !== undefined;
+    let length = second & 0x7f;
     if ((first & 0x70) !== 0) throw new FrameError(1002, "RSV must be clear");
     if ((second & 0x80) === 0) throw new FrameError(1002, "MASK must be set");
-    let length = second & 0x7f;
-    this.#check(fin, opcode, length);
+    if (opcode > (isControl ? Opcode.PONG : Opcode.BINARY)) {
+      throw new FrameError(1002, `Invalid opcode ${opcode}`);
+    }
+    if (isControl && (!fin || length > MAX_CONTROL)) {
+      throw new FrameError(1002, "Invalid control frame");
+    }
+    if (!isControl && isOpen !== (opcode === Opcode.CONTINUATION)) {
+      const fault = isOpen
+        ? "A message within another one"
+        : "Nothing to continue";
+      throw new FrameError(1002, fault);
+    }
     let start = at + 6;
     if (length === 126) {
       if (left < 8) return undefined;
@@ -168,8 +174,7 @@ export class FrameReader {
       start += 8;
     }
     const before = this.#message?.length ?? 0;
-    // Control frames may come between the fragments of a message, and are not part of it.
-    if (length + before > this.#maxPayload && opcode < Opcode.CLOSE) {
+    if (length + before > this.#listener.maxPayload && !isControl) {
       throw new FrameError(1009, "Max payload size exceeded");
     }
     if (at + left < start) return undefined;
@@ -185,24 +190,10 @@ export class FrameReader {
     const have = chunk.length - start;
     const aside = Math.max(MAX_FIRST_BYTES, GROWTH_FACTOR * have);
     const message = this.#message ??
-      new MessageBuffer(Math.min(length, aside));
+      new MessageBuffer(opcode, Math.min(length, aside));
     message.write(chunk.subarray(start), 0, before + length);
-    this.#unfinished = { fin, opcode, length, mask, message, have };
+    this.#unfinished = { fin, length, mask, message, have };
     return undefined;
-  }
-
-  /** @throws {FrameError} when this frame is not allowed here */
-  #check(fin: boolean, opcode: number, length: number): void {
-    const open = this.#opcode !== Opcode.CONTINUATION;
-    if (opcode === Opcode.TEXT || opcode === Opcode.BINARY) {
-      if (open) throw new FrameError(1002, "A message within another one");
-    } else if (opcode === Opcode.CONTINUATION) {
-      if (!open) throw new FrameError(1002, "Nothing to continue");
-    } else if (opcode >= Opcode.CLOSE && opcode <= Opcode.PONG) {
-      if (!fin || length > MAX_CONTROL) {
-        throw new FrameError(1002, "Invalid control frame");
-      }
-    } else throw new FrameError(1002, `Invalid opcode ${opcode}`);
   }
 
   /** @returns number of bytes of the chunk that belong to the frame */
@@ -218,48 +209,34 @@ export class FrameReader {
     const end = message.end + length;
     unmask(message.bytes, message.end, end, unfinished.mask);
     message.end = end;
-    this.#took(message, unfinished.fin, unfinished.opcode);
+    this.#took(message, unfinished.fin);
     return taken;
   }
 
   #take(range: ByteRange, fin: boolean, opcode: number): void {
     const { bytes, start, end } = range;
     if (opcode >= Opcode.CLOSE) {
-      if (this.#message !== undefined) this.#countFrame();
+      this.#message?.countFrame();
       this.#listener.control(opcode, bytes.subarray(start, end));
     } else if (fin && opcode !== Opcode.CONTINUATION) {
       this.messages++;
       this.#listener.message(range, opcode === Opcode.TEXT);
     } else {
-      const message = this.#message ?? new MessageBuffer(end - start);
-      message.write(bytes.subarray(start, end), 0, this.#maxPayload);
+      const message = this.#message ?? new MessageBuffer(opcode, end - start);
+      message.write(bytes.subarray(start, end), 0, this.#listener.maxPayload);
       message.end += end - start;
-      this.#took(message, fin, opcode);
+      this.#took(message, fin);
     }
   }
 
   /** Continues after a frame whose payload is in the message. */
-  #took(message: MessageBuffer, fin: boolean, opcode: number): void {
-    if (opcode !== Opcode.CONTINUATION) this.#opcode = opcode;
-    if (!fin) {
-      this.#message = message;
-      this.#countFrame();
-      return;
-    }
-    const isText = this.#opcode === Opcode.TEXT;
-    this.#message = undefined;
-    this.#frames = 0;
-    this.#opcode = Opcode.CONTINUATION;
+  #took(message: MessageBuffer, fin: boolean): void {
+    this.#message = fin ? undefined : message;
+    if (!fin) return message.countFrame();
     this.messages++;
-    const { bytes, end } = message;
+    const { bytes, end, isText } = message;
     const range = { bytes, start: PADDING, end, ownsBuffer: true };
     this.#listener.message(range, isText);
-  }
-
-  /** @throws {FrameError} when the message has too many frames */
-  #countFrame(): void {
-    if (++this.#frames <= MAX_FRAMES) return;
-    throw new FrameError(1008, "Too many frames in one message");
   }
 }
 
@@ -278,9 +255,15 @@ class MessageBuffer {
   bytes: Buffer;
   /** End of the complete frames. */
   end: number = PADDING;
+  readonly isText: boolean;
+  #frames = 0;
 
-  /** @param first bytes to allocate at first */
-  constructor(first: number) {
+  /**
+   * @param opcode of its first frame
+   * @param first bytes to allocate at first
+   */
+  constructor(opcode: number, first: number) {
+    this.isText = opcode === Opcode.TEXT;
     this.bytes = Buffer.allocUnsafeSlow(
       PADDING + Math.max(first, MIN_BUFFER_BYTES),
     );
@@ -289,6 +272,12 @@ class MessageBuffer {
   /** Bytes of the complete frames. */
   get length(): number {
     return this.end - PADDING;
+  }
+
+  /** @throws {FrameError} when the message has too many frames */
+  countFrame(): void {
+    if (++this.#frames <= MAX_FRAMES) return;
+    throw new FrameError(1008, "Too many frames in one message");
   }
 
   /**
@@ -382,48 +371,36 @@ function writeHeader(frame: Buffer, opcode: number, length: number): void {
 }
 
 /** Returns a text message as one frame. */
-export function textFrame(text: string): Buffer {
-  const length = Buffer.byteLength(text);
-  const frame = emptyFrame(Opcode.TEXT, length);
-  frame.write(text, frame.length - length);
-  return frame;
-}
+export const textFrame = (text: string): Buffer =>
+  bytesFrame(Opcode.TEXT, Buffer.from(text));
 
-/** Returns a binary message or a control frame. */
+/** Returns a message of bytes, or a control frame. */
 export function bytesFrame(opcode: number, payload: Uint8Array): Buffer {
-  const frame = emptyFrame(opcode, payload.length);
-  frame.set(payload, frame.length - payload.length);
-  return frame;
-}
-
-function emptyFrame(opcode: number, length: number): Buffer {
-  const frame = Buffer.allocUnsafe(headerLength(length) + length);
-  writeHeader(frame, opcode, length);
+  const header = headerLength(payload.length);
+  const frame = Buffer.allocUnsafe(header + payload.length);
+  writeHeader(frame, opcode, payload.length);
+  frame.set(payload, header);
   return frame;
 }
 
 /**
- * Returns a text message of `head`, `body` and `tail` as one frame; does not copy the body if its
- * buffer has padding around it.
+ * Returns a text message of `head`, `body` and `]` as one frame; does not copy the body if its buffer has
+ * padding around it.
  *
- * @param head ASCII only; `tail` likewise
+ * @param head ASCII only
  */
-export function jsonFrame(head: string, body: JsonText, tail: string): Buffer {
-  const length = head.length + body.size + tail.length;
+export function jsonFrame(head: string, body: JsonText): Buffer {
+  const length = head.length + body.size + 1;
   const header = headerLength(length);
   const before = header + head.length;
-  const isInPlace = body.claimPadding(before, tail.length);
+  const isInPlace = body.claimPadding(before, 1);
   const frame = isInPlace
-    ? body.bytes.subarray(body.start - before, body.end + tail.length)
+    ? body.bytes.subarray(body.start - before, body.end + 1)
     : Buffer.allocUnsafe(header + length);
   writeHeader(frame, Opcode.TEXT, length);
-  writeAscii(frame, header, head);
+  // A loop is faster than native methods for few characters.
+  for (let i = 0; i < head.length; i++) frame[header + i] = head.charCodeAt(i);
   if (!isInPlace) body.bytes.copy(frame, before, body.start, body.end);
-  writeAscii(frame, before + body.size, tail);
+  frame[frame.length - 1] = Char.CLOSE_ARRAY;
   return frame;
-}
-
-/** Writes ASCII in a loop, which is faster than native methods for few characters. */
-function writeAscii(bytes: Buffer, at: number, text: string): void {
-  for (let i = 0; i < text.length; i++) bytes[at + i] = text.charCodeAt(i);
 }

@@ -29,11 +29,8 @@ import { Payload } from "../shared/payload.ts";
 /** Sends the answer to an event: a payload, or all arguments of its ack; nothing once the client is gone. */
 export type Ack = (answer: Payload | readonly unknown[] | undefined) => void;
 
-/** A request that its client has not answered yet. */
-interface Waiting {
-  readonly id: number;
-  readonly answered: (answer: Payload | undefined) => void;
-}
+/** Takes the first argument of an ack, if it has one. */
+type Answered = (answer: Payload | undefined) => void;
 
 /** First character of Engine.IO's message packets. */
 const MESSAGE = 0x34;
@@ -58,8 +55,9 @@ export abstract class Link {
   readonly #decoder: PacketDecoder | undefined;
   /** Decodes a packet that the fast path does not accept, until it has all its attachments. */
   #stock: PacketDecoder | undefined;
-  /** A list, since the number of a client's calls is limited. */
-  readonly #waiting: Waiting[] = [];
+  /** Requests without an answer so far: a list, since the number of a client's calls is limited. */
+  readonly #waiting: { readonly id: number; readonly answered: Answered }[] =
+    [];
   #upgraded: (() => void) | undefined;
   #frames: TapSocket | undefined;
   #ended = false;
@@ -104,24 +102,18 @@ export abstract class Link {
   /**
    * Sends a request.
    *
-   * @param answered called once with the first argument of the ack, if it has one
+   * @param answered called once
    * @returns forgets the request: a late answer is dropped
    */
-  ask(
-    event: string,
-    payload: Payload,
-    answered: (answer: Payload | undefined) => void,
-  ): () => void {
+  ask(event: string, payload: Payload, answered: Answered): () => void {
     const id = next ?? randomInt(MAX_FIRST_ID);
     next = id + 1;
     this.#waiting.push({ id, answered });
     const forget = () => void this.#takeWaiting(id);
     try {
       if (payload instanceof JsonText) {
-        this.#sendJson(
-          `2${SMCP_NAMESPACE},${id}[${JSON.stringify(event)},`,
-          payload,
-        );
+        const name = JSON.stringify(event);
+        this.#sendJson(`2${SMCP_NAMESPACE},${id}[${name},`, payload);
       } else {
         this.#write(encode(PacketType.EVENT, [event, payload.parse()], id));
       }
@@ -153,11 +145,11 @@ export abstract class Link {
     // Takes the next message, unless it concerns more than this session.
     frames.tap = (message) => {
       const isText = "text" in message;
-      const start = isText ? 0 : message.start;
+      const { start } = message;
       const type = isText ? message.text.charCodeAt(0) : message.bytes[start];
-      return type === MESSAGE && !this.#ended && !this.#stock && conn.isOpen &&
+      return type === MESSAGE && !this.#ended && !this.#stock &&
         // Packets that came over polling before an upgrade may still wait for their turn.
-        !this.#decoder?.isBehind &&
+        !this.#decoder?.queue &&
         // While a pong is due, the first message tells Engine.IO that the client is alive.
         conn.isKnownAlive &&
         this.#takeText(message, start + 1);
@@ -177,7 +169,7 @@ export abstract class Link {
       return false;
     }
     if (!OURS.test(data)) return false;
-    const text = { text: data, length: Buffer.byteLength(data) };
+    const text = { text: data, start: 0, end: Buffer.byteLength(data) };
     if (this.#stock || !this.#takeText(text, 0)) this.#decode(data);
     return true;
   }
@@ -197,7 +189,7 @@ export abstract class Link {
     const packet = readPacket(text, start, this.#events);
     if (packet === undefined) return false;
     const { event, id, body } = packet;
-    if (event === undefined) this.#takeWaiting(id)?.answered(body);
+    if (event === undefined) this.#takeWaiting(id)?.(body);
     else this.receive(event, body, this.#ackOf(id));
     return true;
   }
@@ -208,29 +200,27 @@ export abstract class Link {
     const [first, second]: unknown[] = data;
     if (type === PacketType.ACK) {
       const answer = first === undefined ? undefined : Payload.of(first);
-      this.#takeWaiting(id)?.answered(answer);
+      this.#takeWaiting(id)?.(answer);
     } else {
       // Socket.IO lets the name of an event be a number.
       this.receive(String(first), Payload.of(second), this.#ackOf(id));
     }
   }
 
-  #takeWaiting(id: number | undefined): Waiting | undefined {
+  #takeWaiting(id: number | undefined): Answered | undefined {
     const waiting = this.#waiting;
-    for (let at = 0; at < waiting.length; at++) {
-      const found = waiting[at];
-      if (found?.id !== id) continue;
-      swapRemove(waiting, at);
-      return found;
-    }
-    return undefined;
+    let at = 0;
+    while (at < waiting.length && waiting[at]?.id !== id) at++;
+    const found = waiting[at];
+    if (found) swapRemove(waiting, at);
+    return found?.answered;
   }
 
   /** A function of its own, so that the ack does not capture the payload. */
   #ackOf(id: number | undefined): Ack | undefined {
     if (id === undefined) return undefined;
     return (answer) => {
-      if (answer === undefined || !this.socket.connected) return;
+      if (answer === undefined || this.#ended) return;
       if (answer instanceof JsonText) {
         return this.#sendJson(`3${SMCP_NAMESPACE},${id}[`, answer);
       }
@@ -247,7 +237,7 @@ export abstract class Link {
 
   #sendJson(head: string, body: JsonText): void {
     const frames = this.#direct;
-    if (frames) frames.sendJson(`4${head}`, body, "]");
+    if (frames) frames.sendJson(`4${head}`, body);
     else this.#conn.write(`${head}${body.text()}]`);
   }
 

@@ -7,16 +7,7 @@
  */
 import { Decoder, Encoder, type Packet } from "socket.io-parser";
 import { clearImmediate, setImmediate } from "node:timers";
-import {
-  BACKSLASH,
-  CLOSE_ARRAY,
-  CLOSE_OBJECT,
-  COMMA,
-  MAX_DEPTH,
-  OPEN_ARRAY,
-  OPEN_OBJECT,
-  QUOTE,
-} from "./script_scanner.ts";
+import { Char, MAX_DEPTH } from "./script_scanner.ts";
 import { MAX_ELEMENTS } from "./text_packet.ts";
 
 /** The first characters of a packet: its type, and the number of attachments of a binary one. */
@@ -37,19 +28,22 @@ export function judgeHead(text: string): string | undefined {
   return undefined;
 }
 
-/** Kind of a packet, as far as it matters before decoding. */
-type Purpose = "connect" | "disconnect" | "binary" | "other";
-
-const PURPOSES: Readonly<Record<string, Purpose>> = {
-  0: "connect",
-  1: "disconnect",
-  5: "binary",
-  6: "binary",
-};
-
-/** Returns the purpose of a packet by its first character. */
-export const purposeOf = (text: string): Purpose =>
-  PURPOSES[text[0] ?? ""] ?? "other";
+/** Returns the kind of a packet by its first character, as far as it matters before decoding. */
+export function purposeOf(
+  text: string,
+): "connect" | "disconnect" | "binary" | "other" {
+  switch (text[0]) {
+    case "0":
+      return "connect";
+    case "1":
+      return "disconnect";
+    case "5":
+    case "6":
+      return "binary";
+    default:
+      return "other";
+  }
+}
 
 /** Maximum number of binary attachments in a packet; stock clients refuse more. */
 const MAX_ATTACHMENTS = 10;
@@ -100,22 +94,23 @@ const isIndex = (num: unknown, count: number): num is number =>
 export function judgePacket(text: string): string | undefined {
   let depth = 0;
   let elements = 1;
-  for (let i = bodyStart(text); i < text.length; i++) {
+  let i = BEFORE_BODY.exec(text)?.[0].length ?? 0;
+  for (; i < text.length; i++) {
     switch (text.charCodeAt(i)) {
-      case QUOTE:
+      case Char.QUOTE:
         i = stringEnd(text, i);
         break;
-      case OPEN_ARRAY:
-      case OPEN_OBJECT:
+      case Char.OPEN_ARRAY:
+      case Char.OPEN_OBJECT:
         if (++depth > MAX_DEPTH) {
           return `more than ${MAX_DEPTH} open brackets at once`;
         }
         break;
-      case CLOSE_ARRAY:
-      case CLOSE_OBJECT:
+      case Char.CLOSE_ARRAY:
+      case Char.CLOSE_OBJECT:
         depth--;
         break;
-      case COMMA:
+      case Char.COMMA:
         if (depth === 1 && ++elements > MAX_ELEMENTS) {
           return `more than ${MAX_ELEMENTS} elements`;
         }
@@ -125,27 +120,20 @@ export function judgePacket(text: string): string | undefined {
   return undefined;
 }
 
-/** The namespace is free text: a quote in it must not count as the start of a string. */
-function bodyStart(text: string): number {
-  const head = /^\d?(?:\d*-)?(\/[^,]*,?)?/.exec(text);
-  return head ? head[0].length : 0;
-}
+/** What precedes the payload. The namespace is free text: a quote in it must not count as the start of a string. */
+const BEFORE_BODY = /^\d?(?:\d*-)?(?:\/[^,]*,?)?/;
 
 /** Returns the index of the closing quote of the string at `start`; the text's end if there is none. */
 function stringEnd(text: string, start: number): number {
   let end = start;
+  let slash: number;
   do {
     end = text.indexOf('"', end + 1);
     if (end === -1) return text.length;
-  } while (isEscaped(text, end));
+    slash = end;
+    while (text.charCodeAt(slash - 1) === Char.BACKSLASH) slash--;
+  } while ((end - slash) % 2 === 1); // an odd number of backslashes escapes the quote
   return end;
-}
-
-/** Returns whether an odd number of backslashes precedes the quote at `at`. */
-function isEscaped(text: string, at: number): boolean {
-  let first = at;
-  while (text.charCodeAt(first - 1) === BACKSLASH) first--;
-  return (at - first) % 2 === 1;
 }
 
 /** Decides which packets a connection may send, in addition to the rules for all packets. */
@@ -158,26 +146,45 @@ export interface PacketGuard {
   hold(held: boolean): void;
 }
 
-/** Checks packets before the stock decoder; a violation closes the connection. */
+/** Maximum number of packets of one connection, and of all that are behind, that are handled in one turn. */
+const MAX_PACKETS_PER_TURN = 100;
+
+/** Maximum number of queued packets. */
+const MAX_QUEUED = 10_000;
+
+/** Those with queued packets, in the order of their turns. */
+const behind = new Set<PacketDecoder>();
+let immediate: ReturnType<typeof setImmediate> | undefined;
+
+/** Handles packets of one connection after the other: the more are behind, the longer each has to wait. */
+function turn(): void {
+  immediate = undefined;
+  let left = MAX_PACKETS_PER_TURN;
+  for (const decoder of behind) {
+    if (left <= 0) break;
+    behind.delete(decoder);
+    left -= decoder.takeTurn(left);
+    if (decoder.queue) behind.add(decoder);
+  }
+  if (behind.size > 0) immediate ??= setImmediate(turn);
+}
+
+/**
+ * Checks packets before the stock decoder; a violation closes the connection. Spreads many packets of one
+ * connection, such as those of one POST or one segment of frames, over several turns of the event loop.
+ */
 export class PacketDecoder extends Decoder {
   readonly #guard: PacketGuard | undefined;
-  /** Whether packets are queued, which later ones must not overtake. */
-  isBehind = false;
-  /** Absent without a guard. */
-  readonly #turns: PacketTurns | undefined;
+  /** Packets handled in the current run of synchronous work. */
+  #handled = 0;
+  /** Packets that wait for their turn, if any; later ones must not overtake them. */
+  queue: unknown[] | undefined;
   #take: ((data: unknown) => boolean) | undefined;
 
   /** @param guard the connection's guard; absent if another decoder has already checked the packets */
   constructor(guard?: PacketGuard) {
     super();
     this.#guard = guard;
-    this.#turns = guard && new PacketTurns(
-      (data) => this.#addGuarded(data),
-      (held) => {
-        this.isBehind = held;
-        guard.hold(held);
-      },
-    );
   }
 
   /** Passes all further packets to `take`; decodes those that it does not accept. */
@@ -190,19 +197,51 @@ export class PacketDecoder extends Decoder {
     return unfinishedPacketOf(this) !== undefined;
   }
 
-  /** Decodes the next packet or attachment. */
+  /** Decodes the next packet or attachment; with a guard, later if many came in this turn. */
   override add(data: unknown): void {
-    const turns = this.#turns;
-    if (turns === undefined) return this.#add(data);
-    if (turns.take()) return this.#addGuarded(data);
-    const fault = turns.wait(data);
-    if (fault !== undefined) this.#guard?.refuse(fault);
+    const guard = this.#guard;
+    if (guard === undefined) return this.#add(data);
+    if (!this.queue && this.#handled < MAX_PACKETS_PER_TURN) {
+      if (this.#handled++ === 0) queueMicrotask(() => this.#handled = 0);
+      return this.#addGuarded(data);
+    }
+    if (!this.queue) guard.hold(true);
+    const queue = this.queue ??= [];
+    if (queue.length >= MAX_QUEUED) {
+      return guard.refuse(`more than ${MAX_QUEUED} packets at once`);
+    }
+    queue.push(data);
+    behind.add(this);
+    immediate ??= setImmediate(turn);
+  }
+
+  /** Handles queued packets, at most so many; returns how many. */
+  takeTurn(most: number): number {
+    const { queue = [] } = this;
+    let handled = 0;
+    for (const packet of queue.splice(0, most)) {
+      handled++;
+      this.#addGuarded(packet);
+      if (this.queue !== queue) break; // that packet ended the connection
+    }
+    if (this.queue?.length === 0) this.#clear();
+    return handled;
   }
 
   /** Drops the unfinished packet and all queued ones. */
   override destroy(): void {
-    this.#turns?.end();
+    if (behind.delete(this) && behind.size === 0) {
+      clearImmediate(immediate);
+      immediate = undefined;
+    }
+    this.#clear();
     super.destroy();
+  }
+
+  #clear(): void {
+    const wasHeld = this.queue !== undefined;
+    this.queue = undefined; // first: what is read from now on must not be queued and lost
+    if (wasHeld) this.#guard?.hold(false);
   }
 
   #addGuarded(data: unknown): void {
@@ -248,116 +287,3 @@ export const guardedParser = (
     }
   },
 });
-
-/** Maximum number of packets of one connection, and of all that are behind, that are handled in one turn. */
-const MAX_PACKETS_PER_TURN = 100;
-
-/** Maximum number of queued packets. */
-const MAX_QUEUED = 10_000;
-
-/** Those with queued packets, in the order of their turns. */
-const behind = new Set<PacketTurns>();
-let immediate: ReturnType<typeof setImmediate> | undefined;
-
-/** Handles packets of one connection after the other: the more are behind, the longer each has to wait. */
-function turn(): void {
-  immediate = undefined;
-  let left = MAX_PACKETS_PER_TURN;
-  for (const turns of behind) {
-    if (left <= 0) break;
-    behind.delete(turns);
-    left -= turns.handle(left);
-    if (turns.isBehind) behind.add(turns);
-  }
-  if (behind.size > 0) immediate ??= setImmediate(turn);
-}
-
-/**
- * Spreads many packets of one connection, such as those of one POST or one segment of frames, over
- * several turns of the event loop.
- */
-export class PacketTurns {
-  readonly #handle: (packet: unknown) => void;
-  /** Packets handled in the current run of synchronous work. */
-  #handled = 0;
-  #queue: unknown[] | undefined;
-  /** Index in the queue. */
-  #next = 0;
-
-  readonly #hold: (held: boolean) => void;
-
-  /**
-   * @param handle called with each queued packet, in order; must not throw
-   * @param hold called with whether packets are queued, on each change
-   */
-  constructor(
-    handle: (packet: unknown) => void,
-    hold: (held: boolean) => void,
-  ) {
-    this.#handle = handle;
-    this.#hold = hold;
-  }
-
-  /** Whether packets are queued. */
-  get isBehind(): boolean {
-    return this.#queue !== undefined;
-  }
-
-  /** Returns whether the next packet may be handled immediately, and counts it if so. */
-  take(): boolean {
-    if (this.isBehind || this.#handled >= MAX_PACKETS_PER_TURN) return false;
-    if (this.#handled++ === 0) queueMicrotask(this.#rest);
-    return true;
-  }
-
-  /**
-   * Puts a packet at the end of the queue.
-   *
-   * @returns why the packet is refused; `undefined` when it is not
-   */
-  wait(packet: unknown): string | undefined {
-    if (this.#queue === undefined) this.#hold(true);
-    const queue = this.#queue ??= [];
-    if (queue.length - this.#next >= MAX_QUEUED) {
-      return `more than ${MAX_QUEUED} packets at once`;
-    }
-    queue.push(packet);
-    behind.add(this);
-    immediate ??= setImmediate(turn);
-    return undefined;
-  }
-
-  /** Handles queued packets, at most so many; returns how many. */
-  handle(most: number): number {
-    const queue = this.#queue;
-    if (queue === undefined) return 0;
-    const begin = this.#next;
-    const end = Math.min(begin + most, queue.length);
-    for (let next = begin; next < end; next++) {
-      this.#next = next + 1;
-      this.#handle(queue[next]);
-      if (this.#queue !== queue) return next + 1 - begin; // that packet ended the connection
-    }
-    if (end === queue.length) this.#clear();
-    return end - begin;
-  }
-
-  /** Drops all queued packets. */
-  end(): void {
-    if (behind.delete(this) && behind.size === 0) {
-      clearImmediate(immediate);
-      immediate = undefined;
-    }
-    if (this.isBehind) this.#clear();
-  }
-
-  readonly #rest = (): void => {
-    this.#handled = 0;
-  };
-
-  #clear(): void {
-    this.#queue = undefined;
-    this.#next = 0;
-    this.#hold(false);
-  }
-}

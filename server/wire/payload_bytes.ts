@@ -26,7 +26,7 @@ export function bytesOfPayload(payload: Payload | undefined): Uint8Array[] {
     const { bytes, start, end, large, mayBeError } = payload;
     const kind = mayBeError ? JSON_TEXT_OF_ERROR : JSON_TEXT;
     const found = large.map((offset) => offset - start);
-    return [...headed(kind, found), bytes.subarray(start, end), TAIL];
+    return [headOf(kind, found), bytes.subarray(start, end), TAIL];
   }
   const parts = encoder.encode({
     type: PacketType.ACK, // of which any value may be the first
@@ -36,7 +36,7 @@ export function bytesOfPayload(payload: Payload | undefined): Uint8Array[] {
   }).map((part) =>
     typeof part === "string" ? Buffer.from(part) : bytesOf(part)
   );
-  return [...headed(VALUE, parts.map(({ length }) => length)), ...parts];
+  return [headOf(VALUE, parts.map(({ length }) => length)), ...parts];
 }
 
 /**
@@ -65,12 +65,12 @@ export function payloadOfBytes(
   return new JsonText(range, { large, mayBeError });
 }
 
-function headed(kind: number, numbers: readonly number[]): Uint8Array[] {
+function headOf(kind: number, numbers: readonly number[]): Uint8Array {
   const head = Buffer.allocUnsafe(5 + 4 * numbers.length);
   head.writeUInt8(kind, 0);
   head.writeUInt32BE(numbers.length, 1);
   numbers.forEach((number, i) => head.writeUInt32BE(number, 5 + 4 * i));
-  return [head];
+  return head;
 }
 
 function valueOf(
@@ -95,7 +95,8 @@ function valueOf(
   return Payload.of(value);
 }
 
-const bytesOf = (part: ArrayBuffer | ArrayBufferView): Uint8Array =>
+/** Returns the bytes of an attachment. */
+export const bytesOf = (part: ArrayBuffer | ArrayBufferView): Uint8Array =>
   part instanceof ArrayBuffer
     ? new Uint8Array(part)
     : new Uint8Array(part.buffer, part.byteOffset, part.byteLength);

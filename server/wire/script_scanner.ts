@@ -7,13 +7,15 @@
 import { Buffer, isUtf8 } from "node:buffer";
 
 /** Characters of JSON, as bytes and as UTF-16 units. */
-export const QUOTE = 0x22;
-export const COMMA = 0x2c;
-export const OPEN_ARRAY = 0x5b;
-export const BACKSLASH = 0x5c;
-export const CLOSE_ARRAY = 0x5d;
-export const OPEN_OBJECT = 0x7b;
-export const CLOSE_OBJECT = 0x7d;
+export const Char = {
+  QUOTE: 0x22,
+  COMMA: 0x2c,
+  OPEN_ARRAY: 0x5b,
+  BACKSLASH: 0x5c,
+  CLOSE_ARRAY: 0x5d,
+  OPEN_OBJECT: 0x7b,
+  CLOSE_OBJECT: 0x7d,
+} as const;
 
 /** Limit of brackets open at once in a packet, its own array included (spec §7). */
 export const MAX_DEPTH = 64;
@@ -90,13 +92,13 @@ export class ScriptScanner implements Scanner {
 
   skipString(at: number): number {
     const bytes = this.#bytes;
-    if (bytes[at] !== QUOTE) return NO_JSON;
+    if (bytes[at] !== Char.QUOTE) return NO_JSON;
     for (at++;; at++) {
       let c = bytes[at]!;
-      while (c > QUOTE && c !== BACKSLASH) c = bytes[++at]!;
-      if (c === QUOTE) return at + 1;
+      while (c > Char.QUOTE && c !== Char.BACKSLASH) c = bytes[++at]!;
+      if (c === Char.QUOTE) return at + 1;
       if (c < SPACE) return NO_JSON;
-      if (c !== BACKSLASH) continue;
+      if (c !== Char.BACKSLASH) continue;
       const escaped = bytes[++at]!;
       if (escaped === LOWER_U) {
         for (let digits = 0; digits < 4; digits++) {
@@ -119,9 +121,9 @@ export class ScriptScanner implements Scanner {
     const outside = depth;
     while (true) {
       const c = bytes[at]!;
-      if (c === OPEN_OBJECT || c === OPEN_ARRAY) {
+      if (c === Char.OPEN_OBJECT || c === Char.OPEN_ARRAY) {
         if (++depth > MAX_DEPTH) return NO_JSON;
-        const isObject = kinds[depth] = c === OPEN_OBJECT;
+        const isObject = kinds[depth] = c === Char.OPEN_OBJECT;
         at = this.skipSpace(at + 1);
         if (bytes[at] !== c + 2) { // its closing bracket, for both kinds
           if (isObject) at = this.skipKey(at);
@@ -130,7 +132,7 @@ export class ScriptScanner implements Scanner {
         }
         depth--;
         at++;
-      } else at = c === QUOTE ? this.skipString(at) : this.#skipScalar(at);
+      } else at = c === Char.QUOTE ? this.skipString(at) : this.#skipScalar(at);
       if (at === NO_JSON) return NO_JSON;
       // After a value: the ends of its containers, or the next value.
       while (true) {
@@ -138,13 +140,15 @@ export class ScriptScanner implements Scanner {
         at = this.skipSpace(at);
         const next = bytes[at++];
         const inObject = kinds[depth];
-        if (next === COMMA) {
+        if (next === Char.COMMA) {
           at = this.skipSpace(at);
           if (inObject) at = this.skipKey(at);
           if (at === NO_JSON) return NO_JSON;
           break;
         }
-        if (next !== (inObject ? CLOSE_OBJECT : CLOSE_ARRAY)) return NO_JSON;
+        if (next !== (inObject ? Char.CLOSE_OBJECT : Char.CLOSE_ARRAY)) {
+          return NO_JSON;
+        }
         depth--;
       }
     }

@@ -30,7 +30,6 @@ import {
   type ClientEngine,
   type ClientSocket,
   type Connection,
-  type ConnectionEvents,
   type ConnectionGuard,
   type CutOff,
   type EngineOptions,
@@ -49,12 +48,6 @@ import { FrameSocket, type UploadLimits, UploadWatch } from "./frame_socket.ts";
 
 type EngineRequest = Parameters<Engine["handleRequest"]>[0];
 
-/** Options for {@linkcode StockEngine}. */
-interface StockEngineOptions extends EngineOptions {
-  /** Milliseconds from a connection to its admission. */
-  readonly handshakeTimeoutMs: number;
-}
-
 /** The stock Engine.IO and Socket.IO servers. */
 export class StockEngine implements ClientEngine {
   readonly #engine: Engine;
@@ -62,8 +55,14 @@ export class StockEngine implements ClientEngine {
   readonly #known = new WeakMap<object, StockConnection>();
   #latest: ConnectionGuard | undefined;
 
-  /** @param ws the WebSocket implementation */
-  constructor(options: StockEngineOptions, ws: WsOption) {
+  /**
+   * @param options `handshakeTimeoutMs`: milliseconds from a connection to its admission
+   * @param ws the WebSocket implementation
+   */
+  constructor(
+    options: EngineOptions & { readonly handshakeTimeoutMs: number },
+    ws: WsOption,
+  ) {
     const { heartbeat, sessionPrefix } = options;
     const engine = this.#engine = new Engine({
       maxHttpBufferSize: options.maxMessageBytes,
@@ -92,7 +91,8 @@ export class StockEngine implements ClientEngine {
   }
 
   get connections(): Connection[] {
-    return connectionsOf(this.#engine).map((raw) => this.#connection(raw));
+    const open = Object.values(this.#engine["clients"]);
+    return open.map((raw: RawConnection) => this.#connection(raw));
   }
 
   serve(reception: Reception): void {
@@ -128,10 +128,9 @@ export class StockEngine implements ClientEngine {
       socket.data = undefined; // it holds the whole admission
       begin();
     });
-    refuseNamespaces(
-      this.#io,
-      ({ conn }) => reception.elsewhere(this.#connection(conn)),
-    );
+    refuseNamespaces(this.#io, ({ conn }) => {
+      return reception.elsewhere(this.#connection(conn));
+    });
   }
 
   answer(
@@ -143,10 +142,8 @@ export class StockEngine implements ClientEngine {
     for (const [name, value] of Object.entries(headers)) {
       response.setHeader(name, value);
     }
-    const sid = sessionOf(splitTarget(request.url ?? "").query);
-    const raw = request.method === "POST" && sid
-      ? connectionOf(this.#engine, sid)
-      : undefined;
+    const sid = sessionOf(splitTarget(request.url ?? "").query) ?? "";
+    const raw = request.method === "POST" && connectionOf(this.#engine, sid);
     const watch = raw && this.#connection(raw).guard?.watch();
     if (watch) request.on("data", watch);
     this.#engine.handleRequest(request, response);
@@ -195,10 +192,6 @@ export const connectionOf = (
   sid: string,
 ): RawConnection | undefined =>
   Object.hasOwn(engine["clients"], sid) ? engine["clients"][sid] : undefined;
-
-/** Returns the open connections of an engine. */
-export const connectionsOf = (engine: Engine): RawConnection[] =>
-  Object.values(engine["clients"]);
 
 /**
  * Closes a connection when its client sends a close packet; a listener of Engine.IO's event `packet`.
@@ -252,8 +245,9 @@ export class StockConnection implements Connection {
   }
 
   get isKnownAlive(): boolean {
-    return this.#raw["pingTimeoutTimer"] === null ||
-      this.#raw["hasRefreshedPingTimeout"];
+    const raw = this.#raw;
+    return raw.readyState === "open" &&
+      (raw["pingTimeoutTimer"] === null || raw["hasRefreshedPingTimeout"]);
   }
 
   write(data: PacketData): void {
@@ -309,18 +303,12 @@ export class StockConnection implements Connection {
     return { received: bytesRead, sent: bytesWritten, queued: writableLength };
   }
 
-  on<E extends keyof ConnectionEvents>(
-    event: E,
-    listener: ConnectionEvents[E],
-  ): void {
-    this.#raw.on(event, listener);
+  on(...listening: Parameters<Connection["on"]>): void {
+    this.#raw.on(...listening);
   }
 
-  off<E extends keyof ConnectionEvents>(
-    event: E,
-    listener: ConnectionEvents[E],
-  ): void {
-    this.#raw.off(event, listener);
+  off(...listening: Parameters<Connection["off"]>): void {
+    this.#raw.off(...listening);
   }
 }
 

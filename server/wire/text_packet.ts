@@ -11,51 +11,39 @@ import { SMCP_NAMESPACE, TOOL_CALL_EVENT } from "../../protocol/mod.ts";
 import { Payload } from "../shared/payload.ts";
 import { SCAN_JSON_WASM } from "./scan_json_wasm.ts";
 import {
-  BACKSLASH,
-  CLOSE_ARRAY,
-  CLOSE_OBJECT,
-  COMMA,
+  Char,
   NO_JSON,
-  OPEN_ARRAY,
-  OPEN_OBJECT,
-  QUOTE,
   type Scanner,
   ScriptScanner,
 } from "./script_scanner.ts";
 import { release } from "../../shared/bytes.ts";
 
-/** The findings of a scan about the members of an object. */
-interface Members {
-  /** Offsets of large objects and arrays: start, end, start, end, … */
-  readonly large: readonly number[];
-  /** See {@linkcode Payload.mayBeError}. */
-  readonly mayBeError: boolean;
+/** Where a text is, in bytes of UTF-8. */
+interface Span {
+  /** Its first byte in the buffer; 0 without one. */
+  readonly start: number;
+  /** Its end, exclusive. */
+  readonly end: number;
 }
 
 /** Bytes in a buffer that came from a client. */
-export interface ByteRange {
+export interface ByteRange extends Span {
   readonly bytes: Buffer;
-  /** Their first byte in the buffer. */
-  readonly start: number;
-  /** Their end in the buffer, exclusive. */
-  readonly end: number;
   /** Whether the rest of the buffer is unused. */
   readonly ownsBuffer: boolean;
 }
 
 /** Text that came from a client, on a platform that decodes messages. */
-export interface DecodedText {
+export interface DecodedText extends Span {
   readonly text: string;
-  /** Its bytes in UTF-8. */
-  readonly length: number;
 }
 
 /** A JSON object from the wire: validated, but not parsed, so that the same bytes can be forwarded. */
-export class JsonText extends Payload {
-  /** Its first byte in the buffer. */
+export class JsonText extends Payload implements Span {
   readonly start: number;
-  /** Its end in the buffer, exclusive. */
   readonly end: number;
+  override readonly size: number;
+  override readonly isObject: boolean;
   override readonly mayBeError: boolean;
   /** Offsets of the members that {@linkcode JsonText.peek} leaves empty: start, end, … */
   readonly large: readonly number[];
@@ -66,14 +54,16 @@ export class JsonText extends Payload {
 
   constructor(
     source: ByteRange | DecodedText,
-    { large, mayBeError }: Members,
+    found: Pick<JsonText, "large" | "mayBeError">,
   ) {
     super();
+    this.start = source.start;
+    this.end = source.end;
+    this.size = source.end - source.start;
+    this.isObject = true; // the fast path accepts nothing else
+    this.large = found.large;
+    this.mayBeError = found.mayBeError;
     const isText = "text" in source;
-    this.mayBeError = mayBeError;
-    this.start = isText ? 0 : source.start;
-    this.end = isText ? source.length : source.end;
-    this.large = large;
     this.#ownsBuffer = !isText && source.ownsBuffer;
     this.#bytes = isText ? undefined : source.bytes;
     this.#text = isText ? source.text : undefined;
@@ -88,15 +78,6 @@ export class JsonText extends Payload {
   release(): void {
     if (this.#bytes) release(this.#bytes);
     this.#bytes = undefined;
-  }
-
-  /** Always true: the fast path accepts only objects. */
-  override get isObject(): boolean {
-    return true;
-  }
-
-  override get size(): number {
-    return this.end - this.start;
   }
 
   /** Claims the bytes around it for overwriting; returns `true` at most once. */
@@ -184,10 +165,10 @@ export function readPacket(
   const isText = "text" in message;
   // From here on, offsets are those of the scanner's memory.
   const packet = isText
-    ? loadText(message.text, message.length) + start
+    ? loadText(message.text, message.end) + start
     : load(message.bytes, start, message.end);
   const shift = start - packet;
-  const end = (isText ? message.length : message.end) - shift;
+  const end = message.end - shift;
   const type = memory[packet];
   if (type !== EVENT && type !== ACK) return undefined;
   let at = packet + 1;
@@ -197,9 +178,8 @@ export function readPacket(
   for (let c = memory[at]! - 0x30; c >= 0 && c <= 9; c = memory[++at]! - 0x30) {
     id = (id ?? 0) * 10 + c;
   }
-  if (at - digits > MAX_ID_DIGITS || memory[at] !== OPEN_ARRAY) {
-    return undefined;
-  }
+  if (at - digits > MAX_ID_DIGITS) return undefined;
+  if (memory[at] !== Char.OPEN_ARRAY) return undefined;
   if (type === ACK && id === undefined) return undefined;
   const array = at;
   at = scanner.skipSpace(array + 1);
@@ -208,28 +188,29 @@ export function readPacket(
     const name = at;
     at = scanner.skipString(at);
     if (at === NO_JSON) return undefined;
-    event = standsAt(memory, name, TOOL_CALL)
+    event = standsAt(name, TOOL_CALL)
       ? TOOL_CALL_EVENT
       : memory.toString("latin1", name + 1, at - 1);
     if (!events.has(event)) return undefined;
     at = scanner.skipSpace(at);
-    if (memory[at] !== COMMA) return undefined;
+    if (memory[at] !== Char.COMMA) return undefined;
     at = scanner.skipSpace(at + 1);
   }
   const body = at;
-  const members = { large: [], mayBeError: false };
-  at = skipObject(memory, at, isText ? -body : shift, members);
-  if (at === NO_JSON || !endsAt(memory, at, end)) return undefined;
+  const found = { large: [], mayBeError: false };
+  at = skipObject(at, isText ? -body : shift, found);
+  if (at === NO_JSON || !endsAt(at, end)) return undefined;
   if (!isText && scanner.isUtf8(array, end) !== 1) return undefined;
   const source = isText
     ? {
       text: isAscii(at, end)
         ? message.text.slice(body + shift, at - end)
         : memory.toString("utf8", body, at),
-      length: at - body,
+      start: 0,
+      end: at - body,
     }
     : { ...message, start: body + shift, end: at + shift };
-  return { event, id, body: new JsonText(source, members) };
+  return { event, id, body: new JsonText(source, found) };
 }
 
 /** Whether a part of the scanner's memory is ASCII; what follows a body mostly is one bracket. */
@@ -241,17 +222,16 @@ function isAscii(at: number, end: number): boolean {
 /**
  * Returns where the payload ends, or {@linkcode NO_JSON}.
  *
- * @param members filled with the findings, offsets shifted back
+ * @param found filled with what is found, offsets shifted back
  */
 function skipObject(
-  memory: Uint8Array,
   at: number,
   shift: number,
-  members: { large: number[]; mayBeError: boolean },
+  found: { large: number[]; mayBeError: boolean },
 ): number {
-  if (memory[at] !== OPEN_OBJECT) return NO_JSON;
+  if (memory[at] !== Char.OPEN_OBJECT) return NO_JSON;
   at = scanner.skipSpace(at + 1);
-  if (memory[at] === CLOSE_OBJECT) return at + 1;
+  if (memory[at] === Char.CLOSE_OBJECT) return at + 1;
   while (true) {
     const key = at;
     const value = scanner.skipKey(key);
@@ -261,27 +241,21 @@ function skipObject(
     const first = memory[value];
     if (
       at - value >= LARGE_MEMBER_BYTES &&
-      (first === OPEN_OBJECT || first === OPEN_ARRAY) &&
-      !isKept(memory, key)
-    ) {
-      members.large.push(value + shift, at + shift);
-    }
-    members.mayBeError ||= mayBeError(memory, key, first);
+      (first === Char.OPEN_OBJECT || first === Char.OPEN_ARRAY) &&
+      !isKept(key)
+    ) found.large.push(value + shift, at + shift);
+    found.mayBeError ||= mayBeError(key, first);
     if (memory[at]! <= SPACE) at = scanner.skipSpace(at);
     const next = memory[at];
-    if (next === CLOSE_OBJECT) return at + 1;
-    if (next !== COMMA) return NO_JSON;
+    if (next === Char.CLOSE_OBJECT) return at + 1;
+    if (next !== Char.COMMA) return NO_JSON;
     at++;
     if (memory[at]! <= SPACE) at = scanner.skipSpace(at);
   }
 }
 
 /** Whether the member at `key` may be `code`, `error` or `isError: true`; may be wrongly `true`. */
-function mayBeError(
-  memory: Uint8Array,
-  key: number,
-  value: number | undefined,
-): boolean {
+function mayBeError(key: number, value: number | undefined): boolean {
   switch (memory[key + 1]) {
     case 0x63: // c, as in content
       return memory[key + 2] !== 0x6f || memory[key + 3] !== 0x6e;
@@ -305,18 +279,14 @@ const TOOL_CALL = inQuotes(TOOL_CALL_EVENT);
 const KEPT_MEMBERS = ["meta", "_meta", "error"].map(inQuotes);
 
 /** Whether the key at `key` is one of {@linkcode KEPT_MEMBERS}, or may be, since it has an escape. */
-function isKept(memory: Uint8Array, key: number): boolean {
-  for (let at = key + 1; memory[at] !== QUOTE; at++) {
-    if (memory[at] === BACKSLASH) return true;
+function isKept(key: number): boolean {
+  for (let at = key + 1; memory[at] !== Char.QUOTE; at++) {
+    if (memory[at] === Char.BACKSLASH) return true;
   }
-  return KEPT_MEMBERS.some((name) => standsAt(memory, key, name));
+  return KEPT_MEMBERS.some((name) => standsAt(key, name));
 }
 
-function standsAt(
-  memory: Uint8Array,
-  at: number,
-  text: readonly number[],
-): boolean {
+function standsAt(at: number, text: readonly number[]): boolean {
   for (let i = 0; i < text.length; i++) {
     if (memory[at + i] !== text[i]) return false;
   }
@@ -324,12 +294,12 @@ function standsAt(
 }
 
 /** Whether only further arguments and the end of the packet follow. */
-function endsAt(memory: Uint8Array, at: number, end: number): boolean {
+function endsAt(at: number, end: number): boolean {
   for (let elements = 1; elements <= MAX_ELEMENTS; elements++) {
     at = scanner.skipSpace(at);
     const next = memory[at];
-    if (next === CLOSE_ARRAY) return scanner.skipSpace(at + 1) === end;
-    if (next !== COMMA) return false;
+    if (next === Char.CLOSE_ARRAY) return scanner.skipSpace(at + 1) === end;
+    if (next !== Char.COMMA) return false;
     at = scanner.skipValue(scanner.skipSpace(at + 1), 1);
     if (at === NO_JSON) return false;
   }
@@ -342,9 +312,8 @@ function endsAt(memory: Uint8Array, at: number, end: number): boolean {
  */
 function compiled(): Scanner | undefined {
   try {
-    const module = new WebAssembly.Module(
-      Buffer.from(SCAN_JSON_WASM, "base64"),
-    );
+    const bytes = Buffer.from(SCAN_JSON_WASM, "base64");
+    const module = new WebAssembly.Module(bytes);
     return new WebAssembly.Instance(module).exports as object as Scanner;
   } catch {
     return undefined;

@@ -25,12 +25,11 @@ import {
   checkKept,
   type FetchServerOptions,
   NOT_KEPT as BY_FETCH,
-  type NotKept,
 } from "../fetch/fetch_server.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { configureSync, getConfig } from "@logtape/logtape";
-import { ERROR_CODE_HEADER } from "../../protocol/mod.ts";
+import { ERROR_CODE_HEADER, type ErrorPayload } from "../../protocol/mod.ts";
 import { bearerToken } from "../../shared/authorization.ts";
 import { unreachable } from "../cluster/cluster_offices.ts";
 import { Limiter } from "../limits/limiter.ts";
@@ -104,19 +103,15 @@ export function frontOfSession(
  * @param random from 0 to 1
  */
 export function wayOf(
-  request: Pick<Request, "url" | "method" | "headers"> & {
-    readonly continent: string | undefined;
-  },
+  { url, method, headers }: Pick<Request, "url" | "method" | "headers">,
+  continent: string | undefined,
   rules: DoorRules,
   random: number,
 ): Way {
-  const { url, method, headers, continent } = request;
   const { path, query } = splitTarget(url);
   const host = headers.get("Host") ?? undefined;
-  const refused = checkHost(
-    { host, target: url, localAddress: undefined },
-    rules,
-  );
+  const asked = { host, target: url, localAddress: undefined };
+  const refused = checkHost(asked, rules);
   if (refused) return { refused };
   if (path.startsWith(OWN_PATHS)) return { refused: notFound() };
   const isForPages = path === "/health" || rules.paths.includes(path);
@@ -187,16 +182,11 @@ export interface SmcpWorkerOptions extends
 
 /** What of the options of `createSmcpServer()` cannot be kept, and why. */
 const NOT_KEPT = {
-  options: {
-    ...BY_FETCH.options,
-    cluster: "its objects are one already",
-    trustedProxies: "the platform says who the client is",
-  },
-  limits: {
-    ...BY_FETCH.limits,
-    queuedBytes: "the platform does not say what it has queued",
-  },
-} as const satisfies NotKept;
+  ...BY_FETCH,
+  cluster: "its objects are one already",
+  trustedProxies: "the platform says who the client is",
+  "limits.queuedBytes": "the platform does not say what it has queued",
+};
 
 /** What a message has between objects besides what a client has sent. */
 const ENVELOPE_BYTES = 64 * 1024;
@@ -272,103 +262,18 @@ const continentOf = (request: Request): string | undefined => {
   return typeof cf?.continent === "string" ? cf.continent : undefined;
 };
 
-/** What is decided about a request before an object sees it. */
-export class Door {
-  readonly #env: object;
-  readonly #all: DoorRules & ResolvedOptions;
-  readonly #single: boolean;
-  readonly #limiter: Limiter;
-
-  constructor(env: object, options: CheckedOptions) {
-    logToConsole();
-    this.#env = env;
-    this.#single = options.single;
-    const resolved = resolveWorkerOptions(options);
-    this.#all = { ...resolved, fronts: options.fronts };
-    this.#limiter = new Limiter(resolved.limits, undefined, new Journal());
-  }
-
-  async answer(request: Request): Promise<Response> {
-    const { url, method, headers } = request;
-    const way = wayOf(
-      { url, method, headers, continent: continentOf(request) },
-      this.#all,
-      Math.random(),
-    );
-    if ("refused" in way) return this.#refuse(way.refused, request);
-    if ("answer" in way && way.answer !== "unknown session") {
-      return this.#allow(request, this.#describe(way.answer));
-    }
-    if (this.#single) return await this.#pass(request, "OFFICE", SINGLE);
-    if ("answer" in way) return this.#allow(request, unknownSession());
-    if ("front" in way) return await this.#pass(request, "FRONT", way.front);
-    const object = "object" in way
-      ? way.object
-      : await this.#homeOf(way.office, request);
-    return await this.#pass(request, "OFFICE", object);
-  }
-
-  async #pass(
-    request: Request,
-    binding: "FRONT" | "OFFICE",
-    name: string,
-  ): Promise<Response> {
-    const stub = stubOf(this.#env, binding, name);
-    try {
-      return await stub.fetch(request);
-    } catch (error) {
-      // It was replaced by a deploy, moved, or has too much to do.
-      log.warn("The object {object} did not answer", {
-        object: name,
-        ...failure(error),
-      });
-      const refused = refusal(503, unreachable().toPayload());
-      return this.#allow(request, toResponse(refused));
-    }
-  }
-
-  /** Nobody without good credentials makes the object of an office: the registry refuses them. */
-  async #homeOf(office: string, request: Request): Promise<string> {
-    const { authenticator } = this.#all;
-    if (office === "") return REGISTRY;
-    if (authenticator === undefined) return homeOf(office);
-    const headers = Object.fromEntries(request.headers);
-    const token = bearerToken(headers.authorization);
-    const verdict = await authenticator.authenticate({
-      headers,
-      auth: token === undefined ? {} : { token },
-      address: addressOf(request),
-    });
-    const mayUse = "principal" in verdict &&
-      checkGatewayUse(verdict, office, Date.now()) === undefined;
-    return mayUse ? homeOf(office) : REGISTRY;
-  }
-
-  #describe(what: "health" | "ready"): Response {
-    if (what === "ready") return Response.json({ status: "ready" });
-    const versions = this.#all.profiles.map(({ version }) => version);
-    return Response.json({
-      status: "ok",
-      protocol_version: versions.at(-1),
-      ...(versions.length > 1 && { protocol_versions: versions }),
-    });
-  }
-
-  #refuse(refused: Refusal, request: Request): Response {
-    const { code, message }: { code: number; message: string } = JSON.parse(
-      refused.body,
-    );
-    this.#limiter.recordRefusedHandshake("http", {
-      code,
-      reason: message,
-      address: addressOf(request),
-    });
-    return this.#allow(request, toResponse(refused));
-  }
+/** Returns what answers requests: by itself, or by the object that they go to. */
+export function newDoor(
+  env: object,
+  { single, ...options }: CheckedOptions,
+): (request: Request) => Promise<Response> {
+  logToConsole();
+  const all = { ...resolveWorkerOptions(options), fronts: options.fronts };
+  const { authenticator, origins, profiles } = all;
+  const limiter = new Limiter(all.limits, undefined, new Journal());
 
   /** Lets pages of allowed origins read an answer. */
-  #allow(request: Request, response: Response): Response {
-    const { origins } = this.#all;
+  const allow = (request: Request, response: Response): Response => {
     const origin = request.headers.get("Origin");
     if (origin === null || origins !== "*" && !origins.includes(origin)) {
       return response;
@@ -378,7 +283,72 @@ export class Door {
     headers.set("Access-Control-Expose-Headers", ERROR_CODE_HEADER);
     if (origins !== "*") headers.append("Vary", "Origin");
     return response;
-  }
+  };
+
+  const pass = async (
+    request: Request,
+    binding: "FRONT" | "OFFICE",
+    object: string,
+  ): Promise<Response> => {
+    const stub = stubOf(env, binding, object);
+    try {
+      return await stub.fetch(request);
+    } catch (error) {
+      // It was replaced by a deploy, moved, or has too much to do.
+      const what = { object, ...failure(error) };
+      log.warn("The object {object} did not answer", what);
+      const refused = refusal(503, unreachable().toPayload());
+      return allow(request, toResponse(refused));
+    }
+  };
+
+  /** Nobody without good credentials makes the object of an office: the registry refuses them. */
+  const findHome = async (office: string, request: Request) => {
+    if (office === "") return REGISTRY;
+    if (authenticator === undefined) return homeOf(office);
+    const headers = Object.fromEntries(request.headers);
+    const token = bearerToken(headers.authorization);
+    const auth = token === undefined ? {} : { token };
+    const address = addressOf(request);
+    const verdict = await authenticator.authenticate({
+      ...{ headers, auth, address },
+    });
+    const mayUse = "principal" in verdict &&
+      checkGatewayUse(verdict, office, Date.now()) === undefined;
+    return mayUse ? homeOf(office) : REGISTRY;
+  };
+
+  const describe = (what: "health" | "ready"): Response => {
+    if (what === "ready") return Response.json({ status: "ready" });
+    const versions = profiles.map(({ version }) => version);
+    return Response.json({
+      status: "ok",
+      protocol_version: versions.at(-1),
+      ...(versions.length > 1 && { protocol_versions: versions }),
+    });
+  };
+
+  const refuse = (refused: Refusal, request: Request): Response => {
+    const { code, message: reason }: ErrorPayload = JSON.parse(refused.body);
+    const address = addressOf(request);
+    limiter.recordRefusedHandshake("http", { code, reason, address });
+    return allow(request, toResponse(refused));
+  };
+
+  return async (request) => {
+    const way = wayOf(request, continentOf(request), all, Math.random());
+    if ("refused" in way) return refuse(way.refused, request);
+    if ("answer" in way && way.answer !== "unknown session") {
+      return allow(request, describe(way.answer));
+    }
+    if (single) return await pass(request, "OFFICE", SINGLE);
+    if ("answer" in way) return allow(request, unknownSession());
+    if ("front" in way) return await pass(request, "FRONT", way.front);
+    const object = "object" in way
+      ? way.object
+      : await findHome(way.office, request);
+    return await pass(request, "OFFICE", object);
+  };
 }
 
 /** The answer of Engine.IO, at which clients connect again. */
@@ -388,15 +358,12 @@ const unknownSession = (): Response =>
 /** Writes the log and the audit log as JSON for Workers Logs, unless the program has set LogTape up. */
 export function logToConsole(): void {
   if (getConfig() !== null) return;
+  const sinks = ["console"];
   configureSync({
     sinks: { console: (record) => console.log(jsonLine(record).trimEnd()) },
     loggers: [
-      { category: ["a2c-smcp"], lowestLevel: "info", sinks: ["console"] },
-      {
-        category: ["logtape", "meta"],
-        lowestLevel: "warning",
-        sinks: ["console"],
-      },
+      { category: ["a2c-smcp"], lowestLevel: "info", sinks },
+      { category: ["logtape", "meta"], lowestLevel: "warning", sinks },
     ],
   });
 }

@@ -55,177 +55,6 @@ const LOOK_MS = 30_000;
 /** How soon it connects the registry again, which may be replaced by a new one. */
 const RETRY_MS = 1000;
 
-/** What {@linkcode ObjectNode} works with. */
-interface ObjectNodeParts {
-  /** The name of the object. */
-  readonly object: string;
-  /** Connects it, as a node of that name, with another object. */
-  dial(from: string, to: string): Promise<WorkerWebSocket>;
-  /** Returns the number of clients that are connected here. */
-  clients(): number;
-}
-
-/**
- * A Durable Object as a node of a cluster. Which object is the home of an office follows from its name, so
- * there is nothing to agree on, and no lease: the platform runs one object of a name.
- *
- * An object that has clients, or members of its office, tells the registry so by a WebSocket, and closes
- * all of its own once it has none: then it costs nothing.
- */
-export class ObjectNode implements ClusterMember, TunnelNode {
-  readonly name: string;
-  readonly node: string;
-  readonly routesSessions = true;
-  readonly hindrance = undefined;
-  readonly homes: TunnelNode["homes"];
-  readonly links: ObjectLinks;
-  readonly #parts: ObjectNodeParts;
-  readonly #offices: ClusterOffices;
-  #local: LocalOffices | undefined;
-  #timer: ReturnType<typeof setInterval> | undefined;
-
-  constructor(parts: ObjectNodeParts) {
-    const { object } = parts;
-    const office = officeOf(object);
-    const isRegistry = object === REGISTRY;
-    this.#parts = parts;
-    this.name = object;
-    // Its streams begin anew with it, unlike those of an object that is reached by its name.
-    this.node = office === undefined && !isRegistry
-      ? `${object}.${crypto.randomUUID().slice(0, 8)}`
-      : object;
-    this.homes = {
-      // For operators an office that has no object is an empty one.
-      has: (name) =>
-        isRegistry ? !this.peers.has(homeOf(name)) : name === office,
-    };
-    this.links = new ObjectLinks({
-      dial: (to) => parts.dial(this.node, to),
-      received: (node, message) => this.#offices.received(node, message),
-      failed: (node) => {
-        this.#offices.failed(node, "gone");
-        if (node === REGISTRY) setTimeout(() => this.#look(), RETRY_MS);
-      },
-    });
-    this.#offices = new ClusterOffices(this, PATIENCE_MS);
-  }
-
-  // ---------------------------------------------------------------- directory
-
-  isServing(): boolean {
-    return true;
-  }
-
-  claim(office: string): Promise<Home> {
-    const node = this.homes.has(office) ? this.node : homeOf(office);
-    return Promise.resolve({ node, leaseLeftMs: PATIENCE_MS });
-  }
-
-  /** Does nothing: messages to other objects may still be queued when its office is empty. */
-  release(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  // ---------------------------------------------------------------- messages
-
-  get peers(): ReadonlySet<string> {
-    return this.links.peers;
-  }
-
-  get maxMessageBytes(): number {
-    return this.links.maxMessageBytes;
-  }
-
-  send(to: string, stream: string, message: readonly Uint8Array[]): Sent {
-    return this.links.send(to, stream, message);
-  }
-
-  /** Lets the registry know that the object is used, until it is not. */
-  use(): void {
-    if (this.#parts.object === REGISTRY) return;
-    this.links.connect(REGISTRY);
-    this.#timer ??= setInterval(() => this.#look(), LOOK_MS);
-  }
-
-  #look(): void {
-    const isUsed = this.#parts.clients() > 0 ||
-      [...this.#local ?? []].length > 0;
-    if (isUsed) return this.use();
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-    if (this.#parts.object !== REGISTRY) this.links.close();
-  }
-
-  // ---------------------------------------------------------------- member of a cluster
-
-  get others(): OtherNodes {
-    const { others } = this.#offices;
-    return {
-      get nodes() {
-        return others.nodes;
-      },
-      ask: (...question) => others.ask(...question),
-      answerWith: (answer) => others.answerWith(answer),
-      hasRetired: (node) => this.links.hasRetired(node),
-    };
-  }
-
-  start(_settings: AgreedSettings, local: LocalOffices): Offices {
-    this.#local = local;
-    return this.#offices.start(local);
-  }
-
-  joined(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  leave(): Promise<void> {
-    clearInterval(this.#timer);
-    this.#offices.close();
-    this.links.close();
-    return Promise.resolve();
-  }
-
-  /** The door has sent it here, and it has ended. */
-  unknownSession(): void {}
-
-  status(): ClusterStatus {
-    return {
-      node: this.node,
-      leaseMs: PATIENCE_MS,
-      redis: "connected",
-      nodes: this.peers.size + 1,
-    };
-  }
-
-  figures(): ClusterFigures {
-    return {
-      ...NONE,
-      ...this.links.counts,
-      ...this.#offices.counts,
-      homes: [...this.#local ?? []].length,
-    };
-  }
-
-  /** Homes are not claimed. */
-  onClaim(): void {}
-}
-
-/** What cannot happen without Redis. */
-const NONE = {
-  queuedBytes: 0,
-  messagesFull: 0,
-  messagesAway: 0,
-  linksLost: 0,
-  nodesSilent: 0,
-  nodesGone: 0,
-  homesLost: 0,
-  beatsFailed: 0,
-  dataLost: 0,
-  fences: 0,
-  misrouted: 0,
-};
-
 /** The largest message of a WebSocket that the platform passes on. */
 export const MAX_WEBSOCKET_BYTES: number = 32 * 2 ** 20;
 
@@ -235,16 +64,6 @@ const RETIRED = 1000;
 /** How long it is remembered which objects have done so. */
 const REMEMBERED_MS = 60_000;
 
-/** What {@linkcode ObjectLinks} work with. */
-interface LinksParts {
-  /** Connects this object with another. */
-  dial(node: string): Promise<WorkerWebSocket>;
-  /** Takes a message; all of one object in order. */
-  received(node: string, message: Buffer): void;
-  /** Notes that nothing more comes from an object, and that what was sent to it may not have arrived. */
-  failed(node: string): void;
-}
-
 /** A WebSocket, or what waits for it. */
 type Link = WorkerWebSocket | Uint8Array[];
 
@@ -252,22 +71,23 @@ type Link = WorkerWebSocket | Uint8Array[];
  * The WebSockets between this object and others, one for each. The first message to an object connects
  * it. A WebSocket keeps order and loses nothing, so its end is the only failure.
  */
-export class ObjectLinks implements Messenger {
-  readonly #parts: LinksParts;
+export abstract class ObjectLinks implements Messenger {
+  /** Each message is one of a WebSocket. */
+  readonly maxMessageBytes = MAX_WEBSOCKET_BYTES;
   readonly #links = new Map<string, Link>();
   /** Until when it is remembered which objects have closed their WebSockets themselves. */
   readonly #retired = new Map<string, number>();
   /** What became of messages. */
   readonly counts = { messagesIn: 0, messagesOut: 0, bytesIn: 0, bytesOut: 0 };
 
-  constructor(parts: LinksParts) {
-    this.#parts = parts;
-  }
+  /** Connects this object with another. */
+  protected abstract dial(node: string): Promise<WorkerWebSocket>;
 
-  /** Each message is one of a WebSocket. */
-  get maxMessageBytes(): number {
-    return MAX_WEBSOCKET_BYTES;
-  }
+  /** Takes a message; all of one object in order. */
+  protected abstract arrived(node: string, message: Buffer): void;
+
+  /** Notes that nothing more comes from an object, and that what was sent to it may not have arrived. */
+  protected abstract lost(node: string): void;
 
   get peers(): ReadonlySet<string> {
     return new Set(this.#links.keys());
@@ -290,17 +110,15 @@ export class ObjectLinks implements Messenger {
     if (this.#links.has(to)) return;
     const waiting: Uint8Array[] = [];
     this.#links.set(to, waiting);
-    this.#parts.dial(to).then(
+    this.dial(to).then(
       (socket) => {
         if (this.#links.get(to) !== waiting) return socket.close();
         this.take(to, socket);
         for (const message of waiting) this.#write(to, socket, message);
       },
       (error) => {
-        log.warn("Cannot reach the object {node}", {
-          node: to,
-          ...failure(error),
-        });
+        const what = { node: to, ...failure(error) };
+        log.warn("Cannot reach the object {node}", what);
         this.#fail(to, waiting);
       },
     );
@@ -334,7 +152,7 @@ export class ObjectLinks implements Messenger {
     if (!(data instanceof ArrayBuffer)) return;
     this.counts.messagesIn++;
     this.counts.bytesIn += data.byteLength;
-    this.#parts.received(node, Buffer.from(data));
+    this.arrived(node, Buffer.from(data));
   }
 
   /** Notes that a WebSocket is closed. */
@@ -361,14 +179,14 @@ export class ObjectLinks implements Messenger {
     this.#links.clear();
     for (const [node, link] of links) {
       if (!Array.isArray(link)) close(link);
-      this.#parts.failed(node);
+      this.lost(node);
     }
   }
 
   #fail(node: string, link: Link): void {
     if (this.#links.get(node) !== link) return;
     this.#links.delete(node);
-    this.#parts.failed(node);
+    this.lost(node);
   }
 
   #write(node: string, socket: WorkerWebSocket, message: Uint8Array): void {
@@ -388,3 +206,162 @@ function close(socket: WorkerWebSocket): void {
     // it is closed, or has never been open
   }
 }
+
+/** What {@linkcode ObjectNode} works with. */
+interface ObjectNodeParts {
+  /** The name of the object. */
+  readonly object: string;
+  /** Connects it, as a node of that name, with another object. */
+  dial(from: string, to: string): Promise<WorkerWebSocket>;
+  /** Returns the number of clients that are connected here. */
+  clients(): number;
+}
+
+/**
+ * A Durable Object as a node of a cluster. Which object is the home of an office follows from its name, so
+ * there is nothing to agree on, and no lease: the platform runs one object of a name.
+ *
+ * An object that has clients, or members of its office, tells the registry so by a WebSocket, and closes
+ * all of its own once it has none: then it costs nothing.
+ */
+export class ObjectNode extends ObjectLinks
+  implements ClusterMember, TunnelNode {
+  readonly name: string;
+  readonly node: string;
+  readonly routesSessions = true;
+  readonly hindrance = undefined;
+  readonly homes: TunnelNode["homes"];
+  readonly #parts: ObjectNodeParts;
+  readonly #offices: ClusterOffices;
+  #local: LocalOffices | undefined;
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  constructor(parts: ObjectNodeParts) {
+    super();
+    const { object } = parts;
+    const office = officeOf(object);
+    const isRegistry = object === REGISTRY;
+    this.#parts = parts;
+    this.name = object;
+    // Its streams begin anew with it, unlike those of an object that is reached by its name.
+    this.node = office === undefined && !isRegistry
+      ? `${object}.${crypto.randomUUID().slice(0, 8)}`
+      : object;
+    this.homes = {
+      // For operators an office that has no object is an empty one.
+      has: (name) =>
+        isRegistry ? !this.peers.has(homeOf(name)) : name === office,
+    };
+    this.#offices = new ClusterOffices(this, PATIENCE_MS);
+  }
+
+  // ---------------------------------------------------------------- directory
+
+  readonly isServing = () => true;
+
+  claim(office: string): Promise<Home> {
+    const node = this.homes.has(office) ? this.node : homeOf(office);
+    return Promise.resolve({ node, leaseLeftMs: PATIENCE_MS });
+  }
+
+  /** Does nothing: messages to other objects may still be queued when its office is empty. */
+  readonly release = () => Promise.resolve();
+
+  // ---------------------------------------------------------------- messages
+
+  protected override dial(to: string): Promise<WorkerWebSocket> {
+    return this.#parts.dial(this.node, to);
+  }
+
+  protected override arrived(node: string, message: Buffer): void {
+    this.#offices.received(node, message);
+  }
+
+  protected override lost(node: string): void {
+    this.#offices.failed(node, "gone");
+    if (node === REGISTRY) setTimeout(() => this.#look(), RETRY_MS);
+  }
+
+  /** Lets the registry know that the object is used, until it is not. */
+  use(): void {
+    if (this.#parts.object === REGISTRY) return;
+    this.connect(REGISTRY);
+    this.#timer ??= setInterval(() => this.#look(), LOOK_MS);
+  }
+
+  #look(): void {
+    const isUsed = this.#parts.clients() > 0 ||
+      [...this.#local ?? []].length > 0;
+    if (isUsed) return this.use();
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    if (this.#parts.object !== REGISTRY) this.close();
+  }
+
+  // ---------------------------------------------------------------- member of a cluster
+
+  get others(): OtherNodes {
+    const { others } = this.#offices;
+    return {
+      get nodes() {
+        return others.nodes;
+      },
+      ask: (...question) => others.ask(...question),
+      answerWith: (answer) => others.answerWith(answer),
+      hasRetired: (node) => this.hasRetired(node),
+    };
+  }
+
+  start(_settings: AgreedSettings, local: LocalOffices): Offices {
+    this.#local = local;
+    return this.#offices.start(local);
+  }
+
+  readonly joined = () => Promise.resolve();
+
+  leave(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#offices.close();
+    this.close();
+    return Promise.resolve();
+  }
+
+  /** The door has sent it here, and it has ended. */
+  unknownSession(): void {}
+
+  status(): ClusterStatus {
+    return {
+      node: this.node,
+      leaseMs: PATIENCE_MS,
+      redis: "connected",
+      nodes: this.peers.size + 1,
+    };
+  }
+
+  figures(): ClusterFigures {
+    return {
+      ...NONE,
+      ...this.counts,
+      ...this.#offices.counts,
+      homes: [...this.#local ?? []].length,
+    };
+  }
+
+  /** Homes are not claimed. */
+  onClaim(): void {}
+}
+
+/** What cannot happen without Redis. */
+const NONE = {
+  queuedBytes: 0,
+  messagesFull: 0,
+  messagesAway: 0,
+  linksLost: 0,
+  nodesSilent: 0,
+  nodesGone: 0,
+  homesLost: 0,
+  beatsFailed: 0,
+  dataLost: 0,
+  fences: 0,
+  misrouted: 0,
+};

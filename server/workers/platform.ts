@@ -41,11 +41,8 @@ export interface ObjectNamespace {
   get(id: object): ObjectStub;
 }
 
-/** The way to an object. */
-export interface ObjectStub {
-  /** Sends it a request. */
-  fetch(request: Request): Promise<Response>;
-}
+/** The way to an object: sends it a request. */
+export type ObjectStub = Pick<ObjectHandlers, "fetch">;
 
 /** What an object is made with. */
 export interface ObjectState {
@@ -72,9 +69,7 @@ export interface ObjectHandlers {
 }
 
 /** What `Response` takes, and has, on Cloudflare alone. */
-interface WithWebSocket {
-  readonly webSocket?: WorkerWebSocket | null;
-}
+type WithWebSocket = { readonly webSocket?: WorkerWebSocket | null };
 
 /** Two ends of a WebSocket. */
 type NewPair = new () => { readonly 0: WorkerWebSocket; 1: WorkerWebSocket };
@@ -85,8 +80,8 @@ type NewPair = new () => { readonly 0: WorkerWebSocket; 1: WorkerWebSocket };
  * @throws {TypeError} on another platform
  */
 export function newPair(): [client: WorkerWebSocket, server: WorkerWebSocket] {
-  const make: unknown = Reflect.get(globalThis, "WebSocketPair");
-  if (!isNewPair(make)) {
+  const make: NewPair | undefined = Reflect.get(globalThis, "WebSocketPair");
+  if (make === undefined) {
     throw new TypeError(
       "Cannot serve by Cloudflare's fetch on this platform, which has no WebSocketPair: on Deno use deno() of @a2c-smcp/sdk/server/deno, on Bun bun() of @a2c-smcp/sdk/server/bun, on Node createSmcpServer() without an adapter, with listen()",
     );
@@ -95,20 +90,15 @@ export function newPair(): [client: WorkerWebSocket, server: WorkerWebSocket] {
   return [client, server];
 }
 
-const isNewPair = (value: unknown): value is NewPair =>
-  typeof value === "function";
-
 /** Answers an upgrade request with the client's end. */
 export function upgraded(
   webSocket: WorkerWebSocket,
   { protocol }: UpgradeOptions = {},
 ): Response {
+  const headers = protocol && { "Sec-WebSocket-Protocol": protocol };
   const init: ResponseInit & WithWebSocket = {
-    status: 101,
-    webSocket,
-    ...(protocol !== undefined && {
-      headers: { "Sec-WebSocket-Protocol": protocol },
-    }),
+    ...{ status: 101, webSocket },
+    ...(headers && { headers }),
   };
   return new Response(null, init);
 }
@@ -129,6 +119,7 @@ const CONNECTING = 0;
 /** A WebSocket of Cloudflare with the interface of browsers; open when whoever made it has returned. */
 class HandledSocket implements PlatformSocket {
   readonly bufferedAmount = 0; // the platform does not say
+  binaryType = "arraybuffer"; // as `open` has set it
   onopen: PlatformSocket["onopen"] = null;
   onmessage: PlatformSocket["onmessage"] = null;
   onerror: PlatformSocket["onerror"] = null;
@@ -149,14 +140,6 @@ class HandledSocket implements PlatformSocket {
       this.#isOpen = true;
       this.onopen?.();
     });
-  }
-
-  get binaryType(): string {
-    return this.#socket.binaryType;
-  }
-
-  set binaryType(type: string) {
-    this.#socket.binaryType = type;
   }
 
   get readyState(): number {

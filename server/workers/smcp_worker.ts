@@ -13,10 +13,10 @@ import {
   addressOf,
   type CheckedOptions,
   checkWorkerOptions,
-  Door,
   LINK_PATH,
   logToConsole,
   METRICS_PATH,
+  newDoor,
   resolveWorkerOptions,
   type SmcpWorkerOptions,
   stubOf,
@@ -87,7 +87,7 @@ export function smcpWorker<Env extends object>(
     checkWorkerOptions(options);
     resolveWorkerOptions(options);
   }
-  let door: Door | undefined;
+  let door: ReturnType<typeof newDoor> | undefined;
   const newClass = (): ObjectClass<Env> =>
     class extends SmcpObject {
       constructor(state: ObjectState, env: Env) {
@@ -97,8 +97,8 @@ export function smcpWorker<Env extends object>(
   return {
     worker: {
       async fetch(request, env) {
-        door ??= new Door(env, optionsOf(env));
-        return await door.answer(request);
+        door ??= newDoor(env, optionsOf(env));
+        return await door(request);
       },
     },
     Front: newClass(),
@@ -143,7 +143,7 @@ class SmcpObject implements ObjectHandlers {
       workers(),
     );
     for (const socket of state.getWebSockets()) {
-      node?.links.add(this.#nodeAt(socket), socket);
+      node?.add(this.#nodeAt(socket), socket);
     }
   }
 
@@ -167,12 +167,9 @@ class SmcpObject implements ObjectHandlers {
         .fetch(new Request(url));
       return answer.ok ? await answer.text() : "";
     });
-    const texts = await Promise.allSettled(others);
-    const own = await response.text();
-    const sum = sumMetrics([
-      own,
-      ...texts.map((each) => each.status === "fulfilled" ? each.value : ""),
-    ]);
+    const texts = (await Promise.allSettled(others))
+      .map((each) => each.status === "fulfilled" ? each.value : "");
+    const sum = sumMetrics([await response.text(), ...texts]);
     return new Response(sum, { headers: response.headers });
   }
 
@@ -182,20 +179,20 @@ class SmcpObject implements ObjectHandlers {
     const node = this.#node;
     if (node?.node === REGISTRY) {
       this.#state.acceptWebSocket(server, [from]);
-      node.links.add(from, server);
+      node.add(from, server);
     } else {
-      node?.links.take(from, open(server));
+      node?.take(from, open(server));
       node?.use();
     }
     return upgraded(client);
   }
 
   webSocketMessage(socket: WorkerWebSocket, data: ArrayBuffer | string): void {
-    this.#node?.links.received(this.#nodeAt(socket), socket, data);
+    this.#node?.received(this.#nodeAt(socket), socket, data);
   }
 
   webSocketClose(socket: WorkerWebSocket, code?: number): void {
-    this.#node?.links.ended(this.#nodeAt(socket), socket, code);
+    this.#node?.ended(this.#nodeAt(socket), socket, code);
   }
 
   webSocketError(socket: WorkerWebSocket): void {
@@ -233,57 +230,33 @@ async function dial(
 /** Gauges of which the greatest of all objects counts: times, and what is one for all. */
 const GREATEST = /^process_|_(?:seconds|up|nodes)$/;
 
-/** The samples of one name. */
-interface Summed {
-  /** Its help and type. */
-  readonly head: string[];
-  readonly samples: Map<string, number>;
-  readonly add: (a: number, b: number) => number;
-}
-
 /**
  * Adds up the metrics of several objects in the exposition format of Prometheus. Objects that are gone do
  * not count any more, so that counters may fall.
  */
 export function sumMetrics(texts: readonly string[]): string {
-  const families = new Map<string, Summed>();
-  for (const text of texts) {
-    let family: Summed | undefined;
-    for (const line of text.split("\n").filter((line) => line !== "")) {
-      const [, name] = /^# (?:HELP|TYPE) (\S+) /.exec(line) ?? [];
-      if (name !== undefined) family = familyOf(families, name, line);
-      else if (family) addSample(family, line);
+  // By name: the lines of help and type, and the samples by their labels.
+  const families = new Map<string, [Set<string>, Map<string, number>]>();
+  let current = "";
+  for (const line of texts.flatMap((text) => text.split("\n"))) {
+    if (line === "") continue;
+    const [, name] = /^# (?:HELP|TYPE) (\S+) /.exec(line) ?? [];
+    current = name ?? current;
+    const [head, samples] = families.get(current) ?? [new Set(), new Map()];
+    if (name !== undefined) families.set(name, [head.add(line), samples]);
+    else {
+      const isGreatest = GREATEST.test(current) &&
+        !current.endsWith("_duration_seconds");
+      const end = line.lastIndexOf(" ");
+      const key = line.slice(0, end);
+      const value = Number(line.slice(end + 1));
+      const former = samples.get(key) ?? (isGreatest ? -Infinity : 0);
+      samples.set(key, isGreatest ? Math.max(former, value) : former + value);
     }
   }
-  const lines = families.values().flatMap(({ head, samples }) => [
+  const lines = families.values().flatMap(([head, samples]) => [
     ...head,
     ...samples.entries().map(([key, value]) => `${key} ${value}`),
   ]);
   return [...lines, ""].join("\n");
-}
-
-/** Returns the family of a line of help or type. */
-function familyOf(
-  families: Map<string, Summed>,
-  name: string,
-  line: string,
-): Summed {
-  const family: Summed = families.get(name) ?? {
-    head: [],
-    samples: new Map(),
-    add: GREATEST.test(name) && !name.endsWith("_duration_seconds")
-      ? Math.max
-      : (a: number, b: number) => a + b,
-  };
-  families.set(name, family);
-  if (!family.head.includes(line)) family.head.push(line);
-  return family;
-}
-
-function addSample({ samples, add }: Summed, line: string): void {
-  const end = line.lastIndexOf(" ");
-  const key = line.slice(0, end);
-  const value = Number(line.slice(end + 1));
-  const former = samples.get(key);
-  samples.set(key, former === undefined ? value : add(former, value));
 }

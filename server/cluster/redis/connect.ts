@@ -19,7 +19,6 @@ import { type Ask, checkServer, findServers, type Servers } from "./servers.ts";
 import {
   type Address,
   parseRedisUrl,
-  type RedisTarget,
   type RedisTls,
   toTlsOptions,
   written,
@@ -57,12 +56,9 @@ export async function connectRedis(
   tls: RedisTls = {},
 ): Promise<Redis> {
   const target = parseRedisUrl(url);
-  const redis = new Redis(target, {
-    library: await loadLibrary(),
-    tls: toTlsOptions(target, tls),
-    credentials: target.credentials,
-    database: target.database,
-  });
+  const library = await loadLibrary();
+  const certificates = toTlsOptions(target, tls);
+  const redis = new Redis({ ...target, library, certificates });
   try {
     await redis.start();
   } catch (error) {
@@ -70,12 +66,6 @@ export async function connectRedis(
     throw error;
   }
   return redis;
-}
-
-/** The channel of this process. */
-interface Subscription {
-  readonly channel: string;
-  readonly receive: (message: Buffer) => void;
 }
 
 /**
@@ -90,31 +80,34 @@ interface Subscription {
 export class Redis implements AsyncDisposable {
   /** What this is, for people, without a password. */
   readonly place: string;
-  readonly #target: RedisTarget;
-  readonly #settings: DialSettings;
+  /**
+   * When the youngest of the connections was made, as `performance.now()` says it; `undefined` while
+   * one of them is missing. Just after a new one others may not have subscribed again yet.
+   */
+  since: number | undefined;
+  readonly #target: DialSettings;
   readonly #isSharded: boolean;
   readonly #connections = new Map<string, Connection>();
   readonly #listeners = new Set<(isConnected: boolean) => void>();
   readonly #closing = new AbortController();
   #servers: Servers | undefined;
-  #subscription: Subscription | undefined;
+  /** The channel of this process, and what takes its messages. */
+  #subscription: Parameters<Redis["subscribe"]> | undefined;
   #subscriber: Connection | undefined;
   /**
    * Subscriptions that were silent, until there is another. To end one tells the others that this
    * process has ended, if only the answers of Redis are lost.
    */
   readonly #parked = new Set<Connection>();
-  #since: number | undefined;
   #repairing: Promise<void> | undefined;
   #isStale = false;
   #failure = "not connected";
   #timer: ReturnType<typeof setInterval> | undefined;
   #checks = 0;
 
-  constructor(target: RedisTarget, settings: DialSettings) {
+  constructor(target: DialSettings) {
     this.place = target.addresses.map(written).join(",");
     this.#target = target;
-    this.#settings = settings;
     this.#isSharded = target.kind === "cluster";
   }
 
@@ -122,26 +115,15 @@ export class Redis implements AsyncDisposable {
   async start(): Promise<void> {
     await this.#makeAll();
     for (const connection of this.#connections.values()) {
-      await checkServer(
-        connection.place,
-        this.#target,
-        (command) => connection.ask(command),
-      );
+      const ask = (command: readonly string[]) => connection.ask(command);
+      await checkServer(connection.place, this.#target, ask);
     }
     this.#timer = setInterval(() => this.#check(), CHECK_INTERVAL_MS);
   }
 
   /** Whether commands, and messages to the subscription, pass now. */
   get connected(): boolean {
-    return this.#since !== undefined;
-  }
-
-  /**
-   * When the youngest of the connections was made, as `performance.now()` says it; `undefined` while
-   * one of them is missing. Just after a new one others may not have subscribed again yet.
-   */
-  get since(): number | undefined {
-    return this.#since;
+    return this.since !== undefined;
   }
 
   /**
@@ -175,10 +157,9 @@ export class Redis implements AsyncDisposable {
    */
   publish(channel: string, message: Buffer): Promise<number> {
     const command = this.#isSharded ? "SPUBLISH" : "PUBLISH";
-    return this.#use(
-      channel,
-      (connection) => connection.publish(command, channel, message),
-    );
+    const publish = (connection: Connection) =>
+      connection.publish(command, channel, message);
+    return this.#use(channel, publish);
   }
 
   /**
@@ -193,12 +174,12 @@ export class Redis implements AsyncDisposable {
     if (this.#subscription !== undefined) {
       throw new Error("A process has one channel, and has subscribed to it");
     }
-    this.#subscription = { channel, receive };
+    this.#subscription = [channel, receive];
     await this.#repairing;
     if (this.#subscriber === undefined) await this.#makeAll();
   }
 
-  /** Returns how many subscribe to each of the channels. Each server of a Redis Cluster knows only its own. */
+  /** Returns how many subscribe to each of the channels. Each server of a Redis Cluster counts only its own. */
   async numsub(channels: readonly string[]): Promise<readonly number[]> {
     const groups = Map.groupBy(
       channels,
@@ -208,15 +189,14 @@ export class Redis implements AsyncDisposable {
     const counts = new Map<string, number>();
     await Promise.all(
       groups.values().map(async (group) => {
-        const [first = ""] = group;
         const reply = await this.#use(
-          first,
+          group[0] ?? "",
           (connection) => connection.ask(["PUBSUB", command, ...group]),
         );
         const found = Array.isArray(reply) ? reply : []; // names and counts in turn
-        group.forEach((channel, i) =>
-          counts.set(channel, Number(found[2 * i + 1]))
-        );
+        for (const [i, channel] of group.entries()) {
+          counts.set(channel, Number(found[2 * i + 1]));
+        }
       }),
     );
     return channels.map((channel) => counts.get(channel) ?? 0);
@@ -273,9 +253,8 @@ export class Redis implements AsyncDisposable {
   #repair(): void {
     this.#isStale = true;
     if (this.#closing.signal.aborted) return;
-    this.#repairing ??= this.#repairAll().finally(() => {
-      this.#repairing = undefined;
-    });
+    this.#repairing ??= this.#repairAll()
+      .finally(() => this.#repairing = undefined);
   }
 
   async #repairAll(): Promise<void> {
@@ -318,22 +297,20 @@ export class Redis implements AsyncDisposable {
 
   async #subscribe(servers: Servers): Promise<void> {
     if (this.#subscription === undefined) return;
-    const { channel, receive } = this.#subscription;
+    const [channel, receive] = this.#subscription;
     const address = servers.owner(channel);
     if (address === undefined) throw new Error(`Nobody has ${channel}`);
     if (this.#subscriber?.place === written(address)) return;
     this.#drop(this.#subscriber);
     this.#subscriber = await this.#open(
       address,
-      (connection) =>
-        connection.subscribe(
-          channel,
-          (message) => {
-            if (!this.#parked.has(connection)) receive(message);
-          },
-          this.#isSharded,
-          (reason) => this.#lose(connection, reason),
-        ),
+      (connection) => {
+        const take = (message: Buffer) => {
+          if (!this.#parked.has(connection)) receive(message);
+        };
+        const moved = (reason: Error) => this.#lose(connection, reason);
+        return connection.subscribe(channel, take, this.#isSharded, moved);
+      },
     );
     this.#endParked();
   }
@@ -345,7 +322,7 @@ export class Redis implements AsyncDisposable {
   ): Promise<Connection> {
     this.#closing.signal.throwIfAborted();
     const connection: Connection = await Connection.open(
-      this.#settings,
+      this.#target,
       address,
       (reason) => this.#lose(connection, reason),
     );
@@ -399,10 +376,8 @@ export class Redis implements AsyncDisposable {
   }
 
   #all(): Connection[] {
-    return [
-      ...this.#connections.values(),
-      ...(this.#subscriber ? [this.#subscriber] : []),
-    ];
+    return [...this.#connections.values(), this.#subscriber]
+      .filter((connection) => connection !== undefined);
   }
 
   /** Reports what has changed, if anything: a loss, or that all connections are there. */
@@ -413,8 +388,8 @@ export class Redis implements AsyncDisposable {
     const since = all.length > 0 && all.length === needed
       ? Math.max(...all.map(({ since }) => since))
       : undefined;
-    if (since === this.#since) return;
-    this.#since = since;
+    if (since === this.since) return;
+    this.since = since;
     for (const listener of [...this.#listeners]) listener(this.connected);
   }
 
@@ -430,19 +405,11 @@ export class Redis implements AsyncDisposable {
   readonly #ask: Ask = async (address, command) => {
     const known = this.#connections.get(written(address));
     if (known !== undefined) return await known.ask(command);
-    const settings = this.#target.kind === "sentinel"
-      ? {
-        ...this.#settings,
-        credentials: this.#target.sentinelCredentials,
-        database: 0,
-      }
-      : this.#settings;
+    const { kind, sentinelCredentials: credentials } = this.#target;
+    const own = kind === "sentinel" && { credentials, database: 0 };
+    const settings = { ...this.#target, ...own };
     const connection = await Connection.open(settings, address, () => {});
-    try {
-      return await connection.ask(command);
-    } finally {
-      connection.end();
-    }
+    return await connection.ask(command).finally(() => connection.end());
   };
 }
 

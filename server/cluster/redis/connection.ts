@@ -6,15 +6,15 @@
  */
 import type { Buffer } from "node:buffer";
 import type { createClient, RedisClientOptions } from "redis";
-import { connect } from "node:tls";
+import { connect, type ConnectionOptions } from "node:tls";
 import { createHash } from "node:crypto";
 import {
   type Address,
-  type Credentials,
+  type RedisTarget,
   type RedisTls,
   written,
 } from "./url.ts";
-import { Deadlines } from "../../shared/pending.ts";
+import { type Deadline, Deadlines } from "../../shared/pending.ts";
 import { withTimeout } from "../../../shared/async.ts";
 import { loadPackages } from "../../../shared/packages.ts";
 
@@ -22,7 +22,7 @@ import { loadPackages } from "../../../shared/packages.ts";
 export interface Script {
   /** The Lua code. */
   readonly source: string;
-  /** Its SHA-1, by which Redis knows it after the first call. */
+  /** Its SHA-1, by which Redis finds it after the first call. */
   readonly sha: string;
 }
 
@@ -54,12 +54,8 @@ export interface Library {
  */
 export async function loadLibrary(): Promise<Library> {
   const task = "join a cluster";
-  const library = await loadPackages(
-    task,
-    ["redis@6"],
-    () => import("redis"),
-  );
-  return requireVersion6(library, task);
+  const load = () => import("redis");
+  return requireVersion6(await loadPackages(task, ["redis@6"], load), task);
 }
 
 /**
@@ -76,11 +72,9 @@ export function requireVersion6<T extends object>(library: T, task: string): T {
 }
 
 /** How to connect, wherever it is. */
-export interface DialSettings {
+export interface DialSettings extends RedisTarget {
   readonly library: Library;
-  readonly tls: RedisTls | undefined;
-  readonly credentials: Credentials | undefined;
-  readonly database: number;
+  readonly certificates: RedisTls | undefined;
 }
 
 /** How long the network may take; a host that is down must not hold up the next. */
@@ -108,7 +102,7 @@ export class Connection {
   /** When it was made, as `performance.now()` says it. */
   readonly since: number = performance.now();
   readonly #client: Client;
-  readonly #deadlines = new Deadlines<Waiting>();
+  readonly #deadlines = new Deadlines();
   #unanswered = 0;
 
   private constructor(address: Address, client: Client) {
@@ -127,19 +121,16 @@ export class Connection {
     address: Address,
     onLost: (reason: Error) => void,
   ): Promise<Connection> {
-    const { library, tls, credentials, database } = settings;
-    const endpoint = endpointOf(address, tls);
+    const { library, tls, certificates, credentials, database } = settings;
+    const endpoint = { ...address, ...certificates };
     const client: Client = library.createClient({
       socket: {
         ...endpoint,
-        tls: tls !== undefined,
+        tls,
         connectTimeout: CONNECT_TIMEOUT_MS,
         reconnectStrategy: false,
       } as NonNullable<RedisClientOptions["socket"]>,
-      ...(credentials && {
-        username: credentials.user,
-        password: credentials.password,
-      }),
+      ...credentials,
       database,
       // Both only cost rights of the access list, and a round trip.
       disableClientInfo: true,
@@ -148,10 +139,10 @@ export class Connection {
       // It would end only what was not sent yet, with a timer for each command.
       commandOptions: { timeout: 0 },
     });
-    const explained = (error: unknown) => explain(error, address, tls);
+    const explained = (error: unknown) => explain(error, written(address), tls);
     client.on("error", () => {}); // without a listener it would end the process
     try {
-      if (tls !== undefined) await probeTls(endpoint);
+      if (tls) await probeTls(endpoint);
       await withTimeout(HANDSHAKE_TIMEOUT_MS, () => client.connect(), {
         error: () => new Error("it does not answer in time"),
       });
@@ -172,10 +163,8 @@ export class Connection {
   ask(command: readonly string[]): Promise<Reply> {
     const { promise, resolve, reject } = Promise.withResolvers<Reply>();
     const now = performance.now();
-    const waiting: Waiting = {
-      due: now + ANSWER_TIMEOUT_MS,
-      expire: () => reject(this.#noAnswer()),
-    };
+    const expire = () => reject(this.#noAnswer());
+    const waiting: Deadline = { due: now + ANSWER_TIMEOUT_MS, expire };
     this.#deadlines.add(waiting, now);
     this.#client.sendCommand<Reply>(command)
       .finally(() => this.#deadlines.remove(waiting))
@@ -238,7 +227,7 @@ export class Connection {
         this.#unanswered = 0;
         if (!isFixed && !isMaster(reply)) lose(this.#replica());
       },
-      () => this.#unanswered = 0, // a loss is told by itself
+      () => this.#unanswered = 0, // a loss is reported by itself
     );
   }
 
@@ -257,22 +246,8 @@ export class Connection {
   }
 }
 
-interface Waiting {
-  readonly due: number;
-  place?: number;
-  readonly expire: () => void;
-}
-
 const isMaster = (role: Reply): boolean =>
   Array.isArray(role) && role[0] === "master";
-
-/** Where and with which certificates a socket connects. */
-const endpointOf = (address: Address, tls: RedisTls | undefined) => ({
-  ...address,
-  ...(tls?.ca !== undefined && { ca: tls.ca }),
-  ...(tls?.cert !== undefined && { cert: tls.cert }),
-  ...(tls?.key !== undefined && { key: tls.key }),
-});
 
 /**
  * Makes a connection with TLS, and waits for the first answer.
@@ -283,25 +258,17 @@ const endpointOf = (address: Address, tls: RedisTls | undefined) => ({
  *
  * @throws {Error} what the server or the check of its certificate says
  */
-async function probeTls(
-  endpoint: ReturnType<typeof endpointOf>,
-): Promise<void> {
+async function probeTls(endpoint: ConnectionOptions): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const socket = connect(endpoint);
   // Whatever Redis says to it, that it says something is enough.
   socket.once("secureConnect", () => socket.write("PING\r\n"));
   socket.once("data", () => resolve());
   socket.on("error", reject);
-  socket.once("close", () => reject(new Error("Socket closed unexpectedly")));
-  socket.setTimeout(
-    CONNECT_TIMEOUT_MS,
-    () => reject(new Error("Connection timeout")),
-  );
-  try {
-    await promise;
-  } finally {
-    socket.destroy();
-  }
+  const fail = (reason: string) => () => reject(new Error(reason));
+  socket.once("close", fail("Socket closed unexpectedly"));
+  socket.setTimeout(CONNECT_TIMEOUT_MS, fail("Connection timeout"));
+  await promise.finally(() => socket.destroy());
 }
 
 /** Each with what is said of a server instead of that it cannot be reached. */
@@ -311,23 +278,14 @@ const REFUSALS: readonly (readonly [RegExp, string])[] = [
     /^NOAUTH/,
     "wants a password: write it into the URL, as in redis://user:password@host: ",
   ],
-  [
-    /unknown command.*HELLO/i,
-    "is too old: version 6.2 or later is needed: ",
-  ],
+  [/unknown command.*HELLO/i, "is too old: version 6.2 or later is needed: "],
 ];
 
-function explain(
-  error: unknown,
-  address: Address,
-  tls: RedisTls | undefined,
-): Error {
-  const at = `Redis at ${written(address)}`;
-  const reason = reasonOf(error);
+function explain(cause: unknown, place: string, tls: boolean): Error {
+  const at = `Redis at ${place}`;
+  const reason = reasonOf(cause);
   const [, refusal] = REFUSALS.find(([sign]) => sign.test(reason)) ?? [];
-  if (refusal !== undefined) {
-    return new Error(`${at} ${refusal}${reason}`, { cause: error });
-  }
+  if (refusal) return new Error(`${at} ${refusal}${reason}`, { cause });
   const hint =
     /closed unexpectedly|ECONNRESET|timed? ?out|in time/i.test(reason)
       ? tls
@@ -336,7 +294,7 @@ function explain(
       : /ECONNREFUSED|ENOTFOUND/.test(reason)
       ? " (does it run there? if not, correct the URL)"
       : "";
-  return new Error(`Cannot reach ${at}: ${reason}${hint}`, { cause: error });
+  return new Error(`Cannot reach ${at}: ${reason}${hint}`, { cause });
 }
 
 /** Names several addresses of one host, which Node tells in parts. */

@@ -38,25 +38,23 @@ export async function findServers(
 ): Promise<Servers> {
   const { kind, addresses, master: name = "" } = target;
   if (kind === "single") return toServers(addresses[0], []);
-  const others = kind === "cluster" ? known?.masters ?? [] : [];
-  const candidates = distinct([
-    ...known?.told ?? [],
-    ...others,
-    ...addresses,
-  ]);
-  const failures: Error[] = [];
-  for (const address of candidates) {
+  const { told = [], masters = [] } = known ?? {};
+  const others = kind === "cluster" ? masters : [];
+  const failures: unknown[] = [];
+  for (const address of distinct([...told, ...others, ...addresses])) {
     try {
       return kind === "sentinel"
         ? toServers(await masterOf(name, address, ask), [address])
-        : toShards(await rangesOf(address, ask), [address]);
+        : await shardsOf(address, ask);
     } catch (error) {
-      failures.push(error instanceof Error ? error : new Error(String(error)));
+      failures.push(error);
     }
   }
-  const [only] = failures;
-  if (failures.length === 1 && only !== undefined) throw only;
-  throw new Error(failures.map(({ message }) => message).join("; "));
+  if (failures.length === 1) throw failures[0];
+  const reasons = failures.map((each) =>
+    each instanceof Error ? each.message : String(each)
+  );
+  throw new Error(reasons.join("; "));
 }
 
 const toServers = (master: Address, told: readonly Address[]): Servers => ({
@@ -65,9 +63,8 @@ const toServers = (master: Address, told: readonly Address[]): Servers => ({
   told,
 });
 
-const distinct = (addresses: readonly Address[]): Address[] => [
-  ...new Map(addresses.map((each) => [written(each), each])).values(),
-];
+const distinct = (addresses: readonly Address[]): Address[] =>
+  new Map(addresses.map((each) => [written(each), each])).values().toArray();
 
 async function masterOf(
   name: string,
@@ -76,10 +73,8 @@ async function masterOf(
 ): Promise<Address> {
   const command = ["SENTINEL", "GET-MASTER-ADDR-BY-NAME", name];
   const answer = await ask(sentinel, command).catch((error) => {
-    throw otherKind(
-      ...[error, /unknown command/i, sentinel] as const,
-      "no sentinel: redis-sentinel:// is for sentinels",
-    );
+    const what = "no sentinel: redis-sentinel:// is for sentinels";
+    throw otherKind(error, /unknown command/i, sentinel, what);
   });
   if (answer !== null) return toAddress(answer, sentinel);
   throw new Error(
@@ -89,18 +84,10 @@ async function masterOf(
   );
 }
 
-interface Range {
-  readonly from: number;
-  readonly to: number;
-  readonly master: Address;
-}
-
-async function rangesOf(node: Address, ask: Ask): Promise<readonly Range[]> {
+async function shardsOf(node: Address, ask: Ask): Promise<Servers> {
   const answer = await ask(node, ["CLUSTER", "SLOTS"]).catch((error) => {
-    throw otherKind(
-      ...[error, /cluster support/i, node] as const,
-      "no node of a Redis Cluster: redis-cluster:// is for those",
-    );
+    const what = "no node of a Redis Cluster: redis-cluster:// is for those";
+    throw otherKind(error, /cluster support/i, node, what);
   });
   if (!Array.isArray(answer)) throw new TypeError("CLUSTER SLOTS has no list");
   if (answer.length === 0) {
@@ -108,24 +95,18 @@ async function rangesOf(node: Address, ask: Ask): Promise<readonly Range[]> {
       `The Redis Cluster of ${written(node)} has no slots yet: create it first`,
     );
   }
-  return answer.map(([from, to, master]) => ({
-    from: Number(from),
-    to: Number(to),
-    master: toAddress(master, node),
-  }));
+  const shards = answer.map(([from, to, master]) =>
+    [Number(from), Number(to), toAddress(master, node)] as const
+  );
+  return {
+    masters: distinct(shards.map(([, , master]) => master)),
+    owner(key) {
+      const slot = slotOf(key);
+      return shards.find(([from, to]) => from <= slot && slot <= to)?.[2];
+    },
+    told: [node],
+  };
 }
-
-const toShards = (
-  ranges: readonly Range[],
-  told: readonly Address[],
-): Servers => ({
-  masters: distinct(ranges.map(({ master }) => master)),
-  owner(key) {
-    const slot = slotOf(key);
-    return ranges.find(({ from, to }) => from <= slot && slot <= to)?.master;
-  },
-  told,
-});
 
 /** Explains an error that means that the URL is of another kind. */
 function otherKind(
@@ -140,7 +121,7 @@ function otherKind(
   );
 }
 
-/** A node that does not know its own name leaves it out: it is the one that was asked. */
+/** A node without a name of its own leaves it out: it is the one that was asked. */
 function toAddress(answer: Reply, asked: Address): Address {
   const [host, port] = Array.isArray(answer) ? answer : [];
   const own = "host" in asked ? asked.host : "127.0.0.1";
@@ -180,12 +161,13 @@ export async function checkServer(
   // Sharded pub/sub came with 7.0.
   const needed = kind === "cluster" ? 7.0 : 6.2;
   if (!(major + Math.min(minor, 9) / 10 >= needed)) {
+    const use = kind === "cluster"
+      ? " for a Redis Cluster (sharded pub/sub)"
+      : "";
     throw new Error(
       `Redis at ${place} is version ${version}: ${
         needed.toFixed(1)
-      } or later is needed${
-        kind === "cluster" ? " for a Redis Cluster (sharded pub/sub)" : ""
-      }`,
+      } or later is needed${use}`,
     );
   }
   const mode = info.get("redis_mode") ?? info.get("server_mode"); // of Valkey

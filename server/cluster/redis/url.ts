@@ -14,7 +14,7 @@ export type Address =
 /** A name and a password. */
 export interface Credentials {
   /** The user of the access list. */
-  readonly user: string;
+  readonly username: string;
   readonly password: string;
 }
 
@@ -41,6 +41,8 @@ const SCHEMES: Readonly<
   "rediss-sentinel": { kind: "sentinel", tls: true, port: 26379 },
   "redis-cluster": { kind: "cluster", tls: false, port: 6379 },
   "rediss-cluster": { kind: "cluster", tls: true, port: 6379 },
+  /** A path in place of a host and a port. */
+  "unix": { kind: "single", tls: false, port: 0 },
 };
 
 /** What a user is called who has only a password. */
@@ -72,43 +74,41 @@ export function parseRedisUrl(url: string): RedisTarget {
     : toCredentials(authority.slice(0, at));
   const hosts = authority.slice(at + 1);
   const params = new URLSearchParams(query);
-  const name = scheme.toLowerCase();
-  if (name === "unix") return toSocket(hosts, path, params, credentials);
-
-  const known = SCHEMES[name.replace(/^valkey/, "redis")];
-  if (known === undefined) {
-    throw wrong(
-      `it must begin with ${
-        Object.keys(SCHEMES).map((each) => `${each}://`).join(", ")
-      } or unix://`,
-    );
+  const name = scheme.toLowerCase().replace(/^valkey/, "redis");
+  const known = SCHEMES[name];
+  if (known === undefined || !Object.hasOwn(SCHEMES, name)) {
+    const schemes = Object.keys(SCHEMES).map((each) => `${each}://`);
+    const last = schemes.pop();
+    throw wrong(`it must begin with ${schemes.join(", ")} or ${last}`);
   }
   const { kind, tls, port } = known;
-  const [first, ...others] = hosts.split(",").map((each) =>
-    toAddress(each, port)
-  );
-  if (first === undefined) throw wrong("the host is missing");
+  const isSocket = port === 0;
+  const [first = "", ...others] = isSocket ? [hosts] : hosts.split(",");
+  const addressOf = (host: string) =>
+    isSocket ? toPath(host, path) : toAddress(host, port);
+  const addresses = [addressOf(first), ...others.map(addressOf)] as const;
   if (kind === "single" && others.length > 0) {
     throw wrong(
       "several hosts are of sentinels (redis-sentinel://h1,h2#mymaster) or of a Redis Cluster (redis-cluster://h1,h2)",
     );
   }
-  const database = toDatabase(path.slice(1));
+  const database = toDatabase(
+    isSocket ? params.get("db") ?? "" : path.slice(1),
+  );
+  if (isSocket) params.delete("db");
   if (kind === "cluster" && database !== 0) {
     throw wrong("a Redis Cluster has only database 0");
   }
-  const sentinelCredentials = kind === "sentinel"
-    ? takeSentinelCredentials(params)
-    : undefined;
-  refuseOthers(params);
+  const isSentinel = kind === "sentinel";
+  const sentinelCredentials = isSentinel ? takeSentinels(params) : undefined;
+  const [other] = params.keys(); // nobody reads it: it may be a typo
+  if (other !== undefined) {
+    throw wrong(`the parameter ${JSON.stringify(other)} is not known`);
+  }
+  const master = isSocket ? undefined : toMaster(kind, fragment);
   return {
-    kind,
-    tls,
-    addresses: [first, ...others],
-    credentials,
-    database,
-    master: toMaster(kind, fragment),
-    sentinelCredentials,
+    ...{ kind, tls, addresses, credentials, database },
+    ...{ master, sentinelCredentials },
   };
 }
 
@@ -119,27 +119,9 @@ export const written = (address: Address): string => {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 };
 
-function toSocket(
-  hosts: string,
-  path: string,
-  params: URLSearchParams,
-  credentials: Credentials | undefined,
-): RedisTarget {
-  if (hosts !== "" || path.length < 2) {
-    throw wrong("a socket has an absolute path: unix:///run/redis/redis.sock");
-  }
-  const database = toDatabase(params.get("db") ?? "");
-  params.delete("db");
-  refuseOthers(params);
-  return {
-    kind: "single",
-    tls: false,
-    addresses: [{ path: decoded(path, "path") }],
-    credentials,
-    database,
-    master: undefined,
-    sentinelCredentials: undefined,
-  };
+function toPath(hosts: string, path: string): Address {
+  if (hosts === "" && path.length > 1) return { path: decoded(path, "path") };
+  throw wrong("a socket has an absolute path: unix:///run/redis/redis.sock");
 }
 
 function toCredentials(text: string): Credentials {
@@ -149,9 +131,9 @@ function toCredentials(text: string): Credentials {
       "it has a user without a password: write user:password@, or :password@",
     );
   }
-  const user = decoded(text.slice(0, colon), "user");
+  const username = decoded(text.slice(0, colon), "user") || DEFAULT_USER;
   const password = decoded(text.slice(colon + 1), "password");
-  return { user: user === "" ? DEFAULT_USER : user, password };
+  return { username, password };
 }
 
 function toAddress(text: string, defaultPort: number): Address {
@@ -169,12 +151,10 @@ function toAddress(text: string, defaultPort: number): Address {
 }
 
 function toDatabase(text: string): number {
-  if (!/^\d{0,5}$/.test(text)) {
-    throw wrong(
-      "the part after the host is the number of a database, such as /0",
-    );
-  }
-  return Number(text);
+  if (/^\d{0,5}$/.test(text)) return Number(text);
+  throw wrong(
+    "the part after the host is the number of a database, such as /0",
+  );
 }
 
 function toMaster(
@@ -191,24 +171,14 @@ function toMaster(
   throw wrong('the name of the master is missing after the hosts: "#mymaster"');
 }
 
-function takeSentinelCredentials(
-  params: URLSearchParams,
-): Credentials | undefined {
+function takeSentinels(params: URLSearchParams): Credentials | undefined {
   const user = params.get("sentinelUser");
   const password = params.get("sentinelPassword");
   params.delete("sentinelUser");
   params.delete("sentinelPassword");
-  if (password) return { user: user || DEFAULT_USER, password };
+  if (password) return { username: user || DEFAULT_USER, password };
   if (user === null && password === null) return undefined;
   throw wrong("sentinelPassword is missing");
-}
-
-/** Refuses what nobody reads: it may be a typo. */
-function refuseOthers(params: URLSearchParams): void {
-  const [other] = params.keys();
-  if (other !== undefined) {
-    throw wrong(`the parameter ${JSON.stringify(other)} is not known`);
-  }
 }
 
 function decoded(text: string, what: string): string {

@@ -53,20 +53,16 @@ const FALS: u32 = 0x736c6166;
 @inline
 export function skipScalar(at: i32): i32 {
   const c = byte(at);
-  return c == MINUS || isDigit(c) ? skipNumber(at) : skipWord(at);
+  if (c == MINUS || isDigit(c)) return skipNumber(at);
+  const length = wordLength(at);
+  return length != 0 ? at + <i32>length : NO_JSON;
 }
 
 export function skipNumber(at: i32): i32 {
   if (byte(at) == MINUS) at++;
-  if (byte(at) == ZERO) at++;
-  else {
-    at = skipDigits(at);
-    if (at == NO_JSON) return NO_JSON;
-  }
-  if (byte(at) == DOT) {
-    at = skipDigits(at + 1);
-    if (at == NO_JSON) return NO_JSON;
-  }
+  at = byte(at) == ZERO ? at + 1 : skipDigits(at);
+  if (at != NO_JSON && byte(at) == DOT) at = skipDigits(at + 1);
+  if (at == NO_JSON) return NO_JSON;
   if ((byte(at) | 0x20) != LOWER_E) return at;
   const sign = byte(at + 1);
   return skipDigits(at + (sign == PLUS || sign == MINUS ? 2 : 1));
@@ -77,12 +73,6 @@ function skipDigits(at: i32): i32 {
   const first = at;
   while (isDigit(byte(at))) at++;
   return at == first ? NO_JSON : at;
-}
-
-@inline
-function skipWord(at: i32): i32 {
-  const length = wordLength(at);
-  return length != 0 ? at + <i32>length : NO_JSON;
 }
 
 /** Returns the length of the `true`, `false` or `null` at `at`, or 0. */
