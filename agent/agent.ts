@@ -2,6 +2,7 @@ import { Connection } from "../client/connection.ts";
 import { Emitter } from "../client/emitter.ts";
 import type { ConnectionState } from "../client/options.ts";
 import type { ClientProtocol } from "../client/versions.ts";
+import * as wire from "../protocol/events.ts";
 import type {
   A2CSkillRef,
   CallToolResult,
@@ -85,12 +86,6 @@ export class SmcpAgent implements AsyncDisposable {
     this.#options = options;
     const signed = { ...options, role: "agent" } as const;
     const connection = this.#connection = new Connection(signed, logThrown);
-    const { offline = "fail" } = options;
-    if (offline !== "fail" && offline !== "wait") {
-      throw new TypeError(
-        'Cannot use the option offline: expected "fail" or "wait"',
-      );
-    }
     this.#requests = new Requests(connection, options);
     connection.on("disconnected", () => void (this.#session = {}));
     this.#catalogue = forwardOfficeEvents(
@@ -259,7 +254,7 @@ export class SmcpAgent implements AsyncDisposable {
     computer: string,
     options: AgentRequestOptions = {},
   ): Promise<GetComputerConfigRet> {
-    return queries.config(this.#requests, computer, options);
+    return this.#requests.ask(wire.GET_CONFIG_EVENT, { computer }, options);
   }
 
   /** Fetches the desktop: the windows of a Computer, rendered, most relevant first (spec §8.1). */
@@ -319,7 +314,7 @@ export class SmcpAgent implements AsyncDisposable {
     uri: string,
     options: TimedRequestOptions = {},
   ): Promise<ResourceContents[]> {
-    const place = { computer, mcpServer, uri };
+    const place = { computer, mcp_server: mcpServer, uri };
     return queries.readResource(this.#requests, place, options);
   }
 
@@ -329,14 +324,15 @@ export class SmcpAgent implements AsyncDisposable {
    *
    * @throws {ProtocolError} 404 the MCP server does not run, 4015 it offers no subscriptions, 400 it has no such resource
    */
-  watchResource(
+  async watchResource(
     computer: string,
     mcpServer: string,
     uri: string,
-    options: WatchResourceOptions = {},
+    { stop = false, ...options }: WatchResourceOptions = {},
   ): Promise<void> {
-    const place = { computer, mcpServer, uri };
-    return queries.watchResource(this.#requests, place, options);
+    const watched = { computer, mcp_server: mcpServer, uri, watch: !stop };
+    const event = wire.WATCH_RESOURCE_EVENT;
+    await queries.extension(this.#requests, event, watched, options);
   }
 
   /** Fetches the prompts of all running MCP servers of a Computer. */
@@ -358,16 +354,17 @@ export class SmcpAgent implements AsyncDisposable {
     name: string,
     options: GetPromptOptions = {},
   ): Promise<GetPromptRet> {
-    const place = { computer, mcpServer, name };
+    const place = { computer, mcp_server: mcpServer, name };
     return queries.prompt(this.#requests, place, options);
   }
 
   /** Fetches the skills of a Computer: names, descriptions and folders (0.4 §6). */
-  getSkills(
+  async getSkills(
     computer: string,
     options: AgentRequestOptions = {},
   ): Promise<A2CSkillRef[]> {
-    return queries.skills(this.#requests, computer, options);
+    const event = wire.GET_SKILLS_EVENT;
+    return (await this.#requests.ask(event, { computer }, options)).skills;
   }
 
   /**
@@ -451,7 +448,8 @@ export class SmcpAgent implements AsyncDisposable {
     uri: string,
     options: GetDpeOptions = {},
   ): Promise<GetDPERet> {
-    return queries.dpe(this.#requests, computer, uri, options);
+    const place = { computer, uri };
+    return queries.askTimed(this.#requests, wire.GET_DPE_EVENT, place, options);
   }
 
   /**

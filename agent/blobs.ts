@@ -35,34 +35,21 @@ interface BlobPlace {
   readonly expected?: string | undefined;
 }
 
-/** Bytes that are being fetched. */
-interface BlobFetch {
-  /** Number of bytes. */
-  readonly size: number;
-  /** Their SHA-256, as announced. */
-  readonly sha256: string;
-  /** Fetches all bytes, in order and once. */
-  chunks(): AsyncGenerator<Uint8Array, void, void>;
-}
-
 /** A chunk with its bytes. */
 type Chunk = Omit<GetBlobRet, "blob"> & { readonly bytes: Uint8Array };
 
 /**
- * Fetches the first chunk, and the others when they are read (0.4 §7.4).
+ * Fetches the first chunk, and the others when they are read; compares their SHA-256 at the end (0.4 §7.4).
  *
+ * @returns the number of all bytes, and what yields them in order and once
  * @throws {BlobError} `changed`, `invalid`, `unsupported`
  */
-async function beginFetch(
-  place: BlobPlace,
-  signal: AbortSignal | undefined,
-): Promise<BlobFetch> {
+async function beginFetch(place: BlobPlace, signal: AbortSignal | undefined) {
   const first = await fetchChunk(place, 0, CHUNK_BYTES, signal);
   const { total_size: size, bytes } = first;
   const digest = first.sha256.toLowerCase();
-  if (place.expected !== undefined && place.expected !== digest) {
-    throw changed();
-  }
+  const { expected = digest } = place;
+  if (expected !== digest) throw changed();
   const step = bytes.length;
 
   /** Fetches the bytes of one step, which the Computer may send in several chunks. */
@@ -71,43 +58,44 @@ async function beginFetch(
     const parts: Uint8Array[] = [];
     for (let at = begin; at < end;) {
       const chunk = await fetchChunk(place, at, end - at, signal);
-      const isSame = chunk.total_size === size &&
-        chunk.sha256.toLowerCase() === digest;
-      if (!isSame) throw changed();
+      const isSame = chunk.sha256.toLowerCase() === digest;
+      if (!isSame || chunk.total_size !== size) throw changed();
       parts.push(chunk.bytes);
       at += chunk.bytes.length;
     }
     return parts;
   }
 
-  return {
-    size,
-    sha256: digest,
-    async *chunks() {
-      yield bytes;
-      const ended = new AbortController();
-      const both = signal
-        ? AbortSignal.any([signal, ended.signal])
-        : ended.signal;
-      const pending: Promise<Uint8Array[]>[] = [];
-      try {
-        for (let next = step;;) {
-          for (; pending.length < CONCURRENT_CHUNKS && next < size;) {
-            const work = part(next, both);
-            work.catch(() => {}); // thrown where it is read
-            pending.push(work);
-            next += step;
-          }
-          const oldest = pending.shift();
-          if (!oldest) return;
-          yield* await oldest;
+  async function* chunks(): AsyncGenerator<Uint8Array, void, void> {
+    const actual = sha256();
+    const ended = new AbortController();
+    const both = either(signal, ended.signal);
+    const pending = [Promise.resolve([bytes])];
+    let next = step;
+    try {
+      while (pending.length > 0) {
+        for (const chunk of await pending.shift() ?? []) {
+          actual.update(chunk);
+          yield chunk;
         }
-      } finally {
-        ended.abort();
+        for (; pending.length < CONCURRENT_CHUNKS && next < size;) {
+          const work = part(next, both);
+          work.catch(() => {}); // thrown where it is read
+          pending.push(work);
+          next += step;
+        }
       }
-    },
-  };
+    } finally {
+      ended.abort();
+    }
+    if (await actual.hex() !== digest) throw changed();
+  }
+
+  return { size, chunks: chunks() };
 }
+
+const either = (one: AbortSignal | undefined, other: AbortSignal) =>
+  one ? AbortSignal.any([one, other]) : other;
 
 /**
  * Fetches all bytes; starts over when they change meanwhile (0.4 §7.4).
@@ -122,32 +110,14 @@ export async function fetchWhole(
 ): Promise<Uint8Array> {
   for (let restarts = 0;; restarts++) {
     try {
-      const blob = await beginFetch(place, signal);
-      if (blob.size > most) throw tooLarge(blob.size, most);
-      const parts: Uint8Array[] = [];
-      for await (const chunk of verified(blob)) parts.push(chunk);
-      return joined(parts);
+      const { size, chunks } = await beginFetch(place, signal);
+      if (size > most) throw tooLarge(size, most);
+      return joined(await Array.fromAsync(chunks));
     } catch (error) {
       const again = error instanceof BlobError && error.code === "changed";
       if (!again || restarts === MAX_RESTARTS) throw error;
     }
   }
-}
-
-/**
- * Yields the chunks of bytes, and compares their SHA-256 at the end.
- *
- * @throws {BlobError} `changed`
- */
-export async function* verified(
-  blob: BlobFetch,
-): AsyncGenerator<Uint8Array, void, void> {
-  const digest = sha256();
-  for await (const chunk of blob.chunks()) {
-    digest.update(chunk);
-    yield chunk;
-  }
-  if (await digest.hex() !== blob.sha256) throw changed();
 }
 
 /** Fetches one chunk, of at least one byte unless there are none at all. */
@@ -181,13 +151,9 @@ async function fetchChunk(
     : chunk.eof !== (end === chunk.total_size)
     ? `says ${chunk.eof ? "that" : "not that"} it is the last one`
     : undefined;
-  if (!bytes || why !== undefined) {
-    throw new BlobError(
-      "invalid",
-      `Cannot fetch from Computer "${computer}": a chunk ${why}`,
-    );
-  }
-  return { ...chunk, bytes };
+  if (bytes && why === undefined) return { ...chunk, bytes };
+  const message = `Cannot fetch from Computer "${computer}": a chunk ${why}`;
+  throw new BlobError("invalid", message);
 }
 
 /**
@@ -222,10 +188,7 @@ export function openBlob(
   signal: AbortSignal | undefined,
 ): ReadableStream<Uint8Array> {
   const cancelled = new AbortController();
-  const both = signal
-    ? AbortSignal.any([signal, cancelled.signal])
-    : cancelled.signal;
-  const chunks = read(place, both);
+  const chunks = read(place, either(signal, cancelled.signal));
   return new ReadableStream({
     async pull(controller) {
       const { done, value } = await chunks.next();
@@ -245,7 +208,8 @@ async function* read(
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, void, void> {
   signal.throwIfAborted();
-  for await (const chunk of verified(await beginFetch(place, signal))) {
+  const { chunks } = await beginFetch(place, signal);
+  for await (const chunk of chunks) {
     if (chunk.length > 0) yield chunk; // a byte stream has no empty chunks
   }
 }

@@ -1,3 +1,4 @@
+import { nodeModule } from "../client/node_modules.ts";
 import { joined } from "../shared/bytes.ts";
 
 /** Characters that `btoa` gets at once: a multiple of three, within the limit for arguments. */
@@ -5,7 +6,7 @@ const SLICE_BYTES = 0x6000;
 
 /** Encodes bytes as base64. */
 export function toBase64(bytes: Uint8Array): string {
-  const { Buffer } = builtin("node:buffer") ?? {};
+  const { Buffer } = nodeModule("node:buffer") ?? {};
   if (Buffer) {
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
       .toString("base64");
@@ -20,7 +21,7 @@ export function toBase64(bytes: Uint8Array): string {
 
 /** Decodes base64; `undefined` if the text is not. */
 export function fromBase64(text: string): Uint8Array | undefined {
-  const { Buffer } = builtin("node:buffer") ?? {};
+  const { Buffer } = nodeModule("node:buffer") ?? {};
   // It skips what it cannot read; the caller compares the SHA-256.
   if (Buffer) return Buffer.from(text, "base64");
   try {
@@ -40,46 +41,20 @@ interface Sha256 {
 
 /** Starts a SHA-256. Browsers can only digest the whole, so that the parts stay in memory there. */
 export function sha256(): Sha256 {
-  const hash = builtin("node:crypto")?.createHash("sha256");
+  const hash = nodeModule("node:crypto")?.createHash("sha256");
   if (hash) {
     return {
-      update: (part) => {
-        hash.update(part);
-      },
+      update: (part) => void hash.update(part),
       hex: () => Promise.resolve(hash.digest("hex")),
     };
   }
   const parts: Uint8Array[] = [];
   return {
-    update: (part) => {
-      parts.push(part);
-    },
+    update: (part) => void parts.push(part),
     hex: async () => {
       const digest = await crypto.subtle.digest("SHA-256", joined(parts));
       return [...new Uint8Array(digest)]
         .map((byte) => byte.toString(16).padStart(2, "0")).join("");
     },
   };
-}
-
-/** The modules of Node and Deno that are used where there are any. */
-interface Builtins {
-  "node:buffer": typeof import("node:buffer");
-  "node:crypto": typeof import("node:crypto");
-  "node:fs/promises": typeof import("node:fs/promises");
-}
-
-/** The part of Node's globals that is used here. */
-interface ServerGlobals {
-  readonly process: {
-    getBuiltinModule?<M extends keyof Builtins>(name: M): Builtins[M];
-  };
-}
-
-/** Returns a module of Node and Deno; `undefined` in browsers. Not imported, since bundlers would follow the import. */
-export function builtin<M extends keyof Builtins>(
-  name: M,
-): Builtins[M] | undefined {
-  const { process }: Partial<ServerGlobals> = globalThis;
-  return process?.getBuiltinModule?.(name);
 }

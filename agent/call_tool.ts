@@ -6,12 +6,13 @@
  *
  * @module
  */
+import { isRecord } from "../protocol/names.ts";
 import { toBase64 } from "./bytes.ts";
 import { fetchWhole } from "./blobs.ts";
 import type { CallToolOptions } from "./options.ts";
 import { inputFields } from "./queries.ts";
 import { type Requests, wireTimeout } from "./requests.ts";
-import { ConnectionError } from "../client/errors.ts";
+import { ConnectionError, reasonOf } from "../client/errors.ts";
 import {
   type CallToolResult,
   type ElicitParams,
@@ -41,13 +42,7 @@ export async function callTool(
     ? await callAnswering(requests, call, options, onElicit)
     : await callOnce(requests, call, options);
   if (blobs === "keep") return result;
-  const place = { requests, computer: call.computer };
-  return await restoreResult(
-    result,
-    (content) =>
-      fetchWhole({ ...place, ...content }, MAX_RESTORED_BYTES, signal),
-    signal,
-  );
+  return restoreResult(result, { requests, computer: call.computer }, signal);
 }
 
 /** Calls a tool, and answers its questions (an extension of this package). */
@@ -133,11 +128,6 @@ interface LeftOut {
   readonly described: string;
 }
 
-/** Fetches bytes by their handle; the result has the reason of a failure. */
-type FetchBytes = (
-  content: Pick<LeftOut, "handle" | "expected">,
-) => Promise<Uint8Array>;
-
 type Block = CallToolResult["content"][number];
 
 /**
@@ -150,22 +140,30 @@ type Block = CallToolResult["content"][number];
  */
 async function restoreResult(
   result: CallToolResult,
-  fetch: FetchBytes,
+  place: { readonly requests: Requests; readonly computer: string },
   signal: AbortSignal | undefined,
 ): Promise<CallToolResult> {
-  if (!result.content.some((block) => leftOutOf(block))) return result;
+  if (!result.content.some(leftOutOf)) return result;
   const content: Block[] = [];
   let missing = 0;
   for (const block of result.content) {
     const leftOut = leftOutOf(block);
+    if (!leftOut) {
+      content.push(block);
+      continue;
+    }
     try {
-      content.push(
-        leftOut ? filled(block, toBase64(await fetch(leftOut))) : block,
-      );
+      const from = { ...place, ...leftOut };
+      const bytes = await fetchWhole(from, MAX_RESTORED_BYTES, signal);
+      content.push(filled(block, toBase64(bytes)));
     } catch (error) {
       signal?.throwIfAborted();
       missing++;
-      content.push({ type: "text", text: whyMissing(leftOut, error) });
+      const text =
+        `The tool ran, but this part of its result is missing (${leftOut.described}): ${
+          reasonOf(error)
+        }`;
+      content.push({ type: "text", text });
     }
   }
   if (missing === 0) return { ...result, content };
@@ -177,9 +175,6 @@ async function restoreResult(
 }
 
 type Fields = Readonly<Record<string, unknown>>;
-
-const isRecord = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null;
 
 /** Returns what a Computer left out of a block, if it did. */
 function leftOutOf(block: Block): LeftOut | undefined {
@@ -225,11 +220,3 @@ function withoutKeys<T extends object>(fields: T): T {
     });
   return Object.fromEntries(cleaned) as T;
 }
-
-const whyMissing = (
-  leftOut: LeftOut | undefined,
-  error: unknown,
-): string =>
-  `The tool ran, but this part of its result is missing (${leftOut?.described}): ${
-    error instanceof Error ? error.message : String(error)
-  }`;

@@ -7,21 +7,40 @@
  * @module
  */
 import {
-  DocumentSource,
-  type DocumentSourceOptions,
-  type FoundDocument,
+  DocumentError,
+  type DocumentHandler,
+  fetchText,
+  isScheme,
 } from "./document_source.ts";
 import type { AgentRequestOptions, OpenDocumentOptions } from "./options.ts";
-import { dpe } from "./queries.ts";
-import { present } from "../shared/checks.ts";
+import { askTimed } from "./queries.ts";
 import { REQUEST_TIMEOUT_MS, type Requests } from "./requests.ts";
 import {
   type DPEDocument,
   type DPEElement,
   type DPEPage,
   ErrorCode,
+  GET_DPE_EVENT,
+  type GetDPERet,
+  parseDPEDocument,
+  parseDPEPage,
+  type Parser,
   ProtocolError,
 } from "../protocol/mod.ts";
+import { withDeadline } from "../shared/async.ts";
+import { present } from "../shared/checks.ts";
+
+/** Where a document comes from. */
+interface DocumentSource {
+  /** Requests an address from the document's Computer with `client:get_dpe`; has its own timeout. */
+  readonly getDpe: (uri: string, signal?: AbortSignal) => Promise<GetDPERet>;
+  /** Handlers for schemes other than `http`, `https` and `file`. */
+  readonly handlers: Readonly<Record<string, DocumentHandler>>;
+  /** Returns another value once the URIs that Computers have given are invalid (spec §8.3). */
+  readonly session: () => unknown;
+  /** Timeout of each fetch in milliseconds. */
+  readonly timeoutMs: number;
+}
 
 /**
  * A document that an Agent opened (spec §8.3).
@@ -30,36 +49,31 @@ import {
  * resolved again after the Agent left its office or lost its connection, and when they are stale.
  */
 export class OpenDocument {
+  /** Its `dpe://` URI. */
+  readonly uri: string;
   readonly #source: DocumentSource;
-  readonly #session: () => unknown;
-  #found!: FoundDocument;
-  #foundIn: unknown;
+  /** The document, and its address: the base URI of its pages, valid in this session only. */
+  #found!: { document: DPEDocument; at: string; session: unknown };
 
   /** @internal */
-  private constructor(source: DocumentSource, session: () => unknown) {
+  private constructor(uri: string, source: DocumentSource) {
+    this.uri = uri;
     this.#source = source;
-    this.#session = session;
   }
 
   /**
    * Fetches a document, without the pages that it does not contain.
    *
    * @internal
-   * @param session returns another value once earlier URIs are invalid
    */
   static async open(
+    uri: string,
     source: DocumentSource,
-    session: () => unknown,
-    { signal }: AgentRequestOptions,
+    signal?: AbortSignal,
   ): Promise<OpenDocument> {
-    const document = new OpenDocument(source, session);
+    const document = new OpenDocument(uri, source);
     await document.#find(signal);
     return document;
-  }
-
-  /** Its `dpe://` URI. */
-  get uri(): string {
-    return this.#source.uri;
   }
 
   /** The document's own metadata. */
@@ -85,28 +99,24 @@ export class OpenDocument {
     { signal }: AgentRequestOptions = {},
   ): Promise<DPEPage> {
     for (let attempt = 0; attempt < 2; attempt++) {
-      if (attempt > 0 || this.#foundIn !== this.#session()) {
+      if (attempt > 0 || this.#found.session !== this.#source.session()) {
         await this.#find(signal);
       }
-      const { document, at } = this.#found;
-      const listed = document.pages.find((page) => page.page_index === index);
+      const { pages } = this.#found.document;
+      const listed = pages.find((page) => page.page_index === index);
       if (!listed) {
-        throw new ProtocolError(
-          ErrorCode.PAGE_OUT_OF_RANGE,
-          `There is no page ${index} in ${this.uri}: it has ${document.pages.length} pages`,
-          { fields: { uri: this.uri } },
-        );
+        const why =
+          `There is no page ${index} in ${this.uri}: it has ${pages.length} pages`;
+        throw errorOf(ErrorCode.PAGE_OUT_OF_RANGE, why, this.uri);
       }
       const { uri: _, ...known } = listed;
       if (known.elements) return known;
-      const page = await this.#source.page(listed, at, signal);
+      const page = await this.#fetchPage(listed, signal);
       if (page) return { ...known, ...page };
     }
-    throw new ProtocolError(
-      ErrorCode.DOCUMENT_NOT_FOUND,
-      `Cannot read page ${index} of ${this.uri}: nothing is at its address`,
-      { fields: { uri: this.uri } },
-    );
+    const why =
+      `Cannot read page ${index} of ${this.uri}: nothing is at its address`;
+    throw errorOf(ErrorCode.DOCUMENT_NOT_FOUND, why, this.uri);
   }
 
   /** Reads all pages lazily, in reading order. */
@@ -130,11 +140,8 @@ export class OpenDocument {
       const element = elements.find(({ element_id }) => element_id === id);
       if (element) return element;
     }
-    throw new ProtocolError(
-      ErrorCode.ELEMENT_NOT_FOUND,
-      `There is no element "${id}" in ${this.uri}`,
-      { fields: { uri: this.uri } },
-    );
+    const why = `There is no element "${id}" in ${this.uri}`;
+    throw errorOf(ErrorCode.ELEMENT_NOT_FOUND, why, this.uri);
   }
 
   /** Converts the whole document to Markdown, as input for a language model. */
@@ -145,36 +152,114 @@ export class OpenDocument {
   }
 
   async #find(signal: AbortSignal | undefined): Promise<void> {
-    const session = this.#session();
-    this.#found = await this.#source.find(signal);
-    this.#foundIn = session;
+    const session = this.#source.session();
+    const { text, at } = await this.#resolve(this.uri, signal);
+    const document = this.#parse(text, parseDPEDocument);
+    this.#found = { document, at, session };
+  }
+
+  /** Fetches a page of a manifest; undefined if its URI is stale. */
+  async #fetchPage(
+    { uri = "", page_index }: DPEPage,
+    signal: AbortSignal | undefined,
+  ): Promise<DPEPage | undefined> {
+    const { at } = this.#found;
+    const target = resolveUri(uri, at);
+    if (target === undefined) {
+      throw this.#invalid(`the uri of page ${page_index} is not valid`);
+    }
+    const text = isScheme(target, "dpe")
+      ? (await this.#resolve(target, signal)).text
+      : await this.#fetch(target, at, signal);
+    if (text === undefined) return undefined;
+    const page = this.#parse(text, parseDPEPage);
+    if (page.elements) return page;
+    throw this.#invalid(`the JSON of page ${page_index} has no elements`);
+  }
+
+  /** Requests an address, and fetches what is there; requests a new one once if the first is stale (spec §8.3). */
+  async #resolve(
+    uri: string,
+    signal: AbortSignal | undefined,
+  ): Promise<{ text: string; at: string }> {
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const { uri: at } = await this.#source.getDpe(uri, signal);
+      const text = await this.#fetch(at, at, signal);
+      if (text !== undefined) return { text, at };
+    }
+    const why =
+      `Cannot open ${uri}: nothing is at the address that the Computer gave`;
+    throw errorOf(ErrorCode.DOCUMENT_NOT_FOUND, why, uri);
+  }
+
+  /** Fetches a text; a remote document must not refer to files of this machine. */
+  async #fetch(
+    uri: string,
+    at: string,
+    signal: AbortSignal | undefined,
+  ): Promise<string | undefined> {
+    if (isScheme(uri, "file") && !isScheme(at, "file")) {
+      throw new DocumentError(
+        "unsupported",
+        `Cannot read ${this.uri}: it refers to a local file, but is not local itself`,
+      );
+    }
+    const { timeoutMs, handlers } = this.#source;
+    const late = `Cannot read ${this.uri}: no answer within ${
+      timeoutMs / 1000
+    } s`;
+    return await withDeadline(
+      timeoutMs,
+      (signal) => fetchText(uri, handlers, signal),
+      { signal, error: () => new DocumentError("unreachable", late) },
+    );
+  }
+
+  #parse<T>(text: string, parse: Parser<T>): T {
+    try {
+      return parse(JSON.parse(text));
+    } catch (cause) {
+      const isJson = cause instanceof ProtocolError;
+      throw this.#invalid(isJson ? cause.message : "it is not JSON", { cause });
+    }
+  }
+
+  #invalid(why: string, options?: ErrorOptions): DocumentError {
+    return new DocumentError(
+      "invalid",
+      `Cannot read ${this.uri}: ${why}`,
+      options,
+    );
   }
 }
 
-/**
- * Opens a document; the timeout applies to the Computer, and to each fetch.
- *
- * @param session returns another value once the URIs that Computers have given are invalid (spec §8.3)
- */
-export function openDocument(
-  requests: Requests,
-  { computer, uri, handlers = {}, session }: {
-    readonly computer: string;
-    readonly uri: string;
-    readonly handlers: DocumentSourceOptions["handlers"] | undefined;
-    readonly session: () => unknown;
-  },
-  { timeoutMs = REQUEST_TIMEOUT_MS, ...reading }: OpenDocumentOptions,
-): Promise<OpenDocument> {
-  const { reqId } = reading;
-  const source = new DocumentSource(uri, {
-    getDpe: (uri, signal) =>
-      dpe(requests, computer, uri, present({ timeoutMs, signal, reqId })),
-    handlers,
-    timeoutMs,
-  });
-  return OpenDocument.open(source, session, reading);
+function resolveUri(uri: string, base: string): string | undefined {
+  if (isScheme(uri, "dpe")) return uri;
+  return URL.canParse(uri, base) ? new URL(uri, base).href : undefined;
 }
+
+const errorOf = (code: number, message: string, uri: string): ProtocolError =>
+  new ProtocolError(code, message, { fields: { uri } });
+
+/** Opens a document; the timeout applies to the Computer, and to each fetch. */
+export const openDocument = (
+  requests: Requests,
+  { computer, uri, handlers = {}, session }:
+    & { readonly computer: string; readonly uri: string }
+    & { readonly handlers: DocumentSource["handlers"] | undefined }
+    & Pick<DocumentSource, "session">,
+  { timeoutMs = REQUEST_TIMEOUT_MS, signal, reqId }: OpenDocumentOptions,
+): Promise<OpenDocument> =>
+  OpenDocument.open(uri, {
+    getDpe: (uri, signal) => {
+      const place = { computer, uri };
+      const options = present({ timeoutMs, signal, reqId });
+      return askTimed(requests, GET_DPE_EVENT, place, options);
+    },
+    handlers,
+    session,
+    timeoutMs,
+  }, signal);
 
 /** Formatters by category, in lower case and letters only; other categories become plain text. */
 const FORMATTERS: ReadonlyMap<string, (text: string) => string> = new Map([

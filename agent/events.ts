@@ -122,10 +122,7 @@ export function forwardOfficeEvents(
     events.emit("disconnected", lost);
   });
   connection.on("connected", (to) => events.emit("connected", to));
-  connection.on(
-    "rejoinFailed",
-    (failure) => events.emit("rejoinFailed", failure),
-  );
+  connection.on("rejoinFailed", (why) => events.emit("rejoinFailed", why));
   connection.on("refused", (error) => events.emit("refused", error));
   return catalogue;
 }
@@ -159,8 +156,8 @@ export async function* followDesktop(
     source.on("disconnected", ({ reason, reconnecting }) => {
       if (!reconnecting) fail(new ConnectionError("closed", reason));
     }),
+    onAbort(signal, () => fail(signal?.reason)),
   ];
-  offs.push(onAbort(signal, () => fail(signal?.reason)));
   try {
     signal?.throwIfAborted();
     let wasThere = false;

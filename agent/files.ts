@@ -5,19 +5,20 @@
  */
 import { BlobError } from "./blobs.ts";
 import * as noFiles from "./no_files.ts";
-import { builtin, fromBase64 } from "./bytes.ts";
+import { fromBase64 } from "./bytes.ts";
+import { nodeModule } from "../client/node_modules.ts";
 import type { GetFileOptions } from "./options.ts";
-import * as extensions from "./queries.ts";
-import * as queries from "./queries.ts";
+import { readResource } from "./queries.ts";
 import type { Requests } from "./requests.ts";
 import {
   ErrorCode,
+  GET_CONFIG_EVENT,
   mcpServerOf,
   ProtocolError,
   type ResourceContents,
   type SMCPTool,
 } from "../protocol/mod.ts";
-import { readAt } from "../shared/bytes.ts";
+import { readAt, replaceFile } from "../shared/bytes.ts";
 
 /** A file that is open for reading. */
 export interface FileSource {
@@ -31,7 +32,7 @@ export interface FileSource {
 
 /** Opens a file of this machine. */
 export async function openPath(path: string): Promise<FileSource> {
-  const fs = builtin("node:fs/promises");
+  const fs = nodeModule("node:fs/promises");
   if (!fs) return await noFiles.openPath();
   const file = await fs.open(path);
   try {
@@ -83,7 +84,7 @@ export async function getFile(
   tools: readonly SMCPTool[],
   options: GetFileOptions,
 ): Promise<GotFile> {
-  const fs = builtin("node:fs/promises");
+  const fs = nodeModule("node:fs/promises");
   if (!fs) return await noFiles.getFile();
   if (/^dpe:/i.test(uri)) {
     throw new TypeError(
@@ -98,15 +99,7 @@ export async function getFile(
   const { mimeType, ...item } = itemOf(found.contents, uri);
   const bytes = bytesOf(item, uri);
   options.signal?.throwIfAborted();
-  // Beside it and then renamed: what is at the path is never half a file.
-  const part = `${path}.${crypto.randomUUID()}.part`;
-  try {
-    await fs.writeFile(part, bytes);
-    await fs.rename(part, path);
-  } catch (error) {
-    await fs.rm(part, { force: true });
-    throw error;
-  }
+  await replaceFile(fs, path, bytes);
   return {
     path,
     size: bytes.length,
@@ -122,8 +115,8 @@ async function serversOf(
   tools: readonly SMCPTool[],
   { signal }: GetFileOptions,
 ): Promise<string[]> {
-  const config = signal ? { signal } : {};
-  const { servers } = await queries.config(requests, computer, config);
+  const request = { computer };
+  const { servers } = await requests.ask(GET_CONFIG_EVENT, request, { signal });
   const ofTools = tools.flatMap((tool) => mcpServerOf(tool) ?? []);
   return [...new Set([...Object.keys(servers), ...ofTools])];
 }
@@ -138,11 +131,8 @@ async function readFrom(
   const reasons: string[] = [];
   for (const mcpServer of servers) {
     try {
-      const contents = await extensions.readResource(
-        requests,
-        { computer, mcpServer, uri },
-        options,
-      );
+      const place = { computer, mcp_server: mcpServer, uri };
+      const contents = await readResource(requests, place, options);
       return { mcpServer, contents };
     } catch (error) {
       const isOfServer = error instanceof ProtocolError &&
@@ -151,13 +141,11 @@ async function readFrom(
       reasons.push(error.message);
     }
   }
-  throw new ProtocolError(
-    ErrorCode.NOT_FOUND,
-    `No MCP server of Computer ${JSON.stringify(computer)} has ${uri}${
-      reasons.length > 0 ? `: ${reasons.join("; ")}` : "; it has none"
-    }`,
-    { fields: { uri } },
-  );
+  const why = reasons.length > 0 ? `: ${reasons.join("; ")}` : "; it has none";
+  const message = `No MCP server of Computer ${
+    JSON.stringify(computer)
+  } has ${uri}${why}`;
+  throw new ProtocolError(ErrorCode.NOT_FOUND, message, { fields: { uri } });
 }
 
 /** @throws {BlobError} `invalid`: it is not one file */
@@ -165,10 +153,9 @@ function itemOf(
   contents: readonly ResourceContents[],
   uri: string,
 ): ResourceContents {
-  const [only, ...others] = contents;
-  const item = others.length === 0
-    ? only
-    : contents.find((each) => each.uri === uri);
+  const item = contents.length > 1
+    ? contents.find((each) => each.uri === uri)
+    : contents[0];
   if (item) return item;
   throw new BlobError(
     "invalid",
@@ -186,8 +173,6 @@ function bytesOf(
   if (typeof text === "string") return new TextEncoder().encode(text);
   const bytes = typeof blob === "string" ? fromBase64(blob) : undefined;
   if (bytes) return bytes;
-  throw new BlobError(
-    "invalid",
-    `The contents of ${uri} are neither text nor base64`,
-  );
+  const message = `The contents of ${uri} are neither text nor base64`;
+  throw new BlobError("invalid", message);
 }

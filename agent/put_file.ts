@@ -58,13 +58,97 @@ export async function putFile(
   const source = await openSource(file);
   try {
     const digest = await hash(source, signal);
-    return await upload(
-      { requests, computer, source, digest },
-      { name, onProgress, signal },
-    );
+    const upload = { requests, computer, source, digest, name };
+    return await sendAll(upload, signal, onProgress);
   } finally {
     await source.close();
   }
+}
+
+/** A file on its way to a Computer. */
+interface Upload {
+  readonly requests: UploadRequests;
+  readonly computer: string;
+  readonly source: FileSource;
+  /** Its SHA-256. */
+  readonly digest: string;
+  readonly name: string;
+}
+
+/** Sends all chunks. */
+async function sendAll(
+  upload: Upload,
+  signal: AbortSignal | undefined,
+  onProgress: PutFileOptions["onProgress"],
+): Promise<PutFile> {
+  const { requests, computer, source, digest, name } = upload;
+  const total = source.size;
+  /** The answer to the first chunk, which names the upload. */
+  let begun: Promise<PutBlobRet> | undefined;
+  let sent = 0;
+  try {
+    for (;;) {
+      const empty = {
+        computer,
+        ...(begun
+          ? { upload_id: (await begun).upload_id }
+          : { total_size: total, sha256: digest, name_hint: name }),
+        chunk_offset: sent,
+        eof: false,
+        blob: "",
+      };
+      // Without room the request itself fails, and says why.
+      const room = Math.max(1, requests.roomForBase64(empty));
+      const most = Math.min(CHUNK_BYTES, room);
+      const bytes = await readExactly(source, sent, most);
+      signal?.throwIfAborted();
+      const end = sent + bytes.length;
+      const chunk = { ...empty, eof: end === total, blob: toBase64(bytes) };
+      let answered: Promise<PutBlobRet>;
+      if (begun) answered = requests.ask(PUT_BLOB_EVENT, chunk, { signal });
+      else {
+        // Not aborted, since its answer names the upload that is to be abandoned.
+        begun = requests.ask(PUT_BLOB_EVENT, chunk).catch((error) => {
+          throw refused(error);
+        });
+        answered = signal ? abortable(begun, signal) : begun;
+      }
+      const answer = await answered;
+      sent = end;
+      onProgress?.({ sent, total });
+      if (sent === total) return landed(answer, upload);
+    }
+  } catch (error) {
+    // So that the Computer need not keep what it has; older ones drop it after a while.
+    begun?.then(({ upload_id }) =>
+      requests.ask(PUT_BLOB_EVENT, {
+        computer,
+        upload_id,
+        chunk_offset: sent,
+        eof: false,
+        blob: "",
+        abort: true,
+      })
+    ).catch(() => {}); // it has ended there already, or is unreachable
+    throw error;
+  }
+}
+
+/** Compares the file that a Computer has with the one that was sent. */
+function landed(
+  { landing_path: path, sha256 }: PutBlobRet,
+  { computer, source, digest }: Upload,
+): PutFile {
+  if (path === undefined) {
+    const message = `Computer "${computer}" does not say where it put the file`;
+    throw new BlobError("invalid", message);
+  }
+  if (sha256?.toLowerCase() !== digest) {
+    const message =
+      `The file that Computer "${computer}" has is not the one that was sent`;
+    throw new BlobError("changed", message);
+  }
+  return { path, size: source.size, sha256: digest };
 }
 
 async function hash(
@@ -91,103 +175,7 @@ async function readExactly(
   throw new BlobError("changed", "The file became shorter while it was read");
 }
 
-/** A file on its way to a Computer. */
-interface Upload {
-  readonly requests: UploadRequests;
-  readonly computer: string;
-  readonly source: FileSource;
-  /** Its SHA-256. */
-  readonly digest: string;
-}
-
-/** Sends all chunks. */
-async function upload(
-  { requests, computer, source, digest }: Upload,
-  { name, onProgress, signal }: {
-    readonly name: string;
-    readonly onProgress: PutFileOptions["onProgress"];
-    readonly signal: AbortSignal | undefined;
-  },
-): Promise<PutFile> {
-  const total = source.size;
-  /** The answer to the first chunk, which names the upload. */
-  let begun: Promise<PutBlobRet> | undefined;
-  let sent = 0;
-  try {
-    for (;;) {
-      const empty = {
-        computer,
-        ...(begun
-          ? { upload_id: (await begun).upload_id }
-          : { total_size: total, sha256: digest, name_hint: name }),
-        chunk_offset: sent,
-        eof: false,
-        blob: "",
-      };
-      // Without room the request itself fails, and says why.
-      const room = Math.max(1, requests.roomForBase64(empty));
-      const bytes = await readExactly(
-        source,
-        sent,
-        Math.min(CHUNK_BYTES, room),
-      );
-      signal?.throwIfAborted();
-      const end = sent + bytes.length;
-      const chunk = { ...empty, eof: end === total, blob: toBase64(bytes) };
-      let answered: Promise<PutBlobRet>;
-      if (begun) answered = requests.ask(PUT_BLOB_EVENT, chunk, { signal });
-      else {
-        // Not aborted, since its answer names the upload that is to be abandoned.
-        begun = requests.ask(PUT_BLOB_EVENT, chunk).catch((error) => {
-          throw refused(error);
-        });
-        answered = signal ? abortable(begun, signal) : begun;
-      }
-      const answer = await answered;
-      sent = end;
-      onProgress?.({ sent, total });
-      if (sent === total) return landed(answer, { computer, digest, total });
-    }
-  } catch (error) {
-    // So that the Computer need not keep what it has; older ones drop it after a while.
-    begun?.then(({ upload_id }) =>
-      requests.ask(PUT_BLOB_EVENT, {
-        computer,
-        upload_id,
-        chunk_offset: sent,
-        eof: false,
-        blob: "",
-        abort: true,
-      })
-    ).catch(() => {}); // it has ended there already, or is unreachable
-    throw error;
-  }
-}
-
-function landed(
-  { landing_path, sha256 }: PutBlobRet,
-  { computer, digest, total }: {
-    readonly computer: string;
-    readonly digest: string;
-    readonly total: number;
-  },
-): PutFile {
-  if (landing_path === undefined) {
-    throw new BlobError(
-      "invalid",
-      `Computer "${computer}" does not say where it put the file`,
-    );
-  }
-  if (sha256?.toLowerCase() !== digest) {
-    throw new BlobError(
-      "changed",
-      `The file that Computer "${computer}" has is not the one that was sent`,
-    );
-  }
-  return { path: landing_path, size: total, sha256: digest };
-}
-
-/** Explains why the first chunk failed: a Computer that knows no uploads may not answer at all (0.4 §7.5). */
+/** Explains why the first chunk failed: a Computer without uploads may not answer at all (0.4 §7.5). */
 function refused(error: unknown): unknown {
   const isSilence =
     error instanceof ProtocolError && error.code === ErrorCode.TIMEOUT ||

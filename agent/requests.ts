@@ -55,8 +55,13 @@ export class Requests {
 
   constructor(
     connection: Connection,
-    { name, offline }: { name: string; offline?: "fail" | "wait" },
+    { name, offline = "fail" }: { name: string; offline?: "fail" | "wait" },
   ) {
+    if (offline !== "fail" && offline !== "wait") {
+      throw new TypeError(
+        'Cannot use the option offline: expected "fail" or "wait"',
+      );
+    }
     this.#connection = connection;
     this.#name = name;
     connection.on("notification", ({ event, payload }) => {
@@ -159,7 +164,7 @@ export class Requests {
         : arrivals?.expect(request.computer);
       try {
         if (!pacer.tryTurn()) {
-          await wait((signal) => pacer.turn(signal), () => pacer.last?.error);
+          await wait((signal) => pacer.turn(signal), () => pacer.last);
         }
         try {
           return await connection.request(event, aged(request, began), {
@@ -170,18 +175,12 @@ export class Requests {
           pacer.done();
         }
       } catch (error) {
-        const refusal = refusalOf(error);
-        if (refusal) {
-          pacer.learn(refusal);
-          await wait(
-            (signal) => sleep(refusal.retryInMs, signal),
-            () => error,
-          );
+        if (isRefusal(error)) {
+          const retryInMs = pacer.learn(error);
+          await wait((signal) => sleep(retryInMs, signal), () => error);
         } else if (arrival && arrivals?.isExpected(error)) {
-          await wait(
-            (signal) => abortable(arrival.entered, signal),
-            () => error,
-          );
+          const { entered } = arrival;
+          await wait((signal) => abortable(entered, signal), () => error);
         } else throw error;
       } finally {
         arrival?.forget();
@@ -284,24 +283,10 @@ const RECOVERED_MS = 1_000;
 /** Delay before another attempt if a refusal names none. */
 const DEFAULT_RETRY_MS = 100;
 
-/** A refusal of a request that did not run and can be sent again (spec §10). */
-interface Refusal {
-  /** The error as received. */
-  readonly error: ProtocolError;
-  /** Milliseconds to wait before another attempt. */
-  readonly retryInMs: number;
-}
-
-/** Reads a refusal of a request that did not run; `undefined` for every other failure. */
-function refusalOf(error: unknown): Refusal | undefined {
-  if (
-    !(error instanceof ProtocolError) ||
-    error.code !== ErrorCode.TOO_MANY_REQUESTS || error.details?.ran !== false
-  ) return undefined;
-  const { retry_in_ms } = error.details;
-  const retryInMs = isPositive(retry_in_ms) ? retry_in_ms : DEFAULT_RETRY_MS;
-  return { error, retryInMs };
-}
+/** Checks whether a request was refused that did not run, and can be sent again (spec §10). */
+const isRefusal = (error: unknown): error is ProtocolError =>
+  error instanceof ProtocolError &&
+  error.code === ErrorCode.TOO_MANY_REQUESTS && error.details?.ran === false;
 
 /**
  * Keeps an Agent's requests below the limits of its Server: requests are sent at once until the
@@ -309,7 +294,7 @@ function refusalOf(error: unknown): Refusal | undefined {
  */
 class Pacer {
   /** The latest refusal, the reason why requests wait. */
-  last: Refusal | undefined;
+  last: ProtocolError | undefined;
   /** Milliseconds between two requests; 0 while no rate is known. */
   #gapMs = 0;
   /** When the next request may be sent. */
@@ -353,18 +338,19 @@ class Pacer {
     next();
   }
 
-  /** Adapts the rate to a refusal. */
-  learn(refusal: Refusal): void {
+  /** Adapts the rate to a refusal; returns the milliseconds to wait before another attempt. */
+  learn(refusal: ProtocolError): number {
     this.last = refusal;
-    const { limit, max } = refusal.error.fields;
-    if (!isPositive(max)) return;
-    if (limit === "events_per_second") {
+    const { details: { retry_in_ms } = {}, fields: { limit, max } } = refusal;
+    const retryInMs = isPositive(retry_in_ms) ? retry_in_ms : DEFAULT_RETRY_MS;
+    if (limit === "events_per_second" && isPositive(max)) {
       this.#gapMs = 1000 / (max * RATE_SHARE);
-      const free = performance.now() + refusal.retryInMs;
+      const free = performance.now() + retryInMs;
       this.#nextAt = Math.max(this.#nextAt, free);
-    } else if (limit === "calls_per_agent") {
+    } else if (limit === "calls_per_agent" && isPositive(max)) {
       this.#maxRunning = max;
     }
+    return retryInMs;
   }
 
   /** Reserves the next turn, and returns the milliseconds until it. */

@@ -46,9 +46,7 @@ export async function skillFile(
   const digest = answer.sha256.toLowerCase();
   const { body, blob_handle: handle = "", total_size: size } = answer;
   const place = { requests, computer, handle, expected: digest };
-  const inline = body === undefined
-    ? undefined
-    : await inlineBytes(body, answer);
+  const inline = body === undefined ? body : await inlineBytes(body, answer);
   const bytes = () =>
     inline ? Promise.resolve(inline.slice()) : fetchWhole(place, size, signal);
   return {

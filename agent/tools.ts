@@ -20,7 +20,7 @@ import {
 import { toolsMeant } from "../protocol/payloads/tools.ts";
 import { sleep } from "../shared/async.ts";
 
-/** How a notification changes the tools that an Agent knows. */
+/** How a notification changes an Agent's list of tools. */
 export type CatalogueStep = { fetch: string } | { forget: string } | undefined;
 
 /** Decides how a notification changes the catalogue (spec §9). */
@@ -34,12 +34,9 @@ export function catalogueStep(
     case UPDATE_CONFIG_NOTIFICATION: {
       const { computer } = payload;
       if (computer === undefined) return undefined;
-      return event === LEAVE_OFFICE_NOTIFICATION
-        ? { forget: computer }
-        : { fetch: computer };
+      const isGone = event === LEAVE_OFFICE_NOTIFICATION;
+      return isGone ? { forget: computer } : { fetch: computer };
     }
-    default:
-      return undefined;
   }
 }
 
@@ -218,23 +215,19 @@ export function ambiguity(
   found: readonly FoundTool[],
   option: string,
 ): string {
+  const wholeNames = (own: readonly FoundTool[]) =>
+    own.map(({ tool }) => tool.name).join(" or ");
   const byComputer = Map.groupBy(found, ({ computer }) => computer);
-  const computers = [...byComputer].map(([computer, own]) =>
-    own.length > 1 ? `${computer}: ${wholeNames(own)}` : computer
-  );
   const quoted = JSON.stringify(name);
   if (byComputer.size === 1) {
-    return `several MCP servers offer the tool ${quoted}; give its whole name: ${
-      wholeNames(found)
-    }`;
+    const names = wholeNames(found);
+    return `several MCP servers offer the tool ${quoted}; give its whole name: ${names}`;
   }
-  return `several Computers offer the tool ${quoted} (${
-    computers.join(", ")
-  }); choose one with ${option}`;
+  const computers = [...byComputer].map(([computer, own]) =>
+    own.length > 1 ? `${computer}: ${wholeNames(own)}` : computer
+  ).join(", ");
+  return `several Computers offer the tool ${quoted} (${computers}); choose one with ${option}`;
 }
-
-const wholeNames = (found: readonly FoundTool[]): string =>
-  found.map(({ tool }) => tool.name).join(" or ");
 
 /**
  * Chooses the one tool that a name means.
@@ -250,25 +243,22 @@ export function onlyOffering(
   const found = offering(tools, name);
   const [only, ...others] = found;
   if (only === undefined) {
+    const place = `office ${JSON.stringify(office)}`;
+    const computers = [...tools.keys()].join(", ");
     const why = office === undefined
       ? "the Agent is in no office; join one first"
       : tools.size === 0
-      ? `there is no Computer in office ${JSON.stringify(office)}`
-      : `none of the Computers in office ${JSON.stringify(office)} (${
-        [...tools.keys()].join(", ")
-      }) offers it; \`agent.tools\` has what they offer`;
-    throw new ToolLookupError(
-      "not_found",
-      `Cannot find tool ${JSON.stringify(name)}: ${why}`,
-      [],
-    );
+      ? `there is no Computer in ${place}`
+      : `none of the Computers in ${place} (${computers}) offers it; \`agent.tools\` has what they offer`;
+    const message = `Cannot find tool ${JSON.stringify(name)}: ${why}`;
+    throw new ToolLookupError("not_found", message, []);
   }
   if (others.length === 0) return only;
-  throw new ToolLookupError(
-    "ambiguous",
-    `Cannot choose: ${ambiguity(name, found, "the option `computer`")}`,
-    [...new Set(found.map(({ computer }) => computer))],
-  );
+  const message = ambiguity(name, found, "the option `computer`");
+  const computers = new Set(found.map(({ computer }) => computer));
+  throw new ToolLookupError("ambiguous", `Cannot choose: ${message}`, [
+    ...computers,
+  ]);
 }
 
 /** Concurrent requests that an Agent makes on its own; leaves slots for those of its user. */

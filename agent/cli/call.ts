@@ -20,6 +20,7 @@ import {
 } from "./office.ts";
 import { ambiguity, offering } from "../tools.ts";
 import { UsageError } from "../../cli/run.ts";
+import { isRecord } from "../../protocol/names.ts";
 import { plain, progressText } from "../../cli/terminal_text.ts";
 import {
   type CallToolResult,
@@ -42,9 +43,8 @@ interface CallFlags extends ComputerFlags {
 
 /** Calls a tool and prints its result; the exit code is 1 if the tool fails. */
 export async function call(tool: string, flags: CallFlags): Promise<void> {
-  const given = flags.params === undefined
-    ? undefined
-    : await readParams(flags.params);
+  const { params: source } = flags;
+  const given = source === undefined ? undefined : await readParams(source);
   const result = await withAgent(flags, async (agent, signal) => {
     const { computer, name, listed } = await find(agent, tool, flags, signal);
     const params = given ?? readPairs(flags.arg, listed);
@@ -54,11 +54,9 @@ export async function call(tool: string, flags: CallFlags): Promise<void> {
       progress = text === "" ? "" : `${text}  `;
       if (to.waiting && !process.stderr.isTTY) console.error(text);
     };
+    const what = `calling ${plain(tool)} on ${plain(computer)}`;
     return await waitingFor(
-      () =>
-        `${progress}calling ${plain(tool)} on ${
-          plain(computer)
-        } (Ctrl-C cancels)`,
+      () => `${progress}${what} (Ctrl-C cancels)`,
       agent.callTool(computer, name, params, {
         timeoutMs: flags.timeout * 1000,
         signal,
@@ -84,9 +82,7 @@ async function readParams(source: string): Promise<Record<string, unknown>> {
   } catch (error) {
     throw new UsageError(`--params is not JSON${describePlace(json, error)}`);
   }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-    return { ...value };
-  }
+  if (isRecord(value)) return value;
   throw new UsageError(
     `--params is no JSON object; write one such as '{"path": "."}'`,
   );
@@ -120,9 +116,7 @@ async function find(
     throw new UsageError(ambiguity(typed, found, "--computer"));
   }
   const [only] = found;
-  if (only) {
-    return { ...only, name: only.tool.name, listed: only.tool };
-  }
+  if (only) return { ...only, name: only.tool.name, listed: only.tool };
   if (computer !== undefined) {
     return { computer, name: typed, listed: undefined };
   }
@@ -180,11 +174,9 @@ export async function put(file: string, flags: ComputerFlags): Promise<void> {
   await check(file);
   const landed = await atComputer(flags, async (agent, computer, signal) => {
     let progress = "";
+    const what = `putting ${plain(file)} on ${plain(computer)}`;
     return await waitingFor(
-      () =>
-        `${progress}putting ${plain(file)} on ${
-          plain(computer)
-        } (Ctrl-C cancels)`,
+      () => `${progress}${what} (Ctrl-C cancels)`,
       agent.putFile(computer, file, {
         signal,
         onProgress: ({ sent, total }) =>
@@ -206,11 +198,9 @@ async function check(file: string): Promise<void> {
 }
 
 function unreadable(source: string, error: NodeJS.ErrnoException): never {
-  throw new UsageError(
-    `Cannot read ${source}: ${
-      error.code === "ENOENT" ? "there is no such file" : error.message
-    }`,
-  );
+  const isMissing = error.code === "ENOENT";
+  const why = isMissing ? "there is no such file" : error.message;
+  throw new UsageError(`Cannot read ${source}: ${why}`);
 }
 
 const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(1);
@@ -246,10 +236,10 @@ export function readArguments(
       ? readText(value, types)
       : readJson(value);
     if (read === undefined || !fits(read.value, types)) {
+      const expected = [...types].map((type) => NAMES[type] ?? type);
+      const given = JSON.stringify(value);
       problems.push(
-        `argument "${name}" is ${JSON.stringify(value)}, expected ${
-          [...types].map(typeName).join(" or ")
-        }`,
+        `argument "${name}" is ${given}, expected ${expected.join(" or ")}`,
       );
     } else params[name] = read.value;
   }
@@ -328,12 +318,8 @@ const NAMES: Readonly<Record<string, string>> = {
   object: "a JSON object",
 };
 
-const typeName = (type: string): string => NAMES[type] ?? type;
-
 const asRecord = (value: unknown): Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-    ? { ...value }
-    : {};
+  isRecord(value) ? value : {};
 
 /**
  * Describes where a text stops being JSON, if the error of the parser tells.

@@ -54,7 +54,7 @@ export function agentCommand(loadMcp: LoadMcp): Command {
     "after",
     AFTER_HELP + commandHint("smcp-agent", process.execPath),
   );
-  const inOffice = (name: string, summary: string, ...examples: string[]) =>
+  const inOffice = (name: string, summary: string, examples: string[]) =>
     addOfficeFlags(
       addHelp(
         program.command(name),
@@ -62,191 +62,163 @@ export function agentCommand(loadMcp: LoadMcp): Command {
         examples.map((line) => `smcp-agent ${line} --office demo`),
       ),
     );
-  const add = (...words: Parameters<typeof inOffice>) =>
-    inOffice(...words).addOption(
-      new Option("--json", "print JSON").env("SMCP_JSON"),
+  const add = (
+    [name, summary]: readonly [name: string, summary: string],
+    examples: string[],
+    ...options: Option[]
+  ) =>
+    [option("--json", "print JSON"), ...options].reduce(
+      (command, option) => command.addOption(option),
+      inOffice(name, summary, examples),
     );
 
-  add("members", "List the members of the office", "members")
+  add(["members", "List the members of the office"], ["members"])
     .action(async (flags) => (await looking()).members(flags));
 
-  add("tools", "List the tools of the office", "tools", "tools --verbose")
-    .addOption(computerOption())
-    .addOption(
-      new Option("--verbose", "show the parameters of each tool")
-        .env("SMCP_VERBOSE"),
-    )
-    .action(async (flags) => (await looking()).tools(flags));
+  add(
+    ["tools", "List the tools of the office"],
+    ["tools", "tools --verbose"],
+    computerOption(),
+    option("--verbose", "show the parameters of each tool"),
+  ).action(async (flags) => (await looking()).tools(flags));
 
   add(
-    "call",
-    "Call a tool; a terminal shows how far it is, Ctrl-C cancels it",
-    "call read_text_file --arg path=notes.txt",
-    `call echo --params '{"message": "hello"}'`,
-    "call build --timeout 600 --computer laptop",
+    ["call", "Call a tool; a terminal shows how far it is, Ctrl-C cancels it"],
+    [
+      "call read_text_file --arg path=notes.txt",
+      `call echo --params '{"message": "hello"}'`,
+      "call build --timeout 600 --computer laptop",
+    ],
+    argOption("an argument of the tool, read by its schema; repeatable"),
+    option(
+      "--params <json>",
+      "all arguments as a JSON object; @FILE and - read it from a file or stdin",
+    ).conflicts("arg"),
+    option("--timeout <seconds>", "1 to 3600")
+      .argParser(integer(1, 3600)).default(60),
+    computerOption(),
   )
     .argument("<tool>", "its name, as `tools` lists it")
-    .addOption(
-      new Option(
-        "--arg <name=value>",
-        "an argument of the tool, read by its schema; repeatable",
-      ).env("SMCP_ARG").argParser(collectPairs).default([], "none"),
-    )
-    .addOption(
-      new Option(
-        "--params <json>",
-        "all arguments as a JSON object; @FILE and - read it from a file or stdin",
-      ).env("SMCP_PARAMS").conflicts("arg"),
-    )
-    .addOption(
-      new Option("--timeout <seconds>", "1 to 3600")
-        .env("SMCP_TIMEOUT").argParser(integer(1, 3600)).default(60),
-    )
-    .addOption(computerOption())
     .action(async (tool, flags) => (await calling()).call(tool, flags));
 
   add(
-    "desktop",
-    "Show the windows of a Computer",
-    "desktop",
-    "desktop --follow --size 3",
-  )
-    .addOption(
-      new Option("--follow", "show them again after each change, until Ctrl-C")
-        .env("SMCP_FOLLOW"),
-    )
-    .addOption(
-      new Option("--size <count>", "how many windows at most")
-        .env("SMCP_SIZE").argParser(integer(0, 10_000)),
-    )
-    .addOption(
-      new Option("--window <uri>", "only the window with this URI")
-        .env("SMCP_WINDOW"),
-    )
-    .addOption(computerOption())
-    .action(async (flags) => (await following()).desktop(flags));
+    ["desktop", "Show the windows of a Computer"],
+    ["desktop", "desktop --follow --size 3"],
+    option("--follow", "show them again after each change, until Ctrl-C"),
+    option("--size <count>", "how many windows at most")
+      .argParser(integer(0, 10_000)),
+    option("--window <uri>", "only the window with this URI"),
+    computerOption(),
+  ).action(async (flags) => (await following()).desktop(flags));
 
-  add("resources", "List the resources of MCP servers", "resources files")
+  add(
+    ["resources", "List the resources of MCP servers"],
+    ["resources files"],
+    computerOption(),
+  )
     .argument("[mcp_server]", "only of this one")
-    .addOption(computerOption())
     .action(async (server, flags) =>
       (await looking()).resources(server, flags)
     );
 
   add(
-    "docs",
-    "Search the documents of a Computer",
-    "docs",
-    "docs quarterly report --type pdf",
+    ["docs", "Search the documents of a Computer"],
+    ["docs", "docs quarterly report --type pdf"],
+    option("--type <file_type>", "only these, such as pdf"),
+    option("--offset <count>", "how many to skip")
+      .argParser(integer(0, 1_000_000_000)).default(0),
+    option("--limit <count>", "how many to show, 1 to 100")
+      .argParser(integer(1, 100)).default(20),
+    computerOption(),
   )
     .argument("[query...]", "words in title, keywords or summary; any counts")
-    .addOption(
-      new Option("--type <file_type>", "only these, such as pdf")
-        .env("SMCP_TYPE"),
-    )
-    .addOption(
-      new Option("--offset <count>", "how many to skip")
-        .env("SMCP_OFFSET").argParser(integer(0, 1_000_000_000)).default(0),
-    )
-    .addOption(
-      new Option("--limit <count>", "how many to show, 1 to 100")
-        .env("SMCP_LIMIT").argParser(integer(1, 100)).default(20),
-    )
-    .addOption(computerOption())
     .action(async (words, flags) => (await reading()).docs(words, flags));
 
   add(
-    "read",
-    "Print a document as Markdown, or a resource of an MCP server",
-    "read dpe://files/report.pdf",
-    "read demo://resource/static/document/features.md everything",
-    "read image://logo pictures --output logo.png",
+    ["read", "Print a document as Markdown, or a resource of an MCP server"],
+    [
+      "read dpe://files/report.pdf",
+      "read demo://resource/static/document/features.md everything",
+      "read image://logo pictures --output logo.png",
+    ],
+    option("--output <file>", "write the contents there, binary or text"),
+    computerOption(),
   )
     .argument(
       "<uri>",
       "dpe://HOST/DOCUMENT, as `docs` lists it, or that of a resource",
     )
     .argument("[mcp_server]", "read it there, as `resources` lists it")
-    .addOption(
-      new Option("--output <file>", "write the contents there, binary or text")
-        .env("SMCP_OUTPUT"),
-    )
-    .addOption(computerOption())
     .action(async (uri, server, flags) =>
       server === undefined
         ? (await reading()).read(uri, flags)
         : (await reading()).readResource(uri, server, flags)
     );
 
-  add("prompts", "List the prompts of a Computer", "prompts")
-    .addOption(computerOption())
-    .action(async (flags) => (await reading()).prompts(flags));
+  add(
+    ["prompts", "List the prompts of a Computer"],
+    ["prompts"],
+    computerOption(),
+  ).action(async (flags) => (await reading()).prompts(flags));
 
   add(
-    "prompt",
-    "Show a prompt of an MCP server, filled in",
-    "prompt args-prompt everything --arg city=Paris",
+    ["prompt", "Show a prompt of an MCP server, filled in"],
+    ["prompt args-prompt everything --arg city=Paris"],
+    argOption("an argument of the prompt; repeatable"),
+    computerOption(),
   )
     .argument("<prompt>", "its name, as `prompts` lists it")
     .argument("<mcp_server>", "the MCP server that has it")
-    .addOption(
-      new Option("--arg <name=value>", "an argument of the prompt; repeatable")
-        .env("SMCP_ARG").argParser(collectPairs).default([], "none"),
-    )
-    .addOption(computerOption())
     .action(async (name, server, flags) =>
       (await reading()).prompt(name, server, flags)
     );
 
-  add("skills", "List the skills of a Computer", "skills")
-    .addOption(computerOption())
+  add(["skills", "List the skills of a Computer"], ["skills"], computerOption())
     .action(async (flags) => (await reading()).skills(flags));
 
   add(
-    "skill",
-    "Print a skill, or a file of it",
-    "skill pdf-forms",
-    "skill pdf-forms references/fields.md",
-    "skill pdf-forms scripts/fill.py --output fill.py",
+    ["skill", "Print a skill, or a file of it"],
+    [
+      "skill pdf-forms",
+      "skill pdf-forms references/fields.md",
+      "skill pdf-forms scripts/fill.py --output fill.py",
+    ],
+    option("--output <file>", "write the file there, binary or text"),
+    computerOption(),
   )
     .argument("<skill>", "its name, as `skills` lists it")
     .argument("[path]", "a file in its folder; default: SKILL.md")
-    .addOption(
-      new Option("--output <file>", "write the file there, binary or text")
-        .env("SMCP_OUTPUT"),
-    )
-    .addOption(computerOption())
     .action(async (name, path, flags) =>
       (await reading()).skill(name, path, flags)
     );
 
   add(
-    "put",
-    "Put a file on a Computer, and print where it is there",
-    "put report.pdf",
-    "put photo.jpg --computer laptop",
+    ["put", "Put a file on a Computer, and print where it is there"],
+    ["put report.pdf", "put photo.jpg --computer laptop"],
+    computerOption(),
   )
     .argument("<file>", "the file on this machine")
-    .addOption(computerOption())
     .action(async (file, flags) => (await calling()).put(file, flags));
 
-  add("config", "Show the configuration of a Computer", "config")
-    .addOption(computerOption())
-    .action(async (flags) => (await looking()).config(flags));
+  add(
+    ["config", "Show the configuration of a Computer"],
+    ["config"],
+    computerOption(),
+  ).action(async (flags) => (await looking()).config(flags));
 
   add(
-    "watch",
-    "Print every notification of the office, until Ctrl-C",
-    "watch",
-    "watch --json",
+    ["watch", "Print every notification of the office, until Ctrl-C"],
+    ["watch", "watch --json"],
   ).action(async (flags) => (await following()).watch(flags));
 
   const mcp = inOffice(
     "mcp",
     "Serve the office to an MCP client, over stdin and stdout",
-    "mcp",
-    "mcp --computer laptop --exclude 'delete_*'",
-    "mcp --tools search",
+    [
+      "mcp",
+      "mcp --computer laptop --exclude 'delete_*'",
+      "mcp --tools search",
+    ],
   );
   for (const option of mcpOptions()) mcp.addOption(option);
   mcp.addHelpText("after", AFTER_MCP)
@@ -262,24 +234,30 @@ const following = () => import("./follow.ts");
 const reading = () => import("./read.ts");
 const calling = () => import("./call.ts");
 
-function addOfficeFlags(command: Command): Command {
-  return addServerFlags(command)
+const addOfficeFlags = (command: Command): Command =>
+  addServerFlags(command)
     .addOption(
-      new Option("--office <office>", "the office to join")
-        .env("SMCP_OFFICE").argParser(readName("--office", "SMCP_OFFICE"))
-        .makeOptionMandatory(),
+      option("--office <office>", "the office to join")
+        .argParser(readName("--office", "SMCP_OFFICE")).makeOptionMandatory(),
     )
     .addOption(
-      new Option("--name <name>", "the name to join with")
-        .env("SMCP_NAME").argParser(readName("--name", "SMCP_NAME"))
-        .default("agent"),
+      option("--name <name>", "the name to join with")
+        .argParser(readName("--name", "SMCP_NAME")).default("agent"),
     );
+
+/** Creates an option that its variable sets too, such as `SMCP_NAME_LIMIT` for `--name-limit`. */
+function option(flags: string, summary: string): Option {
+  const option = new Option(flags, summary);
+  const name = option.name().replaceAll("-", "_").toUpperCase();
+  return option.env(`SMCP_${name}`);
 }
 
-function computerOption(): Option {
-  return new Option("--computer <name>", "only this Computer")
-    .env("SMCP_COMPUTER");
-}
+const computerOption = (summary = "only this Computer"): Option =>
+  option("--computer <name>", summary);
+
+const argOption = (summary: string): Option =>
+  option("--arg <name=value>", summary)
+    .argParser(collectPairs).default([], "none");
 
 /** Splits `NAME=VALUE`; undefined when there is no name or no `=`. */
 export function splitPair(text: string): [string, string] | undefined {
@@ -299,37 +277,31 @@ function collectPairs(
 }
 
 /** The options of the command `mcp`, beside those of every command. */
-function mcpOptions(): Option[] {
-  return [
-    new Option(
-      "--computer <name>",
-      "only the tools of this Computer, under their own names",
-    ).env("SMCP_COMPUTER"),
-    patternOption("include", "only tools that match"),
-    patternOption("exclude", "no tools that match"),
-    new Option(
-      "--tools <which>",
-      "all tools, or two to search and call them with, for clients that cannot hold many",
-    ).env("SMCP_TOOLS").choices(["all", "search"]),
-    new Option(
-      "--name-limit <count>",
-      "the most characters of a tool's name, 24 to 128 (default: 48)",
-    ).env("SMCP_NAME_LIMIT").argParser(integer(24, 128)),
-    new Option(
-      "--desktop-tools",
-      "add tools that read windows and documents, for clients that show models no resources",
-    ).env("SMCP_DESKTOP_TOOLS"),
-    new Option(
-      "--timeout <seconds>",
-      "give a call up after so long, 1 to 3600 (default: 3600, the client decides)",
-    ).env("SMCP_TIMEOUT").argParser(integer(1, 3600)),
-  ];
-}
+const mcpOptions = (): Option[] => [
+  computerOption("only the tools of this Computer, under their own names"),
+  patternOption("include", "only tools that match"),
+  patternOption("exclude", "no tools that match"),
+  option(
+    "--tools <which>",
+    "all tools, or two to search and call them with, for clients that cannot hold many",
+  ).choices(["all", "search"]),
+  option(
+    "--name-limit <count>",
+    "the most characters of a tool's name, 24 to 128 (default: 48)",
+  ).argParser(integer(24, 128)),
+  option(
+    "--desktop-tools",
+    "add tools that read windows and documents, for clients that show models no resources",
+  ),
+  option(
+    "--timeout <seconds>",
+    "give a call up after so long, 1 to 3600 (default: 3600, the client decides)",
+  ).argParser(integer(1, 3600)),
+];
 
 const patternOption = (name: string, what: string): Option =>
-  new Option(
+  option(
     `--${name} <pattern>`,
     `${what}, such as laptop__* or tag:safe; repeatable`,
-  ).env(`SMCP_${name.toUpperCase()}`)
-    .argParser((pattern, before: string[]) => [...before, pattern])
+  ).argParser((pattern, before: string[]) => [...before, pattern])
     .default([], "none");

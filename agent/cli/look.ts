@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { isRecord } from "../../protocol/names.ts";
 import type { SmcpAgent } from "../agent.ts";
 import {
   atComputer,
@@ -32,15 +33,12 @@ import {
 
 /** Prints the members of the office. */
 export async function members(flags: OfficeFlags): Promise<void> {
-  const sessions = await withAgent(
-    flags,
-    (agent, signal) => agent.listRoom({ signal }),
-  );
+  const list = (agent: SmcpAgent, signal: AbortSignal) =>
+    agent.listRoom({ signal });
+  const sessions = await withAgent(flags, list);
   if (flags.json) return printJson(sessions);
   printRows(
-    sessions.map((
-      { name, role, a2c_version = "" },
-    ) => [name, role, a2c_version]),
+    sessions.map((each) => [each.name, each.role, each.a2c_version ?? ""]),
   );
 }
 
@@ -57,12 +55,11 @@ export async function resources(
     const { servers } = await agent.getConfig(computer, { signal });
     const found = new Map<string, Resource[] | string>();
     for (const id of Object.keys(servers)) {
-      const list = await listAll(agent, computer, id, signal)
-        .catch((error) => {
-          if (hasNone(error)) return String(error.message);
-          throw error;
-        });
-      found.set(id, list);
+      const list = listAll(agent, computer, id, signal).catch((error) => {
+        if (hasNone(error)) return String(error.message);
+        throw error;
+      });
+      found.set(id, await list);
     }
     return found;
   });
@@ -86,17 +83,13 @@ export async function resources(
   if (found.size === 0) console.log("The Computer hosts no MCP server.");
 }
 
-async function listAll(
+const listAll = (
   agent: SmcpAgent,
   computer: string,
   server: string,
   signal: AbortSignal,
-): Promise<Resource[]> {
-  const list: Resource[] = [];
-  const all = agent.allResources(computer, server, { signal });
-  for await (const resource of all) list.push(resource);
-  return list;
-}
+): Promise<Resource[]> =>
+  Array.fromAsync(agent.allResources(computer, server, { signal }));
 
 /** Checks whether a server has no resources or does not run; the others are still shown. */
 const hasNone = (error: unknown): boolean =>
@@ -110,23 +103,16 @@ export async function config(flags: ComputerFlags): Promise<void> {
     (agent, computer, signal) => agent.getConfig(computer, { signal }),
   );
   if (flags.json) return printJson({ inputs, servers });
-  console.log(count(Object.keys(servers).length, "MCP server"));
-  printRows(
-    Object.entries(servers).map((
-      [key, { name, type, disabled, server_parameters }],
-    ) => [
-      `  ${labelOf(key, name)}`,
-      disabled ? "disabled" : type,
-      "url" in server_parameters
-        ? server_parameters.url
-        : [server_parameters.command, ...server_parameters.args].join(" "),
-    ]),
-  );
+  const rows = Object.entries(servers).map(([key, server]) => {
+    const { name, type, disabled, server_parameters: how } = server;
+    const where = "url" in how ? how.url : [how.command, ...how.args].join(" ");
+    return [`  ${labelOf(key, name)}`, disabled ? "disabled" : type, where];
+  });
+  console.log(count(rows.length, "MCP server"));
+  printRows(rows);
   console.log(count(inputs?.length ?? 0, "input"));
   printRows(
-    (inputs ?? []).map((
-      { id, type, description },
-    ) => [`  ${id}`, type, description]),
+    (inputs ?? []).map((each) => [`  ${each.id}`, each.type, each.description]),
   );
 }
 
@@ -142,7 +128,7 @@ interface Group {
   /** Its name for people, if it is known. */
   readonly name?: string | undefined;
   readonly tools: readonly SMCPTool[];
-  readonly state?: string;
+  readonly state?: string | undefined;
 }
 
 /** Prints the tools of the office, by Computer and MCP server. */
@@ -180,13 +166,13 @@ function printGroup(
     console.log(`  ${plain(label)}: ${plain(what ?? "no tools")}`);
   }
   const rows = tools.map((tool) => [`${indent}${tool.name}`, describe(tool)]);
-  const lines = columns(rows);
-  tools.forEach(({ params_schema }, i) => {
-    console.log(lines[i] ?? "");
+  columns(rows).forEach((line, i) => {
+    console.log(line);
     if (!verbose) return;
-    const parameters = parameterRows(params_schema)
-      .map(([name, ...rest]) => [`${indent}  ${name}`, ...rest]);
-    printRows(parameters);
+    const parameters = parameterRows(tools[i]?.params_schema ?? {});
+    printRows(
+      parameters.map(([name, ...rest]) => [`${indent}  ${name}`, ...rest]),
+    );
   });
 }
 
@@ -212,24 +198,19 @@ async function grouped(
   const isKnown = tools.length === 0 || byServer.size > 1 ||
     !byServer.has(undefined);
   const servers = isKnown ? await configured(agent, computer, signal) : {};
-  const names = [
-    ...Object.keys(servers),
-    ...[...byServer.keys()].filter((server) => server !== undefined),
-  ];
-  const groups = [...new Set(names)].map(async (server): Promise<Group> => {
+  const ofTools = [...byServer.keys()].filter((server) => server !== undefined);
+  const names = new Set([...Object.keys(servers), ...ofTools]);
+  const groups = await Promise.all([...names].map(async (server) => {
     const tools = byServer.get(server) ?? [];
-    const { name } = servers[server] ?? {};
+    const { name, disabled } = servers[server] ?? {};
     if (tools.length > 0) return { server, name, tools };
-    const state = servers[server]?.disabled
+    const state = disabled
       ? "disabled"
       : await stateOf(agent, computer, server, signal);
-    return { server, name, tools, ...(state !== undefined && { state }) };
-  });
-  const rest = byServer.get(undefined) ?? [];
-  return [
-    ...await Promise.all(groups),
-    ...(rest.length > 0 ? [{ server: undefined, tools: rest }] : []),
-  ];
+    return { server, name, tools, state };
+  }));
+  const rest = byServer.get(undefined);
+  return rest ? [...groups, { server: undefined, tools: rest }] : groups;
 }
 
 /** Returns the servers of a Computer; none if it does not tell, since its tools are still shown. */
@@ -277,12 +258,11 @@ export function parameterRows(
   return Object.entries(properties).map(([name, property]) => {
     const details = isRecord(property) ? property : {};
     const type = typeOf(details);
+    const { description: text } = details;
     return [
       name,
       needed.includes(name) ? `${type}, required` : type,
-      typeof details.description === "string"
-        ? headline(details.description)
-        : "",
+      typeof text === "string" ? headline(text) : "",
     ];
   });
 }
@@ -297,6 +277,3 @@ function typeOf(
   if (Array.isArray(type)) return type.join(" | ");
   return typeof type === "string" ? type : "any";
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -53,10 +53,8 @@ export type LoadMcp = () => Promise<PipeOffice>;
 
 /** Serves the office to the program that has started this one, until that ends. */
 export async function mcp(flags: McpFlags, load: LoadMcp): Promise<void> {
-  const agent = connectionOptions(
-    flags,
-    (file) => readFileSync(file, "utf8"),
-  );
+  const read = (file: string) => readFileSync(file, "utf8");
+  const agent = connectionOptions(flags, read);
   // Stdout belongs to the messages.
   const log = (line: string) => console.error(`smcp-agent mcp: ${line}`);
   const warning = secretsInClear(agent);

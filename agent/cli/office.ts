@@ -44,10 +44,8 @@ export async function withAgent<T>(
   flags: OfficeFlags,
   work: (agent: SmcpAgent, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const options = connectionOptions(
-    flags,
-    (file) => readFileSync(file, "utf8"),
-  );
+  const read = (file: string) => readFileSync(file, "utf8");
+  const options = connectionOptions(flags, read);
   const warning = secretsInClear(options);
   if (warning !== undefined) console.error(`warning: ${warning}`);
   const agent = new SmcpAgent(options);
@@ -84,11 +82,10 @@ export const atComputer = <T>(
     signal: AbortSignal,
   ) => Promise<T>,
 ): Promise<T> =>
-  withAgent(
-    flags,
-    async (agent, signal) =>
-      await work(agent, await chooseComputer(agent, flags, signal), signal),
-  );
+  withAgent(flags, async (agent, signal) => {
+    const computer = await chooseComputer(agent, flags, signal);
+    return await work(agent, computer, signal);
+  });
 
 /** Returns the Computer that was named, or the only one of the office. */
 export async function chooseComputer(
@@ -102,20 +99,21 @@ export async function chooseComputer(
   const [only, ...others] = names;
   if (only === undefined) throw noComputer(office);
   if (others.length === 0) return only;
+  const known = names.join(", ");
   throw new UsageError(
-    `several Computers are in the office (${
-      names.join(", ")
-    }); choose one with --computer`,
+    `several Computers are in the office (${known}); choose one with --computer`,
   );
 }
 
 /** Creates the error of an office without Computers, with the remedy. */
-export const noComputer = (office: string): Error =>
-  new Error(
-    `no Computer is in the office "${office}"; start one with: ${
-      ownCommand("smcp-computer", process.execPath)
-    } run --office ${shellWord(office)}`,
+export function noComputer(office: string): Error {
+  const command = ownCommand("smcp-computer", process.execPath);
+  return new Error(
+    `no Computer is in the office "${office}"; start one with: ${command} run --office ${
+      shellWord(office)
+    }`,
   );
+}
 
 /** Prints rows in columns. */
 export const printRows = (rows: readonly (readonly string[])[]): void =>
@@ -179,10 +177,9 @@ export async function serverMeant(
   const named = Object.entries(servers)
     .filter(([, { name }]) => name === typed).map(([id]) => id);
   if (named.length < 2) return named[0] ?? typed;
+  const labels = named.map((id) => labelOf(id, typed)).join(", ");
   throw new UsageError(
-    `"${typed}" is the name of ${named.length} MCP servers of ${computer}; say which by its bundle_id: ${
-      named.map((id) => labelOf(id, typed)).join(", ")
-    }`,
+    `"${typed}" is the name of ${named.length} MCP servers of ${computer}; say which by its bundle_id: ${labels}`,
   );
 }
 
@@ -213,9 +210,8 @@ export async function waitingFor<T>(
   const draw = () => {
     const seconds = ((performance.now() - start) / 1000).toFixed(1);
     const line = `${FRAMES[frame++ % FRAMES.length]} ${seconds} s  ${what()}`;
-    stderr.write(
-      `\r\x1b[2K${shorten(line, (stderr.columns ?? 80) - RESERVED_COLUMNS)}`,
-    );
+    const columns = (stderr.columns ?? 80) - RESERVED_COLUMNS;
+    stderr.write(`\r\x1b[2K${shorten(line, columns)}`);
   };
   draw();
   const timer = setInterval(draw, TICK_MS);

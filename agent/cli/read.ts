@@ -19,7 +19,6 @@ import { UsageError } from "../../cli/run.ts";
 import { plainLines } from "../../cli/terminal_text.ts";
 import { present } from "../../shared/checks.ts";
 import {
-  type DPEPage,
   ErrorCode,
   ProtocolError,
   type ResourceContents,
@@ -55,21 +54,15 @@ export async function docs(words: string[], flags: DocsFlags): Promise<void> {
     );
   }
   printRows(
-    documents.map(({ title, file_type, page_count, last_modified, uri }) => [
-      title,
-      file_type,
-      page_count > 0 ? `${page_count} pages` : "",
-      last_modified?.slice(0, 10) ?? "",
-      uri,
-    ]),
+    documents.map(({ title, file_type, page_count, last_modified, uri }) => {
+      const pages = page_count > 0 ? `${page_count} pages` : "";
+      return [title, file_type, pages, last_modified?.slice(0, 10) ?? "", uri];
+    }),
   );
-  const last = offset + documents.length;
+  const [first, last] = [offset + 1, offset + documents.length];
   if (last < total_count) {
-    console.log(
-      `${
-        offset + 1
-      } to ${last} of ${total_count}; the next with --offset ${last}`,
-    );
+    const rest = `the next with --offset ${last}`;
+    console.log(`${first} to ${last} of ${total_count}; ${rest}`);
   }
 }
 
@@ -90,8 +83,7 @@ export async function read(uri: string, flags: ReadFlags): Promise<void> {
   await atComputer(flags, async (agent, computer, signal) => {
     const document = await agent.openDocument(computer, uri, { signal });
     if (flags.json) {
-      const pages: DPEPage[] = [];
-      for await (const page of document.pages({ signal })) pages.push(page);
+      const pages = await Array.fromAsync(document.pages({ signal }));
       return printJson({ ...document.info, pages });
     }
     const markdown = await document.toMarkdown({ signal });
@@ -125,14 +117,15 @@ export async function readResource(
   for (const { text, blob, mimeType } of contents) {
     if (typeof text === "string") console.log(shown(text));
     else if (typeof blob === "string") {
-      throw new UsageError(
-        `${uri} is binary (${
-          mimeType ?? "of unknown type"
-        }): write it to a file with --output FILE`,
-      );
+      throw binary(uri, mimeType ?? "of unknown type");
     }
   }
 }
+
+const binary = (name: string, type: string): UsageError =>
+  new UsageError(
+    `${name} is binary (${type}): write it to a file with --output FILE`,
+  );
 
 /** Prints the prompts of a Computer. */
 export async function prompts(flags: ComputerFlags): Promise<void> {
@@ -143,11 +136,10 @@ export async function prompts(flags: ComputerFlags): Promise<void> {
   if (flags.json) return printJson(found);
   if (found.length === 0) return console.log("No MCP server has prompts.");
   printRows(
-    found.map(({ name, mcp_server, title, description }) => [
-      name,
-      mcp_server,
-      headline(String(description ?? title ?? "")),
-    ]),
+    found.map(({ name, mcp_server, title, description }) => {
+      const about = String(description ?? title ?? "");
+      return [name, mcp_server, headline(about)];
+    }),
   );
 }
 
@@ -167,9 +159,7 @@ export async function prompt(
       });
     },
   );
-  if (flags.json) {
-    return printJson({ description, messages });
-  }
+  if (flags.json) return printJson({ description, messages });
   for (const { role, content } of messages) {
     console.log(`${role}: ${shown(content.text ?? JSON.stringify(content))}`);
   }
@@ -189,11 +179,7 @@ export async function skills(flags: ComputerFlags): Promise<void> {
   if (flags.json) return printJson(found);
   if (found.length === 0) return console.log("The Computer has no skills.");
   printRows(
-    found.map(({ name, source, description }) => [
-      name,
-      source,
-      headline(description),
-    ]),
+    found.map((each) => [each.name, each.source, headline(each.description)]),
   );
 }
 
@@ -215,10 +201,8 @@ export async function skill(
       return flags.json ? printJson(facts) : undefined;
     }
     const found = await text().catch((error) => {
-      if (!(error instanceof TypeError)) throw error;
-      throw new UsageError(
-        `${facts.path} is binary (${facts.mimeType}): write it to a file with --output FILE`,
-      );
+      const isBinary = error instanceof TypeError;
+      throw isBinary ? binary(facts.path, facts.mimeType) : error;
     });
     if (flags.json) return printJson({ ...facts, text: found });
     if (process.stdout.isTTY) console.log(plainLines(found));
