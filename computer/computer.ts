@@ -33,11 +33,8 @@ export interface ComputerStatus extends ToolHostStatus {
   readonly office?: string;
 }
 
-let readLink: (computer: SmcpComputer) => OfficeLink;
-
 /** Opens the connection of a Computer for the commands; not exported from the package. */
-export const officeLinkOf = (computer: SmcpComputer): OfficeLink =>
-  readLink(computer);
+export let officeLinkOf: (computer: SmcpComputer) => OfficeLink;
 
 /**
  * A Computer: a {@linkcode ToolHost} with a connection, which offers its tools to the Agent of an
@@ -51,7 +48,7 @@ export class SmcpComputer extends ToolHost {
   readonly #link: OfficeLink;
 
   static {
-    readLink = (computer) => computer.#link;
+    officeLinkOf = (computer) => computer.#link;
   }
 
   /**

@@ -106,10 +106,8 @@ export interface FindDocumentsOptions {
 const READ_TIMEOUT_MS = 30_000;
 const MAX_TIMEOUT_MS = 3_600_000;
 
-let readParts: (host: ToolHost) => ToolHostParts;
-
 /** Opens a host for the rest of the Computer; not exported from the package. */
-export const partsOf = (host: ToolHost): ToolHostParts => readParts(host);
+export let partsOf: (host: ToolHost) => ToolHostParts;
 
 /**
  * Hosts MCP servers, and offers their tools, windows and documents to this process.
@@ -121,7 +119,7 @@ export class ToolHost implements AsyncDisposable {
   readonly #parts: ToolHostParts;
 
   static {
-    readParts = (host) => host.#parts;
+    partsOf = (host) => host.#parts;
   }
 
   /**
@@ -141,22 +139,16 @@ export class ToolHost implements AsyncDisposable {
       changed(UPDATE_CONFIG_EVENT, UPDATE_TOOL_LIST_EVENT);
       events.emit("configChanged", undefined);
     };
-    const hosting = new Hosting(
-      config,
-      options,
-      configChanged,
-      () => elicit !== undefined || office() !== undefined,
-    );
+    const canAsk = () => elicit !== undefined || office() !== undefined;
+    const hosting = new Hosting(config, options, configChanged, canAsk);
     const { host } = hosting;
     const watch = new ResourceWatch(host, changed);
-    const skills = new Skills({
-      home: options.skillHome,
-      host,
-      changed: () => {
-        changed(UPDATE_SKILLS_EVENT);
-        events.emit("skillsChanged", undefined);
-      },
-    });
+    const skillsChanged = () => {
+      changed(UPDATE_SKILLS_EVENT);
+      events.emit("skillsChanged", undefined);
+    };
+    const home = options.skillHome;
+    const skills = new Skills({ home, host, changed: skillsChanged });
     blobs.resolves(SKILL_KIND, skillBlobs(skills));
     this.#parts = {
       hosting,
@@ -193,15 +185,12 @@ export class ToolHost implements AsyncDisposable {
   /** Tells how the MCP servers are doing. */
   status(): ToolHostStatus {
     const { hosting: { host }, watch, skills, calls } = this.#parts;
+    const problems = [...host.problems, ...watch.clashes, ...skills.problems];
     return {
       servers: host.statuses,
       tools: host.offers(),
       skills: skills.known.map(({ name }) => name),
-      problems: [
-        ...host.problems,
-        ...watch.clashes,
-        ...skills.problems,
-      ].map(hideSecrets),
+      problems: problems.map(hideSecrets),
       runningCalls: calls.running,
     };
   }
@@ -327,11 +316,9 @@ export class ToolHost implements AsyncDisposable {
   async getPrompts(
     { timeoutMs = READ_TIMEOUT_MS }: { timeoutMs?: number } = {},
   ): Promise<Prompt[]> {
-    const timeout = toSeconds(timeoutMs);
-    const { prompts } = await answerLocal(this.#parts, GET_PROMPTS_EVENT, {
-      timeout,
-    });
-    return prompts;
+    const asked = { timeout: toSeconds(timeoutMs) };
+    const answer = await answerLocal(this.#parts, GET_PROMPTS_EVENT, asked);
+    return answer.prompts;
   }
 
   /**
@@ -489,9 +476,8 @@ function checked(options: ToolHostOptions): ToolHostOptions {
 /** Converts a duration to the whole seconds of requests. */
 function toSeconds(timeoutMs: number): number {
   checkNumbers({ timeoutMs });
-  if (timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS) {
-    return Math.ceil(timeoutMs / 1000);
-  }
+  const isAllowed = timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS;
+  if (isAllowed) return Math.ceil(timeoutMs / 1000);
   throw new TypeError(
     `timeoutMs cannot be ${timeoutMs}: expected more than 0, and at most ${MAX_TIMEOUT_MS}`,
   );

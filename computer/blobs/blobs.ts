@@ -13,7 +13,7 @@ import {
 import { BlobStore } from "./store.ts";
 import { Uploads } from "./uploads.ts";
 import { logThrown } from "../util/log.ts";
-import { isRecord } from "../util/values.ts";
+import { isRecord } from "../../protocol/names.ts";
 import { blobNotAccessible } from "../../protocol/errors.ts";
 import { MAX_TIMER_MS } from "../../shared/async.ts";
 import { checkNumbers } from "../../shared/checks.ts";
@@ -38,23 +38,23 @@ export class BlobExchange {
       memoryBytes = 32 * 2 ** 20,
       directory = tmpdir(),
     } = blobStore;
-    this.store = new BlobStore({
-      maxBytes: count("blobStore.maxBytes", maxBytes),
-      memoryBytes: count("blobStore.memoryBytes", memoryBytes),
-      directory,
+    const {
+      maxBytes: fileBytes = DEFAULT_UPLOAD_BYTES,
+      maxConcurrent = 4,
+      idleTimeoutMs = 120_000,
+    } = uploads;
+    checkLimits({
+      "blobStore.maxBytes": maxBytes,
+      "blobStore.memoryBytes": memoryBytes,
+      "uploads.maxBytes": fileBytes,
+      "uploads.maxConcurrent": maxConcurrent,
     });
-    const { maxConcurrent = 4, idleTimeoutMs = 120_000 } = uploads;
+    checkLimits({ "uploads.idleTimeoutMs": idleTimeoutMs }, MAX_TIMER_MS);
+    this.store = new BlobStore({ maxBytes, memoryBytes, directory });
     this.uploads = new Uploads(landingRoot, {
-      maxBytes: count(
-        "uploads.maxBytes",
-        uploads.maxBytes ?? DEFAULT_UPLOAD_BYTES,
-      ),
-      maxConcurrent: count("uploads.maxConcurrent", maxConcurrent),
-      idleTimeoutMs: count(
-        "uploads.idleTimeoutMs",
-        idleTimeoutMs,
-        MAX_TIMER_MS,
-      ),
+      maxBytes: fileBytes,
+      maxConcurrent,
+      idleTimeoutMs,
     });
     this.resolves(RESULT_KIND, ({ sha256 }) => {
       if (typeof sha256 !== "string") throw blobNotAccessible("invalid_handle");
@@ -102,16 +102,17 @@ export class BlobExchange {
   }
 }
 
-function count(
-  option: string,
-  value: number,
+function checkLimits(
+  limits: Readonly<Record<string, number>>,
   most: number = Number.MAX_SAFE_INTEGER,
-): number {
-  checkNumbers({ [option]: value });
-  if (Number.isInteger(value) && value > 0 && value <= most) return value;
-  throw new TypeError(
-    `${option} cannot be ${value}: expected a whole number from 1 to ${most}`,
-  );
+): void {
+  checkNumbers(limits);
+  for (const [option, value] of Object.entries(limits)) {
+    if (Number.isInteger(value) && value > 0 && value <= most) continue;
+    throw new TypeError(
+      `${option} cannot be ${value}: expected a whole number from 1 to ${most}`,
+    );
+  }
 }
 
 /** Options for content that is too large for a message, and for files of Agents. */

@@ -8,22 +8,13 @@ import { createHash, randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { lstat, mkdir, open, readdir, rm } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
-import type { BlobSource } from "./blobs.ts";
+import type { BlobOptions, BlobSource } from "./blobs.ts";
 import { log } from "../util/log.ts";
 import { isLeftOver, ownerMark } from "../util/processes.ts";
 import { reasonOf } from "../util/values.ts";
 import { blobNotAccessible } from "../../protocol/errors.ts";
+import { queue } from "../../shared/async.ts";
 import { readAt } from "../../shared/bytes.ts";
-
-/** The limits of a {@linkcode BlobStore}. */
-interface BlobStoreOptions {
-  /** Maximum bytes of all contents. */
-  readonly maxBytes: number;
-  /** Maximum bytes in memory; what is older is written to the disk. */
-  readonly memoryBytes: number;
-  /** The folder in which a private one is made for them. */
-  readonly directory: string;
-}
 
 /** Bytes that are hashed or written before others get their turn. */
 const SLICE_BYTES = 4 * 2 ** 20;
@@ -43,29 +34,29 @@ interface Entry {
  * Old content is written to a folder that only this user can read.
  */
 export class BlobStore {
-  readonly #options: BlobStoreOptions;
+  /** Number of bytes that it can hold. */
+  readonly maxBytes: number;
+  readonly #memoryBytes: number;
   readonly #folder: PrivateFolder;
   /** The least recently used first. */
   readonly #entries = new Map<string, Entry>();
-  #memory = 0;
-  #total = 0;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #inTurn = queue();
   #closed = false;
 
   /** Creates an empty store. */
-  constructor(options: BlobStoreOptions) {
-    this.#options = options;
-    this.#folder = new PrivateFolder(options.directory);
+  constructor(
+    { maxBytes, memoryBytes, directory }: Required<
+      NonNullable<BlobOptions["blobStore"]>
+    >,
+  ) {
+    this.maxBytes = maxBytes;
+    this.#memoryBytes = memoryBytes;
+    this.#folder = new PrivateFolder(directory);
   }
 
   /** Removes what killed processes left; never rejects. */
   start(): Promise<void> {
     return this.#inTurn(() => this.#folder.removeLeftOver());
-  }
-
-  /** Number of bytes that it can hold. */
-  get maxBytes(): number {
-    return this.#options.maxBytes;
   }
 
   /**
@@ -76,7 +67,7 @@ export class BlobStore {
    */
   async add(bytes: Uint8Array, mimeType: string): Promise<string> {
     const sha256 = await digest(bytes);
-    await this.#inTurn(() => this.#keep({ sha256, bytes, mimeType }));
+    await this.#inTurn(() => this.#keep(sha256, bytes, mimeType));
     return sha256;
   }
 
@@ -96,7 +87,10 @@ export class BlobStore {
 
   /** Removes everything. */
   clear(): Promise<void> {
-    return this.#inTurn(() => this.#clear());
+    return this.#inTurn(() => {
+      this.#entries.clear();
+      return this.#folder.remove();
+    });
   }
 
   /** Removes everything for good. */
@@ -105,19 +99,10 @@ export class BlobStore {
     return this.clear();
   }
 
-  async #clear(): Promise<void> {
-    this.#entries.clear();
-    this.#memory = 0;
-    this.#total = 0;
-    await this.#folder.remove();
-  }
-
   async #keep(
-    { sha256, bytes, mimeType }: {
-      readonly sha256: string;
-      readonly bytes: Uint8Array;
-      readonly mimeType: string;
-    },
+    sha256: string,
+    bytes: Uint8Array,
+    mimeType: string,
   ): Promise<void> {
     if (this.#closed) throw new Error("the Computer is closed");
     const known = this.#entries.get(sha256);
@@ -126,17 +111,20 @@ export class BlobStore {
       return this.#use(known);
     }
     const size = bytes.length;
-    const entry: Entry = { sha256, size, mimeType, bytes, file: undefined };
-    this.#entries.set(sha256, entry);
-    this.#memory += size;
-    this.#total += size;
+    const added: Entry = { sha256, size, mimeType, bytes, file: undefined };
+    this.#entries.set(sha256, added);
+    let excess = sizeOf([...this.#entries.values()]) - this.maxBytes;
     for (const oldest of this.#entries.values()) {
-      if (this.#total <= this.#options.maxBytes) break;
+      if (excess <= 0) break;
+      excess -= oldest.size;
       await this.#remove(oldest);
     }
-    for (const oldest of [...this.#entries.values()]) {
-      if (this.#memory <= this.#options.memoryBytes) break;
-      if (oldest.bytes) await this.#spill(oldest, entry);
+    const inMemory = [...this.#entries.values()].filter((one) => one.bytes);
+    excess = sizeOf(inMemory) - this.#memoryBytes;
+    for (const oldest of inMemory) {
+      if (excess <= 0) break;
+      excess -= oldest.size;
+      await this.#spill(oldest, added);
     }
   }
 
@@ -149,7 +137,6 @@ export class BlobStore {
       await write(file, bytes);
       entry.file = file;
       entry.bytes = undefined;
-      this.#memory -= entry.size;
     } catch (error) {
       await this.#remove(entry);
       log.warn("Cannot keep content of {size} bytes on the disk: {reason}", {
@@ -166,8 +153,6 @@ export class BlobStore {
 
   async #remove(entry: Entry): Promise<void> {
     this.#entries.delete(entry.sha256);
-    this.#total -= entry.size;
-    if (entry.bytes) this.#memory -= entry.size;
     entry.bytes = undefined;
     if (entry.file !== undefined) await rm(entry.file, { force: true });
   }
@@ -176,13 +161,10 @@ export class BlobStore {
     this.#entries.delete(entry.sha256);
     this.#entries.set(entry.sha256, entry);
   }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#last.then(work);
-    this.#last = result.catch(() => {});
-    return result;
-  }
 }
+
+const sizeOf = (entries: readonly Entry[]): number =>
+  entries.reduce((sum, { size }) => sum + size, 0);
 
 /** @throws {ProtocolError} 4018 `gone` when it was removed meanwhile */
 async function read(
@@ -238,7 +220,10 @@ class PrivateFolder {
 
   /** Returns its path. */
   path(): Promise<string> {
-    return this.#path ??= this.#make();
+    const name = `${PREFIX}${ownerMark()}.${randomUUID()}`;
+    const path = join(this.#parent, name);
+    return this.#path ??= mkdir(this.#parent, { recursive: true })
+      .then(() => mkdir(path, { mode: 0o700 })).then(() => path);
   }
 
   /** Removes it with all that it has. */
@@ -265,13 +250,5 @@ class PrivateFolder {
         });
       }
     }
-  }
-
-  async #make(): Promise<string> {
-    await mkdir(this.#parent, { recursive: true });
-    const name = `${PREFIX}${ownerMark()}.${randomUUID()}`;
-    const path = join(this.#parent, name);
-    await mkdir(path, { mode: 0o700 });
-    return path;
   }
 }

@@ -6,6 +6,7 @@
  */
 import { Buffer } from "node:buffer";
 import { createHash, randomUUID } from "node:crypto";
+import type { BlobOptions } from "./blobs.ts";
 import { Landing, type Part } from "./landing.ts";
 import { log } from "../util/log.ts";
 import { isBase64, reasonOf } from "../util/values.ts";
@@ -18,28 +19,16 @@ import {
   blobWriteFailed,
   type BlobWriteReason,
 } from "../../protocol/errors.ts";
+import { queue } from "../../shared/async.ts";
 
 /** The limits of {@linkcode Uploads}. */
-export interface UploadLimits {
-  /** Maximum bytes of a file. */
-  readonly maxBytes: number;
-  /** Maximum uploads at a time. */
-  readonly maxConcurrent: number;
-  /** How long an upload may wait for its next chunk. */
-  readonly idleTimeoutMs: number;
-}
-
-/** An upload that has begun, or is about to. */
-interface Running {
-  readonly upload: Promise<Upload>;
-  timer?: ReturnType<typeof setTimeout>;
-}
+export type UploadLimits = Required<NonNullable<BlobOptions["uploads"]>>;
 
 /** Takes the files of Agents (0.4 §7.5). */
 export class Uploads {
   readonly #landing: Landing | undefined;
   readonly #limits: UploadLimits;
-  readonly #running = new Map<string, Running>();
+  readonly #running = new Map<string, Upload>();
   /** Those being given up, since no further chunk came in time. */
   readonly #late = new Set<Promise<void>>();
   #closed = false;
@@ -70,11 +59,11 @@ export class Uploads {
     if (request.upload_id === undefined) {
       return await this.#begin(this.#landing, request);
     }
-    const running = this.#running.get(request.upload_id);
-    if (!running) throw unknownUpload(request.upload_id);
-    clearTimeout(running.timer);
+    const upload = this.#running.get(request.upload_id);
+    if (!upload) throw unknownUpload(request.upload_id);
+    clearTimeout(upload.timer);
     try {
-      return await (await running.upload).take(request);
+      return await upload.take(request);
     } finally {
       this.#expectNext(request.upload_id);
     }
@@ -82,9 +71,9 @@ export class Uploads {
 
   /** Gives up all uploads; never rejects. */
   async drop(): Promise<void> {
-    const dropping = [...this.#running].map(async ([id, { upload }]) => {
+    const dropping = [...this.#running].map(([id, upload]) => {
       this.#forget(id);
-      await giveUp(upload);
+      return upload.drop();
     });
     await Promise.all([...dropping, ...this.#late]);
   }
@@ -111,15 +100,13 @@ export class Uploads {
       );
     }
     const id = randomUUID().replaceAll("-", "");
-    const upload = landing.create(id).then((part) =>
-      new Upload(id, declared, part, () => this.#forget(id))
-    );
-    this.#running.set(id, { upload }); // takes its place before anything is awaited
+    const part = landing.create(id);
+    const upload = beginUpload(id, declared, part, () => this.#forget(id));
+    this.#running.set(id, upload); // takes its place before anything is awaited
     try {
-      return await (await upload).take(request);
+      return await upload.take(request);
     } catch (error) {
-      this.#forget(id);
-      await giveUp(upload); // its Agent begins again: nothing is lost that it would go on with
+      await upload.drop(); // its Agent begins again: nothing is lost that it would go on with
       throw error;
     } finally {
       this.#expectNext(id);
@@ -128,13 +115,11 @@ export class Uploads {
 
   /** Gives an upload up that gets no further chunk in time. */
   #expectNext(id: string): void {
-    const running = this.#running.get(id);
-    if (!running) return;
-    clearTimeout(running.timer);
-    running.timer = setTimeout(() => {
-      const late = giveUp(running.upload).finally(() =>
-        this.#late.delete(late)
-      );
+    const upload = this.#running.get(id);
+    if (!upload) return;
+    clearTimeout(upload.timer);
+    upload.timer = setTimeout(() => {
+      const late = upload.drop().finally(() => this.#late.delete(late));
       this.#late.add(late);
     }, this.#limits.idleTimeoutMs);
   }
@@ -145,136 +130,102 @@ export class Uploads {
   }
 }
 
-const giveUp = (upload: Promise<Upload>): Promise<void> =>
-  upload.then((begun) => begun.drop(), () => {}); // one that could not begin has nothing
-
 /** One upload: its chunks in order, the file in its place after the last (0.4 §7.5). */
-class Upload {
-  readonly #id: string;
-  readonly #declared: Declaration;
-  readonly #part: Part;
-  readonly #dropped: () => void;
-  readonly #hash = createHash("sha256");
-  #received = 0;
-  #ended = false;
-  #last: Promise<unknown> = Promise.resolve();
-
-  /** @param dropped called when it ends, before its answer */
-  constructor(
-    id: string,
-    declared: Declaration,
-    part: Part,
-    dropped: () => void,
-  ) {
-    this.#id = id;
-    this.#declared = declared;
-    this.#part = part;
-    this.#dropped = dropped;
-  }
-
+interface Upload {
+  /** Ends it when it waits too long for its next chunk. */
+  timer?: ReturnType<typeof setTimeout>;
   /**
    * Takes the next chunk, after those before it.
    *
    * @throws {ProtocolError} 4019
    */
-  take(request: PutBlobReq): Promise<PutBlobRet> {
-    const taken = this.#last.then(() => this.#take(request));
-    this.#last = taken.catch(() => {});
-    return taken;
-  }
-
+  take(request: PutBlobReq): Promise<PutBlobRet>;
   /** Gives it up, and removes what has arrived, after the chunk that is being written. */
-  drop(): Promise<void> {
-    const dropped = this.#last.then(() => this.#end());
-    this.#last = dropped;
-    return dropped;
-  }
+  drop(): Promise<void>;
+}
 
-  async #take(request: PutBlobReq): Promise<PutBlobRet> {
-    if (this.#ended) throw unknownUpload(this.#id);
-    const { chunk_offset, eof, req_id } = request;
-    const answer = { upload_id: this.#id, chunk_offset, req_id };
+/**
+ * Begins an upload.
+ *
+ * @param creating its file
+ * @param ended called when it ends, before its answer
+ */
+function beginUpload(
+  id: string,
+  { size, sha256, hint }: Declaration,
+  creating: Promise<Part>,
+  ended: () => void,
+): Upload {
+  const hash = createHash("sha256");
+  let received = 0;
+  let isOver = false;
+  const inTurn = queue();
+  const end = async () => {
+    if (isOver) return;
+    isOver = true;
+    ended();
+    const part = await creating.catch(() => undefined); // none could be created
+    await part?.remove();
+  };
+  const fail = async (reason: BlobWriteReason, why: string): Promise<never> => {
+    await end();
+    throw blobWriteFailed(reason, why, id);
+  };
+  const onDisk = <T>(work: Promise<T>): Promise<T> =>
+    work.catch((error) => {
+      const reason = reasonOf(error);
+      log.warn("Cannot write a file of an Agent: {reason}", { reason });
+      return fail("io_error", "the Computer cannot write it");
+    });
+  const land = async (part: Part): Promise<Partial<PutBlobRet>> => {
+    const actual = hash.digest("hex");
+    if (actual !== sha256) {
+      const why = `the bytes that arrived have the SHA-256 ${actual}`;
+      return await fail("integrity", why);
+    }
+    const name = [id, cleanHint(hint)].filter((text) => text !== "").join("_");
+    const path = await onDisk(part.land(name));
+    isOver = true;
+    ended();
+    log.info("Took a file of {size} bytes of an Agent: {path}", { size, path });
+    return { landing_path: path, total_size: size, sha256: actual };
+  };
+  const take = async (request: PutBlobReq): Promise<PutBlobRet> => {
+    if (isOver) throw unknownUpload(id);
+    const part = await creating;
+    const { upload_id, chunk_offset, eof, req_id } = request;
+    const answer = { upload_id: id, chunk_offset, req_id };
     if (request.abort === true) {
-      await this.#end();
+      await end();
       return answer;
     }
-    if (request.upload_id !== undefined) checkLaterChunk(request);
-    if (chunk_offset !== this.#received) {
-      throw this.#failure(
-        "range",
-        `chunk_offset is ${chunk_offset}, and ${this.#received} bytes have arrived`,
-      );
+    if (upload_id !== undefined) checkLaterChunk(request);
+    if (chunk_offset !== received) {
+      const why =
+        `chunk_offset is ${chunk_offset}, and ${received} bytes have arrived`;
+      throw blobWriteFailed("range", why, id);
     }
     if (!isBase64(request.blob)) {
-      throw invalid("blob must be base64", request.upload_id);
+      throw invalid("blob must be base64", upload_id);
     }
     const bytes = Buffer.from(request.blob, "base64");
-    const end = chunk_offset + bytes.length;
-    const { size } = this.#declared;
-    if (end > size) {
-      await this.#end();
-      throw this.#failure(
-        "range",
-        `it has more than the declared ${size} bytes`,
-      );
+    const until = chunk_offset + bytes.length;
+    if (until > size) {
+      return await fail("range", `it has more than the declared ${size} bytes`);
     }
-    if (eof && end < size) {
-      throw this.#failure(
-        "range",
-        `the last chunk ends at ${end} of ${size} bytes`,
-      );
+    if (eof && until < size) {
+      const why = `the last chunk ends at ${until} of ${size} bytes`;
+      throw blobWriteFailed("range", why, id);
     }
-    await this.#onDisk(() => this.#part.write(bytes));
-    this.#hash.update(bytes);
-    this.#received = end;
-    return eof ? { ...answer, ...await this.#land() } : answer;
-  }
-
-  async #land(): Promise<Partial<PutBlobRet>> {
-    const { size, sha256, hint } = this.#declared;
-    const actual = this.#hash.digest("hex");
-    if (actual !== sha256) {
-      await this.#end();
-      throw this.#failure(
-        "integrity",
-        `the bytes that arrived have the SHA-256 ${actual}`,
-      );
-    }
-    const name = [this.#id, cleanHint(hint)].filter((part) => part !== "");
-    const landing_path = await this.#onDisk(() =>
-      this.#part.land(name.join("_"))
-    );
-    this.#ended = true;
-    this.#dropped();
-    log.info("Took a file of {size} bytes of an Agent: {path}", {
-      size,
-      path: landing_path,
-    });
-    return { landing_path, total_size: size, sha256: actual };
-  }
-
-  async #onDisk<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      log.warn("Cannot write a file of an Agent: {reason}", {
-        reason: reasonOf(error),
-      });
-      await this.#end();
-      throw this.#failure("io_error", "the Computer cannot write it");
-    }
-  }
-
-  async #end(): Promise<void> {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#dropped();
-    await this.#part.remove();
-  }
-
-  #failure(reason: BlobWriteReason, why: string): ProtocolError {
-    return blobWriteFailed(reason, why, this.#id);
-  }
+    await onDisk(part.write(bytes));
+    hash.update(bytes);
+    received = until;
+    return eof ? { ...answer, ...await land(part) } : answer;
+  };
+  return {
+    take: (request) => inTurn(() => take(request)),
+    drop: () => inTurn(end),
+  };
 }
 
 /** Creates the error of an upload that does not exist, or no longer. */
@@ -296,9 +247,12 @@ interface Declaration {
 }
 
 /** Reads what the first chunk declares. @throws {ProtocolError} 4019 `invalid_declaration` */
-function readDeclaration(request: PutBlobReq): Declaration {
+function readDeclaration(
   // Not checked when the request was parsed.
-  const { total_size, sha256, name_hint = "" }: Unchecked = request;
+  { total_size, sha256, name_hint = "" }: {
+    readonly [F in "total_size" | "sha256" | "name_hint"]?: unknown;
+  },
+): Declaration {
   if (
     typeof total_size !== "number" || !Number.isSafeInteger(total_size) ||
     total_size < 1
@@ -324,10 +278,6 @@ function checkLaterChunk(request: PutBlobReq): void {
   const why = `only the first chunk has ${again.join(", ")}`;
   throw invalid(why, request.upload_id);
 }
-
-type Unchecked = {
-  readonly [F in "total_size" | "sha256" | "name_hint"]?: unknown;
-};
 
 const invalid = (why: string, uploadId?: string) =>
   blobWriteFailed("invalid_declaration", why, uploadId);

@@ -1,11 +1,11 @@
 import process from "node:process";
-import type { Readable, Writable } from "node:stream";
-import { emitKeypressEvents } from "node:readline";
+import type { Readable } from "node:stream";
+import { on } from "node:events";
+import { emitKeypressEvents, type Key } from "node:readline";
 import { setImmediate, setTimeout } from "node:timers/promises";
-import type { Choice, Size } from "./question_text.ts";
-import { paint, Screen, type Span } from "./screen.ts";
+import type { Choice } from "./question_text.ts";
+import { type Canvas, paint, Screen, type Span } from "./screen.ts";
 import type { ConfirmAnswer } from "../tools/confirmations.ts";
-import { onAbort } from "../../shared/async.ts";
 
 /** A question with answers to choose from. */
 interface ChoiceQuestion<A extends string> {
@@ -24,96 +24,75 @@ interface ChoiceQuestion<A extends string> {
  *
  * Keys are ignored until the key hint appears and the cursor is hidden.
  *
- * @param signal withdraws the question
  * @returns undefined when the question was dismissed or withdrawn
  */
 export async function askChoice<A extends string>(
   { lines, choices, first, keyHint }: ChoiceQuestion<A>,
-  terminal: Terminal,
-  signal: AbortSignal,
+  terminal: AskingTerminal,
 ): Promise<A | undefined> {
-  const { input, output } = terminal;
+  const { input, output, signal } = terminal;
   const screen = new Screen(output);
   /** @param last the line below the answers, or the chosen answer */
   const draw = (selected: A | undefined, last: string) => {
+    const [title = "", ...rest] = lines;
+    const shown: Span[][] = [
+      selected === undefined
+        ? [["◇ ", "dim"], [title]]
+        : [["◆ ", "busy"], [title, "bold"]],
+      ...rest.map((line): Span[] => [["│ ", "dim"], [line]]),
+      ...selected === undefined ? [] : choices.map((choice): Span[] => [
+        ["│ ", "dim"],
+        choice.answer === selected
+          ? [`● ${choice.label} (${choice.key})`, "good"]
+          : [`○ ${choice.label} (${choice.key})`],
+      ]),
+      [["└ ", "dim"], [last, "dim"]],
+    ];
     const look = { columns: screen.columns, colour: !process.env.NO_COLOR };
-    const shown = linesOf(lines, choices, selected, last);
     screen.draw(shown.map((spans) => paint(spans, look)));
   };
-  await ignoreKeys(terminal, signal, () => draw(first, "…"));
+  await ignoreKeys(terminal, () => draw(first, "…"));
   let selected = first;
-  let chosen: A | undefined;
+  let cause: unknown;
   const redraw = () => draw(selected, keyHint);
-  const answered = new AbortController();
-  const pressed = (key: PressedKey) => {
-    const outcome = answerOf(choices, selected, key);
-    if ("selected" in outcome) {
-      if (outcome.selected === selected) return;
+  try {
+    emitKeypressEvents(input);
+    const keys = on(input, "keypress", { signal, close: ["end"] });
+    input.resume();
+    output.on("resize", redraw);
+    output.write(HIDE_CURSOR);
+    redraw(); // keys are received by now: what it prints may ask for them
+    for await (const [, key] of keys) {
+      const outcome = answerOf(choices, selected, key);
+      if ("answer" in outcome) {
+        const { answer } = outcome;
+        const chosen = choices.find((choice) => choice.answer === answer);
+        draw(undefined, chosen?.label ?? "No");
+        return answer;
+      }
+      if (outcome.selected === selected) continue;
       selected = outcome.selected;
-      return redraw();
+      redraw();
     }
-    if ("answer" in outcome) chosen = outcome.answer;
-    answered.abort();
-  };
-  if (!signal.aborted) {
-    const either = AbortSignal.any([signal, answered.signal]);
-    try {
-      await eachKey(input, pressed, either, () => {
-        output.on("resize", redraw);
-        output.write(HIDE_CURSOR);
-        redraw();
-      });
-    } finally {
-      output.off("resize", redraw);
-      output.write(SHOW_CURSOR);
-    }
+  } catch (error) {
+    cause = error; // also where it is withdrawn
+  } finally {
+    output.off("resize", redraw);
+    output.write(SHOW_CURSOR);
+    input.pause();
   }
-  const label = choices.find(({ answer }) => answer === chosen)?.label;
-  if (answered.signal.aborted) draw(undefined, label ?? DISMISSED);
-  else screen.draw([]);
-  return chosen;
+  if (!signal.aborted) throw new Error("the terminal is gone", { cause });
+  screen.draw([]);
+  return undefined;
 }
 
-const DISMISSED = "No";
 const HIDE_CURSOR = "\x1b[?25l";
 const SHOW_CURSOR = "\x1b[?25h";
 
-function linesOf<A extends string>(
-  [first = "", ...rest]: readonly string[],
-  choices: readonly Choice<A>[],
-  selected: A | undefined,
-  last: string,
-): Span[][] {
-  return [
-    selected === undefined
-      ? [["◇ ", "dim"], [first]]
-      : [["◆ ", "busy"], [first, "bold"]],
-    ...rest.map((line): Span[] => [["│ ", "dim"], [line]]),
-    ...selected === undefined ? [] : choices.map((choice): Span[] => [
-      ["│ ", "dim"],
-      choice.answer === selected
-        ? [`● ${choice.label} (${choice.key})`, "good"]
-        : [`○ ${choice.label} (${choice.key})`],
-    ]),
-    [["└ ", "dim"], [last, "dim"]],
-  ];
-}
-
-/** A pressed key, as reported by `node:readline`. */
-export interface PressedKey {
-  /** Name such as `y`, `up`, `return`. */
-  readonly name?: string | undefined;
-  /** Whether Ctrl was held. */
-  readonly ctrl?: boolean | undefined;
-  /** Whether Alt was held. */
-  readonly meta?: boolean | undefined;
-}
-
-/** The effect of a key: a new selection, the answer, or that there is none. */
+/** The effect of a key: a new selection, or the answer, of which there is none if it dismisses the question. */
 export type KeyOutcome<A extends string = ConfirmAnswer> =
   | { readonly selected: A }
-  | { readonly answer: A }
-  | { readonly dismissed: true };
+  | { readonly answer: A | undefined };
 
 /**
  * Decides the effect of a key on a question.
@@ -124,9 +103,9 @@ export type KeyOutcome<A extends string = ConfirmAnswer> =
 export function answerOf<A extends string>(
   choices: readonly Choice<A>[],
   selected: A,
-  { name, ctrl = false, meta = false }: PressedKey,
+  { name, ctrl = false, meta = false }: Key,
 ): KeyOutcome<A> {
-  if (name === "escape" || ctrl && name === "c") return { dismissed: true };
+  if (name === "escape" || ctrl && name === "c") return { answer: undefined };
   if (ctrl || meta) return { selected };
   if (name === "return") return { answer: selected };
   const chosen = choices.find(({ key }) => key === name);
@@ -136,17 +115,11 @@ export function answerOf<A extends string>(
   return { selected: choices[at]?.answer ?? selected };
 }
 
-/** The input; terminals support raw mode, in which keys arrive one by one. */
-type KeyInput = Readable & { setRawMode?: (raw: boolean) => unknown };
-
 /** Keys pressed this soon after a question appears were meant for something else. */
 const IGNORE_KEYS_MS = 500;
 
-/** Resolves when keys are accepted, or at once when the signal is aborted. */
-export type UntilKeysCount = (signal: AbortSignal) => Promise<void>;
-
 /** Waits until keys are accepted. */
-export const untilKeysCount: UntilKeysCount = async (signal) => {
+export const untilKeysCount: Terminal["wait"] = async (signal) => {
   await setTimeout(IGNORE_KEYS_MS, undefined, { signal }).catch(() => {});
   await setImmediate(); // keys that are already buffered are read first
 };
@@ -158,8 +131,7 @@ export const untilKeysCount: UntilKeysCount = async (signal) => {
  * what is shown. Lines pasted for the next reader are restored by {@linkcode takeBack}.
  */
 export async function ignoreKeys(
-  { input, wait }: Terminal,
-  signal: AbortSignal,
+  { input, wait, signal }: AskingTerminal,
   show: () => void,
 ): Promise<void> {
   const ignore = () => {};
@@ -188,48 +160,18 @@ export function takeBack(input: Readable): () => void {
   };
 }
 
-/**
- * Passes each key to `pressed` until the signal is aborted; rejects at the end of the input.
- *
- * @param ready called once keys are received: what it prints may ask for them
- */
-async function eachKey(
-  input: KeyInput,
-  pressed: (key: PressedKey) => void,
-  signal: AbortSignal,
-  ready: () => void,
-): Promise<void> {
-  const done = Promise.withResolvers<void>();
-  const onKey = (_: unknown, key: PressedKey) => {
-    if (!signal.aborted) pressed(key);
-  };
-  const onEnd = () => done.reject(new Error("the terminal is gone"));
-  emitKeypressEvents(input);
-  input.setRawMode?.(true);
-  input.on("keypress", onKey).on("end", onEnd).on("error", onEnd);
-  const off = onAbort(signal, done.resolve);
-  input.resume();
-  try {
-    ready();
-    await done.promise;
-  } finally {
-    off();
-    input.off("keypress", onKey).off("end", onEnd).off("error", onEnd);
-    input.pause();
-    input.setRawMode?.(false);
-  }
-}
-
-/** The user's input and output; both must be terminals. */
-export interface TerminalStreams {
-  /** The keyboard. */
-  readonly input: KeyInput;
-  /** The screen. */
-  readonly output: Writable & Partial<Size>;
-}
-
 /** A terminal that asks. */
-export interface Terminal extends TerminalStreams {
-  /** Resolves when keys are accepted. */
-  readonly wait: UntilKeysCount;
+export interface Terminal {
+  /** The keyboard; terminals support raw mode, in which keys arrive one by one. */
+  readonly input: Readable & { setRawMode?: (raw: boolean) => unknown };
+  /** The screen. */
+  readonly output: Canvas;
+  /** Resolves when keys are accepted, or at once when the signal is aborted. */
+  readonly wait: (signal: AbortSignal) => Promise<void>;
+}
+
+/** A terminal with a question. */
+export interface AskingTerminal extends Terminal {
+  /** Withdraws the question. */
+  readonly signal: AbortSignal;
 }

@@ -5,10 +5,9 @@ import type { ClientProtocol } from "../../client/versions.ts";
 import { PROFILES } from "../../protocol/mod.ts";
 import { partsOf, ToolHost } from "../tool_host.ts";
 import {
-  type CheckedServer,
-  checkResources,
-  checkServer,
+  checked,
   type Findings,
+  resourcesOf,
   sumUp,
 } from "./check_findings.ts";
 import {
@@ -28,7 +27,7 @@ import {
   shorten,
   textWidth,
 } from "../../cli/terminal_text.ts";
-import { paint, Screen } from "./screen.ts";
+import { liveBlock, paint, plainView, type View } from "./screen.ts";
 import type { ServerStatus } from "../host/server_status.ts";
 
 /** The flags of `check`. */
@@ -54,51 +53,51 @@ export async function check(flags: CheckFlags): Promise<void> {
   const view = viewFor(flags);
   const askInput = flags.json ? undefined : person(() => view)?.askInput;
   const tools = new ToolHost({
-    inputs: config.inputs,
-    servers: config.servers,
-    ...hostOptions(flags),
+    ...hostOptions(flags, config, () => {}),
     restart: { minDelayMs: A_DAY_MS, maxDelayMs: A_DAY_MS }, // each is started once
-    oauth: { directory: flags.oauthDir, authorize: () => {} },
     ...(askInput && { askInput }),
   });
   const { protocol = "auto" } = flags;
   if (protocol !== "auto") {
     partsOf(tools).hosting.host.useBundleIds(PROFILES[protocol].bundleIds);
   }
-  const found = new Map<string, CheckedServer>();
+  const found = new Map<string, string[]>();
   const shown = new Set<string>();
   const show = () => {
-    const { servers } = tools.status();
-    for (const { bundleId } of servers) {
-      const server = found.get(bundleId);
-      if (!server && view.keepsOrder) return;
-      if (!server || shown.has(bundleId)) continue;
-      shown.add(bundleId);
-      view.print(serverLines(server, servers));
+    const { servers, tools: offered } = tools.status();
+    for (const server of servers) {
+      const uris = found.get(server.bundleId);
+      if (!uris && view.keepsOrder) return;
+      if (!uris || shown.has(server.bundleId)) continue;
+      shown.add(server.bundleId);
+      serverLines(checked(server, offered, uris), servers).forEach(view.note);
     }
   };
-  const ended = new AbortController();
+  let isEnded = false;
   try {
     const signal = firstSignal();
     const servers = count(config.servers.length, "MCP server");
     const inputs = count(config.inputs.length, "input");
-    view.print([`${plain(flags.config)}: ${servers}, ${inputs}`]);
+    view.note(`${plain(flags.config)}: ${servers}, ${inputs}`);
     const stopped = await Promise.race([
-      examine(tools, (waiting, server) => {
-        if (ended.signal.aborted) return;
-        if (server) found.set(server.bundleId, server);
+      examine(tools, found, (waiting) => {
+        if (isEnded) return;
         show();
         view.waitFor(waiting);
       }),
       signal,
     ]);
-    ended.abort();
+    isEnded = true;
     const findings = sumUp(tools, config, found, warnings);
     if (flags.json) console.log(JSON.stringify(findings, null, 2));
-    view.waitFor([]);
-    view.print(lastLines(findings, tools, shown, stopped !== undefined));
-    view.close();
-    conclude(findings, found, stopped?.exitCode);
+    const left = findings.servers.filter((server) =>
+      !shown.has(server.bundleId)
+    );
+    const all = tools.status().servers;
+    left.flatMap((server) => serverLines(server, all)).forEach(view.note);
+    tailLines(findings).forEach(view.note);
+    conclude(findings, found.size, stopped?.exitCode);
+    view.note("No problem found.");
   } finally {
     view.close();
     await tools.close();
@@ -108,59 +107,50 @@ export async function check(flags: CheckFlags): Promise<void> {
 /**
  * Resolves when everything is checked.
  *
- * @param settled called with the names of the pending MCP servers, and with each checked one
+ * @param found receives the URIs of each checked MCP server by its `bundle_id`
+ * @param settled called with the names of the pending MCP servers after each
  */
 async function examine(
   tools: ToolHost,
-  settled: (waiting: readonly string[], server?: CheckedServer) => void,
+  found: Map<string, string[]>,
+  settled: (waiting: readonly string[]) => void,
 ): Promise<undefined> {
   const { servers } = tools.status();
   const waiting = new Map(
     servers.map((server) => [server.bundleId, labelOf(server)]),
   );
   const looks: Promise<void>[] = [];
-  const lookAt = (bundleId: string) => {
-    if (!waiting.delete(bundleId)) return;
-    looks.push(
-      checkServer(tools, bundleId)
-        .then((server) => settled([...waiting.values()], server)),
-    );
+  const lookAt = async (bundleId: string) => {
+    found.set(bundleId, await resourcesOf(tools, bundleId));
+    settled([...waiting.values()]);
+  };
+  const ended = (bundleId: string) => {
+    if (waiting.delete(bundleId)) looks.push(lookAt(bundleId));
   };
   tools.on("serverState", ({ bundleId, state }) => {
-    if (state !== "starting") lookAt(bundleId);
+    if (state !== "starting") ended(bundleId);
   });
   for (const { bundleId, state } of servers) {
-    if (state === "disabled") lookAt(bundleId);
+    if (state === "disabled") ended(bundleId);
   }
   settled([...waiting.values()]);
   await tools.start();
   await Promise.all(looks);
-  await checkResources(tools);
+  // Requested so that their problems are logged.
+  await tools.getDesktop();
+  await tools.getFinder();
   await partsOf(tools).skills.settled();
   return undefined;
 }
 
-/** Returns the lines of servers that were not shown yet, and the summary. */
-const lastLines = (
-  findings: Findings,
-  tools: ToolHost,
-  shown: ReadonlySet<string>,
-  isStopped: boolean,
-): string[] => [
-  ...findings.servers.filter(({ bundleId }) => !shown.has(bundleId))
-    .flatMap((server) => serverLines(server, tools.status().servers)),
-  ...tailLines(findings),
-  ...findings.problems.length === 0 && !isStopped ? ["No problem found."] : [],
-];
-
-/** @throws {Error} when there are problems, or something was not checked */
+/** @throws {Error} where there are problems, or something was not checked */
 function conclude(
   { servers, problems }: Findings,
-  found: ReadonlyMap<string, CheckedServer>,
+  found: number,
   stopped: number | undefined,
 ): void {
   if (stopped !== undefined) {
-    const left = servers.length - found.size;
+    const left = servers.length - found;
     throw new StoppedError(
       `stopped before everything was checked; ${left} of ${servers.length} MCP servers are not`,
       stopped,
@@ -180,93 +170,49 @@ const TICK_MS = 100;
 const MAX_SHOWN_SERVERS = 5;
 
 /** Shows the progress and the findings of `check`. */
-interface CheckView {
+interface CheckView extends View {
   /** Whether servers are shown in the order of the file instead of as they settle. */
   readonly keepsOrder: boolean;
-  /** Prints lines. */
-  print(lines: readonly string[]): unknown;
-  /** Shows the pending servers; nothing when there are none. */
+  /** Shows the pending servers. */
   waitFor(names: readonly string[]): void;
-  /** Pauses the view while a question is asked. */
-  asking<T>(question: () => Promise<T>): Promise<T>;
-  /** Closes the view; printed lines stay. */
-  close(): void;
 }
 
 /** Creates the view of a terminal, or one that only prints lines; with `--json`, not even those. */
 function viewFor({ json }: CheckFlags): CheckView {
   const { stdout, env } = process;
   if (!json && stdout.isTTY && env.TERM !== "dumb") return liveCheckView();
-  return {
-    keepsOrder: true,
-    print: (lines) => json || lines.forEach((line) => console.log(line)),
-    waitFor: () => {},
-    asking: (question) => question(),
-    close: () => {},
-  };
+  const print = (line: string) => json || console.log(line);
+  return { ...plainView(print), keepsOrder: true, waitFor: () => {} };
 }
 
 /** Creates a view that prints lines above a live block of the pending servers. */
 function liveCheckView(): CheckView {
-  const screen = new Screen(process.stdout);
   const colour = !process.env.NO_COLOR;
   const start = performance.now();
   let waiting: readonly string[] = [];
-  let asked = 0;
-  let frame = 0;
-  let above: string[] = [];
-  const draw = () => {
-    if (asked > 0) return;
-    const look = { columns: screen.columns, colour };
-    const block = waiting.length === 0
-      ? []
-      : pendingBlock(waiting, frame, start);
-    screen.draw(
-      block.map((line) => paint([[line, "busy"]], look)),
-      above.join("\n"),
-    );
-    above = [];
-  };
-  const timer = setInterval(() => {
-    frame++;
-    if (waiting.length > 0) draw();
-  }, TICK_MS);
+  const { print, changed, ...block } = liveBlock(
+    process.stdout,
+    ({ columns }) => ({
+      lines: pendingLines(waiting, performance.now() - start)
+        .map((line) => paint([[line, "busy"]], { columns, colour })),
+      againIn: waiting.length > 0 ? TICK_MS : undefined,
+    }),
+  );
   return {
+    ...block,
+    note: print,
     keepsOrder: false,
-    print: (lines) => {
-      above.push(...lines);
-      draw();
-    },
     waitFor: (names) => {
       waiting = names;
-      draw();
-    },
-    asking: async (question) => {
-      if (asked === 0) screen.draw([]);
-      asked++;
-      try {
-        return await question();
-      } finally {
-        asked--;
-        draw();
-      }
-    },
-    close: () => {
-      clearInterval(timer);
-      asked = 0;
-      waiting = [];
-      draw();
+      changed();
     },
   };
 }
 
-function pendingBlock(
-  waiting: readonly string[],
-  frame: number,
-  start: number,
-): string[] {
-  const sign = FRAMES[frame % FRAMES.length];
-  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+/** @param elapsed milliseconds since the start */
+function pendingLines(waiting: readonly string[], elapsed: number): string[] {
+  const sign = FRAMES[Math.floor(elapsed / TICK_MS) % FRAMES.length];
+  const seconds = (elapsed / 1000).toFixed(1);
   const names = waiting.slice(0, MAX_SHOWN_SERVERS).map((name) =>
     shorten(plain(name), 40)
   );
@@ -279,7 +225,7 @@ function pendingBlock(
 
 /** Formats the lines of one MCP server, aligned with those of all others. */
 function serverLines(
-  server: CheckedServer,
+  server: ReturnType<typeof checked>,
   servers: readonly ServerStatus[],
 ): string[] {
   const { type, state, tools, windows, documents } = server;

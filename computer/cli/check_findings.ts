@@ -1,4 +1,3 @@
-import type { Resource } from "../../protocol/mod.ts";
 import type { ToolHost } from "../tool_host.ts";
 import { type ComputerConfig, serverPlaceholders } from "../config/config.ts";
 import { failureOf, labelOf } from "./report.ts";
@@ -6,80 +5,40 @@ import { isDocument, isWindow } from "../resources/listed.ts";
 import type { OfferedTool } from "../host/tool_table.ts";
 import type { ServerStatus } from "../host/server_status.ts";
 
-/** The findings about one MCP server. */
-export interface CheckedServer {
-  readonly name: string;
-  readonly bundleId: string;
-  readonly type: ServerStatus["type"];
-  readonly state: ServerStatus["state"];
-  readonly tools: readonly string[];
-  readonly windows: readonly string[];
-  readonly documents: readonly string[];
-  readonly error?: string;
-}
-
-/** The findings about a configuration. */
-export interface Findings {
-  readonly servers: readonly CheckedServer[];
-  readonly inputs: readonly { id: string; type: string; used: boolean }[];
-  /** Names of the skills. */
-  readonly skills: readonly string[];
-  /** Problems that keep something from working, each with a remedy. */
-  readonly problems: readonly string[];
-  /** Oddities that do no harm. */
-  readonly warnings: readonly string[];
-}
-
-/** Checks one MCP server that runs or has failed. */
-export async function checkServer(
-  host: ToolHost,
-  bundleId: string,
-): Promise<CheckedServer | undefined> {
-  const resources = await resourcesOf(host, bundleId);
-  const { servers, tools } = host.status();
-  const status = servers.find((server) => server.bundleId === bundleId);
-  return status && checked(status, tools, resources);
-}
-
-/** Requests windows and documents, so that their problems are logged. */
-export async function checkResources(host: ToolHost): Promise<void> {
-  await host.getDesktop();
-  await host.getFinder();
-}
+/** The findings about a configuration, as `--json` prints them. */
+export type Findings = ReturnType<typeof sumUp>;
 
 /**
  * Sums up the findings so far.
  *
- * @param found the checked MCP servers, by `bundle_id`
+ * @param found the URIs of the checked MCP servers, by `bundle_id`
  */
 export function sumUp(
   host: ToolHost,
   config: ComputerConfig,
-  found: ReadonlyMap<string, CheckedServer>,
+  found: ReadonlyMap<string, readonly string[]>,
   warnings: ReadonlySet<string>,
-): Findings {
+) {
   const { servers, tools, skills, problems } = host.status();
   const used = config.servers.flatMap(serverPlaceholders);
   return {
-    servers: servers.map((status) => {
-      const known = found.get(status.bundleId);
-      // Clashing names are known only now.
-      return known
-        ? { ...known, tools: toolsOf(status, tools) }
-        : checked(status, tools);
-    }),
+    servers: servers.map((status) =>
+      checked(status, tools, found.get(status.bundleId))
+    ),
     inputs: config.inputs.map(({ id, type }) => ({
       id,
       type,
       used: used.includes(id),
     })),
     skills,
+    /** Problems that keep something from working, each with a remedy. */
     problems: [
       ...problemsOf(servers, failureOf),
       ...problemsOf(servers, (server) => server.problems),
       ...problems,
       ...nothingOffered(config, skills),
     ],
+    /** Oddities that do no harm. */
     warnings: [...warnings].filter((text) =>
       !problems.some((problem) => text.includes(problem))
     ),
@@ -105,43 +64,39 @@ const nothingOffered = (
       : 'every MCP server is disabled, so nothing is offered; remove "disabled" from one',
   ];
 
-const checked = (
-  status: ServerStatus,
+/**
+ * Describes an MCP server.
+ *
+ * @param tools those of all servers
+ * @param uris those of its resources
+ */
+export const checked = (
+  { name, bundleId, type, state, error }: ServerStatus,
   tools: readonly OfferedTool[],
-  resources: readonly Resource[] = [],
-): CheckedServer => {
-  const { name, bundleId, type, state, error } = status;
-  const uris = resources.map(({ uri }) => uri);
-  return {
-    name,
-    bundleId,
-    type,
-    state,
-    tools: toolsOf(status, tools),
-    windows: uris.filter(isWindow),
-    documents: uris.filter(isDocument),
-    ...(error !== undefined && { error }),
-  };
-};
+  uris: readonly string[] = [],
+) => ({
+  name,
+  bundleId,
+  type,
+  state,
+  tools: tools.filter((tool) => (tool.bundleId ?? tool.server) === bundleId)
+    .map(({ name }) => name),
+  windows: uris.filter(isWindow),
+  documents: uris.filter(isDocument),
+  ...(error !== undefined && { error }),
+});
 
-const toolsOf = (
-  { bundleId }: Pick<ServerStatus, "bundleId">,
-  tools: readonly OfferedTool[],
-): string[] =>
-  tools.filter((tool) => (tool.bundleId ?? tool.server) === bundleId)
-    .map(({ name }) => name);
-
-/** Lists all resources; none if the server does not run or offers none. */
-async function resourcesOf(
+/** Lists the URIs of all resources; none if the server does not run or offers none. */
+export async function resourcesOf(
   host: ToolHost,
   server: string,
-): Promise<Resource[]> {
-  const found: Resource[] = [];
+): Promise<string[]> {
+  const found: string[] = [];
   const seen = new Set<string>();
   let cursor: string | undefined;
   do {
     const page = await host.getResources(server, cursor).catch(() => undefined);
-    found.push(...page?.resources ?? []);
+    found.push(...page?.resources.flatMap(({ uri }) => uri ?? []) ?? []);
     if (cursor !== undefined) seen.add(cursor);
     cursor = page?.next_cursor;
   } while (cursor !== undefined && !seen.has(cursor));

@@ -11,13 +11,13 @@ import { addService, type ServiceRole } from "../../cli/service/command.ts";
 import { describeVersions } from "../../cli/version.ts";
 import { CLIENT_PROTOCOLS } from "../../client/versions.ts";
 import {
-  addHostFlags,
-  addOffice,
   addOptions,
   addRunFlags,
-  addServingFlags,
   defaultHistoryFile,
+  hostFlags,
+  officeFlag,
   option,
+  servingFlags,
 } from "./flags.ts";
 import type { RunFlags } from "./run.ts";
 import { inputVariables, parseInputFlag } from "../util/inputs.ts";
@@ -75,7 +75,7 @@ export function computerCommand(): Command {
     "run --config computer.json --office demo",
     "run --config computer.json --office demo --watch --yes",
   );
-  addOffice(addRunFlags(runs))
+  addRunFlags(runs)
     .action(async (flags) => (await import("./run.ts")).run(flags));
 
   const checks = add(
@@ -84,7 +84,8 @@ export function computerCommand(): Command {
     "check --config computer.json",
   );
   addOptions(
-    addHostFlags(checks),
+    checks,
+    ...hostFlags(),
     new Option(
       "--protocol <version>",
       "the version of A2C-SMCP that tools are named for; auto: 0.2",
@@ -116,7 +117,9 @@ export function computerCommand(): Command {
     "shell --config computer.json --office demo",
   );
   addOptions(
-    addOffice(addServingFlags(addServerFlags(shells), false), false),
+    addServerFlags(shells),
+    ...servingFlags(false),
+    officeFlag(false),
     option("--history <file>", "the file that keeps the history of lines")
       .default(defaultHistoryFile(process.env)),
     option(
@@ -136,7 +139,7 @@ const computerService: ServiceRole<RunFlags> = {
   summary: "A2C-SMCP Computer: tools of MCP servers for agents",
   example: "--config computer.json --office demo",
   words: ["run", "--wait"], // the machine of the Server may start later
-  addFlags: (command) => addOffice(addRunFlags(command)),
+  addFlags: addRunFlags,
   except: ["--plain", "--wait"], // a service has no terminal, and waits anyway
   findSecret(flag, text) {
     if (flag === "--api-key") return ["SMCP_API_KEY", text];
@@ -159,20 +162,19 @@ const computerService: ServiceRole<RunFlags> = {
       const value = valueOf(id, env);
       if (value !== undefined) variables[variableOf(id)] = value;
     }
-    const open = wantsPage(flags)
-      ? []
-      : inputs.filter((input) =>
-        input.type === "promptString" && input.default === undefined &&
-        flags.input[input.id] === undefined &&
-        (valueOf(input.id, env) ?? valueOf(input.id, kept)) === undefined
-      );
+    const hasPage = wantsPage(flags);
+    const open = inputs.filter((input) =>
+      !hasPage && input.type === "promptString" &&
+      input.default === undefined && flags.input[input.id] === undefined &&
+      (valueOf(input.id, env) ?? valueOf(input.id, kept)) === undefined
+    );
     return {
       variables,
       notes: [
         ...open.map(({ id }) =>
           `input "${id}" has no value, and a service can ask nobody; install again with --input ${id}=VALUE`
         ),
-        ...(flags.yes || wantsPage(flags) ? [] : [
+        ...(flags.yes || hasPage ? [] : [
           "a service can ask nobody, so it refuses tools that need confirmation; set auto_apply in the configuration, or install again with --yes or --ui",
         ]),
       ],

@@ -1,6 +1,5 @@
-import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { realpath, rename, rm, writeFile } from "node:fs/promises";
+import * as fs from "node:fs/promises";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import process from "node:process";
@@ -16,11 +15,11 @@ import {
   type KnownFile,
   knownFiles,
   mergeConfigs,
-  type MergedConfig,
   prefixSamePrograms,
   toOwnFormat,
 } from "../config/import_configs.ts";
 import { redactConfig } from "../config/redact.ts";
+import { replaceFile } from "../../shared/bytes.ts";
 
 /** The flags of `import`. */
 interface ImportFlags {
@@ -37,28 +36,61 @@ interface ImportFlags {
 }
 
 /** A file that was read. */
-interface Source extends ForeignConfig {
-  readonly place: KnownFile;
+interface Source extends KnownFile, ForeignConfig {
   readonly problems: readonly string[];
 }
 
 /** Writes a configuration with the MCP servers of other programs. */
 export async function importConfig(flags: ImportFlags): Promise<void> {
-  const { out, force, dryRun, from } = flags;
+  const { out, force = false, dryRun, from, json } = flags;
   if (!force && !dryRun && existsSync(out)) throw taken(out);
-  const looked = placesOf(flags);
-  const present = from === undefined
-    ? looked.filter(({ file }) => existsSync(file))
-    : looked;
+  const looked = placesOf(from);
   const sources: Source[] = [];
-  for (const place of present) sources.push(await readSource(place));
-  const { config, names } = mergeConfigs(sources);
+  for (const place of looked) {
+    if (from === undefined && !existsSync(place.file)) continue;
+    sources.push(await readSource(place));
+  }
+  const { config: { inputs, ...config }, names } = mergeConfigs(sources);
   const { servers: prefixes, prefixed } = prefixSamePrograms(config.servers);
   const { servers, identified } = distinctIds(prefixes);
-  const merged = { ...config, servers };
-  const say = (line: string) => flags.json || console.log(line);
-  if (flags.json) reportJson(sources, { config: merged, names }, flags);
-  else report(sources, { config: merged, names }, flags);
+  const found = sources.map(({ program, file, config, problems }, i) => ({
+    program,
+    file,
+    servers: config.servers.map((server) => ({
+      ...server,
+      name: names[i]?.get(server.name) ?? server.name,
+    })),
+    problems,
+  }));
+  if (json) {
+    const shown = found.map((source) => ({
+      ...source,
+      servers: source.servers.map((server) => ({
+        name: server.name,
+        type: server.type,
+        hidden_values: hiddenValues(server),
+      })),
+    }));
+    const file = dryRun ? null : resolve(out);
+    // Secret values are never printed, only written to the file.
+    const redacted = redactConfig(servers, inputs);
+    console.log(JSON.stringify({ file, found: shown, ...redacted }, null, 2));
+  }
+  const say = (line: string) => json || console.log(line);
+  for (const { program, file, servers, problems } of found) {
+    say(`${program}: ${file}`);
+    serverLines(servers).forEach(say);
+    for (const line of problems) say(`  ✗ ${line}`);
+  }
+  if (inputs.length > 0) {
+    const ids = inputs.map(({ id }) => id).join(", ");
+    say(`Not copied; read from the environment, or asked for: ${ids}`);
+  }
+  if (dryRun) {
+    say(
+      `Would write ${out}: ${servers.length} MCP servers, ${inputs.length} inputs.`,
+    );
+  }
   if (prefixed.length > 0) {
     const them = prefixed.join(", ");
     say(
@@ -73,8 +105,8 @@ export async function importConfig(flags: ImportFlags): Promise<void> {
   }
   if (servers.length === 0) throw nothing(sources, looked);
   if (dryRun) return;
-  const json = JSON.stringify(toOwnFormat(merged), null, 2);
-  await write(out, `${json}\n`, force === true);
+  const own = JSON.stringify(toOwnFormat({ inputs, servers }), null, 2);
+  await write(out, `${own}\n`, force);
   const command = ownCommand("smcp-computer", process.execPath);
   say(
     `Wrote ${out}, which only you can read. Next: ${command} check --config ${
@@ -83,21 +115,19 @@ export async function importConfig(flags: ImportFlags): Promise<void> {
   );
 }
 
-function placesOf({ from }: ImportFlags): KnownFile[] {
-  if (from !== undefined) {
-    return [{ program: from, suffix: "2", file: resolve(from) }];
-  }
-  return knownFiles({
-    platform: process.platform,
-    home: homedir(),
-    directory: process.cwd(),
-    env: process.env,
-  });
-}
+const placesOf = (from: string | undefined): KnownFile[] =>
+  from !== undefined
+    ? [{ program: from, suffix: "2", file: resolve(from) }]
+    : knownFiles({
+      platform: process.platform,
+      home: homedir(),
+      directory: process.cwd(),
+      env: process.env,
+    });
 
 /** Reads the valid parts of a file; an unreadable file becomes one problem. */
 async function readSource(place: KnownFile): Promise<Source> {
-  const { file, suffix } = place;
+  const { file } = place;
   try {
     const { config, problems, locate } = await readConfigText(
       await readConfigFile(file),
@@ -106,72 +136,28 @@ async function readSource(place: KnownFile): Promise<Source> {
     const lines = problems.map((problem: ConfigProblem) =>
       new ConfigError(file, [problem], locate).message
     );
-    return { place, suffix, config, problems: lines };
+    return { ...place, config, problems: lines };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const config = { inputs: [], servers: [] };
-    return { place, suffix, config, problems: [error.message] };
+    return { ...place, config, problems: [error.message] };
   }
 }
 
-/** Prints what was imported as JSON; secret values are never printed, only written to the file. */
-function reportJson(
-  sources: readonly Source[],
-  { config: { servers, inputs }, names }: MergedConfig,
-  { dryRun, out }: ImportFlags,
-): void {
-  const found = sources.map(({ place, config, problems }, i) => ({
-    program: place.program,
-    file: place.file,
-    servers: config.servers.map((server) => ({
-      name: names[i]?.get(server.name) ?? server.name,
-      type: server.type,
-      hidden_values: hiddenValues(server),
-    })),
-    problems,
-  }));
-  const file = dryRun ? null : resolve(out);
-  const shown = redactConfig(servers, inputs);
-  console.log(JSON.stringify({ file, found, ...shown }, null, 2));
-}
-
-/** Prints the same for a person. */
-function report(
-  sources: readonly Source[],
-  { config, names }: MergedConfig,
-  { dryRun, out }: ImportFlags,
-): void {
-  sources.forEach(({ place, config: { servers }, problems }, i) => {
-    const nameOf = ({ name }: MCPServerConfig) => names[i]?.get(name) ?? name;
-    const rows = servers.map((server) => [
-      `  ${nameOf(server)}`,
-      server.disabled ? "disabled" : server.type,
-      summary(server),
-    ]);
-    const secrets = servers.map((server) => ({
-      name: nameOf(server),
-      values: hiddenValues(server).join(", "),
-    })).filter(({ values }) => values !== "");
-    const lines = [
-      `${place.program}: ${place.file}`,
-      ...columns(rows),
-      ...secrets.map(({ name, values }) =>
-        `  ! imports values of ${name} that may be secret: ${values}`
-      ),
-      ...problems.map((line) => `  ✗ ${line}`),
-    ];
-    for (const line of lines) console.log(line);
+/** Describes imported MCP servers, and names their values that may be secret. */
+function serverLines(servers: readonly MCPServerConfig[]): string[] {
+  const rows = servers.map((server) => [
+    `  ${server.name}`,
+    server.disabled ? "disabled" : server.type,
+    summary(server),
+  ]);
+  const secrets = servers.flatMap((server) => {
+    const values = hiddenValues(server).join(", ");
+    return values === ""
+      ? []
+      : [`  ! imports values of ${server.name} that may be secret: ${values}`];
   });
-  const { servers, inputs } = config;
-  if (inputs.length > 0) {
-    const ids = inputs.map(({ id }) => id).join(", ");
-    console.log(`Not copied; read from the environment, or asked for: ${ids}`);
-  }
-  if (dryRun) {
-    console.log(
-      `Would write ${out}: ${servers.length} MCP servers, ${inputs.length} inputs.`,
-    );
-  }
+  return [...columns(rows), ...secrets];
 }
 
 function summary(server: MCPServerConfig): string {
@@ -188,8 +174,11 @@ async function write(
   force: boolean,
 ): Promise<void> {
   try {
-    if (force) await replace(await realpath(file).catch(() => file), text);
-    else await writeNew(file, text);
+    // A new file replaces an old one, since others may have that open or be allowed to read it.
+    if (force) {
+      const place = await fs.realpath(file).catch(() => file);
+      await replaceFile(fs, place, text, 0o600);
+    } else await fs.writeFile(file, text, { mode: 0o600, flag: "wx" });
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : "";
     if (code === "EEXIST") throw taken(file);
@@ -199,21 +188,6 @@ async function write(
       : new Error(`cannot write ${file}: ${why}`, { cause: error });
   }
 }
-
-/** Replaces a file with a new one, since others may have the old one open or be allowed to read it. */
-async function replace(file: string, text: string): Promise<void> {
-  const draft = `${file}.${randomUUID()}`;
-  try {
-    await writeNew(draft, text);
-    await rename(draft, file);
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
-  }
-}
-
-const writeNew = (file: string, text: string): Promise<void> =>
-  writeFile(file, text, { mode: 0o600, flag: "wx" });
 
 const WRITE_ERRORS: Readonly<Record<string, string>> = {
   ENOENT: "there is no such directory; create it, or choose another with --out",

@@ -22,28 +22,25 @@ import type {
   ToolCallEnded,
   ToolCallStarted,
 } from "../tools/events.ts";
-import type { ServerState, ServerStatus } from "../host/server_status.ts";
+import type { ServerStatus } from "../host/server_status.ts";
 import {
   callerText,
   callKey,
   howItEnded,
   labelOf,
   onStatusChange,
+  STATE_SIGNS,
 } from "./report.ts";
 import {
   type Canvas,
+  liveBlock,
   type Look,
   paint,
-  Screen,
-  type ScreenLine,
   type Span,
   type Style,
   type View,
 } from "./screen.ts";
-import process from "node:process";
 
-/** Changes within this time are drawn together. */
-const REDRAW_DELAY_MS = 50;
 /** Redraw interval while a duration is shown. */
 const TICK_MS = 1_000;
 
@@ -58,48 +55,29 @@ export function liveView(
   canvas: Canvas,
   colour: boolean,
 ): View {
-  const screen = new Screen(canvas);
   const calls = new Map<string, RunningCall>();
-  let notes: string[] = [];
-  let asked = 0;
-  let closed = false;
-  let timer: { id: ReturnType<typeof setTimeout>; at: number } | undefined;
-
-  const draw = () => {
-    timer = undefined;
-    if (asked > 0 || closed) return;
-    const { url } = computer;
+  const block = liveBlock(canvas, ({ columns, rows }) => {
     const status = computer.status();
-    const { columns, rows } = screen;
-    const shown = { status, url, calls: [...calls.values()], now: Date.now() };
-    const block = statusBlock(shown, { columns, rows, colour });
-    screen.draw(block, notes.join("\n"));
-    notes = [];
-    const timed = calls.size > 0 ||
+    const isTimed = calls.size > 0 ||
       status.servers.some(({ nextAttempt }) => nextAttempt);
-    if (timed) drawIn(TICK_MS);
-  };
-  const drawIn = (milliseconds: number) => {
-    const at = performance.now() + milliseconds;
-    if (closed || timer && timer.at <= at) return;
-    clearTimeout(timer?.id);
-    timer = { at, id: setTimeout(draw, milliseconds) };
-  };
-  const clear = () => {
-    clearTimeout(timer?.id);
-    timer = undefined;
-    screen.draw([], notes.join("\n"));
-    notes = [];
-  };
-  const changed = () => drawIn(REDRAW_DELAY_MS);
+    return {
+      lines: statusBlock({
+        status,
+        url: computer.url,
+        calls: [...calls.values()],
+        now: Date.now(),
+        columns,
+        rows,
+        colour,
+      }),
+      againIn: isTimed ? TICK_MS : undefined,
+    };
+  });
+  const { screen, changed, asking } = block;
   const advanced = ({ progress, ...call }: ToolCallAdvanced) => {
     const key = callKey(call);
     const running = calls.get(key);
     if (running) calls.set(key, { ...running, progress });
-    changed();
-  };
-  const resumed = () => {
-    screen.leave(); // the shell wrote below the block after Ctrl-Z
     changed();
   };
   const offs = [
@@ -117,35 +95,14 @@ export function liveView(
     computer.on("callEnded", (call) => {
       calls.delete(callKey(call));
       const { columns } = screen;
-      const line = endedCall(call, columns);
-      notes.push(paint(line, { columns, colour }).coloured);
-      changed();
+      block.print(paint(endedCall(call, columns), { columns, colour }));
     }),
-    () => canvas.off("resize", changed),
-    () => process.off("SIGCONT", resumed),
   ];
-  canvas.on("resize", changed);
-  process.on("SIGCONT", resumed);
-  draw();
   return {
-    note: (text) => {
-      notes.push(wrap(plainLines(text), screen.columns));
-      if (closed) clear();
-      else changed();
-    },
-    asking: async (question) => {
-      if (asked++ === 0) clear();
-      try {
-        return await question();
-      } finally {
-        asked--;
-        changed();
-      }
-    },
+    note: (text) => block.print(wrap(plainLines(text), screen.columns)),
+    asking,
     close: () => {
-      if (closed) return;
-      clear();
-      closed = true;
+      block.close();
       offs.forEach((off) => off());
     },
   };
@@ -155,12 +112,12 @@ export function liveView(
 interface RunningCall extends ToolCallStarted {
   /** Start time in milliseconds since the epoch. */
   readonly since: number;
-  /** How far it is, if its Agent asked to be told. */
+  /** Its progress, if its Agent asked for that. */
   readonly progress?: ToolProgress;
 }
 
-/** The content of the block. */
-interface LiveStatus {
+/** The content of the block, and how it is drawn. */
+interface LiveStatus extends Look {
   /** Status of the Computer. */
   readonly status: ComputerStatus;
   /** URL of the Server. */
@@ -169,36 +126,23 @@ interface LiveStatus {
   readonly calls: readonly RunningCall[];
   /** Current time in milliseconds since the epoch. */
   readonly now: number;
+  /** The maximum height. */
+  readonly rows: number;
 }
-
-/** How the block is drawn, with its maximum height. */
-type BlockLook = Look & { readonly rows: number };
-
-const STATE_SYMBOLS: Readonly<Record<ServerState, Span>> = {
-  running: ["●", "good"],
-  starting: ["◌", "busy"],
-  restarting: ["◌", "busy"],
-  failed: ["✗", "bad"],
-  stopped: ["○", "dim"],
-  disabled: ["○", "dim"],
-};
 
 const MAX_SHOWN_CALLS = 5;
 
 /** Renders the status of a Computer: connection, office, MCP servers, problems, running calls. */
-export function statusBlock(
-  live: LiveStatus,
-  look: BlockLook,
-): ScreenLine[] {
-  const rule: Span = ["─".repeat(look.columns), "dim"];
+export function statusBlock(live: LiveStatus): string[] {
+  const rule: Span = ["─".repeat(live.columns), "dim"];
   const head = [[rule], connectionLine(live)];
-  const calls = callLines(live, look);
-  const room = look.rows - head.length - calls.length;
+  const calls = callLines(live);
+  const room = live.rows - head.length - calls.length;
   // MCP servers come first; their errors get as many lines as fit.
-  const bodies = [3, 1, 0].map((lines) => bodyLines(live, look, lines));
+  const bodies = [3, 1, 0].map((lines) => bodyLines(live, lines));
   const body = bodies.find(({ length }) => length <= room) ?? bodies.at(-1);
-  return [...head, ...fit(body ?? [], room), ...calls].slice(0, look.rows)
-    .map((spans) => paint(spans, look));
+  return [...head, ...fit(body ?? [], room), ...calls].slice(0, live.rows)
+    .map((spans) => paint(spans, live));
 }
 
 function connectionLine({ status, url }: LiveStatus): Span[] {
@@ -217,16 +161,14 @@ function connectionLine({ status, url }: LiveStatus): Span[] {
     [office ?? "none", "bold"],
     ["  as ", "dim"],
     [name],
-    ...skills.length === 0
-      ? []
-      : [["  skills ", "dim"], [`${skills.length}`]] as const,
+    [skills.length > 0 ? "  skills " : "", "dim"],
+    [`${skills.length || ""}`],
   ];
 }
 
 /** @param lines maximum lines of the text of each problem */
 function bodyLines(
-  { status: { servers, problems }, now }: LiveStatus,
-  { columns }: BlockLook,
+  { status: { servers, problems }, now, columns }: LiveStatus,
   lines: number,
 ): Span[][] {
   const widest = (texts: string[]) => Math.max(0, ...texts.map(textWidth));
@@ -238,11 +180,13 @@ function bodyLines(
   const reason = (text: string, style: Style): Span[][] =>
     atMost(lines, text, columns - 8)
       .map((line) => [["      "], [line, style]]);
+  const isFailed = ({ state }: ServerStatus) => Number(state === "failed");
+  const failedFirst = servers.toSorted((a, b) => isFailed(b) - isFailed(a)); // they are not cut off
   return [
-    ...failedFirst(servers).flatMap((server): Span[][] => [
+    ...failedFirst.flatMap((server): Span[][] => [
       [
         ["  "],
-        STATE_SYMBOLS[server.state],
+        STATE_SIGNS[server.state],
         [` ${pad(shorten(plain(labelOf(server)), name), name)}  `],
         [pad(server.state, state), "dim"],
         ["  "],
@@ -257,12 +201,6 @@ function bodyLines(
     ),
   ];
 }
-
-/** Puts failed servers first, so that they are not cut off. */
-const failedFirst = (servers: readonly ServerStatus[]): ServerStatus[] =>
-  servers.toSorted((a, b) =>
-    Number(b.state === "failed") - Number(a.state === "failed")
-  );
 
 /** Wraps a text, and returns the first lines; the last of them is marked if there are more. */
 function atMost(limit: number, text: string, columns: number): string[] {
@@ -279,23 +217,21 @@ function progress(
 ): Span[] {
   const seconds = nextAttempt &&
     Math.max(0, Math.ceil((nextAttempt.getTime() - now) / 1000));
+  const count = tools === 1 ? " 1 tool" : `${`${tools}`.padStart(2)} tools`;
   return [
-    ...state === "running"
-      ? [[tools === 1 ? " 1 tool" : `${`${tools}`.padStart(2)} tools`]] as const
-      : [],
-    ...seconds === undefined
-      ? []
-      : [[`again in ${seconds} s`, "busy"]] as const,
-    ...restarts === 0 ? [] : [[`  restarts: ${restarts}`, "dim"]] as const,
+    [state === "running" ? count : ""],
+    [seconds === undefined ? "" : `again in ${seconds} s`, "busy"],
+    [restarts === 0 ? "" : `  restarts: ${restarts}`, "dim"],
   ];
 }
 
-function callLines(
-  { calls, now }: LiveStatus,
-  { columns }: BlockLook,
-): Span[][] {
-  const shown = calls.slice(0, MAX_SHOWN_CALLS)
-    .map((call) => runningCall(call, now, columns));
+function callLines({ calls, now, columns }: LiveStatus): Span[][] {
+  const shown = calls.slice(0, MAX_SHOWN_CALLS).map((call): Span[] => [
+    ["  ▸ ", "busy"],
+    ...who(call, columns),
+    [`  ${Math.floor((now - call.since) / 1000)} s`, "dim"],
+    [call.progress ? `  ${progressText(call.progress)}` : ""],
+  ]);
   const more = calls.length - shown.length;
   return more > 0 ? [...shown, [[`  ▸ ${more} more calls`, "dim"]]] : shown;
 }
@@ -307,18 +243,6 @@ function fit(lines: readonly Span[][], room: number): Span[][] {
   return [...kept, [[`  … and ${lines.length - kept.length} more`, "dim"]]];
 }
 
-/** Formats a running tool call. */
-const runningCall = (
-  call: RunningCall,
-  now: number,
-  columns: number,
-): Span[] => [
-  ["  ▸ ", "busy"],
-  ...who(call, columns),
-  [`  ${Math.floor((now - call.since) / 1000)} s`, "dim"],
-  ...call.progress ? [[`  ${progressText(call.progress)}`]] as const : [],
-];
-
 /** Formats an ended tool call. */
 function endedCall(call: ToolCallEnded, columns: number): Span[] {
   const good = call.result !== undefined && !call.result.isError;
@@ -326,7 +250,7 @@ function endedCall(call: ToolCallEnded, columns: number): Span[] {
     [`${new Date().toTimeString().slice(0, 8)} `, "dim"],
     good ? ["✓ ", "good"] : ["✗ ", "bad"],
     ...who(call, columns),
-    ...good ? [] : [[`  ${howItEnded(call.result)}`, "bad"]] as const,
+    [good ? "" : `  ${howItEnded(call.result)}`, "bad"],
     [`  ${Math.round(call.durationMs)} ms`, "dim"],
   ];
 }

@@ -14,14 +14,11 @@ export async function logTo(write: (line: string) => void): Promise<void> {
   await configure({
     reset: true,
     sinks: { lines: (record) => write(hideSecrets(format(record).trimEnd())) },
-    loggers: [
-      { category: ["a2c-smcp"], lowestLevel: "warning", sinks: ["lines"] },
-      {
-        category: ["logtape", "meta"],
-        lowestLevel: "warning",
-        sinks: ["lines"],
-      },
-    ],
+    loggers: [["a2c-smcp"], ["logtape", "meta"]].map((category) => ({
+      category,
+      lowestLevel: "warning",
+      sinks: ["lines"],
+    })),
   });
 }
 

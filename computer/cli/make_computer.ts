@@ -4,7 +4,9 @@ import { connectionOptions, type ServerFlags } from "../../cli/server_flags.ts";
 import type { InProcessConnection } from "../../shared/in_process.ts";
 import { SmcpComputer } from "../computer.ts";
 import type { ComputerConfig } from "../config/config.ts";
+import type { AuthorizationRequest } from "../host/oauth/authorizations.ts";
 import { localDirResolver } from "../resources/resolvers.ts";
+import { untilKeysCount } from "./ask_choice.ts";
 import type { View } from "./screen.ts";
 import type { Page } from "./ui/open_page.ts";
 import { deskQuestions } from "./ui/questions.ts";
@@ -57,7 +59,7 @@ export interface ComputerFlags extends HostFlags, ServerFlags {
  */
 export function makeComputer(
   flags: ComputerFlags,
-  { inputs, servers }: ComputerConfig,
+  config: ComputerConfig,
   view: () => View,
   page?: Pick<Page, "desk" | "authorize">,
 ): SmcpComputer {
@@ -66,21 +68,15 @@ export function makeComputer(
     ...flags.connection
       ? { connection: flags.connection, name: flags.name }
       : connectionOptions(flags, (file) => readFileSync(file, "utf8")),
-    inputs,
-    servers,
-    ...hostOptions(flags),
-    oauth: {
-      directory: flags.oauthDir,
-      authorize: (request) => {
-        const { server, url } = request;
-        page?.authorize(request);
-        // On this terminal only; the URL must not be logged.
-        view().note(
-          `MCP server ${server}: authorize this Computer in a browser on this machine:\n  ${url}`,
-        );
-        if (process.stdout.isTTY) openBrowser(url);
-      },
-    },
+    ...hostOptions(flags, config, (request) => {
+      const { server, url } = request;
+      page?.authorize(request);
+      // On this terminal only; the URL must not be logged.
+      view().note(
+        `MCP server ${server}: authorize this Computer in a browser on this machine:\n  ${url}`,
+      );
+      if (process.stdout.isTTY) openBrowser(url);
+    }),
     ...(flags.landingRoot !== undefined &&
       { landingRoot: flags.landingRoot }),
     uploads: { maxBytes: flags.maxUpload },
@@ -95,11 +91,18 @@ export function makeComputer(
   return computer;
 }
 
-/** Returns the options about hosting MCP servers that flags give. */
-export const hostOptions = (flags: HostFlags) => ({
-  inputValues: flags.input,
-  ...(flags.skills !== false && { skillHome: flags.skills }),
-  maxMessageBytes: flags.maxMessage,
+/** Returns the options about hosting MCP servers. */
+export const hostOptions = (
+  { input, skills, maxMessage, oauthDir }: HostFlags,
+  { inputs, servers }: ComputerConfig,
+  authorize: (request: AuthorizationRequest) => void,
+) => ({
+  inputs,
+  servers,
+  inputValues: input,
+  ...(skills !== false && { skillHome: skills }),
+  maxMessageBytes: maxMessage,
+  oauth: { directory: oauthDir, authorize },
 });
 
 /** Returns the callbacks that ask the user; undefined without a terminal. */
@@ -113,14 +116,10 @@ export function person(
     input.setRawMode(false);
     output.write("\x1b[?25h");
   });
-  const { askInput, confirm, elicit } = terminalQuestions({ input, output });
-  return {
-    askInput: (...question) => view().asking(() => askInput(...question)),
-    confirm: (...question) =>
-      view().asking(async () => await confirm(...question)),
-    elicit: (...question) =>
-      view().asking(async () => await elicit(...question)),
-  };
+  return terminalQuestions(
+    { input, output, wait: untilKeysCount },
+    (question) => view().asking(question),
+  );
 }
 
 /**

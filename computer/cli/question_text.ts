@@ -3,14 +3,7 @@ import { plain, plainLines, wrap } from "../../cli/terminal_text.ts";
 import type { ConfirmAnswer, ConfirmRequest } from "../tools/confirmations.ts";
 import type { ElicitRequest } from "../tools/elicitations.ts";
 import type { Field } from "../tools/form.ts";
-
-/** The size of a terminal. */
-export interface Size {
-  /** Its width. */
-  readonly columns: number;
-  /** Its height. */
-  readonly rows: number;
-}
+import type { Size } from "./screen.ts";
 
 /** Returns the size of a terminal; 80 × 24 if unknown. */
 export const sizeOf = (output: Partial<Size>): Size => ({
@@ -70,12 +63,9 @@ function cut(text: string, width: number, room: number): string[] {
   return [...kept, `  … and ${text.length - count} more characters`];
 }
 
-/** Whether a person wants to answer. */
-type Willing = "answer" | "decline";
-
-/** The answers to that, from top to bottom. */
-export const WILLING_CHOICES: readonly Choice<Willing>[] = [
-  { answer: "answer", key: "y", label: "Answer" },
+/** Whether a person wants to answer, from top to bottom. */
+export const WILLING_CHOICES: readonly Choice<"accept" | "decline">[] = [
+  { answer: "accept", key: "y", label: "Answer" },
   { answer: "decline", key: "n", label: "Decline" },
 ];
 

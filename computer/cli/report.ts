@@ -8,7 +8,12 @@ import type { SmcpComputer } from "../computer.ts";
 import { isPlainName, MAX_PLAIN_NAME } from "../../shared/checks.ts";
 import { hideSecrets } from "../util/secrets.ts";
 import { plain } from "../../cli/terminal_text.ts";
-import type { ServerFailure, ServerStatus } from "../host/server_status.ts";
+import type {
+  ServerFailure,
+  ServerState,
+  ServerStatus,
+} from "../host/server_status.ts";
+import type { Span } from "./screen.ts";
 import type { ToolCallEnded, ToolCallStarted } from "../tools/events.ts";
 import { ErrorCode, resultMeta } from "../../protocol/mod.ts";
 
@@ -82,6 +87,16 @@ export function report(
 export const labelOf = (
   { name, bundleId }: Pick<ServerStatus, "name" | "bundleId">,
 ): string => bundleId === name ? name : `${name} (${bundleId})`;
+
+/** The signs of the states of an MCP server. */
+export const STATE_SIGNS: Readonly<Record<ServerState, Span>> = {
+  running: ["●", "good"],
+  starting: ["◌", "busy"],
+  restarting: ["◌", "busy"],
+  failed: ["✗", "bad"],
+  stopped: ["○", "dim"],
+  disabled: ["○", "dim"],
+};
 
 /** Describes a state of an MCP server; undefined if not worth reporting, as the start of an attempt. */
 export function stateLine(

@@ -1,3 +1,6 @@
+import type { Writable } from "node:stream";
+import { stripVTControlCharacters } from "node:util";
+import process from "node:process";
 import {
   plain,
   plainLines,
@@ -5,19 +8,16 @@ import {
   textWidth,
 } from "../../cli/terminal_text.ts";
 
-/** The terminal that a {@linkcode Screen} draws on. */
-export interface Canvas {
-  /** Writes text and control sequences. */
-  write(text: string): unknown;
+/** The size of a terminal. */
+export interface Size {
   /** Its width. */
-  readonly columns?: number;
+  readonly columns: number;
   /** Its height. */
-  readonly rows?: number;
-  /** Adds a listener for changes of the size. */
-  on(event: "resize", listener: () => void): unknown;
-  /** Removes a listener. */
-  off(event: "resize", listener: () => void): unknown;
+  readonly rows: number;
 }
+
+/** The terminal that a {@linkcode Screen} draws on. */
+export type Canvas = Writable & Partial<Size>;
 
 /** Synchronized output: terminals that support it draw everything in between at once. */
 const BEGIN_UPDATE = "\x1b[?2026h";
@@ -32,7 +32,7 @@ const CLEAR_BELOW = "\x1b[J";
  */
 export class Screen {
   readonly #canvas: Canvas;
-  #drawn: readonly ScreenLine[] = [];
+  #drawn: readonly string[] = [];
 
   /** Creates an empty screen. */
   constructor(canvas: Canvas) {
@@ -50,11 +50,8 @@ export class Screen {
   }
 
   /** Replaces the block, and prints text above it. */
-  draw(block: readonly ScreenLine[], above = ""): void {
-    const lines = [
-      ...above === "" ? [] : above.split("\n"),
-      ...block.map(({ coloured }) => coloured),
-    ];
+  draw(block: readonly string[], above: readonly string[] = []): void {
+    const lines = [...above, ...block];
     // Cleared first: terminals still treat overwritten rows as wrapped when they are resized.
     this.#canvas.write(
       BEGIN_UPDATE + this.#toTop() + CLEAR_BELOW +
@@ -72,8 +69,10 @@ export class Screen {
   #toTop(): string {
     const columns = this.#canvas.columns ?? 80;
     const rows = this.#drawn.reduce(
-      (sum, { text }) =>
-        sum + Math.max(1, Math.ceil(textWidth(text) / columns)),
+      (sum, line) => {
+        const width = textWidth(stripVTControlCharacters(line).trimEnd());
+        return sum + Math.max(1, Math.ceil(width / columns));
+      },
       0,
     );
     return rows === 0 ? "\r" : `\r\x1b[${rows}A`;
@@ -84,15 +83,7 @@ export class Screen {
 export type Style = "good" | "bad" | "busy" | "dim" | "bold";
 
 /** A part of a line. */
-export type Span = readonly [text: string, style?: Style];
-
-/** A line, with and without colours. */
-export interface ScreenLine {
-  /** Plain text, at most as wide as the terminal. */
-  readonly text: string;
-  /** The text with colour codes. */
-  readonly coloured: string;
-}
+export type Span = readonly [text: string, style?: Style | undefined];
 
 const STYLE_CODES: Readonly<Record<Style, number>> = {
   good: 32,
@@ -124,17 +115,16 @@ export interface Look {
 export function paint(
   spans: readonly Span[],
   { columns, colour }: Look,
-): ScreenLine {
-  let text = "";
-  let coloured = "";
+): string {
+  let line = "";
+  let room = columns;
   for (const [span, style] of spans) {
-    const rest = columns - textWidth(text);
-    if (rest <= 0) break;
-    const part = shorten(plain(span), rest);
-    text += part;
-    coloured += styled(part, style, colour);
+    if (room <= 0) break;
+    const part = shorten(plain(span), room);
+    room -= textWidth(part);
+    line += styled(part, style, colour);
   }
-  return { text: text.trimEnd(), coloured };
+  return line;
 }
 
 /** Shows the user what a Computer does. */
@@ -148,8 +138,89 @@ export interface View {
 }
 
 /** Creates a view that prints lines, for files, pipes and journals. */
-export const plainView = (print: (text: string) => void): View => ({
+export const plainView = (print: (text: string) => unknown): View => ({
   note: (text) => print(plainLines(text)),
   asking: (question) => question(),
   close: () => {},
 });
+
+/** Changes within this time are drawn together. */
+const REDRAW_DELAY_MS = 50;
+
+/** What a live block shows now. */
+interface LiveBlock {
+  readonly lines: readonly string[];
+  /** When it is drawn again without a change, in milliseconds: it shows a duration. */
+  readonly againIn?: number | undefined;
+}
+
+/**
+ * Keeps a block at the end of a terminal's output that is drawn again as it changes; it is removed
+ * while a question is asked, and at the end.
+ *
+ * @param blockOf describes the block
+ */
+export function liveBlock(
+  canvas: Canvas,
+  blockOf: (screen: Screen) => LiveBlock,
+) {
+  const screen = new Screen(canvas);
+  let above: string[] = [];
+  let asked = 0;
+  let closed = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isDue = false;
+  const show = (block: readonly string[]) => {
+    clearTimeout(timer);
+    isDue = false;
+    screen.draw(block, above);
+    above = [];
+  };
+  const draw = () => {
+    const { lines, againIn } = blockOf(screen);
+    show(lines);
+    if (againIn !== undefined) timer = setTimeout(draw, againIn);
+  };
+  const changed = () => {
+    if (isDue || asked > 0 || closed) return;
+    isDue = true;
+    clearTimeout(timer);
+    timer = setTimeout(draw, REDRAW_DELAY_MS);
+  };
+  const resumed = () => {
+    screen.leave(); // the shell wrote below the block after Ctrl-Z
+    changed();
+  };
+  canvas.on("resize", changed);
+  process.on("SIGCONT", resumed);
+  draw();
+  return {
+    screen,
+    /** Draws the block again, soon. */
+    changed,
+    /** Prints lines above the block. */
+    print: (lines: string) => {
+      above.push(...lines.split("\n"));
+      if (closed) show([]);
+      else changed();
+    },
+    /** Hands the terminal over to a question until it is answered. */
+    asking: async <T>(question: () => Promise<T>): Promise<T> => {
+      if (asked++ === 0) show([]);
+      try {
+        return await question();
+      } finally {
+        asked--;
+        changed();
+      }
+    },
+    /** Removes the block; printed lines stay visible. */
+    close: () => {
+      if (closed) return;
+      show([]);
+      closed = true;
+      canvas.off("resize", changed);
+      process.off("SIGCONT", resumed);
+    },
+  };
+}

@@ -1,12 +1,10 @@
 import { plain } from "../../cli/terminal_text.ts";
 import {
   askChoice,
+  type AskingTerminal,
   ignoreKeys,
   takeBack,
   type Terminal,
-  type TerminalStreams,
-  type UntilKeysCount,
-  untilKeysCount,
 } from "./ask_choice.ts";
 import {
   CHOICES,
@@ -16,10 +14,10 @@ import {
   sizeOf,
   WILLING_CHOICES,
 } from "./question_text.ts";
-import { paint, Screen } from "./screen.ts";
-import type { AskedInput, AskInput } from "../config/input_store.ts";
-import type { Confirm } from "../tools/confirmations.ts";
-import type { Elicit, ElicitRequest } from "../tools/elicitations.ts";
+import { paint, Screen, type View } from "./screen.ts";
+import type { AskedInput } from "../config/input_store.ts";
+import type { ConfirmAnswer, ConfirmRequest } from "../tools/confirmations.ts";
+import type { ElicitRequest } from "../tools/elicitations.ts";
 import { type Field, problemOf, readFields, valueOf } from "../tools/form.ts";
 import { define } from "../util/values.ts";
 import {
@@ -27,17 +25,11 @@ import {
   type ElicitValue,
   pickOptions,
 } from "../../protocol/mod.ts";
+import { queue } from "../../shared/async.ts";
 import { loadPackages } from "../../shared/packages.ts";
 
 /** Asks the user at the terminal, one question at a time. */
-export interface TerminalQuestions {
-  /** Asks for the value of an input; secrets are not echoed. */
-  readonly askInput: AskInput;
-  /** Asks whether a tool may run. */
-  readonly confirm: Confirm;
-  /** Asks what an MCP server wants to know, field by field. */
-  readonly elicit: Elicit;
-}
+export type TerminalQuestions = ReturnType<typeof terminalQuestions>;
 
 /**
  * Creates the questions of a terminal; the prompt library is loaded with the first question for a
@@ -47,104 +39,107 @@ export interface TerminalQuestions {
  * something else. A question whose signal is aborted disappears. Esc and Ctrl-C mean "no answer" and
  * "no".
  *
- * @param wait resolves when keys are accepted
+ * @param asking hands the terminal over to one question at a time
  */
-export function terminalQuestions(
-  streams: TerminalStreams,
-  wait: UntilKeysCount = untilKeysCount,
-): TerminalQuestions {
-  const turns = new Turns();
-  const terminal = { ...streams, wait };
+export function terminalQuestions(terminal: Terminal, asking: View["asking"]) {
+  const { input, output } = terminal;
   const ask = <T>(
     signal: AbortSignal,
     none: T,
-    question: () => Promise<T>,
+    question: (terminal: AskingTerminal) => Promise<T>,
   ): Promise<T> =>
-    turns.take(async () => {
-      const putBack = takeBack(streams.input); // lines that were pasted into the shell
-      try {
-        return signal.aborted ? none : await question();
-      } finally {
-        streams.input.setRawMode?.(false);
-        putBack();
-      }
-    });
+    inTurn(() =>
+      asking(async () => {
+        const putBack = takeBack(input); // lines that were pasted into the shell
+        try {
+          return signal.aborted
+            ? none
+            : await question({ ...terminal, signal });
+        } finally {
+          input.setRawMode?.(false);
+          putBack();
+        }
+      })
+    );
   return {
-    askInput: (input, signal) =>
-      ask(signal, undefined, () => askInput(input, terminal, signal)),
-    confirm: (request, signal) =>
-      ask(signal, "no", async () => {
-        const lines = describeCall(request, sizeOf(streams.output)).split("\n");
-        const keyHint = "y, a or n; or ↑ ↓ and Enter";
+    /** Asks for the value of an input; secrets are not echoed. */
+    askInput: (asked: AskedInput, signal: AbortSignal): Promise<unknown> =>
+      ask(signal, undefined, (terminal) => askInput(asked, terminal)),
+
+    /** Asks whether a tool may run. */
+    confirm: (request: ConfirmRequest, signal: AbortSignal) =>
+      ask<ConfirmAnswer>(signal, "no", async (terminal) => {
         const question = {
-          lines,
+          lines: describeCall(request, sizeOf(output)).split("\n"),
           choices: CHOICES,
           first: "no",
-          keyHint,
+          keyHint: "y, a or n; or ↑ ↓ and Enter",
         } as const;
-        return await askChoice(question, terminal, signal) ?? "no";
+        return await askChoice(question, terminal) ?? "no";
       }),
-    elicit: (request, signal) =>
-      ask(
+
+    /** Asks what an MCP server wants to know, field by field. */
+    elicit: (request: ElicitRequest, signal: AbortSignal) =>
+      ask<ElicitResult>(
         signal,
         { action: "cancel" },
-        () => askForm(request, terminal, signal),
+        (terminal) => askForm(request, terminal),
       ),
   };
 }
 
-/** Shows what is asked until keys are accepted; returns false when the question is withdrawn. */
-async function announce(
-  message: string,
-  terminal: Terminal,
-  signal: AbortSignal,
-): Promise<boolean> {
+/** Asks after all earlier questions of the terminal, of which a process has one. */
+const inTurn = queue();
+
+/**
+ * Shows what is asked until keys are accepted.
+ *
+ * @returns the prompts of the library, with their options; undefined when the question is withdrawn
+ */
+async function announce(message: string, terminal: AskingTerminal) {
   const screen = new Screen(terminal.output);
   const { columns } = screen;
   const line = paint([[message], [" …"]], { columns, colour: false });
-  await ignoreKeys(terminal, signal, () => screen.draw([line]));
+  await ignoreKeys(terminal, () => screen.draw([line]));
   screen.draw([]);
-  return !signal.aborted;
-}
-
-const loadPrompts = () =>
-  loadPackages(
+  if (terminal.signal.aborted) return undefined;
+  const prompts = await loadPackages(
     "ask on the terminal",
     ["@clack/prompts"],
     () => import("@clack/prompts"),
   );
+  return { ...prompts, common: { ...terminal, message } };
+}
 
 async function askInput(
   input: AskedInput,
-  terminal: Terminal,
-  signal: AbortSignal,
-): Promise<unknown> {
-  const message = messageOf(input);
-  if (!await announce(message, terminal, signal)) return undefined;
-  const { isCancel, password, select, text } = await loadPrompts();
-  const fallback = input.default ?? undefined;
-  const common = { ...terminal, signal, message };
-  let answer: unknown;
+  terminal: AskingTerminal,
+): Promise<string | undefined> {
+  const prompts = await announce(messageOf(input), terminal);
+  if (!prompts) return undefined;
+  const { isCancel, password, select, text, common } = prompts;
   if (input.type === "pickString") {
     const options = pickOptions(input);
     if (options.length === 0) return undefined;
-    answer = await select({
-      ...common,
-      options: options.map(({ label, value }) => ({
-        value,
-        label: plain(label),
-      })),
-      ...(fallback !== undefined && { initialValue: fallback }),
-    });
-  } else if (input.password) {
-    answer = await password(common);
-  } else {
-    answer = await text({ ...common, ...defaultText(fallback) });
+    const at = await select({ ...common, ...numbered(options, input.default) });
+    return isCancel(at) ? undefined : options[at]?.value || undefined;
   }
-  return isCancel(answer) || answer === "" ? undefined : answer;
+  const answer = input.password
+    ? await password(common)
+    : await text({ ...common, ...defaultText(input.default) });
+  return isCancel(answer) ? undefined : answer || undefined;
 }
 
-const defaultText = (value: string | undefined) =>
+/** Returns the options of a selection by position, of which that with the value is chosen at first. */
+const numbered = (
+  options: readonly { readonly label: string; readonly value: unknown }[],
+  chosen: unknown,
+) => ({
+  options: options.map(({ label }, value) => ({ value, label: plain(label) })),
+  initialValue: options.findIndex(({ value }) => value === chosen),
+});
+
+const defaultText = (value: string | null | undefined) =>
   value && { placeholder: plain(value), defaultValue: value };
 
 /**
@@ -153,8 +148,7 @@ const defaultText = (value: string | undefined) =>
  */
 async function askForm(
   request: ElicitRequest,
-  terminal: Terminal,
-  signal: AbortSignal,
+  terminal: AskingTerminal,
 ): Promise<ElicitResult> {
   const fields = readFields(request.requestedSchema);
   const willing = await askChoice(
@@ -165,13 +159,11 @@ async function askForm(
       keyHint: "y or n; or ↑ ↓ and Enter; Esc cancels",
     },
     terminal,
-    signal,
   );
-  if (willing === undefined) return { action: "cancel" };
-  if (willing === "decline") return { action: "decline" };
+  if (willing !== "accept") return { action: willing ?? "cancel" };
   const content: Record<string, ElicitValue> = {};
   for (const field of fields) {
-    const value = await askField(field, terminal, signal);
+    const value = await askField(field, terminal);
     if (value === CANCELLED) return { action: "cancel" };
     if (value !== undefined) define(content, field.name, value);
   }
@@ -184,8 +176,7 @@ type FieldAnswer = ElicitValue | undefined | typeof CANCELLED;
 /** Asks for the value of a field, until it is valid or the person gives up. */
 async function askField(
   field: Field,
-  terminal: Terminal,
-  signal: AbortSignal,
+  terminal: AskingTerminal,
 ): Promise<FieldAnswer> {
   const { label, description, isRequired } = field;
   const message = [
@@ -194,8 +185,8 @@ async function askField(
     ...(isRequired ? [] : ["(optional)"]),
   ].join(" ");
   for (;;) {
-    if (!await announce(message, terminal, signal)) return CANCELLED;
-    const value = await prompt(field, { ...terminal, signal, message });
+    const prompts = await announce(message, terminal);
+    const value = prompts ? await prompt(field, prompts) : CANCELLED;
     // What a prompt cannot check itself is asked again: nothing chosen where something must be.
     if (value === CANCELLED || problemOf(field, value) === undefined) {
       return value;
@@ -204,7 +195,7 @@ async function askField(
 }
 
 /** The choice of no value, where nothing is chosen from the start. */
-const NO_ANSWER = { value: "", label: "(no answer)" };
+const NO_ANSWER = { value: -1, label: "(no answer)" };
 const YES_OR_NO = [
   { value: true, label: "Yes" },
   { value: false, label: "No" },
@@ -212,36 +203,24 @@ const YES_OR_NO = [
 
 async function prompt(
   field: Field,
-  common: Terminal & { readonly message: string; readonly signal: AbortSignal },
+  { isCancel, multiselect, password, select, text, common }: NonNullable<
+    Awaited<ReturnType<typeof announce>>
+  >,
 ): Promise<FieldAnswer> {
-  const { isCancel, multiselect, password, select, text } = await loadPrompts();
   switch (field.kind) {
     case "boolean":
     case "choice": {
       const offered = field.kind === "choice" ? field.options : YES_OR_NO;
-      const options = offered.map(({ label }, i) => ({
-        value: `${i}`,
-        label: plain(label),
-      }));
-      const at = offered.findIndex(({ value }) => value === field.default);
-      const answer = await select({
-        ...common,
-        options: at < 0 || !field.isRequired
-          ? [NO_ANSWER, ...options]
-          : options,
-        initialValue: at < 0 ? NO_ANSWER.value : `${at}`,
-      });
-      if (isCancel(answer)) return CANCELLED;
-      if (answer === NO_ANSWER.value) return undefined;
-      return offered[Number(answer)]?.value;
+      const { options, initialValue } = numbered(offered, field.default);
+      if (initialValue < 0 || !field.isRequired) options.unshift(NO_ANSWER);
+      const at = await select({ ...common, options, initialValue });
+      return isCancel(at) ? CANCELLED : offered[at]?.value;
     }
     case "choices": {
+      const { options } = numbered(field.options, undefined);
       const answer = await multiselect({
         ...common,
-        options: field.options.map(({ label }, value) => ({
-          value,
-          label: plain(label),
-        })),
+        options,
         initialValues: (field.default ?? []).map((value) =>
           field.options.findIndex((option) => option.value === value)
         ),
@@ -262,17 +241,5 @@ async function prompt(
       if (isCancel(answer)) return CANCELLED;
       return valueOf(field, answer || fallback);
     }
-  }
-}
-
-/** Runs tasks one at a time, in order. */
-export class Turns {
-  #last: Promise<unknown> = Promise.resolve();
-
-  /** Runs the work after all earlier work; its error reaches only the caller. */
-  take<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#last.then(work);
-    this.#last = done.catch(() => {});
-    return done;
   }
 }

@@ -20,7 +20,7 @@ import { reporting, runCommand } from "../../cli/run.ts";
 import { protocolOption } from "../../cli/server_flags.ts";
 import { describeVersions } from "../../cli/version.ts";
 import { textWidth } from "../../cli/terminal_text.ts";
-import { addOptions, addServingFlags, addViewFlags, option } from "./flags.ts";
+import { addOptions, option, servingFlags, viewFlags } from "./flags.ts";
 import { run, type RunFlags } from "./run.ts";
 
 /** The part of a Server that `up` needs; a Computer must not import the role itself. */
@@ -83,9 +83,11 @@ export function upCommand(createServer: CreateServer): Command {
       "smcp up --config claude_desktop_config.json --office demo --yes",
     ],
   );
-  addOptions(command, ...clusterOptions());
   addOptions(
-    addViewFlags(addServingFlags(command)),
+    command,
+    ...clusterOptions(),
+    ...servingFlags(),
+    ...viewFlags(),
     option("--office <office>", "the office to join").default("home"),
     option("--port <number>", "port to listen on, 0 for any free one")
       .argParser(integer(0, 65535)).default(8787),
@@ -96,59 +98,54 @@ export function upCommand(createServer: CreateServer): Command {
     ),
     operatorOption("who has the token that is printed"),
   )
-    .action(async (flags: UpFlags) => {
-      const { mcp } = flags;
-      const clustering = readCluster(flags, process.env);
-      const operator = flags.operator && { token: newOperatorToken() };
-      const server = await createServer({ mcp, clustering, operator });
-      await up(server, flags, operator);
-    });
+    .action((flags: UpFlags) => up(createServer, flags));
   return program;
 }
 
-async function up(
-  server: EmbeddedServer,
-  flags: UpFlags,
-  operator: false | { readonly token: string },
-): Promise<void> {
+async function up(createServer: CreateServer, flags: UpFlags): Promise<void> {
+  const { mcp, port, protocol } = flags;
+  const clustering = readCluster(flags, process.env);
+  const operator = flags.operator && { token: newOperatorToken() };
+  const server = await createServer({ mcp, clustering, operator });
   try {
-    const address = { hostname: LOOPBACK_HOST, port: flags.port };
+    const address = { hostname: LOOPBACK_HOST, port };
     const { url } = await listenOrExplain(
       () => server.listen(address),
       address,
     );
     console.log(howToReach(url, flags));
-    if (flags.mcp) console.log(howToAdd(url, flags));
     if (operator) console.log(`${operatorLines(url, operator.token)}\n`);
-    const { protocol } = flags;
-    const connection = server.connect(
-      protocol === undefined || protocol === "auto" ? {} : { protocol },
-    );
+    const connection = server.connect(isNamed(protocol) ? { protocol } : {});
     await run({ ...flags, url, path: "/smcp/", connection });
   } finally {
     await server.close();
   }
 }
 
-/** Describes how to use the tools, on the command line and in code. */
-function howToReach(url: string, flags: UpFlags): string {
-  const { office, protocol } = flags;
-  const version = isNamed(protocol) ? `, protocol: "${protocol}"` : "";
-  return `Agents of this machine reach the tools on the command line:
-${agentCommand("tools", url, flags)}
+/** Describes how to use the tools: on the command line, in code, and from MCP clients of this machine. */
+function howToReach(url: string, { office, protocol, mcp }: UpFlags): string {
+  const [version, inCode] = isNamed(protocol)
+    ? [` --protocol ${protocol}`, `, protocol: "${protocol}"`]
+    : ["", ""];
+  const agent = (name: string) => {
+    const command = `  ${ownCommand("smcp-agent", process.execPath)} ${name}`;
+    const flags = `--url ${url} --office ${shellWord(office)}${version}`;
+    const line = `${command} ${flags}`;
+    return fits(line) ? line : `${command} \\\n    ${flags}`;
+  };
+  const own = `${url}/mcp/${encodeURIComponent(office)}`;
+  const text = JSON.stringify(own);
+  const reach = `Agents of this machine reach the tools on the command line:
+${agent("tools")}
 and in code:
   import { SmcpAgent } from "@a2c-smcp/sdk/agent";
-  const agent = new SmcpAgent({ url: "${url}", name: "agent"${version} });
+  const agent = new SmcpAgent({ url: "${url}", name: "agent"${inCode} });
   await agent.connect();
   await agent.join(${JSON.stringify(office)});
 `;
-}
-
-/** Describes how MCP clients of this machine get the tools. */
-function howToAdd(url: string, flags: UpFlags): string {
-  const own = `${url}/mcp/${encodeURIComponent(flags.office)}`;
-  const text = JSON.stringify(own);
-  return `MCP clients of this machine reach them too. Claude Code:
+  return mcp
+    ? `${reach}
+MCP clients of this machine reach them too. Claude Code:
   claude mcp add --transport http office ${shellWord(own)}
 Cursor and others, in JSON (VS Code has "servers" in place of "mcpServers"):
   {"mcpServers": {"office": {"type": "http",
@@ -157,26 +154,15 @@ Codex, in ~/.codex/config.toml:
   [mcp_servers.office]
   url = ${text}
 Claude Desktop, which starts a program, as docs/mcp.md says:
-${agentCommand("mcp", url, flags)}
-`;
-}
-
-/** Writes a command of the Agent, on two lines if it does not fit on one. */
-function agentCommand(
-  name: string,
-  url: string,
-  { office, protocol }: UpFlags,
-): string {
-  const command = `  ${ownCommand("smcp-agent", process.execPath)} ${name}`;
-  const version = isNamed(protocol) ? ` --protocol ${protocol}` : "";
-  const flags = `--url ${url} --office ${shellWord(office)}${version}`;
-  const line = `${command} ${flags}`;
-  return fits(line) ? line : `${command} \\\n    ${flags}`;
+${agent("mcp")}
+`
+    : reach;
 }
 
 /** Returns whether agents have to name the version too, since the Server of `up` serves all. */
-const isNamed = (protocol: UpFlags["protocol"]): boolean =>
-  protocol !== undefined && protocol !== "auto";
+const isNamed = <P extends string>(
+  protocol: P | "auto" | undefined,
+): protocol is P => protocol !== undefined && protocol !== "auto";
 
 /** Checks whether a command fits on one line; true where it could not be split or is not shown. */
 const fits = (line: string): boolean =>

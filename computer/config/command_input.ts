@@ -62,18 +62,16 @@ export async function commandOutput(
 }
 
 function start(
-  command: CommandLine,
+  { command, args }: CommandLine,
   mark: Readonly<Record<string, string>>,
 ): ChildProcess {
-  const options = {
+  return spawn(command, [...args ?? []], {
     env: { ...process.env, ...mark },
-    stdio: ["ignore", "pipe", "pipe"] as ["ignore", "pipe", "pipe"],
+    stdio: ["ignore", "pipe", "pipe"],
     detached: HAS_GROUPS,
     windowsHide: true,
-  };
-  return command.kind === "shell"
-    ? spawn(command.line, { ...options, shell: true })
-    : spawn(command.program, [...command.args], options);
+    shell: args === undefined,
+  });
 }
 
 /** Resolves to a description of the failure, or to undefined on success. */
@@ -93,19 +91,11 @@ function ended(child: ChildProcess): Promise<string | undefined> {
   });
 }
 
-/** What an input of type `command` runs. */
-type CommandLine =
-  | {
-    /** A program, looked up in `PATH`, with its arguments. */
-    readonly kind: "program";
-    readonly program: string;
-    readonly args: readonly string[];
-  }
-  | {
-    /** A shell command line. */
-    readonly kind: "shell";
-    readonly line: string;
-  };
+/** A program, looked up in `PATH`, with its arguments; without them, a shell command line. */
+interface CommandLine {
+  readonly command: string;
+  readonly args?: readonly string[];
+}
 
 /**
  * Determines what an input of type `command` runs (spec §4).
@@ -117,12 +107,11 @@ type CommandLine =
 export function commandLine(
   { command, args }: Pick<MCPServerCommandInput, "command" | "args">,
 ): CommandLine {
-  if (Array.isArray(args)) return { kind: "program", program: command, args };
+  if (Array.isArray(args)) return { command, args };
   const options = Object.entries(args ?? {});
-  if (options.length === 0) return { kind: "shell", line: command };
+  if (options.length === 0) return { command };
   return {
-    kind: "program",
-    program: command,
+    command,
     args: options.flatMap(([name, value]) => [optionOf(name), value]),
   };
 }

@@ -15,7 +15,7 @@ import {
   explainIssues,
 } from "./problem.ts";
 import { placeholderIds } from "../util/inputs.ts";
-import { isRecord } from "../util/values.ts";
+import { isRecord } from "../../protocol/names.ts";
 import type {
   BaseMCPServerConfig,
   MCPServerConfig,
@@ -68,9 +68,7 @@ export function readInProcess(
   { server, ...entry }: Record<string, unknown>,
 ): { config?: InProcessServerConfig; problems: ConfigProblem[] } {
   const base = baseServerConfigSchema.safeParse(entry, ENGLISH);
-  const problems = base.success
-    ? []
-    : explainIssues([], base.error.issues, entry);
+  const problems = explainIssues(base.error?.issues ?? [], entry);
   if (server === undefined) problems.push(FOR_PROGRAMS);
   else if (!isServer(server)) {
     problems.push({
@@ -79,8 +77,7 @@ export function readInProcess(
         "expected an MCP server of @modelcontextprotocol/sdk (an McpServer or a Server), which only a program can pass",
     });
   } else if (base.success) {
-    const config = { ...base.data, type: "in-process" as const, server };
-    return { config, problems };
+    return { config: { ...base.data, type: "in-process", server }, problems };
   }
   return { problems };
 }
@@ -89,17 +86,14 @@ const isServer = (value: unknown): value is InProcessServer =>
   isRecord(value) && typeof value.connect === "function";
 
 /** Compares two configurations; MCP servers in this process are compared by identity. */
-export function sameServerConfig(
+export const sameServerConfig = (
   a: ServerConfig | undefined,
   b: ServerConfig,
-): boolean {
-  if (a?.type !== "in-process" || b.type !== "in-process") {
-    return isDeepStrictEqual(a, b);
-  }
-  const { server: before, ...rest } = a;
-  const { server: after, ...others } = b;
-  return before === after && isDeepStrictEqual(rest, others);
-}
+): boolean =>
+  a?.type === "in-process" && b.type === "in-process"
+    ? a.server === b.server &&
+      isDeepStrictEqual({ ...a, server: null }, { ...b, server: null })
+    : isDeepStrictEqual(a, b);
 
 /** The fields that Agents see, or that shape what Agents see. */
 export const SEEN_FIELDS: readonly string[] = [
@@ -210,56 +204,24 @@ export function diffConfigs(
   };
 }
 
-/** How an MCP server is reached, as far as it tells servers apart; placeholders are not filled in. */
-export type ConnectionIdentity =
-  | {
-    readonly type: "stdio";
-    readonly command: string;
-    readonly args?: readonly string[] | null | undefined;
-    readonly env?: Texts | null | undefined;
-  }
-  | {
-    readonly type: "streamable" | "sse";
-    readonly url: string;
-    readonly headers?: Texts | null | undefined;
-  }
-  | { readonly type: "in-process"; readonly name: string };
-
 /** Texts by key; other simple values count as they are written in JSON. */
 type Texts = Readonly<Record<string, string | number | boolean>>;
 
 /** Bytes of the digest that stand for a name without any letter that an id may have. */
 const DIGEST_BYTES = 8;
 
-/** Returns what identifies an MCP server: its explicit `bundle_id`, or the derived one (0.4 §3). */
-export const bundleIdOf = (config: ServerConfig): string =>
-  config.bundle_id ?? deriveBundleId(config.name, identityOf(config));
-
 /**
- * Derives the `bundle_id` of an MCP server, byte for byte as every SDK does (0.4 §3.2).
+ * Returns what identifies an MCP server: its explicit `bundle_id`, or the derived one, byte for byte as
+ * every SDK does (0.4 §3.2).
  *
  * From the configuration with its placeholders, so that another secret does not rename its tools.
  */
-export const deriveBundleId = (
-  name: string,
-  connection: ConnectionIdentity,
-): string => nameOnly(name) ?? `bundle_${digestOf(connection)}`;
+export const bundleIdOf = (config: ServerConfig): string =>
+  config.bundle_id ?? nameOnly(config.name) ?? `bundle_${digestOf(config)}`;
 
-function identityOf(config: ServerConfig): ConnectionIdentity {
-  switch (config.type) {
-    case "stdio":
-      return { type: "stdio", ...config.server_parameters };
-    case "streamable":
-    case "sse":
-      return { type: config.type, ...config.server_parameters };
-    case "in-process": // nothing else is known of it; a name is given to one only
-      return { type: config.type, name: config.name };
-  }
-}
-
-function digestOf(connection: ConnectionIdentity): string {
+function digestOf(config: ServerConfig): string {
   const hash = createHash("sha256");
-  for (const part of partsOf(connection)) {
+  for (const part of partsOf(config)) {
     const bytes = typeof part === "string" ? utf8(part) : new Uint8Array();
     const count = new DataView(new ArrayBuffer(4)); // big endian
     count.setUint32(0, typeof part === "string" ? bytes.length : part);
@@ -268,21 +230,20 @@ function digestOf(connection: ConnectionIdentity): string {
   return hash.digest().subarray(0, DIGEST_BYTES).toString("hex");
 }
 
-/** Lists texts, and before those of a list or a map, how many there are. */
-function partsOf(connection: ConnectionIdentity): (string | number)[] {
-  switch (connection.type) {
-    case "stdio": {
-      const { type, command, args, env } = connection;
-      return [type, command, args?.length ?? 0, ...args ?? [], ...sorted(env)];
-    }
-    case "in-process":
-      return [connection.type, connection.name];
-    default:
-      return [connection.type, connection.url, ...sorted(connection.headers)];
+/** Lists how a server is reached in texts, and before those of a list or a map, how many there are. */
+function partsOf(config: ServerConfig): (string | number)[] {
+  const { type, name } = config;
+  // Nothing else is known of it; a name is given to one only.
+  if (type === "in-process") return [type, name];
+  if (type === "stdio") {
+    const { command, args, env } = config.server_parameters;
+    return [type, command, args.length, ...args, ...sorted(env)];
   }
+  const { url, headers } = config.server_parameters;
+  return [type, url, ...sorted(headers)];
 }
 
-function sorted(texts: Texts | null | undefined): (string | number)[] {
+function sorted(texts: Texts | null): (string | number)[] {
   const entries = Object.entries(texts ?? {})
     .sort(([a], [b]) => Buffer.compare(utf8(a), utf8(b)));
   return [

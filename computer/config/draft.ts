@@ -1,4 +1,4 @@
-import { isRecord } from "../util/values.ts";
+import { isRecord } from "../../protocol/names.ts";
 import {
   draftForeign,
   draftVsCodeInputs,
@@ -10,7 +10,7 @@ import {
   type ConfigPath,
   type ConfigProblem,
   type Strictness,
-  unknownFileFields,
+  unknownIn,
 } from "./problem.ts";
 
 /** An MCP server of a file, converted to our own format but not validated. */
@@ -23,8 +23,8 @@ export interface ServerDraft {
   readonly entry: unknown;
   /** How unknown fields are treated. */
   readonly strictness: Strictness;
-  /** Maps the path of a field of `entry` to its path in the file below `path`; default: identity. */
-  readonly pathOf?: (field: ConfigPath) => ConfigPath;
+  /** Maps the path of a field of `entry` to its path in the file below `path`. */
+  readonly pathOf: (field: ConfigPath) => ConfigPath;
   /** Its `server_parameters` with the variables of the other format; default: as in `entry`. */
   readonly raw?: Record<string, unknown>;
 }
@@ -57,18 +57,19 @@ export function draftConfig(
   if (Array.isArray(data)) return draftList(data, []);
   if (!isRecord(data)) return failed([], OWN_FORMAT);
   const { servers } = data;
-  const strictness = isRecord(servers) && !("mcpServers" in data) &&
-      !Object.values(servers).some(isForeign)
-    ? "own"
-    : "foreign";
-  const draft = draftFile(data, strictness, context);
-  const unknown = unknownFileFields(data, strictness);
-  return { ...draft, problems: [...unknown, ...draft.problems] };
+  const isOwn = isRecord(servers) && !("mcpServers" in data) &&
+    !Object.values(servers).some(isForeign);
+  const strictness = isOwn ? "own" : "foreign";
+  const draft = draftFile(data, isOwn, context);
+  const known = ["$schema", "inputs", "servers"];
+  if (!isOwn) known.push("mcpServers");
+  const unknown = unknownIn(data, known, strictness);
+  return { ...draft, strictness, problems: [...unknown, ...draft.problems] };
 }
 
 function draftFile(
   data: Record<string, unknown>,
-  strictness: Strictness,
+  isOwn: boolean,
   context: ForeignContext,
 ): ConfigDraft {
   const { inputs = [], servers, mcpServers } = data;
@@ -85,8 +86,8 @@ function draftFile(
   }
   if (Array.isArray(servers)) return draftList(servers, ["servers"], inputs);
   if (!isRecord(servers)) return failed(["servers"], OWN_FORMAT);
-  const own = strictness === "own" ? inputs : draftVsCodeInputs(inputs);
-  return { ...draftMap(servers, "servers", own, context), strictness };
+  const own = isOwn ? inputs : draftVsCodeInputs(inputs);
+  return draftMap(servers, "servers", own, context);
 }
 
 const failed = (path: ConfigPath, text: string): ConfigDraft => ({
@@ -112,9 +113,7 @@ const draftList = (
 });
 
 /** Reads `bundleId`, another spelling of `bundle_id` in files (0.4 §3.1). */
-function readSpelling(
-  entry: unknown,
-): Required<Pick<ServerDraft, "entry" | "pathOf">> {
+function readSpelling(entry: unknown): Pick<ServerDraft, "entry" | "pathOf"> {
   if (!isRecord(entry) || !("bundleId" in entry) || "bundle_id" in entry) {
     return { entry, pathOf: (field) => field };
   }
@@ -133,23 +132,19 @@ function draftMap(
   context: ForeignContext,
 ): ConfigDraft {
   const problems: ConfigProblem[] = [];
-  const variables = new Map<string, unknown>();
+  const known: unknown[] = Array.isArray(inputs) ? [...inputs] : [];
   const drafts = Object.entries(servers).map(([key, value]): ServerDraft => {
     const path = [field, key];
     const { entry, pathOf } = readSpelling(value);
-    if (!isForeign(entry) && (field === "servers" || hasOwnForm(entry))) {
-      return {
-        path,
-        key,
-        entry: isRecord(entry) ? { name: key, ...entry } : entry,
-        strictness: "own",
-        pathOf,
-      };
+    const hasOwnForm = isRecord(entry) && "server_parameters" in entry;
+    if (!isForeign(entry) && (field === "servers" || hasOwnForm)) {
+      const named = isRecord(entry) ? { name: key, ...entry } : entry;
+      return { path, key, entry: named, strictness: "own", pathOf };
     }
     const foreign = draftForeign(entry, field, context);
     problems.push(...below(path, foreign.problems));
     for (const input of foreign.inputs) {
-      if (!variables.has(input.id)) variables.set(input.id, input);
+      if (known.every((one) => Object(one).id !== input.id)) known.push(input);
     }
     return {
       path,
@@ -161,21 +156,9 @@ function draftMap(
     };
   });
   return {
-    inputs: Array.isArray(inputs) ? withAll(inputs, variables) : inputs,
+    inputs: Array.isArray(inputs) ? known : inputs,
     strictness: "foreign",
     servers: drafts,
     problems,
   };
-}
-
-const hasOwnForm = (entry: unknown): boolean =>
-  isRecord(entry) && "server_parameters" in entry;
-
-function withAll(
-  inputs: readonly unknown[],
-  variables: ReadonlyMap<string, unknown>,
-): unknown[] {
-  const ids = inputs.map((input) => isRecord(input) ? input.id : undefined);
-  const missing = [...variables].filter(([id]) => !ids.includes(id));
-  return [...inputs, ...missing.map(([, input]) => input)];
 }

@@ -1,4 +1,10 @@
-import { FILLED_FIELDS, SEEN_FIELDS, type ServerConfig } from "./config.ts";
+import {
+  FILLED_FIELDS,
+  mapTexts,
+  SEEN_FIELDS,
+  type ServerConfig,
+} from "./config.ts";
+import type { InputStore } from "./input_store.ts";
 import { readEntry } from "./parse_config.ts";
 import { placeholderIds, splitPlaceholders } from "../util/inputs.ts";
 import { reasonOf } from "../util/values.ts";
@@ -53,13 +59,8 @@ export class TransientInputError extends Error {
   override readonly name = "TransientInputError";
 }
 
-/** Resolves the values of inputs. */
-interface InputValues {
-  /** Resolves a value; rejects with a sentence that names the input. */
-  value(id: string): Promise<unknown>;
-  /** Returns whether Agents may see the value; if so, output shows it from now on. */
-  show(id: string): boolean;
-}
+/** What resolves the values of inputs. */
+type InputValues = Pick<InputStore, "value" | "show">;
 
 /**
  * Resolves inputs one after another, so that the user is asked one question at a time.
@@ -103,25 +104,18 @@ const MAX_DEPTH = 10;
  * values are not replaced.
  *
  * @param values by id
- * @throws {Error} that names an id without a value, or when `value` is nested too deeply
+ * @throws {Error} that names an id without a value, or when a string is nested too deeply
  */
-export function fillPlaceholders(
+export const fillPlaceholders = (
   value: unknown,
   values: ReadonlyMap<string, unknown>,
-  depth = 0,
-): unknown {
-  if (typeof value === "string") return fillString(value, values);
-  if (typeof value !== "object" || value === null) return value;
-  if (depth === MAX_DEPTH) {
+): unknown =>
+  mapTexts(value, (text, path) => {
+    if (path.length <= MAX_DEPTH) return fillString(text, values);
     throw new Error(
       `Cannot fill in inputs: the configuration is nested deeper than ${MAX_DEPTH} levels`,
     );
-  }
-  const fill = (item: unknown) => fillPlaceholders(item, values, depth + 1);
-  return Array.isArray(value) ? value.map(fill) : Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, fill(item)]),
-  );
-}
+  });
 
 function fillString(
   text: string,

@@ -7,28 +7,10 @@
  * @module
  */
 import { mapTexts } from "./config.ts";
-import {
-  type ConfigPath,
-  type ConfigProblem,
-  misspelledGuards,
-} from "./problem.ts";
+import { type ConfigPath, type ConfigProblem, unknownIn } from "./problem.ts";
 import { ENVIRONMENT_ID } from "../util/inputs.ts";
-import { isRecord } from "../util/values.ts";
+import { isRecord } from "../../protocol/names.ts";
 import type { MCPServerPromptStringInput } from "../../protocol/mod.ts";
-
-/** An MCP server of another program's configuration, converted to our own format. */
-interface ForeignDraft {
-  /** Without the name; not validated. */
-  readonly entry: Record<string, unknown>;
-  /** Its `server_parameters` with their variables. */
-  readonly raw: Record<string, unknown>;
-  /** Maps the path of a field of `entry` to its path in the other format. */
-  readonly pathOf: (field: ConfigPath) => ConfigPath;
-  /** The environment variables that it uses, as inputs. */
-  readonly inputs: readonly MCPServerPromptStringInput[];
-  /** What could not be converted; paths are relative to the server. */
-  readonly problems: readonly ConfigProblem[];
-}
 
 const URL_FIELDS = ["url", "serverUrl", "httpUrl"];
 const APPROVED_FIELDS = ["alwaysAllow", "autoApprove"];
@@ -67,62 +49,65 @@ export const isForeign = (entry: unknown): boolean =>
  * ones. `bundle_id`, `disabled`, `tool_meta`, `default_tool_meta`, `forbidden_tools`,
  * `tool_prefix`, `inherit_env` and `vrl` are kept. Fields that only concern the other program are dropped, unless
  * they look like a misspelled field that restricts something.
+ *
+ * @returns the entry without the name, not validated; `raw`, its `server_parameters` with their
+ * variables; the environment variables that it uses, as inputs; what could not be converted, with
+ * paths relative to the server; and what maps the path of a field to that in the other format
  */
 export function draftForeign(
   entry: unknown,
   field: "servers" | "mcpServers",
   context: ForeignContext,
-): ForeignDraft {
+) {
   const source = isRecord(entry) ? entry : {};
-  const problems = misspelledGuards(source, GUARD_FIELDS);
+  const problems = unknownIn(source, GUARD_FIELDS, "foreign");
   const urlField = URL_FIELDS.find((name) => name in source);
-  const found: FoundVariables = { inputs: [], unknown: [] };
-  const variables = { ...context, bare: field === "mcpServers" };
-  const expand = (name: string, value = source[name]): unknown =>
-    expandVariables(value, variables, found, [name]);
+  const pathOf = (path: ConfigPath) => pathIn(path, urlField);
   const type = typeOf(source, urlField, problems);
   if ("envFile" in source) {
     const text = "envFile is not supported; move the variables to env";
     problems.push({ path: ["envFile"], text });
   }
-  const parametersWith = (read: typeof expand) =>
-    present(
-      type === "stdio"
-        ? {
-          command: read("command"),
-          args: read("args"),
-          env: read("env", readEnv(source.env)),
-          inherit_env: source.inherit_env,
-          cwd: read("cwd"),
+  const { command, args, env, inherit_env, cwd, headers } = source;
+  const raw = present(
+    type === "stdio"
+      ? { command, args, env: readEnv(env), inherit_env, cwd }
+      : { url: urlField && source[urlField], headers },
+  );
+  const inputs: MCPServerPromptStringInput[] = [];
+  const bare = field === "mcpServers";
+  const server_parameters = mapTexts(
+    raw,
+    (text, path) => {
+      if (path[0] === "inherit_env") return text; // the schema refuses any text
+      return text.replaceAll(VARIABLE, (variable, name: string) => {
+        const expanded = expandVariable(name, bare, context, inputs);
+        // In other formats an unknown variable may be meant for a shell; in VS Code's it cannot.
+        if (expanded === undefined && !bare) {
+          problems.push({
+            path: pathOf(["server_parameters", ...path]),
+            text:
+              `${variable} is not supported here; write its value, or use \${env:NAME} or \${input:ID}`,
+          });
         }
-        : { url: urlField && read(urlField), headers: read("headers") },
-    );
-  const server_parameters = parametersWith(expand);
-  // In other formats an unknown variable may be meant for a shell; in VS Code's it cannot.
-  const unknown = field === "servers" ? found.unknown : [];
-  problems.push(...unknown.map(({ path, variable }) => ({
-    path,
-    text:
-      `${variable} is not supported here; write its value, or use \${env:NAME} or \${input:ID}`,
-  })));
+        return expanded ?? variable;
+      });
+    },
+  );
+  const { bundle_id, disabled, tool_prefix, vrl } = source;
   return {
-    entry: {
+    entry: present({
       type,
       server_parameters,
-      ...present({
-        bundle_id: source.bundle_id,
-        disabled: source.disabled,
-        tool_prefix: source.tool_prefix,
-        vrl: source.vrl,
-      }),
+      ...{ bundle_id, disabled, tool_prefix, vrl },
       ...approvals(source, problems),
       forbidden_tools: FORBIDDEN_FIELDS.flatMap((name) =>
         names(source, name, problems)
       ),
-    },
-    raw: parametersWith((name, value = source[name]) => value),
-    pathOf: (path) => pathIn(path, urlField),
-    inputs: found.inputs,
+    }),
+    raw,
+    pathOf,
+    inputs,
     problems,
   };
 }
@@ -165,7 +150,7 @@ function approvals(
     const own = meta[tool];
     return [tool, { auto_apply: true, ...isRecord(own) && own }];
   });
-  return present({
+  return {
     tool_meta: tools.length === 0
       ? source.tool_meta
       : { ...meta, ...Object.fromEntries(tools) },
@@ -175,7 +160,7 @@ function approvals(
         auto_apply: true,
       }
       : default_tool_meta,
-  });
+  };
 }
 
 function names(
@@ -214,70 +199,40 @@ export interface ForeignContext {
   readonly pathSeparator: string;
 }
 
-/** Collects what is found while variables are replaced. */
-interface FoundVariables {
-  /** Environment variables as inputs: their values are read when a server starts. */
-  readonly inputs: MCPServerPromptStringInput[];
-  /** Unsupported variables, including `${` and `}`. */
-  readonly unknown: { readonly path: ConfigPath; readonly variable: string }[];
-}
-
+/** The variables of VS Code, Cursor and Claude Code. */
 const VARIABLE = /\$\{([^}]*)\}/g;
-
-/** What variables stand for, and whether `${NAME}` is one too. */
-type VariableContext = ForeignContext & { readonly bare: boolean };
 
 /** `${TOKEN}` and `${TOKEN:-default}` of Claude Code; lower-case names are left to the shell. */
 const BARE_NAME = /^([A-Z_][A-Z0-9_]*)(?::-([^]*))?$/;
 
 /**
- * Replaces the variables of VS Code, Cursor and Claude Code in every string of a value.
+ * Replaces a variable; `undefined` for an unknown one.
  *
  * `${env:NAME}` becomes the placeholder `${input:env:NAME}`, so that the value stays out of the
  * configuration, and a missing variable affects only one server.
  *
- * @param found receives what is found
- * @param path of the value
+ * @param bare whether `${NAME}` is a variable of the environment, too
+ * @param inputs receives the variables of the environment
  */
-const expandVariables = (
-  value: unknown,
-  context: VariableContext,
-  found: FoundVariables,
-  path: ConfigPath,
-): unknown =>
-  mapTexts(
-    value,
-    (text, path) =>
-      text.replaceAll(VARIABLE, (variable, name: string) => {
-        const expanded = expandVariable(name, context, found);
-        if (expanded === undefined) found.unknown.push({ path, variable });
-        return expanded ?? variable;
-      }),
-    path,
-  );
-
 function expandVariable(
   name: string,
-  context: VariableContext,
-  { inputs }: FoundVariables,
+  bare: boolean,
+  context: ForeignContext,
+  inputs: MCPServerPromptStringInput[],
 ): string | undefined {
   if (name.startsWith("input:")) return `\${${name}}`;
-  const [, bareName, fallback] = context.bare ? BARE_NAME.exec(name) ?? [] : [];
+  const [, bareName, fallback] = bare ? BARE_NAME.exec(name) ?? [] : [];
   const variable = name.startsWith("env:") ? name.slice(4) : bareName;
   if (variable === undefined) {
-    const { workspaceFolder, userHome, pathSeparator } = context;
+    const { workspaceFolder, pathSeparator } = context;
     const folders = workspaceFolder.split(/[\\/]/);
-    return new Map([
-      ["workspaceFolder", workspaceFolder],
-      ["workspaceRoot", workspaceFolder],
-      [
-        "workspaceFolderBasename",
-        folders.findLast((part) => part !== "") ?? "",
-      ],
-      ["userHome", userHome],
-      ["pathSeparator", pathSeparator],
-      ["/", pathSeparator],
-    ]).get(name);
+    const known: Readonly<Record<string, string>> = {
+      ...context,
+      workspaceRoot: workspaceFolder,
+      workspaceFolderBasename: folders.findLast(Boolean) ?? "",
+      "/": pathSeparator,
+    };
+    return Object.hasOwn(known, name) ? known[name] : undefined;
   }
   const id = `${ENVIRONMENT_ID}${variable}`;
   inputs.push({

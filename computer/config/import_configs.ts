@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type process from "node:process";
 import { basename, posix, win32 } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { bundleIdOf, type ComputerConfig, mapTexts } from "./config.ts";
@@ -16,18 +17,6 @@ import {
   parseMCPServerConfig,
 } from "../../protocol/mod.ts";
 
-/** The machine whose files are looked for. */
-interface Machine {
-  /** A value of `process.platform`. */
-  readonly platform: string;
-  /** The user's home directory. */
-  readonly home: string;
-  /** The current directory, which may be a project. */
-  readonly directory: string;
-  /** The environment. */
-  readonly env: Readonly<Record<string, string | undefined>>;
-}
-
 /** A file in which a program keeps its MCP servers. */
 export interface KnownFile {
   /** The program's name, for display. */
@@ -38,9 +27,16 @@ export interface KnownFile {
   readonly file: string;
 }
 
-/** Lists where Claude Desktop, Cursor, VS Code and Windsurf keep MCP servers; the project's files first. */
+/**
+ * Lists where Claude Desktop, Cursor, VS Code and Windsurf keep MCP servers; the project's files first.
+ *
+ * @param machine the machine whose files are looked for: a value of `process.platform`, the user's home
+ * directory, the current directory, which may be a project, and the environment
+ */
 export function knownFiles(
-  { platform, home, directory, env }: Machine,
+  { env, platform, home, directory }:
+    & Pick<typeof process, "env">
+    & Readonly<Record<"platform" | "home" | "directory", string>>,
 ): KnownFile[] {
   const { join } = platform === "win32" ? win32 : posix;
   const settings = platform === "darwin"
@@ -56,14 +52,12 @@ export function knownFiles(
     ["VS Code", "vscode", settings, "Code/User/mcp.json"],
     ["Windsurf", "windsurf", home, ".codeium/windsurf/mcp_config.json"],
   ];
-  const known = files.map(([program, suffix, ...path]) => ({
+  const paths = files.map(([, , ...path]) => join(...path));
+  return files.map(([program, suffix], i) => ({
     program,
     suffix,
-    file: join(...path),
-  }));
-  return known.filter(({ file }, i) =>
-    known.findIndex((other) => other.file === file) === i // the project may be the home directory
-  );
+    file: paths[i] ?? "",
+  })).filter(({ file }, i) => paths.indexOf(file) === i); // the project may be the home directory
 }
 
 /** A configuration to merge. */
@@ -119,11 +113,8 @@ function place<T>(
   make: (name: string) => T,
 ): string {
   for (let attempt = 0;; attempt++) {
-    const wanted = attempt === 0
-      ? name
-      : attempt === 1
-      ? `${name}-${suffix}`
-      : `${name}-${suffix}-${attempt}`;
+    const wanted = [name, `${name}-${suffix}`][attempt] ??
+      `${name}-${suffix}-${attempt}`;
     const item = make(wanted);
     const holder = taken.get(wanted);
     if (holder !== undefined && !isDeepStrictEqual(holder, item)) continue;
@@ -165,9 +156,9 @@ export function prefixSamePrograms(
     servers.filter(({ disabled }) => !disabled),
     programOf,
   );
-  const prefixed = [...programs].flatMap(([program, group]) =>
-    program === undefined || group.length < 2 ? [] : group
-  ).filter(({ tool_prefix }) => (tool_prefix ?? null) === null)
+  programs.delete(undefined);
+  const prefixed = [...programs.values()].filter((group) => group.length > 1)
+    .flat().filter(({ tool_prefix }) => (tool_prefix ?? null) === null)
     .map(({ name }) => name);
   return {
     prefixed,

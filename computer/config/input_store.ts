@@ -135,11 +135,9 @@ export class InputStore implements ComputerInputs {
 
   put(input: MCPServerInput): void {
     const read = parseComputerConfig({ servers: {}, inputs: [input] }, "input");
-    const before = this.definitions;
-    const at = before.findIndex(({ id }) => id === input.id);
-    const definitions = at === -1
-      ? [...before, ...read.inputs]
-      : before.toSpliced(at, 1, ...read.inputs);
+    const after = new Map(this.#definitions);
+    for (const input of read.inputs) after.set(input.id, input);
+    const definitions = [...after.values()];
     const problems = sharedVariables(definitions);
     if (problems.length > 0) throw new ConfigError("input", problems);
     this.replace(definitions);
@@ -220,6 +218,7 @@ export class InputStore implements ComputerInputs {
     return value;
   }
 
+  /** Returns whether Agents may see the value; if so, output shows it from now on. */
   show(id: string): boolean {
     const input = this.#definitions.get(id);
     if (input && isSecret(input)) return false;
@@ -248,10 +247,9 @@ export class InputStore implements ComputerInputs {
     const { id } = input;
     const { values, environment, ask } = this.#sources;
     if (values && Object.hasOwn(values, id)) return values[id];
-    const variable = inputVariables(id).find((name) =>
-      environment?.[name] !== undefined
-    );
-    if (variable !== undefined) return environment?.[variable];
+    const set = inputVariables(id).map((name) => environment?.[name])
+      .find((value) => value !== undefined);
+    if (set !== undefined) return set;
     if (input.type === "command") {
       const { signal } = this.#closed;
       return await withTimeout(

@@ -25,34 +25,37 @@ interface ReadJson {
  * @throws {ConfigError} when the text is not JSON
  */
 export function readJsonText(text: string, file: string): ReadJson {
+  const position = ({ offset }: { offset: number }) => {
+    const before = text.slice(0, offset).split("\n");
+    return `${before.length}:${(before.at(-1)?.length ?? 0) + 1}`;
+  };
   const errors: ParseError[] = [];
   const tree = parseTree(text.replace(/^\ufeff/, " "), errors, {
     allowTrailingComma: true,
   });
   const [error] = errors;
   if (error || !tree) {
-    const offset = error?.offset ?? 0;
     const what = error && text.trim() !== ""
       ? JSON_ERRORS[printParseErrorCode(error.error)] ?? "it is not JSON"
       : "the file is empty";
     throw new ConfigError(
       file,
       [{ path: [], text: `Cannot read it as JSON: ${what}` }],
-      () => position(text, offset),
+      () => position(error ?? { offset: 0 }),
     );
   }
-  const problems = duplicateKeys(tree, [], (offset) => position(text, offset));
-  const second = new Map(
-    problems.map(({ problem, offset }) => [problem, offset]),
-  );
+  const second = new Map<ConfigProblem, Node>();
+  for (const { first, again, path } of duplicateKeys(tree, [])) {
+    const text = `duplicate key, first at ${
+      position(first)
+    }; remove one of them`;
+    second.set({ path, text }, again);
+  }
   return {
     value: getNodeValue(tree),
-    problems: problems.map(({ problem }) => problem),
+    problems: [...second.keys()],
     locate: (problem) =>
-      position(
-        text,
-        second.get(problem) ?? nearestNode(tree, problem.path).offset,
-      ),
+      position(second.get(problem) ?? nearestNode(tree, problem.path)),
   };
 }
 
@@ -83,42 +86,22 @@ const JSON_ERRORS: Readonly<Record<string, string>> = {
 function duplicateKeys(
   node: Node,
   path: ConfigPath,
-  positionOf: (offset: number) => string,
-): { problem: ConfigProblem; offset: number }[] {
-  const seen = new Map<string, number>();
+): { first: Node; again: Node; path: ConfigPath }[] {
+  const seen = new Map<string, Node>();
   return (node.children ?? []).flatMap((child, i) => {
-    if (node.type !== "object") {
-      return duplicateKeys(child, [...path, i], positionOf);
-    }
+    if (node.type !== "object") return duplicateKeys(child, [...path, i]);
     const [name, value] = child.children ?? [];
     if (!name || !value) return [];
-    const key = `${name.value}`;
-    const below = duplicateKeys(value, [...path, key], positionOf);
-    const first = seen.get(key);
-    if (first === undefined) {
-      seen.set(key, name.offset);
-      return below;
-    }
-    const text = `duplicate key, first at ${
-      positionOf(first)
-    }; remove one of them`;
-    return [
-      { problem: { path: [...path, key], text }, offset: name.offset },
-      ...below,
-    ];
+    const inner = [...path, `${name.value}`];
+    const below = duplicateKeys(value, inner);
+    const first = seen.get(name.value);
+    if (first) return [{ first, again: name, path: inner }, ...below];
+    seen.set(name.value, name);
+    return below;
   });
 }
 
 /** Finds the node of a path; a missing field is reported at its parent. */
-function nearestNode(tree: Node, path: ConfigPath): Node {
-  for (let length = path.length; length > 0; length--) {
-    const node = findNodeAtLocation(tree, path.slice(0, length));
-    if (node) return node;
-  }
-  return tree;
-}
-
-function position(text: string, offset: number): string {
-  const before = text.slice(0, offset).split("\n");
-  return `${before.length}:${(before.at(-1)?.length ?? 0) + 1}`;
-}
+const nearestNode = (tree: Node, path: ConfigPath): Node =>
+  path.length === 0 ? tree : findNodeAtLocation(tree, [...path]) ??
+    nearestNode(tree, path.slice(0, -1));

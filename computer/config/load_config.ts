@@ -175,18 +175,17 @@ export async function watchConfig(
   };
   try {
     for (const folder of folders) {
-      watchers.push(
-        watch(folder, later).on(
-          "error",
-          (error) => refused(`Cannot watch the directory: ${reasonOf(error)}`),
-        ),
+      const watcher = watch(folder, later);
+      watchers.push(watcher);
+      watcher.on(
+        "error",
+        (error) => refused(`Cannot watch the directory: ${reasonOf(error)}`),
       );
     }
   } catch (error) {
     close();
-    throw new Error(`Cannot watch ${file}: ${reasonOf(error)}`, {
-      cause: error,
-    });
+    const reason = reasonOf(error);
+    throw new Error(`Cannot watch ${file}: ${reason}`, { cause: error });
   }
   reload();
   return { [Symbol.dispose]: close };

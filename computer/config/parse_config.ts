@@ -36,7 +36,7 @@ import {
 } from "./problem.ts";
 import { inputProblems } from "../util/input_problems.ts";
 import { placeholderIds } from "../util/inputs.ts";
-import { isRecord, reasonOf } from "../util/values.ts";
+import { reasonOf } from "../util/values.ts";
 import { checkVrl } from "../util/vrl.ts";
 
 /** A configuration with its problems. */
@@ -61,17 +61,15 @@ const NO_CONTEXT: ForeignContext = {
  * Parses a configuration in any of the formats of {@linkcode draftConfig} (spec §4).
  *
  * @param source names the origin in messages
- * @param locate finds the place of a problem in the source
  * @throws {ConfigError} that lists every problem
  */
 export function parseComputerConfig(
   data: unknown,
   source = "configuration",
-  locate?: (problem: ConfigProblem) => string | undefined,
 ): ComputerConfig<MCPServerConfig> {
   const { config, problems, clashes } = readConfig(data);
   const all = [...problems, ...clashes];
-  if (all.length > 0) throw new ConfigError(source, all, locate);
+  if (all.length > 0) throw new ConfigError(source, all);
   return config;
 }
 
@@ -114,7 +112,7 @@ const readFileEntry: ReadEntry<MCPServerConfig> = (entry) => {
   const read = mcpServerConfigSchema.safeParse(entry, ENGLISH);
   return read.success
     ? { config: read.data, problems: [] }
-    : { problems: explainIssues([], read.error.issues, entry) };
+    : { problems: explainIssues(read.error.issues, entry) };
 };
 
 function readWith<S extends ServerConfig>(
@@ -123,16 +121,15 @@ function readWith<S extends ServerConfig>(
   context: ForeignContext,
 ): ReadConfig<S> {
   const draft = draftConfig(data, context);
-  const problems = [...draft.problems];
   const inputs = inputsSchema.safeParse(draft.inputs, ENGLISH);
-  const issues = inputs.error?.issues ?? [];
-  problems.push(
-    ...explainIssues(["inputs"], issues, draft.inputs),
+  const problems = [
+    ...draft.problems,
     ...below(["inputs"], [
+      ...explainIssues(inputs.error?.issues ?? [], draft.inputs, true),
       ...inputProblems(inputs.data ?? []),
       ...unknownInputFields(draft.inputs, draft.strictness),
     ]),
-  );
+  ];
   const clashes: ConfigProblem[] = [];
   const places = new Map<string, ConfigPath>();
   const taken = new Set<string>();
@@ -149,7 +146,7 @@ function readWith<S extends ServerConfig>(
       problems.push({ path: server.path, text });
     }
     taken.add(identity);
-    if (!hasOwnId(server.entry)) {
+    if (typeof Object(server.entry).bundle_id !== "string") {
       const first = derived.get(id);
       if (first === undefined) derived.set(id, name);
       else if (first !== name) {
@@ -165,15 +162,11 @@ function readWith<S extends ServerConfig>(
   return { config, problems, clashes, places };
 }
 
-const hasOwnId = (entry: unknown): boolean =>
-  isRecord(entry) && typeof entry.bundle_id === "string";
-
 function readServer<S extends ServerConfig>(
   readEntry: ReadEntry<S>,
-  draft: ServerDraft,
+  { path, key, entry, strictness, pathOf, raw }: ServerDraft,
   problems: ConfigProblem[],
 ): S | undefined {
-  const { path, key, entry, strictness, pathOf = (field) => field } = draft;
   const placed = (problem: ConfigProblem): ConfigProblem => ({
     ...problem,
     path: [...path, ...pathOf(problem.path)],
@@ -188,25 +181,16 @@ function readServer<S extends ServerConfig>(
       `"${name}" differs from the key "${key}"; make them equal, or leave the name out`;
     problems.push({ path: [...path, "name"], text });
   }
-  const config = identified(readEntry, read.config, draft);
-  if (name !== "") return config;
-  const id = bundleIdOf(config); // its name too, for people and for peers of 0.2
-  return { ...config, name: id, bundle_id: id };
-}
-
-/**
- * Derives the `bundle_id` of a server whose variables are replaced already, which an id does not
- * depend on.
- */
-function identified<S extends ServerConfig>(
-  readEntry: ReadEntry<S>,
-  config: S,
-  { entry, raw }: ServerDraft,
-): S {
-  const isNamed = (config.bundle_id ?? nameOnly(config.name)) !== undefined;
-  if (isNamed || !raw || !isRecord(entry)) return config;
-  const { config: written } = readEntry({ ...entry, server_parameters: raw });
-  return { ...config, bundle_id: bundleIdOf(written ?? config) };
+  const { config } = read;
+  const isNamed = (config.bundle_id ?? nameOnly(name)) !== undefined;
+  // An id does not depend on the variables that are replaced in it.
+  const written = isNamed || !raw
+    ? config
+    : readEntry({ ...Object(entry), server_parameters: raw }).config ?? config;
+  const id = bundleIdOf(written);
+  // Its name too, for people and for peers of 0.2.
+  if (name === "") return { ...config, name: id, bundle_id: id };
+  return isNamed || !raw ? config : { ...config, bundle_id: id };
 }
 
 /**

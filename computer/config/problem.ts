@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { isRecord } from "../util/values.ts";
+import type { core } from "zod/mini";
+import { isRecord } from "../../protocol/names.ts";
 import {
   baseServerFields,
   inputFields,
@@ -54,43 +55,29 @@ export class ConfigError extends Error {
   }
 }
 
-/** An issue reported by the validator: which fields it has depends on its code. */
-interface Issue {
-  /** Its kind. */
-  readonly code?: string | undefined;
-  /** Path within the validated value. */
-  readonly path: readonly PropertyKey[];
-  /** The validator's message. */
-  readonly message: string;
-  /** Of `invalid_type`: the type that is allowed. */
-  readonly expected?: string;
-  /** Of `invalid_value`: the values that are allowed. */
-  readonly values?: readonly unknown[];
-  /** Of `too_small`: what is. */
-  readonly origin?: string;
-}
-
 /**
- * Converts issues of the validator to readable problems below a path.
+ * Converts issues of the validator to readable problems.
  *
  * @param value the validated value
+ * @param isInput whether that is a list of inputs
  */
 export const explainIssues = (
-  path: ConfigPath,
-  issues: readonly Issue[],
+  issues: readonly core.$ZodIssue[],
   value: unknown,
+  isInput = false,
 ): ConfigProblem[] =>
   issues.map((issue) => ({
-    path: [
-      ...path,
-      ...issue.path.map((key) => typeof key === "symbol" ? String(key) : key),
-    ],
-    text: textOf(issue, value, path[0] === "inputs"),
+    path: issue.path.map((key) => typeof key === "symbol" ? String(key) : key),
+    text: textOf(issue, value, isInput),
   }));
 
-function textOf(issue: Issue, value: unknown, isInput: boolean): string {
-  const { code, path, message, expected, values, origin } = issue;
-  switch (code) {
+function textOf(
+  issue: core.$ZodIssue,
+  value: unknown,
+  isInput: boolean,
+): string {
+  const { path, message } = issue;
+  switch (issue.code) {
     case "invalid_union":
       if (path.at(-1) === "type") {
         return isInput
@@ -105,31 +92,25 @@ function textOf(issue: Issue, value: unknown, isInput: boolean): string {
         : "expected a list of texts, or a map of them";
     case "invalid_type": {
       const received = typeNameOf(valueAt(value, path));
-      const wanted = TYPE_NAMES[expected ?? ""] ?? expected;
+      const wanted = TYPE_NAMES[issue.expected] ?? issue.expected;
       return received === "undefined"
         ? `it is missing; expected ${wanted}`
         : `expected ${wanted}, not ${TYPE_NAMES[received] ?? received}`;
     }
     case "invalid_value": {
-      const allowed = (values ?? []).map((one) => JSON.stringify(one));
+      const allowed = issue.values.map((one) => JSON.stringify(one));
       return `expected ${allowed.join(", ").replace(/, ([^,]+)$/, " or $1")}`;
     }
     case "too_small":
-      if (origin === "string") return "it is empty";
-      return origin === "number" ? "expected a number above 0" : message;
+      if (issue.origin === "string") return "it is empty";
+      return issue.origin === "number" ? "expected a number above 0" : message;
   }
   return message;
 }
 
 /** Returns the value that an issue is about. */
 const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
-  path.reduce<unknown>(
-    (inner, key) =>
-      typeof inner === "object" && inner !== null
-        ? Reflect.get(inner, key)
-        : undefined,
-    value,
-  );
+  path.reduce<unknown>((inner, key) => Reflect.get(Object(inner), key), value);
 
 function typeNameOf(value: unknown): string {
   if (value === null) return "null";
@@ -159,20 +140,6 @@ const IN_PROCESS_FIELDS: ServerFields = {
   parameters: [],
 };
 
-/** The top-level fields of our own format. */
-const FILE_FIELDS = ["$schema", "inputs", "servers"];
-
-/** Finds unknown top-level fields of a file. */
-export const unknownFileFields = (
-  file: Readonly<Record<string, unknown>>,
-  strictness: Strictness,
-): ConfigProblem[] =>
-  unknownIn(
-    file,
-    strictness === "own" ? FILE_FIELDS : [...FILE_FIELDS, "mcpServers"],
-    strictness,
-  );
-
 /** Finds unknown fields of an MCP server in our format; missing fields are not reported. */
 export function unknownServerFields(
   entry: unknown,
@@ -182,23 +149,23 @@ export function unknownServerFields(
   const { type, server_parameters, tool_meta, default_tool_meta } = entry;
   const fields = serverFields.get(type) ??
     (type === "in-process" ? IN_PROCESS_FIELDS : undefined);
-  const metas = isRecord(tool_meta) ? Object.entries(tool_meta) : [];
+  const metas = Object.entries(isRecord(tool_meta) ? tool_meta : {});
   return [
     ...unknownIn(entry, fields?.own, strictness),
     ...below(
       ["server_parameters"],
       unknownIn(server_parameters, fields?.parameters, strictness),
     ),
-    // Later versions may add fields here (spec §4), so only misspelled ones are errors.
     ...metas.flatMap(([tool, meta]) =>
-      below(["tool_meta", tool], unknownIn(meta, toolMetaFields, "foreign"))
+      below(["tool_meta", tool], ofMeta(meta))
     ),
-    ...below(
-      ["default_tool_meta"],
-      unknownIn(default_tool_meta, toolMetaFields, "foreign"),
-    ),
+    ...below(["default_tool_meta"], ofMeta(default_tool_meta)),
   ];
 }
+
+/** Later versions may add fields here (spec §4), so only misspelled ones are errors. */
+const ofMeta = (meta: unknown): ConfigProblem[] =>
+  unknownIn(meta, toolMetaFields, "foreign");
 
 /** Finds unknown fields of input definitions. */
 export const unknownInputFields = (
@@ -210,13 +177,8 @@ export const unknownInputFields = (
     return below([i], unknownIn(input, fields, strictness));
   });
 
-/** Finds misspelled fields among those that restrict something in another program's format. */
-export const misspelledGuards = (
-  entry: Readonly<Record<string, unknown>>,
-  guards: readonly string[],
-): ConfigProblem[] => unknownIn(entry, guards, "foreign");
-
-function unknownIn(
+/** Finds unknown fields of an object; of anything else, and where none are known, there are none. */
+export function unknownIn(
   value: unknown,
   known: readonly string[] | undefined,
   strictness: Strictness,

@@ -1,10 +1,15 @@
 import {
-  type BaseMCPServerConfig,
   type GetComputerConfigRet,
+  type HeaderValue,
+  type MCPServerCommandInput,
   type MCPServerConfig,
   type MCPServerInput,
   pickOptions,
 } from "../../protocol/mod.ts";
+import {
+  serverFields,
+  toolMetaFields,
+} from "../../protocol/payloads/config_file.ts";
 import { bundleIdOf, type ServerConfig } from "./config.ts";
 import { commandLine } from "./command_input.ts";
 import {
@@ -63,69 +68,32 @@ function inForm(input: MCPServerInput, bundleIds: boolean): MCPServerInput {
 }
 
 function redactServer(config: MCPServerConfig): MCPServerConfig {
-  const base = redactBase(config);
-  if (config.type === "stdio") {
-    const { args, env } = config.server_parameters;
-    const server_parameters = {
-      ...only(config.server_parameters, STDIO_FIELDS),
-      args: redactArguments(args),
-      env: env && mapValues(env, redactValue),
-    };
-    return { ...base, type: "stdio", server_parameters };
-  }
-  const { url, headers } = config.server_parameters;
-  const shown = {
-    url: redactUrl(url),
-    headers: headers && mapValues(headers, redactValue),
-  };
-  if (config.type === "sse") {
-    const known = only(config.server_parameters, SSE_FIELDS);
-    return { ...base, type: "sse", server_parameters: { ...known, ...shown } };
-  }
-  const known = only(config.server_parameters, STREAMABLE_FIELDS);
+  const { type, tool_meta, default_tool_meta } = config;
+  const { own = [], parameters = [] } = serverFields.get(type) ?? {};
+  const { bundle_id: _, ...shown } = only(config, own);
   return {
-    ...base,
-    type: "streamable",
-    server_parameters: { ...known, ...shown },
-  };
-}
-
-const STDIO_FIELDS = [
-  "command",
-  "args",
-  "env",
-  "inherit_env",
-  "cwd",
-  "encoding",
-  "encoding_error_handler",
-] as const;
-const SSE_FIELDS = ["url", "headers", "timeout", "sse_read_timeout"] as const;
-const STREAMABLE_FIELDS = [...SSE_FIELDS, "terminate_on_close"] as const;
-const META_FIELDS = [
-  "auto_apply",
-  "alias",
-  "tags",
-  "ret_object_mapper",
-] as const;
-const BASE_FIELDS = [
-  "name",
-  "disabled",
-  "forbidden_tools",
-  "tool_meta",
-  "default_tool_meta",
-  "tool_prefix",
-  "vrl",
-] as const;
-
-function redactBase(config: BaseMCPServerConfig): BaseMCPServerConfig {
-  const { tool_meta, default_tool_meta } = config;
-  return {
-    ...only(config, BASE_FIELDS),
-    tool_meta: mapValues(tool_meta, (meta) => only(meta, META_FIELDS)),
+    ...shown,
+    tool_meta: mapValues(tool_meta, (meta) => only(meta, toolMetaFields)),
     ...(default_tool_meta &&
-      { default_tool_meta: only(default_tool_meta, META_FIELDS) }),
-  };
+      { default_tool_meta: only(default_tool_meta, toolMetaFields) }),
+    server_parameters: {
+      ...only(config.server_parameters, parameters),
+      ...redactedParameters(config),
+    },
+  } as MCPServerConfig;
 }
+
+function redactedParameters({ type, server_parameters }: MCPServerConfig) {
+  if (type === "stdio") {
+    const { args, env } = server_parameters;
+    return { args: redactArguments(args), env: redactValues(env) };
+  }
+  const { url, headers } = server_parameters;
+  return { url: redactUrl(url), headers: redactValues(headers) };
+}
+
+const redactValues = (values: Record<string, HeaderValue> | null) =>
+  values && mapValues(values, redactValue);
 
 /** Redacts the definition of an input. */
 export function redactInput(input: MCPServerInput): MCPServerInput {
@@ -139,11 +107,11 @@ export function redactInput(input: MCPServerInput): MCPServerInput {
       return only(input, [...TEXT_FIELDS, "options", "default"]);
     case "command": {
       const { command, args } = input;
-      const isShell = commandLine(input).kind === "shell";
+      const isShell = commandLine(input).args === undefined;
       return {
         ...only(input, TEXT_FIELDS),
         command: isShell ? redactShellLine(command) : command,
-        ...(args !== undefined && { args: redactInputArgs(args) }),
+        ...(args !== undefined && { args: args && redactInputArgs(args) }),
       };
     }
   }
@@ -159,9 +127,8 @@ function redactShellLine(line: string): string {
 }
 
 function redactInputArgs(
-  args: string[] | Record<string, string> | null,
-): string[] | Record<string, string> | null {
-  if (args === null) return null;
+  args: NonNullable<MCPServerCommandInput["args"]>,
+): string[] | Record<string, string> {
   if (Array.isArray(args)) return redactArguments(args);
   return Object.fromEntries(
     Object.entries(args).map(([name, value]) => {
@@ -178,11 +145,8 @@ const mapValues = <T, U>(
   Object.fromEntries(Object.entries(record).map(([k, v]) => [k, map(v)]));
 
 /** Copies fields, in their order, as far as they are set; they include all that the type requires. */
-const only = <T extends object>(
-  value: T,
-  fields: readonly (keyof T)[],
-): T =>
+const only = <T extends object>(value: T, fields: readonly string[]): T =>
   Object.fromEntries(
-    fields.filter((field) => value[field] !== undefined)
-      .map((field) => [field, value[field]]),
+    fields.map((field) => [field, Reflect.get(value, field)])
+      .filter(([, value]) => value !== undefined),
   ) as T;

@@ -6,21 +6,25 @@
  */
 import { Emitter, type Listener } from "../../client/emitter.ts";
 import { bundleIdOf, type ServerConfig } from "../config/config.ts";
-import { InputStore } from "../config/input_store.ts";
-import { prepareConfig } from "../config/fill_inputs.ts";
 import {
   HostedServer,
   type HostedServerOptions,
   RESTART_POLICY,
   type RestartPolicy,
 } from "./hosted_server.ts";
-import { connectMcp } from "./mcp/connect.ts";
-import { type ServerNames, ServerSet } from "./server_set.ts";
+import { ServerSet } from "./server_set.ts";
+import { toSMCPTool } from "./tool_meta.ts";
+import {
+  clashTexts,
+  type NamedTool,
+  nameTools,
+  type ToolNames,
+} from "./tool_naming.ts";
 import type { ServerStatus, ServerView } from "./server_status.ts";
 import {
   type OfferedTool,
+  resolveTool,
   type ToolResolution,
-  ToolTable,
 } from "./tool_table.ts";
 import { log, logThrown } from "../util/log.ts";
 import type { SMCPTool } from "../../protocol/mod.ts";
@@ -31,20 +35,22 @@ import { MAX_TIMER_MS } from "../../shared/async.ts";
  * delays nor hides the others.
  */
 export class McpHost implements AsyncDisposable {
-  readonly #servers = new ServerSet<HostedServer>();
+  /** All of them, and how they are named. */
+  readonly names: ServerSet<HostedServer> = new ServerSet();
   /** Servers that are not started, since one before them has the same `bundle_id`. */
   #shadowed: readonly ServerConfig[] = [];
   /** Servers that were removed or replaced and are still stopping. */
   readonly #retiring = new Map<HostedServer, Promise<unknown>>();
   readonly #events = new Emitter<McpHostEvents>(logThrown);
   readonly #options: McpHostOptions;
-  readonly #tools = new ToolTable(() => this.views);
+  /** The one table of all tools by their names; none after a change. */
+  #tools: { views: ServerView[]; names: ToolNames } | undefined;
   #closed = false;
 
   /** Creates a host; its servers are not started yet. Of those with one `bundle_id` it has the first. */
   constructor(
     configs: readonly ServerConfig[],
-    options: McpHostOptions = {},
+    options: McpHostOptions,
   ) {
     this.#options = options;
     const { active, shadowed } = splitById(configs);
@@ -62,67 +68,76 @@ export class McpHost implements AsyncDisposable {
 
   /** The configurations with their placeholders, in the order in which they were added. */
   get configs(): ServerConfig[] {
-    return this.#servers.all.map(({ config }) => config);
+    return [...this.names.values()].map(({ config }) => config);
   }
 
   /** The status of each server. */
   get statuses(): ServerStatus[] {
-    return this.#servers.all.map(({ status }) => status);
+    return [...this.names.values()].map(({ status }) => status);
   }
 
   /** The input of the rules about tools, for each server. */
   get views(): ServerView[] {
-    return this.#servers.all.map(({ view }) => view);
+    return [...this.names.values()].map(({ view }) => view);
   }
 
   /** The problems of the configuration as a whole: ids that are taken, and clashing names. */
   get problems(): string[] {
     return [
       ...this.#shadowed.map((config) => {
-        const holder = this.server(bundleIdOf(config))?.config ?? config;
-        return shadowText(config, holder.name);
+        const bundleId = bundleIdOf(config);
+        const holder = this.server(bundleId)?.config ?? config;
+        return `MCP server "${config.name}" is not started: "${holder.name}" comes first and has the same bundle_id, "${bundleId}"; give one of them a "bundle_id" of its own`;
       }),
-      ...this.#tools.clashes,
+      ...clashTexts(this.#table.names.clashes),
     ];
-  }
-
-  /** How the servers are named. */
-  get names(): ServerNames<HostedServer> {
-    return this.#servers;
   }
 
   /** Names servers and tools as another version of the protocol does, and tells of the changes. */
   useBundleIds(bundleIds: boolean): void {
-    if (bundleIds === this.#servers.bundleIds) return;
-    this.#servers.bundleIds = bundleIds;
-    this.#tools.bundleIds = bundleIds;
+    if (bundleIds === this.names.bundleIds) return;
+    this.names.bundleIds = bundleIds;
     this.#changed();
   }
 
   /** Returns a server by what identifies it. */
   server(bundleId: string): HostedServer | undefined {
-    return this.#servers.get(bundleId);
+    return this.names.get(bundleId);
   }
 
   /** Lists the tools that can be called right now. */
   tools(): SMCPTool[] {
-    return this.#tools.tools();
+    return this.#running.map(toSMCPTool);
   }
 
   /** Lists the names of those tools, each with its MCP server. */
   offers(): OfferedTool[] {
-    return this.#tools.offers();
+    return this.#running.map((
+      { name, server: { name: server, bundleId } },
+    ) => ({ name, server, ...(bundleId !== server && { bundleId }) }));
   }
 
   /** Finds the tool of a call by its name. */
   resolve(name: string): ToolResolution {
-    return this.#tools.resolve(name);
+    const { views, names } = this.#table;
+    return resolveTool(name, views, names);
+  }
+
+  get #running(): NamedTool[] {
+    return [...this.#table.names.offers.values()]
+      .filter(({ server }) => server.state === "running");
+  }
+
+  get #table(): { views: ServerView[]; names: ToolNames } {
+    if (this.#tools) return this.#tools;
+    const { views } = this;
+    return this.#tools = { views, names: nameTools(views) };
   }
 
   /** Starts all servers at once; resolves when each runs or has failed. */
   async start(): Promise<void> {
     if (this.#closed) return;
-    await Promise.all(this.#servers.all.map((server) => server.start()));
+    await Promise.all(this.names.values().map((server) => server.start()));
   }
 
   /**
@@ -163,7 +178,7 @@ export class McpHost implements AsyncDisposable {
         `Cannot replace MCP server "${old.config.name}": the bundle_id "${next}" is that of "${holder.config.name}"; give it another one`,
       );
     }
-    if (next !== old.bundleId) this.#servers.delete(old.bundleId);
+    if (next !== old.bundleId) this.names.delete(old.bundleId);
     const server = this.#insert(config);
     this.#changed();
     if (config.disabled) this.#tell(server); // it never starts, so no other event follows
@@ -173,7 +188,7 @@ export class McpHost implements AsyncDisposable {
   /** Stops and removes a server; the next one with its `bundle_id` starts then. */
   async removeServer(bundleId: string): Promise<void> {
     const server = this.#need(bundleId);
-    this.#servers.delete(server.bundleId);
+    this.names.delete(server.bundleId);
     const next = this.#shadowed.find((one) => bundleIdOf(one) === bundleId);
     const heir = next && this.#insert(next);
     this.#shadowed = this.#shadowed.filter((one) => one !== next);
@@ -196,7 +211,7 @@ export class McpHost implements AsyncDisposable {
 
   /** Restarts servers that wait for authorization, after the Computer was authorized. */
   authorized(): void {
-    for (const server of this.#servers.all) server.authorized();
+    for (const server of this.names.values()) server.authorized();
   }
 
   /** Stops a server; its tools stay known, and calls are answered that it is stopped. */
@@ -210,7 +225,7 @@ export class McpHost implements AsyncDisposable {
     this.#events.clear();
     await Promise.all([
       ...this.#retiring.values(),
-      ...this.#servers.all.map((server) => server.stop()),
+      ...this.names.values().map((server) => server.stop()),
     ]);
   }
 
@@ -228,17 +243,18 @@ export class McpHost implements AsyncDisposable {
   }
 
   #need(bundleId: string): HostedServer {
-    return this.server(bundleId) ?? this.#servers.find(bundleId);
+    return this.server(bundleId) ?? this.names.find(bundleId);
   }
 
   #insert(config: ServerConfig): HostedServer {
     if (this.#closed) {
       throw new TypeError("Cannot add an MCP server: the Computer is closed");
     }
-    const { prepare = withoutInputs } = this.#options;
+    const { connect, prepare, startTimeoutMs, restart } = this.#options;
+    const bundleId = bundleIdOf(config);
     const server: HostedServer = new HostedServer(config, {
-      names: this.#servers,
-      connect: this.#options.connect ?? connectMcp,
+      names: this.names,
+      connect,
       prepare: async (config, signal) => {
         // The same server twice would compete for the same port or file.
         await Promise.all(
@@ -248,48 +264,41 @@ export class McpHost implements AsyncDisposable {
         signal.throwIfAborted();
         return await prepare(config, signal);
       },
-      startTimeoutMs: Math.min(
-        this.#options.startTimeoutMs ?? 60_000,
-        MAX_TIMER_MS,
-      ),
-      restart: { ...RESTART_POLICY, ...this.#options.restart },
+      startTimeoutMs: Math.min(startTimeoutMs ?? 60_000, MAX_TIMER_MS),
+      restart: { ...RESTART_POLICY, ...restart },
       onState: () => {
-        this.#tools.forget();
+        this.#tools = undefined;
         this.#tell(server);
       },
       onTools: () => {
-        this.#tools.forget();
+        this.#tools = undefined;
         this.#events.emit("toolsChanged", undefined);
       },
-      onNotification: (method, params) => {
+      onNotification: (method, { uri }) => {
+        const from = { server: bundleId };
         if (method === RESOURCES_CHANGED) {
-          this.#events.emit("resourcesChanged", { server: server.bundleId });
+          this.#events.emit("resourcesChanged", from);
         } else if (method === PROMPTS_CHANGED) {
-          this.#events.emit("promptsChanged", { server: server.bundleId });
-        } else if (
-          method === RESOURCE_UPDATED && typeof params.uri === "string"
-        ) {
-          this.#events.emit("resourceUpdated", {
-            server: server.bundleId,
-            uri: params.uri,
-          });
+          this.#events.emit("promptsChanged", from);
+        } else if (method === RESOURCE_UPDATED && typeof uri === "string") {
+          this.#events.emit("resourceUpdated", { ...from, uri });
         }
       },
     });
-    this.#servers.put(server);
+    this.names.set(bundleId, server);
     return server;
   }
 
   #tell(server: HostedServer): void {
+    if (this.server(server.bundleId) !== server) return; // replaced or removed
     const { status } = server;
     const { name, state } = status;
-    if (this.server(server.bundleId) !== server) return; // replaced or removed
     log.info("MCP server {server} is {state}", { server: name, state });
     this.#events.emit("serverState", status);
   }
 
   #changed(): void {
-    this.#tools.forget();
+    this.#tools = undefined;
     this.#events.emit("configChanged", undefined);
     this.#events.emit("toolsChanged", undefined);
   }
@@ -303,15 +312,14 @@ const RESOURCES_CHANGED = "notifications/resources/list_changed";
 const PROMPTS_CHANGED = "notifications/prompts/list_changed";
 const RESOURCE_UPDATED = "notifications/resources/updated";
 
-const withoutInputs: HostedServerOptions["prepare"] = (config, signal) =>
-  prepareConfig(config, new InputStore(), signal);
-
-/** Options of an `McpHost`; without `prepare`, a configuration with placeholders fails. */
-export type McpHostOptions =
-  & Partial<
-    Pick<HostedServerOptions, "connect" | "prepare" | "startTimeoutMs">
-  >
-  & { readonly restart?: Partial<RestartPolicy> | undefined };
+/** Options of an `McpHost`. */
+export interface McpHostOptions
+  extends Pick<HostedServerOptions, "connect" | "prepare"> {
+  /** As a {@linkcode HostedServer} has it; default 60,000. */
+  readonly startTimeoutMs?: number | undefined;
+  /** What differs from {@linkcode RESTART_POLICY}. */
+  readonly restart?: Partial<RestartPolicy> | undefined;
+}
 
 /** Events of an `McpHost`, with their values. */
 interface McpHostEvents {
@@ -342,14 +350,4 @@ export function splitById(
     taken.add(id);
   }
   return { active, shadowed };
-}
-
-/**
- * Describes a server that is not started, and how to have it started.
- *
- * @param holder the name of the server with its `bundle_id`
- */
-function shadowText(config: ServerConfig, holder: string): string {
-  const bundleId = bundleIdOf(config);
-  return `MCP server "${config.name}" is not started: "${holder}" comes first and has the same bundle_id, "${bundleId}"; give one of them a "bundle_id" of its own`;
 }

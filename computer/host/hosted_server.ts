@@ -12,9 +12,9 @@ import {
   type ServerConfig,
 } from "../config/config.ts";
 import { TransientInputError } from "../config/fill_inputs.ts";
-import type { McpConnection, McpTool } from "./mcp/connection.ts";
+import type { McpConnection } from "./mcp/connection.ts";
 import { AuthorizationError } from "./oauth/authorized_fetch.ts";
-import type { ServerNames } from "./server_set.ts";
+import type { ServerSet } from "./server_set.ts";
 import {
   endOf,
   NotReadyError,
@@ -23,7 +23,7 @@ import {
   type ServerStatus,
   type ServerView,
 } from "./server_status.ts";
-import { listWarnings, toolMismatches } from "./tool_problems.ts";
+import { listWarnings, toolMismatches } from "./tool_naming.ts";
 import { log } from "../util/log.ts";
 import { hideSecrets } from "../util/secrets.ts";
 import { reasonOf } from "../util/values.ts";
@@ -43,14 +43,17 @@ export class HostedServer {
   /** What identifies the server. */
   readonly bundleId: string;
   readonly #options: HostedServerOptions;
-  /** The configuration with what Agents see filled in; before its first start as loaded. */
-  #seen: ServerConfig;
+  /**
+   * The configuration that Agents see, with what they see filled in; before its first start as loaded.
+   * The same object as long as nothing of it changes.
+   */
+  seen: ServerConfig;
+  /** The connection; undefined unless the server is running. */
+  connection: McpConnection | undefined;
   #state: ServerState;
   #end: ServerEnd = {};
   #refusal: AuthorizationError | undefined;
-  #tools: readonly McpTool[] = [];
-  #problems: readonly string[] = [];
-  #connection: McpConnection | undefined;
+  #list: ToolList = { tools: [], problems: [] };
   #wanted = false;
   #starting: { abort: AbortController; done: Promise<void> } | undefined;
   #stopping: Promise<void> | undefined;
@@ -64,7 +67,7 @@ export class HostedServer {
   /** Creates a server that is not started. */
   constructor(config: ServerConfig, options: HostedServerOptions) {
     this.config = config;
-    this.#seen = config;
+    this.seen = config;
     this.bundleId = bundleIdOf(config);
     this.#options = options;
     this.#state = config.disabled ? "disabled" : "stopped";
@@ -76,17 +79,13 @@ export class HostedServer {
       name: this.config.name,
       bundleId: this.bundleId,
       address: this.#options.names.addressOf(this.bundleId),
-      config: this.#seen,
+      bundleIds: this.#options.names.bundleIds,
+      config: this.seen,
       state: this.#state,
-      tools: this.#tools,
+      tools: this.#list.tools,
       nextAttempt: this.#next?.at,
       refusal: this.#refusal,
     };
-  }
-
-  /** The configuration that Agents see; the same object as long as nothing of it changes. */
-  get seen(): ServerConfig {
-    return this.#seen;
   }
 
   /** The status shown to users. */
@@ -96,28 +95,17 @@ export class HostedServer {
       bundleId: this.bundleId,
       type: this.config.type,
       state: this.#state,
-      tools: this.#tools.length,
+      tools: this.#list.tools.length,
       restarts: this.#restarts,
       ...this.#end,
       ...(this.#end.error !== undefined &&
         { error: hideSecrets(this.#end.error) }), // those too that were not known then
       ...(this.#next && { nextAttempt: this.#next.at }),
       problems: [
-        ...this.#problems,
-        ...this.#state === "running"
-          ? toolMismatches(
-            this.#seen,
-            this.#tools,
-            this.#options.names.bundleIds,
-          )
-          : [],
+        ...this.#list.problems,
+        ...this.#state === "running" ? toolMismatches(this.view) : [],
       ].map(hideSecrets),
     };
-  }
-
-  /** The connection; undefined unless the server is running. */
-  get connection(): McpConnection | undefined {
-    return this.#connection;
   }
 
   /**
@@ -130,7 +118,7 @@ export class HostedServer {
     if (this.config.disabled) return;
     this.#wanted = true;
     await this.#stopping;
-    if (!this.#wanted || this.#connection) return;
+    if (!this.#wanted || this.connection) return;
     if (!this.#starting) {
       this.#failures = 0;
       this.#restarts = 0;
@@ -153,12 +141,12 @@ export class HostedServer {
    * @returns the new connection, if there is one
    */
   async connectAgain(lost: McpConnection): Promise<McpConnection | undefined> {
-    if (this.#connection === lost) {
+    if (this.connection === lost) {
       this.#lost(new Error("The MCP server forgot the session"));
       await lost.close();
     }
-    if (this.#wanted && !this.#connection) await this.#attempt();
-    return this.#connection;
+    if (this.#wanted && !this.connection) await this.#attempt();
+    return this.connection;
   }
 
   /** Stops the server with all its processes; resolves when none is left. */
@@ -174,8 +162,8 @@ export class HostedServer {
     this.#starting?.abort.abort(STOPPED);
     await this.#starting?.done;
     this.#forgetNext();
-    const connection = this.#connection;
-    this.#connection = undefined;
+    const connection = this.connection;
+    this.connection = undefined;
     await connection?.close();
     this.#setState(this.config.disabled ? "disabled" : "stopped");
   }
@@ -193,10 +181,8 @@ export class HostedServer {
     const { connect, prepare, startTimeoutMs } = this.#options;
     const { signal } = abort;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    this.#setState(
-      this.#ranFrom === undefined ? "starting" : "restarting",
-      this.#end,
-    );
+    const isFirst = this.#ranFrom === undefined;
+    this.#setState(isFirst ? "starting" : "restarting", this.#end);
     let connection: McpConnection | undefined;
     let lost: Error | undefined;
     let again = false;
@@ -207,20 +193,31 @@ export class HostedServer {
       timer = setTimeout(() => {
         abort.abort(new NotReadyError(config, startTimeoutMs));
       }, startTimeoutMs);
-      connection = await connect(config, signal);
+      const opened = connection = await connect(config, signal);
       let dirty = false;
-      connection.onLost((reason) => lost = reason);
-      connection.onNotification((method, params) => {
-        dirty ||= method === TOOLS_CHANGED;
+      opened.onLost((reason) => {
+        lost = reason;
+        if (this.connection === opened) this.#lost(reason);
+      });
+      opened.onNotification((method, params) => {
+        if (method === TOOLS_CHANGED) {
+          dirty = true;
+          this.#relist();
+        }
         this.#options.onNotification(method, params);
       });
-      const { tools, problems } = await connection.listTools({ signal });
+      const list = await opened.listTools({ signal });
       if (lost) throw lost;
       signal.throwIfAborted();
       const seen = seenConfig(this.config, config);
       // The same one as long as it is equal: what users allowed is about this object.
-      if (!sameServerConfig(this.#seen, seen)) this.#seen = seen;
-      this.#run(connection, tools, problems);
+      if (!sameServerConfig(this.seen, seen)) this.seen = seen;
+      if (!isFirst) this.#restarts++;
+      this.#ranFrom = performance.now();
+      this.#refusal = undefined;
+      this.connection = opened;
+      this.#take(list);
+      this.#setState("running");
       if (dirty) this.#relist();
     } catch (error) {
       await connection?.close();
@@ -232,41 +229,16 @@ export class HostedServer {
         : lost ?? error;
       this.#refusal = refusal(why);
       if (again) this.#tryAgain();
-      this.#setState(
-        again && this.#ranFrom !== undefined ? "restarting" : "failed",
-        endOf(why),
-      );
+      this.#setState(again && !isFirst ? "restarting" : "failed", endOf(why));
     } finally {
       clearTimeout(timer);
       this.#starting = undefined;
     }
   }
 
-  #run(
-    connection: McpConnection,
-    tools: readonly McpTool[],
-    problems: readonly string[],
-  ): void {
-    connection.onLost((reason) => {
-      if (this.#connection === connection) this.#lost(reason);
-    });
-    connection.onNotification((method, params) => {
-      if (method === TOOLS_CHANGED) this.#relist();
-      this.#options.onNotification(method, params);
-    });
-    if (this.#ranFrom !== undefined) this.#restarts++;
-    this.#ranFrom = performance.now();
-    this.#refusal = undefined;
-    this.#connection = connection;
-    this.#take(tools, problems);
-    this.#setState("running");
-  }
-
-  #take(tools: readonly McpTool[], problems: readonly string[]): void {
-    this.#tools = tools;
-    this.#problems = problems;
-    const { bundleIds } = this.#options.names;
-    for (const warning of listWarnings(this.#seen, tools, bundleIds)) {
+  #take(list: ToolList): void {
+    this.#list = list;
+    for (const warning of listWarnings(this.view)) {
       log.warn("MCP server {server}: {warning}", {
         server: this.config.name,
         warning,
@@ -275,7 +247,7 @@ export class HostedServer {
   }
 
   #lost(reason: Error): void {
-    this.#connection = undefined;
+    this.connection = undefined;
     this.#failures = failuresAfterLoss(
       this.#failures,
       performance.now() - (this.#ranFrom ?? 0),
@@ -287,11 +259,8 @@ export class HostedServer {
   }
 
   #tryAgain(): void {
-    const delay = backoff(
-      this.#failures++,
-      Math.random(),
-      this.#options.restart,
-    );
+    const { restart } = this.#options;
+    const delay = backoff(this.#failures++, Math.random(), restart);
     this.#next = {
       at: new Date(Date.now() + delay),
       timer: setTimeout(() => this.#attempt(), delay),
@@ -304,12 +273,12 @@ export class HostedServer {
   }
 
   async #listAgain(): Promise<void> {
-    const connection = this.#connection;
+    const connection = this.connection;
     if (!connection) return;
     try {
-      const { tools, problems } = await connection.listTools();
-      if (this.#connection !== connection) return;
-      this.#take(tools, problems);
+      const list = await connection.listTools();
+      if (this.connection !== connection) return;
+      this.#take(list);
       this.#options.onTools();
     } catch (error) {
       log.warn("Cannot list the tools of {server} again: {reason}", {
@@ -320,15 +289,13 @@ export class HostedServer {
   }
 
   #setState(state: ServerState, end: ServerEnd = {}): void {
-    const before = this.#state;
+    const isSame = state === this.#state;
     this.#state = state;
     this.#end = end;
-    this.#options.onState(this.status);
+    this.#options.onState();
     // A server that has never run has no tools to announce.
-    if (state === before || state !== "running" && this.#tools.length === 0) {
-      return;
-    }
-    this.#options.onTools();
+    const hasTools = state === "running" || this.#list.tools.length > 0;
+    if (!isSame && hasTools) this.#options.onTools();
   }
 }
 
@@ -336,21 +303,20 @@ export class HostedServer {
 const refusal = (error: unknown): AuthorizationError | undefined =>
   error instanceof AuthorizationError ? error : undefined;
 
+type ToolList = Awaited<ReturnType<McpConnection["listTools"]>>;
+
 const TOOLS_CHANGED = "notifications/tools/list_changed";
 const STOPPED = new Error("it was stopped while it started");
-
-/** Starts or reaches an MCP server; cleans up before it rejects. */
-export type ConnectMcp = (
-  config: ServerConfig,
-  signal: AbortSignal,
-) => Promise<McpConnection>;
 
 /** Options of a {@linkcode HostedServer}. */
 export interface HostedServerOptions {
   /** How the servers are named. */
-  readonly names: Pick<ServerNames, "addressOf" | "bundleIds">;
-  /** Opens the connection. */
-  readonly connect: ConnectMcp;
+  readonly names: Pick<ServerSet, "addressOf" | "bundleIds">;
+  /** Starts or reaches the server; cleans up before it rejects. */
+  readonly connect: (
+    config: ServerConfig,
+    signal: AbortSignal,
+  ) => Promise<McpConnection>;
   /** Replaces placeholders with their values at each start. */
   readonly prepare: (
     config: ServerConfig,
@@ -361,7 +327,7 @@ export interface HostedServerOptions {
   /** When the server is restarted automatically. */
   readonly restart: RestartPolicy;
   /** Called when the state changed. */
-  readonly onState: (status: ServerStatus) => void;
+  readonly onState: () => void;
   /** Called when the list of tools changed. */
   readonly onTools: () => void;
   /** Called with each notification of the server; must not block. */

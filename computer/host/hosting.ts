@@ -10,23 +10,19 @@ import {
   type ComputerConfig,
   type ConfigChanges,
   diffConfigs,
-  type ServerConfig,
   type ServerSettings,
 } from "../config/config.ts";
 import { type AskInput, InputStore } from "../config/input_store.ts";
 import { prepareConfig } from "../config/fill_inputs.ts";
 import { readServerConfig } from "../config/parse_config.ts";
 import { McpHost, splitById } from "./host.ts";
-import type { ConnectMcp, RestartPolicy } from "./hosted_server.ts";
+import type { RestartPolicy } from "./hosted_server.ts";
 import { connectMcp } from "./mcp/connect.ts";
-import type { McpConnection } from "./mcp/connection.ts";
 import { checkMessageBytes, DEFAULT_MESSAGE_BYTES } from "./mcp/errors.ts";
 import { Authorizations, type OAuthOptions } from "./oauth/authorizations.ts";
 import {
   guardSecrets,
-  hideValues,
   inheritedVariables,
-  secretsIn,
   urlCredentials,
 } from "../util/secrets.ts";
 import { checkVrl } from "../util/vrl.ts";
@@ -58,42 +54,39 @@ export class Hosting {
     elicits: () => boolean,
   ) {
     const { inputValues, askInput, startTimeoutMs, restart, oauth } = options;
-    checkTimes(startTimeoutMs, restart);
+    checkTimes(options);
     const maxMessageBytes = checkMessageBytes(
       options.maxMessageBytes ?? DEFAULT_MESSAGE_BYTES,
     );
-    const inputs = new InputStore(
+    this.inputs = new InputStore(
       config.inputs,
       { values: inputValues ?? {}, environment: process.env, ask: askInput },
       inputsChanged,
     );
-    const authorizations = oauth &&
-      new Authorizations(oauth, () => this.host.authorized());
+    this.#authorizations = oauth &&
+      new Authorizations({ oauth, authorized: () => this.host.authorized() });
     const inherited = urlCredentials(inheritedVariables(process.env));
     const secrets = () => [
       ...inherited,
-      ...inputs.secrets,
-      ...authorizations?.secrets ?? [],
+      ...this.inputs.secrets,
+      ...this.#authorizations?.secrets ?? [],
     ];
     this.#guard = guardSecrets(secrets);
-    this.inputs = inputs;
-    this.#authorizations = authorizations;
     this.host = new McpHost(config.servers, {
-      connect: connectWithRedaction(
-        (server, signal) =>
-          connectMcp(server, signal, {
-            maxMessageBytes,
-            elicits: elicits(),
-            authorizer: (name, url) => authorizations?.authorizer(name, url),
-          }),
-        secrets,
-      ),
+      connect: (server, signal) =>
+        connectMcp(server, signal, {
+          maxMessageBytes,
+          elicits: elicits(),
+          authorizer: (name, url) =>
+            this.#authorizations?.authorizer(name, url),
+          secrets,
+        }),
       prepare: async (server, signal) => {
-        const filled = await prepareConfig(server, inputs, signal);
+        const filled = await prepareConfig(server, this.inputs, signal);
         await checkVrl(filled.vrl);
         return filled;
       },
-      ...(startTimeoutMs !== undefined && { startTimeoutMs }),
+      startTimeoutMs,
       restart,
     });
   }
@@ -170,10 +163,7 @@ export class Hosting {
 }
 
 /** @throws {TypeError} that names what is no number, or not above zero */
-function checkTimes(
-  startTimeoutMs: HostingOptions["startTimeoutMs"],
-  restart: HostingOptions["restart"] = {},
-): void {
+function checkTimes({ startTimeoutMs, restart = {} }: HostingOptions): void {
   const policy = Object.entries(restart)
     .map(([name, value]) => [`restart.${name}`, value]);
   checkNumbers({ startTimeoutMs, ...Object.fromEntries(policy) });
@@ -206,64 +196,4 @@ export interface HostingOptions {
    * twice as long each time up to 60 s, ± 50 %, starting over once it ran for 10 s.
    */
   restart?: Partial<RestartPolicy>;
-}
-
-/**
- * Wraps `connect` so that no error contains secret values.
- *
- * A server that crashes may have printed its token, and a server that refuses a call may quote it;
- * both end up in messages to users and Agents.
- *
- * @param secrets returns the values known so far
- */
-export function connectWithRedaction(
-  connect: ConnectMcp,
-  secrets: () => Iterable<string>,
-): ConnectMcp {
-  return async (config, signal) => {
-    const hide = hider(config, secrets);
-    try {
-      return redactErrors(await connect(config, signal), hide);
-    } catch (error) {
-      throw hide(error);
-    }
-  };
-}
-
-/** Redacts the values in the message of an error. */
-type Hide = <E>(error: E) => E;
-
-function hider(
-  config: ServerConfig,
-  secrets: () => Iterable<string>,
-): Hide {
-  return (error) => {
-    if (error instanceof Error) {
-      error.message = hideValues(error.message, [
-        ...secrets(),
-        ...config.type === "in-process" ? [] : secretsIn(config),
-      ]);
-    }
-    return error;
-  };
-}
-
-function redactErrors(connection: McpConnection, hide: Hide): McpConnection {
-  const fail = (error: unknown): never => {
-    throw hide(error);
-  };
-  return {
-    capabilities: connection.capabilities,
-    callTool: (...args) => connection.callTool(...args).catch(fail),
-    listTools: (...args) => connection.listTools(...args).catch(fail),
-    listResources: (...args) => connection.listResources(...args).catch(fail),
-    readResource: (...args) => connection.readResource(...args).catch(fail),
-    listPrompts: (...args) => connection.listPrompts(...args).catch(fail),
-    getPrompt: (...args) => connection.getPrompt(...args).catch(fail),
-    subscribe: (...args) => connection.subscribe(...args).catch(fail),
-    unsubscribe: (...args) => connection.unsubscribe(...args).catch(fail),
-    onNotification: (listener) => connection.onNotification(listener),
-    onLost: (listener) => connection.onLost((error) => listener(hide(error))),
-    close: () => connection.close(),
-  };
 }

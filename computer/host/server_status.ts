@@ -52,17 +52,14 @@ export interface ServerStatus {
 }
 
 /** The state of an MCP server as the rules about tools need it. */
-export interface ServerView {
-  /** Its name in the configuration, for people. */
-  readonly name: string;
-  /** What identifies it. */
-  readonly bundleId: string;
+export interface ServerView
+  extends Pick<ServerStatus, "name" | "bundleId" | "state"> {
   /** How the office names it: by its name, and since 0.3 by its `bundle_id`. */
   readonly address: string;
+  /** Whether the names of its tools begin with its `bundle_id`, as they do since 0.3. */
+  readonly bundleIds: boolean;
   /** The configuration; since its first start without placeholders, but in its `server_parameters`. */
   readonly config: ServerConfig;
-  /** The current state. */
-  readonly state: ServerState;
   /** The tools in its last list; empty before its first start. */
   readonly tools: readonly McpTool[];
   /** When the next automatic start is, if there is one. */
@@ -136,10 +133,7 @@ export function failureOf(error: unknown): ServerFailure | undefined {
 }
 
 /** Why an MCP server does not run: for people, and as a code. */
-export interface ServerEnd {
-  readonly error?: string;
-  readonly failure?: ServerFailure;
-}
+export type ServerEnd = Pick<ServerStatus, "error" | "failure">;
 
 /** Describes the error that an MCP server does not run for. */
 export function endOf(error: unknown): ServerEnd {

@@ -1,6 +1,7 @@
 import type { McpTool } from "./mcp/connection.ts";
+import type { ServerView } from "./server_status.ts";
 import type { NamedTool } from "./tool_naming.ts";
-import { isRecord } from "../util/values.ts";
+import { isRecord } from "../../protocol/names.ts";
 import type {
   AttributeValue,
   BaseMCPServerConfig,
@@ -48,18 +49,14 @@ export function effectiveToolMeta(
 
 /** Describes a tool as Agents see it (spec §4). */
 export const toSMCPTool = (
-  { name, bundleId, tool, server }: NamedTool,
+  { name, tool, server }: NamedTool,
 ): SMCPTool => ({
   name,
-  ...(bundleId !== undefined && { bundle_id: bundleId }),
+  ...(server.bundleIds && { bundle_id: server.bundleId }),
   description: tool.description,
   params_schema: tool.inputSchema,
   return_schema: tool.outputSchema,
-  meta: attributes(
-    tool,
-    server.config,
-    bundleId === undefined ? server.address : server.name,
-  ),
+  meta: attributes(tool, server),
   ...(tool.title !== undefined && { title: tool.title }),
   ...(tool.icons && tool.icons.length > 0 && { icons: [...tool.icons] }),
 });
@@ -71,8 +68,7 @@ export const toSMCPTool = (
  */
 function attributes(
   tool: McpTool,
-  config: BaseMCPServerConfig,
-  server: string,
+  { config, bundleIds, name: server, address }: ServerView,
 ): Record<string, AttributeValue> {
   const { meta, annotations, name } = tool;
   const declared = readDeclaration(tool);
@@ -82,26 +78,21 @@ function attributes(
   const values: Record<string, unknown> = {
     ...meta,
     MCP_TOOL_ANNOTATION: annotations,
-    [MCP_SERVER_KEY]: server,
+    [MCP_SERVER_KEY]: bundleIds ? server : address,
     a2c_tool_meta: isWritten ? effective : undefined,
   };
   return Object.fromEntries(
     Object.entries(values)
       .filter(([, value]) => value !== null && value !== undefined)
-      .map(([key, value]) => [key, simple(value)]),
+      .map(([key, value]) => [
+        key,
+        isSimple(value) ? value : JSON.stringify(value),
+      ]),
   );
 }
 
-function simple(value: unknown): AttributeValue {
-  switch (typeof value) {
-    case "string":
-    case "number":
-    case "boolean":
-      return value;
-    default:
-      return JSON.stringify(value);
-  }
-}
+const isSimple = (value: unknown): value is AttributeValue =>
+  ["string", "number", "boolean"].includes(typeof value);
 
 /** The key of a tool's `_meta` in which an MCP server declares tags. */
 const KEY = "a2c_tool_meta";

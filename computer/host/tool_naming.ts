@@ -1,10 +1,13 @@
 /**
- * The names of tools (spec §7.7): aliases, prefixes and `bundle_id`s, and names that clash.
+ * The names of tools (spec §7.7): aliases, prefixes and `bundle_id`s, names that clash, and names in a
+ * configuration that match no tool or are too long.
  *
  * @module
  */
 import type { McpTool } from "./mcp/connection.ts";
 import type { ServerState, ServerView } from "./server_status.ts";
+import { malformedTags } from "./tool_meta.ts";
+import { nearestWord } from "../../shared/checks.ts";
 
 /** A tool with the name by which Agents call it. */
 export interface NamedTool {
@@ -13,8 +16,6 @@ export interface NamedTool {
    * `__`, and its alias or MCP name.
    */
   readonly name: string;
-  /** The `bundle_id` of its server where names have it. */
-  readonly bundleId?: string;
   /** The MCP server that has it. */
   readonly server: ServerView;
   /** The tool as the server lists it. */
@@ -23,8 +24,6 @@ export interface NamedTool {
 
 /** The names of all tools of a Computer. */
 export interface ToolNames {
-  /** Whether they begin with the `bundle_id` of their server. */
-  readonly bundleIds: boolean;
   /** Unique names, in the order of the servers and their lists. */
   readonly offers: ReadonlyMap<string, NamedTool>;
   /** Names that more than one tool has: neither listed nor callable. */
@@ -32,7 +31,7 @@ export interface ToolNames {
 }
 
 /** Maximum characters of a tool's name: that of identifiers on the wire (spec §4). */
-export const MAX_NAME_LENGTH = 256;
+const MAX_NAME_LENGTH = 256;
 
 /** States in which a server keeps its names; otherwise calls would go to another server meanwhile. */
 const CLAIMS: ReadonlySet<ServerState> = new Set([
@@ -44,63 +43,35 @@ const CLAIMS: ReadonlySet<ServerState> = new Set([
 /** Between a `bundle_id` and the rest of a name; never a place to split one (0.4 §3.5). */
 const SEPARATOR = "__";
 
-/**
- * Names every tool that is not forbidden, and finds clashes (spec §7.7).
- *
- * @param bundleIds whether names begin with the `bundle_id` of their server, as they do since 0.3
- */
-export function nameTools(
-  servers: readonly ServerView[],
-  bundleIds = false,
-): ToolNames {
-  const claims = new Map<string, NamedTool[]>();
-  const tools = servers.filter(claimsNames)
-    .flatMap((server) => namedTools(server, bundleIds));
-  for (const named of tools) {
-    const others = claims.get(named.name);
-    if (others) others.push(named);
-    else claims.set(named.name, [named]);
-  }
-  const offers = new Map<string, NamedTool>();
-  const clashes = new Map<string, NamedTool[]>();
-  for (const [name, claimants] of claims) {
-    const [only] = claimants;
-    if (claimants.length === 1 && only) offers.set(name, only);
-    else clashes.set(name, claimants);
-  }
-  return { bundleIds, offers, clashes };
+/** Names every tool that is not forbidden, and finds clashes (spec §7.7). */
+export function nameTools(servers: readonly ServerView[]): ToolNames {
+  const tools = servers.filter(({ state }) => CLAIMS.has(state))
+    .flatMap((server) => namedTools(server));
+  const claims = [...Map.groupBy(tools, ({ name }) => name)];
+  return {
+    offers: new Map(
+      claims.flatMap(([name, [only, ...others]]) =>
+        only && others.length === 0 ? [[name, only] as const] : []
+      ),
+    ),
+    clashes: new Map(claims.filter(([, { length }]) => length > 1)),
+  };
 }
 
 /** Returns the tools of one server with their names, without forbidden ones and duplicates. */
-export function namedTools(
-  server: ServerView,
-  bundleIds = false,
-): NamedTool[] {
-  const tools = new Map<string, McpTool>();
-  for (const tool of server.tools) {
-    if (!tools.has(tool.name)) tools.set(tool.name, tool);
-  }
-  return [...tools.values()]
+export const namedTools = (server: ServerView): NamedTool[] =>
+  [...Map.groupBy(server.tools, ({ name }) => name).values()]
+    .flatMap(([first]) => first ?? [])
     .filter(({ name }) => !isForbidden(server, name))
-    .map((tool) => ({
-      name: toolName(server, tool.name, bundleIds),
-      server,
-      tool,
-      ...(bundleIds && { bundleId: server.bundleId }),
-    }))
+    .map((tool) => ({ name: toolName(server, tool.name), server, tool }))
     .filter(({ name }) => name.length <= MAX_NAME_LENGTH);
-}
 
 /** The part of a server that the names of its tools depend on. */
-type NamingServer = Pick<ServerView, "config" | "bundleId">;
+type NamingServer = Pick<ServerView, "config" | "bundleId" | "bundleIds">;
 
 /** Returns the name under which a tool is offered: an alias overrides a prefix (spec §7). */
-export const toolName = (
-  server: NamingServer,
-  tool: string,
-  bundleIds = false,
-): string =>
-  bundleIds
+export const toolName = (server: NamingServer, tool: string): string =>
+  server.bundleIds
     ? server.bundleId + SEPARATOR + (aliasOf(server, tool) ?? tool)
     : aliasOf(server, tool) ?? prefixOf(server) + tool;
 
@@ -108,13 +79,11 @@ export const toolName = (
  * Returns all names by which a configuration may mean a tool: its original name, its alias, and
  * those that it is offered under in any version of the protocol.
  */
-export const namesOfTool = (server: NamingServer, tool: string): string[] => [
-  tool,
-  aliasOf(server, tool) ?? tool,
-  prefixOf(server) + tool,
-  server.bundleId + SEPARATOR + tool,
-  toolName(server, tool, true),
-];
+export function namesOfTool(server: NamingServer, tool: string): string[] {
+  const own = aliasOf(server, tool) ?? tool;
+  const withId = [tool, own].map((name) => server.bundleId + SEPARATOR + name);
+  return [tool, own, prefixOf(server) + tool, ...withId];
+}
 
 /** Returns the prefix of an MCP server's tools; empty without `tool_prefix`. */
 function prefixOf({ config }: Pick<ServerView, "config">): string {
@@ -147,8 +116,6 @@ const aliasOf = (
   Object.hasOwn(config.tool_meta, tool)
     ? config.tool_meta[tool]?.alias ?? undefined
     : undefined;
-
-const claimsNames = ({ state }: ServerView): boolean => CLAIMS.has(state);
 
 /** Describes a clash and how to resolve it (spec §7.7). */
 export function clashText(
@@ -210,4 +177,88 @@ export function clashTexts(
       }; give them a prefix, such as "tool_prefix": "auto" of "${last}"`,
     ];
   });
+}
+
+/** Finds mismatches between the configuration of an MCP server and its tools. */
+export const toolMismatches = (server: ServerView): string[] => [
+  ...unmatchedTools(server),
+  ...longNames(server).problems,
+];
+
+/** Describes what is odd in a fresh list of tools, and does no harm. */
+export const listWarnings = (server: ServerView): string[] =>
+  [longNames(server).warning, malformedTags(server.tools)]
+    .filter((warning) => warning !== undefined);
+
+/**
+ * Finds names in the configuration of an MCP server that match none of its tools: such an entry
+ * neither forbids a tool nor changes its confirmation.
+ *
+ * @returns one sentence for each name
+ */
+export function unmatchedTools(server: ServerView): string[] {
+  const { forbidden_tools, tool_meta } = server.config;
+  const names = server.tools.map(({ name }) => name);
+  const all = names.flatMap((name) => namesOfTool(server, name));
+  return [
+    ...unmatched("forbidden_tools", forbidden_tools, all),
+    ...unmatched(
+      "tool_meta",
+      Object.keys(tool_meta),
+      names,
+      (entry) =>
+        names.find((name) => namesOfTool(server, name).includes(entry)),
+    ),
+  ];
+}
+
+const unmatched = (
+  field: string,
+  entries: readonly string[],
+  known: readonly string[],
+  find: (entry: string) => string | undefined = () => undefined,
+): string[] =>
+  [...new Set(entries)].filter((entry) => !known.includes(entry))
+    .map((entry) => {
+      const meant = find(entry) ?? nearestWord(entry, known);
+      return `${field} names "${entry}", which is none of its tools; ${
+        meant === undefined
+          ? "correct or remove it"
+          : `did you mean "${meant}"?`
+      }`;
+    });
+
+/** Maximum characters of a tool's name that every model provider accepts. */
+const RECOMMENDED_LENGTH = 64;
+
+/**
+ * Finds the tools of an MCP server whose offered names are too long.
+ *
+ * @returns one sentence for each tool that is left out, and one about those that not every model can
+ * call
+ */
+export function longNames(
+  server: ServerView,
+): { problems: string[]; warning?: string } {
+  const prefix = server.bundleIds ? "bundle_id" : "tool_prefix";
+  const names = server.tools.filter(({ name }) => !isForbidden(server, name))
+    .map(({ name }) => ({ name, offered: toolName(server, name) }));
+  const long = names.filter(({ offered }) =>
+    offered.length > RECOMMENDED_LENGTH && offered.length <= MAX_NAME_LENGTH
+  );
+  return {
+    problems: names
+      .filter(({ offered }) => offered.length > MAX_NAME_LENGTH)
+      .map(({ name }) =>
+        `tool "${
+          name.slice(0, 40)
+        }…" is left out: behind its ${prefix} its name is longer than ${MAX_NAME_LENGTH} characters; give it an alias`
+      ),
+    ...(long.length > 0 && {
+      warning:
+        `${long.length} of its tools have names of more than ${RECOMMENDED_LENGTH} characters, which not every model can call, such as "${
+          long[0]?.offered
+        }"; give them an alias, or the server a shorter ${prefix}`,
+    }),
+  };
 }

@@ -38,13 +38,8 @@ export const getSkill: Handler<typeof GET_SKILL_EVENT> = async (
       : error;
   });
   try {
-    const answer = {
-      name,
-      rel_path: path,
-      mime_type: file.mimeType,
-      total_size: file.totalSize,
-      req_id,
-    };
+    const { mimeType: mime_type, totalSize: total_size } = file;
+    const answer = { name, rel_path: path, mime_type, total_size, req_id };
     return await inline(answer, file) ?? {
       ...answer,
       sha256: await file.sha256(),
@@ -97,26 +92,16 @@ export async function getBlob(
   maxPayload: number | undefined,
 ): Promise<GetBlobRet> {
   const source = await blobs.resolve(blob_handle);
-  const left = source.size - chunk_offset;
+  const { mimeType: mime_type, size: total_size, sha256 } = source;
+  const left = total_size - chunk_offset;
   if (chunk_offset < 0 || left < 0) throw blobNotAccessible("range");
-  const answer = {
-    blob_handle,
-    mime_type: source.mimeType,
-    total_size: source.size,
-    sha256: source.sha256,
-    chunk_offset,
-    eof: false,
-    blob: "",
-    req_id,
-  };
+  const about = { blob_handle, mime_type, total_size, sha256, chunk_offset };
+  const answer = { ...about, eof: false, blob: "", req_id };
   const room = roomForBase64(answer, maxPayload);
   const length = chunkLength(wanted, left, room);
   const bytes = length === 0
     ? new Uint8Array()
     : await source.read(chunk_offset, length);
-  return {
-    ...answer,
-    eof: chunk_offset + bytes.length === source.size,
-    blob: toBase64(bytes),
-  };
+  const eof = chunk_offset + bytes.length === total_size;
+  return { ...answer, eof, blob: toBase64(bytes) };
 }

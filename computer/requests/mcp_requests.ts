@@ -15,14 +15,16 @@ import {
   type WATCH_RESOURCE_EVENT,
 } from "../../protocol/mod.ts";
 import { inBothSpellings } from "../../protocol/payloads/resources.ts";
-import { parseGetPromptRet } from "../../protocol/payloads/prompts.ts";
+import { getPrompt as promptParsers } from "../../protocol/payloads/prompts.ts";
 import { onAbort, withTimeout } from "../../shared/async.ts";
 import type { McpHost } from "../host/host.ts";
 import type { McpConnection } from "../host/mcp/connection.ts";
+import type { AnswerQuestion } from "../host/mcp/questions.ts";
 import { takesPart } from "../resources/servers.ts";
 import { requestFailure } from "../tools/call_failure.ts";
 import { type Dialogue, INPUT_REQUIRED } from "../tools/dialogues.ts";
-import { isRecord, reasonOf } from "../util/values.ts";
+import { isRecord } from "../../protocol/names.ts";
+import { reasonOf } from "../util/values.ts";
 import type { Handler, ToolHostParts } from "./parts.ts";
 
 /** Default limit for reading and listing, as for documents (spec §8.3). */
@@ -39,32 +41,30 @@ function askedServer(
   name: string,
   capability: "resources" | "prompts",
 ): McpConnection {
+  const { bundleIds } = host.names;
   const server = host.names.at(name);
-  const connection = server?.connection;
-  if (!connection) {
-    const reason = server && `it is ${server.status.state}`;
+  if (!server) {
     throw new ProtocolError(
-      server || !host.names.bundleIds
-        ? ErrorCode.NOT_FOUND
-        : ErrorCode.MCP_SERVER_NOT_FOUND,
-      reason
-        ? `MCP server "${name}" cannot be asked: ${reason}`
-        : `There is no MCP server "${name}" on this Computer`,
-      { fields: { mcp_server: name, ...(reason && { reason }) } },
+      bundleIds ? ErrorCode.MCP_SERVER_NOT_FOUND : ErrorCode.NOT_FOUND,
+      `There is no MCP server "${name}" on this Computer`,
+      { fields: { mcp_server: name } },
+    );
+  }
+  const { connection, status: { state } } = server;
+  if (!connection) {
+    throw new ProtocolError(
+      ErrorCode.NOT_FOUND,
+      `MCP server "${name}" cannot be asked: it is ${state}`,
+      { fields: { mcp_server: name, reason: `it is ${state}` } },
     );
   }
   if (connection.capabilities[capability]) return connection;
+  // The name of the field in the SDKs of 0.2.
+  const older = bundleIds ? {} : { mcp_server_name: name };
   throw new ProtocolError(
     ErrorCode.MCP_CAPABILITY_NOT_SUPPORTED,
     `MCP server "${name}" does not offer ${capability}`,
-    {
-      fields: {
-        mcp_server: name,
-        // The name of the field in the SDKs of 0.2.
-        ...(!host.names.bundleIds && { mcp_server_name: name }),
-        capability,
-      },
-    },
+    { fields: { mcp_server: name, ...older, capability } },
   );
 }
 
@@ -115,12 +115,9 @@ export const readResource: Handler<typeof READ_RESOURCE_EVENT> = async (
   { hosting },
 ) => {
   const connection = askedServer(hosting.host, mcp_server, "resources");
-  const contents = await answerOf(
-    mcp_server,
-    timeout,
-    (signal) => connection.readResource(uri, { signal }),
-  );
-  return { contents, req_id };
+  const read = (signal: AbortSignal) =>
+    connection.readResource(uri, { signal });
+  return { contents: await answerOf(mcp_server, timeout, read), req_id };
 };
 
 /** Less than a Server waits, so that the MCP server is named. */
@@ -143,12 +140,14 @@ export const watchResource: Handler<typeof WATCH_RESOURCE_EVENT> = async (
       { fields: { mcp_server, capability: "resources.subscribe" } },
     );
   }
-  await watched.add(mcp_server, uri, connection, () =>
-    answerOf(
-      mcp_server,
-      TIMEOUT_S,
-      (signal) => connection.subscribe(uri, { signal }),
-    ));
+  const subscribe = (signal: AbortSignal) =>
+    connection.subscribe(uri, { signal });
+  await watched.add(
+    mcp_server,
+    uri,
+    connection,
+    () => answerOf(mcp_server, TIMEOUT_S, subscribe),
+  );
   return { req_id };
 };
 
@@ -166,11 +165,8 @@ export const getPrompts: Handler<typeof GET_PROMPTS_EVENT> = async (
     const connection = host.server(bundleId)?.connection;
     if (!connection?.capabilities.prompts) return [];
     try {
-      const prompts = await answerOf(
-        name,
-        seconds,
-        (signal) => connection.listPrompts({ signal }),
-      );
+      const list = (signal: AbortSignal) => connection.listPrompts({ signal });
+      const prompts = await answerOf(name, seconds, list);
       // One without a name cannot be asked for.
       return prompts.flatMap((entry) =>
         isRecord(entry) && typeof entry.name === "string"
@@ -178,9 +174,8 @@ export const getPrompts: Handler<typeof GET_PROMPTS_EVENT> = async (
           : []
       );
     } catch (error) {
-      warnOnce.warn([
-        `Cannot list the prompts of "${name}": ${reasonOf(error)}`,
-      ]);
+      const reason = reasonOf(error);
+      warnOnce.warn([`Cannot list the prompts of "${name}": ${reason}`]);
       return [];
     }
   });
@@ -195,23 +190,22 @@ export const getPrompt: Handler<typeof GET_PROMPT_EVENT> = async (
   const { mcp_server, timeout, req_id } = request;
   const dialogue = dialogueOf(request, parts);
   const turn = await answerOf(mcp_server, timeout, (signal) => {
-    onAbort(signal, () => dialogue.abort("timeout"));
-    return dialogue.next;
+    onAbort(signal, () => dialogue.end.abort("timeout"));
+    return dialogue.turn.promise;
   });
   if ("question" in turn) return { ...turn.question, messages: [], req_id };
   const { description, messages } = turn.result;
   try {
-    return parseGetPromptRet({
+    return promptParsers.parseAnswer({
       ...(description !== undefined && { description }),
       messages,
       req_id,
     });
   } catch (error) {
+    const reason = reasonOf(error);
     throw new ProtocolError(
       ErrorCode.INTERNAL_ERROR,
-      `MCP server "${mcp_server}" answered with something that is not a prompt (${
-        reasonOf(error)
-      })`,
+      `MCP server "${mcp_server}" answered with something that is not a prompt (${reason})`,
       { fields: { mcp_server }, cause: error },
     );
   }
@@ -230,15 +224,10 @@ function dialogueOf(
   const server = host.names.at(mcp_server)?.view.name ?? mcp_server;
   const passesOn = request.accepts?.includes(INPUT_REQUIRED) &&
     !elicitations.canAsk;
-  return dialogues.begin(
-    asked,
-    (signal, answer) =>
-      connection.getPrompt(name, params, {
-        signal,
-        answer: passesOn
-          ? answer
-          : (question, context) =>
-            elicitations.ask({ server, agent }, question, context),
-      }),
-  );
+  const askHere: AnswerQuestion = (question, context) =>
+    elicitations.ask({ server, agent }, question, context);
+  return dialogues.begin(asked, (signal, askAgent) => {
+    const answer = passesOn ? askAgent : askHere;
+    return connection.getPrompt(name, params, { signal, answer });
+  });
 }

@@ -26,8 +26,9 @@ import {
 } from "../../protocol/mod.ts";
 import { operatorOf } from "../../protocol/payloads/tools.ts";
 import type { ChangedResource } from "../resources/watched_uris.ts";
+import type { RequestOrigin } from "../tools/tool_calls.ts";
 import { log, logThrown } from "../util/log.ts";
-import type { OfficeOutlet, ToolHostParts } from "./parts.ts";
+import type { ToolHostParts } from "./parts.ts";
 import { answerRequest } from "./requests.ts";
 
 /** Options of the connection of a Computer. */
@@ -41,9 +42,10 @@ type LinkOptions = ConnectionOptions & {
 const COALESCE_MS = 50;
 
 /** Connects a tool host to a Server, and offers its tools to an office there. */
-export class OfficeLink implements OfficeOutlet {
+export class OfficeLink implements RequestOrigin {
   #options: LinkOptions;
-  #connection: Connection;
+  /** The connection, until it is switched to another Server. */
+  connection: Connection;
   readonly #host: ToolHostParts;
   /** The office that calls and history belong to. */
   #office: string | undefined;
@@ -58,7 +60,7 @@ export class OfficeLink implements OfficeOutlet {
     host: ToolHostParts,
   ) {
     this.#options = options;
-    this.#connection = connection;
+    this.connection = connection;
     this.#host = host;
     this.#listen(connection);
     this.#useNames();
@@ -76,13 +78,9 @@ export class OfficeLink implements OfficeOutlet {
     return url ?? connection?.url ?? "in process";
   }
 
-  /** The connection, until it is switched to another Server. */
-  get connection(): Connection {
-    return this.#connection;
-  }
-
+  /** The Server's limit for messages, in bytes; absent if it is unknown. */
   get maxPayload(): number | undefined {
-    return this.#connection.maxPayload;
+    return this.connection.maxPayload;
   }
 
   /** Announces changes, each burst once; the last state always arrives (spec §8.5). */
@@ -91,9 +89,9 @@ export class OfficeLink implements OfficeOutlet {
     this.#timer ??= setTimeout(() => {
       const events = [...this.#changed];
       this.#announceNothing();
-      if (!this.#connection.joined) return; // announced after the next join
+      if (!this.connection.joined) return; // announced after the next join
       for (const event of events) {
-        this.#connection.send(event, { computer: this.name });
+        this.connection.send(event, { computer: this.name });
       }
     }, COALESCE_MS);
   }
@@ -109,10 +107,12 @@ export class OfficeLink implements OfficeOutlet {
     );
   }
 
+  /** Notifies the office of the change of a resource that its Agent watches. */
   updated(changed: ChangedResource): void {
     this.#notify(UPDATE_RESOURCES_EVENT, changed);
   }
 
+  /** Sends the caller the progress of its call. */
   progressed(progress: Omit<ToolCallProgress, "computer">): void {
     this.#notify(TOOL_CALL_PROGRESS_EVENT, progress);
   }
@@ -132,14 +132,14 @@ export class OfficeLink implements OfficeOutlet {
   connect(): Promise<void> {
     const warning = secretsInClear(this.#options);
     if (warning !== undefined) log.warn("{warning}", { warning });
-    return this.#connection.connect();
+    return this.connection.connect();
   }
 
   /** Leaves the office, and aborts its running calls. */
   async leave(): Promise<void> {
     this.moveTo(undefined);
-    await this.#connection.leave()
-      .finally(() => this.moveTo(this.#connection.office));
+    await this.connection.leave()
+      .finally(() => this.moveTo(this.connection.office));
   }
 
   /**
@@ -152,11 +152,11 @@ export class OfficeLink implements OfficeOutlet {
     const { connection, ...others } = this.#options;
     const kept = target.url === undefined && connection ? { connection } : {};
     const options = { ...others, ...kept, ...target };
-    const before = this.#connection;
-    this.#connection = new Connection(options, logThrown);
+    const before = this.connection;
+    this.connection = new Connection(options, logThrown);
     this.#options = options;
     this.moveTo(undefined);
-    this.#listen(this.#connection);
+    this.#listen(this.connection);
     // Leaves explicitly, so that the Server frees the name before it is used again.
     await before.leave().catch(() => {});
     await before.close();
@@ -165,7 +165,7 @@ export class OfficeLink implements OfficeOutlet {
   /** Leaves and disconnects permanently; resolves when the name is free. */
   async close(): Promise<void> {
     this.#announceNothing();
-    await this.#connection.close();
+    await this.connection.close();
     this.#announceNothing(); // drops changes announced meanwhile
   }
 
@@ -192,7 +192,7 @@ export class OfficeLink implements OfficeOutlet {
     connection.on("notification", ({ event, payload }) => {
       if (event === CANCEL_TOOL_CALL_NOTIFICATION) calls.cancel(payload);
       if (event === LEAVE_OFFICE_NOTIFICATION && payload.agent !== undefined) {
-        calls.dialogues.end(payload.agent);
+        calls.dialogues.end({ agent: payload.agent });
         // An office has one Agent.
         void blobs.uploads.drop();
         watched.clear();
@@ -200,16 +200,12 @@ export class OfficeLink implements OfficeOutlet {
     });
     connection.onRequest((event, payload) => {
       // The request arrived after leaving; the Server has already answered its Agent with an error.
-      if (isClientEvent(event) && !connection.joined) {
-        throw new ProtocolError(
-          ErrorCode.NOT_IN_ROOM,
-          "This Computer is in no office",
-        );
+      if (!connection.joined && isClientEvent(event)) {
+        const text = "This Computer is in no office";
+        throw new ProtocolError(ErrorCode.NOT_IN_ROOM, text);
       }
-      if (
-        this.#options.refuseOperators &&
-        operatorOf(Object(payload)) !== undefined
-      ) {
+      const { refuseOperators } = this.#options;
+      if (refuseOperators && operatorOf(Object(payload)) !== undefined) {
         throw new ProtocolError(
           ErrorCode.FORBIDDEN,
           "The owner of this Computer refuses operators (--refuse-operators)",
@@ -221,7 +217,7 @@ export class OfficeLink implements OfficeOutlet {
 
   /** Names servers and tools as the protocol of the connection does (0.4 §3). */
   #useNames(): void {
-    const { bundleIds } = PROFILES[this.#connection.protocol];
+    const { bundleIds } = PROFILES[this.connection.protocol];
     this.#host.hosting.host.useBundleIds(bundleIds);
   }
 
@@ -232,9 +228,9 @@ export class OfficeLink implements OfficeOutlet {
   }
 
   #notify(event: ServerEvent, about: object): void {
-    if (!this.#connection.joined) return;
+    if (!this.connection.joined) return;
     try {
-      this.#connection.send(event, { computer: this.name, ...about });
+      this.connection.send(event, { computer: this.name, ...about });
     } catch {
       // Too large for this Server; nobody waits for it.
     }

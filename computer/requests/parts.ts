@@ -1,21 +1,15 @@
 import type { Emitter } from "../../client/emitter.ts";
-import type {
-  ClientEvent,
-  ClientEvents,
-  ServerEvent,
-} from "../../protocol/mod.ts";
+import type { ClientEvent, ClientEvents } from "../../protocol/mod.ts";
 import type { BlobExchange } from "../blobs/blobs.ts";
 import type { Hosting } from "../host/hosting.ts";
 import type { DpeResolver } from "../resources/dpe.ts";
 import type { ResourceWatch } from "../resources/resource_watch.ts";
-import type {
-  ChangedResource,
-  WatchedUris,
-} from "../resources/watched_uris.ts";
+import type { WatchedUris } from "../resources/watched_uris.ts";
 import type { Skills } from "../skills/skills.ts";
 import type { ComputerEvents } from "../tools/events.ts";
 import type { RequestOrigin, ToolCalls } from "../tools/tool_calls.ts";
 import type { WarnOnce } from "../util/log.ts";
+import type { OfficeLink } from "./office_link.ts";
 
 /** The parts of a tool host, for its requests, connections and commands. */
 export interface ToolHostParts {
@@ -38,19 +32,7 @@ export interface ToolHostParts {
   /** Publishes documents, if the user registered one. */
   resolver: DpeResolver | undefined;
   /** The office that the tools are offered to. */
-  office: OfficeOutlet | undefined;
-}
-
-/** The office that the tools of a host are offered to. */
-export interface OfficeOutlet extends RequestOrigin {
-  /** The name of the Computer. */
-  readonly name: string;
-  /** Announces changes to the office. */
-  changed(...events: ServerEvent[]): void;
-  /** Notifies the office of the change of a resource that its Agent watches. */
-  updated(changed: ChangedResource): void;
-  /** Sets the office; calls and history of another one are dropped. */
-  moveTo(office: string | undefined): void;
+  office: OfficeLink | undefined;
 }
 
 /**

@@ -32,6 +32,7 @@ import {
   type ToolProgress,
   WATCH_RESOURCE_EVENT,
 } from "../../protocol/mod.ts";
+import { onAbort } from "../../shared/async.ts";
 import { redactConfig } from "../config/redact.ts";
 import { getDesktop } from "../resources/desktop.ts";
 import { getDpe } from "../resources/dpe.ts";
@@ -123,9 +124,6 @@ type Unsigned<E extends ClientEvent> = Omit<
   keyof AgentCallData | "computer"
 >;
 
-/** The default caller of requests of this process. */
-const LOCAL_CALLER = "local";
-
 /** Options for a tool call that this process makes. */
 export interface CallHostedToolOptions {
   /** The caller's name for `confirm` and events; default `"local"`. */
@@ -146,30 +144,21 @@ export async function answerLocal<E extends ClientEvent>(
   parts: ToolHostParts,
   event: E,
   unsigned: Unsigned<E>,
-  { agent = LOCAL_CALLER, signal, onProgress }: Omit<
-    CallHostedToolOptions,
-    "timeoutMs"
-  > = {},
+  { agent = "local", signal, onProgress }: CallHostedToolOptions = {},
 ): Promise<ClientEvents[E]["answer"]> {
   const call: AgentCallData = { agent, req_id: crypto.randomUUID() };
-  const cancel = () => parts.calls.cancel(call);
-  signal?.addEventListener("abort", cancel, { once: true });
+  const request = { ...unsigned, ...call, computer: agent };
+  const answer = answerRequest(parts, event, request, {
+    maxPayload: undefined,
+    progressed: ({ agent: _, req_id: __, ...progress }) => {
+      new Promise((resolve) => resolve(onProgress?.(progress)))
+        .catch(logThrown);
+    },
+  });
+  const off = onAbort(signal, () => parts.calls.cancel(call));
   try {
-    const answer = answerRequest(
-      parts,
-      event,
-      { ...unsigned, ...call, computer: agent },
-      {
-        maxPayload: undefined,
-        progressed: ({ agent: _, req_id: __, ...progress }) => {
-          new Promise((resolve) => resolve(onProgress?.(progress)))
-            .catch(logThrown);
-        },
-      },
-    );
-    if (signal?.aborted) cancel();
     return CLIENT_EVENTS[event].parseAnswer(await answer);
   } finally {
-    signal?.removeEventListener("abort", cancel);
+    off();
   }
 }

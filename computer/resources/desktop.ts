@@ -3,18 +3,17 @@
  *
  * @module
  */
-import { identityOf, isWindow, quoteUri } from "./listed.ts";
+import { fieldsOf, identityOf, isGiven, isWindow, quote } from "./listed.ts";
 import {
   historyOf,
-  listResources,
   orderServers,
   participants,
   readContents,
   type ResourceParts,
   type RunningServer,
 } from "./servers.ts";
-import { hideSecrets } from "../util/secrets.ts";
-import { isRecord, reasonOf } from "../util/values.ts";
+import { isRecord } from "../../protocol/names.ts";
+import { reasonOf } from "../util/values.ts";
 import {
   type Desktop,
   type GetDeskTopReq,
@@ -31,17 +30,11 @@ export async function getDesktop(
   parts: ResourceParts,
 ): Promise<GetDeskTopRet> {
   if (size !== undefined && size <= 0) return { desktops: [], req_id };
-  const reading = await readWindows(
-    participants(parts.hosting.host),
-    window,
-    ({ bundleId }, resources) => parts.watch.saw(bundleId, resources),
-  );
-  const { desktops, warnings } = organizeDesktop(
-    reading.windows,
-    size,
-    historyOf(parts),
-  );
-  parts.warnOnce.warn([...reading.warnings, ...warnings]);
+  const warnings: string[] = [];
+  const windows = await readWindows(participants(parts), window, warnings);
+  const history = historyOf(parts);
+  const desktops = organizeDesktop(windows, size, history, warnings);
+  parts.warnOnce.warn(warnings);
   return { desktops, req_id };
 }
 
@@ -50,80 +43,46 @@ const READ_TIMEOUT_MS = 10_000;
 /** Per MCP server. */
 const MAX_CONCURRENT_READS = 16;
 
-/** The windows that could be read, with warnings about the others. */
-interface WindowReading {
-  /** Server by server, those of one in the order of its resource list. */
-  readonly windows: readonly ReadWindow[];
-  /** What could not be read, one sentence each, for the log. */
-  readonly warnings: readonly string[];
-}
-
 /**
  * Reads the windows of all MCP servers at once; a failed or slow server affects only its own.
  *
  * @param wanted reads only the window with exactly this URI (spec §8.1)
- * @param listed receives the resources of each server
+ * @param warnings receives a sentence for each server or window that cannot be read
  * @param timeoutMs limit for each server
+ * @returns server by server, those of one in the order of its resource list
  */
 export async function readWindows(
   servers: readonly RunningServer[],
   wanted: string | undefined,
-  listed: (server: RunningServer, resources: readonly Resource[]) => void,
+  warnings: string[],
   timeoutMs: number = READ_TIMEOUT_MS,
-): Promise<WindowReading> {
-  const readings = await Promise.all(
-    servers.map((server) => readServer(server, wanted, listed, timeoutMs)),
-  );
-  return {
-    windows: readings.flatMap(({ windows }) => windows),
-    warnings: readings.flatMap(({ warnings }) => warnings),
-  };
-}
-
-async function readServer(
-  server: RunningServer,
-  wanted: string | undefined,
-  listed: (server: RunningServer, resources: readonly Resource[]) => void,
-  timeoutMs: number,
-): Promise<WindowReading> {
-  const { name, connection } = server;
-  const read = new Map<Resource, ReadWindow>();
-  const warnings: string[] = [];
-  let windows: Resource[] = [];
-  try {
+): Promise<ReadWindow[]> {
+  const read = servers.map(async ({ name, connection, list }) => {
+    const windows: ReadWindow[] = []; // with holes for those that cannot be read
+    const warn = (what: string, error: unknown) =>
+      warnings.push(`Cannot read ${what} of "${name}": ${reasonOf(error)}`);
     await withTimeout(timeoutMs, async (signal) => {
-      const resources = await listResources(connection, signal);
-      listed(server, resources);
-      windows = resources.filter(({ uri }) => matches(uri, wanted));
+      const resources = (await list(signal))
+        .filter(({ uri }) => matches(uri, wanted));
       await forEachConcurrent(
-        windows,
+        [...resources.entries()],
         MAX_CONCURRENT_READS,
-        async (resource) => {
-          const contents = await connection.readResource(String(resource.uri), {
-            signal,
-          }).catch((error) => {
+        async ([i, resource]) => {
+          const uri = String(resource.uri);
+          try {
+            const contents = (await connection.readResource(uri, { signal }))
+              .map(readContents);
+            windows[i] = { server: name, resource, contents };
+          } catch (error) {
             if (signal.aborted) throw error;
-            warnings.push(
-              `Cannot read ${quoteUri(resource.uri)} of "${name}": ${
-                reasonOf(error)
-              }`,
-            );
-          });
-          if (!contents) return;
-          read.set(resource, {
-            server: name,
-            resource,
-            contents: contents.map(readContents),
-          });
+            warn(quote(uri), error);
+          }
         },
       );
-    });
-  } catch (error) {
-    warnings.push(
-      `Cannot read all windows of "${name}": ${reasonOf(error)}`,
-    );
-  }
-  return { windows: windows.flatMap((w) => read.get(w) ?? []), warnings };
+    }).catch((error) => warn("all windows", error));
+    return Object.values(windows);
+  });
+  return (await Promise.all(read)).flat();
 }
 
 const matches = (uri: unknown, wanted: string | undefined): boolean =>
@@ -140,85 +99,69 @@ export interface ReadWindow {
   readonly contents: readonly ResourceContents[];
 }
 
-/** The desktop, with warnings about its windows. */
-interface OrganizedDesktop {
-  /** Rendered, most relevant first. */
-  readonly desktops: Desktop[];
-  /** One sentence each, for the log. */
-  readonly warnings: string[];
-}
-
 /**
  * Organizes the windows of all MCP servers into a desktop (spec §8.1).
  *
  * @param windows those of one server in the order of its resource list
  * @param size the maximum number of windows over all servers; undefined: no limit
  * @param history the MCP server of each tool call, oldest first
+ * @param warnings receives a sentence for each problem of a window
+ * @returns rendered, most relevant first
  */
 export function organizeDesktop(
   windows: readonly ReadWindow[],
   size: number | undefined,
   history: readonly string[],
-): OrganizedDesktop {
-  const warnings: string[] = [];
-  if (size !== undefined && size <= 0) return { desktops: [], warnings };
-  const byServer = new Map<string, Pane[]>();
-  for (const window of windows) {
-    const { pane, problems } = toPane(window);
-    warnings.push(
-      ...problems.map((problem) =>
-        `Window ${
-          quoteUri(window.resource.uri)
-        } of "${window.server}": ${problem}`
-      ),
-    );
-    if (!pane) continue;
-    const panes = byServer.get(window.server);
-    if (panes) panes.push(pane);
-    else byServer.set(window.server, [pane]);
-  }
-  const desktops = orderServers([...byServer.keys()], history)
-    .flatMap((server) => arrange(byServer.get(server) ?? []))
-    .slice(0, size)
+  warnings: string[],
+): Desktop[] {
+  const panes = Map.groupBy(
+    windows.flatMap((window) => toPane(window, warnings) ?? []),
+    ({ server }) => server,
+  );
+  return orderServers([...panes.keys()], history)
+    .flatMap((server) => arrange(panes.get(server) ?? []))
+    .slice(0, Math.max(0, size ?? Infinity))
     .map(render);
-  return { desktops, warnings };
 }
 
 /** A valid window. */
-interface Pane {
+interface Pane extends WindowLayout {
+  readonly server: string;
   readonly uri: string;
   readonly texts: readonly string[];
-  readonly priority: number;
-  readonly fullscreen: boolean;
 }
 
 function toPane(
-  { resource, contents }: ReadWindow,
-): { pane?: Pane; problems: readonly string[] } {
-  if (contents.length === 0) {
-    return { problems: ["it has no contents; it is left out"] };
-  }
-  const uri = resource.uri ?? "";
-  const problems: string[] = [];
+  { server, resource, contents }: ReadWindow,
+  warnings: string[],
+): Pane | undefined {
+  const { uri = "" } = resource;
+  const warn = (problem: string) =>
+    void warnings.push(
+      `Window ${quote(resource.uri)} of "${server}": ${problem}`,
+    );
   try {
-    problems.push(...parseWindowUri(uri).warnings);
+    if (contents.length === 0) throw new Error("it has no contents");
+    const url = parseWindowUri(uri);
+    const blobs = contents.filter(({ text, blob }) =>
+      text === undefined && blob !== undefined
+    ).length;
+    if (blobs === contents.length) {
+      throw new Error("it holds bytes only, no text");
+    }
+    url.warnings.forEach(warn);
+    if (blobs > 0) {
+      warn("its contents that are bytes are left out");
+    }
   } catch (error) {
-    return { problems: [`${reasonOf(error)}; it is left out`] };
+    warn(`${reasonOf(error)}; it is left out`);
+    return undefined;
   }
-  const blobs = contents.filter(isBlob).length;
-  if (blobs === contents.length) {
-    return { problems: ["it holds bytes only, no text; it is left out"] };
-  }
-  if (blobs > 0) problems.push("its contents that are bytes are left out");
-  const { priority, fullscreen, warnings } = windowLayout(resource);
   return {
-    pane: {
-      uri: identityOf(uri),
-      texts: contents.flatMap(({ text }) => text === undefined ? [] : [text]),
-      priority,
-      fullscreen,
-    },
-    problems: [...problems, ...warnings],
+    server,
+    uri: identityOf(uri),
+    texts: contents.flatMap(({ text }) => text ?? []),
+    ...windowLayout(resource, warn),
   };
 }
 
@@ -235,65 +178,58 @@ function render({ uri, texts }: Pane): Desktop {
   return body === "" ? uri : `${uri}\n\n${body}`;
 }
 
-const isBlob = ({ text, blob }: ResourceContents): boolean =>
-  text === undefined && blob !== undefined;
-
 /** How a window is to be shown. */
 interface WindowLayout {
   /** 0 to 1; higher is shown first. */
   readonly priority: number;
   /** Hides the other windows of its MCP server. */
   readonly fullscreen: boolean;
-  /** Invalid fields that were replaced with defaults, one sentence each, for the log. */
-  readonly warnings: readonly string[];
 }
 
-/** Reads the layout of a window from its resource; null counts as absent (spec §8.1). */
-export function windowLayout({ annotations, _meta }: Resource): WindowLayout {
-  const { priority, audience }: Record<string, unknown> = isRecord(annotations)
-    ? annotations
-    : {};
-  const { fullscreen }: Record<string, unknown> = isRecord(_meta) ? _meta : {};
-  const fits = typeof priority === "number" && priority >= 0 && priority <= 1;
-  const warnings: string[] = [];
+/**
+ * Reads the layout of a window from its resource; null counts as absent (spec §8.1).
+ *
+ * @param warn receives a sentence for each invalid field, in whose place a default is used
+ */
+export function windowLayout(
+  { annotations, _meta }: Resource,
+  warn: (problem: string) => void,
+): WindowLayout {
+  const { priority, audience } = fieldsOf(annotations);
+  const { fullscreen } = fieldsOf(_meta);
+  const expect = (
+    value: unknown,
+    isValid: boolean,
+    must: string,
+    instead: string,
+  ) => {
+    if (!isGiven(value) || isValid) return;
+    warn(`${must}, got ${quote(value, 40)}; ${instead}`);
+  };
   if (isGiven(annotations) && !isRecord(annotations)) {
-    warnings.push("annotations must be an object; they are ignored");
+    warn("annotations must be an object; they are ignored");
   }
-  if (isGiven(priority) && !fits) {
-    warnings.push(
-      `annotations.priority must be a number from 0 to 1, got ${
-        show(priority)
-      }; 0 is used`,
-    );
-  }
-  if (isGiven(fullscreen) && typeof fullscreen !== "boolean") {
-    warnings.push(
-      `_meta.fullscreen must be true or false, got ${
-        show(fullscreen)
-      }; false is used`,
-    );
-  }
-  if (
-    isGiven(audience) &&
-    !(Array.isArray(audience) && audience.includes("assistant"))
-  ) {
-    warnings.push(
-      `annotations.audience should hold "assistant", got ${
-        show(audience)
-      }; the window is shown anyway`,
-    );
-  }
+  const fits = typeof priority === "number" && priority >= 0 && priority <= 1;
+  expect(
+    priority,
+    fits,
+    "annotations.priority must be a number from 0 to 1",
+    "0 is used",
+  );
+  expect(
+    fullscreen,
+    typeof fullscreen === "boolean",
+    "_meta.fullscreen must be true or false",
+    "false is used",
+  );
+  expect(
+    audience,
+    Array.isArray(audience) && audience.includes("assistant"),
+    'annotations.audience should hold "assistant"',
+    "the window is shown anyway",
+  );
   return {
     priority: fits ? priority : 0,
     fullscreen: fullscreen === true,
-    warnings,
   };
 }
-
-const isGiven = (value: unknown): boolean =>
-  value !== undefined && value !== null;
-
-const show = (value: unknown): string => {
-  const text = hideSecrets(JSON.stringify(value));
-  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
-};

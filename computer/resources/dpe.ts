@@ -6,7 +6,8 @@
  */
 import type { McpHost } from "../host/host.ts";
 import { requestFailure } from "../tools/call_failure.ts";
-import { isRecord, reasonOf } from "../util/values.ts";
+import { reasonOf } from "../util/values.ts";
+import { fieldsOf } from "./listed.ts";
 import type { ResourceWatch } from "./resource_watch.ts";
 import { readContents } from "./servers.ts";
 import {
@@ -19,30 +20,74 @@ import {
 } from "../../protocol/mod.ts";
 import { withTimeout } from "../../shared/async.ts";
 
-/** Turns a `dpe://` URI into one that the Agent can fetch (spec §8.3). */
-export const getDpe = (
-  request: GetDPEReq,
-  { hosting: { host }, watch, resolver }: {
-    readonly hosting: { readonly host: McpHost };
-    readonly watch: ResourceWatch;
-    readonly resolver: DpeResolver | undefined;
-  },
-): Promise<GetDPERet> =>
-  resolveDpe(request, {
-    resolver,
-    route: (uriHost) => watch.route(uriHost),
-    nameOf: (server) => host.server(server)?.config.name ?? server,
-    read: (server, uri, signal) =>
-      read(host, server, watch.originalOf(server, uri), signal),
-  });
+/** Default limit for reading and resolving (spec §8.3). */
+const DEFAULT_TIMEOUT_S = 30;
 
+/** The parts of a tool host with which documents are found. */
+export interface DpeParts {
+  /** The MCP servers. */
+  readonly hosting: { readonly host: Pick<McpHost, "server"> };
+  /** Finds the MCP server of a host. */
+  readonly watch: Pick<ResourceWatch, "route" | "originalOf">;
+  /** The resolver that the user registered. */
+  readonly resolver: DpeResolver | undefined;
+}
+
+/**
+ * Turns a `dpe://` URI into one that the Agent can fetch (spec §8.3).
+ *
+ * @throws {ProtocolError} 4012 not a DPE URI, 4011 no resolver, 4013 any later failure,
+ * with `uri` and `reason`
+ */
+export async function getDpe(
+  { uri, timeout = DEFAULT_TIMEOUT_S, req_id }: GetDPEReq,
+  parts: DpeParts,
+): Promise<GetDPERet> {
+  const { host } = parseDpeUri(uri);
+  const { resolver } = parts;
+  if (!resolver) {
+    throw new ProtocolError(
+      ErrorCode.DPE_RESOLVER_NOT_CONFIGURED,
+      "Cannot resolve a DPE URI: this Computer has no DPE resolver; register one",
+      { fields: { uri } },
+    );
+  }
+  try {
+    const answer = await withTimeout(timeout * 1000, async (signal) => {
+      const { name, contents } = await read(host, uri, parts, signal);
+      signal.throwIfAborted();
+      const mime = contents[0]?.mimeType;
+      return readResolution(
+        await resolver.resolve(uri, contents, {
+          mcp_server_name: name,
+          ...(mime !== undefined && { mime_type: mime }),
+          signal,
+        }),
+      );
+    });
+    return { ...answer, req_id };
+  } catch (error) {
+    const reason = reasonOf(error);
+    throw new ProtocolError(
+      ErrorCode.DPE_RESOLUTION_FAILED,
+      `Cannot resolve the DPE URI: ${reason}`,
+      { fields: { uri, reason }, cause: error },
+    );
+  }
+}
+
+/** Reads a document from the MCP server of its host; returns the server's name, too. */
 async function read(
-  host: McpHost,
-  bundleId: string,
+  uriHost: string,
   uri: string,
+  { hosting, watch }: DpeParts,
   signal: AbortSignal,
-): Promise<ResourceContents[]> {
-  const server = host.server(bundleId);
+): Promise<{ name: string; contents: ResourceContents[] }> {
+  const bundleId = await watch.route(uriHost);
+  if (bundleId === undefined) {
+    throw new Error(`no MCP server lists the host "${uriHost}"`);
+  }
+  const server = hosting.host.server(bundleId);
   const name = server?.config.name ?? bundleId;
   if (!server?.connection) {
     throw new Error(
@@ -50,87 +95,17 @@ async function read(
     );
   }
   try {
-    const contents = await server.connection.readResource(uri, { signal });
-    return contents.map(readContents);
+    const original = watch.originalOf(bundleId, uri);
+    const contents = await server.connection.readResource(original, { signal });
+    return { name, contents: contents.map(readContents) };
   } catch (error) {
     throw new Error(requestFailure(name, error).message, { cause: error });
   }
 }
 
-/** Default limit for reading and resolving (spec §8.3). */
-const DEFAULT_TIMEOUT_S = 30;
-
-/** What {@linkcode resolveDpe} needs. */
-export interface DpeSources {
-  /** The resolver that the user registered. */
-  readonly resolver: DpeResolver | undefined;
-  /** Finds the MCP server of a host, by what identifies it; undefined if no server lists it. */
-  route(host: string): Promise<string | undefined>;
-  /** Returns its name; default: what identifies it. */
-  nameOf?(server: string): string;
-  /**
-   * Reads a resource.
-   *
-   * @throws {Error} with the reason as its message
-   */
-  read(
-    server: string,
-    uri: string,
-    signal: AbortSignal,
-  ): Promise<readonly ResourceContents[]>;
-}
-
-/**
- * Answers `client:get_dpe` (spec §8.3).
- *
- * @throws {ProtocolError} 4012 not a DPE URI, 4011 no resolver, 4013 any later failure,
- * with `uri` and `reason`
- */
-export async function resolveDpe(
-  { uri, timeout = DEFAULT_TIMEOUT_S, req_id }: GetDPEReq,
-  sources: DpeSources,
-): Promise<GetDPERet> {
-  const { host } = parseDpeUri(uri);
-  const { resolver } = sources;
-  if (!resolver) throw notConfigured(uri);
-  try {
-    const answer = await withTimeout(
-      timeout * 1000,
-      (signal) => publish({ uri, host }, resolver, sources, signal),
-    );
-    return { ...answer, req_id };
-  } catch (error) {
-    throw failed(uri, reasonOf(error), error);
-  }
-}
-
-async function publish(
-  { uri, host }: { readonly uri: string; readonly host: string },
-  resolver: DpeResolver,
-  sources: DpeSources,
-  signal: AbortSignal,
-): Promise<Omit<GetDPERet, "req_id">> {
-  const server = await sources.route(host);
-  if (server === undefined) {
-    throw new Error(`no MCP server lists the host "${host}"`);
-  }
-  const contents = await sources.read(server, uri, signal);
-  signal.throwIfAborted();
-  const mime = contents[0]?.mimeType;
-  return readResolution(
-    await resolver.resolve(uri, contents, {
-      mcp_server_name: sources.nameOf?.(server) ?? server,
-      ...(mime !== undefined && { mime_type: mime }),
-      signal,
-    }),
-  );
-}
-
 /** Validates the resolver's answer: it is the user's code. */
 function readResolution(answer: unknown): Omit<GetDPERet, "req_id"> {
-  const { uri, mime_type, size }: Record<string, unknown> = isRecord(answer)
-    ? answer
-    : {};
+  const { uri, mime_type, size } = fieldsOf(answer);
   if (typeof uri !== "string" || uri === "") {
     throw new Error("the resolver gave no URI");
   }
@@ -144,20 +119,6 @@ function readResolution(answer: unknown): Omit<GetDPERet, "req_id"> {
       { size: Number(size) }),
   };
 }
-
-const notConfigured = (uri: string): ProtocolError =>
-  new ProtocolError(
-    ErrorCode.DPE_RESOLVER_NOT_CONFIGURED,
-    "Cannot resolve a DPE URI: this Computer has no DPE resolver; register one",
-    { fields: { uri } },
-  );
-
-const failed = (uri: string, reason: string, cause: unknown): ProtocolError =>
-  new ProtocolError(
-    ErrorCode.DPE_RESOLUTION_FAILED,
-    `Cannot resolve the DPE URI: ${reason}`,
-    { fields: { uri, reason }, cause },
-  );
 
 /** What a {@linkcode DpeResolver} gets besides the contents. */
 export interface DpeResolverContext {

@@ -4,11 +4,11 @@
  *
  * @module
  */
+import { isRecord } from "../../protocol/names.ts";
 import { hideSecrets } from "../util/secrets.ts";
 import {
   parseListedDpeUri,
   parseWindowUri,
-  type Resource,
   type ServerEvent,
   UPDATE_DESKTOP_EVENT,
   UPDATE_FINDER_EVENT,
@@ -22,11 +22,19 @@ export const isWindow = (uri: unknown): uri is string =>
 export const isDocument = (uri: unknown): uri is string =>
   typeof uri === "string" && /^dpe:/i.test(uri);
 
-/** Quotes and shortens a listed URI of any content for the log. */
-export const quoteUri = (uri: unknown): string => {
-  const text = hideSecrets(JSON.stringify(uri) ?? "undefined");
-  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+/** Quotes and shortens a listed value of any content for the log. */
+export const quote = (value: unknown, most = 200): string => {
+  const text = hideSecrets(JSON.stringify(value) ?? "undefined");
+  return text.length > most ? `${text.slice(0, most)}…` : text;
 };
+
+/** Returns the fields of listed metadata; none where it is not an object. */
+export const fieldsOf = (value: unknown): Record<string, unknown> =>
+  isRecord(value) ? value : {};
+
+/** Checks whether a field is there: null counts as absent. */
+export const isGiven = (value: unknown): boolean =>
+  value !== undefined && value !== null;
 
 /** Returns the identifying part of a `window://` or `dpe://` URI: without query and fragment (spec §8). */
 export const identityOf = (uri: string): string => uri.replace(/[?#][^]*$/, "");
@@ -38,13 +46,6 @@ export interface ListedUris {
   /** Its `dpe://` URIs. */
   readonly documents: ReadonlySet<string>;
 }
-
-/** A change that an MCP server reported, or that was found by listing. */
-export type ResourceNotice =
-  /** Its resources were listed: after a start, a stop (empty then), or `list_changed`. */
-  | { readonly kind: "listed"; readonly uris: ListedUris }
-  /** It reported new contents of a resource. */
-  | { readonly kind: "updated"; readonly uri: string };
 
 /** The lists of an MCP server that was not listed yet, or does not run. */
 export const NO_URIS: ListedUris = { windows: new Set(), documents: new Set() };
@@ -61,26 +62,23 @@ export function listedUris(
 }
 
 /**
- * Decides which events to announce to the office (spec §8.5): a list only if its set of URIs
- * changed, new contents always.
+ * Decides which events to announce to the office (spec §8.5): those of the lists whose set of URIs
+ * changed.
  *
- * @param before the previous lists of the MCP server
+ * @param before the previous lists of the MCP server; {@linkcode NO_URIS} for new contents
+ * @param after its lists now, or the URI of the new contents
  */
-export function changeEvents(
+export const changeEvents = (
   before: ListedUris,
-  notice: ResourceNotice,
-): ServerEvent[] {
-  const [desktop, finder] = notice.kind === "updated"
-    ? [isWindow(notice.uri), isDocument(notice.uri)]
-    : [
-      differ(before.windows, notice.uris.windows),
-      differ(before.documents, notice.uris.documents),
-    ];
-  return [
-    ...(desktop ? [UPDATE_DESKTOP_EVENT] as const : []),
-    ...(finder ? [UPDATE_FINDER_EVENT] as const : []),
-  ];
-}
+  after: ListedUris,
+): ServerEvent[] => [
+  ...differ(before.windows, after.windows)
+    ? [UPDATE_DESKTOP_EVENT] as const
+    : [],
+  ...differ(before.documents, after.documents)
+    ? [UPDATE_FINDER_EVENT] as const
+    : [],
+];
 
 const differ = (a: ReadonlySet<string>, b: ReadonlySet<string>): boolean =>
   a.size !== b.size || !a.isSubsetOf(b);
@@ -95,33 +93,29 @@ export interface HostClaims {
   readonly documents: ReadonlySet<string>;
 }
 
-/** The MCP server that the documents of a host are read from. */
-export interface HostRoute {
-  /** The MCP server. */
-  readonly server: string;
-  /** Other servers that use the host, for a warning in the log. */
-  readonly passedOver: readonly string[];
-}
-
-/** Collects the hosts of an MCP server's resources; invalid URIs are skipped. */
-export function hostClaims(
+/** Collects the hosts of an MCP server's windows and documents; invalid URIs are skipped. */
+export const hostClaims = (
   server: string,
-  resources: readonly Resource[],
-): HostClaims {
-  const uris = resources.map(({ uri }) => uri);
-  return {
-    server,
-    windows: new Set(
-      uris.filter(isWindow).flatMap((uri) =>
-        hostOf(() => parseWindowUri(uri).uri.host)
-      ),
-    ),
-    documents: new Set(
-      uris.filter(isDocument).flatMap((uri) =>
-        hostOf(() => parseListedDpeUri(uri).uri.host)
-      ),
-    ),
-  };
+  { windows, documents }: ListedUris,
+): HostClaims => ({
+  server,
+  windows: hosts(windows, (uri) => parseWindowUri(uri).uri.host),
+  documents: hosts(documents, (uri) => parseListedDpeUri(uri).uri.host),
+});
+
+function hosts(
+  uris: ReadonlySet<string>,
+  hostOf: (uri: string) => string,
+): ReadonlySet<string> {
+  const hosts = new Set<string>();
+  for (const uri of uris) {
+    try {
+      hosts.add(hostOf(uri));
+    } catch {
+      // invalid
+    }
+  }
+  return hosts;
 }
 
 /**
@@ -146,31 +140,18 @@ export function hostClashes(claims: readonly HostClaims[]): string[] {
 }
 
 /**
- * Finds the MCP server of a document: the first registered one that lists documents of its host,
- * else the first that lists windows of it (spec §8.3).
+ * Finds the MCP servers of a document's host: those that list documents of it, then those that list
+ * only windows of it; the document is read from the first (spec §8.3).
  *
  * @param claims in the order in which the servers were registered
  */
-export function routeHost(
+export const routeHost = (
   claims: readonly HostClaims[],
   host: string,
-): HostRoute | undefined {
-  const users = [
+): string[] =>
+  [
     ...claims.filter(({ documents }) => documents.has(host)),
     ...claims.filter(({ windows, documents }) =>
       windows.has(host) && !documents.has(host)
     ),
-  ];
-  const [first, ...others] = users.map(({ server }) => server);
-  return first === undefined
-    ? undefined
-    : { server: first, passedOver: others };
-}
-
-function hostOf(read: () => string): string[] {
-  try {
-    return [read()];
-  } catch {
-    return [];
-  }
-}
+  ].map(({ server }) => server);

@@ -4,17 +4,18 @@
  *
  * @module
  */
-import { join, resolve } from "node:path";
-import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import * as fs from "node:fs/promises";
 import { pathToFileURL } from "node:url";
 import type { DpeResolution, DpeResolver } from "./dpe.ts";
-import { isRecord } from "../util/values.ts";
+import { isRecord } from "../../protocol/names.ts";
 import {
   buildDpeUri,
   parseDpeUri,
   type ResourceContents,
 } from "../../protocol/mod.ts";
 import { forEachConcurrent } from "../../shared/async.ts";
+import { replaceFile } from "../../shared/bytes.ts";
 
 const MAX_CONCURRENT_UPLOADS = 8;
 
@@ -55,14 +56,6 @@ export interface DocumentFile {
   readonly uri?: string;
 }
 
-/** A document as files. */
-interface DocumentFiles {
-  /** The document itself. */
-  readonly document: DocumentFile;
-  /** The files that it refers to, such as the pages of a manifest. */
-  readonly parts: readonly DocumentFile[];
-}
-
 /** Length of the readable part of a file name; the hash after it makes the name unique. */
 const READABLE_NAME_CHARACTERS = 64;
 
@@ -71,22 +64,21 @@ const READABLE_NAME_CHARACTERS = 64;
  * document that is resolved again replaces itself.
  *
  * @param dpeUri `dpe://HOST/DOC-REF`; cannot inject a path into a name
+ * @returns the document itself, and the files that it refers to, such as the pages of a manifest
  * @throws {Error} when there are no contents, or some are neither text nor base64
  */
 export async function documentFiles(
   dpeUri: string,
   contents: readonly ResourceContents[],
-): Promise<DocumentFiles> {
+): Promise<{ document: DocumentFile; parts: DocumentFile[] }> {
   const name = await baseName(dpeUri);
   const own = contents.find(({ uri }) => uri === dpeUri) ?? contents[0];
   if (!own) throw new Error("the MCP server gave no contents for it");
   const { default: mime } = await import("mime/lite");
-  const toFile = (name: string, item: ResourceContents) =>
-    fileOf(name, item, (type) => mime.getExtension(type));
+  const others = contents.filter((item) => item !== own);
   return {
-    document: toFile(name, own),
-    parts: contents.filter((item) => item !== own)
-      .map((item, i) => toFile(`${name}.${i + 1}`, item)),
+    document: fileOf(name, own, mime),
+    parts: others.map((item, i) => fileOf(`${name}.${i + 1}`, item, mime)),
   };
 }
 
@@ -124,11 +116,11 @@ async function baseName(dpeUri: string): Promise<string> {
 function fileOf(
   name: string,
   { uri, text, blob, mimeType }: ResourceContents,
-  extensionOf: (type: string) => string | null,
+  mime: { getExtension(type: string): string | null },
 ): DocumentFile {
   const bytes = text !== undefined ? encode(text) : decode(blob);
   const type = mimeType ?? guessType(text);
-  const extension = extensionOf(type);
+  const extension = mime.getExtension(type);
   return {
     name: extension === null ? name : `${name}.${extension}`,
     bytes,
@@ -186,27 +178,13 @@ const encode = (text: string): Uint8Array<ArrayBuffer> =>
 export function localDirResolver(dir: string): DpeResolver {
   return {
     resolve: async (uri, contents, { signal }) => {
-      await mkdir(dir, { recursive: true });
-      return await publish(uri, contents, (file) => {
+      await fs.mkdir(dir, { recursive: true });
+      return await publish(uri, contents, async ({ name, bytes }) => {
         signal.throwIfAborted();
-        return write(dir, file);
+        const path = resolve(dir, name);
+        await replaceFile(fs, path, bytes);
+        return pathToFileURL(path).href;
       });
     },
   };
-}
-
-async function write(
-  dir: string,
-  { name, bytes }: DocumentFile,
-): Promise<string> {
-  const path = resolve(dir, name);
-  const draft = join(dir, `.${name}.${crypto.randomUUID()}`);
-  try {
-    await writeFile(draft, bytes, { flag: "wx" });
-    await rename(draft, path);
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
-  }
-  return pathToFileURL(path).href;
 }

@@ -12,9 +12,7 @@ import {
   type HostClaims,
   hostClaims,
   hostClashes,
-  type HostRoute,
   identityOf,
-  isDocument,
   type ListedUris,
   listedUris,
   NO_URIS,
@@ -59,7 +57,7 @@ export class ResourceWatch {
     host.on("resourceUpdated", ({ server, uri }) => {
       const connection = host.server(server)?.connection;
       if (!connection || !takesPart(connection)) return;
-      const events = changeEvents(NO_URIS, { kind: "updated", uri });
+      const events = changeEvents(NO_URIS, listedUris([{ uri }]));
       if (events.length > 0) changed(...events);
     });
   }
@@ -71,14 +69,17 @@ export class ResourceWatch {
 
   /** Finds the MCP server of a document's host; lists all again if none is known (spec §8.3). */
   async route(host: string): Promise<string | undefined> {
-    const route = this.#find(host) ?? await this.#listAndFind(host);
-    if (route && route.passedOver.length > 0) {
+    const known = routeHost(this.#claims(), host);
+    const [server, ...others] = known.length > 0
+      ? known
+      : await this.#listAndFind(host);
+    if (server !== undefined && others.length > 0) {
       log.warn(
         "Documents of host {host} are read from {server}; also used by {others}",
-        { host, server: route.server, others: route.passedOver.join(", ") },
+        { host, server, others: others.join(", ") },
       );
     }
-    return route?.server;
+    return server;
   }
 
   /** Compares a freshly fetched list with the known one: not every server announces changes. */
@@ -99,7 +100,9 @@ export class ResourceWatch {
 
   #onState(name: string, state: ServerState): void {
     const connection = this.#host.server(name)?.connection;
-    const watched = this.#watched(name);
+    const watched = this.#servers.get(name) ??
+      new WatchedServer(name, this.#changed);
+    this.#servers.set(name, watched);
     if (!connection) watched.ended(LIVE_STATES.has(state));
     else watched.started(connection).then(() => this.#warnOfClashes());
   }
@@ -117,34 +120,22 @@ export class ResourceWatch {
     this.#warnOfClashes();
   }
 
-  #watched(name: string): WatchedServer {
-    const known = this.#servers.get(name);
-    if (known) return known;
-    const watched = new WatchedServer(name, this.#changed);
-    this.#servers.set(name, watched);
-    return watched;
-  }
-
   /** In the order of the configuration, which is the order of registration. */
   #claims(): HostClaims[] {
-    return this.#host.views.flatMap(({ bundleId }) =>
+    return [...this.#host.names.keys()].flatMap((bundleId) =>
       this.#servers.get(bundleId)?.claims ?? []
     );
   }
 
-  #find(host: string): HostRoute | undefined {
-    return routeHost(this.#claims(), host);
-  }
-
   /** Lists all servers again; resolves as soon as one of them lists the host. */
-  #listAndFind(host: string): Promise<HostRoute | undefined> {
+  #listAndFind(host: string): Promise<string[]> {
     return new Promise((resolve) => {
       const refreshes = [...this.#servers.keys()].map(async (name) => {
         await this.#refresh(name);
-        const route = this.#find(host);
-        if (route) resolve(route);
+        const route = routeHost(this.#claims(), host);
+        if (route.length > 0) resolve(route);
       });
-      Promise.all(refreshes).then(() => resolve(undefined));
+      Promise.all(refreshes).then(() => resolve([]));
     });
   }
 
@@ -164,8 +155,10 @@ class WatchedServer {
   #connection: McpConnection | undefined;
   #uris: ListedUris = NO_URIS;
   #subscribed = new Set<string>();
-  #claims: HostClaims | undefined;
-  #originals: ReadonlyMap<string, string> = new Map();
+  /** The hosts of its resources; undefined before the first listing. */
+  claims: HostClaims | undefined;
+  /** Its documents, as it listed them last. */
+  #documents: ReadonlySet<string> = NO_URIS.documents;
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
 
@@ -175,17 +168,15 @@ class WatchedServer {
     this.#changed = changed;
   }
 
-  /** The hosts of its resources; undefined before the first listing. */
-  get claims(): HostClaims | undefined {
-    return this.#claims;
-  }
-
   /**
    * Returns the URI under which the server lists a document, which is the only one it understands:
-   * Agents see it without query and fragment (spec §8.3).
+   * Agents see it without query and fragment (spec §8.3). A URI without a query wins, else the first.
    */
   originalOf(uri: string): string {
-    return this.#originals.get(identityOf(uri)) ?? uri;
+    const identity = identityOf(uri);
+    if (this.#documents.has(identity)) return identity;
+    return [...this.#documents].find((one) => identityOf(one) === identity) ??
+      uri;
   }
 
   /** Starts tracking a new connection; subscriptions of an earlier one are gone. */
@@ -203,15 +194,15 @@ class WatchedServer {
    */
   ended(comesBack: boolean): void {
     this.#connection = undefined;
-    if (!comesBack) this.#claims = undefined;
+    if (!comesBack) this.claims = undefined;
     this.#list(NO_URIS);
   }
 
   /** Records a list of its resources; returns whether the URIs are unchanged. */
   saw(resources: readonly Resource[]): boolean {
-    this.#originals = originalsOf(resources);
     const uris = listedUris(resources);
-    return changeEvents(this.#uris, { kind: "listed", uris }).length === 0;
+    this.#documents = uris.documents;
+    return changeEvents(this.#uris, uris).length === 0;
   }
 
   /**
@@ -241,19 +232,18 @@ class WatchedServer {
   async #refresh(): Promise<void> {
     const connection = this.#connection;
     if (!connection?.capabilities.resources) return;
-    const resources = await listResources(connection);
+    const uris = listedUris(await listResources(connection));
     if (this.#connection !== connection) return;
-    this.#claims = hostClaims(this.#name, resources);
-    this.#originals = originalsOf(resources);
+    this.claims = hostClaims(this.#name, uris);
+    this.#documents = uris.documents;
     if (!takesPart(connection)) return;
-    const uris = listedUris(resources);
     // Subscribes before announcing, so that no change after an Agent's read is missed.
     await this.#subscribe(connection, uris);
     if (this.#connection === connection) this.#list(uris);
   }
 
   #list(uris: ListedUris): void {
-    const events = changeEvents(this.#uris, { kind: "listed", uris });
+    const events = changeEvents(this.#uris, uris);
     this.#uris = uris;
     if (events.length > 0) this.#changed(...events);
   }
@@ -290,16 +280,4 @@ class WatchedServer {
       reason,
     });
   }
-}
-
-/** Maps identities to listed URIs; a URI without a query wins, else the first one. */
-function originalsOf(resources: readonly Resource[]): Map<string, string> {
-  const originals = new Map<string, string>();
-  for (const uri of resources.map(({ uri }) => uri).filter(isDocument)) {
-    const identity = identityOf(uri);
-    if (uri === identity || !originals.has(identity)) {
-      originals.set(identity, uri);
-    }
-  }
-  return originals;
 }

@@ -99,13 +99,12 @@ export function s3Resolver(options: S3ResolverOptions): DpeResolver {
     }
   };
   const presign = async (name: string): Promise<string> => {
-    const url = `${locate(name)}?X-Amz-Expires=${expires}`;
     const client = await load();
-    const { url: signed } = await client.sign(url, {
-      method: "GET",
-      aws: { signQuery: true },
-    });
-    return signed;
+    const { url } = await client.sign(
+      `${locate(name)}?X-Amz-Expires=${expires}`,
+      { method: "GET", aws: { signQuery: true } },
+    );
+    return url;
   };
   return {
     resolve: (uri, contents, { signal }) =>

@@ -7,10 +7,10 @@ import type { WarnOnce } from "../util/log.ts";
 export interface RunningServer {
   /** How the office names it. */
   readonly name: string;
-  /** What identifies it. */
-  readonly bundleId: string;
   /** Its MCP connection. */
   readonly connection: McpConnection;
+  /** Lists its resources, of which the watch takes note. */
+  list(signal: AbortSignal): Promise<Resource[]>;
 }
 
 /** Checks whether an MCP server takes part in Desktop and Finder (spec §8). */
@@ -18,12 +18,18 @@ export const takesPart = ({ capabilities }: McpConnection): boolean =>
   capabilities.resources?.subscribe === true;
 
 /** Lists the running MCP servers that take part in Desktop and Finder, in the order of the configuration. */
-export const participants = (host: McpHost): RunningServer[] =>
+export const participants = (
+  { hosting: { host }, watch }: ResourceParts,
+): RunningServer[] =>
   host.views.flatMap(({ bundleId, address: name }) => {
     const connection = host.server(bundleId)?.connection;
-    return connection && takesPart(connection)
-      ? [{ name, bundleId, connection }]
-      : [];
+    if (!connection || !takesPart(connection)) return [];
+    const list = async (signal: AbortSignal) => {
+      const resources = await listResources(connection, signal);
+      watch.saw(bundleId, resources);
+      return resources;
+    };
+    return [{ name, connection, list }];
   });
 
 /** The parts of a tool host with which windows and documents are found. */

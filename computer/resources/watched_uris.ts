@@ -11,21 +11,26 @@ import { isDocument, isWindow } from "./listed.ts";
 
 /** The most URIs of all MCP servers. */
 const MAX_URIS = 1_000;
-/** Changes of one resource within this time are told once. */
+/** Changes of one resource within this time are reported once. */
 const COALESCE_MS = 100;
 
 /** A resource that changed. */
 export type ChangedResource = Required<Omit<UpdateResources, "computer">>;
 
-/** The resources that an Agent wants to be told of, besides windows and documents (spec §8.5). */
+/** The watched resources of one MCP server. */
+interface Watched {
+  /** Where they are subscribed to. */
+  connection: McpConnection;
+  /** Each with the timer of a change that is not told yet. */
+  readonly uris: Map<string, ReturnType<typeof setTimeout> | undefined>;
+}
+
+/** The resources that an Agent watches, besides windows and documents (spec §8.5). */
 export class WatchedUris {
   readonly #host: McpHost;
   readonly #tell: (changed: ChangedResource) => void;
   /** By MCP server, as the Agent names it. */
-  readonly #uris = new Map<string, Set<string>>();
-  /** Where they are subscribed to. */
-  readonly #connections = new Map<string, McpConnection>();
-  readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
+  readonly #servers = new Map<string, Watched>();
 
   /** @param tell tells the office, at most ten times a second of each resource */
   constructor(host: McpHost, tell: (changed: ChangedResource) => void) {
@@ -53,19 +58,19 @@ export class WatchedUris {
     connection: McpConnection,
     subscribe: () => Promise<void>,
   ): Promise<void> {
-    const known = this.#uris.get(server);
-    if (known?.has(uri)) return;
-    const count = [...this.#uris.values()].reduce((n, { size }) => n + size, 0);
-    if (count >= MAX_URIS) {
+    const watched = this.#servers.get(server) ??
+      { connection, uris: new Map() };
+    if (watched.uris.has(uri)) return;
+    const all = [...this.#servers.values()].flatMap(({ uris }) => [...uris]);
+    if (all.length >= MAX_URIS) {
       throw new ProtocolError(
         ErrorCode.TOO_MANY_REQUESTS,
         `Too many resources are watched: at most ${MAX_URIS}`,
       );
     }
-    const uris = known ?? new Set();
-    uris.add(uri); // first: a change may come with the answer
-    this.#uris.set(server, uris);
-    this.#connections.set(server, connection);
+    watched.uris.set(uri, undefined); // first: a change may come with the answer
+    watched.connection = connection;
+    this.#servers.set(server, watched);
     try {
       await subscribe();
     } catch (error) {
@@ -80,58 +85,49 @@ export class WatchedUris {
     // Windows and documents stay subscribed to for everybody.
     if (isWindow(uri) || isDocument(uri)) return;
     this.#host.names.at(server)?.connection?.unsubscribe(uri).catch(() => {
-      // It has ended, or does not know the request: what it tells is dropped.
+      // It has ended, or has no such request: its report is dropped.
     });
   }
 
   /** Watches nothing any more: whoever asked for it has left. */
   clear(): void {
-    for (const [server, uris] of [...this.#uris]) {
-      for (const uri of [...uris]) this.remove(server, uri);
+    for (const [server, { uris }] of [...this.#servers]) {
+      for (const uri of [...uris.keys()]) this.remove(server, uri);
     }
   }
 
   /** The names by which an Agent has asked of an MCP server. */
   #namesOf(bundleId: string): string[] {
     const { names } = this.#host;
-    return [...this.#uris.keys()]
+    return [...this.#servers.keys()]
       .filter((name) => names.at(name)?.bundleId === bundleId);
   }
 
   #forget(server: string, uri: string): boolean {
-    const key = keyOf(server, uri);
-    clearTimeout(this.#timers.get(key));
-    this.#timers.delete(key);
-    const uris = this.#uris.get(server);
+    const uris = this.#servers.get(server)?.uris;
+    clearTimeout(uris?.get(uri));
     const wasWatched = uris?.delete(uri) ?? false;
-    if (uris?.size === 0) {
-      this.#uris.delete(server);
-      this.#connections.delete(server);
-    }
+    if (uris?.size === 0) this.#servers.delete(server);
     return wasWatched;
   }
 
   #changed(server: string, uri: string): void {
-    const key = keyOf(server, uri);
-    if (!this.#uris.get(server)?.has(uri) || this.#timers.has(key)) return;
-    this.#timers.set(
-      key,
-      setTimeout(() => {
-        this.#timers.delete(key);
-        this.#tell({ mcp_server: server, uri });
-      }, COALESCE_MS),
-    );
+    const uris = this.#servers.get(server)?.uris;
+    if (!uris?.has(uri) || uris.get(uri) !== undefined) return;
+    const tell = () => {
+      uris.set(uri, undefined);
+      this.#tell({ mcp_server: server, uri });
+    };
+    uris.set(uri, setTimeout(tell, COALESCE_MS));
   }
 
-  /** A restarted MCP server knows of no subscription, and may have other contents. */
+  /** A restarted MCP server has no subscription, and may have other contents. */
   async #subscribeAgain(server: string): Promise<void> {
     const connection = this.#host.names.at(server)?.connection;
-    const isNew = connection !== undefined &&
-      this.#connections.has(server) &&
-      this.#connections.get(server) !== connection;
-    if (!isNew) return;
-    this.#connections.set(server, connection);
-    for (const uri of [...this.#uris.get(server) ?? []]) {
+    const watched = this.#servers.get(server);
+    if (!connection || !watched || watched.connection === connection) return;
+    watched.connection = connection;
+    for (const uri of [...watched.uris.keys()]) {
       try {
         await connection.subscribe(uri);
         this.#changed(server, uri);
@@ -144,6 +140,3 @@ export class WatchedUris {
     }
   }
 }
-
-const keyOf = (server: string, uri: string): string =>
-  JSON.stringify([server, uri]);

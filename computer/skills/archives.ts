@@ -1,10 +1,10 @@
 import { Buffer } from "node:buffer";
-import { Readable } from "node:stream";
+import { Readable, type Transform } from "node:stream";
 import { crc32, createGunzip, createInflateRaw } from "node:zlib";
 // @ts-types="npm:@types/yauzl@^3.4.0"
 import type { Entry } from "yauzl";
 import { loadPackages } from "../../shared/packages.ts";
-import type { StagingFolder } from "./staging_folder.ts";
+import type { StagingFolder } from "./stage_skill.ts";
 
 /** The kind of a file in its Unix mode, which stands in the upper half of the attributes; 0 where it has none. */
 const KIND = 0o170000;
@@ -61,7 +61,7 @@ function unpacked(
   }
   if (compressionMethod === STORED) return [packed];
   if (compressionMethod === DEFLATED) {
-    return inflate(packed, "deflate", maxBytes);
+    return atMost(maxBytes, inflated(packed, createInflateRaw));
   }
   throw new Error(
     `it is packed in a way that is unknown here: ${JSON.stringify(fileName)}`,
@@ -86,49 +86,54 @@ export async function unpackTarGz(
     () => import("modern-tar"),
   );
   const { bytes, members } = folder.limits;
-  const entries = ReadableStream.from(
-    // Headers without files count too, or there could be any number.
-    inflate(data, "gzip", bytes + members * OVERHEAD_BYTES),
-  ).pipeThrough(createTarDecoder({ strict: true }));
+  // Headers without files count too, or there could be any number.
+  const maxBytes = bytes + members * OVERHEAD_BYTES;
+  const unpacked = atMost(maxBytes, inflated(data, createGunzip));
+  const entries = ReadableStream.from(unpacked)
+    .pipeThrough(createTarDecoder({ strict: true }));
   for await (const { header, body } of entries) {
     const { type, mode = 0 } = header;
     const name = header.name.replace(/^(?:\.\/)+/, "");
     if (type === "file") {
       await folder.addFile(name, body, (mode & ANY_EXECUTE) !== 0);
-    } else if (type === "directory") {
+    } else if (type === "directory" || type === "pax-global-header") {
       await body.cancel();
-      if (name !== "" && name !== ".") await folder.addFolder(name);
-    } else if (type !== "pax-global-header") {
-      throw new Error(`it has a ${type}: ${JSON.stringify(header.name)}`);
-    } else await body.cancel();
+      const isInner = type === "directory" && !["", "."].includes(name);
+      if (isInner) await folder.addFolder(name);
+    } else throw new Error(`it has a ${type}: ${JSON.stringify(header.name)}`);
   }
 }
 
-/**
- * Unpacks data piece by piece.
- *
- * @throws {Error} when it is damaged, or larger than the limit
- */
-async function* inflate(
+/** Unpacks data from the first read on: before it, nobody would handle the error of damaged data. */
+async function* inflated(
   data: Uint8Array,
-  format: "gzip" | "deflate",
+  unpacking: () => Transform,
+): AsyncGenerator<Uint8Array> {
+  yield* Readable.from([data]).pipe(unpacking());
+}
+
+/**
+ * Passes pieces on.
+ *
+ * @throws {Error} when they are larger than the limit together
+ */
+export async function* atMost(
   maxBytes: number,
+  pieces: AsyncIterable<Uint8Array>,
+  name = "it",
 ): AsyncGenerator<Uint8Array> {
   let bytes = 0;
-  const unpacking = format === "gzip" ? createGunzip() : createInflateRaw();
-  const pieces: AsyncIterable<Uint8Array> = Readable.from([data])
-    .pipe(unpacking);
   for await (const piece of pieces) {
     bytes += piece.length;
     if (bytes > maxBytes) {
-      throw new Error(`it is larger than ${maxBytes} bytes`);
+      throw new Error(`${name} is larger than ${maxBytes} bytes`);
     }
     yield piece;
   }
 }
 
 /**
- * Passes pieces on, which have to be what was told of them.
+ * Passes pieces on, which have to be as the archive lists them.
  *
  * @throws {Error} when size or checksum are others
  */

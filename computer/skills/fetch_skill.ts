@@ -1,4 +1,4 @@
-import { unpackTarGz, unpackZip } from "./archives.ts";
+import { atMost, unpackTarGz, unpackZip } from "./archives.ts";
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { isAbsolute, join } from "node:path";
@@ -6,7 +6,7 @@ import { opendir, realpath } from "node:fs/promises";
 import type { McpConnection } from "../host/mcp/connection.ts";
 import { openInSkill, SkillFault } from "./sandbox.ts";
 import { pathBelow, type SkillRoot, type SkillSource } from "./skill_roots.ts";
-import type { StagingFolder } from "./staging_folder.ts";
+import type { StagingFolder } from "./stage_skill.ts";
 import { withDeadline } from "../../shared/async.ts";
 
 /** What a skill is fetched from. */
@@ -82,16 +82,10 @@ async function download(
     await response.body?.cancel();
     throw new Error(`its archive: HTTP ${response.status}`);
   }
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const piece of response.body ?? []) {
-    bytes += piece.length;
-    if (bytes > maxBytes) {
-      throw new Error(`its archive is larger than ${maxBytes} bytes`);
-    }
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces);
+  const { body } = response;
+  if (!body) return new Uint8Array();
+  const pieces = atMost(maxBytes, body, "its archive");
+  return Buffer.concat(await Array.fromAsync(pieces));
 }
 
 async function readFile(

@@ -8,6 +8,7 @@ import {
   readlink,
   realpath,
 } from "node:fs/promises";
+import type { SkillReason } from "../../protocol/errors.ts";
 
 /** The file that is meant where none is named. */
 export const ENTRY_FILE = "SKILL.md";
@@ -28,25 +29,21 @@ interface OpenedFile {
   readonly path: string;
 }
 
-/** What the sandbox asks of the disk. */
-export interface Disk {
-  /** Opens a file that is no link. */
-  open(path: string): Promise<FileHandle>;
-  /** Resolves all links of a path. */
-  realpath(path: string): Promise<string>;
-  /** Describes what is at a path, without following a link there. */
-  lstat(path: string): Promise<BigIntStats>;
-}
-
 // Without waiting: a pipe would wait for its writer.
 const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) |
   (constants.O_NONBLOCK ?? 0);
 
-const DISK: Disk = {
-  open: (path) => open(path, FLAGS),
-  realpath: (path) => realpath(path),
-  lstat: (path) => lstat(path, { bigint: true }),
+const DISK = {
+  /** Opens a file that is no link. */
+  open: (path: string): Promise<FileHandle> => open(path, FLAGS),
+  /** Resolves all links of a path. */
+  realpath: (path: string): Promise<string> => realpath(path),
+  /** Describes what is at a path, without following a link there. */
+  lstat: (path: string): Promise<BigIntStats> => lstat(path, { bigint: true }),
 };
+
+/** What the sandbox asks of the disk. */
+export type Disk = typeof DISK;
 
 /**
  * Opens a file of a skill, if it may be given out (0.4 §6.6).
@@ -66,7 +63,10 @@ export async function openInSkill(
     try {
       return await openInside(root, wanted, disk);
     } catch (error) {
-      if (!(error instanceof ChangedError)) throw asFault(error);
+      // Whether something is missing, or may not be read, is nobody's business.
+      const isOfDisk = error instanceof Error && "code" in error;
+      if (isOfDisk) throw new SkillFault("not_found");
+      if (error !== CHANGED) throw error;
       if (attempt === MAX_ATTEMPTS) throw new SkillFault("traversal");
     }
   }
@@ -86,7 +86,7 @@ export function checkPath(path: string): void {
   if (segments.some(isSecretsName)) throw new SkillFault("forbidden");
 }
 
-/** Tells whether a file system may take a name for that of the secrets: Windows drops dots and spaces at the end. */
+/** Returns whether a file system may take a name for that of the secrets: Windows drops dots and spaces at the end. */
 const isSecretsName = (name: string): boolean =>
   name.normalize("NFKC").toLowerCase().replace(/[. ]+$/, "") === SECRETS_FILE;
 
@@ -103,7 +103,10 @@ async function openInside(
   const handle = await disk.open(real);
   try {
     const stats = await handle.stat({ bigint: true });
-    await checkOpened(handle, stats, { realRoot, real }, disk);
+    await checkOpened(handle, stats, real, disk);
+    const secrets = await disk.lstat(join(realRoot, SECRETS_FILE))
+      .catch(() => undefined);
+    if (secrets && isSame(secrets, stats)) throw new SkillFault("forbidden");
     if (!stats.isFile()) throw new SkillFault("not_found");
     return { handle, stats, path: inner };
   } catch (error) {
@@ -126,64 +129,40 @@ function checkReal(realRoot: string, real: string): string {
 async function checkOpened(
   handle: FileHandle,
   stats: BigIntStats,
-  { realRoot, real }: { readonly realRoot: string; readonly real: string },
+  real: string,
   disk: Disk,
 ): Promise<void> {
-  const opened = await pathOf(handle);
-  if (opened !== undefined && opened !== real) throw new ChangedError();
+  // Linux has the path of each open file there.
+  const opened = process.platform === "linux"
+    ? await readlink(`/proc/self/fd/${handle.fd}`).catch(() => undefined)
+    : undefined;
+  if (opened !== undefined && opened !== real) throw CHANGED;
   const [now, entry] = await Promise.all([
     disk.realpath(real),
     disk.lstat(real),
-  ]).catch((cause) => {
-    throw new ChangedError({ cause });
+  ]).catch(() => {
+    throw CHANGED;
   });
-  if (now !== real || !isSame(entry, stats)) throw new ChangedError();
-  const secrets = await disk.lstat(join(realRoot, SECRETS_FILE))
-    .catch(() => undefined);
-  if (secrets && isSame(secrets, stats)) throw new SkillFault("forbidden");
-}
-
-/** Asks the kernel for the path of an open file; `undefined` where it does not tell. */
-async function pathOf(handle: FileHandle): Promise<string | undefined> {
-  if (process.platform !== "linux") return undefined;
-  return await readlink(`/proc/self/fd/${handle.fd}`).catch(() => undefined);
+  if (now !== real || !isSame(entry, stats)) throw CHANGED;
 }
 
 const isSame = (a: BigIntStats, b: BigIntStats): boolean =>
   a.dev === b.dev && a.ino === b.ino;
 
 /** What is at the path is no longer what was checked. */
-class ChangedError extends Error {
-  /** Creates the error. */
-  constructor(options?: ErrorOptions) {
-    super("it changed while it was opened", options);
-  }
-}
-
-function asFault(error: unknown): unknown {
-  // Whether something is missing, or may not be read, is nobody's business.
-  const isOfDisk = error instanceof Error && "code" in error;
-  return isOfDisk ? new SkillFault("not_found") : error;
-}
-
-/** Why a file of a skill is not given out (0.4 §6.6). */
-export type SkillFaultReason =
-  | "traversal"
-  | "forbidden"
-  | "not_found"
-  | "too_large";
+const CHANGED = new Error("it changed while it was opened");
 
 /** A file of a skill that is not given out; whoever asked receives the reason alone. */
 export class SkillFault extends Error {
   /** Always `"SkillFault"`. */
   override readonly name = "SkillFault";
   /** Why. */
-  readonly reason: SkillFaultReason;
+  readonly reason: SkillReason;
   /** The bytes of a file that is too large. */
   readonly totalSize: number | undefined;
 
   /** Creates a fault. */
-  constructor(reason: SkillFaultReason, totalSize?: number) {
+  constructor(reason: SkillReason, totalSize?: number) {
     super(reason);
     this.reason = reason;
     this.totalSize = totalSize;

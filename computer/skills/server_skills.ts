@@ -8,6 +8,7 @@ import type { McpConnection } from "../host/mcp/connection.ts";
 import { listResources } from "../resources/servers.ts";
 import { log } from "../util/log.ts";
 import { reasonOf } from "../util/values.ts";
+import type { SkillServer } from "./fetch_skill.ts";
 import { isSkillUri, type SkillRoot, skillRoots } from "./skill_roots.ts";
 import { removeStaged, stageSkill, type StagingPlace } from "./stage_skill.ts";
 
@@ -24,13 +25,8 @@ interface Staged {
   readonly problem?: string;
 }
 
-/** What an MCP server that runs is asked through. */
-interface SkillConnection {
-  /** Its connection. */
-  readonly connection: McpConnection;
-  /** Whether it runs on this machine. */
-  readonly isLocal: boolean;
-}
+/** An MCP server that runs. */
+type SkillConnection = SkillServer & { readonly connection: McpConnection };
 
 /**
  * The skills of one MCP server: staged when it starts and when it changes them, and hidden while it
@@ -64,7 +60,7 @@ export class ServerSkills {
     return this.#staged.flatMap(({ problem }) => problem ?? []);
   }
 
-  /** Resolves when what it knows of is staged, or has failed. */
+  /** Resolves when what it has listed is staged, or has failed. */
   settled(): Promise<void> {
     return this.#work;
   }
@@ -114,19 +110,16 @@ export class ServerSkills {
   async #restage(): Promise<void> {
     const server = this.#server;
     const { signal } = this.#abort;
+    const { server: name } = this.#place;
     if (!server) return;
     try {
       const resources = await listResources(server.connection, signal);
       const all = skillRoots(resources);
       const roots = all.slice(0, MAX_SKILLS);
-      if (all.length > roots.length) {
+      if (all.length > MAX_SKILLS) {
         log.warn(
           "MCP server {server} has {count} skills; {limit} are offered",
-          {
-            server: this.#place.server,
-            count: all.length,
-            limit: MAX_SKILLS,
-          },
+          { server: name, count: all.length, limit: MAX_SKILLS },
         );
       }
       await this.#subscribe(server.connection, roots);
@@ -139,7 +132,7 @@ export class ServerSkills {
     } catch (error) {
       if (this.#server !== server) return; // it ended meanwhile
       log.warn("Cannot list the skills of {server}: {reason}", {
-        server: this.#place.server,
+        server: name,
         reason: reasonOf(error),
       });
     }
@@ -166,18 +159,14 @@ export class ServerSkills {
         continue;
       }
       try {
-        staged.push({
-          root,
-          ref: await stageSkill(root, server, place, signal),
-        });
+        const ref = await stageSkill(root, server, place, signal);
+        staged.push({ root, ref });
       } catch (error) {
         const problem = `Skill ${root.uri} is left out: ${reasonOf(error)}`;
         staged.push({ root, problem });
         if (signal.aborted) continue;
-        log.warn("MCP server {server}: {problem}", {
-          server: place.server,
-          problem,
-        });
+        const said = { server: place.server, problem };
+        log.warn("MCP server {server}: {problem}", said);
       }
     }
     return staged;
@@ -193,18 +182,12 @@ export class ServerSkills {
     const subscribed = this.#subscribed.intersection(wanted);
     this.#subscribed = subscribed;
     const missing = [...wanted.difference(subscribed)];
-    await withTimeout(
-      SUBSCRIBE_TIMEOUT_MS,
-      (signal) =>
-        forEachConcurrent(
-          missing,
-          MAX_CONCURRENT_SUBSCRIPTIONS,
-          async (uri) => {
-            await connection.subscribe(uri, { signal });
-            subscribed.add(uri);
-          },
-        ),
-    ).catch((error) =>
+    const subscribe = (signal: AbortSignal) =>
+      forEachConcurrent(missing, MAX_CONCURRENT_SUBSCRIPTIONS, async (uri) => {
+        await connection.subscribe(uri, { signal });
+        subscribed.add(uri);
+      });
+    await withTimeout(SUBSCRIBE_TIMEOUT_MS, subscribe).catch((error) =>
       log.info("Cannot subscribe to the skills of {server}: {reason}", {
         server: this.#place.server,
         reason: reasonOf(error),

@@ -4,28 +4,26 @@
  * @module
  */
 import { ENTRY_FILE, openInSkill, SkillFault } from "./sandbox.ts";
-import { isRecord, reasonOf } from "../util/values.ts";
+import { isRecord } from "../../protocol/names.ts";
+import { isBundleId } from "../../protocol/validation.ts";
+import { reasonOf } from "../util/values.ts";
 import type { A2CSkillRef } from "../../protocol/mod.ts";
 import { readAt } from "../../shared/bytes.ts";
 import { loadPackages } from "../../shared/packages.ts";
 
 const MAX_WORD_LENGTH = 64;
 const WORD = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
-const SERVER_ID = /^(?!.*__)[A-Za-z0-9_-]+$/;
 
 /** Checks whether a text may be the name of a skill, or of a plugin: lower case, with single hyphens. */
 export const isSkillWord = (text: string): boolean =>
   text.length <= MAX_WORD_LENGTH && WORD.test(text);
-
-/** Checks whether a text may stand for an MCP server in names of skills, and as a folder of its own. */
-export const isServerId = (text: string): boolean => SERVER_ID.test(text);
 
 /** Checks whether a text can be the name of a skill: `word`, `plugin:word` or `mcp:server:word` (0.4 §6.2). */
 export function isSkillName(name: string): boolean {
   const parts = name.split(":");
   const [first, second = "", third = ""] = parts;
   return parts.length === 3
-    ? first === "mcp" && isServerId(second) && isSkillWord(third)
+    ? first === "mcp" && isBundleId(second) && isSkillWord(third)
     : parts.length < 3 && parts.every(isSkillWord);
 }
 
@@ -54,14 +52,10 @@ export async function readEntry(folder: string): Promise<FrontMatter> {
 export const FRONT_MATTER_BYTES = 64 * 1024;
 
 /** What a front matter tells of a skill, as `get_skills` passes it on (0.4 §6.3). */
-type SkillFields =
-  & Pick<A2CSkillRef, "description">
-  & Partial<
-    Pick<
-      A2CSkillRef,
-      "license" | "compatibility" | "allowed_tools" | "tags" | "skill_metadata"
-    >
-  >;
+type SkillFields = Omit<
+  A2CSkillRef,
+  "name" | "source" | "path" | "uri" | "version"
+>;
 
 /** A front matter that was read. */
 interface FrontMatter {
@@ -71,9 +65,9 @@ interface FrontMatter {
   readonly fields: SkillFields;
 }
 
-const FENCE = /^---[ \t]*(?:\r?\n|$)/;
-/** That of UTF-8, which some editors write, with one character per byte. */
-const BYTE_ORDER_MARK = "\u00ef\u00bb\u00bf";
+/** Between two fences, also after the byte order mark of UTF-8, with one character per byte. */
+const FRONT_MATTER =
+  /^((?:\u00ef\u00bb\u00bf)?---[ \t]*\r?\n)([^]*?)(?<=\n)---[ \t]*(?:\r?\n|$)/;
 
 /**
  * Finds where the text after the front matter begins; 0 without one.
@@ -109,27 +103,14 @@ export async function readFrontMatter(
 function findFences(
   head: Uint8Array,
 ): { readonly yaml: string; readonly body: number } | undefined {
-  // One character per byte, so that indices are offsets.
+  // One character per byte, so that lengths are offsets.
   const text = new TextDecoder("latin1").decode(
     head.subarray(0, FRONT_MATTER_BYTES),
   );
-  const start = text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
-  const first = FENCE.exec(text.slice(start));
-  if (!first) return undefined;
-  const from = start + first[0].length;
-  for (let line = from; line < text.length;) {
-    const fence = FENCE.exec(text.slice(line, line + 1_000));
-    if (fence) {
-      return {
-        yaml: new TextDecoder().decode(head.subarray(from, line)),
-        body: line + fence[0].length,
-      };
-    }
-    const end = text.indexOf("\n", line);
-    if (end < 0) return undefined;
-    line = end + 1;
-  }
-  return undefined;
+  const [all, fence = "", inner = ""] = FRONT_MATTER.exec(text) ?? [];
+  if (all === undefined) return undefined;
+  const yaml = head.subarray(fence.length, fence.length + inner.length);
+  return { yaml: new TextDecoder().decode(yaml), body: all.length };
 }
 
 async function parseYaml(text: string): Promise<Record<string, unknown>> {
@@ -146,12 +127,10 @@ async function parseYaml(text: string): Promise<Record<string, unknown>> {
     });
   }
   if (!isRecord(data)) throw new Error("its front matter has no fields");
-  if (JSON.stringify(data).length > FRONT_MATTER_BYTES) {
-    throw new Error(
-      `its front matter is longer than ${FRONT_MATTER_BYTES} bytes`,
-    );
-  }
-  return data;
+  if (JSON.stringify(data).length <= FRONT_MATTER_BYTES) return data;
+  throw new Error(
+    `its front matter is longer than ${FRONT_MATTER_BYTES} bytes`,
+  );
 }
 
 function fieldsOf(data: Record<string, unknown>): SkillFields {

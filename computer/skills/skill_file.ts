@@ -153,14 +153,8 @@ const TYPES: ReadonlyMap<string, string> = new Map([
 
 const UNKNOWN_TYPE = "application/octet-stream";
 
-const TEXT_TYPES: ReadonlySet<string> = new Set([
-  "application/json",
-  "application/xml",
-  "application/yaml",
-  "application/x-yaml",
-  "application/toml",
-  "application/javascript",
-]);
+const TEXT_TYPE =
+  /^text\/|^application\/(json|xml|(x-)?yaml|toml|javascript)$|\+(json|xml|yaml)$/;
 
 /** Returns the type of a file by its name alone; the operating system is never asked. */
 export function mediaTypeOf(fileName: string): string {
@@ -169,9 +163,6 @@ export function mediaTypeOf(fileName: string): string {
   return TYPES.get(extension?.toLowerCase() ?? "") ?? UNKNOWN_TYPE;
 }
 
-/** Tells whether a type is one of text; parameters are ignored. */
-export function isTextType(type: string): boolean {
-  const essence = type.split(";", 1)[0]?.trim().toLowerCase() ?? "";
-  return essence.startsWith("text/") || /\+(json|xml|yaml)$/.test(essence) ||
-    TEXT_TYPES.has(essence);
-}
+/** Returns whether a type is one of text; parameters are ignored. */
+export const isTextType = (type: string): boolean =>
+  TEXT_TYPE.test(type.replace(/;[^]*$/, "").trim().toLowerCase());

@@ -1,4 +1,4 @@
-import { isRecord } from "../util/values.ts";
+import { isRecord } from "../../protocol/names.ts";
 import type { Resource } from "../../protocol/mod.ts";
 
 /** How an MCP server hands a skill over (0.4 §6.4). */
@@ -35,7 +35,7 @@ const SKILL_URI = /^skill:\/\/[^/?#]+\/[^/?#][^?#]*$/;
 /** Longer ones are ignored: each part of it is looked at. */
 const MAX_URI_LENGTH = 8_192;
 
-/** Tells whether a URI is that of a skill, or of a file of one. */
+/** Returns whether a URI is that of a skill, or of a file of one. */
 export const isSkillUri = (uri: unknown): uri is string =>
   typeof uri === "string" && uri.length <= MAX_URI_LENGTH &&
   SKILL_URI.test(uri);
@@ -48,31 +48,22 @@ export function skillRoots(resources: readonly Resource[]): SkillRoot[] {
     if (!isSkillUri(uri) || listed.has(uri)) continue;
     listed.set(uri, isRecord(_meta) ? _meta : {});
   }
+  const uris = [...listed.keys()];
   const candidates = new Set(
-    [...listed].filter(([, { source }]) => KINDS.includes(source))
-      .map(([uri]) => uri),
+    uris.filter((uri) => KINDS.includes(listed.get(uri)?.source)),
   );
-  const files = new Map<string, string[]>();
-  const roots: string[] = [];
-  for (const uri of listed.keys()) {
-    const above = topmost(uri, candidates);
-    if (above === undefined) {
-      if (candidates.has(uri)) roots.push(uri);
-    } else {
-      const below = files.get(above) ?? [];
-      below.push(uri);
-      files.set(above, below);
-    }
-  }
+  const below = Map.groupBy(uris, (uri) => topmost(uri, candidates));
+  const roots = (below.get(undefined) ?? [])
+    .filter((uri) => candidates.has(uri));
   return roots.map((uri) => {
     const meta = listed.get(uri) ?? {};
-    const below = files.get(uri) ?? [];
+    const files = below.get(uri) ?? [];
     return {
       uri,
       source: sourceOf(meta),
       version: meta.version?.toString(),
-      files: below,
-      state: JSON.stringify([meta, below.toSorted()]),
+      files,
+      state: JSON.stringify([meta, files.toSorted()]),
     };
   });
 }
@@ -86,12 +77,8 @@ function topmost(
   uri: string,
   candidates: ReadonlySet<string>,
 ): string | undefined {
-  const afterHost = uri.indexOf("/", "skill://".length);
-  for (
-    let slash = uri.indexOf("/", afterHost + 1);
-    slash > 0;
-    slash = uri.indexOf("/", slash + 1)
-  ) {
+  let slash = uri.indexOf("/", uri.indexOf("/", "skill://".length) + 1);
+  for (; slash > 0; slash = uri.indexOf("/", slash + 1)) {
     const above = uri.slice(0, slash);
     if (candidates.has(above)) return above;
   }
@@ -99,28 +86,22 @@ function topmost(
 }
 
 function sourceOf(meta: Record<string, unknown>): SkillRoot["source"] {
-  const { source, mount_dir, archive_uri, archive_format, archive_sha256 } =
-    meta;
-  if (source === "resources") return { kind: "resources" };
+  const { source, mount_dir: folder } = meta;
+  if (source === "resources") return { kind: source };
   if (source === "mounted") {
-    return typeof mount_dir === "string"
-      ? { kind: "mounted", folder: mount_dir }
+    return typeof folder === "string"
+      ? { kind: source, folder }
       : invalid(`"mount_dir" is no text`);
   }
-  if (typeof archive_uri !== "string") {
-    return invalid(`"archive_uri" is no text`);
-  }
-  if (archive_format !== "tar.gz" && archive_format !== "zip") {
+  const { archive_uri: uri, archive_format: format, archive_sha256 } = meta;
+  if (typeof uri !== "string") return invalid(`"archive_uri" is no text`);
+  if (format !== "tar.gz" && format !== "zip") {
     return invalid(`"archive_format" is neither "tar.gz" nor "zip"`);
   }
-  const archive = { uri: archive_uri, format: archive_format } as const;
-  if (archive_sha256 === undefined || archive_sha256 === null) {
-    return { kind: "archive", ...archive, sha256: undefined };
-  }
-  const isHash = typeof archive_sha256 === "string" &&
-    /^[0-9a-f]{64}$/i.test(archive_sha256);
-  return isHash
-    ? { kind: "archive", ...archive, sha256: archive_sha256.toLowerCase() }
+  const sha256 = archive_sha256 ?? undefined;
+  if (sha256 === undefined) return { kind: "archive", uri, format, sha256 };
+  return typeof sha256 === "string" && /^[0-9a-f]{64}$/i.test(sha256)
+    ? { kind: "archive", uri, format, sha256: sha256.toLowerCase() }
     : invalid(`"archive_sha256" is no SHA-256 in hexadecimal digits`);
 }
 

@@ -22,9 +22,9 @@ import { ServerSkills } from "./server_skills.ts";
 import { removeLeftOvers, Replacing } from "./stage_skill.ts";
 import {
   findUserSkills,
-  FolderWatch,
   type FoundSkills,
   refusalOf,
+  watchFolder,
 } from "./user_skills.ts";
 import type { BlobSource, ResolveBlob } from "../blobs/blobs.ts";
 import { SkillFault } from "./sandbox.ts";
@@ -57,7 +57,7 @@ export class Skills {
   /** The last scan that has ended. */
   #scanned = 0;
   readonly #running = new Set<Promise<unknown>>();
-  #watch: FolderWatch | undefined;
+  #watch: Disposable | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #started = false;
   #closed = false;
@@ -76,18 +76,12 @@ export class Skills {
 
   /** The skills that are known, without a look at the disk. */
   get known(): A2CSkillRef[] {
-    return [
-      ...this.#user.refs,
-      ...this.#ordered().flatMap(({ refs }) => refs),
-    ];
+    return this.#sources().flatMap(({ refs }) => refs);
   }
 
   /** Why others are left out, in one sentence each. */
   get problems(): string[] {
-    return [
-      ...this.#user.problems,
-      ...this.#ordered().flatMap(({ problems }) => problems),
-    ];
+    return this.#sources().flatMap(({ problems }) => problems);
   }
 
   /**
@@ -106,7 +100,7 @@ export class Skills {
       this.#user = { refs: [], problems: [refusal] };
       return this.#warnOnce.warn(this.#user.problems);
     }
-    this.#watch = new FolderWatch(userFolder(home), () => this.#soon());
+    this.#watch = watchFolder(userFolder(home), () => this.#soon());
     await Promise.all([
       this.#scan(),
       this.#track(removeLeftOvers(mcpFolder(home))),
@@ -180,15 +174,10 @@ export class Skills {
   }
 
   async #scan(): Promise<void> {
-    const home = this.#home;
-    if (home === undefined || this.#closed) return;
-    await this.#track(this.#scanAt(home));
-  }
-
-  async #scanAt(home: string): Promise<void> {
+    if (this.#home === undefined || this.#closed) return;
     const scan = ++this.#scans;
-    const found = await findUserSkills(userFolder(home));
-    if (scan < this.#scanned) return; // a later one knows better
+    const found = await this.#track(findUserSkills(userFolder(this.#home)));
+    if (scan < this.#scanned) return; // a later one has ended
     this.#scanned = scan;
     this.#user = found;
     this.#warnOnce.warn(found.problems);
@@ -217,11 +206,12 @@ export class Skills {
     }
   }
 
-  /** In the order of the configuration. */
-  #ordered(): ServerSkills[] {
-    return this.#options.host.configs.flatMap((config) =>
+  /** The user's, then those of MCP servers, in the order of the configuration. */
+  #sources(): FoundSkills[] {
+    const servers = this.#options.host.configs.flatMap((config) =>
       this.#servers.get(bundleIdOf(config)) ?? []
     );
+    return [this.#user, ...servers];
   }
 }
 
@@ -229,7 +219,7 @@ const mcpFolder = (home: string): string => join(home, "mcp");
 
 const userFolder = (home: string): string => join(home, "user");
 
-/** Tells whether folders of an MCP server are folders of this machine. */
+/** Returns whether folders of an MCP server are folders of this machine. */
 function isLocal(config: ServerConfig): boolean {
   if (config.type === "in-process" || config.type === "stdio") return true;
   const { url } = config.server_parameters;

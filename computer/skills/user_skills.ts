@@ -28,7 +28,14 @@ export async function findUserSkills(folder: string): Promise<FoundSkills> {
     const path = join(folder, name);
     try {
       if (!(await stat(path)).isDirectory()) continue;
-      refs.push(await readSkill(name, path));
+      if (!isSkillWord(name)) {
+        throw new Error(
+          "name its folder in lower-case letters and digits with single hyphens, at most 64 characters",
+        );
+      }
+      const { fields } = await readEntry(path);
+      const real = await realpath(path);
+      refs.push({ name, source: "user", path: real, ...fields });
     } catch (error) {
       problems.push(`Skill ${path} is left out: ${reasonOf(error)}`);
     }
@@ -45,24 +52,10 @@ export async function refusalOf(folder: string): Promise<string | undefined> {
   try {
     await (await opendir(folder)).close();
   } catch (error) {
-    if (isMissing(error)) return undefined;
-    return `No skills are offered: ${
-      reasonOf(error)
-    } (--no-skills leaves them out)`;
+    if (Object(error).code === "ENOENT") return undefined;
+    const reason = reasonOf(error);
+    return `No skills are offered: ${reason} (--no-skills leaves them out)`;
   }
-}
-
-const isMissing = (error: unknown): boolean =>
-  error instanceof Error && "code" in error && error.code === "ENOENT";
-
-async function readSkill(name: string, path: string): Promise<A2CSkillRef> {
-  if (!isSkillWord(name)) {
-    throw new Error(
-      "name its folder in lower-case letters and digits with single hyphens, at most 64 characters",
-    );
-  }
-  const { fields } = await readEntry(path);
-  return { name, source: "user", path: await realpath(path), ...fields };
 }
 
 /** How far up a folder is looked for that exists, where the watched one does not yet. */
@@ -73,70 +66,52 @@ const MAX_LEVELS_UP = 3;
  *
  * @param changed called at each change of it, often several times
  */
-export class FolderWatch implements Disposable {
-  readonly #folder: string;
-  readonly #changed: () => void;
-  #watcher: FSWatcher | undefined;
-  #watched: string | undefined;
-  #closed = false;
-
-  /** Begins to watch. */
-  constructor(folder: string, changed: () => void) {
-    this.#folder = folder;
-    this.#changed = changed;
-    this.#watch();
-  }
-
-  /** Stops watching. */
-  [Symbol.dispose](): void {
-    this.#closed = true;
-    this.#watcher?.close();
-    this.#watcher = undefined;
-  }
-
-  #watch(): void {
-    try {
-      const folder = this.#closed ? undefined : this.#nearest();
-      if (folder === undefined || folder === this.#watched) return;
-      this.#watcher?.close();
-      this.#watcher = undefined;
-      this.#watched = folder;
-      const watcher = watch(folder, { recursive: folder === this.#folder });
-      watcher.on("change", () => this.#seen());
-      watcher.on("error", (error) => this.#cannot(error));
-      this.#watcher = watcher;
-    } catch (error) {
-      this.#cannot(error);
-    }
-  }
-
-  #seen(): void {
-    const before = this.#watched;
-    this.#watch();
-    if (this.#watched === this.#folder || before === this.#folder) {
-      this.#changed();
-    }
-  }
-
-  /**
-   * Finds the folder itself, or one above it that exists.
-   *
-   * @throws where the runtime forbids a look at one of them
-   */
-  #nearest(): string | undefined {
-    let folder = this.#folder;
-    for (let level = 0; level <= MAX_LEVELS_UP; level++) {
-      if (existsSync(folder)) return folder;
-      folder = dirname(folder);
-    }
-    return undefined;
-  }
-
-  #cannot(error: unknown): void {
-    if (this.#closed) return;
+export function watchFolder(folder: string, changed: () => void): Disposable {
+  let watcher: FSWatcher | undefined;
+  let watched: string | undefined;
+  let closed = false;
+  const cannot = (error: unknown) => {
+    if (closed) return;
     log.warn("Cannot watch {folder} for changes of skills: {reason}", {
-      folder: this.#watched ?? this.#folder,
+      folder: watched ?? folder,
       reason: reasonOf(error),
     });
+  };
+  const watchNearest = () => {
+    try {
+      const nearest = closed ? undefined : nearestFolder(folder);
+      if (nearest === undefined || nearest === watched) return;
+      watcher?.close();
+      watcher = undefined;
+      watched = nearest;
+      watcher = watch(nearest, { recursive: nearest === folder });
+      watcher.on("change", () => {
+        const before = watched;
+        watchNearest();
+        if (watched === folder || before === folder) changed();
+      }).on("error", cannot);
+    } catch (error) {
+      cannot(error);
+    }
+  };
+  watchNearest();
+  return {
+    [Symbol.dispose]() {
+      closed = true;
+      watcher?.close();
+    },
+  };
+}
+
+/**
+ * Finds a folder itself, or one above it that exists.
+ *
+ * @throws where the runtime forbids a look at one of them
+ */
+function nearestFolder(folder: string): string | undefined {
+  for (let level = 0; level <= MAX_LEVELS_UP; level++) {
+    if (existsSync(folder)) return folder;
+    folder = dirname(folder);
   }
+  return undefined;
 }

@@ -18,7 +18,8 @@ import {
   URL_REQUIRED,
 } from "../host/mcp/errors.ts";
 import { describeState, type ServerView } from "../host/server_status.ts";
-import { isRecord } from "../util/values.ts";
+import { isRecord } from "../../protocol/names.ts";
+import { failed } from "./results.ts";
 
 /**
  * Creates the result of a call that the Computer could not complete (spec §6).
@@ -32,28 +33,29 @@ export function callFailure(
   error: unknown,
 ): CallToolResult {
   if (error instanceof AuthorizationError) {
-    const { code, text, fields } = authorizationAnswer(
-      tool,
-      server.name,
-      error,
-      server.address,
-    );
-    return toolErrorResult(code, text, fields);
+    const { name, address } = server;
+    return refused(authorizationAnswer(tool, name, error, address));
   }
   const now = server.state === "running" ? "" : ` and ${describeState(server)}`;
-  return toolErrorResult(
-    ErrorCode.TOOL_EXECUTION_FAILED,
-    `Tool "${tool}" failed: MCP server "${server.name}" ${
-      hideSecrets(whatHappened(error))
-    }${now}`,
+  const what = hideSecrets(whatHappened(error));
+  return failed(
+    `Tool "${tool}" failed: MCP server "${server.name}" ${what}${now}`,
   );
 }
 
-/** What MCP servers report when the request is at fault. */
-const REQUESTERS_FAULT: ReadonlySet<number | undefined> = new Set([
-  INVALID_PARAMS,
-  RESOURCE_NOT_FOUND,
-]);
+/** Why a call is refused. */
+export interface Refusal {
+  /** What programs tell it by, such as 4005. */
+  readonly code: number;
+  /** The reason, for users and models. */
+  readonly text: string;
+  /** Metadata of the result, for programs. */
+  readonly fields?: Readonly<Record<string, unknown>>;
+}
+
+/** Creates the result of a call that is refused. */
+export const refused = ({ code, text, fields }: Refusal): CallToolResult =>
+  toolErrorResult(code, text, fields);
 
 /**
  * Creates the error for a failed MCP request other than a tool call.
@@ -62,7 +64,7 @@ const REQUESTERS_FAULT: ReadonlySet<number | undefined> = new Set([
  */
 export const requestFailure = (server: string, error: unknown): ProtocolError =>
   new ProtocolError(
-    REQUESTERS_FAULT.has(mcpErrorCode(error))
+    [INVALID_PARAMS, RESOURCE_NOT_FOUND].includes(mcpErrorCode(error) ?? 0)
       ? ErrorCode.BAD_REQUEST
       : ErrorCode.INTERNAL_ERROR,
     `MCP server "${server}" ${hideSecrets(whatHappened(error))}`,
@@ -77,12 +79,9 @@ function whatHappened(error: unknown): string {
   if (!(error instanceof Error) || mcpErrorCode(error) === undefined) {
     return "could not be reached";
   }
-  switch (sdkFailure(error)) {
-    case "closed":
-      return "was lost meanwhile";
-    case "timeout":
-      return "did not answer in time";
-  }
+  const failure = sdkFailure(error);
+  if (failure === "closed") return "was lost meanwhile";
+  if (failure === "timeout") return "did not answer in time";
   const pages = pagesOf(error);
   return pages.length > 0
     ? `needs somebody to open ${pages.join(" and ")} first; then call again`

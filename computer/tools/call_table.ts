@@ -5,15 +5,13 @@
  * @module
  */
 import { createHash } from "node:crypto";
-import { type MeasuredResult, measureResult } from "./results.ts";
+import { failed, type MeasuredResult, measureResult } from "./results.ts";
 import {
   type AgentCallData,
-  type CallToolResult,
   ErrorCode,
   ProtocolError,
   type ToolCallCancel,
   type ToolCallReq,
-  toolErrorResult,
 } from "../../protocol/mod.ts";
 
 /** Why a running call is aborted: it was cancelled, for what reason, or the Computer left the office. */
@@ -23,28 +21,29 @@ export type AbortReason =
   | NonNullable<ToolCallCancel["reason"]>;
 
 /** One execution, shared by any number of equal requests. */
-interface RunningCall {
+interface Execution {
   readonly fingerprint: string;
   readonly result: Promise<MeasuredResult>;
-  readonly abort: AbortController;
 }
 
-const DEFAULT_LIMITS: ResultStoreLimits = { count: 1_000, bytes: 16 * 2 ** 20 };
+/** How many results are kept, and how many bytes they have as JSON in all. */
+const MAX_RESULTS = 1_000;
+const MAX_BYTES = 16 * 2 ** 20;
 
 /**
  * Keeps the running and ended tool calls of one office by Agent and `req_id`, which makes calls
- * idempotent (spec §7.4, §7.6).
+ * idempotent (spec §7.4, §7.6). Over a limit, the oldest results are shrunk or dropped first.
  *
  * Must be cleared when the Computer leaves the office.
  */
 export class CallTable {
-  readonly #running = new Map<string, RunningCall>();
-  readonly #ended: ResultStore;
-
-  /** @param limits bound the results of ended calls that are kept */
-  constructor(limits: ResultStoreLimits = DEFAULT_LIMITS) {
-    this.#ended = new ResultStore(limits);
-  }
+  readonly #running = new Map<
+    string,
+    Execution & { readonly abort: AbortController }
+  >();
+  readonly #ended = new Map<string, Execution & { readonly bytes: number }>();
+  /** Of the results that are kept. */
+  #bytes = 0;
 
   /** Number of running calls. */
   get running(): number {
@@ -57,37 +56,32 @@ export class CallTable {
    * @param execute gets a signal whose reason is an {@linkcode AbortReason}; must not reject on abort
    * @throws {ProtocolError} 400 when the `req_id` was used for another tool or other params
    */
-  run(
+  async run(
     request: ToolCallReq,
     execute: (signal: AbortSignal) => Promise<MeasuredResult>,
   ): Promise<MeasuredResult> {
     const key = keyOf(request);
     const fingerprint = callFingerprint(request);
-    const running = this.#running.get(key);
-    const ended = this.#ended.get(key);
-    const known = running ?? ended;
+    const known = this.#running.get(key) ?? this.#ended.get(key);
     if (known && known.fingerprint !== fingerprint) {
-      return Promise.reject(reused(request.req_id));
+      const id = JSON.stringify(request.req_id);
+      throw new ProtocolError(
+        ErrorCode.BAD_REQUEST,
+        `Cannot run call ${id}: this req_id was used for another tool or other params; use a new one for each call`,
+      );
     }
-    if (running) return running.result;
-    if (ended) {
-      return Promise.resolve({ result: ended.result, bytes: ended.bytes });
-    }
+    if (known) return await known.result;
     const abort = new AbortController();
-    const call: RunningCall = {
-      fingerprint,
-      abort,
-      result: execute(abort.signal).then((measured) => {
-        if (this.#running.get(key) === call) {
-          this.#ended.add(key, { fingerprint, ...measured });
-        }
-        return measured;
-      }).finally(() => {
-        if (this.#running.get(key) === call) this.#running.delete(key);
-      }),
-    };
+    const call = { fingerprint, abort, result: execute(abort.signal) };
     this.#running.set(key, call);
-    return call.result;
+    const isForgotten = () => this.#running.get(key) !== call;
+    try {
+      const measured = await call.result;
+      if (!isForgotten()) this.#keep(key, call, measured.bytes);
+      return measured;
+    } finally {
+      if (!isForgotten()) this.#running.delete(key);
+    }
   }
 
   /** Aborts a running call; unknown and ended calls are ignored (spec §7.6). */
@@ -104,20 +98,40 @@ export class CallTable {
     const calls = [...this.#running.values()];
     this.#running.clear();
     this.#ended.clear();
+    this.#bytes = 0;
     for (const { abort } of calls) abort.abort("left" satisfies AbortReason);
+  }
+
+  /** Keeps a result; one that is too large is replaced with an error, so that its tool does not run again. */
+  #keep(key: string, { fingerprint, result }: Execution, bytes: number): void {
+    this.#ended.set(key, { fingerprint, result, bytes });
+    this.#bytes += bytes;
+    if (bytes > MAX_BYTES) this.#shrink(key);
+    for (const oldest of this.#ended.keys()) {
+      if (this.#bytes <= MAX_BYTES) break;
+      this.#shrink(oldest);
+    }
+    for (const oldest of this.#ended.keys()) {
+      if (this.#ended.size <= MAX_RESULTS) break;
+      this.#bytes -= this.#ended.get(oldest)?.bytes ?? 0;
+      this.#ended.delete(oldest);
+    }
+  }
+
+  #shrink(key: string): void {
+    const { fingerprint, bytes = 0 } = this.#ended.get(key) ?? {};
+    if (fingerprint === undefined || bytes === 0) return;
+    this.#bytes -= bytes;
+    const error = failed(
+      `The tool ran, and is not run again for the same req_id; its result of ${bytes} bytes was too large to keep`,
+    );
+    const result = Promise.resolve(measureResult(error));
+    this.#ended.set(key, { fingerprint, result, bytes: 0 });
   }
 }
 
 const keyOf = ({ agent, req_id }: AgentCallData): string =>
   JSON.stringify([agent, req_id]);
-
-const reused = (reqId: string): ProtocolError =>
-  new ProtocolError(
-    ErrorCode.BAD_REQUEST,
-    `Cannot run call ${
-      JSON.stringify(reqId)
-    }: this req_id was used for another tool or other params; use a new one for each call`,
-  );
 
 /** A text up to this length is used unhashed: hashing it would take longer than everything else. */
 const MAX_UNHASHED_CHARACTERS = 512;
@@ -150,77 +164,3 @@ function sorted(value: unknown): unknown {
       .map(([key, item]) => [key, sorted(item)]),
   );
 }
-
-/** The limits of a {@linkcode ResultStore}. */
-interface ResultStoreLimits {
-  /** Number of results. */
-  readonly count: number;
-  /** Total bytes of the results as JSON. */
-  readonly bytes: number;
-}
-
-/** A result as it was answered, and the call that it belongs to. */
-interface StoredResult extends MeasuredResult {
-  /** See `callFingerprint`. */
-  readonly fingerprint: string;
-}
-
-/** Keeps the results of the last calls; over a limit, the oldest are shrunk or dropped first (spec §7.4). */
-export class ResultStore {
-  readonly #limits: ResultStoreLimits;
-  readonly #entries = new Map<string, StoredResult & { counted: number }>();
-  #bytes = 0;
-
-  /** Creates an empty store. */
-  constructor(limits: ResultStoreLimits) {
-    this.#limits = limits;
-  }
-
-  /** Returns the result of a call, if it is still kept. */
-  get(key: string): StoredResult | undefined {
-    return this.#entries.get(key);
-  }
-
-  /** Adds a result; one that is too large is replaced with an error, so that its tool does not run again. */
-  add(key: string, stored: StoredResult): void {
-    const { bytes } = stored;
-    this.#remove(key);
-    this.#entries.set(key, { ...stored, counted: bytes });
-    this.#bytes += bytes;
-    if (bytes > this.#limits.bytes) this.#shrink(key);
-    for (const [oldest, entry] of this.#entries) {
-      if (this.#bytes <= this.#limits.bytes) break;
-      if (entry.counted > 0) this.#shrink(oldest);
-    }
-    for (const oldest of this.#entries.keys()) {
-      if (this.#entries.size <= this.#limits.count) break;
-      this.#remove(oldest);
-    }
-  }
-
-  /** Forgets everything. */
-  clear(): void {
-    this.#entries.clear();
-    this.#bytes = 0;
-  }
-
-  #shrink(key: string): void {
-    const entry = this.#entries.get(key);
-    if (!entry) return;
-    const { bytes, fingerprint } = entry;
-    this.#bytes -= bytes;
-    const measured = measureResult(notKept(bytes));
-    this.#entries.set(key, { fingerprint, ...measured, counted: 0 });
-  }
-
-  #remove(key: string): void {
-    this.#bytes -= this.#entries.get(key)?.counted ?? 0;
-    this.#entries.delete(key);
-  }
-}
-
-const notKept = (bytes: number): CallToolResult =>
-  toolErrorResult(
-    ErrorCode.TOOL_EXECUTION_FAILED,
-    `The tool ran, and is not run again for the same req_id; its result of ${bytes} bytes was too large to keep`,
-  );

@@ -8,22 +8,13 @@ import {
   type EffectiveToolMeta,
   effectiveToolMeta,
 } from "../host/tool_meta.ts";
+import type { Refusal } from "./call_failure.ts";
 import type { CallWaits } from "./progress.ts";
 import { log } from "../util/log.ts";
 import { reasonOf } from "../util/values.ts";
 import { type BaseMCPServerConfig, ErrorCode } from "../../protocol/mod.ts";
 import { waitedMeta } from "../../protocol/payloads/tool_result.ts";
 import { onAbort } from "../../shared/async.ts";
-
-/** The call that a decision is about, as far as it goes on meanwhile. */
-export interface DecidedCall {
-  /** Withdraws the question; the decision is meaningless then. */
-  readonly signal: AbortSignal;
-  /** Reports that it waits. */
-  readonly waits: CallWaits;
-  /** The name of this Computer, for people. */
-  readonly place: string;
-}
 
 /** A question to the user that is not answered yet. */
 interface Question {
@@ -33,59 +24,24 @@ interface Question {
   readonly allow: () => void;
 }
 
-/** Asks for user confirmation of tool calls and remembers "always" answers. */
-export class Confirmations {
-  readonly #confirm: Confirm | undefined;
+/**
+ * Asks for user confirmation of tool calls, and remembers "always" answers.
+ *
+ * @param confirm asks the user; without it, calls that need confirmation are refused
+ * @param place returns the name of this Computer, for people
+ * @returns decides on one call, asking the user if necessary; resolves to `run` or `refuse`. An
+ * "always" also answers all open questions about the same tool. The call's `signal` withdraws the
+ * question, and the decision is meaningless then
+ */
+export function confirmations(
+  confirm: Confirm | undefined,
+  place: () => string,
+) {
   /** Allowed tools by the configuration of their server: a replaced one may be another program. */
-  readonly #always = new WeakMap<BaseMCPServerConfig, Set<string>>();
-  readonly #open = new Set<Question>();
+  const always = new WeakMap<BaseMCPServerConfig, Set<string>>();
+  const open = new Set<Question>();
 
-  /** @param confirm asks the user; without it, calls that need confirmation are refused */
-  constructor(confirm?: Confirm) {
-    this.#confirm = confirm;
-  }
-
-  /**
-   * Decides on one call, asking the user if necessary; resolves to `run` or `refuse`.
-   *
-   * An "always" also answers all open questions about the same tool.
-   *
-   * @param config of the MCP server
-   */
-  async decide(
-    request: ConfirmRequest,
-    config: BaseMCPServerConfig,
-    { signal, waits, place }: DecidedCall,
-  ): Promise<{ readonly kind: "run" } | ConfirmRefusal> {
-    const { tool } = request;
-    const decision = decideConfirmation(
-      effectiveToolMeta(config, tool),
-      this.#always.get(config)?.has(tool) ?? false,
-      this.#confirm !== undefined,
-      request,
-    );
-    if (decision.kind !== "ask") return decision;
-    const answer = await waits.during(
-      "confirmation",
-      () => this.#ask(request, config, signal),
-    );
-    if (answer === "always") this.#allowAlways(config, tool);
-    return answer === "always" || answer === "once"
-      ? { kind: "run" }
-      : refusedByUser(request, place);
-  }
-
-  #allowAlways(config: BaseMCPServerConfig, tool: string): void {
-    const tools = this.#always.get(config) ?? new Set();
-    this.#always.set(config, tools.add(tool));
-    for (const question of [...this.#open]) {
-      if (question.config === config && question.tool === tool) {
-        question.allow();
-      }
-    }
-  }
-
-  async #ask(
+  async function ask(
     request: ConfirmRequest,
     config: BaseMCPServerConfig,
     signal: AbortSignal,
@@ -99,24 +55,52 @@ export class Confirmations {
     const { tool, name } = request;
     const question = { config, tool, allow: () => end("once") };
     const off = onAbort(signal, () => end("no"));
-    this.#open.add(question);
+    open.add(question);
     try {
-      return await Promise.race([
-        settled.promise,
-        this.#confirm?.(request, withdrawn.signal) ?? "no",
-      ]);
+      const answer = confirm?.(request, withdrawn.signal) ?? "no";
+      return await Promise.race([settled.promise, answer]);
     } catch (error) {
-      const reason = reasonOf(error);
-      log.warn("Cannot ask whether {tool} may run: {reason}", {
-        tool: name,
-        reason,
-      });
+      const properties = { tool: name, reason: reasonOf(error) };
+      log.warn("Cannot ask whether {tool} may run: {reason}", properties);
       return "no";
     } finally {
-      this.#open.delete(question);
+      open.delete(question);
       off();
     }
   }
+
+  return async (
+    request: ConfirmRequest,
+    config: BaseMCPServerConfig,
+    { signal, waits }: { signal: AbortSignal; waits: CallWaits },
+  ): Promise<Exclude<ConfirmDecision, { kind: "ask" }>> => {
+    const { tool } = request;
+    const decision = decideConfirmation(
+      effectiveToolMeta(config, tool),
+      always.get(config)?.has(tool) ?? false,
+      confirm !== undefined,
+      request,
+    );
+    if (decision.kind !== "ask") return decision;
+    const asking = () => ask(request, config, signal);
+    const answer = await waits.during("confirmation", asking);
+    if (answer === "always") {
+      always.set(config, (always.get(config) ?? new Set()).add(tool));
+      for (const question of [...open]) {
+        const isSame = question.config === config && question.tool === tool;
+        if (isSame) question.allow();
+      }
+    }
+    if (answer === "always" || answer === "once") return { kind: "run" };
+    const { name, server } = request;
+    return {
+      kind: "refuse",
+      code: ErrorCode.TOOL_REQUIRES_CONFIRMATION,
+      text:
+        `The person at ${place()} refused the call of tool "${name}" of MCP server "${server}"; do not repeat it unchanged`,
+      fields: waitedMeta("confirmation"),
+    };
+  };
 }
 
 /** A tool call that needs user confirmation. */
@@ -152,23 +136,11 @@ export type Confirm = (
   signal: AbortSignal,
 ) => ConfirmAnswer | Promise<ConfirmAnswer>;
 
-/** The refusal of a call. */
-interface ConfirmRefusal {
-  /** Discriminates the union. */
-  readonly kind: "refuse";
-  /** 4005. */
-  readonly code: number;
-  /** The reason, for users and models. */
-  readonly text: string;
-  /** Metadata of the result, for programs. */
-  readonly fields?: Readonly<Record<string, unknown>>;
-}
-
 /** Whether a call may run, must be confirmed by the user, or is refused. */
 type ConfirmDecision =
   | { readonly kind: "run" }
   | { readonly kind: "ask" }
-  | ConfirmRefusal;
+  | { readonly kind: "refuse" } & Refusal;
 
 /**
  * Decides whether a call needs user confirmation (spec §7.3).
@@ -193,19 +165,3 @@ export function decideConfirmation(
       "set auto_apply to true for it in tool_meta, or start the Computer with --yes or on a terminal",
   };
 }
-
-/**
- * Creates the refusal of a call that the user declined.
- *
- * @param computer its name
- */
-const refusedByUser = (
-  { name, server }: Pick<ConfirmRequest, "name" | "server">,
-  computer: string,
-): ConfirmRefusal => ({
-  kind: "refuse",
-  code: ErrorCode.TOOL_REQUIRES_CONFIRMATION,
-  text:
-    `The person at ${computer} refused the call of tool "${name}" of MCP server "${server}"; do not repeat it unchanged`,
-  fields: waitedMeta("confirmation"),
-});

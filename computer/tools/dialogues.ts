@@ -35,18 +35,15 @@ export interface AskedRequest extends AgentCallData, QuestionFields {
   readonly about: string;
 }
 
-/** The fields of an answer that asks the Agent. */
-interface InputRequired {
-  /** Tells it from a result. */
-  readonly resultType: typeof INPUT_REQUIRED;
-  /** The question, by its key. */
-  readonly inputRequests: Readonly<Record<string, unknown>>;
-  /** What the Agent repeats. */
-  readonly requestState: string;
-}
+/** The next answer for the Agent: the fields of one that asks it, or the result. */
+type Turn<R> = { readonly question: object } | { readonly result: R };
 
-/** The next answer for the Agent. */
-type Turn<R> = { readonly question: InputRequired } | { readonly result: R };
+/** What settles the next answer; with methods, so that a dialogue of any result is one. */
+interface Turns<R> {
+  readonly promise: Promise<Turn<R>>;
+  resolve(turn: Turn<R>): void;
+  reject(error: unknown): void;
+}
 
 /** Receives the progress of a request. */
 type OnProgress = (progress: ToolProgress) => void;
@@ -58,12 +55,9 @@ type RunDialogue<R> = (
   onProgress: OnProgress,
 ) => Promise<R>;
 
-/** A dialogue, whatever its result is. */
-type AskingDialogue = Omit<Dialogue<never>, "next">;
-
 /** A question that its Agent has not answered yet. */
 interface Waiting {
-  readonly dialogue: AskingDialogue;
+  readonly dialogue: Dialogue<unknown>;
   readonly key: string;
   readonly answer: (result: ElicitResult) => void;
 }
@@ -74,12 +68,24 @@ export class Dialogues {
 
   /** Begins a request. */
   begin<R>(request: AskedRequest, run: RunDialogue<R>): Dialogue<R> {
-    const dialogue = new Dialogue<R>(request);
+    const { agent, about, req_id, input_responses } = request;
+    const dialogue: Dialogue<R> = {
+      agent,
+      about,
+      reqIds: new Set([req_id]),
+      given: new Map(Object.entries(input_responses ?? {})),
+      end: new AbortController(),
+      turn: Promise.withResolvers(),
+      onProgress: undefined,
+    };
     run(
-      dialogue.signal,
+      dialogue.end.signal,
       (question, context) => this.#ask(dialogue, question, context),
       (progress) => dialogue.onProgress?.(progress),
-    ).then((result) => dialogue.settle({ result }), dialogue.fail);
+    ).then(
+      (result) => dialogue.turn.resolve({ result }),
+      (error) => dialogue.turn.reject(error),
+    );
     return dialogue;
   }
 
@@ -91,10 +97,9 @@ export class Dialogues {
   resume<R>(request: AskedRequest): Dialogue<R> {
     const { agent, request_state: state = "", input_responses } = request;
     const waiting = this.#waiting.get(state);
-    if (
-      !waiting || waiting.dialogue.agent !== agent ||
-      waiting.dialogue.about !== request.about
-    ) {
+    const isSame = waiting?.dialogue.agent === agent &&
+      waiting.dialogue.about === request.about;
+    if (!isSame) {
       throw invalid(
         "request_state is unknown, expired, or of another call; make the call anew",
       );
@@ -102,31 +107,23 @@ export class Dialogues {
     const { dialogue, key, answer } = waiting;
     const response = new Map(Object.entries(input_responses ?? {})).get(key);
     if (!response) throw invalid(`input_responses.${key} is required`);
-    dialogue.continueAs(request.req_id);
+    dialogue.reqIds.add(request.req_id);
+    dialogue.turn = Promise.withResolvers();
     answer(response);
     return dialogue as Dialogue<R>; // what is the same has the same kind of result
   }
 
-  /** Ends the call that waits for an answer, and had this `req_id` once. */
-  cancel({ agent, req_id }: AgentCallData): void {
-    this.#end((dialogue) =>
-      dialogue.agent === agent && dialogue.reqIds.has(req_id)
-    );
-  }
-
-  /** Ends the calls of an Agent that wait for an answer, or all of them. */
-  end(agent?: string): void {
-    this.#end((dialogue) => agent === undefined || dialogue.agent === agent);
-  }
-
-  #end(isMeant: (dialogue: AskingDialogue) => boolean): void {
+  /** Ends the calls that wait for an answer: of all Agents, of one, or the one that had this `req_id` once. */
+  end({ agent, req_id }: Partial<AgentCallData> = {}): void {
     for (const { dialogue } of [...this.#waiting.values()]) {
-      if (isMeant(dialogue)) dialogue.abort("cancelled");
+      const isMeant = (agent ?? dialogue.agent) === dialogue.agent &&
+        (req_id === undefined || dialogue.reqIds.has(req_id));
+      if (isMeant) dialogue.end.abort("cancelled");
     }
   }
 
   #ask(
-    dialogue: AskingDialogue,
+    dialogue: Dialogue<unknown>,
     question: ElicitParams,
     { signal, isCertain, key = QUESTION_KEY }: QuestionContext,
   ): Promise<ElicitResult> {
@@ -135,7 +132,8 @@ export class Dialogues {
         "several calls run at this MCP server, and it is unknown whose question it is",
       );
     }
-    const given = dialogue.takeGiven(key);
+    const given = dialogue.given.get(key);
+    dialogue.given.delete(key); // once, as it may be asked again
     if (given) return Promise.resolve(given);
     if (this.#waiting.size >= MAX_WAITING) {
       throw new UnansweredError(`${MAX_WAITING} other questions wait`);
@@ -150,22 +148,19 @@ export class Dialogues {
     };
     const timer = setTimeout(() => {
       end({ action: "cancel" });
-      dialogue.abort("cancelled");
+      dialogue.end.abort("cancelled");
     }, ANSWER_TIMEOUT_MS);
     const off = onAbort(
-      AbortSignal.any([signal, dialogue.signal]),
+      AbortSignal.any([signal, dialogue.end.signal]),
       () => end({ action: "cancel" }),
     );
     this.#waiting.set(state, { dialogue, key, answer: end });
-    dialogue.settle({
+    const method = "elicitation/create";
+    const params = { mode: "form", ...question };
+    dialogue.turn.resolve({
       question: {
         resultType: INPUT_REQUIRED,
-        inputRequests: {
-          [key]: {
-            method: "elicitation/create",
-            params: { mode: "form", ...question },
-          },
-        },
+        inputRequests: { [key]: { method, params } },
         requestState: state,
       },
     });
@@ -174,58 +169,18 @@ export class Dialogues {
 }
 
 /** A request that its Agent may have to continue with answers. */
-export class Dialogue<R> {
+export interface Dialogue<R> {
   readonly agent: string;
   readonly about: string;
   readonly reqIds: Set<string>;
+  /** The answers that came with the call. */
+  readonly given: Map<string, ElicitResult>;
+  /** Ends the request at its MCP server. */
+  readonly end: AbortController;
+  /** The next answer for the Agent: a question, or the result. */
+  turn: Turns<R>;
   /** Receives the progress, for the request of the Agent that waits now. */
   onProgress: OnProgress | undefined;
-  /** The answers that came with the call. */
-  readonly #given: Map<string, ElicitResult>;
-  readonly #abort = new AbortController();
-  #next = Promise.withResolvers<Turn<R>>();
-
-  constructor(request: AskedRequest) {
-    this.agent = request.agent;
-    this.about = request.about;
-    this.reqIds = new Set([request.req_id]);
-    this.#given = new Map(Object.entries(request.input_responses ?? {}));
-  }
-
-  /** A question, or the result. */
-  get next(): Promise<Turn<R>> {
-    return this.#next.promise;
-  }
-
-  get signal(): AbortSignal {
-    return this.#abort.signal;
-  }
-
-  /** Returns the answer to a question that came with the call; once, as it may be asked again. */
-  takeGiven(key: string): ElicitResult | undefined {
-    const answer = this.#given.get(key);
-    this.#given.delete(key);
-    return answer;
-  }
-
-  /** Gives the Agent its next answer. */
-  settle(turn: Turn<R>): void {
-    this.#next.resolve(turn);
-  }
-
-  /** Ends the dialogue with an error. */
-  readonly fail = (error: unknown): void => this.#next.reject(error);
-
-  /** The next answer goes to another request of the Agent. */
-  continueAs(reqId: string): void {
-    this.reqIds.add(reqId);
-    this.#next = Promise.withResolvers();
-  }
-
-  /** Ends the request at its MCP server. */
-  abort(reason: unknown): void {
-    this.#abort.abort(reason);
-  }
 }
 
 const invalid = (text: string): ProtocolError =>

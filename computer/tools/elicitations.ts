@@ -11,90 +11,70 @@ import { abortable } from "../../shared/async.ts";
 /** The most questions that wait for an answer at once: an MCP server may ask without end. */
 const MAX_OPEN_QUESTIONS = 16;
 
-/** The call during which an MCP server asks. */
-interface AskingCall {
-  /** The MCP server. */
-  readonly server: string;
-  /** What identifies it, where it is not the name. */
-  readonly bundleId?: string;
-  /** The calling Agent. */
-  readonly agent: string;
-  /** The operator, where one calls. */
-  readonly operator?: string;
-  /** The name by which it called the tool; absent where it asked for something else. */
-  readonly tool?: string;
-}
+/** The call during which an MCP server asks; another request, such as for a prompt, has no `tool`. */
+type AskingCall =
+  & Omit<ElicitRequest, "agent" | "message" | "requestedSchema">
+  & { readonly agent: string };
 
 /** Answers the questions of MCP servers with the help of the person at the Computer. */
-export class Elicitations {
-  readonly #elicit: Elicit | undefined;
-  #open = 0;
+export type Elicitations = ReturnType<typeof elicitations>;
 
-  /** @param elicit asks the person; without it, questions are refused */
-  constructor(elicit?: Elicit) {
-    this.#elicit = elicit;
-  }
-
-  /** Whether there is somebody to ask. */
-  get canAsk(): boolean {
-    return this.#elicit !== undefined;
-  }
-
-  /**
-   * Asks the person.
-   *
-   * @throws {UnansweredError} sent to the MCP server
-   */
-  async ask(
-    { server, bundleId, agent, operator, tool }: AskingCall,
-    { message, requestedSchema }: ElicitParams,
-    { signal, isCertain }: QuestionContext,
-  ): Promise<ElicitResult> {
-    const elicit = this.#elicit;
-    if (!elicit) {
-      throw new UnansweredError(
-        "nobody at the Computer can answer, and the caller takes no questions",
-      );
-    }
-    const fields = readFields(requestedSchema);
-    if (this.#open >= MAX_OPEN_QUESTIONS) {
-      throw new UnansweredError(
-        `${MAX_OPEN_QUESTIONS} other questions wait for an answer`,
-      );
-    }
-    this.#open++;
-    try {
-      const { action, content } = await abortable(
-        Promise.resolve(elicit({
+/** @param elicit asks the person; without it, questions are refused */
+export function elicitations(elicit: Elicit | undefined) {
+  let open = 0;
+  return {
+    /** Whether there is somebody to ask. */
+    canAsk: elicit !== undefined,
+    /**
+     * Asks the person.
+     *
+     * @throws {UnansweredError} sent to the MCP server
+     */
+    async ask(
+      { server, bundleId, ...caller }: AskingCall,
+      { message, requestedSchema }: ElicitParams,
+      { signal, isCertain }: QuestionContext,
+    ): Promise<ElicitResult> {
+      if (!elicit) {
+        throw new UnansweredError(
+          "nobody at the Computer can answer, and the caller takes no questions",
+        );
+      }
+      const fields = readFields(requestedSchema);
+      if (open >= MAX_OPEN_QUESTIONS) {
+        throw new UnansweredError(
+          `${MAX_OPEN_QUESTIONS} other questions wait for an answer`,
+        );
+      }
+      open++;
+      try {
+        const asked = elicit({
           server,
           ...(bundleId !== undefined && { bundleId }),
-          ...(isCertain && {
-            agent,
-            ...(operator !== undefined && { operator }),
-            ...(tool !== undefined && { tool }),
-          }),
+          ...(isCertain && caller),
           message,
           requestedSchema,
-        }, signal)),
-        signal,
-      );
-      if (action !== "accept") return { action };
-      const values = content ?? {};
-      const problems = problemsOf(fields, values);
-      if (problems.length > 0) throw new TypeError(problems.join("; "));
-      return { action, content: values };
-    } catch (error) {
-      if (signal.aborted) return { action: "cancel" };
-      // The values are no part of the reason: they may be secret.
-      log.warn("A question of MCP server {server} was not answered: {reason}", {
-        server,
-        reason: reasonOf(error),
-      });
-      throw new UnansweredError("asking the person at the Computer failed");
-    } finally {
-      this.#open--;
-    }
-  }
+        }, signal);
+        const answer = await abortable(Promise.resolve(asked), signal);
+        const { action, content } = answer;
+        if (action !== "accept") return { action };
+        const values = content ?? {};
+        const problems = problemsOf(fields, values);
+        if (problems.length > 0) throw new TypeError(problems.join("; "));
+        return { action, content: values };
+      } catch (error) {
+        if (signal.aborted) return { action: "cancel" };
+        // The values are no part of the reason: they may be secret.
+        log.warn(
+          "A question of MCP server {server} was not answered: {reason}",
+          { server, reason: reasonOf(error) },
+        );
+        throw new UnansweredError("asking the person at the Computer failed");
+      } finally {
+        open--;
+      }
+    },
+  };
 }
 
 /** A question that an MCP server asks during a tool call, or while it makes a prompt. */

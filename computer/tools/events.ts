@@ -1,12 +1,10 @@
 import type { ConnectionEvents } from "../../client/options.ts";
 import type { ServerStatus } from "../host/server_status.ts";
 import type {
-  AgentCallData,
   CallToolResult,
   ToolProgress,
   Waiting,
 } from "../../protocol/mod.ts";
-import { operatorOf } from "../../protocol/payloads/tools.ts";
 
 /** Events of a tool host, with their values. */
 export interface ToolHostEvents {
@@ -20,7 +18,7 @@ export interface ToolHostEvents {
   configChanged: undefined;
   /** A tool was called. */
   callStarted: ToolCallArrived;
-  /** The call has come further, and its caller asked to be told. */
+  /** The call has come further, and its caller asked for progress. */
   callProgress: ToolCallAdvanced;
   /** The call waits for a person at this Computer, or no more. */
   callWaiting: ToolCallWaiting;
@@ -54,7 +52,7 @@ export interface ToolCallArrived extends ToolCallStarted {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-/** A tool call that has come further, whose caller asked to be told. */
+/** A tool call that has come further, whose caller asked for progress. */
 export interface ToolCallAdvanced extends ToolCallStarted {
   /** How far it is. */
   readonly progress: ToolProgress;
@@ -72,12 +70,4 @@ export interface ToolCallEnded extends ToolCallStarted {
   readonly durationMs: number;
   /** The answer, including failures of the tool; absent when the request itself was refused. */
   readonly result?: CallToolResult;
-}
-
-/** Returns the operator that calls, if it is no Agent. */
-export function callingOperator(
-  request: AgentCallData,
-): { readonly operator?: string } {
-  const operator = operatorOf(request);
-  return operator === undefined ? {} : { operator };
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import { UnansweredError } from "../host/mcp/questions.ts";
-import { isRecord } from "../util/values.ts";
+import { isRecord } from "../../protocol/names.ts";
 import type { ElicitValue } from "../../protocol/mod.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -20,7 +20,15 @@ export function readFields(requestedSchema: Schema): Field[] {
   const needed = new Set(Array.isArray(required) ? required : []);
   return Object.entries(properties).map(([name, schema]) => {
     if (!isRecord(schema)) throw invalid(name, "has no schema");
-    const field = readField(name, schema, needed.has(name));
+    const label = textOf(schema.title) ?? name;
+    const description = textOf(schema.description);
+    const field: Field = {
+      name,
+      label,
+      isRequired: needed.has(name),
+      ...(description !== undefined && { description }),
+      ...readRules(name, label, schema),
+    };
     const { default: fallback, ...rest } = { default: undefined, ...field };
     return fallback !== undefined && problemOf(field, fallback) !== undefined
       ? rest as Field
@@ -28,26 +36,13 @@ export function readFields(requestedSchema: Schema): Field[] {
   });
 }
 
-function readField(name: string, schema: Schema, isRequired: boolean): Field {
-  const label = textOf(schema.title) ?? name;
-  const description = textOf(schema.description);
-  const base = {
-    name,
-    label,
-    isRequired,
-    ...(description !== undefined && { description }),
-  };
+function readRules(name: string, label: string, schema: Schema): Rules {
   switch (schema.type) {
     case "boolean":
-      return {
-        ...base,
-        kind: "boolean",
-        ...pick(schema, isBoolean, ["default"]),
-      };
+      return { kind: "boolean", ...pick(schema, isBoolean, ["default"]) };
     case "number":
     case "integer":
       return {
-        ...base,
         kind: "number",
         isInteger: schema.type === "integer",
         ...pick(schema, isNumber, ["minimum", "maximum", "default"]),
@@ -58,7 +53,6 @@ function readField(name: string, schema: Schema, isRequired: boolean): Field {
         : undefined;
       if (!options) throw invalid(name, "has no values to choose from");
       return {
-        ...base,
         kind: "choices",
         options,
         ...pick(schema, isNumber, ["minItems", "maxItems"]),
@@ -68,9 +62,8 @@ function readField(name: string, schema: Schema, isRequired: boolean): Field {
     case "string": {
       const options = optionsOf(schema);
       const fallback = pick(schema, isText, ["default"]);
-      if (options) return { ...base, kind: "choice", options, ...fallback };
+      if (options) return { kind: "choice", options, ...fallback };
       return {
-        ...base,
         kind: "text",
         isSecret: schema.format === "password" ||
           SECRET.test(`${name} ${label}`),
@@ -111,7 +104,7 @@ function optionsOf(schema: Schema): FieldOption[] | undefined {
  * @returns undefined for nothing
  */
 export function valueOf(
-  field: TextField | NumberField,
+  field: Pick<Field, "kind">,
   typed: string,
 ): ElicitValue | undefined {
   if (typed === "") return undefined;
@@ -150,65 +143,47 @@ interface FieldOption {
   readonly label: string;
 }
 
-interface FieldBase {
+/** A field of a form. */
+export type Field = Rules & {
   /** The key of the value. */
   readonly name: string;
   /** What people see: the title, or the name. */
   readonly label: string;
   readonly description?: string;
   readonly isRequired: boolean;
-}
+};
 
-/** A field for text. */
-interface TextField extends FieldBase {
-  readonly kind: "text";
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  /** `email`, `uri`, `date` or `date-time`; others are not checked. */
-  readonly format?: string;
-  /** Whether it must not be echoed. */
-  readonly isSecret: boolean;
-  readonly default?: string;
-}
+/** The kind of a field, and the rules for its value. */
+type Rules =
+  | {
+    readonly kind: "text";
+    readonly minLength?: number;
+    readonly maxLength?: number;
+    /** `email`, `uri`, `date` or `date-time`; others are not checked. */
+    readonly format?: string;
+    /** Whether it must not be echoed. */
+    readonly isSecret: boolean;
+    readonly default?: string;
+  }
+  | {
+    readonly kind: "number";
+    readonly isInteger: boolean;
+    readonly minimum?: number;
+    readonly maximum?: number;
+    readonly default?: number;
+  }
+  | { readonly kind: "boolean"; readonly default?: boolean }
+  | ({ readonly kind: "choice"; readonly default?: string } & Options)
+  | (
+    & { readonly kind: "choices"; readonly default?: string[] }
+    & { readonly minItems?: number; readonly maxItems?: number }
+    & Options
+  );
 
-/** A field for a number. */
-interface NumberField extends FieldBase {
-  readonly kind: "number";
-  readonly isInteger: boolean;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly default?: number;
-}
-
-/** A field for yes or no. */
-interface BooleanField extends FieldBase {
-  readonly kind: "boolean";
-  readonly default?: boolean;
-}
-
-/** A field for one of several values. */
-interface ChoiceField extends FieldBase {
-  readonly kind: "choice";
+/** One of these values, or several, can be chosen. */
+interface Options {
   readonly options: readonly FieldOption[];
-  readonly default?: string;
 }
-
-/** A field for any of several values. */
-interface ChoicesField extends FieldBase {
-  readonly kind: "choices";
-  readonly options: readonly FieldOption[];
-  readonly minItems?: number;
-  readonly maxItems?: number;
-  readonly default?: string[];
-}
-
-/** A field of a form. */
-export type Field =
-  | TextField
-  | NumberField
-  | BooleanField
-  | ChoiceField
-  | ChoicesField;
 
 /** Says what is wrong with a value, or nothing. */
 export function problemOf(
@@ -220,15 +195,41 @@ export function problemOf(
   }
   switch (field.kind) {
     case "boolean":
-      return typeof value === "boolean" ? undefined : "Expected true or false";
-    case "number":
-      return numberProblem(field, value);
-    case "text":
-      return textProblem(field, value);
+      return isBoolean(value) ? undefined : "Expected true or false";
+    case "number": {
+      if (!isNumber(value) || !Number.isFinite(value)) {
+        return "Expected a number";
+      }
+      const { isInteger, minimum = -Infinity, maximum = Infinity } = field;
+      return firstOf(
+        [isInteger && !Number.isInteger(value), "Expected a whole number"],
+        [value < minimum, `At least ${minimum}`],
+        [value > maximum, `At most ${maximum}`],
+      );
+    }
+    case "text": {
+      if (!isText(value)) return "Expected text";
+      const { minLength = 0, maxLength = Infinity, format = "" } = field;
+      const { length } = [...value];
+      const [fits, expected] = FORMATS.get(format) ?? [];
+      return firstOf(
+        [length < minLength, `At least ${minLength} characters`],
+        [length > maxLength, `At most ${maxLength} characters`],
+        [fits?.(value) === false, `Expected ${expected}`],
+      );
+    }
     case "choice":
       return hasOption(field, value) ? undefined : "Not one of the values";
-    case "choices":
-      return choicesProblem(field, value);
+    case "choices": {
+      if (!isTexts(value) || !value.every((item) => hasOption(field, item))) {
+        return "Not some of the values";
+      }
+      const { minItems = 0, maxItems = Infinity } = field;
+      return firstOf(
+        [value.length < minItems, `At least ${minItems} of the values`],
+        [value.length > maxItems, `At most ${maxItems} of the values`],
+      );
+    }
   }
 }
 
@@ -250,34 +251,6 @@ export function problemsOf(
 const firstOf = (
   ...rules: readonly (readonly [isBroken: boolean, text: string])[]
 ): string | undefined => rules.find(([isBroken]) => isBroken)?.[1];
-
-function numberProblem(
-  { isInteger, minimum = -Infinity, maximum = Infinity }: NumberField,
-  value: unknown,
-): string | undefined {
-  if (typeof value !== "number" || !Number.isFinite(value)) {
-    return "Expected a number";
-  }
-  return firstOf(
-    [isInteger && !Number.isInteger(value), "Expected a whole number"],
-    [value < minimum, `At least ${minimum}`],
-    [value > maximum, `At most ${maximum}`],
-  );
-}
-
-function textProblem(
-  { minLength = 0, maxLength = Infinity, format = "" }: TextField,
-  value: unknown,
-): string | undefined {
-  if (typeof value !== "string") return "Expected text";
-  const { length } = [...value];
-  const [fits, expected] = FORMATS.get(format) ?? [];
-  return firstOf(
-    [length < minLength, `At least ${minLength} characters`],
-    [length > maxLength, `At most ${maxLength} characters`],
-    [fits?.(value) === false, `Expected ${expected}`],
-  );
-}
 
 const isDate = (value: string): boolean => {
   if (!/^\d{4}-\d\d-\d\d$/.test(value)) return false;
@@ -301,24 +274,8 @@ const FORMATS: ReadonlyMap<
   ["date-time", [isDateTime, "a time as 2026-12-31T23:59:00Z"]],
 ]);
 
-function choicesProblem(
-  field: ChoicesField,
-  value: unknown,
-): string | undefined {
-  if (!isTexts(value) || !value.every((item) => hasOption(field, item))) {
-    return "Not some of the values";
-  }
-  const { minItems = 0, maxItems = Infinity } = field;
-  return firstOf(
-    [value.length < minItems, `At least ${minItems} of the values`],
-    [value.length > maxItems, `At most ${maxItems} of the values`],
-  );
-}
-
-const hasOption = (
-  { options }: ChoiceField | ChoicesField,
-  value: unknown,
-): boolean => options.some((option) => option.value === value);
+const hasOption = ({ options }: Options, value: unknown): boolean =>
+  options.some((option) => option.value === value);
 
 /** Returns whether a value is a list of texts. */
 const isTexts = (value: unknown): value is string[] =>

@@ -1,19 +1,11 @@
 /**
- * What a caller gets to know of a running call: its progress, at a limited rate, and its waiting
+ * What a caller gets of a running call: its progress, at a limited rate, and its waiting
  * for a person.
  *
  * @module
  */
 import type { ToolProgress, Waiting } from "../../protocol/mod.ts";
 import { MAX_PROGRESS_MESSAGE_LENGTH } from "../../protocol/payloads/tools.ts";
-
-/** What a throttle needs of the world. */
-export interface ProgressClock {
-  /** Milliseconds of a clock that never goes back. */
-  now(): number;
-  /** Runs a function later; returns what prevents it. */
-  after(ms: number, run: () => void): () => void;
-}
 
 /** Milliseconds between two reports of one call. */
 const MIN_INTERVAL_MS = 100;
@@ -23,64 +15,56 @@ const INTERVAL_PER_CALL_MS = 10;
 /**
  * Limits how often the calls of a Computer report their progress, so that tools which count quickly
  * leave room for the Computer's other events within the Server's rate.
+ *
+ * @returns opens the throttle of one call, which must be ended: it passes on at most ten reports a
+ * second, of which the last one wins
  */
-export class ProgressThrottles {
-  readonly #clock: ProgressClock;
-  #open = 0;
-
-  constructor(clock: ProgressClock = systemClock) {
-    this.#clock = clock;
-  }
-
-  /** Opens the throttle of one call, which must be ended. */
-  open(tell: (progress: ToolProgress) => void): ProgressThrottle {
-    const clock = this.#clock;
+export function progressThrottles() {
+  let calls = 0;
+  return (tell: (progress: ToolProgress) => void) => {
     let last = -Infinity;
     let toldAt = -Infinity;
     let waiting: ToolProgress | undefined;
-    let stopTimer: (() => void) | undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
     let isEnded = false;
     const flush = () => {
-      stopTimer?.();
-      stopTimer = undefined;
+      clearTimeout(timer);
+      timer = undefined;
       const progress = waiting;
       waiting = undefined;
       if (progress === undefined) return;
-      toldAt = clock.now();
+      toldAt = performance.now();
       tell(shortened(progress));
     };
-    this.#open++;
+    calls++;
     return {
-      report: (progress) => {
+      /** Takes a report, now or at the next turn; one that does not increase is dropped (MCP). */
+      report(progress: ToolProgress): void {
         if (isEnded || !(progress.progress > last)) return;
         last = progress.progress;
         waiting = progress;
-        const interval = INTERVAL_PER_CALL_MS * this.#open;
-        const wait = toldAt + Math.max(MIN_INTERVAL_MS, interval) - clock.now();
+        const interval = Math.max(
+          MIN_INTERVAL_MS,
+          INTERVAL_PER_CALL_MS * calls,
+        );
+        const wait = toldAt + interval - performance.now();
         if (wait <= 0) flush();
-        else stopTimer ??= clock.after(wait, flush);
+        else timer ??= setTimeout(flush, wait);
       },
-      end: (tellLast) => {
+      /**
+       * Takes no more reports.
+       *
+       * @param tellLast whether to tell at once what still waits for its turn
+       */
+      end(tellLast: boolean): void {
         if (isEnded) return;
         isEnded = true;
         if (tellLast) flush();
-        stopTimer?.();
-        this.#open--;
+        clearTimeout(timer);
+        calls--;
       },
     };
-  }
-}
-
-/** Passes on the progress of one call: at most ten reports a second, of which the last one wins. */
-interface ProgressThrottle {
-  /** Takes a report, now or at the next turn; one that does not increase is dropped (MCP). */
-  report(progress: ToolProgress): void;
-  /**
-   * Takes no more reports.
-   *
-   * @param tellLast whether to tell at once what still waits for its turn
-   */
-  end(tellLast: boolean): void;
+  };
 }
 
 function shortened(progress: ToolProgress): ToolProgress {
@@ -93,68 +77,50 @@ function shortened(progress: ToolProgress): ToolProgress {
   return { ...progress, message: `${kept}…` };
 }
 
-const systemClock: ProgressClock = {
-  now: () => performance.now(),
-  after: (ms, run) => {
-    const timer = setTimeout(run, ms);
-    return () => clearTimeout(timer);
-  },
-};
-
 /** A program that decides in place of a person takes less: nothing is reported of it. */
 const GRACE_MS = 50;
 
+/** What reports the waiting of one call. */
+export type CallWaits = ReturnType<typeof callWaits>;
+
 /** Reports that one call waits for a person, and that it goes on. */
-export class CallWaits {
-  readonly #report: (waiting: Waiting | null) => void;
-  readonly #clock: Pick<ProgressClock, "after">;
-  readonly #open: Waiting[] = [];
-  #reported: Waiting | undefined;
-  #stopTimer: (() => void) | undefined;
-  #isEnded = false;
-
-  constructor(
-    report: (waiting: Waiting | null) => void,
-    clock: Pick<ProgressClock, "after"> = systemClock,
-  ) {
-    this.#report = report;
-    this.#clock = clock;
-  }
-
-  /** What the call waits for now. */
-  get now(): Waiting | undefined {
-    return this.#open[0];
-  }
-
-  /** Counts as waiting until the work is done. */
-  async during<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {
-    this.#open.push(waiting);
-    this.#changed();
-    try {
-      return await work();
-    } finally {
-      this.#open.splice(this.#open.indexOf(waiting), 1);
-      this.#changed();
-    }
-  }
-
-  /** Reports nothing more. */
-  end(): void {
-    this.#isEnded = true;
-    this.#stopTimer?.();
-  }
-
-  #changed(): void {
-    if (this.#isEnded) return;
-    if (this.now === undefined || this.now === this.#reported) this.#send();
-    else this.#stopTimer ??= this.#clock.after(GRACE_MS, () => this.#send());
-  }
-
-  #send(): void {
-    this.#stopTimer?.();
-    this.#stopTimer = undefined;
-    if (this.now === this.#reported) return;
-    this.#reported = this.now;
-    this.#report(this.now ?? null);
-  }
+export function callWaits(
+  report: (waiting: Waiting | null) => void,
+) {
+  const open: Waiting[] = [];
+  let reported: Waiting | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isEnded = false;
+  const send = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    if (open[0] === reported) return;
+    reported = open[0];
+    report(reported ?? null);
+  };
+  const changed = () => {
+    if (isEnded) return;
+    if (open[0] === undefined || open[0] === reported) send();
+    else timer ??= setTimeout(send, GRACE_MS);
+  };
+  return {
+    /** What the call waits for now. */
+    now: () => open[0],
+    /** Counts as waiting until the work is done. */
+    async during<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {
+      open.push(waiting);
+      changed();
+      try {
+        return await work();
+      } finally {
+        open.splice(open.indexOf(waiting), 1);
+        changed();
+      }
+    },
+    /** Reports nothing more. */
+    end(): void {
+      isEnded = true;
+      clearTimeout(timer);
+    },
+  };
 }

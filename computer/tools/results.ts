@@ -50,7 +50,7 @@ export async function fitResult(
     let fitted = await moveOut(result, store, first);
     let measured = measureResult(fitted);
     for (const budget of FURTHER_BUDGETS) {
-      if (whyTooLarge(measured.bytes, maxPayload) === undefined) break;
+      if (!whyTooLarge(measured.bytes, maxPayload)) return measured;
       fitted = await moveOut(fitted, store, budget);
       measured = measureResult(fitted);
     }
@@ -110,11 +110,8 @@ async function replace(
     );
   }
   const bytes = decode(base64, size);
-  const mimeType = block.type === "resource"
-    ? block.resource.mimeType
-    : "mimeType" in block
-    ? block.mimeType
-    : undefined;
+  const content = block.type === "resource" ? block.resource : block;
+  const mimeType = "mimeType" in content ? content.mimeType : undefined;
   const sha256 = await store.add(bytes, mimeType ?? "application/octet-stream");
   const _meta = {
     ...block._meta,
@@ -142,10 +139,8 @@ function decode(base64: string, size: number): Buffer {
 
 /** Returns the number of bytes behind base64. */
 const decodedSize = (base64: string): number =>
-  base64.length / 4 * 3 - padding(base64);
-
-const padding = (base64: string): number =>
-  base64.endsWith("==") ? 2 : base64.endsWith("=") ? 1 : 0;
+  base64.length / 4 * 3 -
+  (base64.endsWith("==") ? 2 : base64.endsWith("=") ? 1 : 0);
 
 /** A result and its size. */
 export interface MeasuredResult {
@@ -173,10 +168,11 @@ export function limitResult(
 }
 
 const unsendable = (why: string): CallToolResult =>
-  toolErrorResult(
-    ErrorCode.TOOL_EXECUTION_FAILED,
-    `The tool ran, but its result cannot be sent: ${why}`,
-  );
+  failed(`The tool ran, but its result cannot be sent: ${why}`);
+
+/** Creates the result of a call that failed at this Computer. */
+export const failed = (text: string): CallToolResult =>
+  toolErrorResult(ErrorCode.TOOL_EXECUTION_FAILED, text);
 
 /**
  * Returns the answer if it can be sent.
@@ -189,8 +185,6 @@ export function limitAnswer<T extends object>(
 ): T {
   const why = whyUnsendable(answer, maxPayload);
   if (why === undefined) return answer;
-  throw new ProtocolError(
-    ErrorCode.INTERNAL_ERROR,
-    `The answer cannot be sent: ${why}`,
-  );
+  const text = `The answer cannot be sent: ${why}`;
+  throw new ProtocolError(ErrorCode.INTERNAL_ERROR, text);
 }

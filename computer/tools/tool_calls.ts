@@ -10,17 +10,15 @@ import type { Emitter } from "../../client/emitter.ts";
 import {
   type CallToolResult,
   cancelledResult,
-  ErrorCode,
   timeoutResult,
   type ToolCallCancel,
   type ToolCallProgress,
   type ToolCallReq,
-  toolErrorResult,
   type ToolProgress,
   type Wait,
   withResultMeta,
 } from "../../protocol/mod.ts";
-import { waitingText } from "../../protocol/payloads/tools.ts";
+import { operatorOf, waitingText } from "../../protocol/payloads/tools.ts";
 import { onAbort } from "../../shared/async.ts";
 import { Deadlines } from "../../shared/deadlines.ts";
 import type { BlobStore } from "../blobs/store.ts";
@@ -31,23 +29,23 @@ import type { NamedTool } from "../host/tool_naming.ts";
 import { log } from "../util/log.ts";
 import { reasonOf } from "../util/values.ts";
 import { transformResult } from "../util/vrl.ts";
-import { callFailure } from "./call_failure.ts";
+import { callFailure, refused } from "./call_failure.ts";
 import { type AbortReason, callFingerprint, CallTable } from "./call_table.ts";
-import { type Confirm, Confirmations } from "./confirmations.ts";
+import { type Confirm, confirmations } from "./confirmations.ts";
 import {
   type AskedRequest,
   type Dialogue,
   Dialogues,
   INPUT_REQUIRED,
 } from "./dialogues.ts";
-import { type Elicit, Elicitations } from "./elicitations.ts";
 import {
-  callingOperator,
-  type ComputerEvents,
-  type ToolCallStarted,
-} from "./events.ts";
-import { CallWaits, ProgressThrottles } from "./progress.ts";
-import { fitResult, limitResult } from "./results.ts";
+  type Elicit,
+  type Elicitations,
+  elicitations,
+} from "./elicitations.ts";
+import type { ComputerEvents, ToolCallStarted } from "./events.ts";
+import { type CallWaits, callWaits, progressThrottles } from "./progress.ts";
+import { failed, fitResult, limitResult } from "./results.ts";
 
 /** Where a request came from: an office, or this process. */
 export interface RequestOrigin {
@@ -65,18 +63,23 @@ interface ToolCallsOptions {
   readonly elicit: Elicit | undefined;
   /** Keeps content that is too large for a message. */
   readonly store: BlobStore;
-  /** The name of this Computer, for people. */
-  place(): string;
+  /** Returns the name of this Computer, for people. */
+  readonly place: () => string;
 }
 
-/** How a call is followed while it runs. */
-interface Following {
+/** A call while it runs. */
+interface RunningCall {
+  readonly request: ToolCallReq;
+  /** Who calls: an Agent, or an operator. */
+  readonly caller: Pick<ToolCallStarted, "agent" | "operator">;
   /** Aborts the call; its reason is an {@linkcode AbortReason}. */
   readonly signal: AbortSignal;
   /** Receives the tool's progress, if the caller asked for it. */
   readonly onProgress: ((progress: ToolProgress) => void) | undefined;
   /** Reports that the call waits for a person. */
   readonly waits: CallWaits;
+  /** Answers the questions of the MCP server; absent where the person at this Computer does. */
+  readonly answer?: AnswerQuestion;
 }
 
 /** The tool calls of a Computer, with what belongs to one office: must be cleared when it leaves. */
@@ -91,9 +94,9 @@ export class ToolCalls {
   readonly #events: Emitter<ComputerEvents>;
   readonly #options: ToolCallsOptions;
   readonly #table = new CallTable();
-  readonly #confirmations: Confirmations;
+  readonly #decide: ReturnType<typeof confirmations>;
   readonly #deadlines = new Deadlines();
-  readonly #throttles = new ProgressThrottles();
+  readonly #throttle = progressThrottles();
 
   constructor(
     host: McpHost,
@@ -103,8 +106,8 @@ export class ToolCalls {
     this.#host = host;
     this.#events = events;
     this.#options = options;
-    this.#confirmations = new Confirmations(options.confirm);
-    this.elicitations = new Elicitations(options.elicit);
+    this.#decide = confirmations(options.confirm, options.place);
+    this.elicitations = elicitations(options.elicit);
   }
 
   /** Number of running calls. */
@@ -122,7 +125,9 @@ export class ToolCalls {
     origin: RequestOrigin,
   ): Promise<CallToolResult> {
     const { agent, req_id: reqId, tool_name: tool, params } = request;
-    const call = { agent, ...callingOperator(request), reqId, tool };
+    const operator = operatorOf(request);
+    const caller = { agent, ...(operator !== undefined && { operator }) };
+    const call = { ...caller, reqId, tool };
     const start = performance.now();
     this.#events.emit("callStarted", { ...call, params });
     let result: CallToolResult | undefined;
@@ -130,7 +135,7 @@ export class ToolCalls {
       const measured = await this.#table.run(request, async (signal) =>
         // Before it is stored, so that a repeated request gets the same.
         await fitResult(
-          await this.#follow(request, call, origin, signal),
+          await this.#follow({ request, caller, signal }, call, origin),
           this.#options.store,
           origin.maxPayload,
         ));
@@ -147,7 +152,7 @@ export class ToolCalls {
   /** Cancels a call; unknown and ended calls are ignored (spec §7.6). */
   cancel(call: ToolCallCancel): void {
     this.#table.cancel(call);
-    this.dialogues.cancel(call);
+    this.dialogues.end(call);
   }
 
   /** Ends all calls, and forgets their results and the history. */
@@ -164,16 +169,16 @@ export class ToolCalls {
 
   /** Runs a call while its progress and its waiting are reported. */
   async #follow(
-    request: ToolCallReq,
-    call: ToolCallStarted,
+    call: Pick<RunningCall, "request" | "caller" | "signal">,
+    started: ToolCallStarted,
     origin: RequestOrigin,
-    signal: AbortSignal,
   ): Promise<CallToolResult> {
+    const { agent, reqId: req_id } = started;
     const report = (progress: ToolProgress) =>
-      origin.progressed({ agent: call.agent, req_id: call.reqId, ...progress });
-    const throttle = request.progress === true
-      ? this.#throttles.open((progress) => {
-        this.#events.emit("callProgress", { ...call, progress });
+      origin.progressed({ agent, req_id, ...progress });
+    const throttle = call.request.progress === true
+      ? this.#throttle((progress) => {
+        this.#events.emit("callProgress", { ...started, progress });
         report(progress);
       })
       : undefined;
@@ -182,70 +187,58 @@ export class ToolCalls {
       done = progress.progress;
       throttle.report(progress);
     });
-    const waits = new CallWaits((waiting) => {
-      this.#events.emit("callWaiting", { ...call, waiting });
+    const waits = callWaits((waiting) => {
+      this.#events.emit("callWaiting", { ...started, waiting });
       const message = waiting && waitingText(waiting, this.#options.place());
       report({ progress: done, ...(message && { message }), waiting });
     });
     try {
-      return await this.#begin(request, { signal, onProgress, waits });
+      return await this.#begin({ ...call, onProgress, waits });
     } finally {
       waits.end();
-      throttle?.end(!signal.aborted); // before the answer, which is the last word
+      throttle?.end(!call.signal.aborted); // before the answer, which is the last word
     }
   }
 
   /** Finds the tool and runs it, or continues the call that asked its Agent. */
-  async #begin(
-    request: ToolCallReq,
-    following: Following,
-  ): Promise<CallToolResult> {
+  async #begin(call: RunningCall): Promise<CallToolResult> {
+    const { request, onProgress } = call;
     if (request.request_state !== undefined) {
-      const dialogue: Dialogue<CallToolResult> = this.dialogues.resume(
-        askedRequest(request),
-      );
-      return await this.#converse(dialogue, request, following);
+      const asked = askedRequest(request);
+      return await this.#converse(this.dialogues.resume(asked), call);
     }
     const found = this.#host.resolve(request.tool_name);
-    if (found.kind === "refuse") {
-      return toolErrorResult(found.code, found.text, found.fields);
-    }
+    if (found.kind === "refuse") return refused(found);
     const { target } = found;
     this.recent.used(target.server.bundleId);
     if (
-      request.accepts?.includes(INPUT_REQUIRED) && !this.elicitations.canAsk
+      !request.accepts?.includes(INPUT_REQUIRED) || this.elicitations.canAsk
     ) {
-      const { onProgress } = following;
-      const dialogue = this.dialogues.begin(
-        askedRequest(request),
-        (signal, answer, tell) =>
-          this.#execute(request, target, {
-            ...following,
-            signal,
-            onProgress: onProgress && tell,
-            answer,
-          }),
+      return await this.#untilEnd(
+        call,
+        (signal) => this.#execute(target, { ...call, signal }),
       );
-      return await this.#converse(dialogue, request, following);
     }
-    return await this.#untilEnd(
-      request,
-      following,
-      (signal) => this.#execute(request, target, { ...following, signal }),
+    const dialogue = this.dialogues.begin(
+      askedRequest(request),
+      (signal, answer, tell) => {
+        const further = { signal, answer, onProgress: onProgress && tell };
+        return this.#execute(target, { ...call, ...further });
+      },
     );
+    return await this.#converse(dialogue, call);
   }
 
   /** Waits for the next question or the result; the call goes on behind a question. */
   async #converse(
     dialogue: Dialogue<CallToolResult>,
-    request: ToolCallReq,
-    following: Following,
+    call: RunningCall,
   ): Promise<CallToolResult> {
-    dialogue.onProgress = following.onProgress;
+    dialogue.onProgress = call.onProgress;
     try {
-      return await this.#untilEnd(request, following, async (signal) => {
-        onAbort(signal, () => dialogue.abort(signal.reason));
-        const turn = await dialogue.next;
+      return await this.#untilEnd(call, async (signal) => {
+        onAbort(signal, () => dialogue.end.abort(signal.reason));
+        const turn = await dialogue.turn.promise;
         return "result" in turn
           ? turn.result
           : { content: [], ...turn.question };
@@ -257,8 +250,7 @@ export class ToolCalls {
 
   /** Waits for the result of `work`; on timeout or abort, ends before it does. */
   async #untilEnd(
-    { timeout }: ToolCallReq,
-    { signal, waits }: Following,
+    { request: { timeout }, signal, waits }: RunningCall,
     work: (signal: AbortSignal) => Promise<CallToolResult>,
   ): Promise<CallToolResult> {
     const early = Promise.withResolvers<CallToolResult>();
@@ -267,8 +259,10 @@ export class ToolCalls {
       early.resolve(result);
       abort.abort(why);
     };
-    const wait = (): Wait | undefined =>
-      waits.now && { waiting: waits.now, computer: this.#options.place() };
+    const wait = (): Wait | undefined => {
+      const waiting = waits.now();
+      return waiting && { waiting, computer: this.#options.place() };
+    };
     const late = () => end(timeoutResult(timeout, wait()), "timeout");
     this.#deadlines.add(late, timeout * 1000);
     const off = onAbort(
@@ -287,50 +281,39 @@ export class ToolCalls {
 
   /** Confirms, calls and transforms; all of it counts against the call's timeout. */
   async #execute(
-    request: ToolCallReq,
     { server: view, tool: { name: tool } }: NamedTool,
-    { waits, ...following }: Following & { readonly answer?: AnswerQuestion },
+    call: RunningCall,
   ): Promise<CallToolResult> {
-    const { agent, tool_name, params } = request;
+    const { request: { tool_name: name, params }, signal, onProgress } = call;
     const { name: server, bundleId, config } = view;
-    const { signal } = following;
     const asking = {
       server,
       ...(bundleId !== server && { bundleId }),
-      agent,
-      ...callingOperator(request),
+      ...call.caller,
     };
+    const request = { ...asking, tool, name, params };
+    const decision = await this.#decide(request, config, call);
+    if (decision.kind === "refuse") return refused(decision);
     const failure = (error?: unknown) =>
-      callFailure(tool_name, this.#host.server(bundleId)?.view ?? view, error);
-    const decision = await this.#confirmations.decide(
-      { ...asking, tool, name: tool_name, params },
-      config,
-      { signal, waits, place: this.#options.place() },
-    );
-    if (decision.kind === "refuse") {
-      return toolErrorResult(decision.code, decision.text, decision.fields);
-    }
+      callFailure(name, this.#host.server(bundleId)?.view ?? view, error);
     try {
       signal.throwIfAborted();
       const now = this.#host.server(bundleId);
       // The decision was about that configuration: a new one may be another program, or forbid the tool.
       if (now?.seen !== config) {
-        return toolErrorResult(
-          ErrorCode.TOOL_EXECUTION_FAILED,
-          `Tool "${tool_name}" did not run: MCP server "${server}" was replaced or removed before it could`,
+        return failed(
+          `Tool "${name}" did not run: MCP server "${server}" was replaced or removed before it could`,
         );
       }
       const { connection } = now;
       if (!connection) return failure();
-      const answer: AnswerQuestion = following.answer ??
-        ((question, context) =>
-          waits.during("answer", () =>
-            this.elicitations.ask(
-              { ...asking, tool: tool_name },
-              question,
-              context,
-            )));
-      const options = { ...following, answer };
+      const answer: AnswerQuestion = call.answer ??
+        ((question, context) => {
+          const by = { ...asking, tool: name };
+          const ask = () => this.elicitations.ask(by, question, context);
+          return call.waits.during("answer", ask);
+        });
+      const options = { signal, onProgress, answer };
       const result = await connection.callTool(tool, params, options)
         .catch(async (error) => {
           if (!(error instanceof SessionForgottenError)) throw error;
@@ -340,18 +323,17 @@ export class ToolCalls {
           if (!next || this.#host.server(bundleId) !== now) throw error;
           return await next.callTool(tool, params, options);
         });
-      return await transformResult(result, config.vrl, {
-        server,
-        tool,
-        parameters: params,
-      });
+      const called = { server, tool, parameters: params };
+      return config.vrl
+        ? await transformResult(result, config.vrl, called)
+        : result;
     } catch (error) {
       if (!signal.aborted) {
-        log.warn("Tool {tool} of MCP server {server} failed: {reason}", {
-          tool: tool_name,
-          server,
-          reason: reasonOf(error),
-        });
+        const properties = { tool: name, server, reason: reasonOf(error) };
+        log.warn(
+          "Tool {tool} of MCP server {server} failed: {reason}",
+          properties,
+        );
       }
       return failure(error);
     }
@@ -370,29 +352,22 @@ const abortedResult = (
   wait: Wait | undefined,
 ): CallToolResult =>
   reason === "left"
-    ? toolErrorResult(
-      ErrorCode.TOOL_EXECUTION_FAILED,
-      "The Computer left the office while the tool ran",
-    )
+    ? failed("The Computer left the office while the tool ran")
     : cancelledResult(reason === "cancelled" ? undefined : reason, wait);
 
-/** Remembers which MCP servers were used last, for the order of Desktop and Finder (spec §8.1). */
-export class RecentServers {
-  readonly #servers = new Set<string>();
-
+/**
+ * Remembers which MCP servers were used last, for the order of Desktop and Finder (spec §8.1); must be
+ * cleared with the office, whose history must not leak into another.
+ */
+export class RecentServers extends Set<string> {
   /** The `bundle_id` of each server once, the most recent last. */
   get history(): string[] {
-    return [...this.#servers];
+    return [...this];
   }
 
   /** Records a tool call of a server. */
   used(server: string): void {
-    this.#servers.delete(server);
-    this.#servers.add(server);
-  }
-
-  /** Forgets everything: the history of one office must not leak into another. */
-  clear(): void {
-    this.#servers.clear();
+    this.delete(server);
+    this.add(server);
   }
 }

@@ -12,7 +12,13 @@ interface InputProblem {
 /** Finds what is wrong with valid definitions. */
 export const inputProblems = (
   inputs: readonly MCPServerInput[],
-): InputProblem[] => [...sharedVariables(inputs), ...wrongOptions(inputs)];
+): InputProblem[] => [
+  ...sharedVariables(inputs),
+  ...inputs.flatMap((input, i): InputProblem[] => {
+    const wrong = wrongOption(input);
+    return wrong ? [{ path: [i, wrong.field], text: wrong.text }] : [];
+  }),
+];
 
 /** Finds inputs that would get one environment variable, and so each other's secrets (0.4 §14). */
 export function sharedVariables(
@@ -22,35 +28,31 @@ export function sharedVariables(
   return inputs.flatMap(({ id }, i): InputProblem[] => {
     if (id.startsWith(ENVIRONMENT_ID)) return [];
     const variable = sharedVariable(id);
-    const other = first.get(variable);
-    if (other === undefined) first.set(variable, id);
-    if (other === undefined || other === id) return [];
-    return [{
-      path: [i, "id"],
-      text:
-        `"${id}" and "${other}" have the same environment variable, ${variable}; rename one of them`,
-    }];
+    const other = first.get(variable) ?? id;
+    first.set(variable, other);
+    if (other === id) return [];
+    const text =
+      `"${id}" and "${other}" have the same environment variable, ${variable}; rename one of them`;
+    return [{ path: [i, "id"], text }];
   });
 }
 
-/** Finds inputs of which nothing can be picked, or whose default cannot (0.4 §9). */
-const wrongOptions = (inputs: readonly MCPServerInput[]): InputProblem[] =>
-  inputs.flatMap((input, i): InputProblem[] => {
-    if (input.type !== "pickString") return [];
-    if (input.options.length === 0) {
-      return [{
-        path: [i, "options"],
-        text:
-          'it is empty; list at least one, or use "promptString" for any value',
-      }];
-    }
-    const options = pickOptions(input).map(({ value }) => value);
-    const { default: fallback } = input;
-    if (typeof fallback !== "string" || options.includes(fallback)) return [];
-    return [{
-      path: [i, "default"],
-      text: `it is not one of its options; use ${
-        options.map((value) => JSON.stringify(value)).join(" or ")
-      }`,
-    }];
-  });
+/** Says where nothing can be picked for an input, or its default cannot (0.4 §9). */
+function wrongOption(
+  input: MCPServerInput,
+): { readonly field: string; readonly text: string } | undefined {
+  if (input.type !== "pickString") return undefined;
+  const { default: fallback } = input;
+  const options = pickOptions(input).map(({ value }) => value);
+  if (options.length === 0) {
+    const text =
+      'it is empty; list at least one, or use "promptString" for any value';
+    return { field: "options", text };
+  }
+  if (typeof fallback !== "string" || options.includes(fallback)) {
+    return undefined;
+  }
+  const allowed = options.map((value) => JSON.stringify(value)).join(" or ");
+  const text = `it is not one of its options; use ${allowed}`;
+  return { field: "default", text };
+}

@@ -36,19 +36,11 @@ export function splitPlaceholders(value: string): TextPart[] {
 
 /** Collects the ids of all placeholders in a configuration, without duplicates, in order of appearance. */
 export function placeholderIds(value: unknown): string[] {
-  const ids = new Set<string>();
-  collect(value, ids);
-  return [...ids];
-}
-
-function collect(value: unknown, ids: Set<string>): void {
-  if (typeof value === "string") {
-    for (const part of splitPlaceholders(value)) {
-      if (part.kind === "placeholder") ids.add(part.id);
-    }
-  } else if (typeof value === "object" && value !== null) {
-    for (const item of Object.values(value)) collect(item, ids);
-  }
+  const idsIn = (value: unknown): string[] =>
+    typeof value === "string"
+      ? [...value.matchAll(PLACEHOLDER)].map(([, id = ""]) => id)
+      : Object.values(Object(value)).flatMap(idsIn);
+  return [...new Set(idsIn(value))];
 }
 
 /** Prefix of an input id that stands for an environment variable, as in `${env:HOME}`. */
@@ -63,18 +55,12 @@ export const ENVIRONMENT_ID = "env:";
  * variable `HOME` itself.
  */
 export function inputVariables(id: string): string[] {
-  const own = id.startsWith(ENVIRONMENT_ID)
-    ? [id.slice(ENVIRONMENT_ID.length)]
-    : [];
   const plain = id.toUpperCase().replaceAll(/[^A-Z0-9_]/g, "_");
-  return [
-    ...new Set([
-      ...own,
-      `SMCP_INPUT_${id}`,
-      `SMCP_INPUT_${plain}`,
-      ...(own.length === 0 ? [sharedVariable(id)] : []),
-    ]),
-  ];
+  const names = [`SMCP_INPUT_${id}`, `SMCP_INPUT_${plain}`];
+  const all = id.startsWith(ENVIRONMENT_ID)
+    ? [id.slice(ENVIRONMENT_ID.length), ...names]
+    : [...names, sharedVariable(id)];
+  return [...new Set(all)];
 }
 
 /**

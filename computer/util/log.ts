@@ -5,35 +5,27 @@ import { reasonOf } from "./values.ts";
 /** The properties of a log line; secrets in strings are hidden. */
 type Properties = Readonly<Record<string, string | number | boolean>>;
 
-/** The log of a Computer. */
-interface ComputerLog {
-  /** Logs what helps to find a cause. */
-  info(message: string, properties?: Properties): void;
-  /** Logs what an operator should look at. */
-  warn(message: string, properties?: Properties): void;
-  /** Logs what should never happen. */
-  error(message: string, properties?: Properties): void;
-}
-
 const logger = getLogger(["a2c-smcp", "computer"]);
 
-/** Never pass it values of inputs, variables or headers, nor params or results of tools. */
-export const log: ComputerLog = {
-  info: (message, properties) =>
-    logger.info(message, withoutSecrets(properties)),
-  warn: (message, properties) =>
-    logger.warn(message, withoutSecrets(properties)),
-  error: (message, properties) =>
-    logger.error(message, withoutSecrets(properties)),
-};
-
-const withoutSecrets = (properties: Properties = {}): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(properties).map(([name, value]) => [
+function logAt(level: "info" | "warn" | "error") {
+  return (message: string, properties: Properties = {}): void => {
+    const shown = Object.entries(properties).map(([name, value]) => [
       name,
       typeof value === "string" ? hideSecrets(value) : value,
-    ]),
-  );
+    ]);
+    logger[level](message, Object.fromEntries(shown));
+  };
+}
+
+/** Never pass it values of inputs, variables or headers, nor params or results of tools. */
+export const log = {
+  /** Logs what helps to find a cause. */
+  info: logAt("info"),
+  /** Logs what an operator should look at. */
+  warn: logAt("warn"),
+  /** Logs what should never happen. */
+  error: logAt("error"),
+};
 
 /** Logs what a user's listener or handler throws, so that it disturbs nothing else. */
 export const logThrown = (error: unknown): void =>

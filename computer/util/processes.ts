@@ -55,10 +55,10 @@ export class ProcessGuard {
     this.#watcher = HAS_GROUPS && mayRunShell()
       ? startWatcher(`${MARK_VARIABLE}=${id}`)
       : undefined;
-    const ended = () => this.#ended.resolve();
-    if (!this.#watcher) ended();
-    this.#watcher?.once("error", ended);
-    this.#watcher?.once("exit", ended);
+    const { resolve } = this.#ended;
+    if (!this.#watcher) resolve();
+    this.#watcher?.once("error", () => resolve());
+    this.#watcher?.once("exit", () => resolve());
     this.#watcher?.stdin?.on("error", () => {}); // the shell has exited
   }
 
@@ -101,20 +101,10 @@ function startWatcher(mark: string): ChildProcess | undefined {
   }
 }
 
-/** The part of the `Deno` global that is used here. */
-interface Runtime {
-  readonly permissions?: {
-    querySync?(what: { name: "run"; command: string }): { state: string };
-  };
-}
-
 /** Checks the permission first: Deno would prompt for a missing one at the terminal. */
 function mayRunShell(): boolean {
-  const runtime = Reflect.get(globalThis, "Deno") as Runtime | undefined;
-  const answer = runtime?.permissions?.querySync?.({
-    name: "run",
-    command: "sh",
-  });
+  const { permissions } = Object(Reflect.get(globalThis, "Deno"));
+  const answer = permissions?.querySync?.({ name: "run", command: "sh" });
   return answer === undefined || answer.state === "granted";
 }
 

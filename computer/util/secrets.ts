@@ -41,9 +41,7 @@ export function hideSecrets(text: string): string {
   return pattern ? text.replaceAll(pattern, REDACTED) : text;
 }
 
-/**
- * Replaces secret values in a text, in every form of {@linkcode secretForms}.
- */
+/** Replaces secret values in a text, in every form of {@linkcode secretForms}. */
 export function hideValues(text: string, values: Iterable<string>): string {
   const pattern = secretPattern(values);
   return pattern ? text.replaceAll(pattern, REDACTED) : text;
@@ -69,18 +67,13 @@ function secretPattern(values: Iterable<string>): RegExp | undefined {
 export function secretsIn(
   { type, server_parameters }: MCPServerConfig,
 ): string[] {
-  const named = type === "stdio"
-    ? server_parameters.env
-    : server_parameters.headers;
-  const secrets = Object.entries(named ?? {})
+  const env = type === "stdio" ? server_parameters.env ?? {} : {};
+  const named = type === "stdio" ? env : server_parameters.headers ?? {};
+  const secrets = Object.entries(named)
     .filter(([name]) => SECRET_NAME.test(name) || /cookie/i.test(name))
-    .flatMap(([, value]) => {
-      const text = `${value}`;
-      return [text, text.replace(/^(Bearer|Basic)\s+/i, "")];
-    });
-  return type === "stdio"
-    ? [...secrets, ...urlCredentials(server_parameters.env ?? {})]
-    : secrets;
+    .map(([, value]) => `${value}`)
+    .flatMap((text) => [text, text.replace(/^(Bearer|Basic)\s+/i, "")]);
+  return [...secrets, ...urlCredentials(env)];
 }
 
 /** Hiding shorter values, or lines of values, would also replace ordinary words that contain them. */
@@ -101,12 +94,9 @@ const MIN_BASE64_CHARACTERS = 4;
 function secretForms(value: string): string[] {
   const whole = [value, value.trim()];
   const lines = value.split(/\r?\n/).slice(0, MAX_LINES)
-    .map((line) => line.trim()).filter(({ length }) =>
-      length >= MIN_SECRET_CHARACTERS
-    );
-  const forms = new Set([...whole, ...lines].flatMap(formsOf));
-  forms.delete("");
-  return [...forms];
+    .map((line) => line.trim())
+    .filter(({ length }) => length >= MIN_SECRET_CHARACTERS);
+  return [...whole, ...lines].flatMap(formsOf).filter((form) => form !== "");
 }
 
 function formsOf(text: string): string[] {
@@ -168,12 +158,9 @@ function base64Forms(text: string): string[] {
   ];
 }
 
-/** An environment such as `process.env`. */
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** Picks the variables that an MCP server needs to reach the network: CA certificates and proxies. */
 export function inheritedVariables(
-  environment: Environment,
+  environment: Readonly<Record<string, string | undefined>>,
 ): Record<string, string> {
   return Object.fromEntries(
     NETWORK_VARIABLES.flatMap((name) => {
@@ -185,9 +172,6 @@ export function inheritedVariables(
     }),
   );
 }
-
-/** Hiding a shorter password would blot out ordinary words that contain it. */
-const MIN_HIDDEN_CHARACTERS = 4;
 
 /**
  * Extracts the credentials from variables that are URLs, such as a proxy's.
@@ -205,10 +189,11 @@ export const urlCredentials = (
     // `user:password@host` is a proxy; `me@host` is an address.
     if (scheme === undefined && sign === -1) return [];
     const password = userinfo.slice(sign + 1);
-    return [userinfo, password, decoded(password)]
-      .filter((text) =>
-        text === userinfo || text.length >= MIN_HIDDEN_CHARACTERS
-      );
+    const passwords = [password, decoded(password)];
+    return [
+      userinfo,
+      ...passwords.filter(({ length }) => length >= MIN_SECRET_CHARACTERS),
+    ];
   });
 
 function decoded(text: string): string {
@@ -263,22 +248,21 @@ function redactMarkedArgument(arg: string): string {
   if (IS_URL.test(arg)) return redactMarkedUrl(arg);
   const [, name, sign = "", value = ""] = NAMED_VALUE.exec(arg) ?? [];
   if (name === undefined) return arg;
-  return name + sign +
-    (SECRET_NAME.test(name)
-      ? redactMarked(value)
-      : redactMarkedArgument(value));
+  const redact = SECRET_NAME.test(name) ? redactMarked : redactMarkedArgument;
+  return name + sign + redact(value);
 }
 
 function redactMarkedUrl(text: string): string {
   const [, scheme = "", userinfo, rest = "", query, fragment] =
     URL_PARTS.exec(text) ?? [];
-  return scheme +
-    (userinfo === undefined
-      ? ""
-      : `${userinfo.slice(0, -1).split(":").map(redactMarked).join(":")}@`) +
-    rest +
-    (query === undefined ? "" : `?${redactPairs(query)}`) +
-    (fragment === undefined ? "" : `#${redactPairs(fragment)}`);
+  const user = userinfo?.slice(0, -1).split(":").map(redactMarked).join(":");
+  return [
+    scheme,
+    user === undefined ? "" : `${user}@`,
+    rest,
+    query === undefined ? "" : `?${redactPairs(query)}`,
+    fragment === undefined ? "" : `#${redactPairs(fragment)}`,
+  ].join("");
 }
 
 const redactPairs = (pairs: string): string =>

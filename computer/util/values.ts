@@ -2,10 +2,6 @@ import { Buffer } from "node:buffer";
 import { reasonOf as wholeReasonOf } from "../../client/errors.ts";
 import { redactUrl } from "./secrets.ts";
 
-/** Tells whether a value is a JSON object. */
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 /** Returns the message of anything thrown; secrets in URLs are redacted, since `fetch` quotes URLs. */
 export const reasonOf = (error: unknown): string =>
   wholeReasonOf(error).replaceAll(/https?:\/\/[^\s"'()<>]+/gi, redactUrl);
@@ -25,7 +21,7 @@ export const toBase64 = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     .toString("base64");
 
-/** Tells whether a text is base64; a decoder would skip anything else, and give other bytes. */
+/** Returns whether a text is base64; a decoder would skip anything else, and give other bytes. */
 export function isBase64(text: string): boolean {
   if (text.length % 4 !== 0) return false;
   const end = text.search(/[^A-Za-z0-9+/]/);

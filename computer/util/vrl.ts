@@ -9,30 +9,25 @@ import { reasonOf } from "./values.ts";
 import { type CallToolResult, withResultMeta } from "../../protocol/mod.ts";
 import { loadPackages } from "../../shared/packages.ts";
 
-/** The call that led to a result. */
-interface TransformedCall {
-  /** The MCP server, for the log. */
-  readonly server: string;
-  /** The tool's original name. */
-  readonly tool: string;
-  /** The arguments of the call. */
-  readonly parameters: Record<string, unknown>;
-}
-
 /**
  * Runs the VRL program of a server on a result (spec §7.9).
  *
  * A failure is logged and leaves the result unchanged; never rejects.
+ *
+ * @param call the MCP server, for the log, the tool's original name, and its arguments
  */
 export async function transformResult(
   result: CallToolResult,
-  program: string | null | undefined,
-  { server, tool, parameters }: TransformedCall,
+  program: string,
+  { server, tool, parameters }: {
+    readonly server: string;
+    readonly tool: string;
+    readonly parameters: Record<string, unknown>;
+  },
 ): Promise<CallToolResult> {
-  if (!program) return result;
   try {
-    const compiler = await loadVrlCompiler();
-    const event = compiler.run(program, vrlEvent(result, tool, parameters));
+    const { execute } = await loadCompiler();
+    const { event } = execute(program, vrlEvent(result, tool, parameters));
     return withTransformed(result, event);
   } catch (error) {
     log.warn(
@@ -69,42 +64,20 @@ export const withTransformed = (
 ): CallToolResult =>
   withResultMeta(result, { [VRL_TRANSFORMED]: JSON.stringify(event ?? null) });
 
-/** Checks and runs VRL programs. */
-interface VrlCompiler {
-  /** Returns the compiler's errors with the line and a caret; undefined when the program compiles. */
-  check(program: string): string | undefined;
-  /**
-   * Runs a program; returns the event afterwards, which may be of any type.
-   *
-   * @throws {Error} when the program fails or aborts
-   */
-  run(program: string, event: Record<string, unknown>): unknown;
-}
+type Compiler = typeof import("@bpinternal/verel");
 
-let loading: Promise<VrlCompiler> | undefined;
+let loading: Promise<Compiler> | undefined;
 
-/** Imports the Node build by its file: bundlers would choose the build for browsers. */
-const importCompiler = (): Promise<typeof import("@bpinternal/verel")> =>
-  loadPackages(
+/**
+ * Loads the compiler on first use: it takes 12 MB, and few configurations need it. The Node build is
+ * imported by its file, since bundlers would choose the build for browsers.
+ */
+const loadCompiler = (): Promise<Compiler> =>
+  loading ??= loadPackages(
     "run VRL programs",
     ["@bpinternal/verel"],
     () => import("@bpinternal/verel/dist/node/index.js"),
   );
-
-/** Loads the compiler on first use: it takes 12 MB, and few configurations need it. */
-function loadVrlCompiler(): Promise<VrlCompiler> {
-  return loading ??= importCompiler().then(
-    ({ check, execute }) => ({
-      check(program) {
-        const { errors } = check(program);
-        return errors.length === 0
-          ? undefined
-          : compileErrorText(program, errors);
-      },
-      run: (program, event) => execute(program, event).event,
-    }),
-  );
-}
 
 /**
  * Checks the VRL program of a configuration (spec §7.9).
@@ -115,22 +88,10 @@ export async function checkVrl(
   program: string | null | undefined,
 ): Promise<void> {
   if (!program) return;
-  const fault = (await loadVrlCompiler()).check(program);
-  if (fault !== undefined) {
-    throw new Error(`Cannot compile the VRL program: ${fault}`);
-  }
-}
-
-/** The fields of a compiler diagnostic that are used here. */
-interface VrlDiagnostic {
-  /** A short description. */
-  readonly message: string;
-  /** Places in the program, each with a description; spans are byte offsets. */
-  readonly labels: readonly {
-    readonly message: string;
-    readonly primary: boolean;
-    readonly span: readonly [number, number];
-  }[];
+  const { errors } = (await loadCompiler()).check(program);
+  if (errors.length === 0) return;
+  const faults = compileErrorText(program, errors);
+  throw new Error(`Cannot compile the VRL program: ${faults}`);
 }
 
 /** How many errors are shown at most. */
@@ -139,7 +100,7 @@ const MAX_ERRORS = 3;
 /** Describes compile errors: the message, the line of the program, and a caret below the place. */
 const compileErrorText = (
   program: string,
-  errors: readonly VrlDiagnostic[],
+  errors: ReturnType<Compiler["check"]>["errors"],
 ): string =>
   errors.slice(0, MAX_ERRORS).map(({ message, labels }) => {
     const label = labels.find(({ primary }) => primary) ?? labels[0];
@@ -149,10 +110,8 @@ const compileErrorText = (
       ? message
       : `${message}: ${label.message}`;
     const { line, column, text } = placeOf(program, label.span[0]);
-    const indent = "  ";
-    return `${what} (line ${line}, column ${column})\n${indent}${text}\n${indent}${
-      " ".repeat(column - 1)
-    }^`;
+    const caret = `${" ".repeat(column - 1)}^`;
+    return `${what} (line ${line}, column ${column})\n  ${text}\n  ${caret}`;
   }).join("\n");
 
 /**
@@ -174,12 +133,11 @@ function placeOf(
   program: string,
   offset: number,
 ): { line: number; column: number; text: string } {
-  const before = Buffer.from(program).subarray(0, offset).toString()
-    .split("\n");
-  const text = program.split("\n")[before.length - 1] ?? "";
+  const before = Buffer.from(program).subarray(0, offset).toString();
+  const line = before.split("\n").length;
   return {
-    line: before.length,
-    column: (before.at(-1)?.length ?? 0) + 1,
-    text: text.trimEnd(),
+    line,
+    column: before.length - before.lastIndexOf("\n"),
+    text: program.split("\n")[line - 1]?.trimEnd() ?? "",
   };
 }

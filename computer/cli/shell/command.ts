@@ -3,7 +3,7 @@ import type { AskInput } from "../../config/input_store.ts";
 import type { ToolCallEnded } from "../../tools/events.ts";
 import { readFile } from "node:fs/promises";
 import { plainLines, textWidth, wrap } from "../../../cli/terminal_text.ts";
-import { type Look, type Span, styled } from "../screen.ts";
+import { type Look, type Span, type Style, styled } from "../screen.ts";
 import { reasonOf } from "../../util/values.ts";
 
 /** The context of the shell's commands. */
@@ -18,24 +18,26 @@ export interface ShellContext {
   readonly askInput?: AskInput | undefined;
 }
 
+/** Commands of the shell by their usage, such as `server rm <name|id>`. */
+export type ShellCommands = Readonly<Record<string, ShellCommand>>;
+
 /** A command of the shell. */
 export interface ShellCommand {
-  /** The words of the command, such as `server add`. */
-  readonly words: readonly string[];
-  /** The arguments, such as `<name>|all`. */
-  readonly args?: string;
   /** The help, in one line. */
   readonly summary: string;
   /** Returns the possible arguments, for completion. */
   readonly values?: (context: ShellContext) => readonly string[];
-  /** Returns the part of the arguments that is kept in the history, as the rest may be secret; default: all. */
+  /**
+   * Returns the part of the arguments that is kept in the history, as the rest may be secret; default:
+   * all, but of JSON nothing.
+   */
   readonly kept?: (rest: string) => string;
   /**
    * Runs the command; an error is shown as one line.
    *
    * @param rest the text after the words
    * @param signal aborted by Ctrl-C
-   * @returns the output; control characters are removed from text, but not from drawings
+   * @returns the output, in which control characters are escaped
    */
   readonly run: (
     rest: string,
@@ -45,11 +47,15 @@ export interface ShellCommand {
 }
 
 /** The output of a command, one part below the other. */
-export type Shown = string | Drawing | readonly (string | Drawing)[];
+export type Shown = string | Table | readonly (string | Table)[];
 
-/** Returns the usage of a command. */
-export const usageOf = ({ words, args }: ShellCommand): string =>
-  [...words, ...args === undefined ? [] : [args]].join(" ");
+/** Rows below a head. */
+export interface Table {
+  /** Replaces a table without rows. */
+  readonly none?: string;
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly (string | Span)[])[];
+}
 
 /** Returns the single word that a command expects. */
 export function oneWord(rest: string, what: string): string {
@@ -60,10 +66,6 @@ export function oneWord(rest: string, what: string): string {
       : `expected one word, ${what}, and nothing more`,
   );
 }
-
-/** Keeps the name of a file, but no JSON; for {@linkcode ShellCommand.kept}. */
-export const keptFile = (rest: string): string =>
-  rest.startsWith("@") ? rest : "";
 
 /** Formats JSON for reading. */
 export const pretty = (value: unknown): string =>
@@ -107,88 +109,57 @@ const COLUMN_PADDING = 3;
 /** Minimum width of a column on a narrow terminal. */
 const MIN_COLUMN_WIDTH = 8;
 
-/** Output with colours, which is not escaped. */
-interface Drawing {
-  /** One or more lines. */
-  readonly coloured: string;
-}
-
-/** A row of a table. */
-type Row = readonly (string | Span)[];
-
-/** Lists rows in a table below a head; without rows, returns the text for none. */
-export const listed = (
-  none: string,
-  head: readonly string[],
-  rows: readonly Row[],
-  { look }: ShellContext,
-): string | Drawing => rows.length === 0 ? none : drawTable(head, rows, look());
-
-/** Draws a table; wraps the widest columns when it is too wide. */
-export function drawTable(
-  head: readonly string[],
-  rows: readonly Row[],
-  { columns, colour }: Look,
-): Drawing {
-  const cells = rows.map((row) =>
-    row.map((cell) => {
-      const [text, style] = typeof cell === "string" ? [cell] : cell;
-      return [plainLines(text), style] as const;
-    })
-  );
-  const widths = head.map((title, i) =>
-    Math.max(
-      textWidth(title),
-      ...cells.flatMap((row) => (row[i]?.[0] ?? "").split("\n").map(textWidth)),
-    )
-  );
-  const room = columns - 1 - COLUMN_PADDING * widths.length;
-  const widest = widestColumn(widths, room);
-  const lines = [
-    head.map((title) => ({ lines: [title], style: "bold" as const })),
-    ...cells.map((row) =>
-      row.map(([text, style]) => ({
-        lines: wrap(text, widest, () => false).split("\n"),
-        style,
-      }))
-    ),
-  ];
-  return { coloured: framed(lines, colour) };
-}
-
 /** A cell whose text is wrapped. */
 interface Cell {
   readonly lines: readonly string[];
-  readonly style: Span[1] | undefined;
+  readonly style: Style | undefined;
 }
 
-/** Draws lines around the rows, the first of which is the head. */
-function framed(rows: readonly (readonly Cell[])[], colour: boolean): string {
-  const [head = [], ...body] = rows;
-  const widths = head.map((_, i) =>
-    Math.max(...rows.flatMap((row) => (row[i]?.lines ?? []).map(textWidth)))
-  );
+/** Draws a table; wraps the widest columns when it is too wide. */
+export function drawTable(
+  { head, rows }: Table,
+  { columns, colour }: Look,
+): string {
+  const wrappedAt = (width: number): Cell[][] => [
+    head.map((title) => ({ lines: [title], style: "bold" })),
+    ...rows.map((row) =>
+      row.map((cell) => {
+        const [text, style] = typeof cell === "string" ? [cell] : cell;
+        const lines = wrap(plainLines(text), width, () => false).split("\n");
+        return { lines, style };
+      })
+    ),
+  ];
+  const room = columns - 1 - COLUMN_PADDING * head.length;
+  const cells = wrappedAt(widestColumn(widthsOf(wrappedAt(Infinity)), room));
+  const widths = widthsOf(cells);
   const rule = (left: string, middle: string, right: string) =>
     left + widths.map((width) => "─".repeat(width + 2)).join(middle) + right;
   const drawn = (row: readonly Cell[]) => {
     const height = Math.max(...row.map(({ lines }) => lines.length));
     return Array.from({ length: height }, (_, at) => {
-      const parts = widths.map((width, i) => {
-        const text = row[i]?.lines[at] ?? "";
-        const space = " ".repeat(width - textWidth(text) + 1);
-        return ` ${styled(text, row[i]?.style, colour)}${space}`;
+      const parts = row.map(({ lines, style }, i) => {
+        const text = lines[at] ?? "";
+        const space = " ".repeat((widths[i] ?? 0) - textWidth(text) + 1);
+        return ` ${styled(text, style, colour)}${space}`;
       });
       return `│${parts.join("│")}│`;
     });
   };
+  const [titles = [], ...body] = cells.map(drawn);
   return [
     rule("┌", "┬", "┐"),
-    ...drawn(head),
-    ...(body.length > 0 ? [rule("├", "┼", "┤")] : []),
-    ...body.flatMap(drawn),
+    ...titles,
+    ...body.length > 0 ? [rule("├", "┼", "┤")] : [],
+    ...body.flat(),
     rule("└", "┴", "┘"),
   ].join("\n");
 }
+
+const widthsOf = (rows: readonly (readonly Cell[])[]): number[] =>
+  (rows[0] ?? []).map((_, i) =>
+    Math.max(...rows.flatMap((row) => (row[i]?.lines ?? []).map(textWidth)))
+  );
 
 /** Returns the maximum width of a column so that all columns fit. */
 function widestColumn(widths: readonly number[], room: number): number {

@@ -1,40 +1,24 @@
-import { plainLines } from "../../../cli/terminal_text.ts";
 import { toolsMeant } from "../../../protocol/payloads/tools.ts";
 import { officeLinkOf, type SmcpComputer } from "../../computer.ts";
-import { isRecord } from "../../util/values.ts";
-import { howItEnded, labelOf } from "../report.ts";
-import type { Style } from "../screen.ts";
-import type { ServerState } from "../../host/server_status.ts";
+import { isRecord } from "../../../protocol/names.ts";
+import { howItEnded, labelOf, STATE_SIGNS } from "../report.ts";
 import { redactUrl } from "../../util/secrets.ts";
 import {
   jsonArgument,
-  keptFile,
-  listed,
   oneWord,
   pretty,
-  type ShellCommand,
+  type ShellCommands,
 } from "./command.ts";
 import { partsOf } from "../../tool_host.ts";
-
-const STATE_STYLES: Readonly<Record<ServerState, Style>> = {
-  running: "good",
-  starting: "busy",
-  restarting: "busy",
-  failed: "bad",
-  stopped: "dim",
-  disabled: "dim",
-};
 
 /** Default timeout of `tc`. */
 const TOOL_TIMEOUT_S = 60;
 
 /** Commands that show the Computer, or call its tools. */
-export const LOOK_COMMANDS: readonly ShellCommand[] = [
-  {
-    words: ["status"],
+export const LOOK_COMMANDS: ShellCommands = {
+  status: {
     summary: "show the connection and the MCP servers",
-    run: (_, context) => {
-      const { computer } = context;
+    run: (_, { computer }) => {
       const { connection, protocol, office = "none", name, servers, problems } =
         computer.status();
       const state = /idle|closed/.test(connection)
@@ -42,72 +26,59 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
         : connection;
       return [
         `${state} (${computer.url}, A2C-SMCP ${protocol}), office ${office}, as ${name}`,
-        listed(
-          "no MCP servers",
-          ["server", "type", "state", "tools", "error"],
-          servers.map((server) => [
+        {
+          none: "no MCP servers",
+          head: ["server", "type", "state", "tools", "error"],
+          rows: servers.map((server) => [
             labelOf(server),
             server.type,
-            [server.state, STATE_STYLES[server.state]],
+            [server.state, STATE_SIGNS[server.state][1]],
             `${server.tools}`,
             server.error ?? "",
           ]),
-          context,
-        ),
+        },
         ...problems.map((text) => `problem: ${text}`),
       ];
     },
   },
-  {
-    words: ["tools"],
+  tools: {
     summary: "list the tools that can be called",
-    run: (_, context) => {
-      const { computer } = context;
+    run: (_, { computer }) => {
+      const { tools } = computer.status();
       const servers = new Map(
-        computer.status().tools.map(({ name, server, bundleId = server }) => [
+        tools.map(({ name, server, bundleId = server }) => [
           name,
           labelOf({ name: server, bundleId }),
         ]),
       );
-      const rows = computer.listTools().map(({ name, description }) => [
-        name,
-        servers.get(name) ?? "",
-        firstLine(description),
-      ]);
-      return listed(
-        "no tools",
-        ["tool", "server", "description"],
-        rows,
-        context,
-      );
+      return {
+        none: "no tools",
+        head: ["tool", "server", "description"],
+        rows: computer.listTools().map(({ name, description }) => [
+          name,
+          servers.get(name) ?? "",
+          firstLine(description),
+        ]),
+      };
     },
   },
-  {
-    words: ["skills"],
+  skills: {
     summary: "list the skills",
-    run: async (_, context) => {
-      const skills = await context.computer.getSkills();
-      const rows = skills.map(({ name, description, path }) => [
+    run: async (_, { computer }) => ({
+      none: "no skills",
+      head: ["skill", "description", "folder"],
+      rows: (await computer.getSkills()).map(({ name, description, path }) => [
         name,
         firstLine(description),
         path,
-      ]);
-      return listed(
-        "no skills",
-        ["skill", "description", "folder"],
-        rows,
-        context,
-      );
-    },
+      ]),
+    }),
   },
-  {
-    words: ["mcp"],
+  mcp: {
     summary: "show the configuration, without secrets",
     run: (_, { computer }) => pretty(computer.getConfig()),
   },
-  {
-    words: ["desktop"],
-    args: "[size] [uri]",
+  "desktop [size] [uri]": {
     summary: "show the windows",
     run: async (rest, { computer }) => {
       const [, size, window] = /^(\d+)?\s*(\S+)?$/.exec(rest) ?? [];
@@ -115,35 +86,28 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
         ...(size !== undefined && { size: Number(size) }),
         ...(window !== undefined && { window }),
       });
-      return windows.length === 0
-        ? "the desktop is empty"
-        : windows.map(plainLines).join("\n\n---\n\n");
+      return windows.join("\n\n---\n\n") || "the desktop is empty";
     },
   },
-  {
-    words: ["history"],
-    args: "[n]",
+  "history [n]": {
     summary: "show the last tool calls",
-    run: (rest, context) => {
+    run: (rest, { calls }) => {
       if (!/^\d*$/.test(rest)) throw new Error("expected a number of calls");
-      const last = context.calls.slice(-(Number(rest) || 10));
-      return listed(
-        "no calls yet",
-        ["time", "agent", "tool", "ms", "result"],
-        last.map(({ at, agent, tool, durationMs, result }) => [
-          at.toTimeString().slice(0, 8),
-          agent,
-          tool,
-          `${Math.round(durationMs)}`,
-          [howItEnded(result), result && !result.isError ? "good" : "bad"],
-        ]),
-        context,
-      );
+      return {
+        none: "no calls yet",
+        head: ["time", "agent", "tool", "ms", "result"],
+        rows: calls.slice(-(Number(rest) || 10))
+          .map(({ at, agent, tool, durationMs, result }) => [
+            at.toTimeString().slice(0, 8),
+            agent,
+            tool,
+            `${Math.round(durationMs)}`,
+            [howItEnded(result), result && !result.isError ? "good" : "bad"],
+          ]),
+      };
     },
   },
-  {
-    words: ["tc"],
-    args: "<json|@file>",
+  "tc <json|@file>": {
     kept: keptCall,
     summary: 'call a tool: {"tool_name": ..., "params": {...}, "timeout": 60}',
     run: async (rest, { computer }, signal) => {
@@ -161,10 +125,7 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
       return pretty(result);
     },
   },
-  {
-    words: ["render"],
-    args: "<json|@file>",
-    kept: keptFile,
+  "render <json|@file>": {
     summary:
       "fill in inputs as an MCP server would get them; secrets stay hidden",
     run: async (rest, { computer }) => {
@@ -172,7 +133,7 @@ export const LOOK_COMMANDS: readonly ShellCommand[] = [
       return pretty(await inputs.render(await jsonArgument(rest)));
     },
   },
-];
+};
 
 /** Returns the name of the tool that somebody typed, perhaps without its `bundle_id`. */
 function wholeName(computer: SmcpComputer, typed: string): string {
@@ -207,10 +168,8 @@ function keptCall(rest: string): string {
 }
 
 /** Commands for the connection to the Server. */
-export const SOCKET_COMMANDS: readonly ShellCommand[] = [
-  {
-    words: ["socket", "connect"],
-    args: "[url]",
+export const SOCKET_COMMANDS: ShellCommands = {
+  "socket connect [url]": {
     kept: redactUrl,
     summary:
       "connect to the Server of --url, or to another with the same credentials",
@@ -223,9 +182,7 @@ export const SOCKET_COMMANDS: readonly ShellCommand[] = [
       return `connected to ${url}, A2C-SMCP ${computer.status().protocol}`;
     },
   },
-  {
-    words: ["socket", "join"],
-    args: "<office> [name]",
+  "socket join <office> [name]": {
     summary:
       "join an office, optionally under another name than that of --name",
     run: async (rest, { computer }) => {
@@ -240,8 +197,7 @@ export const SOCKET_COMMANDS: readonly ShellCommand[] = [
       return `joined office ${office} as ${computer.name}`;
     },
   },
-  {
-    words: ["socket", "leave"],
+  "socket leave": {
     summary: "leave the office",
     run: async (_, { computer }) => {
       const { office } = computer;
@@ -250,8 +206,7 @@ export const SOCKET_COMMANDS: readonly ShellCommand[] = [
       return `left office ${office}`;
     },
   },
-  {
-    words: ["notify", "update"],
+  "notify update": {
     summary: "tell the office that everything may have changed",
     run: (_, { computer }) => {
       if (computer.office === undefined) {
@@ -261,4 +216,4 @@ export const SOCKET_COMMANDS: readonly ShellCommand[] = [
       return "told";
     },
   },
-];
+};

@@ -3,12 +3,14 @@ import { plainLines } from "../../../cli/terminal_text.ts";
 import {
   drawTable,
   type ShellCommand,
+  type ShellCommands,
   type ShellContext,
-  usageOf,
+  type Table,
 } from "./command.ts";
 import { INPUT_COMMANDS } from "./input_commands.ts";
 import { LOOK_COMMANDS, SOCKET_COMMANDS } from "./office_commands.ts";
 import { SERVER_COMMANDS } from "./server_commands.ts";
+import type { Look } from "../screen.ts";
 import { hideSecrets } from "../../util/secrets.ts";
 
 /** The outcome of a line. */
@@ -21,27 +23,25 @@ export interface LineOutcome {
   readonly quit?: true;
 }
 
-const COMMANDS: readonly ShellCommand[] = [
-  {
-    words: ["help"],
+const COMMANDS: ShellCommands = {
+  help: {
     summary: "show this list",
-    run: (_, { look }) =>
-      drawTable(
-        ["command", "what it does"],
-        [...COMMANDS, QUIT].map((each) => [usageOf(each), each.summary]),
-        look(),
-      ),
+    run: () => ({
+      head: ["command", "what it does"],
+      rows: Object.entries(LISTED)
+        .map(([usage, { summary }]) => [usage, summary]),
+    }),
   },
   ...LOOK_COMMANDS,
   ...SERVER_COMMANDS,
   ...INPUT_COMMANDS,
   ...SOCKET_COMMANDS,
-];
+};
 
-const QUIT: ShellCommand = {
-  words: ["quit"],
-  summary: "stop everything and end; Ctrl-D does too",
-  run: () => "",
+/** What help and completion list. */
+const LISTED: Readonly<Record<string, Omit<ShellCommand, "run">>> = {
+  ...COMMANDS,
+  quit: { summary: "stop everything and end; Ctrl-D does too" },
 };
 
 /**
@@ -60,16 +60,19 @@ export async function runLine(
   const command = findCommand(text);
   if (!command) return { text: unknown(text), failed: true };
   try {
-    const rest = restOf(text, command);
-    const shown = [await command.run(rest, context, signal)].flat();
-    const texts = shown.map((part) =>
-      typeof part === "string" ? plainLines(part) : part.coloured
-    );
+    const shown = [await command.run(command.rest, context, signal)].flat();
+    const texts = shown.map((part) => textOf(part, context.look()));
     return { text: texts.join("\n") };
   } catch (error) {
     const reason = plainLines(hideSecrets(explainFailure(error)));
     return { text: `error: ${reason}`, failed: true };
   }
+}
+
+function textOf(part: string | Table, look: Look): string {
+  if (typeof part === "string") return plainLines(part);
+  const { none, rows } = part;
+  return none !== undefined && rows.length === 0 ? none : drawTable(part, look);
 }
 
 /**
@@ -83,17 +86,13 @@ export function completeShell(
 ): [string[], string] {
   const words = line.trimStart().split(/\s+/);
   const last = words.pop() ?? "";
-  const found = new Set<string>();
-  for (const { words: own, values } of [...COMMANDS, QUIT]) {
-    const common = Math.min(words.length, own.length);
-    if (!own.slice(0, common).every((word, i) => word === words[i])) continue;
+  const found = Object.entries(LISTED).flatMap(([usage, { values }]) => {
+    const own = wordsOf(usage);
+    if (!words.every((word, i) => word === own[i])) return [];
     const next = own[words.length];
-    if (next !== undefined) found.add(`${next} `);
-    else if (words.length === own.length) {
-      for (const value of values?.(context) ?? []) found.add(value);
-    }
-  }
-  return [[...found].filter((word) => word.startsWith(last)).sort(), last];
+    return next === undefined ? values?.(context) ?? [] : [`${next} `];
+  }).filter((word) => word.startsWith(last));
+  return [[...new Set(found)].sort(), last];
 }
 
 /**
@@ -102,30 +101,41 @@ export function completeShell(
  */
 export function keptLine(line: string): string | undefined {
   const text = line.trim();
-  const command = isQuit(text) ? QUIT : findCommand(text);
-  if (!command?.kept) return command && line;
-  const rest = restOf(text, command);
-  const kept = command.kept(rest);
-  return kept === rest ? line : [...command.words, kept].join(" ").trimEnd();
+  if (isQuit(text)) return line;
+  const command = findCommand(text);
+  if (!command) return undefined;
+  const { usage, rest, kept = usage.includes("<json") ? keptFile : keptAll } =
+    command;
+  const own = kept(rest);
+  return own === rest ? line : [...command.words, own].join(" ").trimEnd();
 }
+
+const keptAll = (rest: string): string => rest;
+
+/** JSON may hold secrets: only the name of its file is kept. */
+const keptFile = (rest: string): string => rest.startsWith("@") ? rest : "";
 
 const isQuit = (text: string): boolean => text === "quit" || text === "exit";
 
-const findCommand = (text: string): ShellCommand | undefined => {
-  const words = text.split(/\s+/);
-  return COMMANDS.filter(({ words: own }) =>
-    own.every((word, i) => word === words[i])
-  ).toSorted((a, b) => b.words.length - a.words.length)[0];
-};
+const wordsOf = (usage: string): string[] =>
+  usage.split(" ").filter((word) => /^[a-z]/.test(word));
 
-/** Returns the text after the words of a command. */
-const restOf = (text: string, { words }: ShellCommand): string =>
-  words.reduce((left, word) => left.slice(word.length).trimStart(), text);
+/** Finds the command with the most words, and the text after them. */
+function findCommand(text: string) {
+  const typed = text.split(/\s+/);
+  const [found] = Object.entries(COMMANDS)
+    .map(([usage, command]) => ({ ...command, usage, words: wordsOf(usage) }))
+    .filter(({ words }) => words.every((word, i) => word === typed[i]))
+    .sort((a, b) => b.words.length - a.words.length);
+  const after = (left: string, word: string) =>
+    left.slice(word.length).trimStart();
+  return found && { ...found, rest: found.words.reduce(after, text) };
+}
 
 function unknown(text: string): string {
   const [first] = text.split(/\s+/, 1);
-  const alike = COMMANDS.filter(({ words }) => words[0] === first)
-    .map(usageOf);
+  const alike = Object.keys(COMMANDS)
+    .filter((usage) => wordsOf(usage)[0] === first);
   return alike.length > 0
     ? `error: write ${alike.join(", or ")}`
     : `error: there is no command "${first}"; help lists them all`;

@@ -1,4 +1,4 @@
-import { isRecord } from "../../util/values.ts";
+import { isRecord } from "../../../protocol/names.ts";
 import type { ServerStatus } from "../../host/server_status.ts";
 import type { Hosting } from "../../host/hosting.ts";
 import { partsOf } from "../../tool_host.ts";
@@ -6,9 +6,9 @@ import { labelOf, stateLine } from "../report.ts";
 import type { ServerSettings } from "../../config/config.ts";
 import {
   jsonArgument,
-  keptFile,
   oneWord,
   type ShellCommand,
+  type ShellCommands,
   type ShellContext,
 } from "./command.ts";
 
@@ -33,12 +33,10 @@ const each = (
   verb: "start" | "stop",
   act: (hosting: Hosting, bundleId: string) => Promise<unknown>,
 ): ShellCommand => ({
-  words: [verb],
-  args: "<name|id>|all",
   summary: `${verb} an MCP server, or all`,
   values: (context) => [...names(context), "all"],
   run: async (rest, context) => {
-    const hosting = hostingOf(context);
+    const { hosting } = partsOf(context.computer);
     const name = oneWord(rest, "the MCP server's name or bundle_id, or all");
     const chosen = name === "all"
       ? servers(context).map(({ bundleId }) => bundleId)
@@ -49,11 +47,8 @@ const each = (
 });
 
 /** Commands for MCP servers. */
-export const SERVER_COMMANDS: readonly ShellCommand[] = [
-  {
-    words: ["server", "add"],
-    args: "<json|@file>",
-    kept: keptFile,
+export const SERVER_COMMANDS: ShellCommands = {
+  "server add <json|@file>": {
     summary: 'add an MCP server, or replace it: {"name": ..., "type": ...}',
     run: async (rest, context) => {
       const value = await jsonArgument(rest);
@@ -61,14 +56,12 @@ export const SERVER_COMMANDS: readonly ShellCommand[] = [
         throw new Error('expected an object with a "name"');
       }
       const settings: unknown = value; // validated there
-      const id = await hostingOf(context)
-        .put(value.name, settings as ServerSettings);
+      const { hosting } = partsOf(context.computer);
+      const id = await hosting.put(value.name, settings as ServerSettings);
       return stateOf(context, [id]);
     },
   },
-  {
-    words: ["server", "rm"],
-    args: "<name|id>",
+  "server rm <name|id>": {
     summary: "stop an MCP server and forget it",
     values: names,
     run: async (rest, { computer }) => {
@@ -77,13 +70,15 @@ export const SERVER_COMMANDS: readonly ShellCommand[] = [
       return `removed ${name}`;
     },
   },
-  each("start", (hosting, bundleId) => hosting.startServer(bundleId)),
-  each("stop", ({ host }, bundleId) => host.stopServer(bundleId)),
-];
-
-function hostingOf({ computer }: ShellContext): Hosting {
-  return partsOf(computer).hosting;
-}
+  "start <name|id>|all": each(
+    "start",
+    (hosting, bundleId) => hosting.startServer(bundleId),
+  ),
+  "stop <name|id>|all": each(
+    "stop",
+    ({ host }, bundleId) => host.stopServer(bundleId),
+  ),
+};
 
 const stateOf = (context: ShellContext, chosen: readonly string[]): string =>
   servers(context).filter(({ bundleId }) => chosen.includes(bundleId))

@@ -3,7 +3,9 @@ import { plainLines, wrap } from "../../../cli/terminal_text.ts";
 import type { ShellContext } from "./command.ts";
 import process from "node:process";
 import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { once } from "node:events";
 import { createInterface } from "node:readline";
+import { setTimeout } from "node:timers/promises";
 import { dirname } from "node:path";
 import { exitAtOnce, firstSignal } from "../../../cli/signals.ts";
 import { logTo, logWritten, survive, toStderr } from "../logging.ts";
@@ -11,20 +13,19 @@ import {
   type ComputerFlags,
   loadHostConfig,
   makeComputer,
+  person,
 } from "../make_computer.ts";
 import { report } from "../report.ts";
 import { plainView, styled, type View } from "../screen.ts";
-import { Prompt } from "./prompt.ts";
+import { createPrompt } from "./prompt.ts";
 import {
   completeShell,
   keptLine,
   type LineOutcome,
   runLine,
 } from "./run_line.ts";
-import { terminalQuestions, Turns } from "../terminal_questions.ts";
 import type { SmcpComputer } from "../../computer.ts";
 import type { ToolCallEnded } from "../../tools/events.ts";
-import { onAbort } from "../../../shared/async.ts";
 
 /** The flags of `shell`. */
 interface ShellFlags extends ComputerFlags {
@@ -56,9 +57,8 @@ export async function shell(flags: ShellFlags): Promise<void> {
       calls.push({ ...call, at: new Date() });
       if (calls.length > MAX_CALLS) calls.shift();
     });
-    const { stdin, stdout, env } = process;
-    const isInteractive = stdin.isTTY && stdout.isTTY;
-    const terminal = { input: stdin, output: stdout };
+    const { stdout, env } = process;
+    const asks = person(() => view);
     const context: ShellContext = {
       computer,
       look: () => ({
@@ -66,12 +66,9 @@ export async function shell(flags: ShellFlags): Promise<void> {
         colour: stdout.isTTY && !env.NO_COLOR,
       }),
       calls,
-      ...(isInteractive && {
-        askInput: (...question) =>
-          view.asking(() => terminalQuestions(terminal).askInput(...question)),
-      }),
+      askInput: asks?.askInput,
     };
-    if (isInteractive) await interact(context, flags, (own) => view = own);
+    if (asks) await interact(context, flags, (own) => view = own);
     else await obey(context, flags);
   } finally {
     await computer.close();
@@ -116,14 +113,6 @@ async function prepare(
   await computer.serversSettled();
 }
 
-/** A running command. */
-interface Running {
-  /** Aborts it. */
-  readonly abort: AbortController;
-  /** Lines that were printed while it ran. */
-  readonly noted: Set<string>;
-}
-
 /** How long an aborted command may take to report how it ended. */
 const ABORT_GRACE_MS = 1_000;
 
@@ -140,26 +129,28 @@ async function interact(
   const { computer, look } = context;
   const { colour } = look();
   const history = await readHistory(file);
-  const prompt = new Prompt({
+  const prompt = createPrompt({
     input: process.stdin,
     output: process.stdout,
     prompt: styled("smcp> ", "bold", colour),
-    complete: (line) => completeShell(line, context),
+    completer: (line: string) => completeShell(line, context),
     history,
   });
-  let running: Running | undefined;
   let ended = false;
-  const turns = new Turns();
+  /** Aborts the running command. */
+  let running: AbortController | undefined;
+  /** Lines that were printed while it ran. */
+  const noted = new Set<string>();
   const view: View = {
     note: (text) => {
-      text.split("\n").forEach((line) => running?.noted.add(line));
+      if (running) text.split("\n").forEach((line) => noted.add(line));
       prompt.print(wrap(plainLines(text), look().columns));
     },
-    asking: (question) => turns.take(() => prompt.pauseFor(question)),
+    asking: (question) => prompt.pauseFor(question),
     close: () => prompt.close(),
   };
   shown(view);
-  const abort = () => running?.abort.abort(new Error("aborted"));
+  const abort = () => running?.abort(new Error("aborted"));
   const onInterrupt = () => {
     prompt.interrupted();
     abort();
@@ -184,10 +175,18 @@ async function interact(
   while (!ended) {
     const line = await prompt.readLine();
     if (line === undefined) break;
-    running = { abort: new AbortController(), noted: new Set() };
-    const { text, failed, quit } = await execute(line, context, running);
+    noted.clear();
+    running = new AbortController();
+    const { signal } = running;
+    const { text, failed, quit } = await Promise.race([
+      runLine(line, context, signal),
+      aborted(signal),
+    ]);
     running = undefined;
-    if (text !== "") prompt.print(failed ? styled(text, "bad", colour) : text);
+    // Output that was already printed is not repeated.
+    if (text !== "" && text.split("\n").some((line) => !noted.has(line))) {
+      prompt.print(failed ? styled(text, "bad", colour) : text);
+    }
     if (quit) break;
   }
   exitAtOnce(); // further signals: only cleaning up is left
@@ -199,26 +198,12 @@ async function interact(
   await writeHistory(file, kept);
 }
 
-/** Executes a line until it ends or is aborted; output that was already printed is not repeated. */
-async function execute(
-  line: string,
-  context: ShellContext,
-  { abort: { signal }, noted }: Running,
-): Promise<LineOutcome> {
-  const outcome = await Promise.race([
-    runLine(line, context, signal),
-    aborted(signal),
-  ]);
-  const news = outcome.text.split("\n").some((line) => !noted.has(line));
-  return news ? outcome : { ...outcome, text: "" };
-}
-
 /** Resolves some time after an abort, for commands that do not end on Ctrl-C. */
-const aborted = (signal: AbortSignal): Promise<LineOutcome> =>
-  new Promise((resolve) => {
-    const give = () => resolve({ text: "aborted; it may still be running" });
-    onAbort(signal, () => setTimeout(give, ABORT_GRACE_MS));
-  });
+async function aborted(signal: AbortSignal): Promise<LineOutcome> {
+  await once(signal, "abort");
+  await setTimeout(ABORT_GRACE_MS);
+  return { text: "aborted; it may still be running" };
+}
 
 /** Maximum number of lines in the history file. */
 const MAX_LINES = 1_000;

@@ -11,7 +11,8 @@ import type {
 } from "../../tools/events.ts";
 import { callerText, callKey, howItEnded } from "../report.ts";
 import type { Changes } from "./news_feed.ts";
-import { define, isRecord } from "../../util/values.ts";
+import { isRecord } from "../../../protocol/names.ts";
+import { define } from "../../util/values.ts";
 
 /** A call as the page lists it. */
 export interface ListedCall {
@@ -25,7 +26,7 @@ export interface ListedCall {
   readonly reqId: string;
   /** Milliseconds since the epoch. */
   readonly beganAt: number;
-  /** How far it is, if its Agent asked to be told. */
+  /** Its progress, if its Agent asked for that. */
   readonly progress?: ToolProgress;
   /** The person that it waits for. */
   readonly waiting?: Waiting | undefined;
@@ -42,135 +43,120 @@ export interface ListedCall {
 interface Entry {
   call: ListedCall;
   version: number;
-  params: Clipped | undefined;
+  params?: Clipped;
   result?: Clipped;
 }
 
 /** How much is kept: calls, and characters of one's arguments or answer (`each`) and of all. */
 const DEFAULT_LIMITS = { calls: 1_000, each: 2 ** 18, contents: 2 ** 24 };
 
-/** The latest calls of a Computer, with their contents; the oldest are forgotten. */
-export class CallLog {
-  readonly #changes: Changes;
-  readonly #limits: typeof DEFAULT_LIMITS;
-  readonly #entries = new Map<number, Entry>();
-  /** Keys of the running ones by Agent and id, oldest first: a repeated request is another one. */
-  readonly #running = new Map<string, number[]>();
-  #last = 0;
-  #contents = 0;
-  /** Older ones have no contents any more. */
-  #firstKept = 1;
+/** Keeps the latest calls of a Computer, with their contents; the oldest are forgotten. */
+export function callLog(changes: Changes, limits = DEFAULT_LIMITS) {
+  const entries = new Map<number, Entry>();
+  /** The running ones by Agent and id, oldest first: a repeated request is another one. */
+  const running = new Map<string, Entry[]>();
+  let last = 0;
+  let contents = 0;
 
-  constructor(changes: Changes, limits = DEFAULT_LIMITS) {
-    this.#changes = changes;
-    this.#limits = limits;
-  }
+  /** Returns the key of the oldest call that is listed. */
+  const first = () => last - entries.size + 1;
 
-  /** The key of the oldest call that is listed. */
-  get first(): number {
-    return this.#last - this.#entries.size + 1;
-  }
-
-  /** Notes that a call has begun. */
-  began(call: ToolCallArrived): void {
-    const { tool, reqId, params } = call;
-    const key = ++this.#last;
-    const kept = clip(params, this.#limits.each);
-    this.#entries.set(key, {
-      call: {
-        key,
-        agent: brief(callerText(call)),
-        tool: brief(tool),
-        reqId: brief(reqId),
-        beganAt: Date.now(),
-      },
-      version: this.#changes.next(),
-      params: kept,
-    });
-    const id = callKey(call);
-    this.#running.set(id, [...this.#running.get(id) ?? [], key]);
-    if (this.#entries.size > this.#limits.calls) {
-      const { first } = this;
-      this.#drop(first);
-      this.#entries.delete(first);
-    }
-    this.#count(kept);
-  }
-
-  /** Notes how far a call is. */
-  advanced({ progress, ...call }: ToolCallAdvanced): void {
-    this.#update(this.#running.get(callKey(call))?.[0], { progress });
-  }
-
-  /** Notes what a call waits for. */
-  waits({ waiting, ...call }: ToolCallWaiting): void {
-    this.#update(this.#running.get(callKey(call))?.[0], {
-      waiting: waiting ?? undefined,
-    });
-  }
-
-  /** Notes that a call has ended. */
-  ended({ durationMs, result, ...call }: ToolCallEnded): void {
-    const id = callKey(call);
-    const [key, ...others] = this.#running.get(id) ?? [];
-    if (others.length > 0) this.#running.set(id, others);
-    else this.#running.delete(id);
-    const entry = this.#entries.get(key ?? 0);
-    if (!entry) return;
-    const code = result?.isError ? resultMeta(result).error_code : undefined;
-    this.#update(key, {
-      endedAt: entry.call.beganAt + durationMs,
-      ms: durationMs,
-      outcome: howItEnded(result),
-      ...(typeof code === "number" && { code }),
-    });
-    if (!result || !entry.params) return;
-    entry.result = clip(result, this.#limits.each);
-    this.#count(entry.result);
-  }
-
-  /** Lists the calls that changed since, oldest first. */
-  since(version: number): ListedCall[] {
-    return [...this.#entries.values()]
-      .filter((entry) => entry.version > version)
-      .map(({ call }) => call);
-  }
-
-  /** Returns what was sent and answered; `undefined` for what is forgotten. */
-  content(key: number) {
-    const { params, result } = this.#entries.get(key) ?? {};
-    return params && {
-      params: params.value,
-      ...(result && { result: result.value }),
-      /** Whether something of them is missing. */
-      isClipped: params.isClipped || result?.isClipped === true,
-    };
-  }
-
-  #update(key: number | undefined, change: Partial<ListedCall>): void {
-    const entry = this.#entries.get(key ?? 0);
+  const update = (entry: Entry | undefined, change: Partial<ListedCall>) => {
     if (!entry) return;
     entry.call = { ...entry.call, ...change };
-    entry.version = this.#changes.next();
-  }
+    entry.version = changes.next();
+  };
 
-  #count({ size }: Clipped): void {
-    this.#contents += size;
-    while (
-      this.#contents > this.#limits.contents && this.#firstKept < this.#last
-    ) {
-      this.#drop(this.#firstKept++);
-    }
-  }
-
-  /** Drops the contents of a call. */
-  #drop(key: number): void {
-    const entry = this.#entries.get(key);
+  const drop = (entry: Entry | undefined) => {
     if (!entry?.params) return;
-    this.#contents -= entry.params.size + (entry.result?.size ?? 0);
-    entry.params = undefined;
+    contents -= entry.params.size + (entry.result?.size ?? 0);
+    delete entry.params;
     delete entry.result;
-  }
+  };
+
+  /** Counts contents; where there are too many, those of the oldest calls are dropped, never the newest. */
+  const count = ({ size }: Clipped) => {
+    contents += size;
+    for (const entry of entries.values()) {
+      if (contents <= limits.contents) return;
+      if (entry.call.key < last) drop(entry);
+    }
+  };
+
+  return {
+    first,
+
+    /** Notes that a call has begun. */
+    began(call: ToolCallArrived): void {
+      const key = ++last;
+      const params = clip(call.params, limits.each);
+      const entry = {
+        call: {
+          key,
+          agent: brief(callerText(call)),
+          tool: brief(call.tool),
+          reqId: brief(call.reqId),
+          beganAt: Date.now(),
+        },
+        version: changes.next(),
+        params,
+      };
+      entries.set(key, entry);
+      const id = callKey(call);
+      running.set(id, [...running.get(id) ?? [], entry]);
+      if (entries.size > limits.calls) {
+        drop(entries.get(first()));
+        entries.delete(first());
+      }
+      count(params);
+    },
+
+    /** Notes how far a call is. */
+    advanced({ progress, ...call }: ToolCallAdvanced): void {
+      update(running.get(callKey(call))?.[0], { progress });
+    },
+
+    /** Notes what a call waits for. */
+    waits({ waiting, ...call }: ToolCallWaiting): void {
+      const entry = running.get(callKey(call))?.[0];
+      update(entry, { waiting: waiting ?? undefined });
+    },
+
+    /** Notes that a call has ended. */
+    ended({ durationMs, result, ...call }: ToolCallEnded): void {
+      const id = callKey(call);
+      const [entry, ...others] = running.get(id) ?? [];
+      if (others.length > 0) running.set(id, others);
+      else running.delete(id);
+      if (!entry) return;
+      const code = result?.isError ? resultMeta(result).error_code : undefined;
+      update(entry, {
+        endedAt: entry.call.beganAt + durationMs,
+        ms: durationMs,
+        outcome: howItEnded(result),
+        ...(typeof code === "number" && { code }),
+      });
+      if (!result || !entry.params) return;
+      entry.result = clip(result, limits.each);
+      count(entry.result);
+    },
+
+    /** Lists the calls that changed since, oldest first. */
+    since: (version: number): ListedCall[] =>
+      [...entries.values()].filter((entry) => entry.version > version)
+        .map(({ call }) => call),
+
+    /** Returns what was sent and answered; `undefined` for what is forgotten. */
+    content(key: number) {
+      const { params, result } = entries.get(key) ?? {};
+      return params && {
+        params: params.value,
+        ...(result && { result: result.value }),
+        /** Whether something of them is missing. */
+        isClipped: params.isClipped || result?.isClipped === true,
+      };
+    },
+  };
 }
 
 /** What others chose may have any length. */
@@ -216,11 +202,9 @@ export function clip(value: unknown, room: number): Clipped {
       left -= 2;
       const kept: unknown[] = [];
       for (const item of each) {
+        const isFull = left <= 0;
         kept.push(copy(item));
-        if (left <= 0 && kept.length < each.length) {
-          kept.push(full());
-          break;
-        }
+        if (isFull) break;
       }
       return kept;
     }
@@ -228,11 +212,9 @@ export function clip(value: unknown, room: number): Clipped {
       left -= 2;
       const kept: Record<string, unknown> = {};
       for (const key of Object.keys(each)) {
-        if (left <= 0) {
-          define(kept, full(), MARK);
-          break;
-        }
-        define(kept, text(key), copy(each[key]));
+        const isFull = left <= 0;
+        define(kept, isFull ? MARK : text(key), copy(each[key]));
+        if (isFull) break;
       }
       return kept;
     }

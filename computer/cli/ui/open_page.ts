@@ -2,8 +2,8 @@ import { loadPackages } from "../../../shared/packages.ts";
 import type { SmcpComputer } from "../../computer.ts";
 import type { AuthorizationRequest } from "../../host/oauth/authorizations.ts";
 import { Changes } from "./news_feed.ts";
-import { QuestionDesk } from "./question_desk.ts";
-import type { ServedPage } from "./serve_page.ts";
+import { questionDesk } from "./question_desk.ts";
+import type { servePage } from "./serve_page.ts";
 
 /** Flags about the page of a Computer. */
 export interface PageFlags {
@@ -13,53 +13,44 @@ export interface PageFlags {
   uiPort?: number;
 }
 
-/** Tells whether the flags ask for a page. */
+/** Returns whether the flags ask for a page. */
 export const wantsPage = ({ ui, uiPort }: PageFlags): boolean =>
   ui === true || uiPort !== undefined;
 
 /** The page of a Computer that is still to be created, or runs. */
-export interface Page {
-  /** Where the Computer asks. */
-  readonly desk: QuestionDesk;
-  /** Shows the address where a person authorizes the Computer for an MCP server. */
-  authorize(request: AuthorizationRequest): void;
-  /** Serves the page; returns the link to it. */
-  serve(computer: SmcpComputer): Promise<string>;
-  /** Ends it. */
-  close(): Promise<void>;
-}
+export type Page = NonNullable<ReturnType<typeof openPage>>;
 
 /**
  * Prepares the page that the flags ask for.
  *
  * @param tell receives lines for the terminal about what the page answered
  */
-export function openPage(
-  flags: PageFlags,
-  tell: (text: string) => void,
-): Page | undefined {
+export function openPage(flags: PageFlags, tell: (text: string) => void) {
   if (!wantsPage(flags)) return undefined;
-  const { uiPort = 0 } = flags;
   const changes = new Changes();
-  const desk = new QuestionDesk(changes, tell);
+  const desk = questionDesk(changes, tell);
   const addresses = new Map<string, string>();
-  let served: ServedPage | undefined;
+  let served: Awaited<ReturnType<typeof servePage>> | undefined;
   return {
+    /** Where the Computer asks. */
     desk,
-    authorize: ({ server, url }) => {
+    /** Shows the address where a person authorizes the Computer for an MCP server. */
+    authorize({ server, url }: AuthorizationRequest): void {
       addresses.set(server, url);
       served?.changed();
     },
-    serve: async (computer) => {
+    /** Serves the page; returns the link to it. */
+    async serve(computer: SmcpComputer): Promise<string> {
       const { servePage } = await loadPackages(
         "serve the page",
         ["@hono/node-server", "hono"],
         () => import("./serve_page.ts"),
       );
       const sources = { computer, desk, addresses, changes };
-      served = await servePage(sources, uiPort);
+      served = await servePage(sources, flags.uiPort ?? 0);
       return served.link;
     },
-    close: async () => await served?.close(),
+    /** Ends it. */
+    close: async (): Promise<void> => await served?.close(),
   };
 }

@@ -1,5 +1,5 @@
 import { failureOf, labelOf, onStatusChange } from "../report.ts";
-import { CallLog } from "./call_log.ts";
+import { callLog } from "./call_log.ts";
 import type { Changes } from "./news_feed.ts";
 import type { QuestionDesk } from "./question_desk.ts";
 import type { SmcpComputer } from "../../computer.ts";
@@ -18,82 +18,49 @@ export interface PageSources {
   readonly changes: Changes;
 }
 
-/** All that the page of a Computer shows. */
-export class PageState {
-  /** The calls. */
-  readonly calls: CallLog;
-  /** The questions. */
-  readonly desk: QuestionDesk;
-  readonly #sources: PageSources;
-  readonly #offs: readonly (() => void)[];
-  #changed: number;
-
-  constructor(sources: PageSources) {
-    const { computer, desk, changes } = sources;
-    const calls = new CallLog(changes);
-    this.#sources = sources;
-    this.desk = desk;
-    this.calls = calls;
-    this.#changed = changes.next();
-    this.#offs = [
-      ...onStatusChange(computer, () => this.changed()),
-      computer.on("callStarted", (call) => calls.began(call)),
-      computer.on("callProgress", (call) => calls.advanced(call)),
-      computer.on("callWaiting", (call) => calls.waits(call)),
-      computer.on("callEnded", (call) => calls.ended(call)),
-    ];
-  }
-
+/** Collects all that the page of a Computer shows. */
+export function pageState({ computer, desk, addresses, changes }: PageSources) {
+  const calls = callLog(changes);
+  let last = changes.next();
   /** Notes that something else about the Computer changed than its calls. */
-  changed(): void {
-    this.#changed = this.#sources.changes.next();
-  }
-
-  /** Returns the changes since: of the Computer as a whole, of calls and of questions, oldest first. */
-  since(version: number) {
-    const { computer, addresses } = this.#sources;
-    return {
-      ...(this.#changed > version &&
-        { computer: viewOf(computer, addresses) }),
-      calls: this.calls.since(version),
+  const changed = () => last = changes.next();
+  const offs = [
+    ...onStatusChange(computer, changed),
+    computer.on("callStarted", calls.began),
+    computer.on("callProgress", calls.advanced),
+    computer.on("callWaiting", calls.waits),
+    computer.on("callEnded", calls.ended),
+  ];
+  return {
+    calls,
+    changed,
+    /** Returns the changes since: of the Computer as a whole, of calls and of questions, oldest first. */
+    since: (version: number) => ({
+      ...(last > version && { computer: viewOf(computer, addresses) }),
+      calls: calls.since(version),
       /** The key of the oldest call that is listed; older ones are forgotten. */
-      firstCall: this.calls.first,
-      questions: this.desk.since(version),
-    };
-  }
-
-  /** Lists the tools with their schemas. */
-  tools(): ReturnType<SmcpComputer["listTools"]> {
-    return this.#sources.computer.listTools();
-  }
-
-  /** Stops listening to the Computer. */
-  close(): void {
-    for (const off of this.#offs) off();
-  }
+      firstCall: calls.first(),
+      questions: desk.since(version),
+    }),
+    /** Stops listening to the Computer. */
+    close: () => offs.forEach((off) => off()),
+  };
 }
 
 /** The changes that a page receives. */
-export type PageNews = ReturnType<PageState["since"]>;
+export type PageNews = ReturnType<ReturnType<typeof pageState>["since"]>;
 
 /** A Computer as the page shows it. */
 export type ComputerView = ReturnType<typeof viewOf>;
 
-function viewOf(
-  computer: SmcpComputer,
-  addresses: PageSources["addresses"],
-) {
-  const { servers, tools, office, ...status } = computer.status();
-  const { name, connection, protocol, skills, problems } = status;
+function viewOf(computer: SmcpComputer, addresses: PageSources["addresses"]) {
+  const { servers, tools, runningCalls: _, ...status } = computer.status();
   const described = new Map(
     computer.listTools().map((tool) => [tool.name, tool.description]),
   );
   return {
-    name,
+    ...status,
     url: hideSecrets(computer.url),
-    connection,
-    protocol,
-    ...(office !== undefined && { office }),
     servers: servers.map((server) =>
       serverItem(server, addresses.get(server.name))
     ),
@@ -102,8 +69,6 @@ function viewOf(
       bundleId,
       description: (described.get(name) ?? "").slice(0, MAX_DESCRIPTION_CHARS),
     })),
-    skills,
-    problems,
   };
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Changes } from "./news_feed.ts";
+import type { Choice } from "../question_text.ts";
 import type { Field } from "../../tools/form.ts";
 import { log } from "../../util/log.ts";
 import { reasonOf } from "../../util/values.ts";
@@ -29,142 +30,135 @@ export interface Asked<T> {
   readonly withdrawn: T;
 }
 
-/** An open question. */
-interface Open {
-  show(): void;
-  take(body: unknown): void;
+/** A question, open or ended. */
+interface Entry {
+  /** What the page shows; absent while it waits for room. */
+  question?: PageQuestion;
+  /** The number of its last change. */
+  version: number;
+  /** Absent when it has ended, so that nothing of what was asked and answered is kept. */
+  open?: {
+    view(): PageQuestion;
+    take(body: unknown): void;
+  };
 }
 
-/** Questions that the page and, where there is one, the terminal ask at the same time: the first answer wins. */
-export class QuestionDesk {
-  readonly #changes: Changes;
-  readonly #tell: (text: string) => void;
-  readonly #open = new Map<string, Open>();
-  readonly #hidden = new Set<string>();
-  readonly #shown = new Map<
-    string,
-    { question: PageQuestion; version: number }
-  >();
+/** Where the page and, if there is one, the terminal ask at the same time: the first answer wins. */
+export type QuestionDesk = ReturnType<typeof questionDesk>;
 
-  /** @param tell receives lines for the terminal about what the page answered */
-  constructor(changes: Changes, tell: (text: string) => void) {
-    this.#changes = changes;
-    this.#tell = tell;
-  }
+/**
+ * Creates a desk of questions.
+ *
+ * @param tell receives lines for the terminal about what the page answered
+ */
+export function questionDesk(changes: Changes, tell: (text: string) => void) {
+  /** The open ones and the latest that have ended, as they were asked. */
+  const entries = new Map<string, Entry>();
 
-  /** Asks; resolves with the first answer, or when the signal withdraws the question. */
-  async ask<T>(asked: Asked<T>, signal: AbortSignal): Promise<T> {
-    if (signal.aborted) return asked.withdrawn;
-    const id = randomUUID();
-    const askedAt = Date.now();
-    const answered = Promise.withResolvers<T>();
-    const isDone = new AbortController();
-    const end = (value: T, endedBy: EndedBy, said: string) => {
-      if (isDone.signal.aborted) return;
-      this.#end(id, endedBy, said);
-      answered.resolve(value);
-      isDone.abort();
-    };
-    this.#open.set(id, {
-      show: () => this.#put({ id, askedAt, ...asked.view() }),
-      take: (body) => {
-        const value = asked.read(body);
-        const said = asked.say(value);
-        const [heading] = asked.view().text.split("\n");
-        end(value, "page", said);
-        this.#tell(`answered on the page: ${heading} ${said}`);
-      },
-    });
-    this.#hidden.add(id);
-    this.#fill();
-    const off = onAbort(
-      signal,
-      () => end(asked.withdrawn, "nobody", "not needed any more"),
-    );
-    asked.terminal?.(AbortSignal.any([signal, isDone.signal])).then(
-      (value) => end(value, "terminal", asked.say(value)),
-      // Whoever sees the page can still answer.
-      (error) =>
-        log.warn("Cannot ask at the terminal: {reason}", {
-          reason: reasonOf(error),
-        }),
-    );
-    return await answered.promise.finally(off);
-  }
+  const put = (entry: Entry, question: PageQuestion) => {
+    entry.question = question;
+    entry.version = changes.next();
+  };
 
-  /**
-   * Takes an answer of the page.
-   *
-   * @throws {ProblemError} 400, 404, 409 when another answer was first
-   */
-  answer(id: string, body: unknown): void {
-    const open = this.#open.get(id);
-    if (open) return open.take(body);
-    const ended = this.#shown.get(id)?.question;
-    if (ended?.endedBy === undefined) {
-      throw problemOf(
-        404,
-        "id",
-        "there is no such question",
-        "take one of the open questions",
+  /** Shows the first open questions. */
+  const fill = () => {
+    const open = [...entries.values()].filter((entry) => entry.open);
+    for (const entry of open.slice(0, MAX_SHOWN)) {
+      if (!entry.question && entry.open) put(entry, entry.open.view());
+    }
+  };
+
+  const close = (id: string, endedBy: EndedBy, said: string) => {
+    const entry = entries.get(id);
+    if (!entry?.question) {
+      entries.delete(id);
+      return;
+    }
+    delete entry.open;
+    put(entry, { ...entry.question, endedBy, said });
+    const ended = [...entries].filter(([, each]) => !each.open)
+      .sort(([, a], [, b]) => a.version - b.version);
+    for (const [id] of ended.slice(0, -MAX_ENDED)) entries.delete(id);
+    fill();
+  };
+
+  return {
+    /** Asks; resolves with the first answer, or when the signal withdraws the question. */
+    async ask<T>(asked: Asked<T>, signal: AbortSignal): Promise<T> {
+      if (signal.aborted) return asked.withdrawn;
+      const id = randomUUID();
+      const askedAt = Date.now();
+      const answered = Promise.withResolvers<T>();
+      const isDone = new AbortController();
+      const end = (value: T, endedBy: EndedBy, said: string) => {
+        if (isDone.signal.aborted) return;
+        close(id, endedBy, said);
+        answered.resolve(value);
+        isDone.abort();
+      };
+      const open = {
+        view: () => ({ id, askedAt, ...asked.view() }),
+        take: (body: unknown) => {
+          const value = asked.read(body);
+          const said = asked.say(value);
+          const [heading] = asked.view().text.split("\n");
+          end(value, "page", said);
+          tell(`answered on the page: ${heading} ${said}`);
+        },
+      };
+      entries.set(id, { version: 0, open });
+      fill();
+      const off = onAbort(
+        signal,
+        () => end(asked.withdrawn, "nobody", "not needed any more"),
       );
-    }
-    throw problemOf(
-      409,
-      "id",
-      ended.endedBy === "nobody"
-        ? "nobody needs the answer any more"
-        : `it was answered at the ${ended.endedBy} already: ${ended.said}`,
-      "take another question",
-    );
-  }
+      asked.terminal?.(AbortSignal.any([signal, isDone.signal])).then(
+        (value) => end(value, "terminal", asked.say(value)),
+        // Whoever sees the page can still answer.
+        (error) =>
+          log.warn("Cannot ask at the terminal: {reason}", {
+            reason: reasonOf(error),
+          }),
+      );
+      return await answered.promise.finally(off);
+    },
 
-  /** Lists the questions that changed since, oldest first. */
-  since(version: number): PageQuestion[] {
-    return [...this.#shown.values()]
-      .filter((shown) => shown.version > version)
-      .map(({ question }) => question);
-  }
+    /**
+     * Takes an answer of the page.
+     *
+     * @throws {ProblemError} 400, 404, 409 when another answer was first
+     */
+    answer(id: string, body: unknown): void {
+      const entry = entries.get(id);
+      if (!entry) {
+        throw problemOf(
+          404,
+          "id",
+          "there is no such question",
+          "take one of the open questions",
+        );
+      }
+      if (entry.open) return entry.open.take(body);
+      const { endedBy, said } = entry.question ?? {};
+      throw problemOf(
+        409,
+        "id",
+        endedBy === "nobody"
+          ? "nobody needs the answer any more"
+          : `it was answered at the ${endedBy} already: ${said}`,
+        "take another question",
+      );
+    },
 
-  #put(question: PageQuestion): void {
-    const version = this.#changes.next();
-    this.#shown.set(question.id, { question, version });
-  }
-
-  #end(id: string, endedBy: EndedBy, said: string): void {
-    this.#open.delete(id);
-    this.#hidden.delete(id);
-    const shown = this.#shown.get(id);
-    if (!shown) return;
-    this.#put({ ...shown.question, endedBy, said });
-    const ended = [...this.#shown.values()]
-      .filter(({ question }) => question.endedBy !== undefined)
-      .sort((a, b) => a.version - b.version);
-    for (const { question } of ended.slice(0, -MAX_ENDED)) {
-      this.#shown.delete(question.id);
-    }
-    this.#fill();
-  }
-
-  /** Shows questions that wait for room. */
-  #fill(): void {
-    for (const id of this.#hidden) {
-      const open = [...this.#shown.values()]
-        .filter(({ question }) => question.endedBy === undefined);
-      if (open.length >= MAX_SHOWN) return;
-      this.#hidden.delete(id);
-      this.#open.get(id)?.show();
-    }
-  }
+    /** Lists the questions that changed since, oldest first. */
+    since: (version: number): PageQuestion[] =>
+      [...entries.values()].filter((entry) => entry.version > version)
+        .flatMap(({ question }) => question ?? []),
+  };
 }
 
-/** A button of a question. */
-interface PageChoice {
-  /** What it answers. */
-  readonly answer: string;
-  /** Its text, the same as at the terminal. */
-  readonly label: string;
-}
+/** A button of a question: what it answers, and its text, the same as at the terminal. */
+type PageChoice = Omit<Choice<string>, "key">;
 
 /** What is asked, and how it can be answered. */
 export type Asking =

@@ -9,8 +9,10 @@ import { invalidFields, ProblemError } from "../../../shared/http.ts";
 import type { AskedInput } from "../../config/input_store.ts";
 import type { ConfirmAnswer } from "../../tools/confirmations.ts";
 import { type Field, problemOf, readFields } from "../../tools/form.ts";
-import { define, isRecord } from "../../util/values.ts";
+import { isRecord } from "../../../protocol/names.ts";
+import { define } from "../../util/values.ts";
 import {
+  type Choice,
   CHOICES,
   describeCall,
   describeQuestion,
@@ -38,13 +40,9 @@ export const deskQuestions = (
     desk.ask<ConfirmAnswer>({
       view: () => ({
         text: describeCall(request, PAGE_SIZE),
-        asking: {
-          kind: "confirm",
-          choices: CHOICES.map(({ answer, label }) => ({ answer, label })),
-        },
+        asking: { kind: "confirm", choices: CHOICES.map(withoutKey) },
       }),
-      terminal: terminal &&
-        (async (own) => await terminal.confirm(request, own)),
+      terminal: terminal && ((own) => terminal.confirm(request, own)),
       read: (body) => parse(CONFIRM, body).answer,
       say: labelOf,
       withdrawn: "no",
@@ -65,28 +63,26 @@ export const deskQuestions = (
         const shown = fields.map(shownField);
         const isTooLong = JSON.stringify(shown).length > MAX_FORM_CHARS;
         const choices = WILLING_CHOICES.filter(({ answer }) =>
-          !isTooLong || answer !== "answer"
+          !isTooLong || answer !== "accept"
         );
         return {
           text: [...text, ...isTooLong ? [TOO_LONG] : []].join("\n"),
           asking: {
             kind: "elicit",
-            choices: choices.map(({ answer, label }) => ({
-              answer: answer === "answer" ? "accept" : answer,
-              label,
-            })),
+            choices: choices.map(withoutKey),
             fields: isTooLong ? [] : shown,
           },
         };
       },
-      terminal: terminal &&
-        (async (own) => await terminal.elicit(request, own)),
+      terminal: terminal && ((own) => terminal.elicit(request, own)),
       read: (body) => readForm(fields, body),
       say: ({ action }) => FORM_SAID[action],
       withdrawn: { action: "cancel" },
     }, signal);
   },
 });
+
+const withoutKey = ({ key: _, ...choice }: Choice<string>) => choice;
 
 const TOO_LONG = "  Its form is too long for a page; a terminal can ask it";
 

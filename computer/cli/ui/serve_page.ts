@@ -13,8 +13,8 @@ import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { randomBytes } from "node:crypto";
 import { Hono } from "hono";
 import { listenOrExplain } from "../../../cli/listen.ts";
-import { NewsFeed } from "./news_feed.ts";
-import { type PageSources, PageState } from "./page_state.ts";
+import { newsFeed } from "./news_feed.ts";
+import { type PageSources, pageState } from "./page_state.ts";
 import { log } from "../../util/log.ts";
 import { reasonOf } from "../../util/values.ts";
 import { answerConsole, COMPUTER_PAGE } from "../../../console/mod.ts";
@@ -38,22 +38,10 @@ const MAX_CONNECTIONS = 128;
 const END_TIMEOUT_MS = 1_000;
 /** The path of everything but the page itself. */
 const BASE_PATH = "/ui/v1";
-/** The path of the parts of the page. */
-const PARTS_PATH = "/console/";
 /** The largest answer, in bytes. */
 const MAX_ANSWER_BYTES = 65_536;
 /** Any port, since a tunnel may have another one than this server. */
 const LOOPBACK_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i;
-
-/** The page of a Computer, while it is served. */
-export interface ServedPage {
-  /** Its address, with the token; whoever has it can answer questions. */
-  readonly link: string;
-  /** Shows what changed of the Computer besides its events. */
-  changed(): void;
-  /** Ends it. */
-  close(): Promise<void>;
-}
 
 /**
  * Serves the page of a Computer to browsers of this machine.
@@ -61,24 +49,18 @@ export interface ServedPage {
  * @param port 0 for any free one
  * @throws {Error} that names the flag to change, when the port cannot be used
  */
-export async function servePage(
-  sources: PageSources,
-  port: number,
-): Promise<ServedPage> {
+export async function servePage(sources: PageSources, port: number) {
   const token = randomBytes(32).toString("hex");
-  const state = new PageState(sources);
-  const feed = new NewsFeed(state, sources.changes);
-  const { fetch } = pageApp(state, feed, token);
-  const unreadable = problemOf(
-    400,
-    "request",
-    "it cannot be read",
-    "correct it",
-  );
+  const state = pageState(sources);
+  const feed = newsFeed(state.since, sources.changes);
+  const { fetch } = pageApp(sources, state, feed, token);
   const server = createServer(
     getRequestListener(fetch, {
       overrideGlobalObjects: false,
-      errorHandler: () => toProblemResponse(unreadable),
+      errorHandler: () =>
+        toProblemResponse(
+          problemOf(400, "request", "it cannot be read", "correct it"),
+        ),
     }),
   );
   server.maxConnections = MAX_CONNECTIONS;
@@ -92,8 +74,11 @@ export async function servePage(
   );
   const { port: actual } = server.address() as AddressInfo;
   return {
+    /** Its address, with the token; whoever has it can answer questions. */
     link: `http://${PAGE_HOST}:${actual}/#token=${token}`,
-    changed: () => state.changed(),
+    /** Shows what changed of the Computer besides its events. */
+    changed: state.changed,
+    /** Ends it. */
     close: async () => {
       state.close();
       feed.close();
@@ -111,8 +96,14 @@ export async function servePage(
 }
 
 /** Creates the HTTP app of a Computer's page. */
-function pageApp(state: PageState, feed: NewsFeed, token: string) {
+function pageApp(
+  { computer, desk }: PageSources,
+  state: ReturnType<typeof pageState>,
+  feed: ReturnType<typeof newsFeed>,
+  token: string,
+) {
   const app = new Hono<{ Bindings: HttpBindings }>();
+  const api = app.basePath(BASE_PATH);
   const answerWith = (path: string, name: string, value: string) =>
     app.use(path, async (c, next) => {
       await next();
@@ -124,7 +115,7 @@ function pageApp(state: PageState, feed: NewsFeed, token: string) {
     checkHost(c.env.incoming);
     return next();
   });
-  app.use(`${BASE_PATH}/*`, (c, next) => {
+  api.use((c, next) => {
     checkSender(c.env.incoming, token);
     return next();
   });
@@ -137,12 +128,9 @@ function pageApp(state: PageState, feed: NewsFeed, token: string) {
     );
   });
 
-  app.get(`${BASE_PATH}/state`, () => Response.json(state.since(0)));
-  app.get(
-    `${BASE_PATH}/tools`,
-    () => Response.json({ tools: state.tools() }),
-  );
-  app.get(`${BASE_PATH}/calls/:key`, (c) => {
+  api.get("/state", () => Response.json(state.since(0)));
+  api.get("/tools", () => Response.json({ tools: computer.listTools() }));
+  api.get("/calls/:key", (c) => {
     const content = state.calls.content(Number(c.req.param("key")));
     if (content) return Response.json(content);
     throw problemOf(
@@ -152,13 +140,13 @@ function pageApp(state: PageState, feed: NewsFeed, token: string) {
       "take one of the latest calls",
     );
   });
-  app.post(`${BASE_PATH}/questions/:id`, async (c) => {
+  api.post("/questions/:id", async (c) => {
     const body = await readJson(c.env.incoming, MAX_ANSWER_BYTES);
-    state.desk.answer(c.req.param("id"), body);
+    desk.answer(c.req.param("id"), body);
     return Response.json({ done: true });
   });
-  app.get(`${BASE_PATH}/events`, (c) => {
-    if (!feed.isFull) {
+  api.get("/events", (c) => {
+    if (!feed.isFull()) {
       return c.body(feed.open(), 200, {
         "Content-Type": "text/event-stream",
         "Connection": "close", // nothing can follow it
@@ -170,7 +158,7 @@ function pageApp(state: PageState, feed: NewsFeed, token: string) {
     const fault = { field: "events", problem, fix };
     throw new ProblemError(503, [fault], { "Retry-After": "5" });
   });
-  app.all(`${BASE_PATH}/*`, () => {
+  api.all("*", () => {
     throw problemOf(404, "path", "there is no such thing", "correct it");
   });
   // It holds no data, so that anybody of this machine may have it, from whatever link.
@@ -178,16 +166,13 @@ function pageApp(state: PageState, feed: NewsFeed, token: string) {
     const { method, path } = c.req;
     return answerConsole(COMPUTER_PAGE, {
       method,
-      ...(path !== "/" && { part: partOf(path) }),
+      // A path that names no part is passed on: no part has one.
+      ...(path !== "/" && { part: path.replace(/^\/console\//, "") }),
       ifNoneMatch: c.req.header("If-None-Match"),
     });
   });
   return app;
 }
-
-/** Names a part of the page; what is none has a path, which no part has. */
-const partOf = (path: string): string =>
-  path.startsWith(PARTS_PATH) ? path.slice(PARTS_PATH.length) : path;
 
 /** Refuses requests for another host, which a page gets by pointing its name to this machine. */
 function checkHost({ headers: { host = "" } }: IncomingMessage): void {

@@ -19,13 +19,8 @@ import {
   requestIdOf,
 } from "./limited_fetch.ts";
 
-/** The requests without an answer. */
-export interface PendingRequests {
-  /** Returns whether a request still waits. */
-  has(id: number): boolean;
-  /** Notes that the rest of its answer is in the body of the HTTP response. */
-  answeredWhole(id: number): void;
-}
+/** The requests without an answer by id, and whether the rest of it is in the body of the HTTP response. */
+export type PendingRequests = Map<string | number, boolean>;
 
 /** How often the MCP SDK tries to resume an interrupted answer. */
 export const RESUME_ATTEMPTS = 2;
@@ -43,39 +38,48 @@ interface CutAnswer {
  * The MCP SDK resumes an interrupted answer if its events have ids. Without ids, or when that
  * fails, the request would wait for its timeout; instead, an error is appended to the stream.
  *
+ * @param lost answers a request by an error
  * @throws {SessionForgottenError} for a request that was answered with 404
  */
 export function answeringFetch(
   fetch: FetchLike,
   pending: PendingRequests,
+  lost: (id: number) => void,
 ): FetchLike {
   const cuts = new Map<string, CutAnswer>();
+  // Forwards the events; appends an error for the request if they end and cannot be resumed.
   const ending = (response: Response, id: number): Response => {
     if (!response.body || !isEventStream(response)) return response;
-    return new Response(
-      endAnswer(response.body, id, pending, (eventId) => {
-        cuts.set(eventId, { id, failures: 0 });
+    const events = new EventScanner();
+    const onEnd = (error?: unknown) => {
+      const { lastId } = events;
+      if (!pending.has(id)) return undefined;
+      if (lastId !== undefined) {
+        cuts.set(lastId, { id, failures: 0 });
         const [oldest] = cuts.keys();
         if (cuts.size > MAX_RESUMABLE && oldest) cuts.delete(oldest);
-      }),
-      response,
-    );
+      }
+      const tooLarge = error instanceof MessageTooLargeError
+        ? error
+        : undefined;
+      return lastId === undefined || tooLarge
+        ? lastWords(id, tooLarge)
+        : undefined;
+    };
+    const onChunk = (chunk: Uint8Array) => events.push(chunk);
+    return new Response(passOn(response.body, { onChunk, onEnd }), response);
   };
   const resume = async (
     eventId: string,
     cut: CutAnswer,
     ...request: Parameters<FetchLike>
   ): Promise<Response> => {
-    if (!pending.has(cut.id)) {
-      cuts.delete(eventId);
-      return new Response(null, { status: 405 }); // the SDK understands it as "no such stream"
-    }
     const failed = () => {
       cuts.delete(eventId);
-      return new Response(lastWords(cut.id), {
-        headers: { "content-type": "text/event-stream" },
-      });
+      lost(cut.id);
+      return noStream();
     };
+    if (!pending.has(cut.id)) return failed();
     let response: Response;
     try {
       response = await fetch(...request);
@@ -97,6 +101,8 @@ export function answeringFetch(
     const headers = new Headers(init.headers);
     const eventId = headers.get("last-event-id");
     const cut = eventId === null ? undefined : cuts.get(eventId);
+    // A timer of the MCP SDK may outlive its transport, and would try again after an error.
+    if (init.method === "GET" && init.signal?.aborted) return noStream();
     if (eventId !== null && cut) return await resume(eventId, cut, url, init);
     const response = await fetch(url, init);
     const id = requestIdOf(init);
@@ -105,33 +111,15 @@ export function answeringFetch(
       await response.body?.cancel();
       throw new SessionForgottenError();
     }
-    if (response.ok && response.status !== 202 && !isEventStream(response)) {
-      pending.answeredWhole(id);
-    }
+    const isWhole = response.ok && response.status !== 202 &&
+      !isEventStream(response);
+    if (isWhole && pending.has(id)) pending.set(id, true);
     return ending(response, id);
   };
 }
 
-/** Forwards a stream of events; appends an error for the request if it ends and cannot be resumed. */
-function endAnswer(
-  body: ReadableStream<Uint8Array<ArrayBuffer>>,
-  id: number,
-  pending: PendingRequests,
-  resumable: (eventId: string) => void,
-): ReadableStream<Uint8Array<ArrayBuffer>> {
-  const events = new EventScanner();
-  return passOn(body, {
-    onChunk: (chunk) => events.push(chunk),
-    onEnd: (error) => {
-      const { lastId } = events;
-      if (!pending.has(id)) return undefined;
-      if (lastId !== undefined) resumable(lastId);
-      const isTooLarge = error instanceof MessageTooLargeError;
-      if (lastId !== undefined && !isTooLarge) return undefined;
-      return lastWords(id, isTooLarge ? error : undefined);
-    },
-  });
-}
+/** The answer to a GET after which the MCP SDK does not try again. */
+const noStream = () => new Response(null, { status: 405 });
 
 /** Returns an event that answers a request with an error, after the end of an interrupted event. */
 function lastWords(

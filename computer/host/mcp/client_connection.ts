@@ -12,28 +12,23 @@ import {
   ElicitRequestSchema,
   ErrorCode,
   McpError,
+  type ServerCapabilities,
 } from "@modelcontextprotocol/sdk/types.js";
 import {
-  allItems,
+  allPages,
   type ClientConnectionOptions,
-  type McpAskedOptions,
   type McpCallOptions,
-  type McpCapabilities,
   type McpConnection,
   type McpRequestOptions,
-  type McpResourcePage,
-  type McpToolList,
+  type McpTool,
+  type Page,
   readProgress,
   readTool,
 } from "./connection.ts";
 import { ServerEndedError, SessionForgottenError } from "./errors.ts";
-import {
-  type AnswerQuestion,
-  Questions,
-  UnansweredError,
-} from "./questions.ts";
+import { Questions, UnansweredError } from "./questions.ts";
 import { AuthorizationError } from "../oauth/authorized_fetch.ts";
-import { isRecord } from "../../util/values.ts";
+import { isRecord } from "../../../protocol/names.ts";
 import {
   type CallToolResult,
   parseCallToolResult,
@@ -55,6 +50,9 @@ const PROGRESS = "notifications/progress";
 /** Accepts any result: items are validated one by one, as the SDK's schemas reject whole lists. */
 const anyResult = z.looseObject({});
 
+/** The key of `_meta` with which an MCP server names its question. */
+const KEY = "a2c-smcp/key";
+
 /**
  * Opens an MCP session over a transport; closes the transport before it rejects.
  *
@@ -69,7 +67,15 @@ export async function openConnection(
     { name: "a2c-smcp-computer", version: PROTOCOL_VERSION },
     { capabilities: elicits ? { elicitation: { form: {} } } : {} },
   );
-  const questions = elicits ? questionsOf(client, asksInAnswers) : undefined;
+  const questions = new Questions(asksInAnswers);
+  if (elicits) {
+    client.setRequestHandler(ElicitRequestSchema, ({ params }, { signal }) => {
+      if (params.mode === "url") throw new UnansweredError("no page is opened");
+      const { message, requestedSchema, _meta: meta } = params;
+      const key = keyOf(meta?.[KEY]);
+      return questions.answer({ message, requestedSchema, key }, signal);
+    });
+  }
   try {
     signal.throwIfAborted();
     // Without a timeout the SDK uses one of 60 s.
@@ -84,11 +90,24 @@ export async function openConnection(
   }
 }
 
-class ClientConnection implements McpConnection {
-  readonly capabilities: McpCapabilities;
+const keyOf = (value: unknown): string | undefined =>
+  typeof value === "string" && /^[A-Za-z][\w.-]{0,63}$/.test(value)
+    ? value
+    : undefined;
+
+/**
+ * A connection to an MCP server over any transport.
+ *
+ * A lost connection stays lost; a new start opens a new one. Pending requests reject when the
+ * connection is lost. They reject with the error that the server answered, or why the connection
+ * was lost.
+ */
+export class ClientConnection {
+  /** The capabilities that the server declared. */
+  readonly capabilities: ServerCapabilities;
   readonly #client: Client;
   readonly #options: ClientConnectionOptions;
-  readonly #questions: Questions | undefined;
+  readonly #questions: Questions;
   #onNotification: (method: string, params: Record<string, unknown>) => void =
     () => {};
   #onLost: (reason: Error) => void = () => {};
@@ -97,15 +116,15 @@ class ClientConnection implements McpConnection {
   #lastToken = 0;
   #ending = false;
   #running = 0;
-  #refusal: AuthorizationError | undefined;
   #pinging = false;
-  #forgotten = false;
+  /** Why it is lost, where that is known before. */
+  #loss: Error | undefined;
   #timer: ReturnType<typeof setInterval> | undefined;
 
   constructor(
     client: Client,
     options: ClientConnectionOptions,
-    questions: Questions | undefined,
+    questions: Questions,
   ) {
     this.#client = client;
     this.#options = options;
@@ -113,12 +132,11 @@ class ClientConnection implements McpConnection {
     this.capabilities = client.getServerCapabilities() ?? {};
     // The SDK's own handler loses the last progress where the result follows at once.
     client.removeNotificationHandler(PROGRESS);
-    client.fallbackNotificationHandler = ({ method, params }) => {
-      const given = isRecord(params) ? params : {};
-      if (method !== PROGRESS) this.#onNotification(method, given);
+    client.fallbackNotificationHandler = ({ method, params = {} }) => {
+      if (method !== PROGRESS) this.#onNotification(method, params);
       else {
-        const progress = readProgress(given);
-        const follower = this.#followers.get(Number(given.progressToken));
+        const progress = readProgress(params);
+        const follower = this.#followers.get(Number(params.progressToken));
         if (progress) follower?.(progress);
       }
       return Promise.resolve();
@@ -130,102 +148,109 @@ class ClientConnection implements McpConnection {
     }
   }
 
+  /** Sets the listener of the server's notifications; it is not awaited. */
   onNotification(
     listener: (method: string, params: Record<string, unknown>) => void,
   ): void {
     this.#onNotification = listener;
   }
 
+  /**
+   * Sets the listener that is called when the connection is lost, but not for `close`.
+   *
+   * The reason is an `AuthorizationError` when the server now denies the Computer access.
+   */
   onLost(listener: (reason: Error) => void): void {
     this.#onLost = listener;
   }
 
+  /** Calls a tool; has no timeout besides the signal. */
   async callTool(
     name: string,
     params: Record<string, unknown>,
     { signal, onProgress, answer }: McpCallOptions,
   ): Promise<CallToolResult> {
-    const progressToken = onProgress && ++this.#lastToken;
-    if (progressToken && onProgress) {
-      this.#followers.set(progressToken, onProgress);
-    }
+    const progressToken = ++this.#lastToken;
+    if (onProgress) this.#followers.set(progressToken, onProgress);
     try {
-      const result = await this.#asked(
+      const result = await this.#questions.during(
         answer,
         () =>
           this.#request("tools/call", {
             name,
             arguments: params,
-            ...(progressToken && { _meta: { progressToken } }),
+            ...(onProgress && { _meta: { progressToken } }),
           }, { signal, timeout: MAX_TIMER_MS }),
       );
       return parseCallToolResult({ content: [], ...result });
     } finally {
-      if (progressToken) this.#followers.delete(progressToken);
+      this.#followers.delete(progressToken);
     }
   }
 
-  async listTools(options?: McpRequestOptions): Promise<McpToolList> {
-    if (!this.capabilities.tools) return { tools: [], problems: [] };
-    const readings = (await this.#listAll("tools/list", "tools", options))
-      .map(readTool);
-    return {
-      tools: readings.flatMap(({ tool }) => tool ? [tool] : []),
-      problems: readings.flatMap(({ problem }) => problem ? [problem] : []),
-    };
+  /** Lists the tools of all pages, in the server's order, with a sentence for each invalid entry. */
+  async listTools(
+    options?: McpRequestOptions,
+  ): Promise<{ tools: McpTool[]; problems: string[] }> {
+    const problems: string[] = [];
+    const entries = this.capabilities.tools
+      ? await this.#listAll("tools", options)
+      : [];
+    const tools = entries.flatMap((entry) => readTool(entry, problems) ?? []);
+    return { tools, problems };
   }
 
+  /** Lists one page of resources, unvalidated. */
   async listResources(
     cursor: string | undefined,
     options?: McpRequestOptions,
-  ): Promise<McpResourcePage> {
-    const page = await this.#request(
-      "resources/list",
-      cursor === undefined ? {} : { cursor },
-      options,
-    );
-    return {
-      resources: (Array.isArray(page.resources) ? page.resources : [])
-        .filter(isRecord) as Resource[],
-      ...(typeof page.nextCursor === "string" &&
-        { nextCursor: page.nextCursor }),
-    };
+  ): Promise<{ resources: Resource[]; nextCursor?: string | undefined }> {
+    const page = await this.#page("resources", cursor, options);
+    const resources = page.items.filter(isRecord) as Resource[];
+    return { resources, nextCursor: page.nextCursor };
   }
 
+  /** Reads a resource; returns the `contents` as the server sent them. */
   async readResource(
     uri: string,
     options?: McpRequestOptions,
   ): Promise<Record<string, unknown>[]> {
-    const { contents } = await this.#asked(
+    const { contents } = await this.#questions.during(
       undefined,
       () => this.#request("resources/read", { uri }, options),
     );
     return Array.isArray(contents) ? contents.filter(isRecord) : [];
   }
 
+  /** Lists the prompts of all pages, as the server sent them. */
   listPrompts(options?: McpRequestOptions): Promise<unknown[]> {
-    return this.#listAll("prompts/list", "prompts", options);
+    return this.#listAll("prompts", options);
   }
 
+  /** Gets a prompt; returns the result as the server sent it. */
   getPrompt(
     name: string,
     params: Record<string, string>,
-    { answer, ...options }: McpAskedOptions = {},
+    { answer, signal }: Omit<McpCallOptions, "onProgress"> = {},
   ): Promise<Record<string, unknown>> {
-    return this.#asked(
+    const request = { name, arguments: params };
+    return this.#questions.during(
       answer,
-      () => this.#request("prompts/get", { name, arguments: params }, options),
+      () => this.#request("prompts/get", request, { signal }),
     );
   }
 
+  /** Subscribes to changes of a resource. */
   async subscribe(uri: string, options?: McpRequestOptions): Promise<void> {
     await this.#request("resources/subscribe", { uri }, options);
   }
 
+  /** Ends a subscription. */
   async unsubscribe(uri: string, options?: McpRequestOptions): Promise<void> {
     await this.#request("resources/unsubscribe", { uri }, options);
   }
 
+  /** Ends the session, and the whole process group of a child process; never throws. */
   async close(): Promise<void> {
     if (this.#ending) return;
     this.#ending = true;
@@ -238,32 +263,39 @@ class ClientConnection implements McpConnection {
     await this.#client.close().catch(() => {});
   }
 
-  /** Closes once the other requests of the forgotten session have heard of it, too: else they would seem lost. */
+  /** Closes once the other requests of the forgotten session are answered, too: else they would seem lost. */
   async #forget(): Promise<void> {
-    this.#forgotten = true;
+    this.#loss = new ServerEndedError("The MCP server forgot the session");
     const { responded = () => Promise.resolve() } = this.#options;
     await withTimeout(RESPONSES_TIMEOUT_MS, responded).catch(() => {});
     await this.#client.close().catch(() => {});
   }
 
-  /** Makes a request during which the server may ask. */
-  #asked<T>(
-    answer: AnswerQuestion | undefined,
-    run: () => Promise<T>,
-  ): Promise<T> {
-    return this.#questions?.during(answer, run) ?? run();
+  #listAll(
+    what: "tools" | "prompts",
+    options?: McpRequestOptions,
+  ): Promise<unknown[]> {
+    return allPages(
+      `${what}/list`,
+      (cursor) => this.#page(what, cursor, options),
+    );
   }
 
-  #listAll(
-    method: string,
-    field: string,
-    options: McpRequestOptions | undefined,
-  ): Promise<unknown[]> {
-    return allItems(
-      method,
-      field,
-      (params) => this.#request(method, params, options),
+  async #page(
+    what: "tools" | "resources" | "prompts",
+    cursor: string | undefined,
+    options?: McpRequestOptions,
+  ): Promise<Page<unknown>> {
+    const params = cursor === undefined ? {} : { cursor };
+    const { [what]: items, nextCursor } = await this.#request(
+      `${what}/list`,
+      params,
+      options,
     );
+    return {
+      items: Array.isArray(items) ? items : [],
+      nextCursor: typeof nextCursor === "string" ? nextCursor : undefined,
+    };
   }
 
   /**
@@ -289,6 +321,7 @@ class ClientConnection implements McpConnection {
     } catch (error) {
       unanswered = hasCode(error, ErrorCode.RequestTimeout);
       if (error instanceof SessionForgottenError) await this.#forget();
+      this.#options.redact?.(error);
       throw error;
     } finally {
       this.#running--;
@@ -310,7 +343,7 @@ class ClientConnection implements McpConnection {
       const busy = silent && this.#running > 0;
       if (answered || busy || this.#ending) return;
       if (error instanceof SessionForgottenError) return await this.#forget();
-      if (error instanceof AuthorizationError) this.#refusal = error;
+      if (error instanceof AuthorizationError) this.#loss = error;
       await this.#client.close().catch(() => {});
     } finally {
       this.#pinging = false;
@@ -321,38 +354,13 @@ class ClientConnection implements McpConnection {
     clearInterval(this.#timer);
     if (this.#ending) return;
     this.#ending = true;
-    const how = this.#forgotten
-      ? "forgot the session"
-      : this.#options.explainLoss?.() ?? "no longer answers";
-    this.#onLost(
-      this.#refusal ?? new ServerEndedError(`The MCP server ${how}`),
-    );
+    const { explainLoss, redact } = this.#options;
+    const how = explainLoss?.() ?? "no longer answers";
+    const reason = this.#loss ?? new ServerEndedError(`The MCP server ${how}`);
+    redact?.(reason);
+    this.#onLost(reason);
   }
 }
 
 const hasCode = (error: unknown, code: ErrorCode): boolean =>
   error instanceof McpError && error.code === code;
-
-/** The key of `_meta` with which an MCP server names its question. */
-const KEY = "a2c-smcp/key";
-
-/**
- * Receives the questions of one MCP server; its client must have declared that it can.
- *
- * @param inAnswers as {@linkcode Questions} has it
- */
-export function questionsOf(client: Client, inAnswers?: boolean): Questions {
-  const questions = new Questions(inAnswers);
-  client.setRequestHandler(ElicitRequestSchema, ({ params }, { signal }) => {
-    if (params.mode === "url") throw new UnansweredError("no page is opened");
-    const { message, requestedSchema, _meta: meta } = params;
-    const key = keyOf(meta?.[KEY]);
-    return questions.answer({ message, requestedSchema, key }, signal);
-  });
-  return questions;
-}
-
-const keyOf = (value: unknown): string | undefined =>
-  typeof value === "string" && /^[A-Za-z][\w.-]{0,63}$/.test(value)
-    ? value
-    : undefined;

@@ -5,21 +5,18 @@
  * @module
  */
 import { withDeadline } from "../../../shared/async.ts";
-import type {
-  MCPServerStdioParameters,
-  MCPServerStreamableHttpConfig,
-  MCPSSEConfig,
-} from "../../../protocol/mod.ts";
+import type { MCPServerStdioParameters } from "../../../protocol/mod.ts";
 import { loadPackages } from "../../../shared/packages.ts";
-import type { InProcessServer, ServerConfig } from "../../config/config.ts";
-import { redactUrl } from "../../util/secrets.ts";
+import type { ServerConfig } from "../../config/config.ts";
+import { hideValues, redactUrl, secretsIn } from "../../util/secrets.ts";
 import { reasonOf } from "../../util/values.ts";
 import {
   AuthorizationError,
   authorizedFetch,
   type Authorizer,
 } from "../oauth/authorized_fetch.ts";
-import type { McpConnection } from "./connection.ts";
+import type { ClientConnectionOptions, McpConnection } from "./connection.ts";
+import type { HttpConfig } from "./http.ts";
 import {
   DEFAULT_MESSAGE_BYTES,
   NEVER_STARTED,
@@ -31,87 +28,97 @@ import { fetchWithTimeouts } from "./limited_fetch.ts";
 const LOCAL_REQUEST_MS = 30_000;
 
 /** Options of {@linkcode connectMcp}. */
-interface ConnectOptions {
-  /** Timeout of a ping, after which a server counts as hung; default: that of any request. */
-  readonly pongMs?: number | undefined;
+interface ConnectOptions
+  extends Pick<ClientConnectionOptions, "pongMs" | "elicits"> {
   /** Maximum bytes of one message of an MCP server; default 64 MiB. */
   readonly maxMessageBytes?: number | undefined;
-  /** Tells MCP servers that they may ask during tool calls. */
-  readonly elicits?: boolean | undefined;
   /** Returns the source of tokens for an MCP server over HTTP without credentials. */
   readonly authorizer?:
     | ((server: string, url: string) => Authorizer | undefined)
     | undefined;
+  /** Returns the values to hide in errors, besides those of the configuration. */
+  readonly secrets?: () => Iterable<string>;
 }
 
 /**
  * Starts or reaches the MCP server of a configuration without placeholders.
  *
- * Loads the MCP SDK on demand, and only the transport that is needed.
+ * Loads the MCP SDK on demand, and only the transport that is needed. No error contains secret
+ * values: a server that crashes may have printed its token, and a server that refuses a call may
+ * quote it; both end up in messages to users and Agents.
  *
  * @param signal aborts the attempt; nothing is left running
  * @throws {AuthorizationError} when the server denies the Computer access
  * @throws {Error} that explains any other failure to the user
  */
-export const connectMcp = (
+export async function connectMcp(
   config: ServerConfig,
   signal: AbortSignal,
-  options: ConnectOptions = {},
-): Promise<McpConnection> => {
-  switch (config.type) {
-    case "stdio":
-      return connectStdio(config.server_parameters, signal, options);
-    case "in-process":
-      return connectLocal(config.server, signal, options);
-    default:
-      return connectHttp(config, signal, options);
+  given: ConnectOptions = {},
+): Promise<McpConnection> {
+  const redact = (error: unknown) => {
+    if (!(error instanceof Error)) return;
+    const message = hideValues(error.message, [
+      ...given.secrets?.() ?? [],
+      ...config.type === "in-process" ? [] : secretsIn(config),
+    ]);
+    // That of a DOMException, such as of an abort, cannot be set.
+    if (message !== error.message) error.message = message;
+  };
+  const options = { ...given, signal, requestMs: LOCAL_REQUEST_MS, redact };
+  try {
+    switch (config.type) {
+      case "stdio":
+        return await connectStdio(config.server_parameters, options);
+      case "in-process": {
+        const { connectInProcess } = await withMcpSdk(() =>
+          import("./in_process.ts")
+        );
+        return await connectInProcess(config.server, options);
+      }
+      default:
+        return await connectHttp(config, options);
+    }
+  } catch (error) {
+    redact(error);
+    throw error;
   }
-};
+}
 
 const withMcpSdk = <T extends object>(load: () => Promise<T>): Promise<T> =>
   loadPackages("reach MCP servers", ["@modelcontextprotocol/sdk"], load);
 
 async function connectHttp(
-  config: MCPServerStreamableHttpConfig | MCPSSEConfig,
-  signal: AbortSignal,
-  { pongMs, authorizer, elicits, maxMessageBytes = DEFAULT_MESSAGE_BYTES }:
-    ConnectOptions,
+  config: HttpConfig,
+  options: ConnectOptions & ClientConnectionOptions,
 ): Promise<McpConnection> {
-  const [{ openConnection }, http] = await withMcpSdk(() =>
-    Promise.all([import("./client_connection.ts"), import("./http.ts")])
-  );
+  const [{ openConnection }, { httpTimeouts, HttpTransport }] =
+    await withMcpSdk(() =>
+      Promise.all([import("./client_connection.ts"), import("./http.ts")])
+    );
+  const { signal, maxMessageBytes = DEFAULT_MESSAGE_BYTES } = options;
   const { url, headers } = config.server_parameters;
-  const timeouts = config.type === "sse"
-    ? http.sseTimeouts(config.server_parameters)
-    : http.streamableTimeouts(config.server_parameters);
+  const timeouts = httpTimeouts(config.server_parameters);
   const hasCredentials = Object.keys(headers ?? {})
     .some((name) => name.toLowerCase() === "authorization");
   let refusal: unknown;
   const fetch = authorizedFetch(
     fetchWithTimeouts(timeouts, maxMessageBytes),
-    hasCredentials ? undefined : authorizer?.(config.name, url),
+    hasCredentials ? undefined : options.authorizer?.(config.name, url),
     (error) => refusal = error,
   );
-  const options = {
-    requestMs: timeouts.requestMs,
-    pongMs,
-    elicits,
-    pingEveryMs: timeouts.silenceMs / 2,
-  };
   const open = (signal: AbortSignal) => {
-    if (config.type === "sse") {
-      const transport = http.sseTransport(config.server_parameters, fetch);
-      return openConnection(transport, { ...options, signal });
-    }
-    const { terminate_on_close } = config.server_parameters;
-    const transport = http.streamableTransport(config.server_parameters, fetch);
+    const transport = new HttpTransport(config, fetch);
     return openConnection(transport, {
       ...options,
+      requestMs: timeouts.requestMs,
+      pingEveryMs: timeouts.silenceMs / 2,
       signal,
-      asksInAnswers: true,
-      responded: () => transport.responded(),
-      ...(terminate_on_close &&
-        { terminate: () => transport.inner.terminateSession() }),
+      ...(config.type !== "sse" && {
+        asksInAnswers: true,
+        responded: () => transport.responded(),
+        terminate: transport.terminate,
+      }),
     });
   };
   const seconds = timeouts.requestMs / 1000;
@@ -144,43 +151,23 @@ function httpReason(error: unknown): string {
     ).replace(DENO_PREFIX, "");
 }
 
-async function connectLocal(
-  server: InProcessServer,
-  signal: AbortSignal,
-  { pongMs, elicits }: ConnectOptions,
-): Promise<McpConnection> {
-  const { connectInProcess } = await withMcpSdk(() =>
-    import("./in_process.ts")
-  );
-  return await connectInProcess(server, {
-    requestMs: LOCAL_REQUEST_MS,
-    pongMs,
-    elicits,
-    signal,
-  });
-}
-
 async function connectStdio(
   parameters: MCPServerStdioParameters,
-  signal: AbortSignal,
-  { pongMs, elicits, maxMessageBytes }: ConnectOptions,
+  options: ConnectOptions & ClientConnectionOptions,
 ): Promise<McpConnection> {
   const [{ openConnection }, { StdioTransport }] = await withMcpSdk(() =>
     Promise.all([import("./client_connection.ts"), import("./stdio.ts")])
   );
-  const transport = new StdioTransport(parameters, maxMessageBytes);
+  const transport = new StdioTransport(parameters, options.maxMessageBytes);
   try {
     return await openConnection(transport, {
-      requestMs: LOCAL_REQUEST_MS,
-      pongMs,
-      elicits,
-      signal,
+      ...options,
       explainLoss: () => transport.end,
     });
   } catch (error) {
     const { end, fault } = transport;
     const hasEnded = fault === undefined && end !== undefined &&
-      !signal.aborted && end !== NEVER_STARTED;
+      !options.signal.aborted && end !== NEVER_STARTED;
     const reason = fault
       ? `"${parameters.command}" ${fault.message}`
       : hasEnded

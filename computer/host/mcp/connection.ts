@@ -5,15 +5,11 @@
  * @module
  */
 import { isDeeper, MAX_DEPTH } from "../../../client/message_limits.ts";
+import type { ClientConnection } from "./client_connection.ts";
 import type { AnswerQuestion } from "./questions.ts";
 import { hideSecrets } from "../../util/secrets.ts";
-import { isRecord } from "../../util/values.ts";
-import type {
-  CallToolResult,
-  Icon,
-  Resource,
-  ToolProgress,
-} from "../../../protocol/mod.ts";
+import { isRecord } from "../../../protocol/names.ts";
+import type { Icon, ToolProgress } from "../../../protocol/mod.ts";
 
 /** Options of one request to an MCP server. */
 export interface McpRequestOptions {
@@ -21,42 +17,12 @@ export interface McpRequestOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Options of a request during which the MCP server may ask. */
-export interface McpAskedOptions extends McpRequestOptions {
+/** Options of a tool call. */
+export interface McpCallOptions extends McpRequestOptions {
   /** Answers what the MCP server asks meanwhile; without it, questions are refused. */
   answer?: AnswerQuestion | undefined;
-}
-
-/** Options of a tool call. */
-export interface McpCallOptions extends McpAskedOptions {
   /** Asks the MCP server for progress, and receives it until the call has ended; must not throw. */
   onProgress?: ((progress: ToolProgress) => void) | undefined;
-}
-
-/** The capabilities of an MCP server that the Computer uses. */
-export interface McpCapabilities {
-  /** Present when the server offers tools. */
-  readonly tools?: unknown;
-  /** Present when the server offers resources. */
-  readonly resources?: { readonly subscribe?: boolean | undefined } | undefined;
-  /** Present when the server offers prompts. */
-  readonly prompts?: unknown;
-}
-
-/** The tools of an MCP server, and the problems of its list. */
-export interface McpToolList {
-  /** In the server's order. */
-  readonly tools: readonly McpTool[];
-  /** One sentence for each entry that was skipped or repaired. */
-  readonly problems: readonly string[];
-}
-
-/** One page of `resources/list`, unvalidated. */
-export interface McpResourcePage {
-  /** As the server sent them. */
-  readonly resources: Resource[];
-  /** The cursor of the next page; absent on the last. */
-  readonly nextCursor?: string;
 }
 
 /** Options of `openConnection`. */
@@ -65,78 +31,26 @@ export interface ClientConnectionOptions {
   readonly requestMs: number;
   /** Timeout of a ping, after which the server counts as hung; default: `requestMs`. */
   readonly pongMs?: number | undefined;
+  /** Hides secrets in the message of an error, in place. */
+  readonly redact?: (error: unknown) => void;
   /** Tells the server that it may ask during tool calls. */
   readonly elicits?: boolean | undefined;
   /** Whether what the server asks during a call comes in that call's answer. */
   readonly asksInAnswers?: boolean;
   /** Aborts the attempt. */
   readonly signal: AbortSignal;
-  /** Describes how the connection ended, if the transport knows. */
+  /** Describes how the connection ended, if the transport has the reason. */
   readonly explainLoss?: () => string | undefined;
   /** Interval of pings; over HTTP nothing else tells that the server is gone. */
   readonly pingEveryMs?: number;
   /** Resolves when each request so far has its response, or has failed. */
   readonly responded?: () => Promise<unknown>;
   /** Ends the session on the server. */
-  readonly terminate?: () => Promise<void>;
+  readonly terminate?: (() => Promise<void>) | undefined;
 }
 
-/**
- * A connection to an MCP server over any transport.
- *
- * A lost connection stays lost; a new start opens a new one. Pending requests reject when the
- * connection is lost.
- */
-export interface McpConnection {
-  /** The capabilities that the server declared. */
-  readonly capabilities: McpCapabilities;
-  /**
-   * Calls a tool; has no timeout besides the signal.
-   *
-   * @throws the error that the server answered, or why the connection was lost
-   */
-  callTool(
-    name: string,
-    params: Record<string, unknown>,
-    options: McpCallOptions,
-  ): Promise<CallToolResult>;
-  /** Lists the tools of all pages; validates each entry by itself. */
-  listTools(options?: McpRequestOptions): Promise<McpToolList>;
-  /** Lists one page of resources. */
-  listResources(
-    cursor: string | undefined,
-    options?: McpRequestOptions,
-  ): Promise<McpResourcePage>;
-  /** Reads a resource; returns the `contents` as the server sent them. */
-  readResource(
-    uri: string,
-    options?: McpRequestOptions,
-  ): Promise<Record<string, unknown>[]>;
-  /** Lists the prompts of all pages, as the server sent them. */
-  listPrompts(options?: McpRequestOptions): Promise<unknown[]>;
-  /** Gets a prompt; returns the result as the server sent it. */
-  getPrompt(
-    name: string,
-    params: Record<string, string>,
-    options?: McpAskedOptions,
-  ): Promise<Record<string, unknown>>;
-  /** Subscribes to changes of a resource. */
-  subscribe(uri: string, options?: McpRequestOptions): Promise<void>;
-  /** Ends a subscription. */
-  unsubscribe(uri: string, options?: McpRequestOptions): Promise<void>;
-  /** Sets the listener of the server's notifications; it is not awaited. */
-  onNotification(
-    listener: (method: string, params: Record<string, unknown>) => void,
-  ): void;
-  /**
-   * Sets the listener that is called when the connection is lost, but not for `close`.
-   *
-   * The reason is an `AuthorizationError` when the server now denies the Computer access.
-   */
-  onLost(listener: (reason: Error) => void): void;
-  /** Ends the session, and the whole process group of a child process; never throws. */
-  close(): Promise<void>;
-}
+/** A connection to an MCP server over any transport. */
+export type McpConnection = Pick<ClientConnection, keyof ClientConnection>;
 
 /** The parts of a listed tool that the Computer uses. */
 export interface McpTool {
@@ -158,14 +72,6 @@ export interface McpTool {
   readonly meta: Record<string, unknown>;
 }
 
-/** The result of reading a tool: the tool, possibly repaired, or a problem. */
-interface ToolReading {
-  /** Absent when the entry has no usable name. */
-  readonly tool?: McpTool;
-  /** What is wrong with the entry. */
-  readonly problem?: string;
-}
-
 /** Maximum length of identifiers on the wire (spec §4). */
 const MAX_NAME_LENGTH = 256;
 /** Maximum depth of a tool, which is two levels deep in the answer to Agents. */
@@ -179,47 +85,46 @@ const MAX_ICON_LENGTH = 8_192;
  * Reads one entry of `tools/list`; an invalid entry is skipped or repaired.
  *
  * The MCP SDK's schema would reject the whole list for one bad `outputSchema`.
+ *
+ * @param problems receives a sentence about an invalid entry
  */
-export function readTool(entry: unknown): ToolReading {
+export function readTool(
+  entry: unknown,
+  problems: string[],
+): McpTool | undefined {
   if (!isRecord(entry) || typeof entry.name !== "string" || entry.name === "") {
-    return { problem: "a tool without a name is left out" };
+    problems.push("a tool without a name is left out");
+    return undefined;
   }
   const { name, title, description, inputSchema, outputSchema } = entry;
   const { annotations, icons, _meta } = entry;
-  if (name.length > MAX_NAME_LENGTH) {
-    return {
-      problem: `tool "${
-        hideSecrets(name).slice(0, 40)
-      }…" is left out: its name is longer than ${MAX_NAME_LENGTH} characters`,
-    };
+  const isLong = name.length > MAX_NAME_LENGTH;
+  if (isLong || isDeeper(entry, MAX_TOOL_DEPTH)) {
+    problems.push(
+      isLong
+        ? `tool "${
+          hideSecrets(name).slice(0, 40)
+        }…" is left out: its name is longer than ${MAX_NAME_LENGTH} characters`
+        : `tool "${name}" is left out: it is nested deeper than ${MAX_TOOL_DEPTH} levels`,
+    );
+    return undefined;
   }
-  if (isDeeper(entry, MAX_TOOL_DEPTH)) {
-    return {
-      problem:
-        `tool "${name}" is left out: it is nested deeper than ${MAX_TOOL_DEPTH} levels`,
-    };
-  }
-  const problems = [
-    ...(isRecord(inputSchema) ? [] : ["inputSchema is not an object"]),
-    ...(outputSchema === undefined || outputSchema === null ||
-        isRecord(outputSchema)
-      ? []
-      : ["outputSchema is not an object"]),
+  const invalid = [
+    ...isRecord(inputSchema) ? [] : ["inputSchema is not an object"],
+    ...isRecord(outputSchema ?? {}) ? [] : ["outputSchema is not an object"],
   ];
+  if (invalid.length > 0) {
+    problems.push(`tool "${name}": ${invalid.join(", ")}`);
+  }
   return {
-    tool: {
-      name,
-      description: typeof description === "string" ? description : "",
-      inputSchema: isRecord(inputSchema) ? inputSchema : { type: "object" },
-      outputSchema: isRecord(outputSchema) ? outputSchema : null,
-      annotations: isRecord(annotations) ? annotations : undefined,
-      ...(typeof title === "string" && title !== "" && { title }),
-      ...(Array.isArray(icons) && { icons: readIcons(icons) }),
-      meta: isRecord(_meta) ? _meta : {},
-    },
-    ...(problems.length > 0 && {
-      problem: `tool "${name}": ${problems.join(", ")}`,
-    }),
+    name,
+    description: typeof description === "string" ? description : "",
+    inputSchema: isRecord(inputSchema) ? inputSchema : { type: "object" },
+    outputSchema: isRecord(outputSchema) ? outputSchema : null,
+    annotations: isRecord(annotations) ? annotations : undefined,
+    ...(typeof title === "string" && title !== "" && { title }),
+    ...(Array.isArray(icons) && { icons: readIcons(icons) }),
+    meta: isRecord(_meta) ? _meta : {},
   };
 }
 
@@ -252,7 +157,7 @@ export function readProgress(
 const isNumber = (value: unknown): value is number => Number.isFinite(value);
 
 /** One page of a list. */
-interface Page<T> {
+export interface Page<T> {
   /** The items of the page. */
   readonly items: readonly T[];
   /** The cursor of the next page; absent on the last. */
@@ -275,38 +180,16 @@ export async function allPages<T>(
   const items: T[] = [];
   const seen = new Set<string>();
   let cursor: string | undefined;
-  do {
+  while (true) {
     const page = await fetchPage(cursor);
     for (const item of page.items) items.push(item);
     cursor = page.nextCursor;
-    if (cursor !== undefined && (seen.has(cursor) || seen.size > MAX_PAGES)) {
+    if (cursor === undefined) return items;
+    if (seen.has(cursor) || seen.size > MAX_PAGES) {
       throw new Error(
         `Cannot list: ${what} never ends (cursor repeated, or over ${MAX_PAGES} pages)`,
       );
     }
-    if (cursor !== undefined) seen.add(cursor);
-  } while (cursor !== undefined);
-  return items;
+    seen.add(cursor);
+  }
 }
-
-/**
- * Collects a list of an MCP server, unvalidated.
- *
- * @param field what pages have it under
- * @param ask requests a page
- * @throws {Error} as {@linkcode allPages}, and what `ask` throws
- */
-export const allItems = (
-  method: string,
-  field: string,
-  ask: (params: { cursor?: string }) => Promise<Record<string, unknown>>,
-): Promise<unknown[]> =>
-  allPages(method, async (cursor) => {
-    const page = await ask(cursor === undefined ? {} : { cursor });
-    return {
-      items: Array.isArray(page[field]) ? page[field] : [],
-      nextCursor: typeof page.nextCursor === "string"
-        ? page.nextCursor
-        : undefined,
-    };
-  });

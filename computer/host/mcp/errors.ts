@@ -37,17 +37,13 @@ export const mcpErrorCode = (error: unknown): number | undefined =>
  */
 export function sdkFailure(error: Error): "closed" | "timeout" | undefined {
   const code = mcpErrorCode(error);
-  if (
-    code === CONNECTION_CLOSED && error.message.endsWith("Connection closed")
-  ) {
-    return "closed";
-  }
-  return code === REQUEST_TIMEOUT && error.message.endsWith("Request timed out")
-    ? "timeout"
-    : undefined;
+  const ends = (text: string) => error.message.endsWith(text);
+  if (code === CONNECTION_CLOSED && ends("Connection closed")) return "closed";
+  if (code === REQUEST_TIMEOUT && ends("Request timed out")) return "timeout";
+  return undefined;
 }
 
-/** The MCP server no longer knows the session; it did not run the request. */
+/** The MCP server no longer has the session; it did not run the request. */
 export class SessionForgottenError extends Error {
   /** Always `"SessionForgottenError"`. */
   override readonly name = "SessionForgottenError";

@@ -22,180 +22,140 @@ import {
 } from "./answering_fetch.ts";
 import { CONNECTION_CLOSED } from "./errors.ts";
 import type { HttpTimeouts } from "./limited_fetch.ts";
-import { isRecord } from "../../util/values.ts";
 import {
-  type HeaderValue,
-  type MCPServerStreamableHttpParameters,
-  type MCPSSEParameters,
+  type MCPServerStreamableHttpConfig,
+  type MCPSSEConfig,
   parseDuration,
 } from "../../../protocol/mod.ts";
 import { MAX_TIMER_MS } from "../../../shared/async.ts";
 
-/** Reads the timeouts of a Streamable HTTP configuration, which are ISO 8601 durations. */
-export const streamableTimeouts = (
-  { timeout, sse_read_timeout }: MCPServerStreamableHttpParameters,
-): HttpTimeouts => ({
-  requestMs: timerMs(parseDuration(timeout)),
-  silenceMs: timerMs(parseDuration(sse_read_timeout)),
-});
+/** The configuration of an MCP server over HTTP (spec §4). */
+export type HttpConfig = MCPServerStreamableHttpConfig | MCPSSEConfig;
 
-/** Reads the timeouts of an SSE configuration, which are seconds. */
-export const sseTimeouts = (
-  { timeout, sse_read_timeout }: MCPSSEParameters,
+/** Reads timeouts: ISO 8601 durations for Streamable HTTP, seconds for SSE. */
+export const httpTimeouts = (
+  { timeout, sse_read_timeout }: Pick<
+    HttpConfig["server_parameters"],
+    "timeout" | "sse_read_timeout"
+  >,
 ): HttpTimeouts => ({
   requestMs: timerMs(timeout),
   silenceMs: timerMs(sse_read_timeout),
 });
 
-const timerMs = (seconds: number): number =>
-  Math.min(seconds * 1000, MAX_TIMER_MS);
-
-/** Creates a transport over Streamable HTTP (spec §4). */
-export const streamableTransport = (
-  parameters: MCPServerStreamableHttpParameters,
-  fetch: FetchLike,
-): HttpTransport<StreamableHTTPClientTransport> =>
-  new HttpTransport(
-    (fetch) =>
-      new StreamableHTTPClientTransport(new URL(parameters.url), {
-        requestInit: { headers: textHeaders(parameters.headers) },
-        reconnectionOptions: {
-          initialReconnectionDelay: 1_000,
-          maxReconnectionDelay: 30_000,
-          reconnectionDelayGrowFactor: 1.5,
-          maxRetries: RESUME_ATTEMPTS,
-        },
-        fetch,
-      }),
-    (pending) => answeringFetch(fetch, pending),
-  );
-
-/** Creates a transport over HTTP with SSE (spec §4), for older servers. */
-export const sseTransport = (
-  parameters: MCPSSEParameters,
-  fetch: FetchLike,
-): HttpTransport<SSEClientTransport> =>
-  new HttpTransport(
-    (fetch) =>
-      new SSEClientTransport(new URL(parameters.url), {
-        requestInit: { headers: textHeaders(parameters.headers) },
-        fetch,
-      }),
-    (_pending, lost) => sessionFetch(fetch, lost),
-  );
-
-const textHeaders = (
-  headers: Record<string, HeaderValue> | null,
-): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(headers ?? {}).map(([name, value]) => [name, `${value}`]),
-  );
+const timerMs = (given: string | number): number => {
+  const seconds = typeof given === "string" ? parseDuration(given) : given;
+  return Math.min(seconds * 1000, MAX_TIMER_MS);
+};
 
 /** Maximum number of replies in flight to an MCP server, which could ask without end. */
 const MAX_PENDING_REPLIES = 100;
 
 /**
- * A transport of the MCP SDK that settles every request it accepted, and never throws for a message.
+ * A transport of the MCP SDK that settles every request it accepted, and never throws for a message:
+ * over Streamable HTTP, or over HTTP with SSE for older servers (spec §4).
  */
-class HttpTransport<T extends Transport> implements Transport {
+export class HttpTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: Exclude<Transport["onmessage"], undefined>;
 
-  /** The transport of the MCP SDK. */
-  readonly inner: T;
-  /** Pending requests by id, and whether the rest of the answer is in the current response. */
-  readonly #pending = new Map<string | number, boolean>();
+  readonly #inner: Transport;
+  readonly #pending: PendingRequests = new Map();
   /** Requests that wait for their HTTP response. */
-  readonly #unheard = new Set<Promise<void>>();
+  readonly #unanswered = new Set<Promise<void>>();
   #replies = 0;
+  /** Ends the session on the server, if it has one and the configuration says so. */
+  readonly terminate?: () => Promise<void>;
 
-  /**
-   * @param make creates the transport of the MCP SDK
-   * @param wrap creates the `fetch` of the transport
-   */
-  constructor(
-    make: (fetch: FetchLike) => T,
-    wrap: (pending: PendingRequests, lost: () => void) => FetchLike,
-  ) {
-    this.inner = make(wrap({
-      has: (id) => this.#pending.has(id),
-      answeredWhole: (id) => {
-        if (this.#pending.has(id)) this.#pending.set(id, true);
+  /** Creates the transport of a configuration, above a `fetch`. */
+  constructor({ type, server_parameters }: HttpConfig, fetch: FetchLike) {
+    const url = new URL(server_parameters.url);
+    const headers = Object.entries(server_parameters.headers ?? {})
+      .map(([name, value]) => [name, `${value}`]);
+    const requestInit = { headers: Object.fromEntries(headers) };
+    if (type === "sse") {
+      const lost = () => void this.close().catch(() => {});
+      this.#inner = new SSEClientTransport(url, {
+        requestInit,
+        fetch: sessionFetch(fetch, lost),
+      });
+      return;
+    }
+    const inner = new StreamableHTTPClientTransport(url, {
+      requestInit,
+      reconnectionOptions: {
+        initialReconnectionDelay: 1_000,
+        maxReconnectionDelay: 30_000,
+        reconnectionDelayGrowFactor: 1.5,
+        maxRetries: RESUME_ATTEMPTS,
       },
-    }, () => void this.close().catch(() => {})));
-  }
-
-  get sessionId(): string | undefined {
-    return this.inner.sessionId;
+      fetch: answeringFetch(fetch, this.#pending, (id) => this.#lose(id)),
+    });
+    this.#inner = inner;
+    if (server_parameters.terminate_on_close) {
+      this.terminate = () => inner.terminateSession();
+    }
   }
 
   setProtocolVersion(version: string): void {
-    this.inner.setProtocolVersion?.(version);
+    this.#inner.setProtocolVersion?.(version);
   }
 
   async start(): Promise<void> {
-    this.inner.onclose = () => this.onclose?.();
-    this.inner.onerror = (error) => this.onerror?.(error);
-    this.inner.onmessage = (message, extra) => this.#receive(message, extra);
-    await this.inner.start();
+    this.#inner.onclose = () => this.onclose?.();
+    this.#inner.onerror = (error) => this.onerror?.(error);
+    this.#inner.onmessage = (message, extra) => this.#receive(message, extra);
+    await this.#inner.start();
   }
 
   async send(
     message: JSONRPCMessage,
     options?: TransportSendOptions,
   ): Promise<void> {
-    if (!("method" in message)) return await this.#reply(message);
+    if (!("method" in message)) {
+      if (this.#replies >= MAX_PENDING_REPLIES) {
+        throw new Error("The MCP server asks faster than it takes answers");
+      }
+      this.#replies++;
+      return await this.#inner.send(message).finally(() => this.#replies--);
+    }
     if (!("id" in message)) {
-      const { params } = message;
-      const given = isRecord(params) ? params.requestId : undefined;
-      if (
-        message.method === "notifications/cancelled" &&
-        (typeof given === "number" || typeof given === "string")
-      ) this.#pending.delete(given);
-      return await this.inner.send(message, options);
+      if (message.method === "notifications/cancelled") {
+        this.#pending.delete(Number(message.params?.requestId));
+      }
+      return await this.#inner.send(message, options);
     }
     const { id } = message;
     this.#pending.set(id, false);
-    const sent = this.inner.send(message, options);
-    this.#unheard.add(sent);
+    const sent = this.#inner.send(message, options);
+    this.#unanswered.add(sent);
     try {
       await sent;
     } catch (error) {
       this.#pending.delete(id);
       throw error;
     } finally {
-      this.#unheard.delete(sent);
+      this.#unanswered.delete(sent);
     }
     if (this.#pending.get(id) !== true) return;
     // The response does not answer the request, and nothing else will.
-    this.#receive({
-      jsonrpc: "2.0",
-      id,
-      error: { code: CONNECTION_CLOSED, message: "Connection closed" },
-    });
+    this.#lose(id);
+  }
+
+  #lose(id: string | number): void {
+    const error = { code: CONNECTION_CLOSED, message: "Connection closed" };
+    this.#receive({ jsonrpc: "2.0", id, error });
   }
 
   /** Resolves when each request so far has its HTTP response, or has failed. */
   async responded(): Promise<void> {
-    await Promise.allSettled(this.#unheard);
+    await Promise.allSettled(this.#unanswered);
   }
 
   close(): Promise<void> {
     this.#pending.clear();
-    return this.inner.close();
-  }
-
-  async #reply(message: JSONRPCMessage): Promise<void> {
-    if (this.#replies >= MAX_PENDING_REPLIES) {
-      throw new Error("The MCP server asks faster than it takes answers");
-    }
-    this.#replies++;
-    try {
-      await this.inner.send(message);
-    } finally {
-      this.#replies--;
-    }
+    return this.#inner.close();
   }
 
   /** Forwards a message; drops second answers, which the MCP SDK would take for a connection error. */

@@ -1,7 +1,8 @@
 // @ts-types="@modelcontextprotocol/sdk/inMemory"
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import type { InProcessServer } from "../../config/config.ts";
-import { isRecord, reasonOf } from "../../util/values.ts";
+import { isRecord } from "../../../protocol/names.ts";
+import { reasonOf } from "../../util/values.ts";
 import { openConnection } from "./client_connection.ts";
 import type { ClientConnectionOptions, McpConnection } from "./connection.ts";
 import { PARSE_ERROR } from "./errors.ts";

@@ -26,34 +26,22 @@ type CreateHttpClient = (
  */
 async function fetchOnce(
   url: string | URL,
-  init?: RequestInit,
+  init: RequestInit,
 ): Promise<Response> {
-  const createHttpClient = denoHttpClients();
-  if (createHttpClient === undefined) return await fetch(url, init);
+  // Not a use of the Deno global, which Node lacks: a look whether there is one.
+  const createHttpClient: CreateHttpClient | undefined = Reflect.get(
+    Reflect.get(globalThis, "Deno") ?? {},
+    "createHttpClient",
+  );
+  if (!createHttpClient) return await fetch(url, init);
   const client = createHttpClient({ poolMaxIdlePerHost: 0 });
   try {
-    const withClient: RequestInit & { client: HttpClient } = {
-      ...init,
-      client,
-    };
-    return await fetch(url, withClient);
+    const once: RequestInit & { client: HttpClient } = { ...init, client };
+    return await fetch(url, once);
   } finally {
     client.close(); // of no effect on the body
   }
 }
-
-/** Returns `Deno.createHttpClient`, on Deno. */
-function denoHttpClients(): CreateHttpClient | undefined {
-  // Not a use of the Deno global, which Node lacks: a look whether there is one.
-  const runtime: unknown = Reflect.get(globalThis, "Deno");
-  const create: unknown = runtime instanceof Object
-    ? Reflect.get(runtime, "createHttpClient")
-    : undefined;
-  return isCreateHttpClient(create) ? create : undefined;
-}
-
-const isCreateHttpClient = (value: unknown): value is CreateHttpClient =>
-  typeof value === "function";
 
 /** Timeouts of an MCP server over HTTP. */
 export interface HttpTimeouts {
@@ -80,48 +68,24 @@ export function fetchWithTimeouts(
 ): FetchLike {
   return async (url, init = {}) => {
     const isRequest = requestIdOf(init) !== undefined;
-    const response = limitBody(
-      isRequest
-        ? await fetchOnce(url, init)
-        : await fetchHead(url, init, requestMs),
-      maxMessageBytes,
-      init.signal,
+    const late = () =>
+      new Error(`The MCP server did not answer within ${requestMs / 1000} s`);
+    const head = isRequest ? await fetchOnce(url, init) : await withDeadline(
+      requestMs,
+      (signal) => fetch(url, { ...init, signal }),
+      { signal: init.signal ?? undefined, error: late },
     );
+    const response = limitBody(head, maxMessageBytes, init.signal);
     if (!response.body || !isEventStream(response)) return response;
-    const ms = isRequest ? Math.max(silenceMs, MAX_CALL_MS) : silenceMs;
-    return new Response(endSilence(response.body, ms), response);
+    const most = isRequest ? Math.max(silenceMs, MAX_CALL_MS) : silenceMs;
+    return new Response(passOn(response.body, { silenceMs: most }), response);
   };
 }
 
-const fetchHead = (
-  url: string | URL,
-  init: RequestInit,
-  ms: number,
-): Promise<Response> =>
-  withDeadline(ms, (signal) => fetch(url, { ...init, signal }), {
-    signal: init.signal ?? undefined,
-    error: () =>
-      new Error(`The MCP server did not answer within ${ms / 1000} s`),
-  });
-
-const endSilence = (
-  body: ReadableStream<Uint8Array<ArrayBuffer>>,
-  ms: number,
-): ReadableStream<Uint8Array<ArrayBuffer>> =>
-  passOn(body, {
-    read: (reader) =>
-      withTimeout(ms, () => reader.read(), {
-        error: () =>
-          new Error(`The event stream was silent for ${ms / 1000} s`),
-      }),
-  });
-
 /** What {@linkcode passOn} does besides passing a stream on. */
 interface PassOnOptions {
-  /** Reads the next chunk. */
-  readonly read?: (
-    reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>,
-  ) => Promise<ReadableStreamReadResult<Uint8Array<ArrayBuffer>>>;
+  /** Ends the stream with an error when it is silent for so long. */
+  readonly silenceMs?: number;
   /** Called with each chunk. */
   readonly onChunk?: (chunk: Uint8Array) => void;
   /** Called at the end, with the error if there is one; may return a last chunk in its place. */
@@ -131,14 +95,18 @@ interface PassOnOptions {
 /** Passes a stream on, chunk by chunk, as it is read. */
 export function passOn(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
-  { read = (reader) => reader.read(), onChunk, onEnd }: PassOnOptions,
+  { silenceMs, onChunk, onEnd }: PassOnOptions,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const reader = body.getReader();
+  const error = () =>
+    new Error(`The event stream was silent for ${Number(silenceMs) / 1000} s`);
   return new ReadableStream({
     async pull(controller) {
       let failure: { readonly error: unknown } | undefined;
       try {
-        const { done, value } = await read(reader);
+        const { done, value } = silenceMs === undefined
+          ? await reader.read()
+          : await withTimeout(silenceMs, () => reader.read(), { error });
         if (!done) {
           onChunk?.(value);
           return controller.enqueue(value);
@@ -175,16 +143,29 @@ function limitBody(
   limit: number,
   signal?: AbortSignal | null,
 ): Response {
-  const { body } = response;
-  if (!body || response.status < 200) return response;
-  const bounded = response.ok
-    ? body.pipeThrough(failAbove(limit, counter(response)), until(signal))
-    : body.pipeThrough(cutAt(MAX_ERROR_BYTES), until(signal));
-  return new Response(bounded, response);
+  const { body, ok, status } = response;
+  if (!body || status < 200) return response;
+  const count = counter(response);
+  let room = MAX_ERROR_BYTES;
+  const bounded = new TransformStream<
+    Uint8Array<ArrayBuffer>,
+    Uint8Array<ArrayBuffer>
+  >({
+    transform(chunk, controller) {
+      if (ok) {
+        if (count(chunk) > limit) throw new MessageTooLargeError(limit);
+        return controller.enqueue(chunk);
+      }
+      controller.enqueue(chunk.subarray(0, room));
+      room -= chunk.length;
+      if (room <= 0) controller.terminate();
+    },
+  });
+  return new Response(
+    body.pipeThrough(bounded, signal ? { signal } : {}),
+    response,
+  );
 }
-
-const until = (signal: AbortSignal | null | undefined): StreamPipeOptions =>
-  signal ? { signal } : {};
 
 /**
  * Counts the bytes of the current message, and its lists and objects.
@@ -210,30 +191,6 @@ function counter(response: Response): (chunk: Uint8Array) => number {
   };
 }
 
-const failAbove = (
-  limit: number,
-  count: (chunk: Uint8Array) => number,
-): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> =>
-  new TransformStream({
-    transform(chunk, controller) {
-      if (count(chunk) > limit) throw new MessageTooLargeError(limit);
-      controller.enqueue(chunk);
-    },
-  });
-
-function cutAt(
-  most: number,
-): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
-  let room = most;
-  return new TransformStream({
-    transform(chunk, controller) {
-      controller.enqueue(chunk.subarray(0, room));
-      room -= chunk.length;
-      if (room <= 0) controller.terminate();
-    },
-  });
-}
-
 /**
  * Returns the id of the JSON-RPC request in a body.
  *
@@ -256,87 +213,59 @@ const MAX_LINE_HEAD = 1_024;
 
 /** Scans a stream of server-sent events for the size of the unfinished event and the last id. */
 export class EventScanner {
-  #size = 0;
-  #lastId: string | undefined;
+  /** The bytes of the unfinished event. */
+  size = 0;
+  /** The id of the last event with an id and data; an event without data does not count. */
+  lastId: string | undefined;
   #line = "";
   #lineLength = 0;
   #afterCr = false;
   #id: string | undefined;
   #hasData = false;
 
-  /** The bytes of the unfinished event. */
-  get size(): number {
-    return this.#size;
-  }
-
-  /** The id of the last event with an id and data; an event without data does not count. */
-  get lastId(): string | undefined {
-    return this.#lastId;
-  }
-
   /** Scans the next bytes. */
   push(chunk: Uint8Array): void {
-    const feeds = new Occurrences(chunk, LF);
-    const returns = new Occurrences(chunk, CR);
-    let at = 0;
-    while (at < chunk.length) {
-      const isPair = this.#afterCr && chunk[at] === LF;
-      this.#afterCr = false;
-      if (isPair) {
-        at++;
-        continue;
-      }
-      const end = Math.min(feeds.from(at), returns.from(at));
+    // The next of each kind of line end, searched for once: a line may be as long as a message.
+    let feed = -1;
+    let carriageReturn = -1;
+    for (let at = 0; at < chunk.length;) {
+      if (feed < at) feed = indexIn(chunk, LF, at);
+      if (carriageReturn < at) carriageReturn = indexIn(chunk, CR, at);
+      const end = Math.min(feed, carriageReturn);
+      const isPair = this.#afterCr && end === at && chunk[at] === LF;
       this.#take(chunk.subarray(at, end));
-      if (end === chunk.length) return;
+      if (end < chunk.length && !isPair) this.#endLine();
       this.#afterCr = chunk[end] === CR;
-      this.#endLine();
       at = end + 1;
     }
   }
 
   #take(bytes: Uint8Array): void {
-    this.#size += bytes.length;
+    this.size += bytes.length;
     this.#lineLength += bytes.length;
     const room = MAX_LINE_HEAD - this.#line.length;
     if (room > 0) this.#line += String.fromCharCode(...bytes.subarray(0, room));
   }
 
   #endLine(): void {
-    this.#size++;
+    this.size++;
     const [, field, value = ""] =
-      /^(id|data)(?:$|: ?([^]*))/.exec(this.#line) ??
-        [];
+      /^(id|data)(?:$|: ?([^]*))/.exec(this.#line) ?? [];
     if (field === "id" && this.#lineLength <= MAX_LINE_HEAD) this.#id = value;
     if (field === "data") this.#hasData = true;
     if (this.#lineLength === 0) {
-      if (this.#hasData && this.#id) this.#lastId = this.#id;
+      if (this.#hasData && this.#id) this.lastId = this.#id;
       this.#id = undefined;
       this.#hasData = false;
-      this.#size = 0;
+      this.size = 0;
     }
     this.#line = "";
     this.#lineLength = 0;
   }
 }
 
-/** Finds occurrences of a byte in a chunk, in one pass. */
-class Occurrences {
-  readonly #chunk: Uint8Array;
-  readonly #byte: number;
-  #next = -1;
-
-  constructor(chunk: Uint8Array, byte: number) {
-    this.#chunk = chunk;
-    this.#byte = byte;
-  }
-
-  /** Returns the first at or after an index, which must not decrease, or the chunk's length. */
-  from(at: number): number {
-    if (this.#next < at) {
-      const found = this.#chunk.indexOf(this.#byte, at);
-      this.#next = found === -1 ? this.#chunk.length : found;
-    }
-    return this.#next;
-  }
+/** Returns the index of a byte in a chunk from an index on, or the chunk's length. */
+function indexIn(chunk: Uint8Array, byte: number, from: number): number {
+  const at = chunk.indexOf(byte, from);
+  return at === -1 ? chunk.length : at;
 }

@@ -18,7 +18,7 @@ import {
   MessageTooLargeError,
   PARSE_ERROR,
 } from "./errors.ts";
-import { isRecord } from "../../util/values.ts";
+import { isRecord } from "../../../protocol/names.ts";
 
 /** How to decode text; the fields of a stdio configuration (spec §4). */
 interface TextOptions {
@@ -47,6 +47,8 @@ const COUNTED_FROM_BYTES = 1_000_000;
  * is linear in its length, however small the chunks are.
  */
 export class LineDecoder {
+  /** Whether text can be sent unescaped; otherwise non-ASCII characters must be escaped. */
+  readonly isUtf8: boolean;
   readonly #lenient: TextDecoder;
   readonly #strict: TextDecoder | undefined;
   readonly #ignore: boolean;
@@ -63,16 +65,12 @@ export class LineDecoder {
     limit: number = DEFAULT_MESSAGE_BYTES,
   ) {
     this.#lenient = decoderOf(encoding);
+    this.isUtf8 = this.#lenient.encoding === "utf-8";
     this.#strict = encoding_error_handler === "strict"
       ? new TextDecoder(this.#lenient.encoding, { fatal: true })
       : undefined;
     this.#ignore = encoding_error_handler === "ignore";
     this.#limit = limit;
-  }
-
-  /** Whether text can be sent unescaped; otherwise non-ASCII characters must be escaped. */
-  get isUtf8(): boolean {
-    return this.#lenient.encoding === "utf-8";
   }
 
   /**
@@ -145,12 +143,10 @@ export class LineDecoder {
 }
 
 function decoderOf(label: string): TextDecoder {
-  for (const spelling of [label, label.replaceAll("_", "-"), bare(label)]) {
-    const decoder = tryDecoder(spelling);
-    if (!decoder) continue;
-    if (decoder.encoding.startsWith("utf-16")) break;
-    return decoder;
-  }
+  const bare = label.replaceAll(/[-_]/g, "");
+  const decoder = [label, label.replaceAll("_", "-"), bare].map(tryDecoder)
+    .find((found) => found !== undefined);
+  if (decoder && !decoder.encoding.startsWith("utf-16")) return decoder;
   throw new TypeError(
     `Cannot read text in encoding ${
       JSON.stringify(label)
@@ -166,12 +162,22 @@ function tryDecoder(label: string): TextDecoder | undefined {
   }
 }
 
-const bare = (label: string): string => label.replaceAll(/[-_]/g, "");
-
 /** Lines to process per turn of the event loop. */
 const LINES_PER_TURN = 50;
 /** Bytes to read per turn of the event loop. */
 const BYTES_PER_TURN = 65_536;
+
+/** The lines of a stream that are not processed yet. */
+interface LineQueue {
+  /**
+   * Processes lines, or keeps them for the next turns.
+   *
+   * @param bytes the size of their chunk
+   */
+  push(lines: readonly Line[], bytes: number): void;
+  /** Processes all remaining lines at once. */
+  end(): void;
+}
 
 /**
  * Processes the lines of a stream a few per turn of the event loop, and pauses it meanwhile.
@@ -179,50 +185,37 @@ const BYTES_PER_TURN = 65_536;
  * Otherwise a child that writes without end would block this process: Deno keeps reading within
  * one turn for as long as there is data.
  */
-export class LineQueue {
-  readonly #stream: Readable;
-  readonly #take: (line: Line) => void;
-  #lines: Line[] = [];
-  #bytes = 0;
-  #turn: ReturnType<typeof setImmediate> | undefined;
-
-  constructor(stream: Readable, take: (line: Line) => void) {
-    this.#stream = stream;
-    this.#take = take;
-  }
-
-  /**
-   * Processes lines, or keeps them for the next turns.
-   *
-   * @param bytes the size of their chunk
-   */
-  push(lines: readonly Line[], bytes: number): void {
-    for (const line of lines) this.#lines.push(line);
-    this.#bytes += bytes;
-    if (this.#turn === undefined) this.#run();
-  }
-
-  /** Processes all remaining lines at once. */
-  end(): void {
-    clearImmediate(this.#turn);
-    this.#turn = undefined;
-    this.#lines.splice(0).forEach(this.#take);
-  }
-
-  #run(): void {
-    this.#turn = undefined;
-    this.#lines.splice(0, LINES_PER_TURN).forEach(this.#take);
-    const isDone = this.#lines.length === 0;
-    if (isDone && this.#bytes < BYTES_PER_TURN) {
-      return void this.#stream.resume();
-    }
-    if (isDone) this.#bytes = 0;
-    this.#stream.pause();
-    this.#turn = setImmediate(() => this.#run());
-  }
+export function lineQueue(
+  stream: Readable,
+  take: (line: Line) => void,
+): LineQueue {
+  const waiting: Line[] = [];
+  let read = 0;
+  let turn: ReturnType<typeof setImmediate> | undefined;
+  const run = () => {
+    turn = undefined;
+    waiting.splice(0, LINES_PER_TURN).forEach(take);
+    const isDone = waiting.length === 0;
+    if (isDone && read < BYTES_PER_TURN) return void stream.resume();
+    if (isDone) read = 0;
+    stream.pause();
+    turn = setImmediate(run);
+  };
+  return {
+    push: (lines, bytes) => {
+      for (const line of lines) waiting.push(line);
+      read += bytes;
+      if (turn === undefined) run();
+    },
+    end: () => {
+      clearImmediate(turn);
+      turn = undefined;
+      waiting.splice(0).forEach(take);
+    },
+  };
 }
 
-/** Reads a stream a limited number of bytes per turn; see {@linkcode LineQueue}. */
+/** Reads a stream a limited number of bytes per turn; see {@linkcode lineQueue}. */
 export function readInTurns(
   stream: Readable,
   take: (chunk: Uint8Array) => void,
@@ -254,20 +247,16 @@ export function readMessage(line: Line, encoding: string): JSONRPCMessage {
   const problem = line.valid
     ? "is not a JSON-RPC message"
     : `is not valid ${encoding}; set "encoding", or "encoding_error_handler" to "replace"`;
-  const id = answeredRequest(data);
-  if (id === undefined) {
-    throw new Error(
-      `A line of ${line.text.length} characters on its output ${problem}`,
-    );
+  if (isRecord(data) && ("result" in data || "error" in data)) {
+    const { id } = data;
+    if (typeof id === "string" || typeof id === "number") {
+      const message = `What the MCP server answered ${problem}`;
+      return { jsonrpc: "2.0", id, error: { code: PARSE_ERROR, message } };
+    }
   }
-  return {
-    jsonrpc: "2.0",
-    id,
-    error: {
-      code: PARSE_ERROR,
-      message: `What the MCP server answered ${problem}`,
-    },
-  };
+  throw new Error(
+    `A line of ${line.text.length} characters on its output ${problem}`,
+  );
 }
 
 /**
@@ -294,13 +283,4 @@ function withoutNullMeta(data: unknown): unknown {
   }
   const { _meta: _, ...result } = data.result;
   return { ...data, result };
-}
-
-function answeredRequest(data: unknown): string | number | undefined {
-  if (!isRecord(data) || !("result" in data || "error" in data)) {
-    return undefined;
-  }
-  return typeof data.id === "string" || typeof data.id === "number"
-    ? data.id
-    : undefined;
 }

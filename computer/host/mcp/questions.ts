@@ -38,19 +38,25 @@ export class UnansweredError extends Error {
 
 interface RunningCall {
   readonly answer: AnswerQuestion;
-  /** Called at the end of the call. */
-  readonly ended: Set<() => void>;
 }
 
 /** Stands for requests during which an MCP server may not ask. */
 const NOBODY: RunningCall = {
   answer: () => Promise.reject(new UnansweredError("not for such a request")),
-  ended: new Set(),
 };
+
+/** A question that is not answered yet. */
+interface OpenQuestion {
+  /** The running calls that may have caused it. */
+  readonly causes: Set<RunningCall>;
+  /** Withdraws it when none of them runs any more. */
+  readonly over: AbortController;
+}
 
 /** The questions of an MCP server, and the calls that may have caused them. */
 export class Questions {
   readonly #calls = new Set<RunningCall>();
+  readonly #open = new Set<OpenQuestion>();
   /** The call in whose answer a message of the server comes. */
   readonly #current: AsyncLocalStorage<RunningCall> | undefined;
 
@@ -68,13 +74,16 @@ export class Questions {
     call: () => Promise<T>,
   ): Promise<T> {
     if (!answer) return await (this.#current?.run(NOBODY, call) ?? call());
-    const running: RunningCall = { answer, ended: new Set() };
+    const running: RunningCall = { answer };
     this.#calls.add(running);
     try {
       return await (this.#current?.run(running, call) ?? call());
     } finally {
       this.#calls.delete(running);
-      running.ended.forEach((end) => end());
+      for (const { causes, over } of this.#open) {
+        causes.delete(running);
+        if (causes.size === 0) over.abort();
+      }
     }
   }
 
@@ -88,29 +97,21 @@ export class Questions {
     signal: AbortSignal,
   ): Promise<ElicitResult> {
     const cause = this.#current?.getStore();
-    const candidates = new Set(
+    const causes = new Set(
       [...this.#calls].filter((call) => (cause ?? call) === call),
     );
-    const [first] = candidates;
+    const [first] = causes;
     if (!first) throw new UnansweredError("no tool call is running");
-    const isCertain = candidates.size === 1;
-    const over = new AbortController();
-    const ends = [...candidates].map((call) => {
-      const end = () => {
-        candidates.delete(call);
-        if (candidates.size === 0) over.abort();
-      };
-      call.ended.add(end);
-      return () => call.ended.delete(end);
-    });
+    const open = { causes, over: new AbortController() };
+    this.#open.add(open);
     try {
       return await first.answer(question, {
-        signal: AbortSignal.any([signal, over.signal]),
-        isCertain,
+        signal: AbortSignal.any([signal, open.over.signal]),
+        isCertain: causes.size === 1,
         ...(key !== undefined && { key }),
       });
     } finally {
-      ends.forEach((forget) => forget());
+      this.#open.delete(open);
     }
   }
 }

@@ -9,7 +9,11 @@ import { getDefaultEnvironment } from "@modelcontextprotocol/sdk/client/stdio.js
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types";
 import { Buffer } from "node:buffer";
-import { type ChildProcess, spawn } from "node:child_process";
+import {
+  type ChildProcess,
+  type ChildProcessWithoutNullStreams,
+  spawn,
+} from "node:child_process";
 import { existsSync } from "node:fs";
 import process from "node:process";
 import type { MCPServerStdioParameters } from "../../../protocol/mod.ts";
@@ -19,13 +23,7 @@ import {
   MessageTooLargeError,
   NEVER_STARTED,
 } from "./errors.ts";
-import {
-  type Line,
-  LineDecoder,
-  LineQueue,
-  readInTurns,
-  readMessage,
-} from "./lines.ts";
+import { LineDecoder, lineQueue, readInTurns, readMessage } from "./lines.ts";
 import {
   guardGroup,
   HAS_GROUPS,
@@ -56,24 +54,21 @@ export class StdioTransport implements Transport {
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
 
+  /** How the child exited, such as `exited with code 1`; undefined while it runs. */
+  end: string | undefined;
+  /** Why a running child was ended. */
+  fault: MessageTooLargeError | undefined;
   readonly #parameters: MCPServerStdioParameters;
   readonly #limit: number;
   readonly #decoder: LineDecoder;
   readonly #stderr = new TextTail();
-  readonly #ended = Promise.withResolvers<void>();
   #child: ChildProcess | undefined;
-  #guard: ProcessGuard | undefined;
-  #finished: Promise<void> | undefined;
-  #lines: LineQueue | undefined;
-  #release: () => void = () => {};
+  /** Resolves when nothing of the child is left. */
+  #ended = Promise.resolve();
   #closing = false;
-  #drain: ReturnType<typeof setTimeout> | undefined;
-  #drains = 0;
   #replies = 0;
   /** Bytes that wait for the child to read; `writableLength` is always 0 on Bun. */
   #unwritten = 0;
-  #end: string | undefined;
-  #fault: MessageTooLargeError | undefined;
 
   /**
    * @param limit the maximum bytes of a line of its output, and of input that it has not read
@@ -86,16 +81,6 @@ export class StdioTransport implements Transport {
     this.#parameters = parameters;
     this.#limit = limit;
     this.#decoder = new LineDecoder(parameters, limit);
-  }
-
-  /** How the child exited, such as `exited with code 1`; undefined while it runs. */
-  get end(): string | undefined {
-    return this.#end;
-  }
-
-  /** Why a running child was ended. */
-  get fault(): Error | undefined {
-    return this.#fault;
   }
 
   /** The last lines of its stderr; may contain secrets, so never sent to Agents. */
@@ -130,30 +115,13 @@ export class StdioTransport implements Transport {
         windowsHide: true,
       })
     );
-    this.#guard = guard;
     this.#child = child;
-    this.#release = guardGroup(child);
-    const lines = new LineQueue(child.stdout, (line) => this.#receive(line));
-    this.#lines = lines;
-    child.stdout.on("data", (chunk) => this.#read(chunk, lines));
-    readInTurns(child.stderr, (chunk) => this.#stderr.push(chunk));
-    for (const stream of [child.stdin, child.stdout, child.stderr]) {
-      stream.on("error", (error) => this.onerror?.(error));
-    }
-    // `close` would wait for other processes that hold the output.
-    child.once("exit", (code, signal) => {
-      this.#end = this.#fault?.message ??
-        (signal ? `was ended by ${signal}` : `exited with code ${code}`);
-      signalGroup(child, "SIGKILL");
-      void guard.end();
-      child.stdout.once("close", () => this.#finish());
-      this.#scheduleFinish();
-    });
+    const finish = this.#receive(child, guard);
     await new Promise<void>((resolve, reject) => {
       child.once("spawn", resolve);
       child.once("error", (error) => {
-        this.#end = NEVER_STARTED;
-        this.#finish();
+        this.end = NEVER_STARTED;
+        finish();
         reject(explain(command, error));
       });
     });
@@ -166,7 +134,7 @@ export class StdioTransport implements Transport {
     return new Promise((resolve, reject) => {
       const stdin = this.#child?.stdin;
       if (!stdin?.writable) {
-        return reject(new Error(`The MCP server ${this.#end ?? "is closing"}`));
+        return reject(new Error(`The MCP server ${this.end ?? "is closing"}`));
       }
       const isReply = !("method" in message);
       if (
@@ -190,66 +158,82 @@ export class StdioTransport implements Transport {
   /** Ends the child and its process group: closes its input, then SIGTERM, then SIGKILL. */
   async close(): Promise<void> {
     const child = this.#child;
-    if (!child) return await this.#finished; // never started, or exited
-    if (this.#closing) return this.#ended.promise;
+    if (!child || this.#closing) return await this.#ended; // never started, exited, or ending
     this.#closing = true;
     child.stdin?.end();
-    const term = setTimeout(() => signalGroup(child, "SIGTERM"), EXIT_GRACE_MS);
-    const kill = setTimeout(
-      () => signalGroup(child, "SIGKILL"),
-      2 * EXIT_GRACE_MS,
-    );
-    await this.#ended.promise;
+    const after = (ms: number, signal: "SIGTERM" | "SIGKILL") =>
+      setTimeout(() => signalGroup(child, signal), ms);
+    const term = after(EXIT_GRACE_MS, "SIGTERM");
+    const kill = after(2 * EXIT_GRACE_MS, "SIGKILL");
+    await this.#ended;
     clearTimeout(term);
     clearTimeout(kill);
   }
 
-  #read(chunk: Uint8Array, lines: LineQueue): void {
-    if (this.#fault) return;
-    if (this.#drain !== undefined) this.#scheduleFinish();
-    try {
-      lines.push(this.#decoder.push(chunk), chunk.length);
-    } catch (error) {
-      if (!(error instanceof MessageTooLargeError)) throw error;
-      this.#fault = error;
-      const child = this.#child;
-      if (!child) return;
-      child.stdout?.destroy(); // output of other processes is no longer read
-      signalGroup(child, "SIGKILL");
-    }
-  }
-
-  #receive(line: Line): void {
-    if (line.text.trim() === "") return;
-    try {
-      const { encoding } = this.#parameters;
-      this.onmessage?.(readMessage(line, encoding));
-    } catch (error) {
-      this.onerror?.(error as Error);
-    }
-  }
-
-  #scheduleFinish(): void {
-    if (this.#drains++ > MAX_DRAINS) return;
-    clearTimeout(this.#drain);
-    this.#drain = setTimeout(() => this.#finish(), DRAIN_QUIET_MS);
-  }
-
-  #finish(): void {
-    const child = this.#child;
-    if (!child) return;
-    this.#child = undefined;
-    this.#lines?.end();
-    this.#release();
-    clearTimeout(this.#drain);
-    child.stdin?.destroy();
-    child.stdout?.destroy();
-    child.stderr?.destroy();
-    // Only then: the next start may need a port that a remaining process holds.
-    this.#finished = this.#guard?.end().then(() => {
-      this.#ended.resolve();
-      this.onclose?.();
+  /** Takes the output of the child until it has exited; returns what gives it up at once. */
+  #receive(
+    child: ChildProcessWithoutNullStreams,
+    guard: ProcessGuard,
+  ): () => void {
+    const { encoding } = this.#parameters;
+    const ended = Promise.withResolvers<void>();
+    this.#ended = ended.promise;
+    const release = guardGroup(child);
+    const streams = [child.stdin, child.stdout, child.stderr];
+    const lines = lineQueue(child.stdout, (line) => {
+      if (line.text.trim() === "") return;
+      try {
+        this.onmessage?.(readMessage(line, encoding));
+      } catch (error) {
+        this.onerror?.(error as Error);
+      }
     });
+    let drain: ReturnType<typeof setTimeout> | undefined;
+    let drains = 0;
+    const finish = () => {
+      if (!this.#child) return;
+      this.#child = undefined;
+      lines.end();
+      release();
+      clearTimeout(drain);
+      for (const stream of streams) stream.destroy();
+      // Only then: the next start may need a port that a remaining process holds.
+      void guard.end().then(() => {
+        ended.resolve();
+        this.onclose?.();
+      });
+    };
+    const finishSoon = () => {
+      if (drains++ > MAX_DRAINS) return;
+      clearTimeout(drain);
+      drain = setTimeout(finish, DRAIN_QUIET_MS);
+    };
+    child.stdout.on("data", (chunk: Uint8Array) => {
+      if (this.fault) return;
+      if (drain !== undefined) finishSoon();
+      try {
+        lines.push(this.#decoder.push(chunk), chunk.length);
+      } catch (error) {
+        if (!(error instanceof MessageTooLargeError)) throw error;
+        this.fault = error;
+        child.stdout.destroy(); // output of other processes is no longer read
+        signalGroup(child, "SIGKILL");
+      }
+    });
+    readInTurns(child.stderr, (chunk) => this.#stderr.push(chunk));
+    for (const stream of streams) {
+      stream.on("error", (error) => this.onerror?.(error));
+    }
+    // `close` would wait for other processes that hold the output.
+    child.once("exit", (code, signal) => {
+      this.end = this.fault?.message ??
+        (signal ? `was ended by ${signal}` : `exited with code ${code}`);
+      signalGroup(child, "SIGKILL");
+      void guard.end();
+      child.stdout.once("close", finish);
+      finishSoon();
+    });
+    return finish;
   }
 }
 

@@ -12,10 +12,7 @@ import {
   AuthorizationError,
   type Authorizer,
   credentialsWanted,
-  expired,
-  notAuthorizedYet,
-  notRenewed,
-  refusedByPerson,
+  toAuthorize,
 } from "./authorized_fetch.ts";
 import {
   listenForRedirect,
@@ -41,39 +38,33 @@ export interface OAuthOptions {
   readonly authorize: (request: AuthorizationRequest) => void;
 }
 
+/** What an {@linkcode OAuthSession} depends on. */
+interface SessionOptions {
+  /** The name of the MCP server. */
+  readonly server: string;
+  /** Its address. */
+  readonly url: string;
+  /** Where tokens are kept, and how the user is asked. */
+  readonly oauth: OAuthOptions;
+  /** Called when the user authorized the Computer. */
+  readonly authorized: () => void;
+}
+
 /** The authorizations of a Computer, one for each address of an MCP server. */
 export class Authorizations {
-  readonly #options: OAuthOptions;
-  readonly #authorized: () => void;
+  readonly #options: Omit<SessionOptions, "server" | "url">;
   readonly #sessions = new Map<string, OAuthSession>();
 
-  /** @param authorized called when the user authorized the Computer for an MCP server */
-  constructor(options: OAuthOptions, authorized: () => void) {
+  /** Creates no session yet. */
+  constructor(options: Omit<SessionOptions, "server" | "url">) {
     this.#options = options;
-    this.#authorized = authorized;
   }
 
   /** Returns the source of tokens for an MCP server. */
-  authorizer(server: string, serverUrl: string): Authorizer {
-    const known = this.#sessions.get(serverUrl);
-    if (known) return known;
-    const { directory, authorize } = this.#options;
-    const session = new OAuthSession({
-      serverUrl,
-      store: new TokenStore(directory, serverUrl),
-      ask: (url) => {
-        try {
-          authorize({ server, url });
-        } catch (error) {
-          log.error("Cannot ask for the authorization of {server}: {reason}", {
-            server,
-            reason: reasonOf(error),
-          });
-        }
-      },
-      authorized: this.#authorized,
-    });
-    this.#sessions.set(serverUrl, session);
+  authorizer(server: string, url: string): Authorizer {
+    const session = this.#sessions.get(url) ??
+      new OAuthSession({ ...this.#options, server, url });
+    this.#sessions.set(url, session);
     return session;
   }
 
@@ -94,18 +85,6 @@ export class Authorizations {
   }
 }
 
-/** Options of an {@linkcode OAuthSession}. */
-interface OAuthSessionOptions {
-  /** The MCP server's address. */
-  readonly serverUrl: string;
-  /** The stored authorization. */
-  readonly store: TokenStore;
-  /** Shows the user the page where they authorize the Computer. */
-  readonly ask: (url: string) => void;
-  /** Called when the user authorized the Computer. */
-  readonly authorized: () => void;
-}
-
 /**
  * OAuth with one MCP server, by the authorization specification of MCP (spec §6).
  *
@@ -113,7 +92,8 @@ interface OAuthSessionOptions {
  * for them: requests fail until the browser returns.
  */
 export class OAuthSession implements Authorizer {
-  readonly #options: OAuthSessionOptions;
+  readonly #options: SessionOptions;
+  readonly #store: TokenStore;
   #renewing: Promise<void> | undefined;
   /** Exchanges the code from the browser. */
   #exchanging: Promise<void> | undefined;
@@ -123,27 +103,24 @@ export class OAuthSession implements Authorizer {
   readonly #closing = new AbortController();
 
   /** Creates an idle session. */
-  constructor(options: OAuthSessionOptions) {
+  constructor(options: SessionOptions) {
     this.#options = options;
+    this.#store = new TokenStore(options.oauth.directory, options.url);
   }
 
   /** The secrets known so far. */
   get secrets(): string[] {
-    return this.#options.store.secrets;
+    return this.#store.secrets;
   }
 
   /** The access token, valid or not. */
   async token(): Promise<string | undefined> {
-    return (await this.#options.store.current()).tokens?.access_token;
+    return (await this.#store.current()).tokens?.access_token;
   }
 
   /** Renews the token, or asks the user; concurrent calls share the outcome. */
-  renew(
-    refused: string | undefined,
-    answer: Response,
-    fetch: FetchLike,
-  ): Promise<void> {
-    return this.#renewing ??= this.#renew(refused, answer, fetch)
+  renew(...request: Parameters<Authorizer["renew"]>): Promise<void> {
+    return this.#renewing ??= this.#renew(...request)
       .finally(() => this.#renewing = undefined);
   }
 
@@ -169,12 +146,12 @@ export class OAuthSession implements Authorizer {
     answer: Response,
     fetch: FetchLike,
   ): Promise<void> {
-    const { store, serverUrl } = this.#options;
+    const { server, url: serverUrl, oauth, authorized } = this.#options;
     const { signal } = this.#closing;
     const { auth, extractWWWAuthenticateParams } = await import(
       "./sdk_auth.ts"
     );
-    const { client, tokens } = await store.load();
+    const { client, tokens } = await this.#store.load();
     // Renewed meanwhile by another request, or another Computer of this user.
     if (tokens && tokens.access_token !== refused) return;
     if (this.#problem) throw this.#problem;
@@ -183,10 +160,21 @@ export class OAuthSession implements Authorizer {
     const listener = await listenAsRegistered(state, client) ??
       await listenForRedirect(state, 0);
     const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(answer);
-    const reached = watched(fetch, signal);
+    // Whether the authorization server was unreachable, or failed itself.
+    let isTrouble = false;
+    const fetchFn: FetchLike = async (url, init) => {
+      const signals = init?.signal ? [init.signal, signal] : [signal];
+      isTrouble = true;
+      const response = await fetch(url, {
+        ...init,
+        signal: AbortSignal.any(signals),
+      });
+      isTrouble = response.status >= 500;
+      return response;
+    };
     const exchange = {
       serverUrl,
-      fetchFn: reached.fetch,
+      fetchFn,
       ...(resourceMetadataUrl && { resourceMetadataUrl }),
       ...(scope !== undefined && { scope }),
     };
@@ -198,15 +186,24 @@ export class OAuthSession implements Authorizer {
     } catch (error) {
       listener.close();
       if (signal.aborted) throw signal.reason;
-      throw failed(error, reached.isTrouble());
+      if (isTrouble) {
+        throw new Error("Its authorization server is out of reach");
+      }
+      if (error instanceof AuthorizationError) throw error;
+      const kind = error instanceof Error ? error.name : typeof error;
+      log.warn(
+        "An MCP server wants authorization, but OAuth with it failed ({kind})",
+        { kind },
+      );
+      throw credentialsWanted();
     }
     if (!page) return listener.close();
-    this.#problem = tokens?.refresh_token === undefined
-      ? notAuthorizedYet()
-      : expired();
+    this.#problem = toAuthorize(
+      tokens?.refresh_token === undefined ? "unauthorized" : "expired",
+    );
     this.#listener = listener;
     const failedAtPage = () => {
-      this.#problem = refusedByPerson();
+      this.#problem = toAuthorize("refused");
       this.#stopListening();
     };
     listener.code.then((authorizationCode) => {
@@ -215,10 +212,18 @@ export class OAuthSession implements Authorizer {
         .then(() => {
           this.#problem = undefined;
           this.#stopListening();
-          if (!signal.aborted) this.#options.authorized();
+          if (!signal.aborted) authorized();
         }, failedAtPage);
     }, failedAtPage);
-    this.#options.ask(page.href);
+    try {
+      oauth.authorize({ server, url: page.href });
+    } catch (error) {
+      const reason = reasonOf(error);
+      log.error("Cannot ask for the authorization of {server}: {reason}", {
+        server,
+        reason,
+      });
+    }
     throw this.#problem;
   }
 
@@ -227,7 +232,7 @@ export class OAuthSession implements Authorizer {
     state: string,
     ask: (url: URL) => void,
   ): OAuthClientProvider {
-    const { store } = this.#options;
+    const store = this.#store;
     let verifier = "";
     return {
       redirectUrl: url,
@@ -250,16 +255,16 @@ export class OAuthSession implements Authorizer {
       saveCodeVerifier: (value) => void (verifier = value),
       codeVerifier: () => verifier,
       invalidateCredentials: async (scope) => {
-        const client = scope === "all" || scope === "client";
-        const tokens = scope === "all" || scope === "tokens";
+        const isGone = (what: string) => scope === "all" || scope === what;
         await store.save({
-          ...(client && { client: undefined }),
-          ...(tokens && { tokens: undefined }),
+          ...(isGone("client") && { client: undefined }),
+          ...(isGone("tokens") && { tokens: undefined }),
         });
       },
       redirectToAuthorization: async (page) => {
         // The MCP SDK asks the user even when only the authorization server fails.
-        if ((await store.current()).tokens?.refresh_token) throw notRenewed();
+        const { tokens } = await store.current();
+        if (tokens?.refresh_token) throw toAuthorize("unrenewed");
         // The system would open any other scheme with the program registered for it.
         if (!/^https?:$/.test(page.protocol)) {
           log.warn(
@@ -292,40 +297,3 @@ const redirectOf = (
   client: OAuthClientInformationMixed | undefined,
 ): string | undefined =>
   client && "redirect_uris" in client ? client.redirect_uris[0] : undefined;
-
-/** Wraps `fetch` to record whether the authorization server was unreachable, or failed itself. */
-function watched(
-  fetch: FetchLike,
-  closing: AbortSignal,
-): { fetch: FetchLike; isTrouble: () => boolean } {
-  let trouble = false;
-  return {
-    fetch: async (url, init) => {
-      try {
-        const signals = init?.signal ? [init.signal, closing] : [closing];
-        const response = await fetch(url, {
-          ...init,
-          signal: AbortSignal.any(signals),
-        });
-        trouble = response.status >= 500;
-        return response;
-      } catch (error) {
-        trouble = true;
-        throw error;
-      }
-    },
-    isTrouble: () => trouble,
-  };
-}
-
-function failed(error: unknown, trouble: boolean): Error {
-  if (trouble) return new Error("Its authorization server is out of reach");
-  if (error instanceof AuthorizationError) return error;
-  log.warn(
-    "An MCP server wants authorization, but OAuth with it failed ({kind})",
-    {
-      kind: error instanceof Error ? error.name : typeof error,
-    },
-  );
-  return credentialsWanted();
-}

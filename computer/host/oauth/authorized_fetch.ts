@@ -148,37 +148,41 @@ const notPermitted = () =>
 const IN_BROWSER =
   "authorize it in the browser of the Computer, which shows the address";
 
-/** Returns what makes the error of an authorization that the user must give. */
-const toAuthorize =
-  (code: number, what: string, todo: string = IN_BROWSER) =>
-  (): AuthorizationError =>
-    new AuthorizationError(code, what, "authorize", todo);
+/** Why the user must authorize the Computer: code, sentence, and what they can do. */
+const TO_AUTHORIZE = {
+  /** They are being asked for the first time. */
+  unauthorized: [
+    ErrorCode.TOOL_AUTHORIZATION_REQUIRED,
+    "The Computer is not authorized yet",
+    IN_BROWSER,
+  ],
+  /** They are being asked again, as the earlier authorization is no longer valid. */
+  expired: [
+    ErrorCode.TOOL_AUTHORIZATION_FAILED,
+    "The authorization of the Computer has expired or was revoked",
+    IN_BROWSER,
+  ],
+  /** They, or the authorization server, refused. */
+  refused: [
+    ErrorCode.TOOL_AUTHORIZATION_FAILED,
+    "The authorization of the Computer was refused",
+    "start the MCP server again by hand to be asked again",
+  ],
+  /** The authorization server failed to renew the token, but did not call it invalid. */
+  unrenewed: [
+    ErrorCode.TOOL_AUTHORIZATION_FAILED,
+    "The authorization of the Computer could not be renewed",
+    "it is tried again; if that does not help, authorize the Computer anew",
+  ],
+} as const;
 
-/** The user is being asked for the first time. */
-export const notAuthorizedYet: () => AuthorizationError = toAuthorize(
-  ErrorCode.TOOL_AUTHORIZATION_REQUIRED,
-  "The Computer is not authorized yet",
-);
-
-/** The user is being asked again, as the earlier authorization is no longer valid. */
-export const expired: () => AuthorizationError = toAuthorize(
-  ErrorCode.TOOL_AUTHORIZATION_FAILED,
-  "The authorization of the Computer has expired or was revoked",
-);
-
-/** The user, or the authorization server, refused. */
-export const refusedByPerson: () => AuthorizationError = toAuthorize(
-  ErrorCode.TOOL_AUTHORIZATION_FAILED,
-  "The authorization of the Computer was refused",
-  "start the MCP server again by hand to be asked again",
-);
-
-/** The authorization server failed to renew the token, but did not call it invalid. */
-export const notRenewed: () => AuthorizationError = toAuthorize(
-  ErrorCode.TOOL_AUTHORIZATION_FAILED,
-  "The authorization of the Computer could not be renewed",
-  "it is tried again; if that does not help, authorize the Computer anew",
-);
+/** Creates the error of an authorization that the user must give. */
+export function toAuthorize(
+  why: keyof typeof TO_AUTHORIZE,
+): AuthorizationError {
+  const [code, what, todo] = TO_AUTHORIZE[why];
+  return new AuthorizationError(code, what, "authorize", todo);
+}
 
 /** The parts of an error result. */
 interface AuthorizationAnswer {

@@ -2,10 +2,12 @@ import type {
   OAuthClientInformationMixed,
   OAuthTokens,
 } from "@modelcontextprotocol/sdk/shared/auth";
-import { createHash, randomUUID } from "node:crypto";
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import * as fs from "node:fs/promises";
 import { join } from "node:path";
-import { isRecord } from "../../util/values.ts";
+import { isRecord } from "../../../protocol/names.ts";
+import { queue } from "../../../shared/async.ts";
+import { replaceFile } from "../../../shared/bytes.ts";
 
 /** The stored authorization for one MCP server. */
 interface SavedAuthorization {
@@ -24,7 +26,8 @@ export class TokenStore {
   readonly #directory: string;
   readonly #file: string;
   #saved: SavedAuthorization | undefined;
-  #last: Promise<unknown> = Promise.resolve();
+  /** Runs work in order, so that a read during a write is not stale. */
+  readonly #inTurn = queue();
 
   /** @param directory created with the first authorization, for its owner only */
   constructor(directory: string, serverUrl: string) {
@@ -48,27 +51,15 @@ export class TokenStore {
     return this.#inTurn(async () => {
       const saved = { ...this.#saved ?? await this.#read(), ...change };
       this.#saved = saved;
-      await mkdir(this.#directory, { recursive: true, mode: 0o700 });
-      const draft = `${this.#file}.${randomUUID()}`;
-      await writeFile(draft, JSON.stringify(saved), {
-        mode: 0o600,
-        flag: "wx",
-      });
-      await rename(draft, this.#file);
+      await fs.mkdir(this.#directory, { recursive: true, mode: 0o700 });
+      await replaceFile(fs, this.#file, JSON.stringify(saved), 0o600);
     });
   }
 
   async #read(): Promise<SavedAuthorization> {
-    const data = await readFile(this.#file, "utf8").then(JSON.parse)
+    const data = await fs.readFile(this.#file, "utf8").then(JSON.parse)
       .catch(() => undefined);
     return this.#saved = isRecord(data) ? data : {};
-  }
-
-  /** Runs work after the work before it, so that a read during a write is not stale. */
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(work);
-    this.#last = turn.catch(() => {});
-    return turn;
   }
 
   /** The secrets known so far. */
