@@ -9,14 +9,11 @@
  * @module
  */
 import type { McpCaller } from "./http/face.ts";
-import { refusal, untilEnd } from "./http/guards.ts";
+import { makeRoom, refusal, untilEnd, useAt } from "./http/guards.ts";
+import type { OfficeMcp } from "./mod.ts";
 import type { AgentProvider } from "./office/office_view.ts";
-import type {
-  McpCall,
-  OfficeMcpOptions,
-  ResolvedGatewayOptions,
-} from "./options.ts";
-import { Seat, type SeatHost, Uses } from "./seat.ts";
+import type { OfficeMcpOptions, ResolvedGatewayOptions } from "./options.ts";
+import { makeSeat, type Seat, type SeatHost, Uses } from "./seat.ts";
 
 /** How long the end waits for the results of calls that have ended. */
 const END_TIMEOUT_MS = 1000;
@@ -25,12 +22,37 @@ const MAKE_WAY_MS = 2000;
 /** The share of an Agent's limits that is for calls; the rest is for all else. */
 const CALL_SHARE = 0.9;
 
-/** Makes the MCP server of an office: the part of an `OfficeMcp` that a gateway needs. */
-type ServeOffice = (agent: AgentProvider, options: OfficeMcpOptions) => {
-  handle(request: Request, caller: McpCaller): Promise<Response>;
-  refresh(): Promise<void>;
+/** Makes the MCP server of an office, as `officeMcp` does. */
+type ServeOffice = (
+  agent: AgentProvider,
+  options: OfficeMcpOptions,
+) => Pick<OfficeMcp, "handle" | "refresh" | "close">;
+
+/** The offices of a Server as MCP servers, made by {@linkcode mcpGateway}. */
+export interface McpGateway {
+  /** The path before the name of an office: `/mcp`. */
+  readonly path: string;
+  /** Answers a request of MCP for an office, which the Server has admitted. */
+  handle(
+    request: Request,
+    caller: McpCaller & { readonly office: string },
+  ): Promise<Response>;
+  /**
+   * Frees the seat of an office for an Agent, once no call is in flight; only where all clients that
+   * used the seat have that Agent's principal.
+   *
+   * @param principal as which that Agent is authenticated
+   * @returns `undefined` once the seat is free; else who uses it and until when, as the rest of a sentence
+   */
+  makeWay(
+    office: string,
+    principal: string | undefined,
+  ): Promise<string | undefined>;
+  /** Takes the seat of an office again for open streams, after another Agent has left. */
+  seatFreed(office: string): void;
+  /** Ends everything, and gives up all seats. */
   close(): Promise<void>;
-};
+}
 
 /** An office that is served, with its seat. */
 interface ServedOffice {
@@ -42,186 +64,128 @@ interface ServedOffice {
   readonly requests: Uses;
   /** Calls, reads and prompts, which may run on behind the response's headers. */
   readonly calls: Uses;
-  /** Who has used the seat since it was taken. */
-  readonly users: Users;
+  /** Who has used the seat since it was taken: two at most, which is enough to know that they are several. */
+  readonly users: Set<string | undefined>;
 }
 
 /**
- * The offices of a Server as MCP servers. Each has one seat for an Agent, which all MCP clients share:
- * it is taken with the first request, and given up when nobody has used it for a while. What clients
- * have been notified of, their sessions and the names of tools, stays.
+ * Opens the gateway to the offices of a Server. Each has one seat for an Agent, which all MCP clients
+ * share: it is taken with the first request, and given up when nobody has used it for a while. What
+ * clients have been notified of, their sessions and the names of tools, stays.
+ *
+ * @param serve makes the MCP server of an office
  */
-export class OfficeGateway {
-  /** The path before the name of an office. */
-  readonly path = "/mcp";
-  readonly #host: SeatHost;
-  readonly #options: ResolvedGatewayOptions;
-  readonly #serve: ServeOffice;
+export function openGateway(
+  host: SeatHost,
+  { agentName, maxOffices, seatIdleMs, office: shown }: ResolvedGatewayOptions,
+  serve: ServeOffice,
+): McpGateway {
   /** By name; those used longest ago come first. */
-  readonly #offices = new Map<string, ServedOffice>();
-  #isClosed = false;
+  const offices = new Map<string, ServedOffice>();
+  let isClosed = false;
 
-  /** @param serve makes the MCP server of an office */
-  constructor(
-    host: SeatHost,
-    options: ResolvedGatewayOptions,
-    serve: ServeOffice,
-  ) {
-    this.#host = host;
-    this.#options = options;
-    this.#serve = serve;
-  }
-
-  /** Answers a request of MCP for an office; its `signal` must be aborted when the client goes away. */
-  async handle(
-    request: Request,
-    { office, ...caller }: McpCaller & { readonly office: string },
-  ): Promise<Response> {
-    if (this.#isClosed) {
-      return refusal(503, "The server is shutting down");
-    }
-    const served = this.#find(office);
-    if (served === undefined) {
-      return refusal(
-        503,
-        `Too many offices are in use: at most ${this.#options.maxOffices} at once`,
-      );
-    }
-    const { face, seat, users, uses, requests } = served;
-    if (uses.count === 0 && !seat.isTaken) users.clear();
-    users.add(caller.principal);
-    const end = uses.begin();
-    const answered = requests.begin();
-    try {
-      return await untilEnd(() => face.handle(request, caller), end, isStream);
-    } finally {
-      answered();
-    }
-  }
-
-  /**
-   * Gives up the seat of an office to an Agent whose clients alone have used it, once no request of
-   * theirs is in flight. Streams stay open: they go on when that Agent has left.
-   *
-   * @returns `undefined` once the seat is free; else who uses it and until when, as the rest of a sentence
-   */
-  async makeWay(
-    office: string,
-    principal: string | undefined,
-  ): Promise<string | undefined> {
-    const served = this.#offices.get(office);
-    if (served === undefined) return undefined;
-    const { seat, users, requests, calls } = served;
-    const { agentName, seatIdleMs } = this.#options;
-    const who = JSON.stringify(agentName);
-    const shared =
-      `${who} has it for MCP clients with other credentials, until ${
-        seatIdleMs / 1000
-      } seconds after their last request or stream`;
-    if (!users.areOnly(principal)) return shared;
-    const isQuiet = await requests.ended(MAKE_WAY_MS) &&
-      await calls.ended(MAKE_WAY_MS) &&
-      requests.count === 0; // others may have begun meanwhile
-    if (!isQuiet) {
-      return `${who} has it for MCP clients, until their calls have ended: ${
-        Math.max(calls.count, 1)
-      } in flight`;
-    }
-    if (!users.areOnly(principal)) return shared;
-    await seat.lend();
-    return undefined;
-  }
-
-  /** Takes the seat of an office again for open streams, after another Agent has left. */
-  seatFreed(office: string): void {
-    const served = this.#offices.get(office);
-    if (served === undefined) return;
-    served.seat.returned();
-    if (served.uses.count === 0 || this.#isClosed) return;
-    served.face.refresh().catch(() => {
-      // Somebody else was faster; the next request says so.
-    });
-  }
-
-  /** Lets the calls end that have their results, then ends everything, and gives up all seats. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    await this.#callsEnded();
-    await Promise.all([...this.#offices.values()].map(closeOffice));
-    this.#offices.clear();
-  }
-
-  #find(office: string): ServedOffice | undefined {
-    const known = this.#offices.get(office);
-    if (known) {
-      this.#offices.delete(office);
-    } else if (!this.#makeRoom()) {
-      return undefined;
-    }
-    const served = known ?? this.#open(office);
-    this.#offices.set(office, served);
-    return served;
-  }
-
-  #open(office: string): ServedOffice {
-    const { agentName: name, seatIdleMs } = this.#options;
-    const host = this.#host;
-    const { eventsPerSecond, callsPerAgent } = host.limits;
-    const seat = new Seat({ office, name, host });
-    const uses = new Uses(() => void seat.giveUp(), seatIdleMs);
+  function open(office: string): ServedOffice | undefined {
+    const isIdle = ({ uses }: ServedOffice) => uses.count === 0;
+    if (!makeRoom(offices, maxOffices, isIdle, closeOffice)) return undefined;
+    const seat = makeSeat(office, agentName, host);
+    const uses = new Uses(seat.giveUp, seatIdleMs);
     const [requests, calls] = [new Uses(), new Uses()];
-    const face = this.#serve(seat.take, {
-      ...this.#options.office,
-      admit: (call) => this.#admit(call, { uses, calls }),
-      callsPerSecond: shareOf(eventsPerSecond),
-      maxCalls: shareOf(callsPerAgent),
+    const face = serve(seat.take, {
+      ...shown,
+      admit: ({ reqId, principal, client }) => {
+        // Without the seat nobody could cancel the call.
+        const ends = [
+          host.attribute(reqId, {
+            ...(principal !== undefined && { principal }),
+            ...(client && { client: `${client.name} ${client.version}` }),
+          }),
+          uses.begin(),
+          calls.begin(),
+        ];
+        return () => ends.forEach((end) => end());
+      },
+      callsPerSecond: shareOf(host.limits.eventsPerSecond),
+      maxCalls: shareOf(host.limits.callsPerAgent),
       // The Server has looked at both.
       hosts: "*",
       origins: "*",
       maxBodyBytes: host.maxMessageBytes,
     });
-    return { face, seat, uses, requests, calls, users: new Users() };
-  }
-
-  /** Forgets the office that was used longest ago where no other one has room. */
-  #makeRoom(): boolean {
-    if (this.#offices.size < this.#options.maxOffices) return true;
-    const [office, served] = [...this.#offices]
-      .find(([, { uses }]) => uses.count === 0) ?? [];
-    if (office === undefined || served === undefined) return false;
-    this.#offices.delete(office);
-    void closeOffice(served);
-    return true;
-  }
-
-  /**
-   * Lets a call hold the seat, without which nobody could cancel it.
-   *
-   * @returns what ends that
-   */
-  #admit(
-    { reqId, principal, client }: McpCall,
-    { uses, calls }: Pick<ServedOffice, "uses" | "calls">,
-  ): () => void {
-    const release = uses.begin();
-    const forget = this.#host.attribute(reqId, {
-      ...(principal !== undefined && { principal }),
-      ...(client && { client: `${client.name} ${client.version}` }),
-    });
-    const ended = calls.begin();
-    return () => {
-      forget();
-      release();
-      ended();
+    const served = {
+      face,
+      seat,
+      uses,
+      requests,
+      calls,
+      users: new Set<string | undefined>(),
     };
+    offices.set(office, served);
+    return served;
   }
 
-  async #callsEnded(): Promise<void> {
-    const offices = [...this.#offices.values()];
-    await Promise.all(offices.map(({ calls }) => calls.ended(END_TIMEOUT_MS)));
-    // From the end of a call to its HTTP response there are only promises, which settle before this.
-    await new Promise((resolve) => setTimeout(resolve, 0));
-  }
+  return {
+    path: "/mcp",
+    async handle(request, { office, ...caller }) {
+      if (isClosed) return refusal(503, "The server is shutting down");
+      const served = useAt(offices, office) ?? open(office);
+      if (served === undefined) {
+        const why =
+          `Too many offices are in use: at most ${maxOffices} at once`;
+        return refusal(503, why);
+      }
+      const { face, seat, users, uses, requests } = served;
+      if (uses.count === 0 && !seat.isTaken()) users.clear();
+      if (users.size < 2) users.add(caller.principal);
+      const end = uses.begin();
+      const answered = requests.begin();
+      try {
+        const answer = () => face.handle(request, caller);
+        return await untilEnd(answer, end, isStream);
+      } finally {
+        answered();
+      }
+    },
+    async makeWay(office, principal) {
+      const served = offices.get(office);
+      if (served === undefined) return undefined;
+      const { seat, users, requests, calls } = served;
+      const who = JSON.stringify(agentName);
+      const isShared = () => [...users].some((user) => user !== principal);
+      const shared =
+        `${who} has it for MCP clients with other credentials, until ${
+          seatIdleMs / 1000
+        } seconds after their last request or stream`;
+      if (isShared()) return shared;
+      const isQuiet = await requests.ended(MAKE_WAY_MS) &&
+        await calls.ended(MAKE_WAY_MS) &&
+        requests.count === 0; // others may have begun meanwhile
+      if (!isQuiet) {
+        return `${who} has it for MCP clients, until their calls have ended: ${
+          Math.max(calls.count, 1)
+        } in flight`;
+      }
+      if (isShared()) return shared;
+      await seat.lend();
+      return undefined;
+    },
+    seatFreed(office) {
+      const served = offices.get(office);
+      served?.seat.returned();
+      if (!served || served.uses.count === 0 || isClosed) return;
+      served.face.refresh().catch(() => {
+        // Somebody else was faster; the next request says so.
+      });
+    },
+    async close() {
+      isClosed = true;
+      const all = [...offices.values()];
+      await Promise.all(all.map(({ calls }) => calls.ended(END_TIMEOUT_MS)));
+      // From the end of a call to its HTTP response there are only promises, which settle before this.
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      await Promise.all(all.map(closeOffice));
+      offices.clear();
+    },
+  };
 }
 
 async function closeOffice({ face, seat, uses }: ServedOffice): Promise<void> {
@@ -236,27 +200,3 @@ const shareOf = (limit: number): number =>
 
 const isStream = ({ headers }: Response): boolean =>
   headers.get("content-type")?.startsWith("text/event-stream") ?? false;
-
-/** Who has used a seat: remembers one principal, and whether there were others. */
-class Users {
-  #first: { readonly principal: string | undefined } | undefined;
-  #areSeveral = false;
-
-  /** Adds one. */
-  add(principal: string | undefined): void {
-    this.#first ??= { principal };
-    if (this.#first.principal !== principal) this.#areSeveral = true;
-  }
-
-  /** Returns whether there was no other one. */
-  areOnly(principal: string | undefined): boolean {
-    return !this.#areSeveral &&
-      (this.#first === undefined || this.#first.principal === principal);
-  }
-
-  /** Forgets all. */
-  clear(): void {
-    this.#first = undefined;
-    this.#areSeveral = false;
-  }
-}

@@ -40,45 +40,43 @@ import process from "node:process";
 import { abortable } from "../shared/async.ts";
 import { loadPackages } from "../shared/packages.ts";
 import type { SmcpAgent } from "../agent/mod.ts";
-import { CallQueue } from "./office/turn.ts";
+import { callQueue } from "./office/turn.ts";
 import { createQuestionStates } from "./office/questions.ts";
 import type { McpCaller } from "./http/face.ts";
-import { type AgentProvider, OfficeView } from "./office/office_view.ts";
+import { type AgentProvider, openView } from "./office/office_view.ts";
 import {
-  type Admitted,
-  type McpCall,
   type McpGatewayOptions,
   type OfficeMcpOptions,
   resolveGatewayOptions,
   resolveOptions,
 } from "./options.ts";
-import { HttpViews, type ViewOptions } from "./http/views.ts";
+import { type HttpViews, openViews } from "./http/views.ts";
 import type { PipeOptions } from "./pipe/pipe.ts";
 import { reachOf } from "./pipe/reach.ts";
-import { OfficeGateway } from "./gateway.ts";
-import type { CallSource, SeatHost } from "./seat.ts";
+import { type McpGateway, openGateway } from "./gateway.ts";
+import type { SeatHost } from "./seat.ts";
 import { Watches } from "./resources/watches.ts";
 import { toolFilter } from "./tools/catalogue.ts";
 import {
   serveOfficeStdio,
   type StdioConnection,
   type StdioStreams,
-} from "./stdio.ts";
+} from "./office/stdio.ts";
 
 export type {
-  Admitted,
   AgentProvider,
-  CallSource,
-  McpCall,
   McpCaller,
+  McpGateway,
   McpGatewayOptions,
   OfficeMcpOptions,
   PipeOptions,
   SeatHost,
   StdioConnection,
   StdioStreams,
-  ViewOptions,
 };
+export type { Admitted, McpCall } from "./options.ts";
+export type { CallSource } from "./seat.ts";
+export type { ViewOptions } from "./http/views.ts";
 export type { SmcpAgent, SmcpAgentOptions } from "../agent/mod.ts";
 export type {
   ClientEnd,
@@ -129,14 +127,16 @@ export function officeMcp(
   options: OfficeMcpOptions = {},
 ): OfficeMcp {
   const resolved = resolveOptions(options);
-  const { callsPerSecond: perSecond, maxCalls: running } = resolved;
   const provider = typeof agent === "function" ? agent : () => agent;
   const watches = new Watches();
-  const view = new OfficeView(provider, resolved, watches);
-  const queue = new CallQueue({ perSecond, running });
-  const states = createQuestionStates();
-  const parts = { view, queue, states, options: resolved };
-  const http = new HttpViews(parts);
+  const view = openView(provider, resolved, watches);
+  const parts = {
+    view,
+    queue: callQueue(resolved.callsPerSecond, resolved.maxCalls),
+    states: createQuestionStates(),
+    options: resolved,
+  };
+  const http = openViews(parts);
   const connections = new Set<StdioConnection>();
   const close = async () => {
     const closing = [...connections].map((connection) => connection.close());
@@ -157,31 +157,6 @@ export function officeMcp(
     close,
     [Symbol.asyncDispose]: close,
   };
-}
-
-/** The offices of a Server as MCP servers, made by {@linkcode mcpGateway}. */
-export interface McpGateway {
-  /** The path before the name of an office: `/mcp`. */
-  readonly path: string;
-  /** Answers a request of MCP for an office, which the Server has admitted. */
-  handle(
-    request: Request,
-    caller: McpCaller & { readonly office: string },
-  ): Promise<Response>;
-  /**
-   * Gives up the seat of an office to an Agent whose clients alone have used it, once no call of
-   * theirs is in flight.
-   *
-   * @returns `undefined` once the seat is free; else who uses it and until when, as the rest of a sentence
-   */
-  makeWay(
-    office: string,
-    principal: string | undefined,
-  ): Promise<string | undefined>;
-  /** Takes the seat of an office again for open streams, after another Agent has left. */
-  seatFreed(office: string): void;
-  /** Ends everything, and gives up all seats. */
-  close(): Promise<void>;
 }
 
 /**
@@ -207,7 +182,7 @@ export function mcpGateway(
   options: McpGatewayOptions = {},
 ): (host: SeatHost) => McpGateway {
   const resolved = resolveGatewayOptions(options);
-  return (host) => new OfficeGateway(host, resolved, officeMcp);
+  return (host) => openGateway(host, resolved, officeMcp);
 }
 
 /**
@@ -232,14 +207,10 @@ export function pipeOffice(
     "connect a program with an office",
     ["@modelcontextprotocol/client"],
     () => import("./pipe/pipe.ts"),
-  ).then(({ Pipe }) =>
-    new Pipe(options, {
-      reach,
-      serve: (agent) => officeMcp(agent, view),
-      stdin,
-      stdout,
-    })
-  );
+  ).then(({ openPipe }) => {
+    const serve = (agent: AgentProvider) => officeMcp(agent, view);
+    return openPipe(options, { reach, serve, stdin, stdout });
+  });
   return {
     closed: pipe.then(({ closed }) => closed),
     close: async () => await (await pipe).close(),
@@ -253,7 +224,7 @@ async function fetchFrom(http: HttpViews, request: Request): Promise<Response> {
   const response = await abortable(http.serve(request, {}), signal);
   const { body, status, statusText, headers } = response;
   if (body === null) return response;
-  // Ends the body with the signal, which is how the server knows that its client is gone.
+  // Ends the body with the signal, by which the server sees that its client is gone.
   const watched = body.pipeThrough(new TransformStream(), { signal });
   return new Response(watched, { status, statusText, headers });
 }

@@ -17,11 +17,11 @@ export interface McpCall {
   readonly computer: string;
   /** The tool's name there; absent unless one is called. */
   readonly tool?: string;
-  /** The URI of the resource, as the client knows it; absent unless one is read. */
+  /** The URI of the resource, as the client wrote it; absent unless one is read. */
   readonly uri?: string;
   /** The prompt's name there; absent unless one is got. */
   readonly prompt?: string;
-  /** Who calls, as `OfficeMcp.handle` was told. */
+  /** Who calls, as it was given to `OfficeMcp.handle`. */
   readonly principal?: string;
   /** The program that calls, as it names itself. */
   readonly client?: { readonly name: string; readonly version: string };
@@ -141,14 +141,9 @@ export function resolveOptions(options: OfficeMcpOptions): ResolvedOptions {
   for (const [name, range] of Object.entries(RANGES)) {
     check(name, Reflect.get(resolved, name), range);
   }
-  if (resolved.tools !== "all" && resolved.tools !== "search") {
-    throw new TypeError(
-      `Cannot use tools ${
-        JSON.stringify(resolved.tools)
-      }: expected "all" or "search"`,
-    );
-  }
-  return resolved;
+  if (["all", "search"].includes(resolved.tools)) return resolved;
+  const given = JSON.stringify(resolved.tools);
+  throw new TypeError(`Cannot use tools ${given}: expected "all" or "search"`);
 }
 
 function check(
@@ -159,10 +154,9 @@ function check(
   checkNumbers({ [name]: value });
   const isWhole = Number.isInteger(value) || value === Infinity;
   if (isWhole && Number(value) >= least && Number(value) <= most) return;
+  const range = most === Infinity ? `${least}` : `${least} to ${most}`;
   throw new RangeError(
-    `Cannot use ${name} ${value}: expected a whole number from ${least}${
-      most === Infinity ? "" : ` to ${most}`
-    }`,
+    `Cannot use ${name} ${value}: expected a whole number from ${range}`,
   );
 }
 
@@ -176,15 +170,16 @@ export function narrowOptions(
   within: ResolvedOptions,
   wanted: OfficeMcpOptions,
 ): ResolvedOptions {
-  const { computer, callTimeoutMs } = within;
+  const { within: _, ...given } = within;
+  const { computer, callTimeoutMs } = given;
   if (computer !== undefined && (wanted.computer ?? computer) !== computer) {
+    const [asked, only] = [wanted.computer, computer].map((name) =>
+      JSON.stringify(name)
+    );
     throw new TypeError(
-      `Cannot use computer ${JSON.stringify(wanted.computer)}: only ${
-        JSON.stringify(computer)
-      } is served here`,
+      `Cannot use computer ${asked}: only ${only} is served here`,
     );
   }
-  const { within: _, ...given } = within;
   const all = { include: [], exclude: [] };
   const resolved = resolveOptions({ ...given, ...all, ...wanted });
   return {
@@ -215,9 +210,7 @@ export interface McpGatewayOptions extends
 }
 
 /** The options of a gateway with their defaults, and how it shows each office. */
-export type ResolvedGatewayOptions =
-  & Required<Pick<McpGatewayOptions, "seatIdleMs" | "maxOffices" | "agentName">>
-  & { readonly office: OfficeMcpOptions };
+export type ResolvedGatewayOptions = ReturnType<typeof resolveGatewayOptions>;
 
 /**
  * Fills in the defaults.
@@ -228,7 +221,7 @@ export type ResolvedGatewayOptions =
 export function resolveGatewayOptions(
   { seatIdleMs = 60_000, maxOffices = 100, agentName = "mcp", ...office }:
     McpGatewayOptions,
-): ResolvedGatewayOptions {
+) {
   check("seatIdleMs", seatIdleMs, [1, MAX_TIMER_MS]);
   check("maxOffices", maxOffices, [1, Number.MAX_SAFE_INTEGER]);
   if (agentName === "") {

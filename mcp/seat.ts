@@ -8,6 +8,7 @@
  * @module
  */
 import { ConnectionError, SmcpAgent } from "../agent/mod.ts";
+import { withTimeout } from "../shared/async.ts";
 import type { InProcessConnection } from "../shared/in_process.ts";
 
 /** Who makes a call, for the Server's audit log. */
@@ -35,113 +36,52 @@ export interface SeatHost {
   attribute(reqId: string, source: CallSource): () => void;
 }
 
-/** What a seat is for. */
-interface SeatParts {
-  /** The office. */
-  readonly office: string;
-  /** The name of the Agent that sits there. */
-  readonly name: string;
-  /** The Server. */
-  readonly host: Pick<SeatHost, "connect" | "agentOf">;
-}
-
 /** How long an Agent has the seat to itself that got it from here, before its end is no longer waited for. */
 const LOAN_MS = 8_000;
 
 /** The one seat of an office for an Agent: taken when it is needed, and given up when it is not. */
-export class Seat {
-  readonly #parts: SeatParts;
-  #agent: Promise<SmcpAgent> | undefined;
+export type Seat = ReturnType<typeof makeSeat>;
+
+/**
+ * Makes a seat that nobody has taken.
+ *
+ * @param name of the Agent that sits there
+ */
+export function makeSeat(office: string, name: string, host: SeatHost) {
+  let taken: Promise<SmcpAgent> | undefined;
   /** Ends when the seat that was given up is free. */
-  #leaving: Promise<void> = Promise.resolve();
-  #endLoan: (() => void) | undefined;
+  let leaving = Promise.resolve();
+  let endLoan = () => {};
 
-  /** Makes a seat that nobody has taken. */
-  constructor(parts: SeatParts) {
-    this.#parts = parts;
-  }
-
-  /** Whether it is taken, or about to be. */
-  get isTaken(): boolean {
-    return this.#agent !== undefined;
-  }
-
-  /**
-   * Takes the seat, unless it is taken.
-   *
-   * @throws {Error} somebody else sits there; says who, and what to do
-   */
-  readonly take = (): Promise<SmcpAgent> => {
-    if (this.#agent) return this.#agent;
-    const taking = this.#take();
-    this.#agent = taking;
-    taking.catch(() => {
-      if (this.#agent === taking) this.#agent = undefined;
-    });
-    return taking;
+  const giveUp = (until?: Promise<void>): Promise<void> => {
+    const before = leaving;
+    const left = taken?.then((agent) => agent.close(), () => before) ?? before;
+    taken = undefined;
+    leaving = left.then(() => until);
+    return left;
   };
 
-  /**
-   * Gives the seat up to another Agent; resolves when it is free. Until {@linkcode returned}, but 8
-   * seconds at most, {@linkcode take} waits: most Agents stay for one call.
-   */
-  lend(): Promise<void> {
-    this.#endLoan?.();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, LOAN_MS);
-    this.#endLoan = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-    return this.giveUp(promise);
-  }
-
-  /** Ends the wait for another Agent. */
-  returned(): void {
-    this.#endLoan?.();
-    this.#endLoan = undefined;
-  }
-
-  /**
-   * Gives the seat up; resolves when it is free.
-   *
-   * @param until when the next one may take it; at once without it
-   */
-  giveUp(until?: Promise<void>): Promise<void> {
-    const [agent, leaving] = [this.#agent, this.#leaving];
-    this.#agent = undefined;
-    const left = agent === undefined
-      ? leaving
-      : agent.then((agent) => agent.close(), () => leaving);
-    this.#leaving = until === undefined ? left : left.then(() => until);
-    return left;
-  }
-
-  async #take(): Promise<SmcpAgent> {
-    const { office, name, host } = this.#parts;
-    await this.#leaving;
+  async function sit(lost: () => void): Promise<SmcpAgent> {
+    await leaving;
     const agent = new SmcpAgent({ connection: host.connect(), name });
     try {
       await agent.connect();
       await agent.join(office);
     } catch (error) {
       await agent.close();
-      throw await this.#explain(error);
+      throw await explained(error);
     }
     // Somebody else may have the seat after an interruption: the next request tries again.
-    agent.on("rejoinFailed", () => this.#lost(agent));
-    agent.on("refused", () => this.#lost(agent));
+    agent.on("rejoinFailed", lost);
+    agent.on("refused", lost);
     return agent;
   }
 
-  async #explain(error: unknown): Promise<unknown> {
-    const { office, host } = this.#parts;
+  async function explained(error: unknown): Promise<unknown> {
     const isRefused = error instanceof ConnectionError &&
       error.code === "refused";
-    if (!isRefused) return error;
-    const holder = await host.agentOf(office);
-    if (holder === undefined) return error;
-    return new Error(
+    const holder = isRefused ? await host.agentOf(office) : undefined;
+    return holder === undefined ? error : new Error(
       `The office ${JSON.stringify(office)} is in use by its Agent ${
         JSON.stringify(holder)
       }, and has one seat: stop that Agent, or let it leave the office, and try again`,
@@ -149,11 +89,42 @@ export class Seat {
     );
   }
 
-  #lost(agent: SmcpAgent): void {
-    void this.#agent?.then((current) => {
-      if (current === agent) void this.giveUp();
-    }, () => {});
-  }
+  return {
+    /** Whether it is taken, or about to be. */
+    isTaken: (): boolean => taken !== undefined,
+    /**
+     * Takes the seat, unless it is taken.
+     *
+     * @throws {Error} somebody else sits there; says who, and what to do
+     */
+    take: (): Promise<SmcpAgent> => {
+      if (taken) return taken;
+      const lost = () => {
+        if (taken === taking) void giveUp();
+      };
+      const taking = taken = sit(lost);
+      taking.catch(lost);
+      return taking;
+    },
+    /**
+     * Gives the seat up to another Agent; resolves when it is free. Until `returned`, but 8 seconds at
+     * most, `take` waits: most Agents stay for one call.
+     */
+    lend: (): Promise<void> => {
+      endLoan();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(resolve, LOAN_MS);
+      endLoan = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      return giveUp(promise);
+    },
+    /** Ends the wait for another Agent. */
+    returned: () => endLoan(),
+    /** Gives the seat up; resolves when it is free. */
+    giveUp: () => giveUp(),
+  };
 }
 
 /** Counts what is in use, or in flight. */
@@ -162,7 +133,7 @@ export class Uses {
   count = 0;
   readonly #idle: () => void;
   readonly #idleMs: number;
-  readonly #waiting = new Set<() => void>();
+  #ended = Promise.withResolvers<void>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isClosed = false;
 
@@ -175,13 +146,13 @@ export class Uses {
   /** Begins a use; returns what ends it, once. */
   begin(): () => void {
     clearTimeout(this.#timer);
-    this.count++;
+    if (this.count++ === 0) this.#ended = Promise.withResolvers();
     let isOver = false;
     return () => {
       if (isOver) return;
       isOver = true;
       if (--this.count > 0) return;
-      for (const resolve of this.#waiting) resolve();
+      this.#ended.resolve();
       if (this.#isClosed || this.#idleMs === 0) return;
       this.#timer = setTimeout(this.#idle, this.#idleMs);
     };
@@ -189,13 +160,9 @@ export class Uses {
 
   /** Waits until nothing is in use; returns whether that came to be in time. */
   async ended(timeoutMs: number): Promise<boolean> {
-    if (this.count === 0) return true;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, timeoutMs);
-    this.#waiting.add(resolve);
-    await promise;
-    this.#waiting.delete(resolve);
-    clearTimeout(timer);
+    if (this.count > 0) {
+      await withTimeout(timeoutMs, () => this.#ended.promise).catch(() => {});
+    }
     return this.count === 0;
   }
 

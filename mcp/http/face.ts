@@ -11,62 +11,54 @@ import { createOfficeServer, type ServerParts } from "../office/server.ts";
 import { wantListened } from "../resources/watches.ts";
 import { messageOf } from "../tools/result.ts";
 
-/** Who sends an HTTP request, as far as whoever serves HTTP knows. */
+/** Who sends an HTTP request, as far as the HTTP server has found out. */
 export interface McpCaller {
   /** The name that it proved to have; a session belongs to the one that opened it. */
   readonly principal?: string;
 }
 
-/** Serves one view of an office over HTTP: of 2026-07-28 each request for itself, and before it in sessions. */
-export class HttpFace {
-  readonly #parts: ServerParts;
-  readonly #modern: ReturnType<typeof createMcpHandler>;
-  readonly #sessions: Sessions;
-  readonly #off: () => void;
+/** One view of an office over HTTP. */
+export type HttpFace = ReturnType<typeof openFace>;
 
-  constructor(parts: ServerParts) {
-    this.#parts = parts;
-    // Its own serving of 2025 has no streams, so that its clients are never notified.
-    this.#modern = createMcpHandler(() => createOfficeServer(parts), {
-      legacy: "reject",
-      maxRequestBodySize: parts.options.maxBodyBytes,
-    });
-    this.#sessions = new Sessions(parts);
-    this.#off = parts.view.onChange((event) => {
-      this.#modern.bus.publish(event);
-      this.#sessions.tell(event);
-    });
-  }
-
-  /** Whether clients before 2026 have sessions here. */
-  get hasSessions(): boolean {
-    return this.#sessions.size > 0;
-  }
-
-  /** Answers one request, whose headers somebody has checked. */
-  async serve(request: Request, caller: McpCaller): Promise<Response> {
-    const { options, view } = this.#parts;
-    const body = await readBody(request, options.maxBodyBytes);
-    if (body instanceof Response) return body;
-    try {
-      if (request.method !== "DELETE") await view.ready();
-    } catch (error) {
-      return refusal(503, messageOf(error));
-    }
-    const message: Message = { parsedBody: body.json, ...authInfoOf(caller) };
-    if (await isLegacyRequest(request, body.json)) {
-      return await this.#sessions.serve(request, message);
-    }
-    const end = wantListened(body.json, wantIn(this.#parts));
-    const answer = () => this.#modern.fetch(request, message);
-    return end ? await untilEnd(answer, end) : await answer();
-  }
-
-  /** Cancels all that runs, and ends all streams and sessions. */
-  async close(): Promise<void> {
-    this.#off();
-    await Promise.all([this.#modern.close(), this.#sessions.close()]);
-  }
+/** Serves one view over HTTP: of 2026-07-28 each request for itself, and before it in sessions. */
+export function openFace(parts: ServerParts) {
+  const { options: { maxBodyBytes }, view } = parts;
+  // Its own serving of 2025 has no streams, so that its clients are never notified.
+  const modern = createMcpHandler(() => createOfficeServer(parts), {
+    legacy: "reject",
+    maxRequestBodySize: maxBodyBytes,
+  });
+  const sessions = new Sessions(parts);
+  const off = view.onChange((event) => {
+    modern.bus.publish(event);
+    sessions.tell(event);
+  });
+  return {
+    /** Whether clients before 2026 have sessions here. */
+    hasSessions: (): boolean => sessions.size > 0,
+    /** Answers one request, whose headers somebody has checked. */
+    async serve(request: Request, caller: McpCaller): Promise<Response> {
+      const body = await readBody(request, maxBodyBytes);
+      if (body instanceof Response) return body;
+      try {
+        if (request.method !== "DELETE") await view.ready();
+      } catch (error) {
+        return refusal(503, messageOf(error));
+      }
+      const message: Message = { parsedBody: body.json, ...authInfoOf(caller) };
+      if (await isLegacyRequest(request, body.json)) {
+        return await sessions.serve(request, message);
+      }
+      const end = wantListened(body.json, wantIn(parts));
+      const answer = () => modern.fetch(request, message);
+      return end ? await untilEnd(answer, end) : await answer();
+    },
+    /** Cancels all that runs, and ends all streams and sessions. */
+    async close(): Promise<void> {
+      off();
+      await Promise.all([modern.close(), sessions.close()]);
+    },
+  };
 }
 
 /** What the MCP SDK hands through to handlers; it holds no token, since nobody checks one here. */

@@ -3,32 +3,27 @@
  *
  * The headers `Host` and `Origin` are checked before anything reads a request; pages of allowed
  * origins get the headers of CORS. A failure before any method is a JSON-RPC error. `untilEnd()`
- * tells when a response has been sent to its end, which holds sessions, views and seats.
+ * tells when a response has been sent to its end, which holds sessions, views and seats; of these there
+ * is a limited number, and the idle one that was used longest ago gives way to a new one.
  *
  * @module
  */
 import { isIP } from "node:net";
 import type { ResolvedOptions } from "../options.ts";
 
-/** Why a request is refused before anybody reads it. */
-export interface Refused {
-  /** Of the HTTP response. */
-  readonly status: number;
-  /** For the person who runs the client. */
-  readonly message: string;
-}
-
 /**
  * Refuses what a page of the web could make a browser send: requests of a foreign origin, and those
  * for a foreign name that its owner points to this machine (DNS rebinding).
+ *
+ * @returns why, for the person who runs the client
  */
 export function checkHeaders(
   headers: Headers,
   { hosts, origins }: Pick<ResolvedOptions, "hosts" | "origins">,
-): Refused | undefined {
+): string | undefined {
   const host = headers.get("host");
   if (host !== null && hosts !== "*" && !isOurs(host, hosts)) {
-    return { status: 403, message: "Host not allowed" };
+    return "Host not allowed";
   }
   const origin = headers.get("origin");
   if (origin === null || origins === "*" || origins.includes(origin)) {
@@ -36,7 +31,7 @@ export function checkHeaders(
   }
   // Where any host passes, a page of the same name may be anybody's.
   const isOwn = hosts !== "*" && isOwnOrigin(origin, host);
-  return isOwn ? undefined : { status: 403, message: "Origin not allowed" };
+  return isOwn ? undefined : "Origin not allowed";
 }
 
 /** Whether a page is of the name that its request is for. */
@@ -163,4 +158,33 @@ export async function untilEnd(
     },
   }, { highWaterMark: 0 });
   return new Response(watched, { status, statusText, headers });
+}
+
+/** Gets a value, which counts as used by that: those of the map that were used longest ago come first. */
+export function useAt<T>(map: Map<string, T>, key: string): T | undefined {
+  const value = map.get(key);
+  if (value !== undefined) {
+    map.delete(key);
+    map.set(key, value);
+  }
+  return value;
+}
+
+/**
+ * Drops the idle value that was used longest ago, where another one has no room.
+ *
+ * @returns whether it has room now: it has none where all are in use
+ */
+export function makeRoom<T>(
+  map: Map<string, T>,
+  most: number,
+  isIdle: (value: T) => boolean,
+  drop: (value: T) => Promise<void>,
+): boolean {
+  if (map.size < most) return true;
+  const idle = [...map].find(([, value]) => isIdle(value));
+  if (idle === undefined) return false;
+  map.delete(idle[0]);
+  void drop(idle[1]);
+  return true;
 }

@@ -19,8 +19,7 @@ import {
   type ServerParts,
   tellClient,
 } from "../office/server.ts";
-import type { ResolvedOptions } from "../options.ts";
-import { refusal, RpcError, untilEnd } from "./guards.ts";
+import { makeRoom, refusal, RpcError, untilEnd, useAt } from "./guards.ts";
 
 /** A request's body, and whose it is, as transports of the MCP SDK take them. */
 export interface Message {
@@ -33,8 +32,6 @@ export class Sessions {
   readonly #parts: ServerParts;
   /** By id; those used longest ago come first. */
   readonly #sessions = new Map<string, Session>();
-  /** Those without an id as yet. */
-  readonly #opening = new Set<Session>();
 
   constructor(parts: ServerParts) {
     this.#parts = parts;
@@ -51,14 +48,11 @@ export class Sessions {
     if (id === null) return await this.#open(request, message);
     const session = this.#sessions.get(id);
     if (!session || session.principal !== message.authInfo?.clientId) {
-      return refusal(
-        404,
-        "Session not found: it ended; send initialize to begin another",
-        RpcError.NO_SESSION,
-      );
+      const why =
+        "Session not found: it ended; send initialize to begin another";
+      return refusal(404, why, RpcError.NO_SESSION);
     }
-    this.#sessions.delete(id);
-    this.#sessions.set(id, session);
+    useAt(this.#sessions, id);
     return await session.serve(request, message);
   }
 
@@ -77,129 +71,102 @@ export class Sessions {
     const isOpening = request.method === "POST" &&
       [message.parsedBody].flat().some((each) => isInitializeRequest(each));
     if (!isOpening) {
-      return refusal(
-        400,
-        "Mcp-Session-Id header is required: send initialize first",
-      );
+      const why = "Mcp-Session-Id header is required: send initialize first";
+      return refusal(400, why);
     }
-    const { options } = this.#parts;
-    if (!this.#makeRoom(options.maxSessions)) {
-      return refusal(503, `Too many sessions: at most ${options.maxSessions}`);
+    const { options: { maxSessions } } = this.#parts;
+    const isIdle = (session: Session) => session.isIdle();
+    const close = (session: Session) => session.close();
+    if (!makeRoom(this.#sessions, maxSessions, isIdle, close)) {
+      return refusal(503, `Too many sessions: at most ${maxSessions}`);
     }
-    const session = new Session(message.authInfo?.clientId, options, {
-      opened: (id) => {
-        this.#opening.delete(session);
-        this.#sessions.set(id, session);
-      },
-      ended: (id) => this.#sessions.delete(id),
-    });
-    this.#opening.add(session);
+    const id = crypto.randomUUID(); // nobody else has it before the response
+    const ended = () => this.#sessions.delete(id);
+    const principal = message.authInfo?.clientId;
+    const session = openSession(this.#parts, id, principal, ended);
+    this.#sessions.set(id, session);
+    let isOpen = false;
     try {
-      const { cancelled } = session;
-      const server = await createOfficeServer({ ...this.#parts, cancelled });
-      await session.connect(server);
       const response = await session.serve(request, message);
-      if (!response.ok) await session.close(); // it has no id that anybody could use
+      isOpen = response.ok;
       return response;
     } finally {
-      this.#opening.delete(session);
+      if (!isOpen) await session.close();
     }
-  }
-
-  /** Ends the session that was idle longest where there is no room; not so where all are in use. */
-  #makeRoom(maxSessions: number): boolean {
-    if (this.#sessions.size + this.#opening.size < maxSessions) return true;
-    const idle = [...this.#sessions.values()].find(({ isIdle }) => isIdle);
-    void idle?.close();
-    return idle !== undefined;
   }
 }
 
+type Session = ReturnType<typeof openSession>;
+
 /**
- * One client of MCP 2025-11-25 or before: its server, and the transport that HTTP requests with its
- * `Mcp-Session-Id` go to.
+ * Opens the session of one client of MCP 2025-11-25 or before: its server, and the transport that HTTP
+ * requests with its `Mcp-Session-Id` go to.
+ *
+ * @param principal who opens it; nobody else may use it
+ * @param ended called at its end
  */
-class Session {
-  /** Who opened it; nobody else may use it. */
-  readonly principal: string | undefined;
-  readonly #options: ResolvedOptions;
-  readonly #transport: WebStandardStreamableHTTPServerTransport;
-  #server: Server | undefined;
-  #calls = new AbortController();
+function openSession(
+  parts: ServerParts,
+  id: string,
+  principal: string | undefined,
+  ended: () => void,
+) {
+  const { sessionIdleMs, abandonedMs } = parts.options;
+  const transport = new WebStandardStreamableHTTPServerTransport({
+    sessionIdGenerator: () => id,
+  });
+  /** Answers the client, from its first request on. */
+  let server: Server | undefined;
+  /** Aborted when the client listens no more; another one follows. */
+  let calls = new AbortController();
   /** Requests that are not answered to their end, streams included. */
-  #open = 0;
-  #timers: ReturnType<typeof setTimeout>[] = [];
-  #hasEnded = false;
+  let open = 0;
+  let timers: ReturnType<typeof setTimeout>[] = [];
+  let hasEnded = false;
 
-  /** Makes a session that its first request opens: then it can be found by its id. */
-  constructor(
-    principal: string | undefined,
-    options: ResolvedOptions,
-    { opened, ended }: Record<"opened" | "ended", (id: string) => void>,
-  ) {
-    this.principal = principal;
-    this.#options = options;
-    this.#transport = new WebStandardStreamableHTTPServerTransport({
-      sessionIdGenerator: () => crypto.randomUUID(),
-      onsessioninitialized: opened,
-    });
-    this.#transport.onclose = () => {
-      const { sessionId } = this.#transport;
-      this.#hasEnded = true;
-      this.#stopTimers();
-      if (sessionId !== undefined) ended(sessionId);
-    };
-  }
+  const stopTimers = () => timers.splice(0).forEach(clearTimeout);
 
-  /** Aborted when the client listens no more; another signal follows. */
-  readonly cancelled = (): AbortSignal => this.#calls.signal;
-
-  /** Whether nobody waits for anything of it. */
-  get isIdle(): boolean {
-    return this.#open === 0;
-  }
-
-  /** Joins the session with the server that answers it. */
-  async connect(server: Server): Promise<void> {
-    this.#server = server;
-    await server.connect(this.#transport);
-  }
-
-  /** Answers one HTTP request of the client. */
-  async serve(request: Request, message: Message): Promise<Response> {
-    this.#open++;
-    this.#stopTimers();
-    return await untilEnd(
-      () => this.#transport.handleRequest(request, message),
-      () => {
-        if (--this.#open === 0) this.#startTimers();
-      },
-    );
-  }
-
-  /** Tells the client of a change, if it listens. */
-  tell(event: ServerEvent): void {
-    if (this.#server) tellClient(this.#server, event);
-  }
-
-  /** Ends the session and cancels its calls. */
-  async close(): Promise<void> {
-    await this.#transport.close();
-  }
-
-  #startTimers(): void {
-    if (this.#hasEnded) return;
-    const { sessionIdleMs, abandonedMs } = this.#options;
-    this.#timers = [
+  const startTimers = () => {
+    if (hasEnded) return;
+    timers = [
       setTimeout(() => {
-        this.#calls.abort(new Error("The client listens no more"));
-        this.#calls = new AbortController();
+        calls.abort(new Error("The client listens no more"));
+        calls = new AbortController();
       }, abandonedMs),
-      setTimeout(() => void this.close(), sessionIdleMs),
+      setTimeout(() => void transport.close(), sessionIdleMs),
     ];
+  };
+
+  async function connect(): Promise<void> {
+    const cancelled = () => calls.signal;
+    server = await createOfficeServer({ ...parts, cancelled });
+    await server.connect(transport);
   }
 
-  #stopTimers(): void {
-    for (const timer of this.#timers.splice(0)) clearTimeout(timer);
-  }
+  transport.onclose = () => {
+    hasEnded = true;
+    stopTimers();
+    ended();
+  };
+  return {
+    principal,
+    /** Whether nobody waits for anything of it. */
+    isIdle: (): boolean => open === 0,
+    /** Tells the client of a change, if it listens. */
+    tell: (event: ServerEvent) => server && tellClient(server, event),
+    /** Answers one HTTP request of the client. */
+    async serve(request: Request, message: Message): Promise<Response> {
+      open++;
+      stopTimers();
+      const answer = async () => {
+        if (!server) await connect();
+        return await transport.handleRequest(request, message);
+      };
+      return await untilEnd(answer, () => {
+        if (--open === 0) startTimers();
+      });
+    },
+    /** Ends the session and cancels its calls. */
+    close: (): Promise<void> => transport.close(),
+  };
 }

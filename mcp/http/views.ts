@@ -7,15 +7,17 @@
  *
  * @module
  */
-import { HttpFace, type McpCaller } from "./face.ts";
+import { type HttpFace, type McpCaller, openFace } from "./face.ts";
 import {
   checkHeaders,
   corsHeaders,
+  makeRoom,
   preflight,
   refusal,
   untilEnd,
+  useAt,
 } from "./guards.ts";
-import { OfficeView } from "../office/office_view.ts";
+import { type OfficeView, openView } from "../office/office_view.ts";
 import type { ServerParts } from "../office/server.ts";
 import { narrowOptions, type OfficeMcpOptions } from "../options.ts";
 import { messageOf } from "../tools/result.ts";
@@ -31,74 +33,35 @@ interface Shown {
 }
 
 /** An office as its clients ask for it by the queries of their URLs, such as `?tools=search`. */
-export class HttpViews {
-  readonly #parts: ServerParts;
-  readonly #whole: HttpFace;
+export type HttpViews = ReturnType<typeof openViews>;
+
+/** @param parts of the office as it is shown without a query */
+export function openViews(parts: ServerParts) {
+  const { options, view: { provider, watches } } = parts;
+  const whole = openFace(parts);
   /** By query; those used longest ago come first. */
-  readonly #shown = new Map<string, Shown>();
-  #isClosed = false;
+  const shown = new Map<string, Shown>();
+  let isClosed = false;
 
-  /** @param parts of the office as it is shown without a query */
-  constructor(parts: ServerParts) {
-    this.#parts = parts;
-    this.#whole = new HttpFace(parts);
-  }
-
-  /** Answers one request. */
-  async serve(request: Request, caller: McpCaller): Promise<Response> {
-    // A page of the web must not even choose a view.
-    const { headers, method } = request;
-    const refused = checkHeaders(headers, this.#parts.options);
-    if (refused) {
-      return refusal(refused.status, refused.message);
-    }
-    const shared = corsHeaders(headers, this.#parts.options);
-    if (shared === undefined) return await this.#answer(request, caller);
-    if (method === "OPTIONS") return preflight(headers, shared);
-    const response = await this.#answer(request, caller);
-    for (const [name, value] of Object.entries(shared)) {
-      response.headers.set(name, value);
-    }
-    return response;
-  }
-
-  async #answer(request: Request, caller: McpCaller): Promise<Response> {
-    if (this.#isClosed) {
-      return refusal(503, "The MCP server is closed");
-    }
+  const answer: HttpFace["serve"] = async (request, caller) => {
+    if (isClosed) return refusal(503, "The MCP server is closed");
     const { search, searchParams } = new URL(request.url);
-    if (search === "") return await this.#whole.serve(request, caller);
-    let shown: Shown | undefined;
+    if (search === "") return await whole.serve(request, caller);
+    let found: Shown | undefined;
     try {
-      shown = this.#find(readView(searchParams));
+      found = find(readView(searchParams));
     } catch (error) {
       return refusal(400, messageOf(error));
     }
-    if (shown === undefined) {
-      return refusal(
-        503,
-        `Too many different queries are in use: at most ${MAX_VIEWS}`,
-      );
+    if (found === undefined) {
+      const why = `Too many different queries are in use: at most ${MAX_VIEWS}`;
+      return refusal(503, why);
     }
-    shown.open++;
-    return await untilEnd(
-      () => shown.face.serve(request, caller),
-      () => shown.open--,
-    );
-  }
-
-  /** Asks for the Agent again, and tells clients if they see something else now. */
-  async refresh(): Promise<void> {
-    const views = [...this.#shown.values()].map(({ view }) => view.ready());
-    await Promise.all([this.#parts.view.ready(), ...views]);
-  }
-
-  /** Cancels all that runs, and ends all streams and sessions. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    const shown = [...this.#shown.values()].map(closeShown);
-    await Promise.all([this.#whole.close(), ...shown]);
-  }
+    const { face } = found;
+    found.open++;
+    const ended = () => found.open--;
+    return await untilEnd(() => face.serve(request, caller), ended);
+  };
 
   /**
    * Finds the view of a query, and makes it where it is new.
@@ -106,36 +69,52 @@ export class HttpViews {
    * @returns `undefined` when there is no room for another one
    * @throws {TypeError | RangeError} naming what cannot be used
    */
-  #find(wanted: OfficeMcpOptions): Shown | undefined {
+  function find(wanted: OfficeMcpOptions): Shown | undefined {
     const query = writeView(wanted);
     query.sort();
     const key = query.toString();
-    const shown = this.#shown.get(key) ?? this.#open(wanted);
-    if (shown === undefined) return undefined;
-    this.#shown.delete(key);
-    this.#shown.set(key, shown);
-    return shown;
+    const known = useAt(shown, key);
+    if (known) return known;
+    const narrowed = narrowOptions(options, wanted);
+    const view = openView(provider, narrowed, watches);
+    const isIdle = ({ open, face }: Shown) => open === 0 && !face.hasSessions();
+    if (!makeRoom(shown, MAX_VIEWS, isIdle, closeShown)) return undefined;
+    const face = openFace({ ...parts, view, options: narrowed });
+    const made = { view, face, open: 0 };
+    shown.set(key, made);
+    return made;
   }
 
-  #open(wanted: OfficeMcpOptions): Shown | undefined {
-    const options = narrowOptions(this.#parts.options, wanted);
-    const { queue, states, view: { provider, watches } } = this.#parts;
-    const view = new OfficeView(provider, options, watches);
-    if (!this.#makeRoom()) return undefined;
-    const face = new HttpFace({ view, queue, states, options });
-    return { view, face, open: 0 };
-  }
-
-  /** Ends the view that nobody has used for the longest time where another one has no room. */
-  #makeRoom(): boolean {
-    if (this.#shown.size < MAX_VIEWS) return true;
-    const idle = [...this.#shown]
-      .find(([, { open, face }]) => open === 0 && !face.hasSessions);
-    if (idle === undefined) return false;
-    this.#shown.delete(idle[0]);
-    void closeShown(idle[1]);
-    return true;
-  }
+  return {
+    /** Answers one request. */
+    async serve(request: Request, caller: McpCaller): Promise<Response> {
+      // A page of the web must not even choose a view.
+      const { headers, method } = request;
+      const refused = checkHeaders(headers, options);
+      if (refused !== undefined) return refusal(403, refused);
+      const shared = corsHeaders(headers, options);
+      if (shared === undefined) return await answer(request, caller);
+      if (method === "OPTIONS") return preflight(headers, shared);
+      const response = await answer(request, caller);
+      for (const [name, value] of Object.entries(shared)) {
+        response.headers.set(name, value);
+      }
+      return response;
+    },
+    /** Asks for the Agent again, and tells clients if they see something else now. */
+    async refresh(): Promise<void> {
+      const views = [parts, ...shown.values()];
+      await Promise.all(views.map(({ view }) => view.ready()));
+    },
+    /** Cancels all that runs, and ends all streams and sessions. */
+    async close(): Promise<void> {
+      isClosed = true;
+      await Promise.all([
+        whole.close(),
+        ...[...shown.values()].map(closeShown),
+      ]);
+    },
+  };
 }
 
 async function closeShown({ view, face }: Shown): Promise<void> {
@@ -196,41 +175,33 @@ function read(name: string, kind: Kind, values: readonly string[]): unknown {
   if (kind === "list") return values;
   const [value = "", ...others] = values;
   if (others.length > 0) throw new TypeError(`${name} is given more than once`);
-  const fits = (pattern: RegExp, expected: string) => {
-    if (pattern.test(value)) return value;
-    throw new TypeError(
-      `Cannot use ${name} ${JSON.stringify(value)}: expected ${expected}`,
-    );
-  };
-  fits(/./s, "a value");
-  switch (kind) {
-    case "text":
-      return value;
-    case "mode":
-      return fits(/^(all|search)$/, '"all" or "search"');
-    case "switch":
-      return fits(/^[01]$/, "1 or 0") === "1";
-    default:
-      return Number(fits(/^\d{1,9}$/, "a whole number")) *
-        (kind === "seconds" ? 1000 : 1);
+  const [pattern, expected] = value === "" ? FORMS.text : FORMS[kind];
+  if (!pattern.test(value)) {
+    const given = JSON.stringify(value);
+    throw new TypeError(`Cannot use ${name} ${given}: expected ${expected}`);
   }
+  if (kind === "switch") return value === "1";
+  if (kind === "seconds") return Number(value) * 1000;
+  return kind === "number" ? Number(value) : value;
 }
+
+/** What the values of each kind look like, and how that is said. */
+const FORMS = {
+  text: [/./s, "a value"],
+  mode: [/^(all|search)$/, '"all" or "search"'],
+  switch: [/^[01]$/, "1 or 0"],
+  number: [/^\d{1,9}$/, "a whole number"],
+  seconds: [/^\d{1,9}$/, "a whole number"],
+} as const;
 
 /** Writes what {@linkcode readView} reads. */
 export function writeView(view: ViewOptions): URLSearchParams {
   const query = new URLSearchParams();
   for (const [name, [option]] of Object.entries(PARAMETERS)) {
     for (const value of [view[option] ?? []].flat()) {
-      query.append(
-        name,
-        String(
-          option === "callTimeoutMs"
-            ? Number(value) / 1000
-            : typeof value === "boolean"
-            ? Number(value)
-            : value,
-        ),
-      );
+      const shown = typeof value === "boolean" ? Number(value) : value;
+      const isMs = option === "callTimeoutMs";
+      query.append(name, String(isMs ? Number(value) / 1000 : shown));
     }
   }
   return query;

@@ -6,12 +6,7 @@
  *
  * @module
  */
-import type {
-  CallToolResult as McpResult,
-  InputRequiredResult,
-  ProgressNotificationParams,
-  ServerContext,
-} from "@modelcontextprotocol/server";
+import type * as Mcp from "@modelcontextprotocol/server";
 import type { SmcpAgent } from "../../agent/mod.ts";
 import type { CallQuestions } from "./questions.ts";
 import type { Turn } from "./turn.ts";
@@ -25,7 +20,7 @@ import { onAbort } from "../../shared/async.ts";
 /** One call of a client. */
 export interface Asked {
   /** The request, as the MCP SDK hands it over. */
-  readonly request: ServerContext["mcpReq"];
+  readonly request: Mcp.ServerContext["mcpReq"];
   /** Its turn. */
   readonly turn: Turn;
   /** Lets the MCP server ask the client, if it can be asked. */
@@ -43,8 +38,18 @@ export async function callOffice(
   { request, turn, questions, options }: Asked & {
     readonly options: Pick<ResolvedOptions, "callTimeoutMs" | "heartbeatMs">;
   },
-): Promise<McpResult | InputRequiredResult> {
-  const reporter = reporterOf(request, computer, options.heartbeatMs);
+): Promise<Mcp.CallToolResult | Mcp.InputRequiredResult> {
+  const { _meta, notify } = request;
+  const progressToken = _meta?.progressToken;
+  const send = (progress: Progress) => {
+    const params = { ...progress, progressToken: progressToken ?? "" };
+    notify({ method: "notifications/progress", params }).catch(() => {
+      // The client is gone; its request ends by itself.
+    });
+  };
+  const reporter = progressToken === undefined
+    ? undefined
+    : reportProgress(computer, options.heartbeatMs, send);
   try {
     return await turn.run({ computer, tool }, async ({ signal, reqId }) => {
       const result = await agent.callTool(computer, tool, args, {
@@ -52,9 +57,7 @@ export async function callOffice(
         reqId,
         signal,
         ...(questions && { input: questions.input }),
-        ...(reporter && {
-          onProgress: (progress) => reporter.report(progress),
-        }),
+        ...(reporter && { onProgress: reporter.report }),
       });
       // The Computer waits: who goes away before the answer ends the call there too.
       const held = () => onAbort(signal, () => agent.cancel(reqId));
@@ -70,7 +73,7 @@ export async function callOffice(
 /** The answer to a call of a tool that is known, and not there now. */
 export function awayResult(
   { computer, tool, since, hasLeft }: Extract<Found, { kind: "away" }>,
-): McpResult {
+): Mcp.CallToolResult {
   const time = since.toISOString().replace("T", " ").replace(/\..*/, " UTC");
   return hasLeft
     ? failure(
@@ -83,43 +86,11 @@ export function awayResult(
     );
 }
 
-/** Tells the client that its call runs, if it asked for that. */
-function reporterOf(
-  { _meta, notify }: ServerContext["mcpReq"],
-  computer: string,
-  everyMs: number,
-): ProgressReporter | undefined {
-  const progressToken = _meta?.progressToken;
-  if (progressToken === undefined) return undefined;
-  return new ProgressReporter({
-    computer,
-    everyMs,
-    send: (progress) => {
-      notify({
-        method: "notifications/progress",
-        params: { ...progress, progressToken },
-      }).catch(() => {
-        // The client is gone; its request ends by itself.
-      });
-    },
-  });
-}
-
 /** What is said of a running call. */
 export type Progress = Omit<
-  ProgressNotificationParams,
+  Mcp.ProgressNotificationParams,
   "progressToken" | "_meta"
 >;
-
-/** What a reporter tells, and how often. */
-interface ReporterOptions {
-  /** Where the call runs. */
-  readonly computer: string;
-  /** Milliseconds between two signs of life. */
-  readonly everyMs: number;
-  /** Sends it to the client. */
-  readonly send: (progress: Progress) => void;
-}
 
 /** So little that it is less than any step of a tool that counts. */
 const BEAT = 1e-6;
@@ -129,52 +100,42 @@ const BEAT = 1e-6;
  *
  * Progress must only ever increase (MCP): a sign of life adds next to nothing, so that the numbers of
  * the tool stay as they are; those that do not increase are left out.
+ *
+ * @param computer where the call runs
+ * @param everyMs milliseconds between two signs of life
  */
-export class ProgressReporter {
-  readonly #options: ReporterOptions;
-  readonly #began = performance.now();
-  #timer: ReturnType<typeof setInterval>;
-  #last: number | undefined;
-  #waiting: ToolProgress["waiting"];
-
-  /** Begins to tell; {@linkcode end} must follow. */
-  constructor(options: ReporterOptions) {
-    this.#options = options;
-    this.#timer = this.#beating();
-  }
-
-  /** Passes on what the tool itself reports, and that it waits for a person. */
-  report({ waiting, ...progress }: ToolProgress): void {
-    if (waiting !== undefined) {
-      this.#waiting = waiting;
-      this.#beat();
-    } else if (progress.progress > (this.#last ?? -Infinity)) {
-      this.#last = progress.progress;
-      this.#options.send(progress);
-    } else return;
-    clearInterval(this.#timer);
-    this.#timer = this.#beating();
-  }
-
-  /** Tells nothing more. */
-  end(): void {
-    clearInterval(this.#timer);
-  }
-
-  #beating(): ReturnType<typeof setInterval> {
-    return setInterval(() => this.#beat(), this.#options.everyMs);
-  }
-
-  #beat(): void {
-    const { computer, send } = this.#options;
-    this.#last = justAbove(this.#last ?? 0);
-    const passed = Math.round((performance.now() - this.#began) / 1000);
-    const message = this.#waiting
-      ? `${waitingText(this.#waiting, computer)}, ${passed} s`
+export function reportProgress(
+  computer: string,
+  everyMs: number,
+  send: (progress: Progress) => void,
+) {
+  const began = performance.now();
+  let last: number | undefined;
+  let waiting: ToolProgress["waiting"];
+  const beat = () => {
+    const before = last ?? 0;
+    last = before + Math.max(BEAT, Math.abs(before) * 2 ** -50);
+    const passed = Math.round((performance.now() - began) / 1000);
+    const message = waiting
+      ? `${waitingText(waiting, computer)}, ${passed} s`
       : `running for ${passed} s on ${computer}`;
-    send({ progress: this.#last, message });
-  }
+    send({ progress: last, message });
+  };
+  let timer = setInterval(beat, everyMs);
+  return {
+    /** Passes on what the tool itself reports, and that it waits for a person. */
+    report({ waiting: now, ...progress }: ToolProgress): void {
+      if (now !== undefined) {
+        waiting = now;
+        beat();
+      } else if (progress.progress > (last ?? -Infinity)) {
+        last = progress.progress;
+        send(progress);
+      } else return;
+      clearInterval(timer);
+      timer = setInterval(beat, everyMs);
+    },
+    /** Tells nothing more. */
+    end: () => clearInterval(timer),
+  };
 }
-
-const justAbove = (value: number): number =>
-  value + Math.max(BEAT, Math.abs(value) * 2 ** -50);

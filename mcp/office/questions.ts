@@ -1,20 +1,12 @@
-import {
-  type CallToolResult as McpResult,
-  createRequestStateCodec,
-  type InputRequests,
-  type InputRequiredResult,
-  ProtocolError,
-  ProtocolErrorCode,
-  type RequestStateCodec,
-  type Server,
-  type ServerContext,
-} from "@modelcontextprotocol/server";
+import { isRecord } from "../../protocol/names.ts";
+import { createRequestStateCodec } from "@modelcontextprotocol/server";
+import type * as Mcp from "@modelcontextprotocol/server";
 import type { CallToolOptions } from "../../agent/mod.ts";
-import { isObject, messageOf } from "../tools/result.ts";
+import { invalidParams, messageOf } from "../tools/result.ts";
 import { type ElicitResult, parseElicitResult } from "../../protocol/mod.ts";
 
 /** What a call's question remembers at the client: the Computer's own state. */
-export type QuestionStates = RequestStateCodec<string>;
+export type QuestionStates = Mcp.RequestStateCodec<string>;
 
 /** Seals the states of questions; each counts for the principal that made the call. */
 export const createQuestionStates = (): QuestionStates =>
@@ -24,19 +16,7 @@ export const createQuestionStates = (): QuestionStates =>
   });
 
 /** Lets an MCP server ask the client of a call. */
-export interface CallQuestions {
-  /** For the Agent's call. */
-  readonly input: NonNullable<CallToolOptions["input"]>;
-  /**
-   * Makes the question for the client out of an answer of the Computer, if it is one.
-   *
-   * @param held called when the client ends the call with its request, even while the question waits
-   */
-  toQuestion(
-    result: object,
-    held: () => void,
-  ): Promise<InputRequiredResult | undefined>;
-}
+export type CallQuestions = NonNullable<ReturnType<typeof questionsOf>>;
 
 /**
  * Reads what a call may ask its client, and what the client has answered.
@@ -45,33 +25,43 @@ export interface CallQuestions {
  * @throws {ProtocolError} invalid params: an answer is none
  */
 export function questionsOf(
-  server: Server,
-  context: ServerContext,
+  server: Mcp.Server,
+  context: Mcp.ServerContext,
   states: QuestionStates,
-): CallQuestions | undefined {
+) {
   const elicitation = server.getClientCapabilities()?.elicitation;
   const canFill = elicitation !== undefined &&
     (elicitation.form !== undefined || elicitation.url === undefined);
   if (!canFill) return undefined;
   const { requestState, inputResponses, envelope } = context.mcpReq;
   const state = requestState<string>();
+  const input: NonNullable<CallToolOptions["input"]> = {
+    ...(state !== undefined && { state }),
+    ...(inputResponses && { responses: readResponses(inputResponses) }),
+  };
   return {
-    input: {
-      ...(state !== undefined && { state }),
-      ...(inputResponses && { responses: readResponses(inputResponses) }),
-    },
-    toQuestion: async (result, held) => {
+    /** For the Agent's call. */
+    input,
+    /**
+     * Makes the question for the client out of an answer of the Computer, if it is one.
+     *
+     * @param held called when the client ends the call with its request, even while the question waits
+     */
+    async toQuestion(
+      result: object,
+      held: () => void,
+    ): Promise<Mcp.InputRequiredResult | undefined> {
       const { resultType, inputRequests, requestState }: Record<
         string,
         unknown
       > = { ...result };
       const isQuestion = resultType === "input_required" &&
-        isObject(inputRequests) && typeof requestState === "string";
+        isRecord(inputRequests) && typeof requestState === "string";
       if (!isQuestion) return undefined;
       if (envelope === undefined) held();
       return {
         resultType: "input_required",
-        inputRequests: inputRequests as InputRequests,
+        inputRequests: inputRequests as Mcp.InputRequests,
         requestState: await states.mint(requestState, context),
       };
     },
@@ -86,15 +76,12 @@ const readResponses = (
       try {
         return [key, parseElicitResult(response)];
       } catch (error) {
-        throw new ProtocolError(
-          ProtocolErrorCode.InvalidParams,
-          `inputResponses.${key}: ${messageOf(error)}`,
-        );
+        throw invalidParams(`inputResponses.${key}: ${messageOf(error)}`);
       }
     }),
   );
 
 /** Returns whether a result is a question to the client. */
 export const isQuestion = (
-  result: McpResult | InputRequiredResult,
-): result is InputRequiredResult => result.resultType === "input_required";
+  result: Mcp.CallToolResult | Mcp.InputRequiredResult,
+): result is Mcp.InputRequiredResult => result.resultType === "input_required";

@@ -6,13 +6,8 @@
  *
  * @module
  */
-import {
-  ProtocolError,
-  ProtocolErrorCode,
-  type Server,
-} from "@modelcontextprotocol/server";
 import { turnOf } from "./turn.ts";
-import type { ServerParts } from "./server.ts";
+import type { Answers, ServerParts } from "./server.ts";
 import { readableServers, readOwnUri, readPlace } from "../resources/shelf.ts";
 import {
   subscribe,
@@ -20,14 +15,11 @@ import {
   type Want,
   type Wish,
 } from "../resources/watches.ts";
-import { placeOf, TEMPLATES, uriOf } from "../resources/uris.ts";
-import { messageOf } from "../tools/result.ts";
+import { placeOf, TEMPLATES } from "../resources/uris.ts";
+import { invalidParams, messageOf } from "../tools/result.ts";
 
 /** Makes a server answer what is asked about resources. */
-export function answerResourceRequests(
-  server: Server,
-  parts: ServerParts,
-): void {
+export const answerResourceRequests: Answers = (server, parts) => {
   const { view, options: { computer: only } } = parts;
   server.setRequestHandler("resources/list", async () => ({
     resources: await listed(async () => {
@@ -45,7 +37,7 @@ export function answerResourceRequests(
       const place = placeOf(uri);
       const computer = place?.computer ?? only;
       if (computer === undefined || computer !== (only ?? computer)) {
-        throw unknown(`There is no resource ${uri}`, uri);
+        throw invalidParams(`There is no resource ${uri}`, { uri });
       }
       const agent = await view.ready();
       const turn = turnOf(server, context, parts);
@@ -59,7 +51,7 @@ export function answerResourceRequests(
               : readOwnUri(agent, computer, uri, request),
         );
       } catch (error) {
-        throw unknown(messageOf(error), uri);
+        throw invalidParams(messageOf(error), { uri });
       }
     },
   );
@@ -71,7 +63,7 @@ export function answerResourceRequests(
         await view.ready();
         await subscribe(server, uri, want);
       } catch (error) {
-        throw unknown(messageOf(error), uri);
+        throw invalidParams(messageOf(error), { uri });
       }
       return {};
     },
@@ -80,7 +72,7 @@ export function answerResourceRequests(
     unsubscribe(server, uri);
     return {};
   });
-}
+};
 
 /** Lists nothing while there is no Agent: the instructions say why. */
 export async function listed<T>(list: () => Promise<T[]>): Promise<T[]> {
@@ -91,21 +83,13 @@ export async function listed<T>(list: () => Promise<T[]>): Promise<T[]> {
   }
 }
 
-/** The resource is not there, or cannot be read now: either way the URI helps nobody. */
-const unknown = (message: string, uri: string): ProtocolError =>
-  new ProtocolError(ProtocolErrorCode.InvalidParams, message, { uri });
-
-/** Lets a resource be watched by the URI that clients of this view know it by. */
+/** Lets a resource be watched by its URI in this view. */
 export const wantIn =
   ({ view, options: { computer: only } }: ServerParts): Want => (uri) => {
     const place = placeOf(uri);
-    if (place) {
-      if ((only ?? place.computer) === place.computer) {
-        return view.watches.want(uriOf(place));
-      }
-      return unwatched(uri);
-    }
-    return only === undefined ? unwatched(uri) : wantOwn(view, only, uri);
+    if (!place && only !== undefined) return wantOwn(view, only, uri);
+    const isShown = (only ?? place?.computer) === place?.computer;
+    return place && isShown ? view.watches.want(place) : unwatched(uri);
   };
 
 /** Watches a URI of one Computer's MCP servers, at each of them: nobody says whose it is. */
@@ -121,19 +105,17 @@ function wantOwn(
     if (isOver) return;
     wishes.push(
       ...servers.map((server) =>
-        view.watches.want(uriOf({ kind: "resource", computer, server, uri }))
+        view.watches.want({ kind: "resource", computer, server, uri })
       ),
     );
     await Promise.any(wishes.map(({ ready }) => ready)).catch((error) => {
-      throw error instanceof AggregateError
-        ? error.errors.at(-1) ?? error
-        : error;
+      throw error.errors?.at(-1) ?? error;
     });
   };
-  const begun = begin();
-  begun.catch(() => {});
+  const ready = begin();
+  ready.catch(() => {});
   return {
-    ready: begun,
+    ready,
     release: () => {
       isOver = true;
       for (const wish of wishes) wish.release();
@@ -154,27 +136,18 @@ const MAX_VALUES = 100;
  * Makes a server complete the variables of its templates. For the arguments of prompts it has no
  * values: A2C has no request for those.
  */
-export function answerCompletionRequests(
-  server: Server,
-  { view, options: { computer: only } }: ServerParts,
-): void {
+export const answerCompletionRequests: Answers = (server, parts) => {
+  const { view, options: { computer: only } } = parts;
   server.setRequestHandler("completion/complete", async ({ params }) => {
     const { ref, argument: { name, value }, context } = params;
-    const known = context?.arguments ?? {};
-    const values = ref.type === "ref/resource"
-      ? await valuesOf(ref.uri, name, known)
+    const all = ref.type === "ref/resource"
+      ? await valuesOf(ref.uri, name, context?.arguments ?? {})
       : [];
     const wanted = value.toLowerCase();
-    const fitting = values.filter((each) =>
-      each.toLowerCase().startsWith(wanted)
-    );
-    return {
-      completion: {
-        values: fitting.slice(0, MAX_VALUES),
-        total: fitting.length,
-        hasMore: fitting.length > MAX_VALUES,
-      },
-    };
+    const found = all.filter((each) => each.toLowerCase().startsWith(wanted));
+    const values = found.slice(0, MAX_VALUES);
+    const [total, hasMore] = [found.length, found.length > MAX_VALUES];
+    return { completion: { values, total, hasMore } };
   });
 
   /** All values that a variable of a template can have beside known ones, in order. */
@@ -185,15 +158,11 @@ export function answerCompletionRequests(
   ): Promise<string[]> {
     const template = TEMPLATES.find((each) => each.uriTemplate === uriTemplate);
     if (template === undefined) {
-      throw new ProtocolError(
-        ProtocolErrorCode.InvalidParams,
-        `There is no template ${uriTemplate}`,
-      );
+      throw invalidParams(`There is no template ${uriTemplate}`);
     }
     const agent = await view.ready();
-    const computers = view.catalogue.computers.filter((each) =>
-      (only ?? each) === each
-    );
+    const computers = view.catalogue.computers
+      .filter((each) => (only ?? each) === each);
     if (variable === "computer") return computers;
     const resources = await view.reads.resources.list(agent, computers);
     const values = resources.flatMap(({ uri }) => {
@@ -208,4 +177,4 @@ export function answerCompletionRequests(
     });
     return [...new Set(values)].toSorted();
   }
-}
+};

@@ -7,22 +7,15 @@
  *
  * @module
  */
-import {
-  type CallToolRequest,
-  type CallToolResult as McpResult,
-  type InputRequiredResult,
-  ProtocolError,
-  ProtocolErrorCode,
-  type Server,
-  type Tool,
-} from "@modelcontextprotocol/server";
+import { isRecord } from "../../protocol/names.ts";
+import type * as Mcp from "@modelcontextprotocol/server";
 import type { SmcpAgent } from "../../agent/mod.ts";
 import { type Asked, awayResult, callOffice } from "./call.ts";
 import { isQuestion, questionsOf } from "./questions.ts";
 import { type Turn, turnOf } from "./turn.ts";
-import type { ServerParts } from "./server.ts";
+import type { Answers, ServerParts } from "./server.ts";
 import { readPlace } from "../resources/shelf.ts";
-import { failure, failureOf, isObject } from "../tools/result.ts";
+import { failure, failureOf, invalidParams } from "../tools/result.ts";
 import {
   CALL_TOOL,
   readQuery,
@@ -33,7 +26,7 @@ import {
 import { ErrorCode } from "../../protocol/mod.ts";
 
 /** Makes a server answer `tools/list` and `tools/call`. */
-export function answerToolRequests(server: Server, parts: ServerParts): void {
+export const answerToolRequests: Answers = (server, parts) => {
   server.setRequestHandler(
     "tools/list",
     async () => ({ tools: await listTools(parts) }),
@@ -51,9 +44,9 @@ export function answerToolRequests(server: Server, parts: ServerParts): void {
       found?.kind === "offered" ? found.shown.outputSchema : undefined,
     );
   });
-}
+};
 
-async function listTools({ view, options }: ServerParts): Promise<Tool[]> {
+async function listTools({ view, options }: ServerParts): Promise<Mcp.Tool[]> {
   const own = options.desktopTools ? DESKTOP_TOOLS : [];
   if (options.tools === "search") return [...SEARCH_MODE_TOOLS, ...own];
   try {
@@ -67,9 +60,9 @@ async function listTools({ view, options }: ServerParts): Promise<Tool[]> {
 /** @throws {ProtocolError} there is no such tool, and never was */
 async function answerCall(
   { view, options }: ServerParts,
-  { name, arguments: args = {} }: CallToolRequest["params"],
+  { name, arguments: args = {} }: Mcp.CallToolRequest["params"],
   asked: Asked,
-): Promise<McpResult | InputRequiredResult> {
+): Promise<Mcp.CallToolResult | Mcp.InputRequiredResult> {
   let agent: SmcpAgent;
   try {
     agent = await view.ready();
@@ -89,18 +82,20 @@ async function answerCall(
     return found && callOffice(agent, found, args, { ...asked, options });
   };
   const isSearch = options.tools === "search";
-  if (isSearch && name === SEARCH_TOOLS) return search(view, args);
+  if (isSearch && name === SEARCH_TOOLS) {
+    const query = readQuery(args);
+    return typeof query === "string"
+      ? wrong(query)
+      : text(JSON.stringify(searchTools(view.catalogue.tools, query)));
+  }
   if (isSearch && name === CALL_TOOL) {
     const { name: wanted, arguments: inner = {} } = args;
     if (typeof wanted !== "string") {
-      return failure(
-        ErrorCode.BAD_REQUEST,
+      return wrong(
         `name: expected the name of a tool, as ${SEARCH_TOOLS} gives it`,
       );
     }
-    if (!isObject(inner)) {
-      return failure(ErrorCode.BAD_REQUEST, "arguments: expected an object");
-    }
+    if (!isRecord(inner)) return wrong("arguments: expected an object");
     return await call(wanted, inner) ?? failure(
       ErrorCode.TOOL_NOT_FOUND,
       `There is no tool ${wanted}; find the tools that there are with ${SEARCH_TOOLS}`,
@@ -108,21 +103,11 @@ async function answerCall(
   }
   const result = isSearch ? undefined : await call(name, args);
   if (result) return result;
-  throw new ProtocolError(
-    ProtocolErrorCode.InvalidParams,
-    `Unknown tool: ${name}`,
-  );
+  throw invalidParams(`Unknown tool: ${name}`);
 }
 
-function search(
-  { catalogue }: ServerParts["view"],
-  args: Record<string, unknown>,
-): McpResult {
-  const query = readQuery(args);
-  return typeof query === "string"
-    ? failure(ErrorCode.BAD_REQUEST, query)
-    : text(JSON.stringify(searchTools(catalogue.tools, query)));
-}
+const wrong = (problem: string): Mcp.CallToolResult =>
+  failure(ErrorCode.BAD_REQUEST, problem);
 
 const COMPUTER = { type: "string", description: "The Computer" };
 
@@ -130,7 +115,7 @@ const tool = (
   name: string,
   description: string,
   properties: Record<string, object>,
-): Tool => ({
+): Mcp.Tool => ({
   name,
   description,
   inputSchema: {
@@ -142,7 +127,7 @@ const tool = (
 });
 
 /** What models see of desktops and documents in clients that show them no resources. */
-const DESKTOP_TOOLS: readonly Tool[] = [
+const DESKTOP_TOOLS: readonly Mcp.Tool[] = [
   tool("desktop", "Show the windows of a Computer, most relevant first.", {}),
   tool("find_documents", "Find documents of a Computer by words.", {
     query: { type: "string", description: "Words; empty finds all" },
@@ -158,13 +143,11 @@ async function callDesktopTool(
   name: string,
   { computer, uri, query = "" }: Record<string, unknown>,
   turn: Turn,
-): Promise<McpResult | undefined> {
+): Promise<Mcp.CallToolResult | undefined> {
   if (!DESKTOP_TOOLS.some((each) => each.name === name)) return undefined;
-  if (typeof computer !== "string") {
-    return failure(ErrorCode.BAD_REQUEST, "computer: expected its name");
-  }
+  if (typeof computer !== "string") return wrong("computer: expected its name");
   if (name === "read_document" && typeof uri !== "string") {
-    return failure(ErrorCode.BAD_REQUEST, "uri: expected that of a document");
+    return wrong("uri: expected that of a document");
   }
   try {
     return await turn.run({ computer, tool: name }, async (request) => {
@@ -188,6 +171,6 @@ async function callDesktopTool(
   }
 }
 
-const text = (text: string): McpResult => ({
+const text = (text: string): Mcp.CallToolResult => ({
   content: [{ type: "text", text }],
 });

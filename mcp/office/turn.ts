@@ -8,49 +8,37 @@
  * @module
  */
 import type { Server, ServerContext } from "@modelcontextprotocol/server";
-import type { Admitted, McpCall, ResolvedOptions } from "../options.ts";
+import type { Admitted, McpCall } from "../options.ts";
+import type { ServerParts } from "./server.ts";
 import { onAbort } from "../../shared/async.ts";
 
 /** One request of a client, which waits for its turn among all requests of the seat. */
-export interface Turn {
-  /** Gives the request up. */
-  readonly signal: AbortSignal;
-  /**
-   * Makes the Agent's request for it, when it is admitted and has its turn.
-   *
-   * @param work sends it under the `req_id` that was admitted
-   * @throws what refuses it, the signal's reason, or what the work throws
-   */
-  run<T>(
-    subject: Pick<McpCall, "computer" | "tool" | "uri" | "prompt">,
-    work: (request: { signal: AbortSignal; reqId: string }) => Promise<T>,
-  ): Promise<T>;
-}
-
-/** What the turns of requests depend on. */
-export interface TurnParts {
-  /** The turns of all requests of the seat. */
-  readonly queue: CallQueue;
-  /** Who decides whether a request may be made. */
-  readonly options: Pick<ResolvedOptions, "admit">;
-  /** Gives the signal that cancels whatever a server does now; absent where the requests' own do. */
-  readonly cancelled?: () => AbortSignal;
-}
+export type Turn = ReturnType<typeof turnOf>;
 
 /** Returns the turn of a request. */
 export function turnOf(
   server: Server,
   { mcpReq, http }: ServerContext,
-  { queue, options, cancelled }: TurnParts,
-): Turn {
+  { queue, options, cancelled }: ServerParts,
+) {
   const principal = http?.authInfo?.clientId;
   const { name, version } = server.getClientVersion() ?? {};
   const signal = cancelled
     ? AbortSignal.any([mcpReq.signal, cancelled()])
     : mcpReq.signal;
   return {
+    /** Gives the request up. */
     signal,
-    run: async (subject, work) => {
+    /**
+     * Makes the Agent's request for it, when it is admitted and has its turn.
+     *
+     * @param work sends it under the `req_id` that was admitted
+     * @throws what refuses it, the signal's reason, or what the work throws
+     */
+    async run<T>(
+      subject: Pick<McpCall, "computer" | "tool" | "uri" | "prompt">,
+      work: (request: { signal: AbortSignal; reqId: string }) => Promise<T>,
+    ): Promise<T> {
       const reqId = crypto.randomUUID();
       const ended: Admitted = await options.admit?.({
         reqId,
@@ -68,116 +56,82 @@ export function turnOf(
   };
 }
 
-/** What a queue needs of the world. */
-export interface Clock {
-  /** Milliseconds of a clock that never goes back. */
-  now(): number;
-  /** Runs a function later; returns what prevents it. */
-  after(ms: number, run: () => void): () => void;
-}
-
-/** What may run. */
-interface CallLimits {
-  /** The most that begin in a second, and how many may begin at once. */
-  readonly perSecond: number;
-  /** The most that run at once. */
-  readonly running: number;
-}
+/** Lets the calls of a seat begin in their order. */
+export type CallQueue = ReturnType<typeof callQueue>;
 
 /**
  * Lets calls begin in their order, as many as the limits of the Agent's seat allow: all clients
  * share that seat, and a refused call helps none of them.
+ *
+ * @param perSecond the most that begin in a second, and how many may begin at once
+ * @param most that run at once
  */
-export class CallQueue {
-  readonly #limits: CallLimits;
-  readonly #clock: Clock;
-  readonly #waiting = new Set<() => void>();
-  #running = 0;
+export function callQueue(perSecond: number, most: number) {
+  const waiting = new Set<() => void>();
+  let running = 0;
   /** How many may begin now. */
-  #allowance: number;
-  #allowedAt: number;
-  #stopTimer: (() => void) | undefined;
+  let allowance = perSecond;
+  let allowedAt = performance.now();
+  let timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(limits: CallLimits, clock: Clock = systemClock) {
-    this.#limits = limits;
-    this.#clock = clock;
-    this.#allowance = limits.perSecond;
-    this.#allowedAt = clock.now();
-  }
-
-  /** How many wait. */
-  get waiting(): number {
-    return this.#waiting.size;
-  }
-
-  /**
-   * Runs work in its turn.
-   *
-   * @throws the signal's reason, as soon as that is aborted while the work waits
-   */
-  async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    await this.#turn(signal);
-    try {
-      return await work();
-    } finally {
-      this.#running--;
-      this.#next();
-    }
-  }
-
-  #turn(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
+  const turn = (signal: AbortSignal) =>
+    new Promise<void>((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
       const off = onAbort(signal, () => {
-        this.#waiting.delete(begin);
-        this.#next();
+        waiting.delete(begin);
+        next();
         reject(signal.reason);
       });
       const begin = () => {
         off();
         resolve();
       };
-      this.#waiting.add(begin);
-      this.#next();
+      waiting.add(begin);
+      next();
     });
-  }
 
-  #next(): void {
-    const { perSecond, running } = this.#limits;
-    this.#refill();
-    for (const begin of this.#waiting) {
-      if (this.#running >= running) return; // the end of a call goes on
-      if (this.#allowance < 1) {
-        const ms = Math.ceil((1 - this.#allowance) * 1000 / perSecond);
-        this.#stopTimer ??= this.#clock.after(ms, () => {
-          this.#stopTimer = undefined;
-          this.#next();
-        });
+  function next(): void {
+    if (perSecond < Infinity) { // Infinity times no time at all is NaN
+      const now = performance.now();
+      const earned = (now - allowedAt) * perSecond / 1000;
+      allowance = Math.min(perSecond, allowance + earned);
+      allowedAt = now;
+    }
+    for (const begin of waiting) {
+      if (running >= most) return; // the end of a call goes on
+      if (allowance < 1) {
+        const ms = Math.ceil((1 - allowance) * 1000 / perSecond);
+        timer ??= setTimeout(() => {
+          timer = undefined;
+          next();
+        }, ms);
         return;
       }
-      this.#waiting.delete(begin);
-      this.#allowance--;
-      this.#running++;
+      waiting.delete(begin);
+      allowance--;
+      running++;
       begin();
     }
-    this.#stopTimer?.(); // nobody waits for it any more
-    this.#stopTimer = undefined;
+    clearTimeout(timer); // nobody waits for it any more
+    timer = undefined;
   }
 
-  #refill(): void {
-    const { perSecond } = this.#limits;
-    if (perSecond === Infinity) return; // Infinity times no time at all is NaN
-    const now = this.#clock.now();
-    const earned = (now - this.#allowedAt) * perSecond / 1000;
-    this.#allowance = Math.min(perSecond, this.#allowance + earned);
-    this.#allowedAt = now;
-  }
+  return {
+    /** How many wait. */
+    waiting: () => waiting.size,
+    /**
+     * Runs work in its turn.
+     *
+     * @throws the signal's reason, as soon as that is aborted while the work waits
+     */
+    async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+      await turn(signal);
+      try {
+        return await work();
+      } finally {
+        running--;
+        next();
+      }
+    },
+  };
 }
-
-const systemClock: Clock = {
-  now: () => performance.now(),
-  after: (ms, run) => {
-    const timer = setTimeout(run, ms);
-    return () => clearTimeout(timer);
-  },
-};

@@ -7,7 +7,7 @@ import {
   SdkHttpError,
   SUBSCRIPTION_ID_META_KEY,
 } from "@modelcontextprotocol/client";
-import { isObject, messageOf } from "../tools/result.ts";
+import { messageOf } from "../tools/result.ts";
 
 /** Answers the messages of the program that has started the pipe. */
 export interface Backend {
@@ -17,14 +17,6 @@ export interface Backend {
   close(): Promise<void>;
 }
 
-/** What the program behind the pipe has opened, for another backend to take over. */
-export interface Opened {
-  /** Its `initialize` (2025), once it has been answered. */
-  readonly initialize?: JSONRPCRequest;
-  /** Its streams of changes (2026). */
-  readonly listens: readonly JSONRPCRequest[];
-}
-
 /** Whether a request is one of MCP 2026-07-28 or later, which say so each for itself. */
 export const isModern = ({ params }: JSONRPCRequest): boolean =>
   params?._meta?.[PROTOCOL_VERSION_META_KEY] !== undefined;
@@ -32,19 +24,6 @@ export const isModern = ({ params }: JSONRPCRequest): boolean =>
 /** Whether a message opens a stream of changes (2026), which lasts until its client ends it. */
 export const isListen = (message: JSONRPCMessage): message is JSONRPCRequest =>
   isJSONRPCRequest(message) && message.method === "subscriptions/listen";
-
-/** The resource that a client before 2026 subscribes to with a message, or does no more. */
-export function subscriptionOf(
-  message: JSONRPCMessage,
-): { readonly uri: string; readonly isWanted: boolean } | undefined {
-  if (!isJSONRPCRequest(message)) return undefined;
-  const { method, params } = message;
-  const isWanted = method === "resources/subscribe";
-  if (!isWanted && method !== "resources/unsubscribe") return undefined;
-  return typeof params?.uri === "string"
-    ? { uri: params.uri, isWanted }
-    : undefined;
-}
 
 /** The request that a client gives up with a message, if it does. */
 export function cancelledBy(message: JSONRPCMessage): RequestId | undefined {
@@ -61,33 +40,27 @@ export const failureFor = (id: RequestId, message: string): JSONRPCMessage => ({
   error: { code: -32000, message },
 });
 
-/** What lists of a server can change, by the capability that says so. */
-const LISTS = ["tools", "prompts", "resources"] as const;
-
-const changed = (
-  list: typeof LISTS[number],
+/** Notifies of those lists of a server that a client wants to be notified of. */
+const changesOf = (
+  isWanted: (list: string) => boolean,
   params?: Record<string, unknown>,
-): JSONRPCMessage => ({
-  jsonrpc: "2.0",
-  method: `notifications/${list}/list_changed`,
-  ...(params && { params }),
-});
+): JSONRPCMessage[] =>
+  ["tools", "prompts", "resources"].filter(isWanted).map((list) => ({
+    jsonrpc: "2.0",
+    method: `notifications/${list}/list_changed`,
+    ...(params && { params }),
+  }));
 
 /** Tells a client before 2026 that lists may be other ones, as the server's capabilities allow it. */
-export function changesFor(capabilities: unknown): JSONRPCMessage[] {
-  const known: Record<string, unknown> = Object(capabilities);
-  return LISTS.filter((list) => Object(known[list]).listChanged === true)
-    .map((list) => changed(list));
-}
+export const changesFor = (capabilities: unknown): JSONRPCMessage[] =>
+  changesOf((list) => Object(Object(capabilities)[list]).listChanged === true);
 
 /** Tells a client on its stream of changes that lists may be other ones, where it asked for them. */
-export function changesOn({ id, params }: JSONRPCRequest): JSONRPCMessage[] {
-  const wanted = isObject(params?.notifications) ? params.notifications : {};
-  return LISTS.filter((list) => wanted[`${list}ListChanged`] === true)
-    .map((list) =>
-      changed(list, { _meta: { [SUBSCRIPTION_ID_META_KEY]: id } })
-    );
-}
+export const changesOn = ({ id, params }: JSONRPCRequest): JSONRPCMessage[] =>
+  changesOf(
+    (list) => Object(params?.notifications)[`${list}ListChanged`] === true,
+    { _meta: { [SUBSCRIPTION_ID_META_KEY]: id } },
+  );
 
 /** What a person does about a status, where the Server's own words do not say it. */
 const REMEDIES: Readonly<Record<number, string>> = {
@@ -133,9 +106,7 @@ export function explainStatus(url: URL, status: number, body: string): string {
 /** The message of an error of JSON-RPC, or of one of the Server's own. */
 function messageIn(body: string): string | undefined {
   try {
-    const { error, message }: { error?: unknown; message?: unknown } = Object(
-      JSON.parse(body),
-    );
+    const { error, message } = Object(JSON.parse(body));
     const text = Object(error).message ?? message;
     return typeof text === "string" && text !== "" ? text : undefined;
   } catch {

@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { PassThrough, type Readable, type Writable } from "node:stream";
+import { PassThrough } from "node:stream";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import {
   isInitializeRequest,
@@ -28,11 +28,11 @@ import {
   explain,
   explainStatus,
   isListen,
-  subscriptionOf,
 } from "./messages.ts";
-import { OwnSeat } from "./own_seat.ts";
+import { type OwnSeat, ownSeat } from "./own_seat.ts";
 import type { Reach } from "./reach.ts";
 import { Remote } from "./remote.ts";
+import type { StdioConnection, StdioStreams } from "../office/stdio.ts";
 import { messageOf } from "../tools/result.ts";
 import { sleep } from "../../shared/async.ts";
 
@@ -48,16 +48,12 @@ export interface PipeOptions {
   readonly log?: (line: string) => void;
 }
 
-/** What the pipe is made of beside its options. */
-interface PipeParts {
-  /** Makes the MCP server of the office in this process. */
-  readonly serve: (agent: AgentProvider) => LocalServer;
+/** What the pipe is made of beside its options: where the Server serves MCP, and the client's streams. */
+interface PipeParts extends Required<StdioStreams> {
   /** Where the Server serves MCP. */
   readonly reach: Reach;
-  /** The messages of the client. */
-  readonly stdin: Readable;
-  /** The messages to it. */
-  readonly stdout: Writable;
+  /** Makes the MCP server of the office in this process. */
+  readonly serve: (agent: AgentProvider) => LocalServer;
 }
 
 /** Milliseconds between two looks at a Server that cannot be used. */
@@ -68,169 +64,147 @@ const RETRY_MS = 1_000;
  * serves MCP, else by a seat of its own. It outlives a Server that is away, and a seat that is taken:
  * a program shows the end of its MCP server as an error that nobody understands.
  */
-export class Pipe {
-  /** Resolves once the client has gone, or {@linkcode close} was called. */
-  readonly closed: Promise<void>;
-  readonly #options: PipeOptions;
-  readonly #parts: PipeParts;
-  readonly #host: StdioServerTransport;
-  readonly #end = new AbortController();
-  readonly #resolve: () => void;
+export function openPipe(
+  { agent, office, log = () => {} }: PipeOptions,
+  { reach, serve, stdin, stdout }: PipeParts,
+): StdioConnection {
+  const end = new AbortController();
+  const { signal } = end;
+  const closed = Promise.withResolvers<void>();
+  const host = new StdioServerTransport(stdin, stdout);
   /** What the client has opened; of its `initialize` only what was answered. */
-  readonly #listens = new Map<RequestId, JSONRPCRequest>();
-  #initialize: JSONRPCRequest | undefined;
+  const listens = new Map<RequestId, JSONRPCRequest>();
+  let initialize: JSONRPCRequest | undefined;
   /** The resources that a client before 2026 has subscribed to. */
-  readonly #subscribed = new Set<string>();
-  #local: Local | undefined;
+  const subscribed = new Set<string>();
+  let local: Local | undefined;
   /** Who may talk to the client. */
-  #voice: Backend | undefined;
+  let voice: Backend | undefined;
   /** Where messages go; without one they wait. */
-  #backend: Backend | undefined;
-  #waiting: JSONRPCMessage[] = [];
-  #closing: Promise<void> | undefined;
+  let backend: Backend | undefined;
+  const waiting: JSONRPCMessage[] = [];
 
-  /** Connects at once. */
-  constructor(options: PipeOptions, parts: PipeParts) {
-    this.#options = options;
-    this.#parts = parts;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.closed = promise;
-    this.#resolve = resolve;
-    this.#host = new StdioServerTransport(parts.stdin, parts.stdout);
-    this.#host.onmessage = (message) => this.#take(message);
-    this.#host.onerror = (error) => this.#log(messageOf(error));
-    this.#host.onclose = () => void this.close();
-    void this.#host.start();
-    this.#connect().catch((error) => {
-      if (!this.#end.signal.aborted) this.#log(messageOf(error));
-    });
-  }
+  let closing: Promise<void> | undefined;
+  const close = () => closing ??= closeAll();
 
-  /** Cancels all calls, and ends sessions. */
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
-  }
-
-  async #close(): Promise<void> {
-    this.#end.abort(new Error("The pipe is closed"));
-    const voice = this.#voice;
-    this.#voice = undefined;
-    await voice?.close();
-    await this.#host.close();
-    this.#resolve();
+  async function closeAll(): Promise<void> {
+    end.abort(new Error("The pipe is closed"));
+    const last = voice;
+    voice = undefined;
+    await last?.close();
+    await host.close();
+    closed.resolve();
   }
 
   /** Finds who answers, and goes on to look where that is nobody. */
-  async #connect(): Promise<void> {
-    const signal = this.#end.signal;
-    const { reach } = this.#parts;
+  async function connect(): Promise<void> {
     let found = await probe(reach, signal);
-    if (found.kind === "served") return this.#use(this.#newRemote());
+    if (found === "served") return use(newRemote());
+    const isAway = found !== "absent";
     const changed = () => {
-      this.#log(seat.state);
-      if (this.#local) void this.#local.refresh();
-      else this.#serveHere(seat);
+      log(seat.state());
+      if (local) void local.refresh();
+      else serveHere(seat);
     };
-    const reason = found.kind === "away" ? found.reason : "";
-    const seat = new OwnSeat({ ...this.#options, changed }, reason);
-    if (found.kind === "away") {
-      this.#log(found.reason);
-      this.#serveHere(seat);
+    const reason = found === "absent" ? "" : found.away;
+    const seat = ownSeat(agent, office, changed, reason);
+    if (isAway) {
+      log(reason);
+      serveHere(seat);
     }
-    while (found.kind !== "absent") {
+    while (found !== "absent") {
       await sleep(RETRY_MS, signal);
       found = await probe(reach, signal);
-      if (found.kind === "served" && await this.#switch()) return;
+      if (found === "served" && await switchOver()) return;
     }
     await seat.hold(signal);
   }
 
-  #newRemote(): Remote {
+  function newRemote(): Remote {
     const remote: Remote = new Remote({
-      ...this.#parts.reach,
-      subscribed: this.#subscribed,
-      deliver: (message) => this.#deliver(message, remote),
-      log: (line) => this.#log(line),
+      ...reach,
+      subscribed,
+      deliver: (message) => deliver(message, remote),
+      log,
     });
     return remote;
   }
 
-  #serveHere(seat: OwnSeat): void {
-    const local: Local = new Local(
-      this.#parts.serve(seat.provide),
-      (message) => this.#deliver(message, local),
+  function serveHere(seat: OwnSeat): void {
+    const here: Local = serveLocally(
+      serve(seat.provide),
+      (message) => deliver(message, here),
     );
-    this.#local = local;
-    this.#use(local);
+    local = here;
+    use(here);
   }
 
-  #use(backend: Backend): void {
-    this.#voice = this.#backend = backend;
-    for (const message of this.#waiting.splice(0)) backend.send(message);
+  function use(next: Backend): void {
+    voice = backend = next;
+    for (const message of waiting.splice(0)) next.send(message);
   }
 
-  /**
-   * Lets the Server answer from now on.
-   *
-   * @returns whether it can
-   */
-  async #switch(): Promise<boolean> {
-    const [local, remote] = [this.#voice, this.#newRemote()];
-    this.#backend = undefined;
-    this.#voice = remote;
+  /** Lets the Server answer from now on; returns whether it can. */
+  async function switchOver(): Promise<boolean> {
+    const [before, remote] = [voice, newRemote()];
+    backend = undefined;
+    voice = remote;
     try {
-      await remote.takeOver({
-        ...(this.#initialize && { initialize: this.#initialize }),
-        listens: [...this.#listens.values()],
-      });
+      await remote.takeOver(initialize, [...listens.values()]);
     } catch (error) {
-      this.#log(messageOf(error));
+      log(messageOf(error));
       await remote.close();
-      if (local && !this.#end.signal.aborted) this.#use(local);
+      if (before && !signal.aborted) use(before);
       return false;
     }
-    this.#use(remote);
-    await local?.close();
+    use(remote);
+    await before?.close();
     return true;
   }
 
-  #take(message: JSONRPCMessage): void {
-    if (isListen(message)) this.#listens.set(message.id, message);
+  function take(message: JSONRPCMessage): void {
     const cancelled = cancelledBy(message);
-    if (cancelled !== undefined) this.#listens.delete(cancelled);
-    const subscription = subscriptionOf(message);
-    if (subscription?.isWanted) this.#subscribed.add(subscription.uri);
-    else if (subscription) this.#subscribed.delete(subscription.uri);
-    if (isJSONRPCRequest(message) && isInitializeRequest(message)) {
-      this.#initialize = message;
-    }
-    if (this.#backend) this.#backend.send(message);
-    else this.#waiting.push(message);
+    if (cancelled !== undefined) listens.delete(cancelled);
+    if (isJSONRPCRequest(message)) remember(message);
+    if (backend) backend.send(message);
+    else waiting.push(message);
   }
 
-  #deliver(message: JSONRPCMessage, from: Backend): void {
-    if (from !== this.#voice) return;
+  /** Remembers what the client opens and closes. */
+  function remember(request: JSONRPCRequest): void {
+    const { method, params: { uri } = {} } = request;
+    if (isListen(request)) listens.set(request.id, request);
+    if (isInitializeRequest(request)) initialize = request;
+    if (typeof uri !== "string") return;
+    if (method === "resources/subscribe") subscribed.add(uri);
+    if (method === "resources/unsubscribe") subscribed.delete(uri);
+  }
+
+  function deliver(message: JSONRPCMessage, from: Backend): void {
+    if (from !== voice) return;
     if (!("method" in message) && message.id !== undefined) {
-      this.#listens.delete(message.id); // it was refused
+      listens.delete(message.id); // it was refused
     }
-    this.#host.send(message).catch(() => {
+    host.send(message).catch(() => {
       // The client has gone, and with it the pipe.
     });
   }
 
-  #log(line: string): void {
-    this.#options.log?.(line);
-  }
+  host.onmessage = take;
+  host.onerror = (error) => log(messageOf(error));
+  host.onclose = () => void close();
+  void host.start();
+  connect().catch((error) => {
+    if (!signal.aborted) log(messageOf(error));
+  });
+  return { closed: closed.promise, close };
 }
 
-/** What is at the address of an office's MCP server. */
-type Found =
-  | { readonly kind: "served" }
-  /** The Server has no MCP: one of another make, an older one, or one without `--mcp`. */
-  | { readonly kind: "absent" }
-  /** Not now, and perhaps later. */
-  | { readonly kind: "away"; readonly reason: string };
+/**
+ * What is at the address of an office's MCP server: `absent` where the Server has no MCP (one of another
+ * make, an older one, or one without `--mcp`); `away` says why not now, and perhaps later.
+ */
+type Found = "served" | "absent" | { readonly away: string };
 
 /** Statuses of a Server that does not know the path. */
 const ABSENT = [404, 501];
@@ -249,66 +223,55 @@ async function probe(
     response = await fetch(url, { headers: accepting, signal });
   } catch (error) {
     signal.throwIfAborted();
-    return { kind: "away", reason: explain(url, error) };
+    return { away: explain(url, error) };
   }
   const { status } = response;
   if (response.ok) {
     await response.body?.cancel();
-    return { kind: "served" }; // a stream of somebody else's MCP server
+    return "served"; // a stream of somebody else's MCP server
   }
   const body = await response.text().catch(() => "");
-  if (ABSENT.includes(status)) return { kind: "absent" };
+  if (ABSENT.includes(status)) return "absent";
   return AWAY.includes(status)
-    ? { kind: "away", reason: explainStatus(url, status, body) }
-    : { kind: "served" };
+    ? { away: explainStatus(url, status, body) }
+    : "served";
 }
 
 /** The part of an `OfficeMcp` that serves a pipe. */
 interface LocalServer {
-  /** Serves the messages of a stream. */
-  serveStdio(streams: { stdin: Readable; stdout: Writable }): {
-    readonly closed: Promise<void>;
-    close(): Promise<void>;
-  };
-  /** Asks for the Agent again. */
+  serveStdio(streams: StdioStreams): StdioConnection;
   refresh(): Promise<void>;
-  /** Ends all. */
   close(): Promise<void>;
 }
 
 /** Answers messages in this process. */
-class Local implements Backend {
-  readonly #server: LocalServer;
-  readonly #stdin = new PassThrough();
-
-  /** @param deliver takes what the server says */
-  constructor(server: LocalServer, deliver: (message: JSONRPCMessage) => void) {
-    this.#server = server;
-    const stdout = new PassThrough();
-    const lines = new ReadBuffer();
-    stdout.on("data", (chunk) => {
-      lines.append(chunk);
-      let message = lines.readMessage();
-      for (; message !== null; message = lines.readMessage()) deliver(message);
-    });
-    this.#server.serveStdio({ stdin: this.#stdin, stdout });
-  }
-
-  /** Passes a message on. */
-  send(message: JSONRPCMessage): void {
-    this.#stdin.write(serializeMessage(message));
-  }
-
+interface Local extends Backend {
   /** Tells the client if it sees something else now. */
-  async refresh(): Promise<void> {
-    await this.#server.refresh().catch(() => {
-      // There is still no Agent; a request for tools says why.
-    });
-  }
+  refresh(): Promise<void>;
+}
 
-  /** Cancels all calls, and ends. */
-  async close(): Promise<void> {
-    await this.#server.close();
-    this.#stdin.destroy();
-  }
+/** @param deliver takes what the server says */
+function serveLocally(
+  server: LocalServer,
+  deliver: (message: JSONRPCMessage) => void,
+): Local {
+  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  const lines = new ReadBuffer();
+  stdout.on("data", (chunk) => {
+    lines.append(chunk);
+    let message = lines.readMessage();
+    for (; message !== null; message = lines.readMessage()) deliver(message);
+  });
+  server.serveStdio({ stdin, stdout });
+  return {
+    send: (message) => void stdin.write(serializeMessage(message)),
+    refresh: () =>
+      server.refresh().catch(() => {
+        // There is still no Agent; a request for tools says why.
+      }),
+    close: async () => {
+      await server.close();
+      stdin.destroy();
+    },
+  };
 }

@@ -48,10 +48,8 @@ export const nodeFetch = (
   tls: ClientTlsOptions = {},
   route?: () => Promise<ProxyRoute>,
 ): FetchLike => {
-  const [http, https] = [
-    onceOnly(new Agent(KEPT)),
-    onceOnly(new TlsAgent(KEPT)),
-  ];
+  const http = onceOnly(new Agent(KEPT));
+  const https = onceOnly(new TlsAgent(KEPT));
   return async (input, init) => {
     const proxy = await route?.();
     const { promise, resolve, reject } = Promise.withResolvers<Response>();
@@ -67,10 +65,15 @@ export const nodeFetch = (
       headers: Object.fromEntries(new Headers(headers)),
       ...(signal && { signal }),
     });
-    request.on("error", async (error) => {
+    request.on("error", async (error: Error & { readonly code?: string }) => {
       if (signal?.aborted) return reject(signal.reason);
       const way = { url: url.href, tls };
-      reject(await explained(error, way, proxy?.agent));
+      const reason = error.code === "ECONNRESET"
+        ? undefined // a connection that ended: no fault of TLS
+        : await tlsReason(error.code, way, proxy?.agent);
+      if (reason === undefined) return reject(error);
+      const text = reason.replaceAll(/\btls\.(cert|key|ca)\b/g, "--tls-$1");
+      reject(new Error(text, { cause: error }));
     });
     request.on("response", (response) => {
       // The end of the connection in the middle is an error of the body, whoever reads it.
@@ -81,22 +84,6 @@ export const nodeFetch = (
     return await promise;
   };
 };
-
-/** Says what to do about a failure of TLS; others stay as they are, connections that ended above all. */
-async function explained(
-  error: Error & { readonly code?: string },
-  way: Parameters<typeof tlsReason>[1],
-  agent: object | undefined,
-): Promise<Error> {
-  const { code } = error;
-  const reason = code === "ECONNRESET"
-    ? undefined
-    : await tlsReason(code, way, agent);
-  return reason === undefined ? error : new Error(
-    reason.replaceAll(/\btls\.(cert|key|ca)\b/g, "--tls-$1"),
-    { cause: error },
-  );
-}
 
 /**
  * Lets an agent use connections again, but not tell its requests: Deno would send one a second time
@@ -117,10 +104,10 @@ function toResponse(message: IncomingMessage): Response {
   for (const [name, values] of Object.entries(message.headersDistinct)) {
     for (const value of values ?? []) headers.append(name, value);
   }
-  if (BODILESS.includes(status)) {
-    message.resume();
-    return new Response(null, { status, statusText, headers });
-  }
-  const body = Readable.toWeb(message) as ReadableStream<Uint8Array>;
+  const isBodiless = BODILESS.includes(status);
+  if (isBodiless) message.resume();
+  const body = isBodiless
+    ? null
+    : Readable.toWeb(message) as ReadableStream<Uint8Array>;
   return new Response(body, { status, statusText, headers });
 }

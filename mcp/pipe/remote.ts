@@ -9,12 +9,14 @@
  * @module
  */
 import {
+  isJSONRPCErrorResponse,
   isJSONRPCRequest,
   isJSONRPCResultResponse,
   type JSONRPCMessage,
   type JSONRPCRequest,
   type RequestId,
   SdkHttpError,
+  StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
 import { abortable, sleep, withTimeout } from "../../shared/async.ts";
 import {
@@ -27,10 +29,8 @@ import {
   failureFor,
   isListen,
   isModern,
-  type Opened,
 } from "./messages.ts";
 import type { Reach } from "./reach.ts";
-import { SessionLink } from "./session_link.ts";
 
 /** What {@linkcode Remote} needs. */
 interface RemoteParts extends Reach {
@@ -54,7 +54,7 @@ interface Pending {
   /** Ends it. */
   readonly stop: AbortController;
   /** Where it was sent; absent until then. */
-  link?: SessionLink;
+  link?: Link;
   /** Told when its stream has ended without an answer. */
   ended(): void;
 }
@@ -64,7 +64,7 @@ export class Remote implements Backend {
   readonly #parts: RemoteParts;
   readonly #pending = new Map<RequestId, Pending>();
   readonly #end = new AbortController();
-  #link: SessionLink;
+  #link: Link;
   #initialize: JSONRPCRequest | undefined;
   #reopening: Promise<void> | undefined;
 
@@ -77,9 +77,14 @@ export class Remote implements Backend {
   /**
    * Continues what another backend has begun; the client is notified that lists may have changed.
    *
+   * @param initialize of the client (2025), once it has been answered
+   * @param listens its streams of changes (2026)
    * @throws {Error} the server cannot be used now
    */
-  async takeOver({ initialize, listens }: Opened): Promise<void> {
+  async takeOver(
+    initialize: JSONRPCRequest | undefined,
+    listens: readonly JSONRPCRequest[],
+  ): Promise<void> {
     this.#initialize = initialize;
     if (initialize) await this.#reopen();
     for (const listen of listens) void this.#listen(listen, true);
@@ -90,13 +95,11 @@ export class Remote implements Backend {
     const cancelled = cancelledBy(message);
     if (cancelled !== undefined) return void this.#cancel(cancelled, message);
     if (!isJSONRPCRequest(message)) {
-      this.#post(message).catch((error) => this.#tell(error));
-      return;
+      return void this.#post(message).catch(this.#tell);
     }
     if (message.method === "initialize") this.#initialize = message;
-    void (isListen(message)
-      ? this.#listen(message, false)
-      : this.#ask(message));
+    if (isListen(message)) void this.#listen(message, false);
+    else void this.#ask(message);
   }
 
   /** Cancels all calls, and ends the session. */
@@ -104,22 +107,26 @@ export class Remote implements Backend {
     this.#end.abort(new Error("The pipe is closed"));
     for (const { stop } of this.#pending.values()) stop.abort();
     const link = this.#link;
-    try {
-      await withTimeout(END_TIMEOUT_MS, () => link.end());
-    } catch {
+    const end = () => link.terminateSession();
+    await withTimeout(END_TIMEOUT_MS, end).catch(() => {
       // It has ended with its Server, or will in time.
-    }
+    });
     await link.close();
   }
 
-  #newLink(): SessionLink {
-    const link: SessionLink = new SessionLink({
-      ...this.#parts,
-      deliver: (message) => this.#deliver(message),
-      lost: () => {
-        if (link === this.#link) void this.#reopenSoon();
-      },
+  /** @param begun takes the first answer, in place of the client */
+  #newLink(begun?: (answer: JSONRPCMessage) => void): Link {
+    const link: Link = openLink(this.#parts, () => {
+      if (link === this.#link) void this.#reopenSoon();
     });
+    link.onmessage = (message) => {
+      const version = isJSONRPCResultResponse(message) &&
+        message.result.protocolVersion;
+      if (typeof version === "string") link.setProtocolVersion(version);
+      if (!begun || "method" in message) return this.#deliver(message);
+      begun(message);
+      begun = undefined;
+    };
     return link;
   }
 
@@ -185,11 +192,7 @@ export class Remote implements Backend {
     const pending = this.#pending.get(id);
     if (pending === undefined) return;
     this.#pending.delete(id);
-    try {
-      if (!isModern(pending.message)) await this.#post(message);
-    } catch (error) {
-      this.#tell(error);
-    }
+    if (!isModern(pending.message)) await this.#post(message).catch(this.#tell);
     pending.stop.abort(new Error("The client has cancelled it"));
   }
 
@@ -206,7 +209,7 @@ export class Remote implements Backend {
       await this.#postOn(link, message, pending);
     } catch (error) {
       const isForgotten = error instanceof SdkHttpError &&
-        error.status === 404 && link.hasSession;
+        error.status === 404 && link.sessionId !== undefined;
       if (!isForgotten) throw error;
       delete pending?.link;
       if (link === this.#link) await this.#reopen();
@@ -215,21 +218,19 @@ export class Remote implements Backend {
   }
 
   async #postOn(
-    link: SessionLink,
+    link: Link,
     message: JSONRPCMessage,
     pending: Pending | undefined,
   ): Promise<void> {
     const until = performance.now() + PATIENCE_MS;
+    const options = pending && {
+      requestSignal: pending.stop.signal,
+      onRequestStreamEnd: () => pending.ended(),
+    };
     while (true) {
       if (pending) pending.link = link;
       try {
-        return await link.send(
-          message,
-          pending && {
-            requestSignal: pending.stop.signal,
-            onRequestStreamEnd: () => pending.ended(),
-          },
-        );
+        return await link.send(message, options);
       } catch (error) {
         // Nothing else says for sure that nobody has got the message.
         const isUnsent = codeOf(error) === "ECONNREFUSED";
@@ -241,40 +242,33 @@ export class Remote implements Backend {
 
   /** Begins a session as the client did with the last one. */
   #reopen(): Promise<void> {
-    this.#reopening ??= this.#beginAgain().finally(() => {
+    return this.#reopening ??= this.#beginAgain().finally(() => {
       this.#reopening = undefined;
     });
-    return this.#reopening;
   }
 
   async #beginAgain(): Promise<void> {
     const initialize = this.#initialize;
     if (initialize === undefined) return;
-    const [old, next] = [this.#link, this.#newLink()];
-    let capabilities: unknown;
-    try {
-      capabilities = await next.reopen(initialize);
-    } catch (error) {
-      await next.close();
-      throw error;
-    }
+    const begun = Promise.withResolvers<JSONRPCMessage>();
+    const [old, next] = [this.#link, this.#newLink(begun.resolve)];
+    const capabilities = await beginSession(next, initialize, begun)
+      .catch(async (error) => {
+        await next.close();
+        throw error;
+      });
     this.#link = next;
     await old.close();
-    for (const uri of this.#parts.subscribed) this.#subscribe(next, uri);
+    for (const uri of this.#parts.subscribed) {
+      // As the client has done in another session; nobody waits for the answer.
+      const [id, method] = [crypto.randomUUID(), "resources/subscribe"];
+      next.send({ jsonrpc: "2.0", id, method, params: { uri } })
+        .catch(this.#tell);
+    }
     for (const pending of this.#pending.values()) {
       if (pending.link === old) this.#fail(pending, UNANSWERED);
     }
     changesFor(capabilities).forEach(this.#parts.deliver);
-  }
-
-  /** Subscribes as the client has done in another session; nobody waits for the answer. */
-  #subscribe(link: SessionLink, uri: string): void {
-    link.send({
-      jsonrpc: "2.0",
-      id: crypto.randomUUID(),
-      method: "resources/subscribe",
-      params: { uri },
-    }).catch((error) => this.#tell(error));
   }
 
   /** Begins a session for a client that waits for changes alone. */
@@ -290,10 +284,61 @@ export class Remote implements Backend {
     }
   }
 
-  #tell(error: unknown): void {
+  readonly #tell = (error: unknown): void => {
     if (this.#end.signal.aborted) return;
     this.#parts.log(explain(this.#parts.url, error));
-  }
+  };
 }
 
 const UNANSWERED = "The connection to the Server ended before the answer";
+
+/** One session over HTTP; for MCP 2026 just the way there, since that has no sessions. */
+type Link = StreamableHTTPClientTransport;
+
+/** How soon, and how often, the stream on which a session tells of changes is opened again. */
+const RECONNECTION = {
+  initialReconnectionDelay: 200,
+  reconnectionDelayGrowFactor: 1.5,
+  maxReconnectionDelay: 5_000,
+  maxRetries: Infinity,
+};
+
+/** @param lost called when the server does not know the session any more */
+function openLink({ url, fetch, headers }: Reach, lost: () => void): Link {
+  const link = new StreamableHTTPClientTransport(url, {
+    fetch: async (input, init) => {
+      const response = await fetch(input, init);
+      // The stream of changes finds it out, too, and nobody else would notice.
+      if (response.status === 404 && init?.method === "GET") lost();
+      return response;
+    },
+    requestInit: { headers },
+    reconnectionOptions: RECONNECTION,
+  });
+  void link.start();
+  return link;
+}
+
+/**
+ * Begins a session as the client did before, without its noticing.
+ *
+ * @returns the server's capabilities
+ * @throws {Error} why there is no session
+ */
+async function beginSession(
+  link: Link,
+  initialize: JSONRPCRequest,
+  { promise, resolve }: PromiseWithResolvers<JSONRPCMessage>,
+): Promise<unknown> {
+  const onRequestStreamEnd = () =>
+    resolve(failureFor(initialize.id, "the connection ended"));
+  await link.send(initialize, { onRequestStreamEnd });
+  const answer = await promise;
+  if (!isJSONRPCResultResponse(answer)) {
+    throw new Error(
+      isJSONRPCErrorResponse(answer) ? answer.error.message : "no answer",
+    );
+  }
+  await link.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+  return answer.result.capabilities;
+}

@@ -6,11 +6,7 @@
  *
  * @module
  */
-import type {
-  GetPromptResult,
-  ReadResourceResult,
-  Resource as McpResource,
-} from "@modelcontextprotocol/server";
+import type * as Mcp from "@modelcontextprotocol/server";
 import { Buffer } from "node:buffer";
 import {
   type AgentRequestOptions,
@@ -27,7 +23,7 @@ import {
 } from "../../protocol/mod.ts";
 import { withTimeout } from "../../shared/async.ts";
 
-/** How long a list waits for one Computer; a slow one, or an old one that never answers, costs what it has, not the list. */
+/** How long a list waits for one Computer. */
 const LIST_TIMEOUT_MS = 10_000;
 /** The most documents of a page that a Computer gives. */
 const PAGE = 100;
@@ -38,37 +34,36 @@ const MAX_DOCUMENTS = 1_000;
 export async function resourcesOf(
   agent: SmcpAgent,
   computer: string,
-): Promise<McpResource[]> {
-  const limited = <T>(work: (signal: AbortSignal) => Promise<T[]>) =>
-    withTimeout(LIST_TIMEOUT_MS, work)
-      .catch((): T[] => []); // what cannot be listed now is not there now
-  const [documents, others, skills] = await Promise.all([
-    limited((signal) => documentsOf(agent, computer, signal)),
+): Promise<Mcp.Resource[]> {
+  const lists = await Promise.all([
     limited((signal) => serverResources(agent, computer, signal)),
-    skillsOf(agent, computer),
+    limited((signal) => documentsOf(agent, computer, signal)),
+    skillsOf(agent, computer).then((skills) =>
+      skills.map((skill) => skillResource(computer, skill))
+    ),
   ]);
-  return [
-    {
-      uri: uriOf({ kind: "desktop", computer }),
-      name: `desktop of ${computer}`,
-      description: `The windows of ${computer}, most relevant first`,
-      mimeType: "text/markdown",
-    },
-    ...others,
-    ...documents,
-    ...skills.map((skill) => skillResource(computer, skill)),
-  ];
+  return [{
+    uri: uriOf({ kind: "desktop", computer }),
+    name: `desktop of ${computer}`,
+    description: `The windows of ${computer}, most relevant first`,
+    mimeType: "text/markdown",
+  }, ...lists.flat()];
 }
+
+/** Lists what can be listed now: a slow Computer, or an old one that never answers, costs what it has, not the list. */
+const limited = <T>(
+  list: (signal: AbortSignal) => Promise<T[]>,
+): Promise<T[]> => withTimeout(LIST_TIMEOUT_MS, list).catch(() => []);
 
 /** Reads what a URI stands for. */
 export async function readPlace(
   agent: SmcpAgent,
   place: Place,
   request: AgentRequestOptions & { signal: AbortSignal },
-): Promise<ReadResourceResult> {
+): Promise<Mcp.ReadResourceResult> {
   const { computer } = place;
   const uri = uriOf(place);
-  const markdown = (text: string): ReadResourceResult => ({
+  const markdown = (text: string): Mcp.ReadResourceResult => ({
     contents: [{ uri, mimeType: "text/markdown", text }],
   });
   switch (place.kind) {
@@ -91,16 +86,10 @@ export async function readPlace(
     case "skill":
       return await readSkill(agent, place, request);
     case "resource": {
-      const { server } = place;
-      const contents = await agent.readResource(
-        computer,
-        server,
-        place.uri,
-        request,
-      );
+      const { server, uri } = place;
       return toContents(
-        contents,
-        (own = place.uri) => uriOf({ ...place, uri: own }),
+        await agent.readResource(computer, server, uri, request),
+        (own = uri) => uriOf({ ...place, uri: own }),
       );
     }
   }
@@ -116,7 +105,7 @@ export async function readOwnUri(
   computer: string,
   uri: string,
   request: AgentRequestOptions & { signal: AbortSignal },
-): Promise<ReadResourceResult> {
+): Promise<Mcp.ReadResourceResult> {
   let failure: unknown = new ProtocolError(400, `There is no resource ${uri}`);
   for (const server of await readableServers(agent, computer, request)) {
     try {
@@ -145,36 +134,32 @@ export async function readableServers(
 const toContents = (
   contents: readonly ResourceContents[],
   shown: (own: string | undefined) => string,
-): ReadResourceResult => ({
-  contents: contents.flatMap(({ uri, text, blob, mimeType, _meta }) => {
-    const value = typeof text === "string"
-      ? { text }
-      : typeof blob === "string"
-      ? { blob }
-      : undefined;
-    if (value === undefined) return [];
-    return [{
+): Mcp.ReadResourceResult => ({
+  contents: contents.flatMap((each): Mcp.ReadResourceResult["contents"] => {
+    const { uri, text, blob, mimeType, _meta } = each;
+    const own = {
       uri: shown(typeof uri === "string" ? uri : undefined),
       ...(typeof mimeType === "string" && { mimeType }),
       ...(_meta && { _meta }),
-      ...value,
-    }];
+    };
+    if (typeof text === "string") return [{ ...own, text }];
+    return typeof blob === "string" ? [{ ...own, blob }] : [];
   }),
 });
 
-async function documentsOf(
+/** Lists something of a Computer. */
+type List = (
   agent: SmcpAgent,
   computer: string,
   signal: AbortSignal,
-): Promise<McpResource[]> {
+) => Promise<Mcp.Resource[]>;
+
+const documentsOf: List = async (agent, computer, signal) => {
   const found: DPEDocumentSummary[] = [];
   let total = Infinity;
   while (found.length < Math.min(total, MAX_DOCUMENTS)) {
-    const { documents, total_count } = await agent.getFinder(computer, {
-      offset: found.length,
-      limit: PAGE,
-      signal,
-    });
+    const page = { offset: found.length, limit: PAGE, signal };
+    const { documents, total_count } = await agent.getFinder(computer, page);
     if (documents.length === 0) break;
     found.push(...documents);
     total = total_count;
@@ -185,47 +170,36 @@ async function documentsOf(
     ...(summary && { description: summary }),
     mimeType: "text/markdown",
   }));
-}
+};
 
-async function serverResources(
-  agent: SmcpAgent,
-  computer: string,
-  signal: AbortSignal,
-): Promise<McpResource[]> {
+const serverResources: List = async (agent, computer, signal) => {
   const servers = await readableServers(agent, computer, { signal });
-  const lists = servers
-    .map(async (server) => {
-      const found: McpResource[] = [];
-      try {
-        const all = agent.allResources(computer, server, { signal });
-        for await (const resource of all) {
-          const shown = shownAs(computer, server, resource);
-          if (shown) found.push(shown);
-        }
-      } catch {
-        // It offers none, or does not run: part of a normal listing.
+  const lists = servers.map(async (server) => {
+    const found: Mcp.Resource[] = [];
+    try {
+      const all = agent.allResources(computer, server, { signal });
+      for await (const each of all) {
+        found.push(...shownAs(computer, server, each));
       }
-      return found;
-    });
+    } catch {
+      // It offers none, or does not run: part of a normal listing.
+    }
+    return found;
+  });
   return (await Promise.all(lists)).flat();
-}
+};
 
 /** Shows a listed resource; documents are listed by the Finder. */
 function shownAs(
   computer: string,
   server: string,
   { uri, name, title, description, mimeType, size }: Resource,
-): McpResource | undefined {
-  if (typeof uri !== "string" || uri === "" || /^dpe:/i.test(uri)) {
-    return undefined;
-  }
+): Mcp.Resource[] {
+  if (typeof uri !== "string" || !uri || /^dpe:/i.test(uri)) return [];
   const isWindow = /^window:/i.test(uri);
-  return {
-    uri: uriOf(
-      isWindow
-        ? { kind: "window", computer, uri }
-        : { kind: "resource", computer, server, uri },
-    ),
+  const kind = isWindow ? "window" : "resource";
+  return [{
+    uri: uriOf({ kind, computer, server, uri }),
     name: `${typeof name === "string" && name ? name : uri} (${computer})`,
     ...(typeof title === "string" && { title: `${title} (${computer})` }),
     ...(typeof description === "string" && { description }),
@@ -233,7 +207,7 @@ function shownAs(
       ? { mimeType: "text/markdown" }
       : typeof mimeType === "string" && { mimeType }),
     ...(!isWindow && typeof size === "number" && { size }),
-  };
+  }];
 }
 
 /** The most bytes of a file that is one message. */
@@ -245,16 +219,13 @@ export const skillsOf = (
   agent: SmcpAgent,
   computer: string,
 ): Promise<A2CSkillRef[]> =>
-  withTimeout(
-    LIST_TIMEOUT_MS,
-    (signal) => agent.getSkills(computer, { signal }),
-  ).catch(() => []);
+  limited((signal) => agent.getSkills(computer, { signal }));
 
 /** Shows a skill as a resource: its `SKILL.md`, below which its other files are. */
 const skillResource = (
   computer: string,
   { name, description }: A2CSkillRef,
-): McpResource => ({
+): Mcp.Resource => ({
   uri: uriOf({ kind: "skill", computer, name, path: ENTRY_FILE }),
   name: `skill ${name} (${computer})`,
   description,
@@ -262,11 +233,11 @@ const skillResource = (
 });
 
 /** Reads a file of a skill. */
-export async function readSkill(
+async function readSkill(
   agent: SmcpAgent,
   place: Place & { readonly kind: "skill" },
   request: AgentRequestOptions,
-): Promise<ReadResourceResult> {
+): Promise<Mcp.ReadResourceResult> {
   const { computer, name, path } = place;
   const file = await agent.getSkill(computer, name, { path, ...request });
   if (file.size > MAX_FILE_BYTES) {
@@ -275,19 +246,13 @@ export async function readSkill(
       `${path} of skill ${name} has ${file.size} bytes, and a resource at most ${MAX_FILE_BYTES}`,
     );
   }
-  const { mimeType } = file;
-  const contents = { uri: uriOf(place), mimeType };
+  const contents = { uri: uriOf(place), mimeType: file.mimeType };
   const bytes = Buffer.from(await file.bytes());
   const text = bytes.toString();
   // What is no UTF-8 would come back as other bytes; a script is text whatever its type.
   const isText = !text.includes("\0") && Buffer.from(text).equals(bytes);
-  return {
-    contents: [
-      isText
-        ? { ...contents, text }
-        : { ...contents, blob: bytes.toString("base64") },
-    ],
-  };
+  const value = isText ? { text } : { blob: bytes.toString("base64") };
+  return { contents: [{ ...contents, ...value }] };
 }
 
 /** Gets the instructions of a skill as a prompt, with its folder in them. */
@@ -296,7 +261,7 @@ export async function skillPrompt(
   computer: string,
   skill: A2CSkillRef,
   request: AgentRequestOptions,
-): Promise<GetPromptResult> {
+): Promise<Mcp.GetPromptResult> {
   const file = await agent.getSkill(computer, skill.name, request);
   const text = expandSkillDir(await file.text(), skill);
   return {

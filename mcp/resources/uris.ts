@@ -46,22 +46,24 @@ const template = <Kind extends Place["kind"]>(
   ...(mimeType !== undefined && { mimeType }),
 });
 
+const MARKDOWN = "text/markdown";
+
 /** How clients build URIs of what no list has. */
 export const TEMPLATES = [
   template(
     "desktop",
     "The windows of a Computer, most relevant first",
-    "text/markdown",
+    MARKDOWN,
   ),
   template(
     "window",
     "One window of a Computer, by its window:// URI",
-    "text/markdown",
+    MARKDOWN,
   ),
   template(
     "document",
     "A document of a Computer as Markdown, by its dpe:// URI",
-    "text/markdown",
+    MARKDOWN,
   ),
   template("skill", "A file of a skill of a Computer, such as its SKILL.md"),
   template(

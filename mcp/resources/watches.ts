@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { isRecord } from "../../protocol/names.ts";
 import {
   isJSONRPCNotification,
   isJSONRPCRequest,
@@ -15,8 +16,7 @@ import {
   type Server,
 } from "@modelcontextprotocol/server";
 import type { SmcpAgent } from "../../agent/mod.ts";
-import { type Place, placeOf } from "./uris.ts";
-import { isObject } from "../tools/result.ts";
+import { type Place, uriOf } from "./uris.ts";
 import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
 import { withTimeout } from "../../shared/async.ts";
 
@@ -34,7 +34,7 @@ interface Wanted {
 
 /** A client's subscription to a resource. */
 export interface Wish {
-  /** Resolves once changes are told, or will be when the Computer is back. */
+  /** Resolves once changes are reported, or will be when the Computer is back. */
   readonly ready: Promise<void>;
   /** Ends it. */
   release(): void;
@@ -52,43 +52,37 @@ export class Watches {
     if (agent === this.#agent) return;
     this.close();
     this.#agent = agent;
+    const of = (computer?: string) =>
+      [...this.#wanted.values()].filter(({ place }) =>
+        (computer ?? place.computer) === place.computer
+      );
     const again = (computer?: string) => {
-      for (const wanted of this.#wanted.values()) {
-        if ((computer ?? wanted.place.computer) !== wanted.place.computer) {
-          continue;
-        }
+      for (const wanted of of(computer)) {
         this.#begin(wanted)?.catch(() => {
-          // Its MCP server may start later, and its tools are told then.
+          // Its MCP server may start later, and its tools are announced then.
         });
       }
     };
     const forget = (computer?: string) => {
-      for (const wanted of this.#wanted.values()) {
-        if ((computer ?? wanted.place.computer) === wanted.place.computer) {
-          wanted.begun = undefined;
-        }
-      }
+      for (const wanted of of(computer)) wanted.begun = undefined;
+    };
+    const joined = () => {
+      forget(); // Computers have seen the Agent leave
+      again();
     };
     this.#offs = [
-      agent.on("joined", () => {
-        forget(); // Computers have seen this Agent leave
-        again();
-      }),
+      agent.on("joined", joined),
       agent.on("leaveOffice", ({ computer }) => computer && forget(computer)),
       agent.on("tools", ({ computer, tools }) => tools && again(computer)),
     ];
-    forget();
-    again();
+    joined();
   }
 
   /** Lets a resource be watched for one client more; windows and documents are notified anyway. */
-  want(uri: string): Wish {
-    const place = placeOf(uri);
-    if (place === undefined) {
-      return { ready: Promise.reject(new Error(`No ${uri}`)), release() {} };
-    }
-    const wanted = this.#wanted.get(uri) ??
-      { place, count: 0, begun: undefined };
+  want(place: Place): Wish {
+    const uri = uriOf(place);
+    const fresh: Wanted = { place, count: 0, begun: undefined };
+    const wanted = this.#wanted.get(uri) ?? fresh;
     this.#wanted.set(uri, wanted);
     wanted.count++;
     const ready = this.#begin(wanted) ?? wanted.begun ?? Promise.resolve();
@@ -101,7 +95,12 @@ export class Watches {
         isOver = true;
         if (--wanted.count > 0) return;
         this.#wanted.delete(uri);
-        if (wanted.begun) this.#end(place);
+        if (!wanted.begun || place.kind !== "resource") return;
+        const { computer, server, uri: own } = place;
+        this.#agent?.watchResource(computer, server, own, { stop: true })
+          .catch(() => {
+            // It is away, or has forgotten it already.
+          });
       },
     };
   }
@@ -132,21 +131,10 @@ export class Watches {
       (signal) => agent.watchResource(computer, server, uri, { signal }),
     );
     wanted.begun = begun;
-    begun.catch(() => {
-      if (wanted.begun === begun) wanted.begun = undefined;
-    });
     return begun.catch((error) => {
+      if (wanted.begun === begun) wanted.begun = undefined;
       if (!isAway(error)) throw error;
     });
-  }
-
-  #end(place: Place): void {
-    if (place.kind !== "resource") return;
-    const { computer, server, uri } = place;
-    this.#agent?.watchResource(computer, server, uri, { stop: true })
-      .catch(() => {
-        // It is away, or has forgotten it already.
-      });
   }
 }
 
@@ -163,7 +151,7 @@ const STATELESS_SINCE = "2026-07-28";
 /** The most URIs of a client. */
 const MAX_URIS = 1_000;
 
-/** Lets a resource be watched for a client, by a URI as that knows it. */
+/** Lets a resource be watched for a client, by a URI as the client writes it. */
 export type Want = (uri: string) => Wish;
 
 /** The resources that the client of a session has subscribed to; later revisions ask the SDK. */
@@ -202,7 +190,7 @@ export function unsubscribe(server: Server, uri: string): void {
   uris?.delete(uri);
 }
 
-/** Returns whether a client may want the changes of a resource; since 2026 the SDK knows what it wants. */
+/** Returns whether a client may want the changes of a resource; since 2026 the SDK keeps its list. */
 export const isSubscribed = (server: Server, uri: string): boolean =>
   (server.getNegotiatedProtocolVersion() ?? "") >= STATELESS_SINCE ||
   subscribed.get(server)?.has(uri) === true;
@@ -226,50 +214,45 @@ export function wantListened(
   message: unknown,
   want: Want,
 ): (() => void) | undefined {
-  if (!isObject(message) || message.method !== "subscriptions/listen") {
+  if (!isRecord(message) || message.method !== "subscriptions/listen") {
     return undefined;
   }
-  const { notifications } = isObject(message.params) ? message.params : {};
-  const { resourceSubscriptions } = isObject(notifications)
-    ? notifications
-    : {};
-  if (!Array.isArray(resourceSubscriptions)) return undefined;
-  const wishes = resourceSubscriptions.slice(0, MAX_URIS)
+  const uris: unknown =
+    Object(Object(message.params).notifications).resourceSubscriptions;
+  if (!Array.isArray(uris)) return undefined;
+  const wishes = uris.slice(0, MAX_URIS)
     .filter((uri) => typeof uri === "string")
     .map(want);
   return () => wishes.forEach((wish) => wish.release());
 }
 
-/** The streams of changes that a client has opened over one connection. */
-export class Listening {
-  readonly #want: Want;
-  readonly #ends = new Map<RequestId, () => void>();
-
-  /** @param want lets a resource be watched */
-  constructor(want: Want) {
-    this.#want = want;
-  }
-
-  /** Takes note of a message of the client. */
-  saw(message: JSONRPCMessage): void {
-    if (isJSONRPCRequest(message)) {
-      const end = wantListened(message, this.#want);
-      if (end === undefined) return;
-      this.#ends.get(message.id)?.();
-      this.#ends.set(message.id, end);
-    } else if (
-      isJSONRPCNotification(message) &&
-      message.method === "notifications/cancelled"
-    ) {
-      const id = message.params?.requestId as RequestId;
-      this.#ends.get(id)?.();
-      this.#ends.delete(id);
-    }
-  }
-
-  /** Ends all of them. */
-  end(): void {
-    for (const end of this.#ends.values()) end();
-    this.#ends.clear();
-  }
+/**
+ * Lets the resources be watched that the streams of changes ask for which a client opens over one
+ * connection.
+ */
+export function watchListened(want: Want) {
+  const ends = new Map<RequestId, () => void>();
+  return {
+    /** Takes note of a message of the client. */
+    saw(message: JSONRPCMessage): void {
+      if (isJSONRPCRequest(message)) {
+        const end = wantListened(message, want);
+        if (end === undefined) return;
+        ends.get(message.id)?.();
+        ends.set(message.id, end);
+      } else if (
+        isJSONRPCNotification(message) &&
+        message.method === "notifications/cancelled"
+      ) {
+        const id = message.params?.requestId as RequestId;
+        ends.get(id)?.();
+        ends.delete(id);
+      }
+    },
+    /** Ends all of them. */
+    end(): void {
+      for (const end of ends.values()) end();
+      ends.clear();
+    },
+  };
 }

@@ -50,8 +50,10 @@ const MAX_AWAY_NAMES = 10_000;
 const NO_TOOLS = "[]";
 
 interface Binding extends ToolAddress {
-  /** When the tool went away; undefined while it is there. */
-  since: Date | undefined;
+  /** The tool, while it can be called. */
+  offered?: OfferedTool | undefined;
+  /** When the tool went away; absent while it is there. */
+  since?: Date | undefined;
 }
 
 /** How a tool is named. */
@@ -80,22 +82,23 @@ interface Listed {
  */
 export class Catalogue {
   readonly #options: CatalogueOptions;
+  readonly #naming: Naming;
   readonly #filter: ReturnType<typeof toolFilter>;
   /** Judges tools by the names that they would have without the client's wishes. */
-  readonly #within: ReturnType<typeof toolFilter>;
+  readonly #within: ReturnType<typeof toolFilter> | undefined;
   readonly #bindings = new Map<string, Binding>();
   /** The names that tools were shown with, by {@linkcode keyOf} them. */
   readonly #given = new Map<string, NamedTool>();
   readonly #listed = new Map<string, Listed>();
-  readonly #offered = new Map<string, OfferedTool>();
   #tools: readonly OfferedTool[] = [];
 
   /** @throws {TypeError} naming a pattern that cannot be used */
   constructor(options: CatalogueOptions) {
     this.#options = options;
-    this.#filter = toolFilter(options.include, options.exclude);
-    const { include, exclude } = options.within ?? options;
-    this.#within = toolFilter(include, exclude);
+    this.#naming = namingOf(options);
+    const { include, exclude, within } = options;
+    this.#filter = toolFilter(include, exclude);
+    this.#within = within && toolFilter(within.include, within.exclude);
   }
 
   /** What can be called, in order: by Computer, then as its MCP servers list it. */
@@ -110,9 +113,8 @@ export class Catalogue {
 
   /** Finds out what a name stands for, or stood for. */
   find(name: string): Found | undefined {
-    const offered = this.#offered.get(name);
-    if (offered) return { kind: "offered", ...offered };
     const binding = this.#bindings.get(name);
+    if (binding?.offered) return { kind: "offered", ...binding.offered };
     if (binding?.since === undefined) return undefined;
     const { computer, tool, since } = binding;
     const hasLeft = !this.#listed.has(computer);
@@ -157,22 +159,18 @@ export class Catalogue {
         counts.set(name, (counts.get(name) ?? 0) + 1);
       }
     }
+    const { lenient } = this.#options;
+    const { prefix: naming } = this.#naming;
     const tools = [...unique.values()].flatMap((original) => {
       const isUnique = counts.get(ownToolName(original)) === 1;
       const named = this.#name(computer, original, isUnique);
-      return this.#isShown(computer, original, named)
-        ? [this.#offer(computer, original, named)]
-        : [];
+      if (!this.#isShown(computer, original, named)) return [];
+      const how = { name: named.name, computer, naming, lenient };
+      const shown = toMcpTool(original, how);
+      return [{ computer, tool: original.name, original, shown }];
     });
     const text = JSON.stringify(tools.map(({ shown }) => shown));
     return { source, tools, text };
-  }
-
-  #offer(computer: string, original: SMCPTool, { name }: NamedTool) {
-    const naming = this.#options.computer === undefined;
-    const { lenient } = this.#options;
-    const shown = toMcpTool(original, { name, computer, naming, lenient });
-    return { computer, tool: original.name, original, shown };
   }
 
   #isShown(
@@ -184,15 +182,10 @@ export class Catalogue {
     const { whole, own } = formsOf(computer, original, this.#naming);
     if (!this.#filter({ names: [name, whole], own, tags })) return false;
     const { within } = this.#options;
-    if (within === undefined) return true;
-    const naming = namingOf(within);
-    const allowed = formsOf(computer, original, naming);
+    if (!within || !this.#within) return true;
+    const allowed = formsOf(computer, original, namingOf(within));
     const names = [allowed.whole, ...(isOwn ? [allowed.own] : [])];
     return this.#within({ names, own: allowed.own, tags });
-  }
-
-  get #naming(): Naming {
-    return namingOf(this.#options);
   }
 
   /** Names a tool, and makes its whole name lead to it as well. */
@@ -201,31 +194,23 @@ export class Catalogue {
     const given = this.#given.get(keyOf(address));
     if (given) return given;
     const { whole, own } = formsOf(computer, original, this.#naming);
-    const named = isUnique && this.#bind(own, address)
-      ? { name: own, isOwn: true }
-      : { name: this.#bindWhole(whole, address, original), isOwn: false };
+    const isOwn = isUnique && this.#bind(own, address);
+    let name = isOwn ? own : whole;
+    const parts = { ...address, bundleId: original.bundle_id };
+    for (let attempt = 1; !this.#bind(name, address); attempt++) {
+      name = toolName(parts, this.#naming, attempt);
+    }
     this.#bind(whole, address);
+    const named = { name, isOwn };
     this.#given.set(keyOf(address), named);
     return named;
-  }
-
-  #bindWhole(
-    whole: string,
-    address: ToolAddress,
-    { bundle_id: bundleId }: SMCPTool,
-  ): string {
-    let name = whole;
-    for (let attempt = 1; !this.#bind(name, address); attempt++) {
-      name = toolName({ ...address, bundleId }, this.#naming, attempt);
-    }
-    return name;
   }
 
   /** @returns whether the name stands for this tool, and for no other one */
   #bind(name: string, { computer, tool }: ToolAddress): boolean {
     const holder = this.#bindings.get(name);
     if (holder) return holder.computer === computer && holder.tool === tool;
-    this.#bindings.set(name, { computer, tool, since: undefined });
+    this.#bindings.set(name, { computer, tool });
     return true;
   }
 
@@ -233,35 +218,30 @@ export class Catalogue {
     this.#tools = this.computers
       .flatMap((computer) => this.#listed.get(computer)?.tools ?? []);
     const tools = new Map(this.#tools.map((tool) => [keyOf(tool), tool]));
-    this.#offered.clear();
-    for (const [name, binding] of this.#bindings) {
-      const tool = tools.get(keyOf(binding));
-      if (tool) this.#offered.set(name, tool);
+    let spare = -MAX_AWAY_NAMES;
+    for (const binding of this.#bindings.values()) {
+      binding.offered = tools.get(keyOf(binding));
+      if (!binding.offered) spare++;
     }
-    let spare = this.#bindings.size - this.#offered.size - MAX_AWAY_NAMES;
     for (const [name, binding] of this.#bindings) {
-      if (this.#offered.has(name)) binding.since = undefined;
-      else if (spare-- > 0) this.#forget(name, binding);
-      else binding.since ??= now;
+      if (binding.offered) binding.since = undefined;
+      else if (spare-- <= 0) binding.since ??= now;
+      else {
+        const key = keyOf(binding);
+        if (this.#given.get(key)?.name === name) this.#given.delete(key);
+        this.#bindings.delete(name);
+      }
     }
-  }
-
-  #forget(name: string, binding: Binding): void {
-    this.#bindings.delete(name);
-    const key = keyOf(binding);
-    if (this.#given.get(key)?.name === name) this.#given.delete(key);
   }
 }
 
 const keyOf = ({ computer, tool }: ToolAddress): string =>
   JSON.stringify([computer, tool]);
 
-const namingOf = (
-  { nameLimit: limit, computer }: Pick<
-    ResolvedOptions,
-    "nameLimit" | "computer"
-  >,
-): Naming => ({ limit, prefix: computer === undefined });
+const namingOf = ({ nameLimit, computer }: CatalogueOptions): Naming => ({
+  limit: nameLimit,
+  prefix: computer === undefined,
+});
 
 /** The two names that a tool may have, if no other tool has them. */
 function formsOf(computer: string, original: SMCPTool, naming: Naming) {

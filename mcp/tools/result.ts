@@ -1,7 +1,9 @@
-import type {
-  CallToolResult as McpResult,
-  ContentBlock as McpBlock,
+import { isRecord } from "../../protocol/names.ts";
+import {
+  ProtocolError as McpError,
+  ProtocolErrorCode,
 } from "@modelcontextprotocol/server";
+import type * as Mcp from "@modelcontextprotocol/server";
 import { ConnectionError } from "../../agent/mod.ts";
 import {
   type CallToolResult,
@@ -15,7 +17,7 @@ import {
  * Makes the MCP result of what a Computer answered: everything passes as it is, but what MCP does
  * not know, such as `meta` beside `_meta`, and null for nothing.
  */
-export function toMcpResult(result: CallToolResult): McpResult {
+export function toMcpResult(result: CallToolResult): Mcp.CallToolResult {
   const { meta: _, _meta, content, ...rest } = result;
   const merged = resultMeta(result);
   return {
@@ -26,12 +28,16 @@ export function toMcpResult(result: CallToolResult): McpResult {
 }
 
 /** Makes the result of a call that did not reach its tool, or whose answer got lost. */
-export function failureOf(error: unknown): McpResult {
+export function failureOf(error: unknown): Mcp.CallToolResult {
   const isKnown = error instanceof ProtocolError ||
     error instanceof ConnectionError;
   const code = isKnown ? error.code : ErrorCode.INTERNAL_ERROR;
   return failure(code, messageOf(error));
 }
+
+/** Makes the error for a request whose params name nothing that is there. */
+export const invalidParams = (message: string, data?: object): McpError =>
+  new McpError(ProtocolErrorCode.InvalidParams, message, data);
 
 /** What an error says. */
 export const messageOf = (error: unknown): string =>
@@ -43,16 +49,19 @@ export const messageOf = (error: unknown): string =>
  * @param code what programs read, as `error_code` of `_meta`
  * @param text for the model: what happened, and what to do
  */
-export const failure = (code: number | string, text: string): McpResult => ({
+export const failure = (
+  code: number | string,
+  text: string,
+): Mcp.CallToolResult => ({
   content: [{ type: "text", text }],
   isError: true,
   _meta: { error_code: code },
 });
 
-function toMcpBlock(block: ContentBlock): McpBlock {
+function toMcpBlock(block: ContentBlock): Mcp.ContentBlock {
   const { meta: _, ...rest } = { ...block };
   const cleaned = withoutNulls(rest);
-  if (isObject(cleaned.resource)) {
+  if (isRecord(cleaned.resource)) {
     cleaned.resource = withoutNulls(cleaned.resource);
   }
   if (isMcpBlock(cleaned)) return cleaned;
@@ -61,30 +70,24 @@ function toMcpBlock(block: ContentBlock): McpBlock {
 }
 
 /** The fields of text that a piece of each kind must have. */
-const TEXT_FIELDS: Readonly<Record<string, readonly string[]>> = {
-  text: ["text"],
-  image: ["data", "mimeType"],
-  audio: ["data", "mimeType"],
-  resource_link: ["uri", "name"],
-};
+const TEXT_FIELDS: ReadonlyMap<unknown, readonly string[]> = new Map([
+  ["text", ["text"]],
+  ["image", ["data", "mimeType"]],
+  ["audio", ["data", "mimeType"]],
+  ["resource_link", ["uri", "name"]],
+]);
 
 function isMcpBlock(
   block: Record<string, unknown>,
-): block is Record<string, unknown> & McpBlock {
-  if (typeof block.type !== "string") return false;
+): block is Record<string, unknown> & Mcp.ContentBlock {
   if (block.type === "resource") return isContents(block.resource);
-  return Object.hasOwn(TEXT_FIELDS, block.type) &&
-    (TEXT_FIELDS[block.type] ?? [])
-      .every((field) => typeof block[field] === "string");
+  const isText = (field: string) => typeof block[field] === "string";
+  return TEXT_FIELDS.get(block.type)?.every(isText) ?? false;
 }
 
 const isContents = (value: unknown): boolean =>
-  isObject(value) && typeof value.uri === "string" &&
+  isRecord(value) && typeof value.uri === "string" &&
   (typeof value.text === "string" || typeof value.blob === "string");
-
-/** Tells whether a value is an object with fields, and no list. */
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The object that a JSON text says; `undefined` for anything else. */
 export function parseObject(
@@ -93,7 +96,7 @@ export function parseObject(
   if (typeof text !== "string") return undefined;
   try {
     const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
+    return isRecord(value) ? value : undefined;
   } catch {
     return undefined;
   }

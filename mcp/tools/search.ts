@@ -10,6 +10,8 @@ export const CALL_TOOL = "call_tool";
 const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 50;
 
+const text = (description: string) => ({ type: "string", description });
+
 /** The two tools that stand for all others. */
 export const SEARCH_MODE_TOOLS: readonly Tool[] = [
   {
@@ -20,14 +22,8 @@ export const SEARCH_MODE_TOOLS: readonly Tool[] = [
     inputSchema: {
       type: "object",
       properties: {
-        query: {
-          type: "string",
-          description: "Words to look for; empty lists all tools",
-        },
-        computer: {
-          type: "string",
-          description: "Only tools of this Computer",
-        },
+        query: text("Words to look for; empty lists all tools"),
+        computer: text("Only tools of this Computer"),
         limit: {
           type: "integer",
           minimum: 1,
@@ -48,38 +44,23 @@ export const SEARCH_MODE_TOOLS: readonly Tool[] = [
     inputSchema: {
       type: "object",
       properties: {
-        name: {
-          type: "string",
-          description: "The tool's name, as search_tools gives it",
-        },
-        arguments: {
-          type: "object",
-          description: "The tool's arguments",
-        },
+        name: text("The tool's name, as search_tools gives it"),
+        arguments: { type: "object", description: "The tool's arguments" },
       },
       required: ["name"],
     },
   },
 ];
 
-/** What to look for. */
-interface SearchQuery {
-  /** Words; any counts. */
-  readonly query: string;
-  /** Only of this Computer. */
-  readonly computer?: string;
-  /** The most to find. */
-  readonly limit: number;
-}
+/** What to look for: words, of which any counts; the Computer, if only one is meant; the most to find. */
+type SearchQuery = Exclude<ReturnType<typeof readQuery>, string>;
 
 /**
  * Reads the arguments of `search_tools`.
  *
  * @returns a sentence that says what is wrong with them
  */
-export function readQuery(
-  args: Readonly<Record<string, unknown>>,
-): SearchQuery | string {
+export function readQuery(args: Readonly<Record<string, unknown>>) {
   const { query = "", computer, limit = DEFAULT_LIMIT } = args;
   if (typeof query !== "string") {
     return "query: expected words to look for, as a string";
@@ -87,29 +68,22 @@ export function readQuery(
   if (computer !== undefined && typeof computer !== "string") {
     return "computer: expected the name of a Computer, as a string";
   }
-  if (
-    !Number.isInteger(limit) || Number(limit) < 1 || Number(limit) > MAX_LIMIT
-  ) return `limit: expected a whole number from 1 to ${MAX_LIMIT}`;
-  return {
-    query,
-    limit: Number(limit),
-    ...(computer !== undefined && { computer }),
-  };
+  const most = Number.isInteger(limit) ? Number(limit) : 0;
+  if (most < 1 || most > MAX_LIMIT) {
+    return `limit: expected a whole number from 1 to ${MAX_LIMIT}`;
+  }
+  return { query, limit: most, ...(computer !== undefined && { computer }) };
 }
 
-/** What a search gives. */
-interface SearchResult {
-  /** How many match. */
-  readonly total: number;
-  /** The best of them. */
-  readonly tools: readonly Pick<Tool, "name" | "description" | "inputSchema">[];
-}
-
-/** Finds tools: those whose names have the words come before those whose descriptions do. */
+/**
+ * Finds tools: those whose names have the words come before those whose descriptions do.
+ *
+ * @returns how many match, and the best of them
+ */
 export function searchTools(
   tools: readonly OfferedTool[],
   { query, computer, limit }: SearchQuery,
-): SearchResult {
+) {
   const words = wordsOf(query);
   const found = tools
     .filter((tool) => computer === undefined || tool.computer === computer)
@@ -118,12 +92,10 @@ export function searchTools(
     .toSorted((a, b) => b.score - a.score);
   return {
     total: found.length,
-    tools: found.slice(0, limit).map(({ tool: { shown } }) => ({
-      name: shown.name,
-      ...(shown.description !== undefined &&
-        { description: shown.description }),
-      inputSchema: shown.inputSchema,
-    })),
+    tools: found.slice(0, limit).map(({ tool: { shown } }) => {
+      const { name, description, inputSchema } = shown;
+      return { name, description, inputSchema };
+    }),
   };
 }
 

@@ -8,25 +8,26 @@ const VENDOR = "a2c-smcp/";
 /** The keys of `SMCPTool.meta` that A2C has put there; all others are the MCP server's. */
 const OWN_KEYS = ["MCP_TOOL_ANNOTATION", "a2c_tool_meta", "a2c_mcp_server"];
 
-/** What a tool is shown as. */
-export interface Shown {
-  /** The name that clients see. */
-  readonly name: string;
-  /** The Computer that has it. */
-  readonly computer: string;
-  /** Whether title and description name the Computer. */
-  readonly naming: boolean;
-  /** Whether its output schema is left out. */
-  readonly lenient: boolean;
-}
-
-/** Makes the MCP tool of a Computer's tool. */
+/**
+ * Makes the MCP tool of a Computer's tool.
+ *
+ * @param how its `name` for clients; `naming`: title and description name the Computer; `lenient`: the
+ * output schema is left out
+ */
 export function toMcpTool(
   tool: SMCPTool,
-  { name, computer, naming, lenient }: Shown,
+  { name, computer, naming, lenient }: {
+    readonly name: string;
+    readonly computer: string;
+    readonly naming: boolean;
+    readonly lenient: boolean;
+  },
 ): Tool {
   const annotations = parseObject(tool.meta?.MCP_TOOL_ANNOTATION);
-  const title = titleOf(tool, annotations);
+  const title = [tool.title, annotations?.title]
+    .find((title): title is string =>
+      typeof title === "string" && title !== ""
+    );
   const icons = iconsOf(tool);
   return {
     name,
@@ -49,16 +50,6 @@ export function tagsOf({ meta }: SMCPTool): string[] {
   return Array.isArray(tags)
     ? tags.filter((tag) => typeof tag === "string")
     : [];
-}
-
-function titleOf(
-  tool: SMCPTool,
-  annotations: Record<string, unknown> | undefined,
-): string | undefined {
-  const titles = [tool.title, annotations?.title];
-  return titles.find((title): title is string =>
-    typeof title === "string" && title !== ""
-  );
 }
 
 const iconsOf = ({ icons }: SMCPTool): Icon[] | undefined =>

@@ -1,17 +1,13 @@
+import process from "node:process";
+import type { Readable, Writable } from "node:stream";
 import type { Server } from "@modelcontextprotocol/server";
 import {
   serveStdio,
   StdioServerTransport,
 } from "@modelcontextprotocol/server/stdio";
-import process from "node:process";
-import type { Readable, Writable } from "node:stream";
-import {
-  createOfficeServer,
-  type ServerParts,
-  tellClient,
-} from "./office/server.ts";
-import { wantIn } from "./office/resources.ts";
-import { Listening } from "./resources/watches.ts";
+import { wantIn } from "./resources.ts";
+import { createOfficeServer, type ServerParts, tellClient } from "./server.ts";
+import { watchListened } from "../resources/watches.ts";
 
 /** The way to a client that has started this process. */
 export interface StdioStreams {
@@ -47,7 +43,7 @@ export function serveOfficeStdio(
     server.onclose = () => void servers.delete(server);
     return server;
   }, { transport });
-  const listening = new Listening(wantIn(parts));
+  const listening = watchListened(wantIn(parts));
   const { onclose, onmessage } = transport;
   transport.onmessage = (message) => {
     listening.saw(message);
