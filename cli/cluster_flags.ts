@@ -1,5 +1,5 @@
-import { Option } from "commander";
-import { integer } from "./flags.ts";
+import type { Option } from "commander";
+import { integer, option } from "./flags.ts";
 import { UsageError } from "./run.ts";
 
 /** Settings of a Server that is one of several. */
@@ -30,32 +30,29 @@ export interface ClusterFlags {
   readonly clusterLease: number;
 }
 
-const URL_VARIABLE = "SMCP_CLUSTER";
-
 /** Creates the options about several Servers with one set of offices. */
 export const clusterOptions = (): Option[] => [
-  new Option(
+  option(
     "--cluster <url>",
     "share the offices with other servers through Redis or Valkey: redis://HOST:6379, rediss:// with TLS, redis-sentinel://H1,H2#MASTER, redis-cluster://H1,H2; give a password in the variable",
-  ).env(URL_VARIABLE),
-  new Option(
+  ),
+  option(
     "--cluster-ca <file>",
     "trust the certificate authorities of this file for Redis",
-  ).env("SMCP_CLUSTER_CA"),
-  new Option(
+  ),
+  option(
     "--cluster-cert <file>",
     "a client certificate in PEM form, for a Redis that wants one",
-  ).env("SMCP_CLUSTER_CERT"),
-  new Option("--cluster-key <file>", "its private key")
-    .env("SMCP_CLUSTER_KEY"),
-  new Option(
+  ),
+  option("--cluster-key <file>", "its private key"),
+  option(
     "--cluster-name <name>",
     "what the ids of this server's polling sessions begin with, for a balancer that routes by them (default: random)",
-  ).env("SMCP_CLUSTER_NAME"),
-  new Option(
+  ),
+  option(
     "--cluster-lease <seconds>",
     "how long the server goes on without Redis; longer than a fail-over takes, the same at all servers",
-  ).default(6).env("SMCP_CLUSTER_LEASE").argParser(integer(4, 3600)),
+  ).default(6).argParser(integer(4, 3600)),
 ];
 
 /**
@@ -69,13 +66,13 @@ export function readCluster(
   flags: ClusterFlags,
   env: Readonly<Record<string, string | undefined>>,
 ): ClusterSettings | undefined {
-  const { cluster: url, clusterCa, clusterCert, clusterKey } = flags;
-  const { clusterName, clusterLease } = flags;
+  const { cluster: url, clusterLease, ...rest } = flags;
+  const { clusterCa, clusterCert, clusterKey, clusterName } = rest;
   if (!url) {
-    const rest = { clusterCa, clusterCert, clusterKey, clusterName };
-    const [idle] = Object.entries(rest).filter(([, value]) => value);
+    const others = { clusterCa, clusterCert, clusterKey, clusterName };
+    const idle = Object.entries(others).find(([, value]) => value)?.[0];
     if (idle === undefined) return undefined;
-    const flag = idle[0].replace("cluster", "--cluster-").toLowerCase();
+    const flag = idle.replace("cluster", "--cluster-").toLowerCase();
     throw new UsageError(`${flag} does nothing without --cluster`);
   }
   if (!clusterCert !== !clusterKey) {
@@ -83,7 +80,7 @@ export function readCluster(
   }
   return {
     url,
-    isPasswordVisible: url !== env[URL_VARIABLE] && hasPassword(url),
+    isPasswordVisible: url !== env.SMCP_CLUSTER && hasPassword(url),
     ...(clusterCa && { caFile: clusterCa }),
     ...(clusterCert && { certFile: clusterCert }),
     ...(clusterKey && { keyFile: clusterKey }),

@@ -93,17 +93,26 @@ function valueOf(
 
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, " ").trim();
 
+/** How each shell completes the value of an option that has no list of words. */
+const VALUES = {
+  none: { bash: "", zsh: "", fish: "" },
+  file: { bash: "compgen -f", zsh: ":file:_files", fish: " -r -F" },
+  directory: {
+    bash: "compgen -d",
+    zsh: ":directory:_files -/",
+    fish: " -x -a '(__fish_complete_directories)'",
+  },
+  any: { bash: "", zsh: ":value: ", fish: " -x" },
+};
+
 /** A command with the names that lead to it from the program, such as `/agent/call`. */
-interface Placed {
-  readonly path: string;
-  readonly command: CommandShape;
-}
+type Placed = readonly [path: string, command: CommandShape];
 
 /** Writes the completion of a command for bash 3.2 and later. */
 function bashCompletion(program: CommandShape): string {
-  const name = bashFunctionName(program.name);
-  const placed = placeAll({ path: "", command: program });
-  const paths = placed.slice(1).map(({ path }) => path);
+  const name = program.name.replaceAll("-", "_");
+  const placed = placeAll("", program);
+  const paths = placed.slice(1).map(([path]) => path);
   return `# bash completion of ${program.name}
 _${name}() {
   local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}"
@@ -122,45 +131,32 @@ ${placed.map(commandCase).join("\n")}
 complete -F _${name} ${program.name}`;
 }
 
-const placeAll = (place: Placed): Placed[] => [
-  place,
-  ...place.command.commands.flatMap((command) =>
-    placeAll({ path: `${place.path}/${command.name}`, command })
+const placeAll = (path: string, command: CommandShape): Placed[] => [
+  [path, command],
+  ...command.commands.flatMap((below) =>
+    placeAll(`${path}/${below.name}`, below)
   ),
 ];
 
-const commandCase = ({ path, command }: Placed): string =>
-  `    ${path === "" ? "''" : path})
-      words='${wordsOf(command)}'
+function commandCase([path, { commands, options, choices }]: Placed): string {
+  const names = commands.map(({ name }) => name);
+  const words = [...names, ...choices, ...options.map(({ flag }) => flag)];
+  const cases = options.filter(({ value }) => value !== "none").map(valueCase);
+  return `    ${path === "" ? "''" : path})
+      words='${words.join(" ")}'
       case "$previous" in
-${
-    command.options.filter(({ value }) => value !== "none").map(valueCase)
-      .join("\n")
-  }
+${cases.join("\n")}
       esac ;;`;
-
-const wordsOf = ({ commands, options, choices }: CommandShape): string =>
-  [
-    ...commands.map(({ name }) => name),
-    ...choices,
-    ...options.map(({ flag }) => flag),
-  ].join(" ");
-
-const COMPGEN: Readonly<Record<string, string>> = {
-  file: 'compgen -f -- "$current"',
-  directory: 'compgen -d -- "$current"',
-};
-
-function valueCase({ flag, value }: OptionShape): string {
-  const found = typeof value !== "string"
-    ? `compgen -W '${value.join(" ")}' -- "$current"`
-    : COMPGEN[value];
-  return found === undefined
-    ? `        ${flag}) return ;;`
-    : `        ${flag}) COMPREPLY=($(${found})); return ;;`;
 }
 
-const bashFunctionName = (name: string): string => name.replaceAll("-", "_");
+function valueCase({ flag, value }: OptionShape): string {
+  const words = typeof value === "string"
+    ? VALUES[value].bash
+    : `compgen -W '${value.join(" ")}'`;
+  return words === ""
+    ? `        ${flag}) return ;;`
+    : `        ${flag}) COMPREPLY=($(${words} -- "$current")); return ;;`;
+}
 
 /** Writes the completion of a command for zsh. */
 const zshCompletion = (program: CommandShape): string => {
@@ -176,9 +172,8 @@ compdef ${name} ${program.name}`;
  */
 function functionsOf(command: CommandShape, name: string): string[] {
   const { commands } = command;
-  if (commands.length === 0) {
-    return [`${name}() {\n  _arguments ${argumentsOf(command)}\n}`];
-  }
+  const argumentsHere = `_arguments ${argumentsOf(command)}`;
+  if (commands.length === 0) return [`${name}() {\n  ${argumentsHere}\n}`];
   const list = commands.map(({ name, description }) =>
     `    ${zshQuote(`${escape(name)}:${description}`)}`
   );
@@ -201,7 +196,7 @@ ${list.join("\n")}
   case \${words[2]} in
 ${cases.join("\n")}
     *)
-      _arguments ${argumentsOf(command)} ;;
+      ${argumentsHere} ;;
   esac
 }`;
   return [
@@ -220,18 +215,11 @@ const argumentsOf = ({ options, choices }: CommandShape): string =>
     zshQuote("*: :_files"),
   ].map((argument) => `\\\n        ${argument}`).join(" ");
 
-const ACTIONS: Readonly<Record<string, string>> = {
-  file: ":file:_files",
-  directory: ":directory:_files -/",
-  any: ":value: ",
-  none: "",
-};
-
 const zshOptionOf = ({ flag, description, value }: OptionShape): string =>
   zshQuote(
     `*${flag}[${escape(description)}]${
       typeof value === "string"
-        ? ACTIONS[value]
+        ? VALUES[value].zsh
         : `:value:(${value.map(escape).join(" ")})`
     }`,
   );
@@ -292,17 +280,10 @@ function linesOf(
 const seenOf = (names: readonly string[]): string =>
   `__fish_seen_subcommand_from ${names.join(" ")}`;
 
-const VALUES: Readonly<Record<string, string>> = {
-  file: " -r -F",
-  directory: " -x -a '(__fish_complete_directories)'",
-  any: " -x",
-  none: "",
-};
-
 const fishOptionOf = ({ flag, description, value }: OptionShape): string =>
   `-l ${flag.replace(/^--/, "")}${
     typeof value === "string"
-      ? VALUES[value]
+      ? VALUES[value].fish
       : ` -x -a ${fishQuote(value.join(" "))}`
   } -d ${fishQuote(description)}`;
 

@@ -31,36 +31,28 @@ export const isExposed = (file: string): boolean =>
  */
 export function loadEnvFile(env: Record<string, string | undefined>): void {
   const file = env[ENV_FILE_VARIABLE];
-  if (file === undefined || file === "") return;
-  for (const [name, value] of Object.entries(readEnvFile(file))) {
+  if (!file) return;
+  let text: string | undefined;
+  try {
+    text = isExposed(file) ? undefined : readFileSync(file, "utf8");
+  } catch (error) {
+    throw new EnvFileError(
+      Object(error).code === "ENOENT"
+        ? `there is no file ${file}, which ${ENV_FILE_VARIABLE} names; make it, or leave the variable out`
+        : `cannot read the file of ${ENV_FILE_VARIABLE}, ${file}: ${
+          Object(error).message
+        }`,
+    );
+  }
+  if (text === undefined) {
+    const quoted = JSON.stringify(file);
+    throw new EnvFileError(
+      `others can use the file of ${ENV_FILE_VARIABLE}, ${file}, which may hold credentials; make it yours alone: chmod 600 ${quoted}`,
+    );
+  }
+  for (const [name, value] of Object.entries(parseEnvFile(text, file))) {
     env[name] ??= value;
   }
-}
-
-/** Reads a file of variables; see {@linkcode loadEnvFile}. */
-function readEnvFile(file: string): Variables {
-  let text: string;
-  try {
-    if (isExposed(file)) {
-      throw new EnvFileError(
-        `others can use the file of ${ENV_FILE_VARIABLE}, ${file}, which may hold credentials; make it yours alone: chmod 600 ${
-          JSON.stringify(file)
-        }`,
-      );
-    }
-    text = readFileSync(file, "utf8");
-  } catch (error) {
-    if (error instanceof EnvFileError) throw error;
-    const { code, message }: { code?: unknown; message?: unknown } = Object(
-      error,
-    );
-    throw new EnvFileError(
-      code === "ENOENT"
-        ? `there is no file ${file}, which ${ENV_FILE_VARIABLE} names; make it, or leave the variable out`
-        : `cannot read the file of ${ENV_FILE_VARIABLE}, ${file}: ${message}`,
-    );
-  }
-  return parseEnvFile(text, file);
 }
 
 /**
@@ -84,7 +76,15 @@ export function parseEnvFile(text: string, file: string): Variables {
     if (variables.has(name)) {
       throw new EnvFileError(`${where}: ${name} is there twice; remove one`);
     }
-    variables.set(name, valueOf(line.slice(sign + 1).trimStart(), name, where));
+    const value = line.slice(sign + 1).trimStart();
+    try {
+      const isQuoted = value.startsWith('"');
+      variables.set(name, isQuoted ? String(JSON.parse(value)) : value);
+    } catch {
+      throw new EnvFileError(
+        `${where}: the value of ${name} begins with a double quote, but is no JSON string; write it without quotes, or escape it as in JSON`,
+      );
+    }
   }
   return Object.fromEntries(variables);
 }
@@ -109,14 +109,3 @@ export const isVariableName = (name: string): boolean =>
 /** Checks whether a value is read as it is written. */
 const isPlain = (value: string): boolean =>
   value.trim() === value && !/^"|[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(value);
-
-function valueOf(text: string, name: string, where: string): string {
-  if (!text.startsWith('"')) return text;
-  try {
-    return String(JSON.parse(text));
-  } catch {
-    throw new EnvFileError(
-      `${where}: the value of ${name} begins with a double quote, but is no JSON string; write it without quotes, or escape it as in JSON`,
-    );
-  }
-}

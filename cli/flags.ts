@@ -19,6 +19,19 @@ export const addHelp = (
       .join("\n"),
   );
 
+/** Creates an option with its environment variable: `--tls-key` has `SMCP_TLS_KEY`. */
+export function option(flags: string, description: string): Option {
+  const made = new Option(flags, description);
+  const name = `${made.long}`.slice(2).toUpperCase().replaceAll("-", "_");
+  return made.env(`SMCP_${name}`);
+}
+
+/** Adds options to a command, in the order of its help. */
+export function addOptions(command: Command, ...options: Option[]): Command {
+  for (const each of options) command.addOption(each);
+  return command;
+}
+
 /**
  * Creates a parser of option values that accepts the integers of a range.
  *
@@ -67,7 +80,7 @@ Console: ${url}/console#token=${token}`;
  * @param access who has access without it
  */
 export const operatorOption = (access: string): Option =>
-  new Option(
+  option(
     "--no-operator",
     `serve no operator API; otherwise it is there for ${access}`,
-  ).env("SMCP_NO_OPERATOR");
+  );

@@ -2,14 +2,6 @@ import process from "node:process";
 import { isClosedOutput } from "./output.ts";
 import { reasonOf } from "../client/errors.ts";
 
-/** An address to listen on, from the command line. */
-interface ListenFlags {
-  /** Name or IP address. */
-  readonly hostname: string;
-  /** The port; 0 for any free one. */
-  readonly port: number;
-}
-
 /**
  * Listens on an address of the command line, and explains failures in terms of its flags.
  *
@@ -19,24 +11,12 @@ interface ListenFlags {
  */
 export async function listenOrExplain<T>(
   listen: () => Promise<T>,
-  { hostname, port }: ListenFlags,
+  { hostname, port }: { readonly hostname: string; readonly port: number },
   prefix: "--" | "--metrics-" | "--ui-" = "--",
 ): Promise<T> {
-  try {
-    return await catchUncaught(listen);
-  } catch (error) {
-    const { code }: { code?: unknown } = Object(error);
-    const why = remedies(prefix)[String(code)] ?? reasonOf(error);
-    throw new Error(`cannot listen on ${hostname} port ${port}: ${why}`, {
-      cause: error,
-    });
-  }
-}
-
-function remedies(prefix: string): Readonly<Record<string, string>> {
   const notHere =
     `this machine does not have the address; choose one of its own with ${prefix}host`;
-  return {
+  const remedies: Readonly<Record<string, string>> = {
     EADDRINUSE:
       `the port is in use; choose another with ${prefix}port, or 0 for any`,
     EACCES:
@@ -45,19 +25,16 @@ function remedies(prefix: string): Readonly<Record<string, string>> {
     EINVAL: notHere,
     ENOTFOUND: `the host is unknown; correct ${prefix}host`,
   };
-}
-
-/**
- * Runs work that may fail outside of its promise: Deno reports a missing permission as an uncaught
- * error of a socket of `node:net`.
- *
- * @returns its result; rejects with its reason, or with an uncaught error of that time
- */
-async function catchUncaught<T>(start: () => Promise<T>): Promise<T> {
+  // Deno reports a missing permission as an uncaught error of a socket of `node:net`.
   const uncaught = Promise.withResolvers<never>();
   process.once("uncaughtException", uncaught.reject);
   try {
-    return await Promise.race([start(), uncaught.promise]);
+    return await Promise.race([listen(), uncaught.promise]);
+  } catch (error) {
+    const why = remedies[Object(error).code] ?? reasonOf(error);
+    throw new Error(`cannot listen on ${hostname} port ${port}: ${why}`, {
+      cause: error,
+    });
   } finally {
     process.off("uncaughtException", uncaught.reject);
   }

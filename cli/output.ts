@@ -4,6 +4,8 @@
  *
  * @module
  */
+import type { SocketConstructorOpts } from "node:net";
+
 /** A writable stream of text. */
 export interface LineStream {
   write(text: string, done: (error?: Error | null) => void): unknown;
@@ -20,23 +22,14 @@ interface LineQueueOptions {
   readonly leftOut: (lines: number) => string;
 }
 
-/** Lines that are written at once. */
-interface Batch {
-  readonly text: string;
-  readonly lines: number;
-}
-
-const DEFAULT_MAX_CHARACTERS = 2 ** 20;
-
 /**
  * Writes lines without ever blocking: lines that the reader does not take are kept up to a bound;
  * further lines are dropped and counted, and the count is reported once it reads again.
  */
 export class LineQueue {
   readonly #stream: LineStream;
-  readonly #most: number;
-  readonly #leftOutLine: (lines: number) => string;
-  readonly #waiting: Batch[] = [];
+  readonly #options: LineQueueOptions;
+  readonly #waiting: { readonly text: string; readonly lines: number }[] = [];
   /** Pending characters, including those of the current write. */
   #size = 0;
   #leftOut = 0;
@@ -47,13 +40,9 @@ export class LineQueue {
   #idle: (() => void) | undefined;
 
   /** @param stream its `write` must not block the process, see {@linkcode patientStream} */
-  constructor(
-    stream: LineStream,
-    { most = DEFAULT_MAX_CHARACTERS, leftOut }: LineQueueOptions,
-  ) {
+  constructor(stream: LineStream, options: LineQueueOptions) {
     this.#stream = stream;
-    this.#most = most;
-    this.#leftOutLine = leftOut;
+    this.#options = options;
     // Each write reports its own failure.
     stream.on("error", () => {});
   }
@@ -61,7 +50,8 @@ export class LineQueue {
   /** Adds lines, with their line breaks. */
   add(text: string, lines = 1): void {
     if (this.#closed) return;
-    const full = this.#size + text.length > this.#most;
+    const { most = 2 ** 20 } = this.#options;
+    const full = this.#size + text.length > most;
     // After one dropped line all are dropped, so that one report stands for one gap.
     if (this.#writing && (full || this.#leftOut > 0)) {
       this.#leftOut += lines;
@@ -103,39 +93,29 @@ export class LineQueue {
     // All lines before the gap are written.
     if (this.#waiting.length === 0 && this.#leftOut > 0) this.#say();
     const batch = this.#waiting.shift();
-    if (batch === undefined) {
-      this.#writing = false;
-      return this.#idle?.();
-    }
+    if (batch === undefined) return this.#rest();
     this.#writing = true;
     this.#stream.write(batch.text, (error) => {
       this.#ended++;
       this.#size -= batch.text.length;
-      if (error && isClosedOutput(error)) this.#close();
-      else if (error) this.#fail(batch);
-      else this.#next();
+      if (!error) return this.#next();
+      // The reader is gone for good, or, such as on a full disk, the next line tries again.
+      this.#closed = isClosedOutput(error);
+      for (const { lines } of [batch, ...this.#waiting.splice(0)]) {
+        this.#leftOut += lines;
+      }
+      this.#size = 0;
+      this.#rest();
     });
   }
 
   #say(): void {
     const lines = this.#leftOut;
     this.#leftOut = 0;
-    this.#put(this.#leftOutLine(lines), lines);
+    this.#put(this.#options.leftOut(lines), lines);
   }
 
-  /** Handles a failed write, such as to a full disk: the next line tries again and reports the loss. */
-  #fail({ lines }: Batch): void {
-    this.#leftOut += lines;
-    for (const { lines } of this.#waiting.splice(0)) this.#leftOut += lines;
-    this.#size = 0;
-    this.#writing = false;
-    this.#idle?.();
-  }
-
-  /** Drops everything: the reader is gone for good. */
-  #close(): void {
-    this.#closed = true;
-    this.#waiting.length = 0;
+  #rest(): void {
     this.#writing = false;
     this.#idle?.();
   }
@@ -146,10 +126,8 @@ interface Stderr extends LineStream {
   readonly isTTY?: boolean;
 }
 
-/** The constructor of `Socket` of `node:net`. */
-type SocketClass = new (
-  options: { fd: number; readable: boolean; writable: boolean },
-) => LineStream;
+/** What both runtimes have below a stream to a terminal. */
+type TerminalHandle = { setBlocking?(blocking: boolean): unknown } | null;
 
 const STDERR = 2;
 
@@ -162,11 +140,11 @@ const STDERR = 2;
  */
 export function patientStream(
   stderr: Stderr,
-  Socket: SocketClass,
+  Socket: new (options: SocketConstructorOpts) => LineStream,
 ): LineStream {
   if (stderr.isTTY) {
-    const handle: unknown = Reflect.get(stderr, "_handle");
-    if (canUnblock(handle)) handle.setBlocking(false);
+    const handle: TerminalHandle | undefined = Reflect.get(stderr, "_handle");
+    handle?.setBlocking?.(false);
     return stderr;
   }
   if (stderr instanceof Socket) return stderr;
@@ -175,17 +153,6 @@ export function patientStream(
   } catch {
     return stderr; // neither a pipe nor a socket
   }
-}
-
-const canUnblock = (
-  handle: unknown,
-): handle is { setBlocking(blocking: boolean): unknown } =>
-  typeof handle === "object" && handle !== null && "setBlocking" in handle &&
-  typeof handle.setBlocking === "function";
-
-/** An output stream of a process. */
-export interface Output {
-  on(event: "error", listener: (error: unknown) => void): unknown;
 }
 
 /** The codes of writing to a terminal or pipe that was closed, in Node and in Deno. */
@@ -199,7 +166,7 @@ export const isClosedOutput = (error: unknown): boolean =>
  * Lets a command live on, or come to its end, when its terminal or pipe is closed: to say
  * so would fail the same way, without end.
  */
-export function outliveOutput(...outputs: readonly Output[]): void {
+export function outliveOutput(...outputs: Pick<LineStream, "on">[]): void {
   for (const output of outputs) {
     output.on("error", (error) => {
       if (!isClosedOutput(error)) throw error;
@@ -209,17 +176,13 @@ export function outliveOutput(...outputs: readonly Output[]): void {
 
 const PRINTING = ["debug", "error", "info", "log", "warn"] as const;
 
-/** What prints lines. */
-type Printer = Record<
-  typeof PRINTING[number],
-  (...data: unknown[]) => void
->;
-
 /**
  * Does the same for what is printed with a console: that of Deno throws when its terminal was closed, in
  * the middle of what the caller had to do.
  */
-export function outliveConsole(printer: Printer): void {
+export function outliveConsole(
+  printer: Pick<Console, typeof PRINTING[number]>,
+): void {
   for (const method of PRINTING) {
     const print = printer[method];
     printer[method] = (...data) => {

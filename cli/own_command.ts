@@ -53,17 +53,12 @@ export function ownCommand(
 }
 
 /** Returns where the package comes from; `undefined` if it is bundled. */
-export function originOf(
-  module: string = import.meta.url,
-): Origin | undefined {
+export function originOf(module = import.meta.url): Origin | undefined {
   const [, root, extension] = ROOT.exec(module) ?? [];
   if (root === undefined || extension === undefined) return undefined;
   const [, scope, version] = JSR.exec(root) ?? [];
-  return {
-    root,
-    extension,
-    ...(scope !== undefined && { jsr: `jsr:${scope}@${version}` }),
-  };
+  const jsr = scope !== undefined && { jsr: `jsr:${scope}@${version}` };
+  return { root, extension, ...jsr };
 }
 
 /** Returns the runtime that a program is; `undefined` for a command that is compiled to a program. */

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Command, Option } from "commander";
+import { type Command, CommanderError, type Option } from "commander";
 import { reasonOf } from "../client/errors.ts";
 import { nearestWord } from "../shared/checks.ts";
 import { explainFailure } from "./explain_failure.ts";
@@ -91,10 +91,8 @@ function explainMissing(line: string, flags: string, program: Command): string {
     const unknown = args.find((arg) => /^-[^\d]/.test(arg));
     if (below.length > 0 || unknown === undefined) continue; // a parent's are those of its subcommand
     const [flag = ""] = unknown.split("=");
-    const meant = nearestWord(
-      flag,
-      options.flatMap(({ long }) => long ?? []),
-    );
+    const known = options.flatMap(({ long }) => long ?? []);
+    const meant = nearestWord(flag, known);
     if (meant === undefined) continue;
     return `error: unknown option '${flag}' (Did you mean ${meant}?)`;
   }
@@ -161,10 +159,9 @@ function readSwitches(
     } else if (["1", "true", "yes"].includes(value)) {
       command.setOptionValueWithSource(key, !negate, "env");
     } else {
+      const quoted = JSON.stringify(value);
       throw new UsageError(
-        `environment variable ${envVar} is ${
-          JSON.stringify(value)
-        }, expected 1 or 0`,
+        `environment variable ${envVar} is ${quoted}, expected 1 or 0`,
       );
     }
   }
@@ -189,15 +186,9 @@ export async function runCommand(
     await make().parseAsync(args, { from: "user" });
     return 0;
   } catch (error) {
-    if (isCommanderError(error)) return error.exitCode === 0 ? 0 : 2; // commander has printed the message
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // commander has printed the message
     print(`error: ${explainFailure(error)}`);
     if (error instanceof StoppedError) return error.exitCode;
     return error instanceof UsageError ? 2 : 1;
   }
 }
-
-const isCommanderError = (
-  error: unknown,
-): error is Error & { exitCode: number } =>
-  error instanceof Error && "exitCode" in error &&
-  "code" in error && String(error.code).startsWith("commander.");

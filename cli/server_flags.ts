@@ -6,6 +6,7 @@
 import type { Agent } from "node:http";
 import type { Command, Option } from "commander";
 import type { RequestOptions } from "node:https";
+import { addOptions, option } from "./flags.ts";
 import { orUsageError, UsageError } from "./run.ts";
 import { isHeaderText, parseServerUrl } from "../client/check_options.ts";
 import type { ConnectionError } from "../client/errors.ts";
@@ -23,20 +24,13 @@ export interface CredentialFlags {
   token?: string;
 }
 
-/** Adds the options of {@linkcode CredentialFlags} to a command. */
-function addCredentials(command: Command): Command {
-  return command
-    .addOption(
-      command.createOption(
-        "--api-key <key>",
-        "the Server's API key for you; better in the environment, where others do not see it",
-      ).env("SMCP_API_KEY"),
-    )
-    .addOption(
-      command.createOption("--token <jwt>", "a token for the Server, likewise")
-        .env("SMCP_TOKEN"),
-    );
-}
+const credentialOptions = (): Option[] => [
+  option(
+    "--api-key <key>",
+    "the Server's API key for you; better in the environment, where others do not see it",
+  ),
+  option("--token <jwt>", "a token for the Server, likewise"),
+];
 
 /**
  * Creates the headers that carry the credentials, for polling and WebSocket (spec §10).
@@ -87,51 +81,41 @@ export interface ServerFlags extends WayFlags, CredentialFlags {
 
 /** Adds the options of {@linkcode ServerFlags} to a command, except the name. */
 export const addServerFlags = (command: Command): Command =>
-  addCredentials(
-    addWay(
-      command.addOption(urlOption(command))
-        .addOption(
-          command.createOption(
-            "--path <path>",
-            "HTTP path of the Server's Socket.IO endpoint; /socket.io/ for one of the Python SDK",
-          ).env("SMCP_PATH").default("/smcp/"),
-        )
-        .addOption(protocolOption(command)),
-    ),
+  addOptions(
+    command,
+    urlOption(),
+    option(
+      "--path <path>",
+      "HTTP path of the Server's Socket.IO endpoint; /socket.io/ for one of the Python SDK",
+    ).default("/smcp/"),
+    protocolOption(command),
+    ...wayOptions(),
+    ...credentialOptions(),
   );
 
 /** Adds the options of {@linkcode WayFlags} and of credentials to a command. */
 export const addWayFlags = (command: Command): Command =>
-  addCredentials(addWay(command.addOption(urlOption(command))));
+  addOptions(command, urlOption(), ...wayOptions(), ...credentialOptions());
 
-const urlOption = (command: Command): Option =>
-  command.createOption("--url <url>", "address of the Server")
-    .env("SMCP_URL").default("http://127.0.0.1:8787");
+const urlOption = (): Option =>
+  option("--url <url>", "address of the Server")
+    .default("http://127.0.0.1:8787");
 
-const addWay = (command: Command): Command =>
-  command
-    .addOption(
-      command.createOption(
-        "--proxy <url>",
-        "reach the Server through this HTTP proxy, or none (default: the one of HTTPS_PROXY, HTTP_PROXY or ALL_PROXY, but for the hosts of NO_PROXY)",
-      ).env("SMCP_PROXY"),
-    )
-    .addOption(
-      command.createOption(
-        "--tls-cert <file>",
-        "a client certificate in PEM form, for a Server that requires one",
-      ).env("SMCP_TLS_CERT"),
-    )
-    .addOption(
-      command.createOption("--tls-key <file>", "its private key")
-        .env("SMCP_TLS_KEY"),
-    )
-    .addOption(
-      command.createOption(
-        "--tls-ca <file>",
-        "trust the certificate authorities of this file instead of the machine's",
-      ).env("SMCP_TLS_CA"),
-    );
+const wayOptions = (): Option[] => [
+  option(
+    "--proxy <url>",
+    "reach the Server through this HTTP proxy, or none (default: the one of HTTPS_PROXY, HTTP_PROXY or ALL_PROXY, but for the hosts of NO_PROXY)",
+  ),
+  option(
+    "--tls-cert <file>",
+    "a client certificate in PEM form, for a Server that requires one",
+  ),
+  option("--tls-key <file>", "its private key"),
+  option(
+    "--tls-ca <file>",
+    "trust the certificate authorities of this file instead of the machine's",
+  ),
+];
 
 /** Creates the option for the version of a client. */
 export const protocolOption = (command: Command): Option =>
@@ -151,7 +135,7 @@ export const connectionOptions = (
   flags: ServerFlags,
   read: (file: string) => string,
 ): UrlOptions => ({
-  ...wayOptions(flags, read),
+  ...readWay(flags, read),
   path: flags.path,
   ...(flags.protocol && { protocol: flags.protocol }),
   name: flags.name,
@@ -176,7 +160,7 @@ export function httpWay(
   flags: WayFlags,
   read: (file: string) => string,
 ): HttpWay {
-  const options = orUsageError(() => wayOptions(flags, read));
+  const options = orUsageError(() => readWay(flags, read));
   const route = proxyRoute(options);
   return {
     // Node's own agent could take a proxy of the environment though there is to be none.
@@ -189,19 +173,26 @@ export function httpWay(
   };
 }
 
-function wayOptions(
+function readWay(
   { url, proxy, tlsCert, tlsKey, tlsCa }: WayFlags,
   read: (file: string) => string,
 ): Pick<UrlOptions, "url" | "proxy" | "tls"> {
   parseServerUrl(url);
   const files = { cert: tlsCert, key: tlsKey, ca: tlsCa };
-  const tls: { -readonly [N in keyof ClientTlsOptions]: string } = {};
   const names = { cert: "--tls-cert", key: "--tls-key", ca: "--tls-ca" };
+  const tls: { -readonly [N in keyof ClientTlsOptions]: string } = {};
   for (const kind of ["cert", "key", "ca"] as const) {
     const file = files[kind];
     if (file === undefined) continue;
     names[kind] += ` ${file}`;
-    tls[kind] = readOrExplain(names[kind], file, read);
+    try {
+      tls[kind] = read(file);
+    } catch (error) {
+      const reason = Object(error).code === "ENOENT"
+        ? "there is no such file"
+        : Object(error).message;
+      throw new UsageError(`Cannot read ${names[kind]}: ${reason}`);
+    }
   }
   orUsageError(() => checkTls(tls, url, names));
   const through = proxy === "none" ? false : proxy;
@@ -211,23 +202,4 @@ function wayOptions(
     ...(through !== undefined && { proxy: through }),
     ...(Object.keys(tls).length > 0 && { tls }),
   };
-}
-
-function readOrExplain(
-  what: string,
-  file: string,
-  read: (file: string) => string,
-): string {
-  try {
-    return read(file);
-  } catch (error) {
-    const { code, message }: { code?: unknown; message?: unknown } = Object(
-      error,
-    );
-    throw new UsageError(
-      `Cannot read ${what}: ${
-        code === "ENOENT" ? "there is no such file" : message
-      }`,
-    );
-  }
 }

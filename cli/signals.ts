@@ -6,25 +6,20 @@ const EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 /** A signal that ends a command. */
 type EndSignal = keyof typeof EXIT_CODES;
 
-/** Options for {@linkcode firstSignal}. */
-interface FirstSignalOptions {
-  /** The signals to wait for; default all. A closed terminal sends SIGHUP. */
-  readonly signals?: readonly EndSignal[];
-  /** Ends the process at the second signal; default `process.exit`. */
-  readonly exit?: (code: number) => void;
-}
-
 /**
  * Resolves at the first signal with its name and exit code.
  *
  * A second signal ends the process at once, except SIGHUP: when a terminal is closed, both the system
  * and the shell send it.
+ *
+ * @param signals the signals to wait for; a closed terminal sends SIGHUP
+ * @param exit ends the process at the second signal
  */
 export function firstSignal(
   {
     signals = ["SIGHUP", "SIGINT", "SIGTERM"],
     exit = (code) => process.exit(code),
-  }: FirstSignalOptions = {},
+  }: { signals?: readonly EndSignal[]; exit?: (code: number) => void } = {},
 ): Promise<{ readonly name: EndSignal; readonly exitCode: number }> {
   return new Promise((resolve) => {
     let isEnding = false;

@@ -10,17 +10,15 @@ import { describeVersions } from "./version.ts";
 interface LazyCommand {
   /** One line for the list of commands, the same as in its own help. */
   readonly summary: string;
-  /** Loads the command. */
-  load(): Promise<LoadedCommand>;
+  /** Loads what runs the command, to an exit code, and what makes its definition, for completion. */
+  load(): Promise<{
+    run(args: readonly string[]): Promise<number>;
+    make(): Command;
+  }>;
 }
 
-/** A loaded subcommand of `smcp`. */
-interface LoadedCommand {
-  /** Runs the command and returns the exit code. */
-  run(args: readonly string[]): Promise<number>;
-  /** Creates its definition, for completion. */
-  make(): Command;
-}
+/** The subcommands of `smcp` by name. */
+type Commands = Readonly<Record<string, LazyCommand>>;
 
 /**
  * Runs the command `smcp`; a subcommand gets the arguments that follow its name.
@@ -30,24 +28,20 @@ interface LoadedCommand {
  */
 export async function runSmcp(
   args: readonly string[],
-  commands: Readonly<Record<string, LazyCommand>>,
+  commands: Commands,
 ): Promise<number> {
   const [first = "", ...rest] = args;
-  const named = (name: string) =>
-    Object.hasOwn(commands, name) ? commands[name] : undefined;
-  const command = named(first);
-  if (command) return await (await command.load()).run(rest);
-  const helped = first === "help" ? named(rest[0] ?? "") : undefined;
-  if (helped) {
-    return await (await helped.load()).run([...rest.slice(1), "--help"]);
-  }
-  return await runCommand(() => smcpCommand(commands), args);
+  const run = async (name: string, ...args: string[]) => {
+    if (!Object.hasOwn(commands, name)) return undefined;
+    return await (await commands[name]?.load())?.run(args);
+  };
+  const [helped = "", ...more] = first === "help" ? rest : [];
+  return await run(first, ...rest) ?? await run(helped, ...more, "--help") ??
+    await runCommand(() => smcpCommand(commands), args);
 }
 
 /** Creates the program that lists the subcommands by name and summary. */
-function smcpCommand(
-  commands: Readonly<Record<string, LazyCommand>>,
-): Command {
+function smcpCommand(commands: Commands): Command {
   const program = addHelp(
     reporting(new Command("smcp"), process.env),
     "A2C-SMCP: agents use the tools of remote computers",
@@ -74,7 +68,7 @@ function smcpCommand(
 /** Loads all subcommands and reads their definitions. */
 async function wholeShape(
   program: Command,
-  commands: Readonly<Record<string, LazyCommand>>,
+  commands: Commands,
 ): Promise<CommandShape> {
   const shape = shapeOf(program);
   const loaded = shape.commands.map(async (own) => {

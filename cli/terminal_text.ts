@@ -20,11 +20,8 @@ export const plainLines = (text: string): string =>
 const codeOf = (c: string): string => `\\u{${c.codePointAt(0)?.toString(16)}}`;
 
 /** Returns the width of a text without escape sequences in columns. */
-export function textWidth(text: string): number {
-  let width = 0;
-  for (const character of text) width += characterWidth(character);
-  return width;
-}
+export const textWidth = (text: string): number =>
+  [...text].reduce((width, each) => width + characterWidth(each), 0);
 
 /** Shortens a text to a number of columns, with `…` at its end. */
 export function shorten(text: string, columns: number): string {

@@ -102,13 +102,9 @@ export function answerConsole(
   const isKnown = ifNoneMatch?.split(/\s*,\s*/)
     .some((known) => known.replace(/^W\//, "") === etag);
   const headers = { "Content-Type": type, ETag: etag };
-  if (isKnown) {
-    return new Response(null, {
-      status: 304,
-      headers: { ...HEADERS, ...headers },
-    });
-  }
-  return answer(200, method === "HEAD" ? null : text, headers);
+  return isKnown
+    ? answer(304, null, headers)
+    : answer(200, method === "HEAD" ? null : text, headers);
 }
 
 const answer = (

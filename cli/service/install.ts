@@ -8,57 +8,17 @@ import process from "node:process";
 import type { Command, Option } from "commander";
 import { hasPassword } from "../cluster_flags.ts";
 import type { Variables } from "../env_file.ts";
-import {
-  type CommandName,
-  denoModule,
-  originOf,
-  runtimeOf,
-} from "../own_command.ts";
+import { denoModule, originOf, runtimeOf } from "../own_command.ts";
 import { isSwitch } from "../run.ts";
+import type { ServiceRole } from "./command.ts";
 import {
-  type ChangedVariables,
   changeVariables,
   pickVariables,
   readOwn,
-  type RoleCheck,
-  type ServiceRole,
   writeWhole,
-} from "./command.ts";
-import {
-  checkPlace,
-  type Keeping,
-  keepingOf,
-  type Place,
-  type RunProgram,
-  type ServiceName,
-} from "./manager.ts";
+} from "./files.ts";
+import { type ServiceName, type UserService, userService } from "./manager.ts";
 import { plain } from "../terminal_text.ts";
-
-/** What is to be installed. */
-interface InstallRequest<Flags extends object> {
-  /** The command. */
-  readonly role: ServiceRole<Flags>;
-  /** Its options, as they were given. */
-  readonly given: GivenOptions;
-  /** Their values. */
-  readonly flags: Flags;
-  /** The command `install`. */
-  readonly command: Command;
-  /** Only show what would be written. */
-  readonly isShown: boolean;
-}
-
-/** The files of a service, before they are written. */
-interface Draft {
-  /** Its definition. */
-  readonly definition: string;
-  /** The definition that there is. */
-  readonly before: string | undefined;
-  /** Its credentials. */
-  readonly variables: ChangedVariables;
-  /** What a person should know. */
-  readonly notes: RoleCheck["notes"];
-}
 
 /** Definitions are no secret. */
 const OPEN_MODE = 0o644;
@@ -66,103 +26,96 @@ const OPEN_MODE = 0o644;
 /**
  * Installs a command as a service, or changes that service, and starts it.
  *
+ * @param command the command `install`
+ * @param given its options, as they were given
+ * @param flags their values
  * @throws {Error} that says what to do; nothing is written then, unless the service does not start
  */
 export async function install<Flags extends object>(
-  request: InstallRequest<Flags>,
-  place: Place,
-  run: RunProgram,
+  role: ServiceRole<Flags>,
+  command: Command,
+  given: GivenOptions,
+  flags: Flags & { print?: boolean },
 ): Promise<void> {
-  const { name } = request.role;
-  const keeping = keepingOf(name, place, run);
-  if (!request.isShown) await checkPlace(name, place, keeping);
-  const draft = await draftOf(request, place.env, keeping);
-  if (request.isShown) return show(draft, keeping);
-  const isChanged = write(draft, keeping);
-  const { manager } = keeping;
-  if (!isChanged && (await manager.state()).state === "running") {
-    console.log(`${name} runs as before`);
-  } else {
-    await manager.start();
-    console.log(
-      `started ${name}, now and at each login; "${name} service status" tells how it is`,
-    );
-  }
-  for (const note of [...draft.notes, ...manager.notes]) {
-    console.log(`note: ${note}`);
-  }
-}
-
-/** Makes the files of a service; checks its options with the credentials that it will have. */
-async function draftOf<Flags extends object>(
-  { role, given, flags, command }: InstallRequest<Flags>,
-  env: Place["env"],
-  { manager, envFile }: Keeping,
-): Promise<Draft> {
-  const { name, summary, words } = role;
-  const before = readOwn(manager.file, name);
+  const { name } = role;
+  const service = userService(name);
+  if (!flags.print) await service.check();
+  const before = readOwn(service.file, name);
   const dropped = replacedBy(command, given);
   const change = (added: Variables) =>
-    changeVariables(envFile, name, { ...added, ...given.secrets }, dropped);
+    changeVariables(
+      service.envFile,
+      name,
+      { ...added, ...given.secrets },
+      dropped,
+    );
+  // Checked with the credentials that the service will have.
   const kept = change({}).all;
   const { variables, notes } = await role.check(
     withVariables(flags, command, kept),
-    env,
+    process.env,
     kept,
   );
-  const { open, secret } = pickVariables(env, envFile);
-  const start = { program: process.execPath, argv: process.argv };
-  const definition = manager.define({
+  const { open, secret } = pickVariables(process.env, service.envFile);
+  const definition = service.define({
     name,
-    summary,
+    summary: role.summary,
     command: [
-      ...launchOf(name, start, role.permissions(flags)),
-      ...words,
+      ...launchOf(name, process, role.permissions(flags)),
+      ...role.words,
       ...given.args,
     ],
     directory: process.cwd(),
     environment: open,
   });
-  return {
-    definition,
-    before,
-    variables: change({ ...secret, ...variables }),
-    notes,
-  };
+  const changed = change({ ...secret, ...variables });
+  if (flags.print) return show(service, definition, Object.keys(changed.all));
+  changed.save();
+  report(
+    `credentials: ${service.envFile}, for your eyes only`,
+    changed.changes,
+  );
+  const isNew = write(service.file, before, definition) || changed.isChanged;
+  if (!isNew && (await service.state()).state === "running") {
+    console.log(`${name} runs as before`);
+  } else {
+    await service.start();
+    console.log(
+      `started ${name}, now and at each login; "${name} service status" tells how it is`,
+    );
+  }
+  for (const note of [...notes, ...service.notes]) console.log(`note: ${note}`);
 }
 
 /** Prints the definition, and about it where it does not disturb who keeps the definition. */
 function show(
-  { definition, variables }: Draft,
-  { manager, envFile }: Keeping,
+  { file, envFile }: UserService,
+  definition: string,
+  variables: readonly string[],
 ): void {
-  const names = Object.keys(variables.all);
+  const shown = variables.map((variable) => `  ${variable}=(not shown)`);
   console.error(
     [
       `would write ${envFile}, for your eyes only:`,
-      ...names.map((variable) => `  ${variable}=(not shown)`),
-      ...(names.length === 0 ? ["  (no credentials)"] : []),
-      `would write ${manager.file}:`,
+      ...(shown.length > 0 ? shown : ["  (no credentials)"]),
+      `would write ${file}:`,
     ].join("\n"),
   );
   console.log(definition.trimEnd());
 }
 
-/** Writes the files, and says what is new in them; returns whether anything is. */
+/** Writes a definition, and says what is new in it; returns whether anything is. */
 function write(
-  { definition, before, variables }: Draft,
-  { manager, envFile }: Keeping,
+  file: string,
+  before: string | undefined,
+  definition: string,
 ): boolean {
-  variables.save();
-  report(`credentials: ${envFile}, for your eyes only`, variables.changes);
-  if (before === definition) {
-    report(`unchanged: ${manager.file}`, []);
-    return variables.isChanged;
-  }
-  writeWhole(manager.file, definition, OPEN_MODE);
-  if (before === undefined) report(`written: ${manager.file}`, []);
-  else report(`changed: ${manager.file}`, difference(before, definition));
-  return true;
+  const isNew = before !== definition;
+  if (isNew) writeWhole(file, definition, OPEN_MODE);
+  if (before === undefined) report(`written: ${file}`, []);
+  else if (isNew) report(`changed: ${file}`, difference(before, definition));
+  else report(`unchanged: ${file}`, []);
+  return isNew;
 }
 
 function report(title: string, lines: readonly string[]): void {
@@ -177,14 +130,6 @@ function difference(before: string, after: string): string[] {
     ...old.filter((line) => !now.includes(line)).map((line) => `- ${line}`),
     ...now.filter((line) => !old.includes(line)).map((line) => `+ ${line}`),
   ];
-}
-
-/** An option that somebody gave, as it was written. */
-interface Given {
-  readonly option: Option;
-  /** Its value; absent for a switch. */
-  readonly text?: string;
-  readonly isEnv: boolean;
 }
 
 /** The options of a command that were given, on the command line or in the environment. */
@@ -213,51 +158,38 @@ export function recordGiven(
   except: readonly string[],
   findSecret: FindSecret,
 ): () => GivenOptions {
-  const given: Given[] = [];
+  const given: { option: Option; text?: string | null; isEnv: boolean }[] = [];
   for (const option of command.options) {
     if (except.includes(option.long ?? "")) continue;
     for (const isEnv of [false, true]) {
       const event = `${isEnv ? "optionEnv" : "option"}:${option.name()}`;
-      command.on(event, (text?: string | null) => {
-        given.push({
-          option,
-          ...(typeof text === "string" && { text }),
-          isEnv,
-        });
-      });
+      command.on(event, (text) => given.push({ option, text, isEnv }));
     }
   }
   return () => {
     const args: string[] = [];
     const secrets: Record<string, string> = {};
-    for (
-      const { option, text } of given.filter((one) => counts(command, one))
-    ) {
+    for (const { option, text, isEnv } of given) {
+      const key = option.attributeName();
+      // The command line is stronger, and switches can be off.
+      const counts = !isEnv || command.getOptionValueSource(key) === "env" &&
+          (!isSwitch(option) || command.getOptionValue(key) === !option.negate);
+      if (!counts) continue;
       const flag = option.long ?? option.flags;
-      const [variable, value] = text === undefined
-        ? []
-        : findSecret(flag, text) ?? passwordIn(option, text);
-      if (variable !== undefined && value !== undefined) {
-        secrets[variable] = value;
-      } else args.push(text === undefined ? flag : `${flag}=${text}`);
+      // A switch has no text.
+      if (typeof text !== "string") {
+        args.push(flag);
+        continue;
+      }
+      const { envVar } = option;
+      const found = findSecret(flag, text) ??
+        (envVar && hasPassword(text) ? [envVar, text] : undefined);
+      if (found) secrets[found[0]] = found[1];
+      else args.push(`${flag}=${text}`);
     }
     return { args, secrets };
   };
 }
-
-/** Checks whether a variable is used: the command line is stronger, and switches can be off. */
-function counts(command: Command, { option, isEnv }: Given): boolean {
-  const key = option.attributeName();
-  if (!isEnv) return true;
-  return command.getOptionValueSource(key) === "env" &&
-    (!isSwitch(option) || command.getOptionValue(key) === !option.negate);
-}
-
-const passwordIn = (
-  { envVar }: Option,
-  text: string,
-): readonly [string, string] | [] =>
-  envVar !== undefined && hasPassword(text) ? [envVar, text] : [];
 
 /** Lists the variables that an argument replaces; those of credentials among the options stay. */
 const replacedBy = (
@@ -290,13 +222,8 @@ export function withVariables<T extends object>(
   return { ...flags, ...added };
 }
 
-/** How this process was started. */
-export interface Start {
-  /** The value of `process.execPath`. */
-  readonly program: string;
-  /** The value of `process.argv`. */
-  readonly argv: readonly string[];
-  /** The URL of `cli/own_command`; default: its own. */
+/** How this process was started: `process`, and the URL of `cli/own_command` by default. */
+interface Start extends Pick<typeof process, "execPath" | "argv"> {
   readonly module?: string;
 }
 
@@ -317,7 +244,7 @@ const FETCHED = /[\\/](_npx|bunx-\d+-[^\\/]*)[\\/]/;
  */
 export function launchOf(
   name: ServiceName,
-  { program, argv: [, script = "", first], module }: Start,
+  { execPath: program, argv: [, script = "", first], module }: Start,
   permissions: readonly string[],
 ): string[] {
   const role = name.replace("smcp-", "");
@@ -336,11 +263,11 @@ export function launchOf(
   const origin = originOf(module);
   const deno = [program, "run", ...permissions];
   if (origin === undefined) return [...deno, script, ...viaSmcp]; // bundled
-  return [...deno, npmModule(name, origin.root) ?? denoModule(name, origin)];
-}
-
-/** Returns the name of a command in a package of npm that Deno keeps. */
-function npmModule(name: CommandName, root: string): string | undefined {
-  const [, scope, version] = DENO_NPM.exec(root) ?? [];
-  return scope === undefined ? undefined : `npm:${scope}@${version}/${name}`;
+  const [, scope, version] = DENO_NPM.exec(origin.root) ?? [];
+  return [
+    ...deno,
+    scope === undefined
+      ? denoModule(name, origin)
+      : `npm:${scope}@${version}/${name}`,
+  ];
 }

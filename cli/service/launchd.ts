@@ -3,16 +3,17 @@
  *
  * @module
  */
+import process from "node:process";
 import { join } from "node:path";
 import { open } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
-import { statSync } from "node:fs";
+import { rmSync, statSync } from "node:fs";
 import { shellWord } from "../own_command.ts";
 import {
   checkText,
   madeBy,
   mustRun,
-  type RunProgram,
+  runProgram,
   type Service,
   type ServiceManager,
   type ServiceName,
@@ -29,33 +30,21 @@ const LOG_BYTES = 65_536;
 const LOOKS = 300;
 const LOOK_MS = 100;
 
-/** Who the services are of. */
-interface LaunchdUser {
-  /** The home directory. */
-  readonly home: string;
-  /** Returns the user's number. */
-  uid(): number;
-}
-
-/** Manages a service by launchd, as an agent of the user. */
-export function launchd(
-  name: ServiceName,
-  { home, uid }: LaunchdUser,
-  run: RunProgram,
-): ServiceManager {
+/** Manages a service by launchd, as an agent of the user with a home directory. */
+export function launchd(name: ServiceName, home: string): ServiceManager {
   const file = join(home, "Library", "LaunchAgents", `${name}.plist`);
   const logFile = join(home, "Library", "Logs", `${name}.log`);
-  const domain = () => `gui/${uid()}`;
+  // Deno may forbid it; --print does without.
+  const domain = () => `gui/${process.getuid?.()}`;
   const job = () => `${domain()}/${name}`;
-  const control = (...args: string[]) => mustRun(run, "launchctl", ...args);
   const printed = async () => {
-    const end = await run("launchctl", "print", job());
+    const end = await runProgram("launchctl", "print", job());
     return end?.code === 0 ? end.stdout : undefined;
   };
   /** Unloads the service: `bootout` returns before that is done, and a new one would be refused. */
   const unload = async () => {
     if (await printed() === undefined) return;
-    await run("launchctl", "bootout", job());
+    await runProgram("launchctl", "bootout", job());
     for (let look = 0; look < LOOKS; look++) {
       if (await printed() === undefined) return;
       await setTimeout(LOOK_MS);
@@ -66,10 +55,11 @@ export function launchd(
   };
   return {
     file,
+    log: `tail -F ${shellWord(logFile)}`,
     notes: [],
     define: (service) => plistText(service, logFile),
     async check() {
-      const end = await run("launchctl", "print", domain());
+      const end = await runProgram("launchctl", "print", domain());
       if (end?.code === 0) return;
       throw new Error(
         end === undefined
@@ -79,13 +69,13 @@ export function launchd(
     },
     async start() {
       await unload();
-      await control("enable", job());
-      await control("bootstrap", domain(), file);
+      await mustRun("launchctl", "enable", job());
+      await mustRun("launchctl", "bootstrap", domain(), file);
     },
-    async stop() {
+    async remove() {
       await unload();
+      rmSync(file);
     },
-    forget: () => Promise.resolve(),
     async state() {
       const output = await printed();
       if (output === undefined) {
@@ -93,30 +83,21 @@ export function launchd(
       }
       const state = stateOfJob(output);
       const since = state.state === "running"
-        ? await startOf(state.detail ?? "", run)
-        : lastWritten(logFile);
+        ? await startOf(state.detail ?? "")
+        // About when it failed; launchd does not tell.
+        : statSync(logFile, { throwIfNoEntry: false })?.mtime.toString();
       return { ...state, ...(since !== undefined && { since }) };
     },
-    log: async () => ({
-      lines: await lastLines(logFile),
-      command: `tail -F ${shellWord(logFile)}`,
-    }),
+    lines: () => lastLines(logFile),
   };
 }
 
 /** Returns when a process was started. */
-async function startOf(
-  detail: string,
-  run: RunProgram,
-): Promise<string | undefined> {
+async function startOf(detail: string): Promise<string | undefined> {
   const [pid = ""] = /\d+/.exec(detail) ?? [];
-  const end = await run("ps", "-o", "lstart=", "-p", pid);
+  const end = await runProgram("ps", "-o", "lstart=", "-p", pid);
   return end?.code === 0 ? end.stdout.trim() : undefined;
 }
-
-/** Returns when a service wrote last, which is about when it failed; launchd does not tell. */
-const lastWritten = (file: string): string | undefined =>
-  statSync(file, { throwIfNoEntry: false })?.mtime.toString();
 
 /** Reads the end of a log, which may be large. */
 async function lastLines(file: string): Promise<string[]> {
@@ -127,14 +108,14 @@ async function lastLines(file: string): Promise<string[]> {
     const start = Math.max(0, size - LOG_BYTES);
     const end = new TextDecoder().decode(await readAt(log, start, LOG_BYTES));
     // The first line may have lost its beginning.
-    return end.split("\n").slice(start > 0 ? 1 : 0)
-      .filter((line) => line !== "").slice(-LOG_LINES);
+    const whole = end.split("\n").slice(start > 0 ? 1 : 0);
+    return whole.filter(Boolean).slice(-LOG_LINES);
   } finally {
     await log.close();
   }
 }
 
-/** Seconds between two starts of a service that failed; launchd knows no other limit. */
+/** Seconds between two starts of a service that failed; launchd has no other limit. */
 const RESTART_SECONDS = 10;
 
 /** What XML cannot hold, even escaped. */
@@ -193,18 +174,10 @@ ${
 const string = (what: string, text: string): string =>
   `<string>${escape(checkText(what, text, UNFIT))}</string>`;
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-};
-
 /** Escapes a text for XML; a parser would take a line break of Windows for a plain one. */
 const escape = (text: string): string =>
-  text.replaceAll(
-    /[&<>\r]/g,
-    (sign) => ENTITIES[sign] ?? "&#13;",
-  );
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;").replaceAll("\r", "&#13;");
 
 /** The exit code and signal that launchd tells of a service that did not fail. */
 const FINE = /^(0\b|\(never exited\))/;
@@ -214,8 +187,9 @@ export function stateOfJob(output: string): ServiceState {
   const field = (name: string): string | undefined =>
     new RegExp(`^\\t${name} = (.*)$`, "m").exec(output)?.[1]?.trim();
   const pid = field("pid");
-  if (field("state") === "running" && pid !== undefined) {
-    return { state: "running", detail: `process ${pid}` };
+  const state = field("state");
+  if (state === "running" && pid !== undefined) {
+    return { state, detail: `process ${pid}` };
   }
   const signal = field("last terminating signal");
   const code = field("last exit code") ?? "0";
@@ -223,12 +197,8 @@ export function stateOfJob(output: string): ServiceState {
     return { state: "failed", detail: `a signal ended it: ${signal}` };
   }
   if (!FINE.test(code)) {
-    return {
-      state: "failed",
-      detail: `exit code ${code}; it is started again soon`,
-    };
+    const detail = `exit code ${code}; it is started again soon`;
+    return { state: "failed", detail };
   }
-  return {
-    state: field("state") === "spawn scheduled" ? "starting" : "stopped",
-  };
+  return { state: state === "spawn scheduled" ? "starting" : "stopped" };
 }

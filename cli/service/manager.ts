@@ -37,18 +37,12 @@ export interface ServiceState {
   readonly detail?: string;
 }
 
-/** The end of a service's log. */
-interface ServiceLog {
-  /** The last lines; none where they cannot be read. */
-  readonly lines: readonly string[];
-  /** The command that shows the log. */
-  readonly command: string;
-}
-
-/** What manages the services of a user: systemd or launchd. */
+/** What manages a service of a user: systemd or launchd. */
 export interface ServiceManager {
   /** The file that defines the service. */
   readonly file: string;
+  /** The command that shows its log. */
+  readonly log: string;
   /** What a person may want to know once the service is installed. */
   readonly notes: readonly string[];
   /**
@@ -61,14 +55,12 @@ export interface ServiceManager {
   check(): Promise<void>;
   /** Starts the service anew as its file defines it, and at each login. */
   start(): Promise<void>;
-  /** Stops the service, also for the next logins. */
-  stop(): Promise<void>;
-  /** Takes notice that the file is deleted. */
-  forget(): Promise<void>;
+  /** Stops the service, also for the next logins, and deletes its file. */
+  remove(): Promise<void>;
   /** Returns what the service does. */
   state(): Promise<ServiceState>;
-  /** Returns the end of its log. */
-  log(): Promise<ServiceLog>;
+  /** Returns the last lines of its log; none where they cannot be read. */
+  lines(): Promise<readonly string[]>;
 }
 
 /** A part of the first lines of each file that `install` makes; other files are left alone. */
@@ -85,34 +77,19 @@ export function checkText(what: string, text: string, unfit: RegExp): string {
   );
 }
 
-/** A user of a machine. */
-export interface Place {
-  /** The value of `process.platform`. */
-  readonly platform: string;
-  /** The environment. */
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Returns the user's number. */
-  uid(): number;
-}
-
-/** Where a service of a user is kept, and by what. */
-export interface Keeping {
-  /** What manages it. */
-  readonly manager: ServiceManager;
+/** A service of this user: what manages it, and the file with its credentials. */
+export interface UserService extends ServiceManager {
   /** The file with its credentials. */
   readonly envFile: string;
 }
 
 /**
- * Finds out what manages the services of a user.
+ * Finds out what manages the services of this user.
  *
  * @throws {Error} that says what to do instead, where nothing does
  */
-export function keepingOf(
-  name: ServiceName,
-  { platform, env, uid }: Place,
-  run: RunProgram,
-): Keeping {
+export function userService(name: ServiceName): UserService {
+  const { platform, env } = process;
   if (platform === "win32") {
     throw new Error(
       `Windows has no services of a user; let the Task Scheduler start the command at log on: schtasks /Create /SC ONLOGON /TN ${name} /TR "COMMAND", with credentials in a file that the variable SMCP_ENV_FILE names`,
@@ -126,85 +103,64 @@ export function keepingOf(
   }
   const chosen = env.XDG_CONFIG_HOME ?? "";
   const config = isAbsolute(chosen) ? chosen : join(home, ".config");
-  const envFile = join(config, "a2c-smcp", `${name}.env`);
-  if (platform === "darwin") {
-    return { manager: launchd(name, { home, uid }, run), envFile };
-  }
-  const user = env.USER || env.LOGNAME;
-  const owner = { config, ...(user && { user }) };
-  return { manager: systemd(name, owner, run), envFile };
+  const manager = platform === "darwin"
+    ? launchd(name, home)
+    : systemd(name, config, env.USER || env.LOGNAME || undefined);
+  return {
+    ...manager,
+    envFile: join(config, "a2c-smcp", `${name}.env`),
+    async check() {
+      if (process.getuid?.() === 0) {
+        throw new Error(
+          `this is root, and ${name} would run as root at root's logins; run this as the user that the service is for, without sudo`,
+        );
+      }
+      await manager.check();
+    },
+  };
 }
-
-/**
- * Checks that a service can be managed for this user, now.
- *
- * @throws {Error} that says what to do
- */
-export async function checkPlace(
-  name: ServiceName,
-  { uid }: Place,
-  { manager }: Keeping,
-): Promise<void> {
-  if (uid() === 0) {
-    throw new Error(
-      `this is root, and ${name} would run as root at root's logins; run this as the user that the service is for, without sudo`,
-    );
-  }
-  await manager.check();
-}
-
-/** The end of a program. */
-export interface ProgramEnd {
-  /** Its exit code; 1 if a signal ended it. */
-  readonly code: number;
-  /** What it wrote to stdout. */
-  readonly stdout: string;
-  /** What it wrote to stderr, without white space around it. */
-  readonly stderr: string;
-}
-
-/** Runs a program to its end; `undefined` if there is no such program. */
-export type RunProgram = (
-  program: string,
-  ...args: readonly string[]
-) => Promise<ProgramEnd | undefined>;
 
 /** Log lines can be long. */
 const MAX_OUTPUT_BYTES = 64 * 2 ** 20;
 
-/** Runs a program of the system; its messages are in English. */
-export const runProgram: RunProgram = (program, ...args) =>
+/**
+ * Runs a program of the system to its end, in English.
+ *
+ * @returns its exit code, 1 if a signal ended it, what it wrote to stdout, and what it wrote to stderr,
+ * without white space around it; `undefined` if there is no such program
+ */
+export const runProgram = (
+  program: string,
+  ...args: readonly string[]
+): Promise<{ code: number; stdout: string; stderr: string } | undefined> =>
   new Promise((resolve, reject) => {
     const env = { ...process.env, LC_ALL: "C.UTF-8" };
     const options = { env, maxBuffer: MAX_OUTPUT_BYTES };
     execFile(program, args, options, (error, stdout, stderr) => {
       if (error?.code === "ENOENT") return resolve(undefined);
       if (error && typeof error.code === "string") return reject(error);
-      resolve({
-        code: error ? Number(error.code ?? 1) : 0,
-        stdout,
-        stderr: stderr.trim(),
-      });
+      const code = error ? Number(error.code ?? 1) : 0;
+      resolve({ code, stdout, stderr: stderr.trim() });
     });
   });
+
+/** The end of a program; `undefined` if there is no such program. */
+export type ProgramEnd = Awaited<ReturnType<typeof runProgram>>;
 
 /**
  * Runs a program that has to succeed.
  *
+ * @returns what it wrote to stdout
  * @throws {Error} with its message
  */
 export async function mustRun(
-  run: RunProgram,
   program: string,
   ...args: readonly string[]
 ): Promise<string> {
-  const end = await run(program, ...args);
+  const end = await runProgram(program, ...args);
   if (end?.code === 0) return end.stdout;
-  throw new Error(
-    `"${[program, ...args].join(" ")}" failed: ${
-      end === undefined
-        ? "there is no such program"
-        : end.stderr.replaceAll(/\s*\n\s*/g, " ") || `exit code ${end.code}`
-    }`,
-  );
+  const reason = end === undefined
+    ? "there is no such program"
+    : end.stderr.replaceAll(/\s*\n\s*/g, " ") || `exit code ${end.code}`;
+  throw new Error(`"${[program, ...args].join(" ")}" failed: ${reason}`);
 }

@@ -3,14 +3,14 @@
  *
  * @module
  */
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import {
   checkText,
   madeBy,
   mustRun,
   type ProgramEnd,
-  type RunProgram,
+  runProgram,
   type Service,
   type ServiceManager,
   type ServiceName,
@@ -26,83 +26,70 @@ const BOOTED = "/run/systemd/system";
 /** Lines of the log that are shown. */
 const LOG_LINES = 10;
 
-/** Who the services are of, and where that user keeps things. */
-interface SystemdUser {
-  /** The directory of configurations. */
-  readonly config: string;
-  /** The user's name; absent if it is unknown. */
-  readonly user?: string;
-  /** Whether systemd runs on this machine; default: what the machine says. */
-  readonly isBooted?: boolean;
-}
-
-/** Manages a service by systemd's user manager. */
+/**
+ * Manages a service by systemd's user manager.
+ *
+ * @param config the user's directory of configurations
+ * @param user the user's name, if it is known
+ */
 export function systemd(
   name: ServiceName,
-  { config, user, isBooted = existsSync(BOOTED) }: SystemdUser,
-  run: RunProgram,
+  config: string,
+  user: string | undefined,
 ): ServiceManager {
   const unit = `${name}.service`;
   const file = join(config, "systemd", "user", unit);
-  const own = user === undefined ? "" : ` ${user}`;
-  const linger = `loginctl enable-linger${own}`;
-  const control = (...args: string[]) =>
-    mustRun(run, "systemctl", "--user", ...args);
+  const linger = ["loginctl enable-linger", user].filter(Boolean).join(" ");
   const log = ["--user", `--user-unit=${unit}`];
+  const ask = (...args: string[]) => runProgram("systemctl", "--user", ...args);
+  const control = (...args: string[]) =>
+    mustRun("systemctl", "--user", ...args);
   return {
     file,
+    log: ["journalctl", ...log, "--follow"].join(" "),
     notes: user !== undefined && existsSync(join(LINGER, user)) ? [] : [
       `it starts when you log in, and ends when you log out; with "${linger}" it starts with the machine and stays`,
     ],
     define: unitText,
     async check() {
-      const end = await run(
-        "systemctl",
-        "--user",
-        "show",
-        "--property=Version",
-      );
-      if (end?.code !== 0) throw new Error(whyNot(end, isBooted, linger));
+      const end = await ask("show", "--property=Version");
+      if (end?.code === 0) return;
+      throw new Error(whyUnusable(end, linger, existsSync(BOOTED)));
     },
     async start() {
       await control("daemon-reload");
       await control("enable", unit);
       // After too many failures it would not start.
-      await run("systemctl", "--user", "reset-failed", unit);
+      await ask("reset-failed", unit);
       await control("restart", unit);
     },
-    async stop() {
+    async remove() {
       await control("disable", "--now", unit);
-    },
-    async forget() {
+      rmSync(file);
       await control("daemon-reload");
-      await run("systemctl", "--user", "reset-failed", unit);
+      await ask("reset-failed", unit);
     },
-    async state() {
-      return stateOfUnit(
-        await control("show", unit, `--property=${SHOWN.join(",")}`),
-      );
-    },
-    async log() {
-      const end = await run(
-        "journalctl",
-        ...[...log, `--lines=${LOG_LINES}`, "--no-pager", "--output=cat"],
-      );
-      return {
-        lines: end?.code === 0
-          ? end.stdout.split("\n").filter((line) => line !== "")
-          : [],
-        command: ["journalctl", ...log, "--follow"].join(" "),
-      };
+    state: async () =>
+      stateOfUnit(await control("show", unit, `--property=${SHOWN}`)),
+    async lines() {
+      const args = [`--lines=${LOG_LINES}`, "--no-pager", "--output=cat"];
+      const end = await runProgram("journalctl", ...log, ...args);
+      return end?.code === 0 ? end.stdout.split("\n").filter(Boolean) : [];
     },
   };
 }
 
-/** Says why the user manager cannot be used, and what to do. */
-function whyNot(
-  end: ProgramEnd | undefined,
-  isBooted: boolean,
+/**
+ * Says why the user manager cannot be used, and what to do.
+ *
+ * @param end that of `systemctl --user`
+ * @param linger the command that keeps the user's session
+ * @param isBooted whether systemd runs on this machine
+ */
+export function whyUnusable(
+  end: ProgramEnd,
   linger: string,
+  isBooted: boolean,
 ): string {
   const byHand =
     'let what starts programs here start the command; "service install --print" shows it';
@@ -181,46 +168,34 @@ function commandLine([program = "", ...args]: readonly string[]): string {
 const argument = (text: string): string =>
   quote(checkText("an argument", text, UNFIT)).replaceAll("$", "$$$$");
 
-const assignment = ([name, value]: [string, string]): string =>
-  `Environment=${
-    quote(`${name}=${checkText(`the variable ${name}`, value, UNFIT_IN_PATH)}`)
-  }\n`;
+function assignment([name, value]: [string, string]): string {
+  checkText(`the variable ${name}`, value, UNFIT_IN_PATH);
+  return `Environment=${quote(`${name}=${value}`)}\n`;
+}
 
 /**
- * Writes a path that takes the rest of its line, where systemd knows no quotes.
+ * Writes a path that takes the rest of its line, where systemd reads no quotes.
  *
  * The end keeps a space from being cut off, and a backslash from continuing on the next line.
  */
 const directory = (path: string): string =>
-  `${
-    checkText("the path of this folder", path, UNFIT_IN_PATH)
-      .replaceAll("%", "%%")
-  }${/[\s\\]$/.test(path) ? "/." : ""}`;
+  checkText("the path of this folder", path, UNFIT_IN_PATH)
+    .replaceAll("%", "%%") + (/[\s\\]$/.test(path) ? "/." : "");
 
 /** Quotes a text as a string of C, in which "%" would stand for a specifier. */
 const quote = (text: string): string =>
   `"${
-    text.replaceAll(/["\\]/g, (sign) => `\\${sign}`)
-      .replaceAll("%", "%%")
-      .replaceAll(
-        /\p{Cc}/gu,
-        (sign) =>
-          `\\u${(sign.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`,
-      )
+    text.replaceAll(/["\\]/g, "\\$&").replaceAll("%", "%%")
+      .replaceAll(/\p{Cc}/gu, (sign) => `\\u${hex(sign).padStart(4, "0")}`)
   }"`;
 
-/** The properties of a unit that {@linkcode stateOfUnit} reads. */
-const SHOWN: readonly string[] = [
-  "LoadState",
-  "ActiveState",
-  "SubState",
-  "Result",
-  "ExecMainStatus",
-  "MainPID",
-  "StateChangeTimestamp",
-];
+const hex = (sign: string): string => sign.charCodeAt(0).toString(16);
 
-/** Reasons of a failure in words, by the `Result` of a unit. */
+/** The properties of a unit that {@linkcode stateOfUnit} reads. */
+const SHOWN =
+  "LoadState,ActiveState,SubState,Result,ExecMainStatus,MainPID,StateChangeTimestamp";
+
+/** Reasons of a failure in words, by the `Result` of a unit or by systemd's own exit codes. */
 const REASONS: Readonly<Record<string, string>> = {
   "start-limit-hit": "it failed too often, and is not started again",
   "signal": "a signal ended it",
@@ -229,10 +204,6 @@ const REASONS: Readonly<Record<string, string>> = {
   "timeout": "it did not start or stop in time",
   "resources":
     "its folder or its memory is missing; does its folder still exist?",
-};
-
-/** systemd's own exit codes, for what went wrong before the command ran. */
-const SYSTEMD_STATUS: Readonly<Record<string, string>> = {
   "200": "its folder is not there any more; install it again in another",
   "203": "its program is not there any more; install it again",
 };
@@ -245,36 +216,30 @@ export function stateOfUnit(output: string): ServiceState {
       return [line.slice(0, sign), line.slice(sign + 1).trim()];
     }),
   );
-  const since = shown.StateChangeTimestamp;
-  const dated = since ? { since } : {};
-  const status = shown.ExecMainStatus ?? "0";
-  const failure = SYSTEMD_STATUS[status] ?? REASONS[shown.Result ?? ""] ??
-    `exit code ${status}`;
-  if (shown.LoadState !== "loaded") {
-    return {
-      state: "stopped",
-      detail: `systemd says of its unit: ${shown.LoadState || "nothing"}`,
-    };
+  const { LoadState, ActiveState, StateChangeTimestamp: since } = shown;
+  if (LoadState !== "loaded") {
+    const detail = `systemd says of its unit: ${LoadState || "nothing"}`;
+    return { state: "stopped", detail };
   }
-  switch (shown.ActiveState) {
+  const status = shown.ExecMainStatus ?? "0";
+  const failure = REASONS[status] ?? REASONS[shown.Result ?? ""] ??
+    `exit code ${status}`;
+  const made = (state: ServiceState["state"], detail?: string) => ({
+    state,
+    ...(since && { since }),
+    ...(detail !== undefined && { detail }),
+  });
+  switch (ActiveState) {
     case "active":
     case "reloading":
-      return {
-        state: "running",
-        ...dated,
-        detail: `process ${shown.MainPID ?? "?"}`,
-      };
+      return made("running", `process ${shown.MainPID ?? "?"}`);
     case "activating":
       return shown.SubState === "auto-restart"
-        ? {
-          state: "failed",
-          ...dated,
-          detail: `${failure}; it is started again soon`,
-        }
-        : { state: "starting", ...dated };
+        ? made("failed", `${failure}; it is started again soon`)
+        : made("starting");
     case "failed":
-      return { state: "failed", ...dated, detail: failure };
+      return made("failed", failure);
     default:
-      return { state: "stopped", ...dated };
+      return made("stopped");
   }
 }

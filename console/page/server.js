@@ -1,6 +1,6 @@
 // @ts-check
 /// <reference lib="dom" />
-import { h } from "./kit/element.js";
+import { button } from "./kit/element.js";
 import { run } from "./kit/page.js";
 import { call, calls } from "./server/calls.js";
 import { computer } from "./server/computer.js";
@@ -28,10 +28,5 @@ run({
   ],
   links: ["offices", "calls", "status", "log"],
   live: () => new ServerLive(),
-  account: (api) =>
-    h(
-      "button",
-      { type: "button", onClick: () => void chooseAndRevoke(api) },
-      "Revoke a key…",
-    ),
+  account: (api) => button("Revoke a key…", () => chooseAndRevoke(api)),
 });

@@ -2,10 +2,17 @@
 /// <reference lib="dom" />
 /** @import { Column } from "../kit/list.js" */
 /** @import { View } from "../kit/page.js" */
-/** @import { Call } from "./live.js" */
+/** @import { Call, ComputerLive } from "./live.js" */
 import { classOf, createCalls, PROCESS, stateOf } from "../kit/calls.js";
-import { fill, h } from "../kit/element.js";
-import { empty, factsOf, jsonText, problem } from "../kit/parts.js";
+import { fill, h, link } from "../kit/element.js";
+import {
+  empty,
+  factsOf,
+  folded,
+  jsonText,
+  pathOf,
+  problem,
+} from "../kit/parts.js";
 import { resultView } from "../kit/result.js";
 import { durationText } from "../kit/text.js";
 
@@ -16,7 +23,7 @@ const COLUMNS = [
   ...PROCESS,
 ];
 
-/** The calls of the Computer. @type {View} */
+/** The calls of the Computer. @type {View<ComputerLive>} */
 export const calls = {
   title: () => "Calls",
   show: (root, { live, signal }) => {
@@ -28,7 +35,6 @@ export const calls = {
       ...{ live, signal, nothing },
       most: 200,
       placeholder: "tool, agent or outcome",
-      label: "Calls",
       columns: COLUMNS,
     });
     fill(root, h("h1", "Calls"), bar(), nothing, table);
@@ -36,7 +42,7 @@ export const calls = {
   },
 };
 
-/** One call, with its contents. @type {View} */
+/** One call, with its contents. @type {View<ComputerLive>} */
 export const call = {
   title: ({ key = "" }) => `Call ${key}`,
   show: (root, { api, live, signal, params: { key = "" } }) => {
@@ -45,7 +51,7 @@ export const call = {
     const name = h("bdi");
     fill(
       root,
-      h("p.path", h("a", { href: "#/calls" }, "Calls"), " › "),
+      pathOf(link(["calls"], "Calls")),
       h("h1", name),
       about,
       content,
@@ -53,10 +59,7 @@ export const call = {
     /** @type {string | undefined} */
     let loaded;
     live.subscribe(() => {
-      /** @type {Call | undefined} */
-      const call = live.calls.find((/** @type {Call} */ each) =>
-        String(each.key) === key
-      );
+      const call = live.calls.find((each) => String(each.key) === key);
       if (!call) {
         if (live.computer) fill(about, h("p", "It is not listed any more."));
         return;
@@ -103,7 +106,7 @@ async function load(content, answer, signal) {
           { role: "region", "aria-label": "Result" },
           isClipped ? json : [
             resultView(result, signal),
-            h("details", h("summary", "As JSON"), json),
+            folded("As JSON", json),
           ],
         ),
       ],

@@ -1,14 +1,15 @@
 // @ts-check
 /// <reference lib="dom" />
+/** @import { Column } from "../kit/list.js" */
 /** @import { View } from "../kit/page.js" */
-/** @import { Computer, Server } from "./live.js" */
+/** @import { Computer, Server, ComputerLive } from "./live.js" */
 /** @import { Tone } from "../kit/text.js" */
-import { fill, h, keyed } from "../kit/element.js";
-import { tableOf } from "../kit/list.js";
+import { button, fill, h, keyed } from "../kit/element.js";
+import { rowOf, tableOf } from "../kit/list.js";
 import { command, empty, pill, tile, tileList } from "../kit/parts.js";
 import { clock } from "../kit/text.js";
 
-/** How a Computer is, and its MCP servers. @type {View} */
+/** How a Computer is, and its MCP servers. @type {View<ComputerLive>} */
 export const overview = {
   title: () => "Overview",
   show: (root, { live, signal }) => {
@@ -20,7 +21,7 @@ export const overview = {
       "Add one under mcpServers to the file that smcp-computer run reads; with --watch it is started at once. To take over those of Claude Desktop, Cursor or VS Code:",
       command("smcp-computer import --help"),
     );
-    const heads = ["MCP server", "State", "Type", "Tools", "Problems"];
+    const heads = ["MCP server", ...COLUMNS, "Problems"];
     const table = tableOf({ "aria-labelledby": "servers" }, heads, body);
     nothing.hidden = table.hidden = true;
     fill(
@@ -33,8 +34,7 @@ export const overview = {
       table,
     );
     live.subscribe(() => {
-      /** @type {Computer | undefined} */
-      const computer = live.computer;
+      const { computer } = live;
       if (!computer) return;
       fill(about, tilesOf(computer));
       nothing.hidden = computer.servers.length > 0;
@@ -45,7 +45,8 @@ export const overview = {
       });
       keyed(body, computer.servers, {
         keyOf: ({ bundleId }) => bundleId,
-        make: (server) => h("tr", cells(server)),
+        make: (server) =>
+          rowOf(h("bdi", server.label), COLUMNS, server, problemsOf(server)),
       });
     }, signal);
   },
@@ -80,27 +81,29 @@ const STATE_CLASSES = {
   disabled: "muted",
 };
 
-/** @param {Server} server */
-const cells = (
-  { label, state, does, type, tools, restarts, problems, authorizeAt },
-) => [
-  h("th", { scope: "row" }, h("bdi", label)),
-  h(
-    "td",
-    { "data-label": "State", title: does },
-    pill(STATE_CLASSES[state], state),
-    restarts > 0 && h("small", ` restarted ${restarts} times`),
-    does === `is ${state}` ? "" : h("small", ` ${nextStart(does)}`),
-  ),
-  h("td.short", { "data-label": "Type" }, type),
-  h("td.number", { "data-label": "Tools" }, String(tools)),
+/** @type {readonly Column<Server>[]} */
+const COLUMNS = [
+  [
+    "State",
+    ({ state, does, restarts }) => [
+      h("span", { title: does }, pill(STATE_CLASSES[state], state)),
+      restarts > 0 && h("small", ` restarted ${restarts} times`),
+      does === `is ${state}` ? "" : h("small", ` ${nextStart(does)}`),
+    ],
+    "",
+  ],
+  ["Type", ({ type }) => type, "short"],
+  ["Tools", ({ tools }) => tools, "number"],
+];
+
+/** Makes the cell of what is wrong; a button alone needs no label. @param {Server} server */
+const problemsOf = ({ problems, authorizeAt }) =>
   h(
     "td.texts",
     { "data-label": problems.length > 0 ? "Problems" : undefined },
     problems.map((text) => h("p", text)),
     authorizeAt && authorize(authorizeAt),
-  ),
-];
+  );
 
 /**
  * Offers the page where a person authorizes the Computer. It belongs to others, so that it gets no
@@ -109,10 +112,10 @@ const cells = (
  * @param {string} address
  */
 const authorize = (address) =>
-  h("button", {
-    type: "button",
-    onClick: () => open(address, "_blank", "noopener,noreferrer"),
-  }, "Authorize in the browser");
+  button(
+    "Authorize in the browser",
+    () => open(address, "_blank", "noopener,noreferrer"),
+  );
 
 /** @param {string} does such as `is failed; the next attempt to start it is at 2026-…` */
 const nextStart = (does) => {

@@ -5,12 +5,12 @@
  * go, and clicks count only when nothing has moved for a moment. The Computer says what is wrong
  * with an answer.
  */
-/** @import { Asking, Field, Question } from "./live.js" */
+/** @import { Asking, Field, Question, ComputerLive } from "./live.js" */
 /** @import { Api } from "../kit/api.js" */
 /** @import { View } from "../kit/page.js" */
 import { h, keyed } from "../kit/element.js";
 import { ProblemError } from "../kit/api.js";
-import { fieldset, labelled, selectOf } from "../kit/fields.js";
+import { fieldset, formOf, labelled, selectOf } from "../kit/fields.js";
 import { notify, preOf, problem } from "../kit/parts.js";
 
 /** Clicks this soon after something moved were meant for something else, as keys at the terminal. */
@@ -21,8 +21,8 @@ const MAX_ENDED = 3;
 /**
  * Adds the open questions above a view.
  *
- * @param {View} view
- * @returns {View}
+ * @param {View<ComputerLive>} view
+ * @returns {View<ComputerLive>}
  */
 export const withQuestions = (view) => ({
   title: view.title,
@@ -42,7 +42,6 @@ export const withQuestions = (view) => ({
     const plainTitle = document.title;
     let before = "";
     live.subscribe(() => {
-      /** @type {readonly Question[]} */
       const all = live.questions;
       const open = all.filter(({ endedBy }) => !endedBy);
       const latest = all.filter(({ endedBy }) => endedBy).slice(-MAX_ENDED);
@@ -141,6 +140,9 @@ function asked({ id, text, asking }, api) {
   );
 }
 
+/** The Computer says what is wrong. */
+const UNCHECKED = { noValidate: true };
+
 /**
  * Makes what a question is answered with: buttons, and fields before them.
  *
@@ -158,19 +160,17 @@ function answerForm({ kind, fields = [], choices = [], ...about }, id, send) {
   if (kind === "input") return inputForm(about, id, send);
   const inputs = fields.map((field) => ({ field, ...inputOf(field, id) }));
   const accept = () => {
-    const values = inputs.map(({ field, read }) => [field.name, read()]);
-    const content = values.filter(([, value]) => value !== undefined);
+    const content = inputs.map(({ field, read }) => [field.name, read()]);
+    // JSON has none of those that are undefined.
     return send({ action: "accept", content: Object.fromEntries(content) });
   };
-  return form(
-    accept,
-    inputs.map(({ element }) => element),
-    choices.map(({ answer, label }) =>
-      answer === "accept"
-        ? button(label)
-        : button(label, () => send({ action: answer }))
-    ),
+  const buttons = choices.map(({ answer, label }) =>
+    answer === "accept"
+      ? button(label)
+      : button(label, () => send({ action: answer }))
   );
+  const elements = inputs.map(({ element }) => element);
+  return formOf(UNCHECKED, accept, elements, h("p.actions", buttons));
 }
 
 /**
@@ -192,30 +192,10 @@ function inputForm({ type, isSecret = false, options, fallback }, id, send) {
   /** @param {Value} value */
   const answer = (value = null) =>
     send(isPick ? { option: value && Number(value) } : { value });
-  return form(() => answer(read()), [element], [
-    button("Answer"),
-    button("No answer", () => answer()),
-  ]);
+  const buttons = [button("Answer"), button("No answer", () => answer())];
+  const submit = () => answer(read());
+  return formOf(UNCHECKED, submit, element, h("p.actions", buttons));
 }
-
-/**
- * @param {() => unknown} onSubmit
- * @param {readonly HTMLElement[]} fields
- * @param {readonly HTMLElement[]} buttons
- */
-const form = (onSubmit, fields, buttons) =>
-  h(
-    "form",
-    {
-      noValidate: true, // the Computer says what is wrong
-      onSubmit: (/** @type {Event} */ event) => {
-        event.preventDefault();
-        onSubmit();
-      },
-    },
-    fields,
-    h("p.actions", buttons),
-  );
 
 /**
  * @param {string} label
@@ -249,10 +229,10 @@ function inputOf(field, question) {
   const id = `${question}-${field.name}`;
   if (field.kind === "choices") return checkboxes(field, id);
   if (field.kind === "boolean") {
-    const options = [{ value: "true", label: "Yes" }, {
-      value: "false",
-      label: "No",
-    }];
+    const options = [
+      { value: "true", label: "Yes" },
+      { value: "false", label: "No" },
+    ];
     const { element, read } = select({ ...field, options }, id);
     return { element, read: () => read() && read() === "true" };
   }

@@ -1,7 +1,7 @@
 // @ts-check
 /// <reference lib="dom" />
 /** @import { View } from "../kit/page.js" */
-/** @import { Tool } from "./live.js" */
+/** @import { Tool, ComputerLive } from "./live.js" */
 import { fill, h } from "../kit/element.js";
 import { createList } from "../kit/list.js";
 import { empty, problem } from "../kit/parts.js";
@@ -9,7 +9,7 @@ import { empty, problem } from "../kit/parts.js";
 /** How much of a description is on the line of its tool, in characters. */
 const MAX_HINT = 300;
 
-/** The tools of a Computer, whose schemas are loaded as they are unfolded. @type {View} */
+/** The tools of a Computer, whose schemas are loaded as they are unfolded. @type {View<ComputerLive>} */
 export const tools = {
   title: () => "Tools",
   show: (root, { api, live, signal }) => {
@@ -29,7 +29,7 @@ export const tools = {
     const list = createList({
       ...{ noun: "tools", which: "first", most: 200, body, nothing },
       placeholder: "name, MCP server or description",
-      items: () => /** @type {readonly Tool[]} */ (live.computer?.tools ?? []),
+      items: () => live.computer?.tools ?? [],
       textOf: ({ name, bundleId, description }) =>
         `${name}\n${bundleId}\n${description}`,
       keyOf: ({ name, bundleId, description }) =>

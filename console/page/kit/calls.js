@@ -6,9 +6,8 @@
  */
 /** @import { Child } from "./element.js" */
 /** @import { Column } from "./list.js" */
-import { fill, h, renew } from "./element.js";
-import { cellsOf, createList, tableOf } from "./list.js";
-import { hashOf } from "./page.js";
+import { fill, h, link, renew } from "./element.js";
+import { createList, rowOf, tableOf } from "./list.js";
 import { every } from "./parts.js";
 import { clock, durationText, hasFailed, runningText } from "./text.js";
 
@@ -71,12 +70,11 @@ export const PROCESS = [
  *
  * @template {AnyCall} Call
  * @param {object} about
- * @param {any} about.live a `Live` with calls, oldest first
+ * @param {{ readonly calls: readonly Call[] }} about.live calls, oldest first
  * @param {AbortSignal} about.signal
  * @param {(call: Call) => boolean} [about.isMeant] default all
  * @param {number} about.most that are shown
  * @param {string} about.placeholder of the filter
- * @param {string} about.label of the table
  * @param {readonly [Column<Call>, ...Column<Call>[]]} about.columns the first leads to the call
  * @param {(call: Call) => Child} [about.action] of a running call
  * @param {HTMLElement} about.nothing is shown while there is no call
@@ -84,31 +82,22 @@ export const PROCESS = [
 export function createCalls(about) {
   const { live, signal, isMeant = () => true, most, placeholder } = about;
   const { columns: [[head, nameOf], ...columns] } = about;
-  const { action, nothing, label } = about;
+  const { action, nothing } = about;
   const body = h("tbody");
   const axis = h("th.axis", { scope: "col" }, "Timeline");
-  const heads = [head, ...columns.map(([text]) => text), axis];
   const table = tableOf(
-    { class: "cards calls", "aria-label": label },
-    action ? [...heads, h("td")] : heads,
+    { class: "cards calls", "aria-label": "Calls" },
+    [head, ...columns, axis, ...action ? [h("td")] : []],
     body,
   );
   /** Rows of calls that have ended: only their bars move. @type {WeakSet<HTMLElement>} */
   const ended = new WeakSet();
   /** @param {Call} call */
   const make = (call) => {
-    const row = h(
-      "tr",
-      h(
-        "th",
-        { scope: "row" },
-        h(
-          "a",
-          { href: hashOf(["calls", String(call.key)]) },
-          h("bdi", nameOf(call)),
-        ),
-      ),
-      cellsOf(columns, call),
+    const row = rowOf(
+      link(["calls", String(call.key)], String(nameOf(call))),
+      columns,
+      call,
       h("td.timeline", h("span", { class: `bar ${classOf(call)}` })),
       action && h("td.actions", isRunning(call) && action(call)),
     );
@@ -119,8 +108,7 @@ export function createCalls(about) {
   const list = createList({
     ...{ noun: "calls", which: "latest", placeholder, most },
     ...{ body, nothing, whole: table, make },
-    items: () =>
-      /** @type {readonly Call[]} */ (live.calls).filter(isMeant).toReversed(),
+    items: () => live.calls.filter(isMeant).toReversed(),
     textOf: (call) =>
       [nameOf(call), ...words.map(([, value]) => value(call))].join("\n"),
     keyOf: ({ key }) => String(key),

@@ -31,9 +31,7 @@ export function h(name, ...parts) {
   const element = document.createElement(tag);
   if (classes.length > 0) element.className = classes.join(" ");
   const props = isProps(parts[0]) ? parts[0] : {};
-  for (
-    const [key, value] of Object.entries(props)
-  ) {
+  for (const [key, value] of Object.entries(props)) {
     if (value === undefined) continue;
     if (key.startsWith("on") && typeof value === "function") {
       element.addEventListener(
@@ -71,6 +69,43 @@ export function svg(tag, attributes = {}, ...children) {
   element.append(...nodesOf(children));
   return element;
 }
+
+/**
+ * Makes a button.
+ *
+ * @param {Child} text
+ * @param {() => unknown} onClick
+ * @param {Props} [props]
+ */
+export const button = (text, onClick, props = {}) =>
+  h("button", { type: "button", onClick: () => onClick(), ...props }, text);
+
+/**
+ * Makes a button of which many have the same text: screen readers say whom it concerns, too.
+ *
+ * @param {string} text
+ * @param {string} whom
+ * @param {() => unknown} onClick
+ */
+export const buttonFor = (text, whom, onClick) =>
+  button(text, onClick, { "aria-label": `${text} ${whom}` });
+
+/**
+ * Writes the part of the address after `#`.
+ *
+ * @param {readonly string[]} segments
+ */
+export const hashOf = (segments) =>
+  `#/${segments.map(encodeURIComponent).join("/")}`;
+
+/**
+ * Makes a link to a view.
+ *
+ * @param {readonly string[]} segments of its address
+ * @param {string} text
+ */
+export const link = (segments, text) =>
+  h("a", { href: hashOf(segments) }, h("bdi", text));
 
 /**
  * Replaces what an element contains.

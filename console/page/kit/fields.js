@@ -1,6 +1,6 @@
 // @ts-check
 /// <reference lib="dom" />
-/** @import { Child } from "./element.js" */
+/** @import { Child, Props } from "./element.js" */
 import { h } from "./element.js";
 
 /**
@@ -38,6 +38,36 @@ export function labelled(
     description && h("small", { id: hint }, description),
   );
 }
+
+/**
+ * Makes an input with its label beside it, and what follows on the line.
+ *
+ * @param {string} label
+ * @param {HTMLInputElement} input
+ * @param {...(Child | readonly Child[])} more
+ */
+export const inline = (label, input, ...more) =>
+  h("p.field.inline", h("label", { for: input.id }, label), input, ...more);
+
+/**
+ * Makes a form; the page stays where it is when it is sent.
+ *
+ * @param {Props} props
+ * @param {() => unknown} onSubmit
+ * @param {...(Child | readonly Child[])} content
+ */
+export const formOf = (props, onSubmit, ...content) =>
+  h(
+    "form",
+    {
+      ...props,
+      onSubmit: (/** @type {Event} */ event) => {
+        event.preventDefault();
+        onSubmit();
+      },
+    },
+    ...content,
+  );
 
 /**
  * Makes a group of inputs.

@@ -2,6 +2,7 @@
 /// <reference lib="dom" />
 /** @import { Child, Props } from "./element.js" */
 import { h, keyed } from "./element.js";
+import { inline } from "./fields.js";
 
 /**
  * A column: its head, what it says of an item, and the class of the cell where that is no name.
@@ -21,7 +22,7 @@ import { h, keyed } from "./element.js";
  * @param {readonly Column<Item>[]} columns
  * @param {Item} item
  */
-export const cellsOf = (columns, item) =>
+const cellsOf = (columns, item) =>
   columns.map(([head, value, look]) =>
     h(
       "td",
@@ -34,10 +35,22 @@ export const cellsOf = (columns, item) =>
   );
 
 /**
+ * Makes the row of an item.
+ *
+ * @template Item
+ * @param {Child | readonly Child[]} name
+ * @param {readonly Column<Item>[]} columns
+ * @param {Item} item
+ * @param {...Child} more cells
+ */
+export const rowOf = (name, columns, item, ...more) =>
+  h("tr", h("th", { scope: "row" }, name), cellsOf(columns, item), more);
+
+/**
  * Makes a table, which becomes cards on a telephone.
  *
  * @param {Props} props
- * @param {readonly (string | HTMLElement)[]} heads
+ * @param {readonly (string | HTMLElement | Column<any>)[]} heads
  * @param {HTMLElement} body
  */
 export const tableOf = (props, heads, body) =>
@@ -49,7 +62,11 @@ export const tableOf = (props, heads, body) =>
       h(
         "tr",
         heads.map((head) =>
-          typeof head === "string" ? h("th", { scope: "col" }, head) : head
+          head instanceof HTMLElement ? head : h(
+            "th",
+            { scope: "col" },
+            typeof head === "string" ? head : head[0],
+          )
         ),
       ),
     ),
@@ -104,13 +121,6 @@ export function createList(about) {
     onInput: draw,
   });
   /** @param {...Child} more beside the field */
-  const bar = (...more) =>
-    h(
-      "p.field.inline",
-      h("label", { for: "filter" }, "Filter"),
-      filter,
-      more,
-      count,
-    );
+  const bar = (...more) => inline("Filter", filter, more, count);
   return { bar, draw };
 }

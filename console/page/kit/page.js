@@ -9,23 +9,28 @@
 /** @import { Child } from "./element.js" */
 /** @import { Live } from "./live.js" */
 import { createApi } from "./api.js";
-import { fill, h } from "./element.js";
+import { button, fill, h, hashOf } from "./element.js";
+import { formOf, labelled } from "./fields.js";
 
 /**
  * What a view works with. What it starts ends when `signal` aborts.
+ * @template L
  * @typedef {object} Context
  * @property {Api} api
- * @property {any} live what the stream of events says
+ * @property {L} live what the stream of events says
  * @property {Readonly<Record<string, string>>} params of the route, and of its query
  * @property {AbortSignal} signal
  */
 
 /**
  * A view of a page.
+ * @template L
  * @typedef {object} View
  * @property {(params: Readonly<Record<string, string>>) => string} title
- * @property {(root: HTMLElement, context: Context) => unknown} show
+ * @property {(root: HTMLElement, context: Context<L>) => unknown} show
  */
+
+/** @typedef {readonly [route: string, view: View<any>]} Route */
 
 /**
  * A page: what it is called, whom it asks, and its views by their routes.
@@ -33,7 +38,7 @@ import { fill, h } from "./element.js";
  * @property {string} name
  * @property {string} base where its API is, relative to the page
  * @property {string} tokenHelp what to give as token
- * @property {readonly (readonly [route: string, view: View])[]} routes the first is the start
+ * @property {readonly [Route, ...Route[]]} routes the first is the start
  * @property {readonly string[]} links the routes of the navigation
  * @property {() => Live} live
  * @property {(api: Api) => Child} [account] what belongs to the whole page
@@ -66,30 +71,21 @@ function signIn(page, problem) {
     required: true,
     autocomplete: "off",
     spellcheck: false,
-    "aria-describedby": "token-help",
   });
   fill(
     document.body,
     h(
       "main.sign-in",
       h("h1.brand", h("span.mark"), page.name),
-      h(
-        "form",
-        {
-          onSubmit: (/** @type {Event} */ event) => {
-            event.preventDefault();
-            const token = input.value.trim();
-            sessionStorage.setItem(TOKEN, token);
-            open(page, token);
-          },
+      formOf(
+        {},
+        () => {
+          const token = input.value.trim();
+          sessionStorage.setItem(TOKEN, token);
+          open(page, token);
         },
         problem && h("p.problem", { role: "alert" }, problem),
-        h(
-          "p.field",
-          h("label", { for: "token" }, "Token"),
-          input,
-          h("small", { id: "token-help" }, page.tokenHelp),
-        ),
+        labelled({ label: "Token", description: page.tokenHelp }, input),
         h("p.actions", h("button.primary", { type: "submit" }, "Sign in")),
       ),
     ),
@@ -129,13 +125,10 @@ function open(page, token) {
   const nav = h(
     "nav",
     { "aria-label": "Views" },
-    page.links.map((route) =>
-      h(
-        "a",
-        { href: hashOf([route]) },
-        `${route[0]?.toUpperCase()}${route.slice(1)}`,
-      )
-    ),
+    page.links.map((route) => {
+      const text = `${route[0]?.toUpperCase()}${route.slice(1)}`;
+      return h("a", { href: hashOf([route]) }, text);
+    }),
   );
   const stream = h("span.stream", { role: "status" });
   live.subscribe(() => {
@@ -145,42 +138,30 @@ function open(page, token) {
   }, session.signal);
   fill(
     document.body,
-    h(
-      "button.skip",
-      { type: "button", onClick: () => main.focus() },
-      "Skip to content",
-    ),
+    button("Skip to content", () => main.focus(), { class: "skip" }),
     h(
       "header",
-      h(
-        "a.brand",
-        { href: start },
-        h("span.mark"),
-        page.name,
-      ),
+      h("a.brand", { href: start }, h("span.mark"), page.name),
       nav,
       h(
         "div.account",
         stream,
         page.account?.(api),
-        h("button", { type: "button", onClick: () => leave() }, "Sign out"),
+        button("Sign out", leave),
       ),
     ),
     main,
     h("div", { id: "notices", role: "status", "aria-live": "polite" }),
   );
-  /** @type {AbortController | undefined} */
-  let shown;
+  let shown = new AbortController();
   const show = () => {
-    shown?.abort();
-    const controller = shown = new AbortController();
+    shown.abort();
+    shown = new AbortController();
     const { segments, query } = readHash(location.hash);
-    const found = page.routes.map(([route, view]) => ({
-      view,
-      params: match(route, segments),
-    })).find(({ params }) => params !== undefined);
-    const { view, params = {} } = found ?? { view: page.routes[0]?.[1] };
-    if (!view) return;
+    const found = page.routes
+      .map(([route, view]) => ({ view, params: match(route, segments) }))
+      .find(({ params }) => params !== undefined);
+    const { view, params = {} } = found ?? { view: page.routes[0][1] };
     const all = { ...query, ...params };
     document.title = `${view.title(all)} · ${page.name}`;
     const here = found ? location.hash.split("?")[0] : start;
@@ -195,7 +176,7 @@ function open(page, token) {
       api,
       live,
       params: all,
-      signal: AbortSignal.any([controller.signal, session.signal]),
+      signal: AbortSignal.any([shown.signal, session.signal]),
     });
   };
   addEventListener("hashchange", () => {
@@ -203,7 +184,6 @@ function open(page, token) {
     main.focus({ preventScroll: true });
     scrollTo(0, 0);
   }, { signal: session.signal });
-  session.signal.addEventListener("abort", () => shown?.abort());
   show();
 }
 
@@ -222,14 +202,6 @@ function readHash(hash) {
 }
 
 /**
- * Writes the part of the address after `#`.
- *
- * @param {readonly string[]} segments
- */
-export const hashOf = (segments) =>
-  `#/${segments.map(encodeURIComponent).join("/")}`;
-
-/**
  * Compares segments with a pattern such as `offices/:office`.
  *
  * @param {string} pattern
@@ -238,14 +210,12 @@ export const hashOf = (segments) =>
  */
 function match(pattern, segments) {
   const parts = pattern.split("/");
-  if (parts.length !== segments.length) return undefined;
-  const pairs = parts.map((part, i) => ({ part, segment: segments[i] ?? "" }));
-  const isMatch = pairs.every(({ part, segment }) =>
-    part.startsWith(":") || part === segment
-  );
+  const isMatch = parts.length === segments.length &&
+    parts.every((part, i) => part.startsWith(":") || part === segments[i]);
   return !isMatch ? undefined : Object.fromEntries(
-    pairs.filter(({ part }) => part.startsWith(":"))
-      .map(({ part, segment }) => [part.slice(1), segment]),
+    parts.flatMap((part, i) =>
+      part.startsWith(":") ? [[part.slice(1), segments[i]]] : []
+    ),
   );
 }
 

@@ -3,7 +3,7 @@
 /** @import { Child } from "./element.js" */
 /** @import { Tone } from "./text.js" */
 import { messageOf } from "./api.js";
-import { h } from "./element.js";
+import { button, h } from "./element.js";
 
 /**
  * Makes a state: a dot, and its word.
@@ -33,6 +33,14 @@ export const preOf = (text, label) =>
   h("pre", { tabIndex: 0, role: "region", "aria-label": label }, text);
 
 /**
+ * Shows the name of something, which unfolds to the whole.
+ *
+ * @param {string} name
+ * @param {HTMLElement} whole
+ */
+export const folded = (name, whole) => h("details", h("summary", name), whole);
+
+/**
  * Shows a value as JSON.
  *
  * @param {unknown} value
@@ -47,6 +55,30 @@ export const jsonText = (value, label) =>
  * @param {string} text
  */
 export const command = (text) => preOf(text, "Command");
+
+/**
+ * Says where a view is: links to those above it.
+ *
+ * @param {...HTMLElement} links
+ */
+export const pathOf = (...links) =>
+  h("p.path", links.map((each) => [each, " › "]).flat());
+
+/**
+ * Makes a part of a page with a head.
+ *
+ * @param {string} id of the heading
+ * @param {readonly Child[]} heading
+ * @param {HTMLElement} action beside it
+ * @param {...Child} content
+ */
+export const panel = (id, heading, action, ...content) =>
+  h(
+    "section.panel",
+    { "aria-labelledby": id },
+    h("div.head", h("h2", { id, tabIndex: -1 }, heading), action),
+    content,
+  );
 
 /**
  * Makes a list of figures, large enough to be read from afar.
@@ -128,21 +160,16 @@ export function every(ms, signal, work) {
  * @param {any} value an answer of the API
  */
 const missing = (value) => {
-  /** @type {readonly (readonly [readonly string[] | undefined, (nodes: string) => string])[]} */
+  const { unanswered = [], not_operated: closed = [] } = value ?? {};
+  /** @type {[nodes: readonly string[], said: string][]} */
   const kinds = [
-    [value?.unanswered, (nodes) => `No answer came from ${nodes}`],
-    [
-      value?.not_operated,
-      (nodes) => `Started with --no-operator: ${nodes}`,
-    ],
+    [unanswered, `No answer came from ${unanswered.join(", ")}`],
+    [closed, `Started with --no-operator: ${closed.join(", ")}`],
   ];
-  return kinds.flatMap(([nodes = [], said]) =>
-    nodes.length === 0 ? [] : [problem(
-      `${said(nodes.join(", "))}: what is on ${
-        nodes.length > 1 ? "these nodes" : "this node"
-      } is missing.`,
-    )]
-  );
+  return kinds.filter(([nodes]) => nodes.length > 0).map(([nodes, said]) => {
+    const where = nodes.length > 1 ? "these nodes" : "this node";
+    return problem(`${said}: what is on ${where} is missing.`);
+  });
 };
 
 /**
@@ -177,16 +204,15 @@ const MAX_SHOWN = 4;
 export function notify(text, kind = "ok") {
   const region = document.getElementById("notices");
   if (!region) return;
+  /** @type {HTMLElement} */
   const notice = h(
     "p",
     { class: `notice ${kind}` },
     text,
-    h("button", {
-      type: "button",
+    button("×", () => notice.remove(), {
       class: "plain",
       "aria-label": "Dismiss",
-      onClick: () => notice.remove(),
-    }, "×"),
+    }),
   );
   region.append(notice);
   while (region.children.length > MAX_SHOWN) region.firstElementChild?.remove();

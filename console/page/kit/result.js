@@ -1,6 +1,8 @@
 // @ts-check
 /// <reference lib="dom" />
-import { h } from "./element.js";
+/** @import { Tone } from "./text.js" */
+import { button, h } from "./element.js";
+import { preOf } from "./parts.js";
 
 /** How much of a text is shown at first, in characters. */
 const MAX_TEXT = 20_000;
@@ -17,8 +19,9 @@ const SOUNDS = new Set(["audio/wav", "audio/mpeg", "audio/ogg", "audio/webm"]);
  * @returns {HTMLElement}
  */
 export function resultView(result, signal) {
-  const { content, structuredContent, isError, _meta: meta } =
-    /** @type {Record<string, unknown>} */ (result ?? {});
+  /** @type {Record<string, unknown>} */
+  const about = Object(result);
+  const { content, structuredContent, isError, _meta: meta } = about;
   return h(
     "div.result",
     isError === true && h("p.bad", "The tool reports an error."),
@@ -38,12 +41,8 @@ export function resultView(result, signal) {
  * @returns {HTMLElement}
  */
 export function blockView(block, signal) {
-  const about =
-    /** @type {Record<string, unknown>} */ (typeof block === "object" &&
-        block !== null
-      ? block
-      : { type: "unknown" });
-  const { type, text, data, mimeType, resource, uri } = about;
+  /** @type {Record<string, unknown>} */
+  const { type, text, data, mimeType, resource, uri } = Object(block);
   if (type === "text" && typeof text === "string") return textView(text);
   if (
     (type === "image" || type === "audio") && typeof data === "string" &&
@@ -55,8 +54,8 @@ export function blockView(block, signal) {
   if (
     type === "resource" && typeof resource === "object" && resource !== null
   ) {
-    const { uri, text, blob, mimeType } =
-      /** @type {Record<string, unknown>} */ (resource);
+    /** @type {Record<string, unknown>} */
+    const { uri, text, blob, mimeType } = { ...resource };
     const media = typeof blob === "string" && typeof mimeType === "string"
       ? mediaView(blob, mimeType, signal)
       : undefined;
@@ -82,21 +81,17 @@ export function blockView(block, signal) {
  * @returns {HTMLElement}
  */
 export function textView(text) {
-  const shown = h("pre", {
-    tabIndex: 0,
-    role: "region",
-    "aria-label": "Text",
-    dir: "auto",
-  }, text.slice(0, MAX_TEXT));
+  const shown = preOf(text.slice(0, MAX_TEXT), "Text");
+  shown.dir = "auto";
   if (text.length <= MAX_TEXT) return shown;
-  const button = h("button", {
-    type: "button",
-    onClick: () => {
+  const all = button(
+    `Show all ${text.length.toLocaleString()} characters`,
+    () => {
       shown.textContent = text;
-      button.remove();
+      all.remove();
     },
-  }, `Show all ${text.length.toLocaleString()} characters`);
-  return h("div", shown, button);
+  );
+  return h("div", shown, all);
 }
 
 /**
@@ -110,10 +105,7 @@ function mediaView(base64, mimeType, signal) {
   /** @type {Uint8Array<ArrayBuffer>} */
   let bytes;
   try {
-    bytes = Uint8Array.from(
-      atob(base64),
-      (character) => character.charCodeAt(0),
-    );
+    bytes = Uint8Array.from(atob(base64), (each) => each.charCodeAt(0));
   } catch {
     return h("p.bad", `${mimeType}: its data is no base64`);
   }
@@ -128,6 +120,8 @@ function mediaView(base64, mimeType, signal) {
     : h("audio", { src: url, controls: true });
 }
 
+/** How values of each type look. @type {Readonly<Record<string, Tone>>} */
+const TONES = { string: "good", number: "busy", boolean: "busy" };
 /** How many entries of a list or object are shown at once. */
 const MAX_ENTRIES = 100;
 /** How much of a text is shown at first, in characters. */
@@ -152,7 +146,7 @@ export function jsonView(value, name, isOpen = true) {
       label,
       h(
         "bdi",
-        { class: `json-${value === null ? "null" : typeof value}` },
+        { class: TONES[typeof value] },
         text.slice(0, MAX_LEAF),
         text.length > MAX_LEAF && "…",
       ),
@@ -168,11 +162,11 @@ export function jsonView(value, name, isOpen = true) {
   const more = () => {
     const next = entries.slice(shown, shown + MAX_ENTRIES);
     shown += next.length;
-    button.remove();
+    rest.remove();
     body.append(...next.map(([key, each]) => jsonView(each, key, false)));
-    if (shown < entries.length) body.append(button);
+    if (shown < entries.length) body.append(rest);
   };
-  const button = h("button", { type: "button", onClick: () => more() }, "More");
+  const rest = button("More", more);
   const count = entries.length === 1 ? "1 entry" : `${entries.length} entries`;
   const details = h(
     "details.json",

@@ -3,10 +3,17 @@
 /** @import { Api } from "../kit/api.js" */
 /** @import { Column } from "../kit/list.js" */
 /** @import { View } from "../kit/page.js" */
-/** @import { Call } from "./live.js" */
+/** @import { Call, ServerLive } from "./live.js" */
 import { classOf, createCalls, PROCESS, stateOf } from "../kit/calls.js";
-import { fill, h } from "../kit/element.js";
-import { attempt, empty, factsOf, jsonText, loading } from "../kit/parts.js";
+import { buttonFor, fill, h, link } from "../kit/element.js";
+import {
+  attempt,
+  empty,
+  factsOf,
+  jsonText,
+  loading,
+  pathOf,
+} from "../kit/parts.js";
 import { bytesText, durationText } from "../kit/text.js";
 import { askReason } from "./dialog.js";
 import { drawing } from "./live.js";
@@ -26,7 +33,7 @@ const COLUMNS = [
   ["Answer", ({ bytes }) => sizeOf(bytes), "number"],
 ];
 
-/** The calls of an office, or of all. @type {View} */
+/** The calls of an office, or of all. @type {View<ServerLive>} */
 export const calls = {
   title: ({ office }) => office === undefined ? "Calls" : `Calls of ${office}`,
   show: (root, { api, live, signal, params: { office } }) => {
@@ -41,7 +48,6 @@ export const calls = {
       isMeant: (call) => office === undefined || call.office === office,
       most: 100,
       placeholder: "tool, member or outcome",
-      label: "Calls",
       columns: COLUMNS,
       action: (call) => cancelButton(call, api),
     });
@@ -65,23 +71,16 @@ export const calls = {
   },
 };
 
-/** One call, with its contents where the Server shows them. @type {View} */
+/** One call, with its contents where the Server shows them. @type {View<ServerLive>} */
 export const call = {
   title: ({ key = "" }) => `Call ${key}`,
   show: (root, { api, live, signal, params: { key = "" } }) => {
     const content = h("div");
-    fill(
-      root,
-      h("p.path", h("a", { href: "#/calls" }, "Calls"), " ›"),
-      content,
-    );
+    fill(root, pathOf(link(["calls"], "Calls")), content);
     /** @type {string | undefined} */
     let drawn;
     live.subscribe(() => {
-      /** @type {Call | undefined} */
-      const call = live.calls.find((/** @type {Call} */ each) =>
-        String(each.key) === key
-      );
+      const call = live.calls.find((each) => String(each.key) === key);
       const state = call ? stateOf(call) : "none";
       if (state === drawn || (!call && drawn !== undefined)) return;
       drawn = state;
@@ -148,17 +147,13 @@ const nameOf = ({ tool, request }) => tool ?? request.replace(/^client:/, "");
  * @param {Api} api
  */
 const cancelButton = (call, api) =>
-  h("button", {
-    type: "button",
-    "aria-label": `Cancel… ${nameOf(call)}`,
-    onClick: async () => {
-      const reason = await askReason({
-        title: `Cancel ${nameOf(call)} of ${call.agent}`,
-        action: "Cancel the call",
-      });
-      if (reason === undefined) return;
-      const path = `offices/${encodeURIComponent(call.office)}/calls/cancel`;
-      const cancelled = api.post(path, { req_id: call.reqId, reason });
-      await attempt(cancelled, `${nameOf(call)} was cancelled.`);
-    },
-  }, "Cancel…");
+  buttonFor("Cancel…", nameOf(call), async () => {
+    const reason = await askReason({
+      title: `Cancel ${nameOf(call)} of ${call.agent}`,
+      action: "Cancel the call",
+    });
+    if (reason === undefined) return;
+    const path = `offices/${encodeURIComponent(call.office)}/calls/cancel`;
+    const cancelled = api.post(path, { req_id: call.reqId, reason });
+    await attempt(cancelled, `${nameOf(call)} was cancelled.`);
+  });

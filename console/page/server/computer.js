@@ -1,10 +1,10 @@
 // @ts-check
 /// <reference lib="dom" />
 /** @import { View } from "../kit/page.js" */
-import { fill, h } from "../kit/element.js";
+/** @import { ServerLive } from "./live.js" */
+import { button, buttonFor, fill, h, link } from "../kit/element.js";
 import { createList } from "../kit/list.js";
-import { hashOf } from "../kit/page.js";
-import { empty, loading } from "../kit/parts.js";
+import { empty, loading, panel, pathOf } from "../kit/parts.js";
 import { jsonView, textView } from "../kit/result.js";
 import { tryTool } from "./try_tool.js";
 
@@ -22,7 +22,7 @@ import { tryTool } from "./try_tool.js";
  * A Computer: its tools, beside them its MCP servers and windows, and the tool that is tried. What it
  * answers is loaded once, and again by a button: each is a request to the machine of somebody else.
  *
- * @type {View}
+ * @type {View<ServerLive>}
  */
 export const computer = {
   title: ({ computer = "", office = "" }) => `${computer} in ${office}`,
@@ -62,17 +62,11 @@ export const computer = {
         return desktops.length;
       }),
     ];
-    const panel = h("div.panel.try", { hidden: true });
-    const bench = h("div.bench", toolSection, panel, h("div.side", others));
+    const tried = h("div.panel.try", { hidden: true });
+    const bench = h("div.bench", toolSection, tried, h("div.side", others));
     fill(
       root,
-      h(
-        "p.path",
-        h("a", { href: "#/offices" }, "Offices"),
-        " › ",
-        h("a", { href: hashOf(["offices", office]) }, h("bdi", office)),
-        " ›",
-      ),
+      pathOf(link(["offices"], "Offices"), link(["offices", office], office)),
       h("h1", h("bdi", computer)),
       h("p.jump", [toolSection, ...others].map(jumpTo)),
       bench,
@@ -82,9 +76,9 @@ export const computer = {
     function showTools(content) {
       const body = h("ul.tools");
       const open = (/** @type {Tool} */ tool) => {
-        panel.hidden = false;
+        tried.hidden = false;
         bench.classList.add("open");
-        fill(panel, tryTool({ api, live, path, tool, signal }));
+        fill(tried, tryTool({ api, live, path, tool, signal }));
         for (const button of body.querySelectorAll("button")) {
           const isOpen = button.dataset["tool"] === tool.name;
           button.setAttribute("aria-pressed", String(isOpen));
@@ -99,8 +93,8 @@ export const computer = {
         make: (tool) =>
           toolItem(tool, () => {
             open(tool);
-            panel.scrollIntoView({ block: "nearest" });
-            panel.querySelector("h3")?.focus({ preventScroll: true });
+            tried.scrollIntoView({ block: "nearest" });
+            tried.querySelector("h3")?.focus({ preventScroll: true });
           }),
         update: () => {},
       });
@@ -119,13 +113,10 @@ export const computer = {
 /** Makes a button that leads to a section. @param {HTMLElement} section */
 function jumpTo(section) {
   const heading = section.querySelector("h2");
-  return h("button", {
-    type: "button",
-    onClick: () => {
-      section.scrollIntoView({ block: "start" });
-      heading?.focus({ preventScroll: true });
-    },
-  }, heading?.textContent);
+  return button(heading?.textContent, () => {
+    section.scrollIntoView({ block: "start" });
+    heading?.focus({ preventScroll: true });
+  });
 }
 
 /** @param {Tool} tool */
@@ -138,15 +129,12 @@ const serverOf = ({ meta }) => meta?.["a2c_mcp_server"];
 const toolItem = (tool, onTry) => {
   const { name, description } = tool;
   const server = serverOf(tool);
-  const button = h(
-    "button",
-    { type: "button", "aria-pressed": "false", onClick: onTry },
-    h("bdi", name),
-  );
-  button.dataset["tool"] = name;
   return h(
     "li",
-    button,
+    button(h("bdi", name), onTry, {
+      "aria-pressed": "false",
+      "data-tool": name,
+    }),
     typeof server === "string" && h("small", h("bdi", server)),
     h("p.muted", h("bdi", description.slice(0, 400))),
   );
@@ -233,19 +221,6 @@ function section(name, signal, load, show) {
     },
     show: (answer) => count.textContent = String(show(content, answer)),
   });
-  return h(
-    "section.panel",
-    { "aria-labelledby": id },
-    h(
-      "div.head",
-      h("h2", { id, tabIndex: -1 }, name, " ", count),
-      h("button", {
-        type: "button",
-        "aria-label": `Reload ${name}`,
-        onClick: () => void reload(),
-      }, "Reload"),
-    ),
-    problems,
-    content,
-  );
+  const again = buttonFor("Reload", name, reload);
+  return panel(id, [name, " ", count], again, problems, content);
 }

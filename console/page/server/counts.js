@@ -16,8 +16,9 @@ export const PULSE_MINUTES = BARS * BAR_MS / 60_000;
 
 /** Counts the calls of the last minutes in a small space, so that each office may have one. */
 export class Pulse {
-  #calls = new Uint32Array(BARS);
-  #failed = new Uint32Array(BARS);
+  /** Each replaces one that is too old. @type {(Bar & { number: number })[]} */
+  #bars = [];
+  /** The number of the newest bar: the clock of a Server may be ahead of that of the page. */
   #newest = 0;
   /** The last event. @type {LogEvent | undefined} */
   last;
@@ -27,11 +28,14 @@ export class Pulse {
    * @param {boolean} hasFailed
    */
   add(at, hasFailed) {
-    const bar = this.#moveTo(at);
-    if (bar <= this.#newest - BARS) return; // a clock has gone back
-    const slot = bar % BARS;
-    this.#calls[slot] = (this.#calls[slot] ?? 0) + 1;
-    if (hasFailed) this.#failed[slot] = (this.#failed[slot] ?? 0) + 1;
+    const number = this.#moveTo(at);
+    let bar = this.#bars[number % BARS];
+    if (!bar || bar.number < number) {
+      bar = this.#bars[number % BARS] = { number, calls: 0, failed: 0 };
+    }
+    if (bar.number > number) return; // a clock has gone back
+    bar.calls++;
+    if (hasFailed) bar.failed++;
   }
 
   /**
@@ -42,25 +46,18 @@ export class Pulse {
    */
   bars(now) {
     this.#moveTo(now);
+    const first = this.#newest - BARS + 1;
     return Array.from({ length: BARS }, (_, i) => {
-      const slot = (this.#newest + 1 + i) % BARS;
-      return { calls: this.#calls[slot] ?? 0, failed: this.#failed[slot] ?? 0 };
+      const bar = this.#bars[(first + i) % BARS];
+      return bar?.number === first + i ? bar : { calls: 0, failed: 0 };
     });
   }
 
-  /** @param {number} at */
+  /** Returns the number of the bar of a time. @param {number} at */
   #moveTo(at) {
-    const bar = Math.floor(at / BAR_MS);
-    for (
-      let next = Math.max(this.#newest, bar - BARS) + 1;
-      next <= bar;
-      next++
-    ) {
-      this.#calls[next % BARS] = 0;
-      this.#failed[next % BARS] = 0;
-    }
-    this.#newest = Math.max(this.#newest, bar);
-    return bar;
+    const number = Math.floor(at / BAR_MS);
+    this.#newest = Math.max(this.#newest, number);
+    return number;
   }
 }
 

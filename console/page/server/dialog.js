@@ -1,8 +1,8 @@
 // @ts-check
 /// <reference lib="dom" />
 /** @import { Api } from "../kit/api.js" */
-import { h } from "../kit/element.js";
-import { labelled } from "../kit/fields.js";
+import { button, h } from "../kit/element.js";
+import { formOf, labelled } from "../kit/fields.js";
 import { attempt } from "../kit/parts.js";
 
 /**
@@ -42,28 +42,19 @@ export function ask({ title, text, action, fields }) {
       input.disabled = element.hidden = other?.input.value !== value;
     }
   };
-  const form = h(
-    "form",
-    {
-      onSubmit: (/** @type {Event} */ event) => {
-        event.preventDefault();
-        dialog.close("done");
-      },
-      onChange: update,
-    },
+  const form = formOf(
+    { onChange: update },
+    () => dialog.close("done"),
     h("h2", { id }, title),
     text && h("p", text),
     inputs.map(({ element }) => element),
     h(
       "p.actions",
       h("button.danger", { type: "submit" }, action),
-      h(
-        "button",
-        { type: "button", onClick: () => dialog.close("") },
-        "Cancel",
-      ),
+      button("Cancel", () => dialog.close("")),
     ),
   );
+  /** @type {HTMLDialogElement} */
   const dialog = h("dialog", { "aria-labelledby": id }, form);
   update();
   document.body.append(dialog);
@@ -123,6 +114,8 @@ const inputOf = (field, id) =>
       max: field.max,
     });
 
+/** @typedef {{ principal?: string, name: string, office: string }} Member */
+
 /** Of how many offices the members are read, to list the keys that are used. */
 const MAX_OFFICES = 100;
 /** How many names say who uses a key. */
@@ -155,11 +148,7 @@ export async function revoke(api, principal) {
  * @param {Api} api
  */
 export async function chooseAndRevoke(api) {
-  const used = await keysInUse(api);
-  const options = [...used].sort().map(([principal, names]) => ({
-    value: principal,
-    text: `${principal} · ${names}`,
-  }));
+  const options = await keysInUse(api);
   const answer = await ask({
     title: "Revoke a key",
     text: TEXT,
@@ -197,14 +186,12 @@ const send = (api, principal, reason) =>
   );
 
 /**
- * Returns who uses which key, as text; nothing where that cannot be read, since a key can be typed.
+ * Returns the keys that members use, with who uses them; nothing where that cannot be read, since a key can
+ * be typed.
  *
  * @param {Api} api
- * @returns {Promise<Map<string, string>>}
  */
 async function keysInUse(api) {
-  /** @type {Map<string, Map<string, string[]>>} */
-  const keys = new Map();
   const { offices } = await api.get("offices").catch(() => ({ offices: [] }));
   const names = new Set(
     offices.map((/** @type {{ office: string }} */ { office }) => office),
@@ -214,23 +201,20 @@ async function keysInUse(api) {
       api.get(`offices/${encodeURIComponent(office)}/members`)
     ),
   );
-  for (const list of lists) {
-    if (list.status === "rejected") continue; // it has become empty
-    for (const { principal, name, office } of list.value.members) {
-      if (!canRevoke(principal)) continue;
-      const places = keys.get(principal) ?? new Map();
-      keys.set(principal, places);
-      places.set(office, [...places.get(office) ?? [], name]);
-    }
-  }
-  return new Map(
-    [...keys].map(([principal, places]) => [
-      principal,
-      [...places].map(([office, names]) =>
-        `${namesText(names.toSorted())} in ${office}`
-      ).join(", "),
-    ]),
+  /** @type {Member[]} */
+  const members = lists.flatMap((list) =>
+    list.status === "fulfilled" ? list.value.members : [] // it has become empty
   );
+  const used = members.filter(({ principal }) => canRevoke(principal));
+  return [...Map.groupBy(used, ({ principal = "" }) => principal)]
+    .sort(([a], [b]) => a < b ? -1 : 1)
+    .map(([value, holders]) => {
+      const places = [...Map.groupBy(holders, ({ office }) => office)].map(
+        ([office, members]) =>
+          `${namesText(members.map(({ name }) => name).sort())} in ${office}`,
+      );
+      return { value, text: `${value} · ${places.join(", ")}` };
+    });
 }
 
 /** @param {readonly string[]} names */

@@ -5,7 +5,7 @@
  * is written as JSON, and so may be the whole.
  */
 /** @import { FormField } from "./form_schema.js" */
-import { h } from "../kit/element.js";
+import { button, buttonFor, h } from "../kit/element.js";
 import { fieldset, labelled, selectOf } from "../kit/fields.js";
 import { FieldError, objectOf, planForm, readText } from "./form_schema.js";
 
@@ -34,9 +34,8 @@ let forms = 0;
 export function createForm(schema) {
   const id = `form-${++forms}`;
   const plan = planForm(schema);
-  const fields = plan.kind === "group"
-    ? plan.fields?.map((field, i) => makePart(field, `${id}-${i}`)) ?? []
-    : [];
+  const isGroup = plan.kind === "group";
+  const { elements, read } = makeFields(id, isGroup ? plan.fields : []);
   const asJson = makeJson({
     ...plan,
     kind: "json",
@@ -46,23 +45,18 @@ export function createForm(schema) {
   }, `${id}-json`);
   const group = h(
     "div",
-    fields.length === 0
-      ? h("p.muted", "It takes no arguments.")
-      : fields.map(({ element }) => element),
+    elements.length === 0 ? h("p.muted", "It takes no arguments.") : elements,
   );
   const toggle = h("input", {
     type: "checkbox",
     id: `${id}-as`,
-    checked: plan.kind !== "group",
+    checked: !isGroup,
   });
   const show = () => {
     group.hidden = toggle.checked;
     asJson.element.hidden = !toggle.checked;
   };
-  const readFields = () =>
-    objectOf(
-      (plan.fields ?? []).map(({ name }, i) => [name, fields[i]?.read()]),
-    );
+  const readFields = () => objectOf(read());
   toggle.addEventListener("change", () => {
     if (toggle.checked) {
       try {
@@ -79,7 +73,7 @@ export function createForm(schema) {
       "div.form",
       group,
       asJson.element,
-      plan.kind === "group" &&
+      isGroup &&
         h(
           "p.check",
           toggle,
@@ -90,23 +84,23 @@ export function createForm(schema) {
   };
 }
 
-/** @type {Maker} */
-function makePart(field, id) {
-  switch (field.kind) {
-    case "group":
-      return makeGroup(field, id);
-    case "list":
-      return makeList(field, id);
-    case "boolean":
-      return makeChoice({ ...field, options: [true, false] }, id);
-    case "choice":
-      return makeChoice(field, id);
-    case "json":
-      return makeJson(field, id);
-    default:
-      return makeText(field, id);
-  }
+/**
+ * Makes the parts of several fields.
+ *
+ * @param {string} id
+ * @param {readonly FormField[]} [fields]
+ */
+function makeFields(id, fields = []) {
+  const parts = fields.map((field, i) => makePart(field, `${id}-${i}`));
+  return {
+    elements: parts.map(({ element }) => element),
+    /** @returns {(readonly [name: string, value: unknown])[]} */
+    read: () => fields.map(({ name }, i) => [name, parts[i]?.read()]),
+  };
 }
+
+/** @type {Maker} */
+const makePart = (field, id) => (MAKERS[field.kind] ?? makeText)(field, id);
 
 /** @type {Maker} */
 function makeText(field, id) {
@@ -127,12 +121,12 @@ function makeText(field, id) {
   }
   return {
     element: labelled(field, input),
-    read: () => {
+    read: within(input, () => {
       if (!input.checkValidity() && input.value !== "") {
-        throw refused(input, field, input.validationMessage);
+        throw new FieldError(field.label || "Value", input.validationMessage);
       }
-      return within(input, () => readText(field, input.value));
-    },
+      return readText(field, input.value);
+    }),
   };
 }
 
@@ -149,11 +143,13 @@ function makeChoice(field, id) {
   );
   return {
     element: labelled(field, list),
-    read: () => {
+    read: within(list, () => {
       if (list.value !== "") return options[Number(list.value)];
-      if (isRequired) throw refused(list, field, "choose one");
+      if (isRequired) {
+        throw new FieldError(field.label || "Value", "choose one");
+      }
       return undefined;
-    },
+    }),
   };
 }
 
@@ -175,20 +171,18 @@ function makeJson(field, id) {
       input,
       field.label === "Arguments as JSON" ? "" : "as JSON",
     ),
-    read: () => within(input, () => readText(field, input.value)),
+    read: within(input, () => readText(field, input.value)),
     write,
   };
 }
 
 /** @type {Maker} */
 function makeGroup(field, id) {
-  const { fields = [] } = field;
-  const parts = fields.map((each, i) => makePart(each, `${id}-${i}`));
+  const { elements, read } = makeFields(id, field.fields);
   return {
-    element: fieldset(field, parts.map(({ element }) => element)),
+    element: fieldset(field, elements),
     read: () => {
-      /** @type {(readonly [string, unknown])[]} */
-      const entries = fields.map(({ name }, i) => [name, parts[i]?.read()]);
+      const entries = read();
       const isEmpty = entries.every(([, value]) =>
         value === undefined || value === ""
       );
@@ -215,30 +209,23 @@ function makeList(field, id) {
     const row = h(
       "div.item",
       part.element,
-      h("button", {
-        type: "button",
-        "aria-label": `Remove ${field.label} ${number}`,
-        onClick: () => {
-          parts.delete(part);
-          row.remove();
-          button.focus();
-        },
-      }, "Remove"),
+      buttonFor("Remove", `${field.label} ${number}`, () => {
+        parts.delete(part);
+        row.remove();
+        more.focus();
+      }),
     );
     parts.add(part);
     items.append(row);
     return row;
   };
-  const button = h("button", {
-    type: "button",
-    onClick: () => {
-      const input = add(undefined)?.querySelector("input, select, textarea");
-      if (input instanceof HTMLElement) input.focus();
-    },
-  }, `Add to ${field.label}`);
+  const more = button(`Add to ${field.label}`, () => {
+    const input = add(undefined)?.querySelector("input, select, textarea");
+    if (input instanceof HTMLElement) input.focus();
+  });
   if (Array.isArray(initial)) initial.slice(0, 20).forEach(add);
   return {
-    element: fieldset(field, items, h("p", button)),
+    element: fieldset(field, items, h("p", more)),
     read: () => {
       const values = [...parts].map((part) => part.read());
       return values.length === 0 && !field.isRequired ? undefined : values;
@@ -246,13 +233,24 @@ function makeList(field, id) {
   };
 }
 
+/** Parts of each kind; of others an input for a text. @type {Readonly<Record<string, Maker>>} */
+const MAKERS = {
+  group: makeGroup,
+  list: makeList,
+  boolean: (field, id) => makeChoice({ ...field, options: [true, false] }, id),
+  choice: makeChoice,
+  json: makeJson,
+};
+
 /**
+ * Shows at an input that what is read there is refused.
+ *
  * @template Value
  * @param {HTMLElement} input
  * @param {() => Value} read
- * @returns {Value}
+ * @returns {() => Value}
  */
-function within(input, read) {
+const within = (input, read) => () => {
   input.removeAttribute("aria-invalid");
   try {
     return read();
@@ -261,15 +259,4 @@ function within(input, read) {
     input.focus();
     throw error;
   }
-}
-
-/**
- * @param {HTMLElement} input
- * @param {FormField} field
- * @param {string} problem
- */
-function refused(input, field, problem) {
-  input.setAttribute("aria-invalid", "true");
-  input.focus();
-  return new FieldError(field.label || "Value", problem);
-}
+};

@@ -58,27 +58,20 @@ function planField(name, schema, { isRequired, depth, plan }) {
   }
   const options = optionsOf(about);
   if (options) return { ...field, kind: "choice", options };
-  switch (typeOf(about)) {
+  const type = typeOf(about);
+  switch (type) {
     case "string":
       return { ...field, kind: "text", rules: textRules(about) };
     case "number":
     case "integer":
-      return {
-        ...field,
-        kind: about["type"] === "integer" ? "integer" : "number",
-        rules: numberRules(about),
-      };
+      return { ...field, kind: type, rules: numberRules(about) };
     case "boolean":
       return { ...field, kind: "boolean" };
     case "array": {
-      const item = planField("", about["items"], {
-        isRequired: true,
-        depth: depth + 1,
-        plan,
-      });
-      return SCALARS.includes(item.kind)
-        ? { ...field, kind: "list", item }
-        : field;
+      const place = { isRequired: true, depth: depth + 1, plan };
+      const item = planField("", about["items"], place);
+      const isList = SCALARS.includes(item.kind);
+      return isList ? { ...field, kind: "list", item } : field;
     }
     case "object":
       return planGroup(field, about, depth, plan);
@@ -95,36 +88,27 @@ function planField(name, schema, { isRequired, depth, plan }) {
  * @returns {FormField}
  */
 function planGroup(field, about, depth, plan) {
+  const { additionalProperties = false, required: listed } = about;
   const properties = isObject(about["properties"]) ? about["properties"] : {};
   const names = Object.keys(properties);
-  const isOpen = about["additionalProperties"] !== undefined &&
-    about["additionalProperties"] !== false;
+  const isOpen = additionalProperties !== false;
   // An object of any properties has no fields; beyond a depth, a form helps nobody.
   if (
     depth >= MAX_DEPTH || names.length > plan.left ||
     (depth > 0 && (names.length === 0 || isOpen))
   ) return field;
-  const listed = about["required"];
   const required = new Set(Array.isArray(listed) ? listed : []);
-  const fields = names.map((name) =>
-    planField(name, properties[name], {
-      isRequired: required.has(name),
-      depth: depth + 1,
-      plan,
-    })
-  );
+  const fields = names.map((name) => {
+    const place = { isRequired: required.has(name), depth: depth + 1, plan };
+    return planField(name, properties[name], place);
+  });
   return { ...field, kind: "group", fields };
 }
 
 /** Schemas whose fields depend on each other, or stand elsewhere. */
 const COMBINED = [
-  "$ref",
-  "oneOf",
-  "anyOf",
-  "allOf",
-  "not",
-  "if",
-  "$dynamicRef",
+  ...["oneOf", "anyOf", "allOf", "not", "if"],
+  ...["$ref", "$dynamicRef"],
 ];
 
 /** @type {readonly FormField["kind"][]} */
@@ -132,8 +116,8 @@ const SCALARS = ["text", "number", "integer", "boolean", "choice"];
 
 /** @param {Schema} about */
 function optionsOf(about) {
-  if (about["const"] !== undefined) return [about["const"]];
-  const listed = about["enum"];
+  const { const: only, enum: listed } = about;
+  if (only !== undefined) return [only];
   if (!Array.isArray(listed)) return undefined;
   const isPlain = listed.length > 0 && listed.length <= MAX_OPTIONS &&
     listed.every((value) => value === null || typeof value !== "object");
@@ -142,35 +126,23 @@ function optionsOf(about) {
 
 /** @param {Schema} about */
 function typeOf(about) {
-  const type = about["type"];
+  const { type, properties } = about;
   if (typeof type === "string") return type;
-  if (type === undefined && isObject(about["properties"])) return "object";
-  return undefined;
+  return type === undefined && isObject(properties) ? "object" : undefined;
 }
 
 /** @param {Schema} about */
-const textRules = (about) =>
-  rulesOf({
-    minlength: about["minLength"],
-    maxlength: about["maxLength"],
-    type: typeof about["format"] === "string"
-      ? FORMATS.get(about["format"])
-      : undefined,
-  });
+const textRules = ({ minLength: minlength, maxLength: maxlength, format }) =>
+  rulesOf({ minlength, maxlength, type: FORMATS.get(format) });
 
-/** The inputs of a browser for formats; others are text. */
-const FORMATS = new Map([["email", "email"], ["uri", "url"], ["date", "date"], [
-  "time",
-  "time",
-]]);
+/** The inputs of a browser for formats; others are text. @type {Map<unknown, string>} */
+const FORMATS = new Map(
+  Object.entries({ email: "email", uri: "url", date: "date", time: "time" }),
+);
 
 /** @param {Schema} about */
-const numberRules = (about) =>
-  rulesOf({
-    min: about["minimum"],
-    max: about["maximum"],
-    step: about["multipleOf"] ?? (about["type"] === "integer" ? 1 : "any"),
-  });
+const numberRules = ({ minimum: min, maximum: max, multipleOf, type }) =>
+  rulesOf({ min, max, step: multipleOf ?? (type === "integer" ? 1 : "any") });
 
 /** @param {Readonly<Record<string, unknown>>} rules */
 const rulesOf = (rules) =>
@@ -215,23 +187,16 @@ export class FieldError extends Error {
 export function readText({ kind, label, isRequired }, text) {
   if (kind === "text") return text === "" && !isRequired ? undefined : text;
   if (text.trim() === "") {
-    if (isRequired) {
-      throw new FieldError(label || "Value", "a value is required");
-    }
-    return undefined;
+    if (!isRequired) return undefined;
+    throw new FieldError(label || "Value", "a value is required");
   }
   if (kind === "number" || kind === "integer") {
     const value = Number(text);
-    if (
-      !Number.isFinite(value) ||
-      (kind === "integer" && !Number.isInteger(value))
-    ) {
-      throw new FieldError(
-        label,
-        kind === "integer" ? "a whole number is needed" : "a number is needed",
-      );
-    }
-    return value;
+    const isInteger = kind === "integer";
+    const fits = isInteger ? Number.isInteger : Number.isFinite;
+    if (fits(value)) return value;
+    const needed = isInteger ? "a whole number" : "a number";
+    throw new FieldError(label, `${needed} is needed`);
   }
   try {
     return JSON.parse(text);

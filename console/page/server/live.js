@@ -6,14 +6,14 @@
  * stream tells it.
  */
 /** @import { LogEvent } from "./events.js" */
-import { h } from "../kit/element.js";
+import { button, h } from "../kit/element.js";
 import { Live } from "../kit/live.js";
 import { hasFailed, outcomeText } from "../kit/text.js";
 import { Pulse, Seconds } from "./counts.js";
 
 /**
  * The state of the processes in one second.
- * @typedef {{ at: number, queued: number, memory: number, heap: number }} Sample
+ * @typedef {{ at: number } & import("./status.js").Sums} Sample
  */
 
 /** How many calls, and how many events, are kept. */
@@ -93,7 +93,6 @@ export class ServerLive extends Live {
         continue;
       }
       this.#adopted.add(call);
-      this.#pending.set(idOf(call), call);
       this.#add(call);
     }
     this.changed();
@@ -137,10 +136,7 @@ export class ServerLive extends Live {
     // The list of calls may be faster than the stream.
     if (listed && this.#adopted.delete(listed)) {
       Object.assign(listed, { ...call, key: listed.key });
-      return;
-    }
-    this.#pending.set(idOf(call), call);
-    this.#add(call);
+    } else this.#add(call);
   }
 
   /**
@@ -165,6 +161,7 @@ export class ServerLive extends Live {
 
   /** @param {Call} call */
   #add(call) {
+    if (call.endedAt === undefined) this.#pending.set(idOf(call), call);
     this.calls.push(call);
     if (this.calls.length <= MAX_KEPT + SLACK) return;
     for (const old of this.calls.slice(0, -MAX_KEPT)) {
@@ -195,21 +192,16 @@ const idOf = ({ office, agent, reqId }) =>
  * @param {Readonly<Record<string, any>>} data
  * @returns {Call}
  */
-const callOf = (key, beganAt, data) => ({
-  key,
-  office: data["office"],
-  agent: data["agent"],
-  computer: data["computer"],
-  request: data["request"],
-  ...(data["tool"] !== undefined && { tool: data["tool"] }),
-  ...(data["waiting"] !== undefined && { waiting: data["waiting"] }),
-  reqId: data["req_id"],
-  beganAt,
-  ...(data["event"] === "call_began" && {
-    sentBytes: data["bytes"],
-    params: data["params"],
-  }),
-});
+const callOf = (key, beganAt, data) => {
+  const { office, agent, computer, request, req_id: reqId } = data;
+  const { event, tool, waiting, bytes: sentBytes, params } = data;
+  return {
+    ...{ key, office, agent, computer, request, reqId, beganAt },
+    ...(tool !== undefined && { tool }),
+    ...(waiting !== undefined && { waiting }),
+    ...(event === "call_began" && { sentBytes, params }),
+  };
+};
 
 /** How often a list is drawn at most: nobody reads faster, and clicks need a moment. */
 const DRAW_MS = 250;
@@ -224,7 +216,6 @@ const DRAW_MS = 250;
  */
 export function drawing(live, signal, draw) {
   let isPaused = false;
-  let isDue = false;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
   const state = h("span.muted", { role: "status" });
@@ -234,25 +225,16 @@ export function drawing(live, signal, draw) {
       ? isPaused ? "stopped" : "live"
       : `${live.state} …${live.problem ? ` ${live.problem}` : ""}`;
     if (state.textContent !== text) state.textContent = text;
-    if (!isDue || isPaused) return;
-    isDue = false;
-    draw();
+    if (!isPaused) draw();
   };
-  live.subscribe(() => {
-    isDue = true;
-    timer ??= setTimeout(now, DRAW_MS);
-  }, signal);
+  const soon = () => void (timer ??= setTimeout(now, DRAW_MS));
+  live.subscribe(soon, signal);
   signal.addEventListener("abort", () => clearTimeout(timer));
-  const button = h("button", {
-    type: "button",
-    "aria-pressed": "false",
-    onClick: () => {
-      isPaused = !isPaused;
-      button.setAttribute("aria-pressed", String(isPaused));
-      now();
-    },
-  }, "Stop");
-  isDue = true;
+  const stop = button("Stop", () => {
+    isPaused = !isPaused;
+    stop.setAttribute("aria-pressed", String(isPaused));
+    now();
+  }, { "aria-pressed": "false" });
   now();
-  return h("span.actions", button, state);
+  return h("span.actions", stop, state);
 }

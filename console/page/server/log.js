@@ -1,6 +1,7 @@
 // @ts-check
 /// <reference lib="dom" />
 /** @import { View } from "../kit/page.js" */
+/** @import { ServerLive } from "./live.js" */
 /** @import { LogEvent } from "./events.js" */
 import { fill, h } from "../kit/element.js";
 import { createList, tableOf } from "../kit/list.js";
@@ -13,7 +14,7 @@ import { drawing } from "./live.js";
 /** The most of one event that is shown on its line, in characters. */
 const MAX_TEXT = 500;
 
-/** What happens, as it comes. @type {View} */
+/** What happens, as it comes. @type {View<ServerLive>} */
 export const log = {
   title: () => "Log",
   show: (root, { live, signal }) => {
@@ -37,7 +38,7 @@ export const log = {
       ...{ noun: "events", which: "latest", most: 200 },
       ...{ body, nothing, whole: table },
       placeholder: "any words",
-      items: () => /** @type {LogEvent[]} */ (live.log).toReversed(),
+      items: () => live.log.toReversed(),
       textOf: (each) => `${each.event} ${textOf(each)}`,
       fits: ({ event }) => withCalls.checked || !event.startsWith("call_"),
       keyOf: ({ key }) => String(key),

@@ -2,15 +2,16 @@
 /// <reference lib="dom" />
 /** @import { Column } from "../kit/list.js" */
 /** @import { View } from "../kit/page.js" */
+/** @import { ServerLive } from "./live.js" */
 import { ProblemError } from "../kit/api.js";
-import { fill, h } from "../kit/element.js";
-import { cellsOf, createList, tableOf } from "../kit/list.js";
-import { hashOf } from "../kit/page.js";
+import { button, buttonFor, fill, h, hashOf, link } from "../kit/element.js";
+import { createList, rowOf, tableOf } from "../kit/list.js";
 import {
   attempt,
   command,
   empty,
   loading,
+  pathOf,
   pill,
   tile,
   tileList,
@@ -23,7 +24,7 @@ import { Pulse } from "./counts.js";
 
 const RELOAD_MS = 2000;
 
-/** How an office is, and its members. @type {View} */
+/** How an office is, and its members. @type {View<ServerLive>} */
 export const office = {
   title: ({ office = "" }) => office,
   show: (root, { api, live, signal, params: { office = "" } }) => {
@@ -38,18 +39,12 @@ export const office = {
     /** @param {Member} member */
     const buttonsOf = (member) => {
       const { name, principal = "" } = member;
+      const revokeIt = () => revoke(api, principal).then(reload);
       return [
-        h("button", {
-          type: "button",
-          "aria-label": `Kick… ${name}`,
-          onClick: () => void kick(member),
-        }, "Kick…"),
-        canRevoke(principal) &&
-        h("button", {
-          type: "button",
+        buttonFor("Kick…", name, () => kick(member)),
+        canRevoke(principal) && button("Revoke key…", revokeIt, {
           "aria-label": `Revoke ${principal}… ${name}`,
-          onClick: () => void revoke(api, principal).then(reload),
-        }, "Revoke key…"),
+        }),
       ];
     };
     /** @param {Member} member */
@@ -81,20 +76,19 @@ export const office = {
       textOf: ({ name, address = "", principal = "" }) =>
         `${name}\n${address}\n${principal}`,
       keyOf: ({ id }) => id,
-      make: (member) =>
-        h(
-          "tr",
-          h("th", { scope: "row" }, nameOf(office, member)),
-          cellsOf(COLUMNS, member),
-          h("td.actions", buttonsOf(member)),
-        ),
+      make: (member) => {
+        const buttons = h("td.actions", buttonsOf(member));
+        return rowOf(nameOf(office, member), COLUMNS, member, buttons);
+      },
     });
-    const heads = ["Member", ...COLUMNS.map(([head]) => head), h("td")];
+    const heads = ["Member", ...COLUMNS, h("td")];
     fill(content, tiles, list.bar(), tableOf({}, heads, body));
     let hadMembers = false;
     /** @param {readonly Member[]} found empty where nobody is, or where that is not to be seen */
     const take = (found) => {
-      members = found;
+      members = found.toSorted((a, b) =>
+        ORDER.compare(a.role, b.role) || ORDER.compare(a.name, b.name)
+      );
       content.hidden = found.length === 0;
       if (found.length > 0) {
         hadMembers = true;
@@ -107,53 +101,35 @@ export const office = {
       body.replaceChildren();
       state.replaceChildren();
       if (nothing.children.length > 0) return; // what was selected in it stays
-      fill(
-        nothing,
-        empty(
-          hadMembers
-            ? `Nobody is in ${office} now`
-            : `Nobody is in ${office}, or you may not see it`,
-          hadMembers
-            ? "Its last member has left. One that joins is shown here, such as:"
-            : "A member that joins is shown here, such as:",
-          command(
-            `smcp-computer run --config computer.json --office ${
-              quoted(office)
-            } --url ${location.origin}`,
-          ),
-        ),
-      );
+      const [title, hint] = hadMembers
+        ? [
+          `Nobody is in ${office} now`,
+          "Its last member has left. One that joins is shown here, such as:",
+        ]
+        : [
+          `Nobody is in ${office}, or you may not see it`,
+          "A member that joins is shown here, such as:",
+        ];
+      const join = `--office ${quoted(office)} --url ${location.origin}`;
+      const run = command(`smcp-computer run --config computer.json ${join}`);
+      fill(nothing, empty(String(title), hint, run));
     };
-    fill(
-      root,
-      officeHead(office, "members", state),
-      problems,
-      nothing,
-      content,
-    );
+    const head = officeHead(office, "members", state);
+    fill(root, head, problems, nothing, content);
     const reload = loading({
       problems,
       signal,
       everyMs: RELOAD_MS,
-      load: async () => {
-        const path = `offices/${encodeURIComponent(office)}/members`;
-        try {
-          return await api.get(path, signal);
-        } catch (error) {
-          // An office without members is no failure of the page.
-          if (error instanceof ProblemError && error.status === 404) {
-            return { members: [] };
-          }
-          throw error;
-        }
-      },
-      show: (answer) =>
-        take(
-          answer.members.toSorted((
-            /** @type {Member} */ a,
-            /** @type {Member} */ b,
-          ) => ORDER.compare(a.role, b.role) || ORDER.compare(a.name, b.name)),
-        ),
+      load: () =>
+        api.get(`offices/${encodeURIComponent(office)}/members`, signal)
+          .catch((error) => {
+            // An office without members is no failure of the page.
+            if (error instanceof ProblemError && error.status === 404) {
+              return { members: [] };
+            }
+            throw error;
+          }),
+      show: (answer) => take(answer.members),
     });
   },
 };
@@ -220,7 +196,7 @@ function tilesOf(members, pulse = new Pulse()) {
  * @returns {HTMLElement[]}
  */
 export const officeHead = (office, here, state) => [
-  h("p.path", h("a", { href: "#/offices" }, "Offices"), " ›"),
+  pathOf(link(["offices"], "Offices")),
   h("h1", h("bdi", office), state && " ", state),
   h(
     "nav.tabs",
@@ -228,13 +204,10 @@ export const officeHead = (office, here, state) => [
     [
       ["members", "Members", hashOf(["offices", office])],
       ["calls", "Calls", hashOf(["offices", office, "calls"])],
-    ].map(([name, text, href]) =>
-      h(
-        "a",
-        { href, "aria-current": name === here ? "page" : undefined },
-        text,
-      )
-    ),
+    ].map(([name, text, href]) => {
+      const current = name === here ? "page" : undefined;
+      return h("a", { href, "aria-current": current }, text);
+    }),
   ),
 ];
 
@@ -243,11 +216,9 @@ export const officeHead = (office, here, state) => [
  * @param {Member} member
  */
 const nameOf = (office, { role, name }) =>
-  role === "agent" ? h("bdi", name) : h(
-    "a",
-    { href: hashOf(["offices", office, "computers", name]) },
-    h("bdi", name),
-  );
+  role === "agent"
+    ? h("bdi", name)
+    : link(["offices", office, "computers", name], name);
 
 /** @type {readonly Column<Member>[]} */
 const COLUMNS = [

@@ -6,14 +6,14 @@
 /** @import { Bar } from "./counts.js" */
 /** @import { LogEvent } from "./events.js" */
 /** @import { ServerLive } from "./live.js" */
-import { fill, h, keyed, svg } from "../kit/element.js";
-import { cellsOf, createList, tableOf } from "../kit/list.js";
-import { hashOf } from "../kit/page.js";
+import { fill, h, keyed, link, svg } from "../kit/element.js";
+import { createList, rowOf, tableOf } from "../kit/list.js";
 import {
   command,
   empty,
   every,
   loading,
+  panel,
   pill,
   tile,
   tileList,
@@ -32,7 +32,7 @@ export const ORDER = new Intl.Collator();
 
 /** @typedef {{ office: string, node?: string, agent: string | null, computers: number, pending_calls: number }} Office */
 
-/** What is alive: counts, the offices with their calls of the last minutes, and the latest events. @type {View} */
+/** What is alive: counts, the offices with their calls of the last minutes, and the latest events. @type {View<ServerLive>} */
 export const offices = {
   title: () => "Offices",
   show: (root, { api, live, signal }) => {
@@ -71,26 +71,14 @@ export const offices = {
     fill(
       columns,
       h("div", list.bar(), tableOf({}, HEADS, body)),
-      h(
-        "section.panel",
-        { "aria-labelledby": "latest" },
-        h(
-          "div.head",
-          h("h2", { id: "latest" }, "Latest events"),
-          h("a", { href: "#/log" }, "Log"),
-        ),
-        quiet,
-        events,
-      ),
+      panel("latest", ["Latest events"], link(["log"], "Log"), quiet, events),
     );
     fill(root, h("h1", "Offices"), problems, tiles, nothing, columns);
     const draw = () => {
       if (status === undefined) return;
       fill(tiles, tilesOf(status, live, Date.now()));
       list.draw();
-      /** @type {readonly LogEvent[]} */
-      const log = live.log;
-      const shown = log.filter(({ event, data }) =>
+      const shown = live.log.filter(({ event, data }) =>
         !event.startsWith("call_") && (event !== "open" || data["missed"])
       ).slice(-MAX_EVENTS).reverse();
       quiet.hidden = shown.length > 0;
@@ -104,14 +92,18 @@ export const offices = {
       problems,
       signal,
       everyMs: RELOAD_MS,
-      load: () =>
-        Promise.all([api.get("offices", signal), api.get("status", signal)]),
-      show: ([list, counts]) => {
-        status = counts;
-        offices = list.offices.toSorted((
-          /** @type {Office} */ a,
-          /** @type {Office} */ b,
-        ) => ORDER.compare(a.office, b.office));
+      load: async () => {
+        const [list, counts] = await Promise.all([
+          api.get("offices", signal),
+          api.get("status", signal),
+        ]);
+        // With the nodes that either of them lacks.
+        return { ...counts, ...list, counts };
+      },
+      show: (answer) => {
+        status = answer.counts;
+        offices = answer.offices;
+        offices.sort((a, b) => ORDER.compare(a.office, b.office));
         draw();
       },
     });
@@ -167,19 +159,13 @@ export const stateOf = ({ agent, computers, pending_calls: pending }) =>
  * @param {Pulse | undefined} pulse
  */
 const row = (office, pulse) =>
-  h(
-    "tr",
-    h(
-      "th",
-      { scope: "row" },
-      h(
-        "a",
-        { href: hashOf(["offices", office.office]) },
-        h("bdi", office.office),
-      ),
+  rowOf(
+    [
+      link(["offices", office.office], office.office),
       office.node !== undefined && h("small", ` at node ${office.node}`),
-    ),
-    cellsOf(COLUMNS, { ...office, pulse }),
+    ],
+    COLUMNS,
+    { ...office, pulse },
   );
 
 /** @type {readonly Column<Office & { pulse: Pulse | undefined }>[]} */

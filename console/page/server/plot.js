@@ -1,5 +1,6 @@
 // @ts-check
 /// <reference lib="dom" />
+/** @import { Tone } from "../kit/text.js" */
 import { fill, h, svg } from "../kit/element.js";
 import { minutesOf, ticksTo } from "./counts.js";
 import { clock } from "../kit/text.js";
@@ -7,7 +8,8 @@ import { clock } from "../kit/text.js";
 const HEIGHT = 168;
 /** The room of the axes. */
 const MARGIN = { left: 58, right: 10, top: 10, bottom: 22 };
-const COLOURS = 6;
+/** How lines look. @type {readonly Tone[]} */
+const TONES = ["busy", "warn", "bad", "good", "muted", "muted"];
 /** What a label of the time has left of its middle beyond the margin. */
 const HALF_LABEL = 6;
 
@@ -37,9 +39,10 @@ const minutes = new Intl.DateTimeFormat(undefined, {
  * @param {(value: number) => string} about.text writes a value
  * @param {number} about.least what the axis of values shows at least
  * @param {(second: number | undefined) => void} about.onMark moves the crosshairs of all plots
+ * @param {readonly Tone[]} [about.tones] of its lines
  * @returns {Plot}
  */
-export function createPlot({ title, text, least, onMark }) {
+export function createPlot({ title, text, least, onMark, tones = TONES }) {
   const grid = svg("g", { class: "grid" });
   const curves = svg("g");
   const cross = svg("g", { class: "cross" });
@@ -66,6 +69,8 @@ export function createPlot({ title, text, least, onMark }) {
   let last = 0;
   /** @type {number | undefined} */
   let marked;
+  /** @param {number} i */
+  const toneOf = (i) => tones[i % tones.length] ?? "muted";
   const most = () => Math.max(1, (lines[0]?.values.length ?? 0) - 1);
   const first = () => last - most();
 
@@ -109,7 +114,7 @@ export function createPlot({ title, text, least, onMark }) {
     fill(
       curves,
       lines.map(({ values }, i) =>
-        svg("path", { class: `line-${i % COLOURS}`, d: pathOf(values, x, y) })
+        svg("path", { class: toneOf(i), d: pathOf(values, x, y) })
       ),
     );
     const place = marked === undefined ? undefined : marked - first();
@@ -120,7 +125,7 @@ export function createPlot({ title, text, least, onMark }) {
       isMarked && lines.map(({ values }, i) => {
         const value = values[place];
         return value !== undefined && svg("circle", {
-          class: `line-${i % COLOURS}`,
+          class: toneOf(i),
           cx: x(place),
           cy: y(value),
           r: 3.5,
@@ -136,8 +141,8 @@ export function createPlot({ title, text, least, onMark }) {
     const time = isMarked ? clock.format((first() + place) * 1000) : "";
     fill(
       legend,
-      then.map((each, i) => h("li", { class: `line-${i % COLOURS}` }, each)),
-      isMarked && h("li.muted", time),
+      then.map((each, i) => h("li", { class: toneOf(i) }, each)),
+      isMarked && h("li.time.muted", time),
     );
     drawing.setAttribute("aria-label", `${title}; ${now.join(", ")}`);
     slider.max = String(most());

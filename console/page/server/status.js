@@ -2,9 +2,10 @@
 /// <reference lib="dom" />
 /** @import { View } from "../kit/page.js" */
 /** @import { Second } from "./counts.js" */
-/** @import { Sample } from "./live.js" */
+/** @import { ServerLive } from "./live.js" */
+/** @import { Tone } from "../kit/text.js" */
 import { fill, h } from "../kit/element.js";
-import { cellsOf, tableOf } from "../kit/list.js";
+import { rowOf, tableOf } from "../kit/list.js";
 import { loading, tile, tileList } from "../kit/parts.js";
 import { bytesText, durationText, sinceText } from "../kit/text.js";
 import { keep } from "./counts.js";
@@ -14,7 +15,7 @@ const RELOAD_MS = 1000;
 /** How many seconds the plots show. */
 const SHOWN_SECONDS = 300;
 
-/** Counters, and plots of the last minutes. @type {View} */
+/** Counters, and plots of the last minutes. @type {View<ServerLive>} */
 export const status = {
   title: () => "Status",
   show: (root, { api, live, signal }) => {
@@ -25,17 +26,18 @@ export const status = {
     const onMark = (second) => {
       for (const plot of Object.values(plots)) plot.mark(second);
     };
+    /** Of failures: the first is no success. @type {Tone[]} */
+    const tones = ["bad", "warn", "busy", "good", "muted", "muted"];
     const calls = { text: String, least: 4, onMark };
     const times = { text: durationText, least: 1, onMark };
     const bytes = { text: bytesText, least: 1000, onMark };
     const plots = {
       calls: createPlot({ title: "Calls a second", ...calls }),
       latency: createPlot({ title: "Latency of calls", ...times }),
-      errors: createPlot({ title: "Failures a second", ...calls }),
+      errors: createPlot({ title: "Failures a second", ...calls, tones }),
       queue: createPlot({ title: "Waiting for clients to read", ...bytes }),
       memory: createPlot({ title: "Memory", ...bytes }),
     };
-    plots.errors.element.classList.add("failures");
     fill(
       root,
       h("h1", "Status"),
@@ -48,21 +50,15 @@ export const status = {
       // The running second is not over.
       const last = Math.floor(Date.now() / 1000) - 1;
       const first = Math.floor(live.openedAt / 1000);
-      const seconds = secondsTo(
-        last,
-        /** @type {Second[]} */ (live.seconds.all),
-      );
+      const seconds = secondsTo(last, live.seconds.all);
       /** Nothing is known of the time before. @param {(second: Second) => number} value */
       const counts = (value) =>
         seconds.map(({ at, known }) =>
           known ? value(known) : at < first ? undefined : 0
         );
-      const latencies = [["p50", 0.5], ["p99", 0.99]].map(([name, part]) => ({
-        name: String(name),
-        values: seconds.map(({ known }) =>
-          known?.latencies.quantile(Number(part))
-        ),
-      }));
+      /** @param {number} part */
+      const latency = (part) =>
+        seconds.map(({ known }) => known?.latencies.quantile(part));
       const outcomes = new Set(
         seconds.flatMap(({ known }) => [...known?.errors.keys() ?? []]),
       );
@@ -72,22 +68,25 @@ export const status = {
       }));
       const values = counts((second) => second.calls);
       plots.calls.draw([{ name: "calls", values }], last);
-      plots.latency.draw(latencies, last);
+      plots.latency.draw([
+        { name: "p50", values: latency(0.5) },
+        { name: "p99", values: latency(0.99) },
+      ], last);
       plots.errors.draw(errors, last);
     };
     const drawProcesses = () => {
       const last = Math.floor(Date.now() / 1000);
-      const seconds = secondsTo(last, /** @type {Sample[]} */ (live.samples));
-      /** @param {string} name @param {"queued" | "memory" | "heap"} key */
+      const seconds = secondsTo(last, live.samples);
+      /** @param {string} name @param {keyof Sums} key */
       const line = (name, key) => ({
         name,
         values: seconds.map(({ known }) => known?.[key]),
       });
-      plots.queue.draw([line("bytes", "queued")], last);
-      plots.memory.draw(
-        [line("resident", "memory"), line("heap", "heap")],
-        last,
-      );
+      plots.queue.draw([line("bytes", "queued_bytes")], last);
+      plots.memory.draw([
+        line("resident", "memory_bytes"),
+        line("heap", "heap_bytes"),
+      ], last);
     };
     loading({
       problems,
@@ -100,14 +99,8 @@ export const status = {
         const total = process && totalOf(all);
         fill(about, tilesOf(status, total));
         fill(nodes, others.length > 0 && nodesTable(all));
-        if (total) {
-          keep(live.samples, {
-            at: Math.floor(Date.now() / 1000),
-            queued: total.queued_bytes,
-            memory: total.memory_bytes,
-            heap: total.heap_bytes,
-          });
-        }
+        const at = Math.floor(Date.now() / 1000);
+        if (total) keep(live.samples, { at, ...total });
         drawCalls();
         drawProcesses();
         for (const { element } of [plots.queue, plots.memory]) {
@@ -133,25 +126,24 @@ function secondsTo(last, all) {
   });
 }
 
+const SUMMED = /** @type {const} */ ([
+  ...["connections", "calls", "streams"],
+  ...["queued_bytes", "memory_bytes", "heap_bytes"],
+]);
+
 /**
- * @typedef {Record<"connections" | "calls" | "streams" | "queued_bytes" | "memory_bytes" | "heap_bytes", number>} Sums
+ * @typedef {Record<typeof SUMMED[number], number>} Sums
  *
  * @typedef {{ node: string, process: Sums & { draining: boolean } }} ClusterNode
  */
 
 /** What several processes have together. @param {readonly ClusterNode[]} nodes */
 function totalOf(nodes) {
-  /** @param {keyof Sums} key */
-  const sum = (key) =>
-    nodes.reduce((total, { process }) => total + process[key], 0);
-  return {
-    connections: sum("connections"),
-    calls: sum("calls"),
-    streams: sum("streams"),
-    queued_bytes: sum("queued_bytes"),
-    memory_bytes: sum("memory_bytes"),
-    heap_bytes: sum("heap_bytes"),
-  };
+  const sums = SUMMED.map((key) => [
+    key,
+    nodes.reduce((total, { process }) => total + process[key], 0),
+  ]);
+  return /** @type {Sums} */ (Object.fromEntries(sums));
 }
 
 /** @type {readonly import("../kit/list.js").Column<Sums>[]} */
@@ -166,21 +158,13 @@ const NODE_COLUMNS = [
 const nodesTable = (nodes) =>
   tableOf(
     { "aria-label": "Nodes" },
-    ["Node", ...NODE_COLUMNS.map(([head]) => head)],
+    ["Node", ...NODE_COLUMNS],
     h(
       "tbody",
-      nodes.map(({ node, process }) =>
-        h(
-          "tr",
-          h(
-            "th",
-            { scope: "row" },
-            node,
-            process.draining ? " (draining)" : "",
-          ),
-          cellsOf(NODE_COLUMNS, process),
-        )
-      ),
+      nodes.map(({ node, process }) => {
+        const name = `${node}${process.draining ? " (draining)" : ""}`;
+        return rowOf(name, NODE_COLUMNS, process);
+      }),
     ),
   );
 

@@ -3,9 +3,10 @@
 /** @import { Api } from "../kit/api.js" */
 /** @import { Tool } from "./computer.js" */
 /** @import { Call, ServerLive } from "./live.js" */
-import { fill, h } from "../kit/element.js";
+import { button, fill, h } from "../kit/element.js";
+import { formOf, inline } from "../kit/fields.js";
 import { createForm } from "./form.js";
-import { problem } from "../kit/parts.js";
+import { folded, problem } from "../kit/parts.js";
 import { jsonView, resultView } from "../kit/result.js";
 import { durationText, runningText } from "../kit/text.js";
 
@@ -15,12 +16,18 @@ const MAX_RESULTS = 10;
 const DEFAULT_SECONDS = 60;
 
 /**
+ * A tool, and how it is called.
+ * @typedef {{ api: Api, live: ServerLive, path: string, tool: Tool, signal: AbortSignal }} Tried
+ */
+
+/**
  * Makes the panel in which a tool is tried: a form, and the results, newest first.
  *
- * @param {{ api: Api, live: ServerLive, path: string, tool: Tool, signal: AbortSignal }} about
+ * @param {Tried} tried
  * @returns {HTMLElement}
  */
-export function tryTool({ api, live, path, tool, signal }) {
+export function tryTool(tried) {
+  const { tool } = tried;
   const form = createForm(tool.params_schema);
   const problems = h("div");
   const results = h("div.results");
@@ -33,22 +40,12 @@ export function tryTool({ api, live, path, tool, signal }) {
     value: String(DEFAULT_SECONDS),
   });
   const call = h("button.primary", { type: "submit" }, "Call");
-  const submit = (/** @type {Event} */ event) => {
-    event.preventDefault();
+  const submit = () => {
     try {
       const params = form.read();
+      const timeoutMs = Math.round(Number(seconds.value) * 1000);
       problems.replaceChildren();
-      results.prepend(
-        callOnce({
-          api,
-          live,
-          path,
-          name: tool.name,
-          params,
-          timeoutMs: Math.round(Number(seconds.value) * 1000),
-          signal,
-        }),
-      );
+      results.prepend(callOnce(tried, params, timeoutMs));
       while (results.children.length > MAX_RESULTS) {
         results.lastElementChild?.remove();
       }
@@ -59,47 +56,35 @@ export function tryTool({ api, live, path, tool, signal }) {
   return h(
     "div",
     h("h3", { tabIndex: -1 }, h("bdi", tool.title ?? tool.name)),
-    tool.description &&
-      h("p.description", h("bdi", tool.description)),
-    h(
-      "form",
-      { onSubmit: submit, noValidate: true },
+    tool.description && h("p.description", h("bdi", tool.description)),
+    formOf(
+      { noValidate: true },
+      submit,
       form.element,
-      h(
-        "p.field.inline",
-        h("label", { for: "timeout" }, "Seconds it may take"),
-        seconds,
-      ),
+      inline("Seconds it may take", seconds),
       problems,
       h("p.actions", call),
     ),
     results,
-    h(
-      "details",
-      h("summary", "Schema of the arguments"),
-      jsonView(tool.params_schema),
-    ),
-    tool.meta &&
-      h("details", h("summary", "Metadata"), jsonView(tool.meta)),
+    folded("Schema of the arguments", jsonView(tool.params_schema)),
+    tool.meta && folded("Metadata", jsonView(tool.meta)),
   );
 }
 
 /**
  * Calls a tool, and shows how that goes.
  *
- * @param {{ api: Api, live: ServerLive, path: string, name: string, params: unknown, timeoutMs: number, signal: AbortSignal }} about
+ * @param {Tried} tried
+ * @param {unknown} params
+ * @param {number} timeoutMs
  * @returns {HTMLElement}
  */
-function callOnce({ api, live, path, name, params, timeoutMs, signal }) {
+function callOnce({ api, live, path, tool, signal }, params, timeoutMs) {
   // Not randomUUID(), which pages over plain HTTP lack.
   const reqId = crypto.getRandomValues(new Uint32Array(4)).join("-");
   const stop = new AbortController();
   const state = h("span", { role: "status" }, "running");
-  const cancel = h(
-    "button",
-    { type: "button", onClick: () => stop.abort() },
-    "Cancel",
-  );
+  const cancel = button("Cancel", () => stop.abort());
   const body = h("div");
   const began = performance.now();
   const elapsed = () => durationText(performance.now() - began);
@@ -116,18 +101,14 @@ function callOnce({ api, live, path, name, params, timeoutMs, signal }) {
     state.className = kind;
   };
   live.subscribe(() => {
-    const call = live.calls.findLast((/** @type {Call} */ each) =>
-      each.reqId === reqId
-    );
+    const call = live.calls.findLast((each) => each.reqId === reqId);
     if (call) state.textContent = runningText(call);
   }, AbortSignal.any([signal, ended.signal]));
   const run = async () => {
     try {
       const result = await api.post(`${path}/call`, {
-        tool_name: name,
-        params,
-        timeout_ms: timeoutMs,
-        req_id: reqId,
+        ...{ tool_name: tool.name, params },
+        ...{ timeout_ms: timeoutMs, req_id: reqId },
       }, AbortSignal.any([signal, stop.signal]));
       const isError = result.isError === true;
       end(isError ? "failed" : "done", isError ? "bad" : "good");
@@ -141,8 +122,8 @@ function callOnce({ api, live, path, name, params, timeoutMs, signal }) {
   void run();
   return h(
     "article.call",
-    h("header", h("strong", h("bdi", name)), state, clock, cancel),
-    h("details", h("summary", "Arguments"), jsonView(params)),
+    h("header", h("strong", h("bdi", tool.name)), state, clock, cancel),
+    folded("Arguments", jsonView(params)),
     body,
   );
 }
