@@ -1,12 +1,8 @@
 import { createHash } from "node:crypto";
 import { Buffer } from "node:buffer";
-import {
-  type ComputerScript,
-  type ErrorCode,
-  ProtocolError,
-} from "../../testing/mod.ts";
+import { type ComputerScript, ProtocolError } from "../../testing/mod.ts";
 import type { GetBlobReq } from "../../protocol/mod.ts";
-import { parseGetBlobReq } from "../../protocol/payloads/blobs.ts";
+import { getBlob } from "../../protocol/payloads/blobs.ts";
 
 /** The handle of all bytes of {@linkcode blobScript}. */
 export const HANDLE = "hKF2AaRr";
@@ -51,39 +47,26 @@ export function blobScript(
   { chunk = 262_144, change = (answer) => answer }: BlobScriptOptions = {},
 ): ComputerScript & { readonly requests: GetBlobReq[] } {
   const requests: GetBlobReq[] = [];
-  const digest = sha256(bytes);
+  const all = {
+    ...{ mime_type: "image/png", total_size: bytes.length },
+    sha256: sha256(bytes),
+  };
   const script: ComputerScript = (event, payload) => {
     if (event === "client:get_tools") return { tools: [], req_id: "1" };
     if (event === "client:tool_call") return { content };
     if (event !== "client:get_blob") throw unknownEvent(event);
-    const request = parseGetBlobReq(payload);
-    requests.push(request);
-    const { chunk_offset = 0, max_chunk_bytes = chunk, req_id } = request;
-    const end = Math.min(
-      chunk_offset + Math.min(max_chunk_bytes, chunk),
-      bytes.length,
-    );
-    return change(
-      {
-        blob_handle: request.blob_handle,
-        mime_type: "image/png",
-        total_size: bytes.length,
-        sha256: digest,
-        chunk_offset,
-        eof: end === bytes.length,
-        blob: Buffer.from(bytes.subarray(chunk_offset, end)).toString("base64"),
-        req_id,
-      },
-      request,
-      requests.length - 1,
-    );
+    const request = getBlob.parseRequest(payload);
+    const { blob_handle, req_id, chunk_offset = 0 } = request;
+    const size = Math.min(request.max_chunk_bytes ?? chunk, chunk);
+    const part = bytes.subarray(chunk_offset, chunk_offset + size);
+    const eof = chunk_offset + part.length >= bytes.length;
+    const blob = Buffer.from(part).toString("base64");
+    const answer = { ...all, blob_handle, chunk_offset, eof, blob, req_id };
+    return change(answer, request, requests.push(request) - 1);
   };
   return Object.assign(script, { requests });
 }
 
 /** What a peer answers that does not know an event. */
 export const unknownEvent = (event: string): ProtocolError =>
-  new ProtocolError(
-    400 satisfies typeof ErrorCode.BAD_REQUEST,
-    `Unknown event "${event}"`,
-  );
+  new ProtocolError(400, `Unknown event "${event}"`);

@@ -6,6 +6,10 @@ export interface Certificate {
   readonly key: string;
 }
 
+type Extensions = NonNullable<
+  NonNullable<Parameters<typeof generate>[1]>["extensions"]
+>;
+
 /** Creates a certificate authority. */
 export const newAuthority = (name: string): Promise<Certificate> =>
   make(name, [
@@ -13,51 +17,38 @@ export const newAuthority = (name: string): Promise<Certificate> =>
     { name: "keyUsage", keyCertSign: true, cRLSign: true },
   ]);
 
-/** Differences of a certificate from a valid one for loopback. */
-export interface CertificateFlaws {
-  /** Expired a minute ago. */
-  readonly expired?: boolean;
-  /** Valid only for this host. */
-  readonly host?: string;
-}
-
-/** Creates a certificate for a server on loopback, or for a client. */
-export const newCertificate = (
+/**
+ * Creates a certificate for a server on loopback, or for a client.
+ *
+ * @param flaws expired a minute ago; or valid for this host alone
+ */
+export function newCertificate(
   name: string,
   authority: Certificate,
-  { expired, host }: CertificateFlaws = {},
-): Promise<Certificate> =>
-  make(
-    name,
-    [
-      { name: "basicConstraints", cA: false },
-      { name: "keyUsage", digitalSignature: true },
-      { name: "extKeyUsage", serverAuth: true, clientAuth: true },
-      {
-        name: "subjectAltName",
-        altNames: host === undefined
-          ? [{ type: 2, value: "localhost" }, { type: 7, ip: "127.0.0.1" }]
-          : [{ type: 2, value: host }],
-      },
-    ],
-    authority,
-    expired,
-  );
+  flaws: { readonly expired?: boolean; readonly host?: string } = {},
+): Promise<Certificate> {
+  const altNames = flaws.host === undefined
+    ? [{ type: 2, value: "localhost" }, { type: 7, ip: "127.0.0.1" }] as const
+    : [{ type: 2, value: flaws.host }] as const;
+  return make(name, [
+    { name: "basicConstraints", cA: false },
+    { name: "keyUsage", digitalSignature: true },
+    { name: "extKeyUsage", serverAuth: true, clientAuth: true },
+    { name: "subjectAltName", altNames: [...altNames] },
+  ], { ca: authority, expired: flaws.expired });
+}
 
 async function make(
   name: string,
-  extensions: NonNullable<Parameters<typeof generate>[1]>["extensions"],
-  ca?: Certificate,
-  expired?: boolean,
+  extensions: Extensions,
+  { ca, expired }: { ca?: Certificate; expired?: boolean | undefined } = {},
 ): Promise<Certificate> {
   const { cert, private: key } = await generate(
     [{ name: "commonName", value: name }],
     {
-      keyType: "ec",
-      algorithm: "sha256",
+      ...{ keyType: "ec", algorithm: "sha256", extensions },
       notBeforeDate: new Date(Date.now() - 3_600_000),
       ...(expired && { notAfterDate: new Date(Date.now() - 60_000) }),
-      ...(extensions && { extensions }),
       ...(ca && { ca }),
     },
   );

@@ -1,13 +1,15 @@
 /** A child process whose output lines can be awaited. */
 export interface Child extends AsyncDisposable {
-  /** Its process id. */
   readonly pid: number;
   /** All lines so far, of both streams, in the order of their arrival. */
   readonly lines: readonly string[];
-  /** The lines of its stderr alone. */
+  /** The lines of its stdout alone, and those of its stderr. */
+  readonly out: readonly string[];
   readonly errors: readonly string[];
   /** Resolves when it has ended and all its output has arrived. */
   readonly status: Promise<Deno.CommandStatus>;
+  /** Resolves with true at the next line, or with false when it has ended. */
+  more(): Promise<boolean>;
   /** Resolves with the first matching line, past or future; rejects when the process ends without one. */
   line(pattern: RegExp): Promise<RegExpMatchArray>;
   /** Sends a signal; does nothing after its end. */
@@ -18,13 +20,12 @@ export interface Child extends AsyncDisposable {
 
 /** How to start a child process. */
 export interface StartOptions {
-  /** The working directory. */
   cwd?: string | URL;
-  /** Environment variables in addition to those of this process. */
+  /** Environment variables in addition to those of this process, or, with `clearEnv`, all of them. */
   env?: Record<string, string>;
+  clearEnv?: boolean;
   /** Whether it leads a process group, which signals reach as a whole, like Ctrl-C on a terminal. */
   group?: boolean;
-  /** Called with each line. */
   onLine?: (line: string) => void;
 }
 
@@ -32,11 +33,11 @@ export interface StartOptions {
 export function start(
   command: string,
   args: readonly string[],
-  { cwd, env, group = false, onLine }: StartOptions = {},
+  { env, group = false, onLine, ...options }: StartOptions = {},
 ): Child {
   const child = new Deno.Command(command, {
+    ...options,
     args: [...args],
-    ...(cwd !== undefined && { cwd }),
     env: { NO_COLOR: "1", ...env },
     stdin: "null",
     stdout: "piped",
@@ -44,49 +45,43 @@ export function start(
     detached: group,
   }).spawn();
   const lines: string[] = [];
-  const errors: string[] = [];
-  let ended = false;
-  const waiting = new Set<(line: string | undefined) => void>();
-  const take = (line: string) => {
-    lines.push(line);
-    onLine?.(line);
-    for (const wait of [...waiting]) wait(line);
+  const [out, errors]: [string[], string[]] = [[], []];
+  let next: PromiseWithResolvers<boolean> | undefined = Promise.withResolvers();
+  const read = async (stream: ReadableStream<Uint8Array>, own: string[]) => {
+    let rest = "";
+    const take = (line: string) => {
+      own.push(line);
+      lines.push(line);
+      onLine?.(line);
+      next?.resolve(true);
+      next = Promise.withResolvers();
+    };
+    for await (const chunk of stream.pipeThrough(new TextDecoderStream())) {
+      const parts = (rest + chunk).split("\n");
+      rest = parts.pop() ?? "";
+      parts.forEach(take);
+    }
+    if (rest !== "") take(rest);
   };
   const status = Promise.all([
     child.status,
-    readLines(child.stdout, take),
-    readLines(child.stderr, (line) => {
-      errors.push(line);
-      take(line);
-    }),
+    read(child.stdout, out),
+    read(child.stderr, errors),
   ]).then(([status]) => {
-    ended = true;
-    for (const wait of [...waiting]) wait(undefined);
+    next?.resolve(false);
+    next = undefined;
     return status;
   });
-
-  const line = (pattern: RegExp) => {
-    const past = lines.map((text) => text.match(pattern)).find((m) => m);
-    if (past) return Promise.resolve(past);
-    return new Promise<RegExpMatchArray>((resolve, reject) => {
-      const wait = (text: string | undefined) => {
-        const match = text?.match(pattern);
-        if (!match && text !== undefined) return;
-        waiting.delete(wait);
-        if (match) resolve(match);
-        else {
-          reject(
-            new Error(
-              `${command} ended without a line like ${pattern}:\n${
-                lines.join("\n")
-              }`,
-            ),
-          );
-        }
-      };
-      if (ended) wait(undefined);
-      else waiting.add(wait);
-    });
+  const more = () => next?.promise ?? Promise.resolve(false);
+  const line = async (pattern: RegExp) => {
+    for (let at = 0; at < lines.length || await more(); at++) {
+      const match = lines[at]?.match(pattern);
+      if (match) return match;
+    }
+    const output = lines.join("\n");
+    throw new Error(
+      `${command} ended without a line like ${pattern}:\n${output}`,
+    );
   };
   const signal = (name: Deno.Signal) => {
     try {
@@ -103,26 +98,8 @@ export function start(
     return status;
   };
   return {
-    pid: child.pid,
-    lines,
-    errors,
-    status,
-    line,
-    signal,
-    stop,
+    ...{ pid: child.pid, lines, out, errors, status },
+    ...{ more, line, signal, stop },
     [Symbol.asyncDispose]: async () => void await stop(),
   };
-}
-
-async function readLines(
-  stream: ReadableStream<Uint8Array>,
-  take: (line: string) => void,
-): Promise<void> {
-  let rest = "";
-  for await (const chunk of stream.pipeThrough(new TextDecoderStream())) {
-    const parts = (rest + chunk).split("\n");
-    rest = parts.pop() ?? "";
-    parts.forEach(take);
-  }
-  if (rest !== "") take(rest);
 }

@@ -1,4 +1,3 @@
-import type { EventEmitter } from "node:events";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { type Child, start } from "./child.ts";
@@ -22,7 +21,6 @@ export interface CommandOptions {
   env?: Record<string, string>;
   /** The text of its stdin. */
   input?: string;
-  /** The working directory. */
   cwd?: string;
   /** The path from the root of a module that is run first. */
   preload?: string;
@@ -41,15 +39,9 @@ const argumentsOfFile = (
   args: readonly string[],
   preload?: string,
 ): string[] => [
-  "run",
-  "-A",
-  "--quiet",
-  "--frozen",
+  ...["run", "-A", "--quiet", "--frozen"],
   ...(preload === undefined ? [] : ["--preload", `${root}${preload}`]),
-  "--config",
-  `${root}deno.json`,
-  `${root}${file}`,
-  ...args,
+  ...["--config", `${root}deno.json`, `${root}${file}`, ...args],
 ];
 
 /** Runs a command to its end, without a terminal. */
@@ -78,18 +70,12 @@ export async function runFile(
     stdout: "piped",
     stderr: "piped",
   }).spawn();
-  if (input !== undefined) {
-    const writer = child.stdin.getWriter();
-    await writer.write(new TextEncoder().encode(input));
-    await writer.close();
-  }
+  if (input !== undefined) await new Blob([input]).stream().pipeTo(child.stdin);
   const { code, stdout, stderr } = await child.output();
-  const decoder = new TextDecoder();
-  return {
-    code,
-    stdout: decoder.decode(stdout),
-    stderr: decoder.decode(stderr),
-  };
+  const [out, err] = [stdout, stderr].map((bytes) =>
+    new TextDecoder().decode(bytes)
+  );
+  return { code, stdout: `${out}`, stderr: `${err}` };
 }
 
 /**
@@ -101,16 +87,14 @@ export async function runHere(
   name: HereName,
   args: readonly string[],
 ): Promise<CommandEnd> {
-  const run = await loadCommand(name);
+  const run = await COMMANDS[name]();
   const [stdout, stderr]: [string[], string[]] = [[], []];
   const { log, error } = console;
-  const [out, err] = [process.stdout.write, process.stderr.write];
   const { exit } = process;
-  const listening = listenersOf(process);
-  const take = (texts: string[]) => (text: string | Uint8Array) => {
-    texts.push(String(text));
-    return true;
-  };
+  const [out, err] = [process.stdout.write, process.stderr.write];
+  const before = new Set(listeners().map(([, listener]) => listener));
+  const take = (texts: string[]) => (text: string | Uint8Array) =>
+    texts.push(String(text)) > 0;
   console.log = (...texts) => void stdout.push(`${texts.join(" ")}\n`);
   console.error = (...texts) => void stderr.push(`${texts.join(" ")}\n`);
   process.stdout.write = take(stdout);
@@ -126,31 +110,23 @@ export async function runHere(
     return { code, stdout: stdout.join(""), stderr: stderr.join("") };
   } finally {
     Object.assign(console, { log, error });
-    process.stdout.write = out;
-    process.stderr.write = err;
+    Object.assign(process.stdout, { write: out });
+    Object.assign(process.stderr, { write: err });
     process.exit = exit;
-    for (const [event, listener] of listenersOf(process)) {
-      const isOld = listening.some((old) => old[1] === listener);
-      if (!isOld) process.off(event, listener);
+    for (const [event, listener] of listeners()) {
+      if (!before.has(listener)) process.off(event, listener);
     }
   }
 }
 
 /** What a command may listen to in its process, and leaves to its end. */
-const EVENTS = [
-  "SIGHUP",
-  "SIGINT",
-  "SIGTERM",
-  "uncaughtException",
-  "unhandledRejection",
-];
-
-const listenersOf = (emitter: EventEmitter) =>
-  EVENTS.flatMap((event) =>
-    emitter.listeners(event).map((listener) =>
-      [event, listener as (...args: unknown[]) => void] as const
-    )
-  );
+const listeners = () =>
+  ["SIGHUP", "SIGINT", "SIGTERM", "uncaughtException", "unhandledRejection"]
+    .flatMap((event) =>
+      process.listeners(event as "SIGINT").map((listener) =>
+        [event, listener as (...args: unknown[]) => void] as const
+      )
+    );
 
 /** Thrown in place of the end of the process. */
 class Exited extends Error {
@@ -159,28 +135,29 @@ class Exited extends Error {
   }
 }
 
-async function loadCommand(
-  name: HereName,
-): Promise<(args: readonly string[]) => Promise<number>> {
-  const noMcp = () => Promise.reject(new Error("MCP needs a process"));
-  switch (name) {
-    case "agent": {
-      const { runAgent } = await import("../../agent/cli/command.ts");
-      return (args) => runAgent(args, noMcp);
-    }
-    case "computer":
-      return (await import("../../computer/cli/command.ts")).runComputer;
-    case "server": {
-      const { runServer } = await import("../../server/cli/command.ts");
-      return (args) => runServer(args, noMcp);
-    }
-    case "up": {
-      const { runUp } = await import("../../computer/cli/up.ts");
-      const { createSmcpServer } = await import("../../server/mod.ts");
-      return (args) => runUp(() => Promise.resolve(createSmcpServer()), args);
-    }
-  }
-}
+const noMcp = () => Promise.reject(new Error("MCP needs a process"));
+
+/** Loads the commands. */
+const COMMANDS: Record<
+  HereName,
+  () => Promise<(args: readonly string[]) => Promise<number>>
+> = {
+  async agent() {
+    const { runAgent } = await import("../../agent/cli/command.ts");
+    return (args) => runAgent(args, noMcp);
+  },
+  computer: async () =>
+    (await import("../../computer/cli/command.ts")).runComputer,
+  async server() {
+    const { runServer } = await import("../../server/cli/command.ts");
+    return (args) => runServer(args, noMcp);
+  },
+  async up() {
+    const { runUp } = await import("../../computer/cli/up.ts");
+    const { createSmcpServer } = await import("../../server/mod.ts");
+    return (args) => runUp(() => Promise.resolve(createSmcpServer()), args);
+  },
+};
 
 /** Starts a command whose output lines can be awaited. */
 export const startMain = (
@@ -190,7 +167,7 @@ export const startMain = (
 ): Child => start(Deno.execPath(), argumentsOf(name, args), { env });
 
 /** Returns this process's environment without variables that affect commands. */
-const bareEnvironment = (): Record<string, string> =>
+export const bareEnvironment = (): Record<string, string> =>
   Object.fromEntries(
     Object.entries(Deno.env.toObject()).filter(([name]) =>
       !name.startsWith("SMCP_")

@@ -51,21 +51,8 @@ export function leaveOut(
 
 /** Returns whether a test passes in time. */
 async function passes(run: () => void | Promise<void>): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), TIMEOUT_MS);
-  });
-  const passed = (async () => {
-    try {
-      await run();
-      return true;
-    } catch {
-      return false;
-    }
-  })();
-  try {
-    return await Promise.race([passed, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  const { promise: late, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => resolve(false), TIMEOUT_MS);
+  const passed = (async () => await run())().then(() => true, () => false);
+  return await Promise.race([passed, late]).finally(() => clearTimeout(timer));
 }

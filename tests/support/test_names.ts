@@ -4,9 +4,9 @@ import { fileURLToPath } from "node:url";
 
 const TESTS = fileURLToPath(new URL("..", import.meta.url));
 
-/** `Deno.test("name"`, `Deno.test({ name: "name"`, `consoleTest("name"` and `t.step("name"`, across lines. */
+/** `Deno.test("name"`, `Deno.test({ name: "name"`, `consoleTest("name"`, `onTerminal("name"`, `testBounded("name"` and `t.step("name"`, across lines. */
 const TEST_NAME =
-  /(?:\bDeno\.test|\bconsoleTest|\.step)\(\s*(?:\{\s*name:\s*)?(["'`])((?:(?!\1)[^\\]|\\[^])*)\1/g;
+  /(?:\bDeno\.test|\bconsoleTest|\bonTerminal|\btest[A-Z]\w*|\.step)\(\s*(?:\{\s*name:\s*)?(["'`])((?:(?!\1)[^\\]|\\[^])*)\1/g;
 
 /** The names of the tests in a source file; a name that is computed is none. */
 export const testNamesIn = (source: string): string[] =>

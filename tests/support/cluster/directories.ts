@@ -5,56 +5,52 @@ import {
   connectRedis,
   type Redis,
 } from "../../../server/cluster/redis/connect.ts";
-import { until } from "./programs.ts";
-import type { RedisTls } from "../../../server/cluster/redis/url.ts";
 
 /** A node of a test, without links, beats or clients. */
-export interface TestNode extends AsyncDisposable {
-  readonly redis: Redis;
-  readonly directory: RedisDirectory;
+export class TestNode implements AsyncDisposable {
+  constructor(readonly redis: Redis, readonly directory: RedisDirectory) {}
+
   /** This node's id. */
-  readonly id: string;
+  get id(): string {
+    return this.directory.node;
+  }
+
   /** Renews the lease; fails when it has ended. */
-  beat(): Promise<Extract<Beat, { state: "ok" }>>;
+  async beat(): Promise<Extract<Beat, { state: "ok" }>> {
+    const beat = await this.directory.beat("about");
+    assert(beat.state === "ok", beat.state);
+    return beat;
+  }
+
   /** Returns the node that an office lives at, after claiming it. */
-  claim(office: string): Promise<string>;
+  readonly claim = async (office: string): Promise<string> =>
+    (await this.directory.claim(office)).node;
+
   /** Claims, and renews the lease until that is answered. */
-  claimInTime(office: string): Promise<string>;
+  async claimInTime(office: string): Promise<string> {
+    let isOver = false;
+    const claim = this.claim(office).finally(() => isOver = true);
+    claim.catch(() => {}); // a beat may fail first
+    while (!isOver) {
+      await this.beat();
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    return await claim;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.directory[Symbol.asyncDispose]();
+    await this.redis.close();
+  }
 }
 
 /** Connects a node to Redis, which takes its lease. */
 export async function openNode(
   url: string,
   leaseMs?: number,
-  tls?: RedisTls,
 ): Promise<TestNode> {
-  const redis = await connectRedis(url, tls);
-  const directory = new RedisDirectory(redis, leaseMs);
-  const node: TestNode = {
-    redis,
-    directory,
-    id: directory.node,
-    beat: async () => {
-      const beat = await directory.beat("about");
-      assert(beat.state === "ok", beat.state);
-      return beat;
-    },
-    claim: async (office) => (await directory.claim(office)).node,
-    async claimInTime(office) {
-      let isOver = false;
-      const claim = node.claim(office).finally(() => isOver = true);
-      claim.catch(() => {}); // a beat may fail first
-      await until(async () => {
-        if (!isOver) await node.beat();
-        return isOver;
-      });
-      return await claim;
-    },
-    [Symbol.asyncDispose]: async () => {
-      await directory[Symbol.asyncDispose]();
-      await redis.close();
-    },
-  };
+  const redis = await connectRedis(url);
+  const node = new TestNode(redis, new RedisDirectory(redis, leaseMs));
   try {
     await node.beat();
     return node;

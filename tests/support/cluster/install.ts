@@ -32,22 +32,16 @@ export async function installPrograms(
   const packages = missing.map((program) => programs[program] ?? program);
   const command = `apt-get install ${packages.join(" ")}`;
   if (Deno.uid() !== 0 || (await missingPrograms(["apt-get"])).length > 0) {
+    const names = missing.join(", ");
     throw new Error(
-      `These programs are missing: ${
-        missing.join(", ")
-      }. Install them first: ${command}`,
+      `These programs are missing: ${names}. Install them first: ${command}`,
     );
   }
   console.log(`Installing ${missing.join(", ")}: ${command}`);
   await withoutServices(async () => {
     await run("apt-get", "update");
-    await run(
-      "apt-get",
-      "install",
-      "-y",
-      "--no-install-recommends",
-      ...packages,
-    );
+    const quietly = ["-y", "--no-install-recommends"];
+    await run("apt-get", "install", ...quietly, ...packages);
   });
 }
 
@@ -55,17 +49,12 @@ export async function installPrograms(
 export async function missingPrograms(
   programs: readonly string[],
 ): Promise<string[]> {
-  const missing: string[] = [];
-  for (const program of programs) {
-    const { success } = await new Deno.Command("sh", {
-      args: ["-c", `command -v ${program}`],
-      stdin: "null",
-      stdout: "null",
-      stderr: "null",
-    }).output();
-    if (!success) missing.push(program);
-  }
-  return missing;
+  const script = 'for p do command -v "$p" > /dev/null || echo "$p"; done';
+  const { stdout } = await new Deno.Command("sh", {
+    args: ["-c", script, "sh", ...programs],
+    stdin: "null",
+  }).output();
+  return new TextDecoder().decode(stdout).split("\n").filter((p) => p !== "");
 }
 
 async function withoutServices(install: () => Promise<void>): Promise<void> {

@@ -1,23 +1,22 @@
 import { Buffer } from "node:buffer";
-import type { LinkOptions, LinkRedis } from "../../../server/cluster/link.ts";
-import { type Links, openLinks } from "../../../server/cluster/redis_links.ts";
+import {
+  type LinkOptions,
+  type LinkRedis,
+  type Links,
+  openLinks,
+} from "../../../server/cluster/redis_links.ts";
 
-/** What a node of a test heard, such as `gone south`, `connected false` or `south: text`. */
+/** The links of a node, and what they report, such as `gone south`, `connected false` or `south: text`. */
 export class LinkNode implements AsyncDisposable {
-  readonly id: string;
   readonly heard: string[] = [];
   readonly #waiters = new Set<() => void>();
   #links: Links | undefined;
-  #tries = 0;
+
   /** Takes messages, instead of {@linkcode LinkNode.heard}. */
-  onMessage: ((from: string, message: Buffer) => void) | undefined;
+  onMessage = (from: string, message: Buffer): void =>
+    this.#note(`${from}: ${message}`);
 
-  /** Is told all that is heard. */
-  onHeard = (_what: string) => {};
-
-  constructor(id: string) {
-    this.id = id;
-  }
+  private constructor(readonly id: string) {}
 
   /** Opens the links of a node. */
   static async open(
@@ -27,10 +26,7 @@ export class LinkNode implements AsyncDisposable {
   ): Promise<LinkNode> {
     const node = new LinkNode(id);
     node.#links = await openLinks(redis, id, {
-      received: (from, message) => {
-        if (node.onMessage) node.onMessage(from, message);
-        else node.#note(`${from}: ${message}`);
-      },
+      received: (from, message) => node.onMessage(from, message),
       failed: (other, failure) => node.#note(`${failure} ${other}`),
       connected: (isConnected) => node.#note(`connected ${isConnected}`),
     }, { maxMessageBytes: 8 * 2 ** 20, ...options });
@@ -47,36 +43,21 @@ export class LinkNode implements AsyncDisposable {
     return this.links.send(to, stream, [Buffer.from(text)]);
   }
 
-  /** Resolves when something was heard so often. */
-  async hears(what: string, times = 1): Promise<void> {
-    await this.until(() =>
+  /** Resolves when it has reported something so often. */
+  hears(what: string, times = 1): Promise<void> {
+    return this.until(() =>
       this.heard.filter((each) => each === what).length >= times
     );
   }
 
-  /**
-   * Resolves when messages flow to another node of this process.
-   *
-   * Sends again and again: around a new connection a link may begin twice, and take one with it.
-   */
-  async reaches(other: LinkNode): Promise<void> {
-    const text = `${this.id}: ${++this.#tries}`;
-    const timer = setInterval(() => this.send(other.id, `${this.#tries}`), 50);
-    try {
-      await other.hears(text);
-    } finally {
-      clearInterval(timer);
-    }
-  }
-
-  /** Resolves when a condition holds; it is asked whenever something was heard. */
+  /** Resolves when a condition holds; it is evaluated at each report. */
   async until(condition: () => boolean): Promise<void> {
     while (!condition()) {
       await new Promise<void>((resolve) => this.#waiters.add(resolve));
     }
   }
 
-  /** Asks the conditions again. */
+  /** Evaluates the conditions again. */
   wake(): void {
     for (const waiter of this.#waiters) waiter();
     this.#waiters.clear();
@@ -84,7 +65,6 @@ export class LinkNode implements AsyncDisposable {
 
   #note(what: string): void {
     this.heard.push(what);
-    this.onHeard(what);
     this.wake();
   }
 

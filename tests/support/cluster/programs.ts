@@ -46,13 +46,15 @@ export async function killed(child: Child): Promise<void> {
  *
  * The `timeout` of the test ends a wait without success.
  */
-export async function until(isSo: () => Promise<boolean>): Promise<void> {
-  await found(async () => await isSo() ? true : undefined, () => true);
+export async function until(
+  isSo: () => boolean | Promise<boolean>,
+): Promise<void> {
+  await found(async () => await isSo() || undefined, () => true);
 }
 
 /** Resolves with what is there and fits; asks again and again, like {@linkcode until}. */
 export async function found<T>(
-  look: () => Promise<T | undefined>,
+  look: () => T | undefined | Promise<T | undefined>,
   fits: (found: T) => boolean,
 ): Promise<T> {
   while (true) {

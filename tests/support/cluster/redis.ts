@@ -61,82 +61,65 @@ const ADMIN = { username: "rig", password: "rig" };
 export async function startRedis(
   options: RedisOptions = {},
 ): Promise<TestRedis> {
-  const folder = await scratch();
-  try {
-    const { port, child } = await onFreePorts(
-      options.ports ?? 1,
-      async (port) => ({
-        port,
-        child: await begin(folder.path, port, options),
-      }),
-      saysTaken,
-    );
-    const redis = newRedis(folder, port, child, options);
-    // One that asks for certificates of clients answers no command of the test.
-    const { used = options.tls?.clientCa === undefined } = options;
-    if (used) await use(redis);
-    return redis;
-  } catch (error) {
-    await folder[Symbol.asyncDispose]();
-    throw error;
-  }
-}
-
-/** Makes its data those of a cluster of which no node is left. */
-export async function use(redis: Pick<TestRedis, "command">): Promise<void> {
-  const info = String(await redis.command("INFO", "server"));
-  const [, run] = /run_id:(\w+)/.exec(info) ?? [];
-  await redis.command("SET", `${PREFIX}epoch`, `${run}:test:kept`);
-}
-
-function newRedis(
-  folder: AsyncDisposable & { path: string },
-  port: number,
-  first: Child,
-  options: RedisOptions,
-): TestRedis {
-  let child = first;
-  const log = [...first.lines];
-  const scheme = options.tls ? "rediss" : "redis";
-  const end = async () => {
-    await killed(child);
-    log.splice(0, log.length, ...log, ...child.lines);
-  };
-  const redis: TestRedis = {
-    url: `${scheme}://127.0.0.1:${port}`,
+  await using stack = new AsyncDisposableStack();
+  const { path } = stack.use(await scratch());
+  const start = async (port: number) => ({
     port,
+    child: await begin(path, port, options),
+  });
+  const { port, child: first } = await onFreePorts(
+    options.ports ?? 1,
+    start,
+    saysTaken,
+  );
+  let child = first;
+  stack.defer(() => killed(child));
+  const former: string[] = [];
+  const { tls, acl, persistent, used = tls?.clientCa === undefined } = options;
+  const scheme = tls ? "rediss" : "redis";
+  const url = `${scheme}://127.0.0.1:${port}`;
+  const admin = { ...(tls && { ca: tls.ca }), ...(acl && ADMIN) };
+  const command = (...words: string[]) => oneCommand(url, words, admin);
+  // One that asks for certificates of clients answers no command of the test.
+  if (used) await use(command);
+  const owned = stack.move();
+  return {
+    ...{ url, port, command },
     get log() {
-      return [...log, ...child.lines];
+      return [...former, ...child.lines];
     },
     get pid() {
       return child.pid;
     },
-    urlOf: (user, password) =>
-      `${scheme}://${encodeURIComponent(user)}:${
-        encodeURIComponent(password)
-      }@127.0.0.1:${port}`,
-    command: (...words) => send(redis.url, words, options),
+    urlOf(user, password) {
+      const place = new URL(url.replace(scheme, "http"));
+      Object.assign(place, { username: user, password });
+      return place.href.replace("http", scheme).replace(/\/$/, "");
+    },
     kill: () => killed(child),
     async restart({ keepData }) {
-      if (keepData && !options.persistent) {
-        await redis.command("SAVE").catch(() => {
+      if (keepData && !persistent) {
+        await command("SAVE").catch(() => {
           throw new Error("What Redis had is lost: start it as persistent");
         });
       }
-      await end();
-      if (!keepData) await emptied(folder.path);
-      child = await begin(folder.path, port, options);
+      await killed(child);
+      former.push(...child.lines);
+      if (!keepData) await emptied(path);
+      child = await begin(path, port, options);
     },
-    pause: async (ms) =>
-      void await redis.command("CLIENT", "PAUSE", String(ms), "ALL"),
+    pause: async (ms) => void await command("CLIENT", "PAUSE", `${ms}`, "ALL"),
     freeze: () => child.signal("SIGSTOP"),
     thaw: () => child.signal("SIGCONT"),
-    async [Symbol.asyncDispose]() {
-      await killed(child);
-      await folder[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
-  return redis;
+}
+
+/** Makes its data those of a cluster of which no node is left. */
+async function use(command: TestRedis["command"]): Promise<void> {
+  const info = String(await command("INFO", "server"));
+  const [, run] = /run_id:(\w+)/.exec(info) ?? [];
+  await command("SET", `${PREFIX}epoch`, `${run}:test:kept`);
 }
 
 /** Starts the process; resolves when it takes connections. */
@@ -187,14 +170,6 @@ async function emptied(folder: string): Promise<void> {
     }
   }
 }
-
-/** Connects as a user who may do everything, for one command. */
-const send = (
-  url: string,
-  words: readonly string[],
-  { tls, acl }: RedisOptions,
-): Promise<unknown> =>
-  oneCommand(url, words, { ...(tls && { ca: tls.ca }), ...(acl && ADMIN) });
 
 /** Connects to a Redis or a sentinel for one command. */
 export async function oneCommand(

@@ -1,3 +1,4 @@
+import type { CallToolOptions } from "../../../agent/mod.ts";
 import type {
   SmcpComputer,
   SmcpComputerOptions,
@@ -6,6 +7,7 @@ import { Connection } from "../../../client/connection.ts";
 import {
   type CallToolResult,
   parseCallToolResult,
+  resultMeta,
   TOOL_CALL_EVENT,
   type ToolCallReq,
 } from "../../../protocol/mod.ts";
@@ -15,7 +17,29 @@ import { OFFICE, type Office, startOffice } from "../office.ts";
 export interface ComputerOffice extends AsyncDisposable {
   readonly office: Office;
   readonly computer: SmcpComputer;
+  /** Calls a tool of the Computer as its Agent. */
+  call(
+    tool: string,
+    params?: Record<string, unknown>,
+    options?: CallToolOptions,
+  ): Promise<CallEnd>;
 }
+
+/** How a call ended. */
+export interface CallEnd {
+  /** The texts of the result, a line each. */
+  readonly text: string;
+  /** Its metadata. */
+  readonly meta: Record<string, unknown>;
+  readonly result: CallToolResult;
+}
+
+/** Returns text and metadata of a result. */
+export const endOf = (result: CallToolResult): CallEnd => ({
+  text: result.content.map(({ text }) => text ?? "").join("\n"),
+  meta: resultMeta(result),
+  result,
+});
 
 /** Starts a Server, an Agent and a Computer "pc", all joined. */
 export async function startComputer(
@@ -29,6 +53,8 @@ export async function startComputer(
     return {
       office,
       computer,
+      call: async (tool, params = {}, options) =>
+        endOf(await office.agent.callTool("pc", tool, params, options)),
       [Symbol.asyncDispose]: () => office[Symbol.asyncDispose](),
     };
   } catch (error) {

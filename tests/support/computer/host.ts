@@ -1,4 +1,7 @@
 import { parseComputerConfig } from "../../../computer/config/parse_config.ts";
+import { prepareConfig } from "../../../computer/config/fill_inputs.ts";
+import { InputStore } from "../../../computer/config/input_store.ts";
+import { connectMcp } from "../../../computer/host/mcp/connect.ts";
 import { McpHost, type McpHostOptions } from "../../../computer/host/host.ts";
 import type { ServerSettings } from "../../../computer/mod.ts";
 import type { McpConnection } from "../../../computer/host/mcp/connection.ts";
@@ -7,11 +10,30 @@ import type { ServerState } from "../../../computer/host/server_status.ts";
 /** A host of real MCP servers, not started yet. */
 export const hostOf = (
   servers: Record<string, ServerSettings>,
-  options?: McpHostOptions,
-): McpHost => new McpHost(parseComputerConfig({ servers }).servers, options);
+  options?: Partial<McpHostOptions>,
+): McpHost =>
+  new McpHost(parseComputerConfig({ servers }).servers, {
+    connect: connectMcp,
+    prepare: (config, signal) =>
+      prepareConfig(config, new InputStore(), signal),
+    ...options,
+  });
+
+/** A host whose MCP servers have all started or failed. */
+export async function startHost(
+  servers: Record<string, ServerSettings>,
+  options?: Partial<McpHostOptions>,
+): Promise<McpHost> {
+  const host = hostOf(servers, options);
+  await host.start();
+  return host;
+}
 
 /** The restart policy with which a server that failed is not started again while a test looks. */
 export const ONCE = { minDelayMs: 86_400_000, maxDelayMs: 86_400_000 };
+
+/** The one with which it is restarted at once, any number of times. */
+export const AT_ONCE = { minDelayMs: 1, maxDelayMs: 5, healthyMs: 0 };
 
 /** The connection to a running server. */
 export function connectionOf(host: McpHost, name: string): McpConnection {

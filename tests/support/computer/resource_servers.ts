@@ -1,35 +1,35 @@
-import { fileURLToPath } from "node:url";
 import type { AgentEvents, SmcpAgent } from "../../../agent/mod.ts";
-import type {
-  ResourceServerOptions,
-  SetParams,
-} from "../fixtures/resource_server.ts";
+import type { FixtureOptions } from "../fixtures/mcp_fixture.ts";
 import { fixture, type StdioSettings } from "./mcp_servers.ts";
 
-const SERVER = fileURLToPath(
-  new URL("../fixtures/resource_server.ts", import.meta.url),
-);
+/** The entries of `resources/list`, and the answers of `resources/read` by URI. */
+interface Resources {
+  resources?: Record<string, unknown>[];
+  contents?: Exclude<FixtureOptions["contents"], undefined>;
+}
 
-/** MCP servers with windows and documents, in the order of the list. */
+/** MCP servers with windows and documents, in the order of the list; their tools begin with their names. */
 export const resourceServers = (
-  ...servers: ResourceServerOptions[]
+  ...servers: ({ name: string; subscribe?: false } & Resources)[]
 ): Record<string, StdioSettings> =>
-  Object.fromEntries(servers.map((options) => {
-    const { server_parameters, ...settings } = fixture();
-    return [options.name, {
-      ...settings,
-      server_parameters: {
-        ...server_parameters,
-        args: ["run", "-A", "--quiet", SERVER, JSON.stringify(options)],
-      },
-    }];
-  }));
+  Object.fromEntries(
+    servers.map(({ name, subscribe, resources = [], contents = {} }) => [
+      name,
+      fixture({
+        prefix: name,
+        only: ["set", "subscribed", "leave"],
+        resourceList: resources,
+        contents,
+        ...(subscribe === false && { resources: "list" }),
+      }),
+    ]),
+  );
 
 /** Gives a server of the Computer "pc" a new state, and makes it notify of the change. */
 export async function set(
   agent: SmcpAgent,
   server: string,
-  params: SetParams,
+  params: Resources & { tell?: "list" | string[] },
 ): Promise<void> {
   await agent.callTool("pc", `${server}_set`, { ...params });
 }

@@ -20,7 +20,7 @@ export const mcpTool = (
 });
 
 /** An MCP server in the form that the rules about tools expect. */
-export const serverView = (
+export const view = (
   name: string,
   tools: readonly (string | McpTool)[],
   config: Record<string, unknown> = {},
@@ -29,6 +29,7 @@ export const serverView = (
   name,
   bundleId: typeof config.bundle_id === "string" ? config.bundle_id : name,
   address: name,
+  bundleIds: false,
   state,
   tools: tools.map((tool) => typeof tool === "string" ? mcpTool(tool) : tool),
   config: parseMCPServerConfig({

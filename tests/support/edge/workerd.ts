@@ -62,30 +62,19 @@ function byPackage(source: string): string {
   return source;
 }
 
-/** What is read of the example's `wrangler.jsonc`, with which all Workers run. */
-interface Wrangler {
-  readonly compatibility_date: string;
-  readonly compatibility_flags: readonly string[];
-  readonly durable_objects: {
-    readonly bindings: readonly {
-      readonly name: string;
-      readonly class_name: string;
-    }[];
-  };
-}
-
-/** Reads it, as options of Miniflare. */
+/** Reads the example's `wrangler.jsonc`, with which all Workers run, as options of Miniflare. */
 async function wranglerOptions() {
   const text = await Deno.readTextFile(new URL("wrangler.jsonc", EXAMPLE));
-  const { compatibility_date, compatibility_flags, durable_objects }: Wrangler =
-    parse(text);
+  const { compatibility_date, compatibility_flags, durable_objects } = parse(
+    text,
+  );
+  const bindings: { name: string; class_name: string }[] =
+    durable_objects.bindings;
   return {
     compatibilityDate: compatibility_date,
     compatibilityFlags: compatibility_flags,
     durableObjects: Object.fromEntries(
-      durable_objects.bindings.map((
-        { name, class_name: className },
-      ) => [name, { className }]),
+      bindings.map((it) => [it.name, { className: it.class_name }]),
     ),
   };
 }
@@ -178,3 +167,22 @@ export const startExample = (
 
 /** Starts a Worker with an Agent. */
 export const startAgentWorker = (): Promise<Workerd> => start("agent", {});
+
+/** Engine.IO and Miniflare end what is left of a test a little later. */
+export const LEAVES_TIMER = { sanitizeOps: false, sanitizeResources: false };
+
+/** Defines a test with a Server. */
+export function testWorker(
+  name: string,
+  test: (server: Workerd) => Promise<void>,
+  bindings?: Partial<Bindings>,
+): void {
+  Deno.test({
+    ...LEAVES_TIMER,
+    name,
+    fn: async () => {
+      await using server = await startWorker(bindings);
+      await test(server);
+    },
+  });
+}

@@ -1,7 +1,14 @@
+/**
+ * MCP clients of both SDKs and both revisions, over HTTP, in process, and with a child process.
+ *
+ * @module
+ */
 import {
   Client as ClientV2,
   type FetchLike,
+  type JSONRPCMessage,
   StreamableHTTPClientTransport as HttpV2,
+  type Tool,
   type Transport as TransportV2,
 } from "@modelcontextprotocol/client";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client";
@@ -10,21 +17,12 @@ import { StreamableHTTPClientTransport as HttpV1 } from "@modelcontextprotocol/s
 // @ts-types="@modelcontextprotocol/sdk/types"
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import type { Transport as TransportV1 } from "@modelcontextprotocol/sdk/shared/transport";
+import { assertEquals } from "@std/assert";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import type { Readable, Writable } from "node:stream";
 import type { ElicitResult } from "../../../protocol/mod.ts";
-import { type ChildCommand, ChildTransport } from "./child_transport.ts";
-import { endingFetch } from "./http_transport.ts";
-
-/** What a client reads of a tool. */
-export interface SeenTool {
-  readonly name: string;
-  readonly title?: string | undefined;
-  readonly description?: string | undefined;
-  readonly inputSchema: unknown;
-  readonly outputSchema?: unknown;
-  readonly annotations?: unknown;
-  readonly icons?: unknown;
-  readonly _meta?: unknown;
-}
 
 /** What a client reads of a result. */
 export interface SeenResult {
@@ -35,7 +33,7 @@ export interface SeenResult {
 }
 
 /** How a client makes a request. */
-export interface Asking {
+interface Asking {
   readonly signal?: AbortSignal;
   /** Milliseconds. */
   readonly timeout?: number;
@@ -48,21 +46,31 @@ export interface Asking {
 /** A client of MCP, whichever library and revision. */
 export interface TestClient extends AsyncDisposable {
   readonly instructions: string | undefined;
-  tools(): Promise<SeenTool[]>;
+  tools(): Promise<Tool[]>;
   call(
     name: string,
     args?: Record<string, unknown>,
     asking?: Asking,
   ): Promise<SeenResult>;
-  /** How often the server told that its tools changed. */
+  /** How often the client was notified that the tools changed. */
   changes(): number;
-  /** Resolves when the server has told so often that its tools changed. */
+  /** Resolves when the client was notified so often that the tools changed. */
   changed(count: number): Promise<void>;
-  /** Resolves once the client would be told of changes. */
+  /** Resolves once notifications of changes reach the client. */
   listening(): Promise<void>;
   /** Ends the session, where there is one: `close` does not. */
   terminate(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** A program that is an MCP server. */
+export interface ChildCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Called when it runs, with the function that sends it a signal. */
+  readonly started?: (signal: (name: "SIGKILL" | "SIGTERM") => void) => void;
 }
 
 /** How to reach the server: over HTTP, in process, or as a child process. */
@@ -70,33 +78,36 @@ export type Reach =
   | { readonly url: URL; readonly fetch?: FetchLike }
   | ChildCommand;
 
-/** Answers the forms that servers ask for; a client with none says that it cannot be asked. */
-export type TestPerson = (message: string) => ElicitResult;
+/** Answers forms of servers; a client without it does not support them. */
+type TestPerson = (message: string) => ElicitResult;
+
+/** The revisions with and without sessions. */
+export type Era = "2025" | "2026";
+export const ERAS: readonly Era[] = ["2025", "2026"];
 
 /** The clients that every promise is tested with. */
 export const CLIENTS: Readonly<
   Record<string, (reach: Reach, person?: TestPerson) => Promise<TestClient>>
 > = {
   "v1, 2025": connectV1,
-  "v2, 2025": (reach, person) => connectV2(reach, "legacy", person),
-  "v2, 2026": (reach, person) =>
-    connectV2(reach, { pin: "2026-07-28" }, person),
+  "v2, 2025": (reach, person) => connectV2(reach, "2025", person),
+  "v2, 2026": (reach, person) => connectV2(reach, "2026", person),
 };
+
+const INFO = { name: "test", version: "1.0.0" };
 
 const capabilities = (person: TestPerson | undefined) =>
   person ? { elicitation: { form: {} } } : {};
-
-const INFO = { name: "test", version: "1.0.0" };
 
 /** Connects with the SDK that the Computer uses. */
 export async function connectV1(
   reach: Reach,
   person?: TestPerson,
 ): Promise<TestClient> {
-  const observed = new Observed();
+  const notices = new Notices();
   const client = new ClientV1(INFO, {
     capabilities: capabilities(person),
-    listChanged: observed.handlers,
+    listChanged: notices.ofTools,
   });
   if (person) {
     client.setRequestHandler(
@@ -105,37 +116,42 @@ export async function connectV1(
     );
   }
   const transport = "url" in reach
-    ? new HttpV1(reach.url, { fetch: observed.watching(reach.fetch) })
+    ? new HttpV1(reach.url, { fetch: notices.watching(reach.fetch) })
     : new ChildTransport(reach);
   await client.connect(transport as TransportV1);
-  return {
-    ...observed.members("url" in reach),
-    instructions: client.getInstructions(),
-    tools: async () => (await client.listTools()).tools,
-    call: async (name, args = {}, asking = {}) =>
-      await client.callTool(
-        { name, arguments: args },
-        undefined,
-        asking,
-      ) as SeenResult,
-    terminate: async () => {
-      if (transport instanceof HttpV1) await transport.terminateSession();
-    },
-    close: () => client.close(),
-    [Symbol.asyncDispose]: () => client.close(),
-  };
+  return testClient(
+    Object.assign(notices, { client, transport }),
+    (name, args = {}, asking = {}) =>
+      client.callTool({ name, arguments: args }, undefined, asking),
+  );
 }
 
 async function connectV2(
   reach: Reach,
-  mode: "legacy" | { pin: string },
+  era: Era,
   person?: TestPerson,
 ): Promise<TestClient> {
-  const observed = new Observed();
+  const notices = new Notices();
+  const client = clientV2(era, person, { listChanged: notices.ofTools });
+  const transport = transportV2(reach, notices);
+  await client.connect(transport as TransportV2);
+  return testClient(
+    Object.assign(notices, { client, transport }),
+    (name, args = {}, asking = {}) =>
+      client.callTool({ name, arguments: args }, asking),
+  );
+}
+
+function clientV2(
+  era: Era,
+  person?: TestPerson,
+  options: ConstructorParameters<typeof ClientV2>[1] = {},
+): ClientV2 {
+  const mode = era === "2025" ? "legacy" : { pin: "2026-07-28" };
   const client = new ClientV2(INFO, {
     versionNegotiation: { mode },
     capabilities: capabilities(person),
-    listChanged: observed.handlers,
+    ...options,
   });
   if (person) {
     client.setRequestHandler("elicitation/create", ({ params }) => {
@@ -143,67 +159,196 @@ async function connectV2(
       return { action, ...(content && { content }) };
     });
   }
-  const transport = "url" in reach
-    ? new HttpV2(reach.url, { fetch: observed.watching(reach.fetch) })
-    : new ChildTransport(reach);
-  await client.connect(transport as TransportV2);
-  return {
-    ...observed.members("url" in reach),
-    instructions: client.getInstructions(),
-    tools: async () => (await client.listTools()).tools,
-    call: async (name, args = {}, asking = {}) =>
-      await client.callTool({ name, arguments: args }, asking) as SeenResult,
-    terminate: async () => {
-      if (transport instanceof HttpV2) await transport.terminateSession();
-    },
-    close: () => client.close(),
-    [Symbol.asyncDispose]: () => client.close(),
-  };
+  return client;
 }
 
-/** The notifications to a client. */
-class Observed {
-  #count = 0;
-  readonly #waiting = new Set<() => void>();
-  readonly #listening = Promise.withResolvers<void>();
+const transportV2 = (reach: Reach, notices: Notices) =>
+  "url" in reach
+    ? new HttpV2(reach.url, { fetch: notices.watching(reach.fetch) })
+    : new ChildTransport(reach);
 
-  readonly handlers = {
+/** A connection of one of the SDKs. */
+type Connected = Notices & {
+  readonly client: Pick<ClientV2, "getInstructions" | "close"> & {
+    listTools(): Promise<{ tools: unknown[] }>;
+  };
+  readonly transport: ChildTransport | Pick<HttpV2, "terminateSession">;
+};
+
+const testClient = (
+  { client, transport, ...notices }: Connected,
+  call: (...args: Parameters<TestClient["call"]>) => Promise<unknown>,
+): TestClient => ({
+  instructions: client.getInstructions(),
+  tools: async () => (await client.listTools()).tools as Tool[],
+  call: async (...args) => await call(...args) as SeenResult,
+  changes: () => notices.count("tools"),
+  changed: (count) => notices.told("tools", count),
+  listening: async () => {
+    if (!(transport instanceof ChildTransport)) await notices.listening.promise;
+  },
+  terminate: async () => {
+    if ("terminateSession" in transport) await transport.terminateSession();
+  },
+  close: () => client.close(),
+  [Symbol.asyncDispose]: () => client.close(),
+});
+
+/** The newest SDK's own client, with its notifications of resources and prompts. */
+export type SdkClient = ClientV2 & AsyncDisposable & {
+  /** The URIs of changed resources, and `resources` and `prompts` for changed lists. */
+  readonly notices: readonly string[];
+  /** Resolves when a notice has come so often. */
+  told(notice: string, count?: number): Promise<void>;
+  /** Subscribes to resources, and to changes of the lists. */
+  watch(...uris: string[]): Promise<void>;
+};
+
+/** Connects it; in 2025 notifications reach it from then on. */
+export async function sdkClient(
+  reach: Reach,
+  era: Era,
+  person?: TestPerson,
+): Promise<SdkClient> {
+  const notices = new Notices();
+  const client = clientV2(era, person);
+  client.setNotificationHandler(
+    "notifications/resources/updated",
+    ({ params: { uri } }) => notices.add(uri),
+  );
+  for (const list of ["resources", "prompts"] as const) {
+    client.setNotificationHandler(
+      `notifications/${list}/list_changed`,
+      () => notices.add(list),
+    );
+  }
+  const transport = transportV2(reach, notices);
+  await client.connect(transport as TransportV2);
+  if (era === "2025" && "url" in reach) await notices.listening.promise;
+  return Object.assign(client, {
+    notices: notices.all,
+    told: (notice: string, count = 1) => notices.told(notice, count),
+    async watch(...uris: string[]) {
+      if (era === "2026") {
+        await client.listen({
+          resourceSubscriptions: uris,
+          resourcesListChanged: true,
+          promptsListChanged: true,
+        });
+      } else {
+        for (const uri of uris) await client.subscribeResource({ uri });
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      if ("terminateSession" in transport) await transport.terminateSession();
+      await client.close();
+    },
+  });
+}
+
+/** The notifications to a client, and whether they can reach it. */
+class Notices {
+  readonly all: string[] = [];
+  readonly listening = Promise.withResolvers<void>();
+  #next = Promise.withResolvers<void>();
+
+  readonly ofTools = {
     tools: {
       autoRefresh: false,
       debounceMs: 0,
-      onChanged: () => {
-        this.#count++;
-        for (const check of this.#waiting) check();
-      },
+      onChanged: () => this.add("tools"),
     },
   };
 
+  readonly add = (notice: string) => {
+    this.all.push(notice);
+    this.#next.resolve();
+    this.#next = Promise.withResolvers();
+  };
+
+  readonly count = (notice: string) =>
+    this.all.filter((each) => each === notice).length;
+
+  readonly told = async (notice: string, count: number) => {
+    while (this.count(notice) < count) await this.#next.promise;
+  };
+
   /** A `fetch` that notices the stream on which a client listens. */
-  watching(inner?: FetchLike): FetchLike {
-    const ending = endingFetch(inner);
-    return async (url, init) => {
-      const response = await ending(url, init);
-      const isStream = init?.method === "GET" ||
-        String(init?.body).includes('"subscriptions/listen"');
-      if (isStream && response.ok) this.#listening.resolve();
-      return response;
-    };
+  readonly watching = (inner?: FetchLike): FetchLike => async (url, init) => {
+    const response = await endingFetch(inner)(url, init);
+    const isStream = init?.method === "GET" ||
+      String(init?.body).includes('"subscriptions/listen"');
+    if (isStream && response.ok) this.listening.resolve();
+    return response;
+  };
+}
+
+/**
+ * Wraps `fetch` so that an abort ends a body as well: Deno's own forgets the signal once the response
+ * is garbage-collected, and a client that is closed would go on to read.
+ */
+export const endingFetch =
+  (inner: FetchLike = fetch): FetchLike => async (url, init) => {
+    const response = await inner(url, init);
+    if (response.body === null || !init?.signal) return response;
+    const ending = response.body.pipeThrough(new TransformStream(), {
+      signal: init.signal,
+    });
+    return new Response(ending, response);
+  };
+
+/**
+ * MCP over stdio with a child process. Unlike those of the SDKs it waits until the child has ended by
+ * itself, and leaves no timer behind.
+ */
+export class ChildTransport {
+  onmessage?: (message: JSONRPCMessage) => void;
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  readonly #options: ChildCommand;
+  #child: ChildProcessByStdio<Writable, Readable, null> | undefined;
+
+  constructor(options: ChildCommand) {
+    this.#options = options;
   }
 
-  members(isHttp: boolean) {
-    return {
-      changes: () => this.#count,
-      changed: (count: number) =>
-        new Promise<void>((resolve) => {
-          const check = () => {
-            if (this.#count < count) return;
-            this.#waiting.delete(check);
-            resolve();
-          };
-          this.#waiting.add(check);
-          check();
-        }),
-      listening: () => isHttp ? this.#listening.promise : Promise.resolve(),
-    };
+  start(): Promise<void> {
+    const { command, args, cwd, env, started } = this.#options;
+    const child = this.#child = spawn(command, args, {
+      stdio: ["pipe", "pipe", "inherit"],
+      env: { ...Deno.env.toObject(), ...env },
+      ...(cwd !== undefined && { cwd }),
+    });
+    createInterface(child.stdout).on("line", (line) => {
+      this.onmessage?.(JSON.parse(line));
+    });
+    child.stdin.on("error", () => {}); // it was killed
+    started?.((name) => child.kill(name));
+    child.on("error", (error) => this.onerror?.(error));
+    child.on("exit", () => this.onclose?.());
+    return Promise.resolve();
   }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    this.#child?.stdin.write(`${JSON.stringify(message)}\n`);
+    return Promise.resolve();
+  }
+
+  /** Ends the child's stdin, and so the child. */
+  async close(): Promise<void> {
+    const child = this.#child;
+    const hasEnded = child?.exitCode !== null || child.signalCode !== null;
+    if (child === undefined || hasEnded) return;
+    const ended = once(child, "close");
+    child.stdin.end();
+    await ended;
+  }
+}
+
+/** Waits until the fixture's call of `slow` was aborted; a call that ran on fails here. */
+export async function isCancelled(
+  asked: Promise<{ readonly content: readonly object[] }>,
+): Promise<void> {
+  const { content } = await asked;
+  assertEquals(content, [{ type: "text", text: "it was aborted" }]);
 }

@@ -1,48 +1,93 @@
-import { mcpGateway, type McpGatewayOptions } from "../../../mcp/mod.ts";
-import {
-  GET_TOOLS_EVENT,
-  TOOL_CALL_EVENT,
-  type ToolCallReq,
-} from "../../../protocol/mod.ts";
-import {
-  apiKeys,
-  createSmcpServer,
-  type ListenOptions,
-  type SmcpServer,
-  type SmcpServerOptions,
-} from "../../../server/mod.ts";
-import {
-  type ComputerScript,
-  type ScriptedComputer,
-  scriptedComputer,
-} from "../../../testing/mod.ts";
+/**
+ * Offices as MCP servers: by an Agent of this process, by a Server, and by `smcp-agent mcp`.
+ *
+ * @module
+ */
+import { getRequestListener } from "@hono/node-server";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { SmcpAgent } from "../../../agent/mod.ts";
+import type { SmcpComputerOptions } from "../../../computer/mod.ts";
 import type { ConnectionOptions } from "../../../client/options.ts";
+import {
+  mcpGateway,
+  type McpGatewayOptions,
+  type OfficeMcp,
+  officeMcp,
+  type OfficeMcpOptions,
+} from "../../../mcp/mod.ts";
+import { ProtocolError, type ToolCallReq } from "../../../protocol/mod.ts";
+import { apiKeys, type SmcpServerOptions } from "../../../server/mod.ts";
+import type { ComputerScript, ScriptedComputer } from "../../../testing/mod.ts";
+import { argumentsOf } from "../command.ts";
+import { type ComputerOffice, startComputer } from "../computer/computer.ts";
+import { fixtureHere } from "../computer/fixture_here.ts";
+import { OFFICE, type Office, startOffice } from "../office.ts";
+import type { ChildCommand } from "./clients.ts";
 import { modernRequest, post } from "./post.ts";
 
-/** What a Server with MCP is started with. */
-export interface GatewaySetup {
-  readonly gateway?: McpGatewayOptions;
-  readonly server?: SmcpServerOptions;
-  readonly listen?: ListenOptions;
-  /** How the Computer connects. */
-  readonly computer?: Partial<ConnectionOptions>;
-  /** Answers what else than tools the Computer is asked for. */
-  readonly answer?: ComputerScript;
+/** An office with a real Computer "pc" and its MCP servers, served as one MCP server over HTTP. */
+export interface OfficeServed extends ComputerOffice {
+  readonly mcp: OfficeMcp;
+  readonly url: URL;
 }
 
-/** A Server that serves MCP, with a Computer "pc" in the office "north" and no Agent. */
-export interface ServedGateway extends AsyncDisposable {
-  readonly server: SmcpServer;
-  readonly computer: ScriptedComputer;
-  /** Of the Server. */
-  readonly base: string;
-  /** Of the office as an MCP server. */
-  readonly url: URL;
-  /** Resolves once so many calls of `slow` run. */
-  holds(count: number): Promise<void>;
-  /** Answers all calls of `slow`. */
-  release(): void;
+/** Starts all of it; by default the Computer has the fixture as MCP server "fix". */
+export async function serveOffice({ mcp, servers, computer, office }: {
+  readonly mcp?: OfficeMcpOptions;
+  readonly servers?: Parameters<typeof startComputer>[0];
+  readonly computer?: Parameters<typeof startComputer>[1];
+  readonly office?: Parameters<typeof startComputer>[2];
+} = {}): Promise<OfficeServed> {
+  await using stack = new AsyncDisposableStack();
+  const running = stack.use(
+    await startComputer(servers ?? { fix: fixtureHere() }, computer, office),
+  );
+  const served = stack.use(officeMcp(running.office.agent, mcp));
+  // As the commands do it: `node:http` notices every client that goes.
+  const server = createServer(
+    getRequestListener((request) => served.handle(request), {
+      overrideGlobalObjects: false,
+    }),
+  ).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  stack.defer(async () => {
+    const closed = once(server, "close");
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  });
+  const { port } = server.address() as AddressInfo;
+  const kept = stack.move();
+  return {
+    ...running,
+    mcp: served,
+    url: new URL(`http://127.0.0.1:${port}/mcp`),
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
 }
+
+/** How a client reaches an office in process, as somebody. */
+export const inProcess = (mcp: OfficeMcp, principal?: string) => ({
+  url: new URL("http://office/mcp"),
+  fetch: (input: string | URL, init?: RequestInit) =>
+    principal === undefined
+      ? mcp.fetch(input, init)
+      : mcp.handle(new Request(input, init), { principal }),
+});
+
+/** `smcp-agent mcp` as the program that an MCP client starts. */
+export const pipeCommand = (
+  url: string | URL,
+  ...flags: readonly string[]
+): ChildCommand => ({
+  command: Deno.execPath(),
+  args: argumentsOf("agent", [
+    ...["mcp", "--url", new URL(url).origin, "--office", OFFICE],
+    ...flags,
+  ]),
+});
 
 /** Keys of two MCP users and a Computer. */
 export const GATEWAY_KEYS = {
@@ -51,13 +96,98 @@ export const GATEWAY_KEYS = {
   computer: "computer-key-0123456789",
 };
 
-/** Lets in who has one of {@linkcode GATEWAY_KEYS}. */
+/** Admits the holders of {@linkcode GATEWAY_KEYS}. */
 export const gatewayKeys = () =>
   apiKeys([
     { id: "ann", key: GATEWAY_KEYS.ann, roles: ["agent"] },
     { id: "bob", key: GATEWAY_KEYS.bob, roles: ["agent"] },
     { id: "pc", key: GATEWAY_KEYS.computer, roles: ["computer"] },
   ]);
+
+/** A request with one of them. */
+export const withKey = (
+  key: string,
+  { headers, body }: ReturnType<typeof modernRequest>,
+) => ({ body, headers: { ...headers, "x-api-key": key } });
+
+/** How a Server with MCP is started. */
+export interface GatewaySetup {
+  readonly gateway?: McpGatewayOptions;
+  readonly server?: SmcpServerOptions;
+  /** Admits only the holders of {@linkcode GATEWAY_KEYS}. */
+  readonly keys?: boolean;
+  /** MCP servers of the Computer; without them a script has `echo` and `slow`. */
+  readonly servers?: SmcpComputerOptions["servers"];
+  /** Answers the requests that are not for tools in the script. */
+  readonly answer?: ComputerScript;
+  /** How the Agent and the Computer connect. */
+  readonly agent?: Partial<ConnectionOptions>;
+  readonly computer?: Partial<ConnectionOptions>;
+}
+
+/** A Server that serves MCP, with a Computer "pc" in the office "north", and an Agent "planner" that has left it. */
+export interface ServedGateway extends AsyncDisposable {
+  readonly office: Office;
+  readonly computer: Pick<ScriptedComputer, "leave" | "join">;
+  /** Of the office as an MCP server. */
+  readonly url: URL;
+  /** Resolves once n calls of the script's `slow` run. */
+  holds(count: number): Promise<void>;
+  /** Answers all calls of `slow`. */
+  release(): void;
+}
+
+/** Starts all of it. */
+export async function startGateway(
+  { gateway, server, keys = false, servers, answer, ...connections }:
+    GatewaySetup = {},
+): Promise<ServedGateway> {
+  const auth = (api_key: string) => keys ? { auth: { api_key } } : {};
+  const office = await startOffice({
+    agent: { ...auth(GATEWAY_KEYS.ann), ...connections.agent },
+    server: {
+      ...(keys && { authenticator: gatewayKeys() }),
+      ...server,
+      gateway: mcpGateway(gateway),
+    },
+  });
+  await office.agent.leave();
+  const held: (() => void)[] = [];
+  let wake = Promise.withResolvers<void>();
+  const script: ComputerScript = (event, payload) => {
+    if (event === "client:get_tools") return { tools: TOOLS, req_id: "1" };
+    if (event !== "client:tool_call") {
+      if (answer) return answer(event, payload);
+      throw new ProtocolError(404, "not of this Computer");
+    }
+    const { tool_name, params } = payload as ToolCallReq;
+    if (tool_name === "echo") return text(String(params.text));
+    return new Promise((resolve) => {
+      held.push(() => resolve(text("done")));
+      wake.resolve();
+      wake = Promise.withResolvers();
+    });
+  };
+  const options = {
+    ...auth(GATEWAY_KEYS.computer),
+    ...connections.computer,
+  };
+  const computer = servers
+    ? await office.addComputer("pc", { servers, ...options })
+    : await office.addScriptedComputer("pc", script, options);
+  return {
+    office,
+    computer,
+    url: new URL("/mcp/north", office.url),
+    async holds(count) {
+      while (held.length < count) await wake.promise;
+    },
+    release: () => held.splice(0).forEach((answer) => answer()),
+    [Symbol.asyncDispose]: () => office.close(),
+  };
+}
+
+const text = (text: string) => ({ content: [{ type: "text", text }] });
 
 const TOOLS = ["echo", "slow"].map((name) => ({
   name,
@@ -66,56 +196,14 @@ const TOOLS = ["echo", "slow"].map((name) => ({
   return_schema: null,
 }));
 
-const text = (text: string) => ({ content: [{ type: "text", text }] });
-
-/** Starts all of it. */
-export async function startGateway(
-  setup: GatewaySetup = {},
-): Promise<ServedGateway> {
-  const server = createSmcpServer({
-    ...setup.server,
-    gateway: mcpGateway(setup.gateway),
-  });
-  const { url: base } = await server.listen(setup.listen);
-  const held: (() => void)[] = [];
-  const wake = new Set<() => void>();
-  const computer = scriptedComputer({
-    url: base,
-    name: "pc",
-    transports: ["websocket"],
-    ...setup.computer,
-    script: (event, payload) => {
-      if (event === GET_TOOLS_EVENT) return { tools: TOOLS, req_id: "1" };
-      if (event !== TOOL_CALL_EVENT) {
-        if (setup.answer) return setup.answer(event, payload);
-        throw new Error("not of this Computer");
-      }
-      const { tool_name, params } = payload as ToolCallReq;
-      if (tool_name === "echo") return text(String(params.text));
-      return new Promise((resolve) => {
-        held.push(() => resolve(text("done")));
-        for (const each of wake) each();
-      });
-    },
-  });
-  await computer.connect();
-  await computer.join("north");
-  return {
-    server,
-    computer,
-    base,
-    url: new URL("/mcp/north", base),
-    async holds(count) {
-      while (held.length < count) {
-        await new Promise<void>((resolve) => wake.add(resolve));
-      }
-    },
-    release: () => held.splice(0).forEach((answer) => answer()),
-    async [Symbol.asyncDispose]() {
-      await computer.close();
-      await server.close({ graceMs: 0 });
-    },
-  };
+/** An Agent that has not joined an office yet. */
+export async function agentAt(
+  url: string,
+  options: Partial<ConnectionOptions> = {},
+): Promise<SmcpAgent> {
+  const agent = new SmcpAgent({ url, name: "planner", ...options });
+  await agent.connect();
+  return agent;
 }
 
 /** Lists the tools of an office, without a session. */

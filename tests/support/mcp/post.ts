@@ -1,69 +1,65 @@
-import { request } from "node:http";
-import { JSON_HEADERS } from "./raw.ts";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { text } from "node:stream/consumers";
 
-/** What came back. */
-export interface Posted {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly body: string;
-}
+/** The headers that every POST of MCP has. */
+export const JSON_HEADERS = {
+  "content-type": "application/json",
+  "accept": "application/json, text/event-stream",
+};
 
-/** How a request is sent. */
+const message = (id: number, method: string, params?: object): string =>
+  JSON.stringify({ jsonrpc: "2.0", id, method, params });
+
+/** The body of the request that opens a session. */
+export const INITIALIZE: string = message(1, "initialize", {
+  protocolVersion: "2025-11-25",
+  capabilities: {},
+  clientInfo: { name: "raw", version: "1.0.0" },
+});
+
+/** A request of a session. */
+export const LIST_TOOLS: string = message(2, "tools/list");
+
+/** A request: default POST, with more headers than those of MCP. */
 export interface Posting {
-  /** Default POST. */
   readonly method?: string;
-  /** In addition to those that every request of MCP has; a foreign `host` too. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** What is sent. */
   readonly body?: string;
 }
 
-/** Sends a request with any headers, which `fetch` does not let through. */
-export function post(
+/** Sends a request with any headers, which `fetch` does not let through, such as a foreign `host`. */
+export async function post(
   url: string | URL,
   { method = "POST", headers = {}, body = "" }: Posting = {},
-): Promise<Posted> {
-  return new Promise((resolve, reject) => {
-    let isAnswered = false;
-    const sent = request(url, {
-      method,
-      // Node frames no body of a DELETE by itself.
-      headers: {
-        ...JSON_HEADERS,
-        ...(headers["transfer-encoding"] === undefined && {
-          "content-length": new TextEncoder().encode(body).length,
-        }),
-        ...headers,
-      },
-      agent: false,
-    }, (response) => {
-      isAnswered = true;
-      let text = "";
-      response.setEncoding("utf8").on("data", (part) => text += part);
-      response.on("end", () =>
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: response.headers,
-          body: text,
-        }));
-      response.on("error", reject);
-    });
-    // A server may refuse a body before it has read it.
-    sent.on("error", (error) => isAnswered || reject(error));
-    sent.end(body);
+) {
+  const sent = request(url, {
+    method,
+    // Node frames no body of a DELETE by itself.
+    headers: {
+      ...JSON_HEADERS,
+      ...(headers["transfer-encoding"] === undefined && {
+        "content-length": new TextEncoder().encode(body).length,
+      }),
+      ...headers,
+    },
+    agent: false,
   });
+  sent.on("error", () => {}); // a server may refuse a body before it has read it
+  sent.end(body);
+  const [response]: IncomingMessage[] = await once(sent, "response");
+  return {
+    status: response?.statusCode ?? 0,
+    headers: response?.headers ?? {},
+    body: response ? await text(response) : "",
+  };
 }
 
-/** A request of MCP 2026-07-28, which needs no session: its headers and its body. */
+/** A request of MCP 2026-07-28, which needs no session. */
 export function modernRequest(
   method: string,
   params: Readonly<Record<string, unknown>> = {},
 ): Required<Pick<Posting, "headers" | "body">> {
-  const meta = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientCapabilities": {},
-    "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1.0.0" },
-  };
   const name = params.name ?? params.uri;
   return {
     headers: {
@@ -71,11 +67,19 @@ export function modernRequest(
       "mcp-method": method,
       ...(typeof name === "string" && { "mcp-name": name }),
     },
-    body: JSON.stringify({
-      jsonrpc: "2.0",
-      id: 1,
-      method,
-      params: { ...params, _meta: meta },
+    body: message(1, method, {
+      ...params,
+      _meta: {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1.0.0" },
+      },
     }),
   };
+}
+
+/** Reads a refusal: its status, and the code and message of its error of JSON-RPC. */
+export async function refusalOf(response: Response) {
+  const { error } = await response.json();
+  return { status: response.status, ...error };
 }

@@ -28,32 +28,28 @@ export async function startBareEngine(
     ...wsEngineOption("fast", limits, Infinity),
     ...options,
   });
-  const guard = {
+  const parser = guardedParser(() => ({
     judge: () => undefined,
     hold: () => {},
     refuse: (reason: string) => {
       throw new Error(reason);
     },
-  };
-  const io = new Server({
-    parser: guardedParser(() => guard),
-    cleanupEmptyChildNamespaces: true,
-  });
+  }));
+  const io = new Server({ parser, cleanupEmptyChildNamespaces: true });
   io.bind(engine);
   prepare(io);
+  type Of<Name extends "handleRequest" | "handleUpgrade"> = Parameters<
+    Engine[Name]
+  >[0];
   const http = createServer((request, response) => {
     if (request.url === "/health") return response.writeHead(404).end();
-    engine.handleRequest(
-      request as Parameters<Engine["handleRequest"]>[0],
-      response,
-    );
+    engine.handleRequest(request as Of<"handleRequest">, response);
   });
-  http.on("upgrade", (request, socket, head) =>
-    engine.handleUpgrade(
-      request as Parameters<Engine["handleUpgrade"]>[0],
-      socket,
-      head,
-    ));
+  http.on(
+    "upgrade",
+    (request, socket, head) =>
+      engine.handleUpgrade(request as Of<"handleUpgrade">, socket, head),
+  );
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
   const { port } = http.address() as AddressInfo;
   return {

@@ -62,7 +62,7 @@ export async function startBoundedServer(
     url: command.url,
     command,
     bystanders,
-    peakMiB: () => peakOf(command.pid),
+    peakMiB: () => peakMiBOf(command.pid),
     async unharmed() {
       try {
         await bystanders.check();
@@ -71,14 +71,29 @@ export async function startBoundedServer(
           cause: error,
         });
       }
-      const peak = await peakOf(command.pid);
+      const peak = await peakMiBOf(command.pid);
       assert(peak <= PEAK_MIB, `the server took ${Math.round(peak)} MiB`);
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 
-async function peakOf(pid: number): Promise<number> {
+/** Defines a test with a bounded server, which must be unharmed at its end. */
+export function testBounded(
+  name: string,
+  test: (server: BoundedServer) => Promise<void>,
+  args: readonly string[] = [],
+  options?: BoundedServerOptions,
+): void {
+  Deno.test({ name, timeout: 120_000 }, async () => {
+    await using server = await startBoundedServer(args, options);
+    await test(server);
+    await server.unharmed();
+  });
+}
+
+/** Returns the peak memory of a process in MiB; 0 without `/proc`. */
+export async function peakMiBOf(pid: number): Promise<number> {
   if (Deno.build.os !== "linux") return 0;
   const status = await Deno.readTextFile(`/proc/${pid}/status`);
   return Number(/VmHWM:\s*(\d+) kB/.exec(status)?.[1]) / 1024;

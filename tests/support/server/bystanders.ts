@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
+import { start } from "../child.ts";
 import type { BystanderReport } from "../fixtures/bystander_pair.ts";
 
 /** The maximum time of a well-behaved client's call that the documentation promises, whatever others do. */
@@ -33,76 +34,40 @@ export async function startBystanders(
   auth: Readonly<Record<string, unknown>> = {},
   pid?: number,
 ): Promise<Bystanders> {
-  const child = new Deno.Command(Deno.execPath(), {
-    args: [
-      "run",
-      "-A",
-      "--quiet",
-      "--frozen",
-      PAIR,
-      url,
-      JSON.stringify(auth),
-      String(pid ?? ""),
-    ],
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
   let last: BystanderReport | undefined;
-  let log = "";
-  let over = false;
   let wake = Promise.withResolvers<void>();
-  const changed = () => {
-    wake.resolve();
-    wake = Promise.withResolvers();
-  };
-  const read = async (
-    stream: ReadableStream<Uint8Array>,
-    take: (text: string) => void,
-  ) => {
-    for await (const text of stream.pipeThrough(new TextDecoderStream())) {
-      take(text);
-      changed();
-    }
-  };
-  let rest = "";
-  const exited = Promise.all([
-    child.status,
-    read(child.stdout, (text) => {
-      const lines = (rest + text).split("\n");
-      rest = lines.pop() ?? "";
-      const line = lines.at(-1);
-      if (line !== undefined) last = JSON.parse(line);
-    }),
-    read(child.stderr, (text) => log += text),
-  ]).then(() => {
-    over = true;
-    changed();
+  const child = start(Deno.execPath(), [
+    ...["run", "-A", "--quiet", "--frozen", PAIR],
+    ...[url, JSON.stringify(auth), String(pid ?? "")],
+  ], {
+    onLine(line) {
+      if (line.startsWith("{")) last = JSON.parse(line);
+      wake.resolve();
+      wake = Promise.withResolvers();
+    },
   });
+  const ended = child.status.then(() => {
+    throw new Error(`The bystanders ended: ${child.errors.join("\n")}`);
+  });
+  ended.catch(() => {});
   const reportWhere = async (
     isWanted: (report: BystanderReport) => boolean,
   ): Promise<BystanderReport> => {
     while (last === undefined || !isWanted(last)) {
-      assert(!over, `The bystanders ended: ${log}`);
-      await wake.promise;
+      await Promise.race([wake.promise, ended]);
     }
     return last;
   };
-  const reportOf = (number: number) =>
-    reportWhere(({ calls }) => calls >= number);
-  const end = async () => {
-    if (!over) await child.stdin.close().catch(() => {});
-    await exited;
-  };
   try {
-    await reportOf(1);
+    await reportWhere(({ calls }) => calls >= 1);
   } catch (error) {
-    await end();
+    await child.stop();
     throw error;
   }
   return {
     async check() {
-      const report = await reportOf((last?.calls ?? 0) + 2);
+      const next = (last?.calls ?? 0) + 2;
+      const report = await reportWhere(({ calls }) => calls >= next);
       assertEquals(report.failures, []);
       assert(
         report.slowestMs <= MAX_CALL_MS,
@@ -113,6 +78,6 @@ export async function startBystanders(
     async harmed() {
       await reportWhere(({ slowestMs }) => slowestMs > MAX_CALL_MS);
     },
-    [Symbol.asyncDispose]: end,
+    [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
   };
 }

@@ -1,3 +1,17 @@
+import {
+  createSmcpServer,
+  type SmcpServerOptions,
+} from "../../../server/mod.ts";
+import type { Role } from "../../../protocol/mod.ts";
+import {
+  joinRaw,
+  type RawClient,
+  type RawOptions,
+} from "../wire/raw_client.ts";
+
+/** The token of {@linkcode operated}'s operator. */
+export const TOKEN = "0123456789abcdef0123456789abcdef";
+
 /** An answer of the operator API. */
 export interface OperatorAnswer {
   readonly status: number;
@@ -11,11 +25,12 @@ export interface OperatorAnswer {
 export async function operate(
   url: string,
   path: string,
-  { token, post, headers }: {
+  { token, post, headers, signal }: {
     token?: string;
     /** The body of a change; without it the request is a GET. */
     post?: unknown;
     headers?: Readonly<Record<string, string>>;
+    signal?: AbortSignal;
   } = {},
 ): Promise<OperatorAnswer> {
   const response = await fetch(`${url}/operator/v1${path}`, {
@@ -24,18 +39,54 @@ export async function operate(
       ...(post !== undefined && { "Content-Type": "application/json" }),
       ...headers,
     },
+    ...(signal && { signal }),
     ...(post !== undefined && {
       method: "POST",
       body: typeof post === "string" ? post : JSON.stringify(post),
     }),
   });
-  const text = await response.text();
   return {
     status: response.status,
     type: response.headers.get("Content-Type"),
-    body: JSON.parse(text),
+    body: JSON.parse(await response.text()),
   };
 }
+
+/** Starts a server with an operator, in whose name it is asked, and whose clients join the office "north". */
+export async function operated(options: SmcpServerOptions = {}) {
+  const stack = new AsyncDisposableStack();
+  const server = stack.use(
+    createSmcpServer({ operator: { token: TOKEN }, ...options }),
+  );
+  const { url } = await server.listen();
+  return { server, ...operating(url, stack) };
+}
+
+/** The operator of a server, and its clients. */
+export const operating = (url: string, stack: AsyncDisposableStack) => ({
+  url,
+  get: (path: string, token = TOKEN) => operate(url, path, { token }),
+  post: (path: string, post: unknown, signal?: AbortSignal) =>
+    operate(url, path, { token: TOKEN, post, ...(signal && { signal }) }),
+  events: async (options: { office?: string; lastEventId?: string } = {}) =>
+    stack.use(await openEvents(url, { token: TOKEN, ...options })),
+  join: async (role: Role, name: string, options: RawOptions = {}) =>
+    stack.use(await joinRaw({ url, ...options }, role, name, "north")),
+  [Symbol.asyncDispose]: () => stack.disposeAsync(),
+});
+
+/** The next request of an event that a client gets, and how it is answered. */
+export const nextRequest = (client: RawClient, event = "client:tool_call") =>
+  new Promise<{
+    payload: Record<string, unknown>;
+    ack: (...answer: unknown[]) => void;
+  }>((resolve) =>
+    client.handle(
+      event,
+      (payload, ack) =>
+        resolve({ payload: payload as Record<string, unknown>, ack }),
+    )
+  );
 
 /** An event of a stream. */
 export interface StreamedEvent {
@@ -66,13 +117,14 @@ export async function openEvents(
   const query = office === undefined
     ? ""
     : `?office=${encodeURIComponent(office)}`;
-  const response = await fetch(`${url}/operator/v1/events${query}`, {
-    headers: {
-      Authorization: `Bearer ${token}`,
-      ...(lastEventId !== undefined && { "Last-Event-ID": lastEventId }),
-    },
-  });
-  return await eventStream(response);
+  return eventStream(
+    await fetch(`${url}/operator/v1/events${query}`, {
+      headers: {
+        Authorization: `Bearer ${token}`,
+        ...(lastEventId !== undefined && { "Last-Event-ID": lastEventId }),
+      },
+    }),
+  );
 }
 
 /** Reads an answer that is a stream of server-sent events. */
@@ -88,10 +140,10 @@ export async function eventStream(response: Response): Promise<EventStream> {
       if (end >= 0) {
         const block = text.slice(0, end);
         text = text.slice(end + 2);
-        const [, id, kind, data] =
+        const [, id, kind, data = ""] =
           /^id: (.*)\nevent: (.*)\ndata: ([^\n]*)$/.exec(block) ?? [];
         if (id === undefined || kind === undefined) continue; // a comment
-        return { id, kind, data: JSON.parse(data ?? "") };
+        return { id, kind, data: JSON.parse(data) };
       }
       const { done, value } = await reader.read();
       if (done) throw new Error("The stream has ended");

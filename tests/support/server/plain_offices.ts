@@ -23,26 +23,10 @@ import type { Identity } from "../../../server/shared/identity.ts";
 import { Payload } from "../../../server/shared/payload.ts";
 
 /** Offices without sockets, with a clock that the test advances. */
-export interface PlainOffices {
-  readonly offices: LocalOffices;
-  readonly audit: AuditEvent[];
-  /** Each request that passed its checks, and its outcome once it has ended. */
-  readonly observed: { call: ObservedCall; outcome?: string }[];
-  /** What calls wait for, as it changed. */
-  readonly waits: [reqId: string, waiting: Waiting | null][];
-  /** The limits that clients reached. */
-  readonly hits: string[];
-  /** The names of events that no version has. */
-  readonly unknown: string[];
-  /** Pending deadlines. */
-  readonly deadlines: ReadonlySet<Deadline>;
-  /** Lets time pass. */
-  advance(ms: number): void;
-  /** Connects a client. */
-  connect(options?: PlainClientOptions): PlainClient;
-  /** Connects a client that joins; it must be let in. */
-  join(role: Role, name: string, options?: JoinOptions): PlainClient;
-}
+export type PlainOffices = ReturnType<typeof plainOffices>;
+
+/** A client of them. */
+export type PlainClient = ReturnType<PlainOffices["connect"]>;
 
 /** Settings of the offices. */
 export interface PlainOptions {
@@ -53,7 +37,7 @@ export interface PlainOptions {
 }
 
 /** Settings of a client. */
-export interface PlainClientOptions {
+interface ClientOptions {
   readonly id?: string;
   readonly protocol?: ProtocolName;
   readonly version?: string;
@@ -62,64 +46,39 @@ export interface PlainClientOptions {
   readonly role?: Role;
 }
 
-/** Settings of a client that joins. */
-export interface JoinOptions extends PlainClientOptions {
-  readonly office?: string;
-}
-
 /** A request that a client got. */
 export interface Asked {
   readonly event: string;
   readonly payload: Record<string, unknown>;
-  /** What came, as it came. */
+  /** The payload as it came. */
   readonly raw: Payload;
   isForgotten: boolean;
   /** Answers with the first argument of an ack, which may be a payload; `undefined` for an empty one. */
   answer(value: unknown): void;
 }
 
-/** A client without a socket. */
-export interface PlainClient {
-  readonly peer: Peer;
-  readonly connection: Connection;
-  /** The notifications that it got, and not taken yet. */
-  readonly heard: { event: string; payload: unknown }[];
-  /** The requests that it got. */
-  readonly asked: Asked[];
-  /** Why its connection was closed. */
-  readonly ended: string[];
-  /** The events whose answers it missed, since it was gone. */
-  readonly gone: string[];
-  /** Takes the notifications. */
-  take(): { event: string; payload: unknown }[];
-  /** Sends an event; returns the acks so far, each with all of its arguments. */
-  send(event: string, payload?: unknown): unknown[][];
-  /** Joins an office; returns the ack. */
-  join(role: Role, name: string, office?: string): unknown[] | undefined;
-  /** Closes the connection. */
-  vanish(): void;
-}
-
 /** The office of clients that name none. */
 export const OFFICE = "north";
 
 /** Creates offices without members. */
-export function plainOffices(options: PlainOptions = {}): PlainOffices {
+export function plainOffices(options: PlainOptions = {}) {
   let [now, ids] = [0, 0];
-  const open = new Set<Deadline>();
-  const [audit, hits, unknown]: [AuditEvent[], string[], string[]] = [
-    [],
-    [],
-    [],
-  ];
-  const observed: PlainOffices["observed"] = [];
-  const waits: PlainOffices["waits"] = [];
+  const deadlines = new Set<Deadline>();
+  const audit: AuditEvent[] = [];
+  /** The limits that clients reached. */
+  const hits: string[] = [];
+  /** The names of events that no version has. */
+  const unknown: string[] = [];
+  /** Each request that passed its checks, and its outcome once it has ended. */
+  const observed: { call: ObservedCall; outcome?: string }[] = [];
+  /** What calls wait for, as it changed. */
+  const waits: [reqId: string, waiting: Waiting | null][] = [];
   const limits = { ...DEFAULT_LIMITS, ...options };
   const parts: OfficeParts = {
     clock: { now: () => now, date: () => 1_000_000 + now },
     deadlines: {
-      add: (deadline) => void open.add(deadline),
-      remove: (deadline) => void open.delete(deadline),
+      add: (deadline) => void deadlines.add(deadline),
+      remove: (deadline) => void deadlines.delete(deadline),
     },
     limiter: {
       limits,
@@ -131,7 +90,7 @@ export function plainOffices(options: PlainOptions = {}): PlainOffices {
     },
     audit: (event) => void audit.push(event),
     observe: (call) => {
-      const line: PlainOffices["observed"][number] = { call };
+      const line: typeof observed[number] = { call };
       observed.push(line);
       return (_answer: unknown, end: CallEnd) => {
         if (line.outcome !== undefined) throw new Error("ended twice");
@@ -143,12 +102,15 @@ export function plainOffices(options: PlainOptions = {}): PlainOffices {
   };
   const offices = new LocalOffices(parts);
   const seen = options.elsewhere?.(offices) ?? offices;
-  const connect = (client: PlainClientOptions = {}) => {
+  const connect = (client: ClientOptions = {}) => {
     const { protocol = "0.2" } = client;
     const profile = PROFILES[protocol];
+    /** The notifications that it got, and not taken yet. */
     const heard: { event: string; payload: unknown }[] = [];
     const asked: Asked[] = [];
+    /** Why its connection was closed. */
     const ended: string[] = [];
+    /** The events whose answers it missed, since it was gone. */
     const gone: string[] = [];
     const peer: Peer = {
       id: client.id ?? `s${ids++}`,
@@ -183,45 +145,42 @@ export function plainOffices(options: PlainOptions = {}): PlainOffices {
       clock: parts.clock,
       unknownEvent: (_peer, name) => void unknown.push(name),
     }, client.role);
-    const plain: PlainClient = {
-      ...{ peer, connection, heard, asked, ended, gone },
+    /** Sends an event; returns the acks so far, each with all of its arguments. */
+    const send = (event: string, payload?: unknown): unknown[][] => {
+      const acks: unknown[][] = [];
+      connection.receive(event, Payload.of(payload), (answer) => {
+        if (answer === undefined) gone.push(event);
+        else if (answer instanceof Payload) acks.push([answer.parse()]);
+        else acks.push([...answer]);
+      });
+      return acks;
+    };
+    return {
+      ...{ peer, connection, heard, asked, ended, gone, send },
       take: () => heard.splice(0),
-      send(event, payload) {
-        const acks: unknown[][] = [];
-        connection.receive(event, Payload.of(payload), (answer) => {
-          if (answer === undefined) gone.push(event);
-          else {
-            acks.push(
-              answer instanceof Payload ? [answer.parse()] : [...answer],
-            );
-          }
-        });
-        return acks;
-      },
-      join: (role, name, office_id = OFFICE) =>
-        plain.send("server:join_office", { role, name, office_id })[0],
+      /** Joins an office; returns the ack. */
+      join: (role: Role, name: string, office_id = OFFICE) =>
+        send("server:join_office", { role, name, office_id })[0],
+      /** Closes the connection. */
       vanish: () => connection.gone(),
     };
-    return plain;
   };
   return {
-    ...{
-      offices,
-      audit,
-      observed,
-      waits,
-      hits,
-      unknown,
-      deadlines: open,
-      connect,
-    },
-    advance(ms) {
+    ...{ offices, audit, observed, waits, hits, unknown, deadlines, connect },
+    /** Lets time pass. */
+    advance(ms: number) {
       now += ms;
-      for (const deadline of [...open]) {
-        if (deadline.due <= now && open.delete(deadline)) deadline.expire();
+      for (const deadline of [...deadlines]) {
+        if (deadline.due > now || !deadlines.delete(deadline)) continue;
+        deadline.expire();
       }
     },
-    join(role, name, { office, ...client } = {}) {
+    /** Connects a client that joins; it must be let in. */
+    join(
+      role: Role,
+      name: string,
+      { office, ...client }: ClientOptions & { readonly office?: string } = {},
+    ) {
       const plain = connect(client);
       const [ok, reason] = plain.join(role, name, office) ?? [];
       if (ok !== true) throw new Error(`cannot join: ${reason}`);

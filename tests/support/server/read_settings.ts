@@ -18,32 +18,24 @@ export async function tryReadSettings(
 ): Promise<ReadSettings> {
   let settings: Settings | undefined;
   let errors = "";
-  const make = () =>
-    serverCommand(env, (read) => {
-      settings = read;
-    }).configureOutput({ writeErr: (text) => errors += text });
   const exitCode = await runCommand(
-    make,
+    () =>
+      serverCommand(env, (read) => void (settings = read))
+        .configureOutput({ writeErr: (text) => errors += text }),
     args,
     (line) => errors += `${line}\n`,
   );
   return {
-    exitCode,
-    errors: errors.split("\n").slice(0, -1),
+    ...{ exitCode, errors: errors.split("\n").slice(0, -1) },
     ...(settings && { settings }),
   };
 }
 
-/**
- * Parses a valid command line.
- *
- * @throws {Error} when the command would not start
- */
+/** Parses a valid command line; throws when the command would not start. */
 export async function readSettings(
-  args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
+  ...line: Parameters<typeof tryReadSettings>
 ): Promise<Settings> {
-  const { settings, errors } = await tryReadSettings(args, env);
+  const { settings, errors } = await tryReadSettings(...line);
   if (settings === undefined) throw new Error(errors.join("\n"));
   return settings;
 }

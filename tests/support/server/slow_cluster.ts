@@ -2,21 +2,16 @@ import type { LocalOffices } from "../../../server/office/office.ts";
 import type { Offices } from "../../../server/office/peer.ts";
 import { type Cluster, newCluster } from "../../../server/shared/cluster.ts";
 
-/**
- * A cluster of one node whose joins take turns of the event loop, as those of offices at other nodes do.
- *
- * @param check called with each join; what it throws makes the join fail
- */
-export const slowCluster = (check: () => void = () => {}): Cluster =>
+/** A cluster of one node whose joins take turns of the event loop, as those of offices at other nodes do. */
+export const slowCluster = (): Cluster =>
   clusterOf((local) => ({
     get isClosed() {
       return local.isClosed;
     },
     drain: (graceMs) => local.drain(graceMs),
-    join: async (peer, wanted, former) => {
+    join: async (...args) => {
       await turn();
-      check();
-      const joined = local.join(peer, wanted, former);
+      const joined = local.join(...args);
       await turn();
       return joined;
     },

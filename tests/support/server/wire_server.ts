@@ -3,19 +3,15 @@ import {
   type SmcpServer,
   type SmcpServerOptions,
 } from "../../../server/mod.ts";
-
 import { pollingEnds } from "../wire/polling_ends.ts";
 
-/** The WebSocket implementation. */
-export type WsEngine = NonNullable<SmcpServerOptions["wsEngine"]>;
-
-/** For {@linkcode onEachEngine}. */
+/** For sessions over polling that fail while no request waits: Engine.IO leaves a timer of half a minute. */
 export const LEAVES_TIMER = { sanitizeOps: false, sanitizeResources: false };
 
 /** A server on a free port of loopback. */
 export interface WireServer extends AsyncDisposable {
   readonly smcp: SmcpServer;
-  /** For requests over HTTP: whoever reads it makes the end of the scope wait for the last ones. */
+  /** For requests over HTTP: reading it makes the end of the scope wait for the last ones. */
   readonly url: string;
   readonly port: number;
 }
@@ -41,26 +37,21 @@ export async function startWireServer(
   };
 }
 
-/**
- * Defines a test for each engine: peers must not see a difference.
- *
- * @param options such as no leak checks where Engine.IO leaves a timer of half a minute behind: a
- * session over polling that fails while no request waits
- */
+/** Defines a test for each engine, with a server of it: peers must not see a difference. */
 export function onEachEngine(
   name: string,
-  test: (
-    start: (options?: SmcpServerOptions) => Promise<WireServer>,
-    engine: WsEngine,
-  ) => Promise<void>,
-  options: Partial<Deno.TestDefinition> = {},
+  test: (server: WireServer) => Promise<void>,
+  options: SmcpServerOptions = {},
+  definition: Partial<Deno.TestDefinition> = {},
 ): void {
   for (const wsEngine of ["fast", "stock"] as const) {
     Deno.test({
-      ...options,
+      ...definition,
       name: `${name} [${wsEngine}]`,
-      fn: () =>
-        test((more) => startWireServer({ ...more, wsEngine }), wsEngine),
+      fn: async () => {
+        await using server = await startWireServer({ ...options, wsEngine });
+        await test(server);
+      },
     });
   }
 }

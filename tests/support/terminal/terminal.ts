@@ -1,14 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
-import { Emulator, type Screen, TOLD } from "./emulator.ts";
+import { argumentsOf, type CommandName } from "../command.ts";
 import { gone, isAlive } from "../processes.ts";
+import { Emulator, type Screen, TOLD } from "./emulator.ts";
 
-/** The final state of a terminal. */
-export interface TerminalEnd {
-  /** Exit code of the command; 128 and the signal's number where a signal ended it. */
-  readonly code: number;
-  /** The settings of `stty -a` afterwards, such as `icanon` and `-echo`. */
-  readonly modes: readonly string[];
-}
+export type { Screen } from "./emulator.ts";
 
 /** A command on a separate terminal. */
 export interface Terminal extends AsyncDisposable {
@@ -18,8 +13,11 @@ export interface Terminal extends AsyncDisposable {
   readonly written: string;
   /** Whether anything is colored, bold or dim. */
   readonly styled: boolean;
-  /** Resolves when the command has ended; rejects when the terminal was closed before it. */
-  readonly end: Promise<TerminalEnd>;
+  /**
+   * Resolves when the command has ended: with its exit code (128 and the signal's number where a signal
+   * ended it) and the settings of `stty -a`; rejects when the terminal was closed before it.
+   */
+  readonly end: Promise<{ code: number; modes: readonly string[] }>;
   /** The current screen. */
   screen(): Screen;
   /** Resolves with the screen when it satisfies a condition; rejects when the command ends before. */
@@ -38,11 +36,9 @@ export interface Terminal extends AsyncDisposable {
   hangUp(): Promise<void>;
 }
 
-/** How to start a command on a terminal. */
+/** How to start a command on a terminal of 80x24, or another size. */
 export interface TerminalOptions {
-  /** Width. */
   columns?: number;
-  /** Height. */
   rows?: number;
   /** Added to an environment without NO_COLOR and without any SMCP_ variable. */
   env?: Record<string, string>;
@@ -65,6 +61,12 @@ export const ON_TERMINAL: Pick<Deno.TestDefinition, "ignore" | "timeout"> = {
   timeout: 120_000,
 };
 
+/** A test that needs terminals. */
+export const onTerminal = (
+  name: string,
+  run: (t: Deno.TestContext) => Promise<void>,
+): void => Deno.test({ name, ...ON_TERMINAL, fn: run });
+
 /** Reports name, process id and end; Ctrl-C is for the command, not for its shell. */
 const AROUND = `
   tell() { printf '\\033]${TOLD};%s=%s\\007' "$1" "$2"; }
@@ -76,6 +78,14 @@ const AROUND = `
   tell modes "$(stty -a | tr '\\n' ' ')"
   tell code $code`;
 
+/** Starts a command of the package on a terminal. */
+export const startOnTerminal = (
+  name: CommandName,
+  args: readonly string[],
+  options?: TerminalOptions,
+): Promise<Terminal> =>
+  startTerminal(Deno.execPath(), argumentsOf(name, args), options);
+
 /** Starts a command on a real pseudo terminal; its screen is what an emulator makes of it. */
 export async function startTerminal(
   command: string,
@@ -83,12 +93,15 @@ export async function startTerminal(
   { columns = 80, rows = 24, env = {}, cwd }: TerminalOptions = {},
 ): Promise<Terminal> {
   const line = ["sh", "-c", AROUND, "sh", `${columns}`, `${rows}`, command]
-    .concat(args).map(quote).join(" ");
+    .concat(args).map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
+  const ours = Object.entries(Deno.env.toObject()).filter(([name]) =>
+    !/^(SMCP_.*|NO_COLOR|FORCE_COLOR|CI)$/.test(name)
+  );
   const child = new Deno.Command("script", {
     args: ["-qfec", `exec ${line}`, "/dev/null"],
     clearEnv: true,
     env: {
-      ...bareEnvironment(),
+      ...Object.fromEntries(ours),
       SHELL: "/bin/sh",
       TERM: "xterm-256color",
       ...env,
@@ -122,7 +135,15 @@ export async function startTerminal(
       return emulator.styled;
     },
     screen: () => emulator.screen(),
-    until: (wanted) => emulator.until(asPredicate(wanted), `${wanted}`),
+    until: (wanted) =>
+      emulator.until(
+        typeof wanted === "function"
+          ? wanted
+          : typeof wanted === "string"
+          ? ({ all }) => all.includes(wanted)
+          : ({ all }) => wanted.test(all),
+        `${wanted}`,
+      ),
     colourOf: (text) => emulator.colourOf(text),
     type: (text) => keys.write(new TextEncoder().encode(text)),
     signal: (name) => Deno.kill(pid, name),
@@ -146,10 +167,7 @@ export async function startTerminal(
 }
 
 /** Feeds the output to the emulator until there is no more; how it ended. */
-async function follow(
-  child: Deno.ChildProcess,
-  emulator: Emulator,
-): Promise<TerminalEnd> {
+async function follow(child: Deno.ChildProcess, emulator: Emulator) {
   const decoder = new TextDecoder();
   for await (const chunk of child.stdout) {
     await emulator.take(decoder.decode(chunk, { stream: true }));
@@ -160,25 +178,6 @@ async function follow(
   const code = await emulator.told("code");
   return { code: Number(code), modes: modes.split(/[\s;]+/) };
 }
-
-const asPredicate = (
-  wanted: string | RegExp | ((screen: Screen) => boolean),
-): (screen: Screen) => boolean => {
-  if (typeof wanted === "function") return wanted;
-  return typeof wanted === "string"
-    ? ({ all }) => all.includes(wanted)
-    : ({ all }) => wanted.test(all);
-};
-
-const quote = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
-
-/** Returns this process's environment without variables that affect commands. */
-const bareEnvironment = (): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(Deno.env.toObject()).filter(([name]) =>
-      !name.startsWith("SMCP_") && !/^(NO_COLOR|FORCE_COLOR|CI)$/.test(name)
-    ),
-  );
 
 /** Creates a terminal to test it, since a machine may have the program but no pseudo terminals. */
 async function makesTerminals(): Promise<boolean> {

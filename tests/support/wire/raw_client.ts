@@ -1,12 +1,5 @@
 import { io, type Socket } from "socket.io-client";
-import {
-  ENTER_OFFICE_NOTIFICATION,
-  JOIN_OFFICE_EVENT,
-  PROTOCOL_VERSION,
-  type Role,
-  SMCP_NAMESPACE,
-  VERSION_PARAMETER,
-} from "../../../protocol/mod.ts";
+import { PROTOCOL_VERSION, type Role } from "../../../protocol/mod.ts";
 
 /** Options of a raw client. */
 export interface RawOptions {
@@ -34,6 +27,9 @@ export interface Heard {
   payload: unknown;
 }
 
+/** Answers an event. */
+type Handler = (payload: unknown, ack: (...args: unknown[]) => void) => void;
+
 /** A bare Socket.IO client that plays an Agent or a Computer: nothing of the SDK between test and wire. */
 export class RawClient implements AsyncDisposable {
   /** The client itself. */
@@ -42,17 +38,14 @@ export class RawClient implements AsyncDisposable {
   readonly heard: Heard[] = [];
   readonly #waiting = new Set<() => void>();
   #webSocket: ClosingSocket | undefined;
-  readonly #handlers = new Map<
-    string,
-    (payload: unknown, ack: (...args: unknown[]) => void) => void
-  >();
+  readonly #handlers = new Map<string, Handler>();
 
   /** Starts to connect; wait with {@linkcode RawClient.connected}. */
   constructor(url: string, options: RawOptions = {}) {
     const { version = PROTOCOL_VERSION } = options;
-    this.socket = io(url + (options.namespace ?? SMCP_NAMESPACE), {
+    this.socket = io(url + (options.namespace ?? "/smcp"), {
       path: options.path ?? "/smcp/",
-      query: version === null ? {} : { [VERSION_PARAMETER]: version },
+      query: version === null ? {} : { a2c_version: version },
       transports: options.transports ?? ["websocket"],
       reconnection: options.reconnection ?? false,
       reconnectionDelay: 10,
@@ -65,13 +58,10 @@ export class RawClient implements AsyncDisposable {
       const ack = args.at(-1);
       const handler = this.#handlers.get(event);
       if (handler) {
-        handler(
+        return handler(
           args[0],
-          typeof ack === "function"
-            ? (...answer: unknown[]) => ack(...answer)
-            : () => {},
+          (...answer) => typeof ack === "function" && ack(...answer),
         );
-        return;
       }
       this.heard.push({ event, payload: args[0] });
       this.#wake();
@@ -115,14 +105,11 @@ export class RawClient implements AsyncDisposable {
 
   /** Joins an office; resolves with the arguments of the ack. */
   join(role: Role, name: string, office_id: string): Promise<unknown[]> {
-    return this.request(JOIN_OFFICE_EVENT, { role, name, office_id });
+    return this.request("server:join_office", { role, name, office_id });
   }
 
   /** Answers an event from now on. */
-  handle(
-    event: string,
-    handler: (payload: unknown, ack: (...args: unknown[]) => void) => void,
-  ): void {
+  handle(event: string, handler: Handler): void {
     this.#handlers.set(event, handler);
   }
 
@@ -231,10 +218,9 @@ export async function joinRaw(
   name: string,
   office: string,
 ): Promise<RawClient> {
-  const { url, ...options } = typeof server === "string"
-    ? { url: server }
-    : server;
-  const client = await connectRaw(url, options);
+  const client = typeof server === "string"
+    ? await connectRaw(server)
+    : await connectRaw(server.url, server);
   const [ok, reason] = await client.join(role, name, office);
   if (ok !== true) {
     await client[Symbol.asyncDispose]();
@@ -254,15 +240,13 @@ export async function rawPair(
 ): Promise<{ agent: RawClient; computer: RawClient } & AsyncDisposable> {
   const agent = await joinRaw(url, "agent", "agent", office);
   const computer = await joinRaw(url, "computer", "computer", office);
-  await agent.next(ENTER_OFFICE_NOTIFICATION);
+  await agent.next("notify:enter_office");
   return {
     agent,
     computer,
     async [Symbol.asyncDispose]() {
-      await Promise.all([
-        agent[Symbol.asyncDispose](),
-        computer[Symbol.asyncDispose](),
-      ]);
+      const both = [agent, computer];
+      await Promise.all(both.map((each) => each[Symbol.asyncDispose]()));
     },
   };
 }

@@ -105,8 +105,6 @@ export class RawWebSocket implements AsyncDisposable {
   #over = false;
   /** Resolves with the code of the server's close frame once TCP is closed: 1005 without a code, 1006 without a frame. */
   readonly closed: Promise<number>;
-  /** The head of the answer to the upgrade. */
-  head = "";
   /** Whether the server sent a close frame. */
   closing = false;
   /** Whether a close frame is answered by one, as a client must. */
@@ -238,8 +236,7 @@ export class RawWebSocket implements AsyncDisposable {
     if (this.#upgraded) return;
     const end = this.#bytes.indexOf("\r\n\r\n");
     if (end === -1) return;
-    this.head = this.#bytes.toString("latin1", 0, end);
-    this.#upgraded = this.head.startsWith("HTTP/1.1 101 ");
+    this.#upgraded = this.#bytes.indexOf("HTTP/1.1 101 ") === 0;
     if (this.#upgraded) this.#bytes = this.#bytes.subarray(end + 4);
   }
 
@@ -248,18 +245,15 @@ export class RawWebSocket implements AsyncDisposable {
     if (!this.#upgraded || bytes.length < 2) return undefined;
     const first = bytes[0]!;
     const masked = (bytes[1]! & 0x80) !== 0;
-    let length = bytes[1]! & 0x7f;
-    let start = 2;
-    if (length === 126) {
-      if (bytes.length < 4) return undefined;
-      length = bytes.readUInt16BE(2);
-      start = 4;
-    } else if (length === 127) {
-      if (bytes.length < 10) return undefined;
-      length = Number(bytes.readBigUInt64BE(2));
-      start = 10;
-    }
-    if (masked) start += 4;
+    const short = bytes[1]! & 0x7f;
+    const start = 2 + (short < 126 ? 0 : short === 126 ? 2 : 8) +
+      (masked ? 4 : 0);
+    if (bytes.length < start) return undefined;
+    const length = short < 126
+      ? short
+      : short === 126
+      ? bytes.readUInt16BE(2)
+      : Number(bytes.readBigUInt64BE(2));
     if (bytes.length < start + length) return undefined;
     this.#bytes = bytes.subarray(start + length);
     return {

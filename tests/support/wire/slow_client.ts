@@ -1,62 +1,38 @@
-import { Buffer } from "node:buffer";
-import { connect, type Socket } from "node:net";
+import { clientFrame, OP, RawWebSocket } from "./raw_websocket.ts";
 
 /**
- * A WebSocket client that reads only on demand, and answers no ping: what a client on a
- * dead line, or a hostile one, looks like to the server.
+ * A WebSocket client that reads only on demand, and answers neither pings nor a close: like a client on
+ * a dead line, or a hostile one.
  */
 export class SlowClient implements AsyncDisposable {
-  readonly #socket: Socket;
+  readonly #raw: RawWebSocket;
   #text = "";
-  #changed = () => {};
-  /** Resolves when the connection is closed. */
-  readonly closed: Promise<void>;
 
-  private constructor(socket: Socket) {
-    this.#socket = socket;
-    this.closed = new Promise((resolve) => socket.once("close", resolve));
-    socket.setEncoding("latin1");
-    socket.on("error", () => {});
-    socket.on("data", (chunk) => {
-      this.#text += chunk;
-      this.#changed();
-    });
-    socket.on("close", () => this.#changed());
+  private constructor(raw: RawWebSocket) {
+    this.#raw = raw;
+    raw.answersClose = false;
   }
 
-  /** Connects to the namespace; reads until it is a member of nothing yet. */
+  /** Connects to the namespace; it is a member of no office yet. */
   static async open(url: string): Promise<SlowClient> {
-    const { hostname, port } = new URL(url);
-    const socket = connect(Number(port), hostname);
-    const client = new SlowClient(socket);
-    socket.write(
-      [
-        "GET /smcp/?EIO=4&transport=websocket&a2c_version=0.2.0 HTTP/1.1",
-        `Host: ${hostname}`,
-        "Connection: Upgrade",
-        "Upgrade: websocket",
-        "Sec-WebSocket-Version: 13",
-        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
-        "\r\n",
-      ].join("\r\n"),
+    return new SlowClient(
+      await RawWebSocket.connect(Number(new URL(url).port)),
     );
-    await client.heard("0{");
-    client.send("40/smcp,");
-    await client.heard("40/smcp,{");
-    return client;
   }
 
-  /** Sends a text frame of less than 64 KiB; its mask is zero, so that it stays readable. */
+  /** Resolves when the connection is closed. */
+  get closed(): Promise<unknown> {
+    return this.#raw.closed;
+  }
+
+  /** Sends a text frame. */
   send(text: string): void {
-    this.sendBytes(Buffer.from(text));
+    this.#raw.send(text);
   }
 
   /** Sends a text frame of these bytes, whether they are text or not. */
-  sendBytes(body: Buffer): void {
-    const head = body.length < 126
-      ? Buffer.from([0x81, 0x80 | body.length])
-      : Buffer.from([0x81, 0xfe, body.length >> 8, body.length & 0xff]);
-    this.#socket.write(Buffer.concat([head, Buffer.alloc(4), body]));
+  sendBytes(body: Uint8Array): void {
+    this.#raw.write(clientFrame(OP.text, body));
   }
 
   /** Joins an office. */
@@ -69,24 +45,22 @@ export class SlowClient implements AsyncDisposable {
   /** Resolves when a text has come; rejects when the connection closes before. */
   async heard(text: string): Promise<void> {
     while (!this.#text.includes(text)) {
-      if (this.#socket.closed) throw new Error(`Closed before "${text}"`);
-      await new Promise<void>((resolve) => this.#changed = resolve);
+      this.#text += (await this.#raw.frame()).payload.toString("latin1");
     }
   }
 
   /** Reads nothing from now on. */
   pause(): void {
-    this.#socket.pause();
+    this.#raw.pause();
   }
 
-  /** Reads again, and throws away what comes. */
+  /** Reads again. */
   resume(): void {
-    this.#socket.resume();
+    this.#raw.resume();
   }
 
-  /** Cuts the connection without a word. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#socket.destroy();
-    await this.closed;
+  /** Cuts the connection. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#raw[Symbol.asyncDispose]();
   }
 }

@@ -1,7 +1,8 @@
 import { join } from "node:path";
-import { type Child, start } from "../../child.ts";
-import { scratch } from "../../scratch.ts";
-import { killed, onFreePorts, saysTaken } from "../programs.ts";
+import { type Child, start } from "../child.ts";
+import { scratch } from "../scratch.ts";
+import type { TestNode } from "./node.ts";
+import { killed, onFreePorts, saysTaken } from "./programs.ts";
 
 /** A balancer in a process of its own. */
 export interface Balancer extends AsyncDisposable {
@@ -90,21 +91,20 @@ async function startBalancer(
     }
     return { child, port };
   };
-  try {
-    const { child, port } = await onFreePorts(1, begin, saysTaken);
-    return {
-      url: `http://127.0.0.1:${port}`,
-      pid: child.pid,
-      lines: child.lines,
-      [Symbol.asyncDispose]: async () => {
-        await killed(child);
-        await folder[Symbol.asyncDispose]();
-      },
-    };
-  } catch (error) {
-    await folder[Symbol.asyncDispose]();
-    throw error;
-  }
+  const { child, port } = await onFreePorts(1, begin, saysTaken)
+    .catch(async (error) => {
+      await folder[Symbol.asyncDispose]();
+      throw error;
+    });
+  return {
+    url: `http://127.0.0.1:${port}`,
+    pid: child.pid,
+    lines: child.lines,
+    [Symbol.asyncDispose]: async () => {
+      await killed(child);
+      await folder[Symbol.asyncDispose]();
+    },
+  };
 }
 
 /** Waits until the program takes connections; rejects with its output when it could not have its port. */
@@ -120,4 +120,34 @@ async function listening(port: number, child: Child): Promise<void> {
     }
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
+}
+
+/** The files of deploy/balancers that a program plays. */
+export const PLAYED = {
+  "nginx-session.conf": startNginx,
+  "nginx-address.conf": startNginx,
+  "haproxy-session.cfg": startHaproxy,
+  "haproxy-address.cfg": startHaproxy,
+  "session.Caddyfile": startCaddy,
+  "address.Caddyfile": startCaddy,
+} satisfies Record<string, (config: string) => Promise<Balancer>>;
+
+/** An example that is played. */
+export type PlayedExample = keyof typeof PLAYED;
+
+/** Starts the balancer of a file, with a port of this machine, in front of these nodes in place of the page's addresses. */
+export async function startPageBalancer(
+  example: PlayedExample,
+  nodes: readonly Pick<TestNode, "url">[],
+): Promise<Balancer> {
+  const folder = new URL("../../../deploy/balancers/", import.meta.url);
+  const code = (await Deno.readTextFile(new URL(example, folder)))
+    .replace("listen 80;", "listen 127.0.0.1:$PORT;")
+    .replace("bind :80", "bind 127.0.0.1:$PORT")
+    .replace("smcp.example.com {", "http://127.0.0.1:$PORT {");
+  return await PLAYED[example](nodes.reduce(
+    (text, { url }, i) =>
+      text.replaceAll(`10.0.0.${i + 1}:8787`, new URL(url).host),
+    code,
+  ));
 }
