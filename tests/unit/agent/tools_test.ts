@@ -1,188 +1,73 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { describePlace, readArguments } from "../../../agent/cli/call.ts";
+import { splitPair } from "../../../agent/cli/command.ts";
+import { parameterRows } from "../../../agent/cli/look.ts";
 import {
-  type CatalogueStep,
+  agentEventOf,
+  type AgentEvents,
+  followDesktop,
+} from "../../../agent/events.ts";
+import {
   catalogueStep,
   offering,
   onlyOffering,
   ToolCatalogue,
   ToolLookupError,
 } from "../../../agent/tools.ts";
+import { Emitter } from "../../../client/emitter.ts";
+import { ConnectionError } from "../../../client/errors.ts";
 import {
-  CANCEL_TOOL_CALL_NOTIFICATION,
-  ENTER_OFFICE_NOTIFICATION,
   ErrorCode,
-  LEAVE_OFFICE_NOTIFICATION,
+  type Notification,
+  NOTIFICATIONS,
   ownToolName,
   ProtocolError,
   type SMCPTool,
-  UPDATE_CONFIG_NOTIFICATION,
-  UPDATE_DESKTOP_NOTIFICATION,
-  UPDATE_TOOL_LIST_NOTIFICATION,
 } from "../../../protocol/mod.ts";
 
-const office_id = "north";
-
 Deno.test("catalogueStep() maps each notification to a step", () => {
-  const steps: CatalogueStep[] = [
-    catalogueStep({
-      event: ENTER_OFFICE_NOTIFICATION,
-      payload: { office_id, computer: "pc" },
-    }),
-    catalogueStep({
-      event: ENTER_OFFICE_NOTIFICATION,
-      payload: { office_id, agent: "a" },
-    }),
-    catalogueStep({
-      event: LEAVE_OFFICE_NOTIFICATION,
-      payload: { office_id, computer: "pc" },
-    }),
-    catalogueStep({
-      event: LEAVE_OFFICE_NOTIFICATION,
-      payload: { office_id, agent: "a" },
-    }),
-    catalogueStep({
-      event: UPDATE_TOOL_LIST_NOTIFICATION,
-      payload: { computer: "pc" },
-    }),
-    catalogueStep({
-      event: UPDATE_CONFIG_NOTIFICATION,
-      payload: { computer: "pc" },
-    }),
-    catalogueStep({
-      event: UPDATE_DESKTOP_NOTIFICATION,
-      payload: { computer: "pc" },
-    }),
-    catalogueStep({
-      event: CANCEL_TOOL_CALL_NOTIFICATION,
-      payload: { agent: "a", req_id: "1" },
-    }),
+  const [computer, agent] = [{ computer: "pc" }, { agent: "a" }];
+  const in_ = { office_id: "north" };
+  const rows: [
+    notification: Parameters<typeof catalogueStep>[0],
+    step: ReturnType<typeof catalogueStep>,
+  ][] = [
+    [{ event: "notify:enter_office", payload: { ...in_, ...computer } }, {
+      fetch: "pc",
+    }],
+    [
+      { event: "notify:enter_office", payload: { ...in_, ...agent } },
+      undefined,
+    ],
+    [{ event: "notify:leave_office", payload: { ...in_, ...computer } }, {
+      forget: "pc",
+    }],
+    [
+      { event: "notify:leave_office", payload: { ...in_, ...agent } },
+      undefined,
+    ],
+    [{ event: "notify:update_tool_list", payload: computer }, { fetch: "pc" }],
+    [{ event: "notify:update_config", payload: computer }, { fetch: "pc" }],
+    [{ event: "notify:update_desktop", payload: computer }, undefined],
+    [
+      { event: "notify:tool_call_cancel", payload: { ...agent, req_id: "1" } },
+      undefined,
+    ],
   ];
-  assertEquals(steps, [
-    { fetch: "pc" },
-    undefined,
-    { forget: "pc" },
-    undefined,
-    { fetch: "pc" },
-    { fetch: "pc" },
-    undefined,
-    undefined,
-  ]);
+  for (const [notification, step] of rows) {
+    assertEquals(catalogueStep(notification), step, notification.event);
+  }
 });
 
-Deno.test("ToolCatalogue fetches once more after a change during a fetch", async () => {
-  const { catalogue, fetches, answer, changes } = setup();
-  catalogue.fetch("pc");
-  catalogue.fetch("pc");
-  catalogue.fetch("pc");
-  assertEquals(fetches.length, 1);
-  answer(["old"]);
-  await until(() => fetches.length === 2);
-  answer(["new"]);
-  await catalogue.settled();
-  assertEquals(fetches.length, 2);
-  assertEquals(changes, [["pc", ["old"]], ["pc", ["new"]]]);
+const tool = (name: string, bundle_id?: string): SMCPTool => ({
+  ...{ name, description: "", params_schema: {}, return_schema: null },
+  ...(bundle_id !== undefined && { bundle_id }),
 });
 
-Deno.test("ToolCatalogue drops the answer of a Computer that left during the fetch", async () => {
-  const { catalogue, answer, changes } = setup();
-  catalogue.fetch("pc");
-  catalogue.forget("pc");
-  answer(["late"]);
-  await catalogue.settled();
-  assertEquals([...catalogue.byComputer], []);
-  assertEquals(changes, []);
-});
+const gone = new ProtocolError(ErrorCode.NOT_FOUND, "gone");
+const busy = new ProtocolError(ErrorCode.TOO_MANY_REQUESTS, "Too many events");
 
-Deno.test("ToolCatalogue keeps known tools when a fetch fails, and forgets a Computer that left", async () => {
-  const { catalogue, answer, fail, failures } = setup();
-  catalogue.fetch("pc");
-  answer(["echo"]);
-  await catalogue.settled();
-  catalogue.fetch("pc");
-  fail(new ProtocolError(ErrorCode.TIMEOUT, "slow"));
-  await catalogue.settled();
-  assertEquals(failures, ["pc"]);
-  assertEquals([...catalogue.byComputer.keys()], ["pc"]);
-  catalogue.fetch("pc");
-  fail(new ProtocolError(ErrorCode.NOT_FOUND, "gone"));
-  await catalogue.settled();
-  assertEquals([...catalogue.byComputer.keys()], []);
-});
-
-Deno.test("ToolCatalogue.refresh() forgets Computers that left and fetches the others", async () => {
-  const { catalogue, answer, changes, office, fetches } = setup();
-  catalogue.fetch("gone");
-  answer(["a"]);
-  await catalogue.settled();
-  office.computers = ["pc"];
-  catalogue.refresh();
-  await until(() => fetches.length === 2);
-  answer(["b"]);
-  await catalogue.settled();
-  assertEquals(changes.slice(1), [["gone", undefined], ["pc", ["b"]]]);
-});
-
-Deno.test("ToolCatalogue.refresh() keeps a Computer that entered during the listing", async () => {
-  const { catalogue, answer, changes, office } = setup();
-  catalogue.fetch("pc");
-  answer(["a"]);
-  await catalogue.settled();
-  office.computers = []; // listed before it came back
-  catalogue.refresh();
-  catalogue.fetch("pc");
-  for (let i = 0; i < 50; i++) await Promise.resolve(); // lets the list arrive
-  answer(["b"]);
-  await catalogue.settled();
-  assertEquals(changes, [["pc", ["a"]], ["pc", ["b"]]]);
-});
-
-Deno.test("ToolCatalogue fetches again for a Computer that came back during a failing fetch", async () => {
-  const { catalogue, answer, fail, fetches } = setup();
-  catalogue.fetch("pc");
-  catalogue.fetch("pc");
-  fail(new ProtocolError(ErrorCode.NOT_FOUND, "gone"));
-  await until(() => fetches.length === 2);
-  answer(["back"]);
-  await catalogue.settled();
-  assertEquals([...catalogue.byComputer.keys()], ["pc"]);
-});
-
-Deno.test("ToolCatalogue fetches a few at a time, and retries after a 429", async () => {
-  const many = Array.from({ length: 30 }, (_, i) => `pc-${i}`);
-  const failures: string[] = [];
-  let [asked, running, most] = [0, 0, 0];
-  const catalogue = new ToolCatalogue({
-    list: () => Promise.resolve(many),
-    fetch: async () => {
-      const isFirst = asked++ === 0;
-      most = Math.max(most, ++running);
-      await Promise.resolve();
-      running--;
-      if (!isFirst) return [];
-      throw new ProtocolError(ErrorCode.TOO_MANY_REQUESTS, "Too many events");
-    },
-    changed: () => {},
-    failed: (computer) => failures.push(computer),
-  });
-  catalogue.refresh();
-  await catalogue.settled();
-  assertEquals(catalogue.byComputer.size, many.length);
-  assertEquals([most, asked, failures], [8, 31, []]);
-});
-
-Deno.test("ToolCatalogue.clear() drops waiting fetches", async () => {
-  const { catalogue, fetches, office, fail } = setup();
-  office.computers = Array.from({ length: 10 }, (_, i) => `pc-${i}`);
-  catalogue.refresh();
-  await until(() => fetches.length === 8);
-  fail(new ProtocolError(ErrorCode.TOO_MANY_REQUESTS, "Too many events"));
-  await until(() => fetches.length === 9);
-  catalogue.clear();
-  await catalogue.settled();
-  assertEquals(fetches.length, 9);
-  // A running timer would be reported as a leak.
-});
-
+/** A catalogue whose last fetch is answered, or fails, when the test says so. */
 function setup() {
   const fetches: PromiseWithResolvers<SMCPTool[]>[] = [];
   const changes: [string, string[] | undefined][] = [];
@@ -191,39 +76,132 @@ function setup() {
   const catalogue = new ToolCatalogue({
     list: () => Promise.resolve(office.computers),
     fetch: () => {
-      const fetch = Promise.withResolvers<SMCPTool[]>();
-      fetches.push(fetch);
-      return fetch.promise;
+      fetches.push(Promise.withResolvers());
+      return fetches.at(-1)!.promise;
     },
     changed: (computer, tools) =>
       changes.push([computer, tools?.map(({ name }) => name)]),
     failed: (computer) => failures.push(computer),
   });
+  const answer = (name: string) => fetches.at(-1)?.resolve([tool(name)]);
   return {
-    catalogue,
-    fetches,
-    changes,
-    failures,
-    office,
-    answer: (names: string[]) =>
-      fetches.at(-1)?.resolve(names.map((name) => tool(name))),
+    ...{ catalogue, changes, failures, office, answer },
     fail: (error: unknown) => fetches.at(-1)?.reject(error),
+    count: () => fetches.length,
+    known: () => [...catalogue.byComputer.keys()],
+    async fetched(count: number) {
+      while (fetches.length !== count) await Promise.resolve();
+    },
+    async knowing(computer: string, name: string) {
+      catalogue.fetch(computer);
+      answer(name);
+      await catalogue.settled();
+    },
   };
 }
 
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await Promise.resolve();
-}
+Deno.test("ToolCatalogue fetches once more after a change during a fetch, also one that fails", async () => {
+  const { catalogue, count, fetched, answer, fail, changes } = setup();
+  for (let i = 0; i < 3; i++) catalogue.fetch("pc");
+  assertEquals(count(), 1);
+  answer("old");
+  await fetched(2);
+  answer("new");
+  await catalogue.settled();
+  assertEquals([count(), changes], [2, [["pc", ["old"]], ["pc", ["new"]]]]);
 
-const tool = (name: string, bundle_id?: string): SMCPTool => ({
-  name,
-  description: "",
-  params_schema: {},
-  return_schema: null,
-  ...(bundle_id !== undefined && { bundle_id }),
+  catalogue.fetch("pc");
+  catalogue.fetch("pc");
+  fail(gone);
+  await fetched(4);
+  answer("back");
+  await catalogue.settled();
+  assertEquals(changes.at(-1), ["pc", ["back"]]);
 });
 
-const office = {
+Deno.test("ToolCatalogue drops the answer of a Computer that left during the fetch", async () => {
+  const { catalogue, answer, changes, known } = setup();
+  catalogue.fetch("pc");
+  catalogue.forget("pc");
+  answer("late");
+  await catalogue.settled();
+  assertEquals([known(), changes], [[], []]);
+});
+
+Deno.test("ToolCatalogue keeps known tools when a fetch fails, and forgets a Computer that left", async () => {
+  const { catalogue, knowing, fail, failures, known } = setup();
+  await knowing("pc", "echo");
+  catalogue.fetch("pc");
+  fail(new ProtocolError(ErrorCode.TIMEOUT, "slow"));
+  await catalogue.settled();
+  assertEquals([failures, known()], [["pc"], ["pc"]]);
+  catalogue.fetch("pc");
+  fail(gone);
+  await catalogue.settled();
+  assertEquals(known(), []);
+});
+
+Deno.test("ToolCatalogue.refresh() forgets Computers that left and fetches the others", async () => {
+  const { catalogue, knowing, answer, changes, office, fetched } = setup();
+  await knowing("gone", "a");
+  office.computers = ["pc"];
+  catalogue.refresh();
+  await fetched(2);
+  answer("b");
+  await catalogue.settled();
+  assertEquals(changes.slice(1), [["gone", undefined], ["pc", ["b"]]]);
+});
+
+Deno.test("ToolCatalogue.refresh() keeps a Computer that entered during the listing", async () => {
+  const { catalogue, knowing, answer, changes } = setup();
+  await knowing("pc", "a");
+  catalogue.refresh(); // lists nobody: before it came back
+  catalogue.fetch("pc");
+  for (let i = 0; i < 50; i++) await Promise.resolve(); // lets the list arrive
+  answer("b");
+  await catalogue.settled();
+  assertEquals(changes, [["pc", ["a"]], ["pc", ["b"]]]);
+});
+
+Deno.test("ToolCatalogue fetches a few at a time, and retries after a 429", async () => {
+  const many = Array.from({ length: 30 }, (_, i) => `pc-${i}`);
+  const failures: string[] = [];
+  let [requests, running, most] = [0, 0, 0];
+  const catalogue = new ToolCatalogue({
+    list: () => Promise.resolve(many),
+    fetch: async () => {
+      const isFirst = requests++ === 0;
+      most = Math.max(most, ++running);
+      await Promise.resolve();
+      running--;
+      if (isFirst) throw busy;
+      return [];
+    },
+    changed: () => {},
+    failed: (computer) => failures.push(computer),
+  });
+  catalogue.refresh();
+  await catalogue.settled();
+  assertEquals(
+    [catalogue.byComputer.size, most, requests, failures],
+    [30, 8, 31, []],
+  );
+});
+
+Deno.test("ToolCatalogue.clear() drops waiting fetches", async () => {
+  const { catalogue, count, fetched, office, fail } = setup();
+  office.computers = Array.from({ length: 10 }, (_, i) => `pc-${i}`);
+  catalogue.refresh();
+  await fetched(8);
+  fail(busy);
+  await fetched(9);
+  catalogue.clear();
+  await catalogue.settled();
+  assertEquals(count(), 9);
+  // A running timer would be reported as a leak.
+});
+
+const COMPUTERS = {
   laptop: [
     tool("files__list", "files"),
     tool("files__read", "files"),
@@ -234,11 +212,11 @@ const office = {
   old: [tool("list"), tool("files__write")],
 };
 
-const of = (...computers: (keyof typeof office)[]) =>
-  new Map(computers.map((name) => [name, office[name]]));
+const of = (...computers: (keyof typeof COMPUTERS)[]) =>
+  new Map(computers.map((name) => [name, COMPUTERS[name]]));
 
 Deno.test("0.4 §3.5: a tool is found by its whole name, or by its own one where that is unique", () => {
-  const rows: [computer: keyof typeof office, name: string, found: string][] = [
+  const rows: [keyof typeof COMPUTERS, name: string, found: string][] = [
     ["laptop", "files__list", "files__list"],
     ["laptop", "list", "files__list"],
     ["laptop", "docs__read", "docs__read"],
@@ -249,37 +227,197 @@ Deno.test("0.4 §3.5: a tool is found by its whole name, or by its own one where
     ["old", "files__write", "files__write"],
   ];
   for (const [computer, name, found] of rows) {
-    const { tool } = onlyOffering(of(computer), name, "home");
-    assertEquals(tool.name, found, name);
+    assertEquals(onlyOffering(of(computer), name, "home").tool.name, found);
   }
   assertEquals(offering(of("odd"), "y"), []);
   assertEquals(offering(of("old"), "write"), []);
+  const own: [tool: SMCPTool, own: string][] = [
+    [tool("a__b__c", "a"), "b__c"],
+    [tool("a__b", "b"), "a__b"],
+    [tool("a__", "a"), "a__"],
+    [tool("a__b"), "a__b"],
+  ];
+  for (const [tool, name] of own) assertEquals(ownToolName(tool), name);
 });
 
 Deno.test("0.4 §3.5: an ambiguous name is an error that lists the whole ones", () => {
-  const error = assertThrows(
-    () => onlyOffering(of("laptop"), "read", "home"),
-    ToolLookupError,
-    'several MCP servers offer the tool "read"; give its whole name: files__read or docs__read',
-  );
-  assertEquals([error.code, error.computers], ["ambiguous", ["laptop"]]);
-  const both = assertThrows(
-    () => onlyOffering(of("laptop", "old"), "list", "home"),
-    ToolLookupError,
-    "(laptop, old); choose one with the option `computer`",
-  );
-  assertEquals(both.computers, ["laptop", "old"]);
-  const tools = of("laptop").set("old", [tool("read")]);
-  assertThrows(
-    () => onlyOffering(tools, "read", "home"),
-    ToolLookupError,
-    "(laptop: files__read or docs__read, old); choose one",
+  const rows = [
+    [
+      ...[of("laptop"), "read", ["laptop"]],
+      'several MCP servers offer the tool "read"; give its whole name: files__read or docs__read',
+    ],
+    [
+      ...[of("laptop", "old"), "list", ["laptop", "old"]],
+      "(laptop, old); choose one with the option `computer`",
+    ],
+    [
+      ...[of("laptop").set("old", [tool("read")]), "read", ["laptop", "old"]],
+      "(laptop: files__read or docs__read, old); choose one",
+    ],
+  ] as [Map<string, SMCPTool[]>, string, string[], string][];
+  for (const [tools, name, computers, says] of rows) {
+    const lookup = () => onlyOffering(tools, name, "home");
+    const error = assertThrows(lookup, ToolLookupError, says);
+    assertEquals([error.code, error.computers], ["ambiguous", computers]);
+  }
+});
+
+Deno.test("the Agent's event of a notification is its name on the wire without notify:, in camelCase", () => {
+  const names = Object.keys(NOTIFICATIONS) as Notification[];
+  assertEquals(names.map((name) => agentEventOf(name)), [
+    ...["enterOffice", "leaveOffice", "updateConfig", "updateToolList"],
+    ...["updateDesktop", "updateFinder", "updateSkills", "updateResources"],
+    ...["toolCallCancel", "toolCallProgress"],
+  ]);
+});
+
+const lost = new ConnectionError("lost", "The connection was lost");
+
+/** Follows a desktop whose fetches return the given results in turn. */
+function follow(...answers: (string[] | Error)[]) {
+  const events = new Emitter<AgentEvents>(() => {});
+  const failed = Promise.withResolvers<void>();
+  const desktop = followDesktop("pc", {
+    on: (...args) => events.on(...args),
+    fetch: () => {
+      const answer = answers.shift();
+      if (!(answer instanceof Error)) return Promise.resolve(answer ?? []);
+      failed.resolve();
+      return Promise.reject(answer);
+    },
+  }, undefined);
+  return { events, desktop, failed: failed.promise };
+}
+
+Deno.test("followDesktop() continues after a connection loss during a fetch (spec §9)", async () => {
+  const { events, desktop, failed } = follow(["one"], lost, ["two"]);
+  assertEquals((await desktop.next()).value, ["one"]);
+  const next = desktop.next();
+  events.emit("updateDesktop", { computer: "pc" });
+  await failed;
+  events.emit("disconnected", { reason: "gone", reconnecting: true });
+  events.emit("joined", { office: "north", rejoined: true });
+  assertEquals((await next).value, ["two"]);
+  await desktop.return();
+});
+
+Deno.test("followDesktop() ends with the connection at any point, and does not start without one", async () => {
+  const { events, desktop } = follow(["one"], lost);
+  assertEquals((await desktop.next()).value, ["one"]);
+  const next = desktop.next();
+  events.emit("updateDesktop", { computer: "pc" });
+  events.emit("disconnected", { reason: "closed", reconnecting: false });
+  await assertRejects(() => next, ConnectionError, "closed");
+  await assertRejects(
+    () => follow(lost).desktop.next(),
+    ConnectionError,
+    "lost",
   );
 });
 
-Deno.test("0.4 §3.5: ownToolName() takes off the bundle_id of the tool, and nothing else", () => {
-  assertEquals(ownToolName(tool("a__b__c", "a")), "b__c");
-  assertEquals(ownToolName(tool("a__b", "b")), "a__b");
-  assertEquals(ownToolName(tool("a__", "a")), "a__");
-  assertEquals(ownToolName(tool("a__b")), "a__b");
+const SCHEMA = {
+  type: "object",
+  properties: {
+    path: { type: "string", description: "Where. And why." },
+    count: { type: "integer" },
+    ratio: { type: "number" },
+    deep: { type: "boolean" },
+    filter: { type: "object" },
+    tags: { type: "array", items: { type: "string" } },
+    maybe: { anyOf: [{ type: "integer" }, { type: "null" }] },
+    either: { type: ["string", "number"] },
+    nothing: { type: ["string", "null"] },
+    size: { $ref: "#/$defs/Size" },
+    loop: { $ref: "#/$defs/Loop" },
+    level: { enum: [1, 2] },
+    fixed: { const: true },
+  },
+  $defs: { Size: { type: "integer" }, Loop: { $ref: "#/$defs/Loop" } },
+};
+
+Deno.test("readArguments() reads each argument by the schema, and as text for an unlisted tool", () => {
+  const rows: [name: string, text: string, value: unknown][] = [
+    ["path", "notes.txt", "notes.txt"],
+    ["path", "42", "42"],
+    ["path", "a=b", "a=b"],
+    ["path", "", ""],
+    ["count", "42", 42],
+    ["ratio", "0.5", 0.5],
+    ["ratio", "2", 2],
+    ["deep", "true", true],
+    ["filter", '{"a":[1]}', { a: [1] }],
+    ["tags", '["x"]', ["x"]],
+    ["maybe", "null", null],
+    ["maybe", "3", 3],
+    ["either", "3", "3"],
+    ["nothing", "null", null],
+    ["nothing", "text", "text"],
+    ["size", "7", 7],
+    ["loop", "any", "any"],
+    ["level", "2", 2],
+    ["fixed", "true", true],
+    ["unknown", "12", "12"],
+    ["toString", "12", "12"],
+  ];
+  for (const [name, text, value] of rows) {
+    const read = readArguments([[name, text]], SCHEMA);
+    assertEquals<unknown>(read, { params: { [name]: value }, problems: [] });
+    assertEquals(readArguments([[name, text]]).params, { [name]: text });
+  }
+});
+
+Deno.test("readArguments() describes the argument that was expected, and refuses a duplicate", () => {
+  const rows: [name: string, text: string, expected: string][] = [
+    ["count", "many", "a whole number"],
+    ["count", "1.5", "a whole number"],
+    ["deep", "yes", "true or false"],
+    ["tags", "x", "a JSON list"],
+    ["filter", "[]", "a JSON object"],
+  ];
+  for (const [name, text, expected] of rows) {
+    assertEquals<unknown>(readArguments([[name, text]], SCHEMA), {
+      params: {},
+      problems: [`argument "${name}" is "${text}", expected ${expected}`],
+    });
+  }
+  const twice = readArguments([["path", "a"], ["path", "b"]], SCHEMA);
+  assertEquals(twice.problems.length, 1);
+});
+
+Deno.test("parameterRows() returns name, type and description of each parameter", () => {
+  const { path, tags, nothing } = SCHEMA.properties;
+  const mode = { enum: ["r", "w"] };
+  const properties = { path, tags, nothing, mode, any: {}, odd: true };
+  assertEquals(parameterRows({ properties, required: ["path"] }), [
+    ["path", "string, required", "Where."],
+    ["tags", "array of string", ""],
+    ["nothing", "string | null", ""],
+    ["mode", '"r" | "w"', ""],
+    ["any", "any", ""],
+    ["odd", "any", ""],
+  ]);
+  for (const none of [{}, { properties: [] }]) {
+    assertEquals(parameterRows(none), []);
+  }
+});
+
+Deno.test("splitPair() splits at the first '=' and requires a name", () => {
+  const pairs = ["a=b=c", "a=", "=b", "a"].map(splitPair);
+  assertEquals(pairs, [["a", "b=c"], ["a", ""], undefined, undefined]);
+});
+
+Deno.test("describePlace() finds the places in the errors of V8's JSON parser", () => {
+  const rows: [json: string, place: string][] = [
+    ['{"a": ', ": it ends too early"],
+    ['{"a": 1', ": see line 1, column 8"],
+    ["", ": it ends too early"],
+    ["{path: .}", ": see line 1, column 2"],
+    ['{"a": 1,\n "b" 2}', ": see line 2, column 6"],
+    ['{"a": 1} {', ": see line 1, column 10"],
+  ];
+  for (const [json, place] of rows) {
+    const error = assertThrows(() => JSON.parse(json), SyntaxError);
+    assertEquals(describePlace(json, error), place, `${json}: ${error}`);
+  }
+  assertEquals(describePlace("", new Error("something else")), "");
 });

@@ -1,59 +1,67 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { explainFailure, joinRemedy } from "../../../cli/explain_failure.ts";
 import { unreachable } from "../../../client/failures.ts";
-import { ErrorCode, ProtocolError, type Role } from "../../../protocol/mod.ts";
+import { ProtocolError, type Role } from "../../../protocol/mod.ts";
 import { judgeSeat, ROOM_FULL } from "../../../server/office/office.ts";
 import type { Seated } from "../../../server/office/peer.ts";
 import { checkPolicy } from "../../../server/shared/identity.ts";
 
-Deno.test("explainFailure() names no flag for a 408: the commands that may get one have none", () => {
+Deno.test("explainFailure() goes by the code and fields of an answer; a 408 names no flag", () => {
   const silent = 'Computer "pc" did not answer within 35 s';
-  assertEquals(
-    explainFailure(new ProtocolError(ErrorCode.TIMEOUT, silent)),
-    `${silent}; the Computer may be overloaded: try again`,
-  );
-});
-
-Deno.test("explainFailure() tells a path that is not there from a Computer, by the fields of the 404", () => {
-  const explained = (message: string, fields: Record<string, unknown> = {}) =>
-    explainFailure(
-      new ProtocolError(ErrorCode.NOT_FOUND, message, { fields }),
-    );
-  assertEquals(
-    explained("Not here", { computer: "pc" }),
-    'Not here; the command "members" lists who is there; name one of them with --computer',
-  );
-  assertEquals(
-    explained("Nothing answers"),
-    "Nothing answers; correct --url, or the path with --path",
-  );
-  assertEquals(
-    explained("No such server", { mcp_server: "a" }),
-    'No such server; the command "config" lists the MCP servers',
-  );
+  const rows: [code: number, message: string, fields: object, says: string][] =
+    [
+      [408, silent, {}, `${silent}; the Computer may be overloaded: try again`],
+      [
+        404,
+        "Not here",
+        { computer: "pc" },
+        'Not here; the command "members" lists who is there; name one of them with --computer',
+      ],
+      [
+        404,
+        "Nothing answers",
+        {},
+        "Nothing answers; correct --url, or the path with --path",
+      ],
+      [
+        404,
+        "No such server",
+        { mcp_server: "a" },
+        'No such server; the command "config" lists the MCP servers',
+      ],
+    ];
+  for (const [code, message, fields, says] of rows) {
+    const error = new ProtocolError(code, message, { fields: { ...fields } });
+    assertEquals(explainFailure(error), says);
+  }
 });
 
 Deno.test("explainFailure() goes by the system's code and class, not by the text, when nobody is reached", async () => {
-  const failed = async (statusText: object, url = "http://a.example") =>
-    explainFailure(await unreachable({ url }, { context: { statusText } }));
   const error = (code: string) =>
     Object.assign(new Error("mentions ENOTFOUND and no A2C-SMCP server"), {
       code,
     });
-  assertEquals(
-    await failed(error("ECONNREFUSED")),
-    "Cannot connect to http://a.example: nobody listens there; start a Server, or correct the address with --url",
-  );
-  assertEquals(
-    await failed(error("ERR_SSL_WRONG_VERSION_NUMBER"), "https://a.example"),
-    "Cannot connect to https://a.example: it does not speak TLS there; write http:// instead of https://",
-  );
   const denied = new Error("Requires net access");
   denied.name = "NotCapable";
-  assertEquals(
-    await failed(denied),
-    "Cannot connect to http://a.example: Requires net access",
-  );
+  const rows: [url: string, statusText: Error, says: string][] = [
+    [
+      "http://a.example",
+      error("ECONNREFUSED"),
+      "nobody listens there; start a Server, or correct the address with --url",
+    ],
+    [
+      "https://a.example",
+      error("ERR_SSL_WRONG_VERSION_NUMBER"),
+      "it does not speak TLS there; write http:// instead of https://",
+    ],
+    ["http://a.example", denied, "Requires net access"],
+  ];
+  for (const [url, statusText, says] of rows) {
+    assertEquals(
+      explainFailure(await unreachable({ url }, { context: { statusText } })),
+      `Cannot connect to ${url}: ${says}`,
+    );
+  }
 });
 
 const seated = (role: Role, name: string): Seated & { role: Role } => ({
@@ -69,14 +77,8 @@ Deno.test("joinRemedy() knows the Server's refusals by their wording", () => {
   const agent = seated("agent", "planner");
   const computer = seated("computer", "pc");
   const rows: [reason: string | undefined, remedy: RegExp][] = [
-    [
-      taken(agent),
-      /join another office with --office/,
-    ],
-    [
-      taken(computer),
-      /another name with --name/,
-    ],
+    [taken(agent), /join another office with --office/],
+    [taken(computer), /another name with --name/],
     [ROOM_FULL.refused, /leave some other member out/],
     [
       'Room already has an agent: "mcp" has it for MCP clients, until …',
@@ -101,8 +103,5 @@ Deno.test("joinRemedy() knows the Server's refusals by their wording", () => {
   for (const [reason = "", remedy] of rows) {
     assertMatch(joinRemedy(reason) ?? "nothing", remedy, reason);
   }
-});
-
-Deno.test("joinRemedy() has nothing to say of other refusals", () => {
   assertEquals(joinRemedy("The role of this connection is agent"), undefined);
 });

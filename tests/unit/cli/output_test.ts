@@ -31,15 +31,19 @@ class SlowStream implements LineStream {
   }
 }
 
-const options = {
-  most: 10,
-  leftOut: (lines: number) => `(${lines} left out)\n`,
-};
+/** A queue of at most ten characters, with these lines in it. */
+function queueOf(...lines: string[]) {
+  const stream = new SlowStream();
+  const queue = new LineQueue(stream, {
+    most: 10,
+    leftOut: (lines: number) => `(${lines} left out)\n`,
+  });
+  for (const line of lines) queue.add(line);
+  return { stream, queue };
+}
 
 Deno.test("LineQueue has one write on its way, and keeps the order", () => {
-  const stream = new SlowStream();
-  const queue = new LineQueue(stream, options);
-  for (const line of ["a\n", "b\n", "c\n"]) queue.add(line);
+  const { stream } = queueOf("a\n", "b\n", "c\n");
   assertEquals(stream.written, ["a\n"]);
   stream.end();
   stream.end();
@@ -47,10 +51,7 @@ Deno.test("LineQueue has one write on its way, and keeps the order", () => {
 });
 
 Deno.test("LineQueue counts what comes beyond its bound, and says so once the reader goes on", () => {
-  const stream = new SlowStream();
-  const queue = new LineQueue(stream, options);
-  queue.add("aaaa\n");
-  queue.add("bbbb\n");
+  const { stream, queue } = queueOf("aaaa\n", "bbbb\n");
   queue.add("c\nd\n", 2); // beyond
   queue.add("e\n");
   stream.end(); // there would be room again, but not before the gap
@@ -63,10 +64,8 @@ Deno.test("LineQueue counts what comes beyond its bound, and says so once the re
 });
 
 Deno.test("LineQueue writes a text that is larger than its bound when nothing else waits", () => {
-  const stream = new SlowStream();
-  const queue = new LineQueue(stream, options);
   const long = `${"x".repeat(99)}\n`;
-  queue.add(long);
+  const { stream, queue } = queueOf(long);
   assertEquals(stream.written, [long]);
   queue.add("y\n");
   stream.end();
@@ -74,8 +73,7 @@ Deno.test("LineQueue writes a text that is larger than its bound when nothing el
 });
 
 Deno.test("LineQueue.flush() ends with the last write, or at its deadline, from which on nothing keeps the process", async () => {
-  const stream = new SlowStream();
-  const queue = new LineQueue(stream, options);
+  const { stream, queue } = queueOf();
   await queue.flush(60_000);
   queue.add("a\n");
   queue.add("b\n");
@@ -91,9 +89,7 @@ Deno.test("LineQueue.flush() ends with the last write, or at its deadline, from 
 
 Deno.test("LineQueue.flush() waits for a reader that reads, however slowly", async () => {
   using time = keepTimers(4_321);
-  const stream = new SlowStream();
-  const queue = new LineQueue(stream, options);
-  for (const line of ["a\n", "b\n", "c\n"]) queue.add(line);
+  const { stream, queue } = queueOf("a\n", "b\n", "c\n");
   let isFlushed = false;
   const flushed = queue.flush(4_321).then(() => isFlushed = true);
   for (const written of [2, 3]) {
@@ -108,10 +104,7 @@ Deno.test("LineQueue.flush() waits for a reader that reads, however slowly", asy
 });
 
 Deno.test("LineQueue tries again after a failure, and says what was lost", () => {
-  const stream = new SlowStream();
-  const queue = new LineQueue(stream, options);
-  queue.add("a\n");
-  queue.add("b\n");
+  const { stream, queue } = queueOf("a\n", "b\n");
   stream.end(new Error("ENOSPC: no space left on device"));
   queue.add("c\n");
   stream.end();
@@ -119,10 +112,7 @@ Deno.test("LineQueue tries again after a failure, and says what was lost", () =>
 });
 
 Deno.test("LineQueue writes nothing more once its reader is gone", async () => {
-  const stream = new SlowStream();
-  const queue = new LineQueue(stream, options);
-  queue.add("a\n");
-  queue.add("b\n");
+  const { stream, queue } = queueOf("a\n", "b\n");
   const flushed = queue.flush(60_000);
   stream.end(Object.assign(new Error("write EPIPE"), { code: "EPIPE" }));
   await flushed;

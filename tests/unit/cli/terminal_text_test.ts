@@ -37,18 +37,21 @@ Deno.test("shorten() and pad() count in columns, not characters", () => {
   assertEquals(columns([["日本", "x"], ["abc", "y"]]), ["日本  x", "abc   y"]);
 });
 
-Deno.test("wrap() breaks lines between words, and indents what goes on", () => {
-  assertEquals(
-    wrap("one two three\n  four five six", 9),
-    "one two\n  three\n  four\n    five\n    six",
-  );
-  assertEquals(wrap("short", 9), "short");
-});
-
-Deno.test("wrap() breaks what is longer than a line, but for URLs", () => {
-  assertEquals(wrap("x 日本語日本語", 7), "x 日本\n  語日\n  本語");
+Deno.test("wrap() breaks lines between words, and longer words but for URLs, and indents the rest", () => {
   const url = "http://127.0.0.1/authorize";
-  assertEquals(wrap(`see ${url} now`, 10), `see\n  ${url}\n  now`);
+  const rows: [text: string, columns: number, wrapped: string][] = [
+    [
+      "one two three\n  four five six",
+      9,
+      "one two\n  three\n  four\n    five\n    six",
+    ],
+    ["short", 9, "short"],
+    ["x 日本語日本語", 7, "x 日本\n  語日\n  本語"],
+    [`see ${url} now`, 10, `see\n  ${url}\n  now`],
+  ];
+  for (const [text, columns, wrapped] of rows) {
+    assertEquals(wrap(text, columns), wrapped);
+  }
   assertEquals(wrap("a://b/cdef", 5, () => false), "a://b\n  /cd\n  ef");
 });
 
@@ -58,11 +61,13 @@ Deno.test("plain() and plainLines() leave nothing that acts on a terminal", () =
 });
 
 Deno.test("progressText() says how far a call is in a few characters", () => {
-  assertEquals(progressText({ progress: 3 }), "3");
-  assertEquals(progressText({ progress: 1 / 3, total: 1 }), "0.33/1");
-  assertEquals(progressText({ progress: 3, total: 5, message: "" }), "3/5");
-  assertEquals(
-    progressText({ progress: 3, total: 5, message: "reading" }),
-    "3/5 reading",
-  );
+  const rows: [progress: Parameters<typeof progressText>[0], text: string][] = [
+    [{ progress: 3 }, "3"],
+    [{ progress: 1 / 3, total: 1 }, "0.33/1"],
+    [{ progress: 3, total: 5, message: "" }, "3/5"],
+    [{ progress: 3, total: 5, message: "reading" }, "3/5 reading"],
+  ];
+  for (const [progress, text] of rows) {
+    assertEquals(progressText(progress), text);
+  }
 });

@@ -1,36 +1,43 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { parseMCPServerConfig } from "../../../protocol/payloads/config_file.ts";
 import { ProtocolError } from "../../../protocol/errors.ts";
+import {
+  parseMCPServerConfig,
+  parseMCPServerInputs,
+} from "../../../protocol/payloads/config_file.ts";
 
-const BASE = {
-  disabled: false,
-  forbidden_tools: [],
-  tool_meta: {},
-};
+const BASE = { disabled: false, forbidden_tools: [], tool_meta: {} };
 
 const MINIMAL = {
   stdio: {
-    name: "files",
-    type: "stdio",
+    ...{ name: "files", type: "stdio" },
     server_parameters: { command: "npx" },
   },
   streamable: {
-    name: "web",
-    type: "streamable",
+    ...{ name: "web", type: "streamable" },
     server_parameters: { url: "https://example.com/mcp" },
   },
   sse: {
-    name: "old",
-    type: "sse",
+    ...{ name: "old", type: "sse" },
     server_parameters: { url: "http://127.0.0.1:3001/sse" },
   },
 };
 
+/** The parameters that each type has by default. */
+const DEFAULTS = {
+  stdio: {
+    ...{ args: [], env: null, cwd: null },
+    ...{ encoding: "utf-8", encoding_error_handler: "strict" },
+  },
+  streamable: {
+    ...{ headers: null, timeout: "PT30S", sse_read_timeout: "PT300S" },
+    terminate_on_close: true,
+  },
+  sse: { headers: null, timeout: 5, sse_read_timeout: 300 },
+};
+
 const FULL = [
   {
-    name: "files",
-    type: "stdio",
-    disabled: true,
+    ...{ name: "files", type: "stdio", disabled: true },
     forbidden_tools: ["rm"],
     tool_meta: {
       read: { alias: "read_file", auto_apply: true, tags: ["fs"] },
@@ -39,38 +46,27 @@ const FULL = [
     default_tool_meta: { auto_apply: false, alias: null },
     vrl: ".a = 1",
     server_parameters: {
-      command: "npx",
-      args: ["-y", "server"],
+      ...{ command: "npx", args: ["-y", "server"], cwd: "/srv" },
       env: { TOKEN: "${input:token}" },
-      cwd: "/srv",
-      encoding: "latin1",
-      encoding_error_handler: "replace",
+      ...{ encoding: "latin1", encoding_error_handler: "replace" },
     },
     later: { field: true },
   },
   {
-    name: "web",
-    type: "streamable",
-    ...BASE,
-    default_tool_meta: null,
-    vrl: null,
+    ...{ ...BASE, name: "web", type: "streamable" },
+    ...{ default_tool_meta: null, vrl: null },
     server_parameters: {
       url: "http://localhost/mcp?x=1",
       headers: { authorization: "Bearer x", "x-n": 1, "x-b": true },
-      timeout: "PT1M",
-      sse_read_timeout: "PT0.5S",
+      ...{ timeout: "PT1M", sse_read_timeout: "PT0.5S" },
       terminate_on_close: false,
     },
   },
   {
-    name: "old",
-    type: "sse",
-    ...BASE,
+    ...{ ...BASE, name: "old", type: "sse" },
     server_parameters: {
-      url: "https://h/sse",
-      headers: null,
-      timeout: 0.5,
-      sse_read_timeout: 600,
+      ...{ url: "https://h/sse", headers: null },
+      ...{ timeout: 0.5, sse_read_timeout: 600 },
     },
   },
 ];
@@ -82,67 +78,36 @@ const withParameters = (kind: Kind, parameters: object): object => ({
   server_parameters: { ...MINIMAL[kind].server_parameters, ...parameters },
 });
 
-/** Asserts 400 that names exactly this path, in words and in data. */
-function assertFault(config: unknown, path: string): string {
-  const at = JSON.stringify(config);
-  const error = assertThrows(
-    () => parseMCPServerConfig(config),
-    ProtocolError,
-    "",
-    at,
-  );
-  assertEquals(error.code, 400, at);
-  assertEquals(error.details, { fields: [path] }, at);
-  assert(error.message.includes(`${path}: `), error.message);
+/** Asserts 400 that names exactly these paths, in words and in data. */
+function assertFault(
+  parse: (data: unknown) => unknown,
+  data: unknown,
+  ...paths: string[]
+): string {
+  const at = JSON.stringify(data);
+  const error = assertThrows(() => parse(data), ProtocolError, "", at);
+  assertEquals([error.code, error.details], [400, { fields: paths }], at);
+  for (const path of paths) {
+    assert(error.message.includes(`${path}: `), error.message);
+  }
   return error.message;
 }
 
+const refused = (config: unknown, path: string) =>
+  assertFault(parseMCPServerConfig, config, path);
+
 Deno.test("parseMCPServerConfig() fills in the defaults of every type", () => {
-  assertEquals<unknown>(parseMCPServerConfig(MINIMAL.stdio), {
-    ...BASE,
-    name: "files",
-    type: "stdio",
-    server_parameters: {
-      command: "npx",
-      args: [],
-      env: null,
-      cwd: null,
-      encoding: "utf-8",
-      encoding_error_handler: "strict",
-    },
-  });
-  assertEquals<unknown>(parseMCPServerConfig(MINIMAL.streamable), {
-    ...BASE,
-    name: "web",
-    type: "streamable",
-    server_parameters: {
-      url: "https://example.com/mcp",
-      headers: null,
-      timeout: "PT30S",
-      sse_read_timeout: "PT300S",
-      terminate_on_close: true,
-    },
-  });
-  assertEquals<unknown>(parseMCPServerConfig(MINIMAL.sse), {
-    ...BASE,
-    name: "old",
-    type: "sse",
-    server_parameters: {
-      url: "http://127.0.0.1:3001/sse",
-      headers: null,
-      timeout: 5,
-      sse_read_timeout: 300,
-    },
-  });
+  for (const kind of ["stdio", "streamable", "sse"] as const) {
+    assertEquals<unknown>(parseMCPServerConfig(MINIMAL[kind]), {
+      ...BASE,
+      ...withParameters(kind, DEFAULTS[kind]),
+    });
+  }
 });
 
 Deno.test("parseMCPServerConfig() keeps what is written, fields of later versions included", () => {
   for (const config of FULL) {
     assertEquals<unknown>(parseMCPServerConfig(config), config);
-    assertEquals<unknown>(
-      parseMCPServerConfig(parseMCPServerConfig(config)),
-      config,
-    );
   }
 });
 
@@ -162,7 +127,7 @@ Deno.test("parseMCPServerConfig() takes http as another word for streamable", ()
 Deno.test("parseMCPServerConfig() refuses an alias in default_tool_meta, and names its path", () => {
   for (const kind of Object.values(MINIMAL)) {
     const config = { ...kind, default_tool_meta: { alias: "everything" } };
-    const message = assertFault(config, "default_tool_meta.alias");
+    const message = refused(config, "default_tool_meta.alias");
     assert(message.includes("tool_meta instead"), message);
   }
 });
@@ -195,7 +160,7 @@ Deno.test("parseMCPServerConfig() names what is wrong with the parts common to a
       [{ server_parameters: [] }, "server_parameters"],
     ];
     for (const [change, path] of faults) {
-      assertFault({ ...kind, ...change }, path);
+      refused({ ...kind, ...change }, path);
     }
   }
 });
@@ -214,7 +179,7 @@ Deno.test("parseMCPServerConfig() wants a command for stdio, and names what is w
     [{ encoding_error_handler: "xmlcharrefreplace" }, "encoding_error_handler"],
   ];
   for (const [parameters, field] of faults) {
-    assertFault(
+    refused(
       withParameters("stdio", parameters),
       `server_parameters.${field}`,
     );
@@ -223,24 +188,13 @@ Deno.test("parseMCPServerConfig() wants a command for stdio, and names what is w
 
 Deno.test("parseMCPServerConfig() wants a valid http or https URL", () => {
   const urls = [
-    undefined,
-    null,
-    "",
-    "example.com",
-    "ftp://example.com",
-    "file:///etc/passwd",
-    "http:",
-    "http:/example.com",
-    "http://",
-    "http:///path",
-    "http://?q",
-    "http://exa mple.com",
-    "http://h:99999",
-    1,
+    ...[undefined, null, "", 1, "example.com", "ftp://example.com"],
+    ...["file:///etc/passwd", "http:", "http:/example.com", "http://"],
+    ...["http:///path", "http://?q", "http://exa mple.com", "http://h:99999"],
   ];
   for (const url of urls) {
     for (const kind of ["streamable", "sse"] as const) {
-      assertFault(withParameters(kind, { url }), "server_parameters.url");
+      refused(withParameters(kind, { url }), "server_parameters.url");
     }
   }
 });
@@ -261,13 +215,13 @@ Deno.test("parseMCPServerConfig() leaves placeholders for the start of the serve
 Deno.test("parseMCPServerConfig() wants durations for streamable, and seconds for sse", () => {
   for (const name of ["timeout", "sse_read_timeout"]) {
     for (const value of [30, "30", "PT", "PT0S", "P1Y", "", null]) {
-      assertFault(
+      refused(
         withParameters("streamable", { [name]: value }),
         `server_parameters.${name}`,
       );
     }
     for (const value of ["PT30S", "30", 0, -1, NaN, Infinity, null]) {
-      assertFault(
+      refused(
         withParameters("sse", { [name]: value }),
         `server_parameters.${name}`,
       );
@@ -278,11 +232,11 @@ Deno.test("parseMCPServerConfig() wants durations for streamable, and seconds fo
 Deno.test("parseMCPServerConfig() names what is wrong with headers and the end of a session", () => {
   for (const kind of ["streamable", "sse"] as const) {
     const headers = "server_parameters.headers";
-    assertFault(withParameters(kind, { headers: "a: b" }), headers);
-    assertFault(withParameters(kind, { headers: { a: null } }), `${headers}.a`);
-    assertFault(withParameters(kind, { headers: { a: [] } }), `${headers}.a`);
+    refused(withParameters(kind, { headers: "a: b" }), headers);
+    refused(withParameters(kind, { headers: { a: null } }), `${headers}.a`);
+    refused(withParameters(kind, { headers: { a: [] } }), `${headers}.a`);
   }
-  assertFault(
+  refused(
     withParameters("streamable", { terminate_on_close: "no" }),
     "server_parameters.terminate_on_close",
   );
@@ -290,6 +244,72 @@ Deno.test("parseMCPServerConfig() names what is wrong with headers and the end o
 
 Deno.test("parseMCPServerConfig() refuses everything that is no object", () => {
   for (const config of [undefined, null, "", 1, [], [MINIMAL.stdio]]) {
-    assertFault(config, "payload");
+    refused(config, "payload");
   }
+});
+
+const prompt = { type: "promptString", id: "key", description: "the key" };
+const pick = {
+  ...{ type: "pickString", id: "region", description: "where" },
+  options: ["eu", "us"],
+};
+const command = {
+  ...{ type: "command", id: "branch", description: "of the work tree" },
+  command: "git",
+};
+
+Deno.test("parseMCPServerInputs() takes the three types as they are written", () => {
+  const inputs = [
+    prompt,
+    { ...prompt, id: "key2", default: "x", password: true, later: [1] },
+    { ...prompt, id: "key3", default: null, password: null },
+    pick,
+    { ...pick, id: "region2", default: "eu", options: [] },
+    command,
+    { ...command, id: "branch2", args: ["rev-parse", "HEAD"] },
+    { ...command, id: "branch3", args: { depth: "1" } },
+    { ...command, id: "branch4", args: null },
+  ];
+  assertEquals<unknown>(parseMCPServerInputs(inputs), inputs);
+  assertEquals(parseMCPServerInputs([]), []);
+});
+
+Deno.test("parseMCPServerInputs() refuses an id that is defined twice, across types", () => {
+  const inputs = [
+    prompt,
+    pick,
+    ...[command, pick].map((input) => ({
+      ...{ ...input, id: "key" },
+    })),
+  ];
+  const message = assertFault(parseMCPServerInputs, inputs, "2.id", "3.id");
+  assert(message.includes('"key" is defined twice'), message);
+});
+
+Deno.test("parseMCPServerInputs() tells ids apart that only look like Object's own", () => {
+  const ids = ["constructor", "__proto__", "toString", "Key", "key"];
+  const inputs = ids.map((id) => ({ ...prompt, id }));
+  assertEquals(parseMCPServerInputs(inputs).map(({ id }) => id), ids);
+});
+
+Deno.test("parseMCPServerInputs() names what is wrong", () => {
+  const faults: [input: unknown, path: string][] = [
+    [{ ...prompt, type: "password" }, "0.type"],
+    [{ ...prompt, id: "" }, "0.id"],
+    [{ ...prompt, id: 1 }, "0.id"],
+    [{ ...prompt, description: undefined }, "0.description"],
+    [{ ...prompt, default: 1 }, "0.default"],
+    [{ ...prompt, password: "yes" }, "0.password"],
+    [{ ...pick, options: undefined }, "0.options"],
+    [{ ...pick, options: [1] }, "0.options.0"],
+    [{ ...pick, options: "eu" }, "0.options"],
+    [{ ...command, command: "" }, "0.command"],
+    [{ ...command, command: undefined }, "0.command"],
+    [{ ...command, args: "HEAD" }, "0.args"],
+    ["key", "0"],
+  ];
+  for (const [input, path] of faults) {
+    assertFault(parseMCPServerInputs, [input], path);
+  }
+  assertThrows(() => parseMCPServerInputs({ key: prompt }), ProtocolError);
 });

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertInstanceOf } from "@std/assert";
+import en from "zod/v4/locales/en.js";
 import {
   blobNotAccessible,
   blobWriteFailed,
@@ -12,6 +13,7 @@ import {
   skillNotFound,
   toErrorPayload,
 } from "../../../protocol/errors.ts";
+import * as z from "../../../protocol/schema.ts";
 
 /** The table of spec §6 and 0.4 §11, and the 429 that the limits of §10 answer with. */
 const TABLE: Record<string, number> = {
@@ -94,34 +96,23 @@ Deno.test("ProtocolError.fromPayload() reads back what toPayload() wrote", () =>
     const wire = JSON.parse(JSON.stringify(error.toPayload()));
     const read = ProtocolError.fromPayload(wire);
     assertInstanceOf(read, ProtocolError);
-    assertEquals(read.name, "ProtocolError");
-    assertEquals(read.code, error.code);
-    assertEquals(read.message, error.message);
-    assertEquals(read.details, error.details);
-    assertEquals(read.fields, error.fields);
+    const parts = ({ name, code, message, details, fields }: ProtocolError) => [
+      ...[name, code, message, details, fields],
+    ];
+    assertEquals(parts(read), parts(error));
     assertEquals(read.toPayload(), error.toPayload());
   }
 });
 
 Deno.test("ProtocolError.fromPayload() understands the nested form of 0.1", () => {
-  const read = ProtocolError.fromPayload({
-    error: { code: 404, message: "no such computer", details: { name: "pc" } },
-  });
-  assertEquals(read?.toPayload(), {
-    code: 404,
-    message: "no such computer",
-    details: { name: "pc" },
-  });
+  const error = { code: 404, message: "no such", details: { name: "pc" } };
+  assertEquals(ProtocolError.fromPayload({ error })?.toPayload(), error);
 });
 
 Deno.test("ProtocolError.fromPayload() drops details that are no object", () => {
-  const read = ProtocolError.fromPayload({
-    code: 500,
-    message: "odd",
-    details: "text",
-  });
-  assertEquals(read?.details, undefined);
-  assertEquals(read?.toPayload(), { code: 500, message: "odd" });
+  const error = { code: 500, message: "odd" };
+  const read = ProtocolError.fromPayload({ ...error, details: "text" });
+  assertEquals([read?.details, read?.toPayload()], [undefined, error]);
 });
 
 Deno.test("toErrorPayload() takes nothing for an error that is none", () => {
@@ -293,27 +284,25 @@ Deno.test("parseConnectError() tells a dead network from an answer", () => {
   }
 });
 
-Deno.test("ProtocolVersionError tells a person both versions and the way out", () => {
-  const { message } = new ProtocolVersionError("0.9.0", "0.2.0");
-  assert(message.includes("0.9.0") && message.includes("0.2.0"), message);
-  assert(message.includes("upgrade"), message);
-});
-
-Deno.test("ProtocolVersionError names the version to choose, which this package lacks only for 0.1", () => {
-  const remedyFor = (version: string) =>
-    new ProtocolVersionError(version, "0.2.0").message.split("; ")[1];
-  assertEquals(
-    remedyFor("0.1.7"),
-    "its operator can upgrade it, or start it with --protocol 0.2",
-  );
-  assertEquals(
-    remedyFor("0.4.1"),
-    'choose that version with --protocol 0.4 (in code: protocol: "0.4"), or leave the choice to "auto"',
-  );
-  assertEquals(
-    remedyFor("unknown"),
-    "upgrade the older of the two: this package speaks 0.2, 0.3, 0.4",
-  );
+Deno.test("ProtocolVersionError names both versions and the one to choose, which this package lacks only for 0.1", () => {
+  const upgrade =
+    "upgrade the older of the two: this package speaks 0.2, 0.3, 0.4";
+  const rows: [server: string, remedy: string][] = [
+    ["0.1.7", "its operator can upgrade it, or start it with --protocol 0.2"],
+    ...["0.3", "0.4"].map((name): [string, string] => [
+      `${name}.9`,
+      `choose that version with --protocol ${name} (in code: protocol: "${name}"), or leave the choice to "auto"`,
+    ]),
+    ["0.5.0", upgrade],
+    ["0.9.0", upgrade],
+    ["unknown", upgrade],
+  ];
+  for (const [server, remedy] of rows) {
+    const { message } = new ProtocolVersionError(server, "0.2.0");
+    const [says = "", helps] = message.split("; ");
+    assertEquals(helps, remedy);
+    assert(says.includes(server) && says.includes("0.2.0"), says);
+  }
 });
 
 Deno.test("ProtocolVersionError of a body without versions says so in words", () => {
@@ -324,14 +313,54 @@ Deno.test("ProtocolVersionError of a body without versions says so in words", ()
 });
 
 Deno.test("parseErrorBody() reads object, string and bytes alike", () => {
+  const bytes = bytesOf(MISMATCH);
   for (
-    const body of [
-      MISMATCH,
-      JSON.stringify(MISMATCH),
-      bytesOf(MISMATCH),
-      bytesOf(MISMATCH).buffer,
-    ]
+    const body of [MISMATCH, JSON.stringify(MISMATCH), bytes, bytes.buffer]
   ) {
     assertEquals(parseErrorBody(body), MISMATCH);
+  }
+});
+
+const { localeError } = en();
+
+/** Schemas of every kind that this package has, each with data that it refuses. */
+const REFUSED: [schema: z.ZodMiniType, ...data: unknown[]][] = [
+  [z.string(), 1, null, undefined, [], {}, NaN, -Infinity, 1n, new Date()],
+  [z.boolean(), "", Object.create(null), new Map(), () => {}],
+  [z.number(), "1", NaN, Infinity],
+  [z.int(), 1.5, "1", 2 ** 60],
+  [z.int().check(z.minimum(1), z.maximum(3)), 0, 4],
+  [z.number().check(z.positive()), 0],
+  [z.string().check(z.minLength(2), z.maxLength(3)), "a", "abcd"],
+  [z.array(z.string()).check(z.minLength(1)), [], [1]],
+  [z.literal("a"), "b", 1],
+  [z.literal(1), "b"],
+  [z.null(), 0],
+  [z.enum(["a", "b"]), "c", undefined],
+  [z.union([z.string(), z.number()]), true, {}],
+  [
+    z.discriminatedUnion("type", [
+      z.looseObject({ type: z.literal("a") }),
+      z.looseObject({ type: z.enum(["b", "c"]) }),
+    ]),
+    { type: "d" },
+    {},
+    1,
+  ],
+  [z.string().check(z.refine(() => false)), ""],
+  [z.string().check(z.refine(() => false, "own words")), ""],
+  [z.custom(() => false), 1],
+];
+
+Deno.test("ENGLISH says what zod's English locale says, for the schemas of this package", () => {
+  for (const [schema, ...refused] of REFUSED) {
+    for (const data of refused) {
+      const said = (error: z.core.$ZodErrorMap) =>
+        schema.safeParse(data, { error }).error?.issues
+          .map(({ path, message }) => [path, message]);
+      const messages = said(z.ENGLISH.error);
+      assert(messages !== undefined);
+      assertEquals(messages, said(localeError));
+    }
   }
 });

@@ -1,4 +1,6 @@
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import { ProtocolError } from "../../../protocol/errors.ts";
 import {
   CLIENT_EVENTS,
   isClientEvent,
@@ -8,80 +10,74 @@ import {
   SERVER_EVENTS,
 } from "../../../protocol/event_table.ts";
 import * as events from "../../../protocol/events.ts";
+import { isOfficeName } from "../../../protocol/names.ts";
+import {
+  parseRole,
+  readOfficeAck,
+} from "../../../protocol/payloads/offices.ts";
+import { hasNotificationPrefix } from "../../../protocol/profiles.ts";
+import { parseDuration } from "../../../protocol/validation.ts";
 
-/** The tables of the seeds, by the constants' names (spec §3, §11). */
-const CONSTANTS: Readonly<Record<string, string>> = {
-  TOOL_CALL_EVENT: "client:tool_call",
-  GET_TOOLS_EVENT: "client:get_tools",
-  GET_CONFIG_EVENT: "client:get_config",
-  GET_DESKTOP_EVENT: "client:get_desktop",
-  GET_RESOURCES_EVENT: "client:get_resources",
-  GET_DPE_EVENT: "client:get_dpe",
-  GET_FINDER_EVENT: "client:get_finder",
-  GET_SKILLS_EVENT: "client:get_skills",
-  GET_SKILL_EVENT: "client:get_skill",
-  GET_BLOB_EVENT: "client:get_blob",
-  PUT_BLOB_EVENT: "client:put_blob",
-  READ_RESOURCE_EVENT: "client:read_resource",
-  WATCH_RESOURCE_EVENT: "client:watch_resource",
-  GET_PROMPTS_EVENT: "client:get_prompts",
-  GET_PROMPT_EVENT: "client:get_prompt",
-  JOIN_OFFICE_EVENT: "server:join_office",
-  LEAVE_OFFICE_EVENT: "server:leave_office",
-  LIST_ROOM_EVENT: "server:list_room",
-  CANCEL_TOOL_CALL_EVENT: "server:tool_call_cancel",
-  UPDATE_CONFIG_EVENT: "server:update_config",
-  UPDATE_TOOL_LIST_EVENT: "server:update_tool_list",
-  UPDATE_DESKTOP_EVENT: "server:update_desktop",
-  UPDATE_FINDER_EVENT: "server:update_finder",
-  UPDATE_SKILLS_EVENT: "server:update_skills",
-  UPDATE_RESOURCES_EVENT: "server:update_resources",
-  ENTER_OFFICE_NOTIFICATION: "notify:enter_office",
-  LEAVE_OFFICE_NOTIFICATION: "notify:leave_office",
-  UPDATE_CONFIG_NOTIFICATION: "notify:update_config",
-  UPDATE_TOOL_LIST_NOTIFICATION: "notify:update_tool_list",
-  UPDATE_DESKTOP_NOTIFICATION: "notify:update_desktop",
-  UPDATE_FINDER_NOTIFICATION: "notify:update_finder",
-  UPDATE_SKILLS_NOTIFICATION: "notify:update_skills",
-  UPDATE_RESOURCES_NOTIFICATION: "notify:update_resources",
-  CANCEL_TOOL_CALL_NOTIFICATION: "notify:tool_call_cancel",
-  TOOL_CALL_PROGRESS_EVENT: "server:tool_call_progress",
-  TOOL_CALL_PROGRESS_NOTIFICATION: "notify:tool_call_progress",
+const UPDATES = [
+  ...["update_config", "update_tool_list", "update_desktop"],
+  ...["update_finder", "update_skills", "update_resources"],
+];
+const TOOL_CALLS = ["tool_call_cancel", "tool_call_progress"];
+
+/** The tables of the seeds (spec §3, §11), by prefix. */
+const NAMES: Readonly<Record<string, readonly string[]>> = {
+  client: [
+    ...["tool_call", "get_tools", "get_config", "get_desktop", "get_finder"],
+    ...["get_resources", "read_resource", "watch_resource", "get_dpe"],
+    ...["get_prompts", "get_prompt", "get_skills", "get_skill"],
+    ...["get_blob", "put_blob"],
+  ],
+  server: [
+    ...["join_office", "leave_office", "list_room"],
+    ...UPDATES,
+    ...TOOL_CALLS,
+  ],
+  notify: ["enter_office", "leave_office", ...UPDATES, ...TOOL_CALLS],
 };
 
-const named = (prefix: string): string[] =>
-  Object.values(CONSTANTS).filter((name) => name.startsWith(prefix)).sort();
+const named = (prefix: string) =>
+  (NAMES[prefix] ?? []).map((name) => `${prefix}:${name}`).sort();
+const ALL = Object.keys(NAMES).flatMap(named);
 
 Deno.test("the event constants are those of the seeds' tables, no more and no less", () => {
-  const exported = Object.fromEntries(
-    Object.entries(events).filter(([name]) =>
-      /_(EVENT|NOTIFICATION)$/.test(name)
-    ),
+  const constantOf = (event: string) => {
+    const [prefix, name = ""] = event.split(":");
+    const word = name === "tool_call_cancel" ? "cancel_tool_call" : name;
+    const kind = prefix === "notify" ? "NOTIFICATION" : "EVENT";
+    return `${word.toUpperCase()}_${kind}`;
+  };
+  const exported = Object.entries(events)
+    .filter(([name]) => /_(EVENT|NOTIFICATION)$/.test(name));
+  assertEquals<unknown>(
+    Object.fromEntries(exported),
+    Object.fromEntries(ALL.map((event) => [constantOf(event), event])),
   );
-  assertEquals<unknown>(exported, CONSTANTS);
 });
 
 Deno.test("each table holds the events of its prefix", () => {
-  assertEquals(Object.keys(CLIENT_EVENTS).sort(), named("client:"));
-  assertEquals(Object.keys(SERVER_EVENTS).sort(), named("server:"));
-  assertEquals(Object.keys(NOTIFICATIONS).sort(), named("notify:"));
+  assertEquals(Object.keys(CLIENT_EVENTS).sort(), named("client"));
+  assertEquals(Object.keys(SERVER_EVENTS).sort(), named("server"));
+  assertEquals(Object.keys(NOTIFICATIONS).sort(), named("notify"));
 });
 
 Deno.test("every event has validators of its request, and of its answer where one is an object", () => {
   for (const [name, spec] of Object.entries(CLIENT_EVENTS)) {
-    assertEquals(typeof spec.parseRequest, "function", name);
-    assertEquals(typeof spec.parseAnswer, "function", name);
+    const { parseRequest, parseAnswer } = spec;
+    const types = [typeof parseRequest, typeof parseAnswer];
+    assertEquals(types, ["function", "function"], name);
   }
   for (const [name, spec] of Object.entries(SERVER_EVENTS)) {
     assertEquals(typeof spec.parseRequest, "function", name);
     assertEquals(spec.parseAnswer !== undefined, spec.ack === "answer", name);
   }
-  for (const [name, parse] of Object.entries(NOTIFICATIONS)) {
-    assertEquals(typeof parse, "function", name);
-  }
 });
 
-Deno.test("SERVER_EVENTS says who may send, how it is answered, and what the office hears", () => {
+Deno.test("SERVER_EVENTS says who may send, how it is answered, and which notification it causes", () => {
   const rows = Object.entries(SERVER_EVENTS).map(
     ([name, { from, ack, notification }]) =>
       [name, from, ack, notification ?? ""].join(" "),
@@ -102,60 +98,125 @@ Deno.test("SERVER_EVENTS says who may send, how it is answered, and what the off
 });
 
 Deno.test("isClientEvent(), isServerEvent() and isNotification() know the tables, and nothing of Object's own", () => {
-  for (const name of Object.values(CONSTANTS)) {
-    assertEquals(isClientEvent(name), name.startsWith("client:"), name);
-    assertEquals(isServerEvent(name), name.startsWith("server:"), name);
-    assertEquals(isNotification(name), name.startsWith("notify:"), name);
-  }
   const unknown = [
-    "",
-    "client:",
-    "client:later",
-    "server:later",
-    "notify:later",
-    "toString",
-    "constructor",
-    "__proto__",
-    "hasOwnProperty",
-    "CLIENT:TOOL_CALL",
-    " client:tool_call",
+    ...["", "client:", "client:later", "server:later", "notify:later"],
+    ...["toString", "constructor", "__proto__", "hasOwnProperty"],
+    ...["CLIENT:TOOL_CALL", " client:tool_call"],
   ];
-  for (const name of unknown) {
-    assert(!isClientEvent(name), name);
-    assert(!isServerEvent(name), name);
-    assert(!isNotification(name), name);
+  for (const name of [...ALL, ...unknown]) {
+    const prefix = ALL.includes(name) ? name.split(":")[0] : undefined;
+    assertEquals(isClientEvent(name), prefix === "client", name);
+    assertEquals(isServerEvent(name), prefix === "server", name);
+    assertEquals(isNotification(name), prefix === "notify", name);
   }
 });
 
-Deno.test("hasNotificationPrefix() knows what only the server may send, later versions' included", () => {
-  for (const name of [...named("notify:"), "notify:later", "notify:"]) {
-    assert(events.hasNotificationPrefix(name), name);
-  }
-  for (const name of [...named("client:"), ...named("server:"), "notify", ""]) {
-    assert(!events.hasNotificationPrefix(name), name);
+Deno.test("hasNotificationPrefix() finds what only the server may send, later versions' included", () => {
+  for (const name of [...ALL, "notify:later", "notify:", "notify", ""]) {
+    const isNotification = name.startsWith("notify:");
+    assertEquals(hasNotificationPrefix(name), isNotification, name);
   }
 });
 
 Deno.test("notification validators take what the server sends, and name what is wrong", () => {
+  const call = { agent: "a", req_id: "1" };
   const good: Record<string, object> = {
     "notify:enter_office": { office_id: "o", computer: "pc" },
     "notify:leave_office": { office_id: "o", agent: "a" },
-    "notify:update_config": { computer: "pc" },
-    "notify:update_tool_list": { computer: "pc" },
-    "notify:update_desktop": { computer: "pc" },
-    "notify:update_finder": { computer: "pc" },
-    "notify:update_skills": { computer: "pc" },
     "notify:update_resources": { computer: "pc", mcp_server: "s", uri: "u" },
-    "notify:tool_call_cancel": { agent: "a", req_id: "1" },
-    "notify:tool_call_progress": {
-      computer: "pc",
-      agent: "a",
-      req_id: "1",
-      progress: 1,
-    },
+    "notify:tool_call_cancel": call,
+    "notify:tool_call_progress": { ...call, computer: "pc", progress: 1 },
   };
   for (const [name, parse] of Object.entries(NOTIFICATIONS)) {
-    const payload = { ...good[name], later: { field: 1 } };
-    assertEquals<unknown>(parse(payload), payload, name);
+    const sent = { ...good[name] ?? { computer: "pc" }, later: { field: 1 } };
+    assertEquals<unknown>(parse(sent), sent, name);
+    assertThrows(() => parse({}), ProtocolError, ": ", name);
+  }
+});
+
+Deno.test("readOfficeAck() reads two arguments and one two-element array alike", () => {
+  const full = "Room already has an agent";
+  const rows: [sent: unknown[], read: [boolean, string | null]][] = [
+    [[true, null], [true, null]],
+    [[true], [true, null]],
+    [[true, "joined"], [true, null]],
+    [[true, null, "more"], [true, null]],
+    [[false, full], [false, full]],
+  ];
+  for (const [sent, read] of rows) {
+    assertEquals<unknown>(readOfficeAck(sent), read);
+    assertEquals<unknown>(readOfficeAck([sent]), read);
+  }
+});
+
+Deno.test("readOfficeAck() never takes an error object for success", () => {
+  const rows: [sent: unknown[], reason: string][] = [
+    [[{ code: 400, message: "Invalid payload" }], "Invalid payload"],
+    [[{ code: 500, message: "broken" }, null], "broken"],
+    [[{ error: { code: 404, message: "nested" } }], "nested"],
+    ...[
+      ...[[{ code: 500 }], [{ ok: true }], [], [null], [undefined, undefined]],
+      ...[[[]], [[[true, null]]], ["true"], [1, null], [false], [false, null]],
+      [false, { message: 1 }],
+    ].map((sent): [unknown[], string] => [sent, "refused without a reason"]),
+  ];
+  for (const [sent, reason] of rows) {
+    assertEquals(readOfficeAck(sent), [false, reason], JSON.stringify(sent));
+  }
+});
+
+Deno.test("parseRole() takes agent and computer, and refuses all else", () => {
+  assertEquals(["agent", "computer"].map(parseRole), ["agent", "computer"]);
+  for (const role of [undefined, null, "", "Agent", "server", 1, ["agent"]]) {
+    assertEquals(assertThrows(() => parseRole(role), ProtocolError).code, 400);
+  }
+});
+
+Deno.test("isOfficeName() takes 1 to 256 UTF-16 units without control characters", () => {
+  for (const name of ["a", "家 1", "x".repeat(256), "😀".repeat(128)]) {
+    assertEquals(isOfficeName(name), true, name);
+  }
+  const control = ["a\u0000", "\n", "\u001f", "\u007f", "\u009f"];
+  const long = ["x".repeat(257), "😀".repeat(129)];
+  for (const data of ["", ...control, ...long, 1, null, undefined, ["a"]]) {
+    assertEquals(isOfficeName(data), false, String(data));
+  }
+});
+
+Deno.test("parseDuration() reads ISO 8601 durations into seconds", () => {
+  const rows: [text: string, seconds: number][] = [
+    ["PT30S", 30],
+    ["PT0S", 0],
+    ["PT5M", 300],
+    ["PT1H", 3600],
+    ["P1D", 86_400],
+    ["P2W", 1_209_600],
+    ["PT1H30M", 5400],
+    ["PT0.5S", 0.5],
+    ["PT1.5M", 90],
+    ["PT300S", 300],
+  ];
+  for (const [text, seconds] of rows) {
+    assertEquals(parseDuration(text), seconds, text);
+  }
+  const count = fc.integer({ min: 0, max: 10_000 });
+  fc.assert(
+    fc.property(count, count, count, count, (d, h, m, s) => {
+      assertEquals(
+        parseDuration(`P${d}DT${h}H${m}M${s}S`),
+        ((d * 24 + h) * 60 + m) * 60 + s,
+      );
+    }),
+  );
+});
+
+Deno.test("parseDuration() refuses anything else and shows the form", () => {
+  const texts = [
+    ...["", "P", "PT", "P1DT", "30", "30s", "PT30", "pt30s", "PT30S "],
+    ...[" PT30S", "-PT30S", "PT-30S", "PT1S1M", "P1Y", "P1M", "P1W2D"],
+    ...["PT.5S", "PT1.S", "PT1e3S", "0:00:30"],
+  ];
+  for (const text of texts) {
+    assertThrows(() => parseDuration(text), TypeError, '"PT30S"', text);
   }
 });

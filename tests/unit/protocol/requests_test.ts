@@ -8,126 +8,56 @@ import {
 } from "../../../protocol/event_table.ts";
 import { type Parser, parser } from "../../../protocol/validation.ts";
 
-/** What a field may hold; each kind has its own good and bad values below. */
-type Kind =
-  | "identifier"
-  | "office"
-  | "role"
-  | "object"
-  | "timeout"
-  | "limit"
-  | "offset"
-  | "size"
-  | "text"
-  | "texts"
-  | "cursor"
-  | "words"
-  | "number"
-  | "message"
-  | "handle"
-  | "path"
-  | "flag"
-  | "integer";
-
-interface Field {
-  readonly kind: Kind;
-  readonly optional?: boolean;
-}
-
-type Fields = Readonly<Record<string, Field>>;
+/** What a field may hold: a key of `GOOD` and `BAD` below; `?` at its end where the field is optional. */
+type Kind = keyof typeof GOOD;
+type Fields = Readonly<Record<string, Kind | `${Kind}?`>>;
 type Payload = Record<string, unknown>;
 
-const a = (kind: Kind): Field => ({ kind });
-const maybe = (kind: Kind): Field => ({ kind, optional: true });
-
-const call: Fields = { agent: a("identifier"), req_id: a("identifier") };
-const routed: Fields = { ...call, computer: a("identifier") };
-const update: Fields = { computer: a("identifier") };
+const call: Fields = { agent: "identifier", req_id: "identifier" };
+const routed: Fields = { ...call, computer: "identifier" };
+const resource: Fields = { ...routed, mcp_server: "identifier", uri: "text" };
+const update: Fields = { computer: "identifier" };
 
 /** Spec §4, event by event. */
 const REQUESTS: Readonly<Record<string, Fields>> = {
   "client:tool_call": {
-    ...routed,
-    tool_name: a("identifier"),
-    params: a("object"),
-    timeout: a("timeout"),
+    ...{ ...routed, tool_name: "identifier" },
+    ...{ params: "object", timeout: "timeout" },
   },
   "client:get_tools": routed,
   "client:get_config": routed,
-  "client:get_desktop": {
-    ...routed,
-    desktop_size: maybe("size"),
-    window: maybe("text"),
-  },
+  "client:get_desktop": { ...routed, desktop_size: "size?", window: "text?" },
   "client:get_resources": {
-    ...routed,
-    mcp_server: a("identifier"),
-    cursor: maybe("cursor"),
+    ...{ ...routed, mcp_server: "identifier", cursor: "cursor?" },
   },
-  "client:get_dpe": {
-    ...routed,
-    uri: a("text"),
-    timeout: maybe("timeout"),
-  },
+  "client:get_dpe": { ...routed, uri: "text", timeout: "timeout?" },
   "client:get_finder": {
-    ...routed,
-    keywords: maybe("texts"),
-    file_type: maybe("text"),
-    offset: maybe("offset"),
-    limit: maybe("limit"),
+    ...{ ...routed, keywords: "texts?", file_type: "text?" },
+    ...{ offset: "offset?", limit: "limit?" },
   },
-  "client:read_resource": {
-    ...routed,
-    mcp_server: a("identifier"),
-    uri: a("text"),
-    timeout: maybe("timeout"),
-  },
-  "client:watch_resource": {
-    ...routed,
-    mcp_server: a("identifier"),
-    uri: a("text"),
-    watch: a("flag"),
-  },
-  "client:get_prompts": { ...routed, timeout: maybe("timeout") },
+  "client:read_resource": { ...resource, timeout: "timeout?" },
+  "client:watch_resource": { ...resource, watch: "flag" },
+  "client:get_prompts": { ...routed, timeout: "timeout?" },
   "client:get_prompt": {
-    ...routed,
-    mcp_server: a("identifier"),
-    name: a("text"),
-    arguments: maybe("words"),
-    timeout: maybe("timeout"),
+    ...{ ...routed, mcp_server: "identifier", name: "text" },
+    ...{ arguments: "words?", timeout: "timeout?" },
   },
   "client:get_skills": routed,
-  "client:get_skill": {
-    ...routed,
-    name: a("identifier"),
-    rel_path: maybe("path"),
-  },
+  "client:get_skill": { ...routed, name: "identifier", rel_path: "path?" },
   "client:get_blob": {
-    ...routed,
-    blob_handle: a("handle"),
-    chunk_offset: maybe("integer"),
-    max_chunk_bytes: maybe("offset"),
+    ...{ ...routed, blob_handle: "handle" },
+    ...{ chunk_offset: "integer?", max_chunk_bytes: "offset?" },
   },
   "client:put_blob": {
-    ...routed,
-    upload_id: maybe("identifier"),
-    chunk_offset: a("integer"),
-    eof: a("flag"),
-    blob: a("text"),
+    ...{ ...routed, upload_id: "identifier?" },
+    ...{ chunk_offset: "integer", eof: "flag", blob: "text" },
   },
-  "server:join_office": {
-    role: a("role"),
-    name: a("office"),
-    office_id: a("office"),
-  },
-  "server:leave_office": { office_id: a("office") },
-  "server:list_room": { ...call, office_id: a("office") },
+  "server:join_office": { role: "role", name: "office", office_id: "office" },
+  "server:leave_office": { office_id: "office" },
+  "server:list_room": { ...call, office_id: "office" },
   "server:tool_call_cancel": call,
   "server:tool_call_progress": {
-    ...routed,
-    progress: a("number"),
-    total: maybe("number"),
-    message: maybe("message"),
+    ...{ ...routed, progress: "number", total: "number?", message: "message?" },
   },
   "server:update_config": update,
   "server:update_tool_list": update,
@@ -135,9 +65,7 @@ const REQUESTS: Readonly<Record<string, Fields>> = {
   "server:update_finder": update,
   "server:update_skills": update,
   "server:update_resources": {
-    ...update,
-    mcp_server: maybe("identifier"),
-    uri: maybe("text"),
+    ...{ ...update, mcp_server: "identifier?", uri: "text?" },
   },
 };
 
@@ -158,21 +86,10 @@ const LONGEST = "😀".repeat(128);
 const NO_TEXT = [null, undefined, 0, 3, 1.5, true, [], ["a"], {}, { a: "b" }];
 const NO_IDENTIFIER = [...NO_TEXT, "", "x".repeat(257), `${LONGEST}x`];
 const NO_INTEGER = [
-  null,
-  undefined,
-  "3",
-  "",
-  1.5,
-  NaN,
-  Infinity,
-  2 ** 53,
-  true,
-  [3],
-  {},
-  3n,
+  ...[null, undefined, "3", "", 1.5, NaN, Infinity, 2 ** 53, true, [3], {}, 3n],
 ];
 
-const GOOD: Readonly<Record<Kind, readonly unknown[]>> = {
+const GOOD = {
   identifier: ["x", "x".repeat(256), LONGEST, "3", " ", "a\nb", "\u0000", "名"],
   office: ["x", "x".repeat(256), LONGEST, "3", " ", "a/b", "名前", "\u00a0"],
   role: ["agent", "computer"],
@@ -191,7 +108,7 @@ const GOOD: Readonly<Record<Kind, readonly unknown[]>> = {
   path: ["", "a/b.md", "x".repeat(4096), LONGEST.repeat(16)],
   flag: [true, false],
   integer: [0, -1, 2 ** 53 - 1],
-};
+} as const;
 
 const BAD: Readonly<Record<Kind, readonly unknown[]>> = {
   identifier: NO_IDENTIFIER,
@@ -214,22 +131,18 @@ const BAD: Readonly<Record<Kind, readonly unknown[]>> = {
   words: [null, undefined, "a", 1, [], { a: 1 }, { a: null }, { a: ["b"] }],
 };
 
-/** A payload that holds a good value in every field. */
-const valid = (fields: Fields): Payload =>
-  Object.fromEntries(
-    Object.entries(fields).map(([name, { kind }]) => [name, GOOD[kind][0]]),
+/** Every event with its parser, its fields, and a payload that holds a good value in every field. */
+const cases = Object.entries(REQUESTS).map(([event, described]) => {
+  const fields = Object.entries(described).map(([name, kind]) => ({
+    name,
+    kind: kind.replace("?", "") as Kind,
+    isOptional: kind.endsWith("?"),
+  }));
+  const payload: Payload = Object.fromEntries(
+    fields.map(({ name, kind }) => [name, GOOD[kind][0]]),
   );
-
-const without = (payload: Payload, name: string): Payload =>
-  Object.fromEntries(Object.entries(payload).filter(([key]) => key !== name));
-
-/** Every event with its parser, its fields, and a payload that passes. */
-const cases = Object.entries(REQUESTS).map(([event, fields]) => ({
-  event,
-  fields,
-  payload: valid(fields),
-  parse: PARSERS[event]!,
-}));
+  return { event, fields, payload, parse: PARSERS[event]! };
+});
 
 /** What was written in a test's failure message; `JSON` knows neither bigint nor undefined. */
 const show = (event: string, name: string, value: unknown): string =>
@@ -263,7 +176,7 @@ Deno.test("every event of the table has a description here, and the reverse", ()
 
 Deno.test("request validators accept each field at its limits, and change nothing", () => {
   for (const { event, fields, payload, parse } of cases) {
-    for (const [name, { kind }] of Object.entries(fields)) {
+    for (const { name, kind } of fields) {
       for (const value of GOOD[kind]) {
         const sent = { ...payload, [name]: value };
         assertEquals<unknown>(parse(sent), sent, show(event, name, value));
@@ -274,7 +187,7 @@ Deno.test("request validators accept each field at its limits, and change nothin
 
 Deno.test("request validators refuse each field when it is wrong, and name it", () => {
   for (const { event, fields, payload, parse } of cases) {
-    for (const [name, { kind }] of Object.entries(fields)) {
+    for (const { name, kind } of fields) {
       for (const value of BAD[kind]) {
         const sent = { ...payload, [name]: value };
         assertNames(parse, sent, name, show(event, name, value));
@@ -285,10 +198,10 @@ Deno.test("request validators refuse each field when it is wrong, and name it", 
 
 Deno.test("request validators refuse a payload without a required field, and name it", () => {
   for (const { event, fields, payload, parse } of cases) {
-    for (const [name, { optional }] of Object.entries(fields)) {
-      const sent = without(payload, name);
+    for (const { name, isOptional } of fields) {
+      const { [name]: _, ...sent } = payload;
       const at = `${event} without ${name}`;
-      if (optional) assertEquals<unknown>(parse(sent), sent, at);
+      if (isOptional) assertEquals<unknown>(parse(sent), sent, at);
       else assertNames(parse, sent, name, at);
     }
   }
@@ -313,8 +226,8 @@ Deno.test("request validators let unknown fields pass untouched", () => {
 
 Deno.test("request validators name every failing field", () => {
   for (const { event, fields, parse } of cases) {
-    const required = Object.entries(fields)
-      .filter(([, { optional }]) => !optional).map(([name]) => name);
+    const required = fields.filter(({ isOptional }) => !isOptional)
+      .map(({ name }) => name);
     const error = assertThrows(() => parse({}), ProtocolError, "", event);
     assertEquals(error.details, { fields: required }, event);
     for (const name of required) {

@@ -1,5 +1,16 @@
-import { assert, assertEquals, assertStrictEquals } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertStrictEquals,
+  assertThrows,
+} from "@std/assert";
+import fc from "fast-check";
 import { ErrorCode } from "../../../protocol/errors.ts";
+import type { Resource } from "../../../protocol/mod.ts";
+import {
+  inBothSpellings,
+  inMcpSpelling,
+} from "../../../protocol/payloads/resources.ts";
 import {
   cancelledResult,
   resultMeta,
@@ -11,66 +22,64 @@ import {
 } from "../../../protocol/payloads/tool_result.ts";
 import {
   type CallToolResult,
+  callToolResultSchema,
+  isToolCallReq,
   MCP_SERVER_KEY,
   mcpServerOf,
   parseCallToolResult,
+  parseToolCallReq,
+  toolCallReqSchema,
   waitingText,
 } from "../../../protocol/payloads/tools.ts";
 
 const OK: CallToolResult = { content: [{ type: "text", text: "done" }] };
 
-/** Every result that this package makes up itself. */
-const MADE: Record<string, [CallToolResult, Record<string, unknown>]> = {
-  "toolErrorResult()": [
-    toolErrorResult(ErrorCode.TOOL_AUTHORIZATION_REQUIRED, "log in first", {
-      mcp_server: "web",
-      auth_hint: { action: "login", message: "run login" },
-    }),
-    {
-      error_code: 4006,
-      mcp_server: "web",
-      auth_hint: { action: "login", message: "run login" },
-    },
+const HINT = {
+  mcp_server: "web",
+  auth_hint: { action: "login", message: "run login" },
+};
+
+/** Every result that this package makes up itself, and its meta. */
+const MADE: [CallToolResult, meta: Record<string, unknown>][] = [
+  [
+    toolErrorResult(
+      ErrorCode.TOOL_AUTHORIZATION_REQUIRED,
+      "log in first",
+      HINT,
+    ),
+    { error_code: 4006, ...HINT },
   ],
-  "toolErrorResult() without fields": [
+  [
     toolErrorResult(ErrorCode.TOOL_NOT_FOUND, "no such tool"),
     { error_code: 4001 },
   ],
-  "timeoutResult()": [
-    timeoutResult(30),
-    { error_code: 4004, a2c_timeout: true, timeout: true },
-  ],
-  "cancelledResult()": [
+  [timeoutResult(30), { error_code: 4004, a2c_timeout: true, timeout: true }],
+  [
     cancelledResult(),
     { a2c_cancelled: true, a2c_cancel_reason: "agent_requested" },
   ],
-};
+];
 
 Deno.test("failures of a call are results: isError, text, and the meta of the spec", () => {
-  for (const [made, [result, meta]] of Object.entries(MADE)) {
-    assertEquals(result.isError, true, made);
-    assertEquals(result.content.length, 1, made);
-    assertEquals(result.content[0]?.type, "text", made);
-    assert((result.content[0]?.text ?? "").length > 5, made);
-    assertEquals(resultMeta(result), meta, made);
-    assertEquals(parseCallToolResult(result), result, made);
+  for (const [result, meta] of MADE) {
+    const [block, ...others] = result.content;
+    assertEquals([result.isError, block?.type, others], [true, "text", []]);
+    assert((block?.text ?? "").length > 5);
+    assertEquals(resultMeta(result), meta);
+    assertEquals(parseCallToolResult(result), result);
   }
 });
 
 Deno.test("results are written with meta and _meta, equal", () => {
-  for (const [made, [result, meta]] of Object.entries(MADE)) {
-    assertEquals(result.meta, meta, made);
-    assertEquals(result._meta, meta, made);
+  for (const [{ meta, _meta }, expected] of MADE) {
+    assertEquals([meta, _meta], [expected, expected]);
   }
   const added = withResultMeta(OK, { a: 1 });
   assertEquals(added, { ...OK, meta: { a: 1 }, _meta: { a: 1 } });
 });
 
-Deno.test("timeoutResult() tells a person how long was waited", () => {
-  assert(timeoutResult(30).content[0]?.text?.includes("30 s"));
-});
-
 Deno.test("results of calls that waited for a person say for what, to people and to waitedFor()", () => {
+  const cancelled = "The call was cancelled by an operator of the Server";
   const ended = [
     [
       (wait?: Wait) => timeoutResult(9, wait),
@@ -85,11 +94,9 @@ Deno.test("results of calls that waited for a person say for what, to people and
     [
       (wait?: Wait) => cancelledResult("operator", wait),
       {
-        none: "The call was cancelled by an operator of the Server",
-        confirmation:
-          "The call was cancelled by an operator of the Server; it waited for confirmation at pc",
-        answer:
-          "The call was cancelled by an operator of the Server; it waited for an answer at pc",
+        none: cancelled,
+        confirmation: `${cancelled}; it waited for confirmation at pc`,
+        answer: `${cancelled}; it waited for an answer at pc`,
       },
     ],
   ] as const;
@@ -106,11 +113,11 @@ Deno.test("results of calls that waited for a person say for what, to people and
 });
 
 Deno.test("waitingText() says for what a call waits, and where", () => {
-  assertEquals(
-    waitingText("confirmation", "pc"),
-    "waits for confirmation at pc",
-  );
-  assertEquals(waitingText("answer", "pc"), "waits for an answer at pc");
+  const texts = (["confirmation", "answer"] as const)
+    .map((waiting) => waitingText(waiting, "pc"));
+  assertEquals(texts, [
+    ...["waits for confirmation at pc", "waits for an answer at pc"],
+  ]);
 });
 
 Deno.test("resultMeta() reads either key, _meta first", () => {
@@ -119,11 +126,10 @@ Deno.test("resultMeta() reads either key, _meta first", () => {
     [{ ...OK, meta: null, _meta: null }, {}],
     [{ ...OK, meta: { a: 1 } }, { a: 1 }],
     [{ ...OK, _meta: { a: 1 } }, { a: 1 }],
-    [{ ...OK, meta: { a: 1, b: 1 }, _meta: { a: 2, c: 2 } }, {
-      a: 2,
-      b: 1,
-      c: 2,
-    }],
+    [
+      { ...OK, meta: { a: 1, b: 1 }, _meta: { a: 2, c: 2 } },
+      { a: 2, b: 1, c: 2 },
+    ],
   ];
   for (const [result, meta] of results) assertEquals(resultMeta(result), meta);
 });
@@ -142,22 +148,142 @@ Deno.test("withResultMeta() mirrors a server's own _meta even when it adds nothi
     meta: { a: 1 },
     _meta: { a: 1 },
   });
-});
-
-Deno.test("withResultMeta() leaves a result without metadata as it is", () => {
   assertStrictEquals(withResultMeta(OK, {}), OK);
 });
 
 Deno.test("mcpServerOf() is the bundle_id, else the server's name of older Computers", () => {
   const tool = {
     ...{ name: "t", description: "", params_schema: {}, return_schema: null },
-    meta: { [MCP_SERVER_KEY]: "files" },
   };
-  assertEquals(mcpServerOf({ ...tool, bundle_id: "b" }), "b");
-  assertEquals(mcpServerOf(tool), "files");
-  assertEquals(
-    mcpServerOf({ ...tool, meta: { [MCP_SERVER_KEY]: 1 } }),
-    undefined,
+  const named = { ...tool, meta: { [MCP_SERVER_KEY]: "files" } };
+  const odd = { ...tool, meta: { [MCP_SERVER_KEY]: 1 } };
+  const tools = [{ ...named, bundle_id: "b" }, named, odd, {
+    ...tool,
+    meta: {},
+  }];
+  assertEquals(tools.map(mcpServerOf), ["b", "files", undefined, undefined]);
+});
+
+const call = {
+  ...{ agent: "planner", req_id: "1", computer: "laptop" },
+  ...{ tool_name: "echo", params: { message: "hello" }, timeout: 30 },
+};
+
+/** Values at the edges of what each field may be, and anything that JSON can hold. */
+const value = fc.oneof(
+  fc.constantFrom<unknown>(
+    ...["", "x", "x".repeat(256), "x".repeat(257), "😀".repeat(128)],
+    ...[0, 1, 1.5, 3600, 3601, -0, NaN, 2 ** 53, "1"],
+    ...[undefined, null, {}, [], [{}]],
+  ),
+  fc.jsonValue(),
+);
+const field = fc.constantFrom(...Object.keys(call), "later", "__proto__");
+
+Deno.test("isToolCallReq() takes exactly what the schema takes, and nothing of it is changed", () => {
+  fc.assert(
+    fc.property(
+      fc.dictionary(field, value, { maxKeys: 3 }),
+      fc.subarray(Object.keys(call), { maxLength: 1 }),
+      (changed, missing) => {
+        const entries = Object.entries({ ...call, ...changed })
+          .filter(([name]) => !missing.includes(name));
+        // As JSON.parse() makes it: a key named __proto__ is one like any other.
+        const data: unknown = Object.fromEntries(entries);
+        const parsed = toolCallReqSchema.safeParse(data);
+        if (isToolCallReq(data)) assertEquals(parsed.data, data);
+        else {
+          const isOdd = Object.hasOwn(Object(data), "__proto__");
+          assert(!parsed.success || isOdd);
+        }
+      },
+    ),
+    { numRuns: 5_000 },
   );
-  assertEquals(mcpServerOf({ ...tool, meta: {} }), undefined);
+});
+
+Deno.test("isToolCallReq() leaves what is no object at all to the schema", () => {
+  for (const data of [undefined, null, "x", 1, [], [call], () => call]) {
+    assertEquals(isToolCallReq(data), false);
+  }
+});
+
+Deno.test("parseToolCallReq() passes unknown fields through, and drops a key named __proto__", () => {
+  const later = { ...call, later: [1] };
+  assertEquals(parseToolCallReq(later), later);
+  const odd = JSON.parse(
+    `{"__proto__": {"agent": "x"}, ${JSON.stringify(call).slice(1)}`,
+  );
+  assertEquals(Object.keys(parseToolCallReq(odd)), Object.keys(call));
+});
+
+const block = fc.dictionary(
+  fc.constantFrom("type", "text", "annotations", "_meta", "later", "__proto__"),
+  fc.oneof(fc.constantFrom<unknown>("text", "image", null, {}), fc.jsonValue()),
+);
+const resultField = fc.constantFrom(
+  ...["content", "structuredContent", "isError", "meta", "_meta", "later"],
+);
+
+Deno.test("parseCallToolResult() takes exactly what the schema takes, and as the schema", () => {
+  const text = { type: "text", text: "hello" };
+  const content = fc.array(fc.oneof(fc.constant(text), block));
+  fc.assert(
+    fc.property(
+      fc.oneof(content, fc.jsonValue()),
+      fc.dictionary(
+        resultField,
+        fc.oneof(fc.constantFrom<unknown>(true, null, {}), fc.jsonValue()),
+        { maxKeys: 2 },
+      ),
+      (content, changed) => {
+        const data = JSON.parse(JSON.stringify({ content, ...changed }));
+        const parsed = callToolResultSchema.safeParse(data);
+        if (parsed.success) {
+          assertEquals(parseCallToolResult(data), parsed.data);
+        } else assertThrows(() => parseCallToolResult(data));
+      },
+    ),
+    { numRuns: 5_000 },
+  );
+});
+
+const MCP: Resource = {
+  ...{ uri: "a://b", title: "A", mimeType: "text/plain" },
+  annotations: { audience: ["user"], lastModified: "2026" },
+  own: { mimeType: 1 },
+};
+const BOTH: Resource = {
+  ...MCP,
+  mime_type: "text/plain",
+  annotations: { ...MCP.annotations, last_modified: "2026" },
+};
+
+Deno.test("inBothSpellings() adds the protocol's names to those of MCP, and drops nothing (0.4 §9)", () => {
+  for (const resource of [MCP, BOTH]) {
+    assertEquals(inBothSpellings(resource), BOTH);
+  }
+});
+
+Deno.test("inMcpSpelling() reads either spelling, and both (0.4 §9)", () => {
+  const { mimeType: _, ...rest } = MCP;
+  const annotations = { audience: ["user"], last_modified: "2026" };
+  const wire = { ...rest, mime_type: "text/plain", annotations };
+  for (const resource of [MCP, BOTH, wire]) {
+    assertEquals(inMcpSpelling(resource), MCP);
+  }
+});
+
+Deno.test("resources of other shapes are left alone, and what an MCP server spells itself", () => {
+  const others: Resource[] = [
+    {},
+    { uri: "a://b" },
+    JSON.parse('{"mimeType": 1, "mime_type": null, "annotations": null}'),
+    JSON.parse('{"annotations": "x"}'),
+    { mimeType: "text/plain", mime_type: "its own" },
+  ];
+  for (const resource of others) {
+    assertStrictEquals(inBothSpellings(resource), resource);
+    assertStrictEquals(inMcpSpelling(resource), resource);
+  }
 });

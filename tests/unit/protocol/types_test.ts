@@ -5,6 +5,7 @@
  */
 import { assertEquals } from "@std/assert";
 import * as z from "zod/mini";
+import * as blobs from "../../../protocol/payloads/blobs.ts";
 import * as config from "../../../protocol/payloads/config.ts";
 import {
   inputsSchema,
@@ -18,8 +19,12 @@ import * as inputs from "../../../protocol/payloads/inputs.ts";
 import * as offices from "../../../protocol/payloads/offices.ts";
 import * as prompts from "../../../protocol/payloads/prompts.ts";
 import * as resources from "../../../protocol/payloads/resources.ts";
+import * as skills from "../../../protocol/payloads/skills.ts";
 import * as tools from "../../../protocol/payloads/tools.ts";
-import { agentCallDataShape } from "../../../protocol/validation.ts";
+import {
+  agentCallDataShape,
+  type Parser,
+} from "../../../protocol/validation.ts";
 
 /** Without the index signatures of "unknown fields pass through", at every depth. */
 type Known<T> = T extends readonly (infer Item)[] ? Known<Item>[]
@@ -36,70 +41,93 @@ type Named<T> = {
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends
   (<T>() => T extends B ? 1 : 2) ? true : false;
 
-/** Accepts a schema of `T` for `true` only. */
+/** Accepts a schema of `T`, or the parser that was made of one, for `true` only. */
 function proves<T>() {
-  return <S extends z.ZodMiniType>(
+  return <S extends z.ZodMiniType | Parser<unknown>>(
     _schema: S,
-    _same: Same<Known<z.output<S>>, Known<T>>,
+    _same: Same<Known<Parsed<S>>, Known<T>>,
   ): void => {};
 }
 
+/** The data of a schema, or of a parser. */
+type Parsed<S> = S extends Parser<infer T> ? T : z.output<S>;
+
 Deno.test("the interfaces of the wire and their schemas say the same", () => {
   proves<tools.AgentCallData>()(z.looseObject(agentCallDataShape), true);
-  proves<tools.ToolCallCancel>()(tools.toolCallCancelSchema, true);
+  proves<tools.ToolCallCancel>()(tools.parseToolCallCancel, true);
   proves<tools.ToolCallReq>()(tools.toolCallReqSchema, true);
   proves<tools.CallToolResult>()(tools.callToolResultSchema, true);
-  proves<tools.GetToolsReq>()(tools.getToolsReqSchema, true);
-  proves<tools.GetToolsRet>()(tools.getToolsRetSchema, true);
+  proves<tools.GetToolsReq>()(tools.getTools.parseRequest, true);
+  proves<tools.GetToolsRet>()(tools.getTools.parseAnswer, true);
   proves<tools.SMCPTool>()(tools.smcpToolSchema, true);
   proves<tools.ToolMeta>()(tools.toolMetaSchema, true);
   proves<config.MCPServerConfig>()(mcpServerConfigSchema, true);
-  proves<config.GetComputerConfigReq>()(
-    config.getComputerConfigReqSchema,
-    true,
-  );
-  proves<config.GetComputerConfigRet>()(
-    config.getComputerConfigRetSchema,
-    true,
-  );
+  proves<config.GetComputerConfigReq>()(config.getConfig.parseRequest, true);
+  proves<config.GetComputerConfigRet>()(config.getConfig.parseAnswer, true);
   proves<config.UpdateComputerConfigReq>()(
-    config.updateComputerConfigReqSchema,
+    config.parseUpdateComputerConfigReq,
     true,
   );
   proves<config.UpdateMCPConfigNotification>()(
-    config.updateComputerConfigReqSchema,
+    config.parseUpdateComputerConfigReq,
     true,
   );
   proves<config.UpdateToolListNotification>()(
-    config.updateComputerConfigReqSchema,
+    config.parseUpdateComputerConfigReq,
     true,
   );
   proves<inputs.MCPServerInput>()(inputs.inputSchema, true);
   proves<inputs.MCPServerInput[]>()(inputsSchema, true);
-  proves<desktop.GetDeskTopReq>()(desktop.getDeskTopReqSchema, true);
-  proves<desktop.GetDeskTopRet>()(desktop.getDeskTopRetSchema, true);
-  proves<resources.GetResourcesReq>()(resources.getResourcesReqSchema, true);
-  proves<resources.ReadResourceReq>()(resources.readResourceReqSchema, true);
-  proves<prompts.GetPromptsReq>()(prompts.getPromptsReqSchema, true);
-  proves<prompts.GetPromptReq>()(prompts.getPromptReqSchema, true);
-  proves<dpe.GetDPEReq>()(dpe.getDPEReqSchema, true);
-  proves<dpe.GetDPERet>()(dpe.getDPERetSchema, true);
-  proves<finder.GetFinderReq>()(finder.getFinderReqSchema, true);
-  proves<finder.GetFinderRet>()(finder.getFinderRetSchema, true);
+  proves<desktop.GetDeskTopReq>()(desktop.getDesktop.parseRequest, true);
+  proves<desktop.GetDeskTopRet>()(desktop.getDesktop.parseAnswer, true);
+  proves<resources.GetResourcesReq>()(
+    resources.getResources.parseRequest,
+    true,
+  );
+  proves<resources.ReadResourceReq>()(
+    resources.readResource.parseRequest,
+    true,
+  );
+  proves<prompts.GetPromptsReq>()(prompts.getPrompts.parseRequest, true);
+  proves<prompts.GetPromptReq>()(prompts.getPrompt.parseRequest, true);
+  proves<dpe.GetDPEReq>()(dpe.getDpe.parseRequest, true);
+  proves<dpe.GetDPERet>()(dpe.getDpe.parseAnswer, true);
+  proves<finder.GetFinderReq>()(finder.getFinder.parseRequest, true);
+  proves<finder.GetFinderRet>()(finder.getFinder.parseAnswer, true);
   proves<finder.DPEDocumentSummary>()(finder.documentSummarySchema, true);
   proves<documents.DPEElement>()(documents.dpeElementSchema, true);
   proves<documents.DPEPage>()(documents.dpePageSchema, true);
   proves<documents.DPEDocument>()(documents.dpeDocumentSchema, true);
-  proves<offices.EnterOfficeReq>()(offices.enterOfficeReqSchema, true);
-  proves<offices.LeaveOfficeReq>()(offices.leaveOfficeReqSchema, true);
-  proves<offices.ListRoomReq>()(offices.listRoomReqSchema, true);
-  proves<offices.ListRoomRet>()(offices.listRoomRetSchema, true);
+  proves<resources.WatchResourceReq>()(
+    resources.watchResource.parseRequest,
+    true,
+  );
+  proves<resources.WatchResourceRet>()(
+    resources.watchResource.parseAnswer,
+    true,
+  );
+  proves<resources.UpdateResources>()(resources.parseUpdateResources, true);
+  proves<blobs.GetBlobReq>()(blobs.getBlob.parseRequest, true);
+  proves<blobs.GetBlobRet>()(blobs.getBlob.parseAnswer, true);
+  proves<blobs.PutBlobReq>()(blobs.putBlob.parseRequest, true);
+  proves<blobs.PutBlobRet>()(blobs.putBlob.parseAnswer, true);
+  proves<skills.GetSkillsReq>()(skills.getSkills.parseRequest, true);
+  proves<skills.GetSkillsRet>()(skills.getSkills.parseAnswer, true);
+  proves<skills.GetSkillReq>()(skills.getSkill.parseRequest, true);
+  proves<skills.GetSkillRet>()(skills.getSkill.parseAnswer, true);
+  proves<prompts.GetPromptsRet>()(prompts.getPrompts.parseAnswer, true);
+  proves<prompts.GetPromptRet>()(prompts.getPrompt.parseAnswer, true);
+  proves<tools.ToolCallProgress>()(tools.parseToolCallProgress, true);
+  proves<offices.EnterOfficeReq>()(offices.parseEnterOfficeReq, true);
+  proves<offices.LeaveOfficeReq>()(offices.parseLeaveOfficeReq, true);
+  proves<offices.ListRoomReq>()(offices.parseListRoomReq, true);
+  proves<offices.ListRoomRet>()(offices.parseListRoomRet, true);
   proves<offices.EnterOfficeNotification>()(
-    offices.memberNotificationSchema,
+    offices.parseEnterOfficeNotification,
     true,
   );
   proves<offices.LeaveOfficeNotification>()(
-    offices.memberNotificationSchema,
+    offices.parseLeaveOfficeNotification,
     true,
   );
 });
@@ -110,7 +138,7 @@ Deno.test("a page of resources is typed by what MCP promises, and validated by n
     resources: Record<string, unknown>[];
   };
   proves<Known<{ [K in keyof Page]: Page[K] }>>()(
-    resources.getResourcesRetSchema,
+    resources.getResources.parseAnswer,
     true,
   );
 });

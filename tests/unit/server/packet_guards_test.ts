@@ -1,7 +1,12 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { ConnectionSlots } from "../../../server/limits/slots.ts";
 import { EventEmitter } from "node:events";
-import { guardQueue, PacketGuards } from "../../../server/limits/guards.ts";
+import {
+  earlyBytes,
+  guardQueue,
+  PacketGuards,
+} from "../../../server/limits/guards.ts";
+import { MAX_CONNECT_BYTES } from "../../../server/limits/limits.ts";
 import type { Connection } from "../../../server/wire/mod.ts";
 
 /** A polling client's connection, which keeps what it is given. */
@@ -55,6 +60,8 @@ Deno.test("PacketGuards refuses a limit of 0 for CONNECT packets", () => {
   );
 });
 
+const OVER_BYTES = "more than 400 bytes without a session";
+
 Deno.test("a connection without a session is closed once, beyond the budget of bytes or packets", () => {
   for (const data of ["x".repeat(401), new Uint8Array(401)]) {
     const { connection, refused, early } = guarded();
@@ -62,15 +69,26 @@ Deno.test("a connection without a session is closed once, beyond the budget of b
     assertEquals(refused, []);
     early(data.slice(0, 1));
     early(data);
-    const why = "more than 400 bytes without a session";
-    assertEquals(refused, [[why, undefined]]);
+    assertEquals(refused, [[OVER_BYTES, undefined]]);
     assertEquals(connection.closes, [true]);
   }
   const { guard, refused, early } = guarded();
-  for (let at = 0; at < 33; at++) early(undefined);
+  for (let at = 0; at < 32; at++) early(undefined);
+  assertEquals(refused, []);
+  early(undefined);
   const why = "more than 32 packets without a session";
   assertEquals(refused, [[why, undefined]]);
   assertEquals(guard.judge("0/smcp,{}"), "it follows a refused packet");
+});
+
+Deno.test("a connection may send four of the largest CONNECTs, 65,536 bytes by default, before it has a session", () => {
+  assertEquals(earlyBytes(MAX_CONNECT_BYTES), 65_536);
+  const { refused, early } = guarded(MAX_CONNECT_BYTES);
+  for (let at = 0; at < 4; at++) early("x".repeat(MAX_CONNECT_BYTES));
+  assertEquals(refused, []);
+  early("x");
+  const why = "more than 65536 bytes without a session";
+  assertEquals(refused, [[why, undefined]]);
 });
 
 Deno.test("the budget ends with the session's begin, and a new one begins with its end", () => {
@@ -84,9 +102,7 @@ Deno.test("the budget ends with the session's begin, and a new one begins with i
   again.guard.admit(PARTY);
   again.guard.leave();
   again.early("x".repeat(401));
-  assertEquals(again.refused, [
-    ["more than 400 bytes without a session", undefined],
-  ]);
+  assertEquals(again.refused, [[OVER_BYTES, undefined]]);
 });
 
 Deno.test("a connection that Engine.IO cannot read is refused; any other end is none", () => {
@@ -99,12 +115,14 @@ Deno.test("a connection that Engine.IO cannot read is refused; any other end is 
 
 Deno.test("without a session only CONNECT and DISCONNECT are let through", () => {
   const { guard } = guarded();
-  assertEquals(guard.judge("0/smcp,{}"), undefined);
-  assertEquals(guard.judge("1/smcp,"), undefined);
-  assertEquals(guard.judge('2["e"]'), "a packet without a session");
+  const packets = [
+    ...["0/smcp,{}", "1/smcp,", '2["e"]', '51-["e",{}]', new Uint8Array(1)],
+  ];
   const attachment = "attachments without a session";
-  assertEquals(guard.judge('51-["e",{}]'), attachment);
-  assertEquals(guard.judge(new Uint8Array(1)), attachment);
+  assertEquals(packets.map((packet) => guard.judge(packet)), [
+    ...[undefined, undefined, "a packet without a session"],
+    ...[attachment, attachment],
+  ]);
 });
 
 Deno.test("a CONNECT that is too long is answered with the reason in the protocol's namespace alone", () => {
@@ -115,17 +133,10 @@ Deno.test("a CONNECT that is too long is answered with the reason in the protoco
   assertEquals(guard.judge(long("0/other,")), why);
   assertEquals(connection.sent, []);
   assertEquals(guard.judge(long("0/smcp,")), why);
-  const [answer = ""] = connection.sent.map(String);
-  assertEquals(answer.slice(0, "4/smcp,".length), "4/smcp,");
-  assertEquals(JSON.parse(answer.slice("4/smcp,".length)), {
-    message:
-      "Invalid auth: the CONNECT packet has 101 bytes, this server accepts 100; send less",
-    data: {
-      code: 400,
-      message:
-        "Invalid auth: the CONNECT packet has 101 bytes, this server accepts 100; send less",
-    },
-  });
+  const message =
+    "Invalid auth: the CONNECT packet has 101 bytes, this server accepts 100; send less";
+  const answer = JSON.stringify({ message, data: { code: 400, message } });
+  assertEquals(connection.sent, [`4/smcp,${answer}`]);
 });
 
 Deno.test("a session may send 32 further CONNECTs, and packets up to the limit with their attachments", () => {
@@ -169,12 +180,11 @@ Deno.test("the body of a POST has at most 2,000 packets, and before a session no
 });
 
 Deno.test("guardQueue() cuts off a polling client with too much queued, but not for one large message", async () => {
-  for (
-    const bytes of [
-      (n: number) => "x".repeat(n),
-      (n: number) => new Uint8Array(n),
-    ]
-  ) {
+  const kinds = [
+    (length: number) => "x".repeat(length),
+    (length: number) => new Uint8Array(length),
+  ];
+  for (const bytes of kinds) {
     const connection = new FakeConnection();
     const cuts: string[] = [];
     guardQueue(connection, 10, (limit) => cuts.push(limit));

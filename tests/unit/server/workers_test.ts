@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { Buffer } from "node:buffer";
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { mcpGateway } from "../../../mcp/mod.ts";
 import { resolveOptions } from "../../../server/options.ts";
 import {
@@ -24,20 +24,23 @@ const rulesOf = (
   options: Parameters<typeof resolveOptions>[0] = {},
 ): DoorRules => ({ ...resolveOptions(options), fronts: FRONTS });
 
+/** A request, in addition to its target. */
+interface Asked {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly rules?: DoorRules;
+  readonly method?: string;
+}
+
 /** Returns where a request goes; a refusal as its status and code. */
-function go(
-  target: string,
-  headers: Readonly<Record<string, string>> = {},
-  rules = rulesOf({ gateway: mcpGateway() }),
-  method = "GET",
-) {
+function go(target: string, asked: Asked = {}) {
+  const { headers, rules = rulesOf({ gateway: mcpGateway() }) } = asked;
   const way = wayOf(
     {
       url: `https://smcp.example${target}`,
       headers: new Headers({ Host: "smcp.example", ...headers }),
-      method,
-      continent: "EU",
+      method: asked.method ?? "GET",
     },
+    "EU",
     rules,
     0.5,
   );
@@ -47,44 +50,85 @@ function go(
 
 const HANDSHAKE = "/smcp/?EIO=4&transport=polling&a2c_version=0.2.0";
 
-Deno.test("wayOf() sends a handshake to a front of its continent, and a session to the front that its id names", () => {
-  assertEquals(go(HANDSHAKE), { front: "eu-1" });
-  assertEquals(go(`${HANDSHAKE}&sid=sa-2.xyz`), { front: "sa-2" });
-  assertEquals(
-    go(`${HANDSHAKE}&sid=sa-0.x&sid=as-2.y`),
-    { front: "as-2" },
-    "Engine.IO takes the last",
-  );
-});
+type Row = readonly [target: string, way: unknown, asked?: Asked];
 
-Deno.test("wayOf() answers hostile ids of sessions as Engine.IO answers unknown ones", () => {
-  for (
-    const sid of [
-      "x",
-      ".x",
-      "eu.x",
-      "eu-.x",
-      "eu-3.x",
-      "eu-03.x",
-      "eu--1.x",
-      "eu-1e0.x",
-      "EU-1.x",
-      "zz-1.x",
-      "eu-1 .x",
-      "eu-99999999999999999999.x",
-      "registry.x",
-      "office:home.x",
-      "eu-1/../eu-2.x",
-      "a".repeat(5000) + ".x",
-      "eu-1\u0000.x",
-      "__proto__.x",
-      "single.x",
-    ]
-  ) {
-    const way = go(`${HANDSHAKE}&sid=${encodeURIComponent(sid)}`);
-    assertEquals(way, { answer: "unknown session" }, sid);
-  }
-});
+const all = (targets: readonly string[], way: unknown, asked?: Asked): Row[] =>
+  targets.map((target) => asked ? [target, way, asked] : [target, way]);
+
+const HOSTILE = [
+  ...["x", ".x", "eu.x", "eu-.x", "eu-3.x", "eu-03.x", "eu--1.x", "eu-1e0.x"],
+  ...["EU-1.x", "zz-1.x", "eu-1 .x", "eu-99999999999999999999.x", "single.x"],
+  ...["registry.x", "office:home.x", "eu-1/../eu-2.x", "eu-1\u0000.x"],
+  ...["__proto__.x", "a".repeat(5000) + ".x"],
+];
+const PAGE = { Origin: "https://app.example" };
+
+/** Targets and their ways, by the names of tests. */
+const WAYS: Readonly<Record<string, readonly Row[]>> = {
+  "a handshake goes to a front of its continent, and a session to the front that its id names":
+    [
+      [HANDSHAKE, { front: "eu-1" }],
+      [`${HANDSHAKE}&sid=sa-2.xyz`, { front: "sa-2" }],
+      // Engine.IO takes the last.
+      [`${HANDSHAKE}&sid=sa-0.x&sid=as-2.y`, { front: "as-2" }],
+    ],
+  "hostile ids of sessions are answered as Engine.IO answers unknown ones":
+    HOSTILE.map((sid) => [
+      `${HANDSHAKE}&sid=${encodeURIComponent(sid)}`,
+      { answer: "unknown session" },
+    ]),
+  "version, origin, transport and host are refused before any object": [
+    ["/smcp/?EIO=4&a2c_version=9.0.0", [400, 4008]],
+    [`${HANDSHAKE}&j=1`, [400, 400]],
+    [HANDSHAKE, [403, 403], { headers: { Origin: "https://evil.example" } }],
+    [HANDSHAKE, { front: "eu-1" }, {
+      headers: PAGE,
+      rules: rulesOf({ origins: [PAGE.Origin] }),
+    }],
+    ...all(
+      [HANDSHAKE, "/health", "/operator/v1/status", "/console"],
+      [403, 403],
+      { rules: rulesOf({ hosts: ["other.example"] }) },
+    ),
+  ],
+  "a front answers preflight requests of pages, whatever the version": all(
+    ["/health", "/smcp/", "/socket.io"],
+    { front: "eu-1" },
+    { method: "OPTIONS", rules: rulesOf() },
+  ),
+  "operators go to the registry, and the Worker says how it is": [
+    ...all(["/operator/v1/status", "/console", "/console/page.js"], {
+      object: "registry",
+    }),
+    ["/metrics", { object: "registry" }],
+    ["/health", { answer: "health" }],
+    ["/ready", { answer: "ready" }],
+    ...all(["/", "/operator", "/operator/v2/status"], [404, 404]),
+    ...all(["/consoles", "/favicon.ico", "/a/b/c"], [404, 404]),
+  ],
+  "requests of a gateway go to their office, and odd names to nobody's": [
+    ["/mcp/home", { office: "home" }],
+    ["/mcp/caf%C3%A9%20%2Fx?y=1", { office: "café /x" }],
+    ["/mcp/%E0%A4", { office: "" }],
+    ["/mcp/%00", { office: "" }],
+    ["/.well-known/oauth-protected-resource/mcp/home", { office: "" }],
+    ["/mcp/home", [404, 404], { rules: rulesOf() }], // without a gateway
+  ],
+  "no client uses the paths that objects have for each other": [
+    ...all([LINK_PATH, `${LINK_PATH}?registry`, METRICS_PATH], [404, 404]),
+    [`${LINK_PATH}?EIO=4&a2c_version=0.2.0`, [404, 404], {
+      rules: rulesOf({ paths: [LINK_PATH], gateway: mcpGateway() }),
+    }],
+  ],
+};
+
+for (const [name, rows] of Object.entries(WAYS)) {
+  Deno.test(`wayOf(): ${name}`, () => {
+    for (const [target, way, asked] of rows) {
+      assertEquals(go(target, asked), way, target);
+    }
+  });
+}
 
 Deno.test("no id of a session names an object but one of the fronts", () => {
   const exist = new Set(["af", "an", "as", "eu", "na", "oc", "sa", "xx"]
@@ -105,137 +149,52 @@ Deno.test("no id of a session names an object but one of the fronts", () => {
   }
 });
 
-Deno.test("wayOf() refuses by version, origin, transport and host before any object", () => {
-  assertEquals(go("/smcp/?EIO=4&a2c_version=9.0.0"), [400, 4008]);
-  assertEquals(go(`${HANDSHAKE}&j=1`), [400, 400]);
-  assertEquals(go(HANDSHAKE, { Origin: "https://evil.example" }), [403, 403]);
-  const hosts = rulesOf({ hosts: ["other.example"] });
-  for (
-    const path of [HANDSHAKE, "/health", "/operator/v1/status", "/console"]
-  ) {
-    assertEquals(go(path, {}, hosts), [403, 403], path);
-  }
-  const origins = rulesOf({ origins: ["https://app.example"] });
-  assertEquals(go(HANDSHAKE, { Origin: "https://app.example" }, origins), {
-    front: "eu-1",
-  });
-});
-
-Deno.test("wayOf() lets a front answer preflight requests of pages, whatever the version", () => {
-  for (const path of ["/health", "/smcp/", "/socket.io"]) {
-    assertEquals(go(path, {}, rulesOf(), "OPTIONS"), { front: "eu-1" }, path);
-  }
-});
-
-Deno.test("wayOf() sends operators to the registry, and lets the Worker say how it is", () => {
-  for (
-    const path of [
-      "/operator/v1/status",
-      "/console",
-      "/console/page.js",
-      "/metrics",
-    ]
-  ) {
-    assertEquals(go(path), { object: "registry" }, path);
-  }
-  assertEquals(go("/health"), { answer: "health" });
-  assertEquals(go("/ready"), { answer: "ready" });
-  for (
-    const path of [
-      "/",
-      "/operator",
-      "/operator/v2/status",
-      "/consoles",
-      "/favicon.ico",
-      "/a/b/c",
-    ]
-  ) {
-    assertEquals(go(path), [404, 404], path);
-  }
-});
-
-Deno.test("wayOf() sends requests of a gateway to their office, and odd names to nobody's", () => {
-  assertEquals(go("/mcp/home"), { office: "home" });
-  assertEquals(go("/mcp/caf%C3%A9%20%2Fx?y=1"), { office: "café /x" });
-  assertEquals(go("/mcp/%E0%A4"), { office: "" });
-  assertEquals(go("/mcp/%00"), { office: "" });
-  assertEquals(go("/.well-known/oauth-protected-resource/mcp/home"), {
-    office: "",
-  });
-  assertEquals(go("/mcp/home", {}, rulesOf()), [404, 404], "without a gateway");
-});
-
-Deno.test("wayOf() lets no client use the paths that objects have for each other", () => {
-  assertEquals(go(LINK_PATH), [404, 404]);
-  assertEquals(go(`${LINK_PATH}?registry`), [404, 404]);
-  assertEquals(go(METRICS_PATH), [404, 404]);
-  const rules = rulesOf({ paths: [LINK_PATH], gateway: mcpGateway() });
-  assertEquals(go(`${LINK_PATH}?EIO=4&a2c_version=0.2.0`, {}, rules), [
-    404,
-    404,
-  ]);
-});
-
 /** Options as a program without types may give them. */
 const given = (options: object): SmcpWorkerOptions => ({
   insecure: true,
   ...options,
 });
 
-Deno.test("smcpWorker() names each option that a Worker cannot keep, with the reason", () => {
-  for (
-    const [options, message] of [
-      [
-        { cluster: {} },
-        "with cluster: its objects are one already; leave it out",
-      ],
-      [
-        { trustedProxies: 1 },
-        "with trustedProxies: the platform says who the client is; leave it out",
-      ],
-      [
-        { wsEngine: "fast" },
-        "with wsEngine: the WebSockets are the platform's; leave it out",
-      ],
-      [
-        { limits: { queuedBytes: 1 } },
-        "with limits.queuedBytes: the platform does not say what it has queued; leave it out",
-      ],
-      [
-        { limits: { unfinishedBytes: 1 } },
-        "with limits.unfinishedBytes: the platform shows a message when it is complete; leave it out",
-      ],
-      [{ protocol: "9" }, 'Cannot serve the protocol "9"'],
-      [
-        { fronts: 0 },
-        "Cannot use 0 fronts: expected a whole number from 1 to 100",
-      ],
-      [{ fronts: 1.5 }, "Cannot use 1.5 fronts"],
-      [
-        { maxMessageBytes: 2 ** 25 },
-        "a WebSocket of Cloudflare carries at most 33488896 bytes of a client",
-      ],
-    ] as const
-  ) {
+const NO_KEYS =
+  "set authenticator, such as apiKeys(parseApiKeys(env.SMCP_KEYS)), or insecure: true";
+
+/** Options that a Worker cannot keep, with the reason. */
+const REFUSED: readonly [options: object, message: string][] = [
+  [{ cluster: {} }, "with cluster: its objects are one already; leave it out"],
+  [
+    { trustedProxies: 1 },
+    "with trustedProxies: the platform says who the client is; leave it out",
+  ],
+  [
+    { wsEngine: "fast" },
+    "with wsEngine: the WebSockets are the platform's; leave it out",
+  ],
+  [
+    { limits: { queuedBytes: 1 } },
+    "with limits.queuedBytes: the platform does not say what it has queued; leave it out",
+  ],
+  [
+    { limits: { unfinishedBytes: 1 } },
+    "with limits.unfinishedBytes: the platform shows a message when it is complete; leave it out",
+  ],
+  [{ protocol: "9" }, 'Cannot serve the protocol "9"'],
+  [{ fronts: 0 }, "Cannot use 0 fronts: expected a whole number from 1 to 100"],
+  [{ fronts: 1.5 }, "Cannot use 1.5 fronts"],
+  [
+    { maxMessageBytes: 2 ** 25 },
+    "a WebSocket of Cloudflare carries at most 33488896 bytes of a client",
+  ],
+  [{ insecure: undefined }, NO_KEYS],
+  [{ insecure: false }, "without authentication"],
+];
+
+Deno.test("smcpWorker() names each option that a Worker cannot keep, and refuses to serve without authentication", () => {
+  for (const [options, message] of REFUSED) {
     assertThrows(() => smcpWorker(given(options)), TypeError, message);
   }
-});
-
-Deno.test("smcpWorker() refuses to serve the internet without authentication, unless insecure is set", () => {
-  assertThrows(
-    () => smcpWorker({}),
-    TypeError,
-    "set authenticator, such as apiKeys(parseApiKeys(env.SMCP_KEYS)), or insecure: true",
-  );
-  assertThrows(
-    () => smcpWorker({ insecure: false }),
-    TypeError,
-    "without authentication",
-  );
-  assertEquals(checkWorkerOptions({ insecure: true }), {
-    fronts: 4,
-    single: false,
-  });
+  assertThrows(() => smcpWorker({}), TypeError, NO_KEYS);
+  const kept = checkWorkerOptions({ insecure: true });
+  assertEquals(kept, { fronts: 4, single: false });
 });
 
 Deno.test("smcpWorker() evaluates a function of env at the first request, and throws its error there", async () => {
@@ -246,24 +205,19 @@ Deno.test("smcpWorker() evaluates a function of env at the first request, and th
   });
   assertEquals(envs, []);
   const env = { SMCP_KEYS: "[]" };
-  let message = "";
-  await worker.fetch(new Request("https://smcp.example/health"), env)
-    .catch((error: Error) => message = error.message);
+  await assertRejects(
+    async () =>
+      await worker.fetch(new Request("https://smcp.example/health"), env),
+    TypeError,
+    "Cannot serve the internet without",
+  );
   assertEquals(envs, [env]);
-  assertEquals(message.startsWith("Cannot serve the internet without"), true);
-});
-
-Deno.test("a Worker without its bindings says which is missing", async () => {
-  const { worker } = smcpWorker({ insecure: true });
-  const url =
-    "https://smcp.example/smcp/?EIO=4&transport=polling&a2c_version=0.2.0";
-  let message = "";
-  await worker.fetch(new Request(url), {})
-    .catch((error: Error) => message = error.message);
-  assertEquals(
-    message.startsWith("Cannot serve without the binding FRONT"),
-    true,
-    message,
+  const unbound = smcpWorker({ insecure: true }).worker;
+  const request = new Request(`https://smcp.example${HANDSHAKE}`);
+  await assertRejects(
+    async () => await unbound.fetch(request, {}),
+    TypeError,
+    "Cannot serve without the binding FRONT",
   );
 });
 
@@ -308,15 +262,16 @@ function setUp() {
   const dialed: string[] = [];
   const told: string[] = [];
   let connection = Promise.withResolvers<WorkerWebSocket>();
-  const links = new ObjectLinks({
-    dial: (node) => {
+  const links = new class extends ObjectLinks {
+    override dial(node: string) {
       dialed.push(node);
       connection = Promise.withResolvers();
       return connection.promise;
-    },
-    received: (node, message) => told.push(`${node}: ${message}`),
-    failed: (node) => told.push(`${node} failed`),
-  });
+    }
+    override arrived = (node: string, message: Buffer) =>
+      told.push(`${node}: ${message}`);
+    override lost = (node: string) => told.push(`${node} failed`);
+  }();
   const send = (text: string, to = "office:a") =>
     links.send(to, "", [
       Buffer.from(text.slice(0, 1)),
@@ -449,7 +404,7 @@ smcp_event_duration_seconds_bucket{le="+Inf"} 1
 smcp_event_duration_seconds_sum 0.5
 `;
 
-Deno.test("sumMetrics() adds counts by labels, and takes the greatest of times", () => {
+Deno.test("sumMetrics() adds counts by labels, takes the greatest of times, and changes nothing of one object", () => {
   const more = 'smcp_events_total{event="b c"} 1\n';
   assertEquals(
     sumMetrics([text(1, 0.25), "", text(2, 0.5, more)]),
@@ -458,8 +413,5 @@ Deno.test("sumMetrics() adds counts by labels, and takes the greatest of times",
       .replace('{le="+Inf"} 1', '{le="+Inf"} 2')
       .replace("_sum 0.5", "_sum 1"),
   );
-});
-
-Deno.test("sumMetrics() of one object changes nothing", () => {
   assertEquals(sumMetrics([text(1, 0.25)]), text(1, 0.25));
 });

@@ -4,10 +4,14 @@ import {
   coalesce,
   forEachConcurrent,
   onAbort,
+  queue,
   sleep,
   withDeadline,
   withTimeout,
 } from "../../../shared/async.ts";
+import { readAt } from "../../../shared/bytes.ts";
+import { Deadlines } from "../../../shared/deadlines.ts";
+import { loadPackages } from "../../../shared/packages.ts";
 
 const never = new Promise<never>(() => {});
 
@@ -106,6 +110,25 @@ Deno.test("forEachConcurrent() respects its limit, and starts nothing after a fa
   );
 });
 
+Deno.test("queue() runs work in order, and what fails does not hold up the next", async () => {
+  const inTurn = queue();
+  const seen: string[] = [];
+  const first = Promise.withResolvers<void>();
+  const all = [
+    inTurn(() => first.promise.then(() => void seen.push("first"))),
+    inTurn(() => Promise.reject(new Error("second"))),
+    inTurn(() => Promise.resolve(void seen.push("third"))),
+  ];
+  first.resolve();
+  const ends = await Promise.allSettled(all);
+  assertEquals(ends.map(({ status }) => status === "fulfilled"), [
+    true,
+    false,
+    true,
+  ]);
+  assertEquals(seen, ["first", "third"]);
+});
+
 Deno.test("coalesce() runs once at a time, and once more for triggers in between", async () => {
   const gates: (() => void)[] = [];
   let done = Promise.withResolvers<void>();
@@ -128,4 +151,129 @@ Deno.test("coalesce() runs once at a time, and once more for triggers in between
   await done.promise;
   await Promise.resolve();
   assertEquals(gates.length, 2);
+});
+
+/** Resolves with the names of what was called back, when `count` were. */
+function recorder(count: number) {
+  const called: string[] = [];
+  const { promise, resolve } = Promise.withResolvers<string[]>();
+  const late = (name: string) => () => {
+    if (called.push(name) === count) resolve(called);
+  };
+  return { called, late, all: promise };
+}
+
+Deno.test("Deadlines calls back in the order of the deadlines, and leaves out what was removed", async () => {
+  let now = 0;
+  const { performance } = globalThis;
+  globalThis.performance = Object.create(performance, {
+    now: { value: () => now },
+  });
+  try {
+    const deadlines = new Deadlines();
+    const { late, all } = recorder(3);
+    const removed = late("removed");
+    deadlines.add(late("third"), 4);
+    deadlines.add(removed, 1);
+    deadlines.add(late("first"), 1);
+    deadlines.add(late("second"), 2);
+    assertEquals(deadlines.remove(removed), true);
+    assertEquals(deadlines.remove(removed), false);
+    now = 5; // all are due in one turn
+    assertEquals(await all, ["first", "second", "third"]);
+  } finally {
+    globalThis.performance = performance;
+  }
+});
+
+Deno.test("Deadlines.end() calls all back once, and takes more after that", async () => {
+  const deadlines = new Deadlines();
+  const { called, late, all } = recorder(3);
+  deadlines.add(late("a"), 60_000);
+  deadlines.add(late("b"), 1);
+  deadlines.end();
+  assertEquals(called, ["a", "b"]);
+  deadlines.add(late("c"), 1);
+  assertEquals(await all, ["a", "b", "c"]);
+});
+
+Deno.test("Deadlines.release() leaves no timer, at once or after the last that waits", () => {
+  // The leak checks of the runner see a timer that stays.
+  const idle = new Deadlines();
+  const late = () => {};
+  idle.add(late, 60_000);
+  idle.remove(late);
+  idle.release();
+
+  const busy = new Deadlines();
+  busy.add(late, 60_000);
+  busy.release();
+  busy.remove(late);
+});
+
+Deno.test("Deadlines calls what one callback removes from another no more", async () => {
+  const deadlines = new Deadlines();
+  const called: string[] = [];
+  const other = () => called.push("other");
+  await new Promise<void>((resolve) => {
+    deadlines.add(() => {
+      called.push("one");
+      deadlines.remove(other);
+      resolve();
+    }, 1);
+    deadlines.add(other, 1);
+  });
+  deadlines.release();
+  assertEquals(called, ["one"]);
+});
+
+Deno.test("readAt() reads on until it has all, or the file ends", async () => {
+  const content = Uint8Array.from({ length: 10 }, (_, index) => index);
+  const slow = { // gives at most three bytes at a time
+    read(into: Uint8Array, offset: number, length: number, position: number) {
+      const part = content.subarray(position, position + Math.min(length, 3));
+      into.set(part, offset);
+      return Promise.resolve({ bytesRead: part.length });
+    },
+  };
+  const rows: [position: number, length: number, bytes: number[]][] = [
+    [0, 10, [...content]],
+    [4, 4, [4, 5, 6, 7]],
+    [8, 10, [8, 9]],
+    [10, 5, []],
+    [3, 0, []],
+  ];
+  for (const [position, length, bytes] of rows) {
+    assertEquals([...await readAt(slow, position, length)], bytes);
+  }
+});
+
+Deno.test("loadPackages() says what to install where a module is missing, and passes other errors on", async () => {
+  const found = () => Promise.resolve({ answer: 42 });
+  assertEquals((await loadPackages("count", ["abacus"], found)).answer, 42);
+  const missing: string = "./not_there.ts";
+  const load = () => import(missing);
+  const other = () => Promise.reject(new RangeError("too many"));
+  const rows: [
+    packages: string[],
+    load: () => Promise<object>,
+    says: string,
+  ][] = [
+    [
+      ["abacus"],
+      load,
+      "Cannot count: the package abacus is not installed; install it: npm install abacus",
+    ],
+    [
+      ["abacus", "beads@1.0.0"],
+      load,
+      "Cannot count: not all packages that it needs are installed; install them: npm install abacus beads@1.0.0",
+    ],
+    [["abacus"], other, "too many"],
+  ];
+  for (const [packages, load, says] of rows) {
+    const run = () => loadPackages("count", packages, load);
+    const error = await assertRejects(run, Error, says);
+    assertEquals(error instanceof RangeError, load === other);
+  }
 });

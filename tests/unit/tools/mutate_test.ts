@@ -58,11 +58,12 @@ const CHANGES: Readonly<Record<string, readonly string[]>> = {
   "x = a?.slice(b);": ["x = a.slice(b);", "x = a;"],
 };
 
-for (const [source, changed] of Object.entries(CHANGES)) {
-  Deno.test(`findMutants() changes ${JSON.stringify(source)}`, () => {
-    assertEquals(mutantsOf(source).toSorted(), changed.toSorted());
-  });
-}
+Deno.test("findMutants() changes operators, conditions, constants and calls", () => {
+  for (const [source, changed] of Object.entries(CHANGES)) {
+    const mutants = mutantsOf(source).toSorted();
+    assertEquals(mutants, changed.toSorted(), source);
+  }
+});
 
 /** Sources that stay as they are. */
 const UNCHANGED: Readonly<Record<string, string>> = {
@@ -83,11 +84,11 @@ const UNCHANGED: Readonly<Record<string, string>> = {
   "an endless loop": "for (;;) x = a;",
 };
 
-for (const [what, source] of Object.entries(UNCHANGED)) {
-  Deno.test(`findMutants() leaves ${what} as it is`, () => {
-    assertEquals(mutantsOf(source), []);
-  });
-}
+Deno.test("findMutants() leaves types, texts, logs, durations and declarations as they are", () => {
+  for (const [name, source] of Object.entries(UNCHANGED)) {
+    assertEquals(mutantsOf(source), [], name);
+  }
+});
 
 Deno.test("findMutants() reads the syntax of today", () => {
   const source = `using a = b;

@@ -1,11 +1,17 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import {
-  type Milestone,
-  type Requirement,
-  REQUIREMENTS,
-} from "../../requirements.ts";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { limitOptions } from "../../../server/cli/flags.ts";
+import { resolveLimits } from "../../../server/limits/limits.ts";
+import { HOUSE } from "../../../tools/lint/layering_rules.ts";
+import { BUDGET, GUARANTEES } from "../../guarantees.ts";
+import { type Requirement, REQUIREMENTS } from "../../requirements.ts";
 import { REQUIREMENTS_0_4 } from "../../requirements_0_4.ts";
+import { readSettings } from "../../support/server/read_settings.ts";
 import { allTestNames, testNamesIn } from "../../support/test_names.ts";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** Compares "5.9" with "5.10" the way a person does. */
 function compareIds(a: string, b: string): number {
@@ -39,38 +45,12 @@ function faultsOf(
   });
 }
 
-/** Summarizes in one line how much is proved. */
-function summary(table: readonly Requirement[]): string {
-  const count = (is: (row: Requirement) => boolean): number =>
-    table.filter(is).length;
-  const milestones: Milestone[] = [
-    "call",
-    "computer",
-    "server",
-    "commands",
-    "speed",
-  ];
-  const proved = count(({ planned }) => !planned);
-  const partly = count(({ planned, tests }) => !!planned && tests.length > 0);
-  const planned = milestones
-    .map((name) => [name, count((row) => row.planned === name)] as const)
-    .filter(([, rows]) => rows > 0)
-    .map(([name, rows]) => `${name} ${rows}`);
-  return `${table.length} clauses: ${proved} proved, ${partly} in part; planned: ${
-    planned.join(", ") || "none"
-  }`;
-}
-
 Deno.test("every clause of the specification is proved by a test or planned", async () => {
-  const faults = faultsOf(REQUIREMENTS, await allTestNames());
-  console.log(summary(REQUIREMENTS));
-  assertEquals(faults, []);
+  assertEquals(faultsOf(REQUIREMENTS, await allTestNames()), []);
 });
 
 Deno.test("every clause of 0.3 and 0.4 is proved by a test or planned", async () => {
-  const faults = faultsOf(REQUIREMENTS_0_4, await allTestNames());
-  console.log(summary(REQUIREMENTS_0_4));
-  assertEquals(faults, []);
+  assertEquals(faultsOf(REQUIREMENTS_0_4, await allTestNames()), []);
   for (const { id, clause } of REQUIREMENTS_0_4) {
     assertMatch(id, /^0\.4 §\d+(\.\d+){1,2}$/);
     assert(clause.length > 10, id);
@@ -78,41 +58,36 @@ Deno.test("every clause of 0.3 and 0.4 is proved by a test or planned", async ()
 });
 
 Deno.test("every section of the specification has its clauses", () => {
-  const sections = new Set(
-    REQUIREMENTS.map(({ id }) => id.slice(0, id.lastIndexOf("."))),
-  );
+  const sections = REQUIREMENTS.map(({ id }) => id.replace(/\.[^.]*$/, ""));
   assertEquals(
-    [...sections],
-    "1 2 3 4 5 6 7 8.0 8.1 8.2 8.3 8.4 8.5 9 10 11 12".split(" "),
+    [...new Set(sections)].join(" "),
+    "1 2 3 4 5 6 7 8.0 8.1 8.2 8.3 8.4 8.5 9 10 11 12",
   );
   for (const { id, clause } of REQUIREMENTS) assert(clause.length > 10, id);
 });
 
 Deno.test("the gate finds untested clauses, and misnamed, duplicate and misplaced tests", () => {
-  const row = (id: string, over: Partial<Requirement> = {}): Requirement => ({
-    id,
-    clause: "it works",
-    tests: ["works"],
-    ...over,
+  const works = ["works"];
+  const row = (id: string, tests = works, planned?: "speed"): Requirement => ({
+    ...{ id, clause: "it works", tests, ...planned && { planned } },
   });
-  const faults = (...table: Requirement[]) => faultsOf(table, ["works"]);
-  assertEquals(faults(row("5.9"), row("5.10"), row("10.1")), []);
-  assertEquals(faults(row("1.1", { tests: [], planned: "speed" })), []);
-  assertEquals(faults(row("1.1", { tests: [] })), [
-    "1.1: neither tested nor planned: it works",
-  ]);
-  assertEquals(faults(row("1.1", { tests: ["gone"], planned: "call" })), [
-    '1.1: there is no test named "gone"',
-  ]);
-  assertEquals(faults(row("1.1", { tests: ["works", "works"] })), [
-    "1.1: a test is named twice",
-  ]);
-  assertEquals(faults(row("1.1"), row("1.1")), ["1.1: the id is given twice"]);
-  assertEquals(faults(row("1.2"), row("1.1")), ["1.1: stands after 1.2"]);
-  assertEquals(faults(row("0.4 §7.5.1"), row("0.4 §10.1")), []);
-  assertEquals(faults(row("0.4 §10.1"), row("0.4 §7.5.1")), [
-    "0.4 §7.5.1: stands after 0.4 §10.1",
-  ]);
+  const table: [rows: Requirement[], faults: string[]][] = [
+    [[row("5.9"), row("5.10"), row("10.1")], []],
+    [[row("0.4 §7.5.1"), row("0.4 §10.1")], []],
+    [[row("1.1", [], "speed")], []],
+    [[row("1.1", [])], ["1.1: neither tested nor planned: it works"]],
+    [[row("1.1", ["gone"], "speed")], ['1.1: there is no test named "gone"']],
+    [[row("1.1", ["works", "works"])], ["1.1: a test is named twice"]],
+    [[row("1.1"), row("1.1")], ["1.1: the id is given twice"]],
+    [[row("1.2"), row("1.1")], ["1.1: stands after 1.2"]],
+    [
+      [row("0.4 §10.1"), row("0.4 §7.5.1")],
+      ["0.4 §7.5.1: stands after 0.4 §10.1"],
+    ],
+  ];
+  for (const [rows, faults] of table) {
+    assertEquals(faultsOf(rows, works), faults);
+  }
 });
 
 Deno.test("testNamesIn() finds the names of tests and steps", () => {
@@ -125,10 +100,164 @@ Deno.test("testNamesIn() finds the names of tests and steps", () => {
     `Deno.test(computed, fn); Deno.test.ignore("left out", fn);`,
   ].join("\n");
   assertEquals(testNamesIn(source), [
-    'a "quoted" name',
-    "on the next line",
-    "plain template",
-    "with options",
-    "a step",
+    ...['a "quoted" name', "on the next line", "plain template"],
+    ...["with options", "a step"],
   ]);
+});
+
+// ---------------------------------------------------------------- docs/security.md
+
+const page = await readFile(join(root, "docs/security.md"), "utf8");
+
+/** The items below "Guaranteed:", each up to the next one. */
+const listed = [...page.matchAll(/^Guaranteed:\n\n([^]*?)(?=\n\n\S)/gm)]
+  .flatMap(([, items = ""]) => items.split(/^- /m).slice(1))
+  .map((item) => item.replaceAll(/\s+/g, " ").trim());
+
+/** The rows of the budget of a connection: the resource, its default, its flag. */
+const [, budget = ""] = page.split(/^## The budget of a connection\n/m);
+const rows = [
+  ...budget.split(/^## /m, 1)[0]?.matchAll(/^```text\n([^]*?)^```/gm) ?? [],
+]
+  .flatMap(([, body = ""]) => body.trimEnd().split("\n"))
+  .map((row) => row.split(/ {2,}/));
+
+Deno.test("each guarantee of docs/security.md has its tests in tests/guarantees.ts, and each of them exists", async () => {
+  assert(listed.length > 40 && rows.length > 25);
+  assertEquals(listed, Object.keys(GUARANTEES));
+  assertEquals(rows.map(([resource]) => resource), Object.keys(BUDGET));
+  const known = new Set(await allTestNames());
+  const proofs = [...Object.entries(GUARANTEES), ...Object.entries(BUDGET)];
+  const faults = proofs.flatMap(([text, tests]) =>
+    tests.length === 0
+      ? [`no test: ${text}`]
+      : tests.filter((name) => !known.has(name))
+        .map((name) => `there is no test named "${name}"`)
+  );
+  assertEquals(faults, []);
+});
+
+Deno.test("docs/security.md states the defaults of the flags of a connection's budget", async () => {
+  const defaults = new Map<string, unknown>(
+    limitOptions().map(({ long, defaultValue }) => [long ?? "", defaultValue]),
+  );
+  const { maxMessageBytes } = await readSettings([]);
+  defaults.set("--max-message-bytes", maxMessageBytes);
+  const { socketsPerAddress } = resolveLimits();
+  defaults.set("--max-sockets-per-address", socketsPerAddress);
+  const units = { KiB: 2 ** 10, MiB: 2 ** 20 };
+  for (const [, told = "", flag = ""] of rows) {
+    if (flag === "") continue;
+    const [, number, unit] = /^([\d,]+)(?: (KiB|MiB))?/.exec(told) ?? [];
+    const value = Number(number?.replaceAll(",", "")) *
+      (unit === "KiB" || unit === "MiB" ? units[unit] : 1);
+    assertEquals(value, defaults.get(flag), flag);
+  }
+});
+
+// ---------------------------------------------------------------- files
+
+/** All files below folders, as paths from the root, without what tools write. */
+async function filesIn(...folders: string[]): Promise<string[]> {
+  const found = await Promise.all(folders.map(async (folder) => {
+    const entries = await readdir(join(root, folder), { recursive: true });
+    const paths = entries.map((path) => `${folder}/${path}`)
+      .filter((path) => !/\/(\.|node_modules)/.test(path)); // fetched
+    const isFile = await Promise.all(
+      paths.map(async (path) => (await stat(join(root, path))).isFile()),
+    );
+    return paths.filter((_, at) => isFile[at]);
+  }));
+  return found.flat();
+}
+
+Deno.test("no folder has more than 20 files, and none has one file alone", async () => {
+  const others = ["bench", "docs", "examples", "tests", "tools"];
+  const files = await filesIn(...HOUSE, ...others);
+  const folderOf = (path: string) => path.slice(0, path.lastIndexOf("/"));
+  const folders = Map.groupBy(files, folderOf);
+  const isLeaf = (folder: string) =>
+    !files.some((path) => folderOf(path).startsWith(`${folder}/`));
+  const wrong = [...folders].filter(([folder, { length }]) =>
+    length > 20 || length === 1 && isLeaf(folder)
+  );
+  assertEquals(wrong.map(([folder, files]) => [folder, files.length]), []);
+});
+
+Deno.test("no source file has more than 500 lines", async () => {
+  const files = (await filesIn(...HOUSE, "bench", "examples", "tools"))
+    .filter((path) => /\.(ts|js|css|py)$/.test(path));
+  const long: string[] = [];
+  for (const path of files) {
+    const text = await readFile(join(root, path), "utf8");
+    if (text.split("\n").length > 501) long.push(path);
+  }
+  assertEquals(long, []);
+});
+
+/** A number after the name of a port, in code and on command lines; 0 is "any". */
+const NUMBERED = [
+  /\blisten\(\s*\{[^}]*\bport\b(?!\s*:\s*0\b)/,
+  /\blisten(?:On)?\(\s*(?!0\b)[\w.]*[pP]ort\b/,
+  /["'`]--(?:metrics-)?port["'`],(?!\s*["'`]0["'`])/,
+  /["'`]--(?:metrics-)?port=\$/,
+  /\bstartHttpFixture\([^)]*[pP]ort/,
+];
+
+const REFUSED = "another Server holds it, and it must be refused";
+
+/** Files with an intentional port number, and why no other process can have that port. */
+const HELD: Readonly<Record<string, string>> = {
+  "e2e/server/command_test.ts": REFUSED,
+  "e2e/server/gate_test.ts": REFUSED,
+  "e2e/server/hostile/log_reader_test.ts": REFUSED,
+  "pages/support/forward.ts":
+    "it runs in a network of its own, in which every port is free",
+  "unit/server/command_test.ts": "nothing is started",
+};
+
+/** Lines of a source that start something on a port by its number. */
+function numberedPorts(source: string): string[] {
+  return NUMBERED.flatMap((pattern) =>
+    [...source.matchAll(new RegExp(pattern, "g"))].map(([found]) => found)
+  );
+}
+
+Deno.test("no test uses a fixed or freed port, which another test may have taken", async () => {
+  const found: string[] = [];
+  for (const path of await filesIn("tests")) {
+    if (!path.endsWith(".ts")) continue;
+    const source = await readFile(join(root, path), "utf8");
+    if (numberedPorts(source).length > 0) found.push(path.slice(6));
+  }
+  const known = [...Object.keys(HELD), "unit/tools/requirements_test.ts"]; // the samples below
+  assertEquals(
+    found.filter((file) => !known.includes(file)),
+    [],
+    "use port 0, and startProxy() in front of a server that comes again",
+  );
+});
+
+Deno.test("numberedPorts() finds a port that is given, and lets any port pass", () => {
+  for (
+    const source of [
+      "await second.listen({ port });",
+      `await second.listen({\n  hostname: "127.0.0.1",\n  port: first.port,\n});`,
+      "http.listen(port, done)",
+      "startServerCommand([`--port=${port}`])",
+      `["--metrics-port", port]`,
+    ]
+  ) {
+    assertEquals(numberedPorts(source).length, 1, source);
+  }
+  for (
+    const source of [
+      "await server.listen();",
+      "await server.listen({ port: 0 });",
+      `http.listen(0, "127.0.0.1")`,
+      `["--port", "0", "--port=0"]`,
+    ]
+  ) {
+    assertEquals(numberedPorts(source), [], source);
+  }
 });

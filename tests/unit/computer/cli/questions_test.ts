@@ -1,5 +1,6 @@
 import { CHOICES } from "../../../../computer/cli/question_text.ts";
 import { assert, assertEquals } from "@std/assert";
+import type { Key } from "node:readline";
 import { PassThrough } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import type {
@@ -11,27 +12,31 @@ import type { ElicitRequest } from "../../../../computer/tools/elicitations.ts";
 import {
   answerOf,
   type KeyOutcome,
-  type PressedKey,
-  type UntilKeysCount,
+  type Terminal,
 } from "../../../../computer/cli/ask_choice.ts";
+import type { View } from "../../../../computer/cli/screen.ts";
 import { terminalQuestions } from "../../../../computer/cli/terminal_questions.ts";
 
-const request = (over: Partial<ConfirmRequest> = {}): ConfirmRequest => ({
+const request = (tool = "write_file"): ConfirmRequest => ({
   agent: "planner",
   server: "files",
-  tool: "write_file",
-  name: "write_file",
+  tool,
+  name: tool,
   params: { path: "a.txt" },
-  ...over,
 });
 
 const never = new AbortController().signal;
 
-/** Accepts keys once all earlier input is read. */
-const soon: UntilKeysCount = () => setImmediate();
-
-/** A simulated terminal: the test writes keys and reads the output. */
-function terminal(wait?: UntilKeysCount) {
+/**
+ * A simulated terminal: the test writes keys and reads the output.
+ *
+ * @param wait by default, keys are accepted once all earlier input is read
+ * @param asking by default, nothing else uses the terminal
+ */
+function terminal(
+  wait: Terminal["wait"] = () => setImmediate(),
+  asking: View["asking"] = (ask) => ask(),
+) {
   const modes: { readonly raw: boolean; readonly shown: string }[] = [];
   const input = Object.assign(new PassThrough(), {
     setRawMode: (raw: boolean) => modes.push({ raw, shown }),
@@ -47,7 +52,7 @@ function terminal(wait?: UntilKeysCount) {
     input,
     /** The modes of the terminal so far, each with what was shown before. */
     modes,
-    questions: terminalQuestions({ input, output }, wait ?? soon),
+    questions: terminalQuestions({ input, output, wait }, asking),
     /** Resolves once a text is shown after the last call of `shows`. */
     async shows(text: string): Promise<void> {
       while (!shown.includes(text)) {
@@ -140,6 +145,27 @@ Deno.test("terminalQuestions() ignores keys typed before they are accepted", asy
   assertEquals(await value, "ann");
 });
 
+Deno.test("terminalQuestions() gives the terminal back between questions, so that what was held is shown", async () => {
+  const taken: string[] = [];
+  const { questions, shows, type } = terminal(undefined, async (ask) => {
+    taken.push("question");
+    try {
+      return await ask();
+    } finally {
+      taken.push("back");
+    }
+  });
+  const words = ["a", "b"].map((tool) =>
+    questions.confirm(request(tool), never)
+  );
+  for (const _ of words) {
+    await shows(KEYS_COUNT);
+    type("n");
+  }
+  await Promise.all(words);
+  assertEquals(taken, ["question", "back", "question", "back"]);
+});
+
 Deno.test("terminalQuestions() leaves lines pasted into the shell to the shell", async () => {
   const { questions, shows, type, input } = terminal();
   input.unshift("start all\r"); // like the shell's prompt with unread input
@@ -151,7 +177,7 @@ Deno.test("terminalQuestions() leaves lines pasted into the shell to the shell",
 });
 
 Deno.test("answerOf() moves up and down without wrapping, and ignores other keys", () => {
-  const rows: [ConfirmAnswer, PressedKey, KeyOutcome][] = [
+  const rows: [ConfirmAnswer, Key, KeyOutcome][] = [
     ["no", { name: "down" }, { selected: "no" }],
     ["no", { name: "up" }, { selected: "always" }],
     ["always", { name: "up" }, { selected: "once" }],
@@ -159,8 +185,8 @@ Deno.test("answerOf() moves up and down without wrapping, and ignores other keys
     ["once", { name: "down" }, { selected: "always" }],
     ["once", { name: "return" }, { answer: "once" }],
     ["no", { name: "return" }, { answer: "no" }],
-    ["once", { name: "escape" }, { dismissed: true }],
-    ["once", { name: "c", ctrl: true }, { dismissed: true }],
+    ["once", { name: "escape" }, { answer: undefined }],
+    ["once", { name: "c", ctrl: true }, { answer: undefined }],
     ["no", { name: "y" }, { answer: "once" }],
     ["no", { name: "a" }, { answer: "always" }],
     ["once", { name: "n" }, { answer: "no" }],
@@ -183,9 +209,9 @@ Deno.test("terminalQuestions() asks one question at a time, and removes withdraw
   const { questions, shows, type, all } = terminal();
   const [first, second] = [new AbortController(), new AbortController()];
   const words = [
-    questions.confirm(request({ tool: "t1", name: "t1" }), first.signal),
-    questions.confirm(request({ tool: "t2", name: "t2" }), second.signal),
-    questions.confirm(request({ tool: "t3", name: "t3" }), never),
+    questions.confirm(request("t1"), first.signal),
+    questions.confirm(request("t2"), second.signal),
+    questions.confirm(request("t3"), never),
   ];
   await shows('"t1"');
   assert(!all().includes('"t2"'));
@@ -255,33 +281,26 @@ Deno.test("terminalQuestions() asks a form field by field, with defaults and val
     }, ["name", "count", "sure", "colour", "token"]),
     never,
   );
-  await shows('MCP server "files" asks while agent "planner" runs "write"');
-  await shows("Where to?\\u{1b}[2J");
-  await shows("y or n");
-  type("y");
-  await shows("Name …"); // keys are ignored
-  await shows("Name");
-  type("ab\r");
-  await shows("At least 3");
-  type("c\r");
-  await shows("count …");
-  await shows("count");
-  type("\r"); // the default
-  await shows("Sure …");
-  await shows("no answer");
-  type("\r"); // a stray Enter chooses nothing
-  await shows("Sure …");
-  await shows("no answer");
-  type(`${DOWN}\r`);
-  await shows("colour …");
-  await shows("Green");
-  type(`${DOWN}${DOWN}\r`);
-  await shows("Access …");
-  await shows("Access");
-  type("hunter2\r");
-  await shows("note (optional) …");
-  await shows("note");
-  type("\r");
+  const steps: [keys: string, ...texts: string[]][] = [
+    [
+      "y",
+      'MCP server "files" asks while agent "planner" runs "write"',
+      "Where to?\\u{1b}[2J",
+      "y or n",
+    ],
+    ["ab\r", "Name …", "Name"], // keys count from the second time on
+    ["c\r", "At least 3"],
+    ["\r", "count …", "count"], // the default
+    ["\r", "Sure …", "no answer"], // a stray Enter chooses nothing
+    [`${DOWN}\r`, "Sure …", "no answer"],
+    [`${DOWN}${DOWN}\r`, "colour …", "Green"],
+    ["hunter2\r", "Access …", "Access"],
+    ["\r", "note (optional) …", "note"],
+  ];
+  for (const [keys, ...texts] of steps) {
+    for (const text of texts) await shows(text);
+    type(keys);
+  }
   assertEquals(await answer, {
     action: "accept",
     content: {

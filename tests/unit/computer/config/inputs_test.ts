@@ -1,40 +1,73 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { ConfigError } from "../../../../computer/config/problem.ts";
 import { commandLine } from "../../../../computer/config/command_input.ts";
 import {
   fillPlaceholders,
   prepareConfig,
 } from "../../../../computer/config/fill_inputs.ts";
-import { hideValues, secretsIn } from "../../../../computer/util/secrets.ts";
+import {
+  InputStore,
+  InvalidSelectionError,
+} from "../../../../computer/config/input_store.ts";
+import { ConfigError } from "../../../../computer/config/problem.ts";
 import {
   inputVariables,
   parseInputFlag,
+  placeholderIds,
+  sharedVariable,
 } from "../../../../computer/util/inputs.ts";
-import {
-  type InputSources,
-  InputStore,
-} from "../../../../computer/config/input_store.ts";
 import { TextTail } from "../../../../computer/util/processes.ts";
+import { hideValues, secretsIn } from "../../../../computer/util/secrets.ts";
 import {
   type MCPServerInput,
   parseMCPServerConfig,
 } from "../../../../protocol/mod.ts";
+import vectors from "../../../vectors/input_variables.json" with {
+  type: "json",
+};
 
 const prompt = (
   id: string,
   more: { default?: string; password?: boolean } = {},
 ): MCPServerInput => ({ type: "promptString", id, description: id, ...more });
 
+const pick = (over: { default?: string } = {}): MCPServerInput => ({
+  type: "pickString",
+  id: "region",
+  description: "where",
+  options: [{ label: "Europe", value: "eu" }, "us"],
+  ...over,
+});
+
+/** A store of text inputs with these values. */
+const storeOf = (values: Record<string, unknown>) =>
+  new InputStore(Object.keys(values).map((id) => prompt(id)), { values });
+
+const resolved = (store: InputStore) =>
+  Promise.all(store.definitions.map(({ id }) => store.value(id)));
+
+Deno.test("placeholderIds() finds every placeholder, in any string at any depth", () => {
+  assertEquals(
+    placeholderIds({
+      a: "${input:one}",
+      b: ["x${input:two}y${input:one}", { c: "${input:three words}" }],
+      d: 5,
+      e: null,
+      f: "${env:HOME} $input:no} ${input}",
+    }),
+    ["one", "two", "three words"],
+  );
+});
+
 Deno.test("fillPlaceholders() fills every string, and keeps the type of a sole placeholder's value", () => {
-  const values = new Map<string, unknown>([
-    ["text", "abc"],
-    ["number", 5],
-    ["flag", false],
-    ["nothing", null],
-    ["list", [1, 2]],
-    ["empty", ""],
-    ["tricky", "$& ${input:text}"],
-  ]);
+  const values = new Map<string, unknown>(Object.entries({
+    text: "abc",
+    number: 5,
+    flag: false,
+    nothing: null,
+    list: [1, 2],
+    empty: "",
+    tricky: "$& ${input:text}",
+  }));
   const rows: [value: unknown, filled: unknown][] = [
     ["plain", "plain"],
     ["${input:text}", "abc"],
@@ -51,79 +84,77 @@ Deno.test("fillPlaceholders() fills every string, and keeps the type of a sole p
     ["${env:HOME} ${input}", "${env:HOME} ${input}"],
     [7, 7],
     [null, null],
-    [{ a: ["${input:text}", { b: "${input:number}" }] }, {
-      a: ["abc", { b: 5 }],
-    }],
-    [{ "${input:text}": 1 }, { "${input:text}": 1 }],
+    [
+      { "${input:text}": ["${input:text}", { b: "${input:number}" }] },
+      { "${input:text}": ["abc", { b: 5 }] },
+    ],
   ];
   for (const [value, filled] of rows) {
     assertEquals(fillPlaceholders(value, values), filled);
   }
-});
-
-Deno.test("fillPlaceholders() names an id without a value", () => {
   assertThrows(
-    () => fillPlaceholders(["${input:a}", "${input:b}"], new Map([["a", 1]])),
+    () => fillPlaceholders(["${input:text}", "${input:b}"], values),
     Error,
     "${input:b}",
   );
-});
-
-Deno.test("fillPlaceholders() fills ten levels, and refuses deeper nesting", () => {
   const nested = (levels: number): unknown =>
-    levels === 0 ? "${input:a}" : [nested(levels - 1)];
-  const values = new Map([["a", 1]]);
-  assertEquals(
-    JSON.stringify(fillPlaceholders(nested(10), values)),
-    "[[[[[[[[[[1]]]]]]]]]]",
-  );
+    levels === 0 ? "${input:number}" : [nested(levels - 1)];
+  const filled = fillPlaceholders(nested(10), values);
+  assertEquals(JSON.stringify(filled), "[[[[[[[[[[5]]]]]]]]]]");
   assertThrows(() => fillPlaceholders(nested(11), values), Error, "10 levels");
 });
 
-Deno.test("inputVariables() lists the environment variables of an input", () => {
-  assertEquals(inputVariables("TOKEN"), [
-    "SMCP_INPUT_TOKEN",
-    "A2C_SMCP_TOKEN",
-  ]);
-  assertEquals(inputVariables("github-token"), [
-    "SMCP_INPUT_github-token",
-    "SMCP_INPUT_GITHUB_TOKEN",
-    "A2C_SMCP_github_token",
-  ]);
-  assertEquals(inputVariables("a b.ü"), [
-    "SMCP_INPUT_a b.ü",
-    "SMCP_INPUT_A_B__",
-    "A2C_SMCP_a_b__",
-  ]);
-  assertEquals(inputVariables("env:HOME")[0], "HOME");
+Deno.test("0.4 §14: inputVariables() lists the environment variables of an input, that of other SDKs last", async () => {
+  const rows: [id: string, ...variables: string[]][] = [
+    ["TOKEN", "SMCP_INPUT_TOKEN", "A2C_SMCP_TOKEN"],
+    [
+      "github-token",
+      "SMCP_INPUT_github-token",
+      "SMCP_INPUT_GITHUB_TOKEN",
+      "A2C_SMCP_github_token",
+    ],
+    ["a b.ü", "SMCP_INPUT_a b.ü", "SMCP_INPUT_A_B__", "A2C_SMCP_a_b__"],
+    ["env:HOME", "HOME", "SMCP_INPUT_env:HOME", "SMCP_INPUT_ENV_HOME"],
+  ];
+  for (const [id, ...variables] of rows) {
+    assertEquals(inputVariables(id), variables);
+    for (const [at] of variables.entries()) {
+      const environment = Object.fromEntries(
+        variables.slice(at).map((name) => [name, `of ${name}`]),
+      );
+      const store = new InputStore([prompt(id)], { environment });
+      assertEquals(await store.value(id), `of ${variables[at]}`);
+    }
+  }
+});
+
+Deno.test("0.4 §14: sharedVariable() gives the names of all vectors", () => {
+  assertEquals(vectors.vectors.length, 16);
+  for (const row of vectors.vectors) {
+    const owners = [row.bundle_id, row.tool_name].filter((one) => one !== null);
+    assertEquals(
+      sharedVariable(row.input_id, ...owners),
+      row.expected_env_var_name,
+    );
+  }
 });
 
 Deno.test("parseInputFlag() splits at the first '=', and never shows a value", () => {
   assertEquals(parseInputFlag("a=b=c"), ["a", "b=c"]);
   assertEquals(parseInputFlag("a="), ["a", ""]);
   for (const text of ["hunter2", "=hunter2"]) {
-    const error = assertThrows(
-      () => parseInputFlag(text),
-      TypeError,
-      "ID=VALUE",
-    );
-    assert(!error.message.includes("hunter2"));
+    const { message } = assertThrows(() => parseInputFlag(text), TypeError);
+    assert(message.includes("ID=VALUE") && !message.includes("hunter2"));
   }
 });
 
 Deno.test("commandLine() is a shell command without args, a program with a list, options with a map", () => {
-  const program = (...args: string[]) => ({
-    kind: "program",
-    program: "op",
-    args,
-  });
-  const rows: [
-    args: string[] | Record<string, string> | null | undefined,
-    unknown,
-  ][] = [
-    [undefined, { kind: "shell", line: "op" }],
-    [null, { kind: "shell", line: "op" }],
-    [{}, { kind: "shell", line: "op" }],
+  const shell = { command: "op" };
+  const program = (...args: string[]) => ({ command: "op", args });
+  assertEquals<unknown>(commandLine({ command: "op" }), shell);
+  const rows: [Parameters<typeof commandLine>[0]["args"], object][] = [
+    [null, shell],
+    [{}, shell],
     [[], program()],
     [["read", "a b"], program("read", "a b")],
     [
@@ -131,186 +162,205 @@ Deno.test("commandLine() is a shell command without args, a program with a list,
       program("--field", "x", "-v", "1", "--raw", "2"),
     ],
   ];
-  for (const [args, expected] of rows) {
-    assertEquals<unknown>(
-      commandLine({ command: "op", ...(args !== undefined && { args }) }),
-      expected,
-    );
+  for (const [args = null, expected] of rows) {
+    assertEquals<unknown>(commandLine({ command: "op", args }), expected);
   }
 });
 
 Deno.test("hideValues() finds plain, JSON and URL forms of values, longest first", () => {
-  const hide = (text: string) =>
-    hideValues(text, ["s3cr3t", "s3cr3t-2", 'a"b c', ""]);
-  assertEquals(
-    hide("key s3cr3t and s3cr3t-2."),
-    "key <redacted> and <redacted>.",
-  );
-  assertEquals(hide('{"k":"a\\"b c"} a"b c'), '{"k":"<redacted>"} <redacted>');
-  assertEquals(hide("?k=a%22b%20c"), "?k=<redacted>");
-  assertEquals(hide("nothing"), "nothing");
+  const rows: [text: string, shown: string][] = [
+    ["key s3cr3t and s3cr3t-2.", "key <redacted> and <redacted>."],
+    ['{"k":"a\\"b c"} a"b c', '{"k":"<redacted>"} <redacted>'],
+    ["?k=a%22b%20c", "?k=<redacted>"],
+    ["nothing", "nothing"],
+  ];
+  for (const [text, shown] of rows) {
+    assertEquals(hideValues(text, ["s3cr3t", "s3cr3t-2", 'a"b c', ""]), shown);
+  }
 });
 
 Deno.test("secretsIn() finds variables and headers by their names", () => {
-  const stdio = parseMCPServerConfig({
-    name: "a",
-    type: "stdio",
-    server_parameters: {
-      command: "x",
-      env: { API_KEY: "k1", HOME: "/home", My_Password: "p1" },
-    },
-  });
-  assertEquals([...new Set(secretsIn(stdio))], ["k1", "p1"]);
-  const http = parseMCPServerConfig({
-    name: "b",
-    type: "http",
-    server_parameters: {
-      url: "https://x",
-      headers: { Authorization: "Bearer t1", Cookie: "c1", Accept: "x" },
-    },
-  });
-  assertEquals([...new Set(secretsIn(http))], ["Bearer t1", "t1", "c1"]);
+  const found = (type: string, server_parameters: object) => [
+    ...new Set(
+      secretsIn(parseMCPServerConfig({ name: "a", type, server_parameters })),
+    ),
+  ];
+  const env = { API_KEY: "k1", HOME: "/home", My_Password: "p1" };
+  assertEquals(found("stdio", { command: "x", env }), ["k1", "p1"]);
+  const headers = { Authorization: "Bearer t1", Cookie: "c1", Accept: "x" };
+  assertEquals(
+    found("http", { url: "https://x", headers }),
+    ["Bearer t1", "t1", "c1"],
+  );
+});
+
+Deno.test("TextTail cuts between words, so that no part of a secret is left", () => {
+  const tail = new TextTail();
+  tail.push(new TextEncoder().encode(`${"x".repeat(3_000)}s3cr3t `));
+  tail.push(new TextEncoder().encode(`${"y ".repeat(1_998)}end`));
+  const text = tail.toString();
+  assert(text.endsWith("y end") && !text.includes("t "), text.slice(0, 20));
 });
 
 Deno.test("InputStore uses its sources in order: values, environment, user, default", async () => {
-  const sources: Required<InputSources> = {
-    values: { a: "of values" },
-    environment: { SMCP_INPUT_A: "no", SMCP_INPUT_B: "of environment" },
-    ask: (input) =>
-      Promise.resolve(input.id === "c" ? "of a person" : undefined),
-  };
-  const ids = ["a", "b", "c", "d"];
   const store = new InputStore(
-    ids.map((id) => prompt(id, { default: "default" })),
-    sources,
+    ["a", "b", "c", "d"].map((id) => prompt(id, { default: "default" })),
+    {
+      values: { a: "of values" },
+      environment: { SMCP_INPUT_A: "no", SMCP_INPUT_B: "of environment" },
+      ask: ({ id }) => Promise.resolve(id === "c" ? "of a person" : undefined),
+    },
   );
   assertEquals(
-    await Promise.all(ids.map((id) => store.value(id))),
+    await resolved(store),
     ["of values", "of environment", "of a person", "default"],
   );
 });
 
 Deno.test("InputStore keeps the type of values set in code", async () => {
-  const store = new InputStore(
-    ["n", "o", "z"].map((id) => prompt(id)),
-    { values: { n: 5, o: { a: [true] }, z: null } },
-  );
-  assertEquals(await store.value("n"), 5);
-  assertEquals(await store.value("o"), { a: [true] });
-  assertEquals(await store.value("z"), null);
+  const values = { n: 5, o: { a: [true] }, z: null };
+  assertEquals(await resolved(storeOf(values)), Object.values(values));
 });
 
 Deno.test("InputStore names an id without a value, and an undefined one", async () => {
   const store = new InputStore([prompt("api-key"), prompt("env:HOST")]);
-  await assertRejects(
-    () => store.value("api-key"),
-    Error,
-    'input "api-key" has no value; give one with --input api-key=VALUE or the environment variable SMCP_INPUT_API_KEY',
-  );
-  await assertRejects(() => store.value("env:HOST"), Error, "variable HOST");
-  await assertRejects(
-    () => store.value("constructor"),
-    Error,
-    'there is no input "constructor"; define it under "inputs"',
-  );
+  const rows: [id: string, says: string][] = [
+    [
+      "api-key",
+      'input "api-key" has no value; give one with --input api-key=VALUE or the environment variable SMCP_INPUT_API_KEY',
+    ],
+    ["env:HOST", "variable HOST"],
+    [
+      "constructor",
+      'there is no input "constructor"; define it under "inputs"',
+    ],
+  ];
+  for (const [id, says] of rows) {
+    await assertRejects(() => store.value(id), Error, says);
+  }
   assertThrows(() => store.setValue("nope", 1), Error, '"nope"');
 });
 
-Deno.test("InputStore resolves a value once, when it is first needed, and shares the question", async () => {
+Deno.test("InputStore resolves a value once, when it is first needed, and shares the question; after a failure it asks again", async () => {
   const asked: string[] = [];
+  const answers = ["a!", undefined, "late"];
   const store = new InputStore([prompt("a"), prompt("b")], {
-    ask: (input) => {
-      asked.push(input.id);
-      return Promise.resolve(`${input.id}!`);
+    ask: ({ id }) => {
+      asked.push(id);
+      return Promise.resolve(answers.shift());
     },
   });
   assertEquals(asked, []);
   const values = await Promise.all([store.value("a"), store.value("a")]);
-  assertEquals(values, ["a!", "a!"]);
-  await store.value("a");
+  assertEquals([...values, await store.value("a")], ["a!", "a!", "a!"]);
   assertEquals(asked, ["a"]);
-});
-
-Deno.test("InputStore asks again after a failure", async () => {
-  const answers = [undefined, "late"];
-  const store = new InputStore([prompt("a")], {
-    ask: () => Promise.resolve(answers.shift()),
-  });
-  await assertRejects(() => store.value("a"), Error, '"a"');
-  assertEquals(await store.value("a"), "late");
+  await assertRejects(() => store.value("b"), Error, '"b"');
+  assertEquals(await store.value("b"), "late");
 });
 
 Deno.test("InputStore forgets only the value of the input that changed", async () => {
   let asked = 0;
-  const changes: string[][] = [];
+  const changes: string[] = [];
   const store = new InputStore(
     [prompt("a"), prompt("b")],
     { ask: () => Promise.resolve(++asked) },
-    () => changes.push(store.definitions.map(({ id }) => id)),
+    () => changes.push(store.definitions.map(({ id }) => id).join("")),
   );
-  const values = () => Promise.all([store.value("a"), store.value("b")]);
-  assertEquals(await values(), [1, 2]);
-  store.put(prompt("c"));
-  assertEquals(await values(), [1, 2]);
-  store.remove("c");
-  assertEquals(await values(), [1, 2]);
-  store.put(prompt("b")); // the same
-  assertEquals(await values(), [1, 2]);
-  store.put(prompt("b", { default: "x" }));
-  assertEquals(await values(), [1, 3]);
-  store.replace([prompt("a"), prompt("b")]);
-  assertEquals(await values(), [1, 4]);
-  store.remove("a");
-  store.put(prompt("a"));
-  assertEquals(await values(), [5, 4]);
-  store.put(prompt("b", { default: "y" })); // at the same position
-  store.put(prompt("b"));
-  assertEquals(await values(), [5, 6]);
-  store.setValue("a", "by hand");
-  assertEquals(await values(), ["by hand", 6]);
-  store.forgetValues("a");
-  assertEquals(await values(), [7, 6]);
-  store.forgetValues();
-  assertEquals(await values(), [8, 9]);
-  assertEquals(changes, [
-    ["a", "b", "c"],
-    ["a", "b"],
-    ["a", "b"],
-    ["a", "b"],
-    ["b"],
-    ["b", "a"],
-    ["b", "a"],
-    ["b", "a"],
+  const steps: [change: () => void, a: unknown, b: unknown][] = [
+    [() => {}, 1, 2],
+    [() => store.put(prompt("c")), 1, 2],
+    [() => store.remove("c"), 1, 2],
+    [() => store.put(prompt("b")), 1, 2], // the same
+    [() => store.put(prompt("b", { default: "x" })), 1, 3],
+    [() => store.replace([prompt("a"), prompt("b")]), 1, 4],
+    [() => (store.remove("a"), store.put(prompt("a"))), 5, 4],
+    [() => store.put(prompt("b", { default: "y" })), 5, 6], // in its place
+    [() => store.put(prompt("b")), 5, 7],
+    [() => store.setValue("a", "by hand"), "by hand", 7],
+    [() => store.forgetValues("a"), 8, 7],
+    [() => store.forgetValues(), 9, 10],
+  ];
+  for (const [change, ...values] of steps) {
+    change();
+    assertEquals([await store.value("a"), await store.value("b")], values);
+  }
+  assertEquals(changes, ["abc", "ab", "ab", "ab", "b", "ba", "ba", "ba"]);
+  assertThrows(() => store.put(prompt("")), ConfigError, "input: inputs.0.id");
+});
+
+Deno.test("0.4 §14: two inputs with one variable are an error, also when one is put", () => {
+  const store = new InputStore([prompt("a-b")]);
+  assertThrows(() => store.put(prompt("a_b")), Error, "rename one of them");
+  store.put(prompt("a-b", { default: "again" }));
+  assertEquals(store.definitions.length, 1);
+});
+
+Deno.test("0.4 §9: a pickString takes values of options in both forms, and no label, and shows no other value", async () => {
+  const of = (region: unknown) =>
+    new InputStore([pick()], { values: { region } }).value("region");
+  assertEquals([await of("eu"), await of("us")], ["eu", "us"]);
+  const error = await assertRejects(() => of("Europe"), InvalidSelectionError);
+  assertEquals([error.id, error.value], ["region", "Europe"]);
+  assertEquals(
+    error.message,
+    'the value of input "region" is not one of its options: eu, us',
+  );
+});
+
+Deno.test("0.4 §9: a pickString that nobody answers is its default, then its first option, and not kept", async () => {
+  for (
+    const [input, value] of [[pick(), "eu"], [
+      pick({ default: "us" }),
+      "us",
+    ]] as const
+  ) {
+    const store = new InputStore([input]);
+    assertEquals(await store.value("region"), value);
+    assertEquals(await store.values(), [{ id: "region", known: false }]);
+  }
+  let asked = 0;
+  const store = new InputStore([pick()], {
+    ask: () => Promise.resolve(void asked++),
+  });
+  assertEquals([await store.value("region"), await store.value("region")], [
+    "eu",
+    "eu",
   ]);
-  assertThrows(
-    () => store.put(prompt("")),
-    ConfigError,
-    "input: inputs.0.id",
-  );
+  assertEquals(asked, 1);
 });
 
-Deno.test("InputStore accepts only options of a pickString, and shows no other value", async () => {
-  const pick: MCPServerInput = {
-    type: "pickString",
-    id: "region",
-    description: "where",
-    options: ["eu", "us"],
-  };
-  const of = (value: string) =>
-    new InputStore([pick], { values: { region: value } }).value("region");
-  assertEquals(await of("eu"), "eu");
-  const error = await assertRejects(() => of("mars-7"), Error, "eu, us");
-  assert(!error.message.includes("mars-7"), error.message);
-});
-
-Deno.test("InputStore lists the texts to hide", async () => {
+Deno.test("InputStore lists the texts to hide, but for those that Agents see, unless they are secrets, too", async () => {
   const store = new InputStore(
-    [prompt("pin", { password: true }), prompt("n"), prompt("long")],
-    { values: { pin: "12", n: "no", long: "long enough" } },
+    [
+      prompt("pin", { password: true }),
+      ...["n", "long", "team"].map((id) => prompt(id)),
+    ],
+    { values: { pin: "12", n: "no", long: "long enough", team: "billing" } },
   );
   assertEquals([...store.secrets], []);
-  await Promise.all(["pin", "n", "long"].map((id) => store.value(id)));
+  await resolved(store);
+  assertEquals([...store.secrets], ["12", "long enough", "billing"]);
+  assertEquals([store.show("team"), store.show("pin")], [true, false]);
   assertEquals([...store.secrets], ["12", "long enough"]);
+});
+
+Deno.test("InputStore.render() fills in values, and hides secrets", async () => {
+  const store = new InputStore(
+    [prompt("who"), prompt("key", { password: true }), prompt("none")],
+    { values: { who: "me", key: "s3cret" } },
+  );
+  const unknown = ["who", "key", "none"].map((id) => ({ id, known: false }));
+  assertEquals(await store.values(), unknown);
+  assertEquals(
+    await store.render({ a: "${input:who}", b: ["Bearer ${input:key}"] }),
+    { a: "me", b: ["Bearer <redacted>"] },
+  );
+  assertEquals(await store.values(), [
+    { id: "who", known: true, value: "me" },
+    { id: "key", known: true },
+    { id: "none", known: false },
+  ]);
+  await assertRejects(() => store.render(["${input:typo}"]), Error, "typo");
 });
 
 const server = (args: string[], env: Record<string, string> = {}) =>
@@ -322,12 +372,9 @@ const server = (args: string[], env: Record<string, string> = {}) =>
 const never = new AbortController().signal;
 
 Deno.test("prepareConfig() fills every string but the name and the bundle_id", async () => {
-  const inputs = new InputStore(["a", "b"].map((id) => prompt(id)), {
-    values: { a: "1", b: 2 },
-  });
-  const args = ["--key", "${input:a}"];
+  const inputs = storeOf({ a: "1", b: 2 });
   const config = {
-    ...server(args, { KEY: "k-${input:b}" }),
+    ...server(["--key", "${input:a}"], { KEY: "k-${input:b}" }),
     name: "${input:a}",
     forbidden_tools: ["f-${input:b}"],
     tool_meta: { t: { alias: "${input:a}" } },
@@ -336,17 +383,13 @@ Deno.test("prepareConfig() fills every string but the name and the bundle_id", a
     vrl: '.x = "${input:b}"',
   };
   assertEquals<unknown>(await prepareConfig(config, inputs, never), {
-    ...config,
+    ...server(["--key", "1"], { KEY: "k-2" }),
+    name: "${input:a}",
     forbidden_tools: ["f-2"],
     tool_meta: { t: { alias: "1" } },
     default_tool_meta: { tags: ["1"] },
     tool_prefix: "1",
     vrl: '.x = "2"',
-    server_parameters: {
-      ...config.server_parameters,
-      args: ["--key", "1"],
-      env: { KEY: "k-2" },
-    },
   });
   const plain = server([]);
   assert(await prepareConfig(plain, inputs, never) === plain);
@@ -370,40 +413,37 @@ Deno.test("prepareConfig() gives secrets to server_parameters alone", async () =
     await assertRejects(
       () => prepareConfig({ ...config, [field]: value }, inputs, never),
       Error,
-      `${field} has the input "${id}", which is secret`,
+      `${field} has the input "${id}", which is secret, but Agents see that field; use an input that is neither a "password" nor a "command"`,
     );
   }
 });
 
-Deno.test("InputStore hides no value that Agents see, unless it is a secret, too", async () => {
-  const store = new InputStore(
-    [prompt("team"), prompt("other"), prompt("pin", { password: true })],
-    { values: { team: "billing", other: "other", pin: "billing2" } },
-  );
-  await Promise.all(["team", "other", "pin"].map((id) => store.value(id)));
-  assertEquals(["team", "pin"].map((id) => store.show(id)), [true, false]);
-  assertEquals([...store.secrets], ["billing2", "other"]);
-});
-
 Deno.test("prepareConfig() names every missing input, and each field with an invalid value", async () => {
-  const inputs = new InputStore([prompt("a"), prompt("b"), prompt("n")], {
+  const inputs = new InputStore(["a", "b", "n"].map((id) => prompt(id)), {
     values: { n: 80 },
   });
-  const error = await assertRejects(() =>
-    prepareConfig(
-      server(["${input:a}", "${input:b}", "${input:c}"]),
-      inputs,
-      never,
-    )
+  const { message } = await assertRejects(
+    () =>
+      prepareConfig(
+        server(["${input:a}", "${input:b}", "${input:c}"]),
+        inputs,
+        never,
+      ),
+    Error,
   );
-  assert(error instanceof Error);
   for (const part of ['"a" has no value', '"b" has no value', 'no input "c"']) {
-    assert(error.message.includes(part), error.message);
+    assert(message.includes(part), message);
   }
   await assertRejects(
     () => prepareConfig(server(["${input:n}"]), inputs, never),
     Error,
     "does not fit: server_parameters.args.0",
+  );
+  const prefixed = { ...server([]), tool_prefix: "no prefix ${input:n}" };
+  await assertRejects(
+    () => prepareConfig(prefixed, inputs, never),
+    Error,
+    "the value of an input does not fit: tool_prefix: ",
   );
 });
 
@@ -416,42 +456,5 @@ Deno.test("prepareConfig() stops waiting when the server is stopped; the questio
   stop.abort(new Error("stopped"));
   await assertRejects(() => stopped, Error, "stopped");
   answer.resolve("x");
-  const filled = await other;
-  assert(filled.type === "stdio");
-  assertEquals(filled.server_parameters.args, ["x"]);
-});
-
-Deno.test("TextTail cuts between words, so that no part of a secret is left", () => {
-  const tail = new TextTail();
-  tail.push(new TextEncoder().encode(`${"x".repeat(3_000)}s3cr3t `));
-  tail.push(new TextEncoder().encode(`${"y ".repeat(1_998)}end`));
-  const text = tail.toString();
-  assert(text.endsWith("y end") && !text.includes("t "), text.slice(0, 20));
-});
-
-Deno.test("InputStore.render() fills in values, and hides secrets", async () => {
-  const store = new InputStore([
-    { type: "promptString", id: "who", description: "" },
-    { type: "promptString", id: "key", description: "", password: true },
-    { type: "pickString", id: "none", description: "", options: [] },
-  ], { values: { who: "me", key: "s3cret" } });
-  assertEquals(await store.values(), [
-    { id: "who", known: false },
-    { id: "key", known: false },
-    { id: "none", known: false },
-  ]);
-  assertEquals(
-    await store.render({ a: "${input:who}", b: ["Bearer ${input:key}"] }),
-    { a: "me", b: ["Bearer <redacted>"] },
-  );
-  assertEquals(await store.values(), [
-    { id: "who", known: true, value: "me" },
-    { id: "key", known: true },
-    { id: "none", known: false },
-  ]);
-  await assertRejects(
-    () => store.render(["${input:none}", "${input:typo}"]),
-    Error,
-    "typo",
-  );
+  assertEquals(await other, server(["x"]));
 });

@@ -1,106 +1,104 @@
-import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
+import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 // @ts-types="@modelcontextprotocol/sdk/types"
 import {
+  CallToolRequestSchema,
   ErrorCode,
+  type JSONRPCMessage,
   JSONRPCMessageSchema,
+  type JSONRPCRequest,
+  ListToolsRequestSchema,
   McpError,
 } from "@modelcontextprotocol/sdk/types.js";
 import fc from "fast-check";
-import { requestFailure } from "../../../../computer/tools/call_failure.ts";
+import { parseComputerConfig } from "../../../../computer/config/parse_config.ts";
+import { openConnection } from "../../../../computer/host/mcp/client_connection.ts";
+import { connectMcp } from "../../../../computer/host/mcp/connect.ts";
+import { readTool } from "../../../../computer/host/mcp/connection.ts";
 import {
-  sseTimeouts,
-  streamableTimeouts,
-} from "../../../../computer/host/mcp/http.ts";
+  CONNECTION_CLOSED,
+  INVALID_PARAMS,
+  mcpErrorCode,
+  REQUEST_TIMEOUT,
+  sdkFailure,
+} from "../../../../computer/host/mcp/errors.ts";
+import { httpTimeouts } from "../../../../computer/host/mcp/http.ts";
 import {
   type Line,
   LineDecoder,
   readMessage,
 } from "../../../../computer/host/mcp/lines.ts";
 import {
-  CONNECTION_CLOSED,
-  INVALID_PARAMS,
-  mcpErrorCode,
-  REQUEST_TIMEOUT,
-} from "../../../../computer/host/mcp/errors.ts";
-import { readTool } from "../../../../computer/host/mcp/connection.ts";
+  type AnswerQuestion,
+  Questions,
+} from "../../../../computer/host/mcp/questions.ts";
+import { requestFailure } from "../../../../computer/tools/call_failure.ts";
+import { watchTimers } from "../../../support/timers.ts";
 
 const bytes = (...values: number[]) => new Uint8Array(values);
 const utf8 = (text: string) => new TextEncoder().encode(text);
+type Handler = "strict" | "ignore" | "replace";
 const decoder = (
   encoding = "utf-8",
-  encoding_error_handler: "strict" | "ignore" | "replace" = "strict",
+  encoding_error_handler: Handler = "strict",
 ) => new LineDecoder({ encoding, encoding_error_handler });
 
-Deno.test("LineDecoder splits lines for any chunking", () => {
+Deno.test("LineDecoder splits lines for any chunking, and keeps one while the next grows in its place", () => {
   const whole = utf8("one\ntwö\n\nthree");
   for (let size = 1; size <= whole.length; size++) {
     const lines = decoder();
     const texts: string[] = [];
     for (let at = 0; at < whole.length; at += size) {
-      const chunk = whole.subarray(at, at + size);
+      const chunk = whole.slice(at, at + size);
       texts.push(...lines.push(chunk).map(({ text }) => text));
+      chunk.fill(0);
     }
     assertEquals(texts, ["one", "twö", ""], `chunks of ${size}`);
   }
 });
 
-Deno.test("LineDecoder treats invalid bytes as encoding_error_handler says", () => {
+Deno.test("LineDecoder reads the named encoding, also in Python's spelling, and treats invalid bytes as encoding_error_handler says", () => {
   const broken = bytes(0x61, 0xff, 0x62, 0x0a);
-  const rows: ["strict" | "ignore" | "replace", Line][] = [
-    ["strict", { text: "a\ufffdb", valid: false }],
-    ["ignore", { text: "ab", valid: true }],
-    ["replace", { text: "a\ufffdb", valid: true }],
+  const umlaut = bytes(0xe4, 0x0a);
+  const written = utf8("a\ufffdb\n"); // by the server itself
+  const rows: [
+    string,
+    Handler,
+    Uint8Array<ArrayBuffer>,
+    text: string,
+    valid?: false,
+  ][] = [
+    ["utf-8", "strict", broken, "a\ufffdb", false],
+    ["utf-8", "ignore", broken, "ab"],
+    ["utf-8", "replace", broken, "a\ufffdb"],
+    ["utf-8", "strict", written, "a\ufffdb"],
+    ["utf-8", "replace", written, "a\ufffdb"],
+    ["latin1", "strict", umlaut, "ä"],
+    ["latin_1", "strict", umlaut, "ä"],
+    ["ISO-8859-1", "strict", umlaut, "ä"],
+    ["gbk", "strict", bytes(0xc4, 0xe3, 0x0a), "你"],
   ];
-  for (const [handler, expected] of rows) {
-    assertEquals(decoder("utf-8", handler).push(broken), [expected]);
+  for (const [encoding, handler, line, text, valid = true] of rows) {
+    assertEquals(decoder(encoding, handler).push(line), [{ text, valid }]);
   }
-});
-
-Deno.test("LineDecoder takes U+FFFD that a server wrote for a valid character", () => {
-  for (const handler of ["strict", "replace"] as const) {
-    assertEquals(decoder("utf-8", handler).push(utf8("a\ufffdb\n")), [
-      { text: "a\ufffdb", valid: true },
-    ]);
-  }
-});
-
-Deno.test("LineDecoder keeps a line while the next one grows in its place", () => {
-  const lines = decoder();
-  const texts = ["o", "ne\ntw", "o\nthr", "ee\n"].flatMap((text) =>
-    lines.push(utf8(text)).map(({ text }) => text)
-  );
-  assertEquals(texts, ["one", "two", "three"]);
-});
-
-Deno.test("LineDecoder reads the named encoding, also in Python's spelling", () => {
-  for (const label of ["latin1", "latin_1", "ISO-8859-1"]) {
-    assertEquals(decoder(label).push(bytes(0xe4, 0x0a)), [
-      { text: "ä", valid: true },
-    ]);
-  }
-  assertEquals(decoder("gbk").push(bytes(0xc4, 0xe3, 0x0a)), [
-    { text: "你", valid: true },
-  ]);
   for (const label of ["utf_8", "utf8", "UTF-8"]) {
     assertEquals(decoder(label).isUtf8, true);
   }
-});
-
-Deno.test("LineDecoder refuses unknown encodings, and those with line ends of several bytes", () => {
+  // Line ends of several bytes are not supported.
   for (const label of ["klingon", "utf-16", "utf-16le"]) {
-    const error = assertThrows(() => decoder(label), TypeError);
-    assertStringIncludes(error.message, `"${label}"`);
+    assertThrows(() => decoder(label), TypeError, `"${label}"`);
   }
 });
 
 const line = (text: string, valid = true): Line => ({ text, valid });
-
-Deno.test("readMessage() reads messages, also with null metadata", () => {
-  const answer = { jsonrpc: "2.0" as const, id: 1, result: { a: 1 } };
-  assertEquals(readMessage(line(JSON.stringify(answer)), "utf-8"), answer);
-  const odd = { ...answer, result: { ...answer.result, _meta: null } };
-  assertEquals(readMessage(line(JSON.stringify(odd)), "utf-8"), answer);
-});
 
 Deno.test("readMessage() returns what the MCP SDK's schema does, for answers of all kinds", () => {
   const value = fc.oneof(
@@ -110,36 +108,29 @@ Deno.test("readMessage() returns what the MCP SDK's schema does, for answers of 
   );
   const field = fc.constantFrom("jsonrpc", "id", "result", "error", "method");
   const changes = fc.dictionary(field, value, { maxKeys: 2 });
+  const answer = { jsonrpc: "2.0", id: 1, result: { a: 1 } };
   fc.assert(fc.property(changes, (changed) => {
-    const text = JSON.stringify({
-      ...{ jsonrpc: "2.0", id: 1, result: { a: 1 } },
-      ...changed,
-    });
+    const text = JSON.stringify({ ...answer, ...changed });
     const { success, data } = JSONRPCMessageSchema.safeParse(JSON.parse(text));
     if (success) assertEquals(readMessage(line(text), "utf-8"), data);
   }));
+  const odd = { ...answer, result: { ...answer.result, _meta: null } };
+  assertEquals<unknown>(
+    readMessage(line(JSON.stringify(odd)), "utf-8"),
+    answer,
+  );
 });
 
-Deno.test("readMessage() turns an unreadable answer into an error answer", () => {
-  const invalid = line(
-    '{"jsonrpc":"2.0","id":7,"result":{"a":"\ufffd"}}',
-    false,
-  );
-  const odd = line('{"jsonrpc":"2.0","id":"x","result":5}');
-  for (
-    const [bad, id, part] of [[invalid, 7, "gbk"], [
-      odd,
-      "x",
-      "JSON-RPC",
-    ]] as const
-  ) {
-    const message = readMessage(bad, "gbk");
+Deno.test("readMessage() turns an unreadable answer into an error answer, and throws for another line without quoting it", () => {
+  const rows: [text: string, valid: boolean, id: unknown, part: string][] = [
+    ['{"jsonrpc":"2.0","id":7,"result":{"a":"\ufffd"}}', false, 7, "gbk"],
+    ['{"jsonrpc":"2.0","id":"x","result":5}', true, "x", "JSON-RPC"],
+  ];
+  for (const [text, valid, id, part] of rows) {
+    const message = readMessage(line(text, valid), "gbk");
     assertEquals("id" in message && message.id, id);
     assertStringIncludes(JSON.stringify(message), part);
   }
-});
-
-Deno.test("readMessage() throws for an invalid line, without quoting it", () => {
   for (
     const text of ["password: hunter2", '{"hunter2":1}', "[]", '"hunter2"']
   ) {
@@ -149,78 +140,69 @@ Deno.test("readMessage() throws for an invalid line, without quoting it", () => 
 });
 
 Deno.test("readTool() skips or repairs an invalid entry, and reports it", () => {
-  const schema = { type: "object" };
-  const good = { name: "x", inputSchema: schema };
+  const inputSchema = { type: "object" };
+  const good = { name: "x", inputSchema };
   const plain = {
-    name: "x",
+    ...good,
     description: "",
-    inputSchema: schema,
     outputSchema: null,
     annotations: undefined,
     meta: {},
   };
-  assertEquals(readTool(good), { tool: plain });
   const full = {
     description: "d",
-    outputSchema: schema,
+    outputSchema: inputSchema,
     annotations: { a: 1 },
   };
-  assertEquals(readTool({ ...good, ...full, _meta: { b: 2 } }), {
-    tool: { ...plain, ...full, meta: { b: 2 } },
-  });
-  assertEquals(
-    readTool({ ...good, description: 5, annotations: null, _meta: [] }),
-    { tool: plain },
-  );
-  const mended: [Record<string, unknown>, string][] = [
-    [{ inputSchema: null }, "inputSchema"],
-    [{ outputSchema: "no" }, "outputSchema"],
+  const rows: [unknown, tool: unknown, problem?: string][] = [
+    [good, plain],
+    [{ ...good, ...full, _meta: { b: 2 } }, {
+      ...plain,
+      ...full,
+      meta: { b: 2 },
+    }],
+    [{ ...good, description: 5, annotations: null, _meta: [] }, plain],
+    [{ ...good, inputSchema: null }, plain, "inputSchema"],
+    [{ ...good, outputSchema: "no" }, plain, "outputSchema"],
+    ...[null, "x", {}, { name: "" }, { name: 5 }, { name: "x".repeat(257) }]
+      .map((bad): [unknown, unknown, string] => [bad, undefined, "left out"]),
   ];
-  for (const [fields, part] of mended) {
-    const { tool, problem } = readTool({ ...good, ...fields });
-    assertEquals(tool, plain);
-    assertStringIncludes(problem ?? "", part);
-  }
-  for (
-    const bad of [null, "x", {}, { name: "" }, { name: 5 }, {
-      name: "x".repeat(257),
-    }]
-  ) {
-    const { tool, problem } = readTool(bad);
-    assertEquals(tool, undefined);
-    assertStringIncludes(problem ?? "", "left out");
+  for (const [entry, expected, part] of rows) {
+    const problems: string[] = [];
+    assertEquals<unknown>(readTool(entry, problems), expected);
+    assertEquals(problems.length, part === undefined ? 0 : 1);
+    assertStringIncludes(problems.join(), part ?? "");
   }
 });
 
 Deno.test("durations above the longest timer are capped", () => {
   const longest = 2 ** 31 - 1;
-  const server = { url: "http://host/", headers: null };
   assertEquals(
-    sseTimeouts({ ...server, timeout: 9_999_999, sse_read_timeout: 0.5 }),
+    httpTimeouts({ timeout: 9_999_999, sse_read_timeout: 0.5 }),
     { requestMs: longest, silenceMs: 500 },
   );
   assertEquals(
-    streamableTimeouts({
-      ...server,
-      timeout: "PT30S",
-      sse_read_timeout: "P365D",
-      terminate_on_close: true,
-    }),
+    httpTimeouts({ timeout: "PT30S", sse_read_timeout: "P365D" }),
     { requestMs: 30_000, silenceMs: longest },
   );
 });
 
 Deno.test("mcpErrorCode() recognises errors of the MCP SDK, and no others", () => {
-  assertEquals(
-    [
-      ErrorCode.InvalidParams,
-      ErrorCode.ConnectionClosed,
-      ErrorCode.RequestTimeout,
-    ].map((code) => mcpErrorCode(new McpError(code, "it failed"))),
-    [INVALID_PARAMS, CONNECTION_CLOSED, REQUEST_TIMEOUT],
-  );
+  const { InvalidParams, ConnectionClosed, RequestTimeout } = ErrorCode;
+  const errors = [InvalidParams, ConnectionClosed, RequestTimeout]
+    .map((code) => new McpError(code, "it failed"));
   const others = [new Error("it failed"), { code: INVALID_PARAMS }, undefined];
-  assertEquals(others.map(mcpErrorCode), [undefined, undefined, undefined]);
+  assertEquals(
+    [...errors, ...others].map(mcpErrorCode),
+    [
+      INVALID_PARAMS,
+      CONNECTION_CLOSED,
+      REQUEST_TIMEOUT,
+      undefined,
+      undefined,
+      undefined,
+    ],
+  );
 });
 
 Deno.test("requestFailure() distinguishes answers of an MCP server from other failures", () => {
@@ -234,9 +216,214 @@ Deno.test("requestFailure() distinguishes answers of an MCP server from other fa
     ],
   ];
   for (const [code, text, expected] of rows) {
-    assertEquals(
-      requestFailure("a", new McpError(code, text)).message,
-      `MCP server "a" ${expected}`,
-    );
+    const { message } = requestFailure("a", new McpError(code, text));
+    assertEquals(message, `MCP server "a" ${expected}`);
   }
+});
+
+Deno.test("sdkFailure() knows the errors of the MCP SDK: a lost connection, and no answer in time; a server's own with the same codes are others", async () => {
+  const server = new Server({ name: "s", version: "1" }, {
+    capabilities: { tools: {} },
+  });
+  const called = Promise.withResolvers<void>();
+  server.setRequestHandler(CallToolRequestSchema, () => {
+    called.resolve();
+    return new Promise<never>(() => {});
+  });
+  let code = 0;
+  server.setRequestHandler(ListToolsRequestSchema, () => {
+    throw new McpError(code, "said by the server");
+  });
+  const client = new Client({ name: "c", version: "1" });
+  const [a, b] = InMemoryTransport.createLinkedPair();
+  await Promise.all([server.connect(a), client.connect(b)]);
+  const call = (timeout?: number) =>
+    assertRejects(
+      () =>
+        client.callTool({ name: "x" }, undefined, {
+          ...(timeout && { timeout }),
+        }),
+      Error,
+    );
+  for (code of [CONNECTION_CLOSED, REQUEST_TIMEOUT]) {
+    const error = await assertRejects(() => client.listTools(), Error);
+    assertEquals([mcpErrorCode(error), sdkFailure(error)], [code, undefined]);
+  }
+  assertEquals(sdkFailure(await call(1)), "timeout");
+  const lost = call();
+  await called.promise;
+  await client.close();
+  assertEquals(sdkFailure(await lost), "closed");
+});
+
+/** The rest of a JSON-RPC answer, or none. */
+type Answer = { result: Record<string, unknown> } | {
+  error: { code: number; message: string };
+} | undefined;
+
+/** Connects to an MCP server that starts a session, and answers nothing else unless a test makes it. */
+async function silent(
+  answer: (request: JSONRPCRequest) => Answer = () => undefined,
+  pongMs = 60_000,
+  pingEveryMs?: number,
+) {
+  const [near, far] = InMemoryTransport.createLinkedPair();
+  const sent: JSONRPCMessage[] = [];
+  far.onmessage = (message: JSONRPCMessage) => {
+    sent.push(message);
+    if (!("method" in message && "id" in message)) return;
+    const { params, id } = message;
+    const rest = message.method === "initialize"
+      ? {
+        result: {
+          protocolVersion: String(params?.protocolVersion),
+          capabilities: { tools: {} },
+          serverInfo: { name: "silent", version: "1.0.0" },
+        },
+      }
+      : answer(message);
+    if (rest) {
+      queueMicrotask(() => void far.send({ jsonrpc: "2.0", id, ...rest }));
+    }
+  };
+  const connection = await openConnection(near, {
+    requestMs: 60_000,
+    pongMs,
+    ...(pingEveryMs !== undefined && { pingEveryMs }),
+    signal: new AbortController().signal,
+  });
+  /** Calls a tool, and aborts the call. */
+  const abortCall = async () => {
+    const abort = new AbortController();
+    const call = connection.callTool("t", {}, { signal: abort.signal });
+    abort.abort("enough");
+    await assertRejects(() => call);
+  };
+  /** The methods of messages since the session began. */
+  const methods = () =>
+    sent.slice(2).flatMap((message) =>
+      "method" in message ? [message.method] : []
+    );
+  return { connection, abortCall, far, sent, methods };
+}
+
+Deno.test("a call without an answer is followed by a ping, once nothing else runs on the server", async () => {
+  const { connection, abortCall, methods } = await silent();
+  const two = new AbortController();
+  const call = assertRejects(() =>
+    connection.callTool("t", {}, { signal: two.signal })
+  );
+  await abortCall();
+  const calls = ["tools/call", "tools/call", "notifications/cancelled"];
+  assertEquals(methods(), calls);
+  two.abort("enough");
+  await call;
+  assertEquals(methods(), [...calls, "notifications/cancelled", "ping"]);
+  await connection.close();
+});
+
+Deno.test("a server that does not answer a ping is lost; one that does not support it is not", async () => {
+  const hung = await silent(undefined, 1);
+  const lost = new Promise<Error>((resolve) => hung.connection.onLost(resolve));
+  await hung.abortCall();
+  assertEquals((await lost).message, "The MCP server no longer answers");
+
+  const pinged = Promise.withResolvers<void>();
+  const ignorant = await silent(({ method }) => {
+    if (method !== "ping") return undefined;
+    setTimeout(pinged.resolve, 0); // after the answer was read
+    return { error: { code: -32601, message: "Method not found" } };
+  });
+  ignorant.connection.onLost(pinged.reject);
+  await ignorant.abortCall();
+  await pinged.promise;
+  await ignorant.connection.close();
+});
+
+Deno.test("a server that does not answer a ping while it works is not lost, and its call completes", async () => {
+  const pingedAgain = Promise.withResolvers<void>(); // after the first failed
+  let pings = 0;
+  let call: string | number = "";
+  const { connection, far } = await silent(
+    ({ method, id }) => {
+      if (method === "tools/call") call = id;
+      if (method === "ping" && ++pings === 2) pingedAgain.resolve();
+      return undefined;
+    },
+    1,
+    1,
+  );
+  connection.onLost(pingedAgain.reject);
+  const content = [{ type: "text" as const, text: "done" }];
+  const { signal } = new AbortController();
+  const result = connection.callTool("t", {}, { signal });
+  await Promise.race([result, pingedAgain.promise]);
+  await far.send({ jsonrpc: "2.0", id: call, result: { content } });
+  assertEquals(await result, { content });
+  await connection.close();
+});
+
+Deno.test("a call is bounded only by its signal: the MCP SDK's 60 s do not end it, and progress does not extend it", async () => {
+  const { connection, far, sent } = await silent();
+  const delays: unknown[] = [];
+  const abort = new AbortController();
+  let call: Promise<unknown>;
+  {
+    using _ = watchTimers((delay) => delays.push(delay));
+    call = connection.callTool("t", {}, { signal: abort.signal });
+    const request = sent.find((message) =>
+      "method" in message && message.method === "tools/call"
+    );
+    // Progress is not requested; unrequested progress has no effect.
+    assertEquals(Object(request).params._meta, undefined);
+    await far.send({
+      jsonrpc: "2.0",
+      method: "notifications/progress",
+      params: { progressToken: Object(request).id, progress: 1 },
+    });
+  }
+  assertEquals(delays, [2 ** 31 - 1]); // the longest timer, 24 days
+  abort.abort("timeout");
+  await assertRejects(() => call);
+  await connection.close();
+});
+
+Deno.test("connectMcp() rejects with the reason of an abort, whose message cannot be set", async () => {
+  const { servers: [config] } = parseComputerConfig({
+    servers: {
+      a: {
+        type: "streamable",
+        server_parameters: { url: "http://127.0.0.1:1/mcp" },
+      },
+    },
+  });
+  assert(config);
+  const error = await assertRejects(() =>
+    connectMcp(config, AbortSignal.abort())
+  );
+  assert(error instanceof DOMException);
+});
+
+Deno.test("a question is withdrawn when the last call that may have caused it ends, before that returns", async () => {
+  const questions = new Questions();
+  const asked = Promise.withResolvers<AbortSignal>();
+  const answer: AnswerQuestion = (_, { signal }) => {
+    asked.resolve(signal);
+    return new Promise(() => {});
+  };
+  const ends = [1, 2].map(() => Promise.withResolvers<void>());
+  const calls = ends.map(({ promise }) =>
+    questions.during(answer, () => promise)
+  );
+  const requestedSchema = { type: "object" as const, properties: {} };
+  const { signal: never } = new AbortController();
+  void questions.answer({ message: "Which?", requestedSchema }, never);
+  const signal = await asked.promise;
+  const withdrawn: boolean[] = [];
+  for (const [i, call] of calls.entries()) {
+    ends[i]?.resolve();
+    await call;
+    withdrawn.push(signal.aborted);
+  }
+  assertEquals(withdrawn, [false, true]);
 });

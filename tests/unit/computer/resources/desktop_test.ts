@@ -8,207 +8,135 @@ import {
 } from "../../../../computer/resources/desktop.ts";
 import type { McpConnection } from "../../../../computer/host/mcp/connection.ts";
 import { orderServers } from "../../../../computer/resources/servers.ts";
-import type { Resource } from "../../../../protocol/mod.ts";
+import type { Resource, ResourceContents } from "../../../../protocol/mod.ts";
 
+/** A window of a server, by default the one of the URI's host. */
 const window = (
-  server: string,
   uri: string,
-  over: Omit<Partial<Resource>, "contents"> & {
-    contents?: ReadWindow["contents"];
-  } = {},
-): ReadWindow => {
-  const { contents = [{ text: `text of ${uri}` }], ...resource } = over;
-  return { server, resource: { uri, ...resource }, contents };
-};
+  resource: Partial<Resource> = {},
+  contents: ResourceContents[] = [{ text: "t" }],
+): ReadWindow => ({
+  server: uri.split("/")[2] ?? "",
+  resource: { uri, ...resource },
+  contents,
+});
 
 const priority = (value: unknown) => ({ annotations: { priority: value } });
 const fullscreen = (value: unknown = true) => ({
   _meta: { fullscreen: value },
 });
 
-/** The URIs of a desktop in order. */
-const uris = (
+Deno.test("organizeDesktop() renders URI and texts, or only the URI without text, with a warning of each part that cannot be shown", () => {
+  const blob = { blob: "AA==" };
+  const rows: [window: ReadWindow, shown: string[], ...warnings: string[]][] = [
+    [
+      window("window://h/1", {}, [{ text: "one" }, { text: "two" }]),
+      ["window://h/1\n\none\n\ntwo"],
+    ],
+    [
+      window("window://h/2", {}, [{ mimeType: "text/plain" }]),
+      ["window://h/2"],
+    ],
+    [window("window://h/3", {}, [{ text: "" }]), ["window://h/3"]],
+    [window("window://h/1", {}, []), [], "no contents"],
+    [window("window:///x"), [], "host must not be empty"],
+    [window("dpe://h/x"), [], "expected window://"],
+    [window("window://h/2", {}, [blob]), [], "bytes only"],
+    [window("window://h", {}, [blob, { text: "t" }]), ["window://h\n\nt"], ""],
+    [window("window://h/x?p=9"), ["window://h/x\n\nt"], "has no query"],
+    [
+      window("window://h", { annotations: { audience: ["user"] } }),
+      ["window://h\n\nt"],
+      "assistant",
+    ],
+  ];
+  for (const [window, shown, ...parts] of rows) {
+    const read = [{ ...window, server: "a" }];
+    const warnings: string[] = [];
+    assertEquals(organizeDesktop(read, undefined, [], warnings), shown);
+    assertEquals(warnings.length, parts.length, window.resource.uri);
+    for (const part of parts) {
+      assertStringIncludes(warnings[0] ?? "", part);
+      assertStringIncludes(warnings[0] ?? "", '"a"');
+    }
+  }
+});
+
+/** The URIs of a desktop in order, without the scheme. */
+const order = (
   windows: ReadWindow[],
   size?: number,
   history: string[] = [],
 ): string[] =>
-  organizeDesktop(windows, size, history).desktops
-    .map((desktop) => desktop.split("\n")[0] ?? "");
+  organizeDesktop(windows, size, history, [])
+    .map((desktop) => desktop.slice("window://".length).split("\n")[0] ?? "");
 
-Deno.test("organizeDesktop() renders URI and texts, or only the URI without text", () => {
-  const { desktops, warnings } = organizeDesktop(
-    [
-      window("a", "window://h/1", {
-        contents: [{ text: "one" }, { text: "two" }],
-      }),
-      window("a", "window://h/2", { contents: [{ mimeType: "text/plain" }] }),
-      window("a", "window://h/3", { contents: [{ text: "" }] }),
-    ],
-    undefined,
-    [],
+Deno.test("organizeDesktop() shows the most recently used servers first, their windows by priority, one in fullscreen alone, up to the size", () => {
+  const servers = ["zeta", "alpha", "Beta", "mid"]
+    .map((name) => window(`window://${name}`));
+  assertEquals(
+    order(servers, undefined, ["mid", "zeta", "gone", "mid"]),
+    ["mid", "zeta", "Beta", "alpha"],
   );
-  assertEquals(desktops, [
-    "window://h/1\n\none\n\ntwo",
-    "window://h/2",
-    "window://h/3",
-  ]);
-  assertEquals(warnings, []);
-});
-
-Deno.test("organizeDesktop() drops windows that cannot be shown, each with a warning", () => {
-  const bad: [ReadWindow, why: string][] = [
-    [window("a", "window://h/1", { contents: [] }), "no contents"],
-    [window("a", "window:///x"), "host must not be empty"],
-    [window("a", "dpe://h/x"), "expected window://"],
-    [
-      window("a", "window://h/2", { contents: [{ blob: "AA==" }] }),
-      "bytes only",
-    ],
+  assertEquals(
+    order([
+      window("window://h/none"),
+      window("window://h/low", priority(0.2)),
+      window("window://h/high", priority(1)),
+      window("window://h/null", priority(null)),
+      window("window://h/low2", priority(0.2)),
+      window("window://h/wild", priority(1.5)),
+    ]),
+    ["h/high", "h/low", "h/low2", "h/none", "h/null", "h/wild"],
+  );
+  const windows = [
+    window("window://a/0", fullscreen(), []), // cannot be shown
+    window("window://a/1", priority(1)),
+    window("window://a/2", { ...fullscreen(), ...priority(0.1) }),
+    window("window://a/3", { ...fullscreen(), ...priority(0.9) }),
+    window("window://b/1"),
+    window("window://b/2"),
   ];
-  for (const [dropped, why] of bad) {
-    const { desktops, warnings } = organizeDesktop([dropped], undefined, []);
-    assertEquals(desktops, []);
-    assertEquals(warnings.length, 1, why);
-    assertStringIncludes(warnings[0] ?? "", why);
-    assertStringIncludes(warnings[0] ?? "", '"a"');
+  const shown = ["a/2", "b/1", "b/2"];
+  assertEquals(order(windows.slice(0, 2)), ["a/1"]);
+  for (const size of [undefined, 9, 3, 2, 1, 0, -1]) {
+    const expected = shown.slice(0, Math.max(0, size ?? 9));
+    assertEquals(order(windows, size), expected, `${size}`);
   }
-});
-
-Deno.test("organizeDesktop() skips blobs next to texts, with a warning", () => {
-  const { desktops, warnings } = organizeDesktop(
-    [window("a", "window://h", {
-      contents: [{ blob: "AA==" }, { text: "t" }],
-    })],
-    undefined,
-    [],
-  );
-  assertEquals(desktops, ["window://h\n\nt"]);
-  assertEquals(warnings.length, 1);
-});
-
-Deno.test("organizeDesktop() drops a query with a warning, and shows the window", () => {
-  const { desktops, warnings } = organizeDesktop(
-    [window("a", "window://h/x?priority=9", { contents: [{ text: "t" }] })],
-    undefined,
-    [],
-  );
-  assertEquals(desktops, ["window://h/x\n\nt"]);
-  assertStringIncludes(warnings.join(), "has no query");
-});
-
-Deno.test("organizeDesktop() shows the most recently used servers first, the rest by name", () => {
-  const windows = ["zeta", "alpha", "Beta", "mid"].map((s) =>
-    window(s, `window://${s}`)
-  );
-  assertEquals(uris(windows, undefined, ["mid", "zeta", "gone", "mid"]), [
-    "window://mid",
-    "window://zeta",
-    "window://Beta",
-    "window://alpha",
-  ]);
-});
-
-Deno.test("organizeDesktop() sorts a server's windows by priority, descending and stable", () => {
-  const windows = [
-    window("a", "window://h/none"),
-    window("a", "window://h/low", priority(0.2)),
-    window("a", "window://h/high", priority(1)),
-    window("a", "window://h/null", priority(null)),
-    window("a", "window://h/low2", priority(0.2)),
-    window("a", "window://h/wild", priority(1.5)),
-  ];
-  assertEquals(uris(windows).map((u) => u.slice(11)), [
-    "high",
-    "low",
-    "low2",
-    "none",
-    "null",
-    "wild",
-  ]);
-});
-
-Deno.test("organizeDesktop() keeps only the first fullscreen window of a server, and all of others", () => {
-  const windows = [
-    window("a", "window://a/1", priority(1)),
-    window("a", "window://a/2", { ...fullscreen(), ...priority(0.1) }),
-    window("a", "window://a/3", { ...fullscreen(), ...priority(0.9) }),
-    window("b", "window://b/1"),
-    window("b", "window://b/2"),
-  ];
-  assertEquals(uris(windows), [
-    "window://a/2",
-    "window://b/1",
-    "window://b/2",
-  ]);
-});
-
-Deno.test("organizeDesktop() skips a fullscreen window that cannot be shown", () => {
-  const windows = [
-    window("a", "window://a/1", { ...fullscreen(), contents: [] }),
-    window("a", "window://a/2"),
-  ];
-  assertEquals(uris(windows), ["window://a/2"]);
-});
-
-Deno.test("organizeDesktop() cuts at the size over all servers, and shows nothing for 0 or less", () => {
-  const windows = [
-    window("a", "window://a/1"),
-    window("a", "window://a/2"),
-    window("b", "window://b/1"),
-  ];
-  assertEquals(uris(windows, 2), ["window://a/1", "window://a/2"]);
-  assertEquals(uris(windows, 9).length, 3);
-  assertEquals(uris(windows, 0), []);
-  assertEquals(uris(windows, -1), []);
 });
 
 Deno.test("windowLayout() replaces invalid metadata with a warning, and treats null as absent", () => {
-  const rows: [Resource, { priority: number; fullscreen: boolean }, string?][] =
+  const audience = (...audience: string[]) => ({ annotations: { audience } });
+  const rows: [Resource, [priority: number, isFull: boolean], string?][] = [
+    [{}, [0, false]],
+    [{ ...priority(0.5), ...fullscreen() }, [0.5, true]],
+    [priority(0), [0, false]],
+    [priority(1), [1, false]],
+    [priority(null), [0, false]],
+    [fullscreen(null), [0, false]],
+    [priority(1.01), [0, false], "got 1.01"],
+    [priority(-1), [0, false], "got -1"],
+    [priority("0.8"), [0, false], 'got "0.8"'],
+    [fullscreen("true"), [0, false], 'got "true"'],
+    [fullscreen(1), [0, false], "got 1"],
+    [audience("user"), [0, false], "assistant"],
+    [audience("user", "assistant"), [0, false]],
     [
-      [{}, { priority: 0, fullscreen: false }],
-      [{ ...priority(0.5), ...fullscreen() }, {
-        priority: 0.5,
-        fullscreen: true,
-      }],
-      [priority(1), { priority: 1, fullscreen: false }],
-      [priority(null), { priority: 0, fullscreen: false }],
-      [fullscreen(null), { priority: 0, fullscreen: false }],
-      [priority(1.01), { priority: 0, fullscreen: false }, "got 1.01"],
-      [priority(-1), { priority: 0, fullscreen: false }, "got -1"],
-      [priority("0.8"), { priority: 0, fullscreen: false }, 'got "0.8"'],
-      [fullscreen("true"), { priority: 0, fullscreen: false }, 'got "true"'],
-      [fullscreen(1), { priority: 0, fullscreen: false }, "got 1"],
-      [
-        { annotations: { audience: ["user"] } },
-        { priority: 0, fullscreen: false },
-        "assistant",
-      ],
-      [{ annotations: { audience: ["user", "assistant"] } }, {
-        priority: 0,
-        fullscreen: false,
-      }],
-      [
-        JSON.parse('{"annotations": ["x"], "_meta": "y"}'),
-        { priority: 0, fullscreen: false },
-        "annotations must be an object",
-      ],
-    ];
-  for (const [resource, expected, warning] of rows) {
-    const { warnings, ...layout } = windowLayout(resource);
-    assertEquals(layout, expected, JSON.stringify(resource));
+      JSON.parse('{"annotations": ["x"], "_meta": "y"}'),
+      [0, false],
+      "annotations must be an object",
+    ],
+  ];
+  for (const [resource, layout, warning] of rows) {
+    const warnings: string[] = [];
+    const { priority, fullscreen } = windowLayout(
+      resource,
+      (warning) => void warnings.push(warning),
+    );
+    assertEquals([priority, fullscreen], layout, JSON.stringify(resource));
     assertEquals(warnings.length, warning === undefined ? 0 : 1);
     assertStringIncludes(warnings.join(), warning ?? "");
   }
-});
-
-Deno.test("organizeDesktop() shows a window that is not for the assistant, with a warning", () => {
-  const { desktops, warnings } = organizeDesktop(
-    [window("a", "window://h", { annotations: { audience: ["user"] } })],
-    undefined,
-    [],
-  );
-  assertEquals(desktops.length, 1);
-  assertEquals(warnings.length, 1);
 });
 
 const anyWindow: fc.Arbitrary<ReadWindow> = fc.record({
@@ -238,7 +166,7 @@ const anyWindow: fc.Arbitrary<ReadWindow> = fc.record({
   ),
 }) as fc.Arbitrary<ReadWindow>;
 
-Deno.test("organizeDesktop() never invents or repeats windows, or exceeds the size", () => {
+Deno.test("organizeDesktop() never invents or repeats windows, or exceeds the size, and keeps those of a server together", () => {
   fc.assert(
     fc.property(
       fc.array(anyWindow, { maxLength: 30 }),
@@ -246,28 +174,19 @@ Deno.test("organizeDesktop() never invents or repeats windows, or exceeds the si
       fc.array(fc.constantFrom("a", "b", "c", "x")),
       (windows, size, history) => {
         const before = structuredClone(windows);
-        const { desktops } = organizeDesktop(windows, size, history);
+        const desktops = organizeDesktop(windows, size, history, []);
         assertEquals(windows, before, "its input is left alone");
         assert(desktops.length <= Math.max(0, size ?? windows.length));
         assert(desktops.every((text) => text.startsWith("window://h")));
-        const all = organizeDesktop(windows, undefined, history).desktops;
+        const all = organizeDesktop(windows, undefined, history, []);
         assertEquals(desktops, all.slice(0, Math.max(0, size ?? all.length)));
-      },
-    ),
-  );
-});
 
-Deno.test("organizeDesktop() keeps the windows of one server together", () => {
-  fc.assert(
-    fc.property(
-      fc.array(fc.constantFrom("a", "b", "c"), { maxLength: 20 }),
-      fc.array(fc.constantFrom("a", "b", "c")),
-      (servers, history) => {
-        const shown = uris(
-          servers.map((s, i) => window(s, `window://${s}/${i}`)),
+        const servers = windows.map(({ server }) => server);
+        const shown = order(
+          servers.map((server, i) => window(`window://${server}/${i}`)),
           undefined,
           history,
-        ).map((uri) => uri.slice(9, 10));
+        ).map((uri) => uri.slice(0, 1));
         const runs = shown.filter((server, i) => server !== shown[i - 1]);
         assertEquals(runs, orderServers([...new Set(servers)], history));
         assertEquals(shown.length, servers.length);
@@ -276,60 +195,45 @@ Deno.test("organizeDesktop() keeps the windows of one server together", () => {
   );
 });
 
-/** An MCP server that lists and reads windows with the given functions. */
+/** A running MCP server that lists windows, and reads them with a function. */
 function windowServer(
+  name: string,
   listed: string[] | Error,
   read: (uri: string, signal?: AbortSignal) => Promise<string>,
-): McpConnection {
-  return {
-    capabilities: { resources: { subscribe: true } },
-    listResources: () =>
-      listed instanceof Error
-        ? Promise.reject(listed)
-        : Promise.resolve({ resources: listed.map((uri) => ({ uri })) }),
+) {
+  const connection: Partial<McpConnection> = {
     readResource: async (uri, { signal } = {}) => [
       { uri, text: await read(uri, signal) },
     ],
-    callTool: () => Promise.reject(new Error("no tools")),
-    listPrompts: () => Promise.resolve([]),
-    getPrompt: () => Promise.reject(new Error("no prompts")),
-    listTools: () => Promise.resolve({ tools: [], problems: [] }),
-    subscribe: () => Promise.resolve(),
-    unsubscribe: () => Promise.resolve(),
-    onNotification: () => {},
-    onLost: () => {},
-    close: () => Promise.resolve(),
+  };
+  return {
+    name,
+    connection: connection as McpConnection,
+    list: () =>
+      listed instanceof Error
+        ? Promise.reject(listed)
+        : Promise.resolve(listed.map((uri) => ({ uri }))),
   };
 }
 
-const never = (_uri: string, signal?: AbortSignal): Promise<string> =>
-  new Promise((_, reject) =>
-    signal?.addEventListener("abort", () => reject(signal.reason))
-  );
-
 Deno.test("readWindows() leaves out only the server or window that fails or hangs", async () => {
-  const answers = (uri: string) => Promise.resolve(`text of ${uri}`);
-  const servers = {
-    good: windowServer(["window://g/1", "file:///x", "window://g/2"], answers),
-    broken: windowServer(new Error("no list"), answers),
-    picky: windowServer(
-      ["window://p/1", "window://p/2"],
-      (uri) =>
-        uri.endsWith("1") ? Promise.reject(new Error("not now")) : answers(uri),
-    ),
-    hung: windowServer(
-      ["window://h/1", "window://h/2"],
-      (uri, signal) => uri.endsWith("2") ? never(uri, signal) : answers(uri),
-    ),
+  const read = (uri: string, signal?: AbortSignal): Promise<string> => {
+    if (uri === "window://p/1") return Promise.reject(new Error("not now"));
+    if (uri !== "window://h/2") return Promise.resolve("");
+    return new Promise((_, reject) =>
+      signal?.addEventListener("abort", () => reject(signal.reason))
+    );
   };
-  const { windows, warnings } = await readWindows(
-    Object.entries(servers).map(([name, connection]) => ({
-      name,
-      bundleId: name,
-      connection,
-    })),
+  const warnings: string[] = [];
+  const windows = await readWindows(
+    [
+      windowServer("good", ["window://g/1", "file:///x", "window://g/2"], read),
+      windowServer("broken", new Error("no list"), read),
+      windowServer("picky", ["window://p/1", "window://p/2"], read),
+      windowServer("hung", ["window://h/1", "window://h/2"], read),
+    ],
     undefined,
-    () => {},
+    warnings,
     50,
   );
   assertEquals(windows.map(({ resource }) => resource.uri), [
@@ -347,21 +251,15 @@ Deno.test("readWindows() leaves out only the server or window that fails or hang
 
 Deno.test("readWindows() reads only the requested window, by exact URI or by URI without query", async () => {
   const read: string[] = [];
-  const connection = windowServer(
+  const server = windowServer(
+    "g",
     ["window://g/1", "window://g/1/2", "window://g/3?x=1"],
-    (uri) => {
-      read.push(uri);
-      return Promise.resolve("");
-    },
+    (uri) => Promise.resolve(`${read.push(uri)}`),
   );
   for (
     const wanted of ["window://g/1", "window://g/3", "window://g", "nothing"]
   ) {
-    await readWindows(
-      [{ name: "g", bundleId: "g", connection }],
-      wanted,
-      () => {},
-    );
+    await readWindows([server], wanted, []);
   }
   assertEquals(read, ["window://g/1", "window://g/3?x=1"]);
 });

@@ -1,32 +1,26 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
+import { allPages } from "../../../../computer/host/mcp/connection.ts";
 import {
   documentSummary,
   type FinderQuery,
   type ListedDocument,
   organizeFinder,
 } from "../../../../computer/resources/finder.ts";
-import { parseGetFinderRet } from "../../../../protocol/payloads/finder.ts";
+import {
+  changeEvents,
+  listedUris,
+  NO_URIS,
+} from "../../../../computer/resources/listed.ts";
+import { orderServers } from "../../../../computer/resources/servers.ts";
+import { RecentServers } from "../../../../computer/tools/tool_calls.ts";
 import type { Resource } from "../../../../protocol/mod.ts";
+import { getFinder } from "../../../../protocol/payloads/finder.ts";
 
-const document = (
-  server: string,
-  uri: string,
-  over: Partial<Resource> = {},
-): ListedDocument => ({ server, resource: { uri, ...over } });
-
-const dated = (lastModified: unknown) => ({ annotations: { lastModified } });
-
-const found = (
-  documents: ListedDocument[],
-  query: FinderQuery = {},
-  history: string[] = [],
-): string[] =>
-  organizeFinder(documents, query, history).documents
-    .map(({ doc_ref }) => doc_ref);
-
-Deno.test("documentSummary() reads every field from its place in the resource", () => {
-  const { summary, warnings } = documentSummary("docs", {
+Deno.test("documentSummary() reads every field from its place in the resource, and fills in missing ones", () => {
+  const warnings: string[] = [];
+  const warn = (warning: string) => void warnings.push(warning);
+  const whole = {
     uri: "dpe://h/a%2Fb/c",
     name: "report.pdf",
     title: "The report",
@@ -38,8 +32,8 @@ Deno.test("documentSummary() reads every field from its place in the resource", 
       page_count: 12,
       keywords: ["year", 7, "end"],
     },
-  });
-  assertEquals(summary, {
+  };
+  assertEquals(documentSummary("docs", whole, warn), {
     doc_ref: "a%2Fb/c",
     uri: "dpe://h/a%2Fb/c",
     file_uri: "file:///r.pdf",
@@ -52,112 +46,123 @@ Deno.test("documentSummary() reads every field from its place in the resource", 
     last_modified: "2026-01-15T08:30:00Z",
   });
   assertEquals(warnings, []);
-});
-
-Deno.test("documentSummary() fills in missing fields", () => {
-  assertEquals(documentSummary("s", { uri: "dpe://h/d", name: "n" }).summary, {
-    doc_ref: "d",
-    uri: "dpe://h/d",
-    file_uri: "",
-    file_type: "",
-    title: "n",
-    page_count: 0,
-    server: "s",
-  });
-  assertEquals(documentSummary("s", { uri: "dpe://h/d" }).summary.title, "d");
-});
-
-Deno.test("documentSummary() treats an invalid page_count as unknown", () => {
-  for (const page_count of [0, -1, 1.5, "3", true, [], 2 ** 60]) {
-    const { summary, warnings } = documentSummary("s", {
-      uri: "dpe://h/d",
-      _meta: { page_count },
+  const uri = "dpe://h/d";
+  for (const [name, title] of [["n", "n"], [undefined, "d"]]) {
+    const resource = { uri, ...(name && { name }) };
+    assertEquals(documentSummary("s", resource, warn), {
+      doc_ref: "d",
+      uri,
+      file_uri: "",
+      file_type: "",
+      title: `${title}`,
+      page_count: 0,
+      server: "s",
     });
-    assertEquals(summary.page_count, 0);
-    assertEquals(warnings.length, 1);
   }
-  assertEquals(
-    documentSummary("s", { uri: "dpe://h/d", _meta: { page_count: null } })
-      .warnings,
-    [],
-  );
+  for (const page_count of [0, -1, 1.5, "3", true, [], 2 ** 60, null]) {
+    const resource = { uri, _meta: { page_count } };
+    assertEquals(documentSummary("s", resource, warn).page_count, 0);
+    const expected = page_count === null ? 0 : 1;
+    assertEquals(warnings.splice(0).length, expected);
+  }
 });
+
+/** A document of a server, by default the one of the URI's host. */
+const document = (
+  uri: string,
+  over: Partial<Resource> = {},
+): ListedDocument => ({
+  server: uri.split("/")[2] ?? "",
+  resource: { uri, ...over },
+});
+
+const found = (
+  documents: ListedDocument[],
+  query: FinderQuery = {},
+  history: string[] = [],
+): string[] =>
+  organizeFinder(documents, query, history, []).documents
+    .map(({ doc_ref }) => doc_ref);
 
 Deno.test("organizeFinder() skips invalid documents, and drops a query, with warnings", () => {
-  const { documents, total_count, warnings } = organizeFinder(
-    [
-      document("s", "dpe://h"),
-      document("s", "dpe:///x"),
-      document("s", "dpe://h/a?x=1"),
-    ],
+  const warnings: string[] = [];
+  const { documents, total_count } = organizeFinder(
+    ["dpe://h", "dpe:///x", "dpe://h/a?x=1"].map((uri) => document(uri)),
     {},
     [],
+    warnings,
   );
-  assertEquals(documents.map(({ uri }) => uri), ["dpe://h/a"]);
-  assertEquals(total_count, 1);
+  assertEquals([documents.map(({ uri }) => uri), total_count], [
+    ["dpe://h/a"],
+    1,
+  ]);
   assertEquals(warnings.length, 3);
-  assertStringIncludes(warnings.join("\n"), "left out");
+  assert(warnings.join("\n").includes("left out"));
 });
 
-Deno.test("organizeFinder() finds any keyword in title, keywords or summary, ignoring case", () => {
+Deno.test("organizeFinder() finds any keyword in title, keywords or summary, ignoring case, and the exact file type", () => {
   const documents = [
-    document("s", "dpe://h/title", { title: "Annual REPORT" }),
-    document("s", "dpe://h/summary", { description: "a report of it" }),
-    document("s", "dpe://h/keywords", { _meta: { keywords: ["RePorting"] } }),
-    document("s", "dpe://h/other", { title: "Menu" }),
-    document("s", "dpe://h/report-in-uri", { title: "x" }),
+    document("dpe://h/title", { title: "Annual REPORT" }),
+    document("dpe://h/summary", { description: "a report of it" }),
+    document("dpe://h/keywords", { _meta: { keywords: ["RePorting"] } }),
+    document("dpe://h/other", { title: "Menu" }),
+    document("dpe://h/report-in-uri", { title: "x" }),
+    ...["pdf", "PDF", "pdfx"].map((file_type) =>
+      document(`dpe://h/${file_type}`, { _meta: { file_type } })
+    ),
   ];
-  const all = ["title", "summary", "keywords"];
-  assertEquals(found(documents, { keywords: ["report"] }), all);
-  assertEquals(found(documents, { keywords: ["MENU", "nothing"] }), ["other"]);
-  assertEquals(found(documents, { keywords: ["nothing"] }), []);
-  assertEquals(found(documents, { keywords: [] }).length, 5);
-});
-
-Deno.test("organizeFinder() matches the file type exactly", () => {
-  const documents = ["pdf", "PDF", "pdfx"].map((file_type) =>
-    document("s", `dpe://h/${file_type}`, { _meta: { file_type } })
-  );
-  assertEquals(found(documents, { file_type: "pdf" }), ["pdf"]);
+  const rows: [query: FinderQuery, found: string[]][] = [
+    [{ keywords: ["report"] }, ["title", "summary", "keywords"]],
+    [{ keywords: ["MENU", "nothing"] }, ["other"]],
+    [{ keywords: ["nothing"] }, []],
+    [{ file_type: "pdf" }, ["pdf"]],
+    [{ file_type: "pdf", keywords: ["report"] }, []],
+  ];
+  for (const [query, expected] of rows) {
+    assertEquals(found(documents, query), expected);
+  }
+  assertEquals(found(documents, { keywords: [] }).length, documents.length);
 });
 
 Deno.test("organizeFinder() orders servers like the desktop, and documents of a server newest first, undated last", () => {
+  const dated = (uri: string, lastModified: unknown) =>
+    document(uri, { annotations: { lastModified } });
   const documents = [
-    document("b", "dpe://h/b"),
-    document("a", "dpe://h/undated"),
-    document("a", "dpe://h/odd", dated("some day")),
-    document("a", "dpe://h/old", dated("2025-12-31T23:30:00-02:00")),
-    document("a", "dpe://h/older", dated("2025-12-31T23:30:00Z")),
-    document("a", "dpe://h/new", dated("2026-01-15")),
-    document("a", "dpe://h/number", dated(7)),
-    document("c", "dpe://h/c"),
+    document("dpe://b/b"),
+    document("dpe://a/undated"),
+    dated("dpe://a/odd", "some day"),
+    dated("dpe://a/old", "2025-12-31T23:30:00-02:00"),
+    dated("dpe://a/older", "2025-12-31T23:30:00Z"),
+    dated("dpe://a/new", "2026-01-15"),
+    dated("dpe://a/number", 7),
+    document("dpe://c/c"),
   ];
-  assertEquals(found(documents, {}, ["c"]), [
-    "c",
-    "new",
-    "old",
-    "older",
-    "undated",
-    "odd",
-    "number",
-    "b",
-  ]);
+  assertEquals(
+    found(documents, {}, ["c"]).join(" "),
+    "c new old older undated odd number b",
+  );
 });
 
 Deno.test("organizeFinder() counts before paging; 20 per page by default", () => {
   const documents = Array.from(
     { length: 45 },
-    (_, i) => document("s", `dpe://h/${i}`),
+    (_, i) => document(`dpe://h/${i}`),
   );
-  const page = (query: FinderQuery) => organizeFinder(documents, query, []);
-  assertEquals(page({}).documents.length, 20);
-  assertEquals(page({ offset: 40 }).documents.length, 5);
-  assertEquals(page({ offset: 45 }).documents, []);
-  assertEquals(
-    page({ offset: 2, limit: 2 }).documents.map(({ doc_ref }) => doc_ref),
-    ["2", "3"],
-  );
-  assertEquals(page({ offset: 99, limit: 1 }).total_count, 45);
+  const rows: [query: FinderQuery, first: number, length: number][] = [
+    [{}, 0, 20],
+    [{ offset: 40 }, 40, 5],
+    [{ offset: 45 }, 45, 0],
+    [{ offset: 2, limit: 2 }, 2, 2],
+    [{ offset: 99, limit: 1 }, 99, 0],
+  ];
+  for (const [query, first, length] of rows) {
+    const page = organizeFinder(documents, query, [], []);
+    assertEquals(
+      page.documents.map(({ doc_ref }) => doc_ref),
+      Array.from({ length }, (_, i) => `${first + i}`),
+    );
+    assertEquals(page.total_count, 45);
+  }
 });
 
 const anyDocument = fc.record({
@@ -185,22 +190,89 @@ Deno.test("organizeFinder() returns valid and consistent pages for any list", ()
     fc.property(
       fc.array(anyDocument, { maxLength: 30 }),
       fc.integer({ min: 1, max: 7 }),
-      (documents, limit) => {
-        const all = organizeFinder(documents, { limit: 100 }, []);
+      (listed, limit) => {
+        const { documents, total_count } = organizeFinder(
+          listed,
+          { limit: 100 },
+          [],
+          [],
+        );
         const pages = Array.from(
           { length: 31 },
-          (_, i) => organizeFinder(documents, { offset: i * limit, limit }, []),
-        ).flatMap((
-          page,
-        ) => page.documents);
-        assertEquals(pages, all.documents);
-        assert(all.total_count <= documents.length);
-        parseGetFinderRet({
-          documents: all.documents,
-          total_count: all.total_count,
-          req_id: "r",
-        });
+          (_, i) =>
+            organizeFinder(listed, { offset: i * limit, limit }, [], []),
+        );
+        assertEquals(pages.flatMap((page) => page.documents), documents);
+        assert(total_count <= listed.length);
+        getFinder.parseAnswer({ documents, total_count, req_id: "r" });
       },
     ),
+  );
+});
+
+const listed = (...uris: string[]) => listedUris(uris.map((uri) => ({ uri })));
+
+Deno.test("changeEvents() announces a list whose windows or documents differ, and new contents of one, known or not (spec §8.5)", () => {
+  const uris = listed("window://a", "window://b", "dpe://h/1", "file:///x");
+  const desktop = "server:update_desktop";
+  const finder = "server:update_finder";
+  const lists: [list: string, ...events: string[]][] = [
+    ["dpe://h/1 window://b window://a"],
+    ["window://a window://b dpe://h/1 file:///y"],
+    ["window://a dpe://h/1", desktop],
+    ["window://a window://c dpe://h/1", desktop],
+    ["window://a window://b", finder],
+    ["window://a window://b dpe://h/2", finder],
+    ["", desktop, finder],
+  ];
+  for (const [list, ...events] of lists) {
+    const after = listed(...list.split(" "));
+    assertEquals<string[]>(changeEvents(uris, after), events, list);
+  }
+  const contents: [uri: string, ...events: string[]][] = [
+    ["window://a", desktop],
+    ["WINDOW://a", desktop],
+    ["dpe://h/1", finder],
+    ["file:///x"],
+    ["windows://a"],
+    [""],
+  ];
+  for (const [uri, ...events] of contents) {
+    const found = changeEvents(NO_URIS, listed(uri));
+    assertEquals<string[]>(found, events, uri);
+  }
+});
+
+Deno.test("orderServers() lists each server once, those of the history first", () => {
+  const names = fc.uniqueArray(fc.string());
+  fc.assert(fc.property(names, fc.array(fc.string()), (servers, history) => {
+    const order = orderServers(servers, history);
+    assertEquals(order.toSorted(), servers.toSorted());
+    const used = order.filter((server) => history.includes(server));
+    assertEquals(order.slice(0, used.length), used);
+  }));
+});
+
+Deno.test("RecentServers keeps each server once, the most recent last", () => {
+  const recent = new RecentServers();
+  for (const server of ["a", "b", "a", "c", "b"]) recent.used(server);
+  const { history } = recent;
+  recent.clear();
+  assertEquals([history, recent.history], [["a", "c", "b"], []]);
+});
+
+Deno.test("allPages() follows cursors, and stops when they repeat", async () => {
+  const pages: Record<string, { items: number[]; nextCursor?: string }> = {
+    "": { items: [1, 2], nextCursor: "b" },
+    b: { items: [], nextCursor: "c" },
+    c: { items: [3] },
+  };
+  const page = (cursor = "") => Promise.resolve(pages[cursor] ?? { items: [] });
+  assertEquals(await allPages("x/list", page), [1, 2, 3]);
+  await assertRejects(
+    () =>
+      allPages("x/list", () => Promise.resolve({ items: [1], nextCursor: "" })),
+    Error,
+    "x/list never ends",
   );
 });

@@ -1,13 +1,30 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { Buffer } from "node:buffer";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { homedir } from "node:os";
+import { join } from "node:path";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { BlobExchange, writeHandle } from "../../../../computer/blobs/blobs.ts";
 import { defaultSkillHome } from "../../../../computer/cli/flags.ts";
 import {
   bodyOffset,
   FRONT_MATTER_BYTES,
-  isServerId,
   isSkillName,
   readFrontMatter,
 } from "../../../../computer/skills/skill_entry.ts";
+import {
+  isTextType,
+  mediaTypeOf,
+} from "../../../../computer/skills/skill_file.ts";
+import {
+  SKILL_KIND,
+  skillBlobs,
+  Skills,
+} from "../../../../computer/skills/skills.ts";
+import { ProtocolError } from "../../../../protocol/mod.ts";
+import { isBundleId } from "../../../../protocol/validation.ts";
+import { hostOf } from "../../../support/computer/host.ts";
+import { skillText } from "../../../support/computer/skill_servers.ts";
+import { scratch } from "../../../support/scratch.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const bodyOf = (text: string) =>
@@ -17,31 +34,29 @@ const bodyOf = (text: string) =>
 const read = (yaml: string) => readFrontMatter(bytes(`---\n${yaml}\n---\n`));
 
 Deno.test("0.4 §6.5: the body is everything after the second fence, with its line ends", () => {
-  assertEquals(bodyOf("---\na: b\n---\n# T\r\n\nx"), "# T\r\n\nx");
-  assertEquals(bodyOf("---\r\na: b\r\n---\r\n\r\nx\r\n"), "\r\nx\r\n");
-  assertEquals(bodyOf("---\ndescription: ä€😀\n---\nä"), "ä");
-  assertEquals(bodyOf("---\na: b\n---"), "");
-  assertEquals(bodyOf("---\n---\n---\n"), "---\n");
-  assertEquals(bodyOf("\ufeff---\na: b\n---\nx"), "x");
+  const rows: [text: string, body: string][] = [
+    ["---\na: b\n---\n# T\r\n\nx", "# T\r\n\nx"],
+    ["---\r\na: b\r\n---\r\n\r\nx\r\n", "\r\nx\r\n"],
+    ["---\ndescription: ä€😀\n---\nä", "ä"],
+    ["---\na: b\n---", ""],
+    ["---\n---\n---\n", "---\n"],
+    ["\ufeff---\na: b\n---\nx", "x"],
+  ];
+  for (const [text, body] of rows) assertEquals(bodyOf(text), body, text);
 });
 
 Deno.test("0.4 §6.5: without both fences the whole file is the body", () => {
-  for (
-    const text of [
-      "",
-      "# T\n---\na\n---\n",
-      "---\na: b\n",
-      "---\na: b\n --- \n",
-      "----\na\n----\n",
-      "--- x\na\n---\n",
-      "\n---\na\n---\n",
-    ]
-  ) assertEquals(bodyOf(text), text);
-});
-
-Deno.test("a second fence that is too far away is none", () => {
-  const text = `---\n${"#".repeat(FRONT_MATTER_BYTES)}\n---\nx`;
-  assertEquals(bodyOf(text), text);
+  const texts = [
+    "",
+    "# T\n---\na\n---\n",
+    "---\na: b\n",
+    "---\na: b\n --- \n",
+    "----\na\n----\n",
+    "--- x\na\n---\n",
+    "\n---\na\n---\n",
+    `---\n${"#".repeat(FRONT_MATTER_BYTES)}\n---\nx`, // too far away
+  ];
+  assertEquals(texts.map(bodyOf), texts);
 });
 
 Deno.test("readFrontMatter() reads what a skill tells of itself (0.4 §6.3)", async () => {
@@ -72,13 +87,14 @@ metadata:
     },
   );
   assertEquals(Reflect.get({}, "polluted"), undefined);
-});
-
-Deno.test("readFrontMatter() leaves out tags and metadata of another form", async () => {
   const { fields } = await read(
     "description: d\ntags: [a, 1]\nmetadata: text\nallowed-tools: [Read, 7]\nversion: 3",
   );
-  assertEquals(fields, { description: "d", allowed_tools: ["Read", "7"] });
+  assertEquals(
+    fields,
+    { description: "d", allowed_tools: ["Read", "7"] },
+    "without tags and metadata of another form",
+  );
 });
 
 Deno.test("readFrontMatter() says what is wrong", async () => {
@@ -122,64 +138,156 @@ Deno.test("readFrontMatter() is not blown up by aliases", async () => {
   );
 });
 
-Deno.test("isSkillName() takes names of one, two and three segments (0.4 §6.2)", () => {
-  for (const name of ["csv-tools", "mcp:x", "mcp:My_Fixture-2:csv"]) {
-    assertEquals(isSkillName(name), true, name);
-  }
+Deno.test("isSkillName() takes names of one, two and three segments, and no other text (0.4 §6.2)", () => {
+  const longest = "a".repeat(64);
+  const names = ["csv-tools", "mcp:x", "mcp:My_Fixture-2:csv", longest];
+  const others = [
+    ..."a:b:c a:b:c:d mcp:a:b:c a--b -a a- A ä a_b a/b ../a a: :a".split(" "),
+    ..."mcp::a mcp:a.b:c mcp:a__b:c mcp:a/../b:c mcp:a:C :".split(" "),
+    ...["", "Bad Name!!", "a\n", `${longest}a`, `mcp:x:${longest}a`],
+  ];
+  assertEquals([...names, ...others].filter(isSkillName), names);
 });
 
-Deno.test("isSkillName() refuses every other text", () => {
-  for (
-    const name of [
-      "",
-      ":",
-      "a:b:c",
-      "a:b:c:d",
-      "mcp:a:b:c",
-      "Bad Name!!",
-      "a--b",
-      "-a",
-      "a-",
-      "A",
-      "ä",
-      "a_b",
-      "a/b",
-      "../a",
-      "a\n",
-      "a:",
-      ":a",
-      "mcp::a",
-      "mcp:a.b:c",
-      "mcp:a__b:c",
-      "mcp:a/../b:c",
-      "mcp:a:C",
-      "a".repeat(65),
-      `mcp:x:${"a".repeat(65)}`,
-    ]
-  ) assertEquals(isSkillName(name), false, name);
-  assertEquals(isSkillName("a".repeat(64)), true);
-});
-
-Deno.test("isServerId() takes what can be a folder and a segment", () => {
-  assertEquals(["a", "-", "A_b-1"].map(isServerId), [true, true, true]);
-  assertEquals(
-    ["", ".", "..", "a.b", "a:b", "a b", "__"].some(isServerId),
-    false,
-  );
+Deno.test("isBundleId() takes what can be a folder and a segment", () => {
+  const ids = ["a", "-", "A_b-1"];
+  const others = ["", ".", "..", "a.b", "a:b", "a b", "__"];
+  assertEquals([...ids, ...others].filter(isBundleId), ids);
 });
 
 Deno.test("the folder of skills is the one of other Computers of this user (0.4 §6.4)", () => {
-  assertEquals(
-    defaultSkillHome({ A2C_SKILL_HOME: "/a", XDG_DATA_HOME: "/x" }),
-    "/a",
-  );
-  assertEquals(
-    defaultSkillHome({ A2C_SKILL_HOME: "~/mine" }),
-    `${homedir()}/mine`,
-  );
-  assertEquals(defaultSkillHome({ XDG_DATA_HOME: "/x" }), "/x/a2c/skills");
-  assertEquals(
-    defaultSkillHome({ XDG_DATA_HOME: "relative", A2C_SKILL_HOME: "  " }),
-    `${homedir()}/.a2c/skills`,
-  );
+  const home = homedir();
+  const rows: [env: Record<string, string>, folder: string][] = [
+    [{ A2C_SKILL_HOME: "/a", XDG_DATA_HOME: "/x" }, "/a"],
+    [{ A2C_SKILL_HOME: "~/mine" }, `${home}/mine`],
+    [{ XDG_DATA_HOME: "/x" }, "/x/a2c/skills"],
+    [
+      { XDG_DATA_HOME: "relative", A2C_SKILL_HOME: "  " },
+      `${home}/.a2c/skills`,
+    ],
+  ];
+  for (const [env, folder] of rows) assertEquals(defaultSkillHome(env), folder);
+});
+
+const SECRET = "nobody may read this";
+
+/** Parts that handles are made of, from innocent to hostile. */
+const NAMES = ["forms", "other", "user", "..", "", "mcp:x:forms", "../forms"];
+const PIECES = [
+  ..."SKILL.md data a.bin .. . .skillenv .SkillEnv link up etc".split(" "),
+  ..."passwd secret.txt \\ C: \0 %2e%2e".split(" "),
+  "",
+];
+
+Deno.test("0.4 §7.1: 10,000 mutated handles of a skill read nothing but its files", async () => {
+  await using home = await scratch();
+  const folder = join(home.path, "user", "forms");
+  await mkdir(join(folder, "data"), { recursive: true });
+  await writeFile(join(folder, "SKILL.md"), skillText("forms", "Forms."));
+  await writeFile(join(folder, "data", "a.bin"), "given out");
+  await writeFile(join(folder, ".skillenv"), SECRET);
+  await writeFile(join(home.path, "secret.txt"), SECRET);
+  await writeFile(join(home.path, "user", "secret.txt"), SECRET);
+  await symlink(join(home.path, "secret.txt"), join(folder, "link"));
+  await symlink("../..", join(folder, "data", "up"));
+  await using host = hostOf({});
+  const skills = new Skills({ home: home.path, host, changed: () => {} });
+  const blobs = new BlobExchange({});
+  blobs.resolves(SKILL_KIND, skillBlobs(skills));
+
+  const read = async (handle: string): Promise<string | undefined> => {
+    try {
+      const source = await blobs.resolve(handle);
+      return Buffer.from(await source.read(0, source.size)).toString();
+    } catch (error) {
+      assert(error instanceof ProtocolError && error.code === 4018, `${error}`);
+    }
+  };
+  try {
+    await skills.list();
+    const given = { kind: SKILL_KIND, name: "forms", path: "data/a.bin" };
+    const handle = writeHandle(given);
+    assertEquals(await read(handle), "given out");
+    let seed = 1;
+    const random = (below: number) => {
+      seed = (seed * 48_271) % 2_147_483_647;
+      return seed % below;
+    };
+    const pick = <T>(from: readonly T[]): T => from[random(from.length)] as T;
+    const allowed = [undefined, "given out", "# forms\n"];
+    for (let turn = 0; turn < 10_000; turn++) {
+      const bytes = Buffer.from(handle);
+      bytes[random(bytes.length)] = random(256);
+      const path = Array.from({ length: 1 + random(5) }, () => pick(PIECES));
+      const mutated = turn % 2 === 0 ? bytes.toString("latin1") : writeHandle({
+        kind: SKILL_KIND,
+        name: random(3) === 0 ? pick(NAMES) : "forms",
+        path: (random(5) === 0 ? "/" : "") + path.join("/"),
+      });
+      const found = await read(mutated);
+      assert(allowed.includes(found), `${mutated}: ${found}`);
+    }
+  } finally {
+    await skills.close();
+  }
+});
+
+const UNKNOWN = "application/octet-stream";
+
+Deno.test("0.4 §6.7: types by extension are those of every SDK", () => {
+  const types: Record<string, string> = {
+    "text/markdown": "SKILL.md a/b.MARKDOWN ..md",
+    "text/plain": "a.txt",
+    "application/json": "a.json",
+    "application/xml": "a.xml",
+    "application/yaml": "a.yaml a.yml",
+    "application/toml": "a.toml",
+    "text/x-rst": "a.rst",
+    "image/png": "a.png",
+    "image/jpeg": "a.jpg a.jpeg",
+    "image/gif": "a.gif",
+    "image/webp": "a.webp",
+    "image/bmp": "a.bmp",
+    "image/vnd.microsoft.icon": "a.ico",
+    "image/svg+xml": "a.svg",
+    "application/pdf": "a.pdf",
+    "application/zip": "a.zip",
+    "application/gzip": "a.tar.gz",
+    "application/x-tar": "a.tar",
+    "application/wasm": "a.wasm",
+    "font/woff": "a.woff",
+    "font/woff2": "a.woff2",
+    "font/ttf": "a.ttf",
+    "font/otf": "a.otf",
+    "audio/mpeg": "a.mp3",
+    "audio/wav": "a.wav",
+    "video/mp4": "a.mp4",
+    "video/webm": "a.webm",
+    [UNKNOWN]: ".md x/.md a. md a.md/b run.sh a.py a.js a.html",
+  };
+  for (const [type, names] of Object.entries(types)) {
+    for (const name of names.split(" ")) {
+      assertEquals(mediaTypeOf(name), type, name);
+    }
+  }
+});
+
+Deno.test("0.4 §6.7: which types are text", () => {
+  const texts = [
+    ..."text/markdown image/svg+xml application/ld+json application/json".split(
+      " ",
+    ),
+    ..."application/xml application/yaml application/x-yaml".split(" "),
+    ..."application/toml application/javascript".split(" "),
+    "TEXT/PLAIN; charset=utf-8",
+    "application/openapi+yaml; v=3",
+  ];
+  const others = [
+    "image/png",
+    UNKNOWN,
+    "application/pdf",
+    "",
+    "application/jsonx",
+  ];
+  assertEquals([...texts, ...others].filter(isTextType), texts);
 });

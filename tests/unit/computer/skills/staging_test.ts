@@ -79,78 +79,67 @@ const stage = (
   );
 
 Deno.test("skillRoots() finds skills and their files (0.4 §6.4)", () => {
-  const roots = skillRoots([
-    { uri: "skill://h/a", _meta: { source: "resources", version: 2 } },
-    { uri: "skill://h/a/SKILL.md" },
-    { uri: "skill://h/a/b/x.md", _meta: { source: "resources" } },
-    { uri: "skill://h/ab/SKILL.md" },
-    { uri: "skill://h/a", _meta: { source: "mounted" } },
-    { uri: "skill://h/plain" },
-    { uri: "skill://h/odd", _meta: { source: "elsewhere" } },
-    { uri: "window://h/a", _meta: { source: "resources" } },
-    { uri: "skill://h", _meta: { source: "resources" } },
-    { uri: "skill://h/", _meta: { source: "resources" } },
-    { uri: "skill:///a", _meta: { source: "resources" } },
-    {
-      uri: "skill://h/m",
-      _meta: { source: "mounted", mount_dir: "/srv/m", version: "1.0" },
-    },
-    { uri: "skill://h/m2", _meta: { source: "mounted" } },
-    {
-      uri: "skill://h/z",
-      _meta: {
-        source: "archive",
-        archive_uri: "http://h/z",
-        archive_format: "zip",
-        archive_sha256: "AB".repeat(32),
-      },
-    },
-    {
-      uri: "skill://h/z2",
-      _meta: { source: "archive", archive_uri: "http://h/z" },
-    },
-    { uri: 7 as unknown as string, _meta: { source: "resources" } },
-  ]);
-  assertEquals(roots.map(({ state: _, ...root }) => root), [
-    {
-      uri: "skill://h/a",
-      source: { kind: "resources" },
-      version: "2",
-      files: ["skill://h/a/SKILL.md", "skill://h/a/b/x.md"],
-    },
-    {
-      uri: "skill://h/m",
-      source: { kind: "mounted", folder: "/srv/m" },
-      version: "1.0",
-      files: [],
-    },
-    {
-      uri: "skill://h/m2",
-      source: { kind: "invalid", problem: `its _meta: "mount_dir" is no text` },
-      version: undefined,
-      files: [],
-    },
-    {
-      uri: "skill://h/z",
-      source: {
-        kind: "archive",
-        uri: "http://h/z",
-        format: "zip",
-        sha256: "ab".repeat(32),
-      },
-      version: undefined,
-      files: [],
-    },
-    {
-      uri: "skill://h/z2",
-      source: {
-        kind: "invalid",
-        problem: `its _meta: "archive_format" is neither "tar.gz" nor "zip"`,
-      },
-      version: undefined,
-      files: [],
-    },
-  ]);
+  const archive = { source: "archive", archive_uri: "http://h/z" };
+  const rows: [uri: unknown, meta?: Record<string, unknown>][] = [
+    ["skill://h/a", { source: "resources", version: 2 }],
+    ["skill://h/a/SKILL.md"],
+    ["skill://h/a/b/x.md", { source: "resources" }],
+    ["skill://h/ab/SKILL.md"],
+    ["skill://h/a", { source: "mounted" }],
+    ["skill://h/plain"],
+    ["skill://h/odd", { source: "elsewhere" }],
+    ["window://h/a", { source: "resources" }],
+    ["skill://h", { source: "resources" }],
+    ["skill://h/", { source: "resources" }],
+    ["skill:///a", { source: "resources" }],
+    [
+      "skill://h/m",
+      { source: "mounted", mount_dir: "/srv/m", version: "1.0" },
+    ],
+    ["skill://h/m2", { source: "mounted" }],
+    [
+      "skill://h/z",
+      { ...archive, archive_format: "zip", archive_sha256: "AB".repeat(32) },
+    ],
+    ["skill://h/z2", archive],
+    [7, { source: "resources" }],
+  ];
+  const roots = skillRoots(
+    rows.map(([uri, _meta]) => ({
+      uri: uri as string,
+      ...(_meta && { _meta }),
+    })),
+  );
+  const sha256 = "ab".repeat(32);
+  const invalid = (problem: string) => ({
+    kind: "invalid",
+    problem: `its _meta: ${problem}`,
+  });
+  assertEquals<unknown>(
+    roots.map((
+      { uri, source, version, files },
+    ) => [uri, source, version, files]),
+    [
+      ["skill://h/a", { kind: "resources" }, "2", [
+        "skill://h/a/SKILL.md",
+        "skill://h/a/b/x.md",
+      ]],
+      ["skill://h/m", { kind: "mounted", folder: "/srv/m" }, "1.0", []],
+      ["skill://h/m2", invalid('"mount_dir" is no text'), undefined, []],
+      [
+        "skill://h/z",
+        { kind: "archive", uri: "http://h/z", format: "zip", sha256 },
+        undefined,
+        [],
+      ],
+      [
+        "skill://h/z2",
+        invalid('"archive_format" is neither "tar.gz" nor "zip"'),
+        undefined,
+        [],
+      ],
+    ],
+  );
   assertEquals(isSkillUri("skill://h/a?x"), false);
   assertEquals(isSkillUri(`skill://h/${"a/".repeat(5_000)}b`), false);
   assertEquals(pathBelow("skill://h/a", "skill://h/a/%C3%A4/b.md"), "ä/b.md");
@@ -178,7 +167,6 @@ Deno.test("0.4 §6.4: a skill of resources is staged under its own name, for thi
     folder.path,
     {
       ...resources(`${ROOT}/SKILL.md`, `${ROOT}/assets/logo.png`),
-      uri: ROOT,
       version: "1.2",
     },
     server({ [`${ROOT}/SKILL.md`]: ENTRY, [`${ROOT}/assets/logo.png`]: image }),
@@ -268,33 +256,31 @@ Deno.test("0.4 §6.4: a replacement that begins as a reader begins is waited for
 
 Deno.test("0.4 §6.4: a skill that is none, or leads out, is not staged", async () => {
   await using folder = await scratch();
-  const entry = `${ROOT}/SKILL.md`;
   const named = (name: string) =>
     `---\nname: ${JSON.stringify(name)}\ndescription: d\n---\n`;
-  const cases: [SkillRoot, Record<string, string>, string][] = [
-    [resources(), {}, "no SKILL.md"],
-    [resources(`${ROOT}/a.md`), { [`${ROOT}/a.md`]: "a" }, "no SKILL.md"],
-    [resources(entry), { [entry]: named("Bad Name") }, "its name"],
-    [resources(entry), { [entry]: named("../../evil") }, "its name"],
-    [resources(entry), { [entry]: named("taken") }, "another skill"],
-    [
-      resources(entry),
-      { [entry]: "---\ndescription: d\n---\n" },
-      `no "name"`,
-    ],
+  const cases: [files: Record<string, string>, part: string][] = [
+    [{}, "no SKILL.md"],
+    [{ "a.md": "a" }, "no SKILL.md"],
+    [{ "SKILL.md": named("Bad Name") }, "its name"],
+    [{ "SKILL.md": named("../../evil") }, "its name"],
+    [{ "SKILL.md": named("taken") }, "another skill"],
+    [{ "SKILL.md": "---\ndescription: d\n---\n" }, `no "name"`],
     ...[
-      `${ROOT}/../../evil`,
-      `${ROOT}/%2e%2e/%2e%2e/evil`,
-      `${ROOT}//etc/evil`,
-      `${ROOT}/..%5Cevil`,
-      `${ROOT}/C:/evil`,
-    ].map((uri): [SkillRoot, Record<string, string>, string] => [
-      resources(entry, uri),
-      { [entry]: ENTRY, [uri]: "evil" },
+      "../../evil",
+      "%2e%2e/%2e%2e/evil",
+      "/etc/evil",
+      "..%5Cevil",
+      "C:/evil",
+    ].map((path): [Record<string, string>, string] => [
+      { "SKILL.md": ENTRY, [path]: "evil" },
       "outside of it",
     ]),
   ];
-  for (const [root, texts, part] of cases) {
+  for (const [files, part] of cases) {
+    const texts = Object.fromEntries(
+      Object.entries(files).map(([path, text]) => [`${ROOT}/${path}`, text]),
+    );
+    const root = resources(...Object.keys(texts));
     await assertRejects(
       () => stage(folder.path, root, server(texts), ["taken"]),
       Error,
@@ -354,14 +340,8 @@ Deno.test("0.4 §6.4: an archive is downloaded, checked and unpacked", async () 
       hits.push(pathname);
       if (pathname === "/csv.zip") return new Response(zip);
       if (pathname === "/huge") {
-        const piece = new Uint8Array(1024 * 1024);
-        return new Response(
-          ReadableStream.from(
-            (async function* () {
-              for (let i = 0; i < 100; i++) yield piece;
-            })(),
-          ),
-        );
+        const pieces = Array(100).fill(new Uint8Array(2 ** 20));
+        return new Response(ReadableStream.from(pieces));
       }
       return new Response("nothing", { status: 404 });
     },

@@ -1,12 +1,11 @@
 import { assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
+import { ClusterOffices } from "../../../../server/cluster/cluster_offices.ts";
 import {
   decodeFrame,
   encodeHead,
   Kind,
-  unreachable,
 } from "../../../../server/cluster/tunnel_frames.ts";
-import { Tunnel } from "../../../../server/cluster/tunnel.ts";
 
 interface Sent {
   readonly kind: number;
@@ -20,31 +19,31 @@ const frameOf = ({ kind, id, value }: Sent) =>
 /** A node whose messages the test carries. */
 function newNode(
   { isAway = false, maxMessageBytes = 1000 } = {},
-): { tunnel: Tunnel; sent: Sent[] } {
+): { tunnel: ClusterOffices; sent: Sent[] } {
   const sent: Sent[] = [];
   const unused = () => {
     throw new Error("No office takes part");
   };
-  const tunnel = new Tunnel({
-    messenger: {
-      peers: new Set(["other"]),
-      maxMessageBytes,
-      send: (_node, _stream, frame) => {
-        const { kind, id, text } = decodeFrame(Buffer.concat(frame));
-        sent.push({ kind, id, ...JSON.parse(text) });
-        return isAway ? "away" : "sent";
-      },
+  const tunnel = new ClusterOffices({
+    peers: new Set(["other"]),
+    maxMessageBytes,
+    send: (_node, _stream, frame) => {
+      const { kind, id, text } = decodeFrame(Buffer.concat(frame));
+      sent.push({ kind, id, ...JSON.parse(text) });
+      return isAway ? "away" : "sent";
     },
-    isClosed: () => false,
-    host: unused,
-    hold: unused,
-  });
+    node: "own",
+    homes: new Set(),
+    isServing: () => true,
+    claim: unused,
+    release: unused,
+  }, 6000);
   return { tunnel, sent };
 }
 
 /** A question as its node sends it, and its answer. */
 async function replyTo(
-  tunnel: Tunnel,
+  tunnel: ClusterOffices,
   sent: Sent[],
   question: unknown,
 ): Promise<Sent | undefined> {
@@ -75,9 +74,9 @@ Deno.test("Tunnel: no question is waited for in vain", async () => {
   assertEquals(await tunnel.ask("other", "late", 1), undefined);
   const gone = tunnel.ask("other", "gone", 60_000);
   const others = tunnel.ask("third", "there", 60_000);
-  tunnel.lose("other", unreachable(), "gone");
+  tunnel.failed("other", "gone");
   assertEquals(await gone, undefined);
-  tunnel.dropAll(unreachable(), "closed");
+  tunnel.close();
   assertEquals(await others, undefined);
   const away = newNode({ isAway: true }).tunnel;
   assertEquals(await away.ask("other", "away", 60_000), undefined);

@@ -43,13 +43,13 @@ const READ: Readonly<Record<string, RedisTarget>> = {
   "redis://[::1]:7000": target({ addresses: [{ host: "::1", port: 7000 }] }),
   "rediss://me:p%40ss%2Fw:rd@host": target({
     tls: true,
-    credentials: { user: "me", password: "p@ss/w:rd" },
+    credentials: { username: "me", password: "p@ss/w:rd" },
   }),
   "redis://:secret@host": target({
-    credentials: { user: "default", password: "secret" },
+    credentials: { username: "default", password: "secret" },
   }),
   "redis://me:a@b@host": target({
-    credentials: { user: "me", password: "a@b" },
+    credentials: { username: "me", password: "a@b" },
   }),
   "unix:///run/redis/redis.sock?db=2": target({
     addresses: [{ path: "/run/redis/redis.sock" }],
@@ -58,7 +58,7 @@ const READ: Readonly<Record<string, RedisTarget>> = {
   "redis-sentinel://:pw@a,b:26380/1#mymaster": target({
     kind: "sentinel",
     addresses: [{ host: "a", port: 26379 }, { host: "b", port: 26380 }],
-    credentials: { user: "default", password: "pw" },
+    credentials: { username: "default", password: "pw" },
     database: 1,
     master: "mymaster",
   }),
@@ -67,7 +67,7 @@ const READ: Readonly<Record<string, RedisTarget>> = {
     tls: true,
     addresses: [{ host: "a", port: 26379 }],
     master: "m",
-    sentinelCredentials: { user: "default", password: "x&y" },
+    sentinelCredentials: { username: "default", password: "x&y" },
   }),
   "redis-cluster://a:7001,b": target({
     kind: "cluster",
@@ -75,17 +75,18 @@ const READ: Readonly<Record<string, RedisTarget>> = {
   }),
 };
 
-for (const [url, expected] of Object.entries(READ)) {
-  Deno.test(`parseRedisUrl() reads ${url}`, () => {
-    assertEquals(parseRedisUrl(url), expected);
-  });
-}
+Deno.test("parseRedisUrl() reads each kind of URL", () => {
+  for (const [url, expected] of Object.entries(READ)) {
+    assertEquals(parseRedisUrl(url), expected, url);
+  }
+});
 
 const REFUSED: Readonly<Record<string, string>> = {
   "": "must begin with redis://",
   "localhost:6379": "must begin with redis://",
   "http://host": "must begin with redis://",
   "redis:/host": "must begin with redis://",
+  "constructor://host": "must begin with redis://",
   "redis://": "a host must be written",
   "redis://host:port": "a host must be written",
   "redis://host:0": "a port is 1 to 65535",
@@ -106,19 +107,17 @@ const REFUSED: Readonly<Record<string, string>> = {
   "redis-cluster://a,b/1": "a Redis Cluster has only database 0",
   "redis-cluster://a,,b": "a host must be written",
   "unix://run/redis.sock": "a socket has an absolute path",
+  "unix://,/run/redis.sock": "a socket has an absolute path",
   "unix:///": "a socket has an absolute path",
 };
 
-for (const [url, reason] of Object.entries(REFUSED)) {
-  Deno.test(`parseRedisUrl() refuses ${JSON.stringify(url)}, and says why`, () => {
-    const { message } = assertThrows(
-      () => parseRedisUrl(url),
-      TypeError,
-      reason,
-    );
+Deno.test("parseRedisUrl() refuses what is no URL of Redis, and says why without a password", () => {
+  for (const [url, reason] of Object.entries(REFUSED)) {
+    const parse = () => parseRedisUrl(url);
+    const { message } = assertThrows(parse, TypeError, reason, url);
     assertFalse(message.includes("secret"), message);
-  });
-}
+  }
+});
 
 const plain = parseRedisUrl("redis://host");
 const secure = parseRedisUrl("rediss://host");
@@ -133,138 +132,106 @@ Deno.test("toTlsOptions() keeps certificates, and takes a URL without TLS as it 
   assertEquals(toTlsOptions(secure, all), all);
 });
 
-const REFUSED_TLS: Readonly<Record<string, readonly [RedisTls, string]>> = {
-  "a CA that is no PEM": [{ ca: "no" }, "the CA is not valid PEM"],
-  "a certificate without its key": [
-    { cert: client.cert },
-    "a certificate and its key come together",
-  ],
-  "the key of another certificate": [
-    { cert: client.cert, key: other.key },
-    "the key is not the certificate's",
-  ],
-};
-
-for (const [what, [files, reason]] of Object.entries(REFUSED_TLS)) {
-  Deno.test(`toTlsOptions() refuses ${what}`, () => {
-    assertThrows(() => toTlsOptions(secure, files), TypeError, reason);
-  });
-}
-
-Deno.test("toTlsOptions() refuses certificates where the URL is without TLS", () => {
-  assertThrows(
-    () => toTlsOptions(plain, { ca: authority.cert }),
-    TypeError,
-    "certificates need a URL with TLS",
-  );
+Deno.test("toTlsOptions() refuses certificates that cannot be used", () => {
+  const rows: readonly (readonly [RedisTarget, RedisTls, string])[] = [
+    [secure, { ca: "no" }, "the CA is not valid PEM"],
+    [secure, { cert: client.cert }, "a certificate and its key come together"],
+    [
+      secure,
+      { cert: client.cert, key: other.key },
+      "the key is not the certificate's",
+    ],
+    [plain, { ca: authority.cert }, "certificates need a URL with TLS"],
+  ];
+  for (const [url, files, reason] of rows) {
+    assertThrows(() => toTlsOptions(url, files), TypeError, reason);
+  }
 });
 
 Deno.test("loadLibrary() takes the version that this package is tested with", async () => {
   assertEquals(typeof (await loadLibrary()).createClient, "function");
 });
 
-// What tells them apart, of redis@4.7.1, redis@5 and a later one.
-const OTHERS = [
-  { createClient: () => {}, ClientOfflineError: Error },
-  { createClient: () => {}, RESP_TYPES: {} },
-  { createClient: () => {}, DEFAULT_RESP: 4 },
-];
-
-for (const [index, library] of OTHERS.entries()) {
-  Deno.test(`requireVersion6() refuses another version, and says what to install (${index})`, () => {
+Deno.test("requireVersion6() refuses another version, and says what to install", () => {
+  // What tells them apart, of redis@4.7.1, redis@5 and a later one.
+  const others = [
+    { createClient: () => {}, ClientOfflineError: Error },
+    { createClient: () => {}, RESP_TYPES: {} },
+    { createClient: () => {}, DEFAULT_RESP: 4 },
+  ];
+  for (const library of others) {
     assertThrows(
       () => requireVersion6(library, "join a cluster"),
       Error,
       "Cannot join a cluster: the package redis is not of version 6; install it: npm install redis@6",
     );
-  });
-}
-
-/** A server that answers INFO. */
-const server = (fields: Readonly<Record<string, string>>) => {
-  const lines = Object.entries(fields).map(([name, value]) =>
-    `${name}:${value}`
-  );
-  return () => Promise.resolve(["# Server", ...lines, ""].join("\r\n"));
-};
-
-const single = parseRedisUrl("redis://host");
-const cluster = parseRedisUrl("redis-cluster://host");
-
-for (const version of ["6.2.0", "6.10", "7.0.15", "8.2.1", "10.0"]) {
-  Deno.test(`checkServer() takes version ${version}`, async () => {
-    using log = captureLog();
-    const ask = server({
-      redis_version: version,
-      redis_mode: "standalone",
-      maxmemory_policy: "noeviction",
-    });
-    await checkServer("host:6379", single, ask);
-    assertEquals(log.records.filter(({ level }) => level !== "info"), []);
-  });
-}
-
-for (const version of ["", "2.8", "5.0.14", "6.0.16"]) {
-  Deno.test(`checkServer() refuses version ${JSON.stringify(version)}`, async () => {
-    await assertRejects(
-      () =>
-        checkServer("host:6379", single, server({ redis_version: version })),
-      Error,
-      `Redis at host:6379 is version ${version || "unknown"}: 6.2 or later`,
-    );
-  });
-}
-
-Deno.test("checkServer() refuses a Redis Cluster without sharded pub/sub", async () => {
-  await assertRejects(
-    () => checkServer("host:6379", cluster, server({ redis_version: "6.2.7" })),
-    Error,
-    "7.0 or later is needed for a Redis Cluster (sharded pub/sub)",
-  );
+  }
 });
 
-for (
-  const [what, fields, warnings] of [
-    ["warns of", {}, 1],
-    ["takes", { min_slaves_good_slaves: "1" }, 0],
-  ] as const
-) {
-  Deno.test(`checkServer() ${what} a master of sentinels that ${warnings ? "may" : "cannot"} be one of two`, async () => {
-    using log = captureLog();
-    await checkServer(
-      "host:6379",
-      parseRedisUrl("redis-sentinel://host#m"),
-      server({ redis_version: "7.0.15", ...fields }),
-    );
-    const warned = log.records.filter(({ level }) => level === "warning");
-    assertEquals(warned.length, warnings);
-  });
-}
-
-Deno.test("checkServer() refuses a sentinel, and says how its URL begins", async () => {
-  const ask = server({ redis_version: "7.0.15", redis_mode: "sentinel" });
-  await assertRejects(
-    () => checkServer("host:26379", single, ask),
-    Error,
-    "its URL begins with redis-sentinel://",
-  );
-});
-
-// What CLUSTER KEYSLOT of a Redis 7 answers.
-const SLOTS: Readonly<Record<string, number>> = {
-  "": 0,
-  "a": 15495,
-  "smcp1:{0123456789abcdef}": 10405,
-  "{smcp1}:rev": 16144,
-  "{}x": 10595,
-  "a{b}c{d}": 3300,
-  "a{b": 13340,
-  "é{ü}": 9552,
-  "{smcp1}:o:a2c/1.0:büro": 16144,
+/** Checks a server that answers INFO with these fields. */
+const check = (url: string, fields: Readonly<Record<string, string>>) => {
+  const lines = Object.entries(fields).map((field) => field.join(":"));
+  const info = ["# Server", ...lines, ""].join("\r\n");
+  return checkServer("h:1", parseRedisUrl(url), () => Promise.resolve(info));
 };
 
-for (const [key, slot] of Object.entries(SLOTS)) {
-  Deno.test(`slotOf() agrees with Redis about ${JSON.stringify(key)}`, () => {
-    assertEquals(slotOf(key), slot);
-  });
-}
+const SINGLE = "redis://host";
+const SENTINEL = "redis-sentinel://host#m";
+
+Deno.test("checkServer() takes a server of a version that fits, and warns of a master of sentinels that may be one of two", async () => {
+  const version = (redis_version: string) => ({ redis_version });
+  const safe = { redis_mode: "standalone", maxmemory_policy: "noeviction" };
+  const rows: readonly (readonly [string, Record<string, string>, number])[] = [
+    ...["6.2.0", "6.10", "7.0.15", "8.2.1", "10.0"].map((number) =>
+      [SINGLE, { ...version(number), ...safe }, 0] as const
+    ),
+    [SENTINEL, version("7.0.15"), 1],
+    [SENTINEL, { ...version("7.0.15"), min_slaves_good_slaves: "1" }, 0],
+  ];
+  for (const [url, fields, warnings] of rows) {
+    using log = captureLog();
+    await check(url, fields);
+    const told = log.records.filter(({ level }) => level !== "info");
+    assertEquals(told.length, warnings, JSON.stringify(fields));
+  }
+});
+
+Deno.test("checkServer() refuses a server that is too old, or of another kind, and says why", async () => {
+  const rows: readonly (readonly [string, string, string, string?])[] = [
+    ...["", "2.8", "5.0.14", "6.0.16"].map((version) =>
+      [
+        SINGLE,
+        version,
+        `Redis at h:1 is version ${version || "unknown"}: 6.2 or later`,
+      ] as const
+    ),
+    [
+      "redis-cluster://host",
+      "6.2.7",
+      "7.0 or later is needed for a Redis Cluster (sharded pub/sub)",
+    ],
+    [SINGLE, "7.0.15", "its URL begins with redis-sentinel://", "sentinel"],
+  ];
+  for (const [url, redis_version, reason, redis_mode] of rows) {
+    const fields = { redis_version, ...(redis_mode && { redis_mode }) };
+    await assertRejects(() => check(url, fields), Error, reason);
+  }
+});
+
+Deno.test("slotOf() agrees with Redis", () => {
+  // What CLUSTER KEYSLOT of a Redis 7 answers.
+  const slots: Readonly<Record<string, number>> = {
+    "": 0,
+    "a": 15495,
+    "smcp1:{0123456789abcdef}": 10405,
+    "{smcp1}:rev": 16144,
+    "{}x": 10595,
+    "a{b}c{d}": 3300,
+    "a{b": 13340,
+    "é{ü}": 9552,
+    "{smcp1}:o:a2c/1.0:büro": 16144,
+  };
+  for (const [key, slot] of Object.entries(slots)) {
+    assertEquals(slotOf(key), slot, key);
+  }
+});

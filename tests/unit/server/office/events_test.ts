@@ -1,22 +1,14 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
 import {
-  CANCEL_TOOL_CALL_EVENT,
   CLIENT_EVENTS,
   ErrorCode,
-  JOIN_OFFICE_EVENT,
-  LEAVE_OFFICE_EVENT,
-  LIST_ROOM_EVENT,
   ProtocolError,
-  PUT_BLOB_EVENT,
   SERVER_EVENTS,
-  TOOL_CALL_EVENT,
-  TOOL_CALL_PROGRESS_EVENT,
-  UPDATE_CONFIG_EVENT,
-  UPDATE_RESOURCES_EVENT,
-  UPDATE_TOOL_LIST_EVENT,
 } from "../../../../protocol/mod.ts";
+import { checkAccess } from "../../../../server/office/members.ts";
 import type { LocalOffices } from "../../../../server/office/office.ts";
-import type { Offices, Seat } from "../../../../server/office/peer.ts";
+import type { Offices, Seat, Seated } from "../../../../server/office/peer.ts";
+import type { Policy } from "../../../../server/shared/identity.ts";
 import { Payload } from "../../../../server/shared/payload.ts";
 import { ANY_REQUEST } from "../../../support/any_request.ts";
 import { plainOffices } from "../../../support/server/plain_offices.ts";
@@ -29,6 +21,10 @@ const UPDATES = Object.entries(SERVER_EVENTS).flatMap(
     from === "computer" && notification ? [{ event, notification }] : [],
 );
 
+const seated: Seated = {
+  ...{ role: "agent", name: "planner", office: "north", peer: Object({}) },
+};
+
 function trio() {
   const plain = plainOffices();
   const agent = plain.join("agent", "agent");
@@ -38,13 +34,58 @@ function trio() {
   return { plain, agent, computer, far };
 }
 
+Deno.test("checkAccess() checks role, name and office in this order, and never reveals which other offices exist (spec §5)", () => {
+  const rows: [Partial<Seated>, Policy | undefined, object, unknown][] = [
+    [{}, undefined, {}, undefined],
+    [{}, undefined, { office: "north" }, undefined],
+    [{}, undefined, { role: "computer", name: "x", office: "south" }, 403],
+    [{}, { names: ["plan*"] }, { name: "x", office: "south" }, 403],
+    [{}, undefined, { office: "south" }, 4104],
+    // The exact name is required of Computers, and of Agents whose credentials restrict names.
+    ...[undefined, {}, { offices: ["north"] }, { names: ["*"] }]
+      .map((policy): typeof rows[0] => [{}, policy, { name: "x" }, undefined]),
+    ...[["planner"], ["*n*"], ["x", "planner"], []]
+      .map((names): typeof rows[0] => [{}, { names }, { name: "x" }, 403]),
+    [{ role: "computer" }, undefined, { role: "computer", name: "x" }, 403],
+    [{ role: "computer" }, undefined, { role: "computer" }, undefined],
+    // Operators ask what Agents may, and nothing else.
+    [{ role: "operator" }, undefined, { name: "x" }, undefined],
+    [{ role: "operator" }, undefined, { role: "computer" }, 403],
+  ];
+  const errorOf = ([seat, policy, wanted]: typeof rows[0]) => {
+    try {
+      const identity = policy && { principal: "key:a", policy };
+      checkAccess(
+        { ...seated, peer: Object({ identity }), ...seat },
+        { role: "agent", name: "planner", ...wanted },
+      );
+    } catch (error) {
+      return error as ProtocolError;
+    }
+  };
+  for (const row of rows) {
+    const error = errorOf(row);
+    assertEquals(error?.code, row[3], JSON.stringify(row));
+    const told = JSON.stringify(error?.toPayload() ?? {});
+    assertEquals(told.includes("south"), false);
+  }
+  for (const role of ["agent", "computer"] as const) {
+    const other = role === "agent" ? "computer" : "agent";
+    assertThrows(
+      () => checkAccess({ ...seated, role: other }, { ...seated, role }),
+      ProtocolError,
+      `Only ${role === "agent" ? "an" : "a"} ${role} may send this event`,
+    );
+  }
+});
+
 Deno.test("each update of a Computer reaches the other members of its office alone, with known fields (spec §3, §5)", () => {
   const { plain, agent, computer, far } = trio();
   const other = plain.join("computer", "other");
   for (const each of [agent, computer]) each.take();
   assertEquals(UPDATES.length, 6);
   for (const { event, notification } of UPDATES) {
-    const known = event === UPDATE_RESOURCES_EVENT
+    const known = event === "server:update_resources"
       ? { mcp_server: "files", uri: "file:///x" }
       : {};
     const payload = { computer: "computer", ...known, more: 1 };
@@ -61,6 +102,10 @@ Deno.test("each update of a Computer reaches the other members of its office alo
 Deno.test("updates and cancels are checked in the order payload, member, role, name (spec §5)", () => {
   const { plain, agent, computer } = trio();
   const outsider = plain.connect();
+  const held = plain.join("agent", "held", {
+    office: "west",
+    identity: { principal: "k", policy: { names: ["held"] } },
+  });
   for (const { event } of UPDATES) {
     const about = (computer: unknown) => ({ computer });
     assertEquals(codeOf(outsider.send(event, about(7))), 400);
@@ -69,10 +114,11 @@ Deno.test("updates and cancels are checked in the order payload, member, role, n
     assertEquals(codeOf(computer.send(event, about("x"))), 403);
   }
   const cancel = { agent: "computer", req_id: "r" };
-  assertEquals(codeOf(outsider.send(CANCEL_TOOL_CALL_EVENT, {})), 400);
-  assertEquals(codeOf(outsider.send(CANCEL_TOOL_CALL_EVENT, cancel)), 4103);
-  assertEquals(codeOf(computer.send(CANCEL_TOOL_CALL_EVENT, cancel)), 403);
-  for (const each of [agent, computer]) assertEquals(each.take(), []);
+  assertEquals(codeOf(outsider.send("server:tool_call_cancel", {})), 400);
+  assertEquals(codeOf(outsider.send("server:tool_call_cancel", cancel)), 4103);
+  assertEquals(codeOf(computer.send("server:tool_call_cancel", cancel)), 403);
+  assertEquals(codeOf(held.send("server:tool_call_cancel", cancel)), 403);
+  for (const each of [agent, computer, held]) assertEquals(each.take(), []);
 });
 
 Deno.test("list_room is checked in the order payload, member, role, agent, office; 4104 is audited (spec §5)", () => {
@@ -85,28 +131,35 @@ Deno.test("list_room is checked in the order payload, member, role, agent, offic
   const rows = [
     [outsider, { ...wrong, req_id: 1 }, 400],
     [outsider, wrong, 4103],
+    [agent, { ...wrong, req_id: 1 }, 400],
     [computer, wrong, 403],
     [agent, wrong, 403],
     [agent, { ...wrong, agent: "agent" }, 4104],
   ] as const;
   for (const [client, request, code] of rows) {
-    assertEquals(codeOf(client.send(LIST_ROOM_EVENT, request)), code);
+    assertEquals(codeOf(client.send("server:list_room", request)), code);
   }
   const line = plain.audit.at(-1);
   assertEquals([line?.event, Object(line).request, Object(line).office], [
     "access_refused",
-    LIST_ROOM_EVENT,
+    "server:list_room",
     "north",
   ]);
+  // An invalid payload is no attempt to reach anything.
+  const codes = plain.audit.filter(({ event }) => event === "access_refused")
+    .map((line) => Object(line).code);
+  assertEquals(codes, [403, 403, 4104]);
 });
 
 Deno.test("only members act: every event of a client that never joined, or left, is 4103 (spec §5)", () => {
   const { plain, agent, computer } = trio();
   for (const each of [agent, computer]) {
-    each.send(LEAVE_OFFICE_EVENT, { office_id: "north" });
+    each.send("server:leave_office", { office_id: "north" });
   }
   const events = [
-    ...Object.keys(CLIENT_EVENTS).filter((event) => event !== PUT_BLOB_EVENT),
+    ...Object.keys(CLIENT_EVENTS).filter((event) =>
+      event !== "client:put_blob"
+    ),
     ...Object.entries(SERVER_EVENTS).filter(([, { ack }]) => ack !== "office")
       .map(([event]) => event),
   ];
@@ -120,31 +173,40 @@ Deno.test("only members act: every event of a client that never joined, or left,
 
 Deno.test("unknown events are 400 and noted; a client's own notify: is ignored, with an empty ack (spec §3)", () => {
   const { plain, agent, computer } = trio();
-  const odd = ["client:nope", "server:nope", "hello", "", "__proto__"];
+  const odd = [
+    ...["client:nope", "server:nope", "hello", "", "__proto__", "toString"],
+    ...["client:tool_call ", "CLIENT:tool_call"],
+  ];
   for (const event of odd) {
     assertEquals(agent.send(event, {}), [[{
       code: 400,
       message: `Unknown event ${JSON.stringify(event)}`,
     }]]);
   }
-  assertEquals(codeOf(agent.send(PUT_BLOB_EVENT, {})), 400, "of 0.4");
-  assertEquals(plain.unknown, [...odd, PUT_BLOB_EVENT]);
+  assertEquals(codeOf(agent.send("client:put_blob", {})), 400, "of 0.4");
+  assertEquals(plain.unknown, [...odd, "client:put_blob"]);
   assertEquals(computer.send("notify:update_config", { computer: "x" }), [[]]);
   assertEquals(agent.take(), []);
 });
 
 Deno.test("events take effect without an ack, too, and their errors harm nobody (spec §3)", () => {
-  const { plain, agent } = trio();
+  const { plain, agent, computer } = trio();
+  agent.connection.receive("client:tool_call", Payload.of(REQUEST));
+  assertEquals(computer.asked.map(({ payload }) => payload), [REQUEST]);
   const { connection } = plain.connect();
   const send = (event: string, value: unknown) =>
     connection.receive(event, Payload.of(value));
-  send(JOIN_OFFICE_EVENT, { role: "computer", name: "c", office_id: "north" });
-  send(UPDATE_CONFIG_EVENT, { computer: "c" });
+  send("server:join_office", {
+    role: "computer",
+    name: "c",
+    office_id: "north",
+  });
+  send("server:update_config", { computer: "c" });
   assertEquals(agent.take().length, 2);
-  for (const event of [UPDATE_CONFIG_EVENT, TOOL_CALL_EVENT, "x:y"]) {
+  for (const event of ["server:update_config", "client:tool_call", "x:y"]) {
     send(event, { computer: "x" });
   }
-  send(LEAVE_OFFICE_EVENT, { office_id: "north" });
+  send("server:leave_office", { office_id: "north" });
   assertEquals(agent.take().length, 1);
 });
 
@@ -156,10 +218,10 @@ Deno.test("Connection.refuse() answers in the form of the event's ack (spec §3)
     agent.connection.refuse(event, error, (answer) => answers.push(answer));
     return answers[0];
   };
-  for (const event of [JOIN_OFFICE_EVENT, LEAVE_OFFICE_EVENT]) {
+  for (const event of ["server:join_office", "server:leave_office"]) {
     assertEquals(answerTo(event), [false, "slow down"]);
   }
-  for (const event of [TOOL_CALL_EVENT, UPDATE_TOOL_LIST_EVENT, "x"]) {
+  for (const event of ["client:tool_call", "server:update_tool_list", "x"]) {
     assertEquals(Object(answerTo(event)).parse(), error.toPayload());
   }
 });
@@ -196,15 +258,22 @@ Deno.test("while a join waits for another node, later events wait for it, in ord
   const { plain, waiting, answer } = slowOffices();
   const client = plain.connect();
   const join = (office_id: string) =>
-    client.send(JOIN_OFFICE_EVENT, { role: "computer", name: "pc", office_id });
+    client.send("server:join_office", {
+      role: "computer",
+      name: "pc",
+      office_id,
+    });
   const first = join("north");
-  const update = client.send(UPDATE_CONFIG_EVENT, { computer: "pc" });
+  const update = client.send("server:update_config", { computer: "pc" });
   const unknown = client.send("notify:barrier");
   const second = join("south");
-  const after = client.send(UPDATE_CONFIG_EVENT, { computer: "pc" });
+  const after = client.send("server:update_config", { computer: "pc" });
   assertEquals([first, update, unknown, second, after], [[], [], [], [], []]);
   const progress = { ...REQUEST, agent: "a", computer: "pc" };
-  assertEquals(codeOf(client.send(TOOL_CALL_PROGRESS_EVENT, progress)), 4103);
+  assertEquals(
+    codeOf(client.send("server:tool_call_progress", progress)),
+    4103,
+  );
   await answer();
   assertEquals([first, update, unknown], [[[true, null]], [[]], [[]]]);
   assertEquals([second, after, waiting.length], [[], [], 1]);
@@ -222,13 +291,13 @@ Deno.test("a client that is gone while its join waits leaves no member behind; i
   await answer();
   const client = plain.connect();
   const acks = [
-    client.send(JOIN_OFFICE_EVENT, {
+    client.send("server:join_office", {
       role: "agent",
       name: "a",
       office_id: "north",
     }),
-    client.send(TOOL_CALL_EVENT, { ...REQUEST, computer: "pc" }),
-    client.send(CANCEL_TOOL_CALL_EVENT, { agent: "a", req_id: "r" }),
+    client.send("client:tool_call", { ...REQUEST, computer: "pc" }),
+    client.send("server:tool_call_cancel", { agent: "a", req_id: "r" }),
   ];
   client.vanish();
   await answer();
@@ -257,7 +326,7 @@ Deno.test("while a join waits, one event of any size may follow, then as many as
     const client = plain.connect();
     client.join("computer", "pc");
     const update = (size: number) =>
-      client.connection.receive(UPDATE_CONFIG_EVENT, new Sized(size));
+      client.connection.receive("server:update_config", new Sized(size));
     for (const size of fitting) update(size);
     assertEquals(client.ended, []);
     update(1);
@@ -270,7 +339,7 @@ Deno.test("a join that another node fails is refused without details, and a late
   const { plain, answer } = slowOffices();
   const client = plain.connect();
   const join = (name: string) =>
-    client.send(JOIN_OFFICE_EVENT, {
+    client.send("server:join_office", {
       ...{ role: "agent", name, office_id: "north" },
     });
   const broken = join("broken");

@@ -1,21 +1,17 @@
 import { assertEquals } from "@std/assert";
 import {
-  ENTER_OFFICE_NOTIFICATION,
-  LEAVE_OFFICE_EVENT,
-  LEAVE_OFFICE_NOTIFICATION,
-  LIST_ROOM_EVENT,
-} from "../../../../protocol/mod.ts";
-import {
   type PlainClient,
   plainOffices,
 } from "../../../support/server/plain_offices.ts";
 
+const LEAVE = "server:leave_office";
+
 const enters = (fields: object, office_id = "north") => ({
-  event: ENTER_OFFICE_NOTIFICATION,
+  event: "notify:enter_office",
   payload: { office_id, ...fields },
 });
 const leaves = (fields: object, office_id = "north") => ({
-  event: LEAVE_OFFICE_NOTIFICATION,
+  event: "notify:leave_office",
   payload: { office_id, ...fields },
 });
 const namesOf = (
@@ -23,23 +19,15 @@ const namesOf = (
   office: string,
 ) => offices.find(office)?.members.map(({ role, name }) => `${role} ${name}`);
 
-const listOf = (agent: PlainClient) => {
-  const [[answer] = []] = agent.send(LIST_ROOM_EVENT, {
-    agent: "a",
-    req_id: "l",
-    office_id: "north",
-  });
-  return answer;
-};
+const leave = (client: PlainClient, office_id = "north") =>
+  client.send(LEAVE, { office_id })[0];
 
 Deno.test("Office: one Agent, and one Computer of a name; the reasons are those of the spec (spec §5)", () => {
   const plain = plainOffices();
-  plain.join("agent", "a");
+  const agent = plain.join("agent", "a");
   plain.join("computer", "pc");
-  assertEquals(plain.connect().join("agent", "b"), [
-    false,
-    "Room already has an agent",
-  ]);
+  const other = plain.connect();
+  assertEquals(other.join("agent", "b"), [false, "Room already has an agent"]);
   assertEquals(plain.connect().join("computer", "pc"), [
     false,
     'Computer "pc" already exists in the room',
@@ -47,43 +35,45 @@ Deno.test("Office: one Agent, and one Computer of a name; the reasons are those 
   plain.join("computer", "pc", { office: "south" });
   assertEquals(namesOf(plain, "north"), ["agent a", "computer pc"]);
   assertEquals(namesOf(plain, "south"), ["computer pc"]);
+  leave(agent);
+  assertEquals(other.join("agent", "b"), [true, null]);
 });
 
 Deno.test("Office: joining the own office again succeeds and notifies nobody; another name, office or role is refused (spec §5)", () => {
   const plain = plainOffices();
   const agent = plain.join("agent", "a");
   const pc = plain.join("computer", "pc");
+  const declared = plain.connect({ role: "agent" });
   agent.take();
+  const renamed = (name: string) =>
+    `Cannot join under another name: this connection is in the office as "${name}"`;
+  const refusals: [unknown[] | undefined, reason: string][] = [
+    [agent.join("agent", "b"), renamed("a")],
+    [pc.join("computer", "pc2"), renamed("pc")],
+    [
+      agent.join("agent", "a", "south"),
+      "Cannot join a second office: an agent is in one office at a time, leave the other first",
+    ],
+    [
+      pc.join("agent", "a", "south"),
+      "Cannot join as agent: the role of this connection is computer",
+    ],
+    [
+      declared.join("computer", "x"),
+      "Cannot join as computer: the role of this connection is agent",
+    ],
+  ];
+  for (const [ack, reason] of refusals) assertEquals(ack, [false, reason]);
   assertEquals(agent.join("agent", "a"), [true, null]);
   assertEquals(pc.join("computer", "pc"), [true, null]);
   assertEquals([...agent.take(), ...pc.take()], []);
-  assertEquals(agent.join("agent", "b"), [
-    false,
-    'Cannot join under another name: this connection is in the office as "a"',
-  ]);
-  assertEquals(agent.join("agent", "a", "south"), [
-    false,
-    "Cannot join a second office: an agent is in one office at a time, leave the other first",
-  ]);
-  assertEquals(pc.join("agent", "a", "south"), [
-    false,
-    "Cannot join as agent: the role of this connection is computer",
-  ]);
-  assertEquals(plain.connect({ role: "agent" }).join("computer", "x"), [
-    false,
-    "Cannot join as computer: the role of this connection is agent",
-  ]);
 });
 
 Deno.test("Office: the role stays fixed after leaving; the seat is free again (spec §5)", () => {
   const plain = plainOffices();
   const agent = plain.join("agent", "a");
-  assertEquals(agent.send(LEAVE_OFFICE_EVENT, { office_id: "north" }), [
-    [true, null],
-  ]);
-  assertEquals(agent.send(LEAVE_OFFICE_EVENT, { office_id: "north" }), [
-    [false, "Not in an office"],
-  ]);
+  assertEquals(leave(agent), [true, null]);
+  assertEquals(leave(agent), [false, "Not in an office"]);
   assertEquals(agent.join("computer", "pc")?.[0], false);
   assertEquals(plain.offices.find("north"), undefined, "forgotten when empty");
   assertEquals(agent.join("agent", "z", "south"), [true, null]);
@@ -91,10 +81,8 @@ Deno.test("Office: the role stays fixed after leaving; the seat is free again (s
 
 Deno.test("Office: a Computer that switches leaves its office first, and stays where its name is taken (spec §5)", () => {
   const plain = plainOffices();
-  const [north, south] = [
-    plain.join("agent", "n"),
-    plain.join("agent", "s", { office: "south" }),
-  ];
+  const north = plain.join("agent", "n");
+  const south = plain.join("agent", "s", { office: "south" });
   plain.join("computer", "pc", { office: "south" });
   const mover = plain.join("computer", "pc");
   for (const each of [north, south]) each.take();
@@ -103,16 +91,20 @@ Deno.test("Office: a Computer that switches leaves its office first, and stays w
   assertEquals(mover.join("computer", "pc2", "south"), [true, null]);
   assertEquals(north.take(), [leaves({ computer: "pc" })]);
   assertEquals(south.take(), [enters({ computer: "pc2" }, "south")]);
-  const lines = plain.audit.slice(-2).map(({ event, ...line }) => [
-    event,
-    Object(line).office,
+  plain.join("computer", "late");
+  assertEquals(mover.take(), [], "nothing of the old office");
+  const lines = plain.audit.slice(-3)
+    .map((line) => [line.event, Object(line).office]);
+  assertEquals(lines, [
+    ["left", "north"],
+    ["joined", "south"],
+    ["joined", "north"],
   ]);
-  assertEquals(lines, [["left", "north"], ["joined", "south"]]);
 });
 
-Deno.test("Office: everybody but the cause is notified, with one name each; members are listed in order (spec §3, §4)", () => {
+Deno.test("Office: everybody but the cause is notified, with one name each; members are listed in order, without their instances (spec §3, §4, §9)", () => {
   const plain = plainOffices();
-  const pc = plain.join("computer", "pc", { id: "p" });
+  const pc = plain.join("computer", "pc", { id: "p", instance: "secret" });
   const agent = plain.join("agent", "a", { id: "q", version: "0.2.7" });
   plain.join("computer", "tv", { id: "r" });
   assertEquals(pc.take(), [enters({ agent: "a" }), enters({ computer: "tv" })]);
@@ -121,18 +113,17 @@ Deno.test("Office: everybody but the cause is notified, with one name each; memb
     sid: string,
     name: string,
     role: string,
-    version: string,
-  ) => ({
-    ...{ sid, name, role, office_id: "north", a2c_version: version },
-  });
-  assertEquals(listOf(agent), {
+    a2c_version = "0.2.0",
+  ) => ({ sid, name, role, office_id: "north", a2c_version });
+  const list = { agent: "a", req_id: "l", office_id: "north" };
+  assertEquals(agent.send("server:list_room", list), [[{
     sessions: [
       member("q", "a", "agent", "0.2.7"),
-      member("p", "pc", "computer", "0.2.0"),
-      member("r", "tv", "computer", "0.2.0"),
+      member("p", "pc", "computer"),
+      member("r", "tv", "computer"),
     ],
     req_id: "l",
-  });
+  }]]);
   agent.vanish();
   assertEquals(pc.take(), [leaves({ agent: "a" })]);
   assertEquals(agent.take(), []);
@@ -145,12 +136,13 @@ Deno.test("Office: the same instance and principal takes a seat over: leave, end
   const agent = plain.join("agent", "before", me);
   const pc = plain.join("computer", "pc", me);
   agent.take();
-  for (
-    const other of [{}, { instance: "i" }, { instance: "j", identity }, {
-      instance: "i",
-      identity: { principal: "other" },
-    }]
-  ) {
+  const strangers = [
+    {},
+    { instance: "i" },
+    { instance: "j", identity },
+    { instance: "i", identity: { principal: "other" } },
+  ];
+  for (const other of strangers) {
     assertEquals(plain.connect(other).join("computer", "pc")?.[0], false);
   }
   const back = plain.join("computer", "pc", me);
@@ -161,10 +153,8 @@ Deno.test("Office: the same instance and principal takes a seat over: leave, end
     leaves({ computer: "pc" }),
     enters({ computer: "pc" }),
   ]);
-  assertEquals([pc.connection.held, back.connection.held?.name], [
-    undefined,
-    "pc",
-  ]);
+  assertEquals(pc.connection.held, undefined);
+  assertEquals(back.connection.held?.name, "pc");
   const again = plain.join("agent", "after", me);
   assertEquals(back.take(), [
     leaves({ agent: "before" }),
@@ -181,45 +171,45 @@ Deno.test("Office: the same instance and principal takes a seat over: leave, end
 
 Deno.test("Office: a full office refuses, counts it, and lets a seat be taken over (spec §10)", () => {
   const plain = plainOffices({ membersPerOffice: 1 });
-  plain.join("computer", "pc", { instance: "i" });
-  assertEquals(plain.connect().join("agent", "a"), [
+  const pc = plain.join("computer", "pc", { instance: "i" });
+  const other = plain.connect();
+  assertEquals(other.join("agent", "a"), [
     false,
     "Room is full: it has as many members as this server allows",
   ]);
   assertEquals(plain.hits, ["membersPerOffice"]);
-  plain.join("computer", "pc", { instance: "i" });
+  const back = plain.join("computer", "pc", { instance: "i" });
+  assertEquals(pc.ended.length, 1);
   assertEquals(namesOf(plain, "north"), ["computer pc"]);
+  leave(back);
+  assertEquals(other.join("agent", "a"), [true, null]);
 });
 
 Deno.test("Connection: join and leave answer (false, reason) to any payload, and every refusal is audited (spec §3, §10)", () => {
   const plain = plainOffices();
   const client = plain.connect({ identity: { principal: "key" } });
+  const long = "x".repeat(257);
+  const seat = { role: "agent", name: "a", office_id: "o" };
   const bad = [
-    undefined,
-    null,
-    [],
-    "office",
-    {},
-    { role: "boss", name: "a", office_id: "o" },
-    { role: "agent", name: "a\n", office_id: "o" },
-    { role: "agent", name: "a", office_id: "x".repeat(257) },
+    ...[undefined, null, [], "office", {}],
+    ...[{ role: "boss" }, { name: "" }, { name: 7 }, { name: long }]
+      .map((over) => ({ ...seat, ...over })),
+    ...[undefined, long, "o\u0000", "\u009f", "a\n"]
+      .map((office_id) => ({ ...seat, office_id })),
   ];
-  for (const event of ["server:join_office", "server:leave_office"]) {
-    for (const payload of bad) {
-      const [ack = [], ...more] = client.send(event, payload);
-      assertEquals([ack.length, ack[0], typeof ack[1], more], [
-        2,
-        false,
-        "string",
-        [],
-      ]);
-    }
+  for (const payload of bad) {
+    const [[ok, reason] = [], ...more] = client.send(
+      "server:join_office",
+      payload,
+    );
+    assertEquals([ok, typeof reason, more], [false, "string", []]);
+    const [left = []] = client.send(LEAVE, payload);
+    assertEquals([left.length, left[0]], [2, false]);
   }
   assertEquals(
-    plain.audit.map(({ event }) => event),
-    bad.map(() => "join_refused"),
+    plain.audit.map((line) => [line.event, Object(line).principal]),
+    bad.map(() => ["join_refused", "key"]),
   );
-  assertEquals(Object(plain.audit[0]).principal, "key");
 });
 
 Deno.test("Connection: credentials are asked at every join: roles, offices, names, expiry (spec §10)", () => {
@@ -230,10 +220,7 @@ Deno.test("Connection: credentials are asked at every join: roles, offices, name
       "Not allowed to join as agent: the credentials are for computer",
     ],
     [{ policy: { offices: ["s*"] } }, "Not allowed to join this office"],
-    [
-      { policy: { names: ["b"] } },
-      'Not allowed to join under the name "a"',
-    ],
+    [{ policy: { names: ["b"] } }, 'Not allowed to join under the name "a"'],
     [
       { expiresAt: 1_000_000 },
       "The credentials have expired: connect again with new ones",
@@ -241,19 +228,26 @@ Deno.test("Connection: credentials are asked at every join: roles, offices, name
   ];
   for (const [more, reason] of rows) {
     const identity = { principal: "key", ...more };
-    assertEquals(plain.connect({ identity }).join("agent", "a"), [
-      false,
-      reason,
-    ]);
+    const joined = plain.connect({ identity }).join("agent", "a");
+    assertEquals(joined, [false, reason]);
   }
   assertEquals([...plain.offices], []);
+  // A member whose move is refused stays where it is.
+  const identity = { principal: "key", policy: { offices: ["north"] } };
+  const pc = plain.join("computer", "pc", { identity });
+  assertEquals(pc.join("computer", "pc", "south"), [
+    false,
+    "Not allowed to join this office",
+  ]);
+  assertEquals(namesOf(plain, "north"), ["computer pc"]);
 });
 
 Deno.test("Connection: naming another office to leave changes nothing, and is audited as 4104 (spec §5)", () => {
   const plain = plainOffices();
   const pc = plain.join("computer", "pc");
-  assertEquals(pc.send(LEAVE_OFFICE_EVENT, { office_id: "south" }), [
-    [false, "Cannot leave an office that you are not in"],
+  assertEquals(leave(pc, "south"), [
+    false,
+    "Cannot leave an office that you are not in",
   ]);
   assertEquals(namesOf(plain, "north"), ["computer pc"]);
   const line = plain.audit.at(-1);

@@ -5,21 +5,7 @@
  * @module
  */
 import fc from "fast-check";
-import {
-  CANCEL_TOOL_CALL_EVENT,
-  CANCEL_TOOL_CALL_NOTIFICATION,
-  ENTER_OFFICE_NOTIFICATION,
-  GET_TOOLS_EVENT,
-  LEAVE_OFFICE_EVENT,
-  LEAVE_OFFICE_NOTIFICATION,
-  type ProtocolName,
-  type Role,
-  TOOL_CALL_EVENT,
-  TOOL_CALL_PROGRESS_EVENT,
-  TOOL_CALL_PROGRESS_NOTIFICATION,
-  UPDATE_CONFIG_EVENT,
-  UPDATE_CONFIG_NOTIFICATION,
-} from "../../../../protocol/mod.ts";
+import type { ProtocolName, Role } from "../../../../protocol/mod.ts";
 import {
   type Asked,
   type PlainClient,
@@ -115,7 +101,7 @@ class Model {
     if (holder) this.leave(holder, "4103");
     this.offices.set(office, [...this.offices.get(office) ?? [], client]);
     client.office = office;
-    this.notify(office, noticeOf(ENTER_OFFICE_NOTIFICATION, client), client);
+    this.notify(office, noticeOf("notify:enter_office", client), client);
     return true;
   }
 
@@ -125,7 +111,7 @@ class Model {
     if (office === undefined) return;
     const members = this.offices.get(office) ?? [];
     this.offices.set(office, members.filter((each) => each !== client));
-    this.notify(office, noticeOf(LEAVE_OFFICE_NOTIFICATION, client));
+    this.notify(office, noticeOf("notify:leave_office", client));
     for (const call of this.pending(client)) {
       call.end = role === "computer" ? "404" : end;
     }
@@ -142,21 +128,17 @@ const noticeOf = (event: string, { office, role, name }: ModelClient) =>
   `${event} ${JSON.stringify({ office_id: office, [role]: name })}`;
 
 /** What is. */
-class Real {
+interface Real {
   readonly plain: PlainOffices;
   readonly clients: PlainClient[];
+}
 
-  constructor() {
-    this.plain = plainOffices({
-      callsPerAgent: CALLS_PER_AGENT,
-      membersPerOffice: MEMBERS_PER_OFFICE,
-    });
-    this.clients = KINDS.map((kind) => this.plain.connect(kind));
-  }
-
-  client(at: number): PlainClient {
-    return this.clients[at]!;
-  }
+function newReal(): Real {
+  const plain = plainOffices({
+    callsPerAgent: CALLS_PER_AGENT,
+    membersPerOffice: MEMBERS_PER_OFFICE,
+  });
+  return { plain, clients: KINDS.map((kind) => plain.connect(kind)) };
 }
 
 const fail = (what: string): never => {
@@ -226,7 +208,7 @@ const step = (
 const join = (at: number, office: string): Step =>
   step(`join(${at}, ${office})`, (model, real) => {
     const client = model.clients[at]!;
-    const [ok] = real.client(at).join(client.role, client.name, office) ?? [];
+    const [ok] = real.clients[at]!.join(client.role, client.name, office) ?? [];
     same(ok, model.join(client, office), "join");
   });
 
@@ -234,7 +216,7 @@ const leave = (at: number): Step =>
   step(`leave(${at})`, (model, real) => {
     const client = model.clients[at]!;
     const { office } = client;
-    const [ack] = real.client(at).send(LEAVE_OFFICE_EVENT, {
+    const [ack] = real.clients[at]!.send("server:leave_office", {
       office_id: office ?? "north",
     });
     same(ack?.[0], office !== undefined, "leave");
@@ -245,17 +227,17 @@ const vanish = (at: number): Step =>
   step(`vanish(${at})`, (model, real) => {
     const client = model.clients[at]!;
     model.leave(client, "gone");
-    real.client(at).vanish();
+    real.clients[at]!.vanish();
     model.clients[at] = newClient(client);
-    same(real.client(at).take(), [], "notices of a client that is gone");
+    same(real.clients[at]!.take(), [], "notices of a client that is gone");
     const missed = model.calls.filter(({ caller, end }) =>
       caller === client && end === "gone"
     );
-    same(real.client(at).gone.length, missed.length, "missed answers");
+    same(real.clients[at]!.gone.length, missed.length, "missed answers");
     real.clients[at] = real.plain.connect(KINDS[at]);
   });
 
-/** Where a step takes place: the client itself, or who is in the way of most requests of an office. */
+/** Where a step takes place: the client itself, or whoever is in the way of most requests of an office. */
 interface Place {
   readonly at: number;
   readonly office: string | undefined;
@@ -282,10 +264,9 @@ const call = (
     const found = model.members(caller.office ?? "")
       .find(({ role, name }) => role === "computer" && name === target);
     const isOver = model.pending(caller).length >= CALLS_PER_AGENT;
-    const end = caller.office === undefined
-      ? "4103"
-      : caller.role === "computer"
-      ? "403"
+    const code = codeOf(caller, "agent");
+    const end = code !== undefined
+      ? `${code}`
       : isOver
       ? "429"
       : found
@@ -294,12 +275,12 @@ const call = (
     const before = real.clients.map(({ asked }) => asked.length);
     const request = { agent: caller.name, req_id: reqId, computer: target };
     const acks = timeout > 0
-      ? real.client(at).send(TOOL_CALL_EVENT, {
+      ? real.clients[at]!.send("client:tool_call", {
         ...request,
         ...{ tool_name: "t", params: {}, timeout },
         ...(progress && { progress: true }),
       })
-      : real.client(at).send(GET_TOOLS_EVENT, request);
+      : real.clients[at]!.send("client:get_tools", request);
     model.calls.push({
       ...{ reqId, caller, end, acks },
       target: end === undefined ? found : undefined,
@@ -349,54 +330,44 @@ const progress = (choice: { which: number; isAny: boolean }): Step =>
     const computer = model.clients[at]!;
     const { agent, req_id } = one.payload;
     const report = { computer: computer.name, agent, req_id, progress: 1 };
-    const acks = real.client(at).send(TOOL_CALL_PROGRESS_EVENT, report);
+    const acks = real.clients[at]!.send("server:tool_call_progress", report);
     const isMember = computer.office !== undefined;
     same(acks.map(([ack]) => Object(ack).code), [
       isMember ? undefined : 4103,
     ], "progress");
     if (call.end === undefined && call.hasProgress) {
       call.caller.expected.push(
-        `${TOOL_CALL_PROGRESS_NOTIFICATION} ${JSON.stringify(report)}`,
+        `notify:tool_call_progress ${JSON.stringify(report)}`,
       );
     }
   });
 
+/** @returns the code of an event that members of this role alone may send */
+const codeOf = (client: ModelClient, role: Role): number | undefined =>
+  client.office === undefined ? 4103 : client.role === role ? undefined : 403;
+
 const cancel = (at: number, which: number): Step =>
   step(`cancel(${at}, ${which})`, (model, real) => {
-    const { office, role, name } = model.clients[at]!;
-    const cancelled = { agent: name, req_id: `r${which}` };
-    const acks = real.client(at).send(CANCEL_TOOL_CALL_EVENT, cancelled);
-    const code = office === undefined
-      ? 4103
-      : role === "computer"
-      ? 403
-      : undefined;
+    const client = model.clients[at]!;
+    const cancelled = { agent: client.name, req_id: `r${which}` };
+    const acks = real.clients[at]!.send("server:tool_call_cancel", cancelled);
+    const code = codeOf(client, "agent");
     same(acks.map(([ack]) => Object(ack).code), [code], "cancel");
-    if (office === undefined || code !== undefined) return;
-    model.notify(
-      office,
-      `${CANCEL_TOOL_CALL_NOTIFICATION} ${JSON.stringify(cancelled)}`,
-    );
+    if (code !== undefined) return;
+    const notice = `notify:tool_call_cancel ${JSON.stringify(cancelled)}`;
+    model.notify(client.office!, notice);
   });
 
 const update = (at: number): Step =>
   step(`update(${at})`, (model, real) => {
     const client = model.clients[at]!;
-    const { office, role, name } = client;
-    const about = { computer: name };
-    const acks = real.client(at).send(UPDATE_CONFIG_EVENT, about);
-    const code = office === undefined
-      ? 4103
-      : role === "agent"
-      ? 403
-      : undefined;
+    const about = { computer: client.name };
+    const acks = real.clients[at]!.send("server:update_config", about);
+    const code = codeOf(client, "computer");
     same(acks.map(([ack]) => Object(ack).code), [code], "update");
-    if (office === undefined || code !== undefined) return;
-    model.notify(
-      office,
-      `${UPDATE_CONFIG_NOTIFICATION} ${JSON.stringify(about)}`,
-      client,
-    );
+    if (code !== undefined) return;
+    const notice = `notify:update_config ${JSON.stringify(about)}`;
+    model.notify(client.office!, notice, client);
   });
 
 const kick = (at: number, holdMs: number): Step =>
@@ -404,14 +375,14 @@ const kick = (at: number, holdMs: number): Step =>
     const client = model.clients[at]!;
     const { office } = client;
     const { offices } = real.plain;
-    const found = offices.findMember(real.client(at).peer.id);
+    const found = offices.findMember(real.clients[at]!.peer.id);
     same(found !== undefined, office !== undefined, "found");
     if (found === undefined || office === undefined) return;
     model.holds.set(seatKey(client, office), model.now + holdMs);
     model.leave(client, "403");
-    const closed = real.client(at).ended.length;
+    const closed = real.clients[at]!.ended.length;
     offices.kick(found, { by: "root", reason: "why", holdMs });
-    same(real.client(at).ended.length, closed + 1, "closed");
+    same(real.clients[at]!.ended.length, closed + 1, "closed");
   });
 
 const wait = (ms: number): Step =>
@@ -484,7 +455,7 @@ Deno.test(`the office is as its model after every step of ${HISTORIES} random hi
     fc.asyncProperty(
       fc.commands(steps, { maxCommands: MAX_COMMANDS, size: "max" }),
       async (commands) => {
-        const [model, real] = [new Model(), new Real()];
+        const [model, real] = [new Model(), newReal()];
         for (const each of begin) each.run(model, real);
         fc.modelRun(() => ({ model, real }), commands);
         await drain(model, real);

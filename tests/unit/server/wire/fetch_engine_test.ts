@@ -8,9 +8,11 @@ import {
   encodePayload,
   EngineConnection,
 } from "../../../../server/wire/engine_connection.ts";
-import { FetchSocket } from "../../../../server/wire/fetch_socket.ts";
+import {
+  FetchSocket,
+  type PlatformSocket,
+} from "../../../../server/wire/fetch_socket.ts";
 import { captureLog } from "../../../support/log_capture.ts";
-import { FakePlatform } from "../../../support/wire/fake_platform.ts";
 
 const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 0));
 
@@ -61,6 +63,38 @@ function newConnection() {
   const messages: unknown[] = [];
   conn.on("message", (data) => messages.push(data));
   return { conn, closed, messages };
+}
+
+/** A platform's WebSocket, to which the test is the platform. */
+class FakePlatform implements PlatformSocket {
+  binaryType = "blob";
+  readyState = 0;
+  bufferedAmount = 0;
+  onopen: PlatformSocket["onopen"] = null;
+  onmessage: PlatformSocket["onmessage"] = null;
+  onerror: PlatformSocket["onerror"] = null;
+  onclose: PlatformSocket["onclose"] = null;
+  readonly sent: (string | Uint8Array)[] = [];
+  readonly closes: (number | undefined)[] = [];
+
+  open(): void {
+    this.readyState = 1;
+    this.onopen?.();
+  }
+
+  send(data: string | Uint8Array): void {
+    this.sent.push(data);
+  }
+
+  close(code?: number): void {
+    this.readyState = 2;
+    this.closes.push(code);
+  }
+
+  end(code: number): void {
+    this.readyState = 3;
+    this.onclose?.({ code });
+  }
 }
 
 /** A body that does not end. */
@@ -173,7 +207,7 @@ Deno.test("FetchSocket gives its tap the text, and its length in bytes", async (
     const got: unknown[] = [];
     socket.tap = (message) => got.push(message) > 0;
     ws.onmessage?.({ data: text });
-    assertEquals(got, [{ text, length }]);
+    assertEquals(got, [{ text, start: 0, end: length }]);
     assertEquals(bytes.received - before, length);
   }
 });
@@ -218,23 +252,21 @@ Deno.test("FetchSocket adds nothing for a peer that does not read, ends its sess
   assertEquals([cuts, ws.closes, heard], [["queuedBytes"], [1008], [1006]]);
   socket.send("never");
   assertEquals(ws.sent.length, 1);
-  let isGone = false;
-  socket.whenGone(() => isGone = true);
-  assertEquals(isGone, false);
+  const gone: string[] = [];
+  socket.whenGone(() => gone.push("once"));
+  assertEquals(gone, []);
   ws.end(0);
-  assertEquals([isGone, heard], [true, [1006]]);
-  socket.whenGone(() => isGone = false);
-  assertEquals(isGone, false, "at once when it is gone already");
-});
-
-Deno.test("FetchSocket limits what is queued without a session to 64 KiB", async () => {
-  const { ws, socket, heard } = newSocket();
-  ws.open();
-  ws.bufferedAmount = 65_530;
-  socket.send("x".repeat(6));
-  socket.send("x".repeat(7));
+  assertEquals([gone, heard], [["once"], [1006]]);
+  socket.whenGone(() => gone.push("already"));
+  assertEquals(gone, ["once", "already"], "immediately when it is gone");
+  const early = newSocket(); // without a session 64 KiB are queued
+  early.ws.open();
+  early.ws.bufferedAmount = 65_530;
+  early.socket.send("x".repeat(6));
+  early.socket.send("x".repeat(7));
   await turn();
-  assertEquals([ws.sent.length, ws.closes, heard], [1, [1008], [1006]]);
+  assertEquals([early.ws.sent.length, early.ws.closes], [1, [1008]]);
+  assertEquals(early.heard, [1006]);
 });
 
 Deno.test("FetchSocket ends when the upgrade fails, and tells the code of a regular end", () => {

@@ -12,7 +12,6 @@ import {
 } from "../../../../server/wire/packet_decoder.ts";
 import {
   connectionOf,
-  connectionsOf,
   StockConnection,
   StockSocket,
 } from "../../../../server/wire/stock_engine.ts";
@@ -30,10 +29,7 @@ function assertField(object: object, field: string): void {
 
 /** One session on the server's own engine, with the ends of both libraries. */
 async function withSession(
-  check: (
-    ends: { io: Server; socket: Socket; raw: RawFrames },
-  ) => void | Promise<void>,
-  options?: { pingInterval: number },
+  check: (ends: { io: Server; socket: Socket }) => void | Promise<void>,
 ): Promise<void> {
   const connected = Promise.withResolvers<{ io: Server; socket: Socket }>();
   await using engine = await startBareEngine((io) => {
@@ -41,9 +37,9 @@ async function withSession(
       "connection",
       (socket) => connected.resolve({ io, socket }),
     );
-  }, options);
-  await using raw = await RawFrames.open(engine.url, SMCP_NAMESPACE);
-  await check({ ...await connected.promise, raw });
+  });
+  await using _raw = await RawFrames.open(engine.url, SMCP_NAMESPACE);
+  await check(await connected.promise);
 }
 
 Deno.test("the packages whose private fields are read are pinned to one version", () => {
@@ -54,16 +50,11 @@ Deno.test("the packages whose private fields are read are pinned to one version"
   }
 });
 
-Deno.test("socket.io: Client.decoder is the decoder created by the server", async () => {
-  await withSession(({ socket }) => {
+Deno.test("socket.io: Client.decoder is the decoder created by the server, Server._nsps holds every namespace", async () => {
+  await withSession(({ io, socket }) => {
     assertField(socket.client, "decoder");
     const conn = new StockConnection(socket.conn);
     assertInstanceOf(new StockSocket(socket, conn).decoder, PacketDecoder);
-  });
-});
-
-Deno.test("socket.io: Server._nsps holds every namespace", async () => {
-  await withSession(({ io }) => {
     assertField(io, "_nsps");
     const before = io._nsps.size;
     io.of("/another");
@@ -76,67 +67,57 @@ Deno.test("engine.io: Server.clients holds the open connections by Socket.id", a
     const engine: Engine = io.engine;
     assertField(engine, "clients");
     assertField(conn, "id");
-    assertEquals(connectionsOf(engine), [conn]);
+    assertEquals(Object.values(engine["clients"]), [conn]);
     const [sid = ""] = Object.keys(engine["clients"]);
     assertEquals(sid, conn["id"]);
     assertEquals(connectionOf(engine, sid), conn);
     assertEquals(connectionOf(engine, "__proto__"), undefined);
     conn.close(true);
     if (conn.readyState !== "closed") await once(conn, "close");
-    assertEquals(connectionsOf(engine), []);
+    assertEquals(Object.values(engine["clients"]), []);
   });
 });
 
-Deno.test("engine.io: Socket.id is the sid that the client uses", async () => {
-  const opened = Promise.withResolvers<Connection>();
-  await using engine = await startBareEngine((io) =>
-    io.engine.on("connection", opened.resolve)
+/** An engine, and its first connection. */
+async function startOpened(options?: { pingInterval: number }) {
+  const { promise, resolve } = Promise.withResolvers<Connection>();
+  const engine = await startBareEngine(
+    (io) => io.engine.on("connection", resolve),
+    options,
   );
-  const { sid } = await RawPolling.open(engine.url);
-  const connection = await opened.promise;
-  assertEquals(connection["id"], sid);
-});
+  return { engine, opened: promise };
+}
 
-Deno.test("engine.io: Socket.writeBuffer holds packets that the transport has not taken", async () => {
-  const opened = Promise.withResolvers<Connection>();
-  await using engine = await startBareEngine((io) =>
-    io.engine.on("connection", opened.resolve)
-  );
-  await RawPolling.open(engine.url);
-  const connection = await opened.promise;
+Deno.test("engine.io: Socket.id is the sid that the client uses, Socket.writeBuffer holds packets that the transport has not taken, polling has no socket", async () => {
+  const { engine, opened } = await startOpened();
+  await using _engine = engine;
+  const { sid } = await RawPolling.open(engine.url);
+  const connection = await opened;
+  assertEquals(connection["id"], sid);
   assertField(connection, "writeBuffer");
-  const { hasQueued } = new StockConnection(connection);
-  assertEquals(hasQueued, false);
+  assertEquals(new StockConnection(connection).hasQueued, false);
   connection.write("later"); // the client has no pending request for it
   assertEquals(new StockConnection(connection).hasQueued, true);
+  assertEquals(new StockConnection(connection).admit(), undefined);
 });
 
-Deno.test("engine.io: the transport's socket is the one of the upgrade; polling has none", async () => {
+Deno.test("engine.io: the transport's socket is the one of the upgrade, which has the peer's address", async () => {
   await withSession(({ socket: { conn } }) => {
     assertField(conn.transport, "socket");
     assertInstanceOf(new StockConnection(conn).admit(), FrameSocket);
+    assertEquals(conn.remoteAddress, "127.0.0.1");
   });
-  const opened = Promise.withResolvers<Connection>();
-  await using engine = await startBareEngine((io) =>
-    io.engine.on("connection", opened.resolve)
-  );
-  await RawPolling.open(engine.url);
-  const polling = new StockConnection(await opened.promise);
-  assertEquals(polling.admit(), undefined);
 });
 
 Deno.test("engine.io: Socket.pingTimeoutTimer and hasRefreshedPingTimeout change with a ping, a message and a pong", async () => {
-  const connected = Promise.withResolvers<Connection>();
-  await using engine = await startBareEngine(
-    (io) => io.engine.on("connection", connected.resolve),
-    { pingInterval: 50 },
-  );
+  const { engine, opened } = await startOpened({ pingInterval: 50 });
+  await using _engine = engine;
   const url = engine.url.replace("http", "ws");
   const client = new WebSocket(`${url}/?EIO=4&transport=websocket`);
   const closed = once(client, "close");
   const pinged = Promise.withResolvers<void>();
   client.onmessage = ({ data }) => data === "2" && pinged.resolve();
-  const connection = await connected.promise;
+  const connection = await opened;
   const heard = () =>
     new Promise((resolve) => {
       connection.once("packet", () => queueMicrotask(() => resolve(undefined)));
@@ -154,12 +135,6 @@ Deno.test("engine.io: Socket.pingTimeoutTimer and hasRefreshedPingTimeout change
   assertEquals(seen(), [true, true]);
   connection.close(true);
   await closed;
-});
-
-Deno.test("engine.io: reads the peer's address from the WebSocket's _socket", async () => {
-  await withSession(({ socket: { conn } }) => {
-    assertEquals(conn.remoteAddress, "127.0.0.1");
-  });
 });
 
 Deno.test("socket.io-parser: Decoder.reconstructor holds the packet whose attachments are pending", () => {

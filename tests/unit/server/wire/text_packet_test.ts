@@ -24,7 +24,7 @@ function read(text: string): TextPacket | undefined {
   const end = 1 + Buffer.byteLength(text);
   const range = { bytes, start: 0, end, ownsBuffer: false };
   const packet = readPacket(range, 1, EVENTS);
-  const decoded = readPacket({ text: `4${text}`, length: end }, 1, EVENTS);
+  const decoded = readPacket({ text: `4${text}`, start: 0, end }, 1, EVENTS);
   assertEquals(foundIn(decoded), foundIn(packet), text);
   return decoded;
 }
@@ -66,13 +66,15 @@ function assertSame(packet: TextPacket, text: string): void {
   assertEquals(packet.body.parse(), expected.data[isAck ? 0 : 1], text);
 }
 
-Deno.test("readPacket() reads calls and answers as the stock encoder writes them", () => {
+Deno.test("readPacket() reads calls and answers as the stock encoder writes them, from bytes and from text of any script", () => {
   const encoder = new Encoder();
+  const string = fc.string({ unit: "binary" });
+  const json = fc.jsonValue({ maxDepth: 3, stringUnit: "binary" });
   fc.assert(fc.property(
     fc.boolean(),
     fc.nat(),
-    fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 })),
-    fc.array(fc.jsonValue({ maxDepth: 2 }), { maxLength: 3 }),
+    fc.dictionary(string, fc.oneof(json, fc.array(json, { minLength: 50 }))),
+    fc.array(json, { maxLength: 3 }),
     (isAck, id, payload, more) => {
       const [text] = encoder.encode({
         type: isAck ? PacketType.ACK : PacketType.EVENT,
@@ -83,23 +85,7 @@ Deno.test("readPacket() reads calls and answers as the stock encoder writes them
       const packet = read(String(text));
       assertExists(packet);
       assertSame(packet, String(text));
-    },
-  ));
-});
-
-Deno.test("readPacket() finds the same in bytes and in text of any script, whatever follows the payload", () => {
-  const string = fc.string({ unit: "binary" });
-  const json = fc.jsonValue({ maxDepth: 2, stringUnit: "binary" });
-  fc.assert(fc.property(
-    fc.dictionary(string, fc.oneof(json, fc.array(json, { minLength: 50 }))),
-    fc.array(json, { maxLength: 3 }),
-    fc.boolean(),
-    (payload, more, isAck) => {
-      const [head, data] = isAck
-        ? ["3", [payload, ...more]]
-        : ["2", [TOOL_CALL_EVENT, payload, ...more]];
-      const packet = read(`${head}/smcp,7${JSON.stringify(data)}`);
-      assertEquals(packet?.body.text(), JSON.stringify(payload));
+      assertEquals(packet.body.text(), JSON.stringify(payload));
     },
   ));
 });
@@ -108,7 +94,7 @@ Deno.test("readPacket() takes a payload out of a text as it is, where all behind
   // Text with half a surrogate has no bytes of its own: it shows where the payload is taken from.
   const textOf = (more: string) => {
     const text = `43/smcp,7[{"a":"\ud800"}${more}]`;
-    const message = { text, length: Buffer.byteLength(text) };
+    const message = { text, start: 0, end: Buffer.byteLength(text) };
     return readPacket(message, 1, EVENTS)?.body.text();
   };
   assertEquals(textOf(',"b"'), '{"a":"\ud800"}', "from the text");
@@ -138,35 +124,27 @@ Deno.test("readPacket() reads packets of every length over 4 KiB from the memory
 });
 
 Deno.test("readPacket() leaves all but the common case to the stock parser", () => {
-  for (
-    const text of [
-      "",
-      "2",
-      "2/smcp,",
-      "2/smcp,1",
-      '2["client:tool_call",{}]',
-      '2/other,["client:tool_call",{}]',
-      '2/smcp,["server:join_office",{}]',
-      '2/smcp,["client:tool\\u005fcall",{}]',
-      '2/smcp,["client:tool_call"]',
-      '2/smcp,["client:tool_call",[]]',
-      '2/smcp,["client:tool_call",null]',
-      "2/smcp,[5,{}]",
-      '2/smcp,1e3["client:tool_call",{}]',
-      '2/smcp,1234567890123456["client:tool_call",{}]',
-      "3/smcp,[{}]",
-      "3/smcp,1[]",
-      '3/smcp,1["text"]',
-      "3/smcp,1[{}",
-      "3/smcp,1[{}]]",
-      "3/smcp,1[{}]x",
-      "3/smcp,1[{},]",
-      `3/smcp,1[{}${",1".repeat(MAX_ELEMENTS)}]`,
-      '51-/smcp,["client:tool_call",{"_placeholder":true,"num":0}]',
-      "0/smcp,{}",
-      "1/smcp,",
-    ]
-  ) assertEquals(read(text), undefined, text);
+  const others = [
+    ...["", "2", "2/smcp,", "2/smcp,1", "2/smcp,[5,{}]", "0/smcp,{}"],
+    ...['2["client:tool_call",{}]', '2/other,["client:tool_call",{}]'],
+    ...['2/smcp,["server:join_office",{}]', '2/smcp,["client:tool_call"]'],
+    '2/smcp,["client:tool\\u005fcall",{}]',
+    ...['2/smcp,["client:tool_call",[]]', '2/smcp,["client:tool_call",null]'],
+    '2/smcp,1e3["client:tool_call",{}]',
+    '2/smcp,1234567890123456["client:tool_call",{}]',
+    ...["3/smcp,[{}]", "3/smcp,1[]", '3/smcp,1["text"]', "3/smcp,1[{}"],
+    ...["3/smcp,1[{}]]", "3/smcp,1[{}]x", "3/smcp,1[{},]", "1/smcp,"],
+    `3/smcp,1[{}${",1".repeat(MAX_ELEMENTS)}]`,
+    '51-/smcp,["client:tool_call",{"_placeholder":true,"num":0}]',
+  ];
+  for (const text of others) assertEquals(read(text), undefined, text);
+  const bytes = Buffer.from('3/smcp,1[{"a":"??"}]');
+  const range = { bytes, start: 0, end: bytes.length, ownsBuffer: false };
+  bytes[15] = 0xc3;
+  assertEquals(readPacket(range, 0, EVENTS), undefined);
+  bytes[16] = 0xa9;
+  const packet = readPacket(range, 0, EVENTS);
+  assertEquals(packet?.body.parse(), { a: "é" });
 });
 
 Deno.test("readPacket() accepts nothing that the stock parser refuses or reads differently: 100,000 mutated packets", () => {
@@ -175,22 +153,21 @@ Deno.test("readPacket() accepts nothing that the stock parser refuses or reads d
     '3/smcp,7[{"content":[{"type":"text","text":"hello \\"you\\""}],"isError":false}]',
     '3/smcp,0[{"code":404,"message":"no"},"smuggled",{"more":true}]',
   ];
-  const bits = '{}[]",:\\ntfu0123456789+-.eE \u0001\n/-é';
+  const bits = fc.constantFrom(
+    "",
+    ...'{}[]",:\\ntfu0123456789+-.eE \u0001\n/-é',
+  );
+  const change = fc.tuple(fc.nat(), bits, fc.nat(1));
   let taken = 0;
   fc.assert(
     fc.property(
       fc.constantFrom(...seeds),
-      fc.array(
-        fc.tuple(fc.nat(), fc.nat(bits.length - 1), fc.nat(2)),
-        { minLength: 1, maxLength: 3 },
-      ),
+      fc.array(change, { minLength: 1, maxLength: 3 }),
       (seed, changes) => {
-        let text = seed;
-        for (const [where, what, how] of changes) {
-          const at = where % (text.length + 1);
-          text = text.slice(0, at) + (how < 2 ? bits[what] : "") +
-            text.slice(at + (how > 0 ? 1 : 0));
-        }
+        const text = changes.reduce((text, [place, bit, removed]) => {
+          const at = place % (text.length + 1);
+          return text.slice(0, at) + bit + text.slice(at + removed);
+        }, seed);
         const packet = read(text);
         if (packet === undefined) return;
         taken++;
@@ -211,72 +188,43 @@ Deno.test("peek() returns every member, with large objects and arrays empty", ()
     number: 1,
     small: { kept: [true] },
   };
-  const packet = read(`3/smcp,1[${JSON.stringify(payload)}]`);
-  assertEquals(packet?.body.peek(), { ...payload, params: {}, list: [] });
-  assertEquals(packet?.body.parse(), payload);
+  const json = JSON.stringify(payload).replace(":1,", `:1${"0".repeat(300)},`);
+  const packet = read(`3/smcp,1[${json}]`);
+  const whole = { ...payload, number: 1e300 }; // of 300 digits
+  assertEquals(packet?.body.peek(), { ...whole, params: {}, list: [] });
+  assertEquals(packet?.body.parse(), whole);
 });
 
-Deno.test("peek() keeps members that describe how a call ended, regardless of their size", () => {
+Deno.test("peek() and mayBeError show how a call ended, regardless of the size of its members", () => {
   const hint = { action: "open", message: "x".repeat(1000) };
   const meta = { error_code: 4006, mcp_server: "mail", auth_hint: hint };
   const error = { code: 404, message: "y".repeat(1000) };
-  const rows = [
-    [JSON.stringify({ content: [], isError: true, meta }), "error 4006"],
-    [JSON.stringify({ content: [], isError: true, _meta: meta }), "error 4006"],
-    [JSON.stringify({ error }), "error 404"],
-    [`{"\\u0065rror":${JSON.stringify(error)}}`, "error 404"],
+  const rows: [answer: object | string, outcome: string][] = [
+    [{ content: [], isError: true, meta }, "error 4006"],
+    [{ content: [], isError: true, _meta: meta }, "error 4006"],
     [`{"isError":true,"m\\u0065ta":${JSON.stringify(meta)}}`, "error 4006"],
-    [JSON.stringify({ isError: true, metadata: meta }), "tool error"],
+    [{ error }, "error 404"],
+    [`{"\\u0065rror":${JSON.stringify(error)}}`, "error 404"],
+    [{ isError: true, metadata: meta }, "tool error"],
+    [{ code: 404, message: "no" }, "error 404"],
+    ['{"\\u0063ode":404,"message":"no"}', "error 404"],
+    ['{"c\\u006fde":404,"message":"no"}', "error 404"],
+    ['{"co\\u0064e":404,"message":"no"}', "error 404"],
+    ['{"isError" : true,"content":[]}', "tool error"],
+    ['{"is\\u0045rror":true}', "tool error"],
+    [{}, "ok"],
+    [{ content: [], isError: false }, "ok"],
+    [{ content: [{ code: 404 }], structuredContent: { error: true } }, "ok"],
+    [{ tools: [], req_id: "1" }, "ok"],
   ];
-  for (const [json = "", outcome] of rows) {
-    assertEquals(endOf(read(`3/smcp,1[${json}]`)?.body).outcome, outcome, json);
-  }
-});
-
-Deno.test("peek() keeps large values that are neither objects nor arrays, such as a number of 300 digits", () => {
-  const packet = read(`3/smcp,1[{"timeout":1${"0".repeat(300)}}]`);
-  assertEquals(packet?.body.peek(), { timeout: 1e300 });
-});
-
-Deno.test("readPacket() leaves invalid UTF-8 to the stock parser", () => {
-  const bytes = Buffer.from('3/smcp,1[{"a":"??"}]');
-  const range = { bytes, start: 0, end: bytes.length, ownsBuffer: false };
-  bytes[15] = 0xc3;
-  assertEquals(readPacket(range, 0, EVENTS), undefined);
-  bytes[16] = 0xa9;
-  const packet = readPacket(range, 0, EVENTS);
-  assertEquals(packet?.body.parse(), { a: "é" });
-});
-
-Deno.test("mayBeError is true for every error and failed result, and false for common results", () => {
-  const mayBeError = (json: string) =>
-    read(`3/smcp,1[${json}]`)?.body.mayBeError;
-  for (
-    const json of [
-      '{"code":404,"message":"no"}',
-      '{"content":[],"isError":true}',
-      '{"isError" : true,"content":[]}',
-      '{"error":{"code":404,"message":"no"}}',
-      '{"\\u0063ode":404,"message":"no"}',
-      '{"c\\u006fde":404,"message":"no"}',
-      '{"co\\u0064e":404,"message":"no"}',
-      '{"is\\u0045rror":true}',
-    ]
-  ) {
-    assertEquals(mayBeError(json), true, json);
-    const packet = read(`3/smcp,1[${json}]`);
-    assert(endOf(packet?.body).outcome !== "ok", json);
-  }
-  for (
-    const json of [
-      "{}",
-      '{"content":[],"isError":false}',
-      '{"content":[{"code":404}],"structuredContent":{"error":true}}',
-      '{"tools":[],"req_id":"1"}',
-    ]
-  ) {
-    assertEquals(mayBeError(json), false, json);
-    assertEquals(endOf(read(`3/smcp,1[${json}]`)?.body).outcome, "ok", json);
+  for (const [answer, outcome] of rows) {
+    const json = typeof answer === "string" ? answer : JSON.stringify(answer);
+    const body = read(`3/smcp,1[${json}]`)?.body;
+    assertEquals(
+      [endOf(body).outcome, body?.mayBeError],
+      [outcome, outcome !== "ok"],
+      json,
+    );
   }
 });
 
@@ -317,11 +265,8 @@ Deno.test("bytesOfPayload(): what a client wrote arrives as it was, with what th
       },
     ),
   );
-});
-
-Deno.test("bytesOfPayload(): large members stay unread by peek()", () => {
-  const value = { content: ["x".repeat(1000)], small: [1], meta: { a: 1 } };
-  assertEquals(sent(ofClient(value))?.peek(), { ...value, content: [] });
+  const large = { content: ["x".repeat(1000)], small: [1], meta: { a: 1 } };
+  assertEquals(sent(ofClient(large))?.peek(), { ...large, content: [] });
 });
 
 Deno.test("bytesOfPayload(): values of any kind arrive, with bytes in them, and nothing stays nothing", () => {
@@ -331,11 +276,10 @@ Deno.test("bytesOfPayload(): values of any kind arrive, with bytes in them, and 
     assertEquals(sent(Payload.of(value), 3)?.parse(), value);
   }
   const arrived = sent(Payload.of({ list: [bytes, { bytes }] }))?.parse();
+  const same = Buffer.from(bytes);
   assertEquals(
     JSON.stringify(arrived),
-    JSON.stringify({
-      list: [Buffer.from(bytes), { bytes: Buffer.from(bytes) }],
-    }),
+    JSON.stringify({ list: [same, { bytes: same }] }),
   );
   assertEquals(sent(undefined), undefined);
 });

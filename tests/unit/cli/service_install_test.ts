@@ -1,0 +1,227 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { Command, Option } from "commander";
+import process from "node:process";
+import { reporting } from "../../../cli/run.ts";
+import { pickVariables } from "../../../cli/service/files.ts";
+import {
+  launchOf,
+  recordGiven,
+  withVariables,
+} from "../../../cli/service/install.ts";
+
+/** Parses a command line with variables of the environment, which commander reads itself. */
+async function given(
+  line: string | readonly string[],
+  env: Readonly<Record<string, string>> = {},
+) {
+  const args = typeof line === "string" ? line.split(" ") : line;
+  Object.assign(process.env, env);
+  try {
+    const program = reporting(new Command("program"), env);
+    const command = program.command("install")
+      .addOption(new Option("-c, --config <file>").env("TEST_CONFIG"))
+      .addOption(new Option("--most <n>").env("TEST_MOST").default(1))
+      .addOption(new Option("--proxy [n]").preset("1").env("TEST_PROXY"))
+      .addOption(new Option("--input <x...>"))
+      .addOption(new Option("--yes").env("TEST_YES"))
+      .addOption(new Option("--skills <dir>").default("d").env("TEST_SKILLS"))
+      .addOption(new Option("--no-skills").env("TEST_NO_SKILLS"))
+      .addOption(new Option("--no-limits").env("TEST_NO_LIMITS"))
+      .addOption(new Option("--url <url>").env("TEST_URL"))
+      .addOption(new Option("--key <key>").env("TEST_KEY"))
+      .addOption(new Option("--plain"));
+    const read = recordGiven(
+      command,
+      ["--plain"],
+      (flag, text) => flag === "--key" ? ["TEST_KEY", text] : undefined,
+    );
+    command.action(() => {});
+    await program.parseAsync(["install", ...args], { from: "user" });
+    return { ...read(), command };
+  } finally {
+    for (const name of Object.keys(env)) delete process.env[name];
+  }
+}
+
+Deno.test("recordGiven() records options of the command line and the environment, but credentials apart", async () => {
+  const url = "redis://a:b@c";
+  const secrets = { TEST_KEY: "k", TEST_URL: url };
+  const rows: [
+    line: string | string[],
+    env: Record<string, string>,
+    args: string[],
+    secrets?: Record<string, string>,
+  ][] = [
+    [[], {}, []],
+    [["-c", "-a b.json"], {}, ["--config=-a b.json"]],
+    ["--proxy", {}, ["--proxy"]],
+    ["--proxy 2", {}, ["--proxy=2"]],
+    ["--input a --input b=", {}, ["--input=a", "--input=b="]],
+    ["--yes --plain", {}, ["--yes"]],
+    ["--most 1", {}, ["--most=1"]],
+    ["--skills x", {}, ["--skills=x"]],
+    ["--no-skills", {}, ["--no-skills"]],
+    [[], { TEST_CONFIG: "a.json" }, ["--config=a.json"]],
+    ["--config b.json", { TEST_CONFIG: "a.json" }, ["--config=b.json"]],
+    [[], { TEST_YES: "1", TEST_NO_LIMITS: "1" }, ["--yes", "--no-limits"]],
+    [[], { TEST_YES: "0", TEST_NO_LIMITS: "0" }, []],
+    [[], { TEST_PROXY: "3" }, ["--proxy=3"]],
+    [`--key k --url ${url}`, {}, [], secrets],
+    [[], secrets, [], secrets],
+  ];
+  for (const [line, env, args, secrets = {}] of rows) {
+    const found = await given(line, env);
+    assertEquals(
+      [found.args, found.secrets],
+      [args, secrets],
+      JSON.stringify([line, env]),
+    );
+  }
+});
+
+Deno.test("withVariables() adds the options that are not given", async () => {
+  const { command } = await given("--most 2");
+  assertEquals(
+    withVariables<Record<string, unknown>>(
+      { most: "2" },
+      command,
+      { TEST_MOST: "3", TEST_CONFIG: "kept.json", TEST_YES: "1", OTHER: "x" },
+    ),
+    { most: "2", config: "kept.json" },
+  );
+});
+
+Deno.test("pickVariables() keeps variables with a password from the definition", () => {
+  const open = { PATH: "/home/me@work/bin", NO_PROXY: "localhost" };
+  const secret = { HTTPS_PROXY: "http://me:secret@proxy:1" };
+  const others = { SSL_CERT_FILE: "() { :; }", OTHER: "o" };
+  assertEquals(
+    pickVariables({ ...open, ...secret, ...others }, "/file.env"),
+    { open: { ...open, SMCP_ENV_FILE: "/file.env" }, secret },
+  );
+});
+
+const DENO = "/opt/my tools/deno";
+const NODE = "/usr/bin/node";
+const BUN = "/home/ada/.bun/bin/bun";
+
+/** Starts a service as it was installed: by a script and words, of a module. */
+const launch = (
+  program: string,
+  script: string,
+  module: string,
+  permissions = ["-A"],
+) => {
+  const [path = "", role] = script.split(" as ");
+  const words = [...(role ? [role] : []), "service", "install"];
+  const service = /server/.test(script) ? "smcp-server" : "smcp-computer";
+  return launchOf(
+    service,
+    { execPath: program, argv: [program, path, ...words], module },
+    permissions,
+  );
+};
+
+Deno.test("launchOf() starts this program again, on every runtime and from every source", () => {
+  const jsr = "https://jsr.io/@a2c-smcp/sdk/0.2.0/cli/own_command.ts";
+  const clone = "file:///home/ada/my%20sdk/cli/own_command.ts";
+  const cli = "/lib/node_modules/@a2c-smcp/cli";
+  const module = `file://${cli}/lib/cli/own_command.js`;
+  const cached = "file:///deno/npm/registry.example/@a2c-smcp/cli/0.2.0";
+  const rows: [
+    program: string,
+    script: string,
+    module: string,
+    ...again: string[],
+  ][] = [
+    [
+      DENO,
+      "jsr:@a2c-smcp/sdk/computer/main",
+      jsr,
+      "jsr:@a2c-smcp/sdk@0.2.0/computer/main",
+    ],
+    [
+      DENO,
+      "jsr:@a2c-smcp/sdk as computer",
+      jsr,
+      "jsr:@a2c-smcp/sdk@0.2.0/computer/main",
+    ],
+    [
+      DENO,
+      "/home/ada/my sdk/server/main.ts",
+      clone,
+      "/home/ada/my sdk/server/main.ts",
+    ],
+    [
+      DENO,
+      "/home/ada/my sdk/main.ts as server",
+      clone,
+      "/home/ada/my sdk/server/main.ts",
+    ],
+    [
+      DENO,
+      "npm:@a2c-smcp/cli/smcp-computer",
+      `${cached}/lib/cli/own_command.js`,
+      "npm:@a2c-smcp/cli@0.2.0/smcp-computer",
+    ],
+    [
+      DENO,
+      `${cli}/bin/smcp-computer.js`,
+      module,
+      `${cli}/lib/computer/main.js`,
+    ],
+    [
+      DENO,
+      "/srv/computer.js", // a bundle
+      "file:///srv/computer.js",
+      "/srv/computer.js",
+    ],
+    [
+      "/opt/smcp-computer", // compiled
+      "/opt/smcp-computer",
+      "file:///tmp/deno-compile-smcp-computer/cli/own_command.ts",
+    ],
+    [
+      "/opt/smcp",
+      "/opt/smcp as computer",
+      "file:///tmp/deno-compile-smcp/cli/own_command.ts",
+      "computer",
+    ],
+    [NODE, "/usr/bin/smcp-computer", module, "/usr/bin/smcp-computer"],
+    [NODE, "/usr/bin/smcp as computer", module, "/usr/bin/smcp", "computer"],
+    [BUN, "/app/.bin/smcp as computer", module, "/app/.bin/smcp", "computer"],
+    [NODE, "/srv/server.mjs", "file:///srv/server.mjs", "/srv/server.mjs"],
+  ];
+  for (const [program, script, module, ...again] of rows) {
+    const run = program === DENO ? ["run", "-A"] : [];
+    assertEquals(
+      launch(program, script, module),
+      [program, ...run, ...again],
+      script,
+    );
+  }
+  const permissions = ["--allow-net", "--allow-read"];
+  assertEquals(
+    launch(DENO, "/sdk/server/main.ts", clone, permissions).slice(1, 4),
+    ["run", ...permissions],
+  );
+});
+
+Deno.test("launchOf() refuses a program that will be deleted", () => {
+  const rows = [
+    [
+      NODE,
+      "/home/ada/.npm/_npx/0a1b/node_modules/.bin/smcp-computer",
+      'install the commands with "npm install --global @a2c-smcp/cli"',
+    ],
+    [
+      BUN,
+      "/tmp/bunx-1000-@a2c-smcp/cli@latest/node_modules/.bin/smcp-computer",
+      'install the commands with "bun add --global @a2c-smcp/cli"',
+    ],
+  ] as const;
+  for (const [program, script, remedy] of rows) {
+    const module = "file:///x/cli/own_command.js";
+    assertThrows(() => launch(program, script, module), Error, remedy);
+  }
+});

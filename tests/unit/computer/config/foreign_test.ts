@@ -1,0 +1,420 @@
+import { assertEquals } from "@std/assert";
+import {
+  distinctIds,
+  hiddenValues,
+  knownFiles,
+  mergeConfigs,
+  prefixSamePrograms,
+  programOf,
+  toOwnFormat,
+} from "../../../../computer/config/import_configs.ts";
+import {
+  parseComputerConfig,
+  readConfig,
+} from "../../../../computer/config/parse_config.ts";
+import { parseMCPServerConfig } from "../../../../protocol/mod.ts";
+
+const CONTEXT = {
+  workspaceFolder: "/home/ann/project",
+  userHome: "/home/ann",
+  pathSeparator: "/",
+};
+
+/** Reads a file of another program, and writes it in our own format, without default values. */
+function converted(data: unknown) {
+  const { config, problems } = readConfig(data, CONTEXT);
+  assertEquals(problems, [], JSON.stringify(data));
+  return toOwnFormat(config);
+}
+
+const stdio = (parameters: object = {}, more: object = {}) => ({
+  type: "stdio",
+  server_parameters: { command: "x", ...parameters },
+  ...more,
+});
+const web = (type: string, url: string, more: object = {}) => ({
+  type,
+  server_parameters: { url, ...more },
+});
+const prompt = (id: string, more: object = {}) => ({
+  type: "promptString",
+  id,
+  description: "",
+  ...more,
+});
+const variable = (name: string, more: object = {}) =>
+  prompt(`env:${name}`, {
+    description: `The environment variable ${name}`,
+    password: true,
+    ...more,
+  });
+
+Deno.test("readConfig() reads the servers of Claude Desktop, Cursor, Windsurf, Cline and Claude Code", () => {
+  const url = "https://example.com/mcp";
+  const sse = "https://example.com/sse";
+  const x = { command: "x" };
+  const npx = {
+    command: "npx",
+    args: ["-y", "@modelcontextprotocol/server-filesystem", "/home/ann"],
+    env: { GITHUB_TOKEN: "literal" },
+  };
+  const allowed = (tool: string) => ({ [tool]: { auto_apply: true } });
+  const rows: [entry: object, own: object][] = [
+    [npx, stdio(npx)],
+    [{ url }, web("streamable", url)],
+    [{ url: sse }, web("sse", sse)],
+    [{ url: `${sse}?k=1` }, web("sse", `${sse}?k=1`)],
+    [
+      { serverUrl: url, headers: { a: "b" } },
+      web("streamable", url, { headers: { a: "b" } }),
+    ],
+    [{ type: "http", url }, web("streamable", url)],
+    [{ type: "streamable-http", url }, web("streamable", url)],
+    [{ type: "streamableHttp", url }, web("streamable", url)],
+    [{ type: "sse", url }, web("sse", url)],
+    [{ type: "stdio", ...x, name: "shown", timeout: 60 }, stdio()],
+    [{ ...x, disabled: true }, stdio({}, { disabled: true })],
+    [{ ...x, inherit_env: false }, stdio({ inherit_env: false })],
+    [{ ...x, vrl: ".a = 1", autoApprove: [] }, stdio({}, { vrl: ".a = 1" })],
+    [
+      { ...x, disabledTools: ["rm"], excludeTools: ["mv"] },
+      stdio({}, { forbidden_tools: ["rm", "mv"] }),
+    ],
+    [
+      { ...x, autoApprove: ["a"], alwaysAllow: ["b"] },
+      stdio({}, { tool_meta: { ...allowed("a"), ...allowed("b") } }),
+    ],
+    [
+      { ...x, alwaysAllow: ["a"], tool_meta: { a: { alias: "b" } } },
+      stdio({}, { tool_meta: { a: { auto_apply: true, alias: "b" } } }),
+    ],
+    [
+      { ...x, autoApprove: true, default_tool_meta: { tags: ["t"] } },
+      stdio({}, { default_tool_meta: { tags: ["t"], auto_apply: true } }),
+    ],
+    [stdio(), stdio()], // our own format within mcpServers
+  ];
+  for (const [entry, own] of rows) {
+    assertEquals<unknown>(
+      converted({ mcpServers: { x: entry } }),
+      { servers: { x: own } },
+      JSON.stringify(entry),
+    );
+  }
+  const list = ["a", "b"].map((name) => ({ name, ...stdio() }));
+  assertEquals<unknown>(
+    converted(list), // of the Python SDK
+    { servers: { a: stdio(), b: stdio() } },
+  );
+});
+
+Deno.test("readConfig() turns environment variables into placeholders, so that no value enters the configuration", () => {
+  assertEquals<unknown>(
+    converted({
+      mcpServers: {
+        x: {
+          command: "${userHome}/bin/x",
+          args: [
+            "--key=${env:KEY}",
+            "${TOKEN}",
+            "${HOST:-localhost}",
+            "${file}",
+          ],
+          env: { KEY: "${env:KEY}", DIR: "${workspaceFolder}${/}data" },
+          cwd: "${workspaceFolderBasename}",
+        },
+        y: {
+          url: "https://${HOST}/mcp",
+          headers: { a: "Bearer ${input:token}" },
+        },
+      },
+      inputs: [prompt("token")],
+    }),
+    {
+      inputs: [
+        prompt("token"),
+        variable("KEY"),
+        variable("TOKEN"),
+        variable("HOST", { default: "localhost" }),
+      ],
+      servers: {
+        x: stdio({
+          command: "/home/ann/bin/x",
+          args: [
+            "--key=${input:env:KEY}",
+            "${input:env:TOKEN}",
+            "${input:env:HOST}",
+            "${file}",
+          ],
+          env: { KEY: "${input:env:KEY}", DIR: "/home/ann/project/data" },
+          cwd: "project",
+        }),
+        y: web("streamable", "https://${input:env:HOST}/mcp", {
+          headers: { a: "Bearer ${input:token}" },
+        }),
+      },
+    },
+  );
+  const args = ["${env:HOME}", "${workspaceFolder}", "${HOME}"];
+  const own = { servers: { own: stdio({ args }) } };
+  assertEquals<unknown>(converted(own), own, "our own format has no variables");
+});
+
+Deno.test("readConfig() reads VS Code's mcp.json with inputs and variables", () => {
+  const key = prompt("key", { description: "K", password: true });
+  const region = { type: "pickString", id: "region", description: "R" };
+  assertEquals<unknown>(
+    converted({
+      inputs: [
+        key,
+        { ...region, options: ["eu", { label: "Elsewhere", value: "us" }] },
+        { type: "command", id: "branch", command: "git.branch" },
+      ],
+      servers: {
+        files: {
+          type: "stdio",
+          command: "npx",
+          args: ["${workspaceFolder}"],
+          env: { KEY: "${input:key}", PORT: 80, OFF: null, T: "${env:T}" },
+        },
+        web: { type: "http", url: "https://example.com/${input:region}" },
+      },
+    }),
+    {
+      inputs: [
+        key,
+        { ...region, options: ["eu", "us"] },
+        prompt("branch", {
+          description: "The result of VS Code's command git.branch",
+          password: true,
+        }),
+        variable("T"),
+      ],
+      servers: {
+        files: stdio({
+          command: "npx",
+          args: ["/home/ann/project"],
+          env: { KEY: "${input:key}", PORT: "80", T: "${input:env:T}" },
+        }),
+        web: web("streamable", "https://example.com/${input:region}"),
+      },
+    },
+  );
+});
+
+Deno.test("toOwnFormat() writes a configuration without default values, which reads back the same", () => {
+  const written = {
+    inputs: [prompt("t")],
+    servers: {
+      a: stdio({ args: ["-y"], env: { A: "${input:t}" } }),
+      b: {
+        ...web("streamable", "https://x.example/mcp"),
+        disabled: true,
+        tool_meta: { go: { auto_apply: true } },
+      },
+      c: web("sse", "https://x.example/sse"),
+    },
+  };
+  const read = parseComputerConfig(written);
+  assertEquals<unknown>(toOwnFormat(read), written);
+  assertEquals(parseComputerConfig(toOwnFormat(read)), read);
+});
+
+Deno.test("knownFiles() lists where programs keep MCP servers, each file once", () => {
+  const machine = {
+    platform: "linux",
+    home: "/home/me",
+    directory: "/project",
+    env: {},
+  };
+  const filesOf = (over: Partial<Parameters<typeof knownFiles>[0]>) =>
+    knownFiles({ ...machine, ...over }).map(({ file }) => file);
+  const on = (settings: string) => [
+    "/project/.vscode/mcp.json",
+    "/project/.cursor/mcp.json",
+    `${settings}/Claude/claude_desktop_config.json`,
+    "/home/me/.cursor/mcp.json",
+    `${settings}/Code/User/mcp.json`,
+    "/home/me/.codeium/windsurf/mcp_config.json",
+  ];
+  assertEquals(filesOf({}), on("/home/me/.config"));
+  assertEquals(
+    filesOf({ env: { XDG_CONFIG_HOME: "/etc/mine" } }),
+    on("/etc/mine"),
+  );
+  assertEquals(
+    filesOf({ platform: "darwin" }),
+    on("/home/me/Library/Application Support"),
+  );
+  const windows = filesOf({
+    platform: "win32",
+    home: "C:\\Users\\me",
+    directory: "D:\\project",
+    env: { APPDATA: "E:\\data" },
+  });
+  assertEquals(windows.slice(2, 4), [
+    "E:\\data\\Claude\\claude_desktop_config.json",
+    "C:\\Users\\me\\.cursor\\mcp.json",
+  ]);
+  const files = filesOf({ directory: "/home/me" });
+  assertEquals(files.length, new Set(files).size);
+});
+
+/** Merges configurations of programs with these suffixes. */
+const merged = (
+  ...configs: [suffix: string, servers: object, ...inputs: object[]][]
+) => {
+  const { config, names } = mergeConfigs(
+    configs.map(([suffix, servers, ...inputs]) => ({
+      suffix,
+      config: parseComputerConfig({ servers, inputs }),
+    })),
+  );
+  const { inputs, servers } = toOwnFormat(config);
+  return { inputs, servers, names };
+};
+const server = (...args: string[]) => stdio({ args });
+
+Deno.test("mergeConfigs() keeps equal entries once, and renames different ones", () => {
+  const { servers, names } = merged(
+    ["claude", { a: server("x"), b: server("y") }],
+    ["cursor", { a: server("x"), b: server("z") }],
+    ["cursor", { b: server("w") }],
+  );
+  assertEquals<unknown>(servers, {
+    a: server("x"),
+    b: server("y"),
+    "b-cursor": server("z"),
+    "b-cursor-2": server("w"),
+  });
+  assertEquals(names.map((map) => map.get("b")), [
+    "b",
+    "b-cursor",
+    "b-cursor-2",
+  ]);
+});
+
+Deno.test("mergeConfigs() keeps each placeholder with its own input, but one input for an environment variable", () => {
+  const own = (id: string, value: string) => prompt(id, { default: value });
+  const { inputs, servers } = merged(
+    [
+      "one",
+      { a: server("${input:t}-${input:env:T}") },
+      own("t", "1"),
+      own("env:T", "1"),
+    ],
+    [
+      "two",
+      { a: server("${input:t}-${input:env:T}") },
+      own("t", "2"),
+      own("env:T", "2"),
+    ],
+  );
+  assertEquals<unknown>(inputs, [
+    own("t", "1"),
+    own("env:T", "1"),
+    own("t-two", "2"),
+  ]);
+  assertEquals<unknown>(servers, {
+    a: server("${input:t}-${input:env:T}"),
+    "a-two": server("${input:t-two}-${input:env:T}"),
+  });
+});
+
+Deno.test("hiddenValues() lists literal values that may be secret, and no placeholders", () => {
+  const url = "https://x.example/sse";
+  const headers = {
+    Authorization: "Bearer ${input:gh-token}",
+    "X-Authorization": "token ${input:gh-token}",
+    "X-Mixed": "Bearer s3cret${input:gh-token}",
+    "X-Rest": "Bearer ${input:gh-token}s3cret",
+  };
+  const rows: [settings: object, hidden: string[]][] = [
+    [
+      stdio({
+        args: ["--token", "s3cret", "plain"],
+        env: { KEY: "s3cret", FROM: "${input:t}" },
+      }),
+      ["args.1", "env.KEY"],
+    ],
+    [
+      stdio({ args: ["--header", "Authorization: Bearer ${input:gh-token}"] }),
+      [],
+    ],
+    [
+      web("streamable", "https://me:s3cret@x.example/mcp?key=1", {
+        headers: { Authorization: "Bearer s3cret" },
+      }),
+      ["url", "headers.Authorization"],
+    ],
+    [web("sse", url, { headers }), ["headers.X-Mixed", "headers.X-Rest"]],
+  ];
+  for (const [settings, hidden] of rows) {
+    const { servers } = parseComputerConfig({ servers: { a: settings } });
+    assertEquals(servers.flatMap(hiddenValues), hidden);
+  }
+});
+
+Deno.test("0.4 §3.4: distinctIds() gives a bundle_id to servers that would not start, and to no others", () => {
+  const names = ["my files", "my_files", "my.files", "other", "web"];
+  const { config } = readConfig(
+    names.map((name) => ({
+      ...stdio({}, name === "other" ? { bundle_id: "my_files-2" } : {}),
+      name,
+    })),
+  );
+  const { servers, identified } = distinctIds(config.servers);
+  assertEquals(servers.map(({ bundle_id }) => bundle_id), [
+    undefined,
+    "my_files-3",
+    "my_files-4",
+    "my_files-2",
+    undefined,
+  ]);
+  assertEquals(identified, ["my_files", "my.files"]);
+});
+
+const launched = (name: string, command: string, ...args: string[]) =>
+  parseMCPServerConfig({
+    name,
+    type: "stdio",
+    server_parameters: { command, args },
+  });
+
+Deno.test("programOf() recognises the same MCP server with any arguments", () => {
+  const rows: [line: string, program: string | undefined][] = [
+    ["npx -y @mcp/files /a", "@mcp/files"],
+    ["/usr/bin/npx @mcp/files@1.2.3 /b", "@mcp/files"],
+    ["npx.cmd -y files@latest", "files"],
+    ["uvx --from git+x files /a", "files"],
+    ["deno run -A npm:@mcp/files@1 /a", "npm:@mcp/files"],
+    ["docker run -i --rm -e A=b mcp/git", "mcp/git"],
+    ["python3 -m server_git", "server_git"],
+    ["my-server /a", "my-server"],
+    ["sh -c my-server", undefined],
+  ];
+  for (const [line, program] of rows) {
+    const [command = "", ...args] = line.split(" ");
+    assertEquals(programOf(launched("a", command, ...args)), program, line);
+  }
+});
+
+Deno.test("prefixSamePrograms() sets a prefix for programs that occur more than once", () => {
+  const given = [
+    launched("a", "npx", "files", "/a"),
+    launched("b", "npx", "files", "/b"),
+    launched("c", "npx", "git"),
+    { ...launched("d", "npx", "git"), disabled: true },
+    { ...launched("e", "npx", "files", "/e"), tool_prefix: "own_" },
+    launched("f", "sh", "-c", "x"),
+    launched("g", "sh", "-c", "y"),
+  ];
+  const { servers, prefixed } = prefixSamePrograms(given);
+  assertEquals(prefixed, ["a", "b"]);
+  assertEquals(
+    servers,
+    given.map((server, i) =>
+      i < 2 ? { ...server, tool_prefix: "auto" } : server
+    ),
+  );
+});

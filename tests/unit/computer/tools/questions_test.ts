@@ -1,0 +1,453 @@
+import fc from "fast-check";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { describeCall } from "../../../../computer/cli/question_text.ts";
+import {
+  type Confirm,
+  type ConfirmAnswer,
+  confirmations,
+  type ConfirmRequest,
+  decideConfirmation,
+} from "../../../../computer/tools/confirmations.ts";
+import {
+  problemsOf,
+  readFields,
+  valueOf,
+} from "../../../../computer/tools/form.ts";
+import {
+  callWaits,
+  progressThrottles,
+} from "../../../../computer/tools/progress.ts";
+import {
+  parseMCPServerConfig,
+  type ToolProgress,
+} from "../../../../protocol/mod.ts";
+import { TestClock } from "../../../support/clock.ts";
+
+const request = (over: Partial<ConfirmRequest> = {}): ConfirmRequest => ({
+  agent: "planner",
+  server: "files",
+  tool: "write_file",
+  name: "write_file",
+  params: { path: "a.txt" },
+  ...over,
+});
+
+const config = (tool_meta: Record<string, unknown> = {}) =>
+  parseMCPServerConfig({
+    name: "files",
+    type: "stdio",
+    tool_meta,
+    server_parameters: { command: "x" },
+  });
+
+/** Decides calls of tools of one configuration, each of which reports to nobody that it waits. */
+function decider(confirm: Confirm | undefined, files = config()) {
+  const decide = confirmations(confirm, () => "pc");
+  const { signal } = new AbortController();
+  return (over: Partial<ConfirmRequest> = {}, by = signal, of = files) =>
+    decide(request(over), of, {
+      signal: by,
+      waits: callWaits(() => {}),
+    });
+}
+
+Deno.test("decideConfirmation() runs, asks or refuses with 4005", () => {
+  const rows: [
+    auto: boolean | null,
+    settled: boolean,
+    canAsk: boolean,
+    kind: string,
+  ][] = [
+    [true, false, false, "run"],
+    [true, false, true, "run"],
+    [false, true, true, "run"],
+    [null, true, false, "run"],
+    [false, false, true, "ask"],
+    [null, false, true, "ask"],
+    [false, false, false, "refuse"],
+    [null, false, false, "refuse"],
+  ];
+  for (const [auto_apply, settled, canAsk, kind] of rows) {
+    const decision = decideConfirmation(
+      { auto_apply },
+      settled,
+      canAsk,
+      request(),
+    );
+    assertEquals(decision.kind, kind);
+    if (decision.kind !== "refuse") continue;
+    assertEquals(decision.code, 4005);
+    assertStringIncludes(decision.text, "auto_apply");
+  }
+});
+
+Deno.test("confirmations() asks again after once and no, and never after always", async () => {
+  const answers: ConfirmAnswer[] = ["once", "no", "always"];
+  const asked: unknown[] = [];
+  const decide = decider((request) => answers[asked.push(request) - 1] ?? "no");
+  const kinds: string[] = [];
+  for (const over of [{}, {}, {}, {}, { tool: "another" }]) {
+    kinds.push((await decide(over)).kind);
+  }
+  kinds.push((await decide({}, undefined, config())).kind); // a replacement
+  assertEquals(kinds, ["run", "refuse", "run", "run", "refuse", "refuse"]);
+  assertEquals(asked.length, 5);
+});
+
+Deno.test("confirmations() refuses with 4005 when the user says no, or cannot be asked", async () => {
+  const sayNo: [Confirm | undefined, string][] = [
+    [() => "no", "refused"],
+    [() => Promise.reject(new Error("no terminal")), "refused"],
+    [() => {
+      throw new Error("no terminal");
+    }, "refused"],
+    [() => "sure" as ConfirmAnswer, "refused"],
+    [undefined, "nobody"],
+  ];
+  for (const [confirm, text] of sayNo) {
+    const word = await decider(confirm)();
+    assert(word.kind === "refuse");
+    assertEquals(word.code, 4005);
+    assertStringIncludes(word.text, text);
+  }
+});
+
+Deno.test("confirmations() passes tool, server and arguments to the user, and does not ask with auto_apply", async () => {
+  const asked: unknown[] = [];
+  const decide = decider((request) => {
+    asked.push(request);
+    return "once";
+  }, config({ read: { auto_apply: true } }));
+  await decide();
+  await decide({ tool: "read" });
+  assertEquals(asked, [request()]);
+});
+
+Deno.test("confirmations() withdraws the questions of an aborted call, and those that an always answers", async () => {
+  const questions: {
+    answer: (word: ConfirmAnswer) => void;
+    signal: AbortSignal;
+  }[] = [];
+  const decide = decider((_request, signal) =>
+    new Promise((answer) => questions.push({ answer, signal }))
+  );
+  const call = new AbortController();
+  const words = [
+    decide({ tool: "c" }, call.signal),
+    ...["a", "a", "b"].map((tool) => decide({ tool })),
+  ];
+  const open = () => questions.map(({ signal }) => !signal.aborted);
+  assertEquals(open(), [true, true, true, true]);
+  call.abort();
+  assertEquals((await words[0])?.kind, "refuse");
+  questions[1]?.answer("always");
+  assertEquals([(await words[1])?.kind, (await words[2])?.kind], [
+    "run",
+    "run",
+  ]);
+  assertEquals([open()[0], open()[2], open()[3]], [false, false, true]);
+  questions[3]?.answer("no");
+  assertEquals((await words[3])?.kind, "refuse");
+});
+
+Deno.test("describeCall() shows tool, server and arguments, without control characters, and truncates long ones", () => {
+  const hostile = {
+    agent: "a\u001b[2J",
+    params: { "k\n\u0007": "v\u202e\u009b2J\u200b" },
+  };
+  const long = describeCall(request({ params: { a: "x".repeat(100_000) } }));
+  assert(long.length < 3_000);
+  const rows: [text: string, part: string][] = [
+    [
+      describeCall(request({ name: "write" })),
+      'Agent "planner" wants to run "write" of MCP server "files" (its name there: "write_file")\n  path: "a.txt"',
+    ],
+    [describeCall(request({ params: {} })), "no arguments"],
+    [
+      describeCall(request({ agent: "operator", operator: "key:ops\u0007" })),
+      'An operator of the Server (key:ops\\u{7}) wants to run "write_file"',
+    ],
+    [describeCall(request(hostile)), "\\u{1b}[2J"],
+    [long, "more characters"],
+  ];
+  for (const [text, part] of rows) {
+    assertStringIncludes(text, part);
+    assertEquals(text.replaceAll("\n", "").match(/[\p{Cc}\p{Cf}]/u), null);
+  }
+});
+
+const fieldsOf = (
+  properties: Record<string, unknown>,
+  required: string[] = [],
+) => readFields({ type: "object", properties, required });
+
+Deno.test("readFields() reads each kind of field of MCP", () => {
+  const named = { title: "Your name", description: "d", minLength: 1 };
+  const [a, b] = [{ value: "a", label: "a" }, { value: "b", label: "b" }];
+  const titled = [{ const: "a", title: "A" }];
+  const options = [{ value: "a", label: "A" }];
+  const text = { kind: "text", isSecret: false };
+  const rows: [
+    schema: Record<string, unknown>,
+    field: Record<string, unknown>,
+  ][] = [
+    [{ type: "string", ...named }, {
+      ...text,
+      label: "Your name",
+      description: "d",
+      minLength: 1,
+    }],
+    [{ type: "string" }, text],
+    // Its default is no address.
+    [{ type: "string", format: "email", default: "nobody" }, {
+      ...text,
+      format: "email",
+    }],
+    [{ type: "integer", minimum: 0, default: 7 }, {
+      kind: "number",
+      isInteger: true,
+      minimum: 0,
+      default: 7,
+    }],
+    [{ type: "boolean", default: true }, { kind: "boolean", default: true }],
+    [{ type: "string", enum: ["a", "b"], default: "b" }, {
+      kind: "choice",
+      options: [a, b],
+      default: "b",
+    }],
+    [{ type: "string", enum: ["a", "b"], enumNames: ["A"] }, {
+      kind: "choice",
+      options: [...options, b],
+    }],
+    [{ type: "string", oneOf: titled }, { kind: "choice", options }],
+    [{ type: "array", items: { type: "string", enum: ["a"] }, maxItems: 1 }, {
+      kind: "choices",
+      options: [a],
+      maxItems: 1,
+    }],
+    [{ type: "array", items: { anyOf: titled }, default: ["a"] }, {
+      kind: "choices",
+      options,
+      default: ["a"],
+    }],
+  ];
+  for (const [schema, field] of rows) {
+    for (const isRequired of [true, false]) {
+      assertEquals<unknown>(
+        fieldsOf({ x: schema }, isRequired ? ["x"] : []),
+        [{ name: "x", label: "x", isRequired, ...field }],
+      );
+    }
+  }
+  const [pin] = fieldsOf({ pin: { type: "string" } });
+  assertEquals(pin?.kind === "text" && pin.isSecret, true);
+  assertEquals(readFields({}), []);
+});
+
+Deno.test("readFields() names what no form can have", () => {
+  const rows: [unknown, string][] = [
+    [{ type: "object" }, 'the field "x" has the type "object"'],
+    [{}, 'the field "x" has the type undefined'],
+    [7, 'the field "x" has no schema'],
+    [{ type: "array" }, 'the field "x" has no values to choose from'],
+  ];
+  for (const [x, text] of rows) {
+    assertThrows(() => fieldsOf({ x }), Error, text);
+  }
+});
+
+Deno.test("problemsOf() holds values to the schema, and does not repeat them", () => {
+  const of = (schema: unknown, x: unknown, required = false) =>
+    problemsOf(fieldsOf({ x: schema }, required ? ["x"] : []), { x });
+  const rows: [schema: unknown, good: unknown[], bad: unknown[]][] = [
+    [{ type: "string" }, ["", "a", undefined], [1, null, ["a"]]],
+    [{ type: "string", minLength: 2, maxLength: 3 }, ["ab", "😀😀"], [
+      "a",
+      "abcd",
+    ]],
+    [{ type: "string", format: "email" }, ["a@b"], ["a", "a@", "a b@c"]],
+    [{ type: "string", format: "uri" }, ["https://a/b"], ["a"]],
+    [{ type: "string", format: "date" }, ["2024-02-29"], [
+      "2023-02-29",
+      "1.2.2024",
+    ]],
+    [
+      { type: "string", format: "date-time" },
+      ["2024-02-29T01:02:03Z", "2024-01-01T00:00:00.5+02:00"],
+      ["2024-02-29", "2024-02-30T00:00:00Z", "2024-01-01T25:00:00Z"],
+    ],
+    [{ type: "integer" }, [1, -2, 0], [1.5, NaN, Infinity, "1"]],
+    [{ type: "number", minimum: 1, maximum: 2 }, [1, 1.5, 2], [0.9, 2.1, true]],
+    [{ type: "boolean" }, [true, false], ["true", 1]],
+    [{ type: "string", enum: ["a"] }, ["a"], ["b", ""]],
+    [
+      { type: "array", items: { enum: ["a", "b"] }, minItems: 1, maxItems: 1 },
+      [["a"]],
+      [[], ["a", "b"], ["c"], "a"],
+    ],
+  ];
+  for (const [schema, good, bad] of rows) {
+    for (const value of good) {
+      assertEquals(of(schema, value), [], JSON.stringify([schema, value]));
+    }
+    for (const value of bad) {
+      assertEquals(
+        of(schema, value).length,
+        1,
+        JSON.stringify([schema, value]),
+      );
+    }
+  }
+  assertEquals(of({ type: "string" }, undefined, true), [
+    "x: An answer is required",
+  ]);
+  assertEquals(of({ type: "string", maxLength: 1 }, "hunter2"), [
+    "x: At most 1 characters",
+  ]);
+});
+
+Deno.test("valueOf() reads what was typed", () => {
+  const [text, number] = fieldsOf({
+    a: { type: "string" },
+    b: { type: "number" },
+  });
+  if (text?.kind !== "text" || number?.kind !== "number") {
+    throw new Error("kinds");
+  }
+  assertEquals(valueOf(text, "7"), "7");
+  assertEquals(valueOf(text, ""), undefined);
+  assertEquals(valueOf(number, " 7.5 "), 7.5);
+  assertEquals(valueOf(number, " "), NaN);
+  assertEquals(valueOf(number, "x"), NaN);
+});
+
+/** Opens calls whose progress is recorded with the time. */
+function progressOf(clock: TestClock) {
+  const throttle = progressThrottles();
+  const told: (ToolProgress & { at: number })[] = [];
+  const open = () =>
+    throttle((progress) => told.push({ ...progress, at: clock.time }));
+  return { told, open };
+}
+
+Deno.test("progress is reported at once, then at most every 100 ms, the last one of a while", () => {
+  using clock = new TestClock();
+  const { told, open } = progressOf(clock);
+  const call = open();
+  for (let progress = 1; progress <= 30; progress++) {
+    call.report({ progress });
+    clock.pass(10);
+  }
+  assertEquals(told, [
+    { progress: 1, at: 0 },
+    { progress: 10, at: 100 },
+    { progress: 20, at: 200 },
+    { progress: 30, at: 300 },
+  ]);
+  clock.pass(1_000);
+  call.report({ progress: 31 });
+  assertEquals(told.at(-1), { progress: 31, at: 1_300 });
+  call.end(true);
+  assertEquals([told.length, clock.timers], [5, 0]);
+});
+
+Deno.test("the last progress is reported when the call ends well, and nothing after that", () => {
+  using clock = new TestClock();
+  const { told, open } = progressOf(clock);
+  const [good, cancelled] = [open(), open()];
+  for (const call of [good, cancelled]) {
+    call.report({ progress: 1 });
+    call.report({ progress: 2, message: "done" });
+  }
+  good.end(true);
+  cancelled.end(false);
+  for (const call of [good, cancelled]) {
+    call.report({ progress: 3 });
+    call.end(true);
+  }
+  clock.pass(1_000);
+  assertEquals(told, [
+    { progress: 1, at: 0 },
+    { progress: 1, at: 0 },
+    { progress: 2, message: "done", at: 0 },
+  ]);
+  assertEquals(clock.timers, 0);
+});
+
+Deno.test("progress that does not increase is dropped, and long messages are cut between characters", () => {
+  using clock = new TestClock();
+  const { told, open } = progressOf(clock);
+  const call = open();
+  for (const progress of [2, 2, 1, -1, NaN]) {
+    call.report({ progress });
+    clock.pass(200);
+  }
+  call.report({ progress: 3, message: `x${"😀".repeat(600)}` });
+  call.end(true);
+  assertEquals(told.map(({ progress }) => progress), [2, 3]);
+  assertEquals(told[1]?.message, `x${"😀".repeat(499)}…`);
+});
+
+Deno.test("however many calls report, a Computer tells at most 100 a second besides the first of each", () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 200 }),
+      fc.integer({ min: 1, max: 20 }),
+      (count, stepMs) => {
+        using clock = new TestClock();
+        const { told, open } = progressOf(clock);
+        const calls = Array.from({ length: count }, open);
+        for (let progress = 1; clock.time < 2_000; progress++) {
+          for (const call of calls) call.report({ progress });
+          clock.pass(stepMs);
+        }
+        const most = count *
+          (1 + Math.ceil(clock.time / Math.max(100, count * 10)));
+        assert(told.length <= most, `${told.length} > ${most}`);
+        for (const call of calls) call.end(false);
+        assertEquals(clock.timers, 0);
+      },
+    ),
+    { numRuns: 20 },
+  );
+});
+
+Deno.test("callWaits() reports a wait after a moment, and its end at once; waits that overlap as one, and nothing of a short one or after the call", async () => {
+  using clock = new TestClock();
+  const reports: unknown[] = [];
+  const call = callWaits((waiting) => reports.push(waiting));
+  await call.during("confirmation", () => Promise.resolve());
+  await assertRejects(() =>
+    call.during("answer", () => Promise.reject(new Error()))
+  );
+  assertEquals([reports, clock.timers], [[], 0]);
+
+  const word = Promise.withResolvers<string>();
+  const work = call.during("confirmation", () => word.promise);
+  assertEquals([call.now(), reports], ["confirmation", []]);
+  clock.pass(50);
+  assertEquals(reports, ["confirmation"]);
+  word.resolve("once");
+  assertEquals(await work, "once");
+  assertEquals([call.now(), clock.timers], [undefined, 0]);
+  assertEquals(reports.splice(0), ["confirmation", null]);
+
+  const [first, second] = [1, 2].map(() => Promise.withResolvers<void>());
+  const [one, two] = [first, second].map((end) =>
+    call.during("answer", () => end!.promise)
+  );
+  clock.pass(50);
+  first?.resolve();
+  await one;
+  assertEquals(reports, ["answer"]);
+  call.end();
+  second?.resolve();
+  await two;
+  assertEquals(reports, ["answer"]);
+});

@@ -1,0 +1,304 @@
+import fc from "fast-check";
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { narrowOptions, resolveOptions } from "../../../mcp/options.ts";
+import { Catalogue, toolFilter } from "../../../mcp/tools/catalogue.ts";
+import { toolName } from "../../../mcp/tools/names.ts";
+import type { SMCPTool } from "../../../protocol/mod.ts";
+
+const tool = (name: string, over: Partial<SMCPTool> = {}): SMCPTool => ({
+  name,
+  description: `does ${name}`,
+  params_schema: { type: "object" },
+  return_schema: null,
+  ...over,
+});
+
+const catalogue = (options: Parameters<typeof resolveOptions>[0] = {}) =>
+  new Catalogue(resolveOptions(options));
+
+const office = (
+  tools: Record<string, readonly SMCPTool[]>,
+): Map<string, readonly SMCPTool[]> => new Map(Object.entries(tools));
+
+const namesOf = ({ tools }: Catalogue) => tools.map(({ shown }) => shown.name);
+
+/** The names that a new table gives. */
+const namesIn = (
+  tools: Record<string, readonly SMCPTool[]>,
+  options: Parameters<typeof catalogue>[0] = {},
+): string[] => {
+  const table = catalogue(options);
+  table.update(office(tools));
+  return namesOf(table);
+};
+
+Deno.test("Catalogue lists by Computer, and leads back from a name to its tool", () => {
+  const table = catalogue();
+  assert(table.update(office({ b: [tool("y"), tool("x")], a: [tool("z")] })));
+  assertEquals(namesOf(table), ["a__z", "b__y", "b__x"]);
+  assertEquals(table.computers, ["a", "b"]);
+  const found = table.find("b__x");
+  assert(found?.kind === "offered");
+  assertEquals([found.computer, found.tool], ["b", "x"]);
+  assertEquals(table.find("b__unknown"), undefined);
+});
+
+Deno.test("Catalogue says since when a tool or its Computer is away, until it is back", () => {
+  const table = catalogue();
+  const [then, later] = [new Date(1000), new Date(2000)];
+  const away = { kind: "away", computer: "a" } as const;
+  table.update(office({ a: [tool("x"), tool("y")] }), new Date(0));
+  table.update(office({ a: [tool("x")] }), then);
+  const y = { ...away, tool: "y", since: then };
+  assertEquals(table.find("a__y"), { ...y, hasLeft: false });
+  table.update(office({}), later);
+  assertEquals(["a__y", "a__x"].map((name) => table.find(name)), [
+    { ...y, hasLeft: true },
+    { ...away, tool: "x", since: later, hasLeft: true },
+  ]);
+  table.update(office({ a: [tool("x")] }));
+  assertEquals(table.find("a__x")?.kind, "offered");
+});
+
+Deno.test("Catalogue.update() returns whether clients see something else", () => {
+  const table = catalogue({ exclude: ["*__hidden"] });
+  const x = tool("x");
+  const offices: [Record<string, SMCPTool[]>, boolean][] = [
+    [{ a: [] }, false],
+    [{ a: [x] }, true],
+    [{ a: [tool("x")] }, false],
+    [{ a: [x, tool("hidden")] }, false],
+    [{ a: [tool("x", { description: "new" })] }, true],
+    [{}, true],
+    [{}, false],
+  ];
+  assertEquals(
+    offices.map(([tools]) => table.update(office(tools))),
+    offices.map(([, isNew]) => isNew),
+  );
+});
+
+Deno.test("Catalogue gives no name that a client may hold to another tool, even in a clash", () => {
+  // "a b" is shown as a_b-HASH; somebody calls a Computer just that.
+  const name = toolName({ computer: "a b", tool: "x" }, {
+    limit: 48,
+    prefix: true,
+  });
+  const imitator = name.split("__")[0] ?? "";
+  const table = catalogue();
+  table.update(office({ "a b": [tool("x")] }));
+  table.update(office({ "a b": [tool("x")], [imitator]: [tool("x")] }));
+  assertEquals(new Set(namesOf(table)).size, 2);
+  table.update(office({ [imitator]: [tool("x")] }));
+  assertEquals(table.find(name)?.kind, "away");
+  assertEquals(table.find(name)?.computer, "a b");
+});
+
+Deno.test("0.4 §3.5: Catalogue leaves a long bundle_id out of a name, and tells the tools of two servers apart", () => {
+  const owners = ["github-enterprise-server-1", "github-enterprise-server-2"];
+  const tools = owners.map((bundle_id) => ({
+    ...tool(`${bundle_id}__create_pull_request`),
+    bundle_id,
+  }));
+  const shown = (list: SMCPTool[]) => {
+    const table = catalogue();
+    table.update(office({ laptop: list }));
+    return new Map(table.tools.map((one) => [one.tool, one.shown.name]));
+  };
+  const names = shown(tools);
+  assertEquals(new Set(names.values()).size, 2);
+  for (const name of names.values()) {
+    assert(/^laptop__create_pull_request_[0-9a-v]{6}$/.test(name), name);
+  }
+  const other = shown(tools.toReversed());
+  for (const [own, name] of names) assertEquals(other.get(own), name);
+});
+
+const of = (bundle_id: string, name: string): SMCPTool =>
+  tool(`${bundle_id}__${name}`, { bundle_id });
+
+Deno.test("0.4 §3.5: Catalogue shows a tool by the Computer's name and its own where that is unique, and takes the whole name too", () => {
+  const table = catalogue();
+  const list = [of("files", "read"), of("docs", "read"), of("docs", "list")];
+  table.update(office({ laptop: list, pc: [of("files", "read")] }));
+  assertEquals(namesOf(table), [
+    "laptop__files__read",
+    "laptop__docs__read",
+    "laptop__list",
+    "pc__read",
+  ]);
+  for (const name of ["laptop__list", "laptop__docs__list"]) {
+    const found = table.find(name);
+    assertEquals([found?.kind, found?.tool], ["offered", "docs__list"], name);
+  }
+  assertEquals(table.find("laptop__read"), undefined);
+  assertEquals(
+    namesIn({ laptop: list, pc: list }, { computer: "laptop" }),
+    ["files__read", "docs__read", "list"],
+  );
+});
+
+Deno.test("0.4 §3.5: no own name of Catalogue is the whole one of another tool", () => {
+  const table = catalogue();
+  table.update(office({ pc: [of("c", "a__b"), of("a", "b")] }));
+  assertEquals(namesOf(table), ["pc__c__a__b", "pc__b"]);
+  assertEquals(table.find("pc__a__b")?.tool, "a__b");
+});
+
+Deno.test("Catalogue keeps a tool's name, whatever comes to have the same own name", () => {
+  const table = catalogue();
+  const [files, docs] = [of("files", "read"), of("docs", "read")];
+  table.update(office({ pc: [files] }));
+  assertEquals(namesOf(table), ["pc__read"]);
+  table.update(office({ pc: [docs, files] }));
+  assertEquals(namesOf(table), ["pc__docs__read", "pc__read"]);
+  table.update(office({ pc: [docs] }));
+  assertEquals(namesOf(table), ["pc__docs__read"]);
+  const away = table.find("pc__read");
+  assertEquals([away?.kind, away?.tool], ["away", "files__read"]);
+  assertEquals(table.find("pc__files__read")?.kind, "away");
+});
+
+Deno.test("Catalogue includes by the names that it gives and by tags, and excludes by all names that a tool could have", () => {
+  const [files, docs] = [of("files", "rm"), of("docs", "rm")];
+  const safe = tool("safe", {
+    meta: { a2c_tool_meta: JSON.stringify({ tags: ["ok"] }) },
+  });
+  const both = [files, docs];
+  const rows: [SMCPTool[], Parameters<typeof catalogue>[0], string[]][] = [
+    [both, { exclude: ["pc__rm"] }, []],
+    [both, { exclude: ["pc__files__*"] }, ["pc__docs__rm"]],
+    [[files], { exclude: ["pc__files__*"] }, []],
+    [[files], { include: ["pc__rm"] }, ["pc__rm"]],
+    [[files], { include: ["pc__files__*"] }, ["pc__rm"]],
+    [both, { include: ["pc__rm"] }, []],
+    [[files, safe], { include: ["tag:ok"] }, ["pc__safe"]],
+    [[files, safe], { include: ["pc__*"], exclude: ["tag:ok"] }, ["pc__rm"]],
+  ];
+  for (const [pc, options, expected] of rows) {
+    assertEquals(namesIn({ pc }, options), expected, JSON.stringify(options));
+  }
+  const within = resolveOptions({ include: ["pc__rm"], exclude: ["*__list"] });
+  const view = new Catalogue(narrowOptions(within, { nameLimit: 24 }));
+  view.update(office({ pc: [files, of("files", "list")] }));
+  assertEquals(namesOf(view), ["pc__rm"]);
+  view.update(office({ pc: [docs, files] }));
+  assertEquals(namesOf(view), ["pc__rm"]);
+});
+
+const anyName = fc.oneof(
+  fc.string({ minLength: 1, maxLength: 40 }),
+  fc.stringMatching(/^[a-z_. -]{1,60}$/),
+);
+
+/** A few names that clash, and any other. */
+const names = (...some: string[]) =>
+  fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...some) }, anyName);
+
+Deno.test("Catalogue never gives a name another meaning, two tools one or a tool another, in random histories of Computers and MCP servers", () => {
+  const some = fc.uniqueArray(
+    fc.tuple(
+      names("a", "b", "a__b", "x".repeat(30)),
+      names("r", "w", "b", "a__b", "b__r", "y z"),
+    ),
+    { selector: (pair) => pair.join() },
+  );
+  const offices = fc.array(
+    fc.dictionary(names("pc", "lab", "a"), some),
+    { minLength: 1, maxLength: 8 },
+  );
+  fc.assert(
+    fc.property(offices, (history) => {
+      const table = catalogue();
+      const meanings = new Map<string, string>();
+      const given = new Map<string, string>();
+      for (const computers of history) {
+        table.update(
+          new Map(
+            Object.entries(computers).map(([computer, pairs]) => [
+              computer,
+              pairs.map(([server, name]) => of(server, name)),
+            ]),
+          ),
+        );
+        const names = namesOf(table);
+        assertEquals(new Set(names).size, table.tools.length);
+        assert(names.every((name) => /^[\w-]{1,48}$/.test(name)), `${names}`);
+        for (const { shown, computer, tool } of table.tools) {
+          const meaning = JSON.stringify([computer, tool]);
+          assertEquals(meanings.get(shown.name) ?? meaning, meaning);
+          meanings.set(shown.name, meaning);
+          assertEquals(given.get(meaning) ?? shown.name, shown.name);
+          given.set(meaning, shown.name);
+        }
+        for (const [name, meaning] of meanings) {
+          const found = table.find(name);
+          assertEquals(
+            JSON.stringify([found?.computer, found?.tool]),
+            meaning,
+          );
+        }
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+Deno.test("Catalogue names 10,000 random tools uniquely, and the same when Computers come and go", () => {
+  const pairs = fc.sample(fc.tuple(anyName, anyName), 10_000);
+  const computers = new Map<string, SMCPTool[]>();
+  for (const [computer, name] of pairs) {
+    computers.set(computer, [...computers.get(computer) ?? [], tool(name)]);
+  }
+  const table = catalogue();
+  table.update(computers);
+  const names = namesOf(table);
+  const { size } = new Set(pairs.map((pair) => JSON.stringify(pair)));
+  assertEquals([names.length, new Set(names).size], [size, size]);
+  table.update(new Map([...computers].filter((_, i) => i % 3 === 0)));
+  table.update(computers);
+  assertEquals(namesOf(table), names);
+});
+
+Deno.test("toolFilter() takes names with *, and tags; exclude wins, and takes the own name too", () => {
+  const tools = [
+    { names: ["laptop__echo"], own: "laptop__echo", tags: [] },
+    {
+      names: ["nas__read_file"],
+      own: "nas__read_file",
+      tags: ["safe", "files"],
+    },
+    { names: ["pc__docs__rm"], own: "pc__rm", tags: ["risky"] },
+  ];
+  const rows: [include: string[], exclude: string[], expected: number[]][] = [
+    [[], [], [0, 1, 2]],
+    [["laptop__echo"], [], [0]],
+    [["*file"], [], [1]],
+    [["tag:safe", "laptop__e*"], [], [0, 1]],
+    [["*"], ["tag:risky"], [0, 1]],
+    [["laptop"], [], []],
+    [["pc__rm"], [], []],
+    [["pc__docs__*"], [], [2]],
+    [[], ["pc__rm"], [0, 1]],
+    [[], ["pc__docs__*"], [0, 1]],
+  ];
+  for (const [include, exclude, expected] of rows) {
+    assertEquals(
+      tools.filter(toolFilter(include, exclude)),
+      expected.map((at) => tools[at]!),
+      `${include} but ${exclude}`,
+    );
+  }
+});
+
+Deno.test("toolFilter() refuses a pattern that can match nothing", () => {
+  for (const pattern of ["", "laptop/echo", "tag:", "a b", "laptop.echo"]) {
+    assertThrows(
+      () => toolFilter([], [pattern]),
+      TypeError,
+      `Cannot use the pattern ${
+        JSON.stringify(pattern)
+      }: expected a tool's name`,
+    );
+  }
+});

@@ -1,0 +1,277 @@
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { openGateway } from "../../../mcp/gateway.ts";
+import { type Progress, reportProgress } from "../../../mcp/office/call.ts";
+import { instructionsOf } from "../../../mcp/office/server.ts";
+import { callQueue } from "../../../mcp/office/turn.ts";
+import type { Trouble } from "../../../mcp/office/office_view.ts";
+import {
+  type Admitted,
+  type OfficeMcpOptions,
+  resolveGatewayOptions,
+  resolveOptions,
+} from "../../../mcp/options.ts";
+import { Catalogue } from "../../../mcp/tools/catalogue.ts";
+import { computerPart } from "../../../mcp/tools/names.ts";
+import { TestClock } from "../../support/clock.ts";
+
+/** What is said of an office of some Computers, each with so many tools. */
+function said(
+  counts: Record<string, number>,
+  troubles: Map<string, Trouble>,
+  options: OfficeMcpOptions,
+): string {
+  const catalogue = new Catalogue(resolveOptions({}));
+  catalogue.update(
+    new Map(
+      Object.entries(counts).map(([computer, count]) => [
+        computer,
+        Array.from({ length: count }, (_, i) => ({
+          name: `tool_${i}`,
+          description: "",
+          params_schema: {},
+          return_schema: null,
+        })),
+      ]),
+    ),
+  );
+  const view = { office: "home", catalogue, troubles };
+  return instructionsOf(view, resolveOptions(options));
+}
+
+Deno.test("instructionsOf() names the Computers and their tools, what is wrong at those that are there, and how to find tools", () => {
+  const alias = computerPart("build box", 48);
+  const all =
+    'The tools of the Computers in the office "home". Each runs on the Computer that its name begins with: laptop__echo is the tool echo of the Computer laptop.';
+  const many = Array.from({ length: 60 }, (_, i) => [`pc${10 + i}`, 0]);
+  const troubles = new Map<string, Trouble>([
+    ["laptop", { silent: ["files", "mail"] }],
+    ["nas", { unfetched: "No answer within 30 s" }],
+    ["gone", { silent: ["x"] }],
+  ]);
+  for (
+    const [counts, options, lines] of [
+      [{ laptop: 2, "build box": 1 }, {}, [
+        all,
+        `Computers: build box (named ${alias}__… here, 1 tool), laptop (2 tools).`,
+      ]],
+      [{}, {}, [all, "No Computer is there at the moment."]],
+      [Object.fromEntries(many), {}, [all, /pc59 \(0 tools\) and 10 more\.$/]],
+      [{ laptop: 1, nas: 0 }, {}, [
+        all,
+        "Computers: laptop (1 tool), nas (0 tools).",
+        "On laptop these MCP servers offer no tool now, perhaps because they do not run: files, mail.",
+        "The tools of nas could not be fetched: No answer within 30 s",
+      ]],
+      [{ laptop: 1 }, { computer: "laptop", tools: "search" }, [
+        'The tools of the Computer laptop in the office "home"; each runs there.',
+        "Find tools with search_tools, and call them with call_tool.",
+        "Computers: laptop (1 tool).",
+      ]],
+    ] satisfies [Record<string, number>, OfficeMcpOptions, unknown[]][]
+  ) {
+    const wrong = "nas" in counts ? troubles : new Map<string, Trouble>();
+    assertEquals(
+      said(counts, wrong, options).split("\n").map((line, i) => {
+        const expected = lines[i];
+        return expected instanceof RegExp && expected.test(line)
+          ? expected
+          : line;
+      }),
+      lines,
+    );
+  }
+});
+
+/** A reporter, and what it has sent. */
+function report(everyMs: number) {
+  const sent: Progress[] = [];
+  let onSent = () => {};
+  const reporter = reportProgress("laptop", everyMs, (progress) => {
+    sent.push(progress);
+    onSent();
+  });
+  const reached = (count: number) =>
+    new Promise<void>((resolve) => {
+      onSent = () => sent.length >= count ? resolve() : undefined;
+      onSent();
+    });
+  return { reporter, sent, reached };
+}
+
+const isIncreasing = (sent: readonly Progress[]) =>
+  sent.every(({ progress }, i) =>
+    i === 0 || progress > (sent[i - 1]?.progress ?? Infinity)
+  );
+
+Deno.test("reportProgress() says that the call runs, and where, again and again", async () => {
+  const { reporter, sent, reached } = report(1);
+  await reached(3);
+  reporter.end();
+  assertMatch(sent[0]?.message ?? "", /^running for \d+ s on laptop$/);
+  assert(isIncreasing(sent));
+});
+
+Deno.test("reportProgress() passes on the tool's own numbers, and signs of life between them stay below the next", async () => {
+  const { reporter, sent, reached } = report(1);
+  reporter.report({ progress: 0, total: 3 });
+  await reached(3);
+  reporter.report({ progress: 1, total: 3, message: "half" });
+  await reached(sent.length + 1);
+  reporter.report({ progress: 2, total: 3 });
+  reporter.end();
+  assert(isIncreasing(sent));
+  assertEquals(
+    sent.filter(({ total }) => total === 3).map(({ progress }) => progress),
+    [0, 1, 2],
+  );
+});
+
+Deno.test("reportProgress() leaves out numbers that do not increase", () => {
+  const { reporter, sent } = report(60_000);
+  for (const progress of [5, 5, 4, 6, 1e15]) reporter.report({ progress });
+  reporter.end();
+  assertEquals(sent.map(({ progress }) => progress), [5, 6, 1e15]);
+});
+
+/** Lets everything run that waits for nothing but its turn. */
+const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
+
+const { signal } = new AbortController();
+
+Deno.test("callQueue() begins 400 calls at 90 a second, which a Server with a limit of 100 lets through", async () => {
+  using clock = new TestClock();
+  const queue = callQueue(90, 1000);
+  const begun: number[] = [];
+  const calls = Array.from(
+    { length: 400 },
+    () => queue.run(() => Promise.resolve(begun.push(clock.time)), signal),
+  );
+  do await clock.settled(); while (clock.next());
+  await Promise.all(calls);
+  assertEquals(begun.length, 400);
+  // A Server that allows 100 a second, and as many at once, refuses none of them.
+  let [allowance, before] = [100, 0];
+  for (const at of begun) {
+    allowance = Math.min(100, allowance + (at - before) / 10) - 1;
+    before = at;
+    assert(allowance >= 0, `refused at ${at} ms`);
+  }
+  const lastAt = begun.at(-1) ?? 0;
+  assert(lastAt >= 3400 && lastAt <= 3700, `${lastAt}`);
+});
+
+Deno.test("callQueue() runs no more at once than allowed, in the order in which they came", async () => {
+  const queue = callQueue(Infinity, 3);
+  const order: number[] = [];
+  let [running, most] = [0, 0];
+  await Promise.all(
+    Array.from({ length: 20 }, (_, i) =>
+      queue.run(async () => {
+        order.push(i);
+        most = Math.max(most, ++running);
+        await settled();
+        running--;
+      }, signal)),
+  );
+  assertEquals(most, 3);
+  assertEquals(order, Array.from({ length: 20 }, (_, i) => i));
+});
+
+Deno.test("callQueue() gives the turn of a call that failed to the next one", async () => {
+  const queue = callQueue(Infinity, 1);
+  const failing = queue.run(() => Promise.reject(new Error("no")), signal);
+  const next = queue.run(() => Promise.resolve("yes"), signal);
+  await assertRejects(() => failing, Error, "no");
+  assertEquals(await next, "yes");
+});
+
+Deno.test("callQueue() forgets a call that is cancelled while it waits, and its timer", async () => {
+  using clock = new TestClock();
+  const queue = callQueue(1, 10);
+  await queue.run(() => Promise.resolve(), signal);
+  const abort = new AbortController();
+  let hasRun = false;
+  const waiting = queue.run(() => {
+    hasRun = true;
+    return Promise.resolve();
+  }, abort.signal);
+  await clock.settled();
+  assertEquals(clock.timers, 1);
+  abort.abort(new Error("changed my mind"));
+  await assertRejects(() => waiting, Error, "changed my mind");
+  assertEquals([queue.waiting(), clock.timers, hasRun], [0, 0, false]);
+  await assertRejects(
+    () => queue.run(() => Promise.resolve(), abort.signal),
+    Error,
+    "changed my mind",
+  );
+});
+
+/** A gateway whose requests and calls end when the test says so. */
+function startGateway() {
+  let endCall: Admitted | Promise<Admitted>;
+  const answers: PromiseWithResolvers<Response>[] = [];
+  const gateway = openGateway(
+    {
+      limits: { eventsPerSecond: 100, callsPerAgent: 10 },
+      maxMessageBytes: 1000,
+      connect: () => {
+        throw new Error("nothing takes the seat");
+      },
+      agentOf: () => Promise.resolve(undefined),
+      attribute: () => () => {},
+    },
+    resolveGatewayOptions({}),
+    (_, { admit }) => ({
+      handle() {
+        endCall ??= admit?.({ reqId: "1", computer: "pc" });
+        const answer = Promise.withResolvers<Response>();
+        answers.push(answer);
+        return answer.promise;
+      },
+      refresh: () => Promise.resolve(),
+      close: () => Promise.resolve(),
+    }),
+  );
+  return {
+    /** Begins a request; returns what answers it. */
+    begin(principal: string) {
+      const request = new Request("http://localhost/mcp/north");
+      const response = gateway.handle(request, { office: "north", principal });
+      const answer = answers.at(-1);
+      return async () => {
+        answer?.resolve(new Response());
+        await response;
+      };
+    },
+    makeWay: (principal: string) => gateway.makeWay("north", principal),
+    endCall: async () => (await endCall)?.(),
+    [Symbol.asyncDispose]: () => gateway.close(),
+  };
+}
+
+Deno.test("makeWay() refuses an Agent when a request has begun while it waited for a call", async () => {
+  await using gateway = startGateway();
+  await gateway.begin("ann")();
+  const way = gateway.makeWay("ann");
+  const answer = gateway.begin("ann");
+  await gateway.endCall();
+  assertEquals(
+    await way,
+    '"mcp" has it for MCP clients, until their calls have ended: 1 in flight',
+  );
+  await answer();
+  assertEquals(await gateway.makeWay("ann"), undefined);
+});
+
+Deno.test("makeWay() refuses an Agent when somebody else has used the seat while it waited for a call", async () => {
+  await using gateway = startGateway();
+  await gateway.begin("ann")();
+  const way = gateway.makeWay("ann");
+  await gateway.begin("bob")();
+  await gateway.endCall();
+  assertEquals(
+    await way,
+    '"mcp" has it for MCP clients with other credentials, until 60 seconds after their last request or stream',
+  );
+});
