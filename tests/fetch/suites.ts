@@ -15,7 +15,6 @@ export const SUITES = [
 export const IGNORED = [
   "tests/e2e/server/command_test.ts",
   "tests/e2e/server/fetch",
-  "tests/e2e/server/hostile/bounded_server_test.ts",
   "tests/e2e/server/hostile/log_reader_test.ts",
   "tests/e2e/server/hostile/memory_test.ts",
   "tests/e2e/server/hostile/packets_test.ts",

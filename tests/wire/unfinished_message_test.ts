@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Buffer } from "node:buffer";
-import { startBoundedServer } from "../support/server/bounded_server.ts";
+import { testBounded } from "../support/server/bounded_server.ts";
 import {
   clientFrame,
   frameHeader,
@@ -12,85 +12,73 @@ import { startWireServer } from "../support/server/wire_server.ts";
 
 const MIB = 2 ** 20;
 
-const portOf = (url: string): number => Number(new URL(url).port);
+const portOf = ({ url }: { url: string }): number => Number(new URL(url).port);
 
 const START = clientFrame(OP.text, "4", { fin: false });
 const ONE_BYTE = clientFrame(OP.continuation, "2", { fin: false });
 
-Deno.test({
-  name: "unfinished messages of one-byte fragments take little memory",
-  timeout: 120_000,
-}, async () => {
-  await using server = await startBoundedServer();
-  await using stack = new AsyncDisposableStack();
-  const before = await server.peakMiB();
-  const fragments = Buffer.concat([START, ...Array(16_000).fill(ONE_BYTE)]);
-  for (let i = 0; i < 90; i++) {
-    const raw = stack.use(await RawWebSocket.connect(portOf(server.url)));
-    raw.write(fragments, clientFrame(OP.ping, ""));
-    assertEquals((await raw.frame()).opcode, OP.pong);
-  }
-  const taken = await server.peakMiB() - before;
-  assert(taken < 100, `1.4 MB of fragments take ${taken} MiB`);
-  await server.unharmed();
-});
+/** Defines a test of bytes that 90 connections send; an answered ping shows that they were read. */
+const testCheap = (name: string, bytes: Uint8Array, isPinged: boolean) =>
+  testBounded(name, async (server) => {
+    await using stack = new AsyncDisposableStack();
+    const before = await server.peakMiB();
+    for (let i = 0; i < 90; i++) {
+      const raw = stack.use(await RawWebSocket.connect(portOf(server)));
+      await raw.written(bytes);
+      if (!isPinged) continue;
+      raw.write(clientFrame(OP.ping, ""));
+      assertEquals((await raw.frame()).opcode, OP.pong);
+    }
+    const taken = await server.peakMiB() - before;
+    assert(taken < 100, `${taken} MiB`);
+  });
 
-Deno.test({
-  name:
-    "control frames between fragments count: too many of them close with 1008",
-  timeout: 120_000,
-}, async () => {
-  await using server = await startBoundedServer();
-  await using raw = await RawWebSocket.connect(portOf(server.url));
-  raw.write(START);
-  const pongs = Array(500).fill(clientFrame(OP.pong, Buffer.alloc(125)));
-  const chunk = Buffer.concat([ONE_BYTE, ...pongs]);
-  // 650 MB, unless it is closed before.
-  for (let i = 0; i < 10_000 && !raw.over; i++) await raw.written(chunk);
-  assertEquals(await raw.closed, 1008);
-  await server.unharmed();
-});
+testCheap(
+  "unfinished messages of one-byte fragments take little memory",
+  Buffer.concat([START, ...Array(16_000).fill(ONE_BYTE)]),
+  true,
+);
 
-Deno.test({
-  name: "announced messages take no memory before they arrive",
-  timeout: 120_000,
-}, async () => {
-  await using server = await startBoundedServer();
-  await using stack = new AsyncDisposableStack();
-  const before = await server.peakMiB();
-  for (let i = 0; i < 90; i++) {
-    const raw = stack.use(await RawWebSocket.connect(portOf(server.url)));
-    raw.write(frameHeader(OP.text, 8 * MIB), Buffer.from("4"));
-  }
-  const taken = await server.peakMiB() - before;
-  assert(taken < 100, `90 announcements take ${taken} MiB`);
-  await server.unharmed();
-});
+testCheap(
+  "announced messages take no memory before they arrive",
+  Buffer.concat([frameHeader(OP.text, 8 * MIB), Buffer.from("4")]),
+  false,
+);
 
-Deno.test({
-  name:
-    "unfinished messages take at most 128 MiB together, then the largest is closed with 1013",
-  timeout: 120_000,
-}, async () => {
-  await using server = await startBoundedServer();
-  await using stack = new AsyncDisposableStack();
-  const message = clientFrame(OP.text, "4".repeat(8 * MIB));
-  const raws: RawWebSocket[] = [];
-  for (let i = 0; i < 60; i++) { // 480 MiB
-    const raw = stack.use(await RawWebSocket.connect(portOf(server.url)));
-    await raw.written(message.subarray(0, -1));
-    raws.push(raw);
-  }
-  await using honest = await RawWebSocket.connect(portOf(server.url));
-  honest.send(event(1, MIB)); // still answered in spite of the others
-  await honest.text("43/smcp,1[");
-  const codes = await Promise.all(
-    raws.filter((raw) => raw.closing).map((raw) => raw.closed),
-  );
-  assert(codes.length >= 40, `${codes.length} were closed`);
-  assertEquals(codes.filter((code) => code !== 1013), []);
-  await server.unharmed();
-});
+testBounded(
+  "control frames between fragments count: too many of them close with 1008",
+  async (server) => {
+    await using raw = await RawWebSocket.connect(portOf(server));
+    raw.write(START);
+    const pongs = Array(500).fill(clientFrame(OP.pong, Buffer.alloc(125)));
+    const chunk = Buffer.concat([ONE_BYTE, ...pongs]);
+    // 650 MB, unless it is closed before.
+    for (let i = 0; i < 10_000 && !raw.over; i++) await raw.written(chunk);
+    assertEquals(await raw.closed, 1008);
+  },
+);
+
+testBounded(
+  "unfinished messages take at most 128 MiB together, then the largest is closed with 1013",
+  async (server) => {
+    await using stack = new AsyncDisposableStack();
+    const message = clientFrame(OP.text, "4".repeat(8 * MIB));
+    const raws: RawWebSocket[] = [];
+    for (let i = 0; i < 60; i++) { // 480 MiB
+      const raw = stack.use(await RawWebSocket.connect(portOf(server)));
+      await raw.written(message.subarray(0, -1));
+      raws.push(raw);
+    }
+    await using honest = await RawWebSocket.connect(portOf(server));
+    honest.send(event(1, MIB)); // still answered in spite of the others
+    await honest.text("43/smcp,1[");
+    const codes = await Promise.all(
+      raws.filter((raw) => raw.closing).map((raw) => raw.closed),
+    );
+    assert(codes.length >= 40, `${codes.length} were closed`);
+    assertEquals(codes.filter((code) => code !== 1013), []);
+  },
+);
 
 Deno.test("a message has at most 64 KiB before there is a session, then 8 MiB", async () => {
   await using server = await startWireServer();

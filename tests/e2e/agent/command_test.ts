@@ -4,476 +4,495 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
+import { join } from "node:path";
 import { chooseComputer } from "../../../agent/cli/office.ts";
-import type { ScriptedComputer } from "../../../testing/mod.ts";
+import { SmcpComputer } from "../../../computer/mod.ts";
 import {
-  CANCEL_TOOL_CALL_NOTIFICATION,
   cancelledResult,
-  GET_CONFIG_EVENT,
-  GET_DESKTOP_EVENT,
-  GET_DPE_EVENT,
-  GET_FINDER_EVENT,
-  GET_PROMPT_EVENT,
-  GET_PROMPTS_EVENT,
-  GET_RESOURCES_EVENT,
-  GET_TOOLS_EVENT,
+  mcpServerOf,
   ProtocolError,
-  READ_RESOURCE_EVENT,
-  TOOL_CALL_EVENT,
-  UPDATE_DESKTOP_EVENT,
+  type SMCPTool,
 } from "../../../protocol/mod.ts";
+import type { ComputerScript } from "../../../testing/mod.ts";
 import { runHere, runMain, startMain } from "../../support/command.ts";
-import { OFFICE, type Office, startOffice } from "../../support/office.ts";
+import { fixture } from "../../support/computer/mcp_servers.ts";
+import { OFFICE, startOffice } from "../../support/office.ts";
+import { scratch } from "../../support/scratch.ts";
 
-const tool = {
+const TIME = { timeout: 120_000 };
+
+const TOOL = {
   name: "echo",
   description: "Gives back what it gets. More that nobody reads.",
-  params_schema: {
-    type: "object",
-    properties: { text: { type: "string" }, count: { type: "integer" } },
-  },
+  params_schema: { properties: { count: { type: "integer" } } },
   return_schema: null,
 };
 
-const summary = {
-  doc_ref: "report",
-  uri: "dpe://files/report",
-  file_uri: "file:///report.pdf",
-  file_type: "pdf",
-  title: "The report",
-  page_count: 3,
-  server: "files",
+const SUMMARY = {
+  ...{ doc_ref: "report", uri: "dpe://files/report", server: "files" },
+  ...{ file_uri: "file:///report.pdf", file_type: "pdf", page_count: 3 },
   last_modified: "2026-01-02T03:04:05Z",
 };
 
-const document = {
-  ...summary,
-  summary: "",
-  keywords: [],
-  page_count: 1,
+const DOCUMENT = {
+  ...{ doc_ref: "report", uri: "dpe://files/report", title: "The report" },
   pages: [{
     page_index: 0,
-    title: "One",
     elements: [{ element_id: "e", category: "text", text: "Hello" }],
   }],
 };
 
-interface Scripted extends AsyncDisposable {
-  readonly office: Office;
-  readonly computer: ScriptedComputer;
-  /** The answer of the call that hangs until it is cancelled. */
-  readonly called: Promise<void>;
-  readonly cancelled: Promise<void>;
-}
+const text = (text: string) => ({ content: [{ type: "text", text }] });
 
-/** An office with a free Agent seat and one Computer "pc" that answers everything. */
-async function startScripted(): Promise<Scripted> {
-  const office = await startOffice();
-  const file = await Deno.makeTempFile({ suffix: ".json" });
-  await Deno.writeTextFile(file, JSON.stringify(document));
-  let asked = 0;
-  const called = Promise.withResolvers<void>();
-  const cancelled = Promise.withResolvers<void>();
-  const answers: Record<string, (payload: Record<string, unknown>) => unknown> =
-    {
-      [GET_TOOLS_EVENT]: ({ req_id }) => ({ tools: [tool], req_id }),
-      [TOOL_CALL_EVENT]: async ({ tool_name, params }) => {
-        if (tool_name === "slow") {
-          called.resolve();
-          await cancelled.promise;
-          return cancelledResult();
-        }
-        return tool_name === "fail"
-          ? { content: [{ type: "text", text: "no" }], isError: true }
-          : { content: [{ type: "text", text: JSON.stringify(params) }] };
-      },
-      [GET_DESKTOP_EVENT]: ({ req_id, desktop_size, window }) => ({
-        desktops: [
-          `window://h/${desktop_size ?? "all"}${window ?? ""}\n\nBody`,
-          `window://h/count\n\nasked ${++asked}`,
-        ],
-        req_id,
-      }),
-      [GET_CONFIG_EVENT]: () => ({
-        inputs: [{ type: "promptString", id: "token", description: "A token" }],
-        servers: {
-          files: {
-            name: "files",
-            type: "stdio",
-            disabled: false,
-            forbidden_tools: [],
-            tool_meta: {},
-            server_parameters: {
-              command: "npx",
-              args: ["-y"],
-              env: null,
-              cwd: null,
-              encoding: "utf-8",
-              encoding_error_handler: "strict",
-            },
-          },
-        },
-      }),
-      [GET_RESOURCES_EVENT]: ({ req_id, mcp_server }) => {
-        if (mcp_server !== "files") {
-          throw new ProtocolError(404, "There is no such MCP server");
-        }
-        return { resources: [{ uri: "x://1", name: "One" }], req_id };
-      },
-      [READ_RESOURCE_EVENT]: ({ req_id, mcp_server, uri }) => ({
-        contents: uri === "x://binary"
-          ? [{ uri, mimeType: "image/png", blob: "AAEC" }]
-          : [{ uri, text: `read ${uri} of ${mcp_server}` }],
-        req_id,
-      }),
-      [GET_PROMPTS_EVENT]: ({ req_id }) => ({
-        prompts: [{
-          name: "review",
-          mcp_server: "files",
-          description: "Reviews a file. And more.",
-        }],
-        req_id,
-      }),
-      [GET_PROMPT_EVENT]: ({ req_id, arguments: params }) => ({
-        messages: [{
-          role: "user",
-          content: { type: "text", text: JSON.stringify(params) },
-        }],
-        req_id,
-      }),
-      [GET_FINDER_EVENT]: ({ req_id, keywords, limit }) => ({
-        documents: [{ ...summary, title: `${keywords ?? "all"} ${limit}` }],
-        total_count: 3,
-        req_id,
-      }),
-      [GET_DPE_EVENT]: ({ req_id }) => ({ uri: `file://${file}`, req_id }),
-    };
-  const computer = await office.addScriptedComputer(
-    "pc",
-    (event, payload) => answers[event]?.(payload as Record<string, unknown>),
-  );
-  computer.on("notification", ({ event }) => {
-    if (event === CANCEL_TOOL_CALL_NOTIFICATION) cancelled.resolve();
-  });
+/** An office with a free Agent seat, and how a command joins it. */
+async function start(computers: Record<string, ComputerScript> = {}) {
+  const office = await startOffice({ computers });
   await office.agent.leave();
+  const at = ["--url", office.url, "--office", OFFICE];
   return {
     office,
-    computer,
-    called: called.promise,
-    cancelled: cancelled.promise,
-    [Symbol.asyncDispose]: async () => {
-      cancelled.resolve();
-      await office[Symbol.asyncDispose]();
-      await Deno.remove(file);
-    },
+    env: { SMCP_URL: office.url, SMCP_OFFICE: OFFICE },
+    run: (...args: string[]) => runHere("agent", [...args, ...at]),
+    [Symbol.asyncDispose]: () => office.close(),
   };
 }
 
-Deno.test({
-  name: "smcp-agent shows everything in an office, as text and as JSON",
-  timeout: 600_000,
-}, async (t) => {
-  await using scripted = await startScripted();
-  const env = { SMCP_URL: scripted.office.url, SMCP_OFFICE: OFFICE };
-  const rows: [string[], string | RegExp, (json: never) => unknown, unknown][] =
-    [
-      [
-        ["members"],
-        /^pc\s+computer\s+0\.2\.0$/m,
-        (members: { name: string }[]) => members.map(({ name }) => name).sort(),
-        ["agent", "pc"],
-      ],
+/** An office with a Computer "pc" that answers everything. */
+async function startScripted() {
+  const folder = await scratch();
+  const file = join(folder.path, "document.json");
+  await Deno.writeTextFile(file, JSON.stringify(DOCUMENT));
+  const called = Promise.withResolvers<void>();
+  const cancelled = Promise.withResolvers<void>();
+  let fetches = 0;
+  const answers: Record<string, ComputerScript> = {
+    get_tools: () => ({ tools: [TOOL] }),
+    tool_call: async (_, payload) => {
+      const { tool_name, params } = Object(payload);
+      if (tool_name === "fail") return { ...text("no"), isError: true };
+      if (tool_name !== "slow") return text(JSON.stringify(params));
+      called.resolve();
+      await cancelled.promise;
+      return cancelledResult();
+    },
+    get_desktop: (_, payload) => {
+      const { desktop_size = "all", window = "" } = Object(payload);
+      const content = `Body ${++fetches}`;
+      return {
+        desktops: [`window://h/${desktop_size}${window}\n\n${content}`],
+      };
+    },
+    get_config: () => ({
+      inputs: [{ type: "promptString", id: "token", description: "A token" }],
+      servers: {
+        files: {
+          ...{ name: "files", type: "stdio", disabled: false },
+          ...{ forbidden_tools: [], tool_meta: {} },
+          server_parameters: {
+            ...{ command: "npx", args: ["-y"], env: null, cwd: null },
+            ...{ encoding: "utf-8", encoding_error_handler: "strict" },
+          },
+        },
+      },
+    }),
+    get_resources: (_, payload) => {
+      if (Object(payload).mcp_server === "files") {
+        return { resources: [{ uri: "x://1", name: "One", title: null }] };
+      }
+      throw new ProtocolError(404, "There is no such MCP server");
+    },
+    read_resource: (_, payload) => {
+      const { mcp_server, uri } = Object(payload);
+      return {
+        contents: uri === "x://binary"
+          ? [{ uri, mimeType: null, blob: "AAEC" }]
+          : [{ uri, text: `read ${uri} of ${mcp_server}` }],
+      };
+    },
+    get_prompts: () => ({
+      prompts: [{
+        ...{ name: "review", mcp_server: "files" },
+        description: "Reviews a file. And more.",
+      }, {
+        // As Computers of other SDKs send what is absent.
+        ...{ name: "plain", mcp_server: "files" },
+        ...{ title: null, description: null },
+      }],
+    }),
+    get_prompt: (_, payload) => ({
+      messages: [{
+        role: "user",
+        content: text(JSON.stringify(Object(payload).arguments)).content[0],
+      }],
+    }),
+    get_finder: (_, payload) => {
+      const { keywords = "all", limit } = Object(payload);
+      const title = `${keywords} ${limit}`;
+      return { documents: [{ ...SUMMARY, title }], total_count: 3 };
+    },
+    get_dpe: () => ({ uri: `file://${file}` }),
+  };
+  const started = await start();
+  const { office } = started;
+  const computer = await office.addScriptedComputer(
+    "pc",
+    async (event, payload, ...rest) => ({
+      req_id: Object(payload).req_id,
+      ...Object(
+        await answers[event.replace("client:", "")]?.(event, payload, ...rest),
+      ),
+    }),
+  );
+  computer.on("notification", ({ event }) => {
+    if (event === "notify:tool_call_cancel") cancelled.resolve();
+  });
+  office.use(folder);
+  return {
+    ...started,
+    folder: folder.path,
+    change: () => computer.send("server:update_desktop", { computer: "pc" }),
+    called: called.promise,
+    cancelled: cancelled.promise,
+  };
+}
+
+Deno.test(
+  "smcp-agent shows everything in an office, as text and as JSON",
+  { timeout: 600_000 },
+  async (t) => {
+    await using agent = await startScripted();
+    const file = join(agent.folder, "params.json");
+    await Deno.writeTextFile(file, '{"from":"file"}');
+    const rows: [args: string[], text: string | RegExp, json: string][] = [
+      [["members"], /^pc\s+computer\s+0\.2\.0$/m, '"name":"pc"'],
       [
         ["tools"],
         "pc: 1 tool\n  echo  Gives back what it gets.\n",
-        (tools: { pc: unknown[] }) => tools.pc.length,
-        1,
+        '{"pc":[{"name":"echo"',
       ],
-      [
-        ["tools", "--computer", "pc"],
-        "echo",
-        (tools: Record<string, unknown>) => Object.keys(tools),
-        ["pc"],
-      ],
+      [["tools", "--computer", "pc"], "echo", '{"pc":[{"name":"echo"'],
       [
         ["call", "echo", "--arg", "text=1", "--arg", "count=2"],
         '{"text":"1","count":2}\n',
-        (result: { content: unknown[] }) => result.content.length,
-        1,
+        '"content":[{"type":"text","text":"{',
       ],
-      [
-        ["call", "echo", "--params", '{"a":[1]}'],
-        '{"a":[1]}\n',
-        (result: { content: unknown[] }) => result.content.length,
-        1,
-      ],
+      [["call", "echo", "--params", '{"a":[1]}'], '{"a":[1]}\n', '"content":'],
+      [["call", "echo", `--params=@${file}`], '{"from":"file"}\n', "file"],
       [
         ["desktop", "--size", "2", "--window", "w"],
-        "window://h/2w\n\nBody\n",
-        (windows: unknown[]) => windows[0],
-        "window://h/2w\n\nBody",
+        "window://h/2w\n\nBody 1\n",
+        '["window://h/2w\\n\\nBody 2"]',
       ],
       [
         ["resources"],
         "files: 1 resource\n  x://1  One\n",
-        (lists: Record<string, unknown>) => Object.keys(lists),
-        ["files"],
+        '{"files":[{"uri":"x://1"',
       ],
-      [
-        ["resources", "files"],
-        "x://1",
-        (lists: Record<string, unknown>) => Object.keys(lists),
-        ["files"],
-      ],
+      [["resources", "files"], "x://1", '{"files":[{"uri":"x://1"'],
       [
         ["read", "x://1", "files"],
         "read x://1 of files\n",
-        (contents: { text: string }[]) => contents.map(({ text }) => text),
-        ["read x://1 of files"],
+        '[{"uri":"x://1","text":"read x://1 of files"}]',
       ],
       [
         ["prompts"],
-        "review  files  Reviews a file.\n",
-        (prompts: { name: string }[]) => prompts.map(({ name }) => name),
-        ["review"],
+        "review  files  Reviews a file.\nplain   files\n",
+        '[{"name":"review","mcp_server":"files"',
       ],
       [
         ["prompt", "review", "files", "--arg", "file=a.ts"],
         'user: {"file":"a.ts"}\n',
-        ({ messages }: { messages: unknown[] }) => messages.length,
-        1,
+        '"messages":[{"role":"user"',
       ],
       [
         ["docs", "big", "report", "--limit", "1"],
         "big,report 1  pdf  3 pages  2026-01-02  dpe://files/report\n1 to 1 of 3",
-        (found: { total_count: number }) => found.total_count,
-        3,
+        '"total_count":3',
       ],
-      [
-        ["read", "dpe://files/report"],
-        "Hello",
-        (document: { pages: unknown[] }) => document.pages.length,
-        1,
-      ],
+      [["read", "dpe://files/report"], "Hello", '"pages":[{"page_index":0'],
       [
         ["config"],
         "1 MCP server\n  files  stdio  npx -y\n1 input\n  token  promptString  A token\n",
-        (config: { servers: unknown }) => Object.keys(config.servers as object),
-        ["files"],
+        '"servers":{"files":',
       ],
     ];
-  const at = ["--url", scripted.office.url, "--office", OFFICE];
-  for (const [args, text, read, expected] of rows) {
-    await t.step(args.join(" "), async () => {
-      const { code, stdout, stderr } = await runHere("agent", [...args, ...at]);
-      assertEquals(code, 0, stderr);
-      if (typeof text === "string") assertStringIncludes(stdout, text);
-      else assertMatch(stdout, text);
-      const json = await runHere("agent", [...args, "--json", ...at]);
-      assertEquals(read(JSON.parse(json.stdout) as never), expected);
+    for (const [args, text, json] of rows) {
+      await t.step(args.join(" "), async () => {
+        const { code, stdout, stderr } = await agent.run(...args);
+        assertEquals(code, 0, stderr);
+        if (typeof text === "string") assertStringIncludes(stdout, text);
+        else assertMatch(stdout, text);
+        const printed = JSON.parse((await agent.run(...args, "--json")).stdout);
+        assertStringIncludes(JSON.stringify(printed), json);
+      });
+    }
+    await t.step("call --params -", async () => {
+      const args = ["call", "echo", "--params", "-"];
+      const input = '{"from":"stdin"}';
+      const { stdout } = await runMain("agent", args, {
+        env: agent.env,
+        input,
+      });
+      assertEquals(stdout, `${input}\n`);
     });
-  }
-
-  await t.step("call --params - and @file", async () => {
-    const stdin = await runMain("agent", ["call", "echo", "--params", "-"], {
-      env,
-      input: '{"from":"stdin"}',
+    await t.step("a failed tool makes the exit code 1", async () => {
+      const failed = await agent.run("call", "fail", "--computer", "pc");
+      assertEquals([failed.code, failed.stdout], [1, "no\n"]);
+      assertMatch(failed.stderr, /^error: the tool "fail" failed$/m);
     });
-    assertEquals(stdin.stdout, '{"from":"stdin"}\n');
-    const file = await Deno.makeTempFile();
-    await Deno.writeTextFile(file, '{"from":"file"}');
-    const read = await runMain(
-      "agent",
-      ["call", "echo", "--params", `@${file}`],
-      { env },
-    );
-    assertEquals(read.stdout, '{"from":"file"}\n');
-    await Deno.remove(file);
-  });
+    await t.step("a binary resource is written to a file alone", async () => {
+      const read = ["read", "x://binary", "files"];
+      const refused = await agent.run(...read);
+      assertEquals([refused.code, refused.stdout], [2, ""]);
+      assertStringIncludes(
+        refused.stderr,
+        "x://binary is binary (of unknown type): write it to a file with --output FILE",
+      );
+      const written = await agent.run(...read, "--output", file);
+      assertEquals([written.code, written.stderr], [0, ""]);
+      assertEquals(await Deno.readFile(file), new Uint8Array([0, 1, 2]));
+    });
+    const wrong: [args: string[], says: RegExp][] = [
+      [["read", "x://1"], /read URI MCP_SERVER/],
+      [["call", "echo", "--params", "nope"], /--params is not JSON$/m],
+    ];
+    for (const [args, says] of wrong) {
+      await t.step(`${args.join(" ")}: a mistake`, async () => {
+        const { code, stderr } = await agent.run(...args);
+        assertEquals(code, 2);
+        assertMatch(stderr, says);
+        assertEquals(/token|position|Expected|SyntaxError/.test(stderr), false);
+      });
+    }
+  },
+);
 
-  await t.step("a failed tool makes the exit code 1", async () => {
-    const { code, stdout, stderr } = await runMain(
-      "agent",
-      ["call", "fail", "--computer", "pc"],
-      { env },
-    );
-    assertEquals([code, stdout], [1, "no\n"]);
-    assertMatch(stderr, /^error: the tool "fail" failed$/m);
-  });
+Deno.test("smcp-agent call reports where --params is invalid JSON, without the parser's words", async () => {
+  const args = ["call", "echo", "--params", '{"a": 1,\n "b" 2}'];
+  const at = ["--office", "north", "--computer", "pc"];
+  const { code, stderr } = await runHere("agent", [...args, ...at]);
+  assertEquals(code, 2);
+  assertMatch(stderr, /line 2, column 6/);
+  assertEquals(/token|position|Expected|SyntaxError/.test(stderr), false);
 });
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  Deno.test({
-    name: `smcp-agent call is cancelled end to end by ${signal}`,
-    timeout: 120_000,
-  }, async () => {
-    await using scripted = await startScripted();
-    await using agent = startMain("agent", [
-      "call",
-      "slow",
-      "--computer",
-      "pc",
-      "--url",
-      scripted.office.url,
-      "--office",
-      OFFICE,
-    ]);
-    await scripted.called;
-    agent.signal(signal);
-    await scripted.cancelled;
-    assertEquals((await agent.status).code, 1);
-    assertEquals(agent.lines, [
-      "calling slow on pc (Ctrl-C cancels)",
-      "error: cancelled",
-    ]);
-  });
+  Deno.test(
+    `smcp-agent call is cancelled end to end by ${signal}`,
+    TIME,
+    async () => {
+      await using scripted = await startScripted();
+      const args = ["call", "slow", "--computer", "pc"];
+      await using agent = startMain("agent", args, scripted.env);
+      await scripted.called;
+      agent.signal(signal);
+      await scripted.cancelled;
+      assertEquals((await agent.status).code, 1);
+      assertEquals(agent.lines, [
+        "calling slow on pc (Ctrl-C cancels)",
+        "error: cancelled",
+      ]);
+    },
+  );
 }
 
-for (
-  const args of [["tools"], ["call", "echo"], [
-    "call",
-    "echo",
-    "--computer",
-    "pc",
-  ]]
-) {
-  Deno.test({
-    name: `smcp-agent ${
-      args.join(" ")
-    } stops at the first Ctrl-C while it fetches the tools`,
-    timeout: 120_000,
-  }, async () => {
-    const asked = Promise.withResolvers<void>();
-    await using office = await startOffice();
-    await office.agent.leave();
-    await office.addScriptedComputer("pc", () => {
-      asked.resolve();
+Deno.test(
+  "smcp-agent stops at the first Ctrl-C while it fetches the tools",
+  TIME,
+  async () => {
+    let requested = Promise.withResolvers<void>();
+    await using silent = await start();
+    await silent.office.addScriptedComputer("pc", () => {
+      requested.resolve();
       return new Promise(() => {});
     });
-    await using agent = startMain("agent", args, {
-      SMCP_URL: office.url,
-      SMCP_OFFICE: OFFICE,
-    });
-    await asked.promise;
-    agent.signal("SIGINT");
-    assertEquals((await agent.status).code, 1);
-    assertEquals(agent.lines, ["error: cancelled"]);
-  });
-}
+    for (const args of ["tools", "call echo", "call echo --computer pc"]) {
+      requested = Promise.withResolvers();
+      await using agent = startMain("agent", args.split(" "), silent.env);
+      await requested.promise;
+      agent.signal("SIGINT");
+      assertEquals((await agent.status).code, 1);
+      assertEquals(agent.lines, ["error: cancelled"], args);
+    }
+  },
+);
 
 Deno.test("chooseComputer() rejects when its signal is aborted", async () => {
   await using office = await startOffice({ computers: { pc: () => ({}) } });
-  const flags = {
-    url: office.url,
-    path: "/smcp/",
-    name: "planner",
-    office: OFFICE,
-  };
+  const flags = { url: office.url, path: "/smcp/", office: OFFICE };
   const abort = new AbortController();
-  const choose = () => chooseComputer(office.agent, flags, abort.signal);
+  const choose = () =>
+    chooseComputer(office.agent, { ...flags, name: "a" }, abort.signal);
   assertEquals(await choose(), "pc");
   abort.abort(new Error("cancelled"));
   await assertRejects(choose, Error, "cancelled");
 });
 
-Deno.test({
-  name: "smcp-agent reports whose tools could not be fetched, and why",
-  timeout: 120_000,
-}, async (t) => {
-  await using office = await startOffice();
-  await office.agent.leave();
-  const at = ["--url", office.url, "--office", OFFICE];
-  await office.addScriptedComputer("ill", () => {
-    throw new ProtocolError(500, "out of order");
-  });
-  const ill =
-    'Cannot get the tools of "ill": out of order; its operator finds the cause in its log';
-  const ways = [["tools"], ["tools", "--json"], ["call", "echo"]];
-  for (const args of ways) {
-    await t.step(`${args.join(" ")}, without other Computers`, async () => {
-      const { code, stdout, stderr } = await runHere("agent", [...args, ...at]);
-      assertEquals([code, stdout, stderr], [1, "", `error: ${ill}\n`]);
+Deno.test(
+  "smcp-agent reports whose tools could not be fetched, and why",
+  TIME,
+  async () => {
+    await using agent = await start();
+    await agent.office.addScriptedComputer("ill", () => {
+      throw new ProtocolError(500, "out of order");
     });
-  }
-  await office.addScriptedComputer("odd", () => ({ tools: 7 }));
-  await office.addScriptedComputer(
-    "pc",
-    (event) =>
-      event === GET_TOOLS_EVENT
-        ? { tools: [tool], req_id: "1" }
-        : { content: [{ type: "text", text: "echo" }] },
-  );
-  for (const args of ways) {
-    await t.step(`${args.join(" ")}, other Computers are there`, async () => {
-      const { code, stdout, stderr } = await runHere("agent", [...args, ...at]);
+    const ill =
+      'Cannot get the tools of "ill": out of order; its operator finds the cause in its log';
+    const ways = [["tools"], ["tools", "--json"], ["call", "echo"]];
+    for (const args of ways) {
+      const end = await agent.run(...args);
+      assertEquals(end, { code: 1, stdout: "", stderr: `error: ${ill}\n` });
+    }
+    await agent.office.addScriptedComputer("odd", () => ({ tools: 7 }));
+    await agent.office.addScriptedComputer(
+      "pc",
+      (event) =>
+        event === "client:get_tools"
+          ? { tools: [TOOL], req_id: "1" }
+          : text("echo"),
+    );
+    for (const args of ways) {
+      const { code, stdout, stderr } = await agent.run(...args);
       assertEquals(code, 0, stderr);
       assertMatch(stdout, /\becho\b/);
       assertStringIncludes(stderr, `${ill}\n`);
       assertMatch(stderr, /^Cannot get the tools of "odd": .*\btools: .*$/m);
-    });
-  }
-});
+    }
+  },
+);
 
-Deno.test({
-  name:
-    "smcp-agent desktop --follow shows the windows again after each change, until Ctrl-C",
-  timeout: 120_000,
-}, async () => {
-  await using scripted = await startScripted();
-  await using agent = startMain("agent", ["desktop", "--follow", "--json"], {
-    SMCP_URL: scripted.office.url,
-    SMCP_OFFICE: OFFICE,
-  });
-  await agent.line(/^\["window:.*asked 1"\]$/);
-  scripted.computer.send(UPDATE_DESKTOP_EVENT, { computer: "pc" });
-  await agent.line(/^\["window:.*asked 2"\]$/);
-  agent.signal("SIGINT");
-  assertEquals((await agent.status).code, 0);
-});
-
-Deno.test({
-  name: "smcp-agent watch prints one line per notification, until Ctrl-C",
-  timeout: 120_000,
-}, async (t) => {
-  for (const json of [false, true]) {
-    await t.step(json ? "--json" : "for people", async () => {
-      await using scripted = await startScripted();
-      await using agent = startMain("agent", [
-        "watch",
-        ...(json ? ["--json"] : []),
-      ], { SMCP_URL: scripted.office.url, SMCP_OFFICE: OFFICE });
-      await agent.line(/^watching the office "north"/);
-      scripted.computer.send(UPDATE_DESKTOP_EVENT, { computer: "pc" });
-      await agent.line(
-        json
-          ? /^\{"time":"[^"]+","event":"notify:update_desktop","payload":\{"computer":"pc"\}\}$/
-          : /^\d\d:\d\d:\d\d {2}notify:update_desktop {2}computer=pc$/,
-      );
+Deno.test(
+  "smcp-agent watch and desktop --follow print each change, until Ctrl-C",
+  TIME,
+  async () => {
+    await using scripted = await startScripted();
+    const rows: [args: string[], ready: RegExp, change: RegExp][] = [
+      [
+        ["desktop", "--follow", "--json"],
+        /^\["window:.*Body 1"\]$/,
+        /^\["window:.*Body 2"\]$/,
+      ],
+      [
+        ["watch"],
+        /^watching the office "north"/,
+        /^\d\d:\d\d:\d\d {2}notify:update_desktop {2}computer=pc$/,
+      ],
+      [
+        ["watch", "--json"],
+        /^watching the office "north"/,
+        /^\{"time":"[^"]+","event":"notify:update_desktop","payload":\{"computer":"pc"\}\}$/,
+      ],
+    ];
+    for (const [args, ready, change] of rows) {
+      await using agent = startMain("agent", args, scripted.env);
+      await agent.line(ready);
+      scripted.change();
+      await agent.line(change);
       agent.signal("SIGINT");
       assertEquals((await agent.status).code, 0);
-    });
-  }
-});
+    }
+  },
+);
 
-Deno.test({
-  name:
-    "smcp-agent read writes a binary resource to a file, and never to stdout",
-  timeout: 120_000,
-}, async () => {
-  await using scripted = await startScripted();
-  const env = { SMCP_URL: scripted.office.url, SMCP_OFFICE: OFFICE };
-  const refused = await runMain("agent", ["read", "x://binary", "files"], {
-    env,
-  });
-  assertEquals([refused.code, refused.stdout], [2, ""]);
-  assertStringIncludes(refused.stderr, "--output FILE");
-  const file = await Deno.makeTempFile();
-  const args = ["read", "x://binary", "files", "--output", file];
-  const written = await runMain("agent", args, { env });
-  assertEquals([written.code, written.stderr], [0, ""]);
-  assertEquals(await Deno.readFile(file), new Uint8Array([0, 1, 2]));
-  await Deno.remove(file);
-  const unnamed = await runMain("agent", ["read", "x://1"], { env });
-  assertEquals(unnamed.code, 2);
-  assertStringIncludes(unnamed.stderr, "read URI MCP_SERVER");
-});
+Deno.test(
+  "smcp-agent tools groups by MCP server, and marks those that are starting, disabled or without tools",
+  TIME,
+  async () => {
+    const count = {
+      name: "count",
+      inputSchema: {
+        type: "object" as const,
+        properties: {
+          from: { type: "integer", description: "The first. Not last." },
+          by: { enum: [1, 2] },
+        },
+        required: ["from"],
+      },
+    };
+    await using agent = await start();
+    const computer = agent.office.use(
+      new SmcpComputer({
+        ...{ url: agent.office.url, name: "pc" },
+        servers: {
+          slow: fixture({ start: "hang" }),
+          files: fixture({ only: ["echo"] }),
+          off: fixture({}, { disabled: true }),
+          more: fixture({ only: ["pid"], extraTools: [count] }),
+        },
+      }),
+    );
+    const running = new Promise<void>((resolve) =>
+      computer.on(
+        "toolsChanged",
+        () => computer.status().tools.length === 3 && resolve(),
+      )
+    );
+    await computer.connect();
+    await computer.join(OFFICE);
+    await running;
+    const plain = (await agent.run("tools")).stdout;
+    assertEquals(
+      plain.split("\n").map((line) => line.replace(/^( *\S+ ).* .*/, "$1…")),
+      [
+        ...["pc: …", "  slow: starting", "  files: …", "    echo …"],
+        ...["  off: disabled", "  more: …", "    pid …", "    count", ""],
+      ],
+      plain,
+    );
+    assertStringIncludes(plain, "pc: 3 tools\n");
+    assertStringIncludes(plain, "  more: 2 tools\n");
+    assertStringIncludes(
+      (await agent.run("tools", "--verbose")).stdout,
+      "    count\n      from  integer, required  The first.\n      by    1 | 2\n",
+    );
+    const { pc }: Record<string, SMCPTool[]> = JSON.parse(
+      (await agent.run("tools", "--json")).stdout,
+    );
+    assertEquals(pc?.map(mcpServerOf), ["files", "more", "more"]);
+  },
+);
+
+Deno.test(
+  "smcp-agent tools lists tools of Computers that do not name their MCP servers",
+  TIME,
+  async () => {
+    const tool = { ...TOOL, description: "Of another SDK." };
+    const tools = [
+      { ...tool, name: "old" },
+      { ...tool, name: "new", title: "A title" },
+      { ...tool, name: "read_it", title: "Read It" },
+    ];
+    await using agent = await start({ pc: () => ({ tools, req_id: "1" }) });
+    assertEquals(
+      (await agent.run("tools")).stdout,
+      "pc: 3 tools\n  old      Of another SDK.\n  new      A title: Of another SDK.\n  read_it  Of another SDK.\n",
+    );
+  },
+);
+
+Deno.test(
+  "an empty SMCP_OFFICE or SMCP_NAME names its option, for both commands",
+  TIME,
+  async () => {
+    for (const flag of ["office", "name"]) {
+      const variable = `SMCP_${flag.toUpperCase()}`;
+      const env = {
+        SMCP_OFFICE: OFFICE,
+        SMCP_CONFIG: "c.json",
+        [variable]: "",
+      };
+      for (
+        const [name, word] of [["agent", "tools"], ["computer", "run"]] as const
+      ) {
+        const { code, stderr } = await runMain(name, [word], { env });
+        assertEquals(
+          [code, stderr],
+          [
+            2,
+            `error: --${flag} is empty; name something with it, and leave no empty ${variable} in the environment\n`,
+          ],
+        );
+      }
+    }
+  },
+);

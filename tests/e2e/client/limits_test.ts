@@ -1,99 +1,245 @@
-import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { ConnectionError } from "../../../agent/mod.ts";
-import { SmcpComputer } from "../../../computer/mod.ts";
-import type { RequestHandler } from "../../../client/options.ts";
-import { GET_TOOLS_EVENT } from "../../../protocol/mod.ts";
+/**
+ * Limits of the Server, as its clients meet them: rates, concurrent calls, sizes; and mistakes that
+ * types would find.
+ *
+ * @module
+ */
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { Socket } from "node:net";
+import {
+  ConnectionError,
+  ProtocolError,
+  SmcpAgent,
+} from "../../../agent/mod.ts";
+import { SmcpComputer, ToolHost } from "../../../computer/mod.ts";
+import { apiKeys, createSmcpServer, jwt } from "../../../server/mod.ts";
+import type { TestOfficeOptions } from "../../../testing/mod.ts";
 import { OFFICE, startOffice } from "../../support/office.ts";
+
+/** Starts an office whose Computer "pc" counts calls by their parameter `n`. */
+async function counting(
+  server: TestOfficeOptions["server"],
+  work = (): unknown => ({ content: [] }),
+) {
+  const runs = new Map<number, number>();
+  const office = await startOffice({
+    ...(server && { server }),
+    computers: {
+      pc: async (event, payload) => {
+        if (event === "client:get_tools") return { tools: [], req_id: "1" };
+        const answer = await work();
+        const { n } = Object(payload).params;
+        runs.set(n, (runs.get(n) ?? 0) + 1);
+        return answer;
+      },
+    },
+  });
+  const { agent } = office;
+  return {
+    agent,
+    call: (n: number) => agent.callTool("pc", "count", { n }),
+    /** Calls many times at once. */
+    calls: (count: number) =>
+      Promise.all(
+        Array.from({ length: count }, (_, n) =>
+          agent.callTool("pc", "count", { n })),
+      ),
+    /** Asserts that calls ran exactly once each. */
+    ranOnce: (count: number) =>
+      assertEquals(
+        [...runs.values()],
+        Array(count).fill(1),
+        `${runs.size} ran`,
+      ),
+    [Symbol.asyncDispose]: () => office.close(),
+  };
+}
+
+Deno.test(
+  "a loop of 5,000 calls, and 500 at once, exceed no default limit of a Server",
+  { timeout: 120_000 },
+  async () => {
+    await using office = await counting({});
+    for (let n = 500; n < 5_500; n++) await office.call(n);
+    await office.calls(500);
+    office.ranOnce(5_500);
+  },
+);
+
+Deno.test("calls over the Server's rate are repeated at that rate, and run once", async () => {
+  await using office = await counting({ limits: { eventsPerSecond: 50 } });
+  await office.calls(120);
+  office.ranOnce(120);
+});
+
+Deno.test("calls over the Server's limit of concurrent calls wait for running ones", async () => {
+  let [running, most] = [0, 0];
+  await using office = await counting(
+    { limits: { callsPerAgent: 3 } },
+    async () => {
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      running--;
+      return { content: [] };
+    },
+  );
+  await office.calls(40);
+  office.ranOnce(40);
+  assertEquals(most, 3);
+});
+
+Deno.test("a call that cannot be sent within its timeout fails with the Server's 429; an aborted one with its reason", async () => {
+  await using office = await counting(
+    { limits: { callsPerAgent: 1 } },
+    () => new Promise(() => {}),
+  );
+  const { agent } = office;
+  const first = agent.callTool("pc", "slow", {}, { timeoutMs: 60_000 });
+  const error = await assertRejects(
+    () => agent.callTool("pc", "slow", {}, { timeoutMs: 3_000 }),
+    ProtocolError,
+    "Too many calls",
+  );
+  const details = { ran: false, retry_in_ms: 100 };
+  assertEquals([error.code, error.details], [429, details]);
+  const abort = new AbortController();
+  const { signal } = abort;
+  const aborted = assertRejects(
+    () => agent.callTool("pc", "slow", {}, { signal }),
+    Error,
+    "no more",
+  );
+  abort.abort(new Error("no more"));
+  await aborted;
+  const lost = assertRejects(() => first);
+  await agent.close();
+  await lost;
+  office.ranOnce(0);
+});
+
+Deno.test("a request with a 429 that does not say that nothing ran is not repeated", async () => {
+  for (const details of [undefined, { ran: true }]) {
+    let calls = 0;
+    await using office = await counting({}, () => {
+      calls++;
+      const fields = { ...(details && { details }) };
+      throw new ProtocolError(429, "The tool's own limit", fields);
+    });
+    await assertRejects(() => office.call(1), ProtocolError, "own limit");
+    assertEquals(calls, 1);
+  }
+});
+
+Deno.test("many calls at once leave an Agent in few writes, and so do their answers a Computer", async () => {
+  const CALLS = 40;
+  const waiting: (() => void)[] = [];
+  await using office = await startOffice({
+    agent: { transports: ["websocket"] },
+    computers: {
+      pc: (event, payload) => {
+        if (event === "client:get_tools") return { tools: [], req_id: "1" };
+        const { message: text } = Object(payload).params;
+        return new Promise((resolve) => {
+          waiting.push(() => resolve({ content: [{ type: "text", text }] }));
+          if (waiting.length === CALLS) waiting.forEach((answer) => answer());
+        });
+      },
+    },
+  });
+  const messages = Array.from({ length: CALLS }, (_, n) => `${n}`);
+  let writes = 0; // of the Server's two sockets too
+  const counted = <A extends unknown[]>(write: (...args: A) => void) =>
+    function (this: Socket, ...args: A): void {
+      writes++;
+      write.apply(this, args);
+    };
+  const { _write, _writev } = Socket.prototype;
+  assert(_writev);
+  Object.assign(Socket.prototype, {
+    ...{ _write: counted(_write), _writev: counted(_writev) },
+  });
+  try {
+    const results = await Promise.all(
+      messages.map((message) =>
+        office.agent.callTool("pc", "echo", { message })
+      ),
+    );
+    assertEquals(results.map(({ content: [b] }) => b?.text), messages);
+  } finally {
+    Object.assign(Socket.prototype, { _write, _writev });
+  }
+  assert(writes > 0 && writes < CALLS, `${writes} writes`);
+});
 
 const MAX_BYTES = 100_000;
 
+const nested = (levels: number): Record<string, unknown> =>
+  levels === 1 ? {} : { inner: nested(levels - 1) };
+
 Deno.test("parameters too large or nested too deeply fail only their call; the connection continues", async () => {
-  const release = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<object>();
   const started = Promise.withResolvers<void>();
-  const slow: RequestHandler = async (event) => {
-    if (event === GET_TOOLS_EVENT) return { tools: [], req_id: "1" };
+  await using office = await counting({ maxMessageBytes: MAX_BYTES }, () => {
     started.resolve();
-    await release.promise;
-    return { content: [{ type: "text", text: "done" }] };
-  };
-  await using office = await startOffice({
-    server: { maxMessageBytes: MAX_BYTES },
-    computers: { pc: slow },
+    return release.promise;
   });
   const { agent } = office;
   const lost: unknown[] = [];
   agent.on("disconnected", (why) => lost.push(why));
   const other = agent.callTool("pc", "slow");
   await started.promise;
-  const large = await assertRejects(
-    () => agent.callTool("pc", "slow", { text: "x".repeat(MAX_BYTES) }),
-    ConnectionError,
-  );
-  assertEquals(large.code, "too_large");
-  assertStringIncludes(large.message, `at most ${MAX_BYTES}`);
-  const [, bytes = ""] = /it has (\d+) bytes/.exec(large.message) ?? [];
-  assertEquals(Number(bytes) > MAX_BYTES, true, large.message);
-  const deep = await assertRejects(
-    () => agent.callTool("pc", "slow", nested(100)),
-    ConnectionError,
-    "nested deeper than 63 levels",
-  );
-  assertEquals(deep.code, "too_large");
-  await assertRejects(
-    () => agent.getFinder("pc", { keywords: ["x".repeat(MAX_BYTES)] }),
-    ConnectionError,
-    "at most",
-  );
-  await assertRejects(
-    () => agent.callTool("pc", "slow", { id: 1n }),
-    TypeError,
-    "as JSON",
-  );
-  release.resolve();
-  assertEquals((await other).content, [{ type: "text", text: "done" }]);
+  const text = "x".repeat(MAX_BYTES);
+  const rows: [request: () => Promise<unknown>, says: string][] = [
+    [() => agent.callTool("pc", "slow", { text }), `at most ${MAX_BYTES}`],
+    [
+      () => agent.callTool("pc", "slow", nested(100)),
+      "nested deeper than 63 levels",
+    ],
+    [() => agent.getFinder("pc", { keywords: [text] }), "at most"],
+  ];
+  for (const [request, says] of rows) {
+    const error = await assertRejects(request, ConnectionError, says);
+    assertEquals(error.code, "too_large");
+    const [, bytes] = /it has (\d+) bytes/.exec(error.message) ?? [];
+    if (says.startsWith("at most")) assert(Number(bytes) > MAX_BYTES, bytes);
+  }
+  const big = () => agent.callTool("pc", "slow", { id: 1n });
+  await assertRejects(big, TypeError, "as JSON");
+  const content = [{ type: "text" as const, text: "done" }];
+  release.resolve({ content });
+  assertEquals((await other).content, content);
   assertEquals(lost, []);
 });
 
 Deno.test("parameters of exactly the maximum size and depth arrive", async () => {
-  await using office = await startOffice({
-    server: { maxMessageBytes: MAX_BYTES },
-    computers: {
-      pc: (event) =>
-        event === GET_TOOLS_EVENT
-          ? { tools: [], req_id: "1" }
-          : { content: [] },
-    },
-  });
+  await using office = await counting({ maxMessageBytes: MAX_BYTES });
   const { agent } = office;
-  assertEquals((await agent.callTool("pc", "t", nested(62))).content, []);
-  await assertRejects(
-    () => agent.callTool("pc", "t", nested(63)),
-    ConnectionError,
-    "nested deeper",
-  );
-  const reqId = "r".repeat(36);
+  const call = (params: Record<string, unknown>) =>
+    agent.callTool("pc", "t", params);
   const fits = JSON.stringify({
-    computer: "pc",
-    tool_name: "t",
-    params: { text: "" },
-    timeout: 60,
-    progress: "waiting",
-    agent: agent.name,
-    req_id: reqId,
+    ...{ computer: "pc", tool_name: "t", params: { text: "" }, timeout: 60 },
+    ...{ progress: "waiting", agent: agent.name, req_id: "r".repeat(36) },
   }).length;
   const text = "x".repeat(MAX_BYTES - 64 - fits);
-  assertEquals((await agent.callTool("pc", "t", { text })).content, []);
-  await assertRejects(
-    () => agent.callTool("pc", "t", { text: `${text}x` }),
-    ConnectionError,
-    "at most",
-  );
+  for (
+    const [fitting, larger, says] of [
+      [nested(62), nested(63), "nested deeper"],
+      [{ text }, { text: `${text}x` }, "at most"],
+    ] as const
+  ) {
+    assertEquals((await call(fitting)).content, []);
+    await assertRejects(() => call(larger), ConnectionError, says);
+  }
 });
 
 Deno.test("a join above the Server's limit fails with its size, for both roles", async () => {
-  await using office = await startOffice({
-    server: { maxMessageBytes: MAX_BYTES },
-  });
+  const server = { maxMessageBytes: MAX_BYTES };
+  await using office = await startOffice({ server });
   const { agent, url } = office;
   await agent.leave();
   const computer = office.use(
@@ -112,5 +258,65 @@ Deno.test("a join above the Server's limit fails with its size, for both roles",
   assertEquals((await agent.listRoom()).length, 2);
 });
 
-const nested = (levels: number): Record<string, unknown> =>
-  levels === 1 ? {} : { inner: nested(levels - 1) };
+/** Calls and makes as JavaScript can: without types. */
+const call = (f: unknown, ...args: unknown[]) => () =>
+  Reflect.apply(Object(f), undefined, args);
+const make = (f: unknown, ...args: unknown[]) => () =>
+  Reflect.construct(Object(f), args);
+const RIGHT = { url: "http://127.0.0.1:8787", name: "planner" };
+
+Deno.test("a mistake in JavaScript is an error that says what is expected", async () => {
+  const authenticator = "option authenticator: expected what apiKeys()";
+  const keys = 'expected a list such as [{ id: "ci", key: "…" }]';
+  const key = 'expected { key: { secret: "…" } }';
+  const connect = "Not connected: call connect() first";
+  const rows: readonly [attempt: () => unknown, says: string][] = [
+    [make(SmcpAgent), "give them as { url: "],
+    [make(SmcpAgent, { ...RIGHT, auth: "s3cret" }), "option auth: expected {"],
+    [make(SmcpAgent, { ...RIGHT, proxy: {} }), "option proxy: expected a URL"],
+    [
+      make(SmcpAgent, { ...RIGHT, offline: "retry" }),
+      'option offline: expected "fail" or "wait"',
+    ],
+    [
+      make(SmcpAgent, { ...RIGHT, protocol: "1" }),
+      'expected "auto", "0.2"',
+    ],
+    [
+      () => new SmcpAgent(RIGHT).putFile("pc", new Uint8Array(3)),
+      "Cannot put bytes without a name",
+    ],
+    [() => new SmcpAgent(RIGHT).join("home"), connect],
+    [() => new SmcpAgent(RIGHT).callTool("pc", "x"), connect],
+    [make(SmcpComputer, { ...RIGHT, servers: {}, name: "" }), "option name: "],
+    [make(SmcpComputer, RIGHT), "servers: expected"],
+    [
+      make(SmcpComputer, { ...RIGHT, servers: ["x"] }),
+      "servers.0: expected an object, not a text",
+    ],
+    [
+      make(SmcpComputer, { ...RIGHT, servers: {}, confirm: true }),
+      "option confirm: expected a function",
+    ],
+    [make(ToolHost), "servers: expected"],
+    [call(createSmcpServer, { authenticator: "s3cret" }), authenticator],
+    [
+      call(createSmcpServer, { authenticator: [{ id: "a", key: "s3cret" }] }),
+      authenticator,
+    ],
+    [
+      call(createSmcpServer, { protocol: "1" }),
+      'the protocol "1": expected one or more of "0.1"',
+    ],
+    [call(apiKeys), keys],
+    [call(apiKeys, { a: "s3cret" }), keys],
+    [call(apiKeys, [{ key: "s3cret" }]), keys],
+    [call(jwt), key],
+    [call(jwt, { secret: "s3cret" }), key],
+  ];
+  for (const [attempt, says] of rows) {
+    const error = await assertRejects(async () => await attempt(), Error);
+    assertStringIncludes(error.message, says);
+    assertEquals(error.message.includes("s3cret"), false, error.message);
+  }
+});

@@ -8,6 +8,8 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { start } from "../../support/child.ts";
+import { configFile } from "../../support/computer/config_file.ts";
+import { scratch } from "../../support/scratch.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const ENTRIES = {
@@ -24,74 +26,58 @@ Deno.test({
     "each command runs alone as one file: server, computer with VRL, agent, smcp",
   timeout: 300_000,
 }, async () => {
-  const folder = await Deno.makeTempDir({ prefix: "smcp-bundle-" });
-  try {
-    const [empty, cache] = [join(folder, "empty"), join(folder, "cache")];
-    await Deno.mkdir(empty);
-    await bundle(Object.values(ENTRIES), folder);
+  await using folder = await scratch();
+  const [empty, cache] = ["empty", "cache"].map((name) =>
+    join(folder.path, name)
+  );
+  await Deno.mkdir(`${empty}`);
+  await bundle(Object.values(ENTRIES), folder.path);
 
-    const fileOf = (name: keyof typeof ENTRIES) =>
-      join(folder, ENTRIES[name].replace(/ts$/, "js"));
-    const run = (name: keyof typeof ENTRIES, ...args: string[]) =>
-      start(
-        Deno.execPath(),
-        ["run", "-A", ...ALONE, fileOf(name), ...args],
-        { cwd: empty, env: { DENO_DIR: cache } },
-      );
+  const argumentsOf = (name: keyof typeof ENTRIES) => [
+    ...["run", "-A", ...ALONE],
+    join(folder.path, ENTRIES[name].replace(/ts$/, "js")),
+  ];
+  const env = { DENO_DIR: `${cache}` };
+  const run = (name: keyof typeof ENTRIES, ...args: string[]) =>
+    start(Deno.execPath(), [...argumentsOf(name), ...args], {
+      cwd: `${empty}`,
+      env,
+    });
+  const command = Deno.execPath();
+  await using config = await configFile({
+    servers: {
+      fixture: {
+        type: "stdio",
+        server_parameters: { command, args: argumentsOf("mcp"), env },
+        vrl: ".seen = .tool_name",
+      },
+    },
+  });
 
-    const config = join(folder, "computer.json");
-    await Deno.writeTextFile(
-      config,
-      JSON.stringify({
-        servers: {
-          fixture: {
-            type: "stdio",
-            server_parameters: {
-              command: Deno.execPath(),
-              args: ["run", "-A", ...ALONE, fileOf("mcp")],
-              env: { DENO_DIR: cache },
-            },
-            vrl: ".seen = .tool_name",
-          },
-        },
-      }),
-    );
-
-    await using server = run("server", "--port=0", "--metrics");
-    const [, url = ""] = await server.line(/(http:\/\/127\.0\.0\.1:\d+)/);
-    const office = [`--url=${url}`, "--office=demo"];
-    await using computer = run(
-      "computer",
-      "run",
-      ...office,
-      "--name=pc",
-      `--config=${config}`,
-      "--yes",
-    );
-    const [state] = await computer.line(/fixture: (running|failed).*/);
-    assertMatch(state, /running/);
-    await computer.line(/joined/i);
-    await using agent = run(
-      "agent",
-      "call",
-      "echo",
-      ...office,
-      "--json",
-      `--params={"text":"alone"}`,
-    );
-    assertEquals((await agent.status).code, 0, agent.lines.join("\n"));
-    const said = agent.lines.join("\n");
-    assertMatch(said, /"text": ?"alone"/);
-    assertMatch(said, /\\"seen\\": ?\\"echo\\"/);
-    await using smcp = run("smcp", "agent", "members", ...office);
-    assertEquals((await smcp.status).code, 0, smcp.lines.join("\n"));
-    assertMatch(smcp.lines.join("\n"), /^pc +computer/m);
-    assertEquals((await computer.stop()).code, 0, computer.lines.join("\n"));
-    assertEquals((await server.stop()).code, 0, server.lines.join("\n"));
-    assertEquals([...Deno.readDirSync(empty)], []);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  await using server = run("server", "--port=0", "--metrics");
+  const [, url = ""] = await server.line(/(http:\/\/127\.0\.0\.1:\d+)/);
+  const office = [`--url=${url}`, "--office=demo"];
+  await using computer = run(
+    "computer",
+    ...["run", ...office, "--name=pc", `--config=${config.file}`, "--yes"],
+  );
+  const [state] = await computer.line(/fixture: (running|failed).*/);
+  assertMatch(state, /running/);
+  await computer.line(/joined/i);
+  await using agent = run(
+    "agent",
+    ...["call", "echo", ...office, "--json", `--params={"text":"alone"}`],
+  );
+  assertEquals((await agent.status).code, 0, agent.lines.join("\n"));
+  const said = agent.lines.join("\n");
+  assertMatch(said, /"text": ?"alone"/);
+  assertMatch(said, /\\"seen\\": ?\\"echo\\"/);
+  await using smcp = run("smcp", "agent", "members", ...office);
+  assertEquals((await smcp.status).code, 0, smcp.lines.join("\n"));
+  assertMatch(smcp.lines.join("\n"), /^pc +computer/m);
+  assertEquals((await computer.stop()).code, 0, computer.lines.join("\n"));
+  assertEquals((await server.stop()).code, 0, server.lines.join("\n"));
+  assertEquals([...Deno.readDirSync(`${empty}`)], []);
 });
 
 /** Bundles files, each into one of its own in a folder. */

@@ -1,5 +1,5 @@
 /**
- * The commands behind an HTTP proxy. The Server is called by a name that only the proxy knows.
+ * The commands behind an HTTP proxy. The Server is called by a name that only the proxy resolves.
  *
  * @module
  */
@@ -25,7 +25,7 @@ import { configFile } from "../../support/computer/config_file.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
 import { startHttpProxy } from "../../support/http_proxy.ts";
 import { CLIENTS } from "../../support/mcp/clients.ts";
-import { pipeCommand } from "../../support/mcp/pipe.ts";
+import { pipeCommand } from "../../support/mcp/gateway.ts";
 import { OFFICE, startOffice } from "../../support/office.ts";
 import { startProxy } from "../../support/proxy.ts";
 import { scratch } from "../../support/scratch.ts";
@@ -127,48 +127,42 @@ Deno.test({
   await using server = await serving();
   await using proxy = await startHttpProxy(server.here);
   await using walled = await startHttpProxy(server.here, { refuse: 403 });
+  const refused = `the proxy http://${new URL(walled.url).host}`;
+  type Row = [env: Record<string, string>, args: string[], says?: string];
+  const rows: Row[] = [
+    [{ HTTP_PROXY: proxy.url }, []],
+    [{ HTTP_PROXY: walled.url }, ["--proxy", proxy.url]],
+    [{ HTTP_PROXY: proxy.url }, ["--proxy", "none"], "no such host"],
+    [{ HTTP_PROXY: proxy.url, NO_PROXY: HOST }, [], "no such host"],
+    [
+      { all_proxy: walled.url },
+      [],
+      `${refused} of all_proxy does not allow a connection`,
+    ],
+    [{}, ["--proxy", walled.url], `${refused} does not allow a connection`],
+    [
+      {},
+      ["--proxy", "socks5://x"],
+      "Cannot use --proxy: socks5:// is not supported",
+    ],
+    [
+      { ALL_PROXY: "socks5://x" },
+      [],
+      "Cannot use ALL_PROXY: socks5:// is not supported",
+    ],
+  ];
   const commands: [CommandName, string[]][] = [
     ["agent", ["members", "--office", OFFICE]],
     ["server", ["offices", "--token", TOKEN]],
   ];
-  const { host } = new URL(walled.url);
   for (const [name, words] of commands) {
-    const run = (env: Record<string, string>, ...args: string[]) =>
-      runMain(name, [...words, "--url", server.named, ...args], { env });
-    const found = await run({ HTTP_PROXY: proxy.url });
-    assertEquals([found.code, found.stderr], [0, ""]);
-    const given = await run({ HTTP_PROXY: walled.url }, "--proxy", proxy.url);
-    assertEquals([given.code, given.stderr], [0, ""]);
-    const rows: [env: Record<string, string>, args: string[], says: string][] =
-      [
-        [{ HTTP_PROXY: proxy.url }, ["--proxy", "none"], "no such host"],
-        [{ HTTP_PROXY: proxy.url, NO_PROXY: HOST }, [], "no such host"],
-        [
-          { all_proxy: walled.url },
-          [],
-          `the proxy http://${host} of all_proxy does not allow a connection`,
-        ],
-        [
-          {},
-          ["--proxy", walled.url],
-          `the proxy http://${host} does not allow a connection`,
-        ],
-        [
-          {},
-          ["--proxy", "socks5://x"],
-          "Cannot use --proxy: socks5:// is not supported",
-        ],
-        [
-          { ALL_PROXY: "socks5://x" },
-          [],
-          "Cannot use ALL_PROXY: socks5:// is not supported",
-        ],
-      ];
-    for (const [env, args, says] of rows) {
-      const end = await run(env, ...args);
-      assertStringIncludes(end.stderr, says);
-      assertEquals(end.code, says.includes("socks5") ? 2 : 1, end.stderr);
-      assertEquals(end.stderr.trim().split("\n").length, 1);
+    for (const [env, args, says = ""] of rows) {
+      const all = [...words, "--url", server.named, ...args];
+      const { code, stderr } = await runMain(name, all, { env });
+      assertStringIncludes(stderr, says);
+      const expected = says === "" ? 0 : says.includes("socks5") ? 2 : 1;
+      assertEquals(code, expected, stderr);
+      assertEquals(stderr.split("\n").length, says === "" ? 1 : 2, stderr);
     }
   }
   const here = await runMain(

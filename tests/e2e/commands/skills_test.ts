@@ -2,6 +2,7 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { runHere, runMain } from "../../support/command.ts";
+import { configFile } from "../../support/computer/config_file.ts";
 import {
   skillServer,
   skillText,
@@ -10,23 +11,22 @@ import { OFFICE, startOffice } from "../../support/office.ts";
 import { scratch } from "../../support/scratch.ts";
 
 /** A folder of skills with one of the user. */
-async function makeHome(path: string): Promise<string> {
-  const folder = join(path, "skills", "user", "forms");
+async function skillsHome() {
+  const home = await scratch();
+  const skillHome = join(home.path, "skills");
+  const folder = join(skillHome, "user", "forms");
   await mkdir(folder, { recursive: true });
   await writeFile(
     join(folder, "SKILL.md"),
     skillText("forms", "Fills in forms. And more."),
   );
   await writeFile(join(folder, "fill.bin"), new Uint8Array([0, 255, 1]));
-  return join(path, "skills");
+  return { ...home, skillHome };
 }
 
-Deno.test({
-  name: "smcp-agent skills and skill list, print and write skills",
-  timeout: 120_000,
-}, async () => {
-  await using folder = await scratch();
-  const skillHome = await makeHome(folder.path);
+Deno.test("smcp-agent skills and skill list, print and write skills", async () => {
+  await using home = await skillsHome();
+  const { skillHome } = home;
   await using office = await startOffice({ computers: { pc: { skillHome } } });
   await office.agent.leave();
   const run = (...args: string[]) =>
@@ -47,47 +47,47 @@ Deno.test({
     binary.stderr,
     "fill.bin is binary (application/octet-stream): write it to a file with --output FILE",
   );
-  const output = join(folder.path, "out.bin");
+  const output = join(home.path, "out.bin");
   const written = await run("skill", "forms", "fill.bin", "--output", output);
   assertEquals([written.code, written.stdout], [0, ""], written.stderr);
   assertEquals([...await readFile(output)], [0, 255, 1]);
 
-  const failures: [args: string[], text: string][] = [
-    [["other"], 'There is no skill "other"; "skills" lists them'],
-    [["No Name"], "Invalid skill name"],
-    [["forms", "x.md"], 'x.md of skill "forms" does not exist'],
-    [["forms", "../x"], '../x of skill "forms" leads out of its folder'],
-    [["forms", ".skillenv"], '.skillenv of skill "forms" has secrets'],
-  ];
-  for (const [args, text] of failures) {
+  for (
+    const [args, text] of [
+      [["other"], 'There is no skill "other"; "skills" lists them'],
+      [["No Name"], "Invalid skill name"],
+      [["forms", "x.md"], 'x.md of skill "forms" does not exist'],
+      [["forms", ".skillenv"], '.skillenv of skill "forms" has secrets'],
+      [["forms", "../x"], '../x of skill "forms" leads out of its folder'],
+    ] as const
+  ) {
     const failed = await run("skill", ...args);
     assertEquals(failed.code, 1);
     assertStringIncludes(failed.stderr, text);
   }
 });
 
-Deno.test({
-  name: "smcp-computer check and shell show skills, and what is left out",
-  timeout: 180_000,
-}, async () => {
-  await using folder = await scratch();
-  const skillHome = await makeHome(folder.path);
-  const config = join(folder.path, "computer.json");
+Deno.test("smcp-computer check and shell show skills, and which are left out", async () => {
+  await using home = await skillsHome();
+  const { skillHome } = home;
   const at = (path: string) => `skill://example/${path}`;
-  const servers = {
-    fix: skillServer({
-      roots: {
-        [at("csv")]: { source: "resources" },
-        [at("odd")]: { source: "resources" },
-      },
-      texts: { [at("csv/SKILL.md")]: skillText("csv", "Reads CSV.") },
-    }),
-  };
-  await writeFile(config, JSON.stringify({ servers }));
-  const env = { A2C_SKILL_HOME: skillHome };
-  const flags = ["--config", config];
+  await using config = await configFile({
+    servers: {
+      fix: skillServer({
+        roots: {
+          [at("csv")]: { source: "resources" },
+          [at("odd")]: { source: "resources" },
+        },
+        texts: { [at("csv/SKILL.md")]: skillText("csv", "Reads CSV.") },
+      }),
+    },
+  });
+  const check = (...flags: string[]) =>
+    runMain("computer", ["check", "--config", config.file, ...flags], {
+      env: { A2C_SKILL_HOME: skillHome },
+    });
 
-  const checked = await runMain("computer", ["check", ...flags], { env });
+  const checked = await check();
   assertMatch(checked.stdout, /^2 skills: forms, mcp:fix:csv$/m);
   assertMatch(
     checked.stdout,
@@ -95,11 +95,7 @@ Deno.test({
   );
   assertEquals(checked.code, 1);
 
-  const without = await runMain(
-    "computer",
-    ["check", ...flags, "--no-skills", "--json"],
-    { env },
-  );
+  const without = await check("--no-skills", "--json");
   const { skills, problems } = JSON.parse(without.stdout);
   assertEquals([skills, problems, without.code], [[], [], 0]);
 

@@ -1,5 +1,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { runFile } from "../../support/command.ts";
+import { PACKAGE_VERSION } from "../../../cli/version.ts";
+import config from "../../../deno.json" with { type: "json" };
 import { modulesOf } from "../../support/modules.ts";
 
 const run = (file: string, ...args: string[]) => runFile(file, args);
@@ -8,20 +10,13 @@ const ROLES = ["server", "computer", "agent"] as const;
 
 /** Command lines that exit without a signal. */
 const LINES: readonly (readonly [typeof ROLES[number], ...string[]])[] = [
-  ["server", "--help"],
   ["server", "--version"],
-  ["server", "--port=http"],
   ["server", "--prot", "1"],
   ["server", "completion", "zsh"],
+  ["server", "service", "install", "--help"],
   ["computer"],
   ["computer", "run", "--help"],
   ["computer", "help", "check"],
-  ["computer", "service", "install", "--office", "demo"],
-  ["server", "service", "install", "--help"],
-  ["server", "service", "instal"],
-  ["computer", "run", "--office", "demo"],
-  ["agent", "call", "--help"],
-  ["agent", "tolls"],
   ["agent", "members", "--office", "demo", "--url", "http://127.0.0.1:1"],
 ];
 
@@ -35,28 +30,37 @@ for (const [role, ...args] of LINES) {
   });
 }
 
-Deno.test("smcp up has the same flags as mod.ts up", async () => {
-  const help = await run("main.ts", "up", "--help");
-  assertEquals(help, await run("mod.ts", "up", "--help"));
-  assertEquals(help, await run("main.ts", "help", "up"));
-  assertMatch(help.stdout, /^Usage: smcp up \[options\]$/m);
+Deno.test("every command prints the versions of package, protocol and runtime", async () => {
+  assertEquals(PACKAGE_VERSION, config.version);
+  for (
+    const file of [
+      "main.ts",
+      "mod.ts",
+      ...ROLES.map((role) => `${role}/main.ts`),
+    ]
+  ) {
+    assertEquals(await run(file, "--version"), {
+      code: 0,
+      stdout:
+        `@a2c-smcp/sdk ${config.version}, A2C-SMCP 0.2.0, Deno ${Deno.version.deno}\n`,
+      stderr: "",
+    }, file);
+  }
 });
 
-Deno.test("smcp --help lists its commands with the summaries of their help", async () => {
+Deno.test("smcp --help lists its commands with the summaries of their help, which smcp help prints too", async () => {
   const { code, stdout } = await run("main.ts", "--help");
   assertEquals(code, 0);
   for (const name of [...ROLES, "up"]) {
     const own = await run("main.ts", name, "--help");
     const [, summary = ""] = own.stdout.split("\n\n");
     assertMatch(stdout, new RegExp(`^  ${name} .*\\b${summary}$`, "m"));
+    if (name !== "up") assertStringIncludes(own.stdout, "Exit codes", name);
+    assertEquals(await run("main.ts", "help", name), own);
   }
-});
-
-Deno.test("smcp help AGENT is the help of that command", async () => {
-  assertEquals(
-    await run("main.ts", "help", "agent"),
-    await run("main.ts", "agent", "--help"),
-  );
+  const up = await run("mod.ts", "up", "--help");
+  assertMatch(up.stdout, /^Usage: smcp up \[options\]$/m);
+  assertEquals(await run("main.ts", "up", "--help"), up);
 });
 
 Deno.test("smcp suggests a similar command, and exits 2", async () => {
@@ -86,27 +90,21 @@ printf '%s\\n' "\${COMPREPLY[@]}"`,
     assertEquals(new TextDecoder().decode(stderr), "");
     return new TextDecoder().decode(stdout).trim().split("\n");
   };
-  assertEquals(await complete("a"), ["agent"]);
-  assertEquals((await complete("")).slice(0, 5), [
-    ...ROLES,
-    "up",
-    "completion",
-  ]);
-  assertEquals(await complete("agent", "c"), ["call", "config", "completion"]);
-  assertEquals(await complete("agent", "call", "--ti"), ["--timeout"]);
-  assertEquals(await complete("computer", "run", "--wat"), ["--watch"]);
-  assertEquals(await complete("server", "--ws-engine", ""), ["fast", "stock"]);
-  assertEquals(
-    await complete("computer", "service", "install", "--wat"),
-    ["--watch"],
-  );
-  assertEquals((await complete("server", "service", "")).slice(0, 3), [
-    "install",
-    "status",
-    "remove",
-  ]);
-  assertEquals(await complete("up", "--off"), ["--office"]);
-  assertEquals(await complete("server", "completion", "f"), ["fish"]);
+  const rows: [words: string, found: string[]][] = [
+    ["a", ["agent"]],
+    ["", [...ROLES, "up", "completion", "--version", "--help"]],
+    ["agent c", ["call", "config", "completion"]],
+    ["agent call --ti", ["--timeout"]],
+    ["computer run --wat", ["--watch"]],
+    ["server --ws-engine ", ["fast", "stock"]],
+    ["computer service install --wat", ["--watch"]],
+    ["server service r", ["remove"]],
+    ["up --off", ["--office"]],
+    ["server completion f", ["fish"]],
+  ];
+  for (const [words, found] of rows) {
+    assertEquals(await complete(...words.split(" ")), found, words);
+  }
 });
 
 for (const shell of ["zsh", "fish"]) {

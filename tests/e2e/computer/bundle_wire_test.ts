@@ -1,220 +1,183 @@
-import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 // @ts-types="@modelcontextprotocol/sdk/server/mcp"
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { SmcpAgent } from "../../../agent/mod.ts";
 import { SmcpComputer } from "../../../computer/mod.ts";
 import {
-  type GetComputerConfigRet,
   mcpServerOf,
   ProtocolError,
   type ProtocolName,
-  resultMeta,
 } from "../../../protocol/mod.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
 import { runHere } from "../../support/command.ts";
+import { startComputer } from "../../support/computer/computer.ts";
+import { fixture } from "../../support/computer/mcp_servers.ts";
+import { resourceServers } from "../../support/computer/resource_servers.ts";
+import { startHttpFixture } from "../../support/fixtures/mcp_http.ts";
 import { OFFICE } from "../../support/office.ts";
 import { startProxy } from "../../support/proxy.ts";
-import { fixture } from "../../support/computer/mcp_servers.ts";
-import { startOddHttp } from "../../support/fixtures/odd_http.ts";
-import { resourceServers } from "../../support/computer/resource_servers.ts";
 
 const YES = { default_tool_meta: { auto_apply: true } };
 
-/** Starts a Server of a version, with a Computer "pc" and an Agent. */
-async function startOffice(
+/** Starts a Computer "pc" at a Server of a version. */
+const startAt = (
   protocol: ProtocolName,
-  options: Pick<
-    ConstructorParameters<typeof SmcpComputer>[0],
-    "servers" | "inputs"
-  >,
-) {
-  await using stack = new AsyncDisposableStack();
-  const server = stack.use(createSmcpServer({ protocol }));
-  const { url } = await server.listen({ port: 0 });
-  const computer = stack.use(
-    new SmcpComputer({ url, name: "pc", ...options }),
-  );
-  const agent = stack.use(new SmcpAgent({ url, name: "planner" }));
-  for (const client of [computer, agent]) {
-    await client.connect();
-    await client.join(OFFICE);
-  }
-  await computer.serversSettled();
-  const ended = stack.move();
-  return { computer, agent, [Symbol.asyncDispose]: () => ended.disposeAsync() };
-}
-
-const shown = ({ servers }: GetComputerConfigRet) =>
-  Object.entries(servers).map(([key, { name, bundle_id }]) => [
-    key,
-    name,
-    bundle_id,
-  ]);
-
-const PICK = {
-  type: "pickString",
-  id: "region",
-  description: "Where",
-  options: ["eu", { label: "America", value: "us" }],
-} as const;
+  servers: Parameters<typeof startComputer>[0],
+  options: Parameters<typeof startComputer>[1] = {},
+) =>
+  startComputer(servers, { confirm: () => "no", ...options }, {
+    server: { protocol },
+  });
 
 for (const protocol of ["0.2", "0.3", "0.4"] as const) {
   const isNew = protocol !== "0.2";
-  Deno.test({
-    name: `0.4 §3.6: names of servers and tools at a Server of ${protocol}`,
-    timeout: 120_000,
-  }, async () => {
-    await using refusing = await startOddHttp({
-      locked: (res) => res.writeHead(401).end(),
+  Deno.test(`0.4 §3.6: names of servers and tools at a Server of ${protocol}`, async () => {
+    await using refusing = await startHttpFixture("streamable", {
+      only: ["locked"],
+      resources: false,
     });
-    await using office = await startOffice(protocol, {
-      servers: {
-        "my files": fixture({ only: ["echo", "pid"] }, {
-          ...YES,
-          tool_meta: { echo: { alias: "say" } },
-          tool_prefix: "fs_",
-        }),
-        "web": {
-          type: "streamable",
-          server_parameters: { url: refusing.url },
-          ...YES,
-          bundle_id: "web-1",
-        },
+    await using pc = await startAt(protocol, {
+      "my files": fixture({ only: ["echo", "pid"] }, {
+        ...YES,
+        tool_meta: { echo: { alias: "say" } },
+        tool_prefix: "fs_",
+      }),
+      "web": {
+        type: "streamable",
+        server_parameters: { url: refusing.url },
+        ...YES,
+        bundle_id: "web-1",
       },
-      inputs: [{ ...PICK, options: [...PICK.options] }],
+    }, {
+      inputs: [{
+        type: "pickString",
+        id: "region",
+        description: "Where",
+        options: ["eu", { label: "America", value: "us" }],
+      }],
     });
-    const { agent, computer } = office;
+    const { computer, office: { agent } } = pc;
     const tools = await agent.getTools("pc");
     const names = isNew
       ? ["my_files__say", "my_files__pid", "web-1__locked"]
       : ["say", "fs_pid", "locked"];
-    assertEquals(tools.map(({ name }) => name), names);
+    const [files, web] = isNew
+      ? ["my_files", "web-1"] as const
+      : ["my files", "web"] as const;
+    assertEquals(
+      tools.map((
+        tool,
+      ) => [
+        tool.name,
+        tool.bundle_id,
+        mcpServerOf(tool),
+        tool.meta?.a2c_mcp_server,
+      ]),
+      names.map((name, i) => {
+        const address = i === 2 ? web : files;
+        return [
+          name,
+          isNew ? address : undefined,
+          address,
+          i === 2 ? "web" : "my files",
+        ];
+      }),
+    );
     assertEquals(computer.listTools().map(({ name }) => name), names);
-    assertEquals(
-      tools.map(({ bundle_id }) => bundle_id),
-      isNew ? ["my_files", "my_files", "web-1"] : Array(3).fill(undefined),
-    );
-    const [files, web] = isNew ? ["my_files", "web-1"] : ["my files", "web"];
-    assertEquals(tools.map(mcpServerOf), [files, files, web]);
-    assertEquals(
-      tools.map(({ meta }) => meta?.a2c_mcp_server),
-      ["my files", "my files", "web"],
-    );
-    for (const [i, text] of [[0, "hello"], [1, undefined]] as const) {
-      const { content, isError } = await agent.callTool(
-        "pc",
-        names[i] ?? "",
-        text === undefined ? {} : { text },
-      );
-      assert(!isError);
-      if (text !== undefined) assertEquals(content[0]?.text, text);
-    }
+    assertEquals((await pc.call(names[0]!, { text: "hello" })).text, "hello");
+    assertEquals((await pc.call(names[1]!)).result.isError, undefined);
     for (const name of isNew ? ["say", "fs_pid", "my_files__echo"] : ["echo"]) {
-      const missing = await agent.callTool("pc", name, {});
-      assertEquals(resultMeta(missing).error_code, 4001, name);
+      assertEquals((await pc.call(name)).meta.error_code, 4001, name);
     }
     const config = await agent.getConfig("pc");
     assertEquals(
-      shown(config),
+      Object.entries(config.servers).map((
+        [key, { name, bundle_id }],
+      ) => [key, name, bundle_id]),
       isNew
         ? [["my_files", "my files", "my_files"], ["web-1", "web", "web-1"]]
         : [["my files", "my files", undefined], ["web", "web", undefined]],
     );
     assertEquals(
       config.inputs?.map((input) => "options" in input && input.options),
-      isNew
-        ? [[
-          { label: "eu", value: "eu" },
-          { label: "America", value: "us" },
-        ]]
-        : [["eu", "us"]],
+      [
+        isNew
+          ? [{ label: "eu", value: "eu" }, { label: "America", value: "us" }]
+          : ["eu", "us"],
+      ],
     );
-    const refused = await agent.callTool("pc", names[2] ?? "", {});
-    assertEquals(
-      [resultMeta(refused).error_code, resultMeta(refused).mcp_server],
-      [4006, web],
-    );
-    const code = async (server: string) => {
+    const unknown = isNew ? 4014 : 404;
+    const other = isNew ? "my files" : "my_files";
+    for (
+      const [server, code] of [["nobody", unknown], [other, unknown], [
+        web,
+        4015,
+      ]] as const
+    ) {
       const error = await assertRejects(
         () => agent.getResources("pc", server),
         ProtocolError,
       );
-      return [error.code, error.fields.mcp_server];
-    };
-    const unknown = isNew ? 4014 : 404;
-    assertEquals(await code("nobody"), [unknown, "nobody"]);
-    assertEquals(await code(isNew ? "my files" : "my_files"), [
-      unknown,
-      isNew ? "my files" : "my_files",
-    ]);
-    assertEquals(await code(web ?? ""), [4015, web]);
+      assertEquals([error.code, error.fields.mcp_server], [code, server]);
+    }
+    refusing.refuse(401);
+    const { meta } = await pc.call(names[2]!);
+    assertEquals([meta.error_code, meta.mcp_server], [4006, web]);
   });
 }
 
-Deno.test({
-  name:
-    "0.4 §3.6: smcp-agent shows ids where they differ, and takes a name or an id",
-  timeout: 120_000,
-}, async () => {
-  await using office = await startOffice("0.4", {
-    servers: {
-      ...resourceServers({ name: "a" }),
-      "my files": fixture({ only: ["echo"] }, YES),
-    },
+Deno.test("0.4 §3.6: smcp-agent shows ids where they differ, and takes a name or an id", async () => {
+  await using pc = await startAt("0.4", {
+    ...resourceServers({ name: "a" }),
+    "my files": fixture({ only: ["echo"] }, YES),
   });
-  const at = ["--url", office.computer.url, "--office", OFFICE];
-  await office.agent.leave();
-  const run = async (...args: string[]) => {
-    const { code, stdout, stderr } = await runHere("agent", [...args, ...at]);
+  const at = ["--url", pc.office.url, "--office", OFFICE];
+  await pc.office.agent.leave();
+  const rows: [line: string[], shown: RegExp][] = [
+    [["tools"], /^ {2}my files \(my_files\): 1 tool\n {4}my_files__echo\b/m],
+    [["config"], /^ {2}my files \(my_files\) +stdio/m],
+    [["resources", "a"], /^a: 0 resources/],
+    [["resources", "my files"], /^my_files: \d+ resources?/],
+    [["resources", "my_files"], /^my_files: \d+ resources?/],
+  ];
+  for (const [line, shown] of rows) {
+    const { code, stdout, stderr } = await runHere("agent", [...line, ...at]);
     assertEquals(code, 0, stderr);
-    return stdout;
-  };
-  assertMatch(
-    await run("tools"),
-    /^ {2}my files \(my_files\): 1 tool\n {4}my_files__echo\b/m,
-  );
-  assertMatch(await run("config"), /^ {2}my files \(my_files\) +stdio/m);
-  assertMatch(await run("resources", "a"), /^a: 0 resources/);
-  for (const typed of ["my files", "my_files"]) {
-    assertMatch(await run("resources", typed), /^my_files: \d+ resources?/);
+    assertMatch(stdout, shown);
   }
 });
 
-Deno.test({
-  name: "0.4 §9: the Desktop is in order of use, then of bundle_id",
-  timeout: 120_000,
-}, async () => {
-  const window = (name: string) => ({
-    name,
-    resources: [{ uri: `window://${name}/w`, name }],
-    contents: { [`window://${name}/w`]: [{ text: name }] },
-  });
-  const { a, b, c } = resourceServers(window("a"), window("b"), window("c"));
-  assert(a && b && c);
-  const servers = {
-    "a": { ...a, ...YES, bundle_id: "z" },
-    "b": { ...b, ...YES },
-    "c": { ...c, ...YES, bundle_id: "A" },
-  };
-  await using office = await startOffice("0.4", { servers });
-  const { agent } = office;
-  const order = async () =>
-    (await agent.getDesktop("pc")).map((text) => text.at(-1));
-  assertEquals(await order(), ["c", "b", "a"]);
-  await agent.callTool("pc", "b__b_subscribed", { count: 0 });
-  assertEquals(await order(), ["b", "c", "a"]);
-  await using before = await startOffice("0.2", { servers });
-  const names = (await before.agent.getDesktop("pc")).map((text) =>
-    text.at(-1)
+Deno.test("0.4 §9: the Desktop is in order of use, then of bundle_id", async () => {
+  const ids = { a: "z", b: undefined, c: "A" };
+  const servers = Object.fromEntries(
+    Object.entries(ids).map(([name, bundle_id]) => {
+      const uri = `window://${name}/w`;
+      const [[, server] = []] = Object.entries(
+        resourceServers({
+          name,
+          resources: [{ uri, name }],
+          contents: { [uri]: [{ text: name }] },
+        }),
+      );
+      return [name, {
+        ...server!,
+        ...YES,
+        ...(bundle_id !== undefined && { bundle_id }),
+      }];
+    }),
   );
-  assertEquals(names, ["a", "b", "c"]);
+  const order = async (
+    { office: { agent } }: Awaited<ReturnType<typeof startAt>>,
+  ) => (await agent.getDesktop("pc")).map((text) => text.at(-1)).join("");
+  await using pc = await startAt("0.4", servers);
+  assertEquals(await order(pc), "cba");
+  await pc.call("b__b_subscribed", { count: 0 });
+  assertEquals(await order(pc), "bca");
+  await using before = await startAt("0.2", servers);
+  assertEquals(await order(before), "abc");
 });
 
-Deno.test({
-  name:
-    "0.4 §18: a reconnect to a Server of another version renames the tools, and tells the office",
-  timeout: 120_000,
-}, async () => {
+Deno.test("0.4 §18: a reconnect to a Server of another version renames the tools, and notifies the office", async () => {
   await using before = createSmcpServer();
   await using after = createSmcpServer({ protocol: "0.4" });
   const { url } = await before.listen({ port: 0 });
@@ -242,32 +205,31 @@ Deno.test({
   proxy.turnTo(later.url);
   proxy.cut();
   assertEquals(await promise, ["files__echo"]);
-  assertEquals([names(), computer.status().protocol], [["files__echo"], "0.4"]);
-  assertEquals(changes, 1);
+  assertEquals([names(), computer.status().protocol, changes], [
+    ["files__echo"],
+    "0.4",
+    1,
+  ]);
   const result = await agent.callTool("pc", "files__echo", { text: "hi" });
   assertEquals(result.content[0]?.text, "hi");
 });
 
-Deno.test({
-  name:
-    "0.4 §18: a Computer that is told a version has its names before it is connected",
-  timeout: 120_000,
-}, async () => {
+Deno.test("0.4 §18: a Computer with the option of a version uses its names before it is connected", async () => {
   const servers = { files: fixture({ only: ["echo"] }, YES) };
-  const url = "http://127.0.0.1:1";
-  const named = async (protocol?: "0.2" | "0.3" | "0.4") => {
+  const rows = [[undefined, "echo"], ["0.2", "echo"], [
+    "0.4",
+    "files__echo",
+  ]] as const;
+  for (const [protocol, name] of rows) {
     await using computer = new SmcpComputer({
-      url,
+      url: "http://127.0.0.1:1",
       name: "pc",
       servers,
       ...(protocol && { protocol }),
     });
     await computer.start();
-    return computer.listTools().map(({ name }) => name);
-  };
-  assertEquals(await named(), ["echo"]);
-  assertEquals(await named("0.2"), ["echo"]);
-  assertEquals(await named("0.4"), ["files__echo"]);
+    assertEquals(computer.listTools().map(({ name }) => name), [name]);
+  }
 });
 
 for (
@@ -276,11 +238,7 @@ for (
     "my_notes",
   ]] as const
 ) {
-  Deno.test({
-    name:
-      `0.4 §3.6: prompts and resources of an MCP server are asked for by what names it in ${protocol}`,
-    timeout: 120_000,
-  }, async () => {
+  Deno.test(`0.4 §3.6: prompts and resources of an MCP server are asked for by what names it in ${protocol}`, async () => {
     const server = new McpServer({ name: "notes", version: "1.0.0" });
     server.registerPrompt("greet", {}, () => ({
       messages: [{ role: "user", content: { type: "text", text: "hello" } }],
@@ -288,10 +246,10 @@ for (
     server.registerResource("first", "notes://first", {}, ({ href }) => ({
       contents: [{ uri: href, text: "a note" }],
     }));
-    await using office = await startOffice(protocol, {
-      servers: { "my notes": { type: "in-process", server } },
+    await using pc = await startAt(protocol, {
+      "my notes": { type: "in-process", server },
     });
-    const { agent, computer } = office;
+    const { computer, office: { agent } } = pc;
     const [prompt] = await agent.getPrompts("pc");
     assertEquals([prompt?.name, prompt?.mcp_server], ["greet", address]);
     const { messages } = await agent.getPrompt("pc", address, "greet");

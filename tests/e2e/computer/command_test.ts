@@ -1,11 +1,17 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
-import { join } from "node:path";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
+import { dirname, join } from "node:path";
 import { runHere, runMain, startMain } from "../../support/command.ts";
 import { configFile } from "../../support/computer/config_file.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
+import { resourceServers } from "../../support/computer/resource_servers.ts";
+import { runComputer } from "../../support/computer/run_computer.ts";
 import { OFFICE, startOffice } from "../../support/office.ts";
 import { gone, written } from "../../support/processes.ts";
-import { runComputer } from "../../support/computer/run_computer.ts";
 import { startProxy } from "../../support/proxy.ts";
 import { scratch } from "../../support/scratch.ts";
 
@@ -35,6 +41,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     await computer.line(/^call of pid by planner: ok, \d+ ms$/);
     computer.signal(signal);
     assertEquals((await computer.status).code, 0);
+    assert(!computer.lines.join("\n").includes("warning:"), "of its name");
     for (const pid of pids) await gone(pid);
   });
 }
@@ -91,7 +98,8 @@ Deno.test({
 });
 
 Deno.test({
-  name: "smcp-computer run reads its options from the environment",
+  name:
+    "smcp-computer run reads its options from the environment, and warns of a name that MCP clients see with a hash",
   timeout: 120_000,
 }, async () => {
   await using office = await startOffice();
@@ -99,84 +107,177 @@ Deno.test({
   await using computer = startMain("computer", ["run"], {
     SMCP_URL: office.url,
     SMCP_OFFICE: OFFICE,
-    SMCP_NAME: "of the environment",
+    SMCP_NAME: "build box",
     SMCP_CONFIG: config.file,
   });
-  await computer.line(/^joined office north as of the environment$/);
+  await computer.line(/^joined office north as build box$/);
+  computer.signal("SIGTERM");
+  await computer.status;
+  assertEquals(computer.lines.filter((line) => line.includes("warning:")), [
+    'warning: MCP clients see another name than "build box" before its tools, with a hash; choose one of letters, digits and -, at most 22 characters, with --name',
+  ]);
 });
 
-Deno.test({
-  name:
-    "smcp-computer run warns of a name that MCP clients see with a hash, and of no other",
-  timeout: 120_000,
-}, async () => {
-  await using office = await startOffice();
-  await using config = await configFile({ servers: {} });
-  const warning =
-    'warning: MCP clients see another name than "build box" before its tools, with a hash; choose one of letters, digits and -, at most 22 characters, with --name';
-  const expected = { "build box": [warning], "pc": [] };
-  for (const [name, warnings] of Object.entries(expected)) {
-    await using computer = runComputer(office, config.file, { name });
-    await computer.line(RegExp(`^joined office north as ${name}$`));
-    computer.signal("SIGTERM");
-    await computer.status;
-    assertEquals(
-      computer.lines.filter((line) => line.includes("warning:")),
-      warnings,
-    );
-  }
+Deno.test("smcp-computer check lists what each MCP server offers, and exits 0 without problems", async () => {
+  await using config = await configFile({
+    inputs: [{ type: "promptString", id: "level", description: "" }],
+    servers: {
+      files: fixture({ only: ["echo"] }, {
+        server_parameters: {
+          command: Deno.execPath(),
+          env: { L: "${input:level}" },
+        },
+      }),
+      ...resourceServers({
+        name: "screen",
+        resources: [
+          { uri: "window://screen/a", name: "A" },
+          { uri: "dpe://screen/report", name: "Report" },
+        ],
+      }),
+      off: { ...fixture(), disabled: true },
+    },
+  });
+  const args = ["check", "--config", config.file, "--input", "level=1"];
+  const { code, stdout, stderr } = await runMain("computer", args);
+  assertEquals(code, 0, stdout + stderr);
+  assertMatch(stdout, /^✓ files +stdio +running +1 tool /m);
+  assertMatch(stdout, /^ +tools: echo$/m);
+  assertMatch(stdout, /^ +windows: window:\/\/screen\/a$/m);
+  assertMatch(stdout, /^ +documents: dpe:\/\/screen\/report$/m);
+  assertMatch(stdout, /^- off +stdio +disabled/m);
+  assertStringIncludes(stdout, "No problem found.");
+  const json = await runHere("computer", [...args, "--json"]);
+  const { servers, problems } = JSON.parse(json.stdout);
+  assertEquals(
+    servers.map(({ name, state }: Record<string, string>) => [name, state]),
+    [["files", "running"], ["screen", "running"], ["off", "disabled"]],
+  );
+  assertEquals(problems, []);
 });
 
-Deno.test({
-  name:
-    "smcp-computer reports an error in one line, and exits 1, or 2 for wrong usage",
-  timeout: 120_000,
-}, async (t) => {
-  await using office = await startOffice();
-  await using good = await configFile({ servers: {} });
-  await using bad = await configFile({ servers: { a: { type: "telnet" } } });
-  const to = (url: string, file: string) => [
-    ...["run", "--url", url, "--office", OFFICE],
-    ...["--name", "pc", "--config", file],
+Deno.test("smcp-computer check names each problem with its remedy, and exits 1", async () => {
+  const stdio = (command: string, env: Record<string, string> = {}) => ({
+    type: "stdio",
+    server_parameters: { command, env },
+  });
+  const key = { type: "promptString", id: "key", description: "" };
+  await using config = await configFile({
+    inputs: [{ ...key, password: true }],
+    servers: {
+      a: fixture({ only: ["echo"] }),
+      b: fixture({ only: ["echo"] }),
+      dead: fixture({ start: "exit" }),
+      gone: stdio("no-such-program"),
+      asks: stdio("x", { K: "${input:key}" }),
+      typo: stdio("x", { K: "${input:kee}" }),
+      away: {
+        type: "streamable",
+        server_parameters: { url: "http://127.0.0.1:1/mcp" },
+      },
+      vrl: { ...fixture({ only: ["pid"] }), vrl: "this is no VRL" },
+      guarded: fixture({ only: ["fail", "slow"] }, {
+        forbidden_tools: ["slwo", "stop", "fial"],
+        tool_meta: { fial: { auto_apply: false }, slow: { alias: "stop" } },
+      }),
+    },
+  });
+  const args = ["check", "--config", config.file];
+  const { code, stdout, stderr } = await runHere("computer", args);
+  assertEquals(code, 1);
+  const problems = stdout.split("\n").filter((line) =>
+    line.startsWith("problem: ")
+  );
+  const expected = [
+    /"dead".*exited with code 7.*the database is not there; run its command by hand/,
+    /"gone".*no such program; install it/,
+    /"asks".*input "key" has no value; give one with --input key=VALUE/,
+    /"typo".*there is no input "kee"; define it/,
+    /"away".*; /,
+    /"vrl": Cannot compile the VRL program: syntax error \(line 1, column 6\)$/,
+    /More than one tool is named "echo".*give one of them an alias/,
+    /"guarded": forbidden_tools names "slwo", which is none of its tools; did you mean "slow"\?/,
+    /"guarded": forbidden_tools names "fial", .*did you mean "fail"\?/,
+    /"guarded": tool_meta names "fial", .*did you mean "fail"\?/,
   ];
-  await using taken = runComputer(office, good.file);
-  await taken.line(/^joined/);
-  const rows: [string, string[], number, string][] = [
-    [
-      "no server",
-      to("http://127.0.0.1:1", good.file),
-      1,
-      "nobody listens there; start a Server, or correct the address with --url; or wait until it is there, with --wait",
-    ],
-    ["no URL", to("foo", good.file), 1, '"foo"'],
-    ["no file", to(office.url, "no/such.json"), 1, "no/such.json"],
-    ["wrong file", to(office.url, bad.file), 1, "servers.a.type"],
-    ["name taken", to(office.url, good.file), 1, '"pc"'],
-    ["no office", ["run", "--config", good.file], 2, "--office"],
-    ["unknown option", ["run", "--bogus"], 2, ""],
-    ["unknown command", ["walk"], 2, "walk"],
-  ];
-  for (const [name, args, code, part] of rows) {
-    await t.step(name, async () => {
-      const run = name === "no office" ? runMain : runHere; // without SMCP_OFFICE
-      const end = await run("computer", args);
-      assertEquals(end.code, code);
-      const lines = `${end.stdout}${end.stderr}`.split("\n");
-      const errors = lines.filter((line) => line.startsWith("error: "));
-      assertEquals(errors.length, 1, lines.join("\n"));
-      assertStringIncludes(errors[0] ?? "", part);
-    });
+  for (const pattern of expected) {
+    const found = problems.filter((line) => pattern.test(line));
+    assertEquals(found.length, 1, stdout);
   }
-  for (
-    const [flag, part] of [["--help", "Exit codes"], [
-      "--version",
-      "A2C-SMCP 0.2.0, Deno ",
-    ]] as const
-  ) {
-    await t.step(flag, async () => {
-      await using child = startMain("computer", [flag]);
-      assertEquals((await child.status).code, 0);
-      assertStringIncludes(child.lines.join("\n"), part);
-    });
-  }
+  assertEquals(problems.length, expected.length, stdout);
+  assertStringIncludes(stdout, "\n  this is no VRL\n       ^\n");
+  assertMatch(stderr, /^error: there are 10 problems; /m);
 });
+
+Deno.test("smcp-computer import imports servers of other programs, names values that may be secret, and shows none", async () => {
+  await using home = await scratch();
+  const claude = `${home.path}/.config/Claude`;
+  const git = { command: "npx", args: ["-y", "git"], env: { TOKEN: "s3cret" } };
+  const web = { url: "https://git.example/mcp" };
+  const files = {
+    [`${claude}/claude_desktop_config.json`]: {
+      git,
+      files: { command: "npx", args: ["${HOME}"] },
+    },
+    [`${home.path}/.cursor/mcp.json`]: { git: web, bad: { type: 3 } },
+  };
+  for (const [file, mcpServers] of Object.entries(files)) {
+    await Deno.mkdir(dirname(file), { recursive: true });
+    await Deno.writeTextFile(file, JSON.stringify({ mcpServers }));
+  }
+  const out = `${home.path}/new.json`;
+  const run = (...args: string[]) =>
+    runMain("computer", ["import", "--out", out, ...args], {
+      env: { HOME: home.path, XDG_CONFIG_HOME: "", DENO_DIR: denoDir() },
+      cwd: claude,
+    });
+
+  const dry = await run("--dry-run");
+  assertEquals(dry.code, 0, dry.stderr);
+  assertStringIncludes(
+    dry.stdout,
+    `Would write ${out}: 3 MCP servers, 1 input`,
+  );
+  assertEquals(await Deno.stat(out).catch(() => "none"), "none");
+
+  const { code, stdout, stderr } = await run();
+  assertEquals(code, 0, stderr);
+  assertStringIncludes(
+    stdout,
+    "! imports values of git that may be secret: env.TOKEN",
+  );
+  assertMatch(
+    stdout,
+    /^ {2}git-cursor +streamable +https:\/\/git\.example\/mcp$/m,
+  );
+  assertMatch(stdout, /✗ .*mcp\.json:\d+:\d+: mcpServers\.bad/);
+  assertEquals(stdout.includes("s3cret"), false);
+  assertEquals((await Deno.stat(out)).mode! & 0o777, 0o600);
+  assertEquals(JSON.parse(await Deno.readTextFile(out)).servers, {
+    git: { type: "stdio", server_parameters: git },
+    files: {
+      type: "stdio",
+      server_parameters: { command: "npx", args: ["${input:env:HOME}"] },
+    },
+    "git-cursor": { type: "streamable", server_parameters: web },
+  });
+
+  const again = await run();
+  assertEquals(again.code, 1);
+  assertMatch(again.stderr, /new\.json already exists; .*--out.*--force/);
+  await Deno.writeTextFile(out, "what others may read");
+  await Deno.chmod(out, 0o644);
+  const opened = await Deno.open(out);
+  assertEquals((await run("--force")).code, 0);
+  const seen = await new Response(opened.readable).text();
+  assertEquals(seen, "what others may read");
+  assertEquals((await Deno.stat(out)).mode! & 0o777, 0o600);
+  const json = await run("--force", "--json");
+  assertEquals(JSON.parse(json.stdout).found.length, 2);
+  assertEquals(json.stdout.includes("s3cret"), false);
+});
+
+/** Keeps Deno's cache although HOME differs. */
+function denoDir(): string {
+  return Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`;
+}

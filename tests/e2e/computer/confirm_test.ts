@@ -1,25 +1,18 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { ConfirmRequest } from "../../../computer/mod.ts";
-import { type CallToolResult, resultMeta } from "../../../protocol/mod.ts";
-import { ONCE } from "../../support/computer/host.ts";
 import { startComputer } from "../../support/computer/computer.ts";
 import { configFile } from "../../support/computer/config_file.ts";
+import { ONCE } from "../../support/computer/host.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
-import { startOffice } from "../../support/office.ts";
 import { runComputer } from "../../support/computer/run_computer.ts";
+import { startOffice } from "../../support/office.ts";
 
 const files = (only: string[] = ["echo", "slow", "slow_began"]) =>
   fixture({ only }, {
     tool_meta: { echo: { alias: "say" }, slow_began: { auto_apply: true } },
   });
 
-const textOf = ({ content }: CallToolResult) => content[0]?.text ?? "";
-
-Deno.test({
-  name:
-    "a tool without auto_apply runs only with confirmation; without it, or after a no, the result is 4005",
-  timeout: 120_000,
-}, async () => {
+Deno.test("a tool without auto_apply runs only with confirmation; without it, or after a no, the result is 4005; an unknown one is refused without a question", async () => {
   const asked: ConfirmRequest[] = [];
   let word: "once" | "no" = "no";
   await using pc = await startComputer({ files: files() }, {
@@ -28,16 +21,12 @@ Deno.test({
       return word;
     },
   });
-  const { agent } = pc.office;
-  const refused = await agent.callTool("pc", "say", { text: "x" });
-  assert(refused.isError);
-  assertEquals(resultMeta(refused), {
-    error_code: 4005,
-    a2c_waited_for: "confirmation",
-  });
-  assertStringIncludes(textOf(refused), "refused");
+  const { text, meta, result } = await pc.call("say", { text: "x" });
+  assert(result.isError);
+  assertEquals(meta, { error_code: 4005, a2c_waited_for: "confirmation" });
+  assertStringIncludes(text, "refused");
   word = "once";
-  assertEquals(textOf(await agent.callTool("pc", "say", { text: "x" })), "x");
+  assertEquals((await pc.call("say", { text: "x" })).text, "x");
   assertEquals(asked.at(-1), {
     agent: "planner",
     server: "files",
@@ -45,32 +34,11 @@ Deno.test({
     name: "say",
     params: { text: "x" },
   });
+  assertEquals((await pc.call("nope")).meta, { error_code: 4001 });
   assertEquals(asked.length, 2);
 });
 
-Deno.test({
-  name: "an unknown tool is refused without a question",
-  timeout: 120_000,
-}, async () => {
-  let asked = 0;
-  await using pc = await startComputer({ files: files() }, {
-    confirm: () => {
-      asked++;
-      return "once";
-    },
-  });
-  const { agent } = pc.office;
-  assertEquals(resultMeta(await agent.callTool("pc", "nope", {})), {
-    error_code: 4001,
-  });
-  assertEquals(asked, 0);
-});
-
-Deno.test({
-  name:
-    "a call that is cancelled or times out withdraws its question, and never runs",
-  timeout: 120_000,
-}, async () => {
+Deno.test("a call that is cancelled or times out withdraws its question, and never runs", async () => {
   const questions: AbortSignal[] = [];
   const { promise: asked, resolve } = Promise.withResolvers<void>();
   await using pc = await startComputer({ files: files() }, {
@@ -83,32 +51,24 @@ Deno.test({
       );
     },
   });
-  const { agent } = pc.office;
   const cancel = new AbortController();
-  const cancelled = agent.callTool("pc", "slow", {}, { signal: cancel.signal });
+  const cancelled = pc.call("slow", {}, { signal: cancel.signal });
   await asked;
   cancel.abort();
   await cancelled.catch(() => {});
-  const late = await agent.callTool("pc", "slow", {}, { timeoutMs: 1_000 });
-  assertEquals(resultMeta(late).error_code, 4004);
-  const ended = new Promise<void>((done) => {
+  const { meta } = await pc.call("slow", {}, { timeoutMs: 1_000 });
+  assertEquals(meta.error_code, 4004);
+  await new Promise<void>((done) => {
     const check = () => pc.computer.status().runningCalls === 0 && done();
     pc.computer.on("callEnded", check);
     check();
   });
-  await ended;
   assertEquals(questions.map(({ aborted }) => aborted), [true, true]);
-  const began = await agent.callTool("pc", "slow_began", {}, {
-    timeoutMs: 1_000,
-  });
-  assertEquals(resultMeta(began).error_code, 4004, "the tool never ran");
+  const began = await pc.call("slow_began", {}, { timeoutMs: 1_000 });
+  assertEquals(began.meta.error_code, 4004, "the tool never ran");
 });
 
-Deno.test({
-  name:
-    "an always for a server does not apply to its replacement, which may be another program",
-  timeout: 120_000,
-}, async () => {
+Deno.test("an always for a server does not apply to its replacement, which may be another program", async () => {
   const { promise: asked, resolve } = Promise.withResolvers<void>();
   const word = Promise.withResolvers<"once">();
   await using pc = await startComputer({ files: files(["pid"]) }, {
@@ -117,24 +77,21 @@ Deno.test({
       return word.promise;
     },
   });
-  const { agent } = pc.office;
-  const call = agent.callTool("pc", "pid", {}, { timeoutMs: 120_000 });
+  const call = pc.call("pid", {}, { timeoutMs: 120_000 });
   await asked;
   await pc.computer.updateServer("files", files(["pid", "echo"]));
   word.resolve("once");
-  const result = await call;
-  assertEquals(resultMeta(result), { error_code: 4003 });
-  assertStringIncludes(textOf(result), '"files" was replaced');
-  assertEquals((await agent.callTool("pc", "pid", {})).isError, undefined);
+  const { meta, text } = await call;
+  assertEquals(meta, { error_code: 4003 });
+  assertStringIncludes(text, '"files" was replaced');
+  assertEquals((await pc.call("pid")).result.isError, undefined);
 });
 
-Deno.test({
-  name:
-    "smcp-computer run refuses calls without a terminal, and runs all of them with --yes",
-  timeout: 120_000,
-}, async () => {
+Deno.test("smcp-computer run refuses calls without a terminal, and runs all of them with --yes", async () => {
   await using office = await startOffice();
-  await using config = await configFile({ servers: { files: files() } });
+  await using config = await configFile({
+    servers: { files: files(["echo"]) },
+  });
   await using careful = runComputer(office, config.file, { name: "careful" });
   await using bold = runComputer(office, config.file, {
     name: "bold",
@@ -144,55 +101,31 @@ Deno.test({
     child.line(/^joined/),
     child.line(/^MCP server files: running/),
   ]));
-  const call = (name: string) =>
-    office.agent.callTool(name, "say", { text: "x" });
-  const refused = await call("careful");
-  assertEquals(resultMeta(refused), { error_code: 4005 });
-  assertStringIncludes(textOf(refused), "--yes");
-  assertEquals(textOf(await call("bold")), "x");
-});
-
-Deno.test({
-  name: "a VRL program gets each result, and its output is in meta",
-  timeout: 120_000,
-}, async () => {
-  await using pc = await startComputer({
-    files: fixture({ only: ["echo", "fail", "big"] }, {
-      tool_meta: { echo: { alias: "say" } },
-      vrl:
-        '. = {"tool": .tool_name, "said": .parameters.text, "bad": .isError, "text": .content[0].text}',
-    }),
-    aborting: fixture({ only: ["meta"] }, { vrl: 'abort "no"' }),
-  });
-  const { agent } = pc.office;
-  const call = async (tool: string, params: Record<string, unknown> = {}) => {
-    const result = await agent.callTool("pc", tool, params);
-    assertEquals(result.meta, result._meta);
-    return result;
+  const call = async (name: string) => {
+    const { content, _meta } = await office.agent.callTool(name, "say", {
+      text: "x",
+    });
+    return [content[0]?.text ?? "", _meta] as const;
   };
-  const transformed = (result: CallToolResult) =>
-    JSON.parse(String(resultMeta(result).a2c_vrl_transformed));
-  assertEquals(transformed(await call("say", { text: "x" })), {
-    tool: "echo",
-    said: "x",
-    bad: false,
-    text: "x",
-  });
-  const failed = await call("fail");
-  assert(failed.isError);
-  assertEquals(transformed(failed).bad, true);
-  const untouched = await call("meta");
-  assertEquals(resultMeta(untouched), { origin: "fixture" });
-  assertEquals(textOf(untouched), "with metadata");
+  const [text, meta] = await call("careful");
+  assertEquals(meta, { error_code: 4005 }); // it did not wait for anybody
+  assertStringIncludes(text, "--yes");
+  assertEquals(await call("bold"), ["x", undefined]);
 });
 
-Deno.test({
-  name: "the size of a result is checked after its VRL program ran",
-  timeout: 120_000,
-}, async () => {
+Deno.test("a VRL program gets each result, and its output is in meta; the size is checked after it ran", async () => {
   await using pc = await startComputer(
     {
-      files: fixture({ only: ["big"] }, { vrl: ".again = .content[0].text" }),
+      files: fixture({ only: ["echo", "fail", "big"] }, {
+        tool_meta: { echo: { alias: "say" } },
+        vrl:
+          '. = {"tool": .tool_name, "said": .parameters.text, "bad": .isError, "text": .content[0].text}',
+      }),
+      aborting: fixture({ only: ["meta"] }, { vrl: 'abort "no"' }),
+      without: fixture({ only: ["meta"] }, {
+        tool_meta: { meta: { alias: "unchanged" } },
+        vrl: "",
+      }),
       plain: fixture({ only: ["big"] }, {
         tool_meta: { big: { alias: "plain" } },
       }),
@@ -200,35 +133,61 @@ Deno.test({
     {},
     { server: { maxMessageBytes: 100_000 } },
   );
-  const { agent } = pc.office;
-  const params = { bytes: 60_000 };
-  assertEquals(
-    (await agent.callTool("pc", "plain", params)).isError,
+  const call = async (tool: string, params: Record<string, unknown> = {}) => {
+    const { text, meta: { a2c_vrl_transformed: json, ...meta }, result } =
+      await pc.call(tool, params);
+    assertEquals(result.meta, result._meta);
+    return [
+      text,
+      meta,
+      json === undefined ? undefined : JSON.parse(String(json)),
+    ];
+  };
+  const failed = "it went wrong";
+  assertEquals(await call("say", { text: "x" }), ["x", {}, {
+    tool: "echo",
+    said: "x",
+    bad: false,
+    text: "x",
+  }]);
+  assertEquals(await call("fail"), [failed, {}, {
+    tool: "fail",
+    said: null,
+    bad: true,
+    text: failed,
+  }]);
+  assertEquals(await call("meta"), [
+    "with metadata",
+    { origin: "fixture" },
     undefined,
-  );
-  const big = await agent.callTool("pc", "big", params);
-  assertEquals(resultMeta(big), { error_code: 4003 });
-  assertStringIncludes(textOf(big), "100000");
+  ]);
+  const _meta = { origin: "fixture" };
+  assertEquals((await pc.call("unchanged")).result, {
+    content: [{ type: "text", text: "with metadata" }],
+    meta: _meta,
+    _meta,
+  });
+  const params = { bytes: 60_000 };
+  assertEquals((await pc.call("plain", params)).meta, {});
+  const [text, meta] = await call("big", params);
+  assertEquals(meta, { error_code: 4003 });
+  assertStringIncludes(text, "100000");
 });
 
-Deno.test({
-  name:
-    "a VRL program that does not compile rejects only its server, with the compiler's message",
-  timeout: 120_000,
-}, async () => {
+Deno.test("a VRL program that does not compile rejects only its server, with the compiler's message", async () => {
   await using pc = await startComputer({
     bad: fixture({}, { vrl: ".a = " }),
     good: fixture({ only: ["echo"] }),
   }, { restart: ONCE });
-  const [bad, good] = pc.computer.status().servers;
-  assertEquals(bad?.state, "failed");
+  const { computer } = pc;
+  const [bad, good] = computer.status().servers;
+  assertEquals([bad?.state, good?.state], ["failed", "running"]);
   assertStringIncludes(bad?.error ?? "", "unexpected end of program");
-  assertEquals(good?.state, "running");
-  const added = await pc.computer.addServer("late", fixture({}, { vrl: "(" }))
+  const added = await computer.addServer("late", fixture({}, { vrl: "(" }))
     .catch(String);
   assertStringIncludes(
     String(added),
     "servers.late.vrl: Cannot compile the VRL program",
   );
-  assertEquals(pc.computer.status().servers.length, 2);
+  assertEquals(computer.status().servers.length, 2);
 });

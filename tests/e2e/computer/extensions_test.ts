@@ -3,30 +3,27 @@
  *
  * @module
  */
-import { assert, assertEquals, assertRejects } from "@std/assert";
-import { ConnectionError, SmcpAgent } from "../../../agent/mod.ts";
-import { ToolHost } from "../../../computer/mod.ts";
 import {
-  GET_PROMPTS_EVENT,
-  ProtocolError,
-  READ_RESOURCE_EVENT,
-} from "../../../protocol/mod.ts";
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { ConnectionError, SmcpAgent } from "../../../agent/mod.ts";
+import { ProtocolError, READ_RESOURCE_EVENT } from "../../../protocol/mod.ts";
 import { startComputer, takeSeat } from "../../support/computer/computer.ts";
 import { everything, fixture } from "../../support/computer/mcp_servers.ts";
 import { startOffice } from "../../support/office.ts";
 
 const FEATURES = "demo://resource/static/document/features.md";
 
-Deno.test({
-  name: "an Agent reads any resource of a Computer, and gets its prompts",
-  timeout: 120_000,
-}, async () => {
+Deno.test("an Agent reads any resource of a Computer, and gets its prompts", async () => {
   await using pc = await startComputer({
     all: everything(),
     none: fixture({ resources: false }),
     off: fixture({}, { disabled: true }),
   });
-  const { agent } = pc.office;
+  const { computer, office: { agent } } = pc;
   const [text] = await agent.readResource("pc", "all", FEATURES);
   assertEquals(text?.uri, FEATURES);
   assert(text?.text?.includes("Features"));
@@ -46,6 +43,16 @@ Deno.test({
     arguments: { city: "Paris" },
   });
   assert(messages[0]?.content.text?.includes("Paris"));
+  // The Computer's own methods do the same.
+  const [own] = await computer.readResource("all", FEATURES);
+  assertEquals(own, text);
+  assert(
+    (await computer.getPrompts()).some(({ name }) => name === "args-prompt"),
+  );
+  const rome = await computer.getPrompt("all", "args-prompt", {
+    arguments: { city: "Rome" },
+  });
+  assert(rome.messages[0]?.content.text?.includes("Rome"));
   const rows: [number, () => Promise<unknown>][] = [
     [400, () => agent.readResource("pc", "all", "demo://nothing")],
     [404, () => agent.readResource("pc", "nobody", FEATURES)],
@@ -61,26 +68,7 @@ Deno.test({
   }
 });
 
-Deno.test({
-  name: "a ToolHost reads resources and gets prompts as an Agent does",
-  timeout: 120_000,
-}, async () => {
-  await using host = new ToolHost({ servers: { all: everything() } });
-  await host.start();
-  const [contents] = await host.readResource("all", FEATURES);
-  assertEquals(contents?.uri, FEATURES);
-  const prompts = await host.getPrompts();
-  assert(prompts.some(({ name }) => name === "simple-prompt"));
-  const { messages } = await host.getPrompt("all", "args-prompt", {
-    arguments: { city: "Rome" },
-  });
-  assert(messages[0]?.content.text?.includes("Rome"));
-});
-
-Deno.test({
-  name: "an answer that is larger than the Server takes is one clear error",
-  timeout: 120_000,
-}, async () => {
+Deno.test("an answer that is larger than the Server takes is one clear error", async () => {
   await using pc = await startComputer({ fix: fixture() }, {}, {
     server: { maxMessageBytes: 20_000 },
   });
@@ -94,44 +82,34 @@ Deno.test({
   assertEquals(error.code, 500);
 });
 
-Deno.test("a peer that refuses the extension is named as an older one", async () => {
+Deno.test("a peer that refuses the extension, or does not answer it, is named as an older one", async () => {
+  const lacks = "its version lacks this extension; upgrade it";
   const refusals = [
-    `This Computer does not answer ${READ_RESOURCE_EVENT}`,
-    `Unknown event "${READ_RESOURCE_EVENT}"`, // as a Server says it
+    "This Computer does not answer client:read_resource",
+    'Unknown event "client:read_resource"', // as a Server says it
   ];
-  for (const refusal of refusals) {
+  for (const refusal of [...refusals, undefined]) {
     await using office = await startOffice({
       computers: {
         pc: (event) => {
-          if (event !== READ_RESOURCE_EVENT) return { tools: [], req_id: "1" };
+          if (event === "client:get_tools") return { tools: [], req_id: "1" };
+          if (refusal === undefined) return new Promise(() => {});
           throw new ProtocolError(400, refusal);
         },
       },
     });
-    const error = await assertRejects(
-      () => office.agent.readResource("pc", "s", "x:y"),
+    const { code, message } = await assertRejects(
+      () => office.agent.readResource("pc", "s", "x:y", { timeoutMs: 1_000 }),
       ProtocolError,
-      `${refusal}: its version lacks this extension; upgrade it`,
     );
-    assertEquals(error.code, 400);
+    assertEquals(code, refusal === undefined ? 408 : 400);
+    assertStringIncludes(
+      message,
+      refusal === undefined
+        ? "without the extension client:read_resource does not answer"
+        : `${refusal}: ${lacks}`,
+    );
   }
-});
-
-Deno.test("a Computer that does not answer the extension may be an older one", async () => {
-  await using office = await startOffice({
-    computers: {
-      pc: (event) =>
-        event === GET_PROMPTS_EVENT
-          ? new Promise(() => {})
-          : { tools: [], req_id: "1" },
-    },
-  });
-  const error = await assertRejects(
-    () => office.agent.getPrompts("pc", { timeoutMs: 1_000 }),
-    ProtocolError,
-    "without the extension client:get_prompts does not answer",
-  );
-  assertEquals(error.code, 408);
 });
 
 Deno.test("an extension's request is checked before it is sent", async () => {

@@ -5,21 +5,15 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { commandOutput } from "../../../computer/config/command_input.ts";
-import { connectWithRedaction } from "../../../computer/host/hosting.ts";
 import { hideSecrets } from "../../../computer/util/secrets.ts";
 import { resultMeta, SmcpComputer } from "../../../computer/mod.ts";
-import type { McpConnection } from "../../../computer/host/mcp/connection.ts";
-import {
-  type MCPServerInput,
-  parseMCPServerConfig,
-} from "../../../protocol/mod.ts";
+import { connectMcp } from "../../../computer/host/mcp/connect.ts";
+import { mcpErrorCode } from "../../../computer/host/mcp/errors.ts";
+import { parseMCPServerConfig } from "../../../protocol/mod.ts";
 import { ONCE } from "../../support/computer/host.ts";
 import { startComputer } from "../../support/computer/computer.ts";
 import { configFile } from "../../support/computer/config_file.ts";
-import {
-  fixture,
-  type StdioSettings,
-} from "../../support/computer/mcp_servers.ts";
+import { fixture } from "../../support/computer/mcp_servers.ts";
 import { createFixture } from "../../support/fixtures/sdk_fixture.ts";
 import { startOffice } from "../../support/office.ts";
 import { gone } from "../../support/processes.ts";
@@ -28,57 +22,31 @@ import { hurryTimers } from "../../support/timers.ts";
 
 const never = new AbortController().signal;
 const shell = (line: string, signal = never) =>
-  commandOutput({ kind: "shell", line }, signal);
+  commandOutput({ command: line }, signal);
 
-Deno.test({
-  name:
-    "commandOutput() returns the trimmed output of a shell command or a program",
-  timeout: 120_000,
-}, async () => {
+Deno.test("commandOutput() returns the trimmed output of a shell command or a program, or reports how it failed, with its stderr", async () => {
+  const program = (program: string, ...args: string[]) =>
+    commandOutput({ command: program, args }, never);
   assertEquals(await shell("printf ' one\\ntwo \\n\\n'"), "one\ntwo");
-  assertEquals(
-    await commandOutput(
-      { kind: "program", program: "echo", args: ["$HOME", "a b"] },
-      never,
-    ),
-    "$HOME a b",
-  );
-});
-
-Deno.test({
-  name: "commandOutput() reports how a command failed, with its stderr",
-  timeout: 120_000,
-}, async () => {
-  const rows: [line: string, parts: string[]][] = [
-    ["echo 'not logged in' >&2; exit 4", [
+  assertEquals(await program("echo", "$HOME", "a b"), "$HOME a b");
+  const failures: [run: () => Promise<string>, ...parts: string[]][] = [
+    [
+      () => shell("echo 'not logged in' >&2; exit 4"),
       "exited with code 4",
       "not logged in",
-    ]],
-    ["kill -9 $$", ["killed by SIGKILL"]],
-    ["true", ["printed nothing"]],
-    ["head -c 2000000 /dev/zero", ["more than 1048576 bytes"]],
+    ],
+    [() => shell("kill -9 $$"), "killed by SIGKILL"],
+    [() => shell("true"), "printed nothing"],
+    [() => shell("head -c 2000000 /dev/zero"), "more than 1048576 bytes"],
+    [() => program("no-such-one"), 'no program "no-such-one"'],
   ];
-  for (const [line, parts] of rows) {
-    const error = await assertRejects(() => shell(line), Error);
-    for (const part of parts) {
-      assert(error.message.includes(part), error.message);
-    }
+  for (const [run, ...parts] of failures) {
+    const { message } = await assertRejects(run, Error);
+    for (const part of parts) assertStringIncludes(message, part);
   }
-  await assertRejects(
-    () =>
-      commandOutput(
-        { kind: "program", program: "no-such-one", args: [] },
-        never,
-      ),
-    Error,
-    'no program "no-such-one"',
-  );
 });
 
-Deno.test({
-  name: "commandOutput() leaves nothing running, after its end or an abort",
-  timeout: 120_000,
-}, async () => {
+Deno.test("commandOutput() leaves nothing running, after its end or an abort", async () => {
   const [pid, value] = (await shell("sleep 1000 & echo $!; echo value")).split(
     "\n",
   );
@@ -97,34 +65,23 @@ Deno.test({
   await Deno.remove(folder, { recursive: true });
 });
 
-Deno.test({
-  name:
-    "a server gets its inputs at its start; one with a missing value fails and names it, without effect on others",
-  timeout: 120_000,
-}, async () => {
-  const inputs: MCPServerInput[] = [
-    {
-      type: "command",
-      id: "made",
-      description: "",
-      command: "echo of a shell",
-    },
-    {
-      type: "command",
-      id: "run",
-      description: "",
-      command: "echo",
-      args: ["of", "argv"],
-    },
-    { type: "promptString", id: "given", description: "" },
-    { type: "promptString", id: "missing", description: "" },
-    {
-      type: "command",
-      id: "failing",
-      description: "",
-      command: "echo why >&2; exit 3",
-    },
+Deno.test("a server gets its inputs at its start; one with a missing value fails and names it, without effect on others", async () => {
+  const input = (id: string, command?: string, args?: string[]) => ({
+    id,
+    description: "",
+    ...(command === undefined
+      ? { type: "promptString" as const }
+      : { type: "command" as const, command, ...(args && { args }) }),
+  });
+  const inputs = [
+    input("made", "echo of a shell"),
+    input("run", "echo", ["of", "argv"]),
+    input("given"),
+    input("missing"),
+    input("failing", "echo why >&2; exit 3"),
   ];
+  const at = (command: string) =>
+    fixture({}, { server_parameters: { command } });
   const env = {
     MADE: "${input:made}",
     RUN: "<${input:run}>",
@@ -134,11 +91,9 @@ Deno.test({
     good: fixture({ only: ["environment"] }, {
       server_parameters: { command: Deno.execPath(), env },
     }),
-    poor: fixture({}, { server_parameters: { command: "${input:missing}" } }),
-    failing: fixture({}, {
-      server_parameters: { command: "${input:failing}" },
-    }),
-    wrong: fixture({}, { server_parameters: { command: "${input:nowhere}" } }),
+    poor: at("${input:missing}"),
+    failing: at("${input:failing}"),
+    wrong: at("${input:nowhere}"),
   }, {
     inputs,
     inputValues: { given: "by code" },
@@ -242,36 +197,9 @@ Deno.test("an input is filled into the names, tags, guards and programs of a ser
       "sales_environment",
     ]);
   });
-  await t.step(
-    "a secret is refused, and a value that does not fit",
-    async () => {
-      const secret = { type: "promptString", password: true } as const;
-      computer.inputs.put({ ...secret, id: "pin", description: "" });
-      computer.inputs.setValue("pin", "t0p-s3cret");
-      computer.inputs.setValue("team", "no prefix of a tool");
-      const errorOf = async (over: Partial<StdioSettings>) => {
-        await computer.addServer("wrong", fixture({ only }, over));
-        const { error } = computer.status().servers.at(-1) ?? {};
-        await computer.removeServer("wrong");
-        return error;
-      };
-      assertEquals(
-        await errorOf({ tool_meta: { echo: { tags: ["${input:pin}"] } } }),
-        'tool_meta has the input "pin", which is secret, but Agents see that field; use an input that is neither a "password" nor a "command"',
-      );
-      assertStringIncludes(
-        await errorOf({ tool_prefix: "${input:team}" }) ?? "",
-        "the value of an input does not fit: tool_prefix: ",
-      );
-    },
-  );
 });
 
-Deno.test({
-  name:
-    "waiting for the user's answer does not count against the start timeout",
-  timeout: 120_000,
-}, async () => {
+Deno.test("waiting for the user's answer does not count against the start timeout", async () => {
   const START_MS = 123_456;
   const asked = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<unknown>();
@@ -308,62 +236,70 @@ Deno.test({
   assertEquals(computer.status().servers[0]?.state, "running");
 });
 
-Deno.test({
-  name: "no error of an MCP server repeats a value that it was given",
-  timeout: 120_000,
-}, async () => {
-  const config = parseMCPServerConfig({
-    name: "a",
-    type: "stdio",
-    server_parameters: { command: "x", env: { API_TOKEN: "l1teral" } },
-  });
-  class Refusal extends Error {
-    readonly code = 5;
+/** An MCP server that starts a session, and answers everything else with an error. */
+const REFUSING = `
+const lines = Deno.stdin.readable.pipeThrough(new TextDecoderStream());
+let text = "";
+for await (const chunk of lines) {
+  const all = (text + chunk).split("\\n");
+  text = all.pop();
+  for (const { method, params, id } of all.map(JSON.parse)) {
+    if (id === undefined) continue;
+    const answer = method === "initialize"
+      ? {
+        result: {
+          protocolVersion: params.protocolVersion,
+          capabilities: { tools: {}, resources: {}, prompts: {} },
+          serverInfo: { name: "refusing", version: "1" },
+        },
+      }
+      : {
+        error: { code: -5, message: "bad token s3cr3t, or is it l1teral?" },
+      };
+    console.log(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
   }
-  const fail = () =>
-    Promise.reject(new Refusal("bad token s3cr3t, or is it l1teral?"));
-  const connection: McpConnection = {
-    capabilities: {},
-    callTool: fail,
-    listTools: fail,
-    listResources: fail,
-    readResource: fail,
-    listPrompts: fail,
-    getPrompt: fail,
-    subscribe: fail,
-    unsubscribe: fail,
-    onNotification: () => {},
-    onLost: () => {},
-    close: () => Promise.resolve(),
-  };
-  const text = "bad token <redacted>, or is it <redacted>?";
-  const secrets = () => ["s3cr3t"];
-  const discreet = await connectWithRedaction(
-    () => Promise.resolve(connection),
-    secrets,
-  )(config, never);
+}`;
+
+Deno.test("no error of an MCP server repeats a value that it was given", async () => {
+  const server = (script: string) =>
+    connectMcp(
+      parseMCPServerConfig({
+        name: "a",
+        type: "stdio",
+        server_parameters: {
+          command: Deno.execPath(),
+          args: ["eval", script],
+          env: { API_TOKEN: "l1teral" },
+        },
+      }),
+      never,
+      { secrets: () => ["s3cr3t"] },
+    );
+  const connection = await server(REFUSING);
+  const hidden = "bad token <redacted>, or is it <redacted>?";
   const calls = [
-    () => connectWithRedaction(fail, secrets)(config, never),
-    () => discreet.callTool("t", {}, {}),
-    () => discreet.listTools(),
-    () => discreet.listResources(undefined),
-    () => discreet.readResource("u"),
-    () => discreet.listPrompts(),
-    () => discreet.getPrompt("p", {}),
-    () => discreet.subscribe("u"),
-    () => discreet.unsubscribe("u"),
+    () => connection.callTool("t", {}, {}),
+    () => connection.listTools(),
+    () => connection.listResources(undefined),
+    () => connection.readResource("u"),
+    () => connection.listPrompts(),
+    () => connection.getPrompt("p", {}),
+    () => connection.subscribe("u"),
+    () => connection.unsubscribe("u"),
   ];
   for (const call of calls) {
-    const error = await assertRejects(call, Refusal);
-    assertEquals([error.message, error.code], [text, 5]);
+    const error = await assertRejects(call, Error);
+    assertEquals(error.message, `MCP error -5: ${hidden}`);
+    assertEquals(mcpErrorCode(error), -5);
   }
+  await connection.close();
+  const dies =
+    'console.error("bad token s3cr3t, or is it l1teral?"); Deno.exit(7);';
+  const { message } = await assertRejects(() => server(dies), Error);
+  assertStringIncludes(message, hidden);
 });
 
-Deno.test({
-  name:
-    "no value of an input, and no literal secret, is in any line or ack of a run",
-  timeout: 120_000,
-}, async () => {
+Deno.test("no value of an input, and no literal secret, is in any line or ack of a run", async () => {
   const secrets = {
     typed: "t0p-typed-secret",
     made: "t0p-made-secret",
@@ -381,23 +317,21 @@ Deno.test({
     C_TOKEN: "${input:variable}",
     D_KEY: secrets.literal,
   };
+  const input = (id: string, type: string, more: object = {}) => ({
+    id,
+    type,
+    description: id,
+    ...more,
+  });
   await using config = await configFile({
     inputs: [
-      {
-        type: "promptString",
-        id: "typed",
-        description: "T",
+      input("typed", "promptString", {
         password: true,
         default: secrets.fallback,
-      },
-      {
-        type: "command",
-        id: "made",
-        description: "M",
-        command: `printf t0p; echo -made-secret`,
-      },
-      { type: "promptString", id: "variable", description: "V" },
-      { type: "command", id: "broken", description: "B", command: "exit 1" },
+      }),
+      input("made", "command", { command: "printf t0p; echo -made-secret" }),
+      input("variable", "promptString"),
+      input("broken", "command", { command: "exit 1" }),
     ],
     servers: {
       good: fixture({}, {

@@ -1,7 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Buffer } from "node:buffer";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import {
   SmcpComputer,
@@ -23,12 +21,12 @@ const ODD = {
 };
 type Name = keyof typeof ODD;
 
-const inputs = Object.keys(ODD).map((id) => ({
+const prompt = {
   type: "promptString" as const,
-  id,
-  description: id,
+  description: "",
   password: true,
-}));
+};
+const inputs = Object.keys(ODD).map((id) => ({ ...prompt, id }));
 
 /** An MCP server that prints its values in all ways that programs do. */
 const TALKER = `
@@ -124,10 +122,7 @@ async function everythingSaid(
   ]).join("\n");
 }
 
-Deno.test({
-  name: "no value of an input, of any form, is in a log line, problem or error",
-  timeout: 120_000,
-}, async (t) => {
+Deno.test("no value of an input, of any form, is in a log line, problem or error", async (t) => {
   await using folder = await scratch();
   const file = join(folder.path, "talker.mjs");
   await Deno.writeTextFile(file, TALKER);
@@ -171,91 +166,79 @@ Deno.test({
           await lost;
         },
       );
-      assertStringIncludes(said, "exited with code 4");
-      assertStringIncludes(said, "exited with code 5");
-      assertStringIncludes(said, "its function to_int failed in line 1");
-      assertStringIncludes(said, "it aborted, or a step of it failed");
+      for (
+        const part of [
+          "exited with code 4",
+          "exited with code 5",
+          "its function to_int failed in line 1",
+          "it aborted, or a step of it failed",
+        ]
+      ) assertStringIncludes(said, part);
       assertUnsaid(said, value);
     });
   }
 });
 
-Deno.test({
-  name: "no value of an input is in messages about servers over HTTP, or OAuth",
-  timeout: 120_000,
-}, async (t) => {
+Deno.test("no value of an input is in messages about servers over HTTP, or OAuth", async (t) => {
   await using folder = await scratch();
-  const server = createServer((request, response) => {
-    const said = `${request.headers["x-value"]} ${request.url}`;
-    if (request.url?.startsWith("/oauth")) {
-      response.setHeader(
-        "www-authenticate",
-        `Bearer error="invalid_token", error_description="${
-          request.headers["x-value"]
-        }", resource_metadata="http://${request.headers.host}/meta?v=${
-          request.headers["x-value"]
-        }"`,
-      );
-      response.statusCode = 401;
-    } else response.statusCode = 500;
-    response.setHeader("content-type", "text/html");
-    response.end(`<html>${said}</html>`);
-  });
-  await new Promise<void>((resolve) =>
-    server.listen(0, "127.0.0.1", () => resolve())
-  );
-  const { port } = server.address() as AddressInfo;
-  try {
-    const value = 'he"ad\\er$& v4lue';
-    for (const path of ["fails", "oauth"]) {
-      for (const type of ["streamable", "sse"] as const) {
-        await t.step(`${path}, ${type}`, async () => {
-          const url = `http://127.0.0.1:${port}/${path}?v=\${input:value}`;
-          const said = await everythingSaid(
-            value,
-            {
-              web: {
-                type,
-                server_parameters: {
-                  url,
-                  headers: { "x-value": "${input:value}" },
-                },
-              },
-            },
-            (_, computer) => {
-              const [status] = computer.status().servers;
-              assertEquals(status?.state, "failed");
-              return Promise.resolve();
-            },
-            {
-              inputs: [{ ...inputs[0]!, id: "value" }],
-              oauth: {
-                directory: join(folder.path, `${path}-${type}`),
-                authorize: () => {},
-              },
-            },
-          );
-          assertUnsaid(said, value);
-        });
-      }
-    }
-    await t.step("no such host", async () => {
-      const said = await everythingSaid(
-        "s3cret-host",
-        {
-          web: {
-            type: "streamable",
-            server_parameters: { url: "http://${input:value}.invalid/mcp" },
-          },
+  await using server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+    ({ headers, url }) => {
+      const value = headers.get("x-value");
+      const { host, pathname } = new URL(url);
+      const challenge =
+        `Bearer error="invalid_token", error_description="${value}", resource_metadata="http://${host}/meta?v=${value}"`;
+      return new Response(`<html>${value} ${url}</html>`, {
+        status: pathname === "/oauth" ? 401 : 500,
+        headers: {
+          "content-type": "text/html",
+          ...(pathname === "/oauth" && { "www-authenticate": challenge }),
         },
-        () => Promise.resolve(),
-        { inputs: [{ ...inputs[0]!, id: "value" }] },
-      );
-      assertStringIncludes(said, '"failed"');
-      assertUnsaid(said, "s3cret-host");
-    });
-  } finally {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
+      });
+    },
+  );
+  const secret = { inputs: [{ ...prompt, id: "value" }] };
+  const value = 'he"ad\\er$& v4lue';
+  for (const path of ["fails", "oauth"]) {
+    for (const type of ["streamable", "sse"] as const) {
+      await t.step(`${path}, ${type}`, async () => {
+        const { port } = server.addr;
+        const said = await everythingSaid(
+          value,
+          {
+            web: {
+              type,
+              server_parameters: {
+                url: `http://127.0.0.1:${port}/${path}?v=\${input:value}`,
+                headers: { "x-value": "${input:value}" },
+              },
+            },
+          },
+          (_, computer) => {
+            assertEquals(computer.status().servers[0]?.state, "failed");
+            return Promise.resolve();
+          },
+          {
+            ...secret,
+            oauth: {
+              directory: join(folder.path, `${path}-${type}`),
+              authorize: () => {},
+            },
+          },
+        );
+        assertUnsaid(said, value);
+      });
+    }
   }
+  await t.step("no such host", async () => {
+    const url = "http://${input:value}.invalid/mcp";
+    const said = await everythingSaid(
+      "s3cret-host",
+      { web: { type: "streamable", server_parameters: { url } } },
+      () => Promise.resolve(),
+      secret,
+    );
+    assertStringIncludes(said, '"failed"');
+    assertUnsaid(said, "s3cret-host");
+  });
 });

@@ -1,20 +1,10 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { createHash } from "node:crypto";
 import { mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import {
-  type A2CSkillRef,
-  GET_BLOB_EVENT,
-  GET_SKILL_EVENT,
-  GET_SKILLS_EVENT,
-  ProtocolError,
-  UPDATE_SKILLS_NOTIFICATION,
-} from "../../../protocol/mod.ts";
-import { parseGetBlobRet } from "../../../protocol/payloads/blobs.ts";
-import {
-  parseGetSkillRet,
-  parseGetSkillsRet,
-} from "../../../protocol/payloads/skills.ts";
+import { dirname, join } from "node:path";
+import { type A2CSkillRef, ProtocolError } from "../../../protocol/mod.ts";
+import { getBlob } from "../../../protocol/payloads/blobs.ts";
+import { getSkill, getSkills } from "../../../protocol/payloads/skills.ts";
 import { partsOf } from "../../../computer/tool_host.ts";
 import {
   startComputer,
@@ -29,14 +19,14 @@ import { zipOf } from "../../support/computer/zip.ts";
 import { scratch } from "../../support/scratch.ts";
 
 const list = async (agent: WireAgent): Promise<A2CSkillRef[]> =>
-  parseGetSkillsRet(await agent.ask(GET_SKILLS_EVENT, {})).skills;
+  getSkills.parseAnswer(await agent.ask("client:get_skills", {})).skills;
 
 const names = async (agent: WireAgent): Promise<string[]> =>
   (await list(agent)).map(({ name }) => name);
 
 const get = async (agent: WireAgent, name: string, rel_path?: string) =>
-  parseGetSkillRet(
-    await agent.ask(GET_SKILL_EVENT, {
+  getSkill.parseAnswer(
+    await agent.ask("client:get_skill", {
       name,
       ...(rel_path !== undefined && { rel_path }),
     }),
@@ -51,27 +41,22 @@ const refusal = async (agent: WireAgent, name: string, rel_path?: string) => {
   return { code, details };
 };
 
-/** Resolves when the Agent is told that skills changed. */
-function told(agent: WireAgent): Promise<void> {
-  return new Promise((resolve) => {
-    const off = agent.connection.on("notification", ({ event, payload }) => {
-      if (event !== UPDATE_SKILLS_NOTIFICATION) return;
-      assertEquals(payload, { computer: "pc" });
-      off();
-      resolve();
-    });
-  });
-}
-
-/** Resolves when something is so; it is looked at again each time that skills changed. */
+/** Resolves when a condition holds; it is checked again each time that skills changed. */
 async function until(
-  agent: WireAgent,
+  { connection }: WireAgent,
   isSo: () => Promise<boolean>,
 ): Promise<void> {
   while (true) {
-    const change = told(agent);
-    if (await isSo()) return;
-    await change;
+    const change = Promise.withResolvers<void>();
+    const off = connection.on("notification", ({ event, payload }) => {
+      if (event !== "notify:update_skills") return;
+      assertEquals(payload, { computer: "pc" });
+      change.resolve();
+    });
+    const holds = await isSo();
+    if (!holds) await change.promise;
+    off();
+    if (holds) return;
   }
 }
 
@@ -85,11 +70,8 @@ const sha256 = (data: string | Uint8Array) =>
 /** A skill of the user, as Claude Code has them. */
 async function addUserSkill(home: string, name: string): Promise<string> {
   const folder = join(home, "user", name);
-  await mkdir(join(folder, "scripts"), { recursive: true });
-  await mkdir(join(folder, "references"));
-  await writeFile(
-    join(folder, "SKILL.md"),
-    `---
+  const files = {
+    "SKILL.md": `---
 name: ${name}
 description: >-
   Fills in forms. Use when somebody has a form.
@@ -101,13 +83,14 @@ metadata: { author: me, short-description: Forms }
 # Forms
 Run \${TFROBOT_SKILL_DIR}/scripts/fill.py
 `,
-  );
-  await writeFile(join(folder, "scripts", "fill.py"), "print('filled')\n");
-  await writeFile(
-    join(folder, "references", "big.md"),
-    "0123456789".repeat(5_400),
-  );
-  await writeFile(join(folder, ".skillenv"), "KEY=secret");
+    "scripts/fill.py": "print('filled')\n",
+    "references/big.md": "0123456789".repeat(5_400),
+    ".skillenv": "KEY=secret",
+  };
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), text);
+  }
   return folder;
 }
 
@@ -157,44 +140,42 @@ Deno.test("0.4 §6: skills of the user are listed, read and fetched in parts", a
     sha256: sha256("print('filled')\n"),
     req_id: "1",
   });
-  const chunk = async (over: Record<string, unknown>) =>
-    parseGetBlobRet(await agent.ask(GET_BLOB_EVENT, over));
-  const part = await chunk({
-    blob_handle,
+  const chunk = async (blob_handle: string | undefined, over: object = {}) =>
+    getBlob.parseAnswer(
+      await agent.ask("client:get_blob", { blob_handle, ...over }),
+    );
+  const part = await chunk(blob_handle, {
     chunk_offset: 6,
     max_chunk_bytes: 4,
   });
-  assertEquals([atob(part.blob), part.eof, part.sha256], [
-    "'fil",
-    false,
-    script.sha256,
-  ]);
-
+  assertEquals(
+    [atob(part.blob), part.eof, part.sha256],
+    ["'fil", false, script.sha256],
+  );
   const big = await get(agent, "forms", "references/big.md");
-  assertEquals([big.mime_type, big.total_size, big.body], [
-    "text/markdown",
-    54_000,
-    undefined,
-  ]);
-  const whole = await chunk({ blob_handle: big.blob_handle });
-  assertEquals([atob(whole.blob), whole.eof], [
-    "0123456789".repeat(5_400),
-    true,
-  ]);
+  assertEquals(
+    [big.mime_type, big.total_size, big.body],
+    ["text/markdown", 54_000, undefined],
+  );
+  const whole = await chunk(big.blob_handle);
+  assertEquals(
+    [atob(whole.blob), whole.eof],
+    ["0123456789".repeat(5_400), true],
+  );
 
   // The rules of skills hold again for each part.
   await rm(join(folder, "scripts", "fill.py"));
   await Deno.symlink("../.skillenv", join(folder, "scripts", "fill.py"));
-  const reason = async (blob_handle: string) => {
-    const error = await assertRejects(
-      () => chunk({ blob_handle }),
+  const reason = async (blob_handle = "") => {
+    const { code, details } = await assertRejects(
+      () => chunk(blob_handle),
       ProtocolError,
     );
-    return [error.code, error.details?.reason];
+    return [code, details?.reason];
   };
   assertEquals(await reason(blob_handle), [4018, "forbidden"]);
   await rm(join(folder, "references", "big.md"));
-  assertEquals(await reason(big.blob_handle ?? ""), [4018, "gone"]);
+  assertEquals(await reason(big.blob_handle), [4018, "gone"]);
   await rename(folder, join(home.path, "elsewhere"));
   await become(agent);
   assertEquals(await reason(blob_handle), [4018, "gone"]);
@@ -219,34 +200,26 @@ Deno.test("0.4 §6.5: what is not given out is refused with its code and reason"
   await huge.truncate(100 * 2 ** 20 + 1);
   await using started = await startComputer({}, { skillHome: home.path });
   const agent = await takeSeat(started.office);
-  const refused = (path: string) => refusal(agent, "forms", path);
   for (const name of ["Bad Name!!", "a:b:c", "../forms", "a:b:c:d"]) {
     assertEquals(await refusal(agent, name), { code: 4016, details: { name } });
   }
   for (const name of ["other", "mcp:x", "mcp:x:forms"]) {
     assertEquals(await refusal(agent, name), { code: 4014, details: { name } });
   }
-  const expected: [path: string, reason: string][] = [
+  const expected: [rel_path: string, reason: string, more?: object][] = [
     ["../../x", "traversal"],
     ["/etc/passwd", "traversal"],
     [".SKILLENV", "forbidden"],
     ["nope.md", "not_found"],
     ["scripts", "not_found"],
+    ["huge.bin", "too_large", { total_size: 100 * 2 ** 20 + 1 }],
   ];
-  for (const [rel_path, reason] of expected) {
-    assertEquals(await refused(rel_path), {
+  for (const [rel_path, reason, more] of expected) {
+    assertEquals(await refusal(agent, "forms", rel_path), {
       code: 4017,
-      details: { reason, rel_path },
+      details: { reason, rel_path, ...more },
     });
   }
-  assertEquals(await refused("huge.bin"), {
-    code: 4017,
-    details: {
-      reason: "too_large",
-      rel_path: "huge.bin",
-      total_size: 100 * 2 ** 20 + 1,
-    },
-  });
 });
 
 Deno.test("0.4 §6.8: changes of the user's folder are announced, bursts once", async () => {
@@ -256,7 +229,7 @@ Deno.test("0.4 §6.8: changes of the user's folder are announced, bursts once", 
   assertEquals(await names(agent), []);
   let announced = 0;
   agent.connection.on("notification", ({ event }) => {
-    if (event === UPDATE_SKILLS_NOTIFICATION) announced++;
+    if (event === "notify:update_skills") announced++;
   });
   // The folder itself is made only now, and the skill in several steps.
   await addUserSkill(home.path, "forms");
@@ -338,14 +311,8 @@ Deno.test("0.4 §6.4: MCP servers bring skills in three ways; one that cannot be
   assertEquals(await bodyOf("csv-tools", "references/a.md"), "a reference");
   assert((await get(agent, mcp("mounted"), "run.sh")).blob_handle);
   const problems = started.computer.status().problems.join("\n");
-  assert(
-    /evil is left out: it has a file outside of it/.test(problems),
-    problems,
-  );
-  assert(
-    /damaged is left out: its archive has SHA-256/.test(problems),
-    problems,
-  );
+  assertMatch(problems, /evil is left out: it has a file outside of it/);
+  assertMatch(problems, /damaged is left out: its archive has SHA-256/);
   assertEquals(
     (await readdir(join(home.path, "mcp", "fix"))).toSorted(),
     ["csv-tools", "mounted", "packed"],

@@ -1,109 +1,97 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { SmcpComputer } from "../../../computer/mod.ts";
+import type { SmcpComputer } from "../../../computer/mod.ts";
 import { mcpGateway } from "../../../mcp/mod.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
+import { startComputer } from "../../support/computer/computer.ts";
 import { fixtureHere } from "../../support/computer/fixture_here.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
-import { startComputer } from "../../support/computer/computer.ts";
-import { serveOffice } from "../../support/mcp/office.ts";
-import { pipeCommand } from "../../support/mcp/pipe.ts";
+import { ERAS, sdkClient } from "../../support/mcp/clients.ts";
+import { pipeCommand, serveOffice } from "../../support/mcp/gateway.ts";
 import { OFFICE } from "../../support/office.ts";
 import { startProxy } from "../../support/proxy.ts";
-import { type Era, watchingClient } from "../../support/mcp/watching_client.ts";
-
-const ERAS: readonly Era[] = ["2025", "2026"];
 
 const shown = (uri: string) =>
   `a2c://pc/resource/fix/${encodeURIComponent(uri)}`;
 
 const [ONE, TWO] = [shown("note://1"), shown("note://2")];
+const [DESKTOP, WINDOW] = ["a2c://pc/desktop", "window://fix/main"];
+
+/** Changes a resource. */
+const touch = (computer: SmcpComputer, uri: string) =>
+  computer.callTool("touch", { uri });
+
+/** Resolves when the fixture has that many subscriptions. */
+const subscribed = (computer: SmcpComputer, count: number) =>
+  computer.callTool("subscribed", { count });
 
 for (const era of ERAS) {
-  Deno.test({
-    name:
-      `a client of ${era} is told of the resources that it subscribed to, and of no other`,
-    timeout: 120_000,
-  }, async () => {
-    await using served = await serveOffice();
-    await using ann = await watchingClient(served, era);
-    await using bob = await watchingClient(served, era);
+  Deno.test(`${era}: a client is notified of the resources that it subscribed to, and of no other`, async () => {
+    const resourceList = [{ uri: WINDOW, name: "main" }];
+    await using served = await serveOffice({
+      servers: { fix: fixture({ resourceList }) },
+    });
+    const { computer } = served;
+    await using ann = await sdkClient(served, era);
+    await using bob = await sdkClient(served, era);
     await ann.watch(ONE);
-    await bob.watch(TWO, "a2c://pc/desktop");
-    const call = (name: string, args: Record<string, unknown> = {}) =>
-      ann.client.callTool({ name: `pc__${name}`, arguments: args });
-    await call("subscribed", { count: 2 });
-    await call("touch", { uri: "note://3" });
-    await call("touch", { uri: "note://1" });
+    await bob.watch(TWO, DESKTOP);
+    await subscribed(computer, 3);
+    await touch(computer, "note://3");
+    await touch(computer, "note://1");
     await ann.told(ONE);
-    await call("touch", { uri: "note://2" });
+    await touch(computer, "note://2");
     await bob.told(TWO);
-    assertEquals([ann.notices, bob.notices], [[ONE], [TWO]]);
+    // The Computer's first look at its windows may have been announced, too.
+    const desktops = bob.notices.filter((notice) => notice === DESKTOP).length;
+    assertEquals(ann.notices, [ONE]);
+    assertEquals(bob.notices.filter((notice) => notice !== DESKTOP), [TWO]);
+    await touch(computer, WINDOW);
+    await bob.told(DESKTOP, desktops + 1);
   });
 
-  Deno.test({
-    name:
-      `a Computer of whose resource no client of ${era} wants to know more is told so`,
-    timeout: 120_000,
-  }, async () => {
+  Deno.test(`${era}: the Computer is unsubscribed from a resource when the last client is`, async () => {
     await using served = await serveOffice();
-    const call = (name: string, args: Record<string, unknown> = {}) =>
-      served.office.agent.callTool("pc", name, args);
+    const { computer } = served;
     {
-      await using ann = await watchingClient(served, era);
+      await using ann = await sdkClient(served, era);
       {
-        await using bob = await watchingClient(served, era);
+        await using bob = await sdkClient(served, era);
         await ann.watch(ONE);
         await bob.watch(ONE);
-        await call("subscribed", { count: 1 });
+        await subscribed(computer, 1);
       }
-      await call("touch", { uri: "note://1" });
+      await touch(computer, "note://1");
       await ann.told(ONE);
-      if (era === "2025") await ann.client.unsubscribeResource({ uri: ONE });
+      if (era === "2025") await ann.unsubscribeResource({ uri: ONE });
     }
-    assertEquals((await call("unsubscribed")).content[0]?.text, "none");
+    const { content } = await computer.callTool("unsubscribed");
+    assertEquals(content[0]?.text, "none");
   });
 
-  Deno.test({
-    name:
-      `a client of ${era} is told when an MCP server has other prompts or resources`,
-    timeout: 120_000,
-  }, async () => {
+  Deno.test(`${era}: a client is notified when an MCP server has other prompts or resources, listed before or not`, async () => {
     await using served = await serveOffice({
       servers: { fix: fixtureHere({ prompts: true }) },
     });
-    await using ann = await watchingClient(served, era);
+    const { computer } = served;
+    await using ann = await sdkClient(served, era);
     await ann.watch();
-    assertEquals((await ann.client.listPrompts()).prompts, []);
-    await ann.client.listResources();
-    await ann.client.callTool({ name: "pc__change_prompts", arguments: {} });
+    await computer.callTool("change_prompts");
     await ann.told("prompts");
-    const { prompts } = await ann.client.listPrompts();
-    assertEquals(prompts.map(({ name }) => name), ["pc__prompt-1"]);
-    await ann.client.listResources();
-    const before = ann.notices.filter((each) => each === "resources").length;
-    await ann.client.callTool({ name: "pc__change_resources", arguments: {} });
-    await ann.told("resources", before + 1);
+    assertEquals(
+      (await ann.listPrompts()).prompts.map(({ name }) => name),
+      ["pc__prompt-1"],
+    );
+    await ann.listResources();
+    const counts = ["prompts", "resources"].map((list) =>
+      ann.notices.filter((each) => each === list).length
+    );
+    await computer.callTool("change_prompts");
+    await ann.told("prompts", (counts[0] ?? 0) + 1);
+    await computer.callTool("change_resources");
+    await ann.told("resources", (counts[1] ?? 0) + 1);
   });
 
-  Deno.test({
-    name:
-      `a client of ${era} is told of other prompts, even if nobody has listed any here`,
-    timeout: 120_000,
-  }, async () => {
-    await using served = await serveOffice({
-      servers: { fix: fixtureHere({ prompts: true }) },
-    });
-    await using ann = await watchingClient(served, era);
-    await ann.watch();
-    await ann.client.callTool({ name: "pc__change_prompts", arguments: {} });
-    await ann.told("prompts");
-  });
-
-  Deno.test({
-    name:
-      `a client of ${era} that sees one Computer subscribes by the URIs of its MCP servers too`,
-    timeout: 120_000,
-  }, async () => {
+  Deno.test(`${era}: a client that sees one Computer subscribes by the URIs of its MCP servers too`, async () => {
     await using served = await serveOffice({
       servers: {
         none: fixture({ resources: false, only: ["fail"] }),
@@ -111,92 +99,71 @@ for (const era of ERAS) {
       },
       mcp: { computer: "pc" },
     });
-    await using ann = await watchingClient(served, era);
+    await using ann = await sdkClient(served, era);
     await ann.watch("note://1");
-    const call = (name: string, args: Record<string, unknown>) =>
-      ann.client.callTool({ name, arguments: args });
-    await call("subscribed", { count: 1 });
-    await call("touch", { uri: "note://1" });
+    await subscribed(served.computer, 1);
+    await touch(served.computer, "note://1");
     await ann.told("note://1");
   });
-}
 
-for (const era of ERAS) {
-  Deno.test({
-    name:
-      `smcp-agent mcp: a client of ${era} is told of resources, after a restart of the Server too`,
-    timeout: 120_000,
-  }, async () => {
-    const options = () => ({ gateway: mcpGateway() });
-    await using first = createSmcpServer(options());
-    await using second = createSmcpServer(options());
-    await using proxy = await startProxy((await first.listen({ port: 0 })).url);
-    await using computer = new SmcpComputer({
-      url: proxy.url,
-      name: "pc",
-      servers: { fix: fixtureHere() },
-      confirm: () => "once",
-    });
-    await computer.connect();
-    await computer.serversSettled();
-    await computer.join(OFFICE);
-    await using ann = await watchingClient(pipeCommand(proxy.url), era);
+  Deno.test(`${era}, smcp-agent mcp: a client is notified of resources, after a restart of the Server too`, async () => {
+    await using first = createSmcpServer({ gateway: mcpGateway() });
+    await using second = createSmcpServer({ gateway: mcpGateway() });
+    await using proxy = await startProxy((await first.listen()).url);
+    await using running = await startComputer(
+      { fix: fixtureHere() },
+      { url: proxy.url },
+    );
+    const { computer } = running;
+    await using ann = await sdkClient(pipeCommand(proxy.url), era);
     await ann.watch(ONE);
-    const touch = async () => {
-      await computer.callTool("subscribed", { count: 1 });
-      await computer.callTool("touch", { uri: "note://1" });
+    const change = async () => {
+      await subscribed(computer, 1);
+      await touch(computer, "note://1");
     };
-    await touch();
+    await change();
     await ann.told(ONE);
-    const back = Promise.withResolvers<void>();
-    computer.on("joined", () => back.resolve());
-    proxy.turnTo((await second.listen({ port: 0 })).url);
+    const back = new Promise((resolve) => computer.on("joined", resolve));
+    proxy.turnTo((await second.listen()).url);
     proxy.cut();
     await computer.callTool("unsubscribed"); // the Agent of the first has left
-    await back.promise;
-    await touch();
+    await back;
+    await change();
     await ann.told(ONE, 2);
   });
 }
 
-Deno.test({
-  name:
-    "a subscription goes on when the Computer comes back, and when its MCP server does",
-  timeout: 120_000,
-}, async () => {
+Deno.test("a subscription goes on when the Computer rejoins, and when its MCP server restarts", async () => {
   await using served = await serveOffice();
-  await using ann = await watchingClient(served, "2025");
+  const { computer, office: { agent } } = served;
+  await using ann = await sdkClient(served, "2025");
   await ann.watch(ONE);
-  const { agent } = served.office;
   let count = 0;
   const once = async () => {
-    await agent.callTool("pc", "subscribed", { count: 1 });
-    await agent.callTool("pc", "touch", { uri: "note://1" });
+    await subscribed(computer, 1);
+    await touch(computer, "note://1");
     await ann.told(ONE, count += 1);
   };
   await once();
-  await served.computer.stopServer("fix");
-  await served.computer.startServer("fix");
+  await computer.stopServer("fix");
+  await computer.startServer("fix");
   await once();
-  await served.computer.leave();
+  await computer.leave();
   const back = Promise.withResolvers<void>();
   const off = agent.on("tools", ({ tools }) => {
     if (tools) back.resolve();
   });
-  await served.computer.join(agent.office ?? "");
+  await computer.join(OFFICE);
   await back.promise;
   off();
   await once();
 });
 
-Deno.test({
-  name: "what tells of no changes cannot be subscribed to, and says so",
-  timeout: 120_000,
-}, async () => {
+Deno.test("a resource without notifications of changes cannot be subscribed to, and the error says so", async () => {
   await using served = await serveOffice({
     servers: { fix: fixtureHere({ resources: "list" }) },
   });
-  await using ann = await watchingClient(served, "2025");
+  await using ann = await sdkClient(served, "2025");
   for (
     const [uri, message] of [
       [ONE, "tells of no changes of its resources"],
@@ -208,18 +175,14 @@ Deno.test({
   }
 });
 
-Deno.test({
-  name:
-    "an Agent watches a resource, and may say that it does no more; the next Agent watches nothing",
-  timeout: 120_000,
-}, async () => {
+Deno.test("an Agent watches a resource until it stops; the next Agent watches nothing", async () => {
   await using pc = await startComputer({ fix: fixtureHere() });
   const { agent } = pc.office;
   await agent.watchResource("pc", "fix", "note://1");
   await agent.watchResource("pc", "fix", "note://1");
   const changed = Promise.withResolvers<unknown>();
   const off = agent.on("updateResources", changed.resolve);
-  await agent.callTool("pc", "touch", { uri: "note://1" });
+  await touch(pc.computer, "note://1");
   assertEquals(await changed.promise, {
     computer: "pc",
     mcp_server: "fix",
@@ -227,11 +190,10 @@ Deno.test({
   });
   off();
   await agent.watchResource("pc", "fix", "note://1", { stop: true });
-  await agent.callTool("pc", "unsubscribed");
+  await pc.computer.callTool("unsubscribed");
   await agent.watchResource("pc", "fix", "note://2");
-  const office = agent.office ?? "";
   await agent.leave();
-  await agent.join(office);
+  await agent.join(OFFICE);
   await agent.toolsSettled();
-  await agent.callTool("pc", "unsubscribed");
+  await pc.computer.callTool("unsubscribed");
 });

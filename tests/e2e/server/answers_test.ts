@@ -1,29 +1,19 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { Buffer } from "node:buffer";
-import {
-  JOIN_OFFICE_EVENT,
-  SMCP_NAMESPACE,
-  TOOL_CALL_EVENT,
-} from "../../../protocol/mod.ts";
+import { SMCP_NAMESPACE } from "../../../protocol/mod.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
 import { Link } from "../../../server/wire/link.ts";
 import {
   StockConnection,
   StockSocket,
 } from "../../../server/wire/stock_engine.ts";
+import { ANY_REQUEST } from "../../support/any_request.ts";
 import { startBareEngine } from "../../support/server/bare_engine.ts";
-import { joinRaw, type RawClient } from "../../support/wire/raw_client.ts";
+import { joinRaw } from "../../support/wire/raw_client.ts";
 import { RawFrames } from "../../support/wire/raw_frames.ts";
-import { SlowClient } from "../../support/wire/slow_client.ts";
 
-const request = (req_id: string) => ({
-  agent: "agent",
-  req_id,
-  computer: "computer",
-  tool_name: "echo",
-  params: {},
-  timeout: 60,
-});
+const CALL = "client:tool_call";
+
+const request = (req_id: string) => ({ ...ANY_REQUEST, req_id });
 
 /** Malformed answers, which would close a careless Agent's connection. */
 const MALFORMED: readonly string[] = [
@@ -49,22 +39,21 @@ const MALFORMED: readonly string[] = [
   "[{}] more",
 ];
 
-/** A Computer with handwritten frames, and the ack id of its call. */
-async function calledComputer(
-  url: string,
-  agent: RawClient,
-): Promise<{ raw: RawFrames; id: string; answer: Promise<unknown> }> {
+/** A member of "office" with handwritten frames, named after its role. */
+async function joinFrames(url: string, role: "agent" | "computer") {
   const raw = await RawFrames.open(url, SMCP_NAMESPACE);
-  const seat = { role: "computer", name: "computer", office_id: "office" };
-  raw.send(
-    `42${SMCP_NAMESPACE},0${JSON.stringify([JOIN_OFFICE_EVENT, seat])}`,
-  );
-  await raw.frame(`43${SMCP_NAMESPACE},0[true`);
-  const answer = agent.ask(TOOL_CALL_EVENT, request("1"));
-  const call = await raw.frame(`42${SMCP_NAMESPACE},`);
-  const id = /^42\/smcp,(\d+)\[/.exec(call)?.[1] ?? "";
+  const seat = JSON.stringify({ role, name: role, office_id: "office" });
+  raw.send(`42/smcp,0["server:join_office",${seat}]`);
+  await raw.frame("43/smcp,0[true");
+  return raw;
+}
+
+/** Resolves with the frame of a Computer's next call, and its ack id. */
+async function nextCall(computer: RawFrames) {
+  const call = await computer.frame("42/smcp,");
+  const [, id = ""] = /^42\/smcp,(\d+)\[/.exec(call) ?? [];
   assertMatch(id, /^\d+$/);
-  return { raw, id, answer };
+  return { call, id };
 }
 
 Deno.test({
@@ -76,14 +65,14 @@ Deno.test({
   const { url } = await server.listen();
   await using agent = await joinRaw(url, "agent", "agent", "office");
   for (const body of MALFORMED) {
-    const { raw, id, answer } = await calledComputer(url, agent);
-    await using _ = raw;
-    const text = `43${SMCP_NAMESPACE},${id}${body}`;
-    raw.send(text);
+    await using raw = await joinFrames(url, "computer");
+    const answer = agent.ask(CALL, request("1"));
+    const { id } = await nextCall(raw);
+    raw.send(`43/smcp,${id}${body}`);
     await raw.closed;
-    const { code, reason } = await answer as { code: number; reason: string };
-    assertEquals([code, reason], [404, "computer disconnected"], text);
-    assertEquals(agent.socket.connected, true, text);
+    const { code, reason } = Object(await answer);
+    assertEquals([code, reason], [404, "computer disconnected"], body);
+    assertEquals(agent.socket.connected, true, body);
   }
   assertEquals(server.stats.members, 1);
 });
@@ -91,97 +80,45 @@ Deno.test({
 Deno.test("an answer is relayed byte for byte: spaces, escapes, numbers beyond JavaScript's precision (spec §7)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
-  await using agent = await RawFrames.open(url, SMCP_NAMESPACE);
-  await using helper = await joinRaw(url, "computer", "helper", "office");
-  const seat = { role: "agent", name: "agent", office_id: "office" };
-  agent.send(
-    `42${SMCP_NAMESPACE},0${JSON.stringify([JOIN_OFFICE_EVENT, seat])}`,
-  );
-  await agent.frame(`43${SMCP_NAMESPACE},0[true`);
-  await using computer = await RawFrames.open(url, SMCP_NAMESPACE);
-  const place = { role: "computer", name: "computer", office_id: "office" };
-  computer.send(
-    `42${SMCP_NAMESPACE},0${JSON.stringify([JOIN_OFFICE_EVENT, place])}`,
-  );
-  await computer.frame(`43${SMCP_NAMESPACE},0[true`);
+  await using agent = await joinFrames(url, "agent");
+  await using computer = await joinFrames(url, "computer");
   const params =
     '{ "big" : 12345678901234567890.0 , "text":"\\u0041\\/é" , "same":1,"same":2 }';
-  agent.send(
-    `42${SMCP_NAMESPACE},7["${TOOL_CALL_EVENT}",{"agent":"agent","req_id":"1","computer":"computer","tool_name":"t","params":${params},"timeout":60},"dropped"]`,
-  );
-  const call = await computer.frame(`42${SMCP_NAMESPACE},`);
-  const id = /^42\/smcp,(\d+)/.exec(call)?.[1];
-  assertEquals(
-    call,
-    `42${SMCP_NAMESPACE},${id}["${TOOL_CALL_EVENT}",{"agent":"agent","req_id":"1","computer":"computer","tool_name":"t","params":${params},"timeout":60}]`,
-  );
+  const event =
+    `["client:tool_call",{"agent":"agent","req_id":"1","computer":"computer","tool_name":"t","params":${params},"timeout":60}`;
+  agent.send(`42/smcp,7${event},"dropped"]`);
+  const { call, id } = await nextCall(computer);
+  assertEquals(call, `42/smcp,${id}${event}]`);
   const body = '{ "content":[ ],"n":1e400, "later":[1.50,"\\ud83e\\udd8a"] }';
-  computer.send(`43${SMCP_NAMESPACE},${id}[${body} , {"smuggled":true}]`);
-  assertEquals(
-    await agent.frame(`43${SMCP_NAMESPACE},7`),
-    `43${SMCP_NAMESPACE},7[${body}]`,
-  );
-  assertEquals(helper.socket.connected, true);
-});
-
-Deno.test("invalid UTF-8 closes only its sender, with 1007", async () => {
-  await using server = createSmcpServer();
-  const { url } = await server.listen();
-  await using agent = await joinRaw(url, "agent", "agent", "office");
-  await using computer = await SlowClient.open(url);
-  await computer.join("computer", "computer", "office");
-  const answer = agent.ask(TOOL_CALL_EVENT, request("1"));
-  await computer.heard(TOOL_CALL_EVENT);
-  computer.sendBytes(
-    Buffer.concat([
-      Buffer.from(`43${SMCP_NAMESPACE},0[{"a":"`),
-      Buffer.from([0xc3, 0x28]),
-      Buffer.from('"}]'),
-    ]),
-  );
-  await computer.closed;
-  assertEquals((await answer as { code: number }).code, 404);
-  assertEquals(agent.socket.connected, true);
+  computer.send(`43/smcp,${id}[${body} , {"smuggled":true}]`);
+  assertEquals(await agent.frame("43/smcp,7"), `43/smcp,7[${body}]`);
 });
 
 Deno.test("calls continue over polling, and over the WebSocket after the upgrade, in order", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
-  for (
-    const transports of [["polling"], ["polling", "websocket"]] satisfies (
-      "polling" | "websocket"
-    )[][]
-  ) {
-    await using agent = await joinRaw(
-      { url, transports },
-      "agent",
-      "agent",
-      "office",
-    );
-    await using computer = await joinRaw(
-      { url, transports },
-      "computer",
-      "computer",
-      "office",
-    );
+  const ways: ("polling" | "websocket")[][] = [
+    ["polling"],
+    ["polling", "websocket"],
+  ];
+  for (const transports of ways) {
+    const by = { url, transports };
+    await using agent = await joinRaw(by, "agent", "agent", "office");
+    await using pc = await joinRaw(by, "computer", "computer", "office");
     const seen: unknown[] = [];
-    computer.handle(TOOL_CALL_EVENT, (payload, ack) => {
-      seen.push((payload as { req_id: string }).req_id);
+    pc.handle(CALL, (payload, ack) => {
+      seen.push(Object(payload).req_id);
       ack({ content: [], payload });
     });
+    const engines = [agent, pc].map(({ socket }) => socket.io.engine);
     const upgraded = Promise.all(
-      [agent, computer].map(({ socket }) => {
-        const { engine } = socket.io;
-        return transports.length === 1 ||
-            engine.transport.name === "websocket"
-          ? undefined
-          : new Promise<void>((resolve) =>
-            engine.once("upgrade", () => resolve())
-          );
-      }),
+      engines.map((engine) =>
+        transports.length > 1 && engine.transport.name === "polling" &&
+        new Promise<void>((resolve) => engine.once("upgrade", () => resolve()))
+      ),
     );
     const ids = Array.from({ length: 60 }, (_, i) => `${i}`);
-    const ask = (req_id: string) => agent.ask(TOOL_CALL_EVENT, request(req_id));
+    const ask = (req_id: string) => agent.ask(CALL, request(req_id));
     const first = ids.slice(0, 30).map(ask);
     await upgraded;
     const answers = await Promise.all([...first, ...ids.slice(30).map(ask)]);
@@ -190,9 +127,7 @@ Deno.test("calls continue over polling, and over the WebSocket after the upgrade
       answers,
       ids.map((id) => ({ content: [], payload: request(id) })),
     );
-    const names = [agent, computer].map(({ socket }) =>
-      socket.io.engine.transport.name
-    );
+    const names = engines.map(({ transport }) => transport.name);
     assertEquals(names, Array(2).fill(transports.at(-1)));
   }
 });

@@ -1,15 +1,18 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { SmcpAgent } from "../../../agent/mod.ts";
 import {
-  ENTER_OFFICE_NOTIFICATION,
-  GET_TOOLS_EVENT,
-  LEAVE_OFFICE_NOTIFICATION,
-  TOOL_CALL_EVENT,
-} from "../../../protocol/mod.ts";
-import { createMetrics, createSmcpServer } from "../../../server/mod.ts";
+  apiKeys,
+  createMetrics,
+  createSmcpServer,
+} from "../../../server/mod.ts";
 import { ANY_REQUEST } from "../../support/any_request.ts";
+import { scriptedComputer } from "../../support/office.ts";
 import { startProxy } from "../../support/proxy.ts";
+import { pollingEnds } from "../../support/wire/polling_ends.ts";
 import { connectRaw, joinRaw, rawPair } from "../../support/wire/raw_client.ts";
 import { rawHttp, upgradeHead } from "../../support/wire/raw_http.ts";
+
+const CALL = "client:tool_call";
 
 const SHUTTING_DOWN = {
   code: 500,
@@ -23,36 +26,38 @@ Deno.test("close() lets pending calls finish and refuses new calls, joins and se
   await using pair = await rawPair(url);
   await using late = await connectRaw(url);
   const { agent, computer } = pair;
-  const ack = Promise.withResolvers<(...args: unknown[]) => void>();
-  computer.handle(TOOL_CALL_EVENT, (_payload, answer) => ack.resolve(answer));
-  const call = agent.ask(TOOL_CALL_EVENT, ANY_REQUEST);
+  const ack = Promise.withResolvers<(answer: unknown) => void>();
+  computer.handle(CALL, (_payload, answer) => ack.resolve(answer));
+  const call = agent.ask(CALL, ANY_REQUEST);
   const answer = await ack.promise;
+  const look = async (path: string) => {
+    const response = await fetch(url + path);
+    return [response.status, (await response.json()).status];
+  };
+  assertEquals(await look("/ready"), [200, "ready"]);
 
   const closing = server.close();
-  assertEquals(await agent.ask(GET_TOOLS_EVENT, ANY_REQUEST), SHUTTING_DOWN);
+  const after = agent.ask("client:get_tools", ANY_REQUEST);
+  assertEquals(await after, SHUTTING_DOWN);
   assertEquals(await late.join("computer", "late", "office"), [
     false,
     SHUTTING_DOWN.message,
   ]);
   const query = "/smcp/?EIO=4&a2c_version=0.2.0&transport=";
   for (const session of ["", "&sid=x&sid="]) { // Engine.IO takes the last
-    const get = await rawHttp(port, [
-      `GET ${query}polling${session} HTTP/1.1`,
-      "Host: 127.0.0.1",
-    ]);
-    const upgrade = await rawHttp(
-      port,
-      upgradeHead(`${query}websocket${session}`),
-    );
-    for (const refused of [get, upgrade]) {
-      assertEquals([refused.status, JSON.parse(refused.body)], [
-        503,
-        SHUTTING_DOWN,
-      ]);
+    const refused = [
+      await rawHttp(port, [
+        `GET ${query}polling${session} HTTP/1.1`,
+        "Host: 127.0.0.1",
+      ]),
+      await rawHttp(port, upgradeHead(`${query}websocket${session}`)),
+    ];
+    for (const { status, body } of refused) {
+      assertEquals([status, JSON.parse(body)], [503, SHUTTING_DOWN]);
     }
   }
-  const health = await (await fetch(`${url}/health`)).json();
-  assertEquals(health.status, "draining");
+  assertEquals(await look("/ready"), [503, "draining"]);
+  assertEquals(await look("/health"), [200, "draining"]);
 
   const gone = agent.disconnected();
   answer({ content: [], done: true });
@@ -62,63 +67,22 @@ Deno.test("close() lets pending calls finish and refuses new calls, joins and se
   await closing;
 });
 
-Deno.test("close() answers calls that exceed graceMs with an error, never with silence", async () => {
-  await using server = createSmcpServer();
-  const { url } = await server.listen();
-  await using pair = await rawPair(url);
-  const call = pair.agent.ask(TOOL_CALL_EVENT, ANY_REQUEST);
-  await pair.computer.next(TOOL_CALL_EVENT);
-  await server.close({ graceMs: 1 });
-  assertEquals(await call, SHUTTING_DOWN);
-});
-
-Deno.test("a shutdown counts as leaving, with the same notifications (spec §5)", async () => {
+Deno.test("close() answers calls that exceed graceMs with an error, never with silence; it counts as leaving, with the same notifications (spec §5)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using pair = await rawPair(url, "o");
   const { agent, computer } = pair;
+  const call = agent.ask(CALL, ANY_REQUEST);
+  await computer.next(CALL);
   const gone = [agent.disconnected(), computer.disconnected()];
-  await server.close();
+  await server.close({ graceMs: 1 });
+  assertEquals(await call, SHUTTING_DOWN);
   await Promise.all(gone);
   // The first to leave gets no notification of the other.
   assertEquals([...agent.heard, ...computer.heard], [{
-    event: LEAVE_OFFICE_NOTIFICATION,
+    event: "notify:leave_office",
     payload: { office_id: "o", agent: "agent" },
   }]);
-});
-
-for (const transport of ["polling", "websocket"] as const) {
-  Deno.test(`clients reconnect by themselves after a restart, over ${transport}`, async () => {
-    const first = createSmcpServer();
-    await using proxy = await startProxy((await first.listen()).url);
-    await using client = await joinRaw(
-      { url: proxy.url, reconnection: true, transports: [transport] },
-      "agent",
-      "a",
-      "o",
-    );
-    const gone = client.disconnected();
-    const back = gone.then(() => client.connected());
-    await first.close();
-    await gone;
-    await using second = createSmcpServer();
-    proxy.turnTo((await second.listen()).url);
-    // Attempts without a listener fail; the client continues.
-    await back.catch(() =>
-      new Promise<void>((resolve) => {
-        if (client.socket.connected) resolve();
-        else client.socket.once("connect", resolve);
-      })
-    );
-    assertEquals(await client.join("agent", "a", "o"), [true, null]);
-  });
-}
-
-Deno.test("close() twice is one shutdown, and an unused server closes", async () => {
-  await using server = createSmcpServer();
-  await Promise.all([server.close(), server.close()]);
-  await using other = createSmcpServer();
-  await other.listen();
 });
 
 Deno.test("listen() during or after close() rejects and leaves no port open", async () => {
@@ -126,30 +90,150 @@ Deno.test("listen() during or after close() rejects and leaves no port open", as
   const listen = () =>
     Promise.allSettled([server.listen(), server.listenMetrics()]);
   const overtaken = listen();
-  await server.close();
+  await Promise.all([server.close(), server.close()]);
   for (const result of [...await overtaken, ...await listen()]) {
-    assertEquals(result.status, "rejected");
     assertStringIncludes(
       String("reason" in result && result.reason),
       "TypeError: Cannot listen: the server is closed",
     );
   }
+  await using unused = createSmcpServer();
+  await unused.listen();
 });
 
-Deno.test("a lost connection releases its seat (spec §5)", async () => {
+const API_KEY = "restart-key-0123456789";
+const DONE = { content: [{ type: "text", text: "done" }] };
+
+/** Resolves when a client has rejoined its office. */
+const rejoined = (client: {
+  on(
+    event: "joined",
+    listener: (joined: { rejoined: boolean }) => void,
+  ): () => void;
+}): Promise<void> =>
+  new Promise((resolve) => {
+    const off = client.on("joined", ({ rejoined }) => {
+      if (!rejoined) return;
+      off();
+      resolve();
+    });
+  });
+
+/** Returns the outcome of each call: `ok`, or the error's name. */
+const ends = async (calls: readonly Promise<unknown>[]) =>
+  (await Promise.allSettled(calls)).map((end) =>
+    end.status === "fulfilled" ? "ok" : (end.reason as Error).name
+  );
+
+/** An Agent and a Computer in office "north"; the Computer answers calls of "slow" on demand. */
+async function pair(url: string, transports: ("polling" | "websocket")[]) {
+  const options = { url, transports, headers: { "x-api-key": API_KEY } };
+  const held: (() => void)[] = [];
+  let changed = () => {};
+  await using stack = new AsyncDisposableStack();
+  const computer = stack.use(scriptedComputer({
+    ...options,
+    name: "laptop",
+    script: (event, payload) => {
+      if (event !== CALL) return { tools: [], req_id: "" };
+      if (Object(payload).tool_name !== "slow") return DONE;
+      return new Promise((resolve) => {
+        held.push(() => resolve(DONE));
+        changed();
+      });
+    },
+  }));
+  const agent = stack.use(new SmcpAgent({ ...options, name: "planner" }));
+  for (const each of [computer, agent]) {
+    await each.connect();
+    await each.join("north");
+  }
+  const owned = stack.move();
+  return {
+    call: (tool: string) => agent.callTool("laptop", tool, {}),
+    back: () => Promise.all([rejoined(agent), rejoined(computer)]),
+    /** Resolves when the Computer has a number of pending calls. */
+    async holds(count: number) {
+      while (held.length < count) {
+        await new Promise<void>((resolve) => changed = resolve);
+      }
+    },
+    /** Makes the Computer answer its pending calls. */
+    release: () => held.splice(0).forEach((answer) => answer()),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+for (const transports of [["websocket"], ["polling", "websocket"]] as const) {
+  Deno.test(`restarts over ${transports}: pending calls finish, clients rejoin by themselves, every request is answered (spec §5, §9)`, async () => {
+    await using _last = pollingEnds();
+    const authenticator = apiKeys([{ id: "all", key: API_KEY }]);
+    let server = createSmcpServer({ authenticator });
+    await using proxy = await startProxy((await server.listen()).url);
+    await using clients = await pair(proxy.url, [...transports]);
+    for (let generation = 0; generation < 3; generation++) {
+      const calls = (tool: string) =>
+        Array.from({ length: 20 }, () => clients.call(tool));
+      const slow = calls("slow");
+      await clients.holds(slow.length);
+      const back = clients.back();
+      const closing = server.close();
+      const refused = await ends(calls("quick"));
+      clients.release();
+      assertEquals(await ends(slow), slow.map(() => "ok"));
+      await closing;
+      for (const end of refused) {
+        assert(["ProtocolError", "ConnectionError"].includes(end), end);
+      }
+      server = createSmcpServer({ authenticator });
+      proxy.turnTo((await server.listen()).url);
+      await back;
+      await clients.call("quick");
+      assertEquals(server.stats.members, 2);
+    }
+    await server.close();
+  });
+}
+
+Deno.test("a client over polling alone reconnects by itself after a restart", async () => {
+  const first = createSmcpServer();
+  await using proxy = await startProxy((await first.listen()).url);
+  await using client = await joinRaw(
+    { url: proxy.url, reconnection: true, transports: ["polling"] },
+    "agent",
+    "a",
+    "o",
+  );
+  const gone = client.disconnected();
+  await first.close();
+  await gone;
+  await using second = createSmcpServer();
+  proxy.turnTo((await second.listen()).url);
+  // Attempts without a listener fail; the client continues.
+  if (!client.socket.connected) {
+    await new Promise<void>((done) => client.socket.once("connect", done));
+  }
+  assertEquals(await client.join("agent", "a", "o"), [true, null]);
+});
+
+Deno.test("a client whose auth function fails during a reconnect calls it again (spec §9)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
-  await using computer = await joinRaw(url, "computer", "c", "o");
-  for (let round = 0; round < 3; round++) {
-    await using agent = await joinRaw(url, "agent", `a${round}`, "o");
-    assertEquals(await computer.next(ENTER_OFFICE_NOTIFICATION), {
-      office_id: "o",
-      agent: `a${round}`,
-    });
-    agent.socket.io.engine.close(); // without a packet of Socket.IO
-    assertEquals(await computer.next(LEAVE_OFFICE_NOTIFICATION), {
-      office_id: "o",
-      agent: `a${round}`,
-    });
-  }
+  await using proxy = await startProxy(url);
+  let asked = 0;
+  await using agent = new SmcpAgent({
+    url: proxy.url,
+    name: "planner",
+    transports: ["websocket"],
+    auth: () => {
+      if (++asked === 2) throw new Error("503 from the token endpoint");
+      return {};
+    },
+  });
+  await agent.connect();
+  await agent.join("north");
+  const back = rejoined(agent);
+  proxy.cut();
+  await back;
+  assertEquals([agent.state, asked], ["connected", 3]);
 });

@@ -1,55 +1,31 @@
 import { assertEquals } from "@std/assert";
 import { mcpGateway } from "../../../mcp/mod.ts";
-import {
-  GET_TOOLS_EVENT,
-  ProtocolError,
-  type ProtocolName,
-} from "../../../protocol/mod.ts";
+import { PROFILES, type ProtocolName } from "../../../protocol/mod.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
-import { scriptedComputer } from "../../../testing/mod.ts";
 import { modernRequest, post } from "../../support/mcp/post.ts";
 import { joinRaw } from "../../support/wire/raw_client.ts";
 
-const RAW_VERSIONS = {
-  "0.1": null,
-  "0.2": "0.2.0",
-  "0.3": "0.3.1",
-  "0.4": "0.4.0",
-};
-
 /** A Computer with one tool, named after its version. */
 async function computerOf(url: string, protocol: ProtocolName) {
-  const name = `tool${protocol.replace(".", "")}`;
+  const { handshake, version } = PROFILES[protocol];
+  const pc = await joinRaw(
+    { url, version: handshake ? version : null },
+    "computer",
+    `pc ${protocol}`,
+    "north",
+  );
   const tool = {
-    name: `server__${name}`,
+    name: `server__tool${protocol.replace(".", "")}`,
     bundle_id: "server",
     description: "",
     params_schema: { type: "object" },
     return_schema: null,
   };
-  const answer = { tools: [tool], req_id: "1" };
-  if (protocol === "0.1") {
-    const raw = await joinRaw(
-      { url, version: RAW_VERSIONS[protocol] },
-      "computer",
-      `pc ${protocol}`,
-      "north",
-    );
-    raw.handle(GET_TOOLS_EVENT, (_, ack) => ack(answer));
-    return raw;
-  }
-  const computer = scriptedComputer({
-    url,
-    name: `pc ${protocol}`,
-    protocol,
-    script: (event) => {
-      if (event === GET_TOOLS_EVENT) return answer;
-      throw new ProtocolError(400, "not of this Computer");
-    },
-  });
-  await computer.connect();
-  await computer.join("north");
-  return computer;
+  const none = { code: 400, message: "not of this Computer" };
+  pc.socket.onAny((event, _, ack?: (answer: unknown) => void) =>
+    ack?.(event === "client:get_tools" ? { tools: [tool], req_id: "1" } : none)
+  );
+  return pc;
 }
 
 /** Lists the tools of the office "north" as an MCP client, by their last words. */
@@ -71,28 +47,16 @@ for (const protocol of ["0.1", "0.2", "0.3", "0.4"] as const) {
   });
 }
 
-Deno.test("MCP shows the tools of Computers of every version in one office (0.4 §18)", async () => {
-  await using server = createSmcpServer({
-    protocol: "all",
-    gateway: mcpGateway(),
-  });
+Deno.test("MCP shows the tools of Computers of every version in one office, and its Agent makes way for one of any version (0.4 §18)", async () => {
+  const gateway = mcpGateway();
+  await using server = createSmcpServer({ protocol: "all", gateway });
   const { url } = await server.listen();
   await using stack = new AsyncDisposableStack();
   for (const protocol of ["0.3", "0.1", "0.4", "0.2"] as const) {
     stack.use(await computerOf(url, protocol));
   }
-  assertEquals((await listedTools(url)).sort(), [
-    ...["tool01", "tool02", "tool03", "tool04"],
-  ]);
-});
-
-Deno.test("MCP's Agent makes way for one of any version (0.4 §18)", async () => {
-  await using server = createSmcpServer({
-    protocol: "all",
-    gateway: mcpGateway(),
-  });
-  const { url } = await server.listen();
-  assertEquals(await listedTools(url), []);
+  const all = ["tool01", "tool02", "tool03", "tool04"];
+  assertEquals((await listedTools(url)).sort(), all);
   await using computer = await joinRaw(url, "computer", "pc", "north");
   await using agent = await joinRaw(url, "agent", "other", "north");
   assertEquals(agent.socket.connected, true);

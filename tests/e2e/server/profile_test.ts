@@ -1,106 +1,71 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { SmcpAgent } from "../../../agent/mod.ts";
-import {
-  ENTER_OFFICE_NOTIFICATION,
-  GET_CONFIG_EVENT,
-  GET_DPE_EVENT,
-  GET_TOOLS_EVENT,
-  LIST_ROOM_EVENT,
-  ProtocolVersionError,
-  UPDATE_CONFIG_EVENT,
-  UPDATE_CONFIG_NOTIFICATION,
-  UPDATE_DESKTOP_EVENT,
-  UPDATE_DESKTOP_NOTIFICATION,
-} from "../../../protocol/mod.ts";
+import { ProtocolVersionError } from "../../../protocol/mod.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
-import { joinRaw, type RawClient } from "../../support/wire/raw_client.ts";
-import { rawHttp, upgradeHead } from "../../support/wire/raw_http.ts";
 import { startServerCommand } from "../../support/server/server_command.ts";
-
-/** The older names of seed 002. */
-const OLDER = {
-  getConfig: "client:get_mcp_config",
-  updateConfig: "server:update_mcp_config",
-  updateConfigNotification: "notify:update_mcp_config",
-  updateDesktop: "server:desktop_refresh",
-  updateDesktopNotification: "notify:desktop_refresh",
-};
+import { joinRaw } from "../../support/wire/raw_client.ts";
+import { rawHttp, upgradeHead } from "../../support/wire/raw_http.ts";
 
 const REQUEST = { agent: "agent", req_id: "1", computer: "computer" };
-const CONFIG = { servers: {}, inputs: null };
+
+/** The names of get_config, of which the second is of seed 002. */
+const NAMES = ["client:get_config", "client:get_mcp_config"];
 
 /** A Server of profile 0.1 with an Agent and a Computer that send no version, like older SDKs. */
 async function oldOffice() {
   const stack = new AsyncDisposableStack();
   const server = stack.use(createSmcpServer({ protocol: "0.1" }));
   const { url, port } = await server.listen();
-  const old = { version: null, path: "/socket.io/" };
-  const agent = stack.use(
-    await joinRaw({ url, ...old }, "agent", "agent", "office"),
-  );
-  const computer = stack.use(
-    await joinRaw({ url, ...old }, "computer", "computer", "office"),
-  );
-  await agent.next(ENTER_OFFICE_NOTIFICATION);
+  const at = { url, version: null, path: "/socket.io/" };
+  const join = async (role: "agent" | "computer", office = "office") =>
+    stack.use(await joinRaw(at, role, role, office));
+  const agent = await join("agent");
+  const computer = await join("computer");
+  await agent.next("notify:enter_office");
   return {
-    url,
-    port,
-    agent,
-    computer,
+    ...{ url, port, agent, computer, join },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
 
 Deno.test("profile 0.1 admits clients without a version, and shows no versions (spec §12)", async () => {
   await using office = await oldOffice();
-  const answer = await office.agent.ask(LIST_ROOM_EVENT, {
-    agent: "agent",
-    req_id: "1",
-    office_id: "office",
+  const { agent, computer } = office;
+  const session = (role: "agent" | "computer") => ({
+    ...{ sid: office[role].socket.id, name: role, role, office_id: "office" },
   });
-  assertEquals(answer, {
-    sessions: [
-      {
-        sid: office.agent.socket.id,
-        name: "agent",
-        role: "agent",
-        office_id: "office",
-      },
-      {
-        sid: office.computer.socket.id,
-        name: "computer",
-        role: "computer",
-        office_id: "office",
-      },
-    ],
+  const list = { agent: "agent", req_id: "1", office_id: "office" };
+  assertEquals(await agent.ask("server:list_room", list), {
+    sessions: [session("agent"), session("computer")],
     req_id: "1",
   });
+  assertEquals(computer.heard, []);
 });
 
 Deno.test("profile 0.1 refuses any sent version except 0.1.x, over polling and upgrade (spec §12)", async () => {
   await using office = await oldOffice();
-  const ask = async (version: string) => {
-    const query = `EIO=4&a2c_version=${version}`;
-    return [
-      await rawHttp(office.port, [
-        `GET /smcp/?${query}&transport=polling HTTP/1.1`,
-        "Host: 127.0.0.1",
-      ]),
-      await rawHttp(
-        office.port,
-        upgradeHead(`/smcp/?${query}&transport=websocket`),
-      ),
+  for (
+    const [version, ...statuses] of [
+      ["0.2.0", 400, 400],
+      ["abc", 400, 400],
+      ["0.1.5", 200, 101],
+    ] as const
+  ) {
+    const target = `/smcp/?EIO=4&a2c_version=${version}&transport=`;
+    const heads = [
+      [`GET ${target}polling HTTP/1.1`, "Host: 127.0.0.1"],
+      upgradeHead(`${target}websocket`),
     ];
-  };
-  for (const answer of await ask("0.2.0")) {
-    assertEquals(answer.status, 400);
-    assertEquals(answer.headers["x-a2c-error-code"], "4008");
-    assertEquals(JSON.parse(answer.body).server_version, "0.1.2");
+    for (const [at, head] of heads.entries()) {
+      const { status, headers, body } = await rawHttp(office.port, head);
+      assertEquals(status, statuses[at], version);
+      if (version === "abc") assertEquals(JSON.parse(body).code, 400);
+      if (version !== "0.2.0") continue;
+      const refusal = JSON.parse(body).server_version;
+      const code = headers["x-a2c-error-code"];
+      assertEquals([code, refusal], ["4008", "0.1.2"]);
+    }
   }
-  for (const answer of await ask("abc")) {
-    assertEquals([answer.status, JSON.parse(answer.body).code], [400, 400]);
-  }
-  assertEquals((await ask("0.1.5")).map(({ status }) => status), [200, 101]);
 });
 
 Deno.test("profile 0.1 refuses this package's own clients, which support only 0.2 (spec §12)", async () => {
@@ -113,111 +78,56 @@ Deno.test("profile 0.1 refuses this package's own clients, which support only 0.
   assertEquals(error.serverVersion, "0.1.2");
 });
 
-Deno.test("profile 0.1 notifies under both names, regardless of the one that the Computer used (spec §12)", async () => {
+Deno.test("profile 0.1 routes get_config to Computers with either name, from Agents with either name (spec §12)", async () => {
   await using office = await oldOffice();
   const { agent, computer } = office;
-  const cases = [
-    [UPDATE_CONFIG_EVENT, UPDATE_CONFIG_NOTIFICATION],
-    [OLDER.updateConfig, UPDATE_CONFIG_NOTIFICATION],
-    [UPDATE_DESKTOP_EVENT, UPDATE_DESKTOP_NOTIFICATION],
-    [OLDER.updateDesktop, UPDATE_DESKTOP_NOTIFICATION],
-  ] as const;
-  const older = {
-    [UPDATE_CONFIG_NOTIFICATION]: OLDER.updateConfigNotification,
-    [UPDATE_DESKTOP_NOTIFICATION]: OLDER.updateDesktopNotification,
-  };
-  for (const [sent, heard] of cases) {
-    assertEquals(await computer.request(sent, { computer: "computer" }), []);
-    const payloads = [await agent.next(heard), await agent.next(older[heard])];
-    assertEquals(payloads, [{ computer: "computer" }, {
-      computer: "computer",
-    }]);
-  }
-  assertEquals(computer.heard, []);
-});
-
-Deno.test("profile 0.1 routes get_config to Computers with either name, from Agents with either name (spec §12)", async () => {
-  for (const known of [GET_CONFIG_EVENT, OLDER.getConfig]) {
-    const refusal = { code: 400, message: `Unknown event ${"x".repeat(300)}` };
-    for (const unknown of [[], [refusal], [{ error: refusal }]]) {
-      await using office = await oldOffice();
-      for (const name of [GET_CONFIG_EVENT, OLDER.getConfig]) {
-        office.computer.handle(
-          name,
-          (_payload, ack) => name === known ? ack(CONFIG) : ack(...unknown),
-        );
-      }
-      for (const asked of [GET_CONFIG_EVENT, OLDER.getConfig]) {
-        assertEquals(await office.agent.ask(asked, REQUEST), CONFIG);
+  const config = { servers: {}, inputs: null };
+  const refusal = { code: 400, message: `Unknown event ${"x".repeat(300)}` };
+  for (const [at, known] of NAMES.entries()) {
+    computer.handle(known, (_, ack) => ack(config));
+    for (const unknown of [[], [refusal], [{ error: refusal }], undefined]) {
+      computer.handle(NAMES[1 - at] ?? "", (_, ack) => {
+        if (unknown !== undefined) ack(...unknown); // or it never acks
+      });
+      for (const asked of NAMES) {
+        assertEquals(await agent.ask(asked, REQUEST), config, asked);
       }
     }
   }
-});
-
-Deno.test("profile 0.1 does not wait for a Computer that never acks the other name (spec §12)", async () => {
-  await using office = await oldOffice();
-  office.computer.handle(GET_CONFIG_EVENT, () => {});
-  office.computer.handle(OLDER.getConfig, (_payload, ack) => ack(CONFIG));
-  assertEquals(await office.agent.ask(GET_CONFIG_EVENT, REQUEST), CONFIG);
-});
-
-Deno.test("profile 0.1 returns an error of the Computer when no name got an answer (spec §12)", async () => {
-  await using office = await oldOffice();
-  const refusal = { code: 400, message: "Invalid payload" };
-  office.computer.handle(GET_CONFIG_EVENT, (_payload, ack) => ack(refusal));
-  office.computer.handle(OLDER.getConfig, (_payload, ack) => ack());
-  assertEquals(await office.agent.ask(GET_CONFIG_EVENT, REQUEST), refusal);
+  // An error rather than no answer.
+  computer.handle(NAMES[0] ?? "", (_, ack) => ack(refusal));
+  computer.handle(NAMES[1] ?? "", (_, ack) => ack());
+  assertEquals(await agent.ask(NAMES[0] ?? "", REQUEST), refusal);
 });
 
 Deno.test("profile 0.1 keeps offices, isolation and errors, without the events of 0.2 (spec §12)", async () => {
   await using office = await oldOffice();
-  const { url, agent, computer } = office;
-  const old = { version: null, path: "/socket.io/" };
-  await using stranger = await joinRaw(
-    { url, ...old },
-    "agent",
-    "agent",
-    "other",
-  );
-  const codeOf = async (client: RawClient, event: string) => {
-    const answer = await client.ask(event, REQUEST);
-    return Reflect.get(Object(answer), "code");
-  };
+  const { agent, computer } = office;
+  const stranger = await office.join("agent", "other");
   assertEquals(await stranger.join("computer", "x", "other"), [
     false,
     "Cannot join as computer: the role of this connection is agent",
   ]);
-  assertEquals(await codeOf(stranger, GET_TOOLS_EVENT), 404);
-  assertEquals(await codeOf(stranger, OLDER.getConfig), 404);
-  assertEquals(await codeOf(computer, OLDER.getConfig), 403);
-  assertEquals(await codeOf(agent, GET_DPE_EVENT), 400);
-});
-
-Deno.test("version 0.2 accepts no name of seed 002 (spec §12)", async () => {
-  await using server = createSmcpServer();
-  const { url } = await server.listen();
-  await using agent = await joinRaw(url, "agent", "agent", "office");
-  for (const name of [OLDER.getConfig, OLDER.updateConfig]) {
-    const [answer] = await agent.request(name, REQUEST);
-    assertEquals(Reflect.get(Object(answer), "code"), 400);
-  }
+  for (
+    const [client, event, code] of [
+      [stranger, "client:get_tools", 404],
+      [stranger, "client:get_mcp_config", 404],
+      [computer, "client:get_mcp_config", 403],
+      [agent, "client:get_dpe", 400],
+    ] as const
+  ) assertEquals(Object(await client.ask(event, REQUEST)).code, code, event);
 });
 
 Deno.test({
-  name: "--protocol and SMCP_PROTOCOL start a server of profile 0.1 (spec §12)",
+  name:
+    "SMCP_PROTOCOL starts a server of profile 0.1, and an unknown version is refused (spec §12)",
   timeout: 120_000,
 }, async () => {
-  for (
-    const [args, env] of [
-      [["--protocol", "0.1"], {}],
-      [[], { SMCP_PROTOCOL: "0.1" }],
-    ] as const
-  ) {
-    await using command = await startServerCommand(["--port=0", ...args], env);
-    assertEquals(command.line.startsWith("A2C-SMCP 0.1.2 server"), true);
-    const health = await (await fetch(`${command.url}/health`)).json();
-    assertEquals(health.protocol_version, "0.1.2");
-  }
-  await using command = await startServerCommand(["--protocol", "0.9"]);
-  assertEquals(await command.exited, 2);
+  const env = { SMCP_PROTOCOL: "0.1" };
+  await using command = await startServerCommand(["--port=0"], env);
+  assertEquals(command.line.startsWith("A2C-SMCP 0.1.2 server"), true);
+  const health = await (await fetch(`${command.url}/health`)).json();
+  assertEquals(health.protocol_version, "0.1.2");
+  await using odd = await startServerCommand(["--protocol", "0.9"], env);
+  assertEquals(await odd.exited, 2);
 });

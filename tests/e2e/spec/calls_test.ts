@@ -1,78 +1,15 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
-import {
-  CLIENT_EVENTS,
-  GET_DPE_EVENT,
-  GET_PROMPT_EVENT,
-  GET_PROMPTS_EVENT,
-  PUT_BLOB_EVENT,
-  READ_RESOURCE_EVENT,
-  resultMeta,
-  TOOL_CALL_EVENT,
-} from "../../../protocol/mod.ts";
-import { createSmcpServer } from "../../../server/mod.ts";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { type ToolCallAdvanced, ToolHost } from "../../../computer/mod.ts";
+import { resultMeta, type ToolProgress } from "../../../protocol/mod.ts";
 import { startComputer } from "../../support/computer/computer.ts";
-import { startHttpFixture } from "../../support/fixtures/mcp_http.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
-import { rawPair } from "../../support/wire/raw_client.ts";
-import { hurryTimers } from "../../support/timers.ts";
+import { createCounter } from "../../support/fixtures/counter.ts";
+import { startHttpFixture } from "../../support/fixtures/mcp_http.ts";
+import { OFFICE, startOffice } from "../../support/office.ts";
+import { joinRaw } from "../../support/wire/raw_client.ts";
 
 const textOf = (result: { content: { text?: string }[] }) =>
   result.content.map(({ text }) => text ?? "").join("\n");
-
-/** Events of this package, whose requests define `timeout`. */
-const EXTENSIONS: readonly string[] = [
-  READ_RESOURCE_EVENT,
-  GET_PROMPTS_EVENT,
-  GET_PROMPT_EVENT,
-];
-
-Deno.test({
-  name:
-    "the Server answers 408 for a silent Computer: after timeout + 5 s, or 30 s without a timeout (spec §7)",
-  timeout: 120_000,
-}, async () => {
-  const request = {
-    agent: "agent",
-    req_id: "1",
-    computer: "computer",
-    tool_name: "echo",
-    params: {},
-    mcp_server: "files",
-    uri: "dpe://host/doc",
-    name: "prompt",
-    blob_handle: "handle",
-    chunk_offset: 0,
-    eof: true,
-    watch: true,
-    blob: "",
-  };
-  const rows: [event: string, over: { timeout?: number }, ms: number][] = [
-    [TOOL_CALL_EVENT, { timeout: 60 }, 65_000],
-    [TOOL_CALL_EVENT, { timeout: 1 }, 6_000],
-    [TOOL_CALL_EVENT, { timeout: 3600 }, 3_605_000],
-    [GET_DPE_EVENT, { timeout: 7 }, 12_000],
-    [GET_DPE_EVENT, {}, 35_000],
-    ...EXTENSIONS.flatMap((event): [string, { timeout?: number }, number][] => [
-      [event, { timeout: 7 }, 12_000],
-      [event, {}, 35_000],
-    ]),
-    ...Object.keys(CLIENT_EVENTS)
-      .filter((event) =>
-        ![TOOL_CALL_EVENT, GET_DPE_EVENT, PUT_BLOB_EVENT, ...EXTENSIONS]
-          .includes(event)
-      )
-      .map((event): [string, object, number] => [event, {}, 30_000]),
-  ];
-  await using server = createSmcpServer();
-  const { url } = await server.listen();
-  await using pair = await rawPair(url);
-  for (const [event, over, ms] of rows) {
-    using timers = hurryTimers(...rows.map(([, , ms]) => ms));
-    const answer = await pair.agent.ask(event, { ...request, ...over });
-    assertEquals((answer as { code: number }).code, 408, event);
-    assertEquals(timers.armed, [ms], event);
-  }
-});
 
 Deno.test({
   name:
@@ -80,6 +17,7 @@ Deno.test({
   timeout: 120_000,
 }, async () => {
   const asked: string[] = [];
+  const twin = fixture({ only: ["same"] });
   await using pc = await startComputer({
     a: fixture({ only: ["echo", "pid", "same", "directory"] }, {
       forbidden_tools: ["pid", "place"],
@@ -90,7 +28,7 @@ Deno.test({
       },
     }),
     off: fixture({ only: ["dark"] }, { disabled: true }),
-    twin: fixture({ only: ["same"] }),
+    twin,
   }, {
     confirm: ({ name }) => {
       asked.push(name);
@@ -98,16 +36,18 @@ Deno.test({
     },
   });
   const { agent } = pc.office;
-  assertEquals((await agent.getTools("pc")).map(({ name }) => name), ["say"]);
+  const names = async () =>
+    (await agent.getTools("pc")).map(({ name }) => name);
+  assertEquals(await names(), ["say"]);
   const rows: [tool: string, code: number][] = [
-    ["pid", 4002],
-    ["id", 4002],
-    ["directory", 4002],
-    ["place", 4002],
-    ["dark", 4001],
-    ["same", 4001],
-    ["nothing", 4001],
-    ["echo", 4001],
+    ...["pid", "id", "directory", "place"].map((tool): typeof rows[0] => [
+      tool,
+      4002,
+    ]),
+    ...["dark", "same", "nothing", "echo"].map((tool): typeof rows[0] => [
+      tool,
+      4001,
+    ]),
   ];
   for (const [tool, code] of rows) {
     const result = await agent.callTool("pc", tool);
@@ -116,84 +56,18 @@ Deno.test({
   assertEquals(asked, []);
   const said = await agent.callTool("pc", "say", { text: "hi" });
   assertEquals([textOf(said), asked], ["hi", ["say"]]);
-  const off = pc.computer.status().servers.find(({ name }) => name === "off");
-  assertEquals([off?.state, off?.tools], ["disabled", 0]);
-});
-
-Deno.test({
-  name:
-    "a name clash is a configuration error that names both servers and the fix, and disappears with it (spec §7)",
-  timeout: 120_000,
-}, async () => {
-  await using pc = await startComputer({
-    one: fixture({ only: ["same", "echo"] }),
-    two: fixture({ only: ["same", "pid"] }),
-  });
-  const { agent } = pc.office;
-  const names = async () =>
-    (await agent.getTools("pc")).map(({ name }) => name);
-  assertEquals(await names(), ["echo", "pid"]);
-  const [problem = "", ...more] = pc.computer.status().problems;
-  assertEquals(more, []);
+  const { servers, problems: [problem = "", ...more] } = pc.computer.status();
+  const off = servers.find(({ name }) => name === "off");
+  assertEquals([off?.state, off?.tools, more], ["disabled", 0, []]);
   const refused = textOf(await agent.callTool("pc", "same"));
-  for (const part of ['"one"', '"two"', "alias"]) {
+  for (const part of ['"a"', '"twin"', "alias"]) {
     assertStringIncludes(problem, part);
     assertStringIncludes(refused, part);
   }
-  await pc.computer.updateServer(
-    "two",
-    fixture({ only: ["same", "pid"] }, {
-      tool_meta: { same: { alias: "two_same" } },
-    }),
-  );
-  assertEquals(await names(), ["same", "echo", "two_same", "pid"]);
+  const tool_meta = { same: { alias: "other" } };
+  await pc.computer.updateServer("twin", { ...twin, tool_meta });
+  assertEquals(await names(), ["say", "same", "other"]);
   assertEquals(pc.computer.status().problems, []);
-});
-
-Deno.test({
-  name:
-    "tool metadata is sent as simple values: A2C's own under one key, MCP's next to it (spec §4, §7)",
-  timeout: 120_000,
-}, async () => {
-  const extra = {
-    name: "extra",
-    inputSchema: { type: "object" },
-    outputSchema: { type: "object" },
-    annotations: { title: "Extra", readOnlyHint: true },
-    _meta: { plain: "p", count: 2, list: [1], nothing: null, alias: "theirs" },
-  };
-  const ret_object_mapper = { text: "$.content[0].text" };
-  await using pc = await startComputer({
-    a: fixture({ only: ["echo"], extraTools: [extra] }, {
-      tool_meta: { extra: { tags: ["t"], ret_object_mapper } },
-    }),
-  });
-  const { agent } = pc.office;
-  const [plain, tool] = await agent.getTools("pc");
-  assertEquals([plain?.meta, plain?.return_schema], [
-    { a2c_mcp_server: "a" },
-    null,
-  ]);
-  assertEquals(tool?.return_schema, { type: "object" });
-  const { a2c_tool_meta, MCP_TOOL_ANNOTATION, ...own } = tool?.meta ?? {};
-  assertEquals(JSON.parse(String(a2c_tool_meta)), {
-    auto_apply: null,
-    alias: null,
-    tags: ["t"],
-    ret_object_mapper,
-  });
-  assertEquals(JSON.parse(String(MCP_TOOL_ANNOTATION)), extra.annotations);
-  assertEquals(own, {
-    a2c_mcp_server: "a",
-    plain: "p",
-    count: 2,
-    list: "[1]",
-    alias: "theirs",
-  });
-  // The mapper is for the Agent: the result is unchanged.
-  assertEquals(await agent.callTool("pc", "extra", { text: "hi" }), {
-    content: [{ type: "text", text: "hi" }],
-  });
 });
 
 Deno.test({
@@ -220,5 +94,109 @@ Deno.test({
   const shown = JSON.stringify(result);
   for (const secret of ["s3cret", "127.0.0.1", "    at "]) {
     assertEquals(shown.includes(secret), false, shown);
+  }
+});
+
+const counter = () => ({
+  counter: {
+    type: "in-process",
+    server: createCounter(),
+    default_tool_meta: { auto_apply: true },
+  },
+} as const);
+
+/** Those in between may come too on a slow machine: ten a second at most. */
+function assertFromFirstToLast(told: readonly ToolProgress[]): void {
+  const [first, last] = [1, 30].map((progress) => ({
+    ...{ progress, total: 30, message: "counting" },
+  }));
+  assertEquals([told[0], told.at(-1)], [first, last]);
+  const steps = told.map(({ progress }) => progress);
+  assertEquals(steps, [...new Set(steps)].toSorted((a, b) => a - b));
+  assert(steps.length < 30, `${steps}`);
+}
+
+Deno.test({
+  name:
+    "an Agent that asks gets the progress of its call, the last report before the result, and one that does not ask gets none (spec §7)",
+  timeout: 120_000,
+}, async () => {
+  await using pc = await startComputer(counter());
+  const { agent } = pc.office;
+  const shown: ToolCallAdvanced[] = [];
+  pc.computer.on("callProgress", (call) => shown.push(call));
+  const told: ToolProgress[] = [];
+  const result = await agent.callTool("pc", "count", {}, {
+    reqId: "c1",
+    onProgress: (progress) => told.push(progress),
+  });
+  assertEquals(textOf(result), "true");
+  assertFromFirstToLast(told);
+  const call = { agent: "planner", reqId: "c1", tool: "count" };
+  assertEquals(shown, told.map((progress) => ({ ...call, progress })));
+  const before = told.length;
+  assertEquals(textOf(await agent.callTool("pc", "count")), "false");
+  assertEquals(told.length, before);
+});
+
+Deno.test({
+  name: "progress ends with the call: nothing comes after a cancel (spec §7)",
+  timeout: 120_000,
+}, async () => {
+  await using pc = await startComputer(counter());
+  const { agent } = pc.office;
+  const cancel = new AbortController();
+  const told: ToolProgress[] = [];
+  const call = agent.callTool("pc", "count", { wait: true }, {
+    signal: cancel.signal,
+    onProgress: (progress) => {
+      told.push(progress);
+      if (progress.progress === 30) cancel.abort(new Error("enough"));
+    },
+  });
+  assertEquals(await call.catch(String), "Error: enough");
+  assertFromFirstToLast(told);
+  const before = told.length;
+  await agent.callTool("pc", "count", {}, { onProgress: () => {} });
+  assertEquals(told.length, before);
+});
+
+Deno.test("ToolHost.callTool() tells progress too, and a listener that throws disturbs nothing", async () => {
+  await using host = new ToolHost({ servers: counter() });
+  await host.start();
+  const told: ToolProgress[] = [];
+  const result = await host.callTool("count", {}, {
+    onProgress: (progress) => {
+      told.push(progress);
+      throw new Error("from the listener");
+    },
+  });
+  assertEquals(textOf(result), "true");
+  assertFromFirstToLast(told);
+});
+
+Deno.test("an Agent gets only progress that increases; a Computer without progress harms no call that asks (spec §7)", async () => {
+  await using office = await startOffice();
+  await using computer = await joinRaw(office.url, "computer", "pc", OFFICE);
+  computer.handle(
+    "client:get_tools",
+    (_, ack) => ack({ tools: [], req_id: "" }),
+  );
+  computer.handle("client:tool_call", (payload, ack) => {
+    const { agent, req_id, tool_name } = Object(payload);
+    const tell = (progress: number) => {
+      const report = { computer: "pc", agent, req_id, progress };
+      computer.socket.emit("server:tool_call_progress", report);
+    };
+    if (tool_name === "count") [2, 2, 1, 3].forEach(tell);
+    ack({ content: [] });
+    tell(4); // too late
+  });
+  for (const [tool, steps] of [["count", [2, 3]], ["silent", []]] as const) {
+    const told: number[] = [];
+    const result = await office.agent.callTool("pc", tool, {}, {
+      onProgress: ({ progress }) => told.push(progress),
+    });
+    assertEquals<unknown>([result, told], [{ content: [] }, steps]);
   }
 });

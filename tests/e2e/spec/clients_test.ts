@@ -3,22 +3,20 @@ import type { Socket } from "socket.io";
 import { SmcpAgent, type SmcpAgentOptions } from "../../../agent/mod.ts";
 import { officeLinkOf } from "../../../computer/computer.ts";
 import { SmcpComputer } from "../../../computer/mod.ts";
-import {
-  ErrorCode,
-  GET_CONFIG_EVENT,
-  GET_TOOLS_EVENT,
-  JOIN_OFFICE_EVENT,
-  LEAVE_OFFICE_EVENT,
-  LIST_ROOM_EVENT,
-  TOOL_CALL_EVENT,
-  UPDATE_CONFIG_EVENT,
-  UPDATE_CONFIG_NOTIFICATION,
-  UPDATE_FINDER_NOTIFICATION,
-} from "../../../protocol/mod.ts";
-import { startBareServer } from "../../support/server/bare_server.ts";
+import { ProtocolError } from "../../../protocol/mod.ts";
+import { createSmcpServer } from "../../../server/mod.ts";
+import { ANY_REQUEST } from "../../support/any_request.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
+import { createFixture } from "../../support/fixtures/sdk_fixture.ts";
 import { OFFICE, startOffice } from "../../support/office.ts";
 import { startProxy } from "../../support/proxy.ts";
+import { startBareServer } from "../../support/server/bare_server.ts";
+import { joinRaw } from "../../support/wire/raw_client.ts";
+
+const JOIN = "server:join_office";
+const LEAVE = "server:leave_office";
+const CALL = "client:tool_call";
+const TOOLS = "client:get_tools";
 
 type More = Pick<SmcpAgentOptions, "auth" | "transports">;
 
@@ -31,9 +29,6 @@ const agentAt = (url: string, more: More = WEBSOCKET) =>
 const computerAt = (url: string, more: More = WEBSOCKET) =>
   new SmcpComputer({ url, name: "pc", servers: {}, ...more });
 
-const authOf = ({ handshake }: Socket): Record<string, unknown> =>
-  handshake.auth;
-
 /** Resolves when the connection has upgraded to WebSocket. */
 const upgraded = ({ conn }: Socket): Promise<void> =>
   new Promise((resolve) => {
@@ -41,31 +36,24 @@ const upgraded = ({ conn }: Socket): Promise<void> =>
     else conn.once("upgrade", () => resolve());
   });
 
-for (
-  const [role, clientAt] of [["Agent", agentAt], [
-    "Computer",
-    computerAt,
-  ]] as const
-) {
+const CLIENTS = [["Agent", agentAt], ["Computer", computerAt]] as const;
+for (const [role, clientAt] of CLIENTS) {
   Deno.test(`${role}: every Engine.IO request carries a2c_version once, regardless of the user's URL, and polling comes first (spec §2)`, async () => {
     await using server = await startBareServer();
-    await using client = clientAt(
-      `${server.url}/?a2c_version=9.9.9&tenant=x`,
-      {},
-    );
+    const url = `${server.url}/?a2c_version=9.9.9&tenant=x`;
+    await using client = clientAt(url, {});
     await client.connect();
     await upgraded(await server.connection(0));
     // Beside the question to /health, which versions the server lets in.
     const engine = server.requests.filter(({ query }) =>
       query.has("transport")
     );
-    const seen = engine.map(({ method, query }) => [
-      method,
-      query.get("transport"),
-    ]);
-    assertEquals(seen[0], ["GET", "polling"]);
-    for (const kind of [["POST", "polling"], ["GET", "websocket"]]) {
-      assert(seen.some((each) => each.join() === kind.join()), kind.join());
+    const seen = engine.map(({ method, query }) =>
+      `${method} ${query.get("transport")}`
+    );
+    assertEquals(seen[0], "GET polling");
+    for (const kind of ["POST polling", "GET websocket"]) {
+      assert(seen.includes(kind), kind);
     }
     for (const { query } of engine) {
       assertEquals(query.getAll("a2c_version"), ["0.2.0"]);
@@ -75,19 +63,13 @@ for (
 
   Deno.test(`${role}: the user's credentials go into the auth object, and cannot set version, role or instance_id (spec §2)`, async () => {
     await using server = await startBareServer();
-    await using client = clientAt(server.url, {
-      ...WEBSOCKET,
-      auth: {
-        api_key: "k",
-        a2c_version: "9.9.9",
-        role: "boss",
-        instance_id: "mine",
-      },
-    });
+    const forged = { a2c_version: "9.9.9", role: "boss", instance_id: "mine" };
+    const auth = { api_key: "k", ...forged };
+    await using client = clientAt(server.url, { ...WEBSOCKET, auth });
     await client.connect();
-    const auth = authOf(await server.connection(0));
-    assertEquals([auth.api_key, auth.role], ["k", role.toLowerCase()]);
-    assertNotEquals(auth.instance_id, "mine");
+    const sent = (await server.connection(0)).handshake.auth;
+    assertEquals([sent.api_key, sent.role], ["k", role.toLowerCase()]);
+    assertNotEquals(sent.instance_id, "mine");
     for (const { query } of server.requests) {
       assertEquals(query.get("a2c_version"), "0.2.0");
       assertEquals(query.has("api_key"), false);
@@ -101,7 +83,7 @@ for (
     await using second = clientAt(server.url);
     await second.connect();
     const id = async (index: number) =>
-      String(authOf(await server.connection(index)).instance_id);
+      String((await server.connection(index)).handshake.auth.instance_id);
     for (const index of [0, 1]) {
       assert(/^[0-9a-f-]{36}$/.test(await id(index)));
     }
@@ -116,22 +98,19 @@ for (
     await client.connect();
     const socket = await server.connection(0);
     socket.emit("notify:of_a_later_version", { any: "thing" });
-    socket.emit(UPDATE_CONFIG_NOTIFICATION, { computer: 7 });
-    socket.emit(UPDATE_FINDER_NOTIFICATION);
+    socket.emit("notify:update_config", { computer: 7 });
+    socket.emit("notify:update_finder");
     // It still answers requests, with an error for unknown ones.
     const answer = await socket.emitWithAck("other:thing", {});
-    assertEquals(answer.code, 400);
-    assertEquals(socket.connected, true);
+    assertEquals([answer.code, socket.connected], [400, true]);
   });
 }
 
-const CALL = {
+const ECHO = {
+  ...ANY_REQUEST,
   agent: "a",
-  req_id: "1",
   computer: "pc",
-  tool_name: "echo",
   params: { text: "hi" },
-  timeout: 30,
 };
 
 Deno.test({
@@ -139,11 +118,10 @@ Deno.test({
     "a call directly after the ack of a join belongs to the new office, and runs (spec §7)",
   timeout: 120_000,
 }, async () => {
-  const answer = Promise.withResolvers<{ isError?: boolean }>();
+  const answer = Promise.withResolvers<unknown>();
   await using server = await startBareServer((socket, event, ack) => {
     ack(true, null);
-    if (event !== JOIN_OFFICE_EVENT) return;
-    socket.emit(TOOL_CALL_EVENT, CALL, answer.resolve);
+    if (event === JOIN) socket.emit(CALL, ECHO, answer.resolve);
   });
   await using computer = new SmcpComputer({
     url: server.url,
@@ -155,44 +133,41 @@ Deno.test({
   await computer.connect();
   await computer.serversSettled();
   await computer.join(OFFICE);
-  assertEquals<unknown>(await answer.promise, {
-    content: [{ type: "text", text: "hi" }],
-  });
+  const content = [{ type: "text", text: "hi" }];
+  assertEquals(await answer.promise, { content });
 });
 
 Deno.test("a call that arrives after the end of a membership does not run (spec §5)", async () => {
-  const answers: { code?: number }[] = [];
+  const codes: unknown[] = [];
   await using server = await startBareServer((socket, event, ack) => {
-    if (event !== LEAVE_OFFICE_EVENT) return ack(true, null);
-    socket.emit(TOOL_CALL_EVENT, CALL, (answer: { code?: number }) => {
-      answers.push(answer);
+    if (event !== LEAVE) return ack(true, null);
+    socket.emit(CALL, ECHO, (answer: unknown) => {
+      codes.push(Object(answer).code);
       ack(true, null);
     });
   });
   await using computer = computerAt(server.url);
   let calls = 0;
   computer.on("callStarted", () => calls++);
-  const leave = async (leave: () => Promise<void>) => {
+  const ways = [
+    () => computer.leave(),
+    () => officeLinkOf(computer).switchServer({ name: "other" }),
+  ];
+  for (const leave of ways) {
     await computer.connect();
     await computer.join(OFFICE);
     await leave();
-  };
-  await leave(() => computer.leave());
-  await leave(() => officeLinkOf(computer).switchServer({ name: "other" }));
-  assertEquals(
-    answers.map(({ code }) => code),
-    [ErrorCode.NOT_IN_ROOM, ErrorCode.NOT_IN_ROOM],
-  );
-  assertEquals(calls, 0);
+  }
+  assertEquals([codes, calls], [[4103, 4103], 0]);
 });
 
 Deno.test("a client that leaves while it rejoins its office is in no office (spec §5, §9)", async () => {
   const heard: string[] = [];
   const rejoining = Promise.withResolvers<() => void>();
   await using server = await startBareServer((socket, event, ack) => {
-    if (event === LIST_ROOM_EVENT) return ack({ sessions: [], req_id: "1" });
+    if (event === "server:list_room") return ack({ sessions: [], req_id: "1" });
     heard.push(event);
-    const again = event === JOIN_OFFICE_EVENT && socket === server.sockets[1];
+    const again = event === JOIN && socket === server.sockets[1];
     if (again) rejoining.resolve(() => ack(true, null));
     else ack(true, null);
   });
@@ -202,11 +177,7 @@ Deno.test("a client that leaves while it rejoins its office is in no office (spe
   (await server.connection(0)).conn.close();
   const admit = await rejoining.promise;
   await agent.leave();
-  assertEquals(heard, [
-    JOIN_OFFICE_EVENT,
-    JOIN_OFFICE_EVENT,
-    LEAVE_OFFICE_EVENT,
-  ]);
+  assertEquals(heard, [JOIN, JOIN, LEAVE]);
   admit();
   await upgraded(await server.connection(1));
   assertEquals([agent.office, agent.state], [undefined, "connected"]);
@@ -217,75 +188,103 @@ Deno.test("a Computer that rejoins its office announces its configuration and to
   await using proxy = await startProxy(office.url);
   await using computer = office.use(computerAt(proxy.url));
   await computer.connect();
-  const told = () =>
+  const announced = () =>
     Promise.all(
       (["updateConfig", "updateToolList"] as const).map((event) =>
         new Promise((resolve) => {
-          const off = office.agent.on(
-            event,
-            (payload) => {
-              off();
-              resolve(payload);
-            },
-          );
+          const off = office.agent.on(event, (payload) => {
+            off();
+            resolve(payload);
+          });
         })
       ),
     );
-  const first = told();
-  await computer.join(OFFICE);
-  assertEquals(await first, [{ computer: "pc" }, { computer: "pc" }]);
-  const again = told();
-  await proxy.cut();
-  assertEquals(await again, [{ computer: "pc" }, { computer: "pc" }]);
+  for (const join of [() => computer.join(OFFICE), () => proxy.cut()]) {
+    const both = announced();
+    await join();
+    assertEquals(await both, [{ computer: "pc" }, { computer: "pc" }]);
+  }
 });
 
 Deno.test("an Agent fetches the tools of a Computer again when its configuration changed (spec §9)", async () => {
   await using office = await startOffice();
   let fetched = 0;
   const computer = await office.addScriptedComputer("pc", (event) => {
-    if (event === GET_TOOLS_EVENT) fetched++;
-    return event === GET_TOOLS_EVENT ? { tools: [], req_id: "1" } : {};
+    if (event === TOOLS) fetched++;
+    return event === TOOLS ? { tools: [], req_id: "1" } : {};
   });
   await office.agent.toolsSettled();
   const before = fetched;
   const again = new Promise((resolve) => office.agent.on("tools", resolve));
-  computer.send(UPDATE_CONFIG_EVENT, { computer: "pc" });
+  computer.send("server:update_config", { computer: "pc" });
   assertEquals(await again, { computer: "pc", tools: [] });
   assertEquals(fetched, before + 1);
 });
 
-Deno.test("an Agent's calls have a req_id each, unless the caller gives one (spec §7)", async () => {
+Deno.test("an Agent's calls have a req_id each, unless the caller gives one; an error of a handler is not revealed (spec §6, §7)", async () => {
   const ids: unknown[] = [];
   await using office = await startOffice({
     computers: {
       pc: (event, payload) => {
-        const { req_id } = payload as { req_id: string };
-        if (event === GET_TOOLS_EVENT) return { tools: [], req_id };
+        const { req_id } = Object(payload);
+        if (event === TOOLS) return { tools: [], req_id };
         ids.push(req_id);
-        return event === GET_CONFIG_EVENT ? { servers: {} } : { content: [] };
+        if (event === CALL) return { content: [] };
+        throw new Error("redis://user:secret@10.0.0.1 is gone");
       },
     },
   });
   const { agent } = office;
   for (let i = 0; i < 50; i++) await agent.callTool("pc", "echo");
-  await agent.getConfig("pc");
+  const error = await agent.getConfig("pc").catch((error) => error);
+  assert(error instanceof ProtocolError);
+  assertEquals(error.toPayload(), { code: 500, message: "Internal error" });
   assertEquals(new Set(ids).size, 51);
   await agent.callTool("pc", "echo", {}, { reqId: "mine" });
   assertEquals(ids.at(-1), "mine");
 });
 
-Deno.test("an error of a client's handler is not revealed: the caller gets a plain 500 (spec §6)", async () => {
-  await using office = await startOffice({
-    computers: {
-      pc: (event) => {
-        if (event === GET_TOOLS_EVENT) return { tools: [], req_id: "1" };
-        throw new Error("redis://user:secret@10.0.0.1 is gone");
+Deno.test("a Computer writes resources in both spellings, and an Agent reads either (0.4 §9)", async () => {
+  await using server = createSmcpServer();
+  const { url } = await server.listen();
+  const lastModified = "2026-11-22T00:00:00Z";
+  const resource = { uri: "a://b", name: "b", mimeType: "text/plain" };
+  const list = [{ ...resource, annotations: { lastModified } }];
+  await using computer = new SmcpComputer({
+    url,
+    name: "pc",
+    servers: {
+      files: {
+        type: "in-process",
+        server: createFixture({ resourceList: list }),
       },
     },
   });
-  const error = await office.agent.getConfig("pc").then(
-    () => undefined,
-    (e) => e,
-  );
-  assertEquals(error.toPayload(), { code: 500, message: "Internal error" });
+  await computer.connect();
+  await computer.join("office");
+  await computer.serversSettled();
+  await using raw = await joinRaw(url, "agent", "agent", "office");
+  const request = { ...ANY_REQUEST, computer: "pc" };
+  const both = { lastModified, last_modified: lastModified };
+  assertEquals(await raw.ask("client:get_resources", request), {
+    resources: [{ ...resource, mime_type: "text/plain", annotations: both }],
+    req_id: "r1",
+  });
+
+  await using other = await joinRaw(url, "computer", "other", "elsewhere");
+  other.handle("client:get_resources", (payload, ack) =>
+    ack({
+      req_id: Object(payload).req_id,
+      resources: [{
+        ...{ uri: "a://b", mime_type: "text/plain" },
+        annotations: { priority: 1, last_modified: lastModified },
+      }],
+    }));
+  await using agent = agentAt(url);
+  await agent.connect();
+  await agent.join("elsewhere");
+  assertEquals((await agent.getResources("other", "files")).resources, [{
+    ...{ uri: "a://b", mimeType: "text/plain" },
+    annotations: { priority: 1, lastModified },
+  }]);
 });

@@ -10,9 +10,8 @@ import { fileURLToPath } from "node:url";
 import { SmcpComputer } from "../../../computer/mod.ts";
 import { resultMeta } from "../../../protocol/mod.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
-import { argumentsOf, type CommandName } from "../../support/command.ts";
+import { argumentsOf } from "../../support/command.ts";
 import { configFile } from "../../support/computer/config_file.ts";
-import type { Screen } from "../../support/terminal/emulator.ts";
 import { createCounter } from "../../support/fixtures/counter.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
 import { OFFICE, startOffice } from "../../support/office.ts";
@@ -22,24 +21,25 @@ import {
   assertRestored,
   hasTerminals,
   ON_TERMINAL,
+  onTerminal,
+  type Screen,
+  startOnTerminal,
   startTerminal,
-  type Terminal,
-  type TerminalOptions,
 } from "../../support/terminal/terminal.ts";
+import { openPage, pageLink } from "../../support/computer/page_client.ts";
 
 const UP = "\x1b[A";
 const DOWN = "\x1b[B";
 
-const startMain = (
-  name: CommandName,
-  args: readonly string[],
-  options: TerminalOptions = {},
-): Promise<Terminal> =>
-  startTerminal(Deno.execPath(), argumentsOf(name, args), options);
+const TOKEN = {
+  id: "token",
+  type: "promptString",
+  description: "Key of the shop",
+  password: true,
+};
 
-Deno.test(
+onTerminal(
   "up prints a command that reaches it, and the command calls a tool",
-  ON_TERMINAL,
   async () => {
     await using config = await configFile({
       servers: {
@@ -89,9 +89,8 @@ Deno.test(
   },
 );
 
-Deno.test(
+onTerminal(
   "agent call shows how long it waits; Ctrl-C cancels the call, end to end",
-  ON_TERMINAL,
   async (t) => {
     await using server = createSmcpServer();
     const { url } = await server.listen({ port: 0 });
@@ -113,7 +112,7 @@ Deno.test(
     await computer.serversSettled();
     await computer.join(OFFICE);
     const call = (tool: string, ...args: string[]) =>
-      startMain("agent", [
+      startOnTerminal("agent", [
         ...["call", tool, "--url", url, "--office", OFFICE],
         ...args,
       ], { columns: 30 });
@@ -161,34 +160,26 @@ Deno.test(
   },
 );
 
-Deno.test(
+onTerminal(
   "run asks at its terminal for secrets, and whether a tool may run",
-  ON_TERMINAL,
   async (t) => {
     await using office = await startOffice();
     const { agent } = office;
     const files = fixture({ only: ["echo", "fail", "environment"] }, {
       tool_meta: { environment: { auto_apply: true } },
+      server_parameters: {
+        command: Deno.execPath(),
+        env: { TOKEN: "${input:token}" },
+      },
     });
     await using config = await configFile({
-      inputs: [{
-        id: "token",
-        type: "promptString",
-        description: "Key of the shop",
-        password: true,
-      }],
+      inputs: [TOKEN],
       servers: {
-        files: {
-          ...files,
-          server_parameters: {
-            ...files.server_parameters,
-            env: { ...files.server_parameters.env, TOKEN: "${input:token}" },
-          },
-        },
+        files: files,
       },
     });
     const start = () =>
-      startMain("computer", [
+      startOnTerminal("computer", [
         ...["run", "--url", office.url, "--office", OFFICE],
         ...["--name", "pc", "--config", config.file],
       ], { env: { NO_COLOR: "1" } });
@@ -268,9 +259,8 @@ Deno.test(
   },
 );
 
-Deno.test(
+onTerminal(
   "a server ends with its window, or continues if SIGHUP means to reload keys",
-  ON_TERMINAL,
   async () => {
     await using folder = await scratch();
     const keys = join(folder.path, "keys.json");
@@ -279,7 +269,7 @@ Deno.test(
       JSON.stringify([{ id: "a", key: "k".repeat(32), roles: ["agent"] }]),
     );
     const start = async (...args: string[]) => {
-      const server = await startMain("server", ["--port", "0", ...args]);
+      const server = await startOnTerminal("server", ["--port", "0", ...args]);
       const { all } = await server.until(/http:\S+/);
       const [url = ""] = /http:\S+\d/.exec(all) ?? [];
       return { server, url };
@@ -323,5 +313,170 @@ Deno.test(
     server.signal("SIGTERM");
     await gone(server.pid);
     assertStringIncludes(await Deno.readTextFile(log), "SIGTERM: draining");
+  },
+);
+
+onTerminal(
+  "check asks for inputs, shows each MCP server when it runs or fails, and a partial report on Ctrl-C",
+  async () => {
+    const files = fixture({ only: ["environment"] }, {
+      server_parameters: {
+        command: Deno.execPath(),
+        env: { TOKEN: "${input:token}" },
+      },
+    });
+    await using config = await configFile({
+      inputs: [TOKEN],
+      servers: {
+        hangs: {
+          type: "stdio",
+          server_parameters: { command: "sleep", args: ["1000"] },
+        },
+        gone: {
+          type: "stdio",
+          server_parameters: { command: "no-such-program" },
+        },
+        files: files,
+      },
+    });
+    await using check = await startOnTerminal("computer", [
+      "check",
+      "--config",
+      config.file,
+    ], { columns: 120, env: { NO_COLOR: "1" } });
+    await check.until(({ all, cursor }) =>
+      all.includes('Key of the shop (input "token")') && !cursor.shown
+    );
+    await check.type("hunter2\r");
+    const { all } = await check.until(({ all }) =>
+      /^✓ files +stdio +running +1 tool/m.test(all) &&
+      /^✗ gone +stdio +failed/m.test(all) &&
+      /^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] hangs {2}starting, \d+\.\d s$/m.test(all)
+    );
+    assertMatch(all, /^ {4}tools: environment$/m);
+    await check.type("\x03");
+    assertEquals(await assertRestored(check), 130);
+    const { all: last } = check.screen();
+    assertMatch(last, /^✓ files +stdio +running +1 tool/m);
+    assertMatch(last, /^◌ hangs +stdio +starting/m);
+    assertMatch(last, /^problem: MCP server "gone": .*no such program/m);
+    assertMatch(
+      last,
+      /^error: stopped before everything was checked; 1 of 3 MCP servers are not$/m,
+    );
+    assertNotMatch(last, /[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/);
+    assertEquals(last.match(/^✓ files/gm)?.length, 1);
+    assertNotMatch(check.written, /hunter2/);
+  },
+);
+
+const READY = "y, a or n; or ↑ ↓ and Enter";
+
+onTerminal(
+  "a question is asked at the terminal and on the page: the first answer wins, and the other is notified",
+  async (t) => {
+    await using office = await startOffice();
+    await using config = await configFile({
+      inputs: [{ id: "key", type: "promptString", description: "The key" }],
+      servers: {
+        files: fixture({ only: ["echo", "ask"] }, {
+          tool_meta: { ask: { auto_apply: true } },
+          server_parameters: {
+            command: Deno.execPath(),
+            env: { KEY: "${input:key}" },
+          },
+        }),
+      },
+    });
+    await using terminal = await startOnTerminal("computer", [
+      "run",
+      ...["--url", office.url, "--office", OFFICE, "--name", "pc"],
+      ...["--config", config.file, "--ui"],
+    ], { columns: 120, rows: 30 });
+    await using page = await openPage(
+      await pageLink({
+        line: async (pattern) => {
+          await terminal.until(/page: http:\S+/);
+          const found = terminal.written.match(pattern);
+          if (found) return found;
+          throw new Error("no link");
+        },
+      }),
+    );
+
+    await t.step("an input on the page", async () => {
+      await terminal.until("The key (input");
+      const { id } = await page.question("The key");
+      await page.ask(`/questions/${id}`, { value: "abcd" });
+      await terminal.until("2 tools");
+      const { all } = await terminal.until("answered on the page: The key");
+      assert(!all.includes("abcd"));
+    });
+
+    const call = (text: string) =>
+      office.agent.callTool("pc", "echo", { text });
+    /** Waits until this question takes keys; the one before may still be on the screen. */
+    const asked = (what: string) =>
+      terminal.until(({ all }) => {
+        const last = all.slice(all.lastIndexOf("wants to run"));
+        return last.includes(what) && last.includes(READY);
+      });
+
+    await t.step("the page first", async () => {
+      const called = call("one");
+      await asked('text: "one"');
+      const { id } = await page.question('text: "one"');
+      await page.ask(`/questions/${id}`, { answer: "once" });
+      assertEquals((await called).content[0]?.text, "one");
+      const { text } = await terminal.until(/✓ echo by planner/);
+      await terminal.until(
+        /answered on the page: Agent "planner" .* Yes, this once/,
+      );
+      assertNotMatch(text, /Always for this tool/);
+    });
+
+    await t.step("the terminal first", async () => {
+      const called = call("two");
+      const { id } = await page.question('text: "two"');
+      await asked('text: "two"');
+      await terminal.type("n");
+      assert((await called).isError);
+      const { endedBy, said } = await page.question('text: "two"', "ended");
+      assertEquals([endedBy, said], ["terminal", "No"]);
+      const late = await page.ask(`/questions/${id}`, { answer: "once" });
+      assertEquals(
+        [late.status, late.body.errors[0].problem],
+        [409, "it was answered at the terminal already: No"],
+      );
+    });
+
+    await t.step("one that waits at the terminal behind another", async () => {
+      const calls = [call("three"), call("four")];
+      await asked('text: "three"');
+      const { id } = await page.question('text: "four"');
+      await page.ask(`/questions/${id}`, { answer: "no" });
+      assert((await calls[1])?.isError);
+      await terminal.until(/text: "three"/);
+      await terminal.type("y");
+      assertEquals((await calls[0])?.content[0]?.text, "three");
+    });
+
+    await t.step("a form, half filled in at the terminal", async () => {
+      const called = office.agent.callTool("pc", "ask", {});
+      await terminal.until("Esc cancels");
+      await terminal.type("y");
+      await terminal.until(/name/);
+      const { id } = await page.question("asks while agent");
+      await page.ask(`/questions/${id}`, { action: "decline" });
+      assertEquals(JSON.parse((await called).content[0]?.text ?? ""), {
+        action: "decline",
+      });
+      await terminal.until(
+        /answered on the page: MCP server "files" .* Declined/,
+      );
+    });
+
+    await terminal.type("\x03");
+    assertEquals(await assertRestored(terminal), 0);
   },
 );

@@ -5,13 +5,13 @@ import {
   type ConfigFile,
   configFile,
 } from "../../support/computer/config_file.ts";
-import type { Screen } from "../../support/terminal/emulator.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
 import { OFFICE, type Office, startOffice } from "../../support/office.ts";
 import { gone } from "../../support/processes.ts";
 import {
   assertRestored,
-  ON_TERMINAL,
+  onTerminal,
+  type Screen,
   startTerminal,
   type Terminal,
   type TerminalOptions,
@@ -85,91 +85,86 @@ const SIZES = [
 
 for (const { columns, rows, env, signal } of SIZES) {
   const colour = "NO_COLOR" in env ? "without colour" : "with colour";
-  Deno.test(
-    `live view at ${columns}x${rows} ${colour}`,
-    ON_TERMINAL,
-    async (t) => {
-      await using office = await startOffice();
-      await using config = await configFile({ servers });
-      await using view = await startRun(office, config, { columns, rows, env });
-      const { agent } = office;
-      const call = (tool: string) => agent.callTool("pc", tool, { text: "hi" });
+  onTerminal(`live view at ${columns}x${rows} ${colour}`, async (t) => {
+    await using office = await startOffice();
+    await using config = await configFile({ servers });
+    await using view = await startRun(office, config, { columns, rows, env });
+    const { agent } = office;
+    const call = (tool: string) => agent.callTool("pc", tool, { text: "hi" });
 
-      await t.step(
-        "shows connection, office and each MCP server with state and tools",
-        async () => {
-          const { text } = await view.until((screen) =>
-            ready(screen) && /running +1 tool$/m.test(screen.text) &&
-            screen.text.includes("office north") &&
-            screen.text.includes("again in")
-          );
-          assertMatch(
-            text,
-            /^─+\n● connected http:\S+ {2}A2C-SMCP 0\.2 {2}office north {2}as pc$/m,
-          );
-          assertMatch(text, /^ {2}● 日本語.* running +1 tool$/m);
-          assertMatch(text, /^ {2}✗ broken .* failed +again in \d+ s$/m);
-          assertMatch(text, /^ {6}Cannot start "no-such-program-x+/m);
-          assertMatch(text, /^ {2}○ off .* disabled$/m);
-          assertNeat(view);
-        },
-      );
+    await t.step(
+      "shows connection, office and each MCP server with state and tools",
+      async () => {
+        const { text } = await view.until((screen) =>
+          ready(screen) && /running +1 tool$/m.test(screen.text) &&
+          screen.text.includes("office north") &&
+          screen.text.includes("again in")
+        );
+        assertMatch(
+          text,
+          /^─+\n● connected http:\S+ {2}A2C-SMCP 0\.2 {2}office north {2}as pc$/m,
+        );
+        assertMatch(text, /^ {2}● 日本語.* running +1 tool$/m);
+        assertMatch(text, /^ {2}✗ broken .* failed +again in \d+ s$/m);
+        assertMatch(text, /^ {6}Cannot start "no-such-program-x+/m);
+        assertMatch(text, /^ {2}○ off .* disabled$/m);
+        assertNeat(view);
+      },
+    );
 
-      await t.step(
-        "shows calls while they run, and how they ended",
-        async () => {
-          await call("echo");
-          await call("fail");
-          await call(LONG);
-          const cancel = new AbortController();
-          const slow = agent.callTool("pc", "slow", {}, {
-            signal: cancel.signal,
-          });
-          await view.until(/^ {2}▸ slow by planner {2}\d+ s$/m);
-          cancel.abort();
-          await slow.catch(() => {});
-          const { all } = await view.until(
-            /✗ slow by planner {2}cancelled {2}\d+ ms$/m,
-          );
-          assertMatch(all, /^\d\d:\d\d:\d\d ✓ echo by planner {2}\d+ ms$/m);
-          assertMatch(all, /✗ fail by planner {2}tool error {2}\d+ ms$/m);
-          assertMatch(all, /✓ a_tool_with_\w+…? by planner {2}\d+ ms$/m);
-          assertNeat(view);
-        },
-      );
+    await t.step(
+      "shows calls while they run, and how they ended",
+      async () => {
+        await call("echo");
+        await call("fail");
+        await call(LONG);
+        const cancel = new AbortController();
+        const slow = agent.callTool("pc", "slow", {}, {
+          signal: cancel.signal,
+        });
+        await view.until(/^ {2}▸ slow by planner {2}\d+ s$/m);
+        cancel.abort();
+        await slow.catch(() => {});
+        const { all } = await view.until(
+          /✗ slow by planner {2}cancelled {2}\d+ ms$/m,
+        );
+        assertMatch(all, /^\d\d:\d\d:\d\d ✓ echo by planner {2}\d+ ms$/m);
+        assertMatch(all, /✗ fail by planner {2}tool error {2}\d+ ms$/m);
+        assertMatch(all, /✓ a_tool_with_\w+…? by planner {2}\d+ ms$/m);
+        assertNeat(view);
+      },
+    );
 
-      await t.step(`is ${colour}`, async () => {
-        const { text } = await view.until("● files");
-        assert(text);
-        if ("NO_COLOR" in env) {
-          assert(!view.styled);
-          assertNotMatch(view.written, /␛\[[\d;]*m/);
-        } else {
-          assertEquals(view.colourOf("● files"), 2);
-          await view.until("✗ broken"); // it is restarted from time to time
-          assertEquals(view.colourOf("✗ broken"), 1);
-          assertEquals(view.colourOf("✓ echo"), 2);
-        }
-      });
+    await t.step(`is ${colour}`, async () => {
+      const { text } = await view.until("● files");
+      assert(text);
+      if ("NO_COLOR" in env) {
+        assert(!view.styled);
+        assertNotMatch(view.written, /␛\[[\d;]*m/);
+      } else {
+        assertEquals(view.colourOf("● files"), 2);
+        await view.until("✗ broken"); // it is restarted from time to time
+        assertEquals(view.colourOf("✗ broken"), 1);
+        assertEquals(view.colourOf("✓ echo"), 2);
+      }
+    });
 
-      await t.step(
-        `is gone after ${signal}, with the terminal restored`,
-        async () => {
-          if (signal === "Ctrl-C") await view.type("\x03");
-          else view.signal(signal);
-          assertEquals(await assertRestored(view), 0);
-          const { all } = view.screen();
-          assertMatch(all, /\d ms\n(\^C)?stopping\s*$/);
-          assertNotMatch(all, /● connected/);
-        },
-      );
-    },
-  );
+    await t.step(
+      `is gone after ${signal}, with the terminal restored`,
+      async () => {
+        if (signal === "Ctrl-C") await view.type("\x03");
+        else view.signal(signal);
+        assertEquals(await assertRestored(view), 0);
+        const { all } = view.screen();
+        assertMatch(all, /\d ms\n(\^C)?stopping\s*$/);
+        assertNotMatch(all, /● connected/);
+      },
+    );
+  });
 }
 
-Deno.test(
+onTerminal(
   "live view in a resized window, after an uncaught error, and when the window is closed",
-  ON_TERMINAL,
   async (t) => {
     await using office = await startOffice();
     // Without the long name, whose warning would have another width.
@@ -224,9 +219,8 @@ Deno.test(
   },
 );
 
-Deno.test(
+onTerminal(
   "a program that exits during a question restores the terminal",
-  ON_TERMINAL,
   async () => {
     await using office = await startOffice();
     await using config = await configFile({
@@ -246,9 +240,8 @@ Deno.test(
   },
 );
 
-Deno.test(
+onTerminal(
   "a person at the terminal answers what an MCP server asks",
-  ON_TERMINAL,
   async () => {
     await using office = await startOffice();
     await using config = await configFile({

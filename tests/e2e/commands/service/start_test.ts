@@ -7,88 +7,99 @@ import {
 } from "../../../../server/mod.ts";
 import { start } from "../../../support/child.ts";
 import { serviceHome } from "../../../support/service/home.ts";
+import { readPlist, WITHOUT_PLISTLIB } from "../../../support/service/plist.ts";
 import {
   expanded,
-  type ReadUnit,
   readUnit,
   WITHOUT_SYSTEMD,
 } from "../../../support/service/systemd.ts";
-import { readPlist, WITHOUT_PLISTLIB } from "../../../support/service/plist.ts";
 
-const KEY = "a-key-that-nobody-can-guess-at-all";
+const KEYS = '[{"key": "a-key-that-nobody-can-guess-at-all", "id": "me"}]';
+const [{ key: KEY }] = JSON.parse(KEYS);
 const ENV_FILE = ".config/a2c-smcp/smcp-computer.env";
 
-/** What a manager of services starts. */
+/** What a manager of services starts: program, directory, and assignments of variables. */
 interface Started {
   readonly command: readonly string[];
   readonly directory: string;
-  readonly environment: Readonly<Record<string, string>>;
+  readonly environment: readonly string[];
 }
 
-/** Starts a service as its manager would: with nothing but what its definition says. */
-function startService(
+/** Starts a service as its manager would: with nothing but its definition. */
+const startService = (
   { command, directory, environment }: Started,
   home: string,
-) {
-  const assignments = Object.entries({ HOME: home, ...environment })
-    .map(([name, value]) => `${name}=${value}`);
-  return start("env", ["-i", ...assignments, ...command], { cwd: directory });
-}
-
-async function keyedServer() {
-  const server = createSmcpServer({
-    authenticator: apiKeys(parseApiKeys(`[{"key": "${KEY}", "id": "me"}]`)),
+) =>
+  start("env", ["-i", `HOME=${home}`, ...environment, ...command], {
+    cwd: directory,
   });
-  const { url } = await server.listen({ port: 0 });
-  return { server, url };
+
+async function fromUnit(text: string): Promise<Started> {
+  const { command, directory, environment } = await readUnit(text);
+  return { command: command.map(expanded), directory, environment };
 }
 
-const install = (url: string) => [
-  ...["service", "install", "--config", "c.json", "--office", "demo"],
-  ...["--url", url, "--name", '50% of $HOME "pc" 世界', "--api-key", KEY],
-];
-
-const fromUnit = ({ command, directory, environment }: ReadUnit): Started => ({
-  command: command.map(expanded),
-  directory,
-  environment: Object.fromEntries(environment.map((text) => {
-    const sign = text.indexOf("=");
-    return [text.slice(0, sign), text.slice(sign + 1)];
-  })),
-});
-
-/** Proves that a service joins with its key, and does not start once others can read it. */
-async function proveStart(started: Started, home: string): Promise<void> {
-  {
-    await using computer = startService(started, home);
-    await computer.line(/demo/);
-    const { code } = await computer.stop();
-    assertEquals(code, 0, computer.lines.join("\n"));
-  }
-  await Deno.chmod(join(home, ENV_FILE), 0o640);
-  await using refused = startService(started, home);
-  assertEquals((await refused.status).code, 2);
-  assertMatch(
-    refused.lines.join("\n"),
-    /^error: others can use .*: chmod 600 /,
-  );
+async function fromPlist(text: string): Promise<Started> {
+  const plist = await readPlist(text);
+  const variables = Object.entries(plist.EnvironmentVariables ?? {});
+  return {
+    command: plist.ProgramArguments as string[],
+    directory: String(plist.WorkingDirectory),
+    environment: variables.map(([name, value]) => `${name}=${value}`),
+  };
 }
 
-Deno.test({
-  name:
-    `what systemd reads in the unit joins with the key of the file, and refuses one that others can read${WITHOUT_SYSTEMD}`,
-  ignore: WITHOUT_SYSTEMD !== "",
-  async fn() {
-    await using home = await serviceHome();
-    const { server, url } = await keyedServer();
-    await using _server = server;
-    assertEquals((await home.run("computer", install(url))).stderr, "");
-    const unit = await readUnit(
-      await home.read(".config/systemd/user/smcp-computer.service"),
-    );
-    await proveStart(fromUnit(unit), home.path);
-  },
-});
+for (
+  const { reader, platform, file, read, without } of [
+    {
+      reader: "systemd reads in the unit",
+      platform: "linux",
+      file: ".config/systemd/user/smcp-computer.service",
+      read: fromUnit,
+      without: WITHOUT_SYSTEMD,
+    },
+    {
+      reader: "a parser reads in the plist",
+      platform: "darwin",
+      file: "Library/LaunchAgents/smcp-computer.plist",
+      read: fromPlist,
+      without: WITHOUT_PLISTLIB,
+    },
+  ] as const
+) {
+  Deno.test({
+    name:
+      `what ${reader} joins with the key of the file, and refuses one that others can read${without}`,
+    ignore: without !== "",
+    async fn() {
+      await using home = await serviceHome({ platform });
+      await using server = createSmcpServer({
+        authenticator: apiKeys(parseApiKeys(KEYS)),
+      });
+      const { url } = await server.listen({ port: 0 });
+      const { stderr } = await home.run("computer", [
+        ...["service", "install", "--config", "c.json", "--office", "demo"],
+        ...["--url", url, "--name", '50% of $HOME "pc" 世界'],
+        ...["--api-key", KEY],
+      ]);
+      assertEquals(stderr, "");
+      const started = await read(await home.read(file));
+      {
+        await using computer = startService(started, home.path);
+        await computer.line(/demo/);
+        const { code } = await computer.stop();
+        assertEquals(code, 0, computer.lines.join("\n"));
+      }
+      await Deno.chmod(join(home.path, ENV_FILE), 0o640);
+      await using refused = startService(started, home.path);
+      assertEquals((await refused.status).code, 2);
+      assertMatch(
+        refused.lines.join("\n"),
+        /^error: others can use .*: chmod 600 /,
+      );
+    },
+  });
+}
 
 Deno.test({
   name:
@@ -99,14 +110,14 @@ Deno.test({
     const installed = await home.run(
       "server",
       ["service", "install", "--port", "0", "--log-file", "server.log"],
-      { SMCP_API_KEYS: `[{"key": "${KEY}", "id": "me"}]` },
+      { SMCP_API_KEYS: KEYS },
     );
     assertEquals(installed.stderr, "");
-    const unit = await readUnit(
+    const started = await fromUnit(
       await home.read(".config/systemd/user/smcp-server.service"),
     );
-    assertEquals(unit.command.includes("-A"), false);
-    await using server = startService(fromUnit(unit), home.path);
+    assertEquals(started.command.includes("-A"), false);
+    await using server = startService(started, home.path);
     const [, url = ""] = await server.line(/(http:\/\/127\.0\.0\.1:\d+)/);
     const agent = (key: string) =>
       home.run("agent", ["members", "--office", "o", "--url", url], {
@@ -116,25 +127,5 @@ Deno.test({
     assertEquals((await agent(KEY)).stderr, "");
     assertEquals((await server.stop()).code, 0);
     assertMatch(await home.read("folder of tools/server.log"), /draining/);
-  },
-});
-
-Deno.test({
-  name:
-    `what a parser reads in the plist joins with the key of the file, and refuses one that others can read${WITHOUT_PLISTLIB}`,
-  ignore: WITHOUT_PLISTLIB !== "",
-  async fn() {
-    await using home = await serviceHome({ platform: "darwin" });
-    const { server, url } = await keyedServer();
-    await using _server = server;
-    assertEquals((await home.run("computer", install(url))).stderr, "");
-    const plist = await readPlist(
-      await home.read("Library/LaunchAgents/smcp-computer.plist"),
-    );
-    await proveStart({
-      command: plist.ProgramArguments as string[],
-      directory: String(plist.WorkingDirectory),
-      environment: plist.EnvironmentVariables as Record<string, string>,
-    }, home.path);
   },
 });

@@ -1,13 +1,20 @@
-import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { join } from "node:path";
 import { connectMcp } from "../../../../computer/host/mcp/connect.ts";
-import type { ServerSettings, ServerStatus } from "../../../../computer/mod.ts";
+import type { ServerSettings } from "../../../../computer/mod.ts";
+import { startComputer } from "../../../support/computer/computer.ts";
+import { configFile } from "../../../support/computer/config_file.ts";
 import {
-  connectionOf,
   hostOf,
+  ONCE,
   reached,
+  startHost,
   textOf,
-  told,
 } from "../../../support/computer/host.ts";
 import {
   everything,
@@ -15,120 +22,99 @@ import {
   fixture,
   memory,
 } from "../../../support/computer/mcp_servers.ts";
-import { gone, isAlive, written } from "../../../support/processes.ts";
+import { runComputer } from "../../../support/computer/run_computer.ts";
+import { startOffice } from "../../../support/office.ts";
+import { written } from "../../../support/processes.ts";
 import { scratch } from "../../../support/scratch.ts";
 
-const REDUCED =
-  'its environment is reduced: what it needs of this one belongs in its "env"';
-
-const missing: ServerSettings = {
+const stdio = (command: string, ...args: string[]): ServerSettings => ({
   type: "stdio",
-  server_parameters: { command: "no-such-program" },
-};
-
-Deno.test({
-  name: "McpHost runs the reference servers and calls their tools",
-  timeout: 120_000,
-}, async () => {
-  const directory = await Deno.makeTempDir();
-  try {
-    await using host = hostOf({
-      everything: everything(),
-      files: filesystem(directory),
-      memory: memory(join(directory, "memory.json")),
-    });
-    await host.start();
-    assertEquals(host.statuses.map(({ state }) => state), [
-      "running",
-      "running",
-      "running",
-    ]);
-    assertEquals(host.problems, []);
-    const path = join(directory, "note.txt");
-    await textOf(host, "files", "write_file", { path, content: "hello" });
-    assertEquals(await Deno.readTextFile(path), "hello");
-    assertStringIncludes(
-      await textOf(host, "everything", "echo", { message: "hi" }),
-      "hi",
-    );
-    await textOf(host, "memory", "create_entities", {
-      entities: [{
-        name: "Ada",
-        entityType: "person",
-        observations: ["first"],
-      }],
-    });
-    assertStringIncludes(await textOf(host, "memory", "read_graph"), "Ada");
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  server_parameters: { command, args },
 });
 
-Deno.test({
-  name:
-    "McpHost offers ready servers: a broken, hanging or disabled one neither delays nor hides them",
-  timeout: 120_000,
-}, async () => {
+/** The fixture with further parameters of its process. */
+const started = (only: string[], parameters: Record<string, unknown>) =>
+  fixture({ only }, {
+    server_parameters: {
+      ...fixture({ only }).server_parameters,
+      ...parameters,
+    },
+  });
+
+Deno.test("McpHost runs the reference servers and calls their tools", async () => {
+  await using folder = await scratch();
+  await using host = await startHost({
+    everything: everything(),
+    files: filesystem(folder.path),
+    memory: memory(join(folder.path, "memory.json")),
+  });
+  assertEquals(
+    host.statuses.map(({ state }) => state),
+    Array(3).fill("running"),
+  );
+  assertEquals(host.problems, []);
+  const path = join(folder.path, "note.txt");
+  await textOf(host, "files", "write_file", { path, content: "hello" });
+  assertEquals(await Deno.readTextFile(path), "hello");
+  assertStringIncludes(
+    await textOf(host, "everything", "echo", { message: "hi" }),
+    "hi",
+  );
+  const entities = [{
+    name: "Ada",
+    entityType: "person",
+    observations: ["first"],
+  }];
+  await textOf(host, "memory", "create_entities", { entities });
+  assertStringIncludes(await textOf(host, "memory", "read_graph"), "Ada");
+});
+
+Deno.test("McpHost offers ready servers: a broken, hanging or disabled one neither delays nor hides them", async () => {
+  const failing: [string, ServerSettings, ...string[]][] = [
+    [
+      "broken",
+      fixture({ start: "exit" }),
+      "exited with code 7",
+      "the database is not there",
+    ],
+    ["missing", stdio("no-such-program"), '"no-such-program"'],
+    ["lost", started([], { cwd: "/no/such/directory" }), "/no/such/directory"],
+    ["unset", stdio("${input:program}"), "${input:program}"],
+    ["dies", fixture({ dies: true }), "The MCP server exited with code 3"],
+    ["never_lists", fixture({ endless: true }), "never ends"],
+    [
+      "never_ends",
+      stdio("cat", "/dev/zero"),
+      '"cat" sent a message of more than 67108864',
+    ],
+    ["odd", started([], { encoding: "klingon" }), "klingon"],
+  ];
   await using host = hostOf({
     hanging: fixture({ start: "hang" }),
-    broken: fixture({ start: "exit" }),
-    missing,
-    lost: {
-      ...missing,
-      server_parameters: { command: "deno", cwd: "/no/such/directory" },
-    },
-    unset: fixture({}, { server_parameters: { command: "${input:program}" } }),
+    ...Object.fromEntries(failing),
     disabled: fixture({}, { disabled: true }),
     healthy: fixture({ only: ["echo"] }),
-  });
-  const started = host.start();
+  }, { restart: ONCE });
+  const all = host.start();
   await reached(host, "healthy", "running");
   assertEquals(host.tools().map(({ name }) => name), ["echo"]);
   assertEquals(host.server("hanging")?.status.state, "starting");
-  for (const name of ["broken", "missing", "lost", "unset"]) {
+  for (const [name, , ...parts] of failing) {
     await reached(host, name, "failed");
+    const { error = "" } = host.server(name)!.status;
+    for (const part of parts) assertStringIncludes(error, part);
   }
-  const errorOf = (name: string) => host.server(name)?.status.error ?? "";
-  assertStringIncludes(errorOf("broken"), "exited with code 7");
-  assertStringIncludes(errorOf("broken"), "the database is not there");
-  assertStringIncludes(errorOf("missing"), '"no-such-program"');
-  assertStringIncludes(errorOf("lost"), "/no/such/directory");
-  assertStringIncludes(errorOf("unset"), "${input:program}");
-  assertEquals(host.server("disabled")?.status.state, "disabled");
   await host.startServer("disabled");
   assertEquals(host.server("disabled")?.status.state, "disabled");
   await host.stopServer("hanging");
-  await started;
+  await all;
 });
 
-Deno.test({
-  name: "McpHost fails a server that is not ready in time",
-  timeout: 120_000,
-}, async () => {
-  await using host = hostOf({ hanging: fixture({ start: "hang" }) }, {
-    startTimeoutMs: 1,
-  });
-  await host.start();
-  const { state, error } = host.server("hanging")!.status;
-  assertEquals([state, error], [
-    "failed",
-    `it was not ready within 0.001 s (${REDUCED})`,
-  ]);
-});
-
-Deno.test({
-  name: "the last output of an MCP server that was not ready is in the error",
-  timeout: 120_000,
-}, async () => {
+Deno.test("an MCP server that is not ready in time fails, and its last output is in the error", async () => {
   await using folder = await scratch();
   const file = join(folder.path, "wrote");
   const waits = 'echo "where is it?" >&2; echo yes > "$0"; exec sleep 1000';
-  await using host = hostOf({
-    a: {
-      type: "stdio",
-      server_parameters: { command: "sh", args: ["-c", waits, file] },
-    },
-  }, {
+  await using host = await startHost({ a: stdio("sh", "-c", waits, file) }, {
     startTimeoutMs: 1,
     connect: async (config, signal) => {
       // The timeout is over before the program starts; the test lets it write first.
@@ -140,56 +126,18 @@ Deno.test({
       return await attempt;
     },
   });
-  await host.start();
-  assertEquals(
-    host.server("a")?.status.error,
-    `it was not ready within 0.001 s (${REDUCED})\nwhere is it?`,
-  );
-});
-
-Deno.test({
-  name: "an MCP server that dies while it lists its tools is reported as such",
-  timeout: 120_000,
-}, async () => {
-  await using host = hostOf({ a: fixture({ dies: true }) });
-  await host.start();
   const { state, error } = host.server("a")!.status;
   assertEquals([state, error], [
     "failed",
-    "The MCP server exited with code 3",
+    'it was not ready within 0.001 s (its environment is reduced: what it needs of this one belongs in its "env")\nwhere is it?',
   ]);
 });
 
-Deno.test({
-  name: "McpHost waits for a server without a limit if configured",
-  timeout: 120_000,
-}, async () => {
-  await using host = hostOf({ a: fixture({ only: ["echo"] }) }, {
-    startTimeoutMs: Infinity,
-  });
-  await host.start();
-  assertEquals(host.server("a")?.status.state, "running");
-});
+const nested = (levels: number): Record<string, unknown> =>
+  levels === 0 ? {} : { inner: nested(levels - 1) };
 
-Deno.test({
-  name: "a tool added at run time is listed and callable",
-  timeout: 120_000,
-}, async () => {
-  await using host = hostOf({ a: fixture({ only: ["add_tool"] }) });
-  await host.start();
-  const changed = new Promise((resolve) => host.on("toolsChanged", resolve));
-  await textOf(host, "a", "add_tool", { name: "extra" });
-  await changed;
-  assertEquals(host.tools().map(({ name }) => name), ["add_tool", "extra"]);
-  assertEquals(await textOf(host, "a", "extra", { text: "hi" }), "hi");
-});
-
-Deno.test({
-  name:
-    "invalid entries of a tool list are skipped or repaired, and reported as problems",
-  timeout: 120_000,
-}, async () => {
-  await using host = hostOf({
+Deno.test("entries of a tool list that are invalid, or too deep for any answer, are skipped or repaired, and problems", async () => {
+  await using host = await startHost({
     a: fixture({
       only: ["echo"],
       extraTools: [
@@ -201,220 +149,140 @@ Deno.test({
         },
         { description: "no name" },
         "not even an object",
+        { name: "deep", inputSchema: nested(200) },
+        { name: "deep_meta", inputSchema: {}, _meta: { a: nested(200) } },
       ],
     }),
   });
-  await host.start();
   assertEquals(host.tools().map(({ name }) => name), [
     "echo",
     "no_schema",
     "odd_output",
   ]);
-  assertEquals(host.server("a")?.status.problems.length, 4);
-});
-
-Deno.test({
-  name: "a tool list that never ends is a failed start",
-  timeout: 120_000,
-}, async () => {
-  await using host = hostOf({ a: fixture({ endless: true }) });
-  await host.start();
-  assertEquals(host.server("a")?.status.state, "failed");
-  assertStringIncludes(host.server("a")?.status.error ?? "", "never ends");
-});
-
-Deno.test({
-  name:
-    "an MCP server that dies ends its pending calls at once, even if its child holds the output",
-  timeout: 120_000,
-}, async () => {
-  await using host = hostOf({ a: fixture() });
-  await host.start();
-  const grandchild = Number(await textOf(host, "a", "background"));
-  const pid = Number(await textOf(host, "a", "pid"));
-  assertEquals(await isAlive(grandchild), true);
-  const began = told(host, "fixture://began");
-  const pending = textOf(host, "a", "slow");
-  await began;
-  Deno.kill(pid, "SIGKILL");
-  const lost = new Promise<ServerStatus>((resolve) =>
-    host.on("serverState", resolve)
+  const { problems } = host.server("a")!.status;
+  assertEquals(
+    problems.filter((problem) => problem.includes("nested deeper")).length,
+    2,
   );
-  await assertRejects(() => pending, Error, "Connection closed");
-  const { state, error, nextAttempt } = await lost;
-  assertEquals([state, error, nextAttempt instanceof Date], [
-    "restarting",
-    "The MCP server was ended by SIGKILL",
-    true,
-  ]);
-  assertEquals(host.tools(), []);
-  await gone(grandchild);
-  await reached(host, "a", "running");
-  assertEquals(await textOf(host, "a", "echo", { text: "again" }), "again");
+  assertEquals(problems.length, 6);
 });
 
-Deno.test({
-  name: "McpHost.close() leaves no child and no grandchild",
-  timeout: 120_000,
-}, async () => {
-  const pids: number[] = [];
-  {
-    await using host = hostOf({
-      a: fixture(),
-      b: everything(),
-      c: fixture({ start: "hang" }),
-    });
-    const started = host.start();
-    await Promise.all([
-      reached(host, "a", "running"),
-      reached(host, "b", "running"),
-    ]);
-    pids.push(Number(await textOf(host, "a", "background")));
-    pids.push(Number(await textOf(host, "a", "pid")));
-    void started;
+Deno.test("a stdio server gets the MCP SDK's default environment, variables for authorities and proxies, its own env and its cwd, nothing else", async () => {
+  await using folder = await scratch();
+  const cwd = await Deno.realPath(folder.path);
+  // The environment is that of all tests at a time: no command of theirs may take another way.
+  const no_proxy = [Deno.env.get("no_proxy"), "inside.example"].filter(Boolean)
+    .join();
+  const variables = {
+    PIP_CERT: "/etc/ssl/own.pem",
+    no_proxy,
+    SMCP_TEST_SECRET: "s3cret",
+  };
+  const before = Object.keys(variables).map((name) =>
+    [name, Deno.env.get(name)] as const
+  );
+  for (const [name, value] of Object.entries(variables)) {
+    Deno.env.set(name, value);
   }
-  for (const pid of pids) await gone(pid);
-});
-
-Deno.test({
-  name:
-    "addServer, updateServer, removeServer, startServer and stopServer act at once",
-  timeout: 120_000,
-}, async () => {
-  const one = fixture({ only: ["echo"] });
-  const two = fixture({ only: ["pid"] });
-  const [configOne, configTwo] = ["one", "one"].map((name, i) =>
-    hostOf({ [name]: i === 0 ? one : two }).configs[0]!
-  );
-  await using host = hostOf({});
-  const names = () => host.tools().map(({ name }) => name);
-  await host.addServer(configOne!);
-  assertEquals(names(), ["echo"]);
-  await assertRejects(() => host.addServer(configOne!), TypeError, '"one"');
-  await host.updateServer(configTwo!);
-  assertEquals(names(), ["pid"]);
-  await host.stopServer("one");
-  assertEquals(names(), []);
-  const found = host.resolve("pid");
-  assertEquals(found.kind === "refuse" && found.code, 4003);
-  await host.startServer("one");
-  assertEquals(names(), ["pid"]);
-  await host.removeServer("one");
-  assertEquals([names(), host.configs], [[], []]);
-  await assertRejects(() => host.removeServer("one"), TypeError, '"one"');
-});
-
-Deno.test({
-  name:
-    "a stdio server gets the MCP SDK's default environment, its own env and its cwd, nothing else",
-  timeout: 120_000,
-}, async () => {
-  const directory = await Deno.realPath(await Deno.makeTempDir());
-  Deno.env.set("SMCP_TEST_SECRET", "s3cret");
   try {
-    await using host = hostOf({
-      a: fixture({}, {
-        server_parameters: {
-          ...fixture().server_parameters,
-          env: { GIVEN: "yes" },
-          cwd: directory,
-        },
+    const only = ["environment", "directory"];
+    const { env } = fixture().server_parameters;
+    await using host = await startHost({
+      plain: fixture({ only }),
+      own: started(only, {
+        env: { ...env, PIP_CERT: "/own.pem", GIVEN: "yes" },
+        cwd,
       }),
+      alone: started(only, { inherit_env: false }),
     });
-    await host.start();
-    const environment = JSON.parse(await textOf(host, "a", "environment"));
-    assertEquals(environment.GIVEN, "yes");
-    assertEquals(environment.PATH, Deno.env.get("PATH"));
-    assertEquals("SMCP_TEST_SECRET" in environment, false);
-    assertEquals(await textOf(host, "a", "directory"), directory);
+    const seen = async (server: string) => {
+      const all = JSON.parse(await textOf(host, server, "environment"));
+      assertEquals(all.PATH, Deno.env.get("PATH"));
+      return [all.PIP_CERT, all.no_proxy, all.GIVEN, all.SMCP_TEST_SECRET];
+    };
+    assertEquals(await seen("plain"), [
+      "/etc/ssl/own.pem",
+      no_proxy,
+      undefined,
+      undefined,
+    ]);
+    assertEquals(await seen("own"), ["/own.pem", no_proxy, "yes", undefined]);
+    assertEquals(await seen("alone"), Array(4).fill(undefined));
+    assertEquals(await textOf(host, "own", "directory"), cwd);
   } finally {
-    Deno.env.delete("SMCP_TEST_SECRET");
-    await Deno.remove(directory);
+    for (const [name, value] of before) {
+      if (value === undefined) Deno.env.delete(name);
+      else Deno.env.set(name, value);
+    }
   }
 });
 
-Deno.test({
-  name: "encoding and encoding_error_handler of a stdio server take effect",
-  timeout: 120_000,
-}, async () => {
-  const withEncoding = (
-    encoding: string,
-    encoding_error_handler: "strict" | "ignore" | "replace",
-  ) =>
-    fixture({}, {
-      server_parameters: {
-        ...fixture().server_parameters,
-        encoding,
-        encoding_error_handler,
+Deno.test("the credentials of a proxy are in no output of a run and in no configuration that an Agent sees", async () => {
+  const prints = "echo cannot reach $http_proxy and $HTTPS_PROXY >&2; exit 9";
+  await using config = await configFile({
+    servers: {
+      loud: {
+        type: "stdio",
+        server_parameters: {
+          command: "sh",
+          args: ["-c", prints],
+          env: { HTTPS_PROXY: "http://me:own-secret@127.0.0.1:1" },
+          inherit_env: true,
+        },
       },
-    });
-  await using host = hostOf({
-    latin1: withEncoding("latin1", "strict"),
-    strict: withEncoding("utf-8", "strict"),
-    ignore: withEncoding("utf-8", "ignore"),
-    replace: withEncoding("utf-8", "replace"),
-    unknown: withEncoding("klingon", "strict"),
+    },
   });
-  await host.start();
+  await using office = await startOffice();
+  await using computer = runComputer(office, config.file, {
+    env: { http_proxy: "http://me:inherited-secret@127.0.0.1:1" },
+  });
+  await Promise.all([
+    computer.line(/^MCP server loud: failed/),
+    computer.line(/^cannot reach http:\/\/<redacted>@127\.0\.0\.1:1 and /),
+    computer.line(/^joined/),
+  ]);
+  const shown = JSON.stringify(await office.agent.getConfig("pc"));
+  assertStringIncludes(shown, '"HTTPS_PROXY":"<redacted>"');
+  assertStringIncludes(shown, '"inherit_env":true');
+  await computer.stop();
+  const said = [...computer.lines, shown].join("\n");
+  assertEquals(/own-secret|inherited-secret/.exec(said), null);
+});
+
+Deno.test("encoding and encoding_error_handler of a stdio server take effect", async () => {
+  const only = ["raw", "echo"];
+  await using host = await startHost({
+    latin1: started(only, { encoding: "latin1" }),
+    strict: started(only, { encoding_error_handler: "strict" }),
+    replace: started(only, { encoding_error_handler: "replace" }),
+  });
   const raw = (server: string) =>
     textOf(host, server, "raw", { text: "aäb", encoding: "latin1" });
-  assertEquals(await raw("latin1"), "aäb");
-  assertEquals(await raw("ignore"), "ab");
-  assertEquals(await raw("replace"), "a\ufffdb");
+  assertEquals([await raw("latin1"), await raw("replace")], [
+    "aäb",
+    "a\ufffdb",
+  ]);
   await assertRejects(() => raw("strict"), Error, "encoding_error_handler");
   assertEquals(await textOf(host, "strict", "echo", { text: "fine" }), "fine");
-  assertStringIncludes(host.server("unknown")?.status.error ?? "", "klingon");
 });
 
-Deno.test({
-  name: "a stdio server may answer with more than the MCP SDK's 10 MiB",
-  timeout: 120_000,
-}, async () => {
-  await using host = hostOf({ a: fixture() });
-  await host.start();
-  const bytes = 24 * 2 ** 20;
-  assertEquals((await textOf(host, "a", "big", { bytes })).length, bytes);
-});
-
-Deno.test({
-  name: "listResources() passes pages on unchanged",
-  timeout: 120_000,
-}, async () => {
-  const resourceList = [
-    {
-      uri: "x:1",
-      annotations: { priority: 1.5, lastModified: "2026-01-15" },
-      later: 1,
-    },
-    { name: null },
-    { uri: "x:3" },
-  ];
-  await using host = hostOf({ a: fixture({ resourceList }) });
-  await host.start();
-  const connection = connectionOf(host, "a");
-  const first = await connection.listResources(undefined);
-  assertEquals<unknown>(first, {
-    resources: resourceList.slice(0, 2),
-    nextCursor: "2",
+Deno.test("the same MCP server twice is called under its prefixes", async () => {
+  const only = ["echo", "pid"];
+  await using pc = await startComputer({
+    left: fixture({ only }, { tool_prefix: "auto" }),
+    right: fixture({ only }, {
+      tool_prefix: "r-",
+      tool_meta: { pid: { alias: "whoami", auto_apply: true } },
+    }),
   });
-  const second = await connection.listResources("2");
-  assertEquals<unknown>(second, { resources: resourceList.slice(2) });
-  assertEquals(await connection.readResource("x:1"), [
-    { uri: "x:1", text: "contents of x:1" },
-  ]);
-  await connection.subscribe("x:1");
-});
-
-Deno.test({
-  name: "calls continue after resources/list_changed",
-  timeout: 120_000,
-}, async () => {
-  await using host = hostOf({ a: fixture() });
-  await host.start();
-  const changed = new Promise((resolve) =>
-    host.on("resourcesChanged", resolve)
+  const { agent } = pc.office;
+  const names = (await agent.getTools("pc")).map(({ name }) => name);
+  assertEquals(names, ["left_echo", "left_pid", "r-echo", "whoami"]);
+  const [left, leftPid, right, rightPid] = await Promise.all(
+    names.map(async (name) => (await pc.call(name, { text: "hi" })).text),
   );
-  await textOf(host, "a", "change_resources");
-  assertEquals(await changed, { server: "a" });
-  assertEquals(await textOf(host, "a", "echo", { text: "on" }), "on");
+  assertEquals([left, right], ["hi", "hi"]);
+  assert(leftPid !== rightPid);
+  assertEquals((await agent.getConfig("pc")).servers.left?.tool_prefix, "auto");
+  assertEquals(pc.computer.status().problems, []);
 });

@@ -2,30 +2,28 @@ import { configure, getTextFormatter, reset } from "@logtape/logtape";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import type {
-  AuthorizationRequest,
-  ServerSettings,
-  SmcpComputer,
-  SmcpComputerOptions,
+import {
+  type AuthorizationRequest,
+  type ServerSettings,
+  type ServerState,
+  type SmcpComputer,
+  ToolHost,
 } from "../../../../computer/mod.ts";
 import { resultMeta } from "../../../../protocol/mod.ts";
-import {
-  type ComputerOffice,
-  startComputer,
-} from "../../../support/computer/computer.ts";
+import { startComputer } from "../../../support/computer/computer.ts";
 import { configFile } from "../../../support/computer/config_file.ts";
-import { startHttpFixture } from "../../../support/fixtures/mcp_http.ts";
-import {
-  type OAuthFixture,
-  startOAuth,
-  visit,
-} from "../../../support/computer/oauth.ts";
-import { startOffice } from "../../../support/office.ts";
+import { AT_ONCE, ONCE } from "../../../support/computer/host.ts";
+import { startOAuth, visit } from "../../../support/computer/oauth.ts";
 import { runComputer } from "../../../support/computer/run_computer.ts";
+import { startHttpFixture } from "../../../support/fixtures/mcp_http.ts";
+import type { Control } from "../../../support/fixtures/oauth_server.ts";
+import { startOffice } from "../../../support/office.ts";
+import { scratch } from "../../../support/scratch.ts";
+import vectors from "../../../vectors/authorization.json" with { type: "json" };
 
 const TYPES = ["streamable", "sse"] as const;
 
-/** Lists the tools in the configuration, so that they are known before the first start. */
+/** Lists the tool in the configuration, so that it is known before the first start. */
 const settings = (
   type: typeof TYPES[number],
   url: string,
@@ -33,151 +31,117 @@ const settings = (
 ): ServerSettings => ({
   type,
   server_parameters: { url, headers },
-  tool_meta: { echo: { auto_apply: true }, slow: { auto_apply: true } },
+  tool_meta: { echo: { auto_apply: true } },
 });
 
-const protectedServer = (
-  { origin }: OAuthFixture,
+/** An MCP server behind OAuth, a user whose answers the test controls, and Computers of both. */
+async function startGuarded(
+  control: Control = {},
   type: typeof TYPES[number] = "streamable",
-) => settings(type, `${origin}/${type === "sse" ? "sse" : "mcp"}`);
-
-async function scratch() {
-  const directory = await Deno.makeTempDir();
-  return {
-    oauth: join(directory, "state", "oauth"),
-    [Symbol.asyncDispose]: () => Deno.remove(directory, { recursive: true }),
-  };
-}
-
-/** A user whose answers the test controls. */
-function person() {
+) {
+  await using stack = new AsyncDisposableStack();
+  const server = stack.use(await startOAuth());
+  const folder = stack.use(await scratch());
+  await server.control(control);
+  const directory = join(folder.path, "state", "oauth");
+  const config = settings(
+    type,
+    `${server.origin}/${type === "sse" ? "sse" : "mcp"}`,
+  );
   const asked: AuthorizationRequest[] = [];
-  const waiting: ((request: AuthorizationRequest) => void)[] = [];
+  let wake = () => {};
+  const authorize = (request: AuthorizationRequest) => {
+    asked.push(request);
+    wake();
+  };
+  const ended = stack.move();
   return {
-    authorize: (request: AuthorizationRequest) => {
-      const next = waiting.shift();
-      if (next) next(request);
-      else asked.push(request);
-    },
-    /** Resolves with the next request. */
-    request: () => {
-      const first = asked.shift();
-      return first ? Promise.resolve(first) : new Promise<AuthorizationRequest>(
-        (resolve) => waiting.push(resolve),
-      );
-    },
-    /** Requests that were not taken yet. */
+    ...server,
+    directory,
+    config,
+    /** Requests to the user that were not taken yet. */
     asked,
+    /** Resolves with the next of them. */
+    request: async (): Promise<AuthorizationRequest> => {
+      while (asked.length === 0) await new Promise<void>((r) => wake = r);
+      return asked.shift()!;
+    },
+    begin: (restart: typeof ONCE = AT_ONCE) =>
+      startComputer({ a: config }, {
+        restart,
+        oauth: { directory, authorize },
+      }),
+    [Symbol.asyncDispose]: () => ended.disposeAsync(),
   };
 }
 
-/** Restarts at once, any number of times. */
-const AT_ONCE = { minDelayMs: 1, maxDelayMs: 20, healthyMs: 0 };
+const HI = { text: "hi" };
 
-const begin = (
-  server: ServerSettings,
-  more: Partial<SmcpComputerOptions> = {},
-) => startComputer({ a: server }, { restart: AT_ONCE, ...more });
-
-/** Resolves once the server runs, or no longer runs. */
-function settled(computer: SmcpComputer, runs: boolean): Promise<void> {
-  return new Promise((resolve) => {
-    const check = () =>
-      (computer.status().servers[0]?.state === "running") === runs && resolve();
-    computer.on("serverState", check);
-    check();
-  });
+/** Resolves once the MCP server satisfies a condition. */
+function until(
+  computer: SmcpComputer,
+  wanted: (state?: ServerState) => boolean,
+): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const check = () => wanted(computer.status().servers[0]?.state) && resolve();
+  computer.on("serverState", check);
+  check();
+  return promise;
 }
-const running = (computer: SmcpComputer) => settled(computer, true);
-const lost = (computer: SmcpComputer) => settled(computer, false);
-
-async function call(pc: ComputerOffice, tool = "echo") {
-  const result = await pc.office.agent.callTool("pc", tool, { text: "hi" });
-  return {
-    text: result.content[0]?.text ?? "",
-    meta: resultMeta(result),
-    result,
-  };
-}
-
-Deno.test({
-  name: "an Agent does not repeat a call that was answered 4006 or 4007",
-  timeout: 120_000,
-}, async () => {
-  await using server = await startHttpFixture("streamable");
-  await using pc = await begin(settings("streamable", server.url));
-  let calls = 0;
-  pc.computer.on("callStarted", () => calls++);
-  for (const [status, code] of [[401, 4006], [403, 4007]] as const) {
-    server.refuse(status);
-    assertEquals((await call(pc)).meta.error_code, code);
-    await lost(pc.computer);
-    server.refuse(undefined);
-    await running(pc.computer);
-  }
-  // It would succeed now; if it had been repeated, this would not be the third call.
-  await call(pc);
-  assertEquals(calls, 3);
-});
+const running = (computer: SmcpComputer) =>
+  until(computer, (state) => state === "running");
+const lost = (computer: SmcpComputer) =>
+  until(computer, (state) => state !== "running");
 
 for (const type of TYPES) {
-  Deno.test({
-    name:
-      `upstream refusals over ${type} have the codes of the spec, at the start and in a call`,
-    timeout: 120_000,
-  }, async (t) => {
+  Deno.test(`upstream refusals over ${type} have the codes of the spec, at the start and in a call, which is not repeated`, async () => {
     const rows: [status: number, code: number, action?: string][] = [
       [401, 4006, "configure"],
       [403, 4007, "grant"],
       [500, 4003],
     ];
     for (const [status, code, action] of rows) {
-      await t.step(`HTTP ${status}: ${code}`, async () => {
-        await using server = await startHttpFixture(type);
-        await using pc = await begin(
-          settings(type, `${server.url}?key=s3cret`, {
-            Authorization: "Bearer s3cret",
-          }),
+      await using server = await startHttpFixture(type);
+      const Authorization = "Bearer s3cret";
+      await using pc = await startComputer({
+        a: settings(type, `${server.url}?key=s3cret`, { Authorization }),
+      }, { restart: AT_ONCE });
+      const { computer } = pc;
+      let calls = 0;
+      computer.on("callStarted", () => calls++);
+      const refused = async () => {
+        const { result, meta, text } = await pc.call("echo", HI);
+        const hint = meta.auth_hint as Record<string, string> | undefined;
+        assertEquals(
+          [result.isError, meta.error_code, meta.mcp_server, hint?.action],
+          [true, code, action && "a", action],
         );
-        const refused = async () => {
-          const { result, meta, text } = await call(pc);
-          assertEquals(result.isError, true);
-          assertEquals(meta.error_code, code);
-          assertEquals(meta.mcp_server, action && "a");
-          const hint = meta.auth_hint as Record<string, string> | undefined;
-          assertEquals(hint?.action, action);
-          if (hint) assertStringIncludes(text, hint.message ?? "");
-          assertEquals(JSON.stringify(result).includes("s3cret"), false);
-          assertEquals(JSON.stringify(result).includes("http:"), false);
-        };
-        server.refuse(status);
-        await refused(); // in the call itself
-        await lost(pc.computer);
-        await refused(); // by the next start, which may still be running
-        await pc.computer.stopServer("a");
-        await pc.computer.startServer("a");
-        assertEquals(pc.computer.status().servers[0]?.state, "failed");
-        await refused();
-        server.refuse(undefined);
-        await running(pc.computer);
-        assertEquals((await call(pc)).text, "hi");
-      });
+        assertStringIncludes(text, hint?.message ?? "");
+        assertEquals(/s3cret|http:/.exec(JSON.stringify(result)), null);
+      };
+      server.refuse(status);
+      await refused(); // in the call itself
+      await lost(computer);
+      await refused(); // by the next start, which may still be running
+      await computer.stopServer("a");
+      await computer.startServer("a");
+      assertEquals(computer.status().servers[0]?.state, "failed");
+      await refused();
+      server.refuse(undefined);
+      await running(computer);
+      assertEquals((await pc.call("echo", HI)).text, "hi");
+      assertEquals(calls, 4);
     }
   });
 
-  Deno.test({
-    name:
-      `the user authorizes the Computer for an MCP server over ${type}; earlier calls are 4006`,
-    timeout: 120_000,
-  }, async () => {
-    await using server = await startOAuth();
-    await using files = await scratch();
-    const { authorize, request, asked } = person();
-    const oauth = { directory: files.oauth, authorize };
+  Deno.test(`the user authorizes the Computer for an MCP server over ${type}; earlier calls are 4006`, async () => {
+    await using guarded = await startGuarded({}, type);
+    const { directory } = guarded;
     let registered = 0;
     {
-      await using pc = await begin(protectedServer(server, type), { oauth });
-      const { meta, result } = await call(pc);
+      // Nothing but the authorization starts it again.
+      await using pc = await guarded.begin(ONCE);
+      const { meta, result } = await pc.call("echo", HI);
       assertEquals(meta, {
         error_code: 4006,
         mcp_server: "a",
@@ -188,179 +152,148 @@ for (const type of TYPES) {
         },
       });
       assertEquals(JSON.stringify(result).includes("http:"), false);
-      const { server: name, url } = await request();
-      assertEquals(name, "a");
+      const { server, url } = await guarded.request();
+      assertEquals(server, "a");
       // A request without the state is not a redirect of the authorization.
       const redirect = new URL(url).searchParams.get("redirect_uri");
       assertStringIncludes(
         await visit(`${redirect}?code=stolen&state=guessed`),
         "not the answer",
       );
-      assertEquals((await call(pc)).meta.error_code, 4006);
+      assertEquals((await pc.call("echo", HI)).meta.error_code, 4006);
       assertStringIncludes(await visit(url), "is authorized");
       await running(pc.computer);
-      assertEquals((await call(pc)).text, "hi");
-      ({ clients: registered } = await server.control({}));
+      assertEquals((await pc.call("echo", HI)).text, "hi");
+      ({ clients: registered } = await guarded.control({}));
     }
-    const [file] = [...Deno.readDirSync(files.oauth)];
-    const path = join(files.oauth, file?.name ?? "");
-    assertEquals((await stat(path)).mode & 0o777, 0o600);
-    assertEquals((await stat(files.oauth)).mode & 0o777, 0o700);
+    const [file] = [...Deno.readDirSync(directory)];
+    const modes = [directory, join(directory, file?.name ?? "")]
+      .map(async (path) => (await stat(path)).mode & 0o777);
+    assertEquals(await Promise.all(modes), [0o700, 0o600]);
     // A restart of the Computer does not ask again.
-    await using pc = await begin(protectedServer(server, type), { oauth });
-    assertEquals((await call(pc)).text, "hi");
-    assertEquals(asked, []);
-    assertEquals((await server.control({})).clients, registered);
+    await using pc = await guarded.begin();
+    assertEquals((await pc.call("echo", HI)).text, "hi");
+    assertEquals(guarded.asked, []);
+    assertEquals((await guarded.control({})).clients, registered);
   });
 }
 
-Deno.test({
-  name:
-    "an authorization server that redirects to anything but a web page is refused",
-  timeout: 120_000,
-}, async () => {
-  await using server = await startOAuth();
-  await using files = await scratch();
-  const { authorize, asked } = person();
-  await server.control({ page: "file:///usr/bin/program" });
-  await using pc = await begin(protectedServer(server), {
-    oauth: { directory: files.oauth, authorize },
-  });
-  const { meta } = await call(pc);
-  assertEquals(meta.error_code, 4006);
-  assertEquals(
-    (meta.auth_hint as Record<string, unknown>).action,
+Deno.test("an authorization server that redirects to anything but a web page is refused", async () => {
+  await using guarded = await startGuarded({ page: "file:///usr/bin/program" });
+  await using pc = await guarded.begin();
+  const { meta } = await pc.call("echo", HI);
+  assertEquals([meta.error_code, Object(meta.auth_hint).action], [
+    4006,
     "configure",
-  );
-  assertEquals(asked, []);
+  ]);
+  assertEquals(guarded.asked, []);
 });
 
-Deno.test({
-  name:
-    "an expired token is renewed once for all calls; a revoked one is 4007, and the user is asked again",
-  timeout: 120_000,
-}, async () => {
-  await using server = await startOAuth();
-  await using files = await scratch();
-  const { authorize, request, asked } = person();
-  await using pc = await begin(protectedServer(server), {
-    oauth: { directory: files.oauth, authorize },
-  });
-  await visit((await request()).url);
-  await running(pc.computer);
+Deno.test("an expired token is renewed once for all calls; a revoked one is 4007, and the user is asked again", async () => {
+  await using guarded = await startGuarded();
+  await using pc = await guarded.begin();
+  const { computer } = pc;
+  const { control } = guarded;
+  await visit((await guarded.request()).url);
+  await running(computer);
 
-  await server.control({ forget: "access" });
-  const results = await Promise.all([1, 2, 3, 4, 5].map(() => call(pc)));
-  assertEquals(results.map(({ text }) => text), ["hi", "hi", "hi", "hi", "hi"]);
-  assertEquals((await server.control({})).refreshes, 1);
+  await control({ forget: "access" });
+  const results = await Promise.all(
+    Array.from({ length: 5 }, () => pc.call("echo", HI)),
+  );
+  assertEquals(results.map(({ text }) => text), Array(5).fill("hi"));
+  assertEquals((await control({})).refreshes, 1);
 
-  await server.control({ forget: "access", broken: true });
-  assertEquals((await call(pc)).meta.error_code, 4003);
-  await lost(pc.computer);
-  await server.control({ broken: false });
-  await running(pc.computer);
-  assertEquals((await call(pc)).text, "hi");
-  assertEquals(asked, []);
+  const rows: [Control, number, Control][] = [
+    [{ forget: "access", broken: true }, 4003, { broken: false }],
+    [{ narrow: true }, 4007, { narrow: false }],
+  ];
+  for (const [change, code, back] of rows) {
+    await control(change);
+    assertEquals((await pc.call("echo", HI)).meta.error_code, code);
+    await lost(computer);
+    await control(back);
+    await running(computer);
+    assertEquals((await pc.call("echo", HI)).text, "hi");
+  }
+  assertEquals(guarded.asked, []);
 
-  await server.control({ narrow: true });
-  assertEquals((await call(pc)).meta.error_code, 4007);
-  await lost(pc.computer);
-  await server.control({ narrow: false });
-  await running(pc.computer);
-
-  await server.control({ forget: "all" });
-  const { meta } = await call(pc);
-  assertEquals(meta.error_code, 4007);
-  assertEquals(
-    (meta.auth_hint as Record<string, unknown>).action,
+  await control({ forget: "all" });
+  const { meta } = await pc.call("echo", HI);
+  assertEquals([meta.error_code, Object(meta.auth_hint).action], [
+    4007,
     "authorize",
-  );
-  await lost(pc.computer);
-  await visit((await request()).url);
-  await running(pc.computer);
-  assertEquals((await call(pc)).text, "hi");
+  ]);
+  await lost(computer);
+  await visit((await guarded.request()).url);
+  await running(computer);
+  assertEquals((await pc.call("echo", HI)).text, "hi");
 });
 
-Deno.test({
-  name:
-    "a user who refuses is not asked again before the server is started manually",
-  timeout: 120_000,
-}, async () => {
-  await using server = await startOAuth();
-  await using files = await scratch();
-  const { authorize, request, asked } = person();
-  await using pc = await begin(protectedServer(server), {
-    oauth: { directory: files.oauth, authorize },
-  });
-  await server.control({ deny: true });
-  assertStringIncludes(await visit((await request()).url), "was refused");
-  const attempt = () =>
-    new Promise<void>((resolve) => {
-      const off = pc.computer.on("serverState", ({ state }) => {
+Deno.test("a user who refuses is not asked again before the server is started manually", async () => {
+  await using guarded = await startGuarded({ deny: true });
+  await using pc = await guarded.begin();
+  const { computer } = pc;
+  assertStringIncludes(
+    await visit((await guarded.request()).url),
+    "was refused",
+  );
+  for (let attempt = 0; attempt < 2; attempt++) {
+    await new Promise<void>((resolve) => {
+      const off = computer.on("serverState", ({ state }) => {
         if (state !== "failed") return;
         off();
         resolve();
       });
     });
-  await attempt();
-  await attempt();
-  assertEquals((await call(pc)).meta.error_code, 4007);
-  assertEquals(asked, []);
-  await server.control({ deny: false });
-  await pc.computer.startServer("a");
-  await visit((await request()).url);
-  await running(pc.computer);
+  }
+  assertEquals((await pc.call("echo", HI)).meta.error_code, 4007);
+  assertEquals(guarded.asked, []);
+  await guarded.control({ deny: false });
+  await computer.startServer("a");
+  await visit((await guarded.request()).url);
+  await running(computer);
 });
 
-Deno.test({
-  name:
-    "no token, code, state or client id of an authorization is in any log, event or ack",
-  timeout: 120_000,
-}, async () => {
-  await using server = await startOAuth();
-  await using files = await scratch();
-  const { authorize, request } = person();
+Deno.test("no token, code, state or client id of an authorization is in any log, event or ack", async () => {
+  await using guarded = await startGuarded();
   const heard: string[] = [];
+  const hear = (value: unknown) => void heard.push(JSON.stringify(value));
   const format = getTextFormatter();
   await configure({
     reset: true,
     sinks: { memory: (record) => void heard.push(format(record)) },
-    loggers: [
-      { category: [], lowestLevel: "trace", sinks: ["memory"] },
-    ],
+    loggers: [{ category: [], lowestLevel: "trace", sinks: ["memory"] }],
   });
   try {
     const secrets: string[] = [];
     {
-      await using pc = await begin(protectedServer(server), {
-        oauth: { directory: files.oauth, authorize },
-      });
-      pc.computer.on("serverState", (s) => heard.push(JSON.stringify(s)));
-      const hear = async () => {
-        heard.push(JSON.stringify(await call(pc)));
-        heard.push(JSON.stringify(await pc.office.agent.getConfig("pc")));
-        heard.push(JSON.stringify(await pc.office.agent.getTools("pc")));
-        heard.push(JSON.stringify(pc.computer.status()));
+      await using pc = await guarded.begin();
+      const { computer, office: { agent } } = pc;
+      computer.on("serverState", hear);
+      const hearAll = async () => {
+        hear(await pc.call("echo", HI));
+        hear(await agent.getConfig("pc"));
+        hear(await agent.getTools("pc"));
+        hear(computer.status());
       };
-      await hear();
-      const { searchParams } = new URL((await request()).url);
-      secrets.push(
-        ...["state", "client_id", "code_challenge"].map((name) =>
-          searchParams.get(name) ?? ""
-        ),
-      );
-      await visit(`${server.origin}/authorize?${searchParams}`);
-      await running(pc.computer);
-      await hear();
+      await hearAll();
+      const { searchParams } = new URL((await guarded.request()).url);
+      for (const name of ["state", "client_id", "code_challenge"]) {
+        secrets.push(searchParams.get(name) ?? "");
+      }
+      await visit(`${guarded.origin}/authorize?${searchParams}`);
+      await running(computer);
+      await hearAll();
       for (const forget of ["access", "all"] as const) {
-        await server.control({ forget });
-        await hear();
+        await guarded.control({ forget });
+        await hearAll();
       }
     }
-    for (const { name } of Deno.readDirSync(files.oauth)) {
+    for (const { name } of Deno.readDirSync(guarded.directory)) {
+      const text = await Deno.readTextFile(join(guarded.directory, name));
       secrets.push(
-        ...(await Deno.readTextFile(join(files.oauth, name)))
-          .match(/(access|refresh|client)-[0-9a-f-]{36}/g) ?? [],
+        ...text.match(/(access|refresh|client)-[0-9a-f-]{36}/g) ?? [],
       );
     }
     assert(secrets.length >= 4 && heard.length > 20);
@@ -372,27 +305,69 @@ Deno.test({
   }
 });
 
-Deno.test({
-  name:
-    "smcp-computer run shows the page on its terminal, and continues after the redirect",
-  timeout: 120_000,
-}, async () => {
-  await using server = await startOAuth();
-  await using files = await scratch();
+Deno.test("smcp-computer run shows the page on its terminal, and continues after the redirect", async () => {
+  await using guarded = await startGuarded();
   await using office = await startOffice();
-  await using config = await configFile({
-    servers: { a: protectedServer(server) },
-  });
+  await using config = await configFile({ servers: { a: guarded.config } });
   await using computer = runComputer(office, config.file, {
-    flags: ["--oauth-dir", files.oauth],
+    flags: ["--oauth-dir", guarded.directory],
   });
   await computer.line(/^MCP server a: authorize this Computer in a browser/);
   const [, url = ""] = await computer.line(/^ {2}(http\S+)$/);
   await visit(url);
   await computer.line(/^MCP server a: running/);
   await computer.line(/^joined/);
-  const { content: [block] } = await office.agent.callTool("pc", "echo", {
-    text: "hi",
-  });
-  assertEquals(block?.text, "hi");
+  const { content } = await office.agent.callTool("pc", "echo", HI);
+  assertEquals(content[0]?.text, "hi");
+});
+
+Deno.test("0.4 §8.3: refusals of a call are about authorization as in the vectors: 401, 403, and 400 with WWW-Authenticate", async () => {
+  const challenge = 'Bearer error="invalid_request"';
+  const rows: [string, number, string | null | undefined, number][] = [
+    ...vectors.vectors.map(({ transport, upstream, expected }) =>
+      [
+        transport,
+        upstream.status,
+        upstream.www_authenticate,
+        expected.error_code,
+      ] satisfies typeof rows[number]
+    ),
+    ["streamable", 400, challenge, 4006],
+    ...[400, 500, 502, 503].map((status) =>
+      ["streamable", status, null, 4003] satisfies typeof rows[number]
+    ),
+  ];
+  for (const [transport, status, www_authenticate, code] of rows) {
+    const type = transport.startsWith("sse") ? "sse" : "streamable";
+    await using server = await startHttpFixture(type);
+    await using host = new ToolHost({
+      servers: {
+        "my server": {
+          ...settings(type, server.url),
+          default_tool_meta: { auto_apply: true },
+        },
+      },
+    });
+    await host.start();
+    server.refuse(status, {
+      ...(www_authenticate && { "www-authenticate": www_authenticate }),
+    });
+    // The timeout is far above that of the test, so a call that hangs is seen.
+    const result = await host.callTool("echo", {}, { timeoutMs: 3_600_000 });
+    const { error_code, mcp_server, auth_hint } = resultMeta(result);
+    const isAbout = code !== 4003;
+    assertEquals(
+      [error_code, result.isError, mcp_server, typeof auth_hint],
+      [
+        code,
+        true,
+        ...isAbout ? ["my server", "object"] : [undefined, "undefined"],
+      ],
+      `${type} ${status}`,
+    );
+    assertEquals(
+      JSON.stringify(result).includes("refused by the fixture"),
+      false,
+    );
+  }
 });

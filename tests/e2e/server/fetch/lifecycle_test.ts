@@ -1,17 +1,15 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import {
-  ENTER_OFFICE_NOTIFICATION,
-  GET_TOOLS_EVENT,
-  LEAVE_OFFICE_NOTIFICATION,
-  TOOL_CALL_EVENT,
-} from "../../../../protocol/mod.ts";
 import { ANY_REQUEST } from "../../../support/any_request.ts";
 import { start } from "../../../support/child.ts";
 import { Bus } from "../../../support/cluster/bus.ts";
 import { startFetchServer } from "../../../support/server/fetch_server.ts";
-import { exchangePackets } from "../../../support/server/polling_session.ts";
 import { pollingEnds } from "../../../support/wire/polling_ends.ts";
-import { joinRaw, RawClient } from "../../../support/wire/raw_client.ts";
+import {
+  joinRaw,
+  RawClient,
+  type RawOptions,
+} from "../../../support/wire/raw_client.ts";
+import { pollingUrl, RawPolling } from "../../../support/wire/raw_polling.ts";
 
 const SHUTTING_DOWN = {
   code: 500,
@@ -25,27 +23,15 @@ for (const transport of ["websocket", "polling"] as const) {
   Deno.test(`close() lets calls end over ${transport}, refuses new ones, and disconnects clients so that they reconnect`, async () => {
     await using _ends = pollingEnds();
     await using server = startFetchServer();
-    const options = { transports: [transport] };
-    await using agent = await joinRaw(
-      { url: server.url, ...options },
-      "agent",
-      "agent",
-      "office",
-    );
-    await using computer = await joinRaw(
-      { url: server.url, ...options },
-      "computer",
-      "computer",
-      "office",
-    );
-    await agent.next(ENTER_OFFICE_NOTIFICATION);
-    const ack = Promise.withResolvers<(...args: unknown[]) => void>();
-    computer.handle(TOOL_CALL_EVENT, (_payload, answer) => ack.resolve(answer));
-    const call = agent.ask(TOOL_CALL_EVENT, ANY_REQUEST);
-    const answer = await ack.promise;
-
+    await using pending = await pendingCall(server.url, {
+      transports: [transport],
+    });
+    const { agent, answer, call } = pending;
     const closing = server.smcp.close();
-    assertEquals(await agent.ask(GET_TOOLS_EVENT, ANY_REQUEST), SHUTTING_DOWN);
+    assertEquals(
+      await agent.ask("client:get_tools", ANY_REQUEST),
+      SHUTTING_DOWN,
+    );
     for (const [path, status] of [["/ready", 503], [HANDSHAKE, 503]] as const) {
       const response = await fetch(server.url + path);
       await response.body?.cancel();
@@ -63,26 +49,16 @@ for (const transport of ["websocket", "polling"] as const) {
 Deno.test("a client that vanishes while it polls leaves its office at once", async () => {
   await using server = startFetchServer();
   await using agent = await joinRaw(server.url, "agent", "agent", "office");
-  const target = `${server.url}${HANDSHAKE}`;
-  const open = await (await fetch(target)).text();
-  const { sid } = JSON.parse(open.slice(1));
-  const post = async (body: string) => {
-    const response = await fetch(`${target}&sid=${sid}`, {
-      method: "POST",
-      body,
-    });
-    assertEquals(await response.text(), "ok");
-  };
-  await post("40/smcp,");
-  await (await fetch(`${target}&sid=${sid}`)).text();
+  const raw = await RawPolling.connect(server.url);
   const seat = { role: "computer", name: "c", office_id: "office" };
-  await post(`42/smcp,${JSON.stringify(["server:join_office", seat])}`);
-  await agent.next(ENTER_OFFICE_NOTIFICATION);
+  await raw.post(`42/smcp,${JSON.stringify(["server:join_office", seat])}`);
+  await agent.next("notify:enter_office");
   const abort = new AbortController();
-  const poll = await fetch(`${target}&sid=${sid}`, { signal: abort.signal });
+  const target = pollingUrl(server.url, `&sid=${raw.sid}`);
+  const poll = await fetch(target, { signal: abort.signal });
   abort.abort();
   await poll.text().catch(() => {});
-  assertEquals(await agent.next(LEAVE_OFFICE_NOTIFICATION), {
+  assertEquals(await agent.next("notify:leave_office"), {
     office_id: "office",
     computer: "c",
   });
@@ -98,17 +74,11 @@ Deno.test("in a cluster offices span the nodes, over WebSocket alone; refused po
   await using left = serve("left");
   await using right = serve("right");
   await using agent = await joinRaw(left.url, "agent", "agent", "office");
-  await using computer = await joinRaw(
-    right.url,
-    "computer",
-    "computer",
-    "office",
-  );
-  await agent.next(ENTER_OFFICE_NOTIFICATION);
-  computer.handle(TOOL_CALL_EVENT, (_payload, ack) => ack({ content: ["é"] }));
-  assertEquals(await agent.ask(TOOL_CALL_EVENT, ANY_REQUEST), {
-    content: ["é"],
-  });
+  await using computer = await joinRaw(right, "computer", "computer", "office");
+  await agent.next("notify:enter_office");
+  computer.handle("client:tool_call", (_, ack) => ack({ content: ["é"] }));
+  const answer = await agent.ask("client:tool_call", ANY_REQUEST);
+  assertEquals(answer, { content: ["é"] });
   const refused = await fetch(`${left.url}${HANDSHAKE}`, {
     headers: { Origin: "https://app.example" },
   });
@@ -123,12 +93,6 @@ Deno.test("in a cluster offices span the nodes, over WebSocket alone; refused po
   await using polling = new RawClient(left.url, { transports: ["polling"] });
   const error = await polling.connected().catch((error) => error);
   assert(error instanceof Error);
-});
-
-Deno.test("polling works where there is no cluster", async () => {
-  await using server = startFetchServer();
-  const [answer = ""] = await exchangePackets(server.port, ["40/smcp,"]);
-  assertMatch(answer, /^40\/smcp,\{"sid"/);
 });
 
 /** Starts a module of docs/edge.md on a free port of loopback; resolves with its URL. */
@@ -169,19 +133,14 @@ async function startPageModule(at: number, args: readonly string[]) {
 }
 
 /** A call of a new office that waits for its answer. */
-async function pendingCall(url: string) {
-  const options = { auth: { api_key: "a-key" } };
-  const agent = await joinRaw({ url, ...options }, "agent", "agent", "office");
-  const computer = await joinRaw(
-    { url, ...options },
-    "computer",
-    "computer",
-    "office",
-  );
-  await agent.next(ENTER_OFFICE_NOTIFICATION);
+async function pendingCall(url: string, options: RawOptions) {
+  const to = { url, ...options };
+  const agent = await joinRaw(to, "agent", "agent", "office");
+  const computer = await joinRaw(to, "computer", "computer", "office");
+  await agent.next("notify:enter_office");
   const ack = Promise.withResolvers<(...args: unknown[]) => void>();
-  computer.handle(TOOL_CALL_EVENT, (_payload, answer) => ack.resolve(answer));
-  const call = agent.ask(TOOL_CALL_EVENT, ANY_REQUEST);
+  computer.handle("client:tool_call", (_, answer) => ack.resolve(answer));
+  const call = agent.ask("client:tool_call", ANY_REQUEST);
   return {
     agent,
     call,
@@ -193,10 +152,12 @@ async function pendingCall(url: string) {
   };
 }
 
+const KEY = { auth: { api_key: "a-key" } };
+
 Deno.test("the page's Deno.serve drains at SIGTERM, and ends", async () => {
   await using served = await startPageModule(1, ["run"]);
   const { child, url } = served;
-  await using pending = await pendingCall(url);
+  await using pending = await pendingCall(url, KEY);
   const { agent } = pending;
   child.signal("SIGTERM");
   const status = async () => {
@@ -205,7 +166,7 @@ Deno.test("the page's Deno.serve drains at SIGTERM, and ends", async () => {
     return response.status;
   };
   while (await status() !== 503);
-  assertEquals(await agent.ask(GET_TOOLS_EVENT, ANY_REQUEST), SHUTTING_DOWN);
+  assertEquals(await agent.ask("client:get_tools", ANY_REQUEST), SHUTTING_DOWN);
   const gone = agent.disconnected();
   pending.answer({ content: [] });
   assertEquals(await pending.call, { content: [] });
@@ -223,7 +184,7 @@ Deno.test("deno serve serves the page's module; at SIGTERM clients are disconnec
   await using stranger = new RawClient(url);
   const refused = await stranger.connected().catch((error) => error);
   assertEquals(refused.data?.code, 401);
-  await using pending = await pendingCall(url);
+  await using pending = await pendingCall(url, KEY);
   pending.answer({ content: [] });
   assertEquals(await pending.call, { content: [] });
   const gone = pending.agent.disconnected();

@@ -1,11 +1,11 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { SMCP_NAMESPACE } from "../../../../protocol/mod.ts";
 import {
   createMetrics,
   createSmcpServer,
   type SmcpServerOptions,
 } from "../../../../server/mod.ts";
 import { joinRaw } from "../../../support/wire/raw_client.ts";
+import { RawPolling } from "../../../support/wire/raw_polling.ts";
 import { RawFrames } from "../../../support/wire/raw_frames.ts";
 import {
   type RawAnswer,
@@ -22,8 +22,14 @@ const get = (port: number, target: string, headers = [OWN_HOST]) =>
 const handshake = (port: number, headers: string[] = []) =>
   get(port, `${QUERY}polling`, [OWN_HOST, ...headers]);
 
-const upgrade = (port: number, headers: string[] = []) =>
-  rawHttp(port, [...upgradeHead(`${QUERY}websocket`), ...headers]);
+const upgrade = (
+  port: number,
+  headers: string[] = [],
+  keeps = (_line: string) => true,
+) => {
+  const head = upgradeHead(`${QUERY}websocket`).filter(keeps);
+  return rawHttp(port, [...head, ...headers]);
+};
 
 const errorOf = ({ status, body }: RawAnswer) => [
   status,
@@ -119,7 +125,7 @@ Deno.test("a client that requests a session in time gets one, however long authe
   });
   const { url } = await server.listen();
   await using patient = await RawFrames.open(url);
-  patient.send(`40${SMCP_NAMESPACE},`);
+  patient.send("40/smcp,");
   await asked.promise;
   await using silent = await RawFrames.open(url); // comes later, and is closed first
   await silent.closed;
@@ -134,15 +140,8 @@ Deno.test("a refused client that stops polling releases its slot after the hands
     limits: { connectionsPerAddress: 1 },
     handshakeTimeoutMs: 300,
   });
-  const { port } = await server.listen();
-  const { sid } = JSON.parse((await handshake(port)).body.slice(1));
-  const connect = `40${SMCP_NAMESPACE},`;
-  await rawHttp(port, [
-    `POST ${QUERY}polling&sid=${sid} HTTP/1.1`,
-    OWN_HOST,
-    `Content-Length: ${connect.length}`,
-    "Connection: close",
-  ], connect);
+  const { port, url } = await server.listen();
+  await (await RawPolling.open(url)).post("40/smcp,");
   await untilFree(port);
 });
 
@@ -160,23 +159,19 @@ Deno.test("a page of a rebound name reads nothing over loopback: health, metrics
     get(port, "http://evil.example/health", [OWN_HOST]),
     get(metricsPort, "/metrics", evil),
     rawHttp(port, [`OPTIONS ${QUERY}polling HTTP/1.1`, ...evil]),
-    rawHttp(port, [
-      ...upgradeHead(`${QUERY}websocket`).filter((line) => line !== OWN_HOST),
-      ...evil,
-    ]),
+    upgrade(port, evil, (line) => line !== OWN_HOST),
   ];
   for (const answer of await Promise.all(asked)) {
     assertEquals(answer.status, 403);
     assertMatch(JSON.parse(answer.body).message, /^Host not allowed: /);
   }
-  for (
-    const answer of [
-      await get(port, "/health", ["Host: localhost"]),
-      await get(port, "http://[::1]:8787/health", ["Host: [::1]:8787"]),
-      await get(port, "/metrics", [`Host: 127.0.0.1:${port}`]),
-      await get(metricsPort, "/metrics", ["Host: LOCALHOST:1"]),
-    ]
-  ) assertEquals(answer.status, 200);
+  const ours = [
+    get(port, "/health", ["Host: localhost"]),
+    get(port, "http://[::1]:8787/health", ["Host: [::1]:8787"]),
+    get(port, "/metrics", [`Host: 127.0.0.1:${port}`]),
+    get(metricsPort, "/metrics", ["Host: LOCALHOST:1"]),
+  ];
+  for (const { status } of await Promise.all(ours)) assertEquals(status, 200);
   // Requests without a host are allowed, since browsers never send them.
   const old = await rawHttp(port, ["GET /health HTTP/1.0"]);
   assertEquals(errorOf(old), [400, "Invalid request"]);
@@ -184,13 +179,12 @@ Deno.test("a page of a rebound name reads nothing over loopback: health, metrics
 
 Deno.test("an operator's names, and a trusted proxy, let other hosts through", async () => {
   const host = ["Host: smcp.example.com"];
-  for (
-    const options of [
-      { hosts: ["SMCP.example.com"] },
-      { hosts: "*" },
-      { trustedProxies: 1 },
-    ] satisfies SmcpServerOptions[]
-  ) {
+  const open: SmcpServerOptions[] = [
+    { hosts: ["SMCP.example.com"] },
+    { hosts: "*" },
+    { trustedProxies: 1 },
+  ];
+  for (const options of open) {
     await using server = createSmcpServer(options);
     const { port } = await server.listen();
     assertEquals((await get(port, "/health", host)).status, 200);

@@ -1,8 +1,9 @@
-import { assert, assertEquals, assertNotMatch } from "@std/assert";
+import { assertEquals, assertNotMatch } from "@std/assert";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { createSmcpServer } from "../../../../server/mod.ts";
+import { start } from "../../../support/child.ts";
 import { startBystanders } from "../../../support/server/bystanders.ts";
 import { joinRaw } from "../../../support/wire/raw_client.ts";
 import {
@@ -89,16 +90,13 @@ Deno.test("an address has a maximum of TCP connections, with or without a sessio
     await using crowd = new Crowd();
     await crowd.open(port, 3);
     const { status, headers, body } = await health(port);
-    assertEquals([status, headers["retry-after"], JSON.parse(body)], [
-      429,
-      "5",
-      {
-        code: 429,
-        message: "Too many TCP connections: at most 3 from one address",
-        limit: "sockets_per_address",
-        max: 3,
-      },
-    ]);
+    assertEquals([status, headers["retry-after"]], [429, "5"]);
+    assertEquals(JSON.parse(body), {
+      code: 429,
+      message: "Too many TCP connections: at most 3 from one address",
+      limit: "sockets_per_address",
+      max: 3,
+    });
   }
   while ((await health(port)).status !== 200);
 });
@@ -120,9 +118,7 @@ Deno.test("connections through a trusted proxy are not counted by address, only 
   }]);
 });
 
-Deno.test({
-  name: "a connection without a request is closed after the header timeout",
-}, async () => {
+Deno.test("a connection without a request is closed after the header timeout", async () => {
   await using server = createSmcpServer({ headerTimeoutMs: 200 });
   const { port } = await server.listen();
   const silent = connect(port, "127.0.0.1");
@@ -136,59 +132,24 @@ Deno.test({
   ignore,
   timeout: 120_000,
 }, async () => {
-  await using server = startExhausted();
-  const port = Number(new URL(await server.line()).port);
+  const script = new URL(
+    "../../../support/fixtures/exhausted_server.ts",
+    import.meta.url,
+  );
+  const run = `ulimit -n 256 && exec "$0" run -A --quiet --frozen "$1"`;
+  const args = ["-c", run, Deno.execPath(), fileURLToPath(script)];
+  await using server = start("sh", args);
+  const [url] = await server.line(/^http.*/);
+  const port = Number(new URL(url).port);
   assertEquals((await health(port)).status, 200);
-  await server.say();
-  assertEquals(await server.line(), "taken");
+  server.signal("SIGHUP");
+  await server.line(/^taken$/);
   await using crowd = new Crowd();
   await crowd.open(port, 3); // connected by the system, but not accepted
-  await server.say();
-  assertEquals(await server.line(), "given back");
+  server.signal("SIGHUP");
+  await server.line(/^given back$/);
   let answer: RawAnswer | undefined;
   while (answer?.status !== 200) {
     answer = await health(port).catch(() => undefined);
   }
 });
-
-/** Starts `exhausted_server.ts` with 256 descriptors. */
-function startExhausted() {
-  const script = fileURLToPath(
-    new URL("../../../support/fixtures/exhausted_server.ts", import.meta.url),
-  );
-  const run = `ulimit -n 256 && exec "$0" run -A --quiet --frozen "$1"`;
-  const child = new Deno.Command("sh", {
-    args: ["-c", run, Deno.execPath(), script],
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "inherit",
-  }).spawn();
-  const output = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  const input = child.stdin.getWriter();
-  let text = "";
-  return {
-    /** The next line of its output. */
-    async line(): Promise<string> {
-      while (!text.includes("\n")) {
-        const { done, value } = await output.read();
-        assert(!done, "it ended");
-        text += value;
-      }
-      const [line = "", ...rest] = text.split("\n");
-      text = rest.join("\n");
-      return line;
-    },
-    /** Takes all descriptors, or releases them. */
-    say: () => input.write(new TextEncoder().encode("\n")),
-    async [Symbol.asyncDispose]() {
-      try {
-        child.kill("SIGKILL");
-      } catch {
-        // It ended by itself; what it wrote about that is the failure to look at.
-      }
-      await child.status;
-      await input.close().catch(() => {});
-      await output.cancel();
-    },
-  };
-}

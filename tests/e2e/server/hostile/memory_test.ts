@@ -1,8 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import {
-  LEAVE_OFFICE_NOTIFICATION,
-  TOOL_CALL_EVENT,
-} from "../../../../protocol/mod.ts";
+import { ANY_REQUEST } from "../../../support/any_request.ts";
+import { peakMiBOf } from "../../../support/server/bounded_server.ts";
 import { joinRaw, rawPair } from "../../../support/wire/raw_client.ts";
 import {
   type ServerCommand,
@@ -13,19 +11,9 @@ import { SlowClient } from "../../../support/wire/slow_client.ts";
 const MEBIBYTE = 2 ** 20;
 const COUNT = 300;
 
-/** Returns the peak memory of a process, in bytes. */
-async function peakOf(pid: number): Promise<number> {
-  const status = await Deno.readTextFile(`/proc/${pid}/status`);
-  return Number(/VmHWM:\s*(\d+) kB/.exec(status)?.[1]) * 1024;
-}
-
-const request = (req_id: string, params: Record<string, unknown> = {}) => ({
-  agent: "agent",
-  req_id,
-  computer: "computer",
-  tool_name: "big",
-  params,
-  timeout: 60,
+const request = (req_id: string, params = {}) => ({
+  ...ANY_REQUEST,
+  ...{ req_id, tool_name: "big", params, timeout: 60 },
 });
 
 Deno.test({
@@ -42,18 +30,20 @@ Deno.test({
   ]);
   // The first round allocates memory for messages of this size and their garbage.
   await answerWithoutReader(command);
-  const before = await peakOf(command.pid);
+  const before = await peakMiBOf(command.pid);
   await answerWithoutReader(command);
-  const grown = await peakOf(command.pid) - before;
+  const grown = await peakMiBOf(command.pid) - before;
   assert(
-    grown < 100 * MEBIBYTE,
-    `the server's memory grew by ${Math.round(grown / MEBIBYTE)} MiB`,
+    grown < 100,
+    `the server's memory grew by ${Math.round(grown)} MiB`,
   );
   await using other = await rawPair(command.url);
-  other.computer.handle(TOOL_CALL_EVENT, (_payload, ack) => ack({ ok: true }));
-  assertEquals(await other.agent.ask(TOOL_CALL_EVENT, request("1")), {
-    ok: true,
-  });
+  other.computer.handle(
+    "client:tool_call",
+    (_payload, ack) => ack({ ok: true }),
+  );
+  const answer = await other.agent.ask("client:tool_call", request("1"));
+  assertEquals(answer, { ok: true });
 });
 
 Deno.test({
@@ -70,22 +60,22 @@ Deno.test({
   const { agent, computer } = pair;
   const params = { text: "x".repeat(4 * MEBIBYTE) };
   // The first round allocates memory for messages of this size and their garbage.
-  computer.handle(TOOL_CALL_EVENT, (_payload, ack) => ack({ content: [] }));
+  computer.handle("client:tool_call", (_payload, ack) => ack({ content: [] }));
   for (let i = 0; i < 40; i++) {
-    await agent.ask(TOOL_CALL_EVENT, request(`answered ${i}`, params));
+    await agent.ask("client:tool_call", request(`answered ${i}`, params));
   }
-  const before = await peakOf(command.pid);
+  const before = await peakMiBOf(command.pid);
   let heard = Promise.withResolvers<void>();
-  computer.handle(TOOL_CALL_EVENT, () => heard.resolve());
+  computer.handle("client:tool_call", () => heard.resolve());
   for (let i = 0; i < 40; i++) {
     heard = Promise.withResolvers();
-    void agent.ask(TOOL_CALL_EVENT, request(`waiting ${i}`, params));
+    void agent.ask("client:tool_call", request(`waiting ${i}`, params));
     await heard.promise;
   }
-  const grown = await peakOf(command.pid) - before;
+  const grown = await peakMiBOf(command.pid) - before;
   assert(
-    grown < 80 * MEBIBYTE,
-    `the server's memory grew by ${Math.round(grown / MEBIBYTE)} MiB`,
+    grown < 80,
+    `the server's memory grew by ${Math.round(grown)} MiB`,
   );
 });
 
@@ -94,20 +84,20 @@ async function answerWithoutReader({ url }: ServerCommand): Promise<void> {
   await using computer = await joinRaw(url, "computer", "computer", "slow");
   const acks: ((answer: unknown) => void)[] = [];
   const all = Promise.withResolvers<void>();
-  computer.handle(TOOL_CALL_EVENT, (_payload, ack) => {
+  computer.handle("client:tool_call", (_payload, ack) => {
     if (acks.push(ack) === COUNT) all.resolve();
   });
   await using slow = await SlowClient.open(url);
   await slow.join("agent", "agent", "slow");
   slow.pause();
   for (let i = 0; i < COUNT; i++) {
-    const event = [TOOL_CALL_EVENT, request(`${i}`)];
+    const event = ["client:tool_call", request(`${i}`)];
     slow.send(`42/smcp,${i + 1}${JSON.stringify(event)}`);
   }
   await all.promise;
   const answer = { content: [{ type: "text", text: "x".repeat(MEBIBYTE) }] };
   for (const ack of acks) ack(answer);
-  await computer.next(LEAVE_OFFICE_NOTIFICATION);
+  await computer.next("notify:leave_office");
   // An answer after all those shows that the server has read them.
   await computer.request("notify:barrier");
   slow.resume();

@@ -1,11 +1,13 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
-import { startBoundedServer } from "../../../support/server/bounded_server.ts";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import {
+  startBoundedServer,
+  testBounded,
+} from "../../../support/server/bounded_server.ts";
 import { joinRaw } from "../../../support/wire/raw_client.ts";
 import { RawFrames } from "../../../support/wire/raw_frames.ts";
-import { TOOL_CALL_EVENT } from "../../../../protocol/mod.ts";
+import { RawPolling, SEPARATOR } from "../../../support/wire/raw_polling.ts";
 
 const MEBIBYTE = 2 ** 20;
-const SEPARATOR = "\x1e";
 
 /** Requires a key, so that other clients have no session. */
 const WITH_KEYS = {
@@ -13,278 +15,211 @@ const WITH_KEYS = {
   auth: { api_key: "k".repeat(32) },
 };
 
-const ENGINES = ["fast", "stock"] as const;
-
-/** A session over polling, by hand. */
-class Polling {
-  readonly #url: string;
-
-  private constructor(url: string) {
-    this.#url = url;
-  }
-
-  static async open(url: string): Promise<Polling> {
-    const base = `${url}/smcp/?EIO=4&transport=polling&a2c_version=0.2.0`;
-    const opened = await fetch(base);
-    const { sid } = JSON.parse((await opened.text()).slice(1));
-    return new Polling(`${base}&sid=${sid}`);
-  }
-
-  /** The status; 0 when the connection was cut off. */
-  async post(body: string): Promise<number> {
-    try {
-      const response = await fetch(this.#url, { method: "POST", body });
-      await response.body?.cancel();
-      return response.status;
-    } catch {
-      return 0;
-    }
-  }
-
-  /** Returns the queued packets; `undefined` when the session has ended. */
-  async get(): Promise<string | undefined> {
-    try {
-      const response = await fetch(this.#url);
-      const text = await response.text();
-      return response.ok ? text : undefined;
-    } catch {
-      return undefined;
-    }
-  }
-
-  /** Resolves when the session has ended; bounded, since each answer empties the queue. */
-  async gone(): Promise<void> {
-    for (let i = 0; i < 20; i++) if (await this.get() === undefined) return;
-    throw new Error("The session goes on");
-  }
+/** Opens a session over polling, and posts bodies; the server may cut them off. */
+async function post(url: string, ...bodies: string[]): Promise<RawPolling> {
+  const polling = await RawPolling.open(url);
+  for (const body of bodies) await polling.post(body).catch(() => {});
+  return polling;
 }
+
+/** Resolves when a session has ended; bounded, since each answer empties the queue. */
+async function gone(polling: RawPolling): Promise<void> {
+  for (let i = 0; i < 20; i++) {
+    const answer = await polling.get().catch(() => undefined);
+    if (answer?.status !== 200) return;
+  }
+  throw new Error("The session goes on");
+}
+
+const times = (count: number, run: () => Promise<void>): Promise<void[]> =>
+  Promise.all(Array.from({ length: count }, run));
 
 /** A CONNECT of a number of bytes that takes far more memory when parsed. */
 const heavyConnect = (bytes: number) =>
   `40/smcp,{"a":[${"[],".repeat(bytes / 3)}[]]}`;
+const HEAVY = heavyConnect(7.7 * MEBIBYTE);
 
-for (const engine of ENGINES) {
-  Deno.test({
-    name:
-      `35 sessions with 7.7 MiB of auth are refused, over WebSocket [${engine}]`,
-    timeout: 120_000,
-  }, async () => {
-    await using server = await startBoundedServer([`--ws-engine=${engine}`]);
-    const heavy = heavyConnect(7.7 * MEBIBYTE);
-    await Promise.all(Array.from({ length: 35 }, async () => {
-      await using raw = await RawFrames.open(server.url);
-      raw.send(heavy);
-      await raw.closed;
-    }));
-    await server.unharmed();
-  });
+for (const engine of ["fast", "stock"]) {
+  testBounded(
+    `35 sessions with 7.7 MiB of auth are refused, over WebSocket [${engine}]`,
+    async ({ url }) => {
+      await times(35, async () => {
+        await using raw = await RawFrames.open(url);
+        raw.send(HEAVY);
+        await raw.closed;
+      });
+    },
+    [`--ws-engine=${engine}`],
+  );
 
-  Deno.test({
-    name:
-      `attachments without a session are refused, over WebSocket [${engine}]`,
-    timeout: 120_000,
-  }, async () => {
-    await using server = await startBoundedServer(
-      [`--ws-engine=${engine}`],
-      WITH_KEYS,
-    );
-    const attachment = new Uint8Array(8 * MEBIBYTE - 1);
-    await Promise.all(Array.from({ length: 10 }, async () => {
-      await using raw = await RawFrames.open(server.url);
-      raw.send('4510-/smcp,["x"]');
-      for (let i = 0; i < 3; i++) raw.send(attachment);
-      await raw.closed;
-    }));
-    await server.command.logged("attachments without a session");
-    await server.unharmed();
-  });
+  testBounded(
+    `attachments without a session are refused, over WebSocket [${engine}]`,
+    async ({ url, command }) => {
+      const attachment = new Uint8Array(8 * MEBIBYTE - 1);
+      await times(10, async () => {
+        await using raw = await RawFrames.open(url);
+        raw.send('4510-/smcp,["x"]');
+        for (let i = 0; i < 3; i++) raw.send(attachment);
+        await raw.closed;
+      });
+      await command.logged("attachments without a session");
+    },
+    [`--ws-engine=${engine}`],
+    WITH_KEYS,
+  );
 
-  Deno.test({
-    name:
-      `600,000 events of one session delay no other client, over WebSocket [${engine}]`,
-    timeout: 120_000,
-  }, async () => {
-    await using server = await startBoundedServer([
-      `--ws-engine=${engine}`,
-      "--ping-timeout=300", // its answers to pings are read behind its events
-    ]);
-    await using raw = await RawFrames.open(server.url, "/smcp");
-    for (let i = 0; i < 600_000; i++) raw.send("42/smcp,[0]");
-    raw.send('42/smcp,1["notify:barrier"]');
-    await raw.frame("43/smcp,1["); // all are taken
-    await server.unharmed();
-  });
+  testBounded(
+    `600,000 events of one session delay no other client, over WebSocket [${engine}]`,
+    async ({ url }) => {
+      await using raw = await RawFrames.open(url, "/smcp");
+      for (let i = 0; i < 600_000; i++) raw.send("42/smcp,[0]");
+      raw.send('42/smcp,1["notify:barrier"]');
+      await raw.frame("43/smcp,1["); // all are taken
+    },
+    // Its answers to pings are read behind its events.
+    [`--ws-engine=${engine}`, "--ping-timeout=300"],
+  );
 }
 
-Deno.test({
-  name: "35 sessions with 7.7 MiB of auth are refused, over polling",
-  timeout: 120_000,
-}, async () => {
-  await using server = await startBoundedServer();
-  const heavy = heavyConnect(7.7 * MEBIBYTE);
-  await Promise.all(Array.from({ length: 35 }, async () => {
-    const polling = await Polling.open(server.url);
-    await polling.post(heavy);
-    await polling.gone();
-  }));
-  await server.command.logged("handshake_refused");
-  await server.unharmed();
-});
+testBounded(
+  "35 sessions with 7.7 MiB of auth are refused, over polling",
+  async ({ url, command }) => {
+    await times(35, async () => await gone(await post(url, HEAVY)));
+    await command.logged("handshake_refused");
+  },
+);
 
-Deno.test({
-  name: "an oversized CONNECT is answered with the reason, and closed",
-}, async () => {
-  await using server = await startBoundedServer();
-  await using raw = await RawFrames.open(server.url);
-  raw.send(`40/smcp,{"api_key":"${"x".repeat(16_384)}"}`);
-  assertMatch(
-    await raw.frame("44/smcp,"),
-    /"code":400,"message":"Invalid auth: the CONNECT packet has \d+ bytes, this server accepts 16384; send less"/,
-  );
-  await raw.closed;
-  await server.unharmed();
-});
+testBounded(
+  "an oversized CONNECT is answered with the reason, and closed",
+  async ({ url }) => {
+    await using raw = await RawFrames.open(url);
+    raw.send(`40/smcp,{"api_key":"${"x".repeat(16_384)}"}`);
+    assertMatch(
+      await raw.frame("44/smcp,"),
+      /"code":400,"message":"Invalid auth: the CONNECT packet has \d+ bytes, this server accepts 16384; send less"/,
+    );
+    await raw.closed;
+  },
+);
 
-Deno.test({
-  name: "auth is not kept in memory after the session is open",
-  timeout: 120_000,
-}, async () => {
-  await using server = await startBoundedServer([
-    "--max-connect-bytes=1048576",
-  ]);
-  const heavy = heavyConnect(MEBIBYTE - 1000);
-  const sessions: Polling[] = [];
-  // Kept, each would be some 10 MiB.
-  while (sessions.length < 60) {
-    const polling = await Polling.open(server.url);
-    assertEquals(await polling.post(heavy), 200);
-    assertMatch(String(await polling.get()), /40\/smcp,\{"sid"/);
-    sessions.push(polling);
-  }
-  await server.unharmed();
-});
+testBounded(
+  "auth is not kept in memory after the session is open",
+  async ({ url }) => {
+    const heavy = heavyConnect(MEBIBYTE - 1000);
+    // Kept, each would be some 10 MiB.
+    for (let i = 0; i < 60; i++) {
+      const polling = await RawPolling.open(url);
+      assertEquals((await polling.post(heavy)).status, 200);
+      assertMatch((await polling.get()).body, /40\/smcp,\{"sid"/);
+    }
+  },
+  ["--max-connect-bytes=1048576"],
+);
 
-Deno.test({
-  name: "a POST of 8 MiB of packets whose type is a space is refused",
-  timeout: 120_000,
-}, async () => {
-  await using server = await startBoundedServer([], WITH_KEYS);
-  const polling = await Polling.open(server.url);
-  const packet = `4 /x,${SEPARATOR}`;
-  await polling.post(packet.repeat(8 * MEBIBYTE / packet.length));
-  await polling.gone();
-  await server.command.logged("handshake_refused");
-  await server.unharmed();
-});
-
-Deno.test({
-  name: "a packet of an unknown type is not a CONNECT",
-}, async () => {
-  await using server = await startBoundedServer();
-  const polling = await Polling.open(server.url);
-  await polling.post("4 /smcp,");
-  await polling.gone();
-  await server.command.logged("no packet of Socket.IO begins like this");
-  await server.unharmed();
-});
-
-Deno.test({
-  name: "a POST of 600,000 events is refused, and its session ends",
-  timeout: 120_000,
-}, async () => {
-  await using server = await startBoundedServer();
-  const polling = await Polling.open(server.url);
-  await polling.post("40/smcp,");
-  await polling.post(`42/smcp,[0]${SEPARATOR}`.repeat(600_000));
-  await polling.gone();
-  await server.command.logged("packet_refused");
-  await server.unharmed();
-});
-
-Deno.test({
-  name: "20 sessions that repeatedly POST 1,900 events delay no other client",
-  timeout: 120_000,
-}, async () => {
-  await using server = await startBoundedServer();
-  const body = Array.from({ length: 1900 }, () => "42/smcp,[0]").join(
-    SEPARATOR,
-  );
-  await Promise.all(Array.from({ length: 20 }, async () => {
-    const polling = await Polling.open(server.url);
-    await polling.post("40/smcp,");
-    for (let i = 0; i < 20; i++) await polling.post(body);
-  }));
-  await server.unharmed();
-});
-
-Deno.test({
-  name: "placeholders that multiply an attachment close only their sender",
-  timeout: 120_000,
-}, async () => {
-  await using server = await startBoundedServer();
-  await using computer = await joinRaw(
-    server.url,
-    "computer",
-    "computer",
-    "attachments",
-  );
-  let calls = 0;
-  computer.handle(TOOL_CALL_EVENT, (payload, ack) => {
-    calls++;
-    ack({ payload });
+/** Defines a test of bodies that are refused, and end their session, with a line in the log. */
+const testRefused = (name: string, logged: string, ...bodies: string[]) =>
+  testBounded(name, async ({ url, command }) => {
+    await gone(await post(url, ...bodies));
+    await command.logged(logged);
   });
-  const packet = (head: string, params: unknown) => {
-    const call = {
-      agent: "agent",
-      req_id: "1",
-      computer: "computer",
-      tool_name: "t",
-      params: { params },
-      timeout: 60,
-    };
-    return `${head}/smcp,1${JSON.stringify([TOOL_CALL_EVENT, call])}`;
-  };
-  const at = (num: unknown) => ({ _placeholder: true, num });
-  const hostile: [string, unknown][] = [
-    ["451-", Array.from({ length: 30_000 }, () => at(0))],
-    ["451-", Array.from({ length: 11 }, () => at(0))],
-    ["451-", [at(0), at(0)]],
-    ["452-", [at(0), at(1), at(2)]],
-    ["451-", [at(1)]],
-    ["451-", [at(-1)]],
-    ["4511-", Array.from({ length: 11 }, (_, i) => at(i))],
-  ];
-  for (const [head, params] of hostile) {
-    await using agent = await RawFrames.open(server.url, "/smcp");
-    const seat = { role: "agent", name: "agent", office_id: "attachments" };
-    agent.send(`42/smcp,0${JSON.stringify(["server:join_office", seat])}`);
-    assertMatch(await agent.frame("43/smcp,0"), /true/);
-    agent.send(packet(head, params));
-    agent.send(new Uint8Array(1000));
-    await agent.closed;
-  }
-  await server.command.logged("packet_refused");
-  // Packets of stock clients are relayed, to the Computer and back.
-  await using agent = await joinRaw(
-    server.url,
-    "agent",
-    "agent",
-    "attachments",
-  );
-  assertEquals(calls, 0);
-  const parts = Array.from({ length: 10 }, (_, i) => new Uint8Array([i]));
-  const answer = await agent.ask(TOOL_CALL_EVENT, {
-    agent: "agent",
-    req_id: "2",
-    computer: "computer",
-    tool_name: "t",
-    params: { parts },
-    timeout: 60,
-  }) as { payload: { params: { parts: Uint8Array[] } } };
-  assertEquals(
-    answer.payload.params.parts.map((part) => [...part]),
-    parts.map((part) => [...part]),
-  );
-  assert(computer.socket.connected);
-  await server.unharmed();
+
+testRefused(
+  "a POST of 8 MiB of packets whose type is a space is refused",
+  "handshake_refused",
+  `4 /x,${SEPARATOR}`.repeat(8 * MEBIBYTE / 6),
+);
+
+testRefused(
+  "a packet of an unknown type is not a CONNECT",
+  "no packet of Socket.IO begins like this",
+  "4 /smcp,",
+);
+
+testRefused(
+  "a POST of 600,000 events is refused, and its session ends",
+  "packet_refused",
+  "40/smcp,",
+  `42/smcp,[0]${SEPARATOR}`.repeat(600_000),
+);
+
+testBounded(
+  "20 sessions that repeatedly POST 1,900 events delay no other client",
+  async ({ url }) => {
+    const body = Array(1900).fill("42/smcp,[0]").join(SEPARATOR);
+    await times(20, async () => {
+      await post(url, "40/smcp,", ...Array(20).fill(body));
+    });
+  },
+);
+
+testBounded(
+  "placeholders that multiply an attachment close only their sender",
+  async ({ url, command }) => {
+    await using computer = await joinRaw(url, "computer", "computer", "o");
+    let calls = 0;
+    computer.handle("client:tool_call", (payload, ack) => {
+      calls++;
+      ack({ payload });
+    });
+    const call = (params: unknown) => ({
+      ...{ agent: "agent", req_id: "1", computer: "computer", tool_name: "t" },
+      ...{ params: { params }, timeout: 60 },
+    });
+    const at = (num: unknown) => ({ _placeholder: true, num });
+    const hostile: [head: string, params: unknown][] = [
+      ["451-", Array(30_000).fill(at(0))],
+      ["451-", Array(11).fill(at(0))],
+      ["451-", [at(0), at(0)]],
+      ["452-", [at(0), at(1), at(2)]],
+      ["451-", [at(1)]],
+      ["451-", [at(-1)]],
+      ["4511-", Array.from({ length: 11 }, (_, i) => at(i))],
+    ];
+    for (const [head, params] of hostile) {
+      await using agent = await RawFrames.open(url, "/smcp");
+      const seat = { role: "agent", name: "agent", office_id: "o" };
+      agent.send(`42/smcp,0${JSON.stringify(["server:join_office", seat])}`);
+      assertMatch(await agent.frame("43/smcp,0"), /true/);
+      const event = JSON.stringify(["client:tool_call", call(params)]);
+      agent.send(`${head}/smcp,1${event}`);
+      agent.send(new Uint8Array(1000));
+      await agent.closed;
+    }
+    await command.logged("packet_refused");
+    assertEquals(calls, 0);
+    // Packets of stock clients are relayed, to the Computer and back.
+    await using agent = await joinRaw(url, "agent", "agent", "o");
+    const parts = Array.from({ length: 10 }, (_, i) => new Uint8Array([i]));
+    const answer = await agent.ask("client:tool_call", call(parts));
+    const { params } = Object(answer).payload.params;
+    const bytes = (list: Uint8Array[]) => list.map((part) => [...part]);
+    assertEquals(bytes(params), bytes(parts));
+    assert(computer.socket.connected);
+  },
+);
+
+testBounded(
+  "bystanders of an idle Server with little memory are unharmed",
+  async (server) => {
+    assert(await server.peakMiB() > 0 || Deno.build.os !== "linux");
+  },
+);
+
+Deno.test({
+  name: "bystanders notice when the Server is blocked for more than a second",
+  ignore: Deno.build.os === "windows",
+}, async () => {
+  await using server = await startBoundedServer();
+  const { pid } = server.command;
+  Deno.kill(pid, "SIGSTOP");
+  await server.bystanders.harmed();
+  Deno.kill(pid, "SIGCONT");
+  await assertRejects(() => server.unharmed(), Error, "harmed");
+});
+
+Deno.test("bystanders notice when the Server ends", async () => {
+  await using server = await startBoundedServer();
+  server.command.kill("SIGTERM");
+  await server.command.exited;
+  await assertRejects(() => server.unharmed(), Error, "harmed");
 });

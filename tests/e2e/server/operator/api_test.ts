@@ -1,226 +1,172 @@
-import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { Ajv2020 } from "ajv/dist/2020.js";
 import {
-  CANCEL_TOOL_CALL_NOTIFICATION,
-  GET_CONFIG_EVENT,
-  GET_TOOLS_EVENT,
-  LEAVE_OFFICE_NOTIFICATION,
-  TOOL_CALL_EVENT,
-} from "../../../../protocol/mod.ts";
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { SmcpComputer } from "../../../../computer/mod.ts";
-import { apiKeys, createSmcpServer } from "../../../../server/mod.ts";
+import {
+  apiKeys,
+  createMetrics,
+  type SmcpServerOptions,
+} from "../../../../server/mod.ts";
 import { captureLog } from "../../../support/log_capture.ts";
-import { operate } from "../../../support/server/operator_client.ts";
-import { connectRaw, joinRaw } from "../../../support/wire/raw_client.ts";
+import {
+  nextRequest,
+  operate,
+  operated,
+} from "../../../support/server/operator_client.ts";
+import { connectRaw } from "../../../support/wire/raw_client.ts";
 
-const TOKEN = "0123456789abcdef0123456789abcdef";
-const operator = { token: TOKEN };
-
-const call = (req_id: string, computer = "pc") => ({
+const CALL = {
   agent: "planner",
-  req_id,
-  computer,
+  req_id: "r1",
+  computer: "pc",
   tool_name: "wait",
   params: {},
   timeout: 60,
-});
+};
+const CALLED = {
+  office: "north",
+  agent: "planner",
+  computer: "pc",
+  req_id: "r1",
+  request: "client:tool_call",
+};
+const north = "/offices/north";
 
-/** A server with an Agent "planner" and a Computer "pc" in "north". */
-async function served() {
-  const server = createSmcpServer({ operator });
-  const { url } = await server.listen();
-  const computer = await joinRaw(url, "computer", "pc", "north");
-  const agent = await joinRaw(url, "agent", "planner", "north");
-  return {
-    url,
-    agent,
-    computer,
-    async [Symbol.asyncDispose]() {
-      await agent[Symbol.asyncDispose]();
-      await computer[Symbol.asyncDispose]();
-      await server.close();
-    },
+/** A server with a Computer "pc" and an Agent "planner" in "north". */
+async function served(options?: SmcpServerOptions) {
+  const office = await operated(options);
+  const computer = await office.join("computer", "pc");
+  const agent = await office.join("agent", "planner");
+  /** Makes the call; resolves when the Computer has it. */
+  const call = async (request = CALL) => {
+    const called = nextRequest(computer);
+    const answer = agent.ask("client:tool_call", request);
+    return { answer, ...await called };
   };
+  return { ...office, agent, computer, call };
 }
 
-Deno.test("operators see offices, members and calls on their way", async () => {
+Deno.test("operators see offices, members and calls in flight", async () => {
   await using office = await served();
-  const { url, agent, computer } = office;
-  const called = Promise.withResolvers<(...args: unknown[]) => void>();
-  computer.handle(TOOL_CALL_EVENT, (_request, ack) => called.resolve(ack));
-  await agent.ask(TOOL_CALL_EVENT, call("no", "nobody"));
-  const pending = agent.ask(TOOL_CALL_EVENT, call("r1"));
-  const answer = await called.promise;
-
-  assertEquals((await operate(url, "/offices", operator)).body, {
-    offices: [{
-      office: "north",
-      agent: "planner",
-      computers: 1,
-      pending_calls: 1,
-    }],
-  });
-  const { members } =
-    (await operate(url, "/offices/north/members", operator)).body;
+  const { get, agent, computer } = office;
+  await agent.ask("client:tool_call", { ...CALL, computer: "nobody" });
+  const { answer, ack } = await office.call();
+  assertEquals((await get("/offices")).body.offices, [
+    { office: "north", agent: "planner", computers: 1, pending_calls: 1 },
+  ]);
+  const { members } = (await get(`${north}/members`)).body;
+  const counted = {
+    ...{ office: "north", version: "0.2.0", address: "127.0.0.1" },
+    calls: 1,
+    pending_calls: 1,
+  };
+  for (
+    const [at, expected] of [
+      { role: "agent", name: "planner", id: agent.socket.id, ...counted },
+      { role: "computer", name: "pc", id: computer.socket.id, ...counted },
+    ].entries()
+  ) {
+    const { since, bytes, last_error, ...member } = members[at];
+    assertEquals(member, expected);
+    assertMatch(since, /^\d{4}-.*Z$/);
+    assert(bytes.received > 0 && bytes.sent > 0);
+    assertEquals(last_error?.outcome, at === 0 ? "error 404" : undefined);
+  }
+  const calls = async () => (await get(`${north}/calls`)).body.calls;
+  const [{ ms, ...call }] = await calls();
+  assertEquals([call, ms >= 0], [{ ...CALLED, tool: "wait" }, true]);
+  const { offices, members: all, pending_calls, process } =
+    (await get("/status")).body;
   assertEquals(
-    members.map((m: Record<string, unknown>) => [
-      m.role,
-      m.name,
-      m.version,
-      m.address,
-      m.calls,
-      m.pending_calls,
-      m.id,
-    ]),
-    [
-      ["agent", "planner", "0.2.0", "127.0.0.1", 1, 1, agent.socket.id],
-      ["computer", "pc", "0.2.0", "127.0.0.1", 1, 1, computer.socket.id],
-    ],
+    [offices, all, pending_calls, process.calls, process.connections],
+    [1, 2, 1, 1, 2],
   );
-  const [planner] = members;
-  assertEquals(planner.last_error.outcome, "error 404");
-  assertMatch(planner.since, /^\d{4}-.*Z$/);
-  assert(planner.bytes.received > 0 && planner.bytes.sent > 0);
-  const { calls } = (await operate(url, "/offices/north/calls", operator)).body;
-  assertEquals(
-    calls.map(({ ms, ...rest }: { ms: number }) => {
-      assert(ms >= 0);
-      return rest;
-    }),
-    [{
-      office: "north",
-      agent: "planner",
-      computer: "pc",
-      req_id: "r1",
-      request: TOOL_CALL_EVENT,
-      tool: "wait",
-    }],
-  );
-  const { body: status } = await operate(url, "/status", operator);
-  assertEquals(
-    [status.offices, status.members, status.pending_calls],
-    [1, 2, 1],
-  );
-  assertEquals([status.process.calls, status.process.connections], [1, 2]);
-  answer({ content: [] });
-  await pending;
-  assertEquals(
-    (await operate(url, "/offices/north/calls", operator)).body.calls,
-    [],
-  );
+  ack({ content: [] });
+  await answer;
+  assertEquals(await calls(), []);
 });
 
-Deno.test("an operator's cancel ends the call for the Agent, tells the Computer, and is audited", async () => {
+Deno.test("an operator's cancel ends the call for the Agent, notifies the Computer, and is audited", async () => {
   using log = captureLog();
   await using office = await served();
-  const { url, agent, computer } = office;
-  const called = Promise.withResolvers<void>();
-  computer.handle(TOOL_CALL_EVENT, () => called.resolve());
-  const pending = agent.ask(TOOL_CALL_EVENT, call("r1"));
-  await called.promise;
-  const post = { req_id: "r1", reason: "it hangs" };
-  const done = await operate(url, "/offices/north/calls/cancel", {
-    ...operator,
-    post,
-  });
+  const { answer } = await office.call();
+  const order = { req_id: "r1", reason: "it hangs" };
+  const done = await office.post(`${north}/calls/cancel`, order);
   assertEquals([done.status, done.body], [200, { done: 1 }]);
-  assertEquals(await pending, {
+  assertEquals(await answer, {
     code: 403,
     message: "Cancelled by an operator: it hangs",
   });
-  assertEquals(await computer.next(CANCEL_TOOL_CALL_NOTIFICATION), {
-    agent: "planner",
-    req_id: "r1",
-    reason: "operator",
-  });
+  assertEquals(
+    await office.computer.next("notify:tool_call_cancel"),
+    { agent: "planner", req_id: "r1", reason: "operator" },
+  );
   assertEquals(
     log.audit.filter(({ event }) => event === "call_cancelled"),
     [{
       event: "call_cancelled",
       by: "operator",
+      ...CALLED,
       reason: "it hangs",
-      office: "north",
-      agent: "planner",
-      computer: "pc",
-      req_id: "r1",
-      request: TOOL_CALL_EVENT,
     }],
   );
-  const again = await operate(url, "/offices/north/calls/cancel", {
-    ...operator,
-    post,
-  });
-  assertEquals([again.status, again.type], [404, "application/problem+json"]);
-  assertEquals(again.body.errors[0].field, "req_id");
+  const again = await office.post(`${north}/calls/cancel`, order);
+  assertEquals(
+    [again.status, again.type, again.body.errors[0].field],
+    [404, "application/problem+json", "req_id"],
+  );
 });
 
-Deno.test("a member that is kicked leaves, gets the reason when it rejoins, and stays out for a while", async () => {
+Deno.test("a member that is kicked leaves, gets the reason when it rejoins, and is refused for a minute by default", async () => {
   using log = captureLog();
-  await using server = createSmcpServer({ operator });
-  const { url } = await server.listen();
-  await using agent = await joinRaw(url, "agent", "planner", "north");
+  await using office = await operated();
+  const agent = await office.join("agent", "planner");
   await using computer = new SmcpComputer({
-    url,
+    url: office.url,
     name: "pc",
     servers: [],
     transports: ["websocket"],
   });
-  const told = Promise.withResolvers<string>();
-  computer.on("rejoinFailed", ({ reason }) => told.resolve(reason));
+  const failed = Promise.withResolvers<string>();
+  computer.on("rejoinFailed", ({ reason }) => failed.resolve(reason));
   await computer.connect();
   await computer.join("north");
-  const { members } =
-    (await operate(url, "/offices/north/members", operator)).body;
-  const { id } = members.find((m: { name: string }) => m.name === "pc");
-  const done = await operate(url, `/members/${id}/kick`, {
-    ...operator,
-    post: { reason: "maintenance" },
-  });
-  assertEquals([done.status, done.body], [200, { done: 1 }]);
-  assertEquals(await agent.next(LEAVE_OFFICE_NOTIFICATION), {
-    office_id: "north",
-    computer: "pc",
-  });
-  assertEquals(await told.promise, "Kicked by an operator: maintenance");
-  const kicked = log.audit.find(({ event }) => event === "member_kicked");
+  const { members } = (await office.get(`${north}/members`)).body;
+  const kick = (at: number, order: object) =>
+    office.post(`/members/${members[at].id}/kick`, order);
   assertEquals(
-    [kicked?.by, kicked?.reason, kicked?.hold_ms, kicked?.name, kicked?.office],
+    (await kick(1, { reason: "maintenance" })).body,
+    { done: 1 },
+  );
+  assertEquals(
+    await agent.next("notify:leave_office"),
+    { office_id: "north", computer: "pc" },
+  );
+  assertEquals(await failed.promise, "Kicked by an operator: maintenance");
+  const line = log.audit.find(({ event }) => event === "member_kicked");
+  assertEquals(
+    [line?.by, line?.reason, line?.hold_ms, line?.name, line?.office],
     ["operator", "maintenance", 60_000, "pc", "north"],
   );
-  await using other = await connectRaw(url);
-  assertEquals(await other.join("computer", "pc", "south"), [true, null]);
-});
-
-Deno.test("the calls of an Agent that is kicked end with the reason, and without a hold it comes back", async () => {
-  await using office = await served();
-  const { url, agent, computer } = office;
-  const called = Promise.withResolvers<void>();
-  computer.handle(TOOL_CALL_EVENT, () => called.resolve());
-  const pending = agent.ask(TOOL_CALL_EVENT, call("r1"));
-  await called.promise;
   const gone = agent.disconnected();
-  const { status } = await operate(url, `/members/${agent.socket.id}/kick`, {
-    ...operator,
-    post: { reason: "too many calls", hold_ms: 0 },
-  });
-  assertEquals(status, 200);
-  assertEquals(await pending, {
-    code: 403,
-    message: "Kicked by an operator: too many calls",
-  });
+  assertEquals((await kick(0, { reason: "x", hold_ms: 0 })).status, 200);
   await gone;
-  await using again = await joinRaw(url, "agent", "planner", "north");
-  assert(again.socket.connected);
+  await office.join("agent", "planner");
 });
 
-Deno.test("a revoked key ends its sessions and streams, and opens none until the keys are read again", async () => {
+Deno.test("a revoked key ends its sessions, and opens none until the keys are read again", async () => {
   using log = captureLog();
   const keys = [
     { id: "ops", key: "ops-key", roles: ["operator" as const] },
     { id: "lab", key: "lab-key" },
   ];
   let current = apiKeys(keys);
-  await using server = createSmcpServer({
+  await using office = await operated({
     authenticator: {
       authenticate: (credentials) => current.authenticate(credentials),
       refresh: (identity) => current.refresh?.(identity),
@@ -228,15 +174,9 @@ Deno.test("a revoked key ends its sessions and streams, and opens none until the
       revoke: (principal) => current.revoke?.(principal) === true,
     },
   });
-  const { url } = await server.listen();
+  const { url, server } = office;
   const lab = { auth: { api_key: "lab-key" } };
-  await using computer = await joinRaw(
-    { url, ...lab },
-    "computer",
-    "pc",
-    "north",
-  );
-  const gone = computer.disconnected();
+  const gone = (await office.join("computer", "pc", lab)).disconnected();
   const revoke = (principal: string) =>
     operate(url, "/keys/revoke", {
       token: "ops-key",
@@ -250,99 +190,188 @@ Deno.test("a revoked key ends its sessions and streams, and opens none until the
     Error,
     "Authentication failed",
   );
-  assert(
-    log.audit.some(({ event, principal, by }) =>
-      event === "key_revoked" && principal === "key:lab" && by === "key:ops"
-    ),
-  );
+  const line = log.audit.find(({ event }) => event === "key_revoked");
+  assertEquals([line?.principal, line?.by], ["key:lab", "key:ops"]);
   current = apiKeys(keys);
   await server.recheckSessions();
-  await using back = await joinRaw({ url, ...lab }, "computer", "pc", "north");
-  assert(back.socket.connected);
+  await office.join("computer", "pc", lab);
 });
 
 Deno.test("members of several protocol versions are in one office, each with its version", async () => {
-  await using server = createSmcpServer({ operator, protocol: "all" });
-  const { url } = await server.listen();
-  await using old = await joinRaw(url, "computer", "pc", "north");
-  await using young = await joinRaw(
-    { url, version: "0.4.0" },
-    "computer",
-    "young",
-    "north",
-  );
-  const { body } = await operate(url, "/offices/north/members", operator);
+  await using office = await operated({ protocol: "all" });
+  const old = await office.join("computer", "pc");
+  const young = await office.join("computer", "young", { version: "0.4.0" });
+  const { members } = (await office.get(`${north}/members`)).body;
   assertEquals(
-    body.members.map((m: Record<string, unknown>) => [m.version, m.id]),
+    members.map((m: Record<string, unknown>) => [m.version, m.id]),
     [["0.2.0", old.socket.id], ["0.4.0", young.socket.id]],
   );
-  const { body: { offices } } = await operate(url, "/offices", operator);
-  assertEquals(offices, [
+  assertEquals((await office.get("/offices")).body.offices, [
     { office: "north", agent: null, computers: 2, pending_calls: 0 },
   ]);
 });
 
 Deno.test("every answer and problem is as the OpenAPI document says", async () => {
   await using office = await served();
-  const { url, agent } = office;
-  const { body: document } = await operate(url, "/openapi.json", operator);
+  const { computer } = office;
+  const { body: document } = await office.get("/openapi.json");
   assertEquals(document.openapi, "3.1.0");
+  const described = JSON.stringify(document);
+  for (const word of ["ended_by", "agent gone"]) {
+    assert(described.includes(word), word);
+  }
   const ajv = new Ajv2020({ strict: false, formats: { "date-time": true } });
   ajv.addSchema({ $id: "doc", ...document });
-  const pointer = (path: string) => path.replaceAll("/", "~1");
-  const check = async (
-    path: string,
-    real: string,
-    status: number,
-    post?: unknown,
-  ) => {
+  computer.handle("client:get_config", (_, ack) => ack({ servers: {} }));
+  computer.handle("client:tool_call", (_, ack) => ack({ content: [] }));
+  computer.handle("client:get_tools", (_, ack) => ack("nothing"));
+  const asked = "/offices/{office}/computers/{computer}";
+  const pc = `${north}/computers/pc`;
+  const kick = "/members/{id}/kick";
+  const reason = "because";
+  const rows: [status: number, path: string, real: string, post?: unknown][] = [
+    [200, "/status", "/status"],
+    [200, "/offices", "/offices"],
+    [200, "/offices/{office}/members", `${north}/members`],
+    [404, "/offices/{office}/members", "/offices/none/members"],
+    [200, "/offices/{office}/calls", `${north}/calls`],
+    [200, `${asked}/config`, `${pc}/config`],
+    [502, `${asked}/tools`, `${pc}/tools`],
+    [404, `${asked}/desktop`, `${pc}2/desktop`],
+    [200, `${asked}/call`, `${pc}/call`, { tool_name: "wait" }],
+    [400, `${asked}/call`, `${pc}/call`, {}],
+    [404, "/offices/{office}/calls/cancel", `${north}/calls/cancel`, {
+      req_id: "none",
+      reason,
+    }],
+    [404, kick, "/members/none/kick", { reason }],
+    [400, kick, "/members/none/kick", { reson: reason }],
+    [400, kick, "/members/none/kick", "not json"],
+    [413, kick, "/members/none/kick", "x".repeat(20_000)],
+    [404, "/keys/revoke", "/keys/revoke", { principal: "key:none", reason }],
+    [200, kick, `/members/${office.agent.socket.id}/kick`, { reason }],
+  ];
+  for (const [status, path, real, post] of rows) {
+    const answer =
+      await (post === undefined ? office.get(real) : office.post(real, post));
+    assertEquals(answer.status, status, real);
+    const pointer = `/operator/v1${path}`.replaceAll("/", "~1");
     const method = post === undefined ? "get" : "post";
-    const answer = await operate(url, real, { ...operator, post });
-    assertEquals(answer.status, status, `${method} ${real}`);
-    const type = status === 200
-      ? "application~1json"
-      : "application~1problem+json";
+    const type = status === 200 ? "json" : "problem+json";
     const validate = ajv.getSchema(
-      `doc#/paths/${
-        pointer(`/operator/v1${path}`)
-      }/${method}/responses/${status}/content/${type}/schema`,
+      `doc#/paths/${pointer}/${method}/responses/${status}/content/application~1${type}/schema`,
     );
     assert(validate, `${method} ${path} ${status} is not described`);
     assert(validate(answer.body), JSON.stringify(validate.errors));
-  };
-  await check("/status", "/status", 200);
-  await check("/offices", "/offices", 200);
-  const members = "/offices/{office}/members";
-  await check(members, "/offices/north/members", 200);
-  await check(members, "/offices/none/members", 404);
-  await check("/offices/{office}/calls", "/offices/north/calls", 200);
-  const asked = "/offices/{office}/computers/{computer}";
-  const pc = "/offices/north/computers/pc";
-  office.computer.handle(GET_CONFIG_EVENT, (_, ack) => ack({ servers: {} }));
-  office.computer.handle(TOOL_CALL_EVENT, (_, ack) => ack({ content: [] }));
-  office.computer.handle(GET_TOOLS_EVENT, (_, ack) => ack("nothing"));
-  await check(`${asked}/config`, `${pc}/config`, 200);
-  await check(`${asked}/tools`, `${pc}/tools`, 502);
-  await check(`${asked}/desktop`, `${pc}2/desktop`, 404);
-  const tool = { tool_name: "wait" };
-  await check(`${asked}/call`, `${pc}/call`, 200, tool);
-  await check(`${asked}/call`, `${pc}/call`, 400, {});
-  const cancel = "/offices/{office}/calls/cancel";
-  const reason = "because";
-  await check(cancel, "/offices/north/calls/cancel", 404, {
-    req_id: "none",
-    reason,
-  });
-  const kick = "/members/{id}/kick";
-  await check(kick, "/members/none/kick", 404, { reason });
-  await check(kick, "/members/none/kick", 400, { reson: reason });
-  await check(kick, "/members/none/kick", 400, "not json");
-  await check(kick, "/members/none/kick", 413, "x".repeat(20_000));
-  await check("/keys/revoke", "/keys/revoke", 404, {
-    principal: "key:none",
-    reason,
-  });
-  await check(kick, `/members/${agent.socket.id}/kick`, 200, {
-    reason,
-  });
+  }
+});
+
+const CANCEL = { agent: "planner", req_id: "r1" };
+const LATE = { ...CANCEL, reason: "timeout" };
+const CANCELLED = {
+  content: [],
+  isError: true,
+  meta: { a2c_cancelled: true, a2c_cancel_reason: "agent_requested" },
+};
+const ENOUGH = { req_id: "r1", reason: "enough" };
+
+type Calling = Awaited<ReturnType<typeof served>>;
+
+/** What ends a call, with its answer or without. */
+type Act = (
+  office: Calling,
+  ack: (answer: unknown) => void,
+) => unknown;
+
+const leave: Act = ({ agent }) =>
+  agent.request("server:leave_office", { office_id: "north" });
+
+/** How calls end: whether as an error of the Computer, and with which code for the Agent. */
+const ENDS: Readonly<
+  Record<string, [end: string, act: Act, isError?: boolean, code?: number]>
+> = {
+  "its Agent cancels": ["cancelled agent", async ({ agent }, ack) => {
+    await agent.request("server:tool_call_cancel", CANCEL);
+    ack(CANCELLED);
+  }],
+  "its Computer cancels": ["cancelled computer", (_, ack) => ack(CANCELLED)],
+  "late for its Agent, which leaves": [
+    "timeout agent",
+    async (office, ack) => {
+      await office.agent.request("server:tool_call_cancel", LATE);
+      await leave(office, ack);
+    },
+    false,
+    4103,
+  ],
+  "late for its Agent, which is lost": [
+    "timeout agent",
+    async ({ agent, computer }) => {
+      await agent.request("server:tool_call_cancel", LATE);
+      assertEquals(await computer.next("notify:tool_call_cancel"), LATE);
+      await agent[Symbol.asyncDispose]();
+    },
+  ],
+  "its Agent leaves": ["agent gone", leave, false, 4103],
+  "late at its Computer": [
+    "timeout computer",
+    (_, ack) => ack({ content: [], isError: true, meta: { error_code: 4004 } }),
+    true,
+  ],
+  "a request that is not answered": [
+    "timeout server",
+    ({ agent, computer }) => {
+      computer.handle("client:get_desktop", () => {});
+      const request = { agent: "planner", req_id: "r2", computer: "pc" };
+      return agent.ask("client:get_desktop", request);
+    },
+    true,
+  ],
+  "an operator cancels": [
+    "cancelled operator",
+    ({ post }) => post(`${north}/calls/cancel`, ENOUGH),
+    false,
+    403,
+  ],
+  "an operator kicks its Agent": [
+    "cancelled operator",
+    ({ post, agent: { socket } }) =>
+      post(`/members/${socket.id}/kick`, { reason: "enough" }),
+    false,
+    403,
+  ],
+};
+
+Deno.test("the end of a call is the same in log, stream, metrics and at its Computer, whoever ends it", async () => {
+  for (
+    const [name, [end, act, isError = false, code]] of Object.entries(ENDS)
+  ) {
+    using log = captureLog();
+    await using office = await served({
+      metrics: createMetrics(),
+      requestTimeoutMs: 20,
+    });
+    const call = await office.call();
+    const events = await office.events();
+    await events.nextOf("open");
+    await act(office, call.ack);
+    if (code) assertEquals(Object(await call.answer).code, code, name);
+    const { data } = await events.nextOf("call_ended");
+    const line = log.audit.find(({ event }) =>
+      event === "tool_call" || event === "read"
+    );
+    const { body } = await office.get(`${north}/members`);
+    const pc = body.members.find((m: { name: string }) => m.name === "pc");
+    for (const one of [data, line, ...isError ? [pc.last_error] : []]) {
+      const { outcome, ended_by } = one ?? {};
+      assertEquals([outcome, ended_by].join(" ").trim(), end, name);
+    }
+    if (!isError) assertEquals(pc.last_error, undefined, name);
+    const [outcome, by] = data.ended_by ? end.split(" ") : [end];
+    const labels = `outcome="${outcome}"${by ? `,ended_by="${by}"` : ""}`;
+    assertStringIncludes(
+      await (await fetch(`${office.url}/metrics`)).text(),
+      `smcp_events_total{event="${data.request}",${labels}} 1\n`,
+    );
+  }
 });

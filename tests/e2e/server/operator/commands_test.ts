@@ -7,7 +7,6 @@ import {
 import { createHash } from "node:crypto";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { TOOL_CALL_EVENT } from "../../../../protocol/mod.ts";
 import { fileURLToPath } from "node:url";
 import { start } from "../../../support/child.ts";
 import {
@@ -18,8 +17,11 @@ import {
 } from "../../../support/command.ts";
 import { configFile } from "../../../support/computer/config_file.ts";
 import { scratch } from "../../../support/scratch.ts";
+import {
+  nextRequest,
+  operate,
+} from "../../../support/server/operator_client.ts";
 import { startServerCommand } from "../../../support/server/server_command.ts";
-import { operate } from "../../../support/server/operator_client.ts";
 import { connectRaw, joinRaw } from "../../../support/wire/raw_client.ts";
 
 const timeout = 240_000;
@@ -30,11 +32,16 @@ Deno.test({
   timeout,
 }, async () => {
   await using server = await startServerCommand(["--port", "0"]);
+  const { url } = server;
   const token = await server.printed("with the token ");
   assertMatch(token, /^[0-9a-f]{64}$/);
-  const env = { SMCP_URL: server.url, SMCP_TOKEN: token };
-  const at = ["--url", server.url, "--token", token];
-  const run = (...args: string[]) => runHere("server", [...args, ...at]);
+  const env = { SMCP_URL: url, SMCP_TOKEN: token };
+  const run = (...args: string[]) =>
+    runHere("server", [...args, "--url", url, "--token", token]);
+  /** The first words of what a command writes, which ends so. */
+  const end = (
+    { code, stdout, stderr }: Awaited<ReturnType<typeof run>>,
+  ) => [code, stdout, stderr.split("; ")[0]];
 
   const none = await runMain("server", ["offices"], { env });
   assertEquals(none.stdout, "nobody is in any office that you may see\n");
@@ -42,101 +49,57 @@ Deno.test({
   await watching.line(/^watching the office "north"/);
   {
     const odd = "two\u2028lines"; // a line end in JavaScript, but none in a stream of events
-    await using _ = await joinRaw(server.url, "computer", odd, "north");
+    await using _ = await joinRaw(url, "computer", odd, "north");
     await watching.line(/north joined .*name=.*two/);
   }
-  await using computer = await joinRaw(server.url, "computer", "pc", "north");
-  await using agent = await joinRaw(server.url, "agent", "planner", "north");
-  const called = Promise.withResolvers<void>();
-  computer.handle(TOOL_CALL_EVENT, () => called.resolve());
-  const pending = agent.ask(TOOL_CALL_EVENT, {
-    agent: "planner",
-    req_id: "r1",
-    computer: "pc",
-    tool_name: "wait",
-    params: {},
-    timeout: 600, // longer than all the commands about it
+  await using computer = await joinRaw(url, "computer", "pc", "north");
+  await using agent = await joinRaw(url, "agent", "planner", "north");
+  const called = nextRequest(computer);
+  const answer = agent.ask("client:tool_call", {
+    ...{ agent: "planner", req_id: "r1", computer: "pc", tool_name: "wait" },
+    ...{ params: {}, timeout: 600 }, // longer than all the commands about it
   });
-  await called.promise;
+  await called;
 
-  const offices = await run("offices");
-  assertMatch(offices.stdout, /^OFFICE +AGENT +COMPUTERS/);
-  assertMatch(offices.stdout, /\nnorth +planner +1 +1\n$/);
+  assertMatch(
+    (await run("offices")).stdout,
+    /^OFFICE +AGENT +COMPUTERS.*\nnorth +planner +1 +1\n$/,
+  );
   const members = JSON.parse((await run("members", "north", "--json")).stdout);
   assertEquals(
-    members.map(({ name, role }: { name: string; role: string }) => [
-      name,
-      role,
-    ]),
+    members.map((m: Record<string, unknown>) => [m.name, m.role]),
     [["planner", "agent"], ["pc", "computer"]],
   );
-  const table = (await run("members", "north")).stdout;
   assertMatch(
-    table,
+    (await run("members", "north")).stdout,
     /\npc +computer +0\.2\.0 +\d{4}-.* 1 \(1\) .*127\.0\.0\.1/,
   );
   assertMatch(
     (await run("calls", "north")).stdout,
     /\nr1 +planner +pc +wait +\d+\.\d +-\n$/,
   );
-
-  const cancelled = await run("cancel", "north", "r1", "--reason", "enough");
-  assertEquals([cancelled.code, cancelled.stdout], [0, "cancelled: r1\n"]);
-  assertEquals(await pending, {
+  const cancel = () => run("cancel", "north", "r1", "--reason", "enough");
+  assertEquals(end(await cancel()), [0, "cancelled: r1\n", ""]);
+  assertEquals(await answer, {
     code: 403,
     message: "Cancelled by an operator: enough",
   });
   await watching.line(
     /^\d\d:\d\d:\d\d north call_ended .*req_id=r1.*outcome=cancelled ended_by=operator/,
   );
-  const again = await run("cancel", "north", "r1");
-  assertEquals(again.code, 1);
-  assertMatch(again.stderr, /^error: req_id: no call on its way has it; /);
+  const noCall = "error: req_id: no call on its way has it";
+  assertEquals(end(await cancel()), [1, "", noCall]);
 
   const gone = computer.disconnected();
-  const kicked = await run("kick", "north", "pc", "--reason", "rest");
-  assertEquals([kicked.code, kicked.stdout], [0, "kicked: pc\n"]);
+  const kick = () => run("kick", "north", "pc", "--reason", "rest");
+  assertEquals(end(await kick()), [0, "kicked: pc\n", ""]);
   await gone;
-  await using back = await connectRaw(server.url);
-  assertEquals(await back.join("computer", "pc", "north"), [
-    false,
-    "Kicked by an operator: rest",
-  ]);
-  const nobody = await run("kick", "north", "pc");
-  assertEquals(nobody.code, 1);
-  assertMatch(nobody.stderr, /^error: no such member is in north: pc; /);
+  await using back = await connectRaw(url);
+  const refused = [false, "Kicked by an operator: rest"];
+  assertEquals(await back.join("computer", "pc", "north"), refused);
+  const noMember = "error: no such member is in north: pc";
+  assertEquals(end(await kick()), [1, "", noMember]);
   assert(!server.log.includes(token), "the token is in the log");
-});
-
-Deno.test({
-  name:
-    "key add --expires stores when a key expires, and key list shows it; a time that is past or none is refused",
-  timeout,
-}, async () => {
-  await using folder = await scratch();
-  const file = join(folder.path, "keys.json");
-  const run = (...args: string[]) =>
-    runHere("server", ["key", ...args, "--api-keys", file]);
-  const DAY_MS = 86_400_000;
-  const before = Date.now();
-  const added = await run("add", "guest", "--expires", "90d");
-  const [guest] = JSON.parse(await readFile(file, "utf8"));
-  assertStringIncludes(added.stderr, `it expires at ${guest.expires}`);
-  const left = Date.parse(guest.expires) - before;
-  assert(left >= 90 * DAY_MS && left < 91 * DAY_MS, guest.expires);
-  await run("add", "old", "--expires", "2999-01-31T00:00:00Z");
-  const keys = JSON.parse(await readFile(file, "utf8"));
-  assertEquals(keys[1].expires, "2999-01-31T00:00:00.000Z");
-  keys[1].expires = "2020-01-31T00:00:00Z";
-  await writeFile(file, JSON.stringify(keys));
-  const { stdout } = await run("list");
-  assertStringIncludes(stdout, guest.expires);
-  assertMatch(stdout, /\nold .* expired 2020-01-31T00:00:00Z\n$/);
-  for (const when of ["2020-01-31T00:00:00Z", "soon", "0d"]) {
-    const { code, stderr } = await run("add", "x", "--expires", when);
-    assertEquals(code, 2);
-    assertMatch(stderr, /'--expires <when>' .* is invalid.* Expected a time /);
-  }
 });
 
 Deno.test({
@@ -159,9 +122,9 @@ Deno.test({
   assertEquals((await stat(file)).mode & 0o777, 0o600);
   assertEquals(await readdir(folder.path), ["keys.json"]);
 
-  await using server = await startServerCommand([
-    ...["--port", "0", "--api-keys", file],
-  ]);
+  await using server = await startServerCommand(
+    ["--port", "0", "--api-keys", file],
+  );
   const added = await run(
     ...["add", "lab", "--roles", "computer", "--offices", "no*,so*", "--json"],
   );
@@ -172,14 +135,13 @@ Deno.test({
   assert(!list.stdout.includes(hash));
   server.kill("SIGHUP");
   await server.logged("are read anew");
-  const auth = { auth: { api_key: key } };
-  await using computer = await joinRaw(
-    ...[{ url: server.url, ...auth }, "computer", "pc", "north"] as const,
-  );
+  const { url } = server;
+  const at = { url, auth: { api_key: key } };
+  await using computer = await joinRaw(at, "computer", "pc", "north");
   const gone = computer.disconnected();
   const revoked = await runMain(
     "server",
-    ["key", "revoke", "lab", "--url", server.url, "--api-keys", file],
+    ["key", "revoke", "lab", "--url", url, "--api-keys", file],
     { env: { SMCP_API_KEY: ops } },
   );
   assertEquals([revoked.code, revoked.stderr], [0, ""]);
@@ -190,6 +152,28 @@ Deno.test({
   for (const secret of [ops, key]) assert(!server.log.includes(secret));
 });
 
+Deno.test("key add --expires stores when a key expires, and key list shows it", async () => {
+  await using folder = await scratch();
+  const file = join(folder.path, "keys.json");
+  const run = (...args: string[]) =>
+    runHere("server", ["key", ...args, "--api-keys", file]);
+  const before = Date.now();
+  const added = await run("add", "guest", "--expires", "90d");
+  const [guest] = JSON.parse(await readFile(file, "utf8"));
+  assertStringIncludes(added.stderr, `it expires at ${guest.expires}`);
+  const days = (Date.parse(guest.expires) - before) / 86_400_000;
+  assert(days >= 90 && days < 91, guest.expires);
+  await run("add", "old", "--expires", "2999-01-31T00:00:00Z");
+  const keys = JSON.parse(await readFile(file, "utf8"));
+  assertEquals(keys[1].expires, "2999-01-31T00:00:00.000Z");
+  keys[1].expires = "2020-01-31T00:00:00Z";
+  await writeFile(file, JSON.stringify(keys));
+  const { stdout } = await run("list");
+  assertStringIncludes(stdout, guest.expires);
+  assertMatch(stdout, /\nold .* expired 2020-01-31T00:00:00Z\n$/);
+});
+
+// More mistakes: tests/e2e/commands/mistakes_test.ts
 Deno.test({
   name:
     "the commands for operators say in one line what is wrong, and what to do",
@@ -201,12 +185,10 @@ Deno.test({
   await using off = await startServerCommand(["--port", "0", "--no-operator"]);
   await using on = await startServerCommand(["--port", "0"]);
   assert(!off.out.includes("token"));
-  const to = (
-    url: string,
-    token = "unknown",
-  ) => ["--url", url, "--token", token];
+  const to = (url: string) => ["--url", url, "--token", "unknown"];
+  const add = ["key", "add", "x", "--api-keys"];
+  const expiry = /'--expires <when>' .* is invalid.* Expected a time /;
   const mistakes: readonly [string[], number, RegExp][] = [
-    [["offices", "--url", on.url], 2, /no token: .*--token \(SMCP_TOKEN\)/],
     [["offices", ...to("nonsense")], 2, /Cannot connect to "nonsense"/],
     [["offices", ...to(on.url)], 1, /does not know this token: .*--token/],
     [["offices", ...to(off.url)], 1, /has no operator API: .*role operator/],
@@ -217,70 +199,38 @@ Deno.test({
     ],
     [["members", ...to(on.url)], 2, /missing required argument 'office'/],
     [["kick", "north", ...to(on.url)], 2, /missing required argument 'name'/],
+    [[...add, "[]"], 2, /name a file/],
     [
-      ["key", "add", "x"],
-      2,
-      /'--api-keys <file>' not specified; .*SMCP_API_KEYS/,
-    ],
-    [["key", "add", "x", "--api-keys", "[]"], 2, /name a file/],
-    [
-      ["key", "add", "x", "--api-keys", file],
+      [...add, file],
       2,
       /keys\.json: Cannot read the API keys: the key "a": rolls: unknown field; did you mean "roles"\?/,
     ],
-    [["key", "list", "--api-keys", `${file}x`], 2, /does not exist; .*key add/],
     [
-      ["key", "add", "x", "--api-keys", `${file}x`, "--roles", "boss"],
-      2,
-      /one or more of agent, computer, operator/,
-    ],
-    [
-      [
-        "key",
-        "add",
-        "x",
-        "--api-keys",
-        `${file}x`,
-        "--roles",
-        "operator",
-        "--names",
-        "a",
-      ],
+      [...add, `${file}x`, "--roles", "operator", "--names", "a"],
       2,
       /an operator joins nowhere/,
     ],
-    [
-      ["key", "add", "x", "--api-keys", join(folder.path, "no", "k")],
-      1,
-      /no such directory/,
-    ],
+    [[...add, `${file}x`, "--expires", "2020-01-31T00:00:00Z"], 2, expiry],
+    [[...add, `${file}x`, "--expires", "0d"], 2, expiry],
   ];
   for (const [args, code, says] of mistakes) {
-    // A process has none of the variables that a message names.
-    const run = says.source.includes("SMCP_") ? runMain : runHere;
-    const end = await run("server", args);
+    const end = await runHere("server", args);
     assertMatch(end.stderr, says, args.join(" "));
     assertEquals([end.code, end.stdout], [code, ""], args.join(" "));
     assertEquals(end.stderr.trim().split("\n").length, 1, end.stderr);
   }
-  const unknown = await operate(off.url, "/status").catch(() => undefined);
-  assertEquals(unknown?.status, 404);
 });
 
-Deno.test({
-  name:
-    "smcp-server completion has the commands for operators, and their help the flags",
-  timeout,
-}, async () => {
+Deno.test("smcp-server completion has the commands for operators, and their help the flags", async () => {
   const { stdout } = await runHere("server", ["completion", "bash"]);
-  for (const path of ["/offices", "/key/add", "/kick"]) {
-    assertStringIncludes(stdout, path);
-  }
   const help = await runHere("server", ["kick", "--help"]);
   assertEquals(help.code, 0);
-  for (const flag of ["--hold", "--reason", "--role", "--token"]) {
-    assertStringIncludes(help.stdout, flag);
-  }
+  for (
+    const [text, words] of [
+      [stdout, ["/offices", "/key/add", "/kick"]],
+      [help.stdout, ["--hold", "--reason", "--role", "--token"]],
+    ] as const
+  ) for (const word of words) assertStringIncludes(text, word);
 });
 
 Deno.test({
@@ -305,13 +255,11 @@ Deno.test({
     /^Operators: (.*)\/operator\/v1 with the token ([0-9a-f]{64})$/,
   );
   assertEquals(at, url);
-  const pc = "/offices/home/computers/pc";
-  const asked = await operate(url, `${pc}/config`, { token });
+  const path = "/offices/home/computers/pc/config";
+  const asked = await operate(url, path, { token });
   assertEquals([asked.status, asked.body.servers], [200, {}]);
   const off = await up("--no-operator", "--refuse-operators");
   await using _off = off.child;
   assert(!off.child.lines.some((line) => line.includes("Operators")));
-  const refused = await fetch(`${off.url}/operator/v1/offices`);
-  await refused.body?.cancel();
-  assertEquals(refused.status, 404);
+  assertEquals((await operate(off.url, path, { token })).status, 404);
 });

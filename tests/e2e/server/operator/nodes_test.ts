@@ -1,77 +1,66 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
-  CANCEL_TOOL_CALL_NOTIFICATION,
-  ENTER_OFFICE_NOTIFICATION,
-  GET_CONFIG_EVENT,
-  LEAVE_OFFICE_NOTIFICATION,
-  TOOL_CALL_EVENT,
-  TOOL_CALL_PROGRESS_EVENT,
-} from "../../../../protocol/mod.ts";
-import { OPERATOR_AGENT } from "../../../../protocol/payloads/tools.ts";
-import { apiKeys } from "../../../../server/mod.ts";
-import { runMain } from "../../../support/command.ts";
+  assert,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
+import { apiKeys, type SmcpServerOptions } from "../../../../server/mod.ts";
 import { Bus } from "../../../support/cluster/bus.ts";
+import { runHere, runMain } from "../../../support/command.ts";
 import {
-  openEvents,
+  nextRequest,
   operate,
+  operating,
+  TOKEN,
 } from "../../../support/server/operator_client.ts";
-import { connectRaw, joinRaw } from "../../../support/wire/raw_client.ts";
+import { connectRaw } from "../../../support/wire/raw_client.ts";
 
-const operator = { token: "0123456789abcdef0123456789abcdef" };
+const CALL = {
+  ...{ agent: "planner", req_id: "r1", computer: "pc", tool_name: "wait" },
+  ...{ params: {}, timeout: 60 },
+};
+const ORDER = { reason: "because" };
+const CANCEL = "/offices/north/calls/cancel";
 
-/** Two nodes, an Agent on the left one that waits for a Computer on the right one. */
-async function officeOfTwo() {
+/** Two nodes with an operator. */
+async function twoNodes(
+  onLeft: SmcpServerOptions = { operator: { token: TOKEN } },
+  onRight = onLeft,
+) {
   const bus = new Bus();
-  const left = await bus.serve("left", { operator });
-  const right = await bus.serve("right", { operator });
-  const agent = await joinRaw(left.url, "agent", "planner", "north");
-  const computer = await joinRaw(right.url, "computer", "pc", "north");
-  await agent.next(ENTER_OFFICE_NOTIFICATION);
-  const called = Promise.withResolvers<void>();
-  computer.handle(TOOL_CALL_EVENT, () => called.resolve());
-  const call = (req_id: string) =>
-    agent.ask(TOOL_CALL_EVENT, {
-      agent: "planner",
-      ...{ req_id, computer: "pc", tool_name: "wait" },
-      params: {},
-      timeout: 60,
-    });
-  return {
-    bus,
-    left: left.url,
-    right: right.url,
-    agent,
-    computer,
-    /** Calls, and resolves when the Computer has been called. */
-    async called(req_id: string) {
-      const answer = call(req_id);
-      await called.promise;
-      return { answer };
-    },
-    async [Symbol.asyncDispose]() {
-      await agent[Symbol.asyncDispose]();
-      await computer[Symbol.asyncDispose]();
-      await left.server.close();
-      await right.server.close();
-    },
+  const stack = new AsyncDisposableStack();
+  const serve = async (name: string, options: SmcpServerOptions) => {
+    const { server, url } = await bus.serve(name, options);
+    stack.use(server);
+    return operating(url, stack);
   };
+  const left = await serve("left", onLeft);
+  const right = await serve("right", onRight);
+  return { ...left, bus, left, right };
+}
+
+/** Two nodes, and an Agent on the left one whose call waits for a Computer on the right one. */
+async function calling() {
+  const nodes = await twoNodes();
+  const agent = await nodes.left.join("agent", "planner");
+  const computer = await nodes.right.join("computer", "pc");
+  await agent.next("notify:enter_office");
+  const call = async () => {
+    const called = nextRequest(computer);
+    const answer = agent.ask("client:tool_call", CALL);
+    await called;
+    return { answer };
+  };
+  return { ...nodes, agent, computer, call };
 }
 
 Deno.test("nodes: an operator of any sees offices, members, calls and counters of all", async () => {
-  await using two = await officeOfTwo();
-  const { answer } = await two.called("r1");
-  answer.catch(() => {});
-  const get = async (url: string, path: string) =>
-    (await operate(url, path, operator)).body;
-  for (
-    const [url, node, other] of [[two.left, "left", "right"], [
-      two.right,
-      "right",
-      "left",
-    ]] as const
-  ) {
-    assertEquals(await get(url, "/offices"), {
-      node,
+  await using two = await calling();
+  await two.call();
+  for (const [at, other] of [["left", "right"], ["right", "left"]] as const) {
+    const get = async (path: string) => (await two[at].get(path)).body;
+    assertEquals(await get("/offices"), {
+      node: at,
       offices: [{
         office: "north",
         node: "left", // its home
@@ -80,119 +69,72 @@ Deno.test("nodes: an operator of any sees offices, members, calls and counters o
         pending_calls: 1,
       }],
     });
-    const { members } = await get(url, "/offices/north/members");
-    assertEquals(
-      members.map((m: Record<string, unknown>) => [
-        m.name,
-        m.address,
-        m.pending_calls,
-        m.calls,
-      ]),
-      [["planner", "127.0.0.1", 1, 1], ["pc", "127.0.0.1", 1, 1]],
+    const { members } = await get("/offices/north/members");
+    const seen = members.map((m: Record<string, unknown>) =>
+      [m.name, m.address, m.pending_calls, m.calls].join()
     );
-    const { calls } = await get(url, "/offices/north/calls");
+    assertEquals(seen, ["planner,127.0.0.1,1,1", "pc,127.0.0.1,1,1"]);
+    const { calls } = await get("/offices/north/calls");
     assertEquals(calls.map((c: Record<string, unknown>) => c.req_id), ["r1"]);
-    const status = await get(url, "/status");
-    assertEquals(
-      [status.offices, status.members, status.pending_calls],
-      [1, 2, 1],
+    const { offices, members: all, pending_calls, nodes } = await get(
+      "/status",
     );
-    assertEquals(
-      status.nodes.map((n: Record<string, Record<string, unknown>>) => [
-        n.node,
-        n.process?.connections,
-      ]),
-      [[other, 1]],
-    );
+    assertEquals([offices, all, pending_calls, nodes.length], [1, 2, 1, 1]);
+    const [{ node, process }] = nodes;
+    assertEquals([node, process.connections], [other, 1]);
   }
+  const at = ["--url", two.right.url, "--token", TOKEN];
+  assertMatch(
+    (await runHere("server", ["offices", ...at])).stdout,
+    /^OFFICE .*NODE.*\nnorth .*left\n$/,
+  );
 });
 
 Deno.test("nodes: a call of another node's Agent is cancelled, once", async () => {
-  await using two = await officeOfTwo();
-  const { answer } = await two.called("r1");
-  const path = "/offices/north/calls/cancel";
-  const post = { req_id: "r1", reason: "because" };
-  const cancel = await operate(two.right, path, { ...operator, post });
+  await using two = await calling();
+  const { answer } = await two.call();
+  const order = { req_id: "r1", ...ORDER };
+  const cancel = await two.right.post(CANCEL, order);
   assertEquals(cancel.body, { node: "right", done: 1 });
   assertEquals(await answer, {
     code: 403,
     message: "Cancelled by an operator: because",
   });
-  assertEquals(await two.computer.next(CANCEL_TOOL_CALL_NOTIFICATION), {
-    agent: "planner",
-    req_id: "r1",
-    reason: "operator",
-  });
-  const again = await operate(two.right, path, { ...operator, post });
+  assertEquals(
+    await two.computer.next("notify:tool_call_cancel"),
+    { agent: "planner", req_id: "r1", reason: "operator" },
+  );
+  const again = await two.right.post(CANCEL, order);
   assertEquals([again.status, again.body.errors[0].field], [404, "req_id"]);
 });
 
 Deno.test("nodes: a member of another node is kicked, and its seat is closed on all", async () => {
-  await using two = await officeOfTwo();
+  await using two = await calling();
   const { left, right, computer, agent } = two;
-  const kick = await operate(left, `/members/${computer.socket.id}/kick`, {
-    ...operator,
-    post: { reason: "because" },
-  });
+  const kick = await left.post(`/members/${computer.socket.id}/kick`, ORDER);
   assertEquals(kick.body, { node: "left", done: 1 });
-  await agent.next(LEAVE_OFFICE_NOTIFICATION);
-  for (const url of [left, right]) {
+  await agent.next("notify:leave_office");
+  for (const { url } of [left, right]) {
     await using back = await connectRaw(url);
-    assertEquals(
-      await back.join("computer", "pc", "north"),
-      [false, "Kicked by an operator: because"],
-      url,
-    );
+    const refused = [false, "Kicked by an operator: because"];
+    assertEquals(await back.join("computer", "pc", "north"), refused, url);
   }
-  const unknown = await operate(left, "/members/nobody/kick", {
-    ...operator,
-    post: { reason: "because" },
-  });
+  const unknown = await left.post("/members/nobody/kick", ORDER);
   assertEquals([unknown.status, unknown.body.errors[0].field], [404, "id"]);
 });
 
-Deno.test("nodes: a key is revoked on all", async () => {
-  const bus = new Bus();
-  const serve = (name: string) =>
-    bus.serve(name, {
-      authenticator: apiKeys([
-        { id: "ops", key: "ops-key", roles: ["operator"] },
-        { id: "pc", key: "pc-key" },
-      ]),
-    });
-  const left = await serve("left");
-  const right = await serve("right");
-  await using _left = left.server;
-  await using _right = right.server;
-  await using computer = await connectRaw(right.url, {
-    auth: { api_key: "pc-key" },
-  });
-  const revoke = await operate(left.url, "/keys/revoke", {
-    token: "ops-key",
-    post: { principal: "key:pc", reason: "it leaked" },
-  });
-  assertEquals(revoke.body, { node: "left", done: 2 });
-  await computer.disconnected();
-});
-
 Deno.test("nodes: a stream has the events of all, each once, with the node of those of others", async () => {
-  await using two = await officeOfTwo();
-  await using here = await openEvents(two.left, operator);
-  await using there = await openEvents(two.right, operator);
-  for (const stream of [here, there]) await stream.nextOf("open");
-  // The other node is asked as soon as a stream is open; what follows that is told.
-  await operate(two.left, "/status", operator);
-  await operate(two.right, "/status", operator);
-  const { answer } = await two.called("r1");
-  answer.catch(() => {});
-  await operate(two.right, "/offices/north/calls/cancel", {
-    ...operator,
-    post: { req_id: "r1", reason: "because" },
-  });
-  await two.computer.socket.disconnect();
-  for (
-    const [stream, home] of [[here, undefined], [there, "left"]] as const
-  ) {
+  await using two = await calling();
+  const streams = [await two.left.events(), await two.right.events()];
+  for (const stream of streams) await stream.nextOf("open");
+  // The other node is asked as soon as a stream is open; it has answered before the next question.
+  await two.left.get("/status");
+  await two.right.get("/status");
+  await two.call();
+  await two.right.post(CANCEL, { req_id: "r1", ...ORDER });
+  two.computer.socket.disconnect();
+  for (const [at, stream] of streams.entries()) {
+    const home = at === 0 ? undefined : "left";
     const seen: string[] = [];
     const has = (kind: string) => seen.some((event) => event.startsWith(kind));
     // The events of one node come in order; those of two as they arrive.
@@ -200,159 +142,128 @@ Deno.test("nodes: a stream has the events of all, each once, with the node of th
       const { kind, data } = await stream.next();
       seen.push(`${kind} ${data.name ?? data.req_id} ${data.node}`);
     }
-    assertEquals(seen.filter((event) => event.includes(" r1 ")), [
-      `call_began r1 ${home}`,
-      `call_cancelled r1 ${home}`,
-      `call_ended r1 ${home}`,
-    ]);
-    assertEquals(seen.filter((event) => !event.includes(" r1 ")), [
-      `left pc ${home}`,
-    ]);
+    const kinds = ["call_began", "call_cancelled", "call_ended"];
+    const calls = kinds.map((kind) => `${kind} r1 ${home}`);
+    assertEquals(seen.filter((event) => event.includes(" r1 ")), calls);
+    assertEquals(seen.toSorted(), [...calls, `left pc ${home}`]);
   }
 });
 
 Deno.test("nodes: one that does not answer is named, and its clients are known at the home of their office", async () => {
-  await using two = await officeOfTwo();
+  await using two = await calling();
   two.bus.isConnected = false;
-  const { status, body } = await operate(
-    two.left,
-    "/offices/north/members",
-    operator,
-  );
+  const { status, body } = await two.left.get("/offices/north/members");
   assertEquals([status, body.unanswered], [200, ["right"]]);
   const [, pc] = body.members;
   assertEquals([pc.name, pc.address], ["pc", "127.0.0.1"]);
-  const kick = await operate(two.left, "/members/nobody/kick", {
-    ...operator,
-    post: { reason: "because" },
-  });
+  const kick = await two.left.post("/members/nobody/kick", ORDER);
   assertEquals([kick.status, kick.body.errors[0].field], [503, "server"]);
   assert(two.computer.socket.connected);
   two.bus.isConnected = true;
 });
 
-Deno.test("nodes: the commands name one that does not answer, and a key that may count there is not revoked", async () => {
-  const bus = new Bus();
-  const authenticator = apiKeys([
-    { id: "ops", key: "ops-key", roles: ["operator"] },
-    { id: "pc", key: "pc-key" },
-  ]);
-  const left = await bus.serve("left", { authenticator });
-  const right = await bus.serve("right", { authenticator });
-  await using _left = left.server;
-  await using _right = right.server;
+/** Two nodes with keys; the commands ask the left one. */
+async function withKeys(right: SmcpServerOptions = {}) {
+  const keys = () => ({
+    authenticator: apiKeys([
+      { id: "ops", key: "ops-key", roles: ["operator"] },
+      { id: "pc", key: "pc-key" },
+    ]),
+  });
+  const nodes = await twoNodes(keys(), { ...keys(), ...right });
+  const env = { SMCP_URL: nodes.left.url, SMCP_TOKEN: "ops-key" };
+  const run = (...args: string[]) => runMain("server", args, { env });
+  const revoke = () => run("key", "revoke", "pc", "--reason", "it leaked");
+  return { ...nodes, run, revoke };
+}
+
+Deno.test("nodes: a key is revoked on all; where one does not answer the commands name it, and the key is not revoked", async () => {
+  await using nodes = await withKeys();
+  const { bus, left, right, run, revoke } = nodes;
+  const auth = { api_key: "pc-key" };
+  await using computer = await connectRaw(right.url, { auth });
   bus.isConnected = false;
-  const env = { SMCP_URL: left.url, SMCP_TOKEN: "ops-key" };
-  const offices = await runMain("server", ["offices"], { env });
-  assertEquals(offices, {
+  assertEquals(await run("offices"), {
     code: 0,
     stdout: "nobody is in any office that you may see\n",
     stderr:
       "warning: no answer came from the node right: what is there is missing here\n",
   });
-  const revoke = await runMain("server", [
-    ...["key", "revoke", "pc", "--reason", "it leaked"],
-  ], { env });
-  assertEquals(revoke.code, 1);
+  const { code, stderr } = await revoke();
+  assertEquals(code, 1);
   assertStringIncludes(
-    revoke.stderr,
+    stderr,
     "no answer came from the node right: pc is refused by all others; try again",
   );
   bus.isConnected = true;
-  const again = await runMain("server", [
-    ...["key", "revoke", "pc", "--reason", "it leaked"],
-  ], { env });
+  const post = { principal: "key:pc", ...ORDER };
+  const done = await operate(left.url, "/keys/revoke", {
+    token: "ops-key",
+    post,
+  });
+  assertEquals(done.body, { node: "left", done: 2 });
+  await computer.disconnected();
+  const again = await revoke();
   assertEquals([again.code, again.stderr], [0, ""]);
 });
 
 Deno.test("nodes: one that was started with --no-operator is named, and a key that may count there is not revoked", async () => {
-  const bus = new Bus();
-  const authenticator = apiKeys([
-    { id: "ops", key: "ops-key", roles: ["operator"] },
-    { id: "pc", key: "pc-key" },
-  ]);
-  const left = await bus.serve("left", { authenticator });
-  const right = await bus.serve("right", { authenticator, operator: false });
-  await using _left = left.server;
-  await using _right = right.server;
-  const { body } = await operate(left.url, "/offices", { token: "ops-key" });
+  await using nodes = await withKeys({ operator: false });
+  const { body } = await nodes.left.get("/offices", "ops-key");
   assertEquals(body, { node: "left", not_operated: ["right"], offices: [] });
-  const env = { SMCP_URL: left.url, SMCP_TOKEN: "ops-key" };
-  const offices = await runMain("server", ["offices"], { env });
   assertEquals(
-    offices.stderr,
+    (await nodes.run("offices")).stderr,
     "warning: operators cannot ask, because of --no-operator, the node right: what is there is missing here\n",
   );
-  const revoke = await runMain("server", [
-    ...["key", "revoke", "pc", "--reason", "it leaked"],
-  ], { env });
-  assertEquals(revoke.code, 1);
-  assertStringIncludes(revoke.stderr, "the node right: pc is refused by all");
+  const { code, stderr } = await nodes.revoke();
+  assertEquals(code, 1);
+  assertStringIncludes(stderr, "the node right: pc is refused by all");
 });
 
 Deno.test("nodes: a stream ends when events of another node are missing, and says so when it goes on", async () => {
-  await using two = await officeOfTwo();
-  await using stream = await openEvents(two.left, operator);
-  const open = await stream.nextOf("open");
-  await operate(two.left, "/status", operator);
-  two.bus.lose("left", "right");
+  await using nodes = await twoNodes();
+  const { left, bus } = nodes;
+  const stream = await left.events();
+  const { id } = await stream.nextOf("open");
+  await left.get("/status");
+  bus.lose("left", "right");
   const { data } = await stream.nextOf("end");
   assertEquals(data.reason, "events of the node right were missed");
-  await using again = await openEvents(two.left, {
-    ...operator,
-    lastEventId: open.id,
-  });
+  const again = await left.events({ lastEventId: id });
   assertEquals((await again.nextOf("open")).data, { missed: true });
 });
 
 Deno.test("nodes: an operator asks a Computer of another node, and cancels there", async () => {
-  const bus = new Bus();
-  const PC = "/offices/north/computers/pc";
-  const left = await bus.serve("left", { operator });
-  const right = await bus.serve("right", { operator });
-  await using _left = left.server;
-  await using _right = right.server;
-  await using computer = await joinRaw(right.url, "computer", "pc", "north");
-  computer.handle(GET_CONFIG_EVENT, (_request, ack) => ack({ servers: {} }));
-  const config = await operate(left.url, `${PC}/config`, operator);
+  await using nodes = await twoNodes();
+  const { left, right } = nodes;
+  const pc = "/offices/north/computers/pc";
+  const computer = await right.join("computer", "pc");
+  computer.handle("client:get_config", (_, ack) => ack({ servers: {} }));
+  const config = await left.get(`${pc}/config`);
   assertEquals([config.status, config.body], [200, { servers: {} }]);
-  const called = Promise.withResolvers<Record<string, unknown>>();
-  computer.handle(
-    TOOL_CALL_EVENT,
-    (payload) => called.resolve(payload as Record<string, unknown>),
-  );
+  const called = nextRequest(computer);
   const leaving = new AbortController();
-  const answer = fetch(`${left.url}/operator/v1${PC}/call`, {
-    method: "POST",
-    headers: {
-      Authorization: `Bearer ${operator.token}`,
-      "Content-Type": "application/json",
-    },
-    body: JSON.stringify({ tool_name: "wait", params: {} }),
-    signal: leaving.signal,
-  }).catch(() => "gone");
-  const { req_id } = await called.promise;
-  await using events = await openEvents(left.url, operator);
+  const call = { tool_name: "wait", params: {} };
+  const answer = left.post(`${pc}/call`, call, leaving.signal)
+    .catch(() => "gone");
+  const { req_id } = (await called).payload;
+  const events = await left.events();
   await events.nextOf("open");
-  await operate(left.url, "/status", operator); // behind the question for events
-  await computer.request(TOOL_CALL_PROGRESS_EVENT, {
-    agent: OPERATOR_AGENT,
-    computer: "pc",
-    req_id,
-    progress: 0,
-    waiting: "confirmation",
+  await left.get("/status"); // behind the question for events
+  const about = { agent: "operator", computer: "pc", req_id };
+  await computer.request("server:tool_call_progress", {
+    ...about,
+    ...{ progress: 0, waiting: "confirmation" },
   });
   const { data } = await events.nextOf("call_waiting");
-  assertEquals([data.req_id, data.computer, data.waiting], [
-    req_id,
-    "pc",
-    "confirmation",
-  ]);
+  assertEquals(
+    [data.req_id, data.computer, data.waiting],
+    [req_id, "pc", "confirmation"],
+  );
   leaving.abort();
   await answer;
-  assertEquals(await computer.next(CANCEL_TOOL_CALL_NOTIFICATION), {
-    agent: OPERATOR_AGENT,
-    req_id,
-    reason: "operator",
-  });
+  assertEquals(
+    await computer.next("notify:tool_call_cancel"),
+    { agent: "operator", req_id, reason: "operator" },
+  );
 });

@@ -1,56 +1,32 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { ConfirmRequest } from "../../../../computer/mod.ts";
-import {
-  CANCEL_TOOL_CALL_NOTIFICATION,
-  GET_CONFIG_EVENT,
-  GET_DESKTOP_EVENT,
-  GET_TOOLS_EVENT,
-  TOOL_CALL_EVENT,
-} from "../../../../protocol/mod.ts";
-import { OPERATOR_AGENT } from "../../../../protocol/payloads/tools.ts";
-import {
-  apiKeys,
-  createSmcpServer,
-  type SmcpServerOptions,
-} from "../../../../server/mod.ts";
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { type ConfirmRequest, SmcpComputer } from "../../../../computer/mod.ts";
+import { apiKeys, type SmcpServerOptions } from "../../../../server/mod.ts";
+import { configFile } from "../../../support/computer/config_file.ts";
+import { fixture } from "../../../support/computer/mcp_servers.ts";
+import { runComputer } from "../../../support/computer/run_computer.ts";
 import { captureLog } from "../../../support/log_capture.ts";
 import {
-  openEvents,
+  nextRequest,
   operate,
+  operated,
+  type OperatorAnswer,
+  TOKEN,
 } from "../../../support/server/operator_client.ts";
-import { configFile } from "../../../support/computer/config_file.ts";
-import { runComputer } from "../../../support/computer/run_computer.ts";
-import { fixture } from "../../../support/computer/mcp_servers.ts";
-import { SmcpComputer } from "../../../../computer/mod.ts";
-import { joinRaw, type RawClient } from "../../../support/wire/raw_client.ts";
+import { startOffice } from "../../../../testing/mod.ts";
+import type { RawClient } from "../../../support/wire/raw_client.ts";
 
-const TOKEN = "0123456789abcdef0123456789abcdef";
-const operator = { token: TOKEN };
 const PC = "/offices/north/computers/pc";
 const CALL = { tool_name: "wait", params: { a: 1 } };
 
 /** A server with a bare Computer "pc" in "north", and no Agent. */
-async function served(options: SmcpServerOptions = {}) {
-  const server = createSmcpServer({ operator, ...options });
-  const { url } = await server.listen();
-  const computer = await joinRaw(url, "computer", "pc", "north");
-  return {
-    server,
-    url,
-    computer,
-    async [Symbol.asyncDispose]() {
-      await computer[Symbol.asyncDispose]();
-      await server.close();
-    },
-  };
+async function served(options?: SmcpServerOptions) {
+  const office = await operated(options);
+  const computer = await office.join("computer", "pc");
+  return { ...office, computer };
 }
 
 /** Answers the next requests, and returns them. */
-function answering(
-  computer: RawClient,
-  event: string,
-  answer: unknown,
-): Record<string, unknown>[] {
+function answering(computer: RawClient, event: string, answer: unknown) {
   const requests: Record<string, unknown>[] = [];
   computer.handle(event, (payload, ack) => {
     requests.push(payload as Record<string, unknown>);
@@ -59,129 +35,75 @@ function answering(
   return requests;
 }
 
-const post = (url: string, body: unknown, path = `${PC}/call`) =>
-  operate(url, path, { ...operator, post: body });
+/** The status of a problem, and the field that it names. */
+function problemIn({ status, type, body }: OperatorAnswer) {
+  assertEquals(type, "application/problem+json");
+  return [status, body.errors[0].field];
+}
 
-Deno.test("an operator asks a Computer without an Agent, which hears who asks; the audit log has it", async () => {
+Deno.test("an operator asks a Computer without an Agent, as its version has it; the Computer and the audit log have who asks", async () => {
   using log = captureLog();
-  await using office = await served();
-  const { url, computer } = office;
+  await using office = await served({ protocol: "all" });
+  const { get, post, computer } = office;
   const tool = {
     name: "wait",
     description: "waits",
     params_schema: { type: "object" },
     return_schema: null,
   };
-  const asked = [
-    ...[["tools", GET_TOOLS_EVENT, { tools: [tool], req_id: "r" }]],
-    ...[["config", GET_CONFIG_EVENT, { servers: {} }]],
-    ...[["desktop", GET_DESKTOP_EVENT, { desktops: [], req_id: "r" }]],
-  ] as const;
-  for (const [path, event, answer] of asked) {
-    const requests = answering(computer, String(event), answer);
-    const { status, body } = await operate(url, `${PC}/${path}`, operator);
+  const asker = { agent: "operator", operator: "operator", computer: "pc" };
+  for (
+    const [path, answer] of [
+      ["tools", { tools: [tool], req_id: "r" }],
+      ["config", { servers: {} }],
+      ["desktop", { desktops: [], req_id: "r" }],
+    ] as const
+  ) {
+    const requests = answering(computer, `client:get_${path}`, answer);
+    const { status, body } = await get(`${PC}/${path}`);
     assertEquals([status, body], [200, answer]);
     const [{ req_id, ...request } = {}] = requests;
-    assert(typeof req_id === "string" && req_id.length > 20);
-    assertEquals(request, {
-      agent: OPERATOR_AGENT,
-      operator: "operator",
-      computer: "pc",
-    });
+    assertEquals([request, String(req_id).length > 20], [asker, true]);
   }
-  const calls = answering(computer, TOOL_CALL_EVENT, {
-    content: [{ type: "text", text: "done" }],
-    isError: true,
-  });
-  const called = await post(url, { ...CALL, timeout_ms: 59_500 });
+  const result = { content: [{ type: "text", text: "done" }], isError: true };
+  const calls = answering(computer, "client:tool_call", result);
+  const called = await post(`${PC}/call`, { ...CALL, timeout_ms: 59_500 });
   assertEquals([called.status, called.body.isError], [200, true]);
   const [{ req_id, ...call } = {}] = calls;
-  assertEquals(call, {
-    ...CALL,
-    agent: OPERATOR_AGENT,
-    operator: "operator",
-    computer: "pc",
-    timeout: 60,
-  });
+  assertEquals(call, { ...CALL, ...asker, timeout: 60 });
   const lines = log.audit.filter(({ event }) => event === "operator_asked");
-  assertEquals(lines.map(({ request }) => request), [
-    GET_TOOLS_EVENT,
-    GET_CONFIG_EVENT,
-    GET_DESKTOP_EVENT,
-    TOOL_CALL_EVENT,
-  ]);
   const { ms, ...last } = lines.at(-1) ?? {};
-  assert(typeof ms === "number");
-  assertEquals(last, {
-    event: "operator_asked",
-    by: "operator",
-    office: "north",
-    computer: "pc",
-    req_id,
-    request: TOOL_CALL_EVENT,
-    tool: "wait",
-    outcome: "tool error",
+  assertEquals([last, typeof ms, lines.length], [
+    {
+      ...{ event: "operator_asked", by: "operator", office: "north" },
+      ...{ computer: "pc", req_id, request: "client:tool_call", tool: "wait" },
+      outcome: "tool error",
+    },
+    "number",
+    4,
+  ]);
+  const old = await office.join("computer", "old", { version: null });
+  const before = { servers: {}, inputs: [] };
+  answering(old, "client:get_mcp_config", before);
+  assertEquals((await get(`${PC.replace("pc", "old")}/config`)).body, before);
+});
+
+Deno.test("what a Computer does not answer well is a problem: none, a bad field, an error, no answer, too many, too late", async () => {
+  await using office = await served({
+    limits: { callsPerAgent: 1 },
+    requestTimeoutMs: 50,
   });
-});
-
-Deno.test("the contents of an operator's question are in log and stream only with auditPayloads", async () => {
-  for (const auditPayloads of [false, true]) {
-    using log = captureLog();
-    await using office = await served({ auditPayloads });
-    const { url, computer } = office;
-    answering(computer, TOOL_CALL_EVENT, { content: [] });
-    await using events = await openEvents(url, operator);
-    await events.nextOf("open");
-    assertEquals((await post(url, CALL)).status, 200);
-    const { data: began } = await events.nextOf("call_began");
-    const { data: ended } = await events.nextOf("call_ended");
-    assertEquals(
-      [began.agent, began.principal, began.tool, ended.outcome],
-      [OPERATOR_AGENT, "operator", "wait", "ok"],
-    );
-    const line = log.audit.find(({ event }) => event === "operator_asked");
-    const shown = auditPayloads ? [CALL.params, { content: [] }] : [];
-    assertEquals(
-      [began.params, ended.result].filter((one) => one !== undefined),
-      shown,
-    );
-    assertEquals(
-      [line?.params, line?.result].filter((one) => one !== undefined),
-      shown,
-    );
+  const { get, post, computer } = office;
+  const elsewhere = ["/offices/north/computers/no", "/offices/no/computers/pc"];
+  for (const path of elsewhere) {
+    assertEquals(problemIn(await get(`${path}/tools`)), [404, "computer"]);
   }
-});
-
-/** Returns the status of a problem, and the field that it names. */
-async function problemOf(answer: ReturnType<typeof post>) {
-  const { status, type, body } = await answer;
-  assertEquals(type, "application/problem+json");
-  return [status, body.errors[0].field];
-}
-
-Deno.test("a Computer that does not answer in time is a problem", async () => {
-  await using office = await served({ requestTimeoutMs: 50 });
-  const answer = operate(office.url, `${PC}/tools`, operator);
-  assertEquals(await problemOf(answer), [504, "computer"]);
-});
-
-Deno.test("problems: no Computer, a bad field, an error, and no answer", async () => {
-  await using office = await served();
-  const { url, computer } = office;
-  const tools = (path: string) => operate(url, path, operator);
-  assertEquals(await problemOf(tools("/offices/north/computers/no/tools")), [
-    404,
-    "computer",
-  ]);
-  assertEquals(await problemOf(tools("/offices/no/computers/pc/tools")), [
-    404,
-    "computer",
-  ]);
-  assertEquals(await problemOf(post(url, { params: {} })), [400, "tool_name"]);
-  assertEquals(await problemOf(post(url, { ...CALL, timeout_ms: 1 })), [
-    400,
-    "timeout_ms",
-  ]);
+  for (
+    const [field, body] of [
+      ["tool_name", { params: {} }],
+      ["timeout_ms", { ...CALL, timeout_ms: 1 }],
+    ] as const
+  ) assertEquals(problemIn(await post(`${PC}/call`, body)), [400, field]);
   for (
     const answer of [
       { code: 500, message: "broken" },
@@ -189,61 +111,47 @@ Deno.test("problems: no Computer, a bad field, an error, and no answer", async (
       "text",
     ]
   ) {
-    answering(computer, GET_TOOLS_EVENT, answer);
-    assertEquals(await problemOf(tools(`${PC}/tools`)), [502, "computer"]);
+    answering(computer, "client:get_tools", answer);
+    assertEquals(problemIn(await get(`${PC}/tools`)), [502, "computer"]);
   }
-  computer.handle(GET_TOOLS_EVENT, () => computer.socket.disconnect());
-  assertEquals(await problemOf(tools(`${PC}/tools`)), [404, "computer"]);
+  const called = nextRequest(computer);
+  const first = post(`${PC}/call`, CALL);
+  const { ack } = await called;
+  assertEquals(problemIn(await get(`${PC}/tools`)), [429, "request"]);
+  ack({ content: [] });
+  assertEquals((await first).status, 200);
+  computer.handle("client:get_tools", () => {});
+  assertEquals(problemIn(await get(`${PC}/tools`)), [504, "computer"]);
+  computer.handle("client:get_tools", () => computer.socket.disconnect());
+  assertEquals(problemIn(await get(`${PC}/tools`)), [404, "computer"]);
 });
 
 Deno.test("an operator that goes away cancels its call", async () => {
   using log = captureLog();
   await using office = await served();
-  const { url, computer } = office;
-  const called = Promise.withResolvers<Record<string, unknown>>();
-  computer.handle(
-    TOOL_CALL_EVENT,
-    (payload) => called.resolve(payload as Record<string, unknown>),
-  );
+  const called = nextRequest(office.computer);
   const leaving = new AbortController();
-  const answer = fetch(`${url}/operator/v1${PC}/call`, {
-    method: "POST",
-    headers: {
-      Authorization: `Bearer ${TOKEN}`,
-      "Content-Type": "application/json",
-    },
-    body: JSON.stringify(CALL),
-    signal: leaving.signal,
-  }).catch(() => "gone");
-  const { req_id } = await called.promise;
+  const answer = office.post(`${PC}/call`, CALL, leaving.signal)
+    .catch(() => "gone");
+  const events = await office.events();
+  const { req_id } = (await called).payload;
   leaving.abort();
   assertEquals(await answer, "gone");
-  assertEquals(await computer.next(CANCEL_TOOL_CALL_NOTIFICATION), {
-    agent: OPERATOR_AGENT,
+  assertEquals(await office.computer.next("notify:tool_call_cancel"), {
+    agent: "operator",
     req_id,
     reason: "operator",
   });
+  const { data } = await events.nextOf("call_ended");
   const line = log.audit.find(({ event }) => event === "operator_asked");
-  assertEquals([line?.outcome, line?.ended_by], ["cancelled", "operator"]);
-});
-
-Deno.test("an operator has as many questions open as an Agent has calls", async () => {
-  await using office = await served({ limits: { callsPerAgent: 1 } });
-  const { url, computer } = office;
-  const called = Promise.withResolvers<(...args: unknown[]) => void>();
-  computer.handle(TOOL_CALL_EVENT, (_payload, ack) => called.resolve(ack));
-  const first = post(url, CALL);
-  const answer = await called.promise;
-  const second = await operate(url, `${PC}/tools`, operator);
-  assertEquals([second.status, second.body.errors[0].field], [429, "request"]);
-  answer({ content: [] });
-  assertEquals((await first).status, 200);
+  for (const { outcome, ended_by } of [data, line ?? {}]) {
+    assertEquals([outcome, ended_by], ["cancelled", "operator"]);
+  }
 });
 
 Deno.test("a question ends with its operator's credentials, and with the Server", async () => {
   let keys = apiKeys([{ id: "ops", key: "ops", roles: ["operator"] }]);
-  const server = createSmcpServer({
-    operator,
+  await using office = await operated({
     authenticator: {
       authenticate: (credentials) =>
         credentials.auth.token === "pc"
@@ -254,141 +162,96 @@ Deno.test("a question ends with its operator's credentials, and with the Server"
       hasOperators: () => true,
     },
   });
-  const { url } = await server.listen();
-  await using computer = await joinRaw(
-    { url, auth: { token: "pc" } },
-    "computer",
-    "pc",
-    "north",
-  );
-  const calls: (() => void)[] = [];
-  const called = () => new Promise<void>((resolve) => calls.push(resolve));
-  computer.handle(TOOL_CALL_EVENT, () => calls.shift()?.());
-  const [first, second] = [called(), called()];
+  const { url, server } = office;
+  const computer = await office.join("computer", "pc", {
+    auth: { token: "pc" },
+  });
+  const first = nextRequest(computer);
   const lost = operate(url, `${PC}/call`, { token: "ops", post: CALL })
     .catch(() => "cut");
   await first;
   keys = apiKeys([{ id: "other", key: "other" }]);
   await server.recheckSessions();
   assertEquals(await lost, "cut");
-  await computer.next(CANCEL_TOOL_CALL_NOTIFICATION);
-  const pending = post(url, CALL);
+  await computer.next("notify:tool_call_cancel");
+  const second = nextRequest(computer);
+  const pending = office.post(`${PC}/call`, CALL);
   await second;
   await server.close({ graceMs: 0 });
-  const { status, body } = await pending;
-  assertEquals([status, body.errors[0].field], [503, "computer"]);
+  assertEquals(problemIn(await pending), [503, "computer"]);
 });
 
-Deno.test("an operator asks the Computers of an office as each one's version has it", async () => {
-  await using office = await served({ protocol: "all" });
-  const { url, computer } = office;
-  await using old = await joinRaw(
-    { url, version: null },
-    "computer",
-    "old",
-    "north",
-  );
-  answering(computer, GET_CONFIG_EVENT, { servers: {} });
-  answering(old, "client:get_mcp_config", { servers: {}, inputs: [] });
-  const now = await operate(url, `${PC}/config`, operator);
-  const then = await operate(
-    url,
-    `${PC.replace(/pc$/, "old")}/config`,
-    operator,
-  );
-  assertEquals([now.body, then.body], [
-    { servers: {} },
-    { servers: {}, inputs: [] },
-  ]);
-});
-
-Deno.test("what an operator asks is among the calls on their way, until it is answered or cancelled", async () => {
+Deno.test("what an operator asks is among the calls in flight, until it is answered or cancelled", async () => {
   await using office = await served();
-  const { url, computer } = office;
-  const called = Promise.withResolvers<void>();
-  computer.handle(TOOL_CALL_EVENT, () => called.resolve());
-  const answer = post(url, { ...CALL, req_id: "q1" });
-  await called.promise;
+  const called = nextRequest(office.computer);
+  const answer = office.post(`${PC}/call`, { ...CALL, req_id: "q1" });
+  await called;
   const calls = async () =>
-    (await operate(url, "/offices/north/calls", operator)).body.calls;
+    (await office.get("/offices/north/calls")).body.calls;
   const [{ ms: _, ...shown }] = await calls();
   assertEquals(shown, {
-    office: "north",
-    agent: OPERATOR_AGENT,
-    computer: "pc",
-    req_id: "q1",
-    request: TOOL_CALL_EVENT,
+    ...{ office: "north", agent: "operator", principal: "operator" },
+    ...{ computer: "pc", req_id: "q1", request: "client:tool_call" },
     tool: "wait",
-    principal: "operator",
   });
-  await operate(url, "/offices/north/calls/cancel", {
-    ...operator,
-    post: { req_id: "q1", reason: "enough" },
-  });
-  const { status, body } = await answer;
-  assertEquals([status, body.errors[0].field], [403, "computer"]);
+  const order = { req_id: "q1", reason: "enough" };
+  await office.post("/offices/north/calls/cancel", order);
+  assertEquals(problemIn(await answer), [403, "computer"]);
   assertEquals(await calls(), []);
 });
 
 Deno.test("no Agent can pass for an operator", async () => {
   await using office = await served();
-  const { url, computer } = office;
-  await using agent = await joinRaw(url, "agent", "planner", "north");
-  const requests = answering(computer, GET_CONFIG_EVENT, { servers: {} });
+  const agent = await office.join("agent", "planner");
+  const requests = answering(office.computer, "client:get_config", {});
   const request = { agent: "planner", req_id: "r", computer: "pc", more: 1 };
-  await agent.ask(GET_CONFIG_EVENT, { ...request, operator: "root" });
+  await agent.ask("client:get_config", { ...request, operator: "root" });
   assertEquals(requests, [request]);
 });
 
 Deno.test({
   name:
-    "an operator's call needs the confirmation that an Agent's needs, and who is asked hears that an operator calls",
+    "an operator's call needs the confirmation that an Agent's needs, and the person is asked in the operator's name",
   timeout: 120_000,
 }, async () => {
-  await using server = createSmcpServer({ operator });
-  const { url } = await server.listen();
   const asked: ConfirmRequest[] = [];
   const calls: unknown[] = [];
-  await using computer = new SmcpComputer({
-    url,
-    name: "pc",
-    servers: { files: fixture({ only: ["echo"] }) },
-    transports: ["websocket"],
-    confirm(request) {
-      asked.push(request);
-      return asked.length === 1 ? "no" : "once";
+  await using office = await startOffice({
+    officeId: "north",
+    server: { operator: { token: TOKEN } },
+    computers: {
+      pc: {
+        servers: { files: fixture({ only: ["echo"] }) },
+        confirm(request) {
+          asked.push(request);
+          return asked.length === 1 ? "no" : "once";
+        },
+      },
     },
   });
-  computer.on("callStarted", ({ agent, operator }) => {
+  office.computer("pc").on("callStarted", ({ agent, operator }) => {
     calls.push({ agent, operator });
   });
-  await computer.connect();
-  await computer.join("north");
-  await computer.serversSettled();
-  const tools = await operate(url, `${PC}/tools`, operator);
-  assertEquals(
-    tools.body.tools.map(({ name }: { name: string }) => name),
-    ["echo"],
-  );
-  const echo = { tool_name: "echo", params: { text: "x" } };
-  const refused = await post(url, echo);
+  const call = (params: object) =>
+    operate(office.url, `${PC}/call`, {
+      token: TOKEN,
+      post: { tool_name: "echo", params },
+    });
+  const refused = await call({ text: "x" });
   assertEquals(refused.body.meta.error_code, 4005);
-  const done = await post(url, echo);
+  const done = await call({ text: "x" });
   assertEquals(done.body.content, [{ type: "text", text: "x" }]);
-  assertEquals(asked.length, 2);
-  assertEquals([asked[0]?.agent, asked[0]?.operator], [
-    OPERATOR_AGENT,
-    "operator",
-  ]);
-  assertEquals(calls[0], { agent: OPERATOR_AGENT, operator: "operator" });
+  const who = { agent: "operator", operator: "operator" };
+  const names = asked.map(({ agent, operator }) => ({ agent, operator }));
+  assertEquals([names, calls[0]], [[who, who], who]);
 });
 
 Deno.test({
   name: "a Computer with refuseOperators answers Agents alone",
   timeout: 120_000,
 }, async () => {
-  await using server = createSmcpServer({ operator });
-  const { url } = await server.listen();
+  await using office = await operated();
+  const { url } = office;
   await using computer = new SmcpComputer({
     url,
     name: "pc",
@@ -404,18 +267,20 @@ Deno.test({
     flags: ["--refuse-operators"],
   });
   await command.line(/^joined/);
-  const second = await operate(url, `${PC}2/tools`, operator);
-  assertEquals(second.status, 403);
-  for (const path of ["tools", "config", "desktop"]) {
-    const { status, body } = await operate(url, `${PC}/${path}`, operator);
-    assertEquals([status, body.errors[0].field], [403, "computer"]);
-    assertStringIncludes(body.detail, "--refuse-operators");
+  for (
+    const answer of [
+      await office.get(`${PC}/tools`),
+      await office.get(`${PC}/config`),
+      await office.get(`${PC}/desktop`),
+      await office.post(`${PC}/call`, CALL),
+      await office.get(`${PC}2/tools`),
+    ]
+  ) {
+    assertEquals(problemIn(answer), [403, "computer"]);
+    assertStringIncludes(answer.body.detail, "--refuse-operators");
   }
-  assertEquals((await post(url, CALL)).status, 403);
-  await using agent = await joinRaw(url, "agent", "planner", "north");
+  const agent = await office.join("agent", "planner");
   const request = { agent: "planner", req_id: "r", computer: "pc" };
-  assertEquals(await agent.ask(GET_CONFIG_EVENT, request), {
-    inputs: [],
-    servers: {},
-  });
+  const answer = await agent.ask("client:get_config", request);
+  assertEquals(answer, { inputs: [], servers: {} });
 });

@@ -1,0 +1,282 @@
+import { assert, assertEquals } from "@std/assert";
+import {
+  type OfficeMcp,
+  officeMcp,
+  type OfficeMcpOptions,
+} from "../../../mcp/mod.ts";
+import { inProcess, startGateway } from "../../support/mcp/gateway.ts";
+import {
+  INITIALIZE,
+  JSON_HEADERS,
+  LIST_TOOLS,
+  refusalOf,
+} from "../../support/mcp/post.ts";
+import { startOffice } from "../../support/office.ts";
+import { hurryTimers } from "../../support/timers.ts";
+
+/** Sends one request as somebody. */
+const send = (
+  mcp: OfficeMcp,
+  { method = "POST", body, session, ...more }: {
+    readonly method?: string;
+    readonly body?: string;
+    readonly session?: string;
+    readonly headers?: Record<string, string>;
+  } = {},
+  principal?: string,
+) => {
+  const { url, fetch } = inProcess(mcp, principal);
+  return fetch(url, {
+    method,
+    body: body ?? null,
+    headers: {
+      ...JSON_HEADERS,
+      ...(session !== undefined && { "mcp-session-id": session }),
+      ...more.headers,
+    },
+  });
+};
+
+/** Opens a session; returns its id. */
+async function open(mcp: OfficeMcp, principal?: string): Promise<string> {
+  const response = await send(mcp, { body: INITIALIZE }, principal);
+  await response.text();
+  return response.headers.get("mcp-session-id") ?? "";
+}
+
+/** The status of a request of a session. */
+async function use(
+  mcp: OfficeMcp,
+  session: string,
+  principal?: string,
+): Promise<number> {
+  const response = await send(mcp, { body: LIST_TOOLS, session }, principal);
+  await response.text();
+  return response.status;
+}
+
+/** Resolves once the session has ended; between the requests its timer runs. */
+async function ended(mcp: OfficeMcp, session: string): Promise<void> {
+  do await new Promise((resolve) => setTimeout(resolve, 0)); while (
+    await use(mcp, session) !== 404
+  );
+}
+
+Deno.test("a session is for the one that opened it, until it is deleted", async () => {
+  await using office = await startOffice();
+  await using mcp = officeMcp(office.agent);
+  const session = await open(mcp, "ann");
+  const used = [];
+  for (const who of ["ann", "bob", undefined]) {
+    used.push(await use(mcp, session, who));
+  }
+  assertEquals(used, [200, 404, 404]);
+  const foreign = await send(mcp, { method: "DELETE", session }, "bob");
+  assertEquals((await refusalOf(foreign)).status, 404);
+  const deleted = await send(mcp, { method: "DELETE", session }, "ann");
+  assertEquals(deleted.status, 200);
+  const gone = await send(mcp, { body: LIST_TOOLS, session }, "ann");
+  assertEquals(await refusalOf(gone), {
+    status: 404,
+    code: -32001,
+    message: "Session not found: it ended; send initialize to begin another",
+  });
+});
+
+Deno.test("a session that nobody uses ends, one with a stream does not", async () => {
+  using _ = hurryTimers(1234);
+  await using office = await startOffice();
+  await using mcp = officeMcp(office.agent, { sessionIdleMs: 1234 });
+  const session = await open(mcp);
+  await ended(mcp, session);
+  const response = await send(mcp, { body: INITIALIZE });
+  const listening = response.headers.get("mcp-session-id") ?? "";
+  const stream = await send(mcp, { method: "GET", session: listening });
+  await response.text(); // the stream is there before the first request ends
+  assertEquals([stream.status, await use(mcp, listening)], [200, 200]);
+  await stream.body?.cancel();
+  await ended(mcp, listening);
+});
+
+Deno.test("the session that was idle longest makes room for another, but none that is in use", async () => {
+  await using office = await startOffice();
+  await using mcp = officeMcp(office.agent, { maxSessions: 2 });
+  const [first, second] = [await open(mcp), await open(mcp)];
+  assertEquals(await use(mcp, first), 200); // now the second is idle longer
+  const third = await open(mcp);
+  assertEquals(await use(mcp, second), 404);
+  const streams = await Promise.all(
+    [first, third].map((session) => send(mcp, { method: "GET", session })),
+  );
+  assertEquals(streams.map(({ status }) => status), [200, 200]);
+  const refused = await refusalOf(await send(mcp, { body: INITIALIZE }));
+  assertEquals([refused.status, refused.message], [
+    503,
+    "Too many sessions: at most 2",
+  ]);
+  for (const { body } of streams) await body?.cancel();
+});
+
+Deno.test("a burst of clients opens no more sessions than allowed", async () => {
+  await using office = await startOffice();
+  await using mcp = officeMcp(office.agent, { maxSessions: 5 });
+  const responses = await Promise.all(
+    Array.from({ length: 50 }, () => send(mcp, { body: INITIALIZE })),
+  );
+  const opened = responses.filter(({ status }) => status === 200).length;
+  assert(opened > 0 && opened <= 5, `${opened}`);
+  for (const response of responses) await response.text();
+  assertEquals((await open(mcp)).length, 36);
+});
+
+Deno.test("closing ends streams and sessions", async () => {
+  await using office = await startOffice();
+  const mcp = officeMcp(office.agent);
+  const session = await open(mcp);
+  const stream = await send(mcp, { method: "GET", session });
+  const reading = stream.text();
+  await mcp.close();
+  await reading;
+  assertEquals((await refusalOf(await send(mcp))).status, 503);
+});
+
+Deno.test("where there is no Agent, the answer says why, and the next request asks again", async () => {
+  await using office = await startOffice();
+  let asked = 0;
+  await using mcp = officeMcp(() => {
+    if (asked++ === 0) throw new Error(`The seat is taken by "ann"`);
+    return office.agent;
+  });
+  assertEquals(await refusalOf(await send(mcp, { body: INITIALIZE })), {
+    status: 503,
+    code: -32000,
+    message: `The seat is taken by "ann"`,
+  });
+  assertEquals((await open(mcp)).length, 36);
+});
+
+Deno.test("requests without a session, for foreign hosts, of foreign pages, and with bodies that cannot be used are refused", async () => {
+  await using office = await startOffice();
+  await using mcp = officeMcp(office.agent, { maxBodyBytes: 1000 });
+  const body = INITIALIZE;
+  const refused = [];
+  for (
+    const request of [
+      { body: LIST_TOOLS },
+      { method: "GET" },
+      { body: " ".repeat(1001) },
+      { body: "{" },
+      { body, headers: { "content-type": "text/plain" } },
+      { body, headers: { host: "evil.example" } },
+      { body, headers: { origin: FOREIGN } },
+    ]
+  ) {
+    const { status, code, message } = await refusalOf(await send(mcp, request));
+    refused.push([status, code, message]);
+  }
+  const noSession = "Mcp-Session-Id header is required: send initialize first";
+  assertEquals(refused, [
+    [400, -32000, noSession],
+    [400, -32000, noSession],
+    [413, -32000, "The body is too large: at most 1000 bytes"],
+    [400, -32700, "The body is no valid JSON"],
+    [415, -32000, "Content-Type must be application/json"],
+    [403, -32000, "Host not allowed"],
+    [403, -32000, "Origin not allowed"],
+  ]);
+  const local = await send(mcp, { body, headers: { host: "localhost:1" } });
+  await local.text();
+  assertEquals(local.status, 200);
+});
+
+const PAGE = "https://app.example";
+const FOREIGN = "https://evil.example";
+
+/** The requests of a browser for a page: the one before each, and one that opens a session. */
+const ofPage = (origin: string): readonly RequestInit[] => [
+  {
+    method: "OPTIONS",
+    headers: {
+      origin,
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "content-type,mcp-param-city",
+    },
+  },
+  { method: "POST", headers: { ...JSON_HEADERS, origin }, body: INITIALIZE },
+];
+
+/** The status of a response, and its headers that browsers go by. */
+async function sharing(response: Response): Promise<Record<string, unknown>> {
+  await response.body?.cancel();
+  const named = [...response.headers]
+    .filter(([name]) => name.startsWith("access-control-"))
+    .map(([name, value]) => [name.replace("access-control-", ""), value]);
+  return { status: response.status, ...Object.fromEntries(named) };
+}
+
+const ALLOWED = {
+  "allow-methods": "GET, POST, DELETE",
+  "allow-headers": "content-type,mcp-param-city",
+};
+
+/** The answers that let a page call, and read the session's id. */
+const shared = (origin: string) => {
+  const headers = {
+    "allow-origin": origin,
+    "expose-headers": "Mcp-Session-Id, WWW-Authenticate",
+  };
+  return [{ status: 204, ...headers, ...ALLOWED }, { status: 200, ...headers }];
+};
+
+Deno.test("a browser lets pages of the allowed origins call, and no others", async () => {
+  await using office = await startOffice();
+  const refused = [{ status: 403 }, { status: 403 }];
+  const notOfPage = { method: "POST", headers: JSON_HEADERS, body: INITIALIZE };
+  const rows: [
+    OfficeMcpOptions["origins"],
+    readonly RequestInit[],
+    object[],
+  ][] = [
+    [[PAGE], ofPage(PAGE), shared(PAGE)],
+    ["*", ofPage(FOREIGN), shared("*")],
+    [[PAGE], ofPage(FOREIGN), refused],
+    [[], ofPage(PAGE), refused],
+    ["*", [notOfPage], [{ status: 200 }]],
+  ];
+  for (const [origins = [], requests, expected] of rows) {
+    await using mcp = officeMcp(office.agent, { origins });
+    const answers = await Promise.all(
+      requests.map(async (init) =>
+        await sharing(await mcp.fetch("http://office/mcp", init))
+      ),
+    );
+    assertEquals(answers, expected, `${origins}`);
+  }
+});
+
+Deno.test("behind a Server its own origins count, and no others", async () => {
+  await using served = await startGateway({ server: { origins: [PAGE] } });
+  const answers = await Promise.all(
+    [...ofPage(PAGE), ...ofPage(FOREIGN)].map(async (init) =>
+      await sharing(await fetch(served.url, init))
+    ),
+  );
+  assertEquals(
+    answers.map((answer) => [
+      answer.status,
+      answer["allow-origin"],
+    ]),
+    [
+      [204, PAGE],
+      [200, PAGE],
+      [204, undefined],
+      [403, undefined],
+    ],
+  );
+  const [preflight, opened] = answers;
+  assertEquals(preflight?.["allow-headers"], ALLOWED["allow-headers"]);
+  assertEquals(
+    `${opened?.["expose-headers"]}`.toLowerCase().split(/,\s*/),
+    ["mcp-session-id", "www-authenticate"],
+  );
+});

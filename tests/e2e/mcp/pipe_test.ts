@@ -1,0 +1,306 @@
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { createInterface } from "node:readline";
+import { ConnectionError } from "../../../agent/mod.ts";
+import { mcpGateway } from "../../../mcp/mod.ts";
+import { createSmcpServer } from "../../../server/mod.ts";
+import { newAuthority, newCertificate } from "../../support/certificates.ts";
+import { startComputer } from "../../support/computer/computer.ts";
+import { fixtureHere } from "../../support/computer/fixture_here.ts";
+import { fixture } from "../../support/computer/mcp_servers.ts";
+import {
+  CLIENTS,
+  isCancelled,
+  type TestClient,
+} from "../../support/mcp/clients.ts";
+import {
+  GATEWAY_KEYS,
+  pipeCommand,
+  serveOffice,
+  startGateway,
+} from "../../support/mcp/gateway.ts";
+import { INITIALIZE, LIST_TOOLS } from "../../support/mcp/post.ts";
+import { OFFICE } from "../../support/office.ts";
+import { startProxy } from "../../support/proxy.ts";
+import { scratch } from "../../support/scratch.ts";
+import { hurryTimers, watchTimers } from "../../support/timers.ts";
+
+/** Times that no other part waits for. */
+const [ABANDONED_MS, SEAT_IDLE_MS] = [54_321, 54_322];
+
+type Kill = (name: "SIGKILL") => void;
+
+const echo = async (client: TestClient, text: string) => {
+  const { content } = await client.call("pc__echo", { text });
+  assertEquals(content, [{ type: "text", text }]);
+};
+
+const namesOf = async (client: TestClient) =>
+  (await client.tools()).map(({ name }) => name);
+
+/**
+ * Waits for a list of tools, which is read once and again at each notification of its change.
+ *
+ * There is more than one where another Server begins to answer, or its tools come late.
+ */
+async function toolsBecome(client: TestClient, names: readonly string[]) {
+  for (;;) {
+    const count = client.changes();
+    if ((await namesOf(client)).join() === names.join()) return;
+    await client.changed(count + 1);
+  }
+}
+
+for (const [kind, connect] of Object.entries(CLIENTS)) {
+  Deno.test(`${kind}, smcp-agent mcp: a Server that ends and has a successor: no client reconnects`, async () => {
+    await using first = createSmcpServer({ gateway: mcpGateway() });
+    await using second = createSmcpServer({ gateway: mcpGateway() });
+    await using proxy = await startProxy((await first.listen()).url);
+    await using running = await startComputer(
+      { fix: fixtureHere() },
+      { url: proxy.url },
+    );
+    await using client = await connect(pipeCommand(proxy.url));
+    const before = await client.tools();
+    await echo(client, "first");
+    const slow = client.call("pc__slow").catch((error) => error);
+    await client.call("pc__slow_began");
+
+    const back = new Promise((resolve) =>
+      running.computer.on("joined", resolve)
+    );
+    proxy.turnTo((await second.listen()).url);
+    proxy.cut(); // as a Server does that is killed
+    assertStringIncludes(String(await slow), "before the answer");
+    await back;
+    await toolsBecome(client, before.map(({ name }) => name));
+    assertEquals(await client.tools(), before);
+    await echo(client, "second");
+  });
+
+  for (
+    const [server, gateway, reason] of [
+      ["without MCP", undefined, "stop the other one"],
+      ["with MCP", mcpGateway(), `its Agent "planner"`],
+    ] as const
+  ) {
+    Deno.test(`${kind}, smcp-agent mcp: while an Agent has the seat of a Server ${server}, it waits with a reason, and tools come when it is free`, async () => {
+      await using running = await startComputer(
+        { fix: fixtureHere() },
+        {},
+        { server: gateway ? { gateway } : {} },
+      );
+      const { computer, office: { agent, url } } = running;
+      await using client = await connect(pipeCommand(url));
+      assertStringIncludes(client.instructions ?? "", reason);
+      assertEquals(await client.tools(), []);
+      const refused = await client.call("pc__echo", { text: "early" });
+      assert(refused.isError);
+      await agent.leave();
+      await client.changed(1);
+      await echo(client, "free");
+      const names = await namesOf(client);
+      await computer.leave();
+      await toolsBecome(client, []);
+      await computer.join(OFFICE);
+      await toolsBecome(client, names);
+      await client.close();
+      if (!gateway) await agent.join(OFFICE); // it has given the seat up
+    });
+  }
+
+  Deno.test(`${kind}, smcp-agent mcp: killed during a call: the call is cancelled at the Computer, and the seat given up`, async () => {
+    await using served = await startGateway({
+      gateway: { abandonedMs: ABANDONED_MS, seatIdleMs: SEAT_IDLE_MS },
+      servers: { fix: fixture() },
+    });
+    const { agent, url } = served.office;
+    const started = Promise.withResolvers<Kill>();
+    await using client = await connect({
+      ...pipeCommand(url),
+      started: started.resolve,
+    });
+    const slow = client.call("pc__slow").catch((error) => String(error));
+    await client.call("pc__slow_began");
+    const idle = Promise.withResolvers<void>();
+    using _hurried = hurryTimers(ABANDONED_MS, SEAT_IDLE_MS);
+    using _watched = watchTimers((delay) => {
+      if (delay === SEAT_IDLE_MS) idle.resolve();
+    });
+    (await started.promise)("SIGKILL");
+    await slow;
+    while (agent.office === undefined) {
+      try {
+        await agent.join(OFFICE);
+      } catch (error) {
+        if (!(error instanceof ConnectionError)) throw error;
+        assertEquals(error.code, "refused");
+      }
+    }
+    await isCancelled(agent.callTool("pc", "slow_aborted"));
+    await idle.promise; // the end of the client's stream may be found out later than that of its call
+  });
+
+  Deno.test(`${kind}, smcp-agent mcp: takes its key as the other commands do, and says what is missing`, async () => {
+    await using served = await startGateway({ keys: true });
+    const command = pipeCommand(served.url);
+    await assertRejects(
+      () => connect(command),
+      Error,
+      kind === "v2, 2026" // its message is of its own failure alone
+        ? "Version negotiation failed"
+        : "give a key that the Server knows with --api-key (SMCP_API_KEY)",
+    );
+    const env = { SMCP_API_KEY: GATEWAY_KEYS.ann };
+    await using client = await connect({ ...command, env });
+    await echo(client, "hello");
+  });
+}
+
+Deno.test("smcp-agent mcp: over wss, with the authority and the certificate of its own flags", async () => {
+  const authority = await newAuthority("root");
+  const clients = await newAuthority("clients");
+  await using folder = await scratch();
+  await using server = createSmcpServer({ gateway: mcpGateway() });
+  const { url } = await server.listen({
+    tls: {
+      ...await newCertificate("server", authority),
+      clientCa: clients.cert,
+    },
+  });
+  const tls = {
+    ca: authority.cert,
+    ...await newCertificate("laptop", clients),
+  };
+  await using _running = await startComputer({ fix: fixtureHere() }, {
+    url,
+    tls,
+  });
+  const flags: string[] = [];
+  for (const [name, text] of Object.entries(tls)) {
+    const file = `${folder.path}/${name}.pem`;
+    await Deno.writeTextFile(file, text);
+    flags.push(`--tls-${name}`, file);
+  }
+  const secure = url.replace(/^http/, "ws");
+  await using client = await CLIENTS["v2, 2026"]!(
+    pipeCommand(secure, ...flags),
+  );
+  await echo(client, "hello");
+});
+
+Deno.test("smcp-agent mcp: a Server that is not there yet is found when it is", async () => {
+  await using served = await startGateway();
+  // It keeps the port, which a Server of another test might take.
+  const nobody = createServer((socket) => socket.destroy());
+  await once(nobody.listen(0, "127.0.0.1"), "listening");
+  const { port } = nobody.address() as AddressInfo;
+  await using proxy = await startProxy(`http://127.0.0.1:${port}`);
+  await using client = await CLIENTS["v2, 2026"]!(pipeCommand(proxy.url));
+  assertStringIncludes(client.instructions ?? "", "Cannot reach the Server");
+  proxy.turnTo(served.office.url);
+  await client.changed(1);
+  await echo(client, "there");
+  await new Promise((resolve) => nobody.close(resolve));
+});
+
+Deno.test("smcp-agent mcp: of five copies at once two are killed; the calls of those end, the others go on", async () => {
+  await using served = await startGateway({ servers: { fix: fixtureHere() } });
+  await using stack = new AsyncDisposableStack();
+  const connects = Object.values(CLIENTS);
+  const [modern, unlucky, ...rest] = await Promise.all(
+    [2, 1, 0, 1, 0].map(async (kind) => {
+      const started = Promise.withResolvers<Kill>();
+      const command = { ...pipeCommand(served.url), started: started.resolve };
+      const client = stack.use(await connects[kind]!(command));
+      await echo(client, `copy ${kind}`);
+      return { client, kill: await started.promise };
+    }),
+  );
+  const slow = modern!.client.call("pc__slow").catch((error) => error);
+  await modern!.client.call("pc__slow_began");
+  for (const copy of [modern, unlucky]) copy!.kill("SIGKILL");
+  await slow;
+  await isCancelled(rest[0]!.client.call("pc__slow_aborted"));
+  await Promise.all(rest.map(({ client }, i) => echo(client, `still ${i}`)));
+});
+
+/** The command as a process, with the JSON of its lines. */
+function startPipe(url: string | URL, ...flags: string[]) {
+  const { command, args } = pipeCommand(url, ...flags);
+  const child = spawn(command, args, { stdio: "pipe" });
+  let errors = "";
+  child.stderr.on("data", (bytes) => errors += bytes);
+  child.stdin.on("error", () => {}); // it has ended
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  return {
+    child,
+    ended: once(child, "close").then(([code]) => code),
+    errors: () => errors,
+    ask: async (line: string) => {
+      child.stdin.write(`${line}\n`);
+      return JSON.parse(String((await lines.next()).value));
+    },
+  };
+}
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  Deno.test(`smcp-agent mcp: ${signal} ends it, and its session`, async () => {
+    await using office = await serveOffice({ mcp: { maxSessions: 1 } });
+    const pipe = startPipe(office.url);
+    const { id, result } = await pipe.ask(INITIALIZE);
+    assertEquals([id, result.serverInfo.name], [1, "a2c-smcp"]);
+    assertEquals((await pipe.ask(LIST_TOOLS)).id, 2);
+    Deno.kill(pipe.child.pid ?? 0, signal); // after `kill()` of Deno the code is that of the signal
+    assertEquals([await pipe.ended, pipe.errors()], [0, ""]);
+    const next = startPipe(office.url); // there is room for its session
+    assertEquals((await next.ask(INITIALIZE)).id, 1);
+    next.child.stdin.end();
+    assertEquals(await next.ended, 0);
+  });
+}
+
+Deno.test("smcp-agent mcp: a client that reads no more ends it", async () => {
+  await using office = await serveOffice();
+  const pipe = startPipe(office.url);
+  await pipe.ask(INITIALIZE);
+  pipe.child.stdout.destroy();
+  // The first answers may still fit into the pipe, which is closed a moment after `destroy()`.
+  const asking = setInterval(
+    () => pipe.child.stdin.write(`${LIST_TOOLS}\n`),
+    50,
+  );
+  try {
+    assertEquals(await pipe.ended, 0);
+  } finally {
+    clearInterval(asking);
+  }
+});
+
+Deno.test("smcp-agent mcp: lines that are no messages are passed over, and refusals of the Server are errors of the request", async () => {
+  await using office = await serveOffice({ mcp: { computer: "pc" } });
+  const pipe = startPipe(office.url, "--computer", "other");
+  pipe.child.stdin.write("hello\n{}\n");
+  const { id, error } = await pipe.ask(INITIALIZE);
+  assertEquals([id, error.message], [
+    1,
+    'Cannot use computer "other": only "pc" is served here',
+  ]);
+  pipe.child.stdin.end();
+  assertEquals(await pipe.ended, 0);
+  assertStringIncludes(pipe.errors(), "smcp-agent mcp: ");
+});
+
+Deno.test("smcp-agent mcp: a wrong flag is one line and exit code 2", async () => {
+  await using office = await serveOffice();
+  const pipe = startPipe(office.url, "--include", "a.b");
+  assertEquals(await pipe.ended, 2);
+  assertStringIncludes(pipe.errors(), 'Cannot use the pattern "a.b"');
+});
