@@ -2,7 +2,7 @@
 /**
  * Every guarantee of docs/security.md, as it is written there, and the tests that prove it.
  *
- * `tests/unit/tools/security_page_test.ts` compares both, and finds the tests.
+ * `tests/unit/tools/requirements_test.ts` compares both, and finds the tests.
  */
 
 /** Names of tests, by guarantee. */
@@ -28,8 +28,8 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
     "jwt() refuses a private key in every form, explains that, and shows nothing of it",
   ],
   "The permissions of a credential are checked at each join, and end when it expires or is revoked.": [
-    "the policy of credentials is checked at each join: role, office, name (spec §10)",
-    "a client with expired credentials and no others gets 401, and does not retry (spec §10)",
+    "Connection: credentials are asked at every join: roles, offices, names, expiry (spec §10)",
+    "recheckSessions() ends the sessions of a key that expired, whose client gets that as the reason (spec §10)",
     "recheckSessions() ends the sessions of a removed key, and no others (spec §10)",
     "recheckSessions() keeps members whose key allows less, and applies it to their next join (spec §10)",
     "recheckSessions() ends sessions whose JWT was signed with a removed key (spec §10)",
@@ -38,20 +38,20 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
     "parseApiKeys() parses a list, and refuses misspelled restrictions",
   ],
   "No member reaches another office, or learns that it exists.": [
-    "an Agent, a Computer of another office and a Computer that left cannot be called (spec §5)",
-    "checkAccess() never reveals which other offices exist",
-    "an office named like a socket's id does not reach that socket (spec §5)",
+    "checks of a request: payload, member, role, agent, target, in this order; other offices stay hidden (spec §5)",
+    "checkAccess() checks role, name and office in this order, and never reveals which other offices exist (spec §5)",
+    "each notification goes once to all members of the office except its cause, and to no one else (spec §3)",
   ],
   "The answer of a call reaches only the Agent that made it.": [
     "a stock client that lost ${loss} over ${transport} and joins office B does not answer its calls with office A's late result",
     "all requests of the Server have different ack ids, on any connection, and the first is unpredictable",
   ],
   "A seat is taken over only by the same client with the same credential.": [
-    "a seat is only taken over by the same instance of the same principal (spec §9)",
+    "Office: the same instance and principal takes a seat over: leave, end, enter, in one step (spec §9)",
   ],
   "A member acts under the name of its join, whatever name it sends.": [
-    "an agent that gives another name acts under the name of its seat: for the computer, in notifications and in the audit log (spec §5)",
-    "checkAccess() requires the exact name of computers, and of agents whose credentials restrict names",
+    "an agent that gives another name acts under the name of its seat; binary data passes both ways (spec §5)", "an agent that gives another name acts under that of its seat, and cannot pretend to be an operator (spec §5)",
+    "checkAccess() checks role, name and office in this order, and never reveals which other offices exist (spec §5)",
   ],
   "Web pages of other sites, and DNS rebinding, are refused.": [
     "resources of a page of another site take no slots: 100 images do not keep this machine's Agent out",
@@ -65,15 +65,15 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
     "a stream ends when its key is revoked, and when its token expires",
     "--mcp does not lift the bind rule",
     "an Agent gets no seat that MCP clients with other credentials use",
-    "who may not join an office as its Agent learns nothing of its seat",
+    "a client that may not join an office as its Agent gets no answer about its seat",
   ],
   "Only operators, from a page of the Server's own or none, reach the operator API, and learn nothing of offices outside their key. Their tokens are in no log, every change is.": [
-    "every operation refuses who is no operator, other pages, other hosts, and forms",
-    "a foreign Host is refused, even with the token",
-    "an operator of other offices sees and changes nothing of this one, and does not learn of it",
-    "without an operator there is no API, as on any unknown path",
+    "every operation refuses clients that are no operator, other pages, and forms",
+    "a foreign Host is refused, even with the token; a page of the server's own may ask",
+    "an operator of other offices sees and changes nothing of this one, nor that it exists",
+    "without an operator there is no API and no console, as on any unknown path",
     "a stream ends with the credentials that it was opened with",
-    "an operator's cancel ends the call for the Agent, tells the Computer, and is audited",
+    "an operator's cancel ends the call for the Agent, notifies the Computer, and is audited",
   ],
   "The console has no data in its page, no foreign script, and its token in no address, log, `Referer` or storage that outlives the tab; no other origin can use or frame it.": [
     "the token of the printed link is in no log, no address, no Referer, and nothing that outlives the tab",
@@ -88,14 +88,14 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
   ],
   "In a cluster an operator's change counts on all nodes, or the answer names those that miss it.": [
     "nodes: a member of another node is kicked, and its seat is closed on all",
-    "nodes: a key is revoked on all",
+    "nodes: a key is revoked on all; where one does not answer the commands name it, and the key is not revoked",
     "nodes: one that does not answer is named, and its clients are known at the home of their office",
     "nodes: one that was started with --no-operator is named, and a key that may count there is not revoked",
   ],
   "A Computer sees that an operator asks, and which, and may refuse; no Agent can pass for one; calls of operators need the confirmation of an Agent's.": [
-    "an operator asks a Computer without an Agent, which hears who asks; the audit log has it",
+    "an operator asks a Computer without an Agent, as its version has it; the Computer and the audit log have who asks",
     "no Agent can pass for an operator",
-    "an operator's call needs the confirmation that an Agent's needs, and who is asked hears that an operator calls",
+    "an operator's call needs the confirmation that an Agent's needs, and the person is asked in the operator's name",
     "a Computer with refuseOperators answers Agents alone",
   ],
   "A call, read or prompt over MCP is logged with who made it, and counts towards the limits of that client.": [
@@ -127,10 +127,10 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
   ],
   // The Computer
   "A tool without `auto_apply` runs only if the user at the Computer allows it, at the terminal or on the page of `--ui`, or with `--yes`.": [
-    "a tool without auto_apply runs only with confirmation; without it, or after a no, the result is 4005",
+    "a tool without auto_apply runs only with confirmation; without it, or after a no, the result is 4005; an unknown one is refused without a question",
     "smcp-computer run refuses calls without a terminal, and runs all of them with --yes",
     "--ui: the page decides whether a tool may run, by the rules of the terminal",
-    "a question is asked at the terminal and on the page: the first answer wins, and the other is told",
+    "a question is asked at the terminal and on the page: the first answer wins, and the other is notified",
   ],
   "That page is only for who has its token, on this machine, and for no other site.": [
     "the page of a Computer refuses who has not its token, other pages, and forms",
@@ -143,14 +143,14 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
     "a click at the moment when a question appears is no answer to it",
   ],
   "The question shows what will run, without control characters.": [
-    "describeCall() shows tool, server and arguments, without control characters",
+    "describeCall() shows tool, server and arguments, without control characters, and truncates long ones",
   ],
   "An \"always\" ends when its MCP server is replaced.": [
     "an always for a server does not apply to its replacement, which may be another program",
   ],
   "A misspelled restriction of the configuration is an error.": [
-    "readConfig() refuses unknown fields of our own format, and suggests the right ones",
-    "readConfig() ignores fields of other programs, and refuses misspelled restrictions",
+    "parseComputerConfig() lists every problem with its path and a remedy; the schema refuses the same files",
+    "a configuration in any of its forms has no problem, and conforms to the schema",
     "a duplicate key in the JSON is an error with its line and column",
   ],
   "Agents see the configuration without secrets, and values of inputs are never logged.": [
@@ -163,11 +163,10 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
     "keptLine() keeps commands without parameters, values and definitions, and nothing else",
   ],
   "An MCP server gets a small environment, never the Computer's whole one.": [
-    "a stdio server gets the MCP SDK's default environment, its own env and its cwd, nothing else",
-    "a stdio server inherits the variables for authorities and proxies, unless inherit_env is false",
+    "a stdio server gets the MCP SDK's default environment, variables for authorities and proxies, its own env and its cwd, nothing else",
   ],
   "A call runs once, however often it is sent.": [
-    "the same req_id shares one execution, then gets the stored result; for another call it is 400",
+    "the same req_id gets the stored result; for another call it is 400",
     "a call whose result is too large to keep is not run a second time",
   ],
   "An MCP server that writes endlessly, or dies, does not affect the others, and nothing that it started keeps running.": [
@@ -251,7 +250,7 @@ export const BUDGET: Readonly<Record<string, readonly string[]>> = {
     "a message has at most 64 KiB before there is a session, then 8 MiB",
   ],
   "total packets": [
-    "EarlyBudget.take() allows 32 packets, and four of the largest CONNECTs, without a session",
+    "a connection without a session is closed once, beyond the budget of bytes or packets",
   ],
   "attachments": [
     "attachments without a session are refused, over WebSocket [${engine}]",
@@ -303,10 +302,10 @@ export const BUDGET: Readonly<Record<string, readonly string[]>> = {
     "events over the rate are answered with 429 immediately, joins with false; the connection stays (spec §10)",
   ],
   "pending calls of an Agent": [
-    "an agent over its limit of pending calls gets 429, until one is answered (spec §10)",
+    "an Agent has at most callsPerAgent pending calls; the others are answered 429, and did not run (spec §10)",
   ],
   "members of an office": [
-    "an office has no more members than the limit; taking over one's own seat and leaving work (spec §10)",
+    "Office: a full office refuses, counts it, and lets a seat be taken over (spec §10)",
   ],
   "queue of a client that does not read": [
     "a client that does not read is disconnected at the limit, and its callers are answered (spec §10)",

@@ -1,50 +1,88 @@
 import { assertEquals, assertNotMatch } from "@std/assert";
+import { fileURLToPath } from "node:url";
 import { SmcpAgent } from "../../agent/mod.ts";
-import { SmcpComputer } from "../../computer/mod.ts";
 import { createSmcpServer, type SmcpServerOptions } from "../../server/mod.ts";
+import { startComputer } from "../support/computer/computer.ts";
 import { fixture } from "../support/computer/mcp_servers.ts";
 import { OFFICE } from "../support/office.ts";
-import { findChromium, openPage } from "./support/chromium.ts";
-import { bundlePage, servePage } from "./support/page_server.ts";
+import { consoleTest, openTab } from "./support/driven.ts";
 
-const chromium = await findChromium();
+/** `page.ts`, bundled as a user's bundler does. */
 const script = await bundlePage();
 
-/** A test that is skipped without a browser. */
-const browserTest = (name: string, test: (chromium: string) => Promise<void>) =>
-  Deno.test({
-    name,
-    timeout: 120_000,
-    ignore: chromium === undefined,
-    fn: () => test(chromium ?? ""),
-  });
+async function bundlePage(): Promise<string> {
+  const page = fileURLToPath(new URL("page.ts", import.meta.url));
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["bundle", "--quiet", "--platform", "browser", page],
+    stdin: "null",
+  }).output();
+  if (!success) throw new Error(new TextDecoder().decode(stderr));
+  return new TextDecoder().decode(stdout);
+}
+
+const HTML = `<!doctype html>
+<meta charset="utf-8">
+<title>An Agent in a browser</title>
+<link rel="icon" href="data:,">
+<script type="module" src="/page.js"></script>`;
+
+/** A Server, and a site whose page uses it. */
+interface Site extends AsyncDisposable {
+  /** Of the Server. */
+  readonly url: string;
+  /** Opens the page, and waits for its outcome. */
+  visit(parameters: Readonly<Record<string, string>>): Promise<unknown>;
+}
+
+/** Starts both; the options of the Server may name the origin of the page. */
+async function startSite(
+  options: (origin: string) => SmcpServerOptions,
+): Promise<Site> {
+  const site = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    ({ url }) => {
+      const [body, type] = url.endsWith("/page.js")
+        ? [script, "text/javascript"]
+        : [HTML, "text/html"];
+      return new Response(body, { headers: { "Content-Type": type } });
+    },
+  );
+  const origin = `http://127.0.0.1:${site.addr.port}`;
+  const server = createSmcpServer(options(origin));
+  const { url } = await server.listen();
+  return {
+    url,
+    async visit(parameters) {
+      await using tab = await openTab({
+        expected: /^Failed to load|blocked by CORS|^WebSocket connection/,
+      });
+      const query = new URLSearchParams({ url, ...parameters });
+      await tab.page.goto(`${origin}/?${query}`);
+      return await tab.page.evaluate("outcome");
+    },
+    async [Symbol.asyncDispose]() {
+      await server.close();
+      await site.shutdown();
+    },
+  };
+}
 
 Deno.test("the Agent's bundle for browsers imports nothing", () => {
   assertNotMatch(script, /^import\b/m);
   assertNotMatch(script, /\b(from|import\(|require\() ?"node:/);
 });
 
-browserTest(
+consoleTest(
   "SmcpAgent in a page uses a Computer from connect() to close()",
-  async (chromium) => {
-    await using page = servePage(script);
-    await using server = createSmcpServer({ origins: [page.origin] });
-    const { url } = await server.listen();
-    await using computer = new SmcpComputer({
-      url,
-      name: "pc",
-      servers: {
-        fixture: fixture({
-          only: ["echo", "fail", "slow", "slow_began", "slow_aborted"],
-          resourceList: [{ uri: "window://clock", name: "Clock" }],
-        }),
-      },
-      confirm: () => "once",
-    });
-    await computer.connect();
-    await computer.join(OFFICE);
-    await computer.serversSettled();
-    assertEquals(await visit(chromium, page, { scenario: "use", url }), {
+  async () => {
+    await using site = await startSite((origin) => ({ origins: [origin] }));
+    await using _running = await startComputer({
+      fixture: fixture({
+        only: ["echo", "fail", "slow", "slow_began", "slow_aborted"],
+        resourceList: [{ uri: "window://clock", name: "Clock" }],
+      }),
+    }, { url: site.url });
+    assertEquals(await site.visit({ scenario: "use" }), {
       members: [["agent", "page"], ["computer", "pc"]],
       tools: ["echo", "fail", "slow", "slow_began", "slow_aborted"],
       echo: [{ type: "text", text: "from a page" }],
@@ -63,89 +101,52 @@ const mismatch = {
   state: "closed",
 };
 
-browserTest(
+const ofOtherVersion = (origin: string): SmcpServerOptions => ({
+  protocol: "0.1",
+  origins: [origin],
+});
+
+consoleTest(
   "a page reads why it is refused: a Server of another version (spec §2)",
-  async (chromium) => {
-    assertEquals(
-      await refusedBy(chromium, (origin) => ({
-        protocol: "0.1",
-        origins: [origin],
-      })),
-      mismatch,
-    );
+  async () => {
+    await using site = await startSite(ofOtherVersion);
+    assertEquals(await site.visit({ scenario: "refused" }), mismatch);
   },
 );
 
-browserTest(
+consoleTest(
   "a page with only WebSocket reads the reason over polling (spec §2)",
-  async (chromium) => {
-    assertEquals(
-      await refusedBy(
-        chromium,
-        (origin) => ({ protocol: "0.1", origins: [origin] }),
-        { transport: "websocket" },
-      ),
-      mismatch,
-    );
+  async () => {
+    await using site = await startSite(ofOtherVersion);
+    const parameters = { scenario: "refused", transport: "websocket" };
+    assertEquals(await site.visit(parameters), mismatch);
   },
 );
 
-browserTest(
+consoleTest(
   "a page of an origin that is not allowed does not get in (spec §10)",
-  async (chromium) => {
+  async () => {
+    await using site = await startSite(() => ({
+      origins: ["https://app.example"],
+    }));
     for (const transport of ["polling", "websocket"]) {
-      assertEquals(
-        await refusedBy(
-          chromium,
-          () => ({ origins: ["https://app.example"] }),
-          { transport },
-        ),
-        { name: "ConnectionError", code: "unreachable" },
-      );
+      assertEquals(await site.visit({ scenario: "refused", transport }), {
+        name: "ConnectionError",
+        code: "unreachable",
+      });
     }
   },
 );
 
-browserTest(
+consoleTest(
   "100 images of a page take no place: an Agent of this machine gets in at once",
-  async (chromium) => {
-    await using page = servePage(script);
-    await using server = createSmcpServer({
+  async () => {
+    await using site = await startSite(() => ({
       limits: { connectionsPerAddress: 1 },
-    });
-    const { url } = await server.listen();
-    assertEquals(await visit(chromium, page, { scenario: "images", url }), 100);
-    await using agent = new SmcpAgent({ url, name: "local" });
+    }));
+    assertEquals(await site.visit({ scenario: "images" }), 100);
+    await using agent = new SmcpAgent({ url: site.url, name: "local" });
     await agent.connect();
     await agent.join(OFFICE);
   },
 );
-
-/** The errors of a page whose Server refuses it. */
-async function refusedBy(
-  chromium: string,
-  options: (origin: string) => SmcpServerOptions,
-  parameters: Record<string, string> = {},
-): Promise<unknown> {
-  await using page = servePage(script);
-  await using server = createSmcpServer(options(page.origin));
-  const { url } = await server.listen();
-  return await visit(chromium, page, {
-    scenario: "refused",
-    url,
-    ...parameters,
-  });
-}
-
-/** Opens the page in a browser, and waits for its outcome. */
-async function visit(
-  chromium: string,
-  page: ReturnType<typeof servePage>,
-  parameters: Record<string, string>,
-): Promise<unknown> {
-  await using browser = await openPage(
-    chromium,
-    `${page.origin}/?${new URLSearchParams(parameters)}`,
-  );
-  return await Promise.race([page.outcome, browser.ended]);
-}

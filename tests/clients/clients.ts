@@ -1,8 +1,12 @@
 import { join } from "node:path";
-import { anthropicApi, openaiApi } from "../support/mcp/models/streams.ts";
-import type { ModelApi, StubModel } from "../support/mcp/models/stub_model.ts";
+import {
+  messagesApi,
+  type ModelApi,
+  responsesApi,
+  type StubModel,
+} from "../support/mcp/models.ts";
 import type { NpmTools } from "../support/mcp/npm_tools.ts";
-import type { pipeCommand } from "../support/mcp/pipe.ts";
+import type { pipeCommand } from "../support/mcp/gateway.ts";
 
 /** How a client reaches the office. */
 export type Reach = { readonly url: string } | ReturnType<typeof pipeCommand>;
@@ -23,7 +27,7 @@ export const SAID = "said through the office";
 
 /** Claude Code. */
 export const claude: Client = {
-  api: anthropicApi("mcp__office__pc__echo", { text: SAID }),
+  api: messagesApi("mcp__office__pc__echo", { text: SAID }),
   start: async (tools, home, model, reach) => {
     const config = join(home, "mcp.json");
     const office = "url" in reach ? { type: "http", ...reach } : reach;
@@ -49,7 +53,7 @@ export const claude: Client = {
 
 /** Codex. */
 export const codex: Client = {
-  api: openaiApi("mcp__office", "pc__echo", { text: SAID }),
+  api: responsesApi("pc__echo", { text: SAID }, "mcp__office"),
   start: async (tools, home, model, reach) => {
     const settings = Object.entries({
       ...reach,

@@ -7,10 +7,10 @@
  * @module
  */
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { startHostGateway } from "../support/mcp/host_gateway.ts";
-import { startModel } from "../support/mcp/models/stub_model.ts";
+import { fixtureHere } from "../support/computer/fixture_here.ts";
+import { pipeCommand, startGateway } from "../support/mcp/gateway.ts";
+import { startModel } from "../support/mcp/models.ts";
 import { realClients } from "../support/mcp/npm_tools.ts";
-import { pipeCommand } from "../support/mcp/pipe.ts";
 import { scratch } from "../support/scratch.ts";
 import { claude, codex, SAID } from "./clients.ts";
 
@@ -22,7 +22,9 @@ for (const [name, client] of Object.entries({ claude, codex })) {
     }, async () => {
       const tools = await realClients();
       await using home = await scratch();
-      await using office = await startHostGateway();
+      await using office = await startGateway({
+        servers: { fix: fixtureHere() },
+      });
       await using model = await startModel(client.api);
       const reach = kind === "http"
         ? { url: office.url.href }

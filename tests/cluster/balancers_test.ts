@@ -1,23 +1,23 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { request } from "node:http";
-import { startNginx } from "../support/cluster/rig/balancers.ts";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { text } from "node:stream/consumers";
+import { startBalancer } from "../../examples/cluster_balancer.ts";
+import { start } from "../support/child.ts";
 import {
-  startCluster,
-  type TestCluster,
-} from "../support/cluster/rig/cluster.ts";
+  PLAYED,
+  type PlayedExample,
+  startPageBalancer,
+} from "../support/cluster/balancers.ts";
+import { startCluster, type TestCluster } from "../support/cluster/cluster.ts";
 import {
   callTool,
   heard,
   joinAgent,
   joinComputer,
   joinSoon,
-} from "../support/cluster/rig/members.ts";
-import {
-  PLAYED,
-  type PlayedExample,
-  startPageBalancer,
-} from "../support/cluster/rig/page_balancers.ts";
-import { until } from "../support/cluster/programs.ts";
+} from "../support/cluster/members.ts";
+import { leftInGroups } from "../support/processes.ts";
 import { pollingEnds } from "../support/wire/polling_ends.ts";
 import { pollingUrl, RawPolling } from "../support/wire/raw_polling.ts";
 
@@ -47,12 +47,14 @@ const startNamed = async (): Promise<TestCluster> => {
 Deno.test({
   name:
     "the balancers of docs/scaling.md are sticky: three transports, calls from node to node, an owner that is killed",
-  timeout: 300_000,
+  timeout: 600_000,
 }, async (t) => {
-  for (const example of Object.keys(PLAYED) as PlayedExample[]) {
+  for (const example of [...Object.keys(PLAYED), "that of the demo"]) {
     await t.step(example, async () => {
       await using cluster = await startNamed();
-      await using balancer = await startPageBalancer(example, cluster.nodes);
+      await using balancer = example in PLAYED
+        ? await startPageBalancer(example as PlayedExample, cluster.nodes)
+        : await startBalancer(cluster.nodes);
       await play(cluster, balancer.url);
       await cluster.proved();
     });
@@ -63,12 +65,12 @@ async function play(cluster: TestCluster, url: string): Promise<void> {
   await using _ends = pollingEnds();
   await using stack = new AsyncDisposableStack();
   for (const [i, list] of TRANSPORTS.entries()) {
-    const options = { transports: [...list] };
-    const agent = stack.use(await joinAgent(url, "planner", `o${i}`, options));
+    const server = { url, transports: [...list] };
+    const agent = stack.use(await joinAgent(server, "planner", `o${i}`));
     const computers = await Promise.all(
       Array.from(
         { length: 8 },
-        (_, n) => joinComputer(url, `pc${n}`, `o${i}`, options),
+        (_, n) => joinComputer(server, `pc${n}`, `o${i}`),
       ),
     );
     for (const [n, pc] of computers.entries()) {
@@ -90,9 +92,10 @@ async function play(cluster: TestCluster, url: string): Promise<void> {
   const { status } = await large.post("4".repeat(MAX_MESSAGE_BYTES + 1));
   assert([400, 413].includes(status), `${status}`);
 
-  // The owner of a polling session is killed: its client is told, and joins again elsewhere.
+  // The owner of a polling session is killed: its client gets an error, and joins again elsewhere.
   const polling = await RawPolling.connect(url);
-  const owner = await ownerOf(cluster, polling.sid);
+  // The ids of sessions name their node.
+  const owner = cluster.node(NAMES.indexOf(polling.sid.split(".")[0] ?? ""));
   const waiting = polling.get();
   await owner.kill();
   assert((await waiting).status !== 200);
@@ -105,12 +108,6 @@ async function play(cluster: TestCluster, url: string): Promise<void> {
   );
   stack.use(again.client);
 }
-
-/** The ids of sessions name their node. */
-const ownerOf = (cluster: TestCluster, sid: string) => {
-  const index = NAMES.indexOf(sid.split(".")[0] ?? "");
-  return Promise.resolve(cluster.node(index));
-};
 
 Deno.test({
   name:
@@ -144,59 +141,35 @@ Deno.test({
 
 Deno.test({
   name:
-    "a balancer that is not sticky refuses polling as Engine.IO does, and the log says why",
-  timeout: 120_000,
+    "the demo kills two Servers, goes on, shows who sits where, and leaves nothing running",
+  timeout: 180_000,
 }, async () => {
-  await using cluster = await startNamed();
-  const servers = cluster.nodes.map(({ url }) =>
-    `server ${new URL(url).host};`
+  const demo = start(
+    Deno.execPath(),
+    ["run", "-A", "examples/cluster_demo.ts"],
+    { cwd: new URL("../../", import.meta.url), group: true },
   );
-  await using balancer = await startNginx(
-    `upstream any { ${servers.join(" ")} }
-    server {
-      listen 127.0.0.1:$PORT;
-      location / { proxy_pass http://any; proxy_http_version 1.1; proxy_set_header Host $host; }
-    }`,
-  );
-  const session = await RawPolling.open(balancer.url);
-  const answers = [await session.get(), await session.get()];
-  const refused = answers.find(({ status }) => status === 400);
-  assertEquals(refused && JSON.parse(refused.body), {
-    code: 1,
-    message: "Session ID unknown",
-  });
-  await until(() =>
-    Promise.resolve(
-      cluster.nodes.some(({ lines }) =>
-        lines.some((line) => line.includes("The balancer is not sticky"))
-      ),
-    )
-  );
+  const { code } = await demo.status;
+  const output = demo.lines.join("\n");
+  assertEquals(code, 0, output);
+  assertMatch(output, /Server a ┤ .*\w/);
+  assertEquals(output.match(/kill -9 of Server \w/g)?.length, 2);
+  assertEquals(output.match(/┘ killed/g)?.length, 3, "one, then two");
+  assertMatch(output, /calls since then/);
+  assertMatch(output, /Nothing is left running/);
+  assertEquals(await leftInGroups([demo.pid]), []);
 });
 
 /** Asks from another address of loopback; with a body as POST. */
-function getFrom(
+async function getFrom(
   localAddress: string,
   url: string,
   body?: string,
 ): Promise<{ status: number; body: string }> {
-  const { promise, resolve, reject } = Promise.withResolvers<
-    { status: number; body: string }
-  >();
   const method = body === undefined ? "GET" : "POST";
-  const sent = request(
-    url,
-    { localAddress, method, agent: false, headers: { connection: "close" } },
-    (response) => {
-      let text = "";
-      response.setEncoding("utf8").on("data", (chunk) => text += chunk);
-      response.on(
-        "end",
-        () => resolve({ status: response.statusCode ?? 0, body: text }),
-      );
-    },
-  );
-  sent.on("error", reject);
+  const headers = { connection: "close" };
+  const sent = request(url, { localAddress, method, agent: false, headers });
   sent.end(body);
-  return promise;
+  const [response] = await once(sent, "response") as [IncomingMessage];
+  return { status: response.statusCode ?? 0, body: await text(response) };
 }

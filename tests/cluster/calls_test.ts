@@ -1,17 +1,5 @@
-import { assertEquals } from "@std/assert";
-import {
-  CANCEL_TOOL_CALL_EVENT,
-  CANCEL_TOOL_CALL_NOTIFICATION,
-  LEAVE_OFFICE_EVENT,
-  PROTOCOL_VERSION,
-  TOOL_CALL_EVENT,
-  TOOL_CALL_PROGRESS_EVENT,
-  TOOL_CALL_PROGRESS_NOTIFICATION,
-  UPDATE_DESKTOP_EVENT,
-  UPDATE_TOOL_LIST_EVENT,
-} from "../../protocol/mod.ts";
-import { startCluster } from "../support/cluster/rig/cluster.ts";
-import { until } from "../support/cluster/programs.ts";
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { startCluster, timeoutOf, times } from "../support/cluster/cluster.ts";
 import {
   askForSeat,
   callTool,
@@ -20,9 +8,14 @@ import {
   joinAgent,
   joinComputer,
   roomOf,
-} from "../support/cluster/rig/members.ts";
+} from "../support/cluster/members.ts";
+import { until } from "../support/cluster/programs.ts";
+import { openEvents, operate } from "../support/server/operator_client.ts";
+import { connectRaw } from "../support/wire/raw_client.ts";
 
 const TIMEOUT_MS = 120_000;
+const RACES = times("SMCP_CLUSTER_RACES", { short: 20, long: 1000 });
+const MOVES = times("SMCP_CLUSTER_MOVES", { short: 20, long: 500 });
 const SIZES = [0, 100, 10_000, 100_000, 300_000, 1_000_000];
 
 Deno.test({
@@ -35,9 +28,7 @@ Deno.test({
   for (const [i, node] of cluster.nodes.entries()) {
     const agent = stack.use(await joinAgent(node.url, "planner", `o${i}`));
     for (const [j, other] of cluster.nodes.entries()) {
-      const pc = stack.use(
-        await joinComputer(other.url, `pc${j}`, `o${i}`),
-      );
+      const pc = stack.use(await joinComputer(other.url, `pc${j}`, `o${i}`));
       await heard(agent, `enter pc${j}`);
       for (const size of SIZES) {
         const answer = await callTool(agent, "planner", `pc${j}`, { size });
@@ -45,105 +36,15 @@ Deno.test({
       }
       assertEquals(pc.called.length, SIZES.length);
     }
-    assertEquals(await roomOf(agent, "planner", `o${i}`), [
-      "agent planner",
-      "computer pc0",
-      "computer pc1",
-      "computer pc2",
-    ]);
+    const computers = ["computer pc0", "computer pc1", "computer pc2"];
+    assertEquals(
+      await roomOf(agent, "planner", `o${i}`),
+      ["agent planner", ...computers],
+    );
     assertEquals(comings(agent), ["enter pc0", "enter pc1", "enter pc2"]);
     const far = await callTool(agent, "planner", "pc7");
     assertEquals(far.code, 404, "of no node");
   }
-  await cluster.proved();
-});
-
-Deno.test({
-  name: "parameters of 1 MB, and many calls at once, each with its own answer",
-  timeout: TIMEOUT_MS,
-}, async () => {
-  await using cluster = await startCluster({ nodes: 2 });
-  await using agent = await joinAgent(cluster.node(0).url, "planner", "o");
-  await using pc = await joinComputer(cluster.node(1).url, "pc", "o");
-  await heard(agent, "enter pc");
-  const big = { agent: "planner", computer: "pc", tool_name: "echo" };
-  const text = "é".repeat(500_000);
-  let seen = 0;
-  pc.client.handle(TOOL_CALL_EVENT, (payload, ack) => {
-    const { params } = payload as { params: { text?: string; n?: number } };
-    seen = Math.max(seen, params.text?.length ?? 0);
-    ack({ content: [{ type: "text", text: String(params.n) }] });
-  });
-  const ask = (n: number, params: object) =>
-    agent.ask(TOOL_CALL_EVENT, {
-      ...big,
-      req_id: `r${n}`,
-      params: { ...params, n },
-      timeout: 60,
-    }) as Promise<{ content: { text: string }[] }>;
-  const answers = await Promise.all(
-    Array.from({ length: 200 }, (_, n) => ask(n, n % 50 === 0 ? { text } : {})),
-  );
-  assertEquals(
-    answers.map(({ content }) => content[0]?.text),
-    Array.from({ length: 200 }, (_, n) => String(n)),
-  );
-  assertEquals(seen, text.length);
-  await cluster.proved();
-});
-
-Deno.test({
-  name: "progress, a cancel and updates pass between nodes, in order",
-  timeout: TIMEOUT_MS,
-}, async () => {
-  await using cluster = await startCluster({ nodes: 2 });
-  await using agent = await joinAgent(cluster.node(0).url, "planner", "o");
-  await using pc = await joinComputer(cluster.node(1).url, "pc", "o");
-  await heard(agent, "enter pc");
-  const who = { agent: "planner", computer: "pc", req_id: "r1" };
-  const answer = agent.ask(TOOL_CALL_EVENT, {
-    ...who,
-    tool_name: "echo",
-    params: { hold: true },
-    timeout: 60,
-    progress: true,
-  });
-  await pc.arrived(1);
-  for (const progress of [1, 2]) {
-    const told = { ...who, progress, total: 3, message: "step" };
-    await pc.client.request(TOOL_CALL_PROGRESS_EVENT, told);
-    assertEquals(await agent.next(TOOL_CALL_PROGRESS_NOTIFICATION), told);
-  }
-  pc.client.socket.emit(UPDATE_TOOL_LIST_EVENT, { computer: "pc" });
-  await agent.next("notify:update_tool_list");
-  pc.client.socket.emit(UPDATE_DESKTOP_EVENT, { computer: "pc" });
-  await agent.next("notify:update_desktop");
-
-  agent.socket.emit(CANCEL_TOOL_CALL_EVENT, { agent: "planner", req_id: "r1" });
-  assertEquals(await pc.client.next(CANCEL_TOOL_CALL_NOTIFICATION), {
-    agent: "planner",
-    req_id: "r1",
-  });
-  pc.release();
-  await answer;
-
-  // A cancel never overtakes its call, and comes before the next one.
-  const order: string[] = [];
-  pc.client.handle(
-    TOOL_CALL_EVENT,
-    (payload) => order.push((payload as { req_id: string }).req_id),
-  );
-  pc.client.handle(
-    CANCEL_TOOL_CALL_NOTIFICATION,
-    (payload) => order.push(`cancel ${(payload as { req_id: string }).req_id}`),
-  );
-  const ids = Array.from({ length: 50 }, (_, i) => `c${i}`);
-  for (const req_id of ids) {
-    void callTool(agent, "planner", "pc", { req_id });
-    agent.socket.emit(CANCEL_TOOL_CALL_EVENT, { agent: "planner", req_id });
-  }
-  await until(() => Promise.resolve(order.length === 100));
-  assertEquals(order, ids.flatMap((id) => [id, `cancel ${id}`]));
   await cluster.proved();
 });
 
@@ -156,57 +57,159 @@ Deno.test({
     flags: ["--protocol", "0.2,0.4"],
   });
   const [a, b] = [cluster.node(0).url, cluster.node(1).url];
+  const young = { url: b, version: "0.4.0" };
   await using agent = await joinAgent(a, "planner", "o");
-  await using old = await joinComputer(b, "old", "o");
-  await using young = await joinComputer(b, "young", "o", {
-    version: "0.4.0",
-  });
-  await using far = await joinAgent(b, "far", "p", { version: "0.4.0" });
+  await using one = await joinComputer(b, "old", "o");
+  await using two = await joinComputer(young, "young", "o");
+  await using far = await joinAgent(young, "far", "p");
   await using near = await joinComputer(a, "near", "p");
   await Promise.all([heard(agent, "enter young"), heard(far, "enter near")]);
-  assertEquals(PROTOCOL_VERSION.startsWith("0.2"), true);
-  for (const name of ["old", "young"]) {
-    assertEquals((await callTool(agent, "planner", name)).code, undefined);
-  }
-  assertEquals((await callTool(far, "far", "near")).code, undefined);
+  const answers = [
+    await callTool(agent, "planner", "old"),
+    await callTool(agent, "planner", "young"),
+    await callTool(far, "far", "near"),
+  ];
   assertEquals(
-    [old, young, near].map(({ called }) => called.length),
-    [1, 1, 1],
+    [
+      answers.map(({ code }) => code),
+      [one, two, near].map(({ called }) => called.length),
+    ],
+    [[undefined, undefined, undefined], [1, 1, 1]],
   );
-  assertEquals(await roomOf(agent, "planner", "o"), [
-    "agent planner",
-    "computer old",
-    "computer young",
-  ]);
-  const second = await askForSeat(
-    { url: b, version: "0.4.0" },
-    "agent",
-    "second",
-    "o",
+  assertEquals(
+    await roomOf(agent, "planner", "o"),
+    ["agent planner", "computer old", "computer young"],
   );
-  assertEquals(second, { refusal: "Room already has an agent" });
+  assertEquals(
+    await askForSeat(young, "agent", "second", "o"),
+    { refusal: "Room already has an agent" },
+  );
   await cluster.proved();
 });
 
 Deno.test({
   name:
-    "a Computer that moves from node to node is heard as leave, enter, every time",
-  timeout: TIMEOUT_MS,
+    `12 Agents and 12 Computers of one name over three nodes: one winner each in ${RACES} races`,
+  timeout: timeoutOf(RACES, 1000),
 }, async () => {
   await using cluster = await startCluster();
-  await using agent = await joinAgent(cluster.node(0).url, "planner", "o");
-  const moves = 30;
-  for (let i = 0; i < moves; i++) {
-    await using pc = await joinComputer(cluster.node(i % 3).url, "pc", "o");
-    await heard(agent, "enter pc", i + 1);
-    const { code } = await callTool(agent, "planner", "pc");
-    assertEquals(code, undefined, `move ${i}`);
-    await pc.client.request(LEAVE_OFFICE_EVENT, { office_id: "o" });
-  }
-  await until(() => Promise.resolve(comings(agent).length === 2 * moves));
-  assertEquals(
-    comings(agent),
-    Array.from({ length: moves }, () => ["enter pc", "leave pc"]).flat(),
+  await using stack = new AsyncDisposableStack();
+  const clients = await Promise.all(
+    Array.from(
+      { length: 24 },
+      async (_, i) => stack.use(await connectRaw(cluster.node(i % 3).url)),
+    ),
   );
+  for (let race = 0; race < RACES; race++) {
+    const office = `race ${race}`;
+    const answers = await Promise.all(clients.map(async (client, i) => {
+      const seat = i < 12 ? ["agent", `a${i}`] as const : ["computer", "pc"];
+      const [role, name] = seat as ["agent" | "computer", string];
+      const [ok, reason] = await client.join(role, name, office);
+      return ok === true ? "won" : String(reason);
+    }));
+    for (
+      const [half, refusal] of [
+        [answers.slice(0, 12), "Room already has an agent"],
+        [answers.slice(12), 'Computer "pc" already exists in the room'],
+      ] as const
+    ) {
+      assertEquals(
+        [...half].sort(),
+        [...Array(11).fill(refusal), "won"].sort(),
+      );
+    }
+    const winner = answers.indexOf("won");
+    const agent = clients[winner];
+    assert(agent);
+    assertEquals(
+      await roomOf(agent, `a${winner}`, office),
+      [`agent a${winner}`, "computer pc"],
+    );
+    const winners = clients.filter((_, i) => answers[i] === "won");
+    await Promise.all(
+      winners.map((client) =>
+        client.request("server:leave_office", { office_id: office })
+      ),
+    );
+  }
+  await cluster.proved();
+});
+
+Deno.test({
+  name:
+    `an instance takes its seat over on another node ${MOVES} times: leave, enter, and its old socket is closed`,
+  timeout: timeoutOf(MOVES, 1000),
+}, async () => {
+  await using cluster = await startCluster();
+  await using stack = new AsyncDisposableStack();
+  const agent = stack.use(
+    await joinAgent(cluster.node(0).url, "planner", "o"),
+  );
+  const watchers = [agent];
+  for (const [i, { url }] of cluster.nodes.entries()) {
+    const other = stack.use(await joinComputer(url, `other${i}`, "o"));
+    watchers.push(other.client);
+  }
+  const auth = { instance_id: "instance-1", role: "computer" };
+  const join = async (i: number) => {
+    const { url } = cluster.node(i % 3);
+    return stack.use(await joinComputer({ url, auth }, "pc", "o"));
+  };
+  let last = await join(0);
+  for (let i = 1; i <= MOVES; i++) {
+    const closed = last.client.disconnected();
+    last = await join(i);
+    await closed;
+    await heard(agent, "enter pc", i + 1);
+    const answer = await callTool(agent, "planner", "pc");
+    assertEquals(answer.code, undefined, JSON.stringify(answer));
+    assertEquals(last.called.length, 1, "the call reached the new one");
+    const { url } = cluster.node((i + 1) % 3);
+    assertEquals(
+      await askForSeat(url, "computer", "pc", "o"),
+      { refusal: 'Computer "pc" already exists in the room' },
+    );
+  }
+  // One that leaves may come back elsewhere.
+  await last.client.request("server:leave_office", { office_id: "o" });
+  await join(1);
+  const moves = Array(MOVES + 1).fill(["leave pc", "enter pc"]).flat();
+  for (const watcher of watchers) {
+    const hears = () => comings(watcher).filter((text) => / pc$/.test(text));
+    await until(() => hears().length > moves.length);
+    assertEquals(hears(), ["enter pc", ...moves]);
+  }
+  await cluster.proved();
+});
+
+Deno.test({
+  name:
+    "an operator of one node sees the members and calls of all; a node that is killed ends its stream, which goes on with missed events, and is not waited for",
+  timeout: 120_000,
+}, async () => {
+  await using cluster = await startCluster();
+  const [a, b, c] = [cluster.node(0), cluster.node(1), cluster.node(2)];
+  await using agent = await joinAgent(a.url, "planner", "north");
+  await using pc = await joinComputer(b.url, "pc", "north");
+  await heard(agent, "enter pc");
+  const [, token = ""] = await c.line(/#token=(\S+)/);
+  await cluster.grown();
+  await using events = await openEvents(c.url, { token });
+  const { id } = await events.nextOf("open");
+  // An answer of the others says that they take part in the stream, too.
+  const status = (await operate(c.url, "/status", { token })).body;
+  assertEquals([status.offices, status.members], [1, 2]);
+  callTool(agent, "planner", "pc", { hold: true }).catch(() => {});
+  await events.nextOf("call_began");
+  await a.kill();
+  const end = await events.nextOf("end");
+  assertMatch(String(end.data.reason), /were missed/);
+  await using again = await openEvents(c.url, { token, lastEventId: id });
+  assert((await again.nextOf("open")).data.missed);
+  const { body } = await operate(c.url, "/offices", { token });
+  assertEquals(body.unanswered, undefined);
+  assertEquals(body.offices, [], "its home has ended");
+  assertEquals(pc.called.length, 1);
   await cluster.proved();
 });

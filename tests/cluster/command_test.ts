@@ -9,70 +9,45 @@ import { joinRaw } from "../support/wire/raw_client.ts";
 
 const PASSWORD = "s3cret-of-redis";
 
-/** How a command fails: its exit code and the line that says why. */
-async function failureOf(
-  args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-) {
-  await using server = await startServerCommand(["--port=0", ...args], env);
-  const code = await server.exited;
-  return { code, line: server.line, error: server.log.trim() };
-}
-
-Deno.test("smcp-server --cluster exits with 1 and one line where Redis cannot be reached or refuses, without the password", async () => {
-  const redis = await startRedis();
-  const { url } = redis;
-  await redis[Symbol.asyncDispose]();
-  const away = await failureOf([], {
-    SMCP_CLUSTER: url.replace("//", `//:${PASSWORD}@`),
-  });
-  assertEquals([away.code, away.line], [1, ""]);
-  const { host } = new URL(url);
-  assertStringIncludes(away.error, `Cannot reach Redis at ${host}`);
-  assert(!away.error.includes(PASSWORD), away.error);
-  assertEquals(away.error.split("\n").length, 1, away.error);
-
-  await using guarded = await startRedis({
-    acl: [`user node on >${PASSWORD} ~* &* +@all`],
-  });
-  const wrong = await failureOf([], {
-    SMCP_CLUSTER: guarded.urlOf("node", `${PASSWORD}x`),
-  });
-  assertEquals(wrong.code, 1);
-  assertStringIncludes(wrong.error, "WRONGPASS");
-  assert(!wrong.error.includes(PASSWORD), wrong.error);
-});
-
-Deno.test("smcp-server --cluster exits with 2 where the address, a file or the name cannot be used", async () => {
-  const mistakes: readonly (readonly [string[], string])[] = [
-    [["--cluster=http://127.0.0.1"], "Cannot use the URL of Redis"],
+Deno.test("smcp-server --cluster exits with one line, without the password, where the address, a file or Redis cannot be used", async () => {
+  const gone = await startRedis();
+  await gone[Symbol.asyncDispose]();
+  const user = `user node on >${PASSWORD} ~* &* +@all`;
+  await using guarded = await startRedis({ acl: [user] });
+  await using weak = await startRedis({ acl: [`${user} -eval -evalsha`] });
+  const rows: readonly (readonly [code: number, text: string, ...string[]])[] =
     [
-      ["--cluster=rediss://127.0.0.1:1", "--cluster-ca=/missing.pem"],
-      "Cannot read /missing.pem, the file of --cluster-ca: there is no such file",
-    ],
-    [
-      ["--cluster=redis://127.0.0.1:1", "--cluster-name=a.b"],
-      'Cannot use the name "a.b" in a cluster',
-    ],
-    [["--cluster=redis://127.0.0.1:1", "--cluster-lease=1"], "4 to 3600"],
-    [["--cluster-ca=ca.pem"], "--cluster-ca does nothing without --cluster"],
-  ];
-  for (const [flags, message] of mistakes) {
-    const { code, error } = await failureOf(flags);
-    assertEquals(code, 2, error);
-    assertStringIncludes(error, message);
+      [
+        1,
+        `Cannot reach Redis at ${new URL(gone.url).host}`,
+        gone.url.replace("//", `//:${PASSWORD}@`),
+      ],
+      [1, "WRONGPASS", guarded.urlOf("node", `${PASSWORD}x`)],
+      [1, "NOPERM", weak.urlOf("node", PASSWORD)],
+      [2, "Cannot use the URL of Redis", "http://127.0.0.1"],
+      [
+        2,
+        "Cannot read /missing.pem, the file of --cluster-ca: there is no such file",
+        ...["rediss://127.0.0.1:1", "--cluster-ca=/missing.pem"],
+      ],
+      [
+        2,
+        'Cannot use the name "a.b" in a cluster',
+        ...["redis://127.0.0.1:1", "--cluster-name=a.b"],
+      ],
+      [2, "4 to 3600", "redis://127.0.0.1:1", "--cluster-lease=1"],
+    ];
+  for (const [code, text, url = "", ...flags] of rows) {
+    const env = { SMCP_CLUSTER: url };
+    await using server = await startServerCommand(["--port=0", ...flags], env);
+    const exit = await server.exited;
+    const error = server.log.trim();
+    assertEquals([exit, server.line], [code, ""], error);
+    assertStringIncludes(error, text);
+    assert(!error.includes(PASSWORD), error);
+    // Redis took the user: its refusals are logged before.
+    assertEquals(/\n/.test(error), text === "NOPERM", error);
   }
-});
-
-Deno.test("smcp-server exits with 1 where the user of Redis lacks rights, and says which", async () => {
-  await using redis = await startRedis({
-    acl: [`user node on >${PASSWORD} ~* &* +@all -eval -evalsha`],
-  });
-  const { code, error } = await failureOf([], {
-    SMCP_CLUSTER: redis.urlOf("node", PASSWORD),
-  });
-  assertEquals(code, 1, error);
-  assertStringIncludes(error, "NOPERM");
 });
 
 Deno.test("two commands with --cluster are one server, by TLS with a certificate, and leave at SIGTERM", async () => {

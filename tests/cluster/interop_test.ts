@@ -1,19 +1,19 @@
-import { COMPUTER_0_2 } from "../interop/support/known_failures.ts";
 import { byMcpName } from "../interop/support/casts.ts";
-import { ourAgent, ourComputer } from "../interop/support/parties/ours.ts";
 import {
+  ourAgent,
+  ourComputer,
   pythonAgent,
   pythonComputer,
-} from "../interop/support/parties/python.ts";
-import { play } from "../interop/support/scenario.ts";
+} from "../interop/support/parties.ts";
+import { KNOWN, play } from "../interop/support/scenario.ts";
 import type { Sdk } from "../interop/support/venv.ts";
-import { openWorkplace } from "../interop/support/workplace/workplace.ts";
-import { startCluster } from "../support/cluster/rig/cluster.ts";
+import { openWorkplace } from "../interop/support/workplace.ts";
+import { startCluster } from "../support/cluster/cluster.ts";
 import { startProxy } from "../support/proxy.ts";
 
 type Kind = "our" | "Python";
 
-/** An Agent on one node, a Computer on another; they do all that the suite of interop knows. */
+/** An Agent on one node, a Computer on another; they do all that the suite of interop has. */
 const CASTS: readonly (readonly [Sdk, Kind, Kind])[] = [
   ["0.2", "our", "our"],
   ["0.2", "Python", "our"],
@@ -47,7 +47,7 @@ for (const [sdk, agentKind, computerKind] of CASTS) {
       computer,
       place,
       lose: (party) => (party === "agent" ? left : right).sever(),
-    }, computerKind === "Python" ? COMPUTER_0_2 : {});
+    }, KNOWN[`${sdk} ${computerKind} computer`]);
     await cluster.proved();
   });
 }

@@ -1,194 +1,123 @@
 import { assert, assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
-import { ASKED, startLinkProcess } from "../support/cluster/link_process.ts";
-import { realNode } from "../support/cluster/real_node.ts";
+import { toSettings } from "../../server/cluster/redis_links.ts";
+import { connectRedis } from "../../server/cluster/redis/connect.ts";
+import { LinkNode } from "../support/cluster/link_node.ts";
 import { startRedis } from "../support/cluster/redis.ts";
-import { killed } from "../support/cluster/programs.ts";
+import { seeded } from "../support/wire/hostile_payloads.ts";
 
-const isMessage = (heard: string) => heard.includes(": ");
-
-/** Deterministic, so that a failure can be played again. */
-function* random(seed: number): Generator<number> {
-  for (;;) {
-    seed = (seed * 48_271) % 2_147_483_647;
-    yield seed / 2_147_483_647;
-  }
-}
+const MB = 1_000_000;
 
 Deno.test("links keep the order of 20 streams and each byte of 10,000 messages, both ways, with pieces between", async () => {
   await using redis = await startRedis();
-  await using north = await realNode(redis.url, "north");
-  await using south = await realNode(redis.url, "south");
-  await north.links.meet(["south"]);
-  const next = {
-    north: new Map<number, number>(),
-    south: new Map<number, number>(),
-  };
-  const got = { north: 0, south: 0 };
-  const wrong: string[] = [];
-  for (const node of [north, south]) {
-    const streams = next[node.id as "north" | "south"];
-    node.onMessage = (_, message) => {
-      const [stream, index, length] = [0, 4, 8].map((at) =>
+  await using pair = await openNodes(redis.url, "north", "south");
+  const [north, south] = pair.nodes;
+  const ways = [[north, south], [south, north]].map(([from, to]) => {
+    assert(from && to);
+    const way = { from, to, next: new Map<number, number>(), got: 0 };
+    to.onMessage = (_, message) => {
+      const [stream = -1, index = 0, length] = [0, 4, 8].map((at) =>
         message.readUInt32BE(at)
       );
-      const expected = streams.get(stream ?? -1) ?? 0;
-      const isWhole = length === message.length &&
-        message.subarray(12).every((byte) => byte === (index ?? 0) % 251);
-      if (index !== expected || !isWhole) {
-        wrong.push(`${node.id} ${stream}/${index}`);
-      }
-      streams.set(stream ?? -1, expected + 1);
-      got[node.id as "north" | "south"]++;
-      node.wake();
+      assertEquals([index, length], [
+        way.next.get(stream) ?? 0,
+        message.length,
+      ]);
+      assert(message.subarray(12).every((byte) => byte === index % 251));
+      way.next.set(stream, index + 1);
+      way.got++;
+      to.wake();
     };
-  }
-  const numbers = random(7);
+    return way;
+  });
+  const random = seeded(7);
   const sent = new Map<number, number>();
   for (let i = 0; i < 10_000; i++) {
-    const stream = Math.floor(numbers.next().value * 20);
+    const stream = Math.floor(random() * 20);
     // Most are small, some of several pieces.
-    const length = 12 + Math.floor(4_000 ** numbers.next().value) +
-      (i % 100 === 0 ? 1_000_000 : 0);
+    const length = 12 + Math.floor(4_000 ** random()) + (i % 100 ? 0 : MB);
     const index = sent.get(stream) ?? 0;
     sent.set(stream, index + 1);
     const message = Buffer.alloc(length, index % 251);
     [stream, index, length].forEach((n, at) =>
       message.writeUInt32BE(n, 4 * at)
     );
-    const parts = [
-      message.subarray(0, length / 3),
-      message.subarray(length / 3),
-    ];
-    for (const [from, to] of [[north, south], [south, north]] as const) {
+    const cut = length / 3;
+    const parts = [message.subarray(0, cut), message.subarray(cut)];
+    for (const way of ways) {
+      const { from, to, got } = way;
       while (from.links.send(to.id, `${stream}`, parts) === "full") {
-        const before = got[to.id as "north" | "south"];
-        await to.until(() => got[to.id as "north" | "south"] > before);
+        await to.until(() => way.got > got);
       }
     }
     if (i % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 0));
   }
-  await south.until(() => got.south >= 10_000);
-  await north.until(() => got.north >= 10_000);
-  assertEquals(wrong, []);
-  assertEquals(next.south, sent);
-  assertEquals(next.north, sent);
-  assertEquals([...north.heard, ...south.heard], []);
+  for (const way of ways) {
+    await way.to.until(() => way.got >= 10_000);
+    assertEquals(way.next, sent);
+    assertEquals(way.to.heard, []);
+  }
 });
 
-Deno.test("links tell within 1.5 s that a process was killed, and nothing else of it", async () => {
+Deno.test("links lose nothing, and report no end, when Redis cuts all subscribers off, hangs, or starts again without its data", async () => {
   await using redis = await startRedis();
-  await using north = await realNode(redis.url, "north");
-  await using south = await realNode(redis.url, "south");
-  await using west = await startLinkProcess(redis.url, "west");
-  await north.links.meet(["south", "west"]);
-  await south.links.meet(["west"]);
-  await north.settled();
-  const killedAt = performance.now();
-  await killed(west);
-  await Promise.all([north.hears("gone west"), south.hears("gone west")]);
-  const ms = performance.now() - killedAt;
-  assert(ms < 1_500, `gone after ${ms} ms`);
-  assertEquals(north.heard, ["gone west"]);
-  assertEquals(south.heard, ["gone west"]);
-});
-
-Deno.test("links take a stopped process for silent, not for gone, and hear it again", async () => {
-  await using redis = await startRedis();
-  await using north = await realNode(redis.url, "north", { silentMs: 2_500 });
-  await using west = await startLinkProcess(redis.url, "west");
-  await north.links.meet(["west"]);
-  await north.settled();
-  west.signal("SIGSTOP");
-  await north.hears("silent west");
-  north.send("west", ASKED);
-  west.signal("SIGCONT");
-  await north.hears(`west: ${ASKED}`);
-  west.signal("SIGSTOP");
-  await north.hears("silent west", 2);
-  west.signal("SIGCONT");
-  assertEquals(north.heard, ["silent west", `west: ${ASKED}`, "silent west"]);
-  assertEquals(west.lines.filter((line) => /^(lost|gone)/.test(line)), []);
-});
-
-Deno.test("links lose nothing, and report no end, when Redis cuts all subscribers off", async () => {
-  await using redis = await startRedis();
-  await using north = await realNode(redis.url, "north");
-  await using south = await realNode(redis.url, "south");
-  await north.links.meet(["south"]);
-  await north.settled();
+  await using pair = await openNodes(redis.url, "north", "south");
+  const [north, south] = pair.nodes;
+  assert(north && south);
+  await pair.looked();
+  const failures = [
+    () => redis.command("CLIENT", "KILL", "TYPE", "pubsub"),
+    () => redis.command("CLIENT", "KILL", "TYPE", "pubsub"),
+    () => redis.pause(3_000),
+    async () => {
+      await redis.kill();
+      await north.hears("connected false", 3);
+    },
+  ];
   const texts: string[] = [];
-  for (let i = 1; i <= 3; i++) {
+  for (const [i, fail] of failures.entries()) {
     for (let j = 0; j < 100; j++) {
       const text = `${i} ${j}`;
       texts.push(text);
       north.send("south", text);
       south.send("north", text);
-      if (j === 50) await redis.command("CLIENT", "KILL", "TYPE", "pubsub");
+      if (j === 50) await fail();
     }
-    await Promise.all([
-      north.hears(`south: ${i} 99`),
-      south.hears(`north: ${i} 99`),
-    ]);
+    if (i === 3) await redis.restart({ keepData: false });
+    await north.hears(`south: ${i} 99`);
+    await south.hears(`north: ${i} 99`);
   }
-  assertEquals(north.heard.filter(isMessage), texts.map((t) => `south: ${t}`));
-  assertEquals(south.heard.filter(isMessage), texts.map((t) => `north: ${t}`));
-  const noise = [...north.heard, ...south.heard].filter((each) =>
-    /gone|silent|lost/.test(each)
-  );
-  assertEquals(noise, []);
-});
-
-Deno.test("links wait for a Redis that hangs, and lose nothing", async () => {
-  await using redis = await startRedis();
-  await using north = await realNode(redis.url, "north");
-  await using south = await realNode(redis.url, "south");
-  await north.links.meet(["south"]);
-  await north.settled();
-  await redis.pause(3_000);
-  for (let i = 0; i < 100; i++) north.send("south", `${i}`);
-  await south.hears("north: 99");
-  assertEquals(south.heard.length, 100);
-  assertEquals(north.heard, []);
-});
-
-Deno.test("links report that Redis is away and back, and lose nothing when it restarts", async () => {
-  await using redis = await startRedis();
-  await using north = await realNode(redis.url, "north");
-  await using south = await realNode(redis.url, "south");
-  await using west = await realNode(redis.url, "west");
-  await north.links.meet(["south", "west"]);
-  await south.links.meet(["west"]);
-  await redis.kill();
-  await Promise.all(
-    [north, south, west].map((node) => node.hears("connected false")),
-  );
-  assertEquals(north.send("south", "x"), "sent");
-  await redis.restart({ keepData: false });
-  await south.hears("north: x");
-  assertEquals(north.heard.slice(0, 2), ["connected false", "connected true"]);
-  await north.reaches(south);
-  // Long enough for looks that would take somebody for gone.
-  await north.settled();
-  await new Promise((resolve) => setTimeout(resolve, 1_200));
-  for (const node of [north, south, west]) {
+  await pair.looked(); // long enough to take somebody for gone
+  for (const [node, from] of [[north, "south"], [south, "north"]] as const) {
+    const messages = node.heard.filter((each) => each.includes(": "));
+    assertEquals(messages, texts.map((text) => `${from}: ${text}`));
+    const reports = node.heard.filter((each) => !each.includes(": "));
     assertEquals(
-      node.heard.filter((each) => /gone|silent|lost/.test(each)),
-      [],
+      reports,
+      Array(3).fill(["connected false", "connected true"]).flat(),
     );
   }
 });
 
-Deno.test("links of a process that ends in order are dropped without noise", async () => {
-  await using redis = await startRedis();
-  await using north = await realNode(redis.url, "north");
-  await using west = await startLinkProcess(redis.url, "west");
-  await north.links.meet(["west"]);
-  await north.settled();
-  west.signal("SIGTERM");
-  await west.line(/^ended$/);
-  assertEquals((await west.status).code, 0);
-  await north.looked();
-  assertEquals([...north.links.peers], []);
-  assertEquals(north.heard, []);
-});
+/** Opens the links of nodes on a real Redis, which have met; they are closed with their connections. */
+async function openNodes(url: string, ...ids: readonly string[]) {
+  await using stack = new AsyncDisposableStack();
+  const nodes: LinkNode[] = [];
+  for (const id of ids) {
+    const redis = await connectRedis(url);
+    stack.defer(() => redis.close());
+    nodes.push(stack.use(await LinkNode.open(redis, id)));
+  }
+  for (const { links } of nodes) await links.meet(ids);
+  const { settleMs, lookMs } = toSettings({ maxMessageBytes: MB });
+  const owned = stack.move();
+  return {
+    nodes,
+    /** Resolves after looks that the nodes trust, however new their connections are. */
+    looked: () =>
+      new Promise<void>((resolve) =>
+        setTimeout(resolve, settleMs + 3 * lookMs)
+      ),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}

@@ -10,6 +10,7 @@ import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { Client } from "@modelcontextprotocol/client";
 import { SignJWT } from "jose";
 import { createHash } from "node:crypto";
+import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import config from "../../deno.json" with { type: "json" };
@@ -24,7 +25,7 @@ import { runtimeOf } from "../../tools/npm/deno_runtimes.ts";
 import { run } from "../../tools/process.ts";
 import { type Child, start } from "../support/child.ts";
 import { everything } from "../support/computer/mcp_servers.ts";
-import { ChildTransport } from "../support/mcp/child_transport.ts";
+import { ChildTransport } from "../support/mcp/clients.ts";
 import { type Scratch, scratch } from "../support/scratch.ts";
 import embedded from "./embedded.json" with { type: "json" };
 
@@ -36,6 +37,7 @@ const MAX_MB: Readonly<Record<Command, number>> = {
   smcp: 40,
 };
 
+const { version } = config;
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const folder = await Deno.makeTempDir({ prefix: "smcp-compile-" });
 const commands = Object.keys(COMMANDS) as Command[];
@@ -55,10 +57,9 @@ Deno.test("deno task compile writes a small binary of each command", async () =>
   const runtime = (await Deno.stat(Deno.execPath())).size;
   for (const command of commands) {
     const { size } = await Deno.stat(join(out.path, command));
-    const megabytes = (size - runtime) / 1e6;
-    const embedded = (bundles[command]?.bytes ?? NaN) / 1e6;
-    assert(megabytes > embedded, `${command}: ${megabytes} MB`);
-    assert(megabytes < MAX_MB[command], `${command}: ${megabytes} MB`);
+    const bytes = size - runtime;
+    assert(bytes > (bundles[command]?.bytes ?? NaN), `${command}: ${bytes}`);
+    assert(bytes < MAX_MB[command] * 1e6, `${command}: ${bytes}`);
   }
 });
 
@@ -73,7 +74,7 @@ Deno.test("deno task release writes archives for five platforms, with license, c
     await t.step(target, async () => {
       const args = ["smcp-agent", "--target", target, "--out", out.path];
       await task("release", args, await runtimeOf(target));
-      const name = `smcp-agent-${config.version}-${target}`;
+      const name = `smcp-agent-${version}-${target}`;
       const windows = target.includes("windows");
       const archive = `${name}.${windows ? "zip" : "tar.gz"}`;
       const listed = await run("python3", ["-c", LIST, archive], out.path);
@@ -116,7 +117,7 @@ Deno.test("a Server runs from its embedded files alone, with what it loads when 
     ...["--port", "0", "--metrics", "--mcp", "--tracing"],
     ...["--jwt-issuer", "https://issuer.example", "--jwt-audience", "smcp"],
   ], { SMCP_JWT_SECRET: SECRET });
-  const [url] = await server.line(/http:\/\/[\w.:]+/);
+  const [url] = await server.line(URL_LINE);
   const token = await new SignJWT({ role: "agent" })
     .setProtectedHeader({ alg: "HS256" })
     .setSubject("test").setExpirationTime("1h")
@@ -125,36 +126,28 @@ Deno.test("a Server runs from its embedded files alone, with what it loads when 
   const read = async (path: string, bearer = token, method = "GET") => {
     const headers = { authorization: `Bearer ${bearer}` };
     const response = await fetch(`${url}${path}`, { method, headers });
-    return { status: response.status, text: await response.text() };
+    const text = await response.text();
+    assertEquals(response.status, bearer === token ? 200 : 401, text);
+    return text;
   };
-  assertEquals((await read("/health")).status, 200);
-  assertMatch((await read("/metrics")).text, /^smcp_connections 0$/m);
+  await read("/health");
+  assertMatch(await read("/metrics"), /^smcp_connections 0$/m);
   const page = await read("/console");
-  const parts = [...page.text.matchAll(/(?:src|href)="([^"#:]+)"/g)]
+  const parts = [...page.matchAll(/(?:src|href)="([^"#:]+)"/g)]
     .map(([, part = ""]) => part);
-  assert(parts.some((part) => part.endsWith(".js")), page.text);
+  assert(parts.some((part) => part.endsWith(".js")), page);
   for (const part of parts) {
-    const { pathname } = new URL(part, `${url}/console`);
-    assertEquals((await read(pathname)).status, 200, pathname);
+    await read(new URL(part, `${url}/console`).pathname);
   }
-  const refused = await read("/mcp/home", `${token}x`, "POST");
-  assertEquals(refused.status, 401, refused.text);
+  await read("/mcp/home", `${token}x`, "POST");
   assertEquals((await server.stop()).code, 0, server.lines.join("\n"));
-});
-
-Deno.test("a Server of a cluster has its Redis client embedded", async () => {
-  await using place = await emptyPlace();
-  const cluster = ["--port", "0", "--cluster", "redis://127.0.0.1:1"];
-  await using server = place.start("smcp-server", cluster);
-  assertEquals((await server.status).code, 1);
-  assertMatch(server.lines.join("\n"), /^error: .*127\.0\.0\.1:1/m);
 });
 
 Deno.test("Server, Computer and Agent run from their embedded files alone, and a VRL program transforms the result of a call", async () => {
   await using place = await emptyPlace();
   await place.write("computer.json", COMPUTER);
   await using server = place.start("smcp-server", ["--port", "0"]);
-  const [url] = await server.line(/http:\/\/[\w.:]+/);
+  const [url] = await server.line(URL_LINE);
   const here = ["--url", url, "--office", "home"];
   await using computer = place.start("smcp-computer", [
     ...["run", ...here, "--name", "laptop", "--config", "computer.json"],
@@ -162,14 +155,12 @@ Deno.test("Server, Computer and Agent run from their embedded files alone, and a
   ]);
   await computer.line(/running, \d+ tools/);
   await computer.line(/joined office/);
-  await using tools = place.start("smcp-agent", ["tools", ...here]);
-  assertEquals((await tools.status).code, 0, tools.lines.join("\n"));
-  assertMatch(tools.lines.join("\n"), /\becho\b/);
-  await using agent = place.start("smcp-agent", [
-    ...["call", "echo", ...here, "--arg", "message=hello", "--json"],
-  ]);
-  assertEquals((await agent.status).code, 0, agent.lines.join("\n"));
-  assertMatch(agent.lines.join("\n"), /a2c_vrl_transformed.*ECHO/);
+  await place.says("smcp-agent", ["tools", ...here], /\becho\b/);
+  await place.says(
+    "smcp-agent",
+    ["call", "echo", ...here, "--arg", "message=hello", "--json"],
+    /a2c_vrl_transformed.*ECHO/,
+  );
   const [page] = await computer.line(/http:\/\/127\.0\.0\.1:\d+\/\S*/);
   assertMatch(await (await fetch(page)).text(), /<script/);
 });
@@ -183,18 +174,12 @@ Deno.test("smcp up serves MCP clients, and smcp-agent mcp, from the embedded fil
   ]);
   await up.line(/running, \d+ tools/);
   await up.line(/joined office/);
-  const [url] = await up.line(/http:\/\/127\.0\.0\.1:\d+/);
-  const pipe = place.command("smcp-agent", [
-    "mcp",
-    "--url",
-    url,
-    "--office",
-    "home",
-  ]);
+  const [url] = await up.line(URL_LINE);
+  const args = ["mcp", "--url", url, "--office", "home"];
+  const pipe = place.command("smcp-agent", args);
   const client = new Client({ name: "test", version: "1" });
-  await client.connect(
-    new ChildTransport({ ...pipe, command: Deno.execPath() }),
-  );
+  const command = Deno.execPath();
+  await client.connect(new ChildTransport({ ...pipe, command }));
   const { tools } = await client.listTools();
   assert(
     tools.some(({ name }) => name.endsWith("echo")),
@@ -206,40 +191,32 @@ Deno.test("smcp up serves MCP clients, and smcp-agent mcp, from the embedded fil
 Deno.test("what only some commands load is embedded too", async () => {
   await using place = await emptyPlace();
   await place.write("computer.json", COMPUTER);
-  for (
-    const [command, args, text] of [
-      ["smcp", ["--help"], /^ {2}up /m],
-      ["smcp", ["completion", "bash"], /_smcp/],
-      ["smcp-computer", ["check", "--config", "computer.json"], /No problem/],
-      [
-        "smcp-computer",
-        [
-          ...["service", "install", "--office", "home"],
-          ...["--config", "computer.json", "--print"],
-        ],
-        /ExecStart|plist/,
-      ],
-      ["smcp-server", ["key", "--help"], /key add/],
-      ["smcp-agent", ["--version"], new RegExp(config.version)],
-    ] as const
-  ) {
-    await using child = place.start(command, args);
-    assertEquals((await child.status).code, 0, child.lines.join("\n"));
-    assertMatch(child.lines.join("\n"), text);
-  }
+  const service = ["service", "install", "--office", "home", "--print"];
+  const config = ["--config", "computer.json"];
+  await place.says("smcp", ["--help"], /^ {2}up /m);
+  await place.says("smcp", ["completion", "bash"], /_smcp/);
+  await place.says("smcp-computer", ["check", ...config], /No problem/);
+  await place.says(
+    "smcp-computer",
+    [...service, ...config],
+    /ExecStart|plist/,
+  );
+  await place.says("smcp-server", ["key", "--help"], /key add/);
+  await place.says("smcp-agent", ["--version"], new RegExp(version));
+  await place.says(
+    "smcp-server",
+    ["--port", "0", "--cluster", "redis://127.0.0.1:1"],
+    /^error: .*127\.0\.0\.1:1/m, // the client of Redis is there
+    1,
+  );
 });
 
 Deno.test("an embedded command cannot read the folder that it was loaded from", async () => {
   await using place = await emptyPlace();
-  const { args, ...options } = place.command("smcp-server", []);
-  const main = args.at(-1) ?? "";
-  await Deno.writeTextFile(
-    main,
-    "await Deno.readTextFile(import.meta.filename);",
-  );
-  await using child = start(Deno.execPath(), args, options);
-  assertEquals((await child.status).code, 1);
-  assertMatch(child.lines.join("\n"), /NotCapable: Requires read access/);
+  const main = place.command("smcp-server", []).args.at(-1) ?? "";
+  const source = "await Deno.readTextFile(import.meta.filename);";
+  await Deno.writeTextFile(main, source);
+  await place.says("smcp-server", [], /NotCapable: Requires read access/, 1);
 });
 
 Deno.test("binaries pass the smoke test that a release runs on each platform", async () => {
@@ -264,6 +241,7 @@ Deno.test("binaries pass the smoke test that a release runs on each platform", a
   assertEquals(started, commands);
 });
 
+const URL_LINE = /http:\/\/[\w.:]+/;
 const SECRET = "0123456789abcdef0123456789abcdef";
 
 const denoDir = () =>
@@ -298,6 +276,13 @@ interface Place extends AsyncDisposable {
     env?: Record<string, string>,
   ): { args: string[]; cwd: string; env: Record<string, string> };
   start(...of: Parameters<Place["command"]>): Child;
+  /** Runs a command; asserts its output and exit code. */
+  says(
+    name: Command,
+    args: readonly string[],
+    text: RegExp,
+    code?: number,
+  ): Promise<void>;
   /** Writes a program, or JSON, into the working directory; returns its path. */
   write(name: string, content: unknown): Promise<string>;
 }
@@ -310,7 +295,7 @@ async function emptyPlace(): Promise<Place> {
   const place: Scratch = await scratch();
   const at = (name: string) => join(place.path, name);
   for (const name of commands) {
-    await copyFolder(join(folder, name), at(name));
+    await cp(join(folder, name), at(name), { recursive: true });
   }
   for (const name of ["home", "work"]) await Deno.mkdir(at(name));
   const command: Place["command"] = (name, args, env = {}) => ({
@@ -324,11 +309,19 @@ async function emptyPlace(): Promise<Place> {
     cwd: at("work"),
     env: { HOME: at("home"), DENO_DIR: at("cache"), ...env },
   });
+  const begin: Place["start"] = (...of) => {
+    const { args, ...options } = command(...of);
+    return start(Deno.execPath(), args, options);
+  };
   return {
     command,
-    start(...of) {
-      const { args, ...options } = command(...of);
-      return start(Deno.execPath(), args, options);
+    start: begin,
+    async says(name, args, text, code = 0) {
+      await using child = begin(name, args);
+      const status = await child.status;
+      const output = child.lines.join("\n");
+      assertEquals(status.code, code, output);
+      assertMatch(output, text);
     },
     write: async (name, content) => {
       const path = join(at("work"), name);
@@ -340,13 +333,6 @@ async function emptyPlace(): Promise<Place> {
     },
     [Symbol.asyncDispose]: () => place[Symbol.asyncDispose](),
   };
-}
-
-async function copyFolder(from: string, to: string): Promise<void> {
-  await Deno.mkdir(to);
-  for await (const { name } of Deno.readDir(from)) {
-    await Deno.copyFile(join(from, name), join(to, name));
-  }
 }
 
 /** Runs a task of deno.json, with a runtime for the binaries. */

@@ -12,6 +12,16 @@ import {
   NPX_SERVERS,
   withVersions,
 } from "../support/computer/reference_servers.ts";
+import { ELSEWHERE } from "../pages/elsewhere.ts";
+import { NOT_RUN } from "../pages/not_run.ts";
+import { SCENES } from "../pages/scenes/mod.ts";
+import {
+  blockOf,
+  isNotRun,
+  linesOf,
+  RUNNABLE,
+} from "../pages/support/scene.ts";
+import { scratch } from "../support/scratch.ts";
 import { codeBlocks, readPages } from "./support/blocks.ts";
 import { commandsOf, mistakeIn } from "./support/commands.ts";
 import { CLI_NAME } from "../../tools/npm/commands_package.ts";
@@ -53,7 +63,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "mistakeIn() finds what a command does not take, and what nobody knows",
+  name: "mistakeIn() finds what a command does not take, and unknown commands",
   timeout: 120_000,
   fn: async () => {
     const script = `
@@ -93,7 +103,7 @@ const CHECKED: Readonly<Record<string, readonly string[]>> = {
     "configuration",
     "links",
     "mcp-client", // mcp_page_test.ts
-    "version-mismatch", // protocol_test.ts
+    "version-mismatch", // references_test.ts
   ],
   toml: ["mcp-client"],
 };
@@ -149,32 +159,24 @@ Deno.test({
   name: "every page is in the package, with the schema and what the pages show",
   timeout: 240_000,
   fn: async () => {
-    const folder = await Deno.makeTempDir({ prefix: "smcp-docs-" });
-    try {
-      const tarball = join(folder, "package.tgz");
-      // Without declarations, which take most of the time of packing.
-      const flags = ["--allow-dirty", "--allow-slow-types"];
-      await run(
-        "deno",
-        ["pack", ...flags, "--output", tarball],
-        fileURLToPath(root),
-      );
-      const { output } = await outputOf("tar", ["-tzf", tarball]);
-      const packed = output.split("\n").map((path) =>
-        path.replace("package/", "")
-      );
-      const linked = [...pages].flatMap(([page, text]) =>
-        [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, path = ""]) =>
-          posix.join(posix.dirname(page), path)
-        )
-      );
-      assert(linked.includes("docs/operators.md"));
-      const wanted = [...pages.keys(), ...linked, "docs/config.schema.json"];
-      assertEquals(wanted.filter((path) => !packed.includes(path)), []);
-      assert(config.publish.include.includes("docs/")); // JSR has them too
-    } finally {
-      await Deno.remove(folder, { recursive: true });
-    }
+    await using folder = await scratch();
+    const tarball = join(folder.path, "package.tgz");
+    // Without declarations, which take most of the time of packing.
+    const flags = ["--allow-dirty", "--allow-slow-types", "--output", tarball];
+    await run("deno", ["pack", ...flags], fileURLToPath(root));
+    const { output } = await outputOf("tar", ["-tzf", tarball]);
+    const packed = output.split("\n").map((path) =>
+      path.replace("package/", "")
+    );
+    const linked = [...pages].flatMap(([page, text]) =>
+      [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, path = ""]) =>
+        posix.join(posix.dirname(page), path)
+      )
+    );
+    assert(linked.includes("docs/operators.md"));
+    const wanted = [...pages.keys(), ...linked, "docs/config.schema.json"];
+    assertEquals(wanted.filter((path) => !packed.includes(path)), []);
+    assert(config.publish.include.includes("docs/")); // JSR has them too
   },
 });
 
@@ -195,6 +197,48 @@ Deno.test("the API keys of the documentation are valid", () => {
   assertEquals(lengths, [2]);
 });
 
+const runnable = blocks.filter(({ language }) => RUNNABLE.includes(language));
+const pageOf = (at: string) => at.slice(0, at.lastIndexOf(":"));
+
+Deno.test("every command and program of the pages is run by exactly one test, or is listed", async () => {
+  const times = new Map(runnable.map(({ at }) => [at, 0]));
+  const claims = [
+    ...SCENES.flatMap(({ page, has, covers = [] }) =>
+      [has, ...covers].map((has) => ({ page, has }))
+    ),
+    ...ELSEWHERE,
+  ];
+  for (const claim of claims) {
+    const { at } = await blockOf(claim);
+    times.set(at, (times.get(at) ?? 0) + 1);
+  }
+  for (const { at, code, language } of runnable) {
+    const isListed = language === "sh" &&
+      linesOf(code).every((line) => isNotRun(pageOf(at), line));
+    if (isListed) times.set(at, (times.get(at) ?? 0) + 1);
+  }
+  assertEquals([...times].filter(([, count]) => count !== 1), []);
+});
+
+Deno.test("what cannot be run is on the pages, once in the list, and says why", () => {
+  for (const { page, line, reason } of NOT_RUN) {
+    const shown = runnable.filter(({ at, code }) =>
+      pageOf(at) === page && linesOf(code).includes(line)
+    );
+    assertEquals(shown.length, 1, `${page}: ${line}`);
+    assert(reason.length > 20, line);
+  }
+  const keys = NOT_RUN.map(({ page, line }) => `${page}: ${line}`);
+  assertEquals(keys.length, new Set(keys).size);
+});
+
+Deno.test("the tests that run blocks elsewhere are there", async () => {
+  for (const { file, test } of ELSEWHERE) {
+    const text = await Deno.readTextFile(new URL(`tests/${file}`, root));
+    assert(text.includes(`"${test}"`), `${file}: ${test}`);
+  }
+});
+
 /** A test of a file of deploy/ with a tool that may not be here. */
 async function testWith(
   tool: string,
@@ -207,13 +251,9 @@ async function testWith(
     name: `${tool} takes deploy/${file}`,
     ignore,
     fn: async () => {
-      const folder = await Deno.makeTempDir({ prefix: "smcp-docs-" });
-      try {
-        const path = new URL(`deploy/${file}`, root);
-        await test(await Deno.readTextFile(path), folder);
-      } finally {
-        await Deno.remove(folder, { recursive: true });
-      }
+      await using folder = await scratch();
+      const path = new URL(`deploy/${file}`, root);
+      await test(await Deno.readTextFile(path), folder.path);
     },
   });
 }

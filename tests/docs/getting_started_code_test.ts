@@ -6,10 +6,8 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { type Child, start } from "../support/child.ts";
 import { withVersions } from "../support/computer/reference_servers.ts";
-import { codeBlocks } from "./support/blocks.ts";
+import { exampleCode } from "./support/blocks.ts";
 import { makeHome } from "./support/home.ts";
-
-const blocks = await codeBlocks();
 
 Deno.test({
   name: "the Server, the Computer and the Agent of the first page meet",
@@ -18,11 +16,11 @@ Deno.test({
     await using home = await makeHome();
     let url = "http://127.0.0.1:0";
     const run = async (example: string): Promise<Child> => {
-      const code = blocks.find((block) => block.example === example)?.code;
+      const code = withVersions(await exampleCode(example));
       const file = `${home.folder}/${example}.ts`;
       await Deno.writeTextFile(
         file,
-        withVersions(code ?? "").replaceAll("http://127.0.0.1:8787", url)
+        code.replaceAll("http://127.0.0.1:8787", url)
           .replaceAll("port: 8787", "port: 0"),
       );
       return start(Deno.execPath(), ["run", "-A", "--no-prompt", file], {

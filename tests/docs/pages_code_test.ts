@@ -4,14 +4,10 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { SmcpAgent } from "../../agent/mod.ts";
-import {
-  type Confirm,
-  type ConfirmAnswer,
-  SmcpComputer,
-} from "../../computer/mod.ts";
-import { createSmcpServer } from "../../server/mod.ts";
+import type { SmcpAgent } from "../../agent/mod.ts";
+import type { Confirm, ConfirmAnswer } from "../../computer/mod.ts";
 import { notes } from "../../examples/notes.ts";
+import { startOffice } from "../../testing/mod.ts";
 import { fixture } from "../support/computer/mcp_servers.ts";
 import { codeBlocks } from "./support/blocks.ts";
 
@@ -35,38 +31,26 @@ async function exported<F>(name: string): Promise<F> {
  *
  * @param confirm answers for the person at the Computer
  */
-async function startOffice(confirm: Confirm) {
-  const stack = new AsyncDisposableStack();
-  const server = stack.use(createSmcpServer());
-  const { url } = await server.listen();
-  const computer = stack.use(
-    new SmcpComputer({
-      url,
-      name: "laptop",
-      servers: {
-        files: fixture({ only: ["echo", "meta", "slow"] }, {
-          tool_meta: {
-            echo: { alias: "read" },
-            meta: { alias: "pay" },
-            slow: { alias: "build" },
-          },
-        }),
-        notes,
+const startPageOffice = (confirm: Confirm) =>
+  startOffice({
+    officeId: "team-a",
+    agent: { name: "planner" },
+    computers: {
+      laptop: {
+        servers: {
+          files: fixture({ only: ["echo", "meta", "slow"] }, {
+            tool_meta: {
+              echo: { alias: "read" },
+              meta: { alias: "pay" },
+              slow: { alias: "build" },
+            },
+          }),
+          notes,
+        },
+        confirm,
       },
-      confirm,
-    }),
-  );
-  await computer.connect();
-  await computer.serversSettled();
-  await computer.join("team-a");
-  const agent = stack.use(new SmcpAgent({ url, name: "planner" }));
-  await agent.connect();
-  await agent.join("team-a");
-  return {
-    agent,
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
-  };
-}
+    },
+  });
 
 /** What is printed while something runs. */
 async function printed(
@@ -118,13 +102,14 @@ Deno.test({
   fn: async () => {
     const once: Confirm = () => "once";
     let person = once;
-    await using office = await startOffice((...request) => person(...request));
+    await using office = await startPageOffice((...request) =>
+      person(...request)
+    );
     const { agent } = office;
 
     const modelTools = await exported<(agent: SmcpAgent) => ModelTool[]>(
       "modelTools",
     );
-    await agent.toolsSettled();
     assertEquals(modelTools(agent).map(({ name }) => name), [
       "laptop__read",
       "laptop__pay",

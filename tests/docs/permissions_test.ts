@@ -8,16 +8,12 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type Child, start } from "../support/child.ts";
 import { withVersions } from "../support/computer/reference_servers.ts";
-import { codeBlocks } from "./support/blocks.ts";
-import { type Home, makeHome } from "./support/home.ts";
+import { exampleCode } from "./support/blocks.ts";
+import { type Home, homeWithConfiguration, makeHome } from "./support/home.ts";
 
-const blocks = await codeBlocks();
-const configuration = blocks.find(({ example, at }) =>
-  example === "configuration" && at.startsWith("README")
-);
-const linesOf = (name: string) =>
-  blocks.find(({ example }) => example === name)?.code.trim().split("\n") ?? [];
-const lines = linesOf("permissions");
+const linesOf = async (name: string) =>
+  (await exampleCode(name)).trim().split("\n");
+const lines = await linesOf("permissions");
 
 /** Each way to leave out one permission, or one of several values of it; and which it is. */
 function lesser(line: string): [missing: string, line: string][] {
@@ -57,16 +53,6 @@ const unexpected = ({ errors }: Child): string[] =>
       .test(line)
   );
 
-/** A home whose folder has the configuration of the README. */
-async function homeWithConfiguration(): Promise<Home> {
-  const home = await makeHome();
-  await Deno.writeTextFile(
-    `${home.folder}/computer.json`,
-    withVersions(configuration?.code ?? ""),
-  );
-  return home;
-}
-
 Deno.test({
   name: "the permissions of the page are enough for each role, and needed",
   timeout: 600_000,
@@ -74,8 +60,7 @@ Deno.test({
     await using home = await homeWithConfiguration();
     let address = "127.0.0.1:8787"; // of the page
     const run = (line: string) => startLine(home, line, address);
-    const [server, computer, agent, ...rest] = lines;
-    assert(server && computer && agent);
+    const [server = "", computer = "", agent = "", ...rest] = lines;
     assertEquals(rest, []);
 
     await using serving = run(server);
@@ -102,21 +87,17 @@ Deno.test({
       });
     }
 
-    await t.step(
-      "a Computer that may not read its skills has none",
-      async () => {
-        await using child = run(computer.replace(" --no-skills", ""));
-        await child.line(/files: running/);
-        await child.line(/joined office demo/);
-        assertEquals((await child.stop()).code, 0);
-        const [line = "", ...others] = unexpected(child);
-        assertMatch(
-          line,
-          /\[WRN\].*No skills are offered: Requires read access to ".*\.a2c\/skills\/user", run again with the --allow-read flag \(--no-skills leaves them out\)/,
-        );
-        assertEquals(others, []);
-      },
+    // A Computer that may not read its skills has none.
+    await using child = run(computer.replace(" --no-skills", ""));
+    await child.line(/files: running/);
+    await child.line(/joined office demo/);
+    assertEquals((await child.stop()).code, 0);
+    const [line = "", ...others] = unexpected(child);
+    assertMatch(
+      line,
+      /\[WRN\].*No skills are offered: Requires read access to ".*\.a2c\/skills\/user", run again with the --allow-read flag \(--no-skills leaves them out\)/,
     );
+    assertEquals(others, []);
   },
 });
 
@@ -125,17 +106,15 @@ Deno.test({
   timeout: 600_000,
   fn: async (t) => {
     await using home = await homeWithConfiguration();
-    const programs = linesOf("permissions-in-code");
-    const [server, computer, agent] = programs;
-    assert(server && computer && agent);
+    const programs = await linesOf("permissions-in-code");
+    const [server = "", computer = "", agent = ""] = programs;
     let address = "127.0.0.1:0";
     const run = async (line: string) => {
-      const [, role] = /(\w+)\.ts$/.exec(line) ?? [];
-      const code = blocks.find(({ example }) => example === role)?.code ?? "";
+      const [, role = ""] = /(\w+)\.ts$/.exec(line) ?? [];
+      const code = withVersions(await exampleCode(role));
       await Deno.writeTextFile(
         `${home.folder}/${role}.ts`,
-        withVersions(code)
-          .replaceAll("127.0.0.1:8787", address)
+        code.replaceAll("127.0.0.1:8787", address)
           .replace("port: 8787", "port: 0"),
       );
       return startLine(home, line, address);

@@ -5,44 +5,30 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { start } from "../support/child.ts";
-import { withVersions } from "../support/computer/reference_servers.ts";
 import { CLIENTS } from "../support/mcp/clients.ts";
-import { codeBlocks } from "./support/blocks.ts";
-import { makeHome } from "./support/home.ts";
-import { normalize } from "./support/transcript.ts";
-
-const blocks = (await codeBlocks())
-  .filter(({ at }) => at.startsWith("README"));
-const codeOf = (name: string): string => {
-  const found = blocks.find(({ example }) => example === name);
-  assert(found, `There is no example ${name}`);
-  return found.code;
-};
+import { exampleCode, readPages } from "./support/blocks.ts";
+import { homeWithConfiguration } from "./support/home.ts";
+import { normalize } from "./support/play.ts";
 
 Deno.test({
   name:
     "the quick start of the README: three commands, an MCP client calls a tool, and so does smcp-agent right after it",
   timeout: 600_000,
   fn: async () => {
-    const commands = codeOf("quick-start").trimEnd().split("\n");
+    const commands = (await exampleCode("quick-start", "README")).trimEnd()
+      .split("\n");
     assertEquals(commands.length, 3);
     const [clone = "", up = "", add = ""] = commands;
     // The home has the clone; claude itself is not here.
     assert(/^git clone "\$REPOSITORY" ~\/a2c-smcp$/.test(clone), clone);
     assert(/^claude mcp add /.test(add), add);
 
-    const [, call = ""] = blocks.map(({ code }) =>
-      /^\$ (deno run .* call .*)$/m.exec(code)
-    ).find((found) =>
-      found !== null
+    const [, call = ""] = /^\$ (deno run .* call .*)$/m.exec(
+      (await readPages()).get("README.md") ?? "",
     ) ?? [];
     assert(call, "The README calls no tool");
 
-    await using home = await makeHome();
-    await Deno.writeTextFile(
-      `${home.folder}/computer.json`,
-      withVersions(codeOf("configuration")),
-    );
+    await using home = await homeWithConfiguration();
     await using child = start("bash", ["-c", `exec ${up}`], {
       cwd: home.folder,
       env: { ...home.env, SMCP_PORT: "0" }, // somebody may have the default one

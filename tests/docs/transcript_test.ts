@@ -7,9 +7,8 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { withVersions } from "../support/computer/reference_servers.ts";
-import { codeBlocks } from "./support/blocks.ts";
-import { isServing, play } from "./support/play.ts";
-import { transcriptOf } from "./support/transcript.ts";
+import { exampleCode } from "./support/blocks.ts";
+import { isServing, play, transcriptOf } from "./support/play.ts";
 
 const transcriptIn = async (page: string) =>
   transcriptOf(
@@ -29,15 +28,10 @@ Deno.test({
   timeout: 600_000,
   fn: async () => {
     assertEquals(firstCall.length, 2);
-    const configuration = (await codeBlocks()).find(({ at, example }) =>
-      example === "configuration" && at.startsWith("README")
-    );
-    assert(configuration);
+    const configuration = await exampleCode("configuration", "README");
     await play(firstCall, async ({ folder }) => {
-      await Deno.writeTextFile(
-        `${folder}/computer.json`,
-        withVersions(configuration.code),
-      );
+      const file = `${folder}/computer.json`;
+      await Deno.writeTextFile(file, withVersions(configuration));
       return {};
     });
   },

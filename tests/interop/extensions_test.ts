@@ -8,27 +8,25 @@ import { SmcpAgent } from "../../agent/mod.ts";
 import { SmcpComputer } from "../../computer/mod.ts";
 import { fixture } from "../support/computer/mcp_servers.ts";
 import { SCREEN_TIMEOUT_MS } from "./support/casts.ts";
-import { ourServer } from "./support/parties/ours.ts";
-import { AGENT, COMPUTER, OFFICE } from "./support/parties/party.ts";
 import {
+  AGENT,
+  COMPUTER,
+  OFFICE,
+  ourServer,
   pythonAgent,
   pythonComputer,
   pythonServer,
-} from "./support/parties/python.ts";
-import { textOf } from "./support/steps/step.ts";
-import type { Sdk } from "./support/venv.ts";
-import { openWorkplace } from "./support/workplace/workplace.ts";
-
-const VERSIONS: readonly Sdk[] = ["0.2", "0.3", "0.4"];
-const CONNECTION = { path: "/socket.io/" };
+} from "./support/parties.ts";
+import { textOf } from "./support/scenario.ts";
+import { openWorkplace } from "./support/workplace.ts";
 
 /** Registers a test that may wait for a download of an SDK, and for peers that never answer. */
-const test = (name: string, run: () => Promise<void>) =>
-  Deno.test({ name, timeout: SCREEN_TIMEOUT_MS, fn: run });
+const test = (name: string, fn: () => Promise<void>) =>
+  Deno.test({ name, timeout: SCREEN_TIMEOUT_MS, fn });
 
 /** This package's Agent, in the office. */
 async function joinedAgent(url: string): Promise<SmcpAgent> {
-  const agent = new SmcpAgent({ ...CONNECTION, url, name: AGENT });
+  const agent = new SmcpAgent({ url, name: AGENT, path: "/socket.io/" });
   await agent.connect();
   await agent.join(OFFICE);
   return agent;
@@ -37,9 +35,7 @@ async function joinedAgent(url: string): Promise<SmcpAgent> {
 /** This package's Computer in this process, in the office. */
 async function joinedComputer(url: string): Promise<SmcpComputer> {
   const computer = new SmcpComputer({
-    ...CONNECTION,
-    url,
-    name: COMPUTER,
+    ...{ url, name: COMPUTER, path: "/socket.io/" },
     servers: { fix: fixture({ prompts: true }) },
     confirm: () => "once",
   });
@@ -49,7 +45,7 @@ async function joinedComputer(url: string): Promise<SmcpComputer> {
   return computer;
 }
 
-/** Asks for everything that Python's peers do not know, all at once. */
+/** Requests everything that Python's peers lack, all at once. */
 async function isRefusedCleanly(agent: SmcpAgent, server: string) {
   const options = { timeoutMs: 1_000 };
   const requests: Record<string, Promise<unknown>> = {
@@ -72,20 +68,28 @@ const nameOf = (tools: Iterable<{ name?: unknown }>, tool: string): string =>
   [...tools].map(({ name }) => String(name))
     .find((name) => name === tool || name.endsWith(`__${tool}`)) ?? tool;
 
-for (const sdk of VERSIONS) {
+const ON = { text: "on" };
+
+/** Calls tools of the Computer with progress. */
+async function caller(agent: SmcpAgent) {
+  const tools = await agent.getTools(COMPUTER);
+  return async (tool: string, params = {}) => {
+    const options = { onProgress: () => {} };
+    const name = nameOf(tools, tool);
+    return textOf(await agent.callTool(COMPUTER, name, params, options));
+  };
+}
+
+for (const sdk of ["0.2", "0.3", "0.4"] as const) {
   test(`${sdk}: Python's Server passes on no extension, says nothing to those of our Computer, and goes on`, async () => {
     await using server = await pythonServer(sdk);
     await using _computer = await joinedComputer(server.url);
     await using agent = await joinedAgent(server.url);
-    const tools = await agent.getTools(COMPUTER);
-    const call = (tool: string, params = {}) =>
-      agent.callTool(COMPUTER, nameOf(tools, tool), params, {
-        onProgress: () => {},
-      });
+    const call = await caller(agent);
     await isRefusedCleanly(agent, "fix");
-    assertEquals(textOf(await call("change_prompts")), "told");
-    assertEquals(textOf(await call("change_resources")), "told");
-    assertEquals(textOf(await call("echo", { text: "on" })), "on");
+    assertEquals(await call("change_prompts"), "told");
+    assertEquals(await call("change_resources"), "told");
+    assertEquals(await call("echo", ON), "on");
   });
 
   test(`${sdk}: Python's Computer answers no extension, and goes on`, async () => {
@@ -94,13 +98,10 @@ for (const sdk of VERSIONS) {
     await using computer = await pythonComputer(sdk, server.url, place);
     await computer.join();
     await using agent = await joinedAgent(server.url);
-    const tools = await agent.getTools(COMPUTER);
+    const call = await caller(agent);
     const { servers } = await agent.getConfig(COMPUTER);
     await isRefusedCleanly(agent, Object.keys(servers)[0] ?? "");
-    const text = await agent.callTool(COMPUTER, nameOf(tools, "echo"), {
-      text: "on",
-    }, { onProgress: () => {} });
-    assertEquals(textOf(text), "on");
+    assertEquals(await call("echo", ON), "on");
   });
 
   test(`${sdk}: Python's Agent is unharmed by what our Computer tells`, async () => {
@@ -109,10 +110,10 @@ for (const sdk of VERSIONS) {
     await using agent = await pythonAgent(sdk, server.url);
     await agent.join();
     const tools = await agent.tools();
-    for (const tool of ["change_prompts", "change_resources"]) {
-      assertEquals(textOf(await agent.call(nameOf(tools, tool))), "told");
-    }
-    const echoed = await agent.call(nameOf(tools, "echo"), { text: "on" });
-    assertEquals(textOf(echoed), "on");
+    const call = async (tool: string, params = {}) =>
+      textOf(await agent.call(nameOf(tools, tool), params));
+    assertEquals(await call("change_prompts"), "told");
+    assertEquals(await call("change_resources"), "told");
+    assertEquals(await call("echo", ON), "on");
   });
 }

@@ -1,5 +1,4 @@
-import { MIXED_CASTS, testCast } from "./support/casts.ts";
-import { compareParties } from "./support/table.ts";
+import { compareParties, MIXED_CASTS, testCast } from "./support/casts.ts";
 
 Deno.test("the table of mixed offices in README.md has a row for each cast, and no other", () =>
   compareParties("mixed", MIXED_CASTS));

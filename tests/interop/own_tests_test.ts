@@ -11,20 +11,15 @@ import { pythonOf, SCRIPTS, sdkSources } from "./support/venv.ts";
  * in two halves that take equally long, side by side.
  */
 const HALVES = [
+  ["test_async_integration_e2e.py", "test_async_integration_vrl_e2e.py"],
   [
-    "tests/e2e/test_async_integration_e2e.py",
-    "tests/e2e/test_async_integration_vrl_e2e.py",
+    ...["test_v02_full_flow.py", "test_v02_skill_blob_e2e.py"],
+    "test_v02_tool_call_binary_e2e.py",
+    "test_v02_update_tool_list_e2e.py",
+    "test_version_handshake_conftest_server.py",
+    ...["server", "agent"],
   ],
-  [
-    "tests/e2e/test_v02_full_flow.py",
-    "tests/e2e/test_v02_skill_blob_e2e.py",
-    "tests/e2e/test_v02_tool_call_binary_e2e.py",
-    "tests/e2e/test_v02_update_tool_list_e2e.py",
-    "tests/e2e/test_version_handshake_conftest_server.py",
-    "tests/e2e/server",
-    "tests/e2e/agent",
-  ],
-];
+].map((half) => half.map((file) => `tests/e2e/${file}`));
 
 const TESTS = 38;
 

@@ -1,16 +1,31 @@
-import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { SmcpAgent } from "../../agent/mod.ts";
-import { byMcpName, CASTS, SCREEN_TIMEOUT_MS } from "./support/casts.ts";
-import { ourAgent, ourServer } from "./support/parties/ours.ts";
-import { COMPUTER, OFFICE } from "./support/parties/party.ts";
-import { pythonAgent, pythonComputer } from "./support/parties/python.ts";
-import { textOf } from "./support/steps/step.ts";
-import { compareParties } from "./support/table.ts";
-import { openWorkplace } from "./support/workplace/workplace.ts";
+import { operate } from "../support/server/operator_client.ts";
+import {
+  byMcpName,
+  CASTS,
+  compareParties,
+  SCREEN_TIMEOUT_MS,
+} from "./support/casts.ts";
+import {
+  COMPUTER,
+  OFFICE,
+  ourAgent,
+  ourServer,
+  pythonAgent,
+  pythonComputer,
+} from "./support/parties.ts";
+import { textOf } from "./support/scenario.ts";
+import { openWorkplace } from "./support/workplace.ts";
 
 /** Registers a test that may wait for a download of an SDK. */
-const test = (name: string, run: () => Promise<void>) =>
-  Deno.test({ name, timeout: SCREEN_TIMEOUT_MS, fn: run });
+const test = (name: string, fn: () => Promise<void>) =>
+  Deno.test({ name, timeout: SCREEN_TIMEOUT_MS, fn });
 
 test("the table in README.md has a row for each cast, and no other", () =>
   compareParties("casts", CASTS));
@@ -18,12 +33,16 @@ test("the table in README.md has a row for each cast, and no other", () =>
 test("clients of each version are refused by a Server of the other, with an error", async () => {
   await using old = await ourServer("0.1");
   await using today = await ourServer("0.2");
-  await using oldAgent = await pythonAgent("0.1", today.url);
-  await using agent = await pythonAgent("0.2", old.url);
-  await using newAgent = await pythonAgent("0.4", today.url);
-  await assertRejects(() => oldAgent.join(), Error, "ConnectionError");
-  await assertRejects(() => agent.join(), Error, "ProtocolVersionError");
-  await assertRejects(() => newAgent.join(), Error, "ProtocolVersionError");
+  for (
+    const [sdk, { url }, why] of [
+      ["0.1", today, "ConnectionError"],
+      ["0.2", old, "ProtocolVersionError"],
+      ["0.4", today, "ProtocolVersionError"],
+    ] as const
+  ) {
+    await using agent = await pythonAgent(sdk, url);
+    await assertRejects(() => agent.join(), Error, why);
+  }
 });
 
 test("an office has one Agent, whatever its version, and shows the version of each member to those that have one", async () => {
@@ -68,9 +87,31 @@ test("our Agent finds the version of a Server, and meets Python's Computers of i
     await using computer = await pythonComputer(sdk, server.url, place);
     await agent.join();
     await computer.join();
-    assertStringIncludes(
-      textOf(await agent.call("echo", { text: `in ${sdk}` })),
-      sdk,
-    );
+    const text = `in ${sdk}`;
+    assertStringIncludes(textOf(await agent.call("echo", { text })), sdk);
   }
 });
+
+for (const sdk of ["0.1", "0.2", "0.3", "0.4"] as const) {
+  test(`${sdk}: Python's Computer answers our operators, whom it takes for an Agent`, async () => {
+    await using server = await ourServer(sdk);
+    const token = await server.printed("with the token ");
+    await using place = await openWorkplace();
+    await using computer = await pythonComputer(sdk, server.url, place);
+    await computer.join();
+    const ask = async (path: string, post?: unknown) => {
+      const url = `/offices/${OFFICE}/computers/${COMPUTER}/${path}`;
+      const end = await operate(server.url, url, { token, post });
+      assertEquals(end.status, 200, JSON.stringify(end.body));
+      return end.body;
+    };
+    const { tools } = await ask("tools");
+    const names: string[] = tools.map(({ name }: { name: string }) => name);
+    const tool_name = names.find((name) => /^(.*__)?echo$/.test(name));
+    assert(tool_name !== undefined, names.join());
+    assert(Object.keys((await ask("config")).servers).length > 0);
+    assert(Array.isArray((await ask("desktop")).desktops));
+    const call = { tool_name, params: { text: "on" } };
+    assertEquals((await ask("call", call)).content[0].text, "on");
+  });
+}

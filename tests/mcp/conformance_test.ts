@@ -11,11 +11,11 @@ import { assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import type { ServerSettings } from "../../computer/mod.ts";
 import { DENO_ENV } from "../support/computer/mcp_servers.ts";
-import { startHostGateway } from "../support/mcp/host_gateway.ts";
+import { startGateway } from "../support/mcp/gateway.ts";
 import { mcpTools } from "../support/mcp/npm_tools.ts";
-import { conformanceHttp } from "./conformance/http.ts";
+import { conformanceHttp } from "./conformance/server.ts";
 
-/** An MCP server that runs, as a Computer is told of it. */
+/** An MCP server that runs, as a Computer is configured for it. */
 interface Running extends AsyncDisposable {
   readonly settings: ServerSettings;
 }
@@ -56,10 +56,11 @@ for (const [revision, file, run] of REVISIONS) {
     timeout: 180_000,
   }, async () => {
     await using conf = await run();
-    await using office = await startHostGateway({ computer: "pc" }, {
+    await using office = await startGateway({
+      gateway: { computer: "pc" },
       servers: { conf: conf.settings },
       // The suite calls as a page of the Server's own address, too; without this none may.
-      origins: "*",
+      server: { origins: "*" },
     });
     const expected = new URL(`./${file}`, import.meta.url);
     const tools = await mcpTools();

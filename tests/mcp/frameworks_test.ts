@@ -22,17 +22,16 @@ import {
   installFrameworks,
   installInProcess,
   pythonFrameworks,
-} from "../support/mcp/frameworks.ts";
-import { GATEWAY_KEYS } from "../support/mcp/gateway.ts";
-import { startHostGateway } from "../support/mcp/host_gateway.ts";
+} from "./frameworks.ts";
+import { GATEWAY_KEYS, startGateway } from "../support/mcp/gateway.ts";
 import {
   type ApiMaker,
   completionsApi,
   messagesApi,
   responsesApi,
-} from "../support/mcp/models/bodies.ts";
+  startModel,
+} from "../support/mcp/models.ts";
 import { modernRequest, post } from "../support/mcp/post.ts";
-import { startModel } from "../support/mcp/models/stub_model.ts";
 import { OFFICE } from "../support/office.ts";
 import { scratch } from "../support/scratch.ts";
 
@@ -145,7 +144,7 @@ for (const [place, { script, key }] of Object.entries(PLACES)) {
   }, async (t) => {
     await using folder = await scratch();
     await installFrameworks(folder.path);
-    await using office = await startHostGateway({}, {
+    await using office = await startGateway({
       servers: { notes },
       keys: key !== undefined,
     });
@@ -162,7 +161,7 @@ for (const [place, { script, key }] of Object.entries(PLACES)) {
           const start = [...command, file];
           const output = await outputOf(copy, start, api, { text });
           assertStringIncludes(output, "The tool says ");
-          // The tool alone knows how many there are.
+          // Only the tool has their number.
           assertStringIncludes(output, `${written.length} notes`);
           // What fails is for the model to read, and ends nothing.
           const failed = await outputOf(copy, start, api, {});
@@ -179,7 +178,7 @@ Deno.test({
   ...SLOW,
 }, async (t) => {
   await using folder = await scratch();
-  await using office = await startHostGateway({}, { servers: { notes } });
+  await using office = await startGateway({ servers: { notes } });
   await installInProcess(folder.path, office.url.origin, OFFICE);
   const copy = {
     folder: folder.path,
@@ -203,7 +202,7 @@ Deno.test({
   ignore: python === undefined,
   ...SLOW,
 }, async () => {
-  await using office = await startHostGateway({}, { servers: { notes } });
+  await using office = await startGateway({ servers: { notes } });
   const script = fileURLToPath(
     new URL("../support/fixtures/python_mcp_client.py", import.meta.url),
   );

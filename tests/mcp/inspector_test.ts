@@ -6,13 +6,14 @@
  */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
+import { fixtureHere } from "../support/computer/fixture_here.ts";
 import { DENO_ENV, everything } from "../support/computer/mcp_servers.ts";
 import {
-  type HostGateway,
-  startHostGateway,
-} from "../support/mcp/host_gateway.ts";
+  pipeCommand,
+  type ServedGateway,
+  startGateway,
+} from "../support/mcp/gateway.ts";
 import { mcpTools } from "../support/mcp/npm_tools.ts";
-import { pipeCommand } from "../support/mcp/pipe.ts";
 import { scratch } from "../support/scratch.ts";
 
 /** A resource of the reference server. */
@@ -68,7 +69,7 @@ function comparable(result: Record<string, unknown>) {
 
 /** The options that name a server, for each way to reach the office. */
 async function reaches(
-  { url }: HostGateway,
+  { url }: ServedGateway,
   folder: string,
 ): Promise<Record<string, string[]>> {
   const config = join(folder, "mcp.json");
@@ -92,7 +93,7 @@ Deno.test({
     "the Inspector gets the same over HTTP and stdio, with both revisions, and finds no fault in the schemas",
   timeout: 300_000,
 }, async (t) => {
-  await using office = await startHostGateway({}, {
+  await using office = await startGateway({
     servers: { all: everything() },
   });
   await using folder = await scratch();
@@ -117,7 +118,9 @@ Deno.test({
   name: "the Inspector's load of 20 calls at once has no error",
   timeout: 300_000,
 }, async () => {
-  await using office = await startHostGateway();
+  await using office = await startGateway({
+    servers: { fix: fixtureHere() },
+  });
   const summary = await inspect([
     ...[office.url.href, "--transport", "http", "--method", "tools/call"],
     ...["--tool-name", "pc__echo", "--tool-arg", "text=hello"],

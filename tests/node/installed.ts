@@ -18,9 +18,7 @@ const suite = fileURLToPath(new URL("./suite/", import.meta.url));
 /** The programs of the suite, for the test runner of the runtime. */
 export const SUITE: readonly string[] = [
   "core.mjs",
-  "mcp.mjs",
-  "blobs.mjs",
-  "skills.mjs",
+  "content.mjs",
   "proxy.mjs",
 ];
 
@@ -95,46 +93,24 @@ export async function runCommands(
     assertEquals(unknownNpxWords(text), []);
   }
 
-  await Deno.writeTextFile(
-    join(folder, "mcp.json"),
-    JSON.stringify({
-      servers: {
-        fixture: {
-          type: "stdio",
-          server_parameters: {
-            command: program,
-            args: ["mcp_server.mjs"],
-            env: { PATH: env.PATH },
-          },
-        },
-      },
-    }),
-  );
+  const server_parameters = { command: program, args: ["mcp_server.mjs"], env };
+  const fixture = { type: "stdio", server_parameters };
+  const config = JSON.stringify({ servers: { fixture } });
+  await Deno.writeTextFile(join(folder, "mcp.json"), config);
   await using server = command("smcp-server", "--port", "0", "--mcp");
   const [, url = ""] = await server.line(/(http:\/\/127\.0\.0\.1:\d+)/);
   const office = ["--url", url, "--office", "node"];
   await using computer = command(
-    "smcp-computer",
-    "run",
-    ...office,
-    "--name=pc",
-    "--config=mcp.json",
-    "--yes",
-    "--ui",
+    ...["smcp-computer", "run", ...office, "--name=pc"] as const,
+    ...["--config=mcp.json", "--yes", "--ui"],
   );
   const [state] = await computer.line(/fixture: (running|failed).*/);
   assertMatch(state, /running/);
   await computer.line(/joined/i);
   await using page = await openPage(await pageLink(computer));
   await page.until(({ computer: { office } }) => office === "node");
-  await using call = command(
-    "smcp-agent",
-    "call",
-    "add",
-    ...office,
-    "--params",
-    `{"a": 2, "b": 3}`,
-  );
+  const params = `--params={"a": 2, "b": 3}`;
+  await using call = command("smcp-agent", "call", "add", ...office, params);
   assertEquals((await call.status).code, 0, call.lines.join("\n"));
   assertMatch(call.lines.join("\n"), /^5$/m);
   await using plain = command("smcp-server", "--port", "0");

@@ -90,10 +90,7 @@ for (const role of ROLES) {
       await run("node_modules/.bin/tsc", [], project);
     });
     await using office = await startOffice({
-      computers: {
-        pc: () =>
-          Promise.resolve({ content: [{ type: "text", text: "hello" }] }),
-      },
+      computers: { pc: () => ({ content: [{ type: "text", text: "hello" }] }) },
     });
     await office.agent.leave();
     await Deno.copyFile(

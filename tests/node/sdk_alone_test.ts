@@ -39,12 +39,7 @@ for (const version of NODE_VERSIONS) {
   }, async () => {
     const node = await findNode(version);
     await using office = await startOffice({
-      computers: {
-        pc: () =>
-          Promise.resolve({
-            content: [{ type: "text", text: "hello" }],
-          }),
-      },
+      computers: { pc: () => ({ content: [{ type: "text", text: "hello" }] }) },
     });
     await office.agent.leave();
     const args = ["agent.mjs", office.url, "north"];
@@ -52,18 +47,18 @@ for (const version of NODE_VERSIONS) {
   });
 }
 
-/** The expected error of each script while a package is missing; each installs one for the next. */
-const NEEDS: [script: string, says: string, packages: string[]][] = [
+/** The expected error of each feature while a package is missing; each installs one for the next. */
+const NEEDS: [feature: string, says: string, packages: string[]][] = [
   [
-    "front_door.mjs",
+    "front_door",
     "Cannot use createSmcpServer: not all packages that it needs are installed; install them: npm install",
     ["@hono/node-server", "engine.io@6.6.12", "hono", "socket.io@4.8.4"],
   ],
-  ["tracing.mjs", "Cannot trace", ["@opentelemetry/api"]],
-  ["jwt.mjs", "Cannot verify JWTs", ["jose"]],
-  ["vrl.mjs", "Cannot run VRL programs", ["@bpinternal/verel"]],
-  ["skills.mjs", "Cannot read skills", ["yaml"]],
-  ["mcp.mjs", "Cannot reach MCP servers", ["@modelcontextprotocol/sdk"]],
+  ["tracing", "Cannot trace", ["@opentelemetry/api"]],
+  ["jwt", "Cannot verify JWTs", ["jose"]],
+  ["vrl", "Cannot run VRL programs", ["@bpinternal/verel"]],
+  ["skills", "Cannot read skills", ["yaml"]],
+  ["mcp", "Cannot reach MCP servers", ["@modelcontextprotocol/sdk"]],
 ];
 
 Deno.test({
@@ -72,30 +67,32 @@ Deno.test({
   timeout: 600_000,
 }, async (t) => {
   const node = await findNode(NODE_VERSIONS[0]);
-  const failure = (script: string) =>
-    run(node, [script], folder).then(
+  const failure = (feature: string) =>
+    run(node, ["features.mjs", feature], folder).then(
       () => "nothing failed",
       (error: Error) => error.message,
     );
   assertMatch(
-    await failure("server.mjs"),
+    await failure("server"),
     /Cannot load @a2c-smcp\/sdk\/server: not all packages .*: npm install /,
   );
-  for (const [script, says, packages] of NEEDS) {
-    await t.step(script, async () => {
-      const text = await failure(script);
+  for (const [feature, says, packages] of NEEDS) {
+    await t.step(feature, async () => {
+      const text = await failure(feature);
       assert(text.includes(says), text);
       const [, command = ""] = /; install \w+: npm install (.*)$/m.exec(text) ??
         [];
       assertEquals(command.split(" "), packages, text);
       await addPackages(folder, ...packages);
-      await using child = start(node, [script], { cwd: folder });
+      await using child = start(node, ["features.mjs", feature], {
+        cwd: folder,
+      });
       const [said] = await child.line(/^works$|listening on/);
       if (said !== "works") child.signal("SIGTERM"); // a Server, until it is stopped
       assertEquals((await child.status).code, 0, child.lines.join("\n"));
     });
     // The package of the commands has it.
-    if (script === "front_door.mjs") await addPackages(folder, "commander");
+    if (feature === "front_door") await addPackages(folder, "commander");
   }
-  assertEquals(await run(node, ["server.mjs"], folder), "works\n");
+  assertEquals(await run(node, ["features.mjs", "server"], folder), "works\n");
 });

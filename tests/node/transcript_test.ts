@@ -5,8 +5,7 @@
  */
 import { assert } from "@std/assert";
 import { delimiter, dirname } from "node:path";
-import { play } from "../docs/support/play.ts";
-import { transcriptOf } from "../docs/support/transcript.ts";
+import { play, transcriptOf } from "../docs/support/play.ts";
 import { findNode, NODE_VERSIONS } from "../../tools/npm/node.ts";
 import { npmPackages } from "../../tools/npm/npm_package.ts";
 import { run } from "../../tools/process.ts";

@@ -1,10 +1,13 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import type { ConfirmAnswer } from "../../../computer/mod.ts";
 import { ProtocolError } from "../../../protocol/mod.ts";
+import { go, signIn, startConsole } from "../support/console_office.ts";
+import { consoleTest, DESK, openTab, PHONE } from "../support/driven.ts";
+import { assertResponsive, tooWide } from "../support/looking.ts";
+import { everything, fixture } from "../../support/computer/mcp_servers.ts";
 import { captureLog } from "../../support/log_capture.ts";
 import { OFFICE } from "../../support/office.ts";
-import { go, startConsole } from "../support/console_office.ts";
-import { consoleTest, DESK, PHONE } from "../support/driven.ts";
-import { tooWide } from "../support/findings.ts";
+import { startProxy } from "../../support/proxy.ts";
 
 const ORDER = { part: "vice", colour: "green", count: 3 };
 
@@ -52,7 +55,7 @@ consoleTest(
     using log = captureLog();
     await using console = await startConsole();
     const { office: { agent } } = console;
-    // It begins before anybody looks on.
+    // It begins before anybody watches.
     const called = agent.callTool("pc", "wait", {}).catch((error) => error);
     await using tab = await console.open(`#/offices/${OFFICE}/calls`);
     const { page } = tab;
@@ -145,5 +148,198 @@ consoleTest(
       await row.getByText('"words words words').last().waitFor();
       assertEquals(await tooWide(page), []);
     }
+  },
+);
+
+/** An event as the stream sends it. */
+const sse = (id: string, event: string, data: unknown): string =>
+  `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+
+consoleTest(
+  "a page whose connection is lost says so, and goes on where it was",
+  async () => {
+    await using console = await startConsole();
+    const { office: { agent, url }, workshop } = console;
+    await using proxy = await startProxy(url);
+    await using tab = await openTab();
+    const { page } = tab;
+    await signIn(tab, `${proxy.url}/console`, "#/calls");
+    await page.getByText("live", { exact: true }).waitFor();
+    const waiting = agent.callTool("pc", "wait", {});
+    await page.getByRole("row", { name: /wait .* running/ }).waitFor();
+
+    proxy.turnTo("http://127.0.0.1:9"); // nobody listens there
+    proxy.sever();
+    await page.getByText(/lost/).first().waitFor();
+    workshop.release();
+    await waiting;
+    await agent.callTool("pc", "fail", {});
+    proxy.turnTo(url);
+    await page.getByText("live", { exact: true }).waitFor();
+    await page.getByRole("row", { name: /wait .* ok/ }).waitFor();
+    await page.getByRole("row", { name: /fail .* tool error/ }).waitFor();
+    await page.getByText("2 of 2 calls").waitFor();
+  },
+);
+
+consoleTest(
+  "a call that is listed before the stream tells of it is shown once",
+  async () => {
+    await using console = await startConsole();
+    await using tab = await console.open();
+    const { page } = tab;
+    const call = {
+      ...{ office: "north", protocol: "0.2", agent: "planner" },
+      ...{ computer: "pc", req_id: "r1", request: "client:tool_call" },
+      tool: "listed-first",
+    };
+    let streams = 0;
+    await page.route("**/operator/v1/events", async (route) => {
+      const open = sse("a.0", "open", { missed: false });
+      const began = sse("a.1", "call_began", {
+        ...call,
+        at: new Date().toISOString(),
+        event: "call_began",
+      });
+      streams++;
+      await route.fulfill({
+        contentType: "text/event-stream",
+        body: streams === 2 ? open + began : open,
+      });
+    });
+    await page.route(
+      "**/offices/north/calls",
+      (route) => route.fulfill({ json: { calls: [{ ...call, ms: 5 }] } }),
+    );
+    await page.reload();
+    await page.getByRole("navigation").first().waitFor();
+    await page.evaluate(`location.hash = "#/offices/north/calls"`);
+    const rows = page.getByRole("row", { name: /listed-first/ });
+    await rows.first().waitFor();
+    while (streams < 3) await page.waitForTimeout(100);
+    assertEquals(await rows.count(), 1);
+  },
+);
+
+consoleTest(
+  "a call that waits for confirmation says so in the list of calls, on its page and in the form; a cancelled one is cancelled in all",
+  async () => {
+    const people: ((answer: ConfirmAnswer) => void)[] = [];
+    await using console = await startConsole({
+      computer: {
+        servers: { files: fixture({ only: ["echo"] }) },
+        confirm: () => new Promise((say) => people.push(say)),
+      },
+    });
+    const { office: { agent } } = console;
+    await using tab = await console.open("#/calls");
+    const { page } = tab;
+    await page.getByText("live", { exact: true }).waitFor();
+    const call = agent.callTool("pc", "echo", { text: "x" });
+    const waits = /^echo north planner pc .* waits for confirmation/;
+    await page.getByRole("row", { name: waits }).waitFor();
+    await page.getByRole("link", { name: "echo" }).click();
+    await page.getByText("waits for confirmation").waitFor();
+    people[0]?.("once");
+    await page.getByText("ok", { exact: true }).waitFor();
+    await call;
+
+    await go(page, `#/offices/${OFFICE}/computers/pc?tool=echo`);
+    await page.getByRole("button", { name: "Call", exact: true }).click();
+    const form = page.getByRole("article").first();
+    await form.getByText("waits for confirmation").waitFor();
+    await form.getByRole("button", { name: "Cancel" }).click();
+    await form.getByText("cancelled", { exact: true }).waitFor();
+    await go(page, "#/calls");
+    await page.getByRole("row", {
+      name: /^echo north operator pc .* cancelled by the operator/,
+    }).waitFor();
+  },
+);
+
+const PC = `#/offices/${OFFICE}/computers/pc`;
+
+consoleTest(
+  "a Computer's MCP servers, tools and windows are shown, and a tool is tried by its form",
+  async () => {
+    await using console = await startConsole({
+      computer: { servers: { everything: everything() } },
+    });
+    const { workshop } = console;
+    await using tab = await console.open(PC);
+    const { page } = tab;
+    const section = (name: string) => page.getByRole("region", { name });
+    await section("MCP servers").getByText("everything").first().waitFor();
+    await section("Windows").getByText("A vice, two files and a lamp.")
+      .waitFor();
+    await section("Tools").getByRole("button", { name: "get-sum" })
+      .waitFor();
+
+    await page.getByRole("button", { name: "order", exact: true }).click();
+    await page.getByRole("button", { name: "Call" }).click();
+    await page.getByText(/^part/).first().waitFor();
+    assertEquals(workshop.asked, [], "it was called without what it needs");
+    await page.getByLabel(/^part/).fill("vice");
+    await page.getByLabel(/^count/).fill("3");
+    await page.getByLabel(/^price/).fill("12.5");
+    await page.getByLabel(/^colour/).selectOption("green");
+    await page.getByLabel(/^street/).fill("Mill Lane 1");
+    await page.getByLabel(/^town/).fill("Ely");
+    await page.getByRole("button", { name: "Call" }).click();
+    const result = page.getByRole("article").first();
+    await result.getByText("done").waitFor();
+    await result.getByText("37.5").first().waitFor();
+    assertEquals(workshop.asked, [{
+      tool: "order",
+      params: {
+        part: "vice",
+        count: 3,
+        price: 12.5,
+        colour: "green",
+        address: { street: "Mill Lane 1", town: "Ely" },
+      },
+    }]);
+
+    await page.getByRole("button", { name: "draw", exact: true }).click();
+    await page.getByRole("button", { name: "Call" }).click();
+    const image = page.getByRole("article").getByRole("img");
+    await image.waitFor();
+    await page.waitForFunction(
+      "document.querySelector('article img').complete",
+    );
+    assertEquals(
+      await page.evaluate("document.querySelector('article img').naturalWidth"),
+      160, // its default
+    );
+
+    await page.getByRole("button", { name: "fail", exact: true }).click();
+    await page.getByRole("button", { name: "Call" }).click();
+    await page.getByText("the part is sold out").waitFor();
+  },
+);
+
+consoleTest(
+  "a result of 1 MB, and one that is markup, leave the page responsive",
+  async () => {
+    await using console = await startConsole({
+      texts: {
+        markup:
+          '<img src=x onerror="globalThis.pwned=1"><script>pwned=2</script>',
+        much: "much ".repeat(200_000),
+      },
+    });
+    await using tab = await console.open(`${PC}?tool=say`);
+    const { page } = tab;
+    const say = async (what: string) => {
+      await page.getByLabel(/^what/).fill(what);
+      await page.getByRole("button", { name: "Call" }).click();
+      return page.getByRole("article").first();
+    };
+    await assertResponsive(page, async () => {
+      await (await say("markup")).getByText("<img src=x onerror=").waitFor();
+      await (await say("much")).getByText("much much").first().waitFor();
+    });
+    assertEquals(await page.evaluate("globalThis.pwned"), undefined);
+    assertEquals(await page.locator("article img, article script").count(), 0);
   },
 );

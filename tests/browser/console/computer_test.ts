@@ -1,23 +1,25 @@
 import { assert, assertEquals } from "@std/assert";
+import {
+  answerable,
+  callTool,
+  startComputerPage,
+} from "../support/console_office.ts";
+import { consoleTest, DESK, openTab, PHONE } from "../support/driven.ts";
+import {
+  assertResponsive,
+  seriousFindings,
+  tooWide,
+} from "../support/looking.ts";
 import { argumentsOf } from "../../support/command.ts";
 import { configFile } from "../../support/computer/config_file.ts";
-import { fixture } from "../../support/computer/mcp_servers.ts";
-import { pageLink } from "../../support/computer/page_client.ts";
-import { runComputer } from "../../support/computer/run_computer.ts";
-import { OFFICE, type Office, startOffice } from "../../support/office.ts";
+import { everything, fixture } from "../../support/computer/mcp_servers.ts";
+import { startOAuth } from "../../support/computer/oauth.ts";
+import { OFFICE, startOffice } from "../../support/office.ts";
+import { scratch } from "../../support/scratch.ts";
 import {
   hasTerminals,
   startTerminal,
 } from "../../support/terminal/terminal.ts";
-import {
-  consoleTest,
-  DESK,
-  openTab,
-  PHONE,
-  type Tab,
-} from "../support/driven.ts";
-import { assertResponsive } from "../support/frames.ts";
-import { seriousFindings, tooWide } from "../support/findings.ts";
 
 const HOSTILE = `<script>alert(1)</script>\u202e"><img src=x onerror=alert(2)>`;
 
@@ -32,30 +34,11 @@ const servers = {
   broken: fixture({ start: "exit" }),
 };
 
-/** Calls a tool; that the test failed before the answer is no failure of its own. */
-function callTool({ agent }: Office, tool: string, params = {}) {
-  const called = agent.callTool("pc", tool, params);
-  called.catch(() => {});
-  return called;
-}
-
-/** Waits until clicks count, half a second after a question appeared. */
-const answerable = (page: Tab["page"]) =>
-  page.locator("article button:not([aria-disabled])").first().waitFor();
-
 consoleTest(
   "a person approves one call on the page of a Computer, and denies another",
   async () => {
-    await using office = await startOffice();
-    await using config = await configFile({ servers });
-    await using computer = runComputer(office, config.file, {
-      flags: ["--ui"],
-    });
-    const { link, url, token } = await pageLink(computer);
-    await computer.line(/^joined/);
-    await using tab = await openTab();
-    const { page } = tab;
-    await page.goto(link);
+    await using shown = await startComputerPage({ servers });
+    const { page, office, tab, url, token } = shown;
     assertEquals(new URL(page.url()).hash, "", "the token is not to be seen");
     await page.getByRole("row", { name: /^files running/ }).waitFor();
     await page.getByText("run its command by hand to see why").waitFor();
@@ -75,6 +58,11 @@ consoleTest(
 
     const denied = call("two");
     await asked.getByText('text: "two"').waitFor();
+    await page.getByRole("link", { name: "Calls" }).click();
+    await page.getByRole("row", {
+      name: /^echo planner .* waits for confirmation/,
+    }).waitFor();
+    await page.getByRole("link", { name: "Overview" }).click();
     // By keyboard alone.
     const no = asked.getByRole("button", { name: "No", exact: true });
     await answerable(page);
@@ -97,42 +85,11 @@ consoleTest(
     await page.getByText("echo", { exact: true }).click();
     await page.getByText('"type": "object"').waitFor();
     for (const { url: asked, headers } of tab.requests) {
-      // Of some only the headers are told.
+      // Of some only the headers are shown.
       assert(asked === "" || asked.startsWith(`${url}/`), asked);
       assert(!asked.includes(token));
       assertEquals(headers["referer"], undefined);
     }
-  },
-);
-
-consoleTest(
-  "the page of a Computer fills in what an MCP server asks, and says what is wrong with it",
-  async () => {
-    await using office = await startOffice();
-    await using config = await configFile({ servers });
-    await using computer = runComputer(office, config.file, {
-      flags: ["--ui"],
-    });
-    const { link } = await pageLink(computer);
-    await computer.line(/^joined/);
-    await using tab = await openTab({ size: PHONE, scheme: "dark" });
-    const { page } = tab;
-    await page.goto(link);
-    await page.getByText("running", { exact: true }).waitFor();
-    const called = callTool(office, "ask");
-    await answerable(page);
-    await page.getByLabel("name").fill("x");
-    await page.getByRole("button", { name: "Answer" }).click();
-    await page.getByText("At least 2 characters").waitFor();
-    assertEquals(await seriousFindings(page), []);
-    assertEquals(await tooWide(page), []);
-    await page.getByLabel("name").fill("Ann");
-    await page.getByLabel("name").press("Enter");
-    assertEquals(JSON.parse((await called).content[0]?.text ?? ""), {
-      action: "accept",
-      content: { name: "Ann" },
-    });
-    await page.getByText("Answered on a page: Answered").waitFor();
   },
 );
 
@@ -180,9 +137,8 @@ consoleTest(
 consoleTest(
   "every view of a Computer's page is for everybody, at a desk and on a telephone",
   async () => {
-    await using office = await startOffice();
     const long = "a_tool_with_a_long_name_".repeat(8);
-    await using config = await configFile({
+    const configuration = {
       servers: {
         ...servers,
         [HOSTILE]: fixture({
@@ -194,21 +150,15 @@ consoleTest(
           }],
         }, { forbidden_tools: [HOSTILE] }),
       },
-    });
-    await using computer = runComputer(office, config.file, {
-      flags: ["--ui"],
-    });
-    const { link } = await pageLink(computer);
-    await computer.line(/^joined/);
+    };
     for (
-      const options of [
+      const look of [
         { size: DESK, scheme: "light" },
         { size: PHONE, scheme: "dark" },
       ] as const
     ) {
-      await using tab = await openTab(options);
-      const { page } = tab;
-      await page.goto(link);
+      await using shown = await startComputerPage(configuration, look);
+      const { page, office } = shown;
       await page.getByText("run its command by hand").first().waitFor();
       await page.getByText("which is none of its tools").waitFor();
       const states = page.getByText("running", { exact: true });
@@ -237,13 +187,8 @@ consoleTest(
 consoleTest(
   "the page of a Computer asks for a token that counts, and says when it has lost the Computer",
   async () => {
-    await using office = await startOffice();
-    await using config = await configFile({ servers: {} });
-    await using computer = runComputer(office, config.file, {
-      flags: ["--ui"],
-    });
-    const { url, token } = await pageLink(computer);
-    await computer.line(/^joined/);
+    await using shown = await startComputerPage({ servers: {} });
+    const { office, computer, url, token } = shown;
     await using tab = await openTab();
     const { page } = tab;
     await page.goto(`${url}/#token=${"0".repeat(64)}`); // of an earlier start
@@ -263,22 +208,14 @@ consoleTest(
 consoleTest(
   "the calls of a Computer that never rests leave its page responsive",
   async () => {
-    await using office = await startOffice();
-    await using config = await configFile({
+    await using shown = await startComputerPage({
       servers: {
         files: fixture({ only: ["echo"] }, {
           default_tool_meta: { auto_apply: true },
         }),
       },
     });
-    await using computer = runComputer(office, config.file, {
-      flags: ["--ui"],
-    });
-    const { link } = await pageLink(computer);
-    await computer.line(/^joined/);
-    await using tab = await openTab();
-    const { page } = tab;
-    await page.goto(link);
+    const { page, office } = shown;
     await page.getByRole("row", { name: /^files running/ }).waitFor();
     await page.getByRole("link", { name: "Calls" }).click();
     const text = HOSTILE.repeat(100);
@@ -292,5 +229,218 @@ consoleTest(
       await page.getByText("1000 calls, of which the latest 200").waitFor();
     });
     assertEquals(await page.locator("tbody tr").count(), 200);
+  },
+);
+
+consoleTest(
+  "a form with every kind of field is filled in on the page of a Computer",
+  async () => {
+    await using shown = await startComputerPage({
+      servers: {
+        every: { ...everything(), default_tool_meta: { auto_apply: true } },
+      },
+    }, { size: PHONE, scheme: "dark" });
+    const { page, office } = shown;
+    await page.getByText("running", { exact: true }).first().waitFor();
+    const called = callTool(office, "trigger-elicitation-request", {});
+    const form = page.getByRole("article");
+    await form.getByText("Please provide inputs").waitFor();
+    assertEquals(await seriousFindings(page), []);
+    assertEquals(await tooWide(page), []);
+    await form.getByLabel("String", { exact: true }).fill("Ann");
+    await form.getByLabel("Boolean (optional)").selectOption("Yes");
+    await form.getByLabel("String with email format (optional)").fill("ann");
+    await form.getByLabel("Integer (optional)").fill("1.5");
+    await form.getByLabel("Titled Single Select Enum (optional)", {
+      exact: true,
+    }).selectOption("Wonder Woman");
+    await form.getByLabel("Untitled Single Select Enum (optional)")
+      .selectOption("(no answer)");
+    await form.getByRole("checkbox", { name: "Piano" }).check();
+    const answer = form.getByRole("button", { name: "Answer" });
+    await answer.click();
+    const said = form.getByRole("alert");
+    await said.waitFor();
+    assertEquals(
+      await said.textContent(),
+      "email: Expected an email address; correct it. integer: Expected a whole number; correct it",
+    );
+    await form.getByLabel("String with email format (optional)")
+      .fill("ann@example.org");
+    await form.getByLabel("Integer (optional)").fill("7");
+    await form.getByLabel("Integer (optional)").press("Enter");
+    const text = JSON.stringify((await called).content);
+    for (const part of ["Ann", "ann@example.org", "hero-3", "Piano"]) {
+      assert(text.includes(part), `${part}: ${text}`);
+    }
+    assert(!text.includes("Monica"), text);
+    await page.getByText("Answered on a page: Answered").waitFor();
+  },
+);
+
+consoleTest(
+  "values of inputs are typed and picked on the page of a Computer",
+  async () => {
+    const names = ["word", "secret", "size", "none"];
+    const input = names.map((id) => "${input:" + id + "}").join("_");
+    await using shown = await startComputerPage({
+      inputs: [
+        {
+          id: "word",
+          type: "promptString",
+          description: "A word",
+          default: "hello",
+        },
+        {
+          id: "secret",
+          type: "promptString",
+          description: "A secret",
+          password: true,
+        },
+        {
+          id: "size",
+          type: "pickString",
+          description: "A size",
+          options: [{ label: "Small one", value: "s" }, "l"],
+          default: "l",
+        },
+        {
+          id: "none",
+          type: "promptString",
+          description: "Nothing",
+          default: "fallback",
+        },
+      ],
+      servers: {
+        files: fixture({
+          only: ["echo"],
+          extraTools: [{ name: input, inputSchema: { type: "object" } }],
+        }),
+      },
+    });
+    const { page } = shown;
+    const question = (name: string) =>
+      page.getByRole("article", { name: `${name} (input` });
+    const answerable = (name: string) =>
+      question(name).locator("button:not([aria-disabled])").first().waitFor();
+    const answers: readonly [string, () => Promise<unknown>, string][] = [
+      ["A word", async () => {
+        const field = question("A word").getByLabel("Value");
+        assertEquals(await field.inputValue(), "hello");
+        await field.fill("typed");
+      }, "Answer"],
+      ["A secret", async () => {
+        const field = question("A secret").getByLabel("Value");
+        assertEquals(await field.getAttribute("type"), "password");
+        await field.fill("p4ssword");
+      }, "Answer"],
+      [
+        "A size",
+        () => question("A size").getByLabel("Value").selectOption("Small one"),
+        "Answer",
+      ],
+      ["Nothing", async () => {}, "No answer"],
+    ];
+    for (const [name, fill, button] of answers) {
+      await answerable(name);
+      await fill();
+      await question(name).getByRole("button", { name: button, exact: true })
+        .click();
+    }
+    await page.getByRole("row", { name: /^files running/ }).waitFor();
+    await page.getByRole("link", { name: "Tools" }).click();
+    await page.getByText("typed_p4ssword_s_fallback").waitFor();
+  },
+);
+
+consoleTest(
+  "a click at the moment when a question appears is no answer to it",
+  async () => {
+    await using shown = await startComputerPage({
+      servers: { files: fixture({ only: ["echo"] }) },
+    });
+    const { page, office } = shown;
+    await page.getByRole("row", { name: /^files running/ }).waitFor();
+    await page.evaluate(`new MutationObserver(() => {
+      const button = document.querySelector("article button");
+      if (button && !window.clicked) {
+        button.click();
+        window.clicked = button.textContent;
+      }
+    }).observe(document.body, { subtree: true, childList: true })`);
+    const called = callTool(office, "echo", { text: "hi" });
+    const no = page.getByRole("button", { name: "No", exact: true });
+    await page.locator("article button:not([aria-disabled])").first().waitFor();
+    assertEquals(await page.evaluate("window.clicked"), "Yes, this once");
+    await no.click();
+    assert((await called).isError);
+  },
+);
+
+consoleTest(
+  "the page of a Computer opens the one where it is authorized for an MCP server",
+  async () => {
+    await using server = await startOAuth();
+    await using folder = await scratch();
+    await using shown = await startComputerPage(
+      {
+        servers: {
+          a: {
+            type: "streamable",
+            server_parameters: { url: `${server.origin}/mcp` },
+          },
+        },
+      },
+      {},
+      ["--oauth-dir", folder.path],
+    );
+    const { page } = shown;
+    const opened = page.context().waitForEvent("page");
+    await page.getByRole("button", { name: "Authorize in the browser" })
+      .click();
+    const other = await opened;
+    await other.getByText("the Computer is authorized").waitFor();
+    assertEquals(await other.evaluate("[opener, document.referrer]"), [
+      null,
+      "",
+    ]);
+    await page.getByRole("row", { name: /^a running/ }).waitFor();
+    assertEquals(
+      await page.getByRole("button", { name: "Authorize in the browser" })
+        .count(),
+      0,
+    );
+  },
+);
+
+consoleTest(
+  "on a telephone the button of an MCP server without problems has no label",
+  async () => {
+    await using shown = await startComputerPage({ servers: {} }, {
+      size: PHONE,
+    });
+    const { page } = shown;
+    const server = {
+      ...{ bundleId: "a", label: "a", type: "http", tools: 0, restarts: 0 },
+      ...{ state: "starting", does: "is starting", problems: [] },
+      authorizeAt: "https://issuer.example/authorize",
+    };
+    const computer = {
+      ...{ name: "pc", connection: "connected", protocol: "0.2" },
+      ...{ url: shown.url, servers: [server] },
+      ...{ tools: [], skills: [], problems: [] },
+    };
+    const news = { computer, calls: [], firstCall: 1, questions: [] };
+    await page.route("**/ui/v1/events", (route) =>
+      route.fulfill({
+        contentType: "text/event-stream",
+        body: `data: ${JSON.stringify(news)}\n\n`,
+      }));
+    await page.reload();
+    await page.getByRole("button", { name: /^Authorize/ }).waitFor();
+    const label = await page.evaluate(
+      `getComputedStyle(document.querySelector("td:has(button)"), "::before").content`,
+    );
+    assertEquals(label, "none");
   },
 );

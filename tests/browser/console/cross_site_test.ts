@@ -1,11 +1,12 @@
-import { assert, assertEquals } from "@std/assert";
+import type { Page } from "playwright-core";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { apiKeys, createSmcpServer } from "../../../server/mod.ts";
+import { go, startConsole, TOKEN } from "../support/console_office.ts";
+import { consoleTest, openTab } from "../support/driven.ts";
 import { captureLog } from "../../support/log_capture.ts";
 import { operate } from "../../support/server/operator_client.ts";
+import { startServerCommand } from "../../support/server/server_command.ts";
 import { joinRaw } from "../../support/wire/raw_client.ts";
-import { startConsole, TOKEN } from "../support/console_office.ts";
-import { consoleTest, openTab } from "../support/driven.ts";
-import { attack, type Gained, startOtherSite } from "../support/other_site.ts";
 
 const KEY = "the-key-of-an-operator";
 
@@ -142,3 +143,128 @@ consoleTest(
     }
   },
 );
+
+/** What a page can keep beyond its tab, or show to others. */
+const KEPT = `(async () => JSON.stringify([
+  { ...localStorage },
+  document.cookie,
+  document.title,
+  window.name,
+  await indexedDB.databases(),
+  await caches.keys(),
+  history.state,
+]))()`;
+
+const ROUTES = ["#/offices", "#/offices/north"];
+
+consoleTest(
+  "the token of the printed link is in no log, no address, no Referer, and nothing that outlives the tab",
+  async () => {
+    await using server = await startServerCommand(
+      ["--port", "0", "--log-level", "debug"],
+    );
+    const printed = await server.printed("#token=");
+    const [token = ""] = /^\w+/.exec(printed) ?? [];
+    assertMatch(token, /^[0-9a-f]{64}$/);
+    await using tab = await openTab();
+    const { page } = tab;
+    await page.goto(`${server.url}/console#token=${token}`);
+    const signedIn = page.getByRole("navigation").first();
+    await signedIn.waitFor();
+    for (const route of ROUTES) {
+      await go(page, route);
+      await page.getByRole("main").getByRole("heading").first().waitFor();
+      assert(!page.url().includes(token), `${route}: it is in the address`);
+      assert(!(await page.content()).includes(token), `${route}: it is shown`);
+    }
+    await page.reload();
+    await signedIn.waitFor(); // the tab still has it
+    // The link again, in a tab that shows the page already.
+    await page.goto(`${server.url}/console#token=${token}`);
+    await page.waitForURL((url) => !url.href.includes(token));
+    await signedIn.waitFor();
+    const kept = String(await page.evaluate(KEPT));
+    assert(!kept.includes(token), kept);
+    const storage = await page.context().storageState({ indexedDB: true });
+    assertEquals(storage, { cookies: [], origins: [] });
+
+    const { requests } = tab;
+    for (const { url, headers } of requests) {
+      if (url !== "") assertEquals(new URL(url).origin, server.url);
+      assert(!url.includes(token), "it is in a URL");
+      assertEquals(headers.referer, undefined);
+      assertEquals(headers.cookie, undefined);
+    }
+    const withToken = requests.filter(({ headers }) =>
+      JSON.stringify(headers).includes(token)
+    );
+    for (const { url, headers } of withToken) {
+      // Of a request that is on its way, or ended with its page, only the headers may be told.
+      if (url !== "") assertMatch(url, /\/operator\/v1\//);
+      assertEquals(headers.host, new URL(server.url).host);
+      assertEquals(headers.authorization, `Bearer ${token}`);
+    }
+    assert(withToken.some(({ url }) => url !== ""));
+
+    // Another tab of the same browser is not signed in.
+    const other = await page.context().newPage();
+    await other.goto(`${server.url}/console`);
+    await other.getByLabel(/token/i).waitFor();
+
+    for (let back = 0; back < 10; back++) {
+      await page.goBack();
+      assert(!page.url().includes(token), "it is in the history");
+    }
+    server.kill("SIGTERM");
+    await server.exited;
+    assert(!server.log.includes(token), "it is in the log");
+    assertEquals(
+      server.out.split("\n").filter((line) => line.includes(token)).length,
+      2, // the link, and for programs
+    );
+  },
+);
+
+const SCRIPT = await Deno.readTextFile(
+  new URL("../support/other_site.js", import.meta.url),
+);
+const HTML = `<!doctype html><title>Other</title><script>${SCRIPT}</script>`;
+
+/** A site of others, whose page tries what it can. */
+interface OtherSite extends AsyncDisposable {
+  /** Its page under the name `localhost`: another site than that of an address. */
+  readonly crossSite: string;
+  /** Its page under an address: the same site, another origin. */
+  readonly sameSite: string;
+}
+
+/** Serves a page without content and without rules. */
+function startOtherSite(): OtherSite {
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    () => new Response(HTML, { headers: { "Content-Type": "text/html" } }),
+  );
+  const { port } = server.addr;
+  return {
+    crossSite: `http://localhost:${port}/`,
+    sameSite: `http://127.0.0.1:${port}/`,
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+}
+
+/** A change that a page of others wants. */
+interface Wanted {
+  /** The URL of the operation. */
+  readonly url: string;
+  /** Its body. */
+  readonly body: string;
+  /** A token that was stolen. */
+  readonly token?: string;
+}
+
+/** What came of it: an answer that the page read, or why not. */
+type Gained = readonly [way: string, result: string];
+
+/** Lets a page of the site try to make the browser send a change. */
+const attack = (page: Page, wanted: Wanted): Promise<Gained[]> =>
+  page.evaluate(`attack(${JSON.stringify(wanted)})`);

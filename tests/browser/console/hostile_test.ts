@@ -2,13 +2,16 @@ import { assert, assertEquals } from "@std/assert";
 import { PROFILES } from "../../../protocol/mod.ts";
 import type { Peer } from "../../../server/office/peer.ts";
 import { Payload } from "../../../server/shared/payload.ts";
-import { clusterOf } from "../../support/server/slow_cluster.ts";
-import { OFFICE } from "../../support/office.ts";
-import { joinRaw } from "../../support/wire/raw_client.ts";
-import { go, startConsole } from "../support/console_office.ts";
+import {
+  type ConsoleOffice,
+  go,
+  startConsole,
+} from "../support/console_office.ts";
 import { consoleTest, PHONE } from "../support/driven.ts";
-import { tooWide } from "../support/findings.ts";
-import { assertResponsive } from "../support/frames.ts";
+import { assertResponsive, tooWide } from "../support/looking.ts";
+import { OFFICE } from "../../support/office.ts";
+import { clusterOf } from "../../support/server/slow_cluster.ts";
+import { joinRaw } from "../../support/wire/raw_client.ts";
 
 const MARKUP = [
   '<script>globalThis.pwned="script"</script>',
@@ -144,3 +147,44 @@ const quietPeer = (i: number): Peer => ({
   },
   end: () => {},
 });
+
+/** The pages that calls change. */
+const ROUTES = [
+  "#/offices",
+  `#/offices/${OFFICE}`,
+  `#/offices/${OFFICE}/calls`,
+  "#/calls",
+  "#/status",
+  "#/log",
+];
+
+consoleTest("2,000 calls a second leave every page responsive", async () => {
+  await using console = await startConsole({ server: { limits: false } });
+  await using tab = await console.open("#/offices");
+  const { page } = tab;
+  for (const route of ROUTES) {
+    await go(page, route);
+    await assertResponsive(page, () => flood(console));
+  }
+});
+
+/** The calls that begin together, and those of a second. */
+const [BATCH, RATE] = [100, 2000];
+
+/** Makes 4,000 calls of the Computer "echo", which answers immediately, in two seconds if the machine can keep up. */
+async function flood({ office }: ConsoleOffice): Promise<void> {
+  const result = { content: [{ type: "text", text: "yes" }] };
+  const echo = await office.addScriptedComputer("echo", () => result);
+  const began = performance.now();
+  const calls: Promise<unknown>[] = [];
+  while (calls.length < 2 * RATE) {
+    const due = began + calls.length * 1000 / RATE;
+    const early = due - performance.now();
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, early)));
+    for (let i = 0; i < BATCH; i++) {
+      calls.push(office.agent.callTool("echo", "echo", { number: i }));
+    }
+  }
+  await Promise.all(calls);
+  await echo.close();
+}

@@ -1,17 +1,20 @@
+import { assert, assertEquals } from "@std/assert";
+import {
+  go,
+  signIn,
+  startComputerPage,
+  startConsole,
+} from "../support/console_office.ts";
+import { consoleTest, openTab } from "../support/driven.ts";
+import { LOOKS, startLooking } from "../support/looking.ts";
+import { decodePng, encodePng } from "../support/png.ts";
+import { everything, fixture } from "../../support/computer/mcp_servers.ts";
+import { joinRaw } from "../../support/wire/raw_client.ts";
+
 /**
  * Every page of the console, in both sizes and both colours. With `SMCP_SCREENSHOTS_WRITE=1` it writes
  * the screenshots of `docs/console/`: `deno task docs:screenshots`.
  */
-import { assertEquals } from "@std/assert";
-import { configFile } from "../../support/computer/config_file.ts";
-import { everything, fixture } from "../../support/computer/mcp_servers.ts";
-import { pageLink } from "../../support/computer/page_client.ts";
-import { runComputer } from "../../support/computer/run_computer.ts";
-import { startOffice } from "../../support/office.ts";
-import { joinRaw } from "../../support/wire/raw_client.ts";
-import { go, signIn, startConsole } from "../support/console_office.ts";
-import { consoleTest, openTab } from "../support/driven.ts";
-import { LOOKS, startLooking } from "../support/look_at_pages.ts";
 
 /** The name of a screenshot, a route, and a text that is there once the page is filled. */
 type PageToSee = readonly [
@@ -131,25 +134,17 @@ for (const look of LOOKS) {
   consoleTest(
     `no page of a Computer ${how} has a serious fault, nor is it too wide`,
     async () => {
-      await using office = await startOffice();
       const auto_apply = true;
-      await using config = await configFile({
+      await using shown = await startComputerPage({
         servers: {
           files: fixture({ only: ["echo", "fail"] }, {
             tool_meta: { fail: { auto_apply } },
           }),
           broken: fixture({ start: "exit" }),
         },
-      });
-      await using computer = runComputer(office, config.file, {
-        flags: ["--ui"],
-      });
-      const { link } = await pageLink(computer);
-      await computer.line(/^joined/);
-      await using tab = await openTab(look);
-      const { page } = tab;
-      const looking = startLooking(tab, look);
-      await page.goto(link);
+      }, look);
+      const { page, office } = shown;
+      const looking = startLooking(shown, look);
       await page.getByText(/^running/).first().waitFor();
       await office.agent.callTool("pc", "fail", {});
       for (const [name, route, filled] of COMPUTER_PAGES) {
@@ -169,3 +164,31 @@ for (const look of LOOKS) {
     },
   );
 }
+
+consoleTest(
+  "a screenshot becomes smaller, and a browser still shows it",
+  async () => {
+    await using tab = await openTab({ size: { width: 200, height: 100 } });
+    const { page } = tab;
+    await page.setContent(
+      "<title>T</title><body style='background:#246;color:white'>many <b>shades</b> of <i>text</i>",
+    );
+    const file = await page.screenshot();
+    const small = encodePng(decodePng(file));
+    assert(small.length < file.length);
+    await page.setContent(
+      `<body style='margin:0'><img src='data:image/png;base64,${
+        small.toString("base64")
+      }'>`,
+    );
+    await page.locator("img").waitFor();
+    const again = decodePng(await page.screenshot());
+    const { rgb } = decodePng(file);
+    const furthest = rgb.reduce(
+      (most, one, i) => Math.max(most, Math.abs(one - (again.rgb[i] ?? 0))),
+      0,
+    );
+    assertEquals([again.width, again.height], [200, 100]);
+    assert(furthest <= 32, `a colour is off by ${furthest}`);
+  },
+);

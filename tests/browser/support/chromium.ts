@@ -1,107 +1,31 @@
-import { spawn } from "node:child_process";
-import process from "node:process";
-
-const NAMES = ["chromium", "chromium-browser", "google-chrome"];
-
-/** Flags: no window, no sandbox (unavailable to root), and no requests to its vendor. */
-const FLAGS = [
-  "--headless",
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--disable-dev-shm-usage",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
-
-/** A Chromium that shows one page. */
-export interface Chromium extends AsyncDisposable {
-  /** Rejects with its output if it exits unexpectedly. */
-  readonly ended: Promise<never>;
-}
+/** The first of the names of Chromium that runs, by its path. */
+const FIND =
+  'for name in chromium chromium-browser google-chrome; do "$name" --version > /dev/null 2>&1 && exec which "$name"; done';
 
 /**
  * Finds Chromium on this machine, or installs Debian's.
  *
- * @returns undefined if it can be neither found nor installed; the reason is printed
+ * @returns its path; undefined if it can be neither found nor installed, with the reason printed
  */
 export async function findChromium(): Promise<string | undefined> {
-  const found = await installed();
-  if (found !== undefined) return found;
-  const failure = await install();
-  if (failure === undefined) return await installed();
-  console.log(
-    `SKIPPED: the tests in a browser need Chromium, which cannot be installed here: ${failure}`,
-  );
-}
-
-/** Opens a page in a new Chromium with a new profile; both are removed afterwards. */
-export async function openPage(
-  chromium: string,
-  url: string,
-): Promise<Chromium> {
-  const profile = await Deno.makeTempDir({ prefix: "smcp-browser-" });
-  // Its own process group, since its helpers may outlive it.
-  const child = spawn(
-    chromium,
-    [...FLAGS, `--user-data-dir=${profile}`, url],
-    {
-      detached: true,
-      stdio: ["ignore", "ignore", "pipe"],
-      env: { ...process.env, TMPDIR: profile }, // it leaves files behind
-    },
-  );
-  let said = "";
-  child.stderr.setEncoding("utf8").on("data", (text) => said += text);
-  const closed = new Promise<number | null>((resolve, reject) => {
-    child.on("close", resolve);
-    child.on("error", reject);
-  });
-  const ended = closed.then((code) => {
-    throw new Error(`Chromium ended with code ${code}:\n${said}`);
-  });
-  ended.catch(() => {}); // possibly nobody waits for it
-  return {
-    ended,
-    async [Symbol.asyncDispose]() {
-      if (child.pid !== undefined && child.exitCode === null) {
-        process.kill(-child.pid, "SIGKILL");
-      }
-      await closed.catch(() => {});
-      await Deno.remove(profile, { recursive: true });
-    },
-  };
-}
-
-async function installed(): Promise<string | undefined> {
-  for (const name of NAMES) {
-    if (await tryToRun(name, ["--version"]) === undefined) return name;
-  }
-}
-
-async function install(): Promise<string | undefined> {
+  const found = await run(FIND);
+  if (found.stdout !== "") return found.stdout;
   console.log("Installing Chromium: apt-get install -y chromium");
-  return await tryToRun("apt-get", ["update"]) ??
-    await tryToRun("apt-get", ["install", "-y", "chromium"]);
+  const { success, stderr } = await run(
+    "apt-get update >&2 && apt-get install -y chromium >&2",
+  );
+  if (success) return (await run(FIND)).stdout;
+  console.log(
+    `SKIPPED: the tests in a browser need Chromium, which cannot be installed here: ${stderr}`,
+  );
 }
 
-/** Runs a command; throws with its output if it fails. */
-async function tryToRun(
-  command: string,
-  args: string[],
-): Promise<string | undefined> {
-  try {
-    const { success, stderr } = await new Deno.Command(command, {
-      args,
-      env: { DEBIAN_FRONTEND: "noninteractive" },
-      stdin: "null",
-    }).output();
-    if (success) return undefined;
-    return new TextDecoder().decode(stderr).trim() || `${command} failed`;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return `no ${command} here`;
-    throw error;
-  }
+async function run(line: string) {
+  const { success, stdout, stderr } = await new Deno.Command("sh", {
+    args: ["-c", line],
+    env: { DEBIAN_FRONTEND: "noninteractive" },
+    stdin: "null",
+  }).output();
+  const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trim();
+  return { success, stdout: decode(stdout), stderr: decode(stderr) };
 }

@@ -1,3 +1,6 @@
+import { configFile } from "../../support/computer/config_file.ts";
+import { pageLink } from "../../support/computer/page_client.ts";
+import { runComputer } from "../../support/computer/run_computer.ts";
 import type { SmcpServerOptions } from "../../../server/mod.ts";
 import type { TestComputerOptions } from "../../../testing/mod.ts";
 import { type Office, startOffice } from "../../support/office.ts";
@@ -56,7 +59,7 @@ export async function startConsole({ server, computer, texts, auth }: {
   };
 }
 
-/** Opens a console by a link with the token, and goes to a route; what happens from then on it is told. */
+/** Opens a console by a link with the token, and goes to a route; what happens from then on is notified to it. */
 export async function signIn(
   { page }: Tab,
   console: string,
@@ -75,3 +78,57 @@ export async function signIn(
 export async function go(page: Tab["page"], route: string): Promise<void> {
   await page.evaluate(`location.hash = ${JSON.stringify(route)}`);
 }
+
+/** A Computer "pc" that runs with its page, which a tab shows. */
+export interface ComputerPage extends AsyncDisposable {
+  readonly office: Office;
+  readonly computer: ReturnType<typeof runComputer>;
+  readonly tab: Tab;
+  readonly page: Tab["page"];
+  /** The address of the page, and its token. */
+  readonly url: string;
+  readonly token: string;
+}
+
+/** Starts a Computer with a configuration, and opens its page. */
+export async function startComputerPage(
+  configuration: Parameters<typeof configFile>[0],
+  options: TabOptions = {},
+  flags: readonly string[] = [],
+): Promise<ComputerPage> {
+  await using stack = new AsyncDisposableStack();
+  const office = stack.use(await startOffice());
+  const config = stack.use(await configFile(configuration));
+  const computer = stack.use(
+    runComputer(office, config.file, { flags: ["--ui", ...flags] }),
+  );
+  const { link, url, token } = await pageLink(computer);
+  await computer.line(/^joined/);
+  const tab = stack.use(await openTab(options));
+  await tab.page.goto(link);
+  const kept = stack.move();
+  return {
+    office,
+    computer,
+    tab,
+    page: tab.page,
+    url,
+    token,
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+/** Calls a tool of "pc"; that a test failed before the answer is no failure of its own. */
+export function callTool(
+  { agent }: Pick<Office, "agent">,
+  tool: string,
+  params: Record<string, unknown> = {},
+) {
+  const called = agent.callTool("pc", tool, params);
+  called.catch(() => {});
+  return called;
+}
+
+/** Waits until clicks on a question count, half a second after it appeared. */
+export const answerable = (page: Tab["page"]) =>
+  page.locator("article button:not([aria-disabled])").first().waitFor();

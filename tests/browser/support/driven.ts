@@ -1,4 +1,4 @@
-import { type Browser, chromium, type Page } from "playwright-core";
+import { chromium, type Page } from "playwright-core";
 import { findChromium } from "./chromium.ts";
 
 /** A size of the window, in CSS pixels. */
@@ -39,9 +39,12 @@ export interface Request {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-const program = await pathOfChromium();
+const program = await findChromium();
 /** One for all tests of a file, started before them: so it is no leak of the first. */
-const browser = program === undefined ? undefined : await launch(program);
+const browser = program === undefined ? undefined : await chromium.launch({
+  executablePath: program,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
+});
 
 Deno.test.afterAll(() => browser?.close());
 
@@ -103,21 +106,4 @@ export async function openTab(
       }
     },
   };
-}
-
-function launch(executablePath: string): Promise<Browser> {
-  return chromium.launch({
-    executablePath,
-    args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
-  });
-}
-
-/** Playwright wants its path; where it is cannot be told from its name alone. */
-async function pathOfChromium(): Promise<string | undefined> {
-  const name = await findChromium();
-  if (name === undefined) return undefined;
-  const { stdout } = await new Deno.Command("sh", {
-    args: ["-c", `command -v ${name}`],
-  }).output();
-  return new TextDecoder().decode(stdout).trim();
 }

@@ -8,10 +8,13 @@ import * as protocol from "../../../protocol/mod.ts";
 import * as server from "../../../server/mod.ts";
 import * as testing from "../../../testing/mod.ts";
 import { parseFindings } from "../../../tools/docs/doc_findings.ts";
+import { run } from "../../../tools/process.ts";
 import {
   EXPORTED_NAMES_FILE,
   exportedNames,
 } from "../../../tools/docs/exported_names.ts";
+
+const folder = fileURLToPath(new URL("../../../", import.meta.url));
 
 Deno.test("the exported names are those of exported_names.txt: deno task docs:names", async () => {
   assertEquals(
@@ -57,7 +60,7 @@ for (const role of ["agent", "computer", "server", "mcp"] as const) {
 async function privateTypes(entry: string) {
   const { stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["doc", "--lint", entry],
-    cwd: fileURLToPath(new URL("../../../", import.meta.url)),
+    cwd: folder,
     env: { NO_COLOR: "1" },
   }).output();
   const output = new TextDecoder().decode(stderr);
@@ -70,4 +73,55 @@ async function privateTypes(entry: string) {
     if (rule !== "private-type-ref" || name === undefined) return [];
     return [{ name, file: file.replaceAll("\\", "/") }];
   });
+}
+
+/** Fields of the wire, of the log, of the configuration file, of DPE resolvers (spec §8.3) and of Hono, and classes. */
+const KEPT = [
+  ...["api_key", "req_id", "ended_by", "server_parameters", "mime_type"],
+  ...["mcp_server_name", "Bindings", "Front", "Office"],
+];
+
+const TIME =
+  /(timeout|interval|delay|duration|grace|lag|seconds|lifetime|(expires|retry)In)$/i;
+
+Deno.test("options and events of the API are in camelCase, and times end in Ms", async () => {
+  const entries = Object.entries(config.exports)
+    .filter(([entry, file]) =>
+      file.endsWith("/mod.ts") && entry !== "./protocol"
+    );
+  const found = await Promise.all(
+    entries.map(([, file]) => propertiesOf(file)),
+  );
+  const names = new Set(found.flat());
+  const has = (name: string) => names.has(name);
+  assert(["timeoutMs", "enterOffice", "serverState"].every(has));
+  const odd = [...names].filter((name) =>
+    !/^[a-z][A-Za-z0-9]*$/.test(name) && !KEPT.includes(name) || TIME.test(name)
+  );
+  assertEquals(odd, []);
+});
+
+/** The names of all properties that an entrypoint documents, those of the wire's types left out. */
+async function propertiesOf(file: string): Promise<string[]> {
+  const output: {
+    nodes: Record<string, {
+      symbols: {
+        declarations: { location: { filename: string }; def?: unknown }[];
+      }[];
+    }>;
+  } = JSON.parse(await run("deno", ["doc", "--json", file], folder));
+  return Object.values(output.nodes)
+    .flatMap(({ symbols }) => symbols.flatMap((each) => each.declarations))
+    .filter(({ location }) => !location.filename.includes("/protocol/"))
+    .flatMap(({ def }) => namesIn(def));
+}
+
+function namesIn(value: unknown): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => [
+    ...key === "properties" && Array.isArray(inner)
+      ? inner.map(({ name }) => String(name))
+      : [],
+    ...namesIn(inner),
+  ]);
 }

@@ -31,6 +31,15 @@ export async function codeBlocks(): Promise<Block[]> {
   return [...await readPages()].flatMap(([page, text]) => blocksOf(page, text));
 }
 
+/** The code of an example, by what the comment in front of it calls it. */
+export async function exampleCode(name: string, page = ""): Promise<string> {
+  const found = (await codeBlocks()).find(({ at, example }) =>
+    example === name && at.startsWith(page)
+  );
+  if (found === undefined) throw new Error(`No page has an example ${name}`);
+  return found.code;
+}
+
 function blocksOf(page: string, text: string): Block[] {
   const block =
     /(?:<!-- example: (?<example>[\w-]+) -->\s+)?^```(?<language>\w+)(?<foreign> ignore)?\n(?<code>[^]*?)^```$/gm;

@@ -1,5 +1,6 @@
 import config from "../../../deno.json" with { type: "json" };
 import { type HereName, runHere } from "../../support/command.ts";
+import { scratch } from "../../support/scratch.ts";
 
 /** A command of a shell script, as the shell would start it. */
 export interface Command {
@@ -23,21 +24,17 @@ command_not_found_handle() {
 
 /** Lets bash take a script apart; all programs in it are noted, and none is started. */
 export async function commandsOf(script: string): Promise<Command[]> {
-  const folder = await Deno.makeTempDir({ prefix: "smcp-docs-" });
-  try {
-    const notes = `${folder}/notes`;
-    await Deno.writeTextFile(notes, "");
-    await new Deno.Command("/bin/bash", {
-      args: ["-c", NOTE_EVERYTHING + script],
-      cwd: folder,
-      clearEnv: true,
-      env: { PATH: "/nowhere", HOME: folder, NOTES: notes },
-      stdin: "null",
-    }).output();
-    return readNotes((await Deno.readTextFile(notes)).split("\0"));
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  await using folder = await scratch();
+  const notes = `${folder.path}/notes`;
+  await Deno.writeTextFile(notes, "");
+  await new Deno.Command("/bin/bash", {
+    args: ["-c", NOTE_EVERYTHING + script],
+    cwd: folder.path,
+    clearEnv: true,
+    env: { PATH: "/nowhere", HOME: folder.path, NOTES: notes },
+    stdin: "null",
+  }).output();
+  return readNotes((await Deno.readTextFile(notes)).split("\0"));
 }
 
 function readNotes(fields: string[]): Command[] {
@@ -58,23 +55,9 @@ function readNotes(fields: string[]): Command[] {
 
 /** Programs of others that the documentation may use. */
 const OTHERS = [
-  "cat",
-  "openssl",
-  "sha256sum",
-  "grep",
-  "cut",
-  "npm",
-  "node",
-  "pip",
-  "python",
-  "deno",
-  "docker",
-  "kubectl",
-  "curl",
-  "git",
-  "claude",
-  "wrangler",
-  "@modelcontextprotocol/inspector@2.12.0",
+  ...["cat", "openssl", "sha256sum", "grep", "cut", "npm", "node", "pip"],
+  ...["python", "deno", "docker", "kubectl", "curl", "git", "claude"],
+  ...["wrangler", "@modelcontextprotocol/inspector@2.12.0"],
 ];
 
 /** An option that no command has: who complains of it, and of it alone, took all the others. */

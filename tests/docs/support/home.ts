@@ -1,5 +1,6 @@
 import { assert } from "@std/assert";
-import { codeBlocks } from "./blocks.ts";
+import { withVersions } from "../../support/computer/reference_servers.ts";
+import { exampleCode } from "./blocks.ts";
 
 /** A person's machine, as far as a transcript sees it. */
 export interface Home extends AsyncDisposable {
@@ -58,6 +59,15 @@ export async function makeHome(claude?: string): Promise<Home> {
   };
 }
 
+/** Makes a home whose folder has the configuration of the README. */
+export async function homeWithConfiguration(): Promise<Home> {
+  const home = await makeHome();
+  const configuration = await exampleCode("configuration", "README");
+  const file = `${home.folder}/computer.json`;
+  await Deno.writeTextFile(file, withVersions(configuration));
+  return home;
+}
+
 /**
  * Writes into a folder the configuration of the pages that finds the package in a clone.
  *
@@ -68,13 +78,9 @@ export async function linkPackage(
   { clone = true }: { clone?: boolean } = {},
 ): Promise<void> {
   const root = new URL("../../../", import.meta.url);
-  const links = (await codeBlocks()).find(({ example }) => example === "links");
-  assert(
-    links,
-    "docs/getting-started.md shows how a project of Deno finds the clone",
-  );
+  const links = await exampleCode("links"); // of docs/getting-started.md
   if (clone) await Deno.symlink(root, `${folder}/a2c-smcp`);
-  await Deno.writeTextFile(`${folder}/deno.json`, links.code);
+  await Deno.writeTextFile(`${folder}/deno.json`, links);
   await Deno.copyFile(new URL("deno.lock", root), `${folder}/deno.lock`);
 }
 

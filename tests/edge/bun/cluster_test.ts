@@ -6,7 +6,7 @@
 import { missingPrograms } from "../../support/cluster/install.ts";
 import { testOnBun } from "./on_bun.ts";
 
-const SUITES = ["calls", "command", "mcp", "operators", "races", "redis"];
+const SUITES = ["calls", "command", "mcp", "redis"];
 
 if ((await missingPrograms(["redis-server"])).length === 0) {
   testOnBun({
@@ -14,7 +14,6 @@ if ((await missingPrograms(["redis-server"])).length === 0) {
     isOverFetch: false,
     files: SUITES.map((name) => `tests/cluster/${name}_test.ts`),
     leftOut: [],
-    least: 20,
   });
 } else {
   Deno.test.ignore(

@@ -18,5 +18,4 @@ testOnBun({
     ...await filesOf(["tests/e2e/server/fetch"], []),
   ],
   leftOut: LEFT_OUT_OVER_FETCH,
-  least: 400,
 });

@@ -32,12 +32,7 @@ const MEMBERS: Reasons = {
   ],
   "about Deno: its version, files, log and clients": [
     "0.4 §6.5: what is not given out is refused with its code and reason",
-    "a host of two servers is routed to the first registered one, and reported as a problem (spec §8.3)",
-    "agent/main.ts --version tells package, protocol and runtime",
-    "computer/main.ts --version tells package, protocol and runtime",
-    "main.ts --version tells package, protocol and runtime",
-    "mod.ts --version tells package, protocol and runtime",
-    "server/main.ts --version tells package, protocol and runtime",
+    "every command prints the versions of package, protocol and runtime",
     "smcp-computer import imports servers of other programs, names values that may be secret, and shows none",
     "the seat is taken behind TLS with client certificates, keys and the protocol 0.1",
   ],
@@ -73,7 +68,6 @@ const LISTENING: Reasons = {
   ],
   "about Deno: its version, tracing and handler": [
     "--help and --version exit 0",
-    "a Computer in process that is kicked by an operator comes back; operators see it as in process",
     "with OTEL_DENO the command's spans are exported",
   ],
 };
@@ -94,7 +88,6 @@ const SERVED: Reasons = {
     "1,000 connections take less than 40 KiB of the heap each, both ends",
   ],
   "about Deno.serve": [
-    "a Computer in process that is kicked by an operator comes back; operators see it as in process",
     "createSmcpServer() with an adapter is the same server",
     "deno serve serves the page's module; at SIGTERM clients are disconnected so that they reconnect",
     "of several isolates of one program the youngest serves, others say why they do not",

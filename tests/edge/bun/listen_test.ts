@@ -15,5 +15,4 @@ testOnBun({
     ["tests/e2e/server/fetch", ...OF_MEMORY],
   ),
   leftOut: LEFT_OUT_OF_LISTENING,
-  least: 600,
 });

@@ -7,7 +7,7 @@ import { filesOf } from "../../support/run_suites.ts";
 import { LEFT_OUT_OF_MEMBERS } from "./left_out.ts";
 import { testOnBun } from "./on_bun.ts";
 
-const SUITES = ["agent", "client", "commands", "computer", "mcp", "testing"];
+const SUITES = ["agent", "client", "commands", "computer", "mcp"];
 
 testOnBun({
   way: "with all roles",
@@ -16,8 +16,7 @@ testOnBun({
     "tests/e2e/commands/service", // of the units that start Deno
     // Some refusals of a call become 4003 in place of 4006 and 4007, depending on the time.
     "tests/e2e/computer/host/oauth_test.ts",
-    "tests/e2e/computer/page", // of the pages, which browsers show
+    "tests/e2e/computer/page_test.ts", // of the pages, which browsers show
   ]),
   leftOut: LEFT_OUT_OF_MEMBERS,
-  least: 400,
 });

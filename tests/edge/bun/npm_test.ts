@@ -46,34 +46,36 @@ Deno.test.beforeAll(async () => {
 
 Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));
 
+/** Defines a test of the tarballs, which may take a while. */
+const testNpm = (
+  name: string,
+  fn: (t: Deno.TestContext) => Promise<void>,
+  ignore = false,
+) => Deno.test({ name, ignore, timeout: 600_000, fn });
+
 /** A test in the report of `bun test`. */
 const RESULT = /^\((pass|fail)\) (.*?)(?: \[[\d.]+m?s\])?$/;
 
 for (const file of SUITE) {
-  Deno.test({
-    name: `Bun passes the suite of Node: ${file}`,
-    timeout: 600_000,
-    fn: async (t) => {
-      await using tests = start(bun, ["test", `./${file}`], { cwd: folder });
-      await tests.status;
-      const results = tests.lines.flatMap((line) => {
-        const [, outcome, name = ""] = RESULT.exec(line) ?? [];
-        return outcome === undefined ? [] : [{ name, outcome }];
-      });
-      const text = tests.lines.join("\n");
-      assert(results.length > 0, text);
-      for (const { name, outcome } of results) {
-        await t.step(name, () => assertEquals(outcome, "pass", text));
-      }
-      assertEquals((await tests.status).code, 0, text);
-    },
+  testNpm(`Bun passes the suite of Node: ${file}`, async (t) => {
+    await using tests = start(bun, ["test", `./${file}`], { cwd: folder });
+    await tests.status;
+    const results = tests.lines.flatMap((line) => {
+      const [, outcome, name = ""] = RESULT.exec(line) ?? [];
+      return outcome === undefined ? [] : [{ name, outcome }];
+    });
+    const text = tests.lines.join("\n");
+    assert(results.length > 0, text);
+    for (const { name, outcome } of results) {
+      await t.step(name, () => assertEquals(outcome, "pass", text));
+    }
+    assertEquals((await tests.status).code, 0, text);
   });
 }
 
-Deno.test({
-  name: "bunx runs the three commands, from a Server to a tool call",
-  timeout: 600_000,
-  fn: () =>
+testNpm(
+  "bunx runs the three commands, from a Server to a tool call",
+  () =>
     runCommands({
       folder,
       program: bun,
@@ -84,79 +86,64 @@ Deno.test({
       version: RegExp(`A2C-SMCP 0\\.2\\.0, Bun ${BUN_VERSION}`),
       runner: "bunx --bun",
     }),
+);
+
+testNpm("bunx smcp up: a Server and a Computer in one process", async () => {
+  const servers = {
+    fixture: {
+      type: "stdio",
+      server_parameters: { command: bun, args: ["mcp_server.mjs"] },
+    },
+  };
+  await Deno.writeTextFile(
+    join(folder, "up.json"),
+    JSON.stringify({ servers }),
+  );
+  const command = (...words: string[]) =>
+    start(bun, ["x", "--bun", "smcp", ...words], { cwd: folder });
+  await using up = command("up", "--port=0", "--config=up.json", "--yes");
+  const [, url = ""] = await up.line(/(http:\/\/127\.0\.0\.1:\d+)/);
+  await up.line(/fixture: running/);
+  await using call = command(
+    ...["agent", "call", "add", "--url", url, "--office", "home"],
+    ...["--params", `{"a": 2, "b": 3}`],
+  );
+  assertEquals((await call.status).code, 0, call.lines.join("\n"));
+  assertMatch(call.lines.join("\n"), /^5$/m);
+  assertEquals((await up.stop()).code, 0, up.lines.join("\n"));
 });
 
-Deno.test({
-  name: "bunx smcp up: a Server and a Computer in one process",
-  timeout: 600_000,
-  fn: async () => {
-    const servers = {
-      fixture: {
-        type: "stdio",
-        server_parameters: { command: bun, args: ["mcp_server.mjs"] },
-      },
-    };
-    await Deno.writeTextFile(
-      join(folder, "up.json"),
-      JSON.stringify({ servers }),
+testNpm("the page's program for Bun serves", async () => {
+  const has = "bun run main.ts";
+  const { code } = await blockOf({ page: "docs/edge.md", has });
+  const file = join(folder, "page.ts");
+  await Deno.writeTextFile(file, code.replace("port: 8787", "port: 0"));
+  await using served = start(bun, ["run", file], { cwd: folder });
+  const [url] = await served.line(/http:\/\/localhost:\d+/);
+  const answer = await fetch(`${url}/ready`);
+  assertEquals(await answer.json(), { status: "ready" });
+});
+
+testNpm("Bun is what the service of a command starts", async () => {
+  for (const words of [["smcp-server"], ["smcp", "server"]]) {
+    const [name = "", ...rest] = words;
+    const bin = join(folder, "node_modules", ".bin", name);
+    const args = [...rest, "service", "install", "--print", "--port=0"];
+    await using shown = start(bun, ["--bun", bin, ...args], { cwd: folder });
+    await shown.line(/^WantedBy=/);
+    const [line] = await shown.line(/^ExecStart=.*/);
+    const command = [...line.matchAll(/"([^"]*)"/g)].map(([, word = ""]) =>
+      word
     );
-    const command = (...words: string[]) =>
-      start(bun, ["x", "--bun", "smcp", ...words], { cwd: folder });
-    await using up = command("up", "--port=0", "--config=up.json", "--yes");
-    const [, url = ""] = await up.line(/(http:\/\/127\.0\.0\.1:\d+)/);
-    await up.line(/fixture: running/);
-    await using call = command(
-      ...["agent", "call", "add", "--url", url, "--office", "home"],
-      ...["--params", `{"a": 2, "b": 3}`],
-    );
-    assertEquals((await call.status).code, 0, call.lines.join("\n"));
-    assertMatch(call.lines.join("\n"), /^5$/m);
-    assertEquals((await up.stop()).code, 0, up.lines.join("\n"));
-  },
-});
+    assertEquals(command.slice(2), [...rest, "--port=0"]);
+    await using server = start("env", ["-i", ...command], { cwd: folder });
+    await server.line(/listening on http/);
+  }
+}, Deno.build.os !== "linux"); // others show other definitions
 
-Deno.test({
-  name: "the page's program for Bun serves",
-  timeout: 600_000,
-  fn: async () => {
-    const has = "bun run main.ts";
-    const { code } = await blockOf({ page: "docs/edge.md", has });
-    const file = join(folder, "page.ts");
-    await Deno.writeTextFile(file, code.replace("port: 8787", "port: 0"));
-    await using served = start(bun, ["run", file], { cwd: folder });
-    const [url] = await served.line(/http:\/\/localhost:\d+/);
-    const answer = await fetch(`${url}/ready`);
-    assertEquals(await answer.json(), { status: "ready" });
-  },
-});
-
-Deno.test({
-  name: "Bun is what the service of a command starts",
-  ignore: Deno.build.os !== "linux", // others show other definitions
-  timeout: 600_000,
-  fn: async () => {
-    for (const words of [["smcp-server"], ["smcp", "server"]]) {
-      const [name = "", ...rest] = words;
-      const bin = join(folder, "node_modules", ".bin", name);
-      const args = [...rest, "service", "install", "--print", "--port=0"];
-      await using shown = start(bun, ["--bun", bin, ...args], { cwd: folder });
-      await shown.line(/^WantedBy=/);
-      const [line] = await shown.line(/^ExecStart=.*/);
-      const command = [...line.matchAll(/"([^"]*)"/g)].map(([, word = ""]) =>
-        word
-      );
-      assertEquals(command.slice(2), [...rest, "--port=0"]);
-      await using server = start("env", ["-i", ...command], { cwd: folder });
-      await server.line(/listening on http/);
-    }
-  },
-});
-
-Deno.test({
-  name: "Bun leaves no process of an MCP server when it is killed",
-  ignore: Deno.build.os !== "linux",
-  timeout: 600_000,
-  fn: async () => {
+testNpm(
+  "Bun leaves no process of an MCP server when it is killed",
+  async () => {
     const pids = join(folder, "pids");
     const script =
       'setsid sleep 1000 & echo $! $$ > "$0.draft"; mv "$0.draft" "$0"; wait';
@@ -177,12 +164,12 @@ Deno.test({
     await computer.status;
     for (const pid of started) await gone(pid);
   },
-});
+  Deno.build.os !== "linux",
+);
 
-Deno.test({
-  name: "Bun runs an Agent, and a program with Bun.serve that TypeScript takes",
-  timeout: 600_000,
-  fn: async () => {
+testNpm(
+  "Bun runs an Agent, and a program with Bun.serve that TypeScript takes",
+  async () => {
     await using office = await startOffice({
       computers: {
         pc: () =>
@@ -205,4 +192,4 @@ Deno.test({
       ...["--target", "es2023", "--module", "nodenext", "served.ts"],
     ], folder);
   },
-});
+);

@@ -14,31 +14,28 @@ import {
 } from "../../support/edge/edge_office.ts";
 import {
   endWorkers,
-  startWorker,
+  testWorker,
   type Workerd,
 } from "../../support/edge/workerd.ts";
+import { operate } from "../../support/server/operator_client.ts";
 import { startProxy } from "../../support/proxy.ts";
 import { connectRaw } from "../../support/wire/raw_client.ts";
 
 Deno.test.afterAll(endWorkers);
 
-/** Engine.IO and Miniflare end what is left of a test a little later. */
-const LEAVES_TIMER = { sanitizeOps: false, sanitizeResources: false };
-
 /** Where Miniflare says that all requests come from. */
 const CONTINENT = "na";
 
 /** Resolves when a member is back in its office. */
-const rejoined = (
-  member: {
-    on(event: "joined", listener: (joined: Joined) => void): unknown;
-  },
-): Promise<void> =>
+const rejoined = (member: {
+  on(
+    event: "joined",
+    listener: (event: { readonly rejoined: boolean }) => void,
+  ): unknown;
+}): Promise<void> =>
   new Promise((resolve) =>
     member.on("joined", (event) => event.rejoined && resolve())
   );
-
-type Joined = { readonly rejoined: boolean };
 
 /** What ends: how, and whether both members lose their connections. */
 const ENDS: Readonly<Record<string, (server: Workerd) => Promise<void>>> = {
@@ -49,14 +46,9 @@ const ENDS: Readonly<Record<string, (server: Workerd) => Promise<void>>> = {
 };
 
 for (const [what, end] of Object.entries(ENDS)) {
-  Deno.test({
-    ...LEAVES_TIMER,
-    name:
-      `members come back by themselves after the end of ${what}, and calls pass again`,
-    fn: async () => {
-      await using server = await startWorker({
-        OPTIONS: { insecure: true, fronts: 1 },
-      });
+  testWorker(
+    `members come back by themselves after the end of ${what}, and calls pass again`,
+    async (server) => {
       await using computer = await joinComputer({ url: server.url });
       await using agent = await joinAgent({ url: server.url });
       assertEquals(await callEcho(agent, { n: 1 }), { n: 1 });
@@ -67,15 +59,15 @@ for (const [what, end] of Object.entries(ENDS)) {
       const room = await agent.listRoom();
       assertEquals(room.map(({ name }) => name).sort(), ["ai", "pc"]);
     },
-  });
+    {
+      OPTIONS: { insecure: true, fronts: 1 },
+    },
+  );
 }
 
-Deno.test({
-  ...LEAVES_TIMER,
-  name:
-    "a call on its way is answered when the object of its office ends, and runs once",
-  fn: async () => {
-    await using server = await startWorker();
+testWorker(
+  "a call on its way is answered when the object of its office ends, and runs once",
+  async (server) => {
     const asked = Promise.withResolvers<void>();
     let runs = 0;
     const never = Promise.withResolvers<unknown>();
@@ -101,39 +93,31 @@ Deno.test({
     never.resolve({ content: [] });
     assertEquals(runs, 1);
   },
-});
+);
 
-Deno.test({
-  ...LEAVES_TIMER,
-  name:
-    "the registry comes back after its end: operators see all objects again",
-  fn: async () => {
-    const token = "0123456789abcdef".repeat(3);
-    await using server = await startWorker({
-      OPTIONS: { insecure: true, operator: { token } },
-    });
+const TOKEN = "0123456789abcdef".repeat(3);
+
+testWorker(
+  "the registry comes back after its end: operators see all objects again",
+  async (server) => {
     await using _computer = await joinComputer({ url: server.url });
-    const nodes = async () => {
-      const answer = await fetch(`${server.url}/operator/v1/offices`, {
-        headers: { Authorization: `Bearer ${token}` },
-      });
-      const { offices } = await answer.json();
-      return offices.map(({ office }: { office: string }) => office);
+    const offices = async () => {
+      const { body } = await operate(server.url, "/offices", { token: TOKEN });
+      return body.offices.map(({ office }: { office: string }) => office);
     };
-    assertEquals(await nodes(), [OFFICE]);
+    assertEquals(await offices(), [OFFICE]);
     await server.end("office=registry");
     // Objects connect again when they notice, which they do on their own.
-    let found = await nodes();
-    while (found.length === 0) found = await nodes();
+    let found = await offices();
+    while (found.length === 0) found = await offices();
     assertEquals(found, [OFFICE]);
   },
-});
+  { OPTIONS: { insecure: true, operator: { token: TOKEN } } },
+);
 
-Deno.test({
-  ...LEAVES_TIMER,
-  name: "a member whose connection breaks comes back, and its seat is its own",
-  fn: async () => {
-    await using server = await startWorker();
+testWorker(
+  "a member whose connection breaks comes back, and its seat is its own",
+  async (server) => {
     await using proxy = await startProxy(server.url);
     await using computer = await joinComputer({ url: proxy.url });
     await using agent = await joinAgent({ url: server.url });
@@ -142,15 +126,11 @@ Deno.test({
     await back;
     assertEquals(await callEcho(agent, { n: 3 }), { n: 3 });
   },
-});
+);
 
-Deno.test({
-  ...LEAVES_TIMER,
-  name: "a polling session goes on at its front while other objects end",
-  fn: async () => {
-    await using server = await startWorker({
-      OPTIONS: { insecure: true, fronts: 2 },
-    });
+testWorker(
+  "a polling session goes on at its front while other objects end",
+  async (server) => {
     await using client = await connectRaw(server.url, {
       transports: ["polling"],
     });
@@ -161,4 +141,7 @@ Deno.test({
     const [ok] = await client.join("computer", "pc", OFFICE);
     assert(ok);
   },
-});
+  {
+    OPTIONS: { insecure: true, fronts: 2 },
+  },
+);

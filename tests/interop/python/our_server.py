@@ -55,7 +55,7 @@ class OurServer:
 
     def __init__(self, app: Any = None, host: str = "127.0.0.1", port: int = 0) -> None:
         self.port = port
-        # The gate around the SDK's Server knows the version; the tests use another to be refused.
+        # The gate around the SDK's Server admits this version; the tests use another to be refused.
         version = str(getattr(app, "_server", PROTOCOL_VERSION))
         self.protocol = "0.4" if version == PROTOCOL_VERSION else "0.3"
         self.process: subprocess.Popen[str] | None = None

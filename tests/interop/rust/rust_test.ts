@@ -1,15 +1,7 @@
-import { testCast } from "../support/casts.ts";
-import { RUST_AGENT } from "../support/known_failures.ts";
+import { castOf, testCast } from "../support/casts.ts";
 
-const CASTS = [
-  ["Rust", "our", "our"],
-  ["Rust", "our", "Python"],
-  ["our", "Rust", "our"],
-  ["our", "Rust", "Python"],
-  ["Python", "Rust", "our"],
-] as const;
-
-for (const [agent, server, computer] of CASTS) {
-  const known = agent === "Rust" ? RUST_AGENT : {};
-  testCast("rust", { sdk: "0.4", agent, server, computer, known });
-}
+testCast("rust", castOf("Rust", "our", "our", ["0.4"]));
+testCast("rust", castOf("Rust", "our", "Python", ["0.4"]));
+testCast("rust", castOf("our", "Rust", "our", ["0.4"]));
+testCast("rust", castOf("our", "Rust", "Python", ["0.4"]));
+testCast("rust", castOf("Python", "Rust", "our", ["0.4"]));

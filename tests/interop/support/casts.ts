@@ -1,106 +1,70 @@
+import { assertEquals } from "@std/assert";
+import { readFile, writeFile } from "node:fs/promises";
+import process from "node:process";
 import { PROTOCOL_NAMES } from "../../../protocol/version.ts";
 import { startProxy } from "../../support/proxy.ts";
 import {
-  AGENT_0_1,
-  COMPUTER_0_1,
-  COMPUTER_0_2,
-  SERVER_0_1,
-} from "./known_failures.ts";
-import { ourAgent, ourComputer, ourServer } from "./parties/ours.ts";
-import type { AgentParty, ServerParty } from "./parties/party.ts";
-import { pythonAgent, pythonComputer, pythonServer } from "./parties/python.ts";
-import { rustAgent, rustServer } from "./parties/rust.ts";
-import { type KnownFailures, type Marks, play } from "./scenario.ts";
-import { exposedName } from "./steps/step.ts";
-import { compareRow } from "./table.ts";
+  type AgentParty,
+  ourAgent,
+  ourComputer,
+  ourServer,
+  pythonAgent,
+  pythonComputer,
+  pythonServer,
+  rustAgent,
+  rustServer,
+} from "./parties.ts";
+import { COLUMNS, exposedName, KNOWN, type Marks, play } from "./scenario.ts";
 import type { Sdk } from "./venv.ts";
-import { openWorkplace } from "./workplace/workplace.ts";
+import { openWorkplace } from "./workplace.ts";
 
-/** A combination of Agent, Server and Computer, with the known failures of the Python ones. */
+/** A combination of Agent, Server and Computer. */
 export interface Cast {
-  /** The version of the Agent, and of the others unless a field of theirs says another. */
+  /** The version of the Agent. */
   readonly sdk: Sdk;
-  /** The version of the Computer in an office of several; the Server then lets all in. */
-  readonly computerSdk?: Sdk;
+  /** The version of the Computer; where it is another one, the Server lets all in. */
+  readonly computerSdk: Sdk;
   readonly agent: "our" | "Python" | "Rust";
   readonly server: "our" | "Python" | "Rust";
   readonly computer: "our" | "Python";
-  readonly known?: KnownFailures;
 }
 
-type Kind = "our" | "Python";
-type Row = [sdk: Sdk, agent: Kind, server: Kind, computer: Kind];
+/** Describes a cast. */
+export const castOf = (
+  agent: Cast["agent"],
+  server: Cast["server"],
+  computer: Cast["computer"],
+  [sdk, computerSdk = sdk]: readonly [sdk: Sdk, computerSdk?: Sdk],
+): Cast => ({ sdk, computerSdk, agent, server, computer });
 
-/** Every combination in which both kinds meet; our Agent and Computer do not speak 0.1 to a Server that asks. */
-const ROWS: Row[] = [
-  ["0.1", "Python", "our", "Python"],
-  ["0.1", "Python", "Python", "our"],
-  ["0.1", "our", "Python", "Python"],
-  ["0.1", "our", "Python", "our"],
-  ...(["0.2", "0.3", "0.4"] as const).flatMap((sdk): Row[] => [
-    [sdk, "Python", "our", "Python"],
-    [sdk, "Python", "our", "our"],
-    [sdk, "our", "our", "Python"],
-    [sdk, "our", "Python", "our"],
-    [sdk, "our", "Python", "Python"],
-    [sdk, "Python", "Python", "our"],
+/** Every cast of Python's parties and ours in which both kinds meet; our Agent and Computer do not speak 0.1 to a Server that asks. */
+export const CASTS: readonly Cast[] = [
+  castOf("Python", "our", "Python", ["0.1"]),
+  castOf("Python", "Python", "our", ["0.1"]),
+  castOf("our", "Python", "Python", ["0.1"]),
+  castOf("our", "Python", "our", ["0.1"]),
+  ...(["0.2", "0.3", "0.4"] as const).flatMap((sdk) => [
+    castOf("Python", "our", "Python", [sdk]),
+    castOf("Python", "our", "our", [sdk]),
+    castOf("our", "our", "Python", [sdk]),
+    castOf("our", "Python", "our", [sdk]),
+    castOf("our", "Python", "Python", [sdk]),
+    castOf("Python", "Python", "our", [sdk]),
   ]),
 ];
 
-/** Known failures of each Python party. */
-const KNOWN: Partial<
-  Record<`${Sdk} ${"agent" | "server" | "computer"}`, KnownFailures>
-> = {
-  "0.1 agent": AGENT_0_1,
-  "0.1 server": SERVER_0_1,
-  "0.1 computer": COMPUTER_0_1,
-  "0.2 computer": COMPUTER_0_2,
-};
-
-/** The first test waits for the download of the SDK from PyPI. */
-export const SCREEN_TIMEOUT_MS = 600_000;
-
-/** Every cast of Python's parties and ours. */
-export const CASTS: readonly Cast[] = ROWS.map((
-  [sdk, agent, server, computer],
-) => ({
-  sdk,
-  agent,
-  server,
-  computer,
-  known: {
-    ...(agent === "Python" && KNOWN[`${sdk} agent`]),
-    ...(server === "Python" && KNOWN[`${sdk} server`]),
-    ...(computer === "Python" && KNOWN[`${sdk} computer`]),
-  },
-}));
-
-const SDKS: readonly Sdk[] = PROTOCOL_NAMES;
-/** The version of this package's Agent and Computer at a Server of all. */
-const NEWEST: Sdk = "0.4";
-
 /** Python's Agents and Computers of each two versions, and of each older version with ours, in one office. */
-export const MIXED_CASTS: readonly Cast[] = SDKS.flatMap((sdk) => [
-  ...SDKS.filter((other) => other !== sdk)
-    .map((other) => mixed(["Python", sdk], ["Python", other])),
-  ...(sdk === NEWEST ? [] : [
-    mixed(["Python", sdk], ["our", NEWEST]),
-    mixed(["our", NEWEST], ["Python", sdk]),
+export const MIXED_CASTS: readonly Cast[] = PROTOCOL_NAMES.flatMap((sdk) => [
+  ...PROTOCOL_NAMES.filter((other) => other !== sdk)
+    .map((other) => castOf("Python", "our", "Python", [sdk, other])),
+  ...(sdk === "0.4" ? [] : [
+    castOf("Python", "our", "our", [sdk, "0.4"]),
+    castOf("our", "our", "Python", ["0.4", sdk]),
   ]),
 ]);
 
-function mixed(
-  [agent, sdk]: [Kind, Sdk],
-  [computer, computerSdk]: [Kind, Sdk],
-): Cast {
-  return {
-    ...{ sdk, agent, computer, computerSdk, server: "our" },
-    known: {
-      ...(agent === "Python" && KNOWN[`${sdk} agent`]),
-      ...(computer === "Python" && KNOWN[`${computerSdk} computer`]),
-    },
-  };
-}
+/** The first test waits for the download of the SDK from PyPI. */
+export const SCREEN_TIMEOUT_MS = 600_000;
 
 /** Registers a test of each cast of a version. */
 export function testCasts(sdk: Sdk): void {
@@ -109,7 +73,7 @@ export function testCasts(sdk: Sdk): void {
 
 /** Registers a test of a cast, which compares its row in a table of `README.md`. */
 export function testCast(table: string, cast: Cast): void {
-  const { sdk, computerSdk = sdk } = cast;
+  const { sdk, computerSdk } = cast;
   const others = computerSdk === sdk ? "" : ` of ${computerSdk}`;
   Deno.test({
     name:
@@ -127,7 +91,7 @@ export function testCast(table: string, cast: Cast): void {
 /** Runs all steps of a cast at a Server. */
 export async function playCast(
   t: Deno.TestContext,
-  { sdk, computerSdk = sdk, known, ...cast }: Cast,
+  { sdk, computerSdk, ...cast }: Cast,
   url: string,
 ): Promise<Marks> {
   await using place = await openWorkplace();
@@ -137,26 +101,22 @@ export async function playCast(
   await using computer = cast.computer === "our"
     ? await ourComputer(right.url, place)
     : await pythonComputer(computerSdk, right.url, place);
+  const parties = { agent: byMcpName(computerSdk, agent), computer };
   return await play(t, {
-    sdk,
-    computerSdk,
-    agent: byMcpName(computerSdk, agent),
-    computer,
-    place,
+    ...{ sdk, computerSdk, ...parties, place },
     lose: (party) => (party === "agent" ? left : right).sever(),
-  }, known);
+  }, {
+    ...KNOWN[`${sdk} ${cast.agent} agent`],
+    ...KNOWN[`${sdk} ${cast.server} server`],
+    ...KNOWN[`${computerSdk} ${cast.computer} computer`],
+  });
 }
 
-const SERVERS: Readonly<
-  Record<Cast["server"], (sdk: Sdk) => Promise<ServerParty>>
-> = { our: ourServer, Python: pythonServer, Rust: rustServer };
-
-const AGENTS: Readonly<
-  Record<Cast["agent"], (sdk: Sdk, url: string) => Promise<AgentParty>>
-> = {
-  our: (sdk, url) => Promise.resolve(ourAgent(sdk, url)),
+const SERVERS = { our: ourServer, Python: pythonServer, Rust: rustServer };
+const AGENTS = {
+  our: ourAgent,
   Python: pythonAgent,
-  Rust: (_sdk, url) => rustAgent(url),
+  Rust: (_sdk: Sdk, url: string) => rustAgent(url),
 };
 
 /** Lets the calls of an Agent name tools as their MCP server does. */
@@ -167,3 +127,81 @@ export const byMcpName = (sdk: Sdk, agent: AgentParty): AgentParty => ({
   callAs: (reqId, tool, timeout) =>
     agent.callAs(reqId, exposedName(sdk, tool), timeout),
 });
+
+const README = new URL("../README.md", import.meta.url);
+
+/**
+ * Compares the outcome of a cast with its row in a table of `README.md`, which is between comments of
+ * its name; writes the row instead where the environment has SMCP_INTEROP_WRITE.
+ */
+async function compareRow(
+  table: string,
+  cast: Cast,
+  marks: Marks,
+): Promise<void> {
+  const { before, rows, after } = await readTable(table);
+  const key = keyOf(cast);
+  const row = [...partiesOf(cast), ...COLUMNS.map((c) => cellOf(marks[c]))];
+  if (process.env.SMCP_INTEROP_WRITE === undefined) {
+    assertEquals(
+      rows.get(key),
+      row,
+      "The table in tests/interop/README.md is not what the run showed: deno task docs:interop writes it",
+    );
+    return;
+  }
+  rows.set(key, row);
+  const head = ["Agent", "Server", "Computer", ...COLUMNS];
+  const sorted = [...rows.keys()].sort().map((key) => rows.get(key) ?? []);
+  const lines = [head, head.map(() => "---"), ...sorted]
+    .map((cells) => `| ${cells.join(" | ")} |`);
+  await writeFile(README, `${before}\n\n${lines.join("\n")}\n\n${after}`);
+}
+
+/** Compares the parties of all rows in a table of `README.md` with casts. */
+export async function compareParties(
+  table: string,
+  casts: readonly Cast[],
+): Promise<void> {
+  const { rows } = await readTable(table);
+  assertEquals([...rows.keys()].sort(), casts.map(keyOf).sort());
+}
+
+/** Reads the rows of a table by their parties, and the text around it. */
+async function readTable(table: string) {
+  const text = await readFile(README, "utf8");
+  const mark = `<!-- ${table} -->`;
+  const begin = text.indexOf(mark) + mark.length;
+  const end = text.indexOf(`<!-- /${table} -->`);
+  const [, , ...lines] = text.slice(begin, end).trim().split("\n");
+  const cells = lines.map((line) =>
+    line.split("|").slice(1, -1).map((cell) => cell.trim())
+  );
+  return {
+    before: text.slice(0, begin),
+    rows: new Map(cells.map((row) => [row.slice(0, 3).join(), row])),
+    after: text.slice(end),
+  };
+}
+
+const SHORT = { our: "ours", Python: "py", Rust: "rust" };
+
+function partiesOf({ sdk, agent, server, computer, computerSdk }: Cast) {
+  const serverSdk = computerSdk === sdk ? sdk : "all";
+  return [
+    `${sdk} ${SHORT[agent]}`,
+    `${serverSdk} ${SHORT[server]}`,
+    `${computerSdk} ${SHORT[computer]}`,
+  ];
+}
+
+const keyOf = (cast: Cast): string => partiesOf(cast).join();
+
+/** `✓` where all passed, with the numbers of known failures if some did; `✗` with numbers where none did. */
+function cellOf(marks: Marks[keyof Marks]): string {
+  if (marks.length === 0) return "–";
+  if (marks.includes("failed")) return "failed";
+  const known = [...new Set(marks.filter((mark) => typeof mark === "number"))];
+  const sign = marks.includes("passed") || known.length === 0 ? "✓" : "✗";
+  return [sign, ...known.map((number) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[number])].join(" ");
+}

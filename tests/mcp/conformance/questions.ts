@@ -1,8 +1,11 @@
 // @ts-types="@modelcontextprotocol/sdk/types"
 import type {
   CallToolResult,
+  CreateMessageRequestParamsBase,
   ElicitRequestFormParams,
   ElicitResult,
+  ServerNotification,
+  ServerRequest,
 } from "@modelcontextprotocol/sdk/types.js";
 import { text } from "./results.ts";
 
@@ -12,7 +15,7 @@ export type Ask = (question: ElicitRequestFormParams) => Promise<ElicitResult>;
 type Properties = ElicitRequestFormParams["requestedSchema"]["properties"];
 
 /** A tool that asks before it answers. */
-export type Question = (
+type Question = (
   ask: Ask,
   given: Readonly<Record<string, unknown>>,
 ) => Promise<CallToolResult>;
@@ -130,4 +133,62 @@ export const QUESTIONS: Readonly<Record<string, Question>> = {
     const { action } = await ask(CONFIRM);
     return text(`Asked on the stream: ${action}`);
   },
+};
+
+/** How a tool reaches the client during its call. */
+export interface Reach {
+  /** Asks it something, and returns its answer. */
+  request(request: ServerRequest): Promise<Record<string, unknown>>;
+  /** Tells it something. */
+  notify(notification: ServerNotification): Promise<void>;
+}
+
+/** A tool that needs something of the client. */
+type Needing = (
+  reach: Reach,
+  given: Readonly<Record<string, unknown>>,
+) => Promise<CallToolResult>;
+
+const sample = (prompt: string): CreateMessageRequestParamsBase => ({
+  messages: [{ role: "user", content: { type: "text", text: prompt } }],
+  maxTokens: 100,
+});
+
+/** Asks the client's model. */
+async function ask({ request }: Reach, prompt: string): Promise<unknown> {
+  const params = sample(prompt);
+  return await request({ method: "sampling/createMessage", params });
+}
+
+const asJson = (answer: unknown) => text(JSON.stringify(answer));
+
+const roots = ({ request }: Reach) => request({ method: "roots/list" });
+
+/** Tells what it does, in three lines. */
+const logs: Needing = async ({ notify }) => {
+  for (const data of ["started", "processing data", "completed"]) {
+    await notify({
+      method: "notifications/message",
+      params: { level: "info", logger: "test", data: `Tool ${data}` },
+    });
+  }
+  return text("Tool with logging executed");
+};
+
+/** The tools that use more of the client than an answer to a question. */
+export const NEEDING: Readonly<Record<string, Needing>> = {
+  test_tool_with_logging: logs,
+  test_logging_tool: logs,
+  test_sampling: async (reach, { prompt }) =>
+    asJson(await ask(reach, String(prompt))),
+  test_missing_capability: async (reach) =>
+    asJson(await ask(reach, "Are you there?")),
+  test_input_required_result_sampling: async (reach) =>
+    asJson(await ask(reach, "What is the capital of France?")),
+  test_input_required_result_capabilities: async (reach) =>
+    asJson(await ask(reach, "What can you do?")),
+  test_input_required_result_list_roots: async (reach) =>
+    asJson(await roots(reach)),
+  test_input_required_result_multiple_inputs: async (reach) =>
+    asJson([await ask(reach, "Generate a greeting"), await roots(reach)]),
 };

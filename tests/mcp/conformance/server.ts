@@ -7,7 +7,8 @@
  *
  * @module
  */
-import { Server } from "@modelcontextprotocol/sdk/server";
+import type { AddressInfo } from "node:net";
+import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol";
 // @ts-types="@modelcontextprotocol/sdk/types"
 import {
   CallToolRequestSchema,
@@ -21,7 +22,12 @@ import {
   ListResourceTemplatesRequestSchema,
   ListToolsRequestSchema,
   McpError,
+  type Prompt,
+  type PromptMessage,
   ReadResourceRequestSchema,
+  type ReadResourceResult,
+  type Resource,
+  type ResourceTemplate,
   ResultSchema,
   type ServerNotification,
   type ServerRequest,
@@ -29,12 +35,17 @@ import {
   SubscribeRequestSchema,
   UnsubscribeRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
-import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol";
-import { NEEDING, type Reach } from "./needs.ts";
-import { PROMPTS } from "./prompts.ts";
-import { type Ask, CONTEXT, QUESTIONS } from "./questions.ts";
-import { readResource, RESOURCES, TEMPLATES } from "./resources.ts";
-import { JSON_SCHEMA_TOOL, RESULTS, text } from "./results.ts";
+import { Server } from "@modelcontextprotocol/sdk/server";
+import { createServer } from "node:http";
+import {
+  type Ask,
+  CONTEXT,
+  NEEDING,
+  QUESTIONS,
+  type Reach,
+} from "./questions.ts";
+import { JSON_SCHEMA_TOOL, PNG, RESULTS, text } from "./results.ts";
+import { appOf } from "../../support/fixtures/mcp_http.ts";
 
 type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
 
@@ -195,4 +206,145 @@ function answerReads(server: Server): void {
       return { messages: await found.messages(given, asking(extra)) };
     },
   );
+}
+
+/** A prompt, and what it becomes with arguments. */
+interface TestPrompt {
+  readonly prompt: Prompt;
+  messages(
+    given: Readonly<Record<string, string>>,
+    ask: Ask,
+  ): PromptMessage[] | Promise<PromptMessage[]>;
+}
+
+const says = (content: PromptMessage["content"]): PromptMessage => ({
+  role: "user",
+  content,
+});
+
+const required = (name: string) => ({
+  name,
+  description: `The ${name}`,
+  required: true,
+});
+
+/** The prompts. */
+const PROMPTS: readonly TestPrompt[] = [
+  {
+    prompt: { name: "test_simple_prompt", description: "Has no arguments" },
+    messages: () => [
+      says({ type: "text", text: "This is a simple prompt for testing." }),
+    ],
+  },
+  {
+    prompt: {
+      name: "test_prompt_with_arguments",
+      description: "Has two arguments",
+      arguments: [required("arg1"), required("arg2")],
+    },
+    messages: ({ arg1, arg2 }) => [
+      says({
+        type: "text",
+        text: `Prompt with arguments: arg1='${arg1}', arg2='${arg2}'`,
+      }),
+    ],
+  },
+  {
+    prompt: {
+      name: "test_prompt_with_embedded_resource",
+      description: "Contains a resource",
+      arguments: [required("resourceUri")],
+    },
+    messages: ({ resourceUri = "" }) => [
+      says({
+        type: "resource",
+        resource: {
+          uri: resourceUri,
+          mimeType: "text/plain",
+          text: "Embedded resource content for testing.",
+        },
+      }),
+      says({ type: "text", text: "Please process the resource above." }),
+    ],
+  },
+  {
+    prompt: { name: "test_prompt_with_image", description: "Has an image" },
+    messages: () => [
+      says({ type: "image", data: PNG, mimeType: "image/png" }),
+      says({ type: "text", text: "Please analyze the image above." }),
+    ],
+  },
+  {
+    prompt: {
+      name: "test_input_required_result_prompt",
+      description: "Asks for what it is about",
+    },
+    messages: async (_, ask) => {
+      const { content } = await ask(CONTEXT);
+      return [says({ type: "text", text: `About: ${content?.context}` })];
+    },
+  },
+];
+
+type Contents = ReadResourceResult["contents"][number];
+
+const CONTENTS: readonly Contents[] = [
+  {
+    uri: "test://static-text",
+    mimeType: "text/plain",
+    text: "This is the content of the static text resource.",
+  },
+  { uri: "test://static-binary", mimeType: "image/png", blob: PNG },
+  {
+    uri: "test://watched-resource",
+    mimeType: "text/plain",
+    text: "Watched resource content",
+  },
+];
+
+/** The listed resources. */
+const RESOURCES: readonly Resource[] = CONTENTS.map((
+  { uri, mimeType = "" },
+) => ({
+  uri,
+  name: uri.replace("test://", ""),
+  description: "A resource for testing",
+  mimeType,
+}));
+
+/** The listed templates. */
+const TEMPLATES: readonly ResourceTemplate[] = [{
+  uriTemplate: "test://template/{id}/data",
+  name: "template",
+  description: "A resource with a parameter",
+  mimeType: "application/json",
+}];
+
+/** Returns what is at a URI, if anything is. */
+function readResource(uri: string): Contents | undefined {
+  const [, id] = /^test:\/\/template\/([^/]+)\/data$/.exec(uri) ?? [];
+  if (id === undefined) return CONTENTS.find((one) => one.uri === uri);
+  const data = { id, templateTest: true, data: `Data for ID: ${id}` };
+  return { uri, mimeType: "application/json", text: JSON.stringify(data) };
+}
+
+/** The MCP server of the conformance suite in this process. */
+export interface ConformanceHttp extends AsyncDisposable {
+  /** Its endpoint. */
+  readonly url: string;
+}
+
+/** Serves it over Streamable HTTP. */
+export async function conformanceHttp(): Promise<ConformanceHttp> {
+  const http = createServer(appOf(conformanceServer));
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  const { port } = http.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/mcp`,
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => {
+        http.close(() => resolve());
+        http.closeAllConnections();
+      }),
+  };
 }

@@ -7,9 +7,9 @@ import {
   completionsApi,
   messagesApi,
   responsesApi,
-} from "../../support/mcp/models/bodies.ts";
-import { startModel } from "../../support/mcp/models/stub_model.ts";
-import { FRAMEWORKS } from "../../support/mcp/frameworks.ts";
+  startModel,
+} from "../../support/mcp/models.ts";
+import { FRAMEWORKS } from "../../mcp/frameworks.ts";
 import { givenOffice } from "../support/givens.ts";
 import { blockOf, type Given, type Scene } from "../support/scene.ts";
 

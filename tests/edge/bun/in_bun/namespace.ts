@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { Buffer } from "node:buffer";
+import type { Buffer } from "node:buffer";
 import { type ChildProcess, spawn } from "node:child_process";
 import * as files from "node:fs/promises";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -335,8 +335,6 @@ Object.assign(globalThis, {
       }),
     writeTextFileSync: (path: string | URL, text: string) =>
       writeFileSync(path, text),
-    writeFile: (path: string | URL, data: Uint8Array) =>
-      files.writeFile(path, Buffer.from(data)),
     remove: (
       path: string | URL,
       { recursive = false }: { recursive?: boolean } = {},
@@ -354,12 +352,8 @@ Object.assign(globalThis, {
       const { size, mode, mtime } = await files.stat(path);
       return { size, mode, mtime };
     },
-    realPath: (path: string | URL) => files.realpath(path),
-    chmod: (path: string | URL, mode: number) => files.chmod(path, mode),
-    rename: (from: string | URL, to: string | URL) => files.rename(from, to),
-    symlink: (to: string, path: string) => files.symlink(to, path),
-    copyFile: (from: string | URL, to: string | URL) =>
-      files.copyFile(from, to),
+    ...{ realPath: files.realpath, chmod: files.chmod, rename: files.rename },
+    symlink: files.symlink,
   },
 });
 

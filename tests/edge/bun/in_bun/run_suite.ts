@@ -3,7 +3,7 @@
  *
  * ```sh
  * bun --define Deno:denoInBun --preload ./tests/edge/bun/in_bun/namespace.ts \
- *   tests/edge/bun/in_bun/run_suite.ts tests/wire/options_test.ts
+ *   tests/edge/bun/in_bun/run_suite.ts tests/wire/socket_io_test.ts
  * ```
  *
  * @module
