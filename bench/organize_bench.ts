@@ -33,13 +33,14 @@ const documents = resources.map(({ server, path, annotations }, i) => ({
 }));
 
 const work: Record<string, () => unknown> = {
-  "organizeDesktop(), all": () => organizeDesktop(windows, undefined, history),
+  "organizeDesktop(), all": () =>
+    organizeDesktop(windows, undefined, history, []),
   "organizeDesktop(), the first 10": () =>
-    organizeDesktop(windows, 10, history),
+    organizeDesktop(windows, 10, history, []),
   "organizeFinder(), the first page": () =>
-    organizeFinder(documents, {}, history),
+    organizeFinder(documents, {}, history, []),
   "organizeFinder(), by keyword": () =>
-    organizeFinder(documents, { keywords: ["49", "nothing"] }, history),
+    organizeFinder(documents, { keywords: ["49", "nothing"] }, history, []),
 };
 
 for (const [name, run] of Object.entries(work)) {

@@ -12,9 +12,12 @@ import { SmcpAgent } from "../agent/mod.ts";
 import { scriptedComputer } from "../testing/mod.ts";
 import { missingPrograms } from "../tests/support/cluster/install.ts";
 import { startRedis } from "../tests/support/cluster/redis.ts";
-import { membersOf } from "../tests/support/cluster/rig/audit_log.ts";
-import { startNode, type TestNode } from "../tests/support/cluster/rig/node.ts";
-import { startPageBalancer } from "../tests/support/cluster/rig/page_balancers.ts";
+import {
+  membersOf,
+  startNode,
+  type TestNode,
+} from "../tests/support/cluster/node.ts";
+import { startPageBalancer } from "../tests/support/cluster/balancers.ts";
 import { startBalancer } from "./cluster_balancer.ts";
 
 const OFFICE = "demo";

@@ -77,13 +77,13 @@ export interface TestOffice extends AsyncDisposable {
    * @throws {Error} that lists those there are; a scripted one is not among them
    */
   computer(name: string): SmcpComputer;
-  /** Adds a Computer; resolves when its MCP servers have settled and the Agent knows its tools. */
+  /** Adds a Computer; resolves when its MCP servers have settled and the Agent has its tools. */
   addComputer(
     name: string,
     options?: TestComputerOptions,
   ): Promise<SmcpComputer>;
   /**
-   * Adds a scripted Computer; resolves when the Agent, if it is in the office, was told of it.
+   * Adds a scripted Computer; resolves when the Agent, if it is in the office, was notified of it.
    *
    * @param options of its connection, such as credentials
    */
@@ -104,21 +104,20 @@ export interface TestOffice extends AsyncDisposable {
  * They connect within the process, except those whose options need the network, such as `url` or `auth`,
  * and all where the Server has an `authenticator`.
  *
- * Resolves when the MCP servers of all Computers run or have failed, and the Agent knows the tools.
+ * Resolves when the MCP servers of all Computers run or have failed, and the Agent has their tools.
  * If anything fails to start, what had started is closed.
  *
  * @throws what the part that could not start threw, such as a `ConfigError`
  */
 export async function startOffice(
-  options: TestOfficeOptions = {},
+  { officeId = "test", computers = {}, ...options }: TestOfficeOptions = {},
 ): Promise<TestOffice> {
-  const members = new CloseStack();
+  const server = createSmcpServer(options.server);
+  const members = new CloseStack(server);
   try {
-    const { officeId = "test", computers = {} } = options;
-    const server = members.use(createSmcpServer(options.server));
     const { url } = await server.listen({ port: 0 });
     const way = wayTo(server, url, options.server);
-    const office = new Office({ members, server, url, officeId, way }, options);
+    const office = newOffice({ server, url, officeId }, way, members, options);
     for (const [name, computer] of Object.entries(computers)) {
       await (typeof computer === "function"
         ? office.addScriptedComputer(name, computer)
@@ -130,7 +129,13 @@ export async function startOffice(
     await office.agent.toolsSettled();
     return office;
   } catch (error) {
-    await closeAfter(error, members);
+    await members.close().catch((closing) => {
+      throw new AggregateError(
+        [error, closing],
+        "Cannot start the office, and cannot close what had started",
+        { cause: error },
+      );
+    });
     throw error;
   }
 }
@@ -161,112 +166,73 @@ function wayTo(
 const needsNetwork = (options: Partial<ConnectionOptions>): boolean =>
   NETWORK_OPTIONS.some((name) => Reflect.get(options, name) !== undefined);
 
-class Office implements TestOffice {
-  readonly url: string;
-  readonly officeId: string;
-  readonly server: SmcpServer;
-  readonly agent: SmcpAgent;
-  readonly #way: Way;
-  readonly #members: CloseStack;
-  readonly #computers = new Map<string, SmcpComputer>();
-
-  constructor(
-    { members, server, url, officeId, way }:
-      & Pick<TestOffice, "server" | "url" | "officeId">
-      & { readonly members: CloseStack; readonly way: Way },
-    { agent = {} }: TestOfficeOptions,
-  ) {
-    this.#members = members;
-    this.#way = way;
-    this.server = server;
-    this.url = url;
-    this.officeId = officeId;
-    this.agent = new SmcpAgent({ ...way(agent), name: "agent", ...agent });
-  }
-
-  computer(name: string): SmcpComputer {
-    const found = this.#computers.get(name);
-    if (found) return found;
-    const names = [...this.#computers.keys()].join(", ") || "none";
-    throw new Error(`There is no Computer "${name}"; there are: ${names}`);
-  }
-
-  async addComputer(
-    name: string,
-    options: TestComputerOptions = {},
-  ): Promise<SmcpComputer> {
-    this.#members.checkOpen();
-    const computer = this.use(
-      new SmcpComputer({
-        ...this.#way(options),
-        servers: {},
-        confirm: () => "once",
-        ...options,
-        name,
-      }),
-    );
-    await computer.connect();
-    await computer.serversSettled();
-    await computer.join(this.officeId);
-    this.#computers.set(name, computer);
-    await this.#introduce();
-    await this.agent.toolsSettled();
-    return computer;
-  }
-
-  async addScriptedComputer(
-    name: string,
-    script: ComputerScript,
-    options: Partial<ConnectionOptions> = {},
-  ): Promise<ScriptedComputer> {
-    this.#members.checkOpen();
-    const computer = this.use(
-      scriptedComputer({ ...this.#way(options), ...options, name, script }),
-    );
-    await computer.connect();
-    await computer.join(this.officeId);
-    await this.#introduce();
-    return computer;
-  }
-
-  use<T extends AsyncDisposable>(item: T): T {
-    return this.#members.use(item);
-  }
-
-  close(): Promise<void> {
-    return this.#members[Symbol.asyncDispose]();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  /** The Agent was told of a member before the Server answers what it asks after the join. */
-  async #introduce(): Promise<void> {
-    if (this.agent.office === this.officeId) await this.agent.listRoom();
-  }
-}
-
-/** @throws {AggregateError} of both when closing fails as well */
-async function closeAfter(
-  error: unknown,
-  members: AsyncDisposable,
-): Promise<void> {
-  try {
-    await members[Symbol.asyncDispose]();
-  } catch (closing) {
-    throw new AggregateError(
-      [error, closing],
-      "Cannot start the office, and cannot close what had started",
-      { cause: error },
-    );
-  }
+function newOffice(
+  about: Pick<TestOffice, "server" | "url" | "officeId">,
+  way: Way,
+  members: CloseStack,
+  options: TestOfficeOptions,
+): TestOffice {
+  const { officeId } = about;
+  const { agent: own = {} } = options;
+  const agent = new SmcpAgent({ ...way(own), name: "agent", ...own });
+  const computers = new Map<string, SmcpComputer>();
+  /** The Agent is notified of a member before the Server answers what it asks after the join. */
+  const introduce = async () => {
+    if (agent.office === officeId) await agent.listRoom();
+  };
+  const close = () => members.close();
+  return {
+    ...about,
+    agent,
+    computer(name) {
+      const found = computers.get(name);
+      if (found) return found;
+      const names = [...computers.keys()].join(", ") || "none";
+      throw new Error(`There is no Computer "${name}"; there are: ${names}`);
+    },
+    async addComputer(name, options = {}) {
+      members.checkOpen();
+      const computer = members.use(
+        new SmcpComputer({
+          ...way(options),
+          servers: {},
+          confirm: () => "once",
+          ...options,
+          name,
+        }),
+      );
+      await computer.connect();
+      await computer.serversSettled();
+      await computer.join(officeId);
+      computers.set(name, computer);
+      await introduce();
+      await agent.toolsSettled();
+      return computer;
+    },
+    async addScriptedComputer(name, script, options = {}) {
+      members.checkOpen();
+      const computer = members.use(
+        scriptedComputer({ ...way(options), ...options, name, script }),
+      );
+      await computer.connect();
+      await computer.join(officeId);
+      await introduce();
+      return computer;
+    },
+    use: (item) => members.use(item),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
 }
 
 /** Closes what a test started, the last first; Node 22 has no `AsyncDisposableStack`. */
-class CloseStack implements AsyncDisposable {
-  readonly #items: AsyncDisposable[] = [];
+class CloseStack {
+  readonly #items: AsyncDisposable[];
   #closed = false;
+
+  constructor(...items: AsyncDisposable[]) {
+    this.#items = items;
+  }
 
   /**
    * Adds an item that is closed with the stack.
@@ -289,7 +255,7 @@ class CloseStack implements AsyncDisposable {
    *
    * @throws the error of the one item that failed, or an `AggregateError` of several
    */
-  async [Symbol.asyncDispose](): Promise<void> {
+  async close(): Promise<void> {
     this.#closed = true;
     const errors: unknown[] = [];
     for (let item = this.#items.pop(); item; item = this.#items.pop()) {
@@ -299,13 +265,13 @@ class CloseStack implements AsyncDisposable {
         errors.push(error);
       }
     }
+    if (errors.length === 1) throw errors[0];
     if (errors.length > 1) {
       throw new AggregateError(
         errors,
         `Cannot close ${errors.length} members of the office`,
       );
     }
-    if (errors.length === 1) throw errors[0];
   }
 }
 

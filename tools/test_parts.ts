@@ -19,7 +19,7 @@ import {
   installFrameworks,
   installInProcess,
   pythonFrameworks,
-} from "../tests/support/mcp/frameworks.ts";
+} from "../tests/mcp/frameworks.ts";
 import {
   edgeTools,
   mcpTools,

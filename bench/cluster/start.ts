@@ -1,6 +1,6 @@
 import { missingPrograms } from "../../tests/support/cluster/install.ts";
 import { startRedis } from "../../tests/support/cluster/redis.ts";
-import { startPageBalancer } from "../../tests/support/cluster/rig/page_balancers.ts";
+import { startPageBalancer } from "../../tests/support/cluster/balancers.ts";
 import { ourServer } from "../contestants/mod.ts";
 import { type Running, start, type Target } from "../contestants/running.ts";
 import { guard } from "../leftovers.ts";

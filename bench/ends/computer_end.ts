@@ -7,7 +7,7 @@
  */
 import { Client } from "@modelcontextprotocol/sdk/client";
 import process from "node:process";
-import { CallTable, ResultStore } from "../../computer/tools/call_table.ts";
+import { CallTable } from "../../computer/tools/call_table.ts";
 import { LineDecoder } from "../../computer/host/mcp/lines.ts";
 import { StdioTransport } from "../../computer/host/mcp/stdio.ts";
 import { SmcpComputer } from "../../computer/mod.ts";
@@ -30,6 +30,7 @@ tap(CallTable.prototype, "run", {
     id = (request as Parameters<CallTable["run"]>[0]).req_id;
     marks.mark("run");
   },
+  resolve: () => marks.mark("result"),
 });
 tap(Client.prototype, "request", {
   enter: () => marks.mark("request"),
@@ -37,7 +38,6 @@ tap(Client.prototype, "request", {
 });
 tap(StdioTransport.prototype, "send", { enter: () => marks.mark("sent") });
 tap(LineDecoder.prototype, "push", { enter: () => marks.mark("line") });
-tap(ResultStore.prototype, "add", { enter: () => marks.mark("result") });
 
 const echo = (alias: string) => ({
   ...everything(),

@@ -9,7 +9,7 @@ import { SmcpComputer } from "../../computer/mod.ts";
 import { startMain } from "../../tests/support/command.ts";
 import { fixture } from "../../tests/support/computer/mcp_servers.ts";
 import { CLIENTS, type TestClient } from "../../tests/support/mcp/clients.ts";
-import { pipeCommand } from "../../tests/support/mcp/pipe.ts";
+import { pipeCommand } from "../../tests/support/mcp/gateway.ts";
 import { OFFICE } from "../../tests/support/office.ts";
 import { childrenOf, memoryOf } from "../ends/process_usage.ts";
 import { median, spreadOf } from "../statistics.ts";

@@ -49,7 +49,7 @@ const PACKAGE_ROOMS: Readonly<Record<string, readonly Room[]>> = {
 /** Rooms that browsers and edge platforms load; what they use of Node where it is, they look up at run time. */
 const WEB_ROOMS: readonly string[] = ["client", "agent"] satisfies Room[];
 /** Their parts that run elsewhere alone, or have types alone. */
-const NODE_PARTS = ["agent/cli/", "agent/main.ts", "agent/bytes.ts"];
+const NODE_PARTS = ["agent/cli/", "agent/main.ts", "client/node_modules.ts"];
 
 /** Rooms of which no edge platform has bundles, where the default form of zod, of 450 KB, does no harm. */
 const ZOD_ROOMS: readonly string[] = ["computer", "mcp"] satisfies Room[];
@@ -154,8 +154,7 @@ function judgeWeb(
   if (!isOfWeb || !specifier.startsWith("node:")) return undefined;
   return {
     message: `${file} imports ${specifier}, which browsers do not have`,
-    hint:
-      "Use what the web has, or look the module up with nodeModule() or builtin()",
+    hint: "Use what the web has, or look the module up with nodeModule()",
   };
 }
 

@@ -9,9 +9,9 @@ const TOP_FOLDER = ".";
 export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
   protocol: [
     "version.ts",
+    "names.ts",
     "errors.ts",
     "schema.ts",
-    "names.ts",
     "validation.ts",
     "uri.ts",
     "payloads",
