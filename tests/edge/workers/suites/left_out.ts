@@ -34,9 +34,6 @@ export const LEFT_OUT: Readonly<
   "the Worker answers /health without asking its objects": [
     "/health of several versions counts each; of one version it is as before, and so are /metrics (0.4 §18)",
   ],
-  "each front counts the sessions of an address for itself": [
-    "sessions of an address count together, whatever their versions (0.4 §18)",
-  ],
   "ids of sessions begin with the name of their front": [
     "a session opens with an id of its own, and offers an upgrade over polling alone [fast]",
   ],

@@ -28,6 +28,8 @@ export function createSmcpServer(
   const { wsEngine, gateway, ...rest } = options;
   const kept: SmcpWorkerOptions = { insecure: true };
   Object.assign(kept, rest, wsEngine === "stock" && { wsEngine });
+  // Each front counts the sessions of an address for itself, and a request meets any of them.
+  if (rest.limits && rest.limits.connectionsPerAddress) kept.fronts = 1;
   for (const [name, value] of Object.entries(kept)) {
     if (!isJson(value)) throw new TypeError(`A Worker of tests has no ${name}`);
   }
