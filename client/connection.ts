@@ -16,6 +16,7 @@ import { Membership } from "./membership.ts";
 import { checkRequest } from "./message_limits.ts";
 import { proxyRoute } from "./node_way.ts";
 import type {
+  AnyNotification,
   ConnectionOptions,
   ConnectionState,
   LinkEvents,
@@ -32,19 +33,19 @@ import {
 } from "./versions.ts";
 import {
   CLOSE_TIMEOUT_MS,
-  type Receiver,
-  refuseRequest,
   Retry,
   type Wire,
   type WireListeners,
 } from "./wire.ts";
-import { ProtocolError } from "../protocol/errors.ts";
+import { ErrorCode, ProtocolError } from "../protocol/errors.ts";
+import { isNotification, NOTIFICATIONS } from "../protocol/event_table.ts";
 import type { Role } from "../protocol/payloads/offices.ts";
-import { abortable, onAbort } from "../shared/async.ts";
-import { Deadlines } from "../shared/deadlines.ts";
+import { abortable, Deadlines, onAbort } from "../shared/async.ts";
 
 /** Options of a connection, with the client's role. */
 type RoleOptions = ConnectionOptions & { role: Role };
+
+const INTERNAL = new ProtocolError(ErrorCode.INTERNAL_ERROR, "Internal error");
 
 const CLOSED = "close() was called, which is permanent; create another client";
 
@@ -57,7 +58,12 @@ const CLOSED = "close() was called, which is permanent; create another client";
 export class Connection implements AsyncDisposable {
   readonly #newWire: (listeners: WireListeners) => Wire;
   readonly #events: Emitter<LinkEvents>;
-  readonly #receiver: Receiver;
+  /** Answers the Server's requests; without a handler, each is refused (spec §6). */
+  #answer: RequestHandler = (event) => {
+    const text = `Unexpected event: ${event}`;
+    throw new ProtocolError(ErrorCode.BAD_REQUEST, text);
+  };
+  readonly #onThrow: (error: unknown) => void;
   readonly #membership: Membership;
   /** Identifies this client after a reconnect; not shown to other members (spec §9). */
   readonly #instanceId = crypto.randomUUID();
@@ -85,11 +91,7 @@ export class Connection implements AsyncDisposable {
     checkOptions(options);
     const { connection, role } = options;
     const events = this.#events = new Emitter(onThrow);
-    this.#receiver = {
-      answer: refuseRequest,
-      notify: (notification) => events.emit("notification", notification),
-      onThrow,
-    };
+    this.#onThrow = onThrow;
     this.#membership = new Membership(options, {
       ask: (...request) => this.#ask(...request),
       send: (event, payload) => this.send(event, payload),
@@ -158,7 +160,7 @@ export class Connection implements AsyncDisposable {
 
   /** Sets the handler of the Server's requests. */
   onRequest(handler: RequestHandler): void {
-    this.#receiver.answer = handler;
+    this.#answer = handler;
   }
 
   /**
@@ -256,6 +258,39 @@ export class Connection implements AsyncDisposable {
   }
 
   /**
+   * Handles one event of the Server: answers a request, passes on a known notification, ignores the
+   * rest (spec §3, §6).
+   */
+  readonly #receive: WireListeners["receive"] = async (
+    event,
+    args,
+    isCurrent,
+  ) => {
+    const last = args.at(-1);
+    if (typeof last === "function") {
+      let body: unknown;
+      try {
+        body = await this.#answer(event, args[0]);
+      } catch (error) {
+        const isOfProtocol = error instanceof ProtocolError;
+        if (!isOfProtocol) this.#onThrow(error);
+        body = (isOfProtocol ? error : INTERNAL).toPayload();
+      }
+      if (isCurrent()) last(body);
+    } else if (isNotification(event)) {
+      try {
+        const payload = NOTIFICATIONS[event](args[0]);
+        this.#events.emit(
+          "notification",
+          { event, payload } as AnyNotification,
+        );
+      } catch (error) {
+        this.#onThrow(error); // a later version's payload; the event is ignored
+      }
+    }
+  };
+
+  /**
    * Sends without waiting for an answer; returns false without a connection.
    *
    * @throws {ConnectionError} `too_large`
@@ -340,7 +375,7 @@ export class Connection implements AsyncDisposable {
     if (this.#state !== "reconnecting" || wire === undefined) {
       return this.#end(`the auth function failed: ${reasonOf(error)}`);
     }
-    this.#receiver.onThrow(error);
+    this.#onThrow(error);
     wire.pause();
     this.#retry.later(() => wire.connect());
   }
@@ -376,7 +411,7 @@ export class Connection implements AsyncDisposable {
   /** @param failed called when the attempt fails permanently */
   #openWire(failed: (error: Error) => void): void {
     const wire = this.#newWire({
-      receiver: this.#receiver,
+      receive: this.#receive,
       connected: () => this.#onConnect(),
       disconnected: (reason, isRetrying) => {
         if (this.#wire !== wire) return;

@@ -7,7 +7,6 @@ import type {
 } from "../shared/in_process.ts";
 import {
   type Acked,
-  receive,
   type Refusal,
   Retry,
   type Wire,
@@ -81,7 +80,7 @@ export class InProcessWire implements Wire {
       receive: (event, payload, answer) => {
         if (!isCurrent()) return;
         const args = answer ? [payload, answer] : [payload];
-        receive(event, args, this.#listeners.receiver, isCurrent);
+        this.#listeners.receive(event, args, isCurrent);
       },
       closed: (reason, isFinal) => {
         if (!isCurrent()) return;

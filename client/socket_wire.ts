@@ -22,7 +22,6 @@ import {
   type Acked,
   BACKOFF,
   CLOSE_TIMEOUT_MS,
-  receive,
   type Refusal,
   type Wire,
   type WireListeners,
@@ -56,7 +55,7 @@ export class SocketWire implements Wire {
     socket.onAny((event, ...args) => {
       const { id } = socket;
       const isCurrent = () => socket.connected && socket.id === id;
-      receive(String(event), args, listeners.receiver, isCurrent);
+      listeners.receive(String(event), args, isCurrent);
     });
     this.#watch = watchEngine(socket, listeners);
   }

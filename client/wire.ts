@@ -1,17 +1,14 @@
 /**
- * What both ways to a Server have in common: the interface of a {@linkcode Wire}, the delays between
- * attempts to connect, and how an event of the Server is handled.
+ * What both ways to a Server have in common: the interface of a {@linkcode Wire}, and the delays between
+ * attempts to connect.
  *
  * @module
  */
 import type { ConnectionError } from "./errors.ts";
-import type { AnyNotification, RequestHandler } from "./options.ts";
-import {
-  ErrorCode,
+import type {
   ProtocolError,
-  type ProtocolVersionError,
+  ProtocolVersionError,
 } from "../protocol/errors.ts";
-import { isNotification, NOTIFICATIONS } from "../protocol/event_table.ts";
 
 /** How long leaving the office may take when closing, and again closing the connection. */
 export const CLOSE_TIMEOUT_MS = 3_000;
@@ -47,8 +44,18 @@ export type Acked = (...args: unknown[]) => void;
 
 /** Callbacks of a {@linkcode Wire}. */
 export interface WireListeners {
-  /** Handles the Server's events. */
-  readonly receiver: Receiver;
+  /**
+   * Called with each event of the Server.
+   *
+   * @param args the payload, then the ack callback if the Server expects an ack
+   * @param isCurrent returns whether the event's session still exists: a late ack must be dropped,
+   * since its id may be reused by the next session
+   */
+  receive(
+    event: string,
+    args: readonly unknown[],
+    isCurrent: () => boolean,
+  ): void;
   /** Called when the Server has accepted the client. */
   connected(): void;
   /**
@@ -132,55 +139,3 @@ export class Retry {
     this.#attempts = 0;
   }
 }
-
-/** The handlers of the Server's events. */
-export interface Receiver {
-  /** Answers requests. */
-  answer: RequestHandler;
-  /** Receives valid notifications. */
-  readonly notify: (notification: AnyNotification) => void;
-  /** Receives errors, for the log. */
-  readonly onThrow: (error: unknown) => void;
-}
-
-/**
- * Handles one event of the Server: answers a request, passes on a known notification, ignores
- * the rest (spec §3, §6).
- *
- * @param args the payload, then the ack callback if the Server expects an ack
- * @param isCurrent returns whether the event's session still exists: a late ack must be dropped,
- * since its id may be reused by the next session
- */
-export async function receive(
-  event: string,
-  args: readonly unknown[],
-  { answer, notify, onThrow }: Receiver,
-  isCurrent: () => boolean,
-): Promise<void> {
-  const last = args.at(-1);
-  if (typeof last === "function") {
-    let body: unknown;
-    try {
-      body = await answer(event, args[0]);
-    } catch (error) {
-      const isOfProtocol = error instanceof ProtocolError;
-      if (!isOfProtocol) onThrow(error);
-      body = (isOfProtocol ? error : INTERNAL).toPayload();
-    }
-    if (isCurrent()) last(body);
-  } else if (isNotification(event)) {
-    try {
-      const payload = NOTIFICATIONS[event](args[0]);
-      notify({ event, payload } as AnyNotification);
-    } catch (error) {
-      onThrow(error); // a later version's payload; the event is ignored
-    }
-  }
-}
-
-const INTERNAL = new ProtocolError(ErrorCode.INTERNAL_ERROR, "Internal error");
-
-/** Refuses a request that has no handler with 400 (spec §6). */
-export const refuseRequest: RequestHandler = (event) => {
-  throw new ProtocolError(ErrorCode.BAD_REQUEST, `Unexpected event: ${event}`);
-};

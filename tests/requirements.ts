@@ -365,7 +365,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
     tests: ["408 after timeout + 5 s, or after 30 s without a timeout; a late answer is dropped (spec §7)",
       "the server answers 408 if a computer does not answer in time; its late answer is dropped (spec §7)"] },
   { id: "7.4", clause: "Answers pass unchanged", tests: ["the server routes all client events, request and answer unchanged (spec §3, §7)", "an agent that gives another name acts under the name of its seat; binary data passes both ways (spec §5)",
-      "an answer is relayed byte for byte: spaces, escapes, numbers beyond JavaScript's precision (spec §7)", "receive() answers nothing once the session is gone in which it was asked: the ack's number may be another request's (spec §5, §7)"] },
+      "an answer is relayed byte for byte: spaces, escapes, numbers beyond JavaScript's precision (spec §7)", "a request is answered with nothing once the session is gone in which it was asked: the ack's number may be another request's (spec §5, §7)"] },
   { id: "7.5", clause: "The Server checks an answer's depth", tests: ["64 levels of nesting pass, to the computer and back; one more closes the sender",
       "a malformed answer closes the computer's connection, never the agent's (spec §7)"] },
   { id: "7.6", clause: "A first ack argument that is no object: 500; further ack arguments are dropped",

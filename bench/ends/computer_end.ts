@@ -7,7 +7,7 @@
  */
 import { Client } from "@modelcontextprotocol/sdk/client";
 import process from "node:process";
-import { CallTable } from "../../computer/tools/call_table.ts";
+import { CallTable } from "../../computer/tools/results.ts";
 import { LineDecoder } from "../../computer/host/mcp/lines.ts";
 import { StdioTransport } from "../../computer/host/mcp/stdio.ts";
 import { SmcpComputer } from "../../computer/mod.ts";

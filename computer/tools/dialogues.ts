@@ -4,11 +4,11 @@
  *
  * @module
  */
-import {
-  type AnswerQuestion,
-  type QuestionContext,
-  UnansweredError,
-} from "../host/mcp/questions.ts";
+import type {
+  AnswerQuestion,
+  QuestionContext,
+} from "../host/mcp/connection.ts";
+import { UnansweredError } from "../host/mcp/errors.ts";
 import {
   type AgentCallData,
   type ElicitParams,

@@ -1,7 +1,5 @@
-import {
-  type QuestionContext,
-  UnansweredError,
-} from "../host/mcp/questions.ts";
+import type { QuestionContext } from "../host/mcp/connection.ts";
+import { UnansweredError } from "../host/mcp/errors.ts";
 import { problemsOf, readFields } from "./form.ts";
 import { log } from "../util/log.ts";
 import { reasonOf } from "../util/values.ts";

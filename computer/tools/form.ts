@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { UnansweredError } from "../host/mcp/questions.ts";
+import { UnansweredError } from "../host/mcp/errors.ts";
 import { isRecord } from "../../protocol/names.ts";
 import type { ElicitValue } from "../../protocol/mod.ts";
 

@@ -19,18 +19,16 @@ import {
   withResultMeta,
 } from "../../protocol/mod.ts";
 import { operatorOf, waitingText } from "../../protocol/payloads/tools.ts";
-import { onAbort } from "../../shared/async.ts";
-import { Deadlines } from "../../shared/deadlines.ts";
+import { Deadlines, onAbort } from "../../shared/async.ts";
 import type { BlobStore } from "../blobs/store.ts";
 import type { McpHost } from "../host/host.ts";
 import { SessionForgottenError } from "../host/mcp/errors.ts";
-import type { AnswerQuestion } from "../host/mcp/questions.ts";
+import type { AnswerQuestion } from "../host/mcp/connection.ts";
 import type { NamedTool } from "../host/tool_naming.ts";
 import { log } from "../util/log.ts";
 import { reasonOf } from "../util/values.ts";
 import { transformResult } from "../util/vrl.ts";
 import { callFailure, refused } from "./call_failure.ts";
-import { type AbortReason, callFingerprint, CallTable } from "./call_table.ts";
 import { type Confirm, confirmations } from "./confirmations.ts";
 import {
   type AskedRequest,
@@ -45,7 +43,14 @@ import {
 } from "./elicitations.ts";
 import type { ComputerEvents, ToolCallStarted } from "./events.ts";
 import { type CallWaits, callWaits, progressThrottles } from "./progress.ts";
-import { failed, fitResult, limitResult } from "./results.ts";
+import {
+  type AbortReason,
+  callFingerprint,
+  CallTable,
+  failed,
+  fitResult,
+  limitResult,
+} from "./results.ts";
 
 /** Where a request came from: an office, or this process. */
 export interface RequestOrigin {

@@ -36,7 +36,7 @@ import {
   translateAnswer,
   translateRequest,
   unknownTo,
-} from "../../protocol/translate.ts";
+} from "../../protocol/profiles.ts";
 import type { Member } from "./members.ts";
 
 /** What the offices of a process share. */

@@ -26,7 +26,7 @@ import {
   UPDATE_RESOURCES_EVENT,
 } from "../../protocol/mod.ts";
 import { OPERATOR_AGENT, operatorOf } from "../../protocol/payloads/tools.ts";
-import { type ServerNames, shownTo } from "../../protocol/translate.ts";
+import { type ServerNames, shownTo } from "../../protocol/profiles.ts";
 import {
   type CallEnd,
   CANCELLED_BY_OPERATOR,

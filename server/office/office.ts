@@ -16,7 +16,7 @@ import {
   TOOL_CALL_EVENT,
   type ToolCallCancel,
 } from "../../protocol/mod.ts";
-import { isTranslated, translateNotice } from "../../protocol/translate.ts";
+import { isTranslated, translateNotice } from "../../protocol/profiles.ts";
 import { type Call, computerLeft, type SharedParts } from "./call.ts";
 import { agentName, forbidden, Member, notInOffice } from "./members.ts";
 import {

@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import * as events from "../../protocol/events.ts";
 import { checkVersion } from "../../protocol/handshake.ts";
 import { ErrorCode, PROFILES } from "../../protocol/mod.ts";
-import { unknownTo } from "../../protocol/translate.ts";
+import { unknownTo } from "../../protocol/profiles.ts";
 import { PROTOCOL_NAMES } from "../../protocol/version.ts";
 import { HOUSE } from "../../tools/lint/layering_rules.ts";
 import { ROLE_LAYERS } from "../../tools/lint/role_layers.ts";

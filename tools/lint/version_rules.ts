@@ -32,7 +32,7 @@ const FUNCTIONS: readonly string[] = [
 /**
  * Checks operands that are compared with each other, or elements of an array in which one is looked up.
  *
- * What differs between versions is a property of their profiles, or in `protocol/translate.ts`: a
+ * What differs between versions is a property of their profiles, or in `protocol/profiles.ts`: a
  * comparison elsewhere is a rule of the protocol in a place where nobody looks for it.
  */
 export function judgeComparison(

@@ -1,9 +1,11 @@
 /**
- * A connection to an MCP server with the client of the MCP SDK, over any transport: its requests,
- * and its loss, which pings find out where the transport does not.
+ * A connection to an MCP server with the client of the MCP SDK, over any transport: its requests, the
+ * questions that the server asks meanwhile, and its loss, which pings find out where the transport does
+ * not.
  *
  * @module
  */
+import { AsyncLocalStorage } from "node:async_hooks";
 import * as z from "zod";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport";
 import { Client } from "@modelcontextprotocol/sdk/client";
@@ -16,6 +18,7 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import {
   allPages,
+  type AnswerQuestion,
   type ClientConnectionOptions,
   type McpCallOptions,
   type McpConnection,
@@ -25,12 +28,17 @@ import {
   readProgress,
   readTool,
 } from "./connection.ts";
-import { ServerEndedError, SessionForgottenError } from "./errors.ts";
-import { Questions, UnansweredError } from "./questions.ts";
+import {
+  ServerEndedError,
+  SessionForgottenError,
+  UnansweredError,
+} from "./errors.ts";
 import { AuthorizationError } from "../oauth/authorized_fetch.ts";
 import { isRecord } from "../../../protocol/names.ts";
 import {
   type CallToolResult,
+  type ElicitParams,
+  type ElicitResult,
   parseCallToolResult,
   PROTOCOL_VERSION,
   type Resource,
@@ -364,3 +372,90 @@ export class ClientConnection {
 
 const hasCode = (error: unknown, code: ErrorCode): boolean =>
   error instanceof McpError && error.code === code;
+
+/** A request during which the server may ask. */
+interface RunningCall {
+  readonly answer: AnswerQuestion;
+}
+
+/** Stands for requests during which an MCP server may not ask. */
+const NOBODY: RunningCall = {
+  answer: () => Promise.reject(new UnansweredError("not for such a request")),
+};
+
+/** A question as its MCP server sends it. */
+interface SentQuestion extends ElicitParams {
+  /** What the server calls it. */
+  readonly key?: string | undefined;
+}
+
+/** A question that is not answered yet. */
+interface OpenQuestion {
+  /** The running calls that may have caused it. */
+  readonly causes: Set<RunningCall>;
+  /** Withdraws it when none of them runs any more. */
+  readonly over: AbortController;
+}
+
+/** The questions of an MCP server, and the calls that may have caused them. */
+export class Questions {
+  readonly #calls = new Set<RunningCall>();
+  readonly #open = new Set<OpenQuestion>();
+  /** The call in whose answer a message of the server comes. */
+  readonly #current: AsyncLocalStorage<RunningCall> | undefined;
+
+  /**
+   * @param inAnswers whether the transport reads each request's answer in the context in which that
+   * was sent: messages that belong to a call are in its answer, over Streamable HTTP
+   */
+  constructor(inAnswers = false) {
+    if (inAnswers) this.#current = new AsyncLocalStorage();
+  }
+
+  /** Runs a call or another request, during which the server may ask. */
+  async during<T>(
+    answer: AnswerQuestion | undefined,
+    call: () => Promise<T>,
+  ): Promise<T> {
+    if (!answer) return await (this.#current?.run(NOBODY, call) ?? call());
+    const running: RunningCall = { answer };
+    this.#calls.add(running);
+    try {
+      return await (this.#current?.run(running, call) ?? call());
+    } finally {
+      this.#calls.delete(running);
+      for (const { causes, over } of this.#open) {
+        causes.delete(running);
+        if (causes.size === 0) over.abort();
+      }
+    }
+  }
+
+  /**
+   * Answers a question of the server.
+   *
+   * @throws {UnansweredError} nobody can
+   */
+  async answer(
+    { key, ...question }: SentQuestion,
+    signal: AbortSignal,
+  ): Promise<ElicitResult> {
+    const cause = this.#current?.getStore();
+    const causes = new Set(
+      [...this.#calls].filter((call) => (cause ?? call) === call),
+    );
+    const [first] = causes;
+    if (!first) throw new UnansweredError("no tool call is running");
+    const open = { causes, over: new AbortController() };
+    this.#open.add(open);
+    try {
+      return await first.answer(question, {
+        signal: AbortSignal.any([signal, open.over.signal]),
+        isCertain: causes.size === 1,
+        ...(key !== undefined && { key }),
+      });
+    } finally {
+      this.#open.delete(open);
+    }
+  }
+}

@@ -6,10 +6,14 @@
  */
 import { isDeeper, MAX_DEPTH } from "../../../client/message_limits.ts";
 import type { ClientConnection } from "./client_connection.ts";
-import type { AnswerQuestion } from "./questions.ts";
 import { hideSecrets } from "../../util/secrets.ts";
 import { isRecord } from "../../../protocol/names.ts";
-import type { Icon, ToolProgress } from "../../../protocol/mod.ts";
+import type {
+  ElicitParams,
+  ElicitResult,
+  Icon,
+  ToolProgress,
+} from "../../../protocol/mod.ts";
 
 /** Options of one request to an MCP server. */
 export interface McpRequestOptions {
@@ -23,6 +27,22 @@ export interface McpCallOptions extends McpRequestOptions {
   answer?: AnswerQuestion | undefined;
   /** Asks the MCP server for progress, and receives it until the call has ended; must not throw. */
   onProgress?: ((progress: ToolProgress) => void) | undefined;
+}
+
+/** Answers a question that an MCP server asks during a call; a rejection refuses it with its text. */
+export type AnswerQuestion = (
+  question: ElicitParams,
+  context: QuestionContext,
+) => Promise<ElicitResult>;
+
+/** The circumstances of a question. */
+export interface QuestionContext {
+  /** Withdraws the question: the MCP server did, or no call that may have caused it runs any more. */
+  readonly signal: AbortSignal;
+  /** Whether it is certain that this call caused the question: over stdio MCP does not say which one did. */
+  readonly isCertain: boolean;
+  /** What the MCP server calls the question. */
+  readonly key?: string;
 }
 
 /** Options of `openConnection`. */

@@ -136,3 +136,15 @@ export function checkMessageBytes(bytes: number): number {
     `maxMessageBytes cannot be ${bytes}: expected a whole number from 1 to ${MAX_BYTES}`,
   );
 }
+
+/** The answer to a question that nobody can answer; begins as the MCP SDK does for clients that cannot be asked. */
+export class UnansweredError extends Error {
+  /** JSON-RPC's "invalid request". */
+  readonly code = INVALID_REQUEST;
+
+  /** @param reason why nobody answers */
+  constructor(reason: string) {
+    super(`Client does not support form elicitation: ${reason}`);
+    this.name = "UnansweredError";
+  }
+}

@@ -14,18 +14,16 @@ import {
 } from "../../../protocol/mod.ts";
 import {
   eventOf,
-  nameOfProfile,
-  PROFILES,
-} from "../../../protocol/profiles.ts";
-import {
   isTranslated,
+  nameOfProfile,
   newServerNames,
+  PROFILES,
   shownTo,
   translateAnswer,
   translateNotice,
   translateRequest,
   unknownTo,
-} from "../../../protocol/translate.ts";
+} from "../../../protocol/profiles.ts";
 import {
   PROTOCOL_NAMES,
   PROTOCOL_VERSION,

@@ -2,6 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import {
   abortable,
   coalesce,
+  Deadlines,
   forEachConcurrent,
   onAbort,
   queue,
@@ -10,7 +11,6 @@ import {
   withTimeout,
 } from "../../../shared/async.ts";
 import { readAt } from "../../../shared/bytes.ts";
-import { Deadlines } from "../../../shared/deadlines.ts";
 import { loadPackages } from "../../../shared/packages.ts";
 
 const never = new Promise<never>(() => {});

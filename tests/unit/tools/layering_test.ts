@@ -250,7 +250,7 @@ Deno.test("layering forbids to compare a version of the protocol outside of prot
     }
     const free = source.replace("../protocol/mod.ts", "./version.ts")
       .replace("../protocol/", "./");
-    assertEquals(faults("protocol/translate.ts", free), [], source);
+    assertEquals(faults("protocol/profiles.ts", free), [], source);
     assertEquals(faults("tests/e2e/a_test.ts", source), [], source);
   }
   const gate = `import { checkVersion } from "../../protocol/mod.ts";`;

@@ -20,9 +20,15 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import fc from "fast-check";
 import { parseComputerConfig } from "../../../../computer/config/parse_config.ts";
-import { openConnection } from "../../../../computer/host/mcp/client_connection.ts";
+import {
+  openConnection,
+  Questions,
+} from "../../../../computer/host/mcp/client_connection.ts";
 import { connectMcp } from "../../../../computer/host/mcp/connect.ts";
-import { readTool } from "../../../../computer/host/mcp/connection.ts";
+import {
+  type AnswerQuestion,
+  readTool,
+} from "../../../../computer/host/mcp/connection.ts";
 import {
   CONNECTION_CLOSED,
   INVALID_PARAMS,
@@ -36,10 +42,6 @@ import {
   LineDecoder,
   readMessage,
 } from "../../../../computer/host/mcp/lines.ts";
-import {
-  type AnswerQuestion,
-  Questions,
-} from "../../../../computer/host/mcp/questions.ts";
 import { requestFailure } from "../../../../computer/tools/call_failure.ts";
 import { watchTimers } from "../../../support/timers.ts";
 

@@ -13,8 +13,6 @@ import { BlobStore } from "../../../../computer/blobs/store.ts";
 import {
   callFingerprint,
   CallTable,
-} from "../../../../computer/tools/call_table.ts";
-import {
   limitAnswer,
   limitResult,
   type MeasuredResult,
