@@ -353,6 +353,13 @@ Deno.test("parseComputerConfigText() accepts comments, trailing commas and a byt
   assertEquals((await parseComputerConfigText(text, "f")).servers.length, 1);
 });
 
+Deno.test("parseComputerConfigText() leaves a VRL program with an input to the start of its server", async () => {
+  const text =
+    '{"servers": {"a": {"type": "stdio", "server_parameters": {"command": "x"}, "vrl": ".n = ${input:n}"}}}';
+  const { servers } = await parseComputerConfigText(text, "f");
+  assertEquals(servers[0]?.vrl, ".n = ${input:n}");
+});
+
 Deno.test("parseComputerConfigText() reports line and column of a problem, in words about the file", async () => {
   const vrl = (program: string) =>
     `{"type": "stdio", "server_parameters": {"command": "x"}, "vrl": "${program}"}`;

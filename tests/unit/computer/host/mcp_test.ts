@@ -18,6 +18,7 @@ import {
   ListToolsRequestSchema,
   McpError,
 } from "@modelcontextprotocol/sdk/types.js";
+import { PassThrough } from "node:stream";
 import fc from "fast-check";
 import { parseComputerConfig } from "../../../../computer/config/parse_config.ts";
 import {
@@ -40,6 +41,7 @@ import { httpTimeouts } from "../../../../computer/host/mcp/http.ts";
 import {
   type Line,
   LineDecoder,
+  lineQueue,
   readMessage,
 } from "../../../../computer/host/mcp/lines.ts";
 import { requestFailure } from "../../../../computer/tools/call_failure.ts";
@@ -101,6 +103,16 @@ Deno.test("LineDecoder reads the named encoding, also in Python's spelling, and 
 });
 
 const line = (text: string, valid = true): Line => ({ text, valid });
+
+Deno.test("lineQueue() takes the rest at the end, in its order", () => {
+  const taken: string[] = [];
+  const queue = lineQueue(new PassThrough(), ({ text }) => taken.push(text));
+  const all = Array.from({ length: 1_000 }, (_, at) => `${at}`);
+  queue.push(all.map((text) => line(text)), 1_000);
+  assert(taken.length < all.length, "some wait for the next turn");
+  queue.end();
+  assertEquals(taken, all);
+});
 
 Deno.test("readMessage() returns what the MCP SDK's schema does, for answers of all kinds", () => {
   const value = fc.oneof(

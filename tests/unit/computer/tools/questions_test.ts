@@ -14,6 +14,7 @@ import {
   type ConfirmRequest,
   decideConfirmation,
 } from "../../../../computer/tools/confirmations.ts";
+import { Dialogues } from "../../../../computer/tools/dialogues.ts";
 import {
   problemsOf,
   readFields,
@@ -450,4 +451,23 @@ Deno.test("callWaits() reports a wait after a moment, and its end at once; waits
   second?.resolve();
   await two;
   assertEquals(reports, ["answer"]);
+});
+
+Deno.test("Dialogues refuse questions beyond those that wait already, until one of these has ended", async () => {
+  const dialogues = new Dialogues();
+  const { signal } = new AbortController();
+  const requestedSchema = { type: "object" as const, properties: {} };
+  const ask = (req_id: number) => {
+    const call = { agent: "planner", req_id: `${req_id}`, about: "a call" };
+    const question = { message: "Who?", requestedSchema };
+    return dialogues.begin(
+      call,
+      async (_, answer) => await answer(question, { signal, isCertain: true }),
+    ).turn.promise;
+  };
+  for (let i = 0; i < 100; i++) await ask(i);
+  await assertRejects(() => ask(100), Error, "100 other questions wait");
+  dialogues.end({ agent: "planner", req_id: "0" });
+  assert("question" in await ask(101));
+  dialogues.end();
 });
