@@ -1,4 +1,4 @@
-import { assertEquals, assertNotEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import {
   type AgentEvents,
   ConnectionError,
@@ -123,18 +123,6 @@ Deno.test("SmcpAgent.listRoom() shows every member with its version", async () =
       { ...member, name: "planner", role: "agent" },
     ],
   );
-});
-
-Deno.test("SmcpAgent.join() is refused with the Server's reason", async () => {
-  await using office = await startOffice();
-  const second = office.use(new SmcpAgent({ url: office.url, name: "second" }));
-  await second.connect();
-  const { code } = await assertRejects(
-    () => second.join(OFFICE),
-    ConnectionError,
-    "Room already has an agent",
-  );
-  assertEquals(code, "refused");
 });
 
 Deno.test("SmcpAgent throws protocol errors, flat or in the nested form of 0.1", async () => {
@@ -326,18 +314,6 @@ for (
   });
 }
 
-Deno.test("SmcpAgent.connect() rejects when nobody answers", async () => {
-  const url = "http://127.0.0.1:9"; // the discard port: nobody listens there
-  await using agent = new SmcpAgent({ url, name: "planner" });
-  const error = await assertRejects(() => agent.connect(), ConnectionError);
-  assertEquals([error.code, error.message.includes(url)], [
-    "unreachable",
-    true,
-  ]);
-  const offline = await assertRejects(() => agent.listRoom(), ConnectionError);
-  assertEquals(offline.code, "offline");
-});
-
 Deno.test("SmcpAgent.connect() called twice is one attempt, and both wait for it", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen({ port: 0 });
@@ -393,31 +369,4 @@ Deno.test("SmcpAgent calls fail at once while offline unless the caller chose to
   const call = () => agent.callTool("pc", "echo");
   const error = await assertRejects(call, ConnectionError, "being restored");
   assertEquals(error.code, "offline");
-});
-
-Deno.test("SmcpAgent.close() fails pending calls and leaves nothing open", async () => {
-  const { pc, requested } = hanging("client:tool_call");
-  await using office = await startOffice({ computers: { pc } });
-  const pending = office.agent.callTool("pc", "slow");
-  const error = assertRejects(() => pending, ConnectionError);
-  await requested;
-  await office.agent.close();
-  assertEquals([(await error).code, office.agent.state], ["lost", "closed"]);
-});
-
-Deno.test("SmcpAgent rejoins while the Server still holds its lost connection", async () => {
-  await using office = await startOffice();
-  await office.agent.leave();
-  await using proxy = await startProxy(office.url);
-  const agent = office.use(new SmcpAgent({ url: proxy.url, name: "mobile" }));
-  await agent.connect();
-  await agent.join(OFFICE);
-  const [before] = await agent.listRoom();
-  const rejoined = once(agent, "joined");
-  proxy.cut();
-  assertEquals(await rejoined, { office: OFFICE, rejoined: true });
-  const [after, ...others] = await agent.listRoom();
-  assertEquals([after?.name, others], ["mobile", []]);
-  assertNotEquals(after?.sid, before?.sid);
-  await agent.close();
 });

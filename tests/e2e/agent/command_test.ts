@@ -1,11 +1,5 @@
-import {
-  assertEquals,
-  assertMatch,
-  assertRejects,
-  assertStringIncludes,
-} from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import { chooseComputer } from "../../../agent/cli/office.ts";
 import { SmcpComputer } from "../../../computer/mod.ts";
 import {
   cancelledResult,
@@ -252,29 +246,8 @@ Deno.test(
       assertEquals([written.code, written.stderr], [0, ""]);
       assertEquals(await Deno.readFile(file), new Uint8Array([0, 1, 2]));
     });
-    const wrong: [args: string[], says: RegExp][] = [
-      [["read", "x://1"], /read URI MCP_SERVER/],
-      [["call", "echo", "--params", "nope"], /--params is not JSON$/m],
-    ];
-    for (const [args, says] of wrong) {
-      await t.step(`${args.join(" ")}: a mistake`, async () => {
-        const { code, stderr } = await agent.run(...args);
-        assertEquals(code, 2);
-        assertMatch(stderr, says);
-        assertEquals(/token|position|Expected|SyntaxError/.test(stderr), false);
-      });
-    }
   },
 );
-
-Deno.test("smcp-agent call reports where --params is invalid JSON, without the parser's words", async () => {
-  const args = ["call", "echo", "--params", '{"a": 1,\n "b" 2}'];
-  const at = ["--office", "north", "--computer", "pc"];
-  const { code, stderr } = await runHere("agent", [...args, ...at]);
-  assertEquals(code, 2);
-  assertMatch(stderr, /line 2, column 6/);
-  assertEquals(/token|position|Expected|SyntaxError/.test(stderr), false);
-});
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   Deno.test(
@@ -316,17 +289,6 @@ Deno.test(
     }
   },
 );
-
-Deno.test("chooseComputer() rejects when its signal is aborted", async () => {
-  await using office = await startOffice({ computers: { pc: () => ({}) } });
-  const flags = { url: office.url, path: "/smcp/", office: OFFICE };
-  const abort = new AbortController();
-  const choose = () =>
-    chooseComputer(office.agent, { ...flags, name: "a" }, abort.signal);
-  assertEquals(await choose(), "pc");
-  abort.abort(new Error("cancelled"));
-  await assertRejects(choose, Error, "cancelled");
-});
 
 Deno.test(
   "smcp-agent reports whose tools could not be fetched, and why",
@@ -467,32 +429,5 @@ Deno.test(
       (await agent.run("tools")).stdout,
       "pc: 3 tools\n  old      Of another SDK.\n  new      A title: Of another SDK.\n  read_it  Of another SDK.\n",
     );
-  },
-);
-
-Deno.test(
-  "an empty SMCP_OFFICE or SMCP_NAME names its option, for both commands",
-  TIME,
-  async () => {
-    for (const flag of ["office", "name"]) {
-      const variable = `SMCP_${flag.toUpperCase()}`;
-      const env = {
-        SMCP_OFFICE: OFFICE,
-        SMCP_CONFIG: "c.json",
-        [variable]: "",
-      };
-      for (
-        const [name, word] of [["agent", "tools"], ["computer", "run"]] as const
-      ) {
-        const { code, stderr } = await runMain(name, [word], { env });
-        assertEquals(
-          [code, stderr],
-          [
-            2,
-            `error: --${flag} is empty; name something with it, and leave no empty ${variable} in the environment\n`,
-          ],
-        );
-      }
-    }
   },
 );

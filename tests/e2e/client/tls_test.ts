@@ -23,15 +23,22 @@ import {
 import { secretsInClear } from "../../../client/check_options.ts";
 import type { ClientTlsOptions } from "../../../client/tls.ts";
 import { SmcpComputer } from "../../../computer/mod.ts";
-import { createSmcpServer } from "../../../server/mod.ts";
+import { mcpGateway } from "../../../mcp/mod.ts";
+import {
+  createSmcpServer,
+  type SmcpServerOptions,
+} from "../../../server/mod.ts";
 import { newAuthority, newCertificate } from "../../support/certificates.ts";
 import { runHere, runMain } from "../../support/command.ts";
 import { startHttpProxy } from "../../support/http_proxy.ts";
 import { captureLog } from "../../support/log_capture.ts";
+import { CLIENTS as MCP_CLIENTS } from "../../support/mcp/clients.ts";
+import { pipeCommand } from "../../support/mcp/gateway.ts";
 import { OFFICE } from "../../support/office.ts";
 import { scratch } from "../../support/scratch.ts";
 
 const HOST = "smcp.example";
+const TOKEN = "0123456789abcdef".repeat(4);
 const ca = await newAuthority("root");
 const clients = await newAuthority("clients");
 const client = await newCertificate("laptop", clients);
@@ -40,8 +47,11 @@ const named = await newCertificate("server", ca, { host: HOST });
 const expired = { expired: true };
 
 /** A Server; with `clientCa` it requires client certificates. */
-async function serving(tls?: { cert: string; key: string; clientCa?: string }) {
-  const smcp = createSmcpServer({ hosts: [HOST] });
+async function serving(
+  tls?: { cert: string; key: string; clientCa?: string },
+  options?: SmcpServerOptions,
+) {
+  const smcp = createSmcpServer({ hosts: [HOST], ...options });
   const { url, port } = await smcp.listen({ port: 0, ...(tls && { tls }) });
   return {
     url,
@@ -229,8 +239,13 @@ Deno.test(
     const key = ["--tls-key", await file("key.pem", client.key)];
     const own = ["--tls-ca", await file("ca.pem", ca.cert)];
     const other = await file("other.pem", server.key);
-    await using smcp = await serving({ ...server, clientCa: clients.cert });
-    const at = ["--office", OFFICE, "--url", smcp.url];
+    const asking = { ...server, clientCa: clients.cert };
+    await using smcp = await serving(asking, {
+      gateway: mcpGateway(),
+      operator: { token: TOKEN },
+    });
+    const office = ["--office", OFFICE];
+    const at = ["--url", smcp.url];
     const rows: [code: number, args: string[], says: string][] = [
       [0, [...cert, ...key, ...own], ""],
       [1, own, "requires a client certificate: give --tls-cert and --tls-key"],
@@ -239,17 +254,39 @@ Deno.test(
       [2, ["--tls-ca", `${other}.none`], "none: there is no such file"],
       [2, ["--tls-ca", other], "other.pem: it has no certificate in PEM form"],
       [2, [...cert, "--tls-key", other], "is not the key of --tls-cert"],
+      [1, ["--url", turned(smcp.url)], "https:// instead of http://"],
+      [2, ["--url", turned(smcp.url), ...own], "write https:// for TLS"],
     ];
     for (const [code, args, says] of rows) {
-      const end = await runHere("agent", ["members", ...at, ...args]);
-      assertStringIncludes(end.stderr, says);
-      assertEquals(end.stderr === "", code === 0, end.stderr);
-      assertEquals(end.code, code, end.stderr);
+      for (
+        const [name, ...words] of [
+          ["agent", "members", ...office],
+          ["server", "offices", "--token", TOKEN],
+        ] as const
+      ) {
+        const end = await runHere(name, [...words, ...at, ...args]);
+        assertStringIncludes(end.stderr, says);
+        assertEquals(end.stderr === "", code === 0, end.stderr);
+        assertEquals(end.code, code, end.stderr);
+      }
     }
     const config = await file("computer.json", `{"servers": {}}`);
-    const run = ["run", ...at, ...own, "--config", config];
+    const run = ["run", ...office, ...at, ...own, "--config", config];
     const { stderr } = await runMain("computer", run);
     assertStringIncludes(stderr, "give --tls-cert and --tls-key");
+
+    const wss = smcp.url.replace("https:", "wss:");
+    for (
+      const [flags, says] of [
+        [[], "with --tls-ca"],
+        [[...own, ...cert, ...key], "No Computer is there at the moment."],
+      ] as const
+    ) {
+      await using mcp = await MCP_CLIENTS["v2, 2026"]!(
+        pipeCommand(wss, ...flags),
+      );
+      assertStringIncludes(mcp.instructions ?? "", says);
+    }
   },
 );
 

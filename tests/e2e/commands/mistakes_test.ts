@@ -54,6 +54,10 @@ $ agent members
 2 --office (SMCP_OFFICE) is no name: expected 1 to 256 characters
 > agent members --name '' @{free}
 2 --name is empty; name something with it
+$ SMCP_OFFICE= agent members
+2 --office is empty; …leave no empty SMCP_OFFICE in the environment
+$ SMCP_NAME= agent members @{free}
+2 --name is empty; …leave no empty SMCP_NAME in the environment
 > agent members --protocol 0.5 @{free}
 2 '--protocol <version>' argument '0.5'…choices are auto, 0.2,
 > agent members --tls-ca no.pem @{free}
@@ -76,6 +80,8 @@ $ SMCP_ENV_FILE=no/such.env agent members @{free}
 2 unknown command 'exec'; the commands are members, tools, call, 
 > agent completion csh
 2 'csh' is invalid…bash, zsh, fish
+$ agent mcp --include a.b @{free}
+2 Cannot use the pattern "a.b"
 > agent call @{free}
 2 missing required argument 'tool'; --help shows what it takes
 > agent call ecoh @{free}
@@ -85,7 +91,7 @@ $ SMCP_ENV_FILE=no/such.env agent members @{free}
 > agent call slow --timeout 1 @{free}
 1 "slow" failed; give it more time with --timeout
 > agent call fail --params '{path: .}' @{free}
-2 --params is not JSON
+2 --params is not JSON: see line 1, column 2
 > agent call fail --params '@no/such.json' @{free}
 2 --params @no/such.json: there is no such file
 > agent call count --params [5] @{free}
@@ -102,6 +108,8 @@ $ SMCP_ENV_FILE=no/such.env agent members @{free}
 2 Expected an integer from 1 to 3600
 > agent call count --timeout 30s @{free}
 2 '--timeout <seconds>' argument '30s'… an integer from 1 to 3600
+> agent read x://1 @{free}
+2 read URI MCP_SERVER
 > agent read report.pdf @{free}
 1 report.pdf…; take a URI such as dpe:
 > agent resources nope @{free}
@@ -129,6 +137,10 @@ $ computer run --config {empty} --name pc
 2 --office <office>' not specified; give it, or set SMCP_OFFICE
 $ computer run @{free}
 2 --config <file>' not specified; give it, or set SMCP_CONFIG
+$ SMCP_OFFICE= computer run --config {empty}
+2 --office is empty; …leave no empty SMCP_OFFICE in the environment
+$ SMCP_NAME= computer run @{free} --config {empty}
+2 --name is empty; …leave no empty SMCP_NAME in the environment
 > computer run @{free} --config no/such.json --name other
 1 no/such.json: …there is no such file
 > computer run @{free} --name other --config file:'{"servers": '

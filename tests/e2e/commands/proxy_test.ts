@@ -175,59 +175,6 @@ Deno.test({
 
 Deno.test({
   name:
-    "operator commands and smcp-agent mcp take the flags of TLS, and say what is missing",
-  timeout,
-}, async () => {
-  await using folder = await scratch();
-  const clients = await newAuthority("clients");
-  const laptop = await newCertificate("laptop", clients);
-  const paths: Record<string, string> = {};
-  for (
-    const [name, text] of Object.entries({ ca: ca.cert, ...laptop })
-  ) {
-    paths[name] = join(folder.path, `${name}.pem`);
-    await Deno.writeTextFile(paths[name], text);
-  }
-  const flag = (name: string) => [`--tls-${name}`, paths[name] ?? ""];
-  const certificate = await newCertificate("server", ca);
-  await using server = await serving(
-    { ...certificate, clientCa: clients.cert },
-    { gateway: mcpGateway() },
-  );
-  await using plain = await serving();
-  const offices = (url: string, ...args: string[]) =>
-    runHere("server", ["offices", "--token", TOKEN, "--url", url, ...args]);
-  const all = [...flag("ca"), ...flag("cert"), ...flag("key")];
-  const end = await offices(server.here, ...all);
-  assertEquals([end.code, end.stderr], [0, ""]);
-  const turned = server.here.replace("https:", "http:");
-  const rows: [code: number, url: string, args: string[], says: string][] = [
-    [1, server.here, [], "name that authority with --tls-ca"],
-    [1, server.here, flag("ca"), "give --tls-cert and --tls-key"],
-    [1, turned, [], "it speaks TLS there; write https:// instead of http://"],
-    [
-      1,
-      plain.here.replace("http:", "https:"),
-      [],
-      "it does not speak TLS there; write http:// instead of https://",
-    ],
-    [2, server.here, flag("cert"), "without --tls-key: they belong together"],
-    [2, server.here, ["--tls-ca", "none.pem"], "there is no such file"],
-    [2, plain.here, flag("ca"), "write https:// for TLS"],
-  ];
-  for (const [code, url, args, says] of rows) {
-    const end = await offices(url, ...args);
-    assertStringIncludes(end.stderr, says);
-    assertEquals(end.code, code, end.stderr);
-  }
-  const connect = CLIENTS["v2, 2026"]!;
-  await using client = await connect(pipeCommand(server.here));
-  assertStringIncludes(client.instructions ?? "", "with --tls-ca");
-  await client.close();
-});
-
-Deno.test({
-  name:
     "smcp-computer run --wait also waits behind a proxy that does not reach the Server yet",
   timeout,
 }, async () => {

@@ -329,30 +329,6 @@ Deno.test("a burst of changes is one notification", async () => {
   assertEquals(client.changes(), 1);
 });
 
-Deno.test("400 calls at once get 400 results where the Server allows less than expected", async () => {
-  await using office = await serveOffice({
-    office: {
-      server: { limits: { eventsPerSecond: 100, callsPerAgent: 100 } },
-    },
-  });
-  await using client = await connectV1(office);
-  const texts = Array.from({ length: 400 }, (_, i) => String(i));
-  const results = await Promise.all(
-    texts.map((text) => client.call("pc__echo", { text })),
-  );
-  assertEquals(results.map(textOf), texts);
-});
-
-Deno.test("100 clients with sessions at once get their own answers", async () => {
-  await using office = await serveOffice();
-  const texts = Array.from({ length: 100 }, (_, i) => String(i));
-  const answers = await Promise.all(texts.map(async (text) => {
-    await using client = await connectV1(office);
-    return textOf(await client.call("pc__echo", { text }));
-  }));
-  assertEquals(answers, texts);
-});
-
 Deno.test("an MCP client gets an image whole that is larger than a message of the Server", async () => {
   await using office = await serveOffice({
     servers: {

@@ -7,7 +7,7 @@ import {
 import { SignJWT } from "jose";
 import { fileURLToPath } from "node:url";
 import { start } from "../../support/child.ts";
-import { argumentsOf, runHere } from "../../support/command.ts";
+import { argumentsOf } from "../../support/command.ts";
 import { configFile } from "../../support/computer/config_file.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
 import { runComputer } from "../../support/computer/run_computer.ts";
@@ -277,48 +277,4 @@ Deno.test("up says how MCP clients get its tools, and they do; not with --no-mcp
   await plain.line(/joined office/);
   assertEquals((await post(`${url}/mcp/home`)).status, 404);
   assertEquals(plain.lines.some((line) => line.includes("claude")), false);
-});
-
-Deno.test("smcp-agent works right away at an up whose MCP clients listen, and they go on", async () => {
-  await using file = await config();
-  await using served = up(file.file);
-  const [, address = ""] = await served.line(
-    /^ {2}claude mcp add --transport http office (http:\S+)$/,
-  );
-  await served.line(/MCP server fix: running/);
-  await served.line(/joined office/);
-  const url = new URL(address);
-  await using stack = new AsyncDisposableStack();
-  const clients = await Promise.all(
-    Object.values(CLIENTS).map(async (connect) => {
-      const client = stack.use(await connect({ url }));
-      await client.listening();
-      assert((await client.tools()).length > 0);
-      return client;
-    }),
-  );
-  const commands = {
-    "call echo --arg text=hello": /^hello$/m,
-    members: /^pc +computer/m,
-    tools: /^pc: \d+ tools$/m,
-    desktop: /^/,
-    resources: /^/,
-    docs: /^/,
-    prompts: /^/,
-    skills: /^/,
-    config: /^ {2}fix /m,
-  };
-  for (const [line, printed] of Object.entries(commands)) {
-    const { code, stdout, stderr } = await runHere(
-      "agent",
-      [...line.split(" "), "--office", "home", "--url", url.origin],
-    );
-    assertEquals(code, 0, `${line}: ${stderr}`);
-    assertMatch(stdout, printed, line);
-  }
-  for (const client of clients) {
-    const { content } = await client.call("pc__echo", { text: "again" });
-    assertEquals(content[0]?.text, "again");
-    await client.terminate();
-  }
 });

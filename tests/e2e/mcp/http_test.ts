@@ -140,21 +140,6 @@ Deno.test("closing ends streams and sessions", async () => {
   assertEquals((await refusalOf(await send(mcp))).status, 503);
 });
 
-Deno.test("where there is no Agent, the answer says why, and the next request asks again", async () => {
-  await using office = await startOffice();
-  let asked = 0;
-  await using mcp = officeMcp(() => {
-    if (asked++ === 0) throw new Error(`The seat is taken by "ann"`);
-    return office.agent;
-  });
-  assertEquals(await refusalOf(await send(mcp, { body: INITIALIZE })), {
-    status: 503,
-    code: -32000,
-    message: `The seat is taken by "ann"`,
-  });
-  assertEquals((await open(mcp)).length, 36);
-});
-
 Deno.test("requests without a session, for foreign hosts, of foreign pages, and with bodies that cannot be used are refused", async () => {
   await using office = await startOffice();
   await using mcp = officeMcp(office.agent, { maxBodyBytes: 1000 });

@@ -11,7 +11,6 @@ import { createInterface } from "node:readline";
 import { ConnectionError } from "../../../agent/mod.ts";
 import { mcpGateway } from "../../../mcp/mod.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
-import { newAuthority, newCertificate } from "../../support/certificates.ts";
 import { startComputer } from "../../support/computer/computer.ts";
 import { fixtureHere } from "../../support/computer/fixture_here.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
@@ -29,7 +28,6 @@ import {
 import { INITIALIZE, LIST_TOOLS } from "../../support/mcp/post.ts";
 import { OFFICE } from "../../support/office.ts";
 import { startProxy } from "../../support/proxy.ts";
-import { scratch } from "../../support/scratch.ts";
 import { hurryTimers, watchTimers } from "../../support/timers.ts";
 
 /** Times that no other part waits for. */
@@ -164,38 +162,6 @@ for (const [kind, connect] of Object.entries(CLIENTS)) {
   });
 }
 
-Deno.test("smcp-agent mcp: over wss, with the authority and the certificate of its own flags", async () => {
-  const authority = await newAuthority("root");
-  const clients = await newAuthority("clients");
-  await using folder = await scratch();
-  await using server = createSmcpServer({ gateway: mcpGateway() });
-  const { url } = await server.listen({
-    tls: {
-      ...await newCertificate("server", authority),
-      clientCa: clients.cert,
-    },
-  });
-  const tls = {
-    ca: authority.cert,
-    ...await newCertificate("laptop", clients),
-  };
-  await using _running = await startComputer({ fix: fixtureHere() }, {
-    url,
-    tls,
-  });
-  const flags: string[] = [];
-  for (const [name, text] of Object.entries(tls)) {
-    const file = `${folder.path}/${name}.pem`;
-    await Deno.writeTextFile(file, text);
-    flags.push(`--tls-${name}`, file);
-  }
-  const secure = url.replace(/^http/, "ws");
-  await using client = await CLIENTS["v2, 2026"]!(
-    pipeCommand(secure, ...flags),
-  );
-  await echo(client, "hello");
-});
-
 Deno.test("smcp-agent mcp: a Server that is not there yet is found when it is", async () => {
   await using served = await startGateway();
   // It keeps the port, which a Server of another test might take.
@@ -296,11 +262,4 @@ Deno.test("smcp-agent mcp: lines that are no messages are passed over, and refus
   pipe.child.stdin.end();
   assertEquals(await pipe.ended, 0);
   assertStringIncludes(pipe.errors(), "smcp-agent mcp: ");
-});
-
-Deno.test("smcp-agent mcp: a wrong flag is one line and exit code 2", async () => {
-  await using office = await serveOffice();
-  const pipe = startPipe(office.url, "--include", "a.b");
-  assertEquals(await pipe.ended, 2);
-  assertStringIncludes(pipe.errors(), 'Cannot use the pattern "a.b"');
 });
