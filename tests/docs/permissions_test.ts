@@ -127,6 +127,7 @@ Deno.test({
     await hosting.line(/^Serving as laptop$/);
     await using asking = await run(agent);
     assertEquals((await asking.status).code, 0, asking.lines.join("\n"));
+    assertMatch(asking.lines.join("\n"), /laptop [^]*read_graph[^]*^done /m);
     await hosting.stop();
     assertEquals([serving, hosting, asking].flatMap(unexpected), []);
 

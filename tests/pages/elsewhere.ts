@@ -18,11 +18,6 @@ const tests = {
   ...functions,
   test: "the tests that the page for builders of agents shows pass",
 };
-const started = {
-  page: "docs/getting-started.md",
-  file: "docs/getting_started_code_test.ts",
-  test: "the Server, the Computer and the Agent of the first page meet",
-};
 const minutes = {
   page: "docs/getting-started.md",
   file: "docs/transcript_test.ts",
@@ -33,6 +28,11 @@ const permissions = {
   page: "docs/security.md",
   file: "docs/permissions_test.ts",
 };
+const inCode = {
+  ...permissions,
+  test: "the permissions of the page are enough for programs, and needed",
+};
+const started = { ...inCode, page: "docs/getting-started.md" };
 
 /** Those that have more to prove than that they run. */
 export const ELSEWHERE: readonly Elsewhere[] = [
@@ -80,8 +80,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     test: "the permissions of the page are enough for each role, and needed",
   },
   {
-    ...permissions,
+    ...inCode,
     has: "deno run --allow-env --allow-net=127.0.0.1:8787 server.ts",
-    test: "the permissions of the page are enough for programs, and needed",
   },
 ];

@@ -6,10 +6,7 @@
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import config from "../../../deno.json" with { type: "json" };
-import { SmcpComputer } from "../../../computer/mod.ts";
-import { createSmcpServer } from "../../../server/mod.ts";
 import { start } from "../../support/child.ts";
-import { fixture } from "../../support/computer/mcp_servers.ts";
 import { withVersions } from "../../support/computer/reference_servers.ts";
 import { commandsOf, mistakeIn } from "../support/commands.ts";
 import { type Home, makeHome } from "../support/home.ts";
@@ -55,32 +52,26 @@ runs("testing/mod.ts", /text: "hello"/);
 runs("protocol/mod.ts", /^true\necho$/m);
 runs("server/mod.ts", /connect to http:\/\/127\.0\.0\.1:\d+$/m);
 
-Deno.test({
-  name: "the example of agent/mod.ts calls a tool",
-  timeout: 180_000,
-  fn: async () => {
-    await using home = await makeHome();
-    await using server = createSmcpServer();
-    const { url } = await server.listen();
-    await using computer = new SmcpComputer({
-      url,
-      name: "laptop",
-      servers: {
-        fixture: fixture({ only: ["echo"] }, {
-          default_tool_meta: { auto_apply: true },
-        }),
-      },
-    });
-    await computer.connect();
-    await computer.serversSettled();
-    await computer.join("office-1");
-    const code = await exampleOf("agent/mod.ts", "ts");
-    assertMatch(
-      await outputOf(`${code}\nawait hello("${url}");`, home),
-      /^laptop \[ "echo" \]\n\[ { type: "text"/m,
-    );
+runs(
+  "agent/mod.ts",
+  /^laptop \[ "echo" \]\n\[ { type: "text"/m,
+  `
+import { startOffice } from "@a2c-smcp/sdk/testing";
+const tool = { name: "echo", description: "", params_schema: {} };
+const office = await startOffice({
+  officeId: "office-1",
+  computers: {
+    laptop: (event) =>
+      event === "client:tool_call"
+        ? { content: [{ type: "text", text: "hello" }] }
+        : { tools: [{ ...tool, return_schema: null }], req_id: "1" },
   },
 });
+await office.agent.leave();
+await hello(office.url);
+await office.close();
+`,
+);
 
 runs(
   "computer/mod.ts",
