@@ -1,5 +1,11 @@
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import {
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { join } from "node:path";
+import { chooseComputer } from "../../../agent/cli/office.ts";
 import { SmcpComputer } from "../../../computer/mod.ts";
 import {
   cancelledResult,
@@ -289,6 +295,17 @@ Deno.test(
     }
   },
 );
+
+Deno.test("chooseComputer() rejects when its signal is aborted", async () => {
+  await using office = await startOffice({ computers: { pc: () => ({}) } });
+  const flags = { url: office.url, path: "/smcp/", office: OFFICE };
+  const abort = new AbortController();
+  const choose = () =>
+    chooseComputer(office.agent, { ...flags, name: "a" }, abort.signal);
+  assertEquals(await choose(), "pc");
+  abort.abort(new Error("cancelled"));
+  await assertRejects(choose, Error, "cancelled");
+});
 
 Deno.test(
   "smcp-agent reports whose tools could not be fetched, and why",

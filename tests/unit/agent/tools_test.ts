@@ -27,35 +27,20 @@ import {
 
 Deno.test("catalogueStep() maps each notification to a step", () => {
   const [computer, agent] = [{ computer: "pc" }, { agent: "a" }];
-  const in_ = { office_id: "north" };
-  const rows: [
-    notification: Parameters<typeof catalogueStep>[0],
-    step: ReturnType<typeof catalogueStep>,
-  ][] = [
-    [{ event: "notify:enter_office", payload: { ...in_, ...computer } }, {
-      fetch: "pc",
-    }],
-    [
-      { event: "notify:enter_office", payload: { ...in_, ...agent } },
-      undefined,
-    ],
-    [{ event: "notify:leave_office", payload: { ...in_, ...computer } }, {
-      forget: "pc",
-    }],
-    [
-      { event: "notify:leave_office", payload: { ...in_, ...agent } },
-      undefined,
-    ],
-    [{ event: "notify:update_tool_list", payload: computer }, { fetch: "pc" }],
-    [{ event: "notify:update_config", payload: computer }, { fetch: "pc" }],
-    [{ event: "notify:update_desktop", payload: computer }, undefined],
-    [
-      { event: "notify:tool_call_cancel", payload: { ...agent, req_id: "1" } },
-      undefined,
-    ],
+  const office = { office_id: "north" };
+  const rows: [event: string, payload: object, step?: object][] = [
+    ["enter_office", { ...office, ...computer }, { fetch: "pc" }],
+    ["enter_office", { ...office, ...agent }],
+    ["leave_office", { ...office, ...computer }, { forget: "pc" }],
+    ["leave_office", { ...office, ...agent }],
+    ["update_tool_list", computer, { fetch: "pc" }],
+    ["update_config", computer, { fetch: "pc" }],
+    ["update_desktop", computer],
+    ["tool_call_cancel", { ...agent, req_id: "1" }],
   ];
-  for (const [notification, step] of rows) {
-    assertEquals(catalogueStep(notification), step, notification.event);
+  for (const [event, payload, step] of rows) {
+    const notification = Object({ event: `notify:${event}`, payload });
+    assertEquals<unknown>(catalogueStep(notification), step, event);
   }
 });
 

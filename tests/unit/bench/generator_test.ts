@@ -13,9 +13,7 @@ import { Generator } from "../../../bench/generator.ts";
 import { Messages } from "../../../bench/messages.ts";
 import {
   answerOf,
-  callOf,
   ID_PLACE,
-  PAIR_PLACE,
   payloadOf,
   PAYLOADS,
 } from "../../../bench/payloads.ts";
@@ -247,14 +245,6 @@ Deno.test("answerOf() has letters of two bytes, ASCII alone, or many values", ()
   assertEquals(isAscii("1m"), true);
   const [{ structuredContent }] = JSON.parse(answerOf(payloadOf("100k-json")));
   assertEquals(structuredContent.rows.length > 900, true);
-});
-
-Deno.test("callOf() is a call of the pair's Computer", () => {
-  const [event, call] = JSON.parse(callOf("hello"));
-  assertEquals(event, "client:tool_call");
-  assertEquals(call.req_id, ID_PLACE);
-  assertEquals(call.computer, `computer-${PAIR_PLACE}`);
-  assertEquals(call.params, { text: "hello" });
 });
 
 Deno.test("payloadOf() names the known sizes", () => {

@@ -10,54 +10,35 @@ Deno.test("ownCommand() names a command as it is started here: of JSR, a clone, 
   const npx = "npx -p @a2c-smcp/cli smcp-agent";
   const bunx = "bunx --bun -p @a2c-smcp/cli smcp-agent";
   const own = "node_modules/@a2c-smcp/cli/lib/cli/own_command.js";
-  const rows: [
-    name: Parameters<typeof ownCommand>[0],
-    program: string,
-    module: string,
-    command: string,
-  ][] = [
-    ["smcp-agent", deno, jsr, "deno run -A jsr:@a2c-smcp/sdk@0.2.0/agent/main"],
-    ["smcp", deno, jsr, "deno run -A jsr:@a2c-smcp/sdk@0.2.0"],
+  const agents: [program: string, module: string, command: string][] = [
+    [deno, jsr, "deno run -A jsr:@a2c-smcp/sdk@0.2.0/agent/main"],
+    [node, `file:///app/${own}`, npx],
+    [node, "file:///app/node_modules/@a2c-smcp/sdk/cli/own_command.js", npx],
+    [node, `file:///home/ada/.npm/_npx/0a1b/${own}`, npx],
+    [node, `file:///usr/local/lib/${own}`, "smcp-agent"],
+    [node, `${windows}/${own}`, "smcp-agent"],
+    [bun, `file:///app/${own}`, bunx],
+    [bun, `file:///home/ada/.bun/install/global/${own}`, "smcp-agent"],
+    ["/opt/smcp", "file:///tmp/compiled/cli/own_command.ts", "smcp-agent"],
+    [deno, "file:///computer.js", "smcp-agent"],
+  ];
+  for (const [program, module, command] of agents) {
+    assertEquals(ownCommand("smcp-agent", program, module), command, module);
+  }
+  const ada = "file:///my%20home/sdk/cli/own_command.ts";
+  const eve = "file:///C:/sdk/cli/own_command.ts";
+  assertEquals(
     [
-      "smcp-computer",
-      deno,
-      "file:///my%20home/sdk/cli/own_command.ts",
-      "deno run -A '/my home/sdk/computer/main.ts'",
+      ownCommand("smcp", deno, jsr),
+      ownCommand("smcp-computer", deno, ada),
+      ownCommand("smcp", "C:\\deno.exe", eve),
     ],
     [
-      "smcp",
-      "C:\\deno.exe",
-      "file:///C:/sdk/cli/own_command.ts",
+      "deno run -A jsr:@a2c-smcp/sdk@0.2.0",
+      "deno run -A '/my home/sdk/computer/main.ts'",
       "deno run -A C:/sdk/mod.ts",
     ],
-    ["smcp-agent", node, `file:///app/${own}`, npx],
-    [
-      "smcp-agent",
-      node,
-      "file:///app/node_modules/@a2c-smcp/sdk/cli/own_command.js",
-      npx,
-    ],
-    ["smcp-agent", node, `file:///home/ada/.npm/_npx/0a1b/${own}`, npx],
-    ["smcp-agent", node, `file:///usr/local/lib/${own}`, "smcp-agent"],
-    ["smcp-agent", node, `${windows}/${own}`, "smcp-agent"],
-    ["smcp-agent", bun, `file:///app/${own}`, bunx],
-    [
-      "smcp-agent",
-      bun,
-      `file:///home/ada/.bun/install/global/${own}`,
-      "smcp-agent",
-    ],
-    [
-      "smcp-agent",
-      "/opt/smcp-computer",
-      "file:///tmp/compiled/cli/own_command.ts",
-      "smcp-agent",
-    ],
-    ["smcp-agent", deno, "file:///computer.js", "smcp-agent"],
-  ];
-  for (const [name, program, module, command] of rows) {
-    assertEquals(ownCommand(name, program, module), command, module);
-  }
+  );
 });
 
 Deno.test("shellWord() quotes what a shell would take apart", () => {

@@ -126,73 +126,34 @@ Deno.test("launchOf() starts this program again, on every runtime and from every
   const jsr = "https://jsr.io/@a2c-smcp/sdk/0.2.0/cli/own_command.ts";
   const clone = "file:///home/ada/my%20sdk/cli/own_command.ts";
   const cli = "/lib/node_modules/@a2c-smcp/cli";
-  const module = `file://${cli}/lib/cli/own_command.js`;
-  const cached = "file:///deno/npm/registry.example/@a2c-smcp/cli/0.2.0";
+  const npm = `file://${cli}/lib/cli/own_command.js`;
+  const cached =
+    "file:///deno/npm/registry.example/@a2c-smcp/cli/0.2.0/lib/cli/own_command.js";
+  const compiled = "file:///tmp/deno-compile-smcp/cli/own_command.ts";
+  const sdk = "/home/ada/my sdk";
+  const onJsr = "jsr:@a2c-smcp/sdk@0.2.0/computer/main";
+  const onNpm = "npm:@a2c-smcp/cli@0.2.0/smcp-computer";
   const rows: [
     program: string,
-    script: string,
     module: string,
+    script: string,
     ...again: string[],
   ][] = [
-    [
-      DENO,
-      "jsr:@a2c-smcp/sdk/computer/main",
-      jsr,
-      "jsr:@a2c-smcp/sdk@0.2.0/computer/main",
-    ],
-    [
-      DENO,
-      "jsr:@a2c-smcp/sdk as computer",
-      jsr,
-      "jsr:@a2c-smcp/sdk@0.2.0/computer/main",
-    ],
-    [
-      DENO,
-      "/home/ada/my sdk/server/main.ts",
-      clone,
-      "/home/ada/my sdk/server/main.ts",
-    ],
-    [
-      DENO,
-      "/home/ada/my sdk/main.ts as server",
-      clone,
-      "/home/ada/my sdk/server/main.ts",
-    ],
-    [
-      DENO,
-      "npm:@a2c-smcp/cli/smcp-computer",
-      `${cached}/lib/cli/own_command.js`,
-      "npm:@a2c-smcp/cli@0.2.0/smcp-computer",
-    ],
-    [
-      DENO,
-      `${cli}/bin/smcp-computer.js`,
-      module,
-      `${cli}/lib/computer/main.js`,
-    ],
-    [
-      DENO,
-      "/srv/computer.js", // a bundle
-      "file:///srv/computer.js",
-      "/srv/computer.js",
-    ],
-    [
-      "/opt/smcp-computer", // compiled
-      "/opt/smcp-computer",
-      "file:///tmp/deno-compile-smcp-computer/cli/own_command.ts",
-    ],
-    [
-      "/opt/smcp",
-      "/opt/smcp as computer",
-      "file:///tmp/deno-compile-smcp/cli/own_command.ts",
-      "computer",
-    ],
-    [NODE, "/usr/bin/smcp-computer", module, "/usr/bin/smcp-computer"],
-    [NODE, "/usr/bin/smcp as computer", module, "/usr/bin/smcp", "computer"],
-    [BUN, "/app/.bin/smcp as computer", module, "/app/.bin/smcp", "computer"],
-    [NODE, "/srv/server.mjs", "file:///srv/server.mjs", "/srv/server.mjs"],
+    [DENO, jsr, "jsr:@a2c-smcp/sdk/computer/main", onJsr],
+    [DENO, jsr, "jsr:@a2c-smcp/sdk as computer", onJsr],
+    [DENO, clone, `${sdk}/server/main.ts`, `${sdk}/server/main.ts`],
+    [DENO, clone, `${sdk}/main.ts as server`, `${sdk}/server/main.ts`],
+    [DENO, cached, "npm:@a2c-smcp/cli/smcp-computer", onNpm],
+    [DENO, npm, `${cli}/bin/smcp-computer.js`, `${cli}/lib/computer/main.js`],
+    [DENO, "file:///srv/computer.js", "/srv/computer.js", "/srv/computer.js"],
+    ["/opt/smcp-computer", compiled, "/opt/smcp-computer"],
+    ["/opt/smcp", compiled, "/opt/smcp as computer", "computer"],
+    [NODE, npm, "/usr/bin/smcp-computer", "/usr/bin/smcp-computer"],
+    [NODE, npm, "/usr/bin/smcp as computer", "/usr/bin/smcp", "computer"],
+    [BUN, npm, "/app/.bin/smcp as computer", "/app/.bin/smcp", "computer"],
+    [NODE, "file:///srv/server.mjs", "/srv/server.mjs", "/srv/server.mjs"],
   ];
-  for (const [program, script, module, ...again] of rows) {
+  for (const [program, module, script, ...again] of rows) {
     const run = program === DENO ? ["run", "-A"] : [];
     assertEquals(
       launch(program, script, module),

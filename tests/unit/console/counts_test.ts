@@ -56,86 +56,72 @@ Deno.test("the marks of an axis are round, few, and reach the largest value", ()
 });
 
 Deno.test("events of every kind are sentences, and those that need an operator stand out", () => {
-  const member = { name: "pc", role: "computer", address: "10.0.0.1" };
-  const call = { agent: "planner", computer: "pc", tool: "order", ms: 12 };
-  const by = { by: "key:ops", reason: "it hangs" };
-  for (
-    const [event, data, sentence, tone] of [
-      ["joined", member, "pc joined as Computer", "good"],
-      ["left", member, "pc left", "muted"],
-      [
-        "member_kicked",
-        { ...member, ...by },
-        "key:ops kicked pc: it hangs",
-        "warn",
-      ],
-      ["call_began", call, "planner calls order of pc", "busy"],
+  const data = {
+    ...{ name: "pc", role: "computer", by: "key:ops", reason: "it hangs" },
+    ...{ agent: "planner", computer: "pc", tool: "order", ms: 12 },
+  };
+  const { by: _, reason: __, ...calm } = data;
+  const address = "10.0.0.1";
+  const failed = { outcome: "timeout", ended_by: "agent" };
+  const cancelled = { outcome: "cancelled", ended_by: "operator" };
+  const asked = { ...data, tool: undefined, request: "client:get_tools" };
+  const rows: [event: string, data: object, sentence: string, tone: string][] =
+    [
+      ["joined", calm, "pc joined as Computer", "good"],
+      ["left", calm, "pc left", "muted"],
+      ["member_kicked", data, "key:ops kicked pc: it hangs", "warn"],
+      ["call_began", calm, "planner calls order of pc", "busy"],
       [
         "call_ended",
-        { ...call, outcome: "ok" },
+        { ...calm, outcome: "ok" },
         "order of pc: ok after 12 ms",
         "good",
       ],
       [
         "call_ended",
-        { ...call, outcome: "timeout", ended_by: "agent" },
+        { ...calm, ...failed },
         "order of pc: timeout of the agent after 12 ms",
         "bad",
       ],
       [
         "call_ended",
-        { ...call, outcome: "cancelled", ended_by: "operator" },
+        { ...calm, ...cancelled },
         "order of pc: cancelled by the operator after 12 ms",
         "muted",
       ],
       [
         "call_cancelled",
-        { ...call, ...by },
+        data,
         "key:ops cancelled a call of planner to pc: it hangs",
         "warn",
       ],
       [
         "operator_asked",
-        {
-          by: "key:ops",
-          computer: "pc",
-          request: "client:get_tools",
-          outcome: "ok",
-        },
+        { ...asked, outcome: "ok" },
         "key:ops asked pc for get_tools: ok",
         "muted",
       ],
       [
         "key_revoked",
-        { ...by, principal: "key:lab" },
+        { ...data, principal: "key:lab" },
         "key:ops revoked key:lab: it hangs",
         "warn",
       ],
-      [
-        "join_refused",
-        { ...member, reason: "the name is taken" },
-        "pc was refused: the name is taken",
-        "warn",
-      ],
+      ["join_refused", data, "pc was refused: it hangs", "warn"],
       [
         "limit_hit",
-        { address: "10.0.0.1", limit: "events" },
+        { address, limit: "events" },
         '10.0.0.1 exceeded the limit "events"',
         "warn",
       ],
-      [
-        "log",
-        { level: "error", message: "the disk is full" },
-        "the disk is full",
-        "bad",
-      ],
+      ["log", { level: "error", message: "full" }, "full", "bad"],
       ["of_a_later_server", {}, "of_a_later_server", "muted"],
-    ] as const
-  ) {
-    assertEquals([sentenceOf(event, data), toneOf(event, data)], [
-      sentence,
-      tone,
-    ]);
+    ];
+  for (const [event, data, sentence, tone] of rows) {
+    assertEquals<string[]>(
+      [sentenceOf(event, data), toneOf(event, data)],
+      [sentence, tone],
+    );
   }
 });
 

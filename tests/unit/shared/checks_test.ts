@@ -12,7 +12,7 @@ import {
 } from "../../../computer/mod.ts";
 import { mcpGateway, officeMcp } from "../../../mcp/mod.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
-import { checkNumbers, nearestWord } from "../../../shared/checks.ts";
+import { nearestWord } from "../../../shared/checks.ts";
 
 /** Values that a program without types may pass, and how an error shows them. */
 const WRONG = {
@@ -26,20 +26,6 @@ const WRONG = {
 
 /** What types would refuse. */
 const asOptions = <T>(options: object): T => options as T;
-
-Deno.test("checkNumbers() names the first option that is no number, and what it is", () => {
-  checkNumbers({ a: 1, b: undefined, c: NaN });
-  for (const [text, value] of Object.entries(WRONG)) {
-    const error = assertThrows(
-      () => checkNumbers({ a: 1, timeoutMs: value, c: null }),
-      TypeError,
-    );
-    assertEquals(
-      error.message,
-      `Cannot use timeoutMs: expected a number, got ${text}`,
-    );
-  }
-});
 
 Deno.test("every request of an Agent refuses an option that is no number, before anything is sent", async () => {
   const agent = new SmcpAgent({ url: "http://127.0.0.1:1", name: "a" });
