@@ -1,5 +1,3 @@
-// @ts-types="@modelcontextprotocol/sdk/server/mcp"
-import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { SmcpAgent } from "../../../agent/mod.ts";
 import { ConfigError } from "../../../computer/mod.ts";
@@ -98,18 +96,6 @@ Deno.test("what a script throws is an error of the protocol, and it sees that a 
     const error = await assertRejects(request, ProtocolError);
     assertEquals([error.code, error.message], [code, says]);
   }
-});
-
-Deno.test("a Computer of an office hosts MCP servers of this process", async () => {
-  const server = new McpServer({ name: "clock", version: "1.0.0" });
-  server.registerTool("now", {}, () => ({
-    content: [{ type: "text", text: "noon" }],
-  }));
-  await using office = await startOffice({
-    computers: { pc: { servers: { clock: { type: "in-process", server } } } },
-  });
-  const { content } = await office.agent.callTool("pc", "now");
-  assertEquals(content[0]?.text, "noon");
 });
 
 Deno.test("startOffice() closes what had started when a part cannot start", async () => {

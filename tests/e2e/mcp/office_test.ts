@@ -1,6 +1,4 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { createInterface } from "node:readline";
-import { PassThrough } from "node:stream";
 import {
   type McpCall,
   officeMcp,
@@ -26,7 +24,6 @@ import {
 import {
   INITIALIZE,
   JSON_HEADERS,
-  LIST_TOOLS,
   modernRequest,
   refusalOf,
 } from "../../support/mcp/post.ts";
@@ -185,44 +182,6 @@ for (const era of ERAS) {
     );
   });
 }
-
-Deno.test("stdio without an Agent waits with a reason, and notifies when there is one", async () => {
-  await using running = await startComputer({ fix: fixtureHere() });
-  let isFree = false;
-  await using mcp = officeMcp(() => {
-    if (isFree) return running.office.agent;
-    throw new Error(`The seat of the office is taken by "ann"`);
-  });
-  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
-  const connection = mcp.serveStdio({ stdin, stdout });
-  const lines = createInterface(stdout)[Symbol.asyncIterator]();
-  const next = async () => JSON.parse((await lines.next()).value ?? "null");
-  const ask = async (line: string) => {
-    stdin.write(`${line}\n`);
-    return (await next()).result;
-  };
-  assertEquals(
-    (await ask(INITIALIZE)).instructions,
-    `No tools can be used now: The seat of the office is taken by "ann"`,
-  );
-  assertEquals((await ask(LIST_TOOLS)).tools, []);
-  const call = JSON.stringify({
-    jsonrpc: "2.0",
-    id: 3,
-    method: "tools/call",
-    params: { name: "pc__echo", arguments: { text: "hello" } },
-  });
-  const early = await ask(call);
-  assertEquals(early.isError, true);
-  assertStringIncludes(early.content[0].text, `taken by "ann"`);
-  isFree = true;
-  await mcp.refresh();
-  assertEquals((await next()).method, "notifications/tools/list_changed");
-  assertEquals((await ask(LIST_TOOLS)).tools[0].name, "pc__echo");
-  assertEquals((await ask(call)).content[0].text, "hello");
-  stdin.end();
-  await connection.closed;
-});
 
 /** The names of the tools that a client with a query gets; its session ends, which would keep the view. */
 async function shown({ url }: OfficeServed, query: string): Promise<string[]> {

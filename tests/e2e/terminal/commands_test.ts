@@ -11,10 +11,13 @@ import { SmcpComputer } from "../../../computer/mod.ts";
 import { resultMeta } from "../../../protocol/mod.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
 import { argumentsOf } from "../../support/command.ts";
-import { configFile } from "../../support/computer/config_file.ts";
+import {
+  type ConfigFile,
+  configFile,
+} from "../../support/computer/config_file.ts";
 import { createCounter } from "../../support/fixtures/counter.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
-import { OFFICE, startOffice } from "../../support/office.ts";
+import { OFFICE, type Office, startOffice } from "../../support/office.ts";
 import { gone, listeningPort } from "../../support/processes.ts";
 import { scratch } from "../../support/scratch.ts";
 import {
@@ -25,6 +28,7 @@ import {
   type Screen,
   startOnTerminal,
   startTerminal,
+  type TerminalOptions,
 } from "../../support/terminal/terminal.ts";
 import { openPage, pageLink } from "../../support/computer/page_client.ts";
 
@@ -37,6 +41,28 @@ const TOKEN = {
   description: "Key of the shop",
   password: true,
 };
+
+/** An MCP server that gets the value of an input as a variable. */
+const filesWith = (only: string[], input: string, more: object = {}) =>
+  fixture({ only }, {
+    ...more,
+    server_parameters: {
+      command: Deno.execPath(),
+      env: { [input.toUpperCase()]: `\${input:${input}}` },
+    },
+  });
+
+/** Starts the Computer "pc" of an office. */
+const startRun = (
+  { url }: Office,
+  { file }: ConfigFile,
+  options: TerminalOptions,
+  ...flags: string[]
+) =>
+  startOnTerminal("computer", [
+    ...["run", "--url", url, "--office", OFFICE, "--name", "pc"],
+    ...["--config", file, ...flags],
+  ], options);
 
 onTerminal(
   "up prints a command that reaches it, and the command calls a tool",
@@ -165,24 +191,14 @@ onTerminal(
   async (t) => {
     await using office = await startOffice();
     const { agent } = office;
-    const files = fixture({ only: ["echo", "fail", "environment"] }, {
+    const files = filesWith(["echo", "fail", "environment"], "token", {
       tool_meta: { environment: { auto_apply: true } },
-      server_parameters: {
-        command: Deno.execPath(),
-        env: { TOKEN: "${input:token}" },
-      },
     });
     await using config = await configFile({
       inputs: [TOKEN],
-      servers: {
-        files: files,
-      },
+      servers: { files },
     });
-    const start = () =>
-      startOnTerminal("computer", [
-        ...["run", "--url", office.url, "--office", OFFICE],
-        ...["--name", "pc", "--config", config.file],
-      ], { env: { NO_COLOR: "1" } });
+    const start = () => startRun(office, config, { env: { NO_COLOR: "1" } });
     const asksForKey = ({ all, cursor }: Screen) =>
       all.includes('Key of the shop (input "token")') && !cursor.shown;
 
@@ -319,12 +335,6 @@ Deno.test(
 onTerminal(
   "check asks for inputs, shows each MCP server when it runs or fails, and a partial report on Ctrl-C",
   async () => {
-    const files = fixture({ only: ["environment"] }, {
-      server_parameters: {
-        command: Deno.execPath(),
-        env: { TOKEN: "${input:token}" },
-      },
-    });
     await using config = await configFile({
       inputs: [TOKEN],
       servers: {
@@ -336,7 +346,7 @@ onTerminal(
           type: "stdio",
           server_parameters: { command: "no-such-program" },
         },
-        files: files,
+        files: filesWith(["environment"], "token"),
       },
     });
     await using check = await startOnTerminal("computer", [
@@ -379,20 +389,13 @@ onTerminal(
     await using config = await configFile({
       inputs: [{ id: "key", type: "promptString", description: "The key" }],
       servers: {
-        files: fixture({ only: ["echo", "ask"] }, {
+        files: filesWith(["echo", "ask"], "key", {
           tool_meta: { ask: { auto_apply: true } },
-          server_parameters: {
-            command: Deno.execPath(),
-            env: { KEY: "${input:key}" },
-          },
         }),
       },
     });
-    await using terminal = await startOnTerminal("computer", [
-      "run",
-      ...["--url", office.url, "--office", OFFICE, "--name", "pc"],
-      ...["--config", config.file, "--ui"],
-    ], { columns: 120, rows: 30 });
+    const size = { columns: 120, rows: 30 };
+    await using terminal = await startRun(office, config, size, "--ui");
     await using page = await openPage(
       await pageLink({
         line: async (pattern) => {

@@ -65,6 +65,17 @@ async function startShell(
   return Object.assign(terminal, { say });
 }
 
+/** A folder with a configuration of MCP servers and room for a history, and the flags that name both. */
+async function shellHome(servers: Record<string, object>) {
+  const folder = await scratch();
+  const [config, history] = ["computer.json", "history"].map((name) =>
+    join(folder.path, name)
+  );
+  await Deno.writeTextFile(`${config}`, JSON.stringify({ servers }));
+  const flags = ["--config", `${config}`, "--history", `${history}`];
+  return { ...folder, history: `${history}`, flags };
+}
+
 /** Types each line, and matches the output up to the next prompt. */
 async function assertSays(
   { say }: Shell,
@@ -84,21 +95,20 @@ onTerminal("shell at 80x24 has the commands of the Python SDK", async (t) => {
   const { url, agent } = office;
   await using other = createSmcpServer();
   const { url: elsewhere } = await other.listen({ port: 0 });
-  await using folder = await scratch();
+  await using home = await shellHome({ files });
+  const { history } = home;
   const put = async (name: string, value: unknown) => {
-    const file = join(folder.path, name);
+    const file = `${history}.${name}`;
     await Deno.writeTextFile(file, JSON.stringify(value));
     return file;
   };
-  const config = await put("computer.json", { servers: { files } });
   const server = await put("server.json", { name: WIDE, ...wide });
   const definitions = await put("inputs.json", inputs);
-  const history = join(folder.path, "history");
   const old = 'tc {"tool_name":"echo","params":{"text":"s3cret of before"}}\n';
   await Deno.writeTextFile(history, old);
   await Deno.chmod(history, 0o644);
-  const to = ["--url", url, "--name", "pc", "--history", history];
-  await using shell = await startShell([...to, "--config", config]);
+  const to = ["--url", url, "--name", "pc"];
+  await using shell = await startShell([...to, ...home.flags]);
   await shell.until("MCP server files: running, 4 tools");
 
   await t.step("socket: offices, names and Servers; notify", async () => {
@@ -246,7 +256,7 @@ onTerminal("shell at 80x24 has the commands of the Python SDK", async (t) => {
       await shell.type("exit\r");
       assertEquals(await assertRestored(shell), 0);
       await gone(Number(content[0]?.text));
-      await using again = await startShell(to);
+      await using again = await startShell([...to, "--history", history]);
       for (const line of [/^smcp> exit$/m, /^smcp> inputs value get city$/m]) {
         await again.type(UP);
         await again.until(line);
@@ -266,13 +276,10 @@ onTerminal(
   "shell at 200x50 without colour ends with its window, leaves no process, and keeps complete lines with --history-values",
   async () => {
     await using office = await startOffice();
-    await using folder = await scratch();
-    const config = join(folder.path, "computer.json");
-    await Deno.writeTextFile(config, JSON.stringify({ servers: { files } }));
+    await using home = await shellHome({ files });
     await using shell = await startShell([
-      ...["--url", office.url, "--name", "pc", "--config", config],
-      ...["--office", OFFICE, "--history", join(folder.path, "history")],
-      "--history-values",
+      ...["--url", office.url, "--name", "pc", "--office", OFFICE],
+      ...[...home.flags, "--history-values"],
     ], { columns: 200, rows: 50, env: { NO_COLOR: "1" } });
     await shell.until(/joined office[^]*running|running[^]*joined office/);
     const { content } = await office.agent.callTool("pc", "pid", {});
@@ -288,12 +295,11 @@ onTerminal(
     await shell.hangUp();
     await gone(shell.pid);
     await gone(Number(content[0]?.text));
-    const history = join(folder.path, "history");
     assertEquals(
-      await Deno.readTextFile(history),
+      await Deno.readTextFile(home.history),
       `status\nhelp\nnonsense\n${call}\n`,
     );
-    assertEquals((await Deno.stat(history)).mode! & 0o777, 0o600);
+    assertEquals((await Deno.stat(home.history)).mode! & 0o777, 0o600);
   },
 );
 
@@ -304,17 +310,11 @@ onTerminal(
     const file = join(folder.path, "pid");
     const stubborn =
       'trap "" TERM; echo $$ > "$0"; cat > /dev/null; echo over > "$0.over"; exec sleep 1000';
-    const config = join(folder.path, "computer.json");
     const command = { command: "sh", args: ["-c", stubborn, file] };
-    await Deno.writeTextFile(
-      config,
-      JSON.stringify({
-        servers: { a: { type: "stdio", server_parameters: command } },
-      }),
-    );
-    await using shell = await startShell([
-      ...["--config", config, "--history", join(folder.path, "history")],
-    ]);
+    await using home = await shellHome({
+      a: { type: "stdio", server_parameters: command },
+    });
+    await using shell = await startShell(home.flags);
     const pid = Number(await written(file));
     const over = written(`${file}.over`);
     await shell.type("quit\r");
@@ -333,16 +333,11 @@ onTerminal(
   "shell: input typed for it answers no question, and is restored afterwards",
   async () => {
     await using office = await startOffice();
-    await using folder = await scratch();
-    const config = join(folder.path, "computer.json");
     const asking = fixture({ only: ["echo", "slow"] });
-    await Deno.writeTextFile(
-      config,
-      JSON.stringify({ servers: { files: asking } }),
-    );
+    await using home = await shellHome({ files: asking });
     await using shell = await startShell([
-      ...["--url", office.url, "--name", "pc", "--config", config],
-      ...["--office", OFFICE, "--history", join(folder.path, "history")],
+      ...["--url", office.url, "--name", "pc", "--office", OFFICE],
+      ...home.flags,
     ]);
     await shell.until(/joined office[^]*running|running[^]*joined office/);
     const call = async () => {
