@@ -270,17 +270,15 @@ Deno.test("a mistake in JavaScript is an error that says what is expected", asyn
   const keys = 'expected a list such as [{ id: "ci", key: "…" }]';
   const key = 'expected { key: { secret: "…" } }';
   const connect = "Not connected: call connect() first";
+  const agent = (wrong: object) => make(SmcpAgent, { ...RIGHT, ...wrong });
+  const computer = (wrong: object) =>
+    make(SmcpComputer, { ...RIGHT, servers: {}, ...wrong });
+  const server = (wrong: object) => call(createSmcpServer, wrong);
   const rows: readonly [attempt: () => unknown, says: string][] = [
     [make(SmcpAgent), "give them as { url: "],
-    [make(SmcpAgent, { ...RIGHT, proxy: {} }), "option proxy: expected a URL"],
-    [
-      make(SmcpAgent, { ...RIGHT, offline: "retry" }),
-      'option offline: expected "fail" or "wait"',
-    ],
-    [
-      make(SmcpAgent, { ...RIGHT, protocol: "1" }),
-      'expected "auto", "0.2"',
-    ],
+    [agent({ proxy: {} }), "option proxy: expected a URL"],
+    [agent({ offline: "retry" }), 'option offline: expected "fail" or "wait"'],
+    [agent({ protocol: "1" }), 'expected "auto", "0.2"'],
     [
       () => new SmcpAgent(RIGHT).putFile("pc", new Uint8Array(3)),
       "Cannot put bytes without a name",
@@ -288,24 +286,12 @@ Deno.test("a mistake in JavaScript is an error that says what is expected", asyn
     [() => new SmcpAgent(RIGHT).join("home"), connect],
     [() => new SmcpAgent(RIGHT).callTool("pc", "x"), connect],
     [make(SmcpComputer, RIGHT), "servers: expected"],
-    [
-      make(SmcpComputer, { ...RIGHT, servers: ["x"] }),
-      "servers.0: expected an object, not a text",
-    ],
-    [
-      make(SmcpComputer, { ...RIGHT, servers: {}, confirm: true }),
-      "option confirm: expected a function",
-    ],
+    [computer({ servers: ["x"] }), "servers.0: expected an object, not a text"],
+    [computer({ confirm: true }), "option confirm: expected a function"],
     [make(ToolHost), "servers: expected"],
-    [call(createSmcpServer, { authenticator: "s3cret" }), authenticator],
-    [
-      call(createSmcpServer, { authenticator: [{ id: "a", key: "s3cret" }] }),
-      authenticator,
-    ],
-    [
-      call(createSmcpServer, { protocol: "1" }),
-      'the protocol "1": expected one or more of "0.1"',
-    ],
+    [server({ authenticator: "s3cret" }), authenticator],
+    [server({ authenticator: [{ id: "a", key: "s3cret" }] }), authenticator],
+    [server({ protocol: "1" }), '"1": expected one or more of "0.1"'],
     [call(apiKeys), keys],
     [call(apiKeys, { a: "s3cret" }), keys],
     [call(apiKeys, [{ key: "s3cret" }]), keys],

@@ -231,22 +231,6 @@ const reads: GatewaySetup["answer"] = (event) => {
   throw new Error(`${event} is not of this Computer`);
 };
 
-Deno.test("calls beyond the limits of the seat wait, whoever makes them", async () => {
-  await using served = await startGateway({
-    keys: true,
-    server: { limits: { eventsPerSecond: 40, callsPerAgent: 30 } },
-  });
-  const texts = Array.from({ length: 50 }, (_, at) => `text ${at}`);
-  const answers = await Promise.all(
-    texts.map(async (text, at) =>
-      textOf(
-        await post(served.url, withKey(at % 2 ? ann : bob, callEcho(text))),
-      )
-    ),
-  );
-  assertEquals(answers, texts);
-});
-
 Deno.test("reads beyond the limits of the seat wait for their turn as calls do, whoever asks", async () => {
   let [running, most] = [0, 0];
   await using served = await startGateway({

@@ -155,74 +155,61 @@ Deno.test({
   },
 });
 
+/** What systemd says of a unit, and the state that it has. */
+const UNITS = `
+ActiveState=active MainPID=7
+  running: process 7
+ActiveState=activating SubState=start
+  starting
+ActiveState=activating SubState=auto-restart ExecMainStatus=1
+  failed: exit code 1; it is started again soon
+ActiveState=failed Result=exit-code ExecMainStatus=203
+  failed: its program is not there any more; install it again
+ActiveState=failed Result=start-limit-hit ExecMainStatus=1
+  failed: it failed too often, and is not started again
+ActiveState=inactive
+  stopped
+`;
+
+/** What launchd says of a job, and the state that it has. */
+const JOBS = `
+state = running, pid = 7, last exit code = (never exited)
+  running: process 7
+state = running, pid = 7, last exit code = 1
+  running: process 7
+state = spawn scheduled, last exit code = 78: EX_CONFIG
+  failed: exit code 78: EX_CONFIG; it is started again soon
+state = not running, last terminating signal = Killed: 9
+  failed: a signal ended it: Killed: 9
+state = spawn scheduled, last exit code = (never exited)
+  starting
+state = not running, last exit code = 0
+  stopped
+`;
+
+const rowsOf = (table: string) =>
+  table.trim().split(/\n(?! )/).map((row) => {
+    const [shown = "", answer = ""] = row.split("\n  ");
+    const [state, detail] = answer.split(/: (.*)/);
+    return [shown, { state, ...(detail && { detail }) }] as const;
+  });
+
 Deno.test("stateOfUnit() and stateOfJob() read the state from the output of systemd and launchd", () => {
   const since = "Mon 2026-11-23 02:00:00 UTC";
-  const units: [shown: string, state: string, detail?: string][] = [
-    ["ActiveState=active\nMainPID=7", "running", "process 7"],
-    ["ActiveState=activating\nSubState=start", "starting"],
-    [
-      "ActiveState=activating\nSubState=auto-restart\nExecMainStatus=1",
-      "failed",
-      "exit code 1; it is started again soon",
-    ],
-    [
-      "ActiveState=failed\nResult=exit-code\nExecMainStatus=203",
-      "failed",
-      "its program is not there any more; install it again",
-    ],
-    [
-      "ActiveState=failed\nResult=start-limit-hit\nExecMainStatus=1",
-      "failed",
-      "it failed too often, and is not started again",
-    ],
-    ["ActiveState=inactive", "stopped"],
-  ];
-  for (const [shown, state, detail] of units) {
-    assertEquals<unknown>(
-      stateOfUnit(
-        `LoadState=loaded\n${shown}\nStateChangeTimestamp=${since}\n`,
-      ),
-      { state, since, ...(detail && { detail }) },
-      shown,
-    );
+  for (const [shown, state] of rowsOf(UNITS)) {
+    const lines = ["LoadState=loaded", ...shown.split(" ")].join("\n");
+    const text = `${lines}\nStateChangeTimestamp=${since}\n`;
+    assertEquals<unknown>(stateOfUnit(text), { ...state, since }, shown);
   }
   assertEquals(stateOfUnit("LoadState=not-found\nActiveState=inactive\n"), {
     state: "stopped",
     detail: "systemd says of its unit: not-found",
   });
-
-  const jobs: [shown: string, state: string, detail?: string][] = [
-    [
-      "state = running\n\tpid = 7\n\tlast exit code = (never exited)",
-      "running",
-      "process 7",
-    ],
-    [
-      "state = running\n\tpid = 7\n\tlast exit code = 1",
-      "running",
-      "process 7",
-    ],
-    [
-      "state = spawn scheduled\n\tlast exit code = 78: EX_CONFIG",
-      "failed",
-      "exit code 78: EX_CONFIG; it is started again soon",
-    ],
-    [
-      "state = not running\n\tlast terminating signal = Killed: 9",
-      "failed",
-      "a signal ended it: Killed: 9",
-    ],
-    ["state = spawn scheduled\n\tlast exit code = (never exited)", "starting"],
-    ["state = not running\n\tlast exit code = 0", "stopped"],
-  ];
-  for (const [shown, state, detail] of jobs) {
-    assertEquals<unknown>(
-      stateOfJob(
-        `gui/501/smcp-server = {\n\t${shown}\n\tspawn type = daemon (3)\n\tpid local endpoints = {\n\t\tstate = active\n\t}\n}\n`,
-      ),
-      { state, ...(detail && { detail }) },
-      shown,
-    );
+  for (const [shown, state] of rowsOf(JOBS)) {
+    const lines = shown.replaceAll(", ", "\n\t");
+    const text =
+      `gui/501/smcp-server = {\n\t${lines}\n\tspawn type = daemon (3)\n\tpid local endpoints = {\n\t\tstate = active\n\t}\n}\n`;
+    assertEquals<unknown>(stateOfJob(text), state, shown);
   }
 });
 
