@@ -99,7 +99,7 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
     "a Computer with refuseOperators answers Agents alone",
   ],
   "A call, read or prompt over MCP is logged with who made it, and counts towards the limits of that client.": [
-    "the audit log says who calls a tool, and with what program",
+    "the audit log of the node where an office lives names the MCP clients of other nodes",
     "${era}: the audit log says who reads, what, and with what program",
     "reads beyond the limits of the seat wait for their turn as calls do, whoever asks",
     "rate limits count per principal, and a refusal is a limit_hit of the audit log",

@@ -8,8 +8,7 @@ import {
   SmcpAgent,
 } from "../../../agent/mod.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
-import { OFFICE, scriptedComputer, startOffice } from "../../support/office.ts";
-import { startProxy } from "../../support/proxy.ts";
+import { OFFICE, startOffice } from "../../support/office.ts";
 import { versionRefusingServer } from "../../support/wire/version_refusing_server.ts";
 
 const tool = (name: string) => ({
@@ -109,20 +108,6 @@ Deno.test("SmcpAgent.allResources() follows cursors, and stops when they repeat"
   const all = office.agent.allResources("pc", "files");
   const uris = (await Array.fromAsync(all)).map(({ uri }) => uri);
   assertEquals(uris, ["x:", "x:a", "x:b"]);
-});
-
-Deno.test("SmcpAgent.listRoom() shows every member with its version", async () => {
-  await using office = await startOffice({ computers: { pc: answering } });
-  const members = await office.agent.listRoom();
-  const member = { office_id: OFFICE, a2c_version: "0.2.0" };
-  assertEquals(
-    members.map(({ sid: _, ...rest }) => rest)
-      .sort((a, b) => a.name.localeCompare(b.name)),
-    [
-      { ...member, name: "pc", role: "computer" },
-      { ...member, name: "planner", role: "agent" },
-    ],
-  );
 });
 
 Deno.test("SmcpAgent throws protocol errors, flat or in the nested form of 0.1", async () => {
@@ -235,16 +220,6 @@ Deno.test("SmcpAgent updates its tool catalogue on notifications", async () => {
   assertEquals([...agent.tools.keys()], ["pc"]);
 });
 
-Deno.test("SmcpAgent emits every notification to its listeners", async () => {
-  await using office = await startOffice();
-  const entered = once(office.agent, "enterOffice");
-  const left = once(office.agent, "leaveOffice");
-  const pc = await office.addScriptedComputer("pc", answering);
-  assertEquals(await entered, { office_id: OFFICE, computer: "pc" });
-  await pc.close();
-  assertEquals(await left, { office_id: OFFICE, computer: "pc" });
-});
-
 Deno.test("SmcpAgent.followDesktop() fetches the desktop again after each change (spec §9)", async () => {
   let desktops = ["window://h/1"];
   const script = (event: string) =>
@@ -324,37 +299,6 @@ Deno.test("SmcpAgent.connect() called twice is one attempt, and both wait for it
   await first;
   await agent.connect();
   assertEquals(server.stats.connections, 1);
-});
-
-Deno.test("SmcpAgent reconnects after a restart of the Server: rejoined, tools fetched again", async () => {
-  await using stack = new AsyncDisposableStack();
-  const first = createSmcpServer();
-  const proxy = stack.use(await startProxy((await first.listen()).url));
-  const { url } = proxy;
-  const agent = stack.use(
-    new SmcpAgent({ url, name: "planner", offline: "wait" }),
-  );
-  await agent.connect();
-  await agent.join(OFFICE);
-  const lost = once(agent, "disconnected");
-  await first.close();
-  assertEquals((await lost).reconnecting, true);
-  assertEquals(agent.state, "reconnecting");
-
-  const rejoined = once(agent, "joined");
-  const waiting = agent.listRoom(); // waits for the new Server
-  const second = stack.use(createSmcpServer());
-  proxy.turnTo((await second.listen()).url);
-  assertEquals(await rejoined, { office: OFFICE, rejoined: true });
-  assertEquals((await waiting).map(({ name }) => name), ["planner"]);
-
-  const tools = once(agent, "tools");
-  const pc = stack.use(
-    scriptedComputer({ url, name: "pc", script: answering }),
-  );
-  await pc.connect();
-  await pc.join(OFFICE);
-  assertEquals((await tools).computer, "pc");
 });
 
 Deno.test("SmcpAgent calls fail at once while offline unless the caller chose to wait", async () => {

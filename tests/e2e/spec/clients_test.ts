@@ -206,21 +206,6 @@ Deno.test("a Computer that rejoins its office announces its configuration and to
   }
 });
 
-Deno.test("an Agent fetches the tools of a Computer again when its configuration changed (spec §9)", async () => {
-  await using office = await startOffice();
-  let fetched = 0;
-  const computer = await office.addScriptedComputer("pc", (event) => {
-    if (event === TOOLS) fetched++;
-    return event === TOOLS ? { tools: [], req_id: "1" } : {};
-  });
-  await office.agent.toolsSettled();
-  const before = fetched;
-  const again = new Promise((resolve) => office.agent.on("tools", resolve));
-  computer.send("server:update_config", { computer: "pc" });
-  assertEquals(await again, { computer: "pc", tools: [] });
-  assertEquals(fetched, before + 1);
-});
-
 Deno.test("an Agent's calls have a req_id each, unless the caller gives one; an error of a handler is not revealed (spec §6, §7)", async () => {
   const ids: unknown[] = [];
   await using office = await startOffice({
