@@ -61,7 +61,6 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
   ],
   "Who may not join an office as its Agent does not reach it over MCP: checked at every request; sessions belong to who opened them, and streams end with their credentials.": [
     "who may not use an office over MCP is refused, and the log says who",
-    "a session is for the one that opened it, until it is deleted",
     "a stream ends when its key is revoked, and when its token expires",
     "--mcp does not lift the bind rule",
     "an Agent gets no seat that MCP clients with other credentials use",

@@ -14,7 +14,7 @@ import {
   type SeenResult,
 } from "../../support/mcp/clients.ts";
 import { inProcess, serveOffice } from "../../support/mcp/gateway.ts";
-import { OFFICE, startOffice } from "../../support/office.ts";
+import { startOffice } from "../../support/office.ts";
 import { keepTimers, watchTimers } from "../../support/timers.ts";
 
 /** A time that no other part waits for. */
@@ -101,29 +101,6 @@ for (const [kind, connect] of Object.entries(CLIENTS)) {
       "Unknown tool: pc__unknown",
     );
     assertEquals("code" in error && error.code, -32602);
-  });
-
-  Deno.test(`${kind}: a Computer that leaves ends its calls with a result, and its tools are called again when it rejoins`, async () => {
-    await using office = await serveOffice();
-    await using client = await connect(office);
-    await client.tools();
-    await client.listening();
-    const slow = client.call("pc__slow");
-    await client.call("pc__slow_began");
-    await office.computer.leave();
-    const ended = await slow;
-    assertEquals([ended.isError, ended._meta?.error_code], [true, 404]);
-    await client.changed(1);
-    const away = await client.call("pc__echo", { text: "hello" });
-    assertEquals([away.isError, away._meta?.error_code], [true, 404]);
-    assertMatch(
-      textOf(away),
-      /^pc is away since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC; its tools come back when it does$/,
-    );
-    await office.computer.join(OFFICE);
-    await client.changed(2);
-    const back = await client.call("pc__echo", { text: "again" });
-    assertEquals(textOf(back), "again");
   });
 
   Deno.test(`${kind}: a tool that comes while another one runs is notified of, and called`, async () => {

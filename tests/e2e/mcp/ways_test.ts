@@ -1,4 +1,9 @@
-import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { Agent, request } from "node:http";
 import { fileURLToPath } from "node:url";
 import { CLIENTS, isCancelled, type Reach } from "../../support/mcp/clients.ts";
@@ -62,6 +67,12 @@ for (const [kind, connect] of Object.entries(CLIENTS)) {
       await office.computer.leave();
       await client.changed(1);
       assertEquals(await client.tools(), []);
+      const away = await client.call("pc__echo", { text: "hello" });
+      assertEquals([away.isError, away._meta?.error_code], [true, 404]);
+      assertMatch(
+        String(away.content[0]?.text),
+        /^pc is away since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC; its tools come back when it does$/,
+      );
       await office.computer.join(OFFICE);
       await client.changed(2);
       assertEquals(await client.tools(), tools);

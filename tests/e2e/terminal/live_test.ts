@@ -239,33 +239,3 @@ onTerminal(
     await refused;
   },
 );
-
-onTerminal(
-  "a person at the terminal answers what an MCP server asks",
-  async () => {
-    await using office = await startOffice();
-    await using config = await configFile({
-      servers: {
-        files: fixture({ only: ["ask"] }, {
-          default_tool_meta: { auto_apply: true },
-        }),
-      },
-    });
-    await using view = await startRun(office, config);
-    await joined(view);
-    const call = office.agent.callTool("pc", "ask", {});
-    await view.until(({ text, cursor }) =>
-      text.includes('MCP server "files" asks while agent "planner"') &&
-      text.includes("Who are you?") && !cursor.shown
-    );
-    await view.type("y");
-    await view.until(({ text }) => /◆ +name/.test(text));
-    await view.type("Ann\r");
-    const { content } = await call;
-    assertEquals(JSON.parse(content[0]?.text ?? ""), {
-      action: "accept",
-      content: { name: "Ann" },
-    });
-    await view.until(/✓ ask by planner/);
-  },
-);

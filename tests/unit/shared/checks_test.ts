@@ -27,9 +27,12 @@ const WRONG = {
 /** What types would refuse. */
 const asOptions = <T>(options: object): T => options as T;
 
-Deno.test("every request of an Agent refuses an option that is no number, before anything is sent", async () => {
+Deno.test("every request of an Agent and of a ToolHost refuses an option that is no number, before anything is sent", async () => {
+  await using host = new ToolHost({
+    servers: { s: { type: "stdio", server_parameters: { command: "x" } } },
+  });
   const agent = new SmcpAgent({ url: "http://127.0.0.1:1", name: "a" });
-  const requests: Record<string, (option: object) => Promise<unknown>> = {
+  await refuseAll({
     "callTool timeoutMs": (o) => agent.callTool("pc", "t", {}, o),
     "getDpe timeoutMs": (o) => agent.getDpe("pc", "dpe://h/d", o),
     "openDocument timeoutMs": (o) => agent.openDocument("pc", "dpe://h/d", o),
@@ -41,13 +44,6 @@ Deno.test("every request of an Agent refuses an option that is no number, before
       agent.followDesktop("pc", asOptions<GetDesktopOptions>(o)).next(),
     "getFinder offset": (o) => agent.getFinder("pc", o),
     "getFinder limit": (o) => agent.getFinder("pc", o),
-  };
-  await refuseAll(requests);
-});
-
-Deno.test("every request of a ToolHost refuses an option that is no number", async () => {
-  await using host = new ToolHost({
-    servers: { s: { type: "stdio", server_parameters: { command: "x" } } },
   });
   await refuseAll({
     "callTool timeoutMs": (o) => host.callTool("t", {}, o),
