@@ -1,6 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { Command, Option } from "commander";
-import process from "node:process";
 import { reporting } from "../../../cli/run.ts";
 import { pickVariables } from "../../../cli/service/files.ts";
 import {
@@ -8,6 +7,8 @@ import {
   recordGiven,
   withVariables,
 } from "../../../cli/service/install.ts";
+import { ownCommand, shellWord } from "../../../cli/own_command.ts";
+import process from "node:process";
 
 /** Parses a command line with variables of the environment, which commander reads itself. */
 async function given(
@@ -104,6 +105,7 @@ Deno.test("pickVariables() keeps variables with a password from the definition",
 const DENO = "/opt/my tools/deno";
 const NODE = "/usr/bin/node";
 const BUN = "/home/ada/.bun/bin/bun";
+const JSR = "https://jsr.io/@a2c-smcp/sdk/0.2.0/cli/own_command.ts";
 
 /** Starts a service as it was installed: by a script and words, of a module. */
 const launch = (
@@ -123,7 +125,6 @@ const launch = (
 };
 
 Deno.test("launchOf() starts this program again, on every runtime and from every source", () => {
-  const jsr = "https://jsr.io/@a2c-smcp/sdk/0.2.0/cli/own_command.ts";
   const clone = "file:///home/ada/my%20sdk/cli/own_command.ts";
   const cli = "/lib/node_modules/@a2c-smcp/cli";
   const npm = `file://${cli}/lib/cli/own_command.js`;
@@ -139,8 +140,8 @@ Deno.test("launchOf() starts this program again, on every runtime and from every
     script: string,
     ...again: string[],
   ][] = [
-    [DENO, jsr, "jsr:@a2c-smcp/sdk/computer/main", onJsr],
-    [DENO, jsr, "jsr:@a2c-smcp/sdk as computer", onJsr],
+    [DENO, JSR, "jsr:@a2c-smcp/sdk/computer/main", onJsr],
+    [DENO, JSR, "jsr:@a2c-smcp/sdk as computer", onJsr],
     [DENO, clone, `${sdk}/server/main.ts`, `${sdk}/server/main.ts`],
     [DENO, clone, `${sdk}/main.ts as server`, `${sdk}/server/main.ts`],
     [DENO, cached, "npm:@a2c-smcp/cli/smcp-computer", onNpm],
@@ -185,4 +186,45 @@ Deno.test("launchOf() refuses a program that will be deleted", () => {
     const module = "file:///x/cli/own_command.js";
     assertThrows(() => launch(program, script, module), Error, remedy);
   }
+});
+
+Deno.test("ownCommand() names a command as it is started here: of JSR, a clone, npx, bunx, a binary or a bundle", () => {
+  const windows = "file:///C:/Users/ada/AppData/Roaming/npm";
+  const npx = "npx -p @a2c-smcp/cli smcp-agent";
+  const bunx = "bunx --bun -p @a2c-smcp/cli smcp-agent";
+  const own = "node_modules/@a2c-smcp/cli/lib/cli/own_command.js";
+  const agents: [program: string, module: string, command: string][] = [
+    [DENO, JSR, "deno run -A jsr:@a2c-smcp/sdk@0.2.0/agent/main"],
+    [NODE, `file:///app/${own}`, npx],
+    [NODE, "file:///app/node_modules/@a2c-smcp/sdk/cli/own_command.js", npx],
+    [NODE, `file:///home/ada/.npm/_npx/0a1b/${own}`, npx],
+    [NODE, `file:///usr/local/lib/${own}`, "smcp-agent"],
+    [NODE, `${windows}/${own}`, "smcp-agent"],
+    [BUN, `file:///app/${own}`, bunx],
+    [BUN, `file:///home/ada/.bun/install/global/${own}`, "smcp-agent"],
+    ["/opt/smcp", "file:///tmp/compiled/cli/own_command.ts", "smcp-agent"],
+    [DENO, "file:///computer.js", "smcp-agent"],
+  ];
+  for (const [program, module, command] of agents) {
+    assertEquals(ownCommand("smcp-agent", program, module), command, module);
+  }
+  const ada = "file:///my%20home/sdk/cli/own_command.ts";
+  const eve = "file:///C:/sdk/cli/own_command.ts";
+  assertEquals(
+    [
+      ownCommand("smcp", DENO, JSR),
+      ownCommand("smcp-computer", DENO, ada),
+      ownCommand("smcp", "C:\\deno.exe", eve),
+    ],
+    [
+      "deno run -A jsr:@a2c-smcp/sdk@0.2.0",
+      "deno run -A '/my home/sdk/computer/main.ts'",
+      "deno run -A C:/sdk/mod.ts",
+    ],
+  );
+});
+
+Deno.test("shellWord() quotes what a shell would take apart", () => {
+  const words = ["a.b/c", "it's here", ""];
+  assertEquals(words.map(shellWord), ["a.b/c", `'it'\\''s here'`, "''"]);
 });
