@@ -6,12 +6,12 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { withVersions } from "../support/computer/reference_servers.ts";
-import { exampleCode, readPages } from "./support/blocks.ts";
-import { isServing, normalize, play, transcriptOf } from "./support/play.ts";
 import { start } from "../support/child.ts";
+import { withVersions } from "../support/computer/reference_servers.ts";
 import { CLIENTS } from "../support/mcp/clients.ts";
+import { exampleCode, readPages } from "./support/blocks.ts";
 import { homeWithConfiguration } from "./support/home.ts";
+import { isServing, normalize, play, transcriptOf } from "./support/play.ts";
 
 const pages = await readPages();
 const readme = pages.get("README.md") ?? "";

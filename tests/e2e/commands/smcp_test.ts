@@ -1,9 +1,9 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { runFile } from "../../support/command.ts";
-import { PACKAGE_VERSION } from "../../../cli/version.ts";
-import { modulesOf } from "../../support/modules.ts";
 import { fileURLToPath } from "node:url";
+import { PACKAGE_VERSION } from "../../../cli/version.ts";
 import config from "../../../deno.json" with { type: "json" };
+import { runFile } from "../../support/command.ts";
+import { modulesOf } from "../../support/modules.ts";
 
 const run = (file: string, ...args: string[]) => runFile(file, args);
 

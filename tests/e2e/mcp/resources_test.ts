@@ -2,17 +2,26 @@ import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { SmcpComputer } from "../../../computer/mod.ts";
+import { mcpGateway } from "../../../mcp/mod.ts";
+import { createSmcpServer } from "../../../server/mod.ts";
+import { startComputer } from "../../support/computer/computer.ts";
+import { fixtureHere } from "../../support/computer/fixture_here.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
 import { skillText } from "../../support/computer/skill_servers.ts";
 import { ERAS, sdkClient } from "../../support/mcp/clients.ts";
-import { serveOffice } from "../../support/mcp/gateway.ts";
+import { pipeCommand, serveOffice } from "../../support/mcp/gateway.ts";
+import { OFFICE } from "../../support/office.ts";
+import { startProxy } from "../../support/proxy.ts";
 import { scratch } from "../../support/scratch.ts";
 
 const DESKTOP = "a2c://pc/desktop";
-const WINDOW = `a2c://pc/window/${encodeURIComponent("window://fix/main")}`;
+const SHOWN_WINDOW = `a2c://pc/window/${
+  encodeURIComponent("window://fix/main")
+}`;
 const NOTE = `a2c://pc/resource/fix/${encodeURIComponent("note://9")}`;
 
-const shown = () =>
+const readable = () =>
   fixture({
     resourceList: [
       { uri: "window://fix/main", name: "main" },
@@ -22,10 +31,14 @@ const shown = () =>
 
 for (const era of ERAS) {
   Deno.test(`${era}: a client reads an office's resources, completes the URIs of its templates, and is refused others`, async () => {
-    await using served = await serveOffice({ servers: { fix: shown() } });
+    await using served = await serveOffice({ servers: { fix: readable() } });
     await using client = await sdkClient(served, era);
     const { resources } = await client.listResources();
-    assertEquals(resources.map(({ uri }) => uri), [DESKTOP, WINDOW, NOTE]);
+    assertEquals(resources.map(({ uri }) => uri), [
+      DESKTOP,
+      SHOWN_WINDOW,
+      NOTE,
+    ]);
     const { resourceTemplates } = await client.listResourceTemplates();
     assertEquals(resourceTemplates.length, 5);
     const read = async (uri: string) =>
@@ -33,7 +46,7 @@ for (const era of ERAS) {
     for (
       const [uri, text] of [
         [DESKTOP, "contents of window://fix/main"],
-        [WINDOW, "contents of window://fix/main"],
+        [SHOWN_WINDOW, "contents of window://fix/main"],
         [NOTE, "contents of note://9"],
       ] as const
     ) {
@@ -82,7 +95,7 @@ for (const era of ERAS) {
 
 Deno.test("desktopTools show a model the desktop where its client has no resources", async () => {
   await using served = await serveOffice({
-    servers: { fix: shown() },
+    servers: { fix: readable() },
     mcp: { desktopTools: true },
   });
   await using client = await sdkClient(served, "2025");
@@ -166,4 +179,192 @@ Deno.test("skills of an office are resources and prompts of its MCP server", asy
   for (let count = 1; (await client.listPrompts()).prompts.length > 0;) {
     await client.told("prompts", count++);
   }
+});
+
+const shown = (uri: string) =>
+  `a2c://pc/resource/fix/${encodeURIComponent(uri)}`;
+
+const [ONE, TWO] = [shown("note://1"), shown("note://2")];
+const WINDOW = "window://fix/main";
+
+/** Changes a resource. */
+const touch = (computer: SmcpComputer, uri: string) =>
+  computer.callTool("touch", { uri });
+
+/** Resolves when the fixture has that many subscriptions. */
+const subscribed = (computer: SmcpComputer, count: number) =>
+  computer.callTool("subscribed", { count });
+
+for (const era of ERAS) {
+  Deno.test(`${era}: a client is notified of the resources that it subscribed to, and of no other`, async () => {
+    const resourceList = [{ uri: WINDOW, name: "main" }];
+    await using served = await serveOffice({
+      servers: { fix: fixture({ resourceList }) },
+    });
+    const { computer } = served;
+    await using ann = await sdkClient(served, era);
+    await using bob = await sdkClient(served, era);
+    await ann.watch(ONE);
+    await bob.watch(TWO, DESKTOP);
+    await subscribed(computer, 3);
+    await touch(computer, "note://3");
+    await touch(computer, "note://1");
+    await ann.told(ONE);
+    await touch(computer, "note://2");
+    await bob.told(TWO);
+    // The Computer's first look at its windows may have been announced, too.
+    const desktops = bob.notices.filter((notice) => notice === DESKTOP).length;
+    assertEquals(ann.notices, [ONE]);
+    assertEquals(bob.notices.filter((notice) => notice !== DESKTOP), [TWO]);
+    await touch(computer, WINDOW);
+    await bob.told(DESKTOP, desktops + 1);
+  });
+
+  Deno.test(`${era}: the Computer is unsubscribed from a resource when the last client is`, async () => {
+    await using served = await serveOffice();
+    const { computer } = served;
+    {
+      await using ann = await sdkClient(served, era);
+      {
+        await using bob = await sdkClient(served, era);
+        await ann.watch(ONE);
+        await bob.watch(ONE);
+        await subscribed(computer, 1);
+      }
+      await touch(computer, "note://1");
+      await ann.told(ONE);
+      if (era === "2025") await ann.unsubscribeResource({ uri: ONE });
+    }
+    const { content } = await computer.callTool("unsubscribed");
+    assertEquals(content[0]?.text, "none");
+  });
+
+  Deno.test(`${era}: a client is notified when an MCP server has other prompts or resources, listed before or not`, async () => {
+    await using served = await serveOffice({
+      servers: { fix: fixtureHere({ prompts: true }) },
+    });
+    const { computer } = served;
+    await using ann = await sdkClient(served, era);
+    await ann.watch();
+    await computer.callTool("change_prompts");
+    await ann.told("prompts");
+    assertEquals(
+      (await ann.listPrompts()).prompts.map(({ name }) => name),
+      ["pc__prompt-1"],
+    );
+    await ann.listResources();
+    const counts = ["prompts", "resources"].map((list) =>
+      ann.notices.filter((each) => each === list).length
+    );
+    await computer.callTool("change_prompts");
+    await ann.told("prompts", (counts[0] ?? 0) + 1);
+    await computer.callTool("change_resources");
+    await ann.told("resources", (counts[1] ?? 0) + 1);
+  });
+
+  Deno.test(`${era}: a client that sees one Computer subscribes by the URIs of its MCP servers too`, async () => {
+    await using served = await serveOffice({
+      servers: {
+        none: fixture({ resources: false, only: ["fail"] }),
+        fix: fixture(),
+      },
+      mcp: { computer: "pc" },
+    });
+    await using ann = await sdkClient(served, era);
+    await ann.watch("note://1");
+    await subscribed(served.computer, 1);
+    await touch(served.computer, "note://1");
+    await ann.told("note://1");
+  });
+
+  Deno.test(`${era}, smcp-agent mcp: a client is notified of resources, after a restart of the Server too`, async () => {
+    await using first = createSmcpServer({ gateway: mcpGateway() });
+    await using second = createSmcpServer({ gateway: mcpGateway() });
+    await using proxy = await startProxy((await first.listen()).url);
+    await using running = await startComputer(
+      { fix: fixtureHere() },
+      { url: proxy.url },
+    );
+    const { computer } = running;
+    await using ann = await sdkClient(pipeCommand(proxy.url), era);
+    await ann.watch(ONE);
+    const change = async () => {
+      await subscribed(computer, 1);
+      await touch(computer, "note://1");
+    };
+    await change();
+    await ann.told(ONE);
+    const back = new Promise((resolve) => computer.on("joined", resolve));
+    proxy.turnTo((await second.listen()).url);
+    proxy.cut();
+    await computer.callTool("unsubscribed"); // the Agent of the first has left
+    await back;
+    await change();
+    await ann.told(ONE, 2);
+  });
+}
+
+Deno.test("a subscription goes on when the Computer rejoins, and when its MCP server restarts", async () => {
+  await using served = await serveOffice();
+  const { computer, office: { agent } } = served;
+  await using ann = await sdkClient(served, "2025");
+  await ann.watch(ONE);
+  let count = 0;
+  const once = async () => {
+    await subscribed(computer, 1);
+    await touch(computer, "note://1");
+    await ann.told(ONE, count += 1);
+  };
+  await once();
+  await computer.stopServer("fix");
+  await computer.startServer("fix");
+  await once();
+  await computer.leave();
+  const back = Promise.withResolvers<void>();
+  const off = agent.on("tools", ({ tools }) => {
+    if (tools) back.resolve();
+  });
+  await computer.join(OFFICE);
+  await back.promise;
+  off();
+  await once();
+});
+
+Deno.test("a resource without notifications of changes cannot be subscribed to, and the error says so", async () => {
+  await using served = await serveOffice({
+    servers: { fix: fixtureHere({ resources: "list" }) },
+  });
+  await using ann = await sdkClient(served, "2025");
+  for (
+    const [uri, message] of [
+      [ONE, "tells of no changes of its resources"],
+      ["a2c://pc/resource/nobody/x", `There is no MCP server "nobody"`],
+      ["note://1", "There is no resource note://1"],
+    ] as const
+  ) {
+    await assertRejects(() => ann.watch(uri), Error, message);
+  }
+});
+
+Deno.test("an Agent watches a resource until it stops; the next Agent watches nothing", async () => {
+  await using pc = await startComputer({ fix: fixtureHere() });
+  const { agent } = pc.office;
+  await agent.watchResource("pc", "fix", "note://1");
+  await agent.watchResource("pc", "fix", "note://1");
+  const changed = Promise.withResolvers<unknown>();
+  const off = agent.on("updateResources", changed.resolve);
+  await touch(pc.computer, "note://1");
+  assertEquals(await changed.promise, {
+    computer: "pc",
+    mcp_server: "fix",
+    uri: "note://1",
+  });
+  off();
+  await agent.watchResource("pc", "fix", "note://1", { stop: true });
+  await pc.computer.callTool("unsubscribed");
+  await agent.watchResource("pc", "fix", "note://2");
+  await agent.leave();
+  await agent.join(OFFICE);
+  await agent.toolsSettled();
+  await pc.computer.callTool("unsubscribed");
 });

@@ -1,22 +1,22 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import type { SmcpAgent } from "../../../agent/mod.ts";
 import { openGateway } from "../../../mcp/gateway.ts";
+import { Sessions } from "../../../mcp/http/sessions.ts";
 import { type Progress, reportProgress } from "../../../mcp/office/call.ts";
+import { openView, type Trouble } from "../../../mcp/office/office_view.ts";
+import { createQuestionStates } from "../../../mcp/office/questions.ts";
 import { instructionsOf } from "../../../mcp/office/server.ts";
 import { callQueue } from "../../../mcp/office/turn.ts";
-import { openView, type Trouble } from "../../../mcp/office/office_view.ts";
 import {
   type Admitted,
   type OfficeMcpOptions,
   resolveGatewayOptions,
   resolveOptions,
 } from "../../../mcp/options.ts";
+import { Watches } from "../../../mcp/resources/watches.ts";
 import { Catalogue } from "../../../mcp/tools/catalogue.ts";
 import { computerPart } from "../../../mcp/tools/names.ts";
 import { TestClock } from "../../support/clock.ts";
-import type { SmcpAgent } from "../../../agent/mod.ts";
-import { Sessions } from "../../../mcp/http/sessions.ts";
-import { createQuestionStates } from "../../../mcp/office/questions.ts";
-import { Watches } from "../../../mcp/resources/watches.ts";
 import { INITIALIZE } from "../../support/mcp/post.ts";
 
 /** What is said of an office of some Computers, each with so many tools. */
