@@ -174,28 +174,6 @@ Deno.test("SmcpAgent.callTool() cancels a call at its timeout, and returns the t
   assertEquals(await cancelled.promise, payload);
 });
 
-Deno.test("SmcpAgent aborts any request with its signal, and rejects with the reason; a call is cancelled", async () => {
-  for (const event of ["client:tool_call", "client:get_config"]) {
-    const { pc, requested } = hanging(event);
-    await using office = await startOffice({ computers: { pc } });
-    const { agent } = office;
-    const cancelled = once(agent, "toolCallCancel");
-    const abort = new AbortController();
-    const { signal } = abort;
-    const request = () =>
-      event === "client:tool_call"
-        ? agent.callTool("pc", "slow", {}, { signal, reqId: "r2" })
-        : agent.getConfig("pc", { signal });
-    const pending = request();
-    await requested;
-    abort.abort(new Error("changed my mind"));
-    await assertRejects(() => pending, Error, "changed my mind");
-    await assertRejects(request, Error, "changed my mind");
-    if (event !== "client:tool_call") continue;
-    assertEquals(await cancelled, { agent: "planner", req_id: "r2" });
-  }
-});
-
 Deno.test("SmcpAgent updates its tool catalogue on notifications", async () => {
   await using office = await startOffice({ computers: { pc: answering } });
   const { agent } = office;

@@ -7,13 +7,7 @@ import {
 } from "@std/assert";
 import { SignJWT } from "jose";
 import { mcpGateway } from "../../../mcp/mod.ts";
-import {
-  apiKeys,
-  type Authenticator,
-  createSmcpServer,
-  jwt,
-} from "../../../server/mod.ts";
-import { newAuthority, newCertificate } from "../../support/certificates.ts";
+import { apiKeys, type Authenticator, jwt } from "../../../server/mod.ts";
 import { Bus } from "../../support/cluster/bus.ts";
 import { captureLog } from "../../support/log_capture.ts";
 import { CLIENTS, ERAS, sdkClient } from "../../support/mcp/clients.ts";
@@ -129,31 +123,6 @@ Deno.test("one seat serves 100 clients at once, each with its own answers", asyn
   assertEquals(answers, texts);
   const joined = log.audit.filter(({ event }) => event === "joined");
   assertEquals(joined.map(({ name }) => name), ["mcp"]);
-});
-
-Deno.test("the seat is taken behind TLS with client certificates, keys and the protocol 0.1", async () => {
-  const authority = await newAuthority("root");
-  const tls = await newCertificate("server", authority);
-  const own = await newCertificate("client", authority);
-  await using server = createSmcpServer({
-    gateway: mcpGateway(),
-    protocol: "0.1",
-    authenticator: gatewayKeys(),
-    hosts: ["smcp.example.com"],
-  });
-  const { url } = await server.listen({
-    tls: { ...tls, clientCa: authority.cert },
-  });
-  using client = Deno.createHttpClient({
-    caCerts: [authority.cert],
-    cert: own.cert,
-    key: own.key,
-  });
-  const request = withKey(ann, modernRequest("tools/list"));
-  const response = await send(`${url}/mcp/north`, request, { client });
-  const { result } = await response.json();
-  assertEquals([response.status, result.tools], [200, []]);
-  assertEquals(server.stats.members, 1);
 });
 
 Deno.test("at most so many offices are served: the one that was used longest ago makes room", async () => {

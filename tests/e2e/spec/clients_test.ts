@@ -161,28 +161,6 @@ Deno.test("a call that arrives after the end of a membership does not run (spec 
   assertEquals([codes, calls], [[4103, 4103], 0]);
 });
 
-Deno.test("a client that leaves while it rejoins its office is in no office (spec §5, §9)", async () => {
-  const heard: string[] = [];
-  const rejoining = Promise.withResolvers<() => void>();
-  await using server = await startBareServer((socket, event, ack) => {
-    if (event === "server:list_room") return ack({ sessions: [], req_id: "1" });
-    heard.push(event);
-    const again = event === JOIN && socket === server.sockets[1];
-    if (again) rejoining.resolve(() => ack(true, null));
-    else ack(true, null);
-  });
-  await using agent = agentAt(server.url);
-  await agent.connect();
-  await agent.join(OFFICE);
-  (await server.connection(0)).conn.close();
-  const admit = await rejoining.promise;
-  await agent.leave();
-  assertEquals(heard, [JOIN, JOIN, LEAVE]);
-  admit();
-  await upgraded(await server.connection(1));
-  assertEquals([agent.office, agent.state], [undefined, "connected"]);
-});
-
 Deno.test("a Computer that rejoins its office announces its configuration and tools again (spec §9)", async () => {
   await using office = await startOffice();
   await using proxy = await startProxy(office.url);

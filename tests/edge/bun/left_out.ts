@@ -12,7 +12,6 @@ type Reasons = Readonly<Record<string, readonly string[]>>;
 const MEMBERS: Reasons = {
   "JavaScriptCore does not say where JSON is invalid": [
     "each typical mistake prints one line with cause and remedy, and exits with its code",
-    "smcp-agent call reports where --params is invalid JSON, without the parser's words",
   ],
   "Bun does not say when a certificate has expired": [
     "what is reached through a proxy names it when it fails",
@@ -34,7 +33,6 @@ const MEMBERS: Reasons = {
     "0.4 §6.5: what is not given out is refused with its code and reason",
     "every command prints the versions of package, protocol and runtime",
     "smcp-computer import imports servers of other programs, names values that may be secret, and shows none",
-    "the seat is taken behind TLS with client certificates, keys and the protocol 0.1",
   ],
 };
 

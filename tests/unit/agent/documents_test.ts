@@ -345,14 +345,3 @@ last
 `,
   );
 });
-
-Deno.test("an opened document is converted to Markdown with its lazy pages", async () => {
-  await using storage = startStorage({
-    "/doc": document({ uri: "0" }, { elements: [element("b", "second")] }),
-    "/0": { page_index: 0, title: "One", elements: [element("a", "first")] },
-  });
-  assertEquals(
-    await (await open([`${storage.at}/doc`])).toMarkdown(),
-    "# The document\n\n## One\n\nfirst\n\nsecond\n",
-  );
-});

@@ -361,6 +361,18 @@ Deno.test("Membership.leave() overtakes a join that is on its way", async () => 
   assertEquals([...state(), ...joins], [undefined, false]);
 });
 
+Deno.test("Membership.leave() overtakes the way back to its office", async () => {
+  const { membership, sent, join, answer, state } = setup();
+  await join("a");
+  membership.lost();
+  membership.restore();
+  const leave = membership.leave();
+  assertEquals(sent, ["join a", "join a", "leave a"]);
+  for (let i = 0; i < 2; i++) answer(true);
+  await leave;
+  assertEquals(state(), [undefined, false]);
+});
+
 Deno.test("Membership.leave() leaves the office before too where the join on its way was refused", async () => {
   const { membership, sent, join, answer, state } = setup();
   await join("a");
