@@ -213,16 +213,8 @@ Deno.test("behind a Server its own origins count, and no others", async () => {
     ),
   );
   assertEquals(
-    answers.map((answer) => [
-      answer.status,
-      answer["allow-origin"],
-    ]),
-    [
-      [204, PAGE],
-      [200, PAGE],
-      [204, undefined],
-      [403, undefined],
-    ],
+    answers.map((answer) => [answer.status, answer["allow-origin"]]),
+    [[204, PAGE], [200, PAGE], [204, undefined], [403, undefined]],
   );
   const [preflight, opened] = answers;
   assertEquals(preflight?.["allow-headers"], ALLOWED["allow-headers"]);

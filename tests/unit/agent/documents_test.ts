@@ -93,10 +93,7 @@ Deno.test("an opened document has info, pages and elements", async () => {
   assertEquals(await opened.element("c"), element("c", "third"));
   assertEquals(storage.requests, ["/doc"]);
   assertEquals(
-    [
-      await codeOf(opened.page(2)),
-      await codeOf(opened.element("x")),
-    ],
+    [await codeOf(opened.page(2)), await codeOf(opened.element("x"))],
     [ErrorCode.PAGE_OUT_OF_RANGE, ErrorCode.ELEMENT_NOT_FOUND],
   );
 });

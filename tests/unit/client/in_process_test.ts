@@ -130,9 +130,7 @@ Deno.test("a client in process that is kicked reconnects and rejoins; its pendin
   assertEquals(await call("3"), { content: [] });
   assertEquals(
     agent.log.slice(2).flatMap((each) => Object.keys(Object(each))),
-    [
-      ...["disconnected", "connected", "joined"],
-    ],
+    ["disconnected", "connected", "joined"],
   );
 });
 
