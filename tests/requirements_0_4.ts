@@ -108,7 +108,7 @@ export const REQUIREMENTS_0_4: readonly Requirement[] = [
     tests: ["0.4 §9: a pickString takes values of options in both forms, and no label, and shows no other value", "0.4 §9: a pickString that nobody answers is its default, then its first option, and not kept",
       "parseComputerConfig() lists every problem with its path and a remedy; the schema refuses the same files"] },
   { id: "0.4 §9.2", clause: "Resources are written in both spellings, and read in either; nothing is dropped",
-    tests: ["a Computer writes resources in both spellings, and an Agent reads either (0.4 §9)",
+    tests: ["a Computer writes resources in both spellings (0.4 §9)", "SmcpAgent receives every kind of answer of a Computer",
       "inBothSpellings() adds the protocol's names to those of MCP, and drops nothing (0.4 §9)", "inMcpSpelling() reads either spelling, and both (0.4 §9)"] },
   { id: "0.4 §9.3", clause: "The Desktop is grouped by bundle_id", tests: ["0.4 §9: the Desktop is in order of use, then of bundle_id"] },
 

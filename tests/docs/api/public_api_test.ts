@@ -1,12 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { fileURLToPath } from "node:url";
-import * as agent from "../../../agent/mod.ts";
-import * as computer from "../../../computer/mod.ts";
 import config from "../../../deno.json" with { type: "json" };
-import * as root from "../../../mod.ts";
 import * as protocol from "../../../protocol/mod.ts";
-import * as server from "../../../server/mod.ts";
-import * as testing from "../../../testing/mod.ts";
 import {
   announced,
   isTolerated,
@@ -25,12 +20,6 @@ Deno.test("the exported names are those of exported_names.txt: deno task docs:na
     await exportedNames(),
     await Deno.readTextFile(EXPORTED_NAMES_FILE),
   );
-});
-
-Deno.test("every entrypoint exports ErrorCode, and it is the same one", () => {
-  for (const entry of [root, agent, computer, server, testing]) {
-    assert(entry.ErrorCode === protocol.ErrorCode);
-  }
 });
 
 Deno.test("every member of ErrorCode has a sentence", async () => {

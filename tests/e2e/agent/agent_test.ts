@@ -20,7 +20,7 @@ const ANSWERS: Record<string, unknown> = {
   "client:get_config": { servers: {} },
   "client:get_desktop": { desktops: ["window://h"], req_id: "1" },
   "client:get_resources": {
-    resources: [{ uri: "x:1", odd: null }],
+    resources: [{ uri: "x:1", odd: null, mime_type: "text/plain" }],
     req_id: "1",
   },
   "client:get_dpe": { uri: "file:///d", req_id: "1" },
@@ -75,7 +75,7 @@ Deno.test("SmcpAgent receives every kind of answer of a Computer", async () => {
     [tool("echo")],
     { servers: {} },
     ["window://h"],
-    [{ uri: "x:1", odd: null }],
+    [{ uri: "x:1", odd: null, mimeType: "text/plain" }],
     "file:///d",
     0,
     [{ type: "text", text: "done" }],
