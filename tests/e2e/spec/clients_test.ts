@@ -4,8 +4,8 @@ import { SmcpAgent, type SmcpAgentOptions } from "../../../agent/mod.ts";
 import { officeLinkOf } from "../../../computer/computer.ts";
 import { SmcpComputer } from "../../../computer/mod.ts";
 import { ProtocolError } from "../../../protocol/mod.ts";
-import { createSmcpServer } from "../../../server/mod.ts";
 import { ANY_REQUEST } from "../../support/any_request.ts";
+import { startComputer } from "../../support/computer/computer.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
 import { createFixture } from "../../support/fixtures/sdk_fixture.ts";
 import { OFFICE, startOffice } from "../../support/office.ts";
@@ -208,25 +208,15 @@ Deno.test("an Agent's calls have a req_id each, unless the caller gives one; an 
 });
 
 Deno.test("a Computer writes resources in both spellings (0.4 §9)", async () => {
-  await using server = createSmcpServer();
-  const { url } = await server.listen();
   const lastModified = "2026-11-22T00:00:00Z";
   const resource = { uri: "a://b", name: "b", mimeType: "text/plain" };
-  const list = [{ ...resource, annotations: { lastModified } }];
-  await using computer = new SmcpComputer({
-    url,
-    name: "pc",
-    servers: {
-      files: {
-        type: "in-process",
-        server: createFixture({ resourceList: list }),
-      },
-    },
+  const resourceList = [{ ...resource, annotations: { lastModified } }];
+  await using pc = await startComputer({
+    files: { type: "in-process", server: createFixture({ resourceList }) },
   });
-  await computer.connect();
-  await computer.join("office");
-  await computer.serversSettled();
-  await using raw = await joinRaw(url, "agent", "agent", "office");
+  const { agent, url } = pc.office;
+  await agent.leave();
+  await using raw = await joinRaw(url, "agent", "agent", OFFICE);
   const request = { ...ANY_REQUEST, computer: "pc" };
   const both = { lastModified, last_modified: lastModified };
   assertEquals(await raw.ask("client:get_resources", request), {

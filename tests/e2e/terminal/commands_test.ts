@@ -7,16 +7,16 @@ import {
 } from "@std/assert";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { SmcpComputer } from "../../../computer/mod.ts";
 import { resultMeta } from "../../../protocol/mod.ts";
-import { createSmcpServer } from "../../../server/mod.ts";
 import { argumentsOf } from "../../support/command.ts";
+import { startComputer } from "../../support/computer/computer.ts";
 import {
   type ConfigFile,
   configFile,
 } from "../../support/computer/config_file.ts";
-import { createCounter } from "../../support/fixtures/counter.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
+import { openPage, pageLink } from "../../support/computer/page_client.ts";
+import { createCounter } from "../../support/fixtures/counter.ts";
 import { OFFICE, type Office, startOffice } from "../../support/office.ts";
 import { gone, listeningPort } from "../../support/processes.ts";
 import { scratch } from "../../support/scratch.ts";
@@ -30,7 +30,6 @@ import {
   startTerminal,
   type TerminalOptions,
 } from "../../support/terminal/terminal.ts";
-import { openPage, pageLink } from "../../support/computer/page_client.ts";
 
 const UP = "\x1b[A";
 const DOWN = "\x1b[B";
@@ -118,25 +117,13 @@ onTerminal(
 onTerminal(
   "agent call shows how long it waits; Ctrl-C cancels the call, end to end",
   async (t) => {
-    await using server = createSmcpServer();
-    const { url } = await server.listen({ port: 0 });
-    await using computer = new SmcpComputer({
-      url,
-      name: "pc",
-      servers: {
-        files: fixture({ only: ["echo", "slow", "slow_aborted"] }, {
-          default_tool_meta: { auto_apply: true },
-        }),
-        counter: {
-          type: "in-process",
-          server: createCounter(),
-          default_tool_meta: { auto_apply: true },
-        },
-      },
+    const auto = { default_tool_meta: { auto_apply: true } };
+    await using pc = await startComputer({
+      files: fixture({ only: ["echo", "slow", "slow_aborted"] }, auto),
+      counter: { type: "in-process", server: createCounter(), ...auto },
     });
-    await computer.connect();
-    await computer.serversSettled();
-    await computer.join(OFFICE);
+    const { computer, office: { agent, url } } = pc;
+    await agent.leave();
     const call = (tool: string, ...args: string[]) =>
       startOnTerminal("agent", [
         ...["call", tool, "--url", url, "--office", OFFICE],
