@@ -7,8 +7,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { mcpGateway } from "../../mcp/mod.ts";
-import { SmcpComputer } from "../../computer/mod.ts";
-import { createSmcpServer } from "../../server/mod.ts";
+import { startOffice } from "../../testing/mod.ts";
 import { fixture } from "../support/computer/mcp_servers.ts";
 import { CLIENTS } from "../support/mcp/clients.ts";
 import { codeBlocks } from "./support/blocks.ts";
@@ -51,24 +50,20 @@ const addresses = new Set(
 );
 
 Deno.test("every address of the page for MCP clients serves them", async () => {
-  await using server = createSmcpServer({ gateway: mcpGateway() });
-  const { url } = await server.listen();
-  await using computer = new SmcpComputer({
-    url,
-    name: "laptop",
-    servers: { fix: fixture({ only: ["echo"] }) },
-    confirm: () => "once",
+  const servers = { fix: fixture({ only: ["echo"] }) };
+  await using office = await startOffice({
+    officeId: "home",
+    server: { gateway: mcpGateway() },
+    computers: { laptop: { servers } },
   });
-  await computer.connect();
-  await computer.serversSettled();
-  await computer.join("home");
+  await office.agent.leave();
   assert(addresses.size > 0);
   for (const address of addresses) {
     const { pathname, search, searchParams } = new URL(address);
     const echo = searchParams.has("computer") ? "echo" : "laptop__echo";
     for (const connect of Object.values(CLIENTS)) {
       await using client = await connect({
-        url: new URL(pathname + search, url),
+        url: new URL(pathname + search, office.url),
       });
       const tools = await client.tools();
       assertEquals(tools.map(({ name }) => name), [echo], address);
