@@ -68,7 +68,7 @@ Deno.test("events of every kind are sentences, and those that need an operator s
   const rows: [event: string, data: object, sentence: string, tone: string][] =
     [
       ["joined", calm, "pc joined as Computer", "good"],
-      ["left", calm, "pc left", "muted"],
+      ["left", { ...calm, reason: "gone" }, "pc left: gone", "muted"],
       ["member_kicked", data, "key:ops kicked pc: it hangs", "warn"],
       ["call_began", calm, "planner calls order of pc", "busy"],
       [
