@@ -13,6 +13,7 @@ import {
   ProtocolError,
   ProtocolVersionError,
   SmcpAgent,
+  type SmcpAgentOptions,
 } from "../../../agent/mod.ts";
 import { explainFailure } from "../../../cli/explain_failure.ts";
 import { HANDSHAKE_TIMEOUT_MS } from "../../../client/socket_wire.ts";
@@ -28,7 +29,9 @@ import {
 import { holdTimers } from "../../support/timers.ts";
 import { versionRefusingServer } from "../../support/wire/version_refusing_server.ts";
 
-const WEBSOCKET = { transports: ["websocket" as const] };
+/** An Agent over WebSocket: engine.io-client finds out only by its ping that both transports were lost in an upgrade. */
+const agentAt = (url: string, more: Partial<SmcpAgentOptions> = {}) =>
+  new SmcpAgent({ url, name: "planner", transports: ["websocket"], ...more });
 
 /** Resolves with the details of the Agent's next join. */
 const joined = (agent: SmcpAgent) =>
@@ -100,9 +103,7 @@ Deno.test("a client with a wish speaks no other version, and the error says what
     'choose that version with --protocol 0.4 (in code: protocol: "0.4")',
   );
   assertEquals([error.serverVersion, error.clientVersion], ["0.4.0", "0.2.0"]);
-  await using modern = new SmcpAgent({
-    ...{ url, name: "other", protocol: "0.4" as const, ...WEBSOCKET },
-  });
+  await using modern = agentAt(url, { protocol: "0.4" });
   await modern.connect();
   assertEquals(modern.protocol, "0.4");
 });
@@ -111,11 +112,7 @@ Deno.test("a client follows a Server that comes back with another version, and r
   await using before = createSmcpServer();
   await using after = createSmcpServer({ protocol: "0.4" });
   await using proxy = await startProxy((await before.listen({ port: 0 })).url);
-  await using agent = new SmcpAgent({
-    ...{ url: proxy.url, name: "planner" },
-    // engine.io-client finds out only by its ping that both transports were lost in an upgrade.
-    ...WEBSOCKET,
-  });
+  await using agent = agentAt(proxy.url);
   await agent.connect();
   await agent.join(OFFICE);
   const rejoined = joined(agent);
@@ -152,8 +149,7 @@ Deno.test("a connection that is lost in its handshake fails connect(), which can
   await using server = createSmcpServer();
   await using proxy = await startProxy((await server.listen()).url);
   let attempts = 0;
-  await using agent = new SmcpAgent({
-    ...{ url: proxy.url, name: "planner", ...WEBSOCKET },
+  await using agent = agentAt(proxy.url, {
     auth: () => {
       if (attempts++ > 0) return {};
       proxy.cut();
@@ -249,9 +245,7 @@ async function startAway(offline: "wait" | "fail") {
     if (isPresent) ack({ content: [] });
     else ack({ code: 404, message: "not in your office", computer: "pc" });
   }));
-  const agent = new SmcpAgent({
-    ...{ url: server.url, name: "planner", offline, ...WEBSOCKET },
-  });
+  const agent = agentAt(server.url, { offline });
   await agent.connect();
   await agent.join(OFFICE);
   return {
@@ -363,9 +357,7 @@ Deno.test("SmcpAgent.close() ends at once if the connection breaks while it leav
     if (event === "server:leave_office") socket.conn.close();
     else ack(true, null);
   }));
-  await using agent = new SmcpAgent({
-    ...{ url: server.url, name: "planner", ...WEBSOCKET },
-  });
+  await using agent = agentAt(server.url);
   await agent.connect();
   const ends: boolean[] = [];
   agent.on("disconnected", ({ reconnecting }) => ends.push(reconnecting));
@@ -378,7 +370,7 @@ type Transports = ("polling" | "websocket")[];
 
 const CLIENTS = {
   Agent: (url: string, transports: Transports = ["websocket"]) =>
-    new SmcpAgent({ url, name: "planner", transports }),
+    agentAt(url, { transports }),
   Computer: (url: string, transports: Transports = ["websocket"]) =>
     new SmcpComputer({ url, name: "pc", servers: [], transports }),
 };
