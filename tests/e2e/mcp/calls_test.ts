@@ -34,6 +34,27 @@ const textOf = ({ content }: SeenResult) => String(content[0]?.text);
 
 const inputSchema = { type: "object" };
 
+const SCHEMAS = {
+  "with space": { ...inputSchema, properties: { text: { type: "string" } } },
+  ["x".repeat(85)]: inputSchema,
+  ref: {
+    ...inputSchema,
+    $defs: { name: { type: "string", minLength: 1 } },
+    properties: { text: { $ref: "#/$defs/name" } },
+  },
+  choice: {
+    ...inputSchema,
+    oneOf: [{ required: ["text"] }, { required: ["other"] }],
+  },
+};
+
+/** Names of other scripts and of signs, and with schemas that clients may not understand. */
+const NAMES = [
+  ...Object.keys(SCHEMAS),
+  ...["dots.and/slashes", "温度", "größe", "🙂", "a.b", "a/b", "a b", "a_b"],
+  ...["-", "__"],
+];
+
 /** A tool whose results are to have a count, and have none. */
 const UNFAITHFUL = {
   name: "unfaithful",
@@ -46,6 +67,35 @@ const UNFAITHFUL = {
 };
 
 for (const [kind, connect] of Object.entries(CLIENTS)) {
+  Deno.test(`${kind}: tools with awkward names and schemas are listed whole, and called`, async () => {
+    const extraTools = NAMES.map((name) => ({
+      name,
+      inputSchema: {
+        ...inputSchema,
+        ...new Map(Object.entries(SCHEMAS)).get(name),
+      },
+    }));
+    await using office = await serveOffice({
+      servers: { odd: fixtureHere({ only: [], extraTools }) },
+    });
+    await using client = await connect(office);
+    const tools = await client.tools();
+    assertEquals(
+      tools.map(({ _meta, inputSchema }) => ({
+        name: _meta?.["a2c-smcp/tool"],
+        inputSchema: JSON.parse(JSON.stringify(inputSchema)),
+      })),
+      extraTools,
+    );
+    const shown = tools.map(({ name }) => name);
+    assert(shown.every((name) => /^pc__[\w-]{1,44}$/.test(name)), `${shown}`);
+    assertEquals(new Set(shown).size, NAMES.length);
+    assertMatch(shown[0] ?? "", /^pc__with_space_[0-9a-v]{6}$/);
+    for (const text of shown) {
+      assertEquals(textOf(await client.call(text, { text })), text);
+    }
+  });
+
   Deno.test(`${kind}: a result that does not keep its schema fails at the client, unless the office is lenient`, async () => {
     for (const lenient of [false, true]) {
       await using office = await serveOffice({
@@ -247,6 +297,20 @@ Deno.test("a burst of changes is one notification", async () => {
     names.map((name) => `pc__${name}`),
   );
   assertEquals(client.changes(), 1);
+});
+
+Deno.test("400 calls at once get 400 results where the Server allows less than expected", async () => {
+  await using office = await serveOffice({
+    office: {
+      server: { limits: { eventsPerSecond: 100, callsPerAgent: 100 } },
+    },
+  });
+  await using client = await connectV1(office);
+  const texts = Array.from({ length: 400 }, (_, i) => String(i));
+  const results = await Promise.all(
+    texts.map((text) => client.call("pc__echo", { text })),
+  );
+  assertEquals(results.map(textOf), texts);
 });
 
 Deno.test("an MCP client gets an image whole that is larger than a message of the Server", async () => {
