@@ -16,6 +16,7 @@ import {
   type ServiceName,
   type ServiceState,
 } from "./manager.ts";
+import { present } from "../../shared/checks.ts";
 
 /** Where systemd notes whose services run without a login. */
 const LINGER = "/var/lib/systemd/linger";
@@ -224,11 +225,8 @@ export function stateOfUnit(output: string): ServiceState {
   const status = shown.ExecMainStatus ?? "0";
   const failure = REASONS[status] ?? REASONS[shown.Result ?? ""] ??
     `exit code ${status}`;
-  const made = (state: ServiceState["state"], detail?: string) => ({
-    state,
-    ...(since && { since }),
-    ...(detail !== undefined && { detail }),
-  });
+  const made = (state: ServiceState["state"], detail?: string) =>
+    present({ state, since: since || undefined, detail });
   switch (ActiveState) {
     case "active":
     case "reloading":

@@ -10,6 +10,7 @@ import { mapTexts } from "./config.ts";
 import { type ConfigPath, type ConfigProblem, unknownIn } from "./problem.ts";
 import { ENVIRONMENT_ID } from "../util/inputs.ts";
 import { isRecord } from "../../protocol/names.ts";
+import { present } from "../../shared/checks.ts";
 import type { MCPServerPromptStringInput } from "../../protocol/mod.ts";
 
 const URL_FIELDS = ["url", "serverUrl", "httpUrl"];
@@ -183,11 +184,6 @@ function pathIn(path: ConfigPath, urlField: string | undefined): ConfigPath {
   if (second === undefined) return [];
   return [second === "url" ? urlField ?? second : second, ...rest];
 }
-
-const present = (record: Record<string, unknown>): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(record).filter(([, value]) => value !== undefined),
-  );
 
 /** The values of variables in other programs' configurations. */
 export interface ForeignContext {
