@@ -11,7 +11,8 @@ const PROTOCOL = [
   ...["tests/unit/computer", "tests/e2e/spec"],
 ];
 const SERVER = ["tests/unit/server", "tests/e2e/spec", "tests/e2e/server"];
-const COMPUTER = ["tests/unit/computer", "tests/e2e/computer"];
+/** Clients of MCP watch resources of a Computer. */
+const COMPUTER = ["tests/unit/computer", "tests/e2e/computer", "tests/e2e/mcp"];
 const AGENT = ["agent", "client"].flatMap((part) => [
   `tests/unit/${part}`,
   `tests/e2e/${part}`,
