@@ -115,7 +115,7 @@ Deno.test("opensSession() distinguishes a handshake from a later request, and pa
   }
 });
 
-Deno.test("checkTransport() refuses polling where it is told to, by the transport that Engine.IO takes", () => {
+Deno.test("checkTransport() refuses polling where that is not allowed, by the transport that Engine.IO takes", () => {
   const refused = (query: string, webSocketOnly: boolean) =>
     checkTransport(query, webSocketOnly) !== undefined;
   for (
