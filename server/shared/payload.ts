@@ -1,3 +1,5 @@
+import type { Bound } from "../../protocol/event_table.ts";
+import type { JsonSpan } from "../../shared/json_bytes.ts";
 import {
   ErrorCode,
   type ErrorPayload,
@@ -19,6 +21,11 @@ export abstract class Payload {
     return new ValuePayload(value);
   }
 
+  /** Creates the payload of a message that is refused without being read. */
+  static unread(bytes: number): Payload {
+    return new UnreadPayload(bytes);
+  }
+
   /** Whether it is an object: not an array, bytes or a primitive. Parses nothing. */
   abstract get isObject(): boolean;
 
@@ -32,13 +39,42 @@ export abstract class Payload {
   abstract get size(): number | undefined;
 
   /**
+   * Its values and the names of members: the commas, colons and opening brackets outside of texts.
+   * `undefined` where it was parsed already.
+   */
+  abstract readonly values: number | undefined;
+
+  /** The number of its members; `undefined` where it was parsed already. */
+  abstract readonly members: number | undefined;
+
+  /**
    * Returns its members for routing, checks and logs. Large objects and arrays may be empty, except
-   * those that describe failures.
+   * those that describe failures, and of very many members the last ones may be missing.
    */
   abstract peek(): unknown;
 
   /** Returns the whole value. */
   abstract parse(): unknown;
+
+  /** Returns its text; `undefined` where it has none, since parts of it came as bytes. */
+  abstract json(): JsonBytes | undefined;
+
+  /** Returns a payload of the same kind with another text, an object. */
+  abstract edited(text: Uint8Array): Payload;
+
+  /** Returns a copy with other members; all else of a text keeps its bytes. */
+  abstract with(changes: Changes): Payload;
+
+  /** Returns a copy with the named members alone, each once; their values keep their bytes. */
+  abstract only(names: readonly string[]): Payload;
+}
+
+/** The values of members by their names, which are ASCII; `undefined` removes one. */
+export type Changes = Readonly<Record<string, string | undefined>>;
+
+/** A JSON text in a buffer. */
+export interface JsonBytes extends JsonSpan {
+  readonly bytes: Uint8Array;
 }
 
 /** A parsed value, of the server itself or of a packet from the stock parser. */
@@ -65,6 +101,14 @@ class ValuePayload extends Payload {
     return undefined;
   }
 
+  override get values(): undefined {
+    return undefined;
+  }
+
+  override get members(): undefined {
+    return undefined;
+  }
+
   override peek(): unknown {
     return this.#value;
   }
@@ -72,6 +116,125 @@ class ValuePayload extends Payload {
   override parse(): unknown {
     return this.#value;
   }
+
+  override json(): JsonBytes | undefined {
+    if (hasBytes(this.#value)) return undefined;
+    const bytes = new TextEncoder().encode(JSON.stringify(this.#value));
+    return { bytes, start: 0, end: bytes.length };
+  }
+
+  override edited(text: Uint8Array): Payload {
+    return Payload.of(JSON.parse(new TextDecoder().decode(text)));
+  }
+
+  override with(changes: Changes): Payload {
+    const members = Object.entries({ ...Object(this.#value), ...changes });
+    return Payload.of(Object.fromEntries(
+      members.filter(([, value]) => value !== undefined),
+    ));
+  }
+
+  override only(names: readonly string[]): Payload {
+    const members = Object.entries(Object(this.#value));
+    return Payload.of(Object.fromEntries(
+      members.filter(([name, value]) =>
+        names.includes(name) && value !== undefined
+      ),
+    ));
+  }
+}
+
+/** Whether bytes, which JSON cannot carry, are among the parts of a value. */
+function hasBytes(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (value instanceof ArrayBuffer || ArrayBuffer.isView(value)) return true;
+  return Object.values(value).some(hasBytes);
+}
+
+/** A payload that is larger than it may be: nothing of it is known but its size. */
+class UnreadPayload extends Payload {
+  override readonly size: number;
+  override readonly isObject = true;
+  override readonly mayBeError = false;
+  override readonly values = undefined;
+  override readonly members = undefined;
+
+  constructor(size: number) {
+    super();
+    this.size = size;
+  }
+
+  override peek(): never {
+    return unread();
+  }
+
+  override parse(): never {
+    return unread();
+  }
+
+  override json(): never {
+    return unread();
+  }
+
+  override edited(): never {
+    return unread();
+  }
+
+  override with(): never {
+    return unread();
+  }
+
+  override only(): never {
+    return unread();
+  }
+}
+
+function unread(): never {
+  throw new Error("A message was not read: it is larger than it may be");
+}
+
+// ------------------------------------------------------------------ what is let in (docs/protocol.md §10)
+
+/** The most members of a request: the checks would not see those after them. */
+export const MAX_MEMBERS = 256;
+
+/** Why a payload is not let in. */
+export interface Excess {
+  readonly why: string;
+  /** The fields of its error. */
+  readonly fields: {
+    readonly limit: string;
+    readonly count: number;
+    readonly max: number;
+  };
+}
+
+/**
+ * Returns why a payload is not let in; `undefined` when it is. Nothing is parsed; what was parsed already
+ * has been bounded before.
+ *
+ * @param most the most members
+ */
+export function excessOf(
+  { bytes, values }: Bound,
+  payload: Payload,
+  most = Infinity,
+): Excess | undefined {
+  const { size = 0, members = 0 } = payload;
+  if (size > bytes) return over("bytes", size, bytes);
+  if (members > most) return over("members", members, most);
+  // Each takes a byte at least: most payloads need no count.
+  return size > values ? over("values", payload.values, values) : undefined;
+}
+
+function over(
+  limit: "bytes" | "values" | "members",
+  count = 0,
+  max: number,
+): Excess | undefined {
+  if (count <= max) return undefined;
+  const why = `has ${count} ${limit}, and may have at most ${max}`;
+  return { why, fields: { limit, count, max } };
 }
 
 /** Converts a thrown value to the error sent to the client; only a {@linkcode ProtocolError} keeps its message. */

@@ -9,7 +9,7 @@ import type { PacketDecoder, PacketGuard } from "./packet_decoder.ts";
 import type { Buffer } from "node:buffer";
 import type { IncomingHttpHeaders } from "node:http";
 import { EventEmitter } from "node:events";
-import type { ByteRange, DecodedText, JsonText } from "./text_packet.ts";
+import type { ByteRange, DecodedText, JsonText } from "./json_text.ts";
 
 /** The data of a packet. */
 export type PacketData = string | ArrayBuffer | ArrayBufferView;

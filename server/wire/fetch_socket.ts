@@ -6,7 +6,7 @@
 import { Buffer } from "node:buffer";
 import { failure, log } from "../shared/log.ts";
 import { type SharedText, TapSocket } from "./connection.ts";
-import type { JsonText } from "./text_packet.ts";
+import type { JsonText } from "./json_text.ts";
 
 /** The part of a platform's WebSocket that is used. */
 export interface PlatformSocket {

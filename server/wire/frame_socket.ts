@@ -19,7 +19,7 @@ import {
   Opcode,
   textFrame,
 } from "./frames.ts";
-import type { ByteRange, JsonText } from "./text_packet.ts";
+import type { ByteRange, JsonText } from "./json_text.ts";
 import { type SharedText, TapSocket } from "./connection.ts";
 import { release } from "../../shared/bytes.ts";
 

@@ -5,7 +5,8 @@
  * @module
  */
 import { Buffer, isUtf8 } from "node:buffer";
-import { type ByteRange, type JsonText, unmaskBlocks } from "./text_packet.ts";
+import type { ByteRange, JsonText } from "./json_text.ts";
+import { unmaskBlocks } from "./scanner_memory.ts";
 import { Char } from "./script_scanner.ts";
 import { release } from "../../shared/bytes.ts";
 

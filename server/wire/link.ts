@@ -17,12 +17,8 @@ import type {
   SharedText,
   TapSocket,
 } from "./connection.ts";
-import {
-  type ByteRange,
-  type DecodedText,
-  JsonText,
-  readPacket,
-} from "./text_packet.ts";
+import { type ByteRange, type DecodedText, JsonText } from "./json_text.ts";
+import { readPacket } from "./text_packet.ts";
 import { PacketDecoder } from "./packet_decoder.ts";
 import { Payload } from "../shared/payload.ts";
 
@@ -50,7 +46,7 @@ const encoder = new Encoder();
 export abstract class Link {
   readonly socket: ClientSocket;
   readonly #conn: Connection;
-  readonly #events: ReadonlySet<string>;
+  readonly #events: ReadonlyMap<string, number>;
   /** The decoder of the connection, which offers its packets to this session. */
   readonly #decoder: PacketDecoder | undefined;
   /** Decodes a packet that the fast path does not accept, until it has all its attachments. */
@@ -64,9 +60,9 @@ export abstract class Link {
 
   /**
    * @param socket a socket that has just connected
-   * @param events names of the events that the fast path may accept
+   * @param events the most bytes of each event's payload, by its name
    */
-  constructor(socket: ClientSocket, events: ReadonlySet<string>) {
+  constructor(socket: ClientSocket, events: ReadonlyMap<string, number>) {
     this.socket = socket;
     this.#conn = socket.conn;
     this.#events = events;

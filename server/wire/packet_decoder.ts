@@ -83,17 +83,27 @@ export function judgePlaceholders(
 const isIndex = (num: unknown, count: number): num is number =>
   typeof num === "number" && Number.isInteger(num) && num >= 0 && num < count;
 
+/** The most characters of a packet that the stock decoder parses, without its attachments. */
+const MAX_STOCK_CHARS = 1_048_576;
+
+/** The most commas, colons and opening brackets in it: a value or a name each. */
+const MAX_STOCK_VALUES = 20_000;
+
 /**
- * Checks the nesting and the number of elements of a packet; returns why it is refused, or
+ * Checks the nesting and the numbers of elements and values of a packet; returns why it is refused, or
  * `undefined`.
  *
  * Deep nesting overflows the stack when the payload is encoded again, and so do many elements, which
- * Socket.IO spreads over a call's arguments: both would end the process. One linear scan; invalid
- * JSON is left to the decoder, which refuses it.
+ * Socket.IO spreads over a call's arguments: both would end the process. Many values take long to parse.
+ * One linear scan; invalid JSON is left to the decoder, which refuses it.
  */
 export function judgePacket(text: string): string | undefined {
+  if (text.length > MAX_STOCK_CHARS) {
+    return `an unusual packet of more than ${MAX_STOCK_CHARS} characters`;
+  }
   let depth = 0;
   let elements = 1;
+  let values = 0;
   let i = BEFORE_BODY.exec(text)?.[0].length ?? 0;
   for (; i < text.length; i++) {
     switch (text.charCodeAt(i)) {
@@ -105,6 +115,10 @@ export function judgePacket(text: string): string | undefined {
         if (++depth > MAX_DEPTH) {
           return `more than ${MAX_DEPTH} open brackets at once`;
         }
+        values++;
+        break;
+      case Char.COLON:
+        values++;
         break;
       case Char.CLOSE_ARRAY:
       case Char.CLOSE_OBJECT:
@@ -114,10 +128,13 @@ export function judgePacket(text: string): string | undefined {
         if (depth === 1 && ++elements > MAX_ELEMENTS) {
           return `more than ${MAX_ELEMENTS} elements`;
         }
+        values++;
         break;
     }
   }
-  return undefined;
+  return values > MAX_STOCK_VALUES
+    ? `an unusual packet of more than ${MAX_STOCK_VALUES} values`
+    : undefined;
 }
 
 /** What precedes the payload. The namespace is free text: a quote in it must not count as the start of a string. */

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { Decoder, Encoder, type Packet, PacketType } from "socket.io-parser";
 import { Payload } from "../shared/payload.ts";
-import { JsonText } from "./text_packet.ts";
+import { JsonText } from "./json_text.ts";
 
 /** What the bytes are; the first of them. */
 const NOTHING = 0;

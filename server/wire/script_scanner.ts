@@ -10,6 +10,7 @@ import { Buffer, isUtf8 } from "node:buffer";
 export const Char = {
   QUOTE: 0x22,
   COMMA: 0x2c,
+  COLON: 0x3a,
   OPEN_ARRAY: 0x5b,
   BACKSLASH: 0x5c,
   CLOSE_ARRAY: 0x5d,
@@ -41,6 +42,13 @@ export interface Scanner {
   skipKey(at: number): number;
   /** Returns where the value at `at`, inside `depth` brackets, ends, or {@linkcode NO_JSON}. */
   skipValue(at: number, depth: number): number;
+  /**
+   * The values that were passed since {@linkcode Scanner.resetValues}, and the names of members: the
+   * commas, colons and opening brackets outside of strings.
+   */
+  readonly values: { readonly value: number };
+  /** Begins that count again. */
+  resetValues(): void;
   /** Returns 1 when the text is valid UTF-8. */
   isUtf8(at: number, end: number): number;
   /** Removes a client's mask: four bytes, little-endian. May change up to 15 bytes after `end`. */
@@ -55,7 +63,6 @@ const PLUS = 0x2b;
 const MINUS = 0x2d;
 const DOT = 0x2e;
 const ZERO = 0x30;
-const COLON = 0x3a;
 const LOWER_E = 0x65;
 const LOWER_U = 0x75;
 
@@ -80,6 +87,12 @@ export class ScriptScanner implements Scanner {
     },
     grow: (pages) => scanner.#grow(pages),
   }))(this);
+
+  readonly values = { value: 0 };
+
+  resetValues(): void {
+    this.values.value = 0;
+  }
 
   skipSpace(at: number): number {
     const bytes = this.#bytes;
@@ -112,7 +125,10 @@ export class ScriptScanner implements Scanner {
     const end = this.skipString(at);
     if (end === NO_JSON) return NO_JSON;
     const colon = this.skipSpace(end);
-    return this.#bytes[colon] === COLON ? this.skipSpace(colon + 1) : NO_JSON;
+    this.values.value++;
+    return this.#bytes[colon] === Char.COLON
+      ? this.skipSpace(colon + 1)
+      : NO_JSON;
   }
 
   skipValue(at: number, depth: number): number {
@@ -123,6 +139,7 @@ export class ScriptScanner implements Scanner {
       const c = bytes[at]!;
       if (c === Char.OPEN_OBJECT || c === Char.OPEN_ARRAY) {
         if (++depth > MAX_DEPTH) return NO_JSON;
+        this.values.value++;
         const isObject = kinds[depth] = c === Char.OPEN_OBJECT;
         at = this.skipSpace(at + 1);
         if (bytes[at] !== c + 2) { // its closing bracket, for both kinds
@@ -141,6 +158,7 @@ export class ScriptScanner implements Scanner {
         const next = bytes[at++];
         const inObject = kinds[depth];
         if (next === Char.COMMA) {
+          this.values.value++;
           at = this.skipSpace(at);
           if (inObject) at = this.skipKey(at);
           if (at === NO_JSON) return NO_JSON;

@@ -4,6 +4,7 @@ import {
   CLOSE_OBJECT,
   COLON,
   COMMA,
+  count,
   DOT,
   isDigit,
   LOWER_A,
@@ -185,12 +186,14 @@ export function skipBlocks(
         if ((kinds & 1) != kind) return NO_JSON;
         kinds >>= 1;
         if (--depth == outside) {
+          count(<i32>popcnt((separators | opens) & part));
           return (bad & part) == 0 ? at + <i32>index + 1 : NO_JSON;
         }
       }
     }
     const wrong = (kinds & 1) != 0 ? keyless : colons;
     if ((bad | (wrong & ~seen)) != 0) return NO_JSON;
+    count(<i32>popcnt(separators | opens));
     at += <i32>size;
   }
 }

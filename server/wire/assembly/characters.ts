@@ -21,6 +21,15 @@ export const LOWER_U: u32 = 0x75;
 export const OPEN_OBJECT: u32 = 0x7b;
 export const CLOSE_OBJECT: u32 = 0x7d;
 
+/** The commas, colons and opening brackets that were passed outside of strings, since the caller last set it. */
+export let values: i32 = 0;
+
+/** Adds to the count of values. */
+@inline
+export function count(more: i32): void {
+  values += more;
+}
+
 @inline
 export function byte(at: i32): u32 {
   return load<u8>(at);

@@ -9,6 +9,7 @@ import {
   CLOSE_OBJECT,
   COLON,
   COMMA,
+  count,
   MAX_DEPTH,
   NO_JSON,
   OPEN_ARRAY,
@@ -16,10 +17,17 @@ import {
   QUOTE,
   skipScalar,
   space,
+  values,
 } from "./characters";
 import { skipBlocks, skipStringBlocks } from "./blocks";
 
-export { skipSpace } from "./characters";
+export { skipSpace, values } from "./characters";
+
+/** Begins the count of values again. */
+export function resetValues(): void {
+  count(-values);
+}
+
 
 /** Values with more parts than this are scanned in blocks. */
 const MAX_SINGLE_PARTS: i32 = 32;
@@ -52,6 +60,7 @@ function key(at: i32): i32 {
   at = string(at);
   if (at == NO_JSON) return NO_JSON;
   at = space(at);
+  count(1); // the colon
   return byte(at) == COLON ? space(at + 1) : NO_JSON;
 }
 
@@ -78,6 +87,7 @@ export function skipValue(at: i32, depth: i32): i32 {
     if (c == QUOTE) at = string(at);
     else if (c == OPEN_OBJECT || c == OPEN_ARRAY) {
       if (++depth > MAX_DEPTH) return NO_JSON;
+      count(1);
       const isObject = c == OPEN_OBJECT;
       kinds = kinds << 1 | <u64>isObject;
       at = space(at + 1);
@@ -98,6 +108,7 @@ export function skipValue(at: i32, depth: i32): i32 {
       const next = byte(at++);
       const inObject = (kinds & 1) != 0;
       if (next == COMMA) {
+        count(1);
         at = space(at);
         if (inObject) at = key(at);
         if (at == NO_JSON) return NO_JSON;

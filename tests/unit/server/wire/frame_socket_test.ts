@@ -16,7 +16,7 @@ import {
   type ClientSocket,
   Link,
 } from "../../../../server/wire/mod.ts";
-import { JsonText } from "../../../../server/wire/text_packet.ts";
+import { JsonText } from "../../../../server/wire/json_text.ts";
 import { hurryTimers, keepsRunning } from "../../../support/timers.ts";
 
 /**
@@ -260,7 +260,7 @@ function linkTo(
     write: (part: unknown) => written.push(part),
   });
   const socket: ClientSocket = Object({ conn });
-  return new DeafLink(socket, new Set());
+  return new DeafLink(socket, new Map());
 }
 
 Deno.test("an ack is sent while its session lasts, and never to the next session of its connection", async () => {
@@ -276,7 +276,7 @@ Deno.test("an ack is sent while its session lasts, and never to the next session
     override receive(_event: string, _payload: Payload, ack?: Ack) {
       acks.push(ack);
     }
-  }(Object({ conn }), new Set(["client:tool_call"]));
+  }(Object({ conn }), new Map([["client:tool_call", Infinity]]));
   const text = '42/smcp,7["client:tool_call",{}]';
   assert(it.frames.tap?.({ text, start: 0, end: text.length }));
   acks[0]?.([{ sent: true }]);

@@ -12,7 +12,7 @@ import {
   loadText,
   memory,
   scanner,
-} from "../../../../server/wire/text_packet.ts";
+} from "../../../../server/wire/scanner_memory.ts";
 import { hostilePayloads } from "../../../support/wire/hostile_payloads.ts";
 import { compileScan, SCAN_MODULE } from "../../../../tools/compile_scan.ts";
 
@@ -309,4 +309,41 @@ Deno.test("the scanners in JavaScript and in WebAssembly find and unmask the sam
     return Buffer.from(it.memory.buffer, START, large.length);
   });
   assertEquals(a?.equals(b ?? Buffer.alloc(0)), true);
+});
+
+/** Counts commas, colons and opening brackets outside of texts, in the simplest way. */
+const valuesIn = (text: string): number =>
+  [...text.replaceAll(/"(?:[^"\\]|\\.)*"/g, "")]
+    .filter((char) => ",:[{".includes(char)).length;
+
+Deno.test("both scanners count the same values: the commas, colons and opening brackets outside of texts", () => {
+  const string = fc.string({ unit: fc.constantFrom(...',:[{}]"\\ aé') });
+  fc.assert(
+    fc.property(
+      fc.jsonValue({ maxDepth: 4 }),
+      fc.array(
+        fc.oneof(string, fc.constant({}), fc.dictionary(string, fc.integer())),
+        {
+          maxLength: 80,
+        },
+      ),
+      fc.nat(3),
+      (value, list, blanks) => {
+        const text = JSON.stringify([value, list, { list }], null, blanks);
+        const bytes = Buffer.from(text);
+        const at = load(bytes, 0, bytes.length);
+        script.memory.grow(Math.ceil(bytes.length / 65_536));
+        new Uint8Array(script.memory.buffer).set(
+          memory.subarray(at, at + bytes.length + 128),
+          at,
+        );
+        for (const scanner of SCANNERS) {
+          scanner.resetValues();
+          assertEquals(scanner.skipValue(at, 0), at + bytes.length);
+          assertEquals(scanner.values.value, valuesIn(text), text);
+        }
+      },
+    ),
+    { numRuns: 500 },
+  );
 });

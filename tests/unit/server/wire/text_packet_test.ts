@@ -10,13 +10,14 @@ import {
   Payload,
   payloadOfBytes,
 } from "../../../../server/wire/mod.ts";
+import { JsonText } from "../../../../server/wire/json_text.ts";
 import {
   MAX_ELEMENTS,
   readPacket,
   type TextPacket,
 } from "../../../../server/wire/text_packet.ts";
 
-const EVENTS = new Set([TOOL_CALL_EVENT]);
+const EVENTS = new Map([[TOOL_CALL_EVENT, Infinity]]);
 
 /** Reads a packet from bytes and from text, which must be the same to it. */
 function read(text: string): TextPacket | undefined {
@@ -29,12 +30,17 @@ function read(text: string): TextPacket | undefined {
   return decoded;
 }
 
+const textOf = (payload: Payload): string => {
+  assert(payload instanceof JsonText);
+  return payload.text();
+};
+
 /** All that was found in a packet. */
 const foundIn = (packet: TextPacket | undefined) =>
   packet && {
     event: packet.event,
     id: packet.id,
-    text: packet.body.text(),
+    text: textOf(packet.body),
     size: packet.body.size,
     mayBeError: packet.body.mayBeError,
     outline: packet.body.peek(),
@@ -85,20 +91,21 @@ Deno.test("readPacket() reads calls and answers as the stock encoder writes them
       const packet = read(String(text));
       assertExists(packet);
       assertSame(packet, String(text));
-      assertEquals(packet.body.text(), JSON.stringify(payload));
+      assertEquals(textOf(packet.body), JSON.stringify(payload));
     },
   ));
 });
 
 Deno.test("readPacket() takes a payload out of a text as it is, where all behind it is ASCII", () => {
   // Text with half a surrogate has no bytes of its own: it shows where the payload is taken from.
-  const textOf = (more: string) => {
+  const read = (more: string) => {
     const text = `43/smcp,7[{"a":"\ud800"}${more}]`;
     const message = { text, start: 0, end: Buffer.byteLength(text) };
-    return readPacket(message, 1, EVENTS)?.body.text();
+    const packet = readPacket(message, 1, EVENTS);
+    return packet && textOf(packet.body);
   };
-  assertEquals(textOf(',"b"'), '{"a":"\ud800"}', "from the text");
-  assertEquals(textOf(',"\u4e2d"'), '{"a":"\ufffd"}', "from the bytes");
+  assertEquals(read(',"b"'), '{"a":"\ud800"}', "from the text");
+  assertEquals(read(',"\u4e2d"'), '{"a":"\ufffd"}', "from the bytes");
 });
 
 Deno.test("readPacket() reads packets of every length over 4 KiB from the memory where they were unmasked", () => {
@@ -241,7 +248,7 @@ function sent(payload: Payload | undefined, before = 0): Payload | undefined {
 function ofClient(value: unknown): Payload {
   const bytes = Buffer.from(`3/smcp,1[${JSON.stringify(value)}]`);
   const range = { bytes, start: 0, end: bytes.length, ownsBuffer: true };
-  const packet = readPacket(range, 0, new Set());
+  const packet = readPacket(range, 0, new Map());
   assert(packet);
   return packet.body;
 }
@@ -296,4 +303,66 @@ Deno.test("payloadOfBytes(): what is cut off is refused", () => {
   }
   const value = Buffer.concat(bytesOfPayload(Payload.of({ a: 1 })));
   assertThrows(() => payloadOfBytes(value.subarray(0, -1), 0), RangeError);
+});
+
+Deno.test("peek() parses a bounded part of a payload: 256 members, and 128 KiB of texts and of what describes failures", () => {
+  const outlineOf = (members: readonly string[]) => {
+    const text = `3/smcp,1[{${members.join(" , ")} }]`;
+    return Object(read(text)?.body.peek());
+  };
+  const numbered = Array.from({ length: 1000 }, (_, n) => `"k${n}" : ${n}`);
+  const large = `"k255" : [${"1,".repeat(200)}1]`;
+  for (const last of [numbered[255]!, large, '"k255":"x"', '"k255":{}']) {
+    const outline = outlineOf(numbered.with(255, last));
+    assertEquals(Object.keys(outline).length, 256, last.slice(0, 20));
+    assertEquals(outline.k254, 254);
+    assertEquals(outline.k255, last === numbered[255] ? 255 : outline.k255);
+  }
+  const long = (length: number) => "x".repeat(length);
+  assertEquals(
+    outlineOf([`"a":"${long(130_000)}"`, '"b":1']).a.length,
+    130_000,
+  );
+  assertEquals(outlineOf([`"a":"${long(131_072)}"`, '"b":1']), { a: "", b: 1 });
+  assertEquals(
+    outlineOf([`"meta":["${long(131_072)}"]`, `"c":"${long(300)}"`]),
+    { meta: [], c: long(300) },
+  );
+  // The sum counts, not each: 600 texts of 250 bytes are not large.
+  const texts = Array.from(
+    { length: 200 },
+    (_, n) => `"t${n}":"${long(2000)}"`,
+  );
+  const kept = Object.values(outlineOf(texts)).filter((text) => text !== "");
+  assertEquals(kept.length, 65);
+});
+
+Deno.test("the payload of an event over its bound is not read, whatever it is; nor is one of a name that no version has", () => {
+  const events = new Map([["client:get_tools", 100]]);
+  const packetOf = (name: string, payload: string) => {
+    const text = `2/smcp,7["${name}",${payload}]`;
+    const bytes = Buffer.from(text);
+    const range = { bytes, start: 0, end: bytes.length, ownsBuffer: false };
+    const decoded = { text, start: 0, end: bytes.length };
+    const found = [range, decoded].map((message) =>
+      readPacket(message, 0, events)
+    );
+    assertEquals(found[0]?.body.size, found[1]?.body.size);
+    return found[0];
+  };
+  const fitting = `{"a":"${"x".repeat(92)}"}`;
+  assertEquals(packetOf("client:get_tools", fitting)?.body.values, 2);
+  for (const over of [`${fitting} `, `[${"1,".repeat(60)}`, "}".repeat(101)]) {
+    const packet = packetOf("client:get_tools", over);
+    assertEquals(packet?.id, 7);
+    assertEquals(packet?.body.size, over.length);
+    assertThrows(() => packet?.body.parse(), Error, "not read");
+    assertThrows(() => packet?.body.peek(), Error, "not read");
+  }
+  const long = `{"a":"${"x".repeat(65_536)}"}`;
+  assertEquals(packetOf("client:made_up", long)?.body.size, long.length);
+  assertEquals(packetOf("client:made_up", "{}"), undefined);
+  for (const name of ["connect", "disconnect", "message", "a\\u003ab"]) {
+    assertEquals(packetOf(name, long), undefined, name);
+  }
 });

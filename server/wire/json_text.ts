@@ -1,0 +1,321 @@
+/**
+ * An object of a client as the bytes that came: validated and outlined by the scanner, and edited in place
+ * of being parsed.
+ *
+ * @module
+ */
+import { Buffer } from "node:buffer";
+import { release } from "../../shared/bytes.ts";
+import {
+  eachMember,
+  JsonEdit,
+  type JsonSpan,
+  keyOf,
+  nameIn,
+} from "../../shared/json_bytes.ts";
+import { type Changes, Payload } from "../shared/payload.ts";
+import { load, memory, scanner } from "./scanner_memory.ts";
+import { Char, NO_JSON } from "./script_scanner.ts";
+
+/** Where a text is, in bytes of UTF-8. */
+interface Span {
+  /** Its first byte in the buffer; 0 without one. */
+  readonly start: number;
+  /** Its end, exclusive. */
+  readonly end: number;
+}
+
+/** Bytes in a buffer that came from a client. */
+export interface ByteRange extends Span {
+  readonly bytes: Buffer;
+  /** Whether the rest of the buffer is unused. */
+  readonly ownsBuffer: boolean;
+}
+
+/** Text that came from a client, on a platform that decodes messages. */
+export interface DecodedText extends Span {
+  readonly text: string;
+}
+
+/** What a scan finds in an object. */
+export interface Found {
+  /** As {@linkcode JsonText.large}. */
+  readonly large: readonly number[];
+  readonly mayBeError: boolean;
+  /** Absent where another process has scanned it; both are then found when they are needed, or not known. */
+  readonly values?: number;
+  readonly members?: number;
+}
+
+/** A JSON object from the wire: validated, but not parsed, so that the same bytes can be forwarded. */
+export class JsonText extends Payload implements Span {
+  readonly start: number;
+  readonly end: number;
+  override readonly size: number;
+  override readonly isObject: boolean;
+  override readonly mayBeError: boolean;
+  override readonly members: number | undefined;
+  /** Offsets of the members that {@linkcode JsonText.peek} leaves empty: start, end, … */
+  readonly large: readonly number[];
+  #ownsBuffer: boolean;
+  #bytes: Buffer | undefined;
+  readonly #text: string | undefined;
+  #outline: Record<string, unknown> | undefined;
+  #values: number | undefined;
+
+  constructor(
+    source: ByteRange | DecodedText,
+    found: Found,
+  ) {
+    super();
+    this.start = source.start;
+    this.end = source.end;
+    this.size = source.end - source.start;
+    this.isObject = true; // the fast path accepts nothing else
+    this.large = found.large;
+    this.mayBeError = found.mayBeError;
+    this.#values = found.values;
+    this.members = found.members;
+    const isText = "text" in source;
+    this.#ownsBuffer = !isText && source.ownsBuffer;
+    this.#bytes = isText ? undefined : source.bytes;
+    this.#text = isText ? source.text : undefined;
+  }
+
+  /** The buffer that contains it; made at first use if it came as text. */
+  get bytes(): Buffer {
+    return this.#bytes ??= Buffer.from(this.text());
+  }
+
+  /** Frees its buffer, which it must own: it was sent in place, and nothing reads it again. */
+  release(): void {
+    if (this.#bytes) release(this.#bytes);
+    this.#bytes = undefined;
+  }
+
+  /** Claims the bytes around it for overwriting; returns `true` at most once. */
+  claimPadding(before: number, after: number): boolean {
+    const ownsBuffer = this.#ownsBuffer && this.start >= before &&
+      this.end + after <= this.bytes.length;
+    if (ownsBuffer) this.#ownsBuffer = false;
+    return ownsBuffer;
+  }
+
+  /**
+   * Returns its members, of which only the first {@linkcode MAX_OUTLINE_MEMBERS} are read. Large objects
+   * and arrays are empty, except those that describe failures, and so is what would make the whole larger
+   * than {@linkcode MAX_OUTLINE_BYTES}.
+   */
+  override peek(): Record<string, unknown> {
+    if (this.#outline !== undefined) return this.#outline;
+    let text = "";
+    let from = this.start;
+    for (let i = 0; i < this.large.length; i += 2) {
+      // Keep its opening and closing brackets, omit the content between them.
+      text += this.#slice(from, this.large[i]! + 1);
+      from = this.large[i + 1]! - 1;
+    }
+    text += this.#slice(from, this.end);
+    return this.#outline = JSON.parse(text) as Record<string, unknown>;
+  }
+
+  /** Returns the whole value. */
+  override parse(): unknown {
+    return JSON.parse(this.text());
+  }
+
+  override get values(): number {
+    return this.#values ??= scanned(this.json()).values;
+  }
+
+  override json(): ByteRange {
+    const { bytes, start, end } = this;
+    return { bytes, start, end, ownsBuffer: false };
+  }
+
+  override with(changes: Changes): Payload {
+    const edit = new JsonEdit(this.bytes, this, Infinity);
+    const missing = new Map(Object.entries(changes));
+    edit.object(this.start, (member) => {
+      const name = nameIn(this.bytes, keyOf(member)) ?? "";
+      if (!Object.hasOwn(changes, name)) return undefined;
+      missing.delete(name);
+      const value = changes[name];
+      return value === undefined ? null : JSON.stringify(value);
+    }, () => {
+      const added = [...missing].filter(([, value]) => value !== undefined)
+        .map(([name, value]) => `"${name}":${JSON.stringify(value)}`);
+      return added.length > 0 ? added.join(",") : undefined;
+    });
+    return this.edited(edit.finish(this.end));
+  }
+
+  override only(names: readonly string[]): Payload {
+    const { bytes } = this;
+    const last = new Map<string, JsonSpan>();
+    eachMember(bytes, this.start, (member) => {
+      const name = nameIn(bytes, keyOf(member));
+      if (name !== undefined && names.includes(name)) last.set(name, member);
+    });
+    const members = [...last].map(([name, { start, end }]) =>
+      `"${name}":${bytes.toString("utf8", start, end)}`
+    );
+    return this.edited(Buffer.from(`{${members.join(",")}}`));
+  }
+
+  override edited(bytes: Uint8Array): Payload {
+    const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    const { length: end } = whole;
+    const range = { bytes: whole, start: 0, end, ownsBuffer: false };
+    return new JsonText(range, scanned(range));
+  }
+
+  /** Returns the whole text. */
+  text(): string {
+    if (this.#text !== undefined) return this.#text;
+    if (this.#bytes !== undefined) return this.#slice(this.start, this.end);
+    throw new Error("The bytes of a message were freed when it was sent");
+  }
+
+  #slice(start: number, end: number): string {
+    const isAscii = this.#text?.length === this.size;
+    return isAscii
+      ? this.#text.slice(start, end)
+      : this.bytes.toString("utf8", start, end);
+  }
+}
+
+/** Objects and arrays of at least this size are empty in the result of `peek()`, except {@linkcode KEPT_MEMBERS}. */
+const LARGE_MEMBER_BYTES = 256;
+
+/** Members of a payload after these are not in the result of `peek()`. */
+export const MAX_OUTLINE_MEMBERS = 256;
+
+/** The most bytes of texts, and of {@linkcode KEPT_MEMBERS}, in the result of `peek()`. */
+export const MAX_OUTLINE_BYTES = 131_072;
+
+const SPACE = 0x20;
+
+/** What {@linkcode skipObject} fills in. */
+export interface Finding extends Found {
+  readonly large: number[];
+  mayBeError: boolean;
+  values: number;
+  members: number;
+  /** The bytes of large members that are in the outline. */
+  outline: number;
+}
+
+/** What is found before a scan. */
+export const NOTHING_FOUND: Finding = {
+  large: [],
+  mayBeError: false,
+  values: 0,
+  members: 0,
+  outline: 0,
+};
+
+/**
+ * Returns where the payload ends, or {@linkcode NO_JSON}.
+ *
+ * @param found filled with what is found, offsets shifted back
+ */
+export function skipObject(at: number, shift: number, found: Finding): number {
+  if (memory[at] !== Char.OPEN_OBJECT) return NO_JSON;
+  scanner.resetValues();
+  at = scanner.skipSpace(at + 1);
+  /** The last character of the outline, if it ends before the object. */
+  let cut: number | undefined;
+  while (true) {
+    if (found.members === 0 && memory[at] === Char.CLOSE_OBJECT) break;
+    const key = at;
+    const value = scanner.skipKey(key);
+    if (value === NO_JSON) return NO_JSON;
+    at = scanner.skipValue(value, 2);
+    if (at === NO_JSON) return NO_JSON;
+    found.members++;
+    if (cut === undefined) {
+      if (at - value >= LARGE_MEMBER_BYTES && isLarge(key, value, at, found)) {
+        found.large.push(value + shift, at + shift);
+      }
+      found.mayBeError ||= mayBeError(key, memory[value]);
+      if (found.members === MAX_OUTLINE_MEMBERS) cut = at - 1;
+    }
+    if (memory[at]! <= SPACE) at = scanner.skipSpace(at);
+    const next = memory[at];
+    if (next === Char.CLOSE_OBJECT) break;
+    if (next !== Char.COMMA) return NO_JSON;
+    at++;
+    if (memory[at]! <= SPACE) at = scanner.skipSpace(at);
+  }
+  // Its own bracket, and the commas between its members.
+  found.values = scanner.values.value + Math.max(1, found.members);
+  const end = at + 1;
+  if (cut !== undefined) found.large.push(cut + shift, end + shift);
+  return end;
+}
+
+/** Scans an object. */
+function scanned({ bytes, start, end }: ByteRange): Finding {
+  const at = load(bytes, start, end);
+  const found = { ...NOTHING_FOUND, large: [] };
+  if (skipObject(at, start - at, found) !== NO_JSON) return found;
+  throw new Error("A message is no JSON object any more");
+}
+
+/** Whether a member of at least {@linkcode LARGE_MEMBER_BYTES} is left empty in the outline. */
+function isLarge(
+  key: number,
+  value: number,
+  end: number,
+  found: Finding,
+): boolean {
+  const first = memory[value];
+  const isContainer = first === Char.OPEN_OBJECT || first === Char.OPEN_ARRAY;
+  if (isContainer && !isKept(key)) return true;
+  const bytes = end - key;
+  if (found.outline + bytes <= MAX_OUTLINE_BYTES) {
+    found.outline += bytes;
+    return false;
+  }
+  // A number of any length has no brackets or quotes to keep.
+  return isContainer || first === Char.QUOTE;
+}
+
+/** Whether the member at `key` may be `code`, `error` or `isError: true`; may be wrongly `true`. */
+function mayBeError(key: number, value: number | undefined): boolean {
+  switch (memory[key + 1]) {
+    case 0x63: // c, as in content
+      return memory[key + 2] !== 0x6f || memory[key + 3] !== 0x6e;
+    case 0x69: // i
+      return value === 0x74;
+    case 0x65: // e
+    case 0x5c: // an escape
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** The characters of a text in JSON. */
+export const inQuotes = (text: string): readonly number[] =>
+  [...JSON.stringify(text)].map((char) => char.charCodeAt(0));
+
+/** Members that describe how a call ended; `peek()` keeps them regardless of their size. */
+const KEPT_MEMBERS = ["meta", "_meta", "error"].map(inQuotes);
+
+/** Whether the key at `key` is one of {@linkcode KEPT_MEMBERS}, or may be, since it has an escape. */
+function isKept(key: number): boolean {
+  for (let at = key + 1; memory[at] !== Char.QUOTE; at++) {
+    if (memory[at] === Char.BACKSLASH) return true;
+  }
+  return KEPT_MEMBERS.some((name) => standsAt(key, name));
+}
+
+/** Whether these characters stand at `at`. */
+export function standsAt(at: number, text: readonly number[]): boolean {
+  for (let i = 0; i < text.length; i++) {
+    if (memory[at + i] !== text[i]) return false;
+  }
+  return true;
+}
