@@ -17,12 +17,63 @@ import * as prompts from "./payloads/prompts.ts";
 import * as resources from "./payloads/resources.ts";
 import * as skills from "./payloads/skills.ts";
 
+/**
+ * The most that a payload may have. More is refused before it is parsed (docs/protocol.md §10), so that
+ * what one client sends does not make others wait.
+ */
+export interface Bound {
+  /** Bytes of JSON; `Infinity` where the limit of a message is the only one. */
+  readonly bytes: number;
+  /** Values, and names of members: the commas, colons and opening brackets outside of texts. */
+  readonly values: number;
+}
+
+/** For what has a few fields. */
+const SMALL: Bound = { bytes: 65_536, values: 1_000 };
+/** For what is as large as a message, and made of few values or texts. */
+const LARGE: Bound = { bytes: Infinity, values: 100_000 };
+
+/** The bounds of a request that is routed, and of its answer. */
+interface RoutedBounds {
+  readonly request: Bound;
+  readonly answer: Bound;
+}
+
+/** For requests that ask for something by its name. */
+const ASKING: RoutedBounds = { request: SMALL, answer: LARGE };
+
+/** For a tool call: its results may be tables. */
+const CALLING: RoutedBounds = {
+  request: LARGE,
+  answer: { bytes: Infinity, values: 500_000 },
+};
+
+/** For lists of tools, each of which has some hundred values. */
+const LISTING: RoutedBounds = {
+  request: SMALL,
+  answer: { bytes: Infinity, values: 1_000_000 },
+};
+
+/** For content that a request sends as one text. */
+const PUTTING: RoutedBounds = {
+  request: { bytes: Infinity, values: 1_000 },
+  answer: SMALL,
+};
+
+/** For a prompt, whose arguments are texts. */
+const PROMPTING: RoutedBounds = {
+  request: { bytes: 1_048_576, values: 10_000 },
+  answer: LARGE,
+};
+
 /** An event that an Agent sends and the Server routes to one Computer. */
 export interface ClientEventSpec<E extends events.ClientEvent> {
   /** Parses the Agent's request. */
   readonly parseRequest: Parser<events.ClientEvents[E]["request"]>;
   /** Parses the Computer's answer. */
   readonly parseAnswer: Parser<events.ClientEvents[E]["answer"]>;
+  /** The most that the two may have. */
+  readonly bounds: RoutedBounds;
 }
 
 /** Every event that the Server routes from an Agent to one Computer, with its validators (spec §3). */
@@ -32,21 +83,22 @@ export const CLIENT_EVENTS: {
   [events.TOOL_CALL_EVENT]: {
     parseRequest: tools.parseToolCallReq,
     parseAnswer: tools.parseCallToolResult,
+    bounds: CALLING,
   },
-  [events.GET_TOOLS_EVENT]: tools.getTools,
-  [events.GET_CONFIG_EVENT]: config.getConfig,
-  [events.GET_DESKTOP_EVENT]: desktop.getDesktop,
-  [events.GET_RESOURCES_EVENT]: resources.getResources,
-  [events.GET_DPE_EVENT]: documents.getDpe,
-  [events.GET_FINDER_EVENT]: finder.getFinder,
-  [events.GET_SKILLS_EVENT]: skills.getSkills,
-  [events.GET_SKILL_EVENT]: skills.getSkill,
-  [events.GET_BLOB_EVENT]: blobs.getBlob,
-  [events.PUT_BLOB_EVENT]: blobs.putBlob,
-  [events.READ_RESOURCE_EVENT]: resources.readResource,
-  [events.WATCH_RESOURCE_EVENT]: resources.watchResource,
-  [events.GET_PROMPTS_EVENT]: prompts.getPrompts,
-  [events.GET_PROMPT_EVENT]: prompts.getPrompt,
+  [events.GET_TOOLS_EVENT]: { ...tools.getTools, bounds: LISTING },
+  [events.GET_CONFIG_EVENT]: { ...config.getConfig, bounds: ASKING },
+  [events.GET_DESKTOP_EVENT]: { ...desktop.getDesktop, bounds: ASKING },
+  [events.GET_RESOURCES_EVENT]: { ...resources.getResources, bounds: ASKING },
+  [events.GET_DPE_EVENT]: { ...documents.getDpe, bounds: ASKING },
+  [events.GET_FINDER_EVENT]: { ...finder.getFinder, bounds: ASKING },
+  [events.GET_SKILLS_EVENT]: { ...skills.getSkills, bounds: ASKING },
+  [events.GET_SKILL_EVENT]: { ...skills.getSkill, bounds: ASKING },
+  [events.GET_BLOB_EVENT]: { ...blobs.getBlob, bounds: ASKING },
+  [events.PUT_BLOB_EVENT]: { ...blobs.putBlob, bounds: PUTTING },
+  [events.READ_RESOURCE_EVENT]: { ...resources.readResource, bounds: ASKING },
+  [events.WATCH_RESOURCE_EVENT]: { ...resources.watchResource, bounds: ASKING },
+  [events.GET_PROMPTS_EVENT]: { ...prompts.getPrompts, bounds: ASKING },
+  [events.GET_PROMPT_EVENT]: { ...prompts.getPrompt, bounds: PROMPTING },
 };
 
 /** An event that the Server answers itself. */
@@ -57,6 +109,8 @@ export interface ServerEventSpec<E extends events.ServerEvent> {
   readonly ack: "office" | "answer" | "none";
   /** Parses the client's request. */
   readonly parseRequest: Parser<events.ServerEvents[E]["request"]>;
+  /** The most that the request may have. */
+  readonly bound: Bound;
   /** Parses the Server's answer, if the ack is an object. */
   readonly parseAnswer?: Parser<events.ServerEvents[E]["answer"]>;
   /** The notification sent to the office, if any; progress goes to one Agent alone. */
@@ -75,30 +129,35 @@ export const SERVER_EVENTS:
       from: "both",
       ack: "office",
       parseRequest: offices.parseEnterOfficeReq,
+      bound: SMALL,
       notification: events.ENTER_OFFICE_NOTIFICATION,
     },
     [events.LEAVE_OFFICE_EVENT]: {
       from: "both",
       ack: "office",
       parseRequest: offices.parseLeaveOfficeReq,
+      bound: SMALL,
       notification: events.LEAVE_OFFICE_NOTIFICATION,
     },
     [events.LIST_ROOM_EVENT]: {
       from: "agent",
       ack: "answer",
       parseRequest: offices.parseListRoomReq,
+      bound: SMALL,
       parseAnswer: offices.parseListRoomRet,
     },
     [events.CANCEL_TOOL_CALL_EVENT]: {
       from: "agent",
       ack: "none",
       parseRequest: tools.parseToolCallCancel,
+      bound: SMALL,
       notification: events.CANCEL_TOOL_CALL_NOTIFICATION,
     },
     [events.TOOL_CALL_PROGRESS_EVENT]: {
       from: "computer",
       ack: "none",
       parseRequest: tools.parseToolCallProgress,
+      bound: SMALL,
     },
     [events.UPDATE_CONFIG_EVENT]: update(events.UPDATE_CONFIG_NOTIFICATION),
     [events.UPDATE_TOOL_LIST_EVENT]: update(
@@ -129,6 +188,47 @@ export const NOTIFICATIONS: {
   [events.TOOL_CALL_PROGRESS_NOTIFICATION]: tools.parseToolCallProgress,
 };
 
+/** The most that each request may have. */
+export const REQUEST_BOUNDS: Readonly<
+  Record<events.ClientEvent | events.ServerEvent, Bound>
+> = Object.fromEntries([
+  ...Object.entries(CLIENT_EVENTS).map(([event, { bounds }]) =>
+    [event, bounds.request] as const
+  ),
+  ...Object.entries(SERVER_EVENTS).map(([event, { bound }]) =>
+    [event, bound] as const
+  ),
+]) as Record<events.ClientEvent | events.ServerEvent, Bound>;
+
+/** The bounds of an event, as a Server shows them (docs/protocol.md §10). */
+export interface ShownBounds {
+  readonly request: Bound;
+  /** Absent where the Server answers. */
+  readonly answer?: Bound;
+}
+
+/**
+ * Returns the bounds of all events, by their names.
+ *
+ * @param messageBytes the most bytes of a message, which bounds what has no other bound in bytes
+ */
+export function shownBounds(
+  messageBytes: number,
+): Readonly<Record<string, ShownBounds>> {
+  const shown = ({ bytes, values }: Bound): Bound => ({
+    bytes: Math.min(bytes, messageBytes),
+    values,
+  });
+  return Object.fromEntries(
+    Object.entries(REQUEST_BOUNDS).map(([event, bound]) => {
+      const request = shown(bound);
+      if (!isClientEvent(event)) return [event, { request }];
+      const answer = shown(CLIENT_EVENTS[event].bounds.answer);
+      return [event, { request, answer }];
+    }),
+  );
+}
+
 /** Returns whether the Server routes an event from an Agent to a Computer. */
 export const isClientEvent = (event: string): event is events.ClientEvent =>
   Object.hasOwn(CLIENT_EVENTS, event);
@@ -145,12 +245,14 @@ function update(notification: events.Notification): {
   from: "computer";
   ack: "none";
   parseRequest: Parser<config.UpdateComputerConfigReq>;
+  bound: Bound;
   notification: events.Notification;
 } {
   return {
     from: "computer",
     ack: "none",
     parseRequest: config.parseUpdateComputerConfigReq,
+    bound: SMALL,
     notification,
   };
 }
