@@ -55,6 +55,7 @@ export class ServerCore {
   readonly #gateway: GatewayRoutes | undefined;
   readonly #operator: ReturnType<typeof newOperatorRoutes> | undefined;
   readonly #deadlines = new Deadlines<Deadline>();
+  readonly #memberBytes: () => number[];
   #isDraining = false;
   #closing: Promise<void> | undefined;
 
@@ -78,6 +79,7 @@ export class ServerCore {
       audit: journal.write,
       observe: watchCalls(all.observer, journal, auditPayloads),
       waits: watchWaits(journal),
+      maxMessageBytes: all.maxMessageBytes,
       requestTimeoutMs: all.requestTimeoutMs,
     });
     const everywhere: Offices = cluster?.start({
@@ -96,6 +98,7 @@ export class ServerCore {
       unknownEvent: unknownEvents(),
       measure: metrics && measureEvents(metrics),
     };
+    this.#memberBytes = () => local.memberBytes();
     this.#door = new InProcessDoor(forConnections);
     const sessions = this.#sessions = new Sessions({
       ...all,
@@ -171,9 +174,13 @@ export class ServerCore {
   }
 
   /** The counts for the metrics. */
-  get counts(): Pick<MetricsSource, "stats" | "cluster"> {
+  get counts(): Pick<MetricsSource, "stats" | "memberBytes" | "cluster"> {
     const { cluster } = this.parts;
-    return { stats: this.stats, ...(cluster && { cluster }) };
+    return {
+      stats: this.stats,
+      memberBytes: this.#memberBytes,
+      ...(cluster && { cluster }),
+    };
   }
 
   /**

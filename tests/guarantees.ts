@@ -109,6 +109,23 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
     "100,000 nested brackets close the sender, in events, acks and connects, over both transports",
     "100,000 random packets: the server survives, sends every requested ack, and keeps nothing",
   ],
+  "What is larger than the bounds of its event is refused before it is parsed, with an answer that says why; an answer of a Computer that is, is replaced by an error that names it.": [
+    "every event over its bound gets its ack, over WebSocket and polling, and the connection stays; so does one that no version has (§10)",
+    "an event over its bound is refused in the form of its ack, without being parsed, and nobody gets it (§10)",
+    "an answer over its bound is 500 in its place, which names the Computer; the next call works (§10)",
+    "30 joins of 7.8 MB by a client in no office are refused unread, each with its reason; calls of others go on (§10)",
+    "answers that must be translated for another version are refused when they have too much, and name the Computer (§10, §14)",
+  ],
+  "What is kept of a member is bounded in bytes, and shown in `/metrics`.": [
+    "a Computer of 0.2 whose MCP servers have names of 7 million letters, each time others, costs nothing that stays (§4, §10)",
+    "names above 256 units are no identifiers: they pass, and are not kept; what is kept is bounded in bytes (§4, §10)",
+    "smcp_member_bytes counts what is kept of members, and of the one with most (§10)",
+  ],
+  "What passes, passes with its bytes; between versions all that the protocol does not name.": [
+    "calls and answers keep their bytes between every pair of versions, but for agent and operator: random texts (§5, §14)",
+    "translateAnswer() keeps the bytes of all that it does not name: random texts",
+    "reports keep the bytes of what they report, without what a Computer adds (§3, §7)",
+  ],
   "Keys and tokens are never logged; parameters and results only with `--audit-payloads`.": [
     "no token is ever logged: keys, JWTs and auth in every place, valid and invalid (spec §10)",
     "tool calls are audited when they end: who, what, duration, outcome; no payload (spec §10)",

@@ -5,16 +5,19 @@
  *
  * @module
  */
+import { REQUEST_BOUNDS } from "../../protocol/event_table.ts";
 import {
   CLIENT_EVENTS,
   ErrorCode,
   isClientEvent,
+  isServerEvent,
   namesOf,
   parseRole,
   type Profile,
   PROFILES,
   ProtocolError,
   type Role,
+  SERVER_EVENTS,
   VERSION_PARAMETER,
 } from "../../protocol/mod.ts";
 import { Arrivals, guardQueue, PacketGuards } from "../limits/guards.ts";
@@ -271,7 +274,7 @@ export class Session extends Link implements Peer {
     rate: TokenBucket,
     parts: SessionParts,
   ) {
-    super(socket, REQUESTS);
+    super(socket, MOST_BYTES);
     this.id = socket.id;
     this.profile = admission.profile;
     this.version = admission.version;
@@ -308,11 +311,17 @@ export class Session extends Link implements Peer {
   }
 }
 
-/** The names under which clients of any version get requests: the only events that the fast path reads. */
-const REQUESTS: ReadonlySet<string> = new Set(
-  Object.values(PROFILES).flatMap((profile) =>
-    Object.keys(CLIENT_EVENTS).filter(isClientEvent)
-      .flatMap((event) => namesOf(profile, event))
+/** The most bytes of each event that a client of any version may send, under each of its names. */
+const MOST_BYTES: ReadonlyMap<string, number> = new Map(
+  [
+    ...Object.keys(CLIENT_EVENTS).filter(isClientEvent),
+    ...Object.keys(SERVER_EVENTS).filter(isServerEvent),
+  ].flatMap((event) =>
+    Object.values(PROFILES).flatMap((profile) =>
+      namesOf(profile, event).map((name) =>
+        [name, REQUEST_BOUNDS[event].bytes] as const
+      )
+    )
   ),
 );
 

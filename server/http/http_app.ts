@@ -6,6 +6,7 @@
 import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
+import { shownBounds } from "../../protocol/event_table.ts";
 import { ERROR_CODE_HEADER, ErrorCode } from "../../protocol/mod.ts";
 import { errorPayloadOf, unauthorized } from "../shared/payload.ts";
 import {
@@ -53,6 +54,8 @@ export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
   });
   // Clients of other origins read the versions there.
   if (parts.origins.length > 0) app.use("/health", allow);
+  const { maxMessageBytes: message_bytes } = parts;
+  const limits = { message_bytes, events: shownBounds(message_bytes) };
   app.get("/health", (c) => {
     const protocols = parts.protocols();
     return c.json({
@@ -62,6 +65,7 @@ export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
         protocol_versions: parts.profiles.map(({ version }) => version),
       }),
       ...parts.stats(),
+      limits,
       ...(protocols && { protocols }),
       ...(parts.cluster && { cluster: shown(parts.cluster.status()) }),
     });

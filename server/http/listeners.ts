@@ -73,7 +73,7 @@ export class Listeners {
   /** @param counts current counts for the metrics, also of each version where there are several */
   constructor(
     parts: ListenersParts,
-    counts: Pick<MetricsSource, "stats" | "cluster">,
+    counts: Pick<MetricsSource, "stats" | "memberBytes" | "cluster">,
   ) {
     this.#parts = parts;
     this.#guard = socketGate(new SocketSlots(parts));

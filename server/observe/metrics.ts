@@ -10,6 +10,8 @@ import type { ClusterSource } from "../shared/cluster.ts";
 export interface MetricsSource {
   /** Returns current counts. */
   stats(): SmcpServerStats;
+  /** Returns the bytes of what is kept of each member, in any order. */
+  memberBytes(): readonly number[];
   /** The node that the server is in a cluster; absent where it is in none. */
   readonly cluster?: ClusterSource;
   /** Returns the bytes on the wire so far. */

@@ -103,6 +103,16 @@ function sourceFamilies(source: MetricsSource): Family[] {
     count("offices", "Offices with at least one member."),
     count("members", "Agents and computers in offices."),
     newGauge(
+      "smcp_member_bytes",
+      "Bytes of what is kept of members: their names, those of their MCP servers and of their calls.",
+      () => source.memberBytes().reduce((sum, bytes) => sum + bytes, 0),
+    ),
+    newGauge(
+      "smcp_member_bytes_max",
+      "The same of the member of which most is kept.",
+      () => source.memberBytes().reduce((a, b) => Math.max(a, b), 0),
+    ),
+    newGauge(
       "smcp_event_loop_lag_seconds",
       "How late a timer was at worst since the last reading.",
       () => source.loopLagMs() / 1000,

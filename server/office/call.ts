@@ -20,7 +20,12 @@ import {
   type ToolCallReq,
   type Waiting,
 } from "../../protocol/mod.ts";
-import { errorAnswer, Payload, shuttingDown } from "../shared/payload.ts";
+import {
+  errorAnswer,
+  excessOf,
+  Payload,
+  shuttingDown,
+} from "../shared/payload.ts";
 import { type CallEnd, endOf, TIMEOUT_OF_SERVER } from "../shared/audit.ts";
 import { type Deadline, removeItem } from "../shared/pending.ts";
 import {
@@ -30,13 +35,14 @@ import {
   type OfficeParts,
   partyOf,
 } from "./peer.ts";
+import { CLIENT_EVENTS } from "../../protocol/event_table.ts";
+import { unknownTo } from "../../protocol/profiles.ts";
+import { ServerNames } from "../../protocol/server_names.ts";
 import {
-  isTranslated,
-  newServerNames,
+  serverFor,
   translateAnswer,
-  translateRequest,
-  unknownTo,
-} from "../../protocol/profiles.ts";
+  whyUntranslated,
+} from "../../protocol/translation.ts";
 import type { Member } from "./members.ts";
 
 /** What the offices of a process share. */
@@ -91,11 +97,11 @@ export function forward(request: CallRequest, ack: Ack | undefined): void {
       throw unknownTo(computer.name, profile, event);
     }
     const call = new Call(request, computer, caller);
-    call.send(
-      computer.names && differs(call)
-        ? Payload.of(translateRequest(payload.parse(), computer.names))
-        : payload, // the bytes as they came
-    );
+    const mcp_server = computer.names && differs(call)
+      ? serverFor(event, about, computer.names)
+      : undefined;
+    // The bytes as they came, but for that name.
+    call.send(mcp_server ? payload.with({ mcp_server }) : payload);
   } catch (error) {
     reply(caller, errorAnswer(error));
   }
@@ -205,8 +211,10 @@ export class Call implements Deadline {
 
   /** Passes the bytes on as they came, unless the versions of the two differ. */
   readonly #answered = (first: Payload | undefined): void => {
-    const answer = first?.isObject ? first : noAnswer(first, this.event);
-    this.#finish(differs(this) ? translated(answer, this) : answer);
+    if (!first?.isObject) return this.#finish(noAnswer(first, this.event));
+    const excess = excessOf(CLIENT_EVENTS[this.event].bounds.answer, first);
+    if (excess) return this.#finish(tooMuch(this, excess.why, excess.fields));
+    this.#finish(differs(this) ? translated(first, this) : first);
   };
 
   /**
@@ -251,18 +259,45 @@ export class Call implements Deadline {
 // ------------------------------------------------------------------ what the two get (spec §7, §12; 0.4 §1.2)
 
 /** Whether the two name MCP servers differently in an event; operators see what the Computer has. */
-const differs = ({ event, agent, computer }: Call): boolean =>
-  agent.role !== "operator" &&
-  isTranslated(event, agent.peer.profile, computer.peer.profile);
+const differs = ({ agent, computer }: Call): boolean =>
+  agent.peer.profile.bundleIds !== computer.peer.profile.bundleIds &&
+  agent.role !== "operator";
 
-function translated(
-  answer: Payload,
-  { event, agent, computer }: Call,
-): Payload {
-  const names = computer.names ??= newServerNames();
-  const { profile } = agent.peer;
-  return Payload.of(translateAnswer(event, answer.parse(), names, profile));
+function translated(answer: Payload, call: Call): Payload {
+  const { event, agent, computer } = call;
+  const text = answer.json();
+  if (text === undefined) return answer; // bytes are in it, and no names
+  const names = computer.names ??= new ServerNames();
+  try {
+    const edited = translateAnswer({
+      ...text,
+      event,
+      failure: answer.mayBeError ? Object(answer.peek()) : undefined,
+      reader: agent.peer.profile,
+      most: agent.home.parts.maxMessageBytes,
+    }, names);
+    return edited ? answer.edited(edited) : answer;
+  } catch (error) {
+    const why = whyUntranslated(error);
+    if (why === undefined) throw error;
+    return tooMuch(call, why);
+  }
 }
+
+/** The error in place of an answer that is larger than it may be (docs/protocol.md §10). */
+const tooMuch = (
+  { computer, event }: Call,
+  why: string,
+  fields: object = {},
+): Payload =>
+  errorAnswer(
+    failed(
+      ErrorCode.INTERNAL_ERROR,
+      computer.name,
+      `answered too much: its answer to ${event} ${why}`,
+      fields,
+    ),
+  );
 
 /**
  * Converts a Computer's ack that is no object: 400 for the empty ack of a Computer that does not know

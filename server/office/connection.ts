@@ -23,7 +23,15 @@ import {
   parseEnterOfficeReq,
   parseLeaveOfficeReq,
 } from "../../protocol/payloads/offices.ts";
-import { errorAnswer, type Payload, shuttingDown } from "../shared/payload.ts";
+import { REQUEST_BOUNDS } from "../../protocol/event_table.ts";
+import {
+  errorAnswer,
+  type Excess,
+  excessOf,
+  MAX_MEMBERS,
+  type Payload,
+  shuttingDown,
+} from "../shared/payload.ts";
 import { log, quote, short } from "../shared/log.ts";
 import { checkIdentity, type MemberSeat } from "../shared/identity.ts";
 import {
@@ -102,6 +110,9 @@ export class Connection {
    */
   receive(name: string, payload: Payload, ack?: Ack): void {
     const event = eventOf(this.#peer.profile, name);
+    const excess = event &&
+      excessOf(REQUEST_BOUNDS[event], payload, MAX_MEMBERS);
+    if (excess) return this.refuse(name, notLetIn(excess), ack);
     const answer = this.#parts.measure ? this.#measured(event, ack) : ack;
     if (event === undefined) {
       return this.#inTurn(() => this.#refuseName(name, answer));
@@ -280,6 +291,12 @@ export class Connection {
     return [false, reason];
   }
 }
+
+/** The error for a payload that is larger than its event lets in. */
+const notLetIn = ({ why, fields }: Excess): ProtocolError =>
+  new ProtocolError(ErrorCode.BAD_REQUEST, `Invalid payload: it ${why}`, {
+    fields,
+  });
 
 /** The form of an event's answer. */
 const ackOf = (event: AnyEvent): "office" | "answer" | "none" =>

@@ -25,8 +25,9 @@ import {
   TOOL_CALL_PROGRESS_NOTIFICATION,
   UPDATE_RESOURCES_EVENT,
 } from "../../protocol/mod.ts";
-import { OPERATOR_AGENT, operatorOf } from "../../protocol/payloads/tools.ts";
-import { type ServerNames, shownTo } from "../../protocol/profiles.ts";
+import { OPERATOR_AGENT } from "../../protocol/payloads/tools.ts";
+import { shownTo } from "../../protocol/profiles.ts";
+import type { ServerNames } from "../../protocol/server_names.ts";
 import {
   type CallEnd,
   CANCELLED_BY_OPERATOR,
@@ -134,6 +135,9 @@ interface MemberRecord {
 /** The longest message of an error that is kept, in characters. */
 const MAX_MESSAGE_CHARS = 500;
 
+/** The fields of any report: what a Computer adds is not for the receivers to rely on. */
+const COMPUTER = ["computer"];
+
 /** The fields of a report of progress. */
 const PROGRESS = "computer agent req_id progress total message waiting"
   .split(" ");
@@ -170,6 +174,21 @@ export class Member implements Seat, Seated {
     this.home = home;
   }
 
+  /** The bytes of what is kept of it: texts of its own, and the names of its MCP servers. */
+  get bytes(): number {
+    const { name, office, peer, record } = this;
+    const calls = this.calls.flatMap(({ reqId, tool }) => [reqId, tool]);
+    const texts = [
+      name,
+      office,
+      peer.instance,
+      record.lastError?.message,
+      ...calls,
+    ];
+    const units = texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
+    return 2 * units + (this.names?.bytes ?? 0);
+  }
+
   leave(): undefined {
     this.home.leave(this, false);
   }
@@ -182,7 +201,7 @@ export class Member implements Seat, Seated {
     try {
       if (!this.isHeld) refuseOutsider(event, payload);
       if (isClientEvent(event)) return this.#request(event, payload, ack);
-      const answer = this.#serve(event, payload.parse()) ?? [];
+      const answer = this.#serve(event, payload) ?? [];
       ack?.(answer);
     } catch (error) {
       this.#refuse(event, error, ack);
@@ -192,21 +211,21 @@ export class Member implements Seat, Seated {
   /** @returns the answer, if the event has one */
   #serve(
     event: Exclude<MemberEvent, ClientEvent>,
-    payload: unknown,
+    payload: Payload,
   ): Payload | undefined {
     switch (event) {
       case LIST_ROOM_EVENT:
-        return Payload.of(this.#list(payload));
+        return Payload.of(this.#list(payload.parse()));
       case CANCEL_TOOL_CALL_EVENT:
-        return this.#cancel(payload);
+        return this.#cancel(payload.parse());
       case TOOL_CALL_PROGRESS_EVENT:
         return this.#progress(payload);
       default: { // a Computer reports a change
         const { from, parseRequest, notification } = SERVER_EVENTS[event];
-        const report = parseRequest(payload);
+        const report = parseRequest(payload.parse());
         checkAccess(this, { role: from, name: report.computer });
         const isOfOne = event === UPDATE_RESOURCES_EVENT;
-        const notice = known(report, isOfOne ? RESOURCE : ["computer"]);
+        const notice = payload.only(isOfOne ? RESOURCE : COMPUTER);
         if (notification) this.home.notify(notification, notice, this);
       }
     }
@@ -246,10 +265,9 @@ export class Member implements Seat, Seated {
    * Passes the progress of a call on to the Agent that made it, and to nobody else (spec §7). That of a
    * call which has ended, or whose Agent did not ask for it, is dropped: its Computer cannot know yet.
    */
-  #progress(payload: unknown): undefined {
+  #progress(payload: Payload): undefined {
     const { from, parseRequest } = SERVER_EVENTS[TOOL_CALL_PROGRESS_EVENT];
-    const report = parseRequest(payload);
-    const { agent, computer, req_id, waiting } = report;
+    const { agent, computer, req_id, waiting } = parseRequest(payload.parse());
     checkAccess(this, { role: from, name: computer });
     const call = this.calls.find((call) =>
       call.reqId === req_id && call.event === TOOL_CALL_EVENT &&
@@ -263,14 +281,15 @@ export class Member implements Seat, Seated {
     const wantsThis = call.progress === true ||
       call.progress === "waiting" && waiting !== undefined;
     if (!wantsThis) return;
-    const notice = Payload.of(known(report, PROGRESS));
+    const notice = payload.only(PROGRESS);
     call.agent.notify(TOOL_CALL_PROGRESS_NOTIFICATION, notice);
   }
 
   #request(event: ClientEvent, payload: Payload, ack: Ack | undefined): void {
     const about = CLIENT_EVENTS[event].parseRequest(payload.peek());
     checkAccess(this, { role: "agent", name: about.agent });
-    if (!this.#saidOtherName && about.agent !== agentName(this)) {
+    const name = agentName(this);
+    if (!this.#saidOtherName && about.agent !== name) {
       this.#saidOtherName = true; // that of its seat counts (0.4 §10)
       log.debug("An agent's requests say {claimed}, its seat is {name}", {
         claimed: short(about.agent),
@@ -278,7 +297,9 @@ export class Member implements Seat, Seated {
         socket: this.peer.id,
       });
     }
-    const asked = asOfSeat(this, about, payload);
+    const isAsIs = this.role === "agent" && about.agent === name &&
+      !Object.hasOwn(about, "operator");
+    const asked = isAsIs ? payload : asOfSeat(this, payload);
     forward({ agent: this, event, about, payload: asked }, ack);
   }
 
@@ -328,31 +349,8 @@ export const agentName = ({ role, name }: Seated): string =>
  * Replaces the Agent's name in a request by that of its seat, so that the Computer gets a call and its
  * cancel with the same name. Only the Server says that an operator asks, so that the Computer may
  * refuse: a client's own `operator` is left out.
- *
- * @param request the known members of the payload
- * @returns the payload itself, where nothing of it changes
  */
-function asOfSeat(
-  seat: Seated,
-  request: AgentCallData,
-  payload: Payload,
-): Payload {
-  const agent = agentName(seat);
-  if (
-    seat.role === "agent" && request.agent === agent &&
-    operatorOf(request) === undefined
-  ) return payload;
-  const { operator: _, ...rest } = Object(payload.parse());
-  return Payload.of({
-    ...rest,
-    agent,
-    ...(seat.role === "operator" && { operator: seat.name }),
-  });
+function asOfSeat(seat: Seated, payload: Payload): Payload {
+  const operator = seat.role === "operator" ? seat.name : undefined;
+  return payload.with({ agent: agentName(seat), operator });
 }
-
-/** The fields of a report that its receivers get: what a Computer adds is not for them to rely on. */
-const known = (report: object, fields: readonly string[]): object =>
-  Object.fromEntries(
-    fields.map((field) => [field, Object(report)[field]])
-      .filter(([, value]) => value !== undefined),
-  );

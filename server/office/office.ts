@@ -16,7 +16,7 @@ import {
   TOOL_CALL_EVENT,
   type ToolCallCancel,
 } from "../../protocol/mod.ts";
-import { isTranslated, translateNotice } from "../../protocol/profiles.ts";
+import { serverFor } from "../../protocol/translation.ts";
 import { type Call, computerLeft, type SharedParts } from "./call.ts";
 import { agentName, forbidden, Member, notInOffice } from "./members.ts";
 import {
@@ -130,16 +130,17 @@ export class Office {
    * Notifies all members, in the order of their seats, but the one that causes it. All get the same
    * payload object, or the same translation of it.
    */
-  notify(event: Notification, notice: object, cause?: Member): void {
-    const plain = Payload.of(notice);
-    const translated = cause?.names
-      ? Payload.of(translateNotice(notice, cause.names))
-      : plain;
+  notify(event: Notification, notice: Payload, cause?: Member): void {
+    const mcp_server = cause?.names &&
+      serverFor(event, Object(notice.peek()), cause.names);
+    const translated = mcp_server === undefined
+      ? notice
+      : notice.with({ mcp_server });
     for (const member of this.members) {
       if (member === cause) continue;
       const differs = cause &&
-        isTranslated(event, cause.peer.profile, member.peer.profile);
-      member.notify(event, differs ? translated : plain);
+        cause.peer.profile.bundleIds !== member.peer.profile.bundleIds;
+      member.notify(event, differs ? translated : notice);
     }
   }
 
@@ -151,7 +152,7 @@ export class Office {
   ): void {
     const agent = agentName(sender);
     const cancelled = { agent, req_id, ...(reason && { reason }) };
-    this.notify(CANCEL_TOOL_CALL_NOTIFICATION, cancelled);
+    this.notify(CANCEL_TOOL_CALL_NOTIFICATION, Payload.of(cancelled));
   }
 
   // ---------------------------------------------------------------- leaving (spec §5, §9)
@@ -185,7 +186,8 @@ export class Office {
   #announce(event: Notification, member: Member): void {
     const { office, role, name } = member;
     if (role === "operator") return;
-    this.notify(event, { office_id: office, [role]: name }, member);
+    const notice = Payload.of({ office_id: office, [role]: name });
+    this.notify(event, notice, member);
   }
 
   #audit(event: "joined" | "left", member: Member, reason?: string): void {
@@ -296,6 +298,12 @@ export class LocalOffices implements Offices {
   /** The number of calls that were sent to Computers so far. */
   get sentCalls(): number {
     return this.#parts.sentCalls;
+  }
+
+  /** The bytes of what is kept of each member. */
+  memberBytes(): number[] {
+    return this.#offices.values()
+      .flatMap(({ members }) => members.map(({ bytes }) => bytes)).toArray();
   }
 
   /** Returns the open offices. */

@@ -199,6 +199,8 @@ export interface OfficeParts {
   ) => (answer: Payload | undefined, end: CallEnd) => void;
   /** Called when a call begins to wait for a person at its Computer, and with `null` when it ends. */
   readonly waits: (call: Call, waiting: Waiting | null) => void;
+  /** The most bytes of a message, also of an answer that is translated. */
+  readonly maxMessageBytes: number;
   /** How long to wait for an answer to requests without a timeout of their own. */
   readonly requestTimeoutMs: number;
 }

@@ -228,7 +228,7 @@ async function dial(
 }
 
 /** Gauges of which the greatest of all objects counts: times, and what is one for all. */
-const GREATEST = /^process_|_(?:seconds|up|nodes)$/;
+const GREATEST = /^process_|_(?:seconds|up|nodes|max)$/;
 
 /**
  * Adds up the metrics of several objects in the exposition format of Prometheus. Objects that are gone do

@@ -7,6 +7,7 @@ import { assert, assertEquals } from "@std/assert";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { posix } from "node:path";
 import { fileURLToPath } from "node:url";
+import { shownBounds } from "../../protocol/event_table.ts";
 import * as events from "../../protocol/events.ts";
 import { checkVersion } from "../../protocol/handshake.ts";
 import { ErrorCode, PROFILES } from "../../protocol/mod.ts";
@@ -261,4 +262,23 @@ Deno.test("docs/scaling.md lists the rights that the source lists", async () => 
   });
   assert(listed.length > 10);
   assertEquals(listed.toSorted(), wanted.toSorted());
+});
+
+Deno.test("the security page has the bounds of every event, in the order of the table of events", () => {
+  const shown = (count: number) =>
+    count === Infinity ? "message" : count.toLocaleString("en-US");
+  const rows = Object.entries(shownBounds(Infinity))
+    .map(([event, { request, answer }]) => [
+      `\`${event}\``,
+      shown(request.bytes),
+      shown(request.values),
+      answer ? shown(answer.bytes) : "",
+      answer ? shown(answer.values) : "",
+    ]);
+  const [, section = ""] = pageOf("docs/security.md")
+    .split("\n## The bounds of events\n");
+  const [page = ""] = section.split("\n## ");
+  const table = page.split("\n").filter((line) => line.startsWith("| `"))
+    .map((line) => line.split("|").slice(1, -1).map((cell) => cell.trim()));
+  assertEquals(table, rows);
 });

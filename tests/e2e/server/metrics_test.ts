@@ -16,6 +16,7 @@ import {
   createMetrics,
   createSmcpServer,
 } from "../../../server/mod.ts";
+import { PROTOCOL_VERSIONS } from "../../../protocol/mod.ts";
 import { nextRequest } from "../../support/server/operator_client.ts";
 import { exchangePackets } from "../../support/server/polling_session.ts";
 import { startServerCommand } from "../../support/server/server_command.ts";
@@ -302,4 +303,36 @@ Deno.test({
   await callOver(command.url);
   await command.logged("smcp.req_id");
   assert(!command.log.includes("hunter2"));
+});
+
+Deno.test("smcp_member_bytes counts what is kept of members, and of the one with most (§10)", async () => {
+  await using server = createSmcpServer({
+    metrics: createMetrics(),
+    protocol: "all",
+  });
+  const { url } = await server.listen({ port: 0 });
+  const kept = async () => {
+    const all = await samples(url);
+    return [all.get("smcp_member_bytes"), all.get("smcp_member_bytes_max")];
+  };
+  assertEquals(await kept(), [0, 0]);
+  await using agent = await connectRaw(url, {
+    version: PROTOCOL_VERSIONS["0.4"],
+  });
+  await using computer = await connectRaw(url, {
+    version: PROTOCOL_VERSIONS["0.2"],
+  });
+  await agent.join("agent", "ab", "office");
+  await computer.join("computer", "abc", "office");
+  // Two bytes a unit: of the names of both, and of their office.
+  assertEquals(await kept(), [2 * (2 + 3 + 12), 2 * (3 + 6)]);
+  computer.handle(
+    "client:get_config",
+    (_, ack) => ack({ servers: { "my files": { name: "my files" } } }),
+  );
+  await agent.ask("client:get_config", { ...REQUEST, computer: "abc" });
+  const names = 4 * ("my files".length + "my_files".length);
+  assertEquals(await kept(), [2 * 17 + names, 2 * 9 + names]);
+  await computer.request("server:leave_office", { office_id: "office" });
+  assertEquals(await kept(), [2 * 8, 2 * 8]);
 });

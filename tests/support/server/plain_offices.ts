@@ -98,6 +98,7 @@ export function plainOffices(options: PlainOptions = {}) {
       };
     },
     waits: (call, waiting) => void waits.push([call.reqId, waiting]),
+    maxMessageBytes: 8 * 2 ** 20,
     requestTimeoutMs: 30_000,
   };
   const offices = new LocalOffices(parts);

@@ -225,7 +225,7 @@ testVictim(
       (_payload, ack) => ack(...Array.from({ length: 2000 }, () => ({}))),
     );
     // Inside the payload they are fine.
-    const wide = { ...REQUEST, more: Array(5000).fill(0) };
+    const wide = { ...REQUEST, more: Array(900).fill(0) };
     for (const request of [REQUEST, wide]) {
       const answer = await agent.ask("client:get_tools", request);
       assertEquals(Object(answer).code, 404);

@@ -311,22 +311,13 @@ Deno.test("a client that is gone while its join waits leaves no member behind; i
 });
 
 Deno.test("while a join waits, one event of any size may follow, then as many as fit into a MiB (spec §3)", async () => {
-  class Sized extends Payload {
-    readonly isObject = true;
-    readonly mayBeError = false;
-    constructor(readonly size: number) {
-      super();
-    }
-    parse = () => ({ computer: "pc" });
-    peek = this.parse;
-  }
   const sizes = [[2 ** 30], [2 ** 19, 2 ** 19 - 512]];
   for (const fitting of sizes) {
     const { plain, answer } = slowOffices();
     const client = plain.connect();
     client.join("computer", "pc");
     const update = (size: number) =>
-      client.connection.receive("server:update_config", new Sized(size));
+      client.connection.receive("client:tool_call", Payload.unread(size));
     for (const size of fitting) update(size);
     assertEquals(client.ended, []);
     update(1);

@@ -186,7 +186,7 @@ Deno.test("an Agent of 0.4 addresses the MCP servers of a Computer of 0.2 by the
   const failed = { code: 404, message: "no", mcp_server: "my files" };
   assertEquals(ask("client:get_resources", failed), [
     "my files",
-    { ...failed, mcp_server: "my_files" },
+    { ...failed, code: 4014, mcp_server: "my_files" },
   ]);
   const update = { computer: "computer", mcp_server: "my files" };
   computer.send("server:update_resources", update);
