@@ -179,6 +179,7 @@ export class SmcpAgent implements AsyncDisposable {
   /**
    * Joins an office as its Agent, and rejoins it after each reconnect until `leave` (spec §5, §9).
    *
+   * @throws {TypeError} when no office can have that name
    * @throws {ConnectionError} `refused` with the Server's reason, such as "Room already has an
    * agent", or because an Agent can be in one office only; `offline`, `lost` or `timeout`
    */

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { UsageError } from "./run.ts";
-import { isOfficeName } from "../protocol/names.ts";
+import { isOfficeName, OFFICE_NAME_RULE } from "../protocol/names.ts";
 
 /**
  * Adds a summary and examples to a command's help, before the list of options.
@@ -59,7 +59,7 @@ export const readName =
     }
     if (isOfficeName(text)) return text;
     throw new UsageError(
-      `${flag} (${variable}) is no name: expected 1 to 256 characters without control characters`,
+      `${flag} (${variable}) is no name: expected ${OFFICE_NAME_RULE}`,
     );
   };
 

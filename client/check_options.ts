@@ -6,7 +6,7 @@
 import { checkTls } from "./node_way.ts";
 import type { ConnectionOptions, Credentials } from "./options.ts";
 import { isTls } from "./tls.ts";
-import { isOfficeName, isRecord } from "../protocol/names.ts";
+import { isOfficeName, isRecord, OFFICE_NAME_RULE } from "../protocol/names.ts";
 import { VERSION_PARAMETER } from "../protocol/version.ts";
 
 const TRANSPORTS: readonly unknown[] = ["polling", "websocket"];
@@ -31,7 +31,7 @@ export function checkOptions(options: ConnectionOptions): void {
   if (!isOfficeName(given.name)) {
     throw invalid(
       "name",
-      'a text of 1 to 256 characters without control characters, such as "planner": the name to join offices with',
+      `a text of ${OFFICE_NAME_RULE}, such as "planner": the name to join offices with`,
     );
   }
   if (typeof given.auth !== "function") checkAuth(given.auth);
@@ -53,6 +53,20 @@ export function checkOptions(options: ConnectionOptions): void {
     throw invalid("transports", '["polling", "websocket"] or one of them');
   }
   if (url !== undefined) checkTls(options.tls, url);
+}
+
+/**
+ * Checks the name of an office, which JavaScript does not check.
+ *
+ * @throws {TypeError} that says what is expected
+ */
+export function checkOffice(office: unknown): asserts office is string {
+  if (isOfficeName(office)) return;
+  throw new TypeError(
+    `Cannot join the office ${
+      JSON.stringify(office)
+    }: expected a text of ${OFFICE_NAME_RULE}`,
+  );
 }
 
 /** The options of a client, of which nothing is certain. */

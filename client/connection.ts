@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { checkOptions } from "./check_options.ts";
+import { checkOffice, checkOptions } from "./check_options.ts";
 import { Emitter, type Listener } from "./emitter.ts";
 import { ConnectionError, reasonOf } from "./errors.ts";
 import { InProcessWire } from "./in_process_wire.ts";
@@ -181,9 +181,11 @@ export class Connection implements AsyncDisposable {
   /**
    * Joins an office, and rejoins it after each reconnect until `leave` (spec §5, §9).
    *
+   * @throws {TypeError} when no office can have that name
    * @throws {ConnectionError} `refused` with the Server's reason, `offline`, `lost` or `timeout`
    */
   async join(office: string): Promise<void> {
+    checkOffice(office);
     if (this.#state === "closed") throw this.#offline();
     await this.#membership.join(office);
   }

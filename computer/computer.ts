@@ -123,6 +123,7 @@ export class SmcpComputer extends ToolHost {
   /**
    * Joins an office, out of the one that it was in, and again after each reconnect (spec §5, §9).
    *
+   * @throws {TypeError} when no office can have that name
    * @throws {ConnectionError} `refused` with the Server's reason, `offline`, `lost` or `timeout`
    */
   join(office: string): Promise<void> {

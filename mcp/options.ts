@@ -8,6 +8,11 @@
  */
 import { MAX_TIMER_MS } from "../shared/async.ts";
 import { checkNumbers } from "../shared/checks.ts";
+import {
+  isMemberName,
+  isOfficeName,
+  OFFICE_NAME_RULE,
+} from "../protocol/names.ts";
 
 /** A call of a tool, a read of a resource or a prompt that an MCP client asks a Computer for. */
 export interface McpCall {
@@ -141,6 +146,11 @@ export function resolveOptions(options: OfficeMcpOptions): ResolvedOptions {
   for (const [name, range] of Object.entries(RANGES)) {
     check(name, Reflect.get(resolved, name), range);
   }
+  if (resolved.computer !== undefined && !isMemberName(resolved.computer)) {
+    throw new TypeError(
+      "Cannot use computer: expected the name of a Computer, 1 to 256 characters without lone surrogates",
+    );
+  }
   if (["all", "search"].includes(resolved.tools)) return resolved;
   const given = JSON.stringify(resolved.tools);
   throw new TypeError(`Cannot use tools ${given}: expected "all" or "search"`);
@@ -224,8 +234,10 @@ export function resolveGatewayOptions(
 ) {
   check("seatIdleMs", seatIdleMs, [1, MAX_TIMER_MS]);
   check("maxOffices", maxOffices, [1, Number.MAX_SAFE_INTEGER]);
-  if (agentName === "") {
-    throw new TypeError("Cannot use agentName: expected a name");
+  if (!isOfficeName(agentName)) {
+    throw new TypeError(
+      `Cannot use agentName: expected a name of ${OFFICE_NAME_RULE}`,
+    );
   }
   resolveOptions(office);
   return { seatIdleMs, maxOffices, agentName, office };

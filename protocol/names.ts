@@ -19,6 +19,20 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 /** Returns whether a text has no control characters. */
 export const hasNoControl = (text: string): boolean => !CONTROL.test(text);
 
+/**
+ * Returns whether a text is well-formed Unicode. A lone surrogate has no form in UTF-8: two names that
+ * differ in it alone would be one wherever they are encoded, such as in Redis (spec §4).
+ */
+export const isWellFormed = (text: string): boolean => text.isWellFormed();
+
+/** Returns whether data is valid as the name of a member, in `agent` or `computer` (spec §4). */
+export const isMemberName = (data: unknown): data is string =>
+  isIdentifier(data) && isWellFormed(data);
+
 /** Returns whether data is valid as `name` or `office_id` (spec §5). */
 export const isOfficeName = (data: unknown): data is string =>
-  isIdentifier(data) && hasNoControl(data);
+  isMemberName(data) && hasNoControl(data);
+
+/** What {@linkcode isOfficeName} accepts, for errors. */
+export const OFFICE_NAME_RULE =
+  "1 to 256 characters without control characters or lone surrogates";

@@ -4,7 +4,7 @@
  * @module
  */
 import { ErrorCode, ProtocolError } from "./errors.ts";
-import { hasNoControl, isIdentifier } from "./names.ts";
+import { hasNoControl, isIdentifier, isWellFormed } from "./names.ts";
 import * as z from "./schema.ts";
 
 export * from "./schema.ts";
@@ -116,7 +116,7 @@ function stop(
 export const maybe = <T extends z.core.SomeType>(schema: T) =>
   z.exactOptional(z.nullable(schema));
 
-/** `agent`, `req_id`, `computer`, `tool_name`, `mcp_server`: 1 to 256 UTF-16 units (spec §4). */
+/** `req_id`, `tool_name`, `mcp_server`: 1 to 256 UTF-16 units (spec §4). */
 export const identifier = z.string()
   .check(z.refine(isIdentifier, "expected 1 to 256 characters"));
 
@@ -127,8 +127,13 @@ export const textOf = (min: number, max: number) =>
     `expected ${min} to ${max} characters`,
   ));
 
-/** `name` and `office_id`: an identifier without control characters (spec §5). */
-export const officeIdentifier = identifier.check(
+/** `agent` and `computer`: an identifier that is well-formed Unicode (spec §4). */
+export const memberName = identifier.check(
+  z.refine(isWellFormed, "must not contain lone surrogates"),
+);
+
+/** `name` and `office_id`: the same without control characters (spec §5). */
+export const officeIdentifier = memberName.check(
   z.refine(hasNoControl, "must not contain control characters"),
 );
 
@@ -139,11 +144,14 @@ export const timeoutSeconds = z.int().check(z.minimum(1), z.maximum(3600));
 export const count = z.int().check(z.minimum(0));
 
 /** `AgentCallData`, the base of every request of an Agent (spec §4). */
-export const agentCallDataShape = { agent: identifier, req_id: identifier };
+export const agentCallDataShape = {
+  agent: memberName,
+  req_id: identifier,
+};
 
 /** A request that the Server routes to a Computer, with fields of its own (spec §4). */
 export const computerCall = <S extends z.core.$ZodLooseShape>(fields: S) =>
-  z.looseObject({ ...agentCallDataShape, computer: identifier, ...fields });
+  z.looseObject({ ...agentCallDataShape, computer: memberName, ...fields });
 
 /** The answer to it. */
 export const answer = <S extends z.core.$ZodLooseShape>(fields: S) =>

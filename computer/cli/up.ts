@@ -20,7 +20,13 @@ import { reporting, runCommand } from "../../cli/run.ts";
 import { protocolOption } from "../../cli/server_flags.ts";
 import { describeVersions } from "../../cli/version.ts";
 import { textWidth } from "../../cli/terminal_text.ts";
-import { addOptions, option, servingFlags, viewFlags } from "./flags.ts";
+import {
+  addOptions,
+  officeFlag,
+  option,
+  servingFlags,
+  viewFlags,
+} from "./flags.ts";
 import { run, type RunFlags } from "./run.ts";
 
 /** The part of a Server that `up` needs; a Computer must not import the role itself. */
@@ -88,7 +94,7 @@ export function upCommand(createServer: CreateServer): Command {
     ...clusterOptions(),
     ...servingFlags(),
     ...viewFlags(),
-    option("--office <office>", "the office to join").default("home"),
+    officeFlag(false).default("home"),
     option("--port <number>", "port to listen on, 0 for any free one")
       .argParser(integer(0, 65535)).default(8787),
     protocolOption(command),

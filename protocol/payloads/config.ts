@@ -236,5 +236,5 @@ export const getConfig = z.routed(
 
 /** Parses an {@linkcode UpdateComputerConfigReq}. */
 export const parseUpdateComputerConfigReq = z.parser(z.looseObject({
-  computer: z.identifier,
+  computer: z.memberName,
 }));

@@ -209,7 +209,7 @@ export const watchResource = z.routed(
 
 /** Parses an {@linkcode UpdateResources}. */
 export const parseUpdateResources = z.parser(z.looseObject({
-  computer: z.identifier,
+  computer: z.memberName,
   mcp_server: z.exactOptional(z.identifier),
   uri: z.exactOptional(z.string()),
 }));

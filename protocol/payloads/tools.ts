@@ -10,7 +10,7 @@ import {
   toWaiting,
 } from "./tool_result.ts";
 import * as z from "../validation.ts";
-import { isIdentifier } from "../names.ts";
+import { isIdentifier, isMemberName } from "../names.ts";
 
 /** The common fields of an Agent's requests (spec §4). */
 export interface AgentCallData {
@@ -241,8 +241,8 @@ export const parseToolCallCancel = z.parser(z.looseObject({
  */
 export const isToolCallReq = (data: unknown): data is ToolCallReq =>
   z.isPlainObject(data) &&
-  isIdentifier(data.agent) && isIdentifier(data.req_id) &&
-  isIdentifier(data.computer) && isIdentifier(data.tool_name) &&
+  isMemberName(data.agent) && isIdentifier(data.req_id) &&
+  isMemberName(data.computer) && isIdentifier(data.tool_name) &&
   z.isPlainObject(data.params) &&
   Number.isInteger(data.timeout) && Number(data.timeout) >= 1 &&
   Number(data.timeout) <= 3600 &&

@@ -15,6 +15,7 @@ import {
 import * as z from "../../protocol/schema.ts";
 import {
   checkOperatorPolicy,
+  checkPatterns,
   type Identity,
   mayOperate,
   parseExpiry,
@@ -51,7 +52,8 @@ const HASHED = /^sha256:([0-9a-fA-F]{64})$/;
  * Hashed keys need no salt as long as keys are random, such as those of `openssl rand -hex 32`.
  * Comparison time does not depend on the keys.
  *
- * @throws {TypeError} for an empty key, a duplicate `id`, no time in `expires`, and names for an operator
+ * @throws {TypeError} for an empty key, a duplicate `id`, no time in `expires`, names for an operator, and a
+ * pattern with a lone surrogate
  */
 export function apiKeys(keys: readonly ApiKey[]): Authenticator {
   const isList = Array.isArray(keys) &&
@@ -75,7 +77,7 @@ export function apiKeys(keys: readonly ApiKey[]): Authenticator {
       );
     }
     const identity = identityOf(entry);
-    const mistake = checkOperatorPolicy(entry);
+    const mistake = checkOperatorPolicy(entry) ?? checkPatterns(entry);
     if (mistake !== undefined) throw unusable(entry, mistake);
     const digest = digestOf(entry);
     digests.set(identity, digest);

@@ -7,6 +7,7 @@
  */
 import type * as jose from "jose";
 import { createHash, createPublicKey } from "node:crypto";
+import { isWellFormed } from "../../protocol/names.ts";
 import * as z from "../../protocol/schema.ts";
 import type { Authenticator, Credentials, Refused } from "./authenticator.ts";
 import {
@@ -198,12 +199,15 @@ const listOf = <T>(item: z.ZodMiniType<T>) =>
     z.pipe(item, z.transform((one) => [one])),
   ]));
 
+/** What an office or a name must match: of well-formed Unicode, as names are. */
+const pattern = z.string().check(z.refine(isWellFormed));
+
 const claimsSchema = z.object({
   sub: z.string().check(z.minLength(1)),
   exp: z.number(),
   role: listOf(z.enum(["agent", "computer", "operator"])),
-  office_id: listOf(z.string()),
-  name: listOf(z.string()),
+  office_id: listOf(pattern),
+  name: listOf(pattern),
 });
 
 /** What each claim must be. */
@@ -211,8 +215,8 @@ const EXPECTED: Readonly<Record<string, string>> = {
   sub: "a text that is not empty",
   exp: "a number",
   role: '"agent", "computer" or "operator", or a list of them',
-  office_id: "a text or a list of texts",
-  name: "a text or a list of texts",
+  office_id: "a text or a list of texts, without lone surrogates",
+  name: "a text or a list of texts, without lone surrogates",
 };
 
 const refuse = (claim: string, expected = ""): Refused => ({

@@ -16,6 +16,7 @@ import {
   type WayFlags,
 } from "../../cli/server_flags.ts";
 import { columns as inColumns, plain } from "../../cli/terminal_text.ts";
+import { isOfficeName, OFFICE_NAME_RULE } from "../../protocol/names.ts";
 import type * as z from "../../protocol/schema.ts";
 import * as schemas from "../operator/schemas.ts";
 import { endText } from "../shared/audit.ts";
@@ -86,7 +87,17 @@ async function read<S extends z.ZodMiniType<MissingNodes>>(
 
 /** Returns the path of something of an office. */
 const pathOf = (office: string, what: string): string =>
-  `/offices/${encodeURIComponent(office)}/${what}`;
+  `/offices/${encodedName(office)}/${what}`;
+
+/** @throws {UsageError} when it can be no name, which a URL could not carry */
+function encodedName(office: string): string {
+  if (isOfficeName(office)) return encodeURIComponent(office);
+  throw new UsageError(
+    `${
+      plain(JSON.stringify(office))
+    } is the name of no office: expected ${OFFICE_NAME_RULE}`,
+  );
+}
 
 /**
  * Prints a list as a table, or as JSON.
@@ -138,7 +149,7 @@ export async function watch(
   const client = operatorClient(flags);
   const [what, query] = office === undefined ? ["all offices", ""] : [
     `the office "${plain(office)}"`,
-    `?office=${encodeURIComponent(office)}`,
+    `?office=${encodedName(office)}`,
   ];
   let last: string | undefined;
   while (true) {

@@ -14,7 +14,7 @@ import {
   type Identity,
 } from "../shared/identity.ts";
 import { ErrorCode, type ErrorPayload } from "../../protocol/mod.ts";
-import { isOfficeName } from "../../protocol/names.ts";
+import { isOfficeName, OFFICE_NAME_RULE } from "../../protocol/names.ts";
 import { API_KEY_HEADER } from "../auth/api_keys.ts";
 import { addressOf } from "../limits/limits.ts";
 import {
@@ -24,6 +24,7 @@ import {
 } from "../shared/payload.ts";
 import {
   type Exchange,
+  isEncoded,
   notFound,
   type Refusal,
   refusal,
@@ -223,11 +224,11 @@ export class GatewayRoutes {
  */
 function officeIn(c: Context<SmcpEnv>): string {
   const office = c.req.param("office") ?? "";
-  if (isOfficeName(office)) return office;
+  if (isOfficeName(office) && isEncoded(c.req.path)) return office;
   refuse(404, {
     code: ErrorCode.NOT_FOUND,
     message:
-      "Not found: the path ends with the name of an office, 1 to 256 characters without control characters",
+      `Not found: the path ends with the name of an office, ${OFFICE_NAME_RULE}, encoded as UTF-8`,
   });
 }
 

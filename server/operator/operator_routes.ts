@@ -33,6 +33,7 @@ import {
 import { followNodes, NO_OTHERS } from "./nodes.ts";
 import {
   type Exchange,
+  isEncoded,
   notFound,
   type RequestHead,
   toResponse,
@@ -96,6 +97,14 @@ export function newOperatorRoutes(parts: OperatorParts) {
           429,
           [{ field: "request", problem: excess.message, fix: "wait a second" }],
           { "Retry-After": "1" },
+        );
+      }
+      if (!isEncoded(c.req.url)) {
+        throw problemOf(
+          400,
+          "URL",
+          "a part of it is no percent-encoded UTF-8, as every name is",
+          "encode each name with encodeURIComponent()",
         );
       }
       const result = await answer(c, operator, { incoming, outgoing });

@@ -51,6 +51,19 @@ export const WS_ENGINES: readonly WsEngine[] = ["fast", "stock"];
 /** The WebSocket implementation: this package's own (`fast`), or the package `ws` (`stock`). */
 export type WsEngine = "fast" | "stock";
 
+/**
+ * Returns whether a URL is percent-encoded UTF-8. Routers leave what is not as it is, so that a name that
+ * cannot be encoded would be another one.
+ */
+export function isEncoded(url: string): boolean {
+  try {
+    decodeURIComponent(url);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Splits a request target into path and query, in origin form (`/p?q`) or absolute form (`http://h/p?q`). */
 export function splitTarget(target: string): { path: string; query: string } {
   const [, path = "", query = ""] =

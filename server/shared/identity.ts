@@ -4,6 +4,7 @@
  * @module
  */
 import type { Role } from "../../protocol/mod.ts";
+import { isWellFormed } from "../../protocol/names.ts";
 
 /** An authenticated client, and what it may do. */
 export interface Identity {
@@ -124,6 +125,21 @@ export const checkOperatorPolicy = (
   names !== undefined && roles?.every((role) => role === "operator")
     ? '"names" restricts who joins, and an operator joins nowhere: restrict it with "offices", or leave "names" out'
     : undefined;
+
+/**
+ * Checks that each pattern of a policy is well-formed Unicode, as every name is: a lone surrogate would
+ * match a half of a character.
+ *
+ * @returns what is wrong, and what to do; `undefined` when nothing is
+ */
+export function checkPatterns(
+  { offices = [], names = [] }: Policy,
+): string | undefined {
+  const [field] = Object.entries({ offices, names })
+    .find(([, patterns]) => !patterns.every(isWellFormed)) ?? [];
+  return field &&
+    `"${field}" has a lone surrogate, which no name has: write the whole character, or "*"`;
+}
 
 /** Returns whether a policy restricts the names of its members. */
 export const restrictsNames = ({ names }: Policy): boolean =>

@@ -52,6 +52,10 @@ $ agent members
 2 unknown option '--ofice' (Did you mean --office?)
 > agent members --url {free} --office {long}
 2 --office (SMCP_OFFICE) is no name: expected 1 to 256 characters
+> agent members --url {free} --office {lone}
+2 --office (SMCP_OFFICE) is no name: …lone surrogates
+> agent members --name {lone} @{free}
+2 --name (SMCP_NAME) is no name: …lone surrogates
 > agent members --name '' @{free}
 2 --name is empty; name something with it
 $ SMCP_OFFICE= agent members
@@ -349,6 +353,7 @@ async function startWorld() {
     ),
     broken: "agent-key\n",
     long: "x".repeat(257),
+    lone: "a\ud800",
   };
   let files = 0;
   return {

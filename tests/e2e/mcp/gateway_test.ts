@@ -364,7 +364,7 @@ Deno.test("a path that names no possible office is not found, and the answer say
   });
   const { origin } = served.url;
   const why = "1 to 256 characters without control characters";
-  for (const name of ["%00", "a%0Ab", "%C2%85", "x".repeat(257)]) {
+  for (const name of ["%00", "a%0Ab", "%C2%85", "x".repeat(257), "%ED%A0%80"]) {
     for (const method of ["POST", "GET", "DELETE"]) {
       const { status, body } = await post(`${origin}/mcp/${name}`, { method });
       assertEquals(status, 404, body);
@@ -387,6 +387,8 @@ Deno.test("mcpGateway() refuses what it cannot use, and names it", () => {
       [{ seatIdleMs: 0 }, "Cannot use seatIdleMs 0: expected a whole number"],
       [{ maxOffices: 0.5 }, "Cannot use maxOffices 0.5: expected a whole"],
       [{ agentName: "" }, "Cannot use agentName: expected a name"],
+      [{ agentName: "\ud800" }, "Cannot use agentName: expected a name"],
+      [{ computer: "\ud800" }, "Cannot use computer: expected the name"],
       [{ nameLimit: 1 }, "Cannot use nameLimit 1"],
     ] as const
   ) assertThrows(() => mcpGateway(options), Error, message);

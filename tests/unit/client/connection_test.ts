@@ -78,6 +78,7 @@ Deno.test("checkOptions() names the option that is invalid, and what is expected
     [{ url: right.url }, /option name: expected a text of 1 to 256/],
     [{ ...inside, name: "" }, /option name: expected a text of 1 to 256/],
     [{ ...right, name: "a\nb" }, /option name: .* without control characters/],
+    [{ ...right, name: "a\ud800" }, /option name: .* or lone surrogates/],
     [{ ...right, name: 5 }, /option name: expected a text/],
     [{ ...right, auth: "s3cret" }, /option auth: expected \{ api_key: "…" \}/],
     [{ ...right, auth: ["s3cret"] }, /option auth: expected \{ api_key/],

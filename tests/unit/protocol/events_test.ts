@@ -172,13 +172,16 @@ Deno.test("parseRole() takes agent and computer, and refuses all else", () => {
   }
 });
 
-Deno.test("isOfficeName() takes 1 to 256 UTF-16 units without control characters", () => {
+Deno.test("isOfficeName() takes 1 to 256 UTF-16 units without control characters and lone surrogates", () => {
   for (const name of ["a", "家 1", "x".repeat(256), "😀".repeat(128)]) {
     assertEquals(isOfficeName(name), true, name);
   }
   const control = ["a\u0000", "\n", "\u001f", "\u007f", "\u009f"];
   const long = ["x".repeat(257), "😀".repeat(129)];
-  for (const data of ["", ...control, ...long, 1, null, undefined, ["a"]]) {
+  const lone = ["\ud800", "a\udfff", "\udc00b", "\udc00\ud800"];
+  for (
+    const data of ["", ...control, ...long, ...lone, 1, null, undefined, ["a"]]
+  ) {
     assertEquals(isOfficeName(data), false, String(data));
   }
 });

@@ -13,10 +13,10 @@ type Kind = keyof typeof GOOD;
 type Fields = Readonly<Record<string, Kind | `${Kind}?`>>;
 type Payload = Record<string, unknown>;
 
-const call: Fields = { agent: "identifier", req_id: "identifier" };
-const routed: Fields = { ...call, computer: "identifier" };
+const call: Fields = { agent: "member", req_id: "identifier" };
+const routed: Fields = { ...call, computer: "member" };
 const resource: Fields = { ...routed, mcp_server: "identifier", uri: "text" };
-const update: Fields = { computer: "identifier" };
+const update: Fields = { computer: "member" };
 
 /** Spec §4, event by event. */
 const REQUESTS: Readonly<Record<string, Fields>> = {
@@ -85,12 +85,16 @@ const LONGEST = "😀".repeat(128);
 
 const NO_TEXT = [null, undefined, 0, 3, 1.5, true, [], ["a"], {}, { a: "b" }];
 const NO_IDENTIFIER = [...NO_TEXT, "", "x".repeat(257), `${LONGEST}x`];
+/** Texts that have no form in UTF-8: halves of surrogate pairs alone, and in the wrong order. */
+const LONE = ["\ud800", "a\udfff", "\udc00b", "\udc00\ud800", "\ud83d😀"];
+const NO_MEMBER = [...NO_IDENTIFIER, ...LONE];
 const NO_INTEGER = [
   ...[null, undefined, "3", "", 1.5, NaN, Infinity, 2 ** 53, true, [3], {}, 3n],
 ];
 
 const GOOD = {
-  identifier: ["x", "x".repeat(256), LONGEST, "3", " ", "a\nb", "\u0000", "名"],
+  identifier: ["x", "x".repeat(256), LONGEST, "a\nb", "\u0000", "名", ...LONE],
+  member: ["x", "x".repeat(256), LONGEST, "3", " ", "a\nb", "\u0000", "名"],
   office: ["x", "x".repeat(256), LONGEST, "3", " ", "a/b", "名前", "\u00a0"],
   role: ["agent", "computer"],
   object: [{}, { a: { b: [1, null] } }, { "": "" }],
@@ -112,7 +116,8 @@ const GOOD = {
 
 const BAD: Readonly<Record<Kind, readonly unknown[]>> = {
   identifier: NO_IDENTIFIER,
-  office: [...NO_IDENTIFIER, ...CONTROLS, ...CONTROLS.map((c) => `a${c}b`)],
+  member: NO_MEMBER,
+  office: [...NO_MEMBER, ...CONTROLS, ...CONTROLS.map((c) => `a${c}b`)],
   role: [...NO_TEXT, "", "Agent", "server", "computer "],
   object: [null, undefined, "{}", 1, true, [], [{}], new Uint8Array(2)],
   timeout: [...NO_INTEGER, 0, -1, 3601],

@@ -191,6 +191,8 @@ Deno.test("readClaims() converts role, office_id and name to a policy, and refus
     ["office_id", { ...base, office_id: 5 }],
     ["office_id", { ...base, office_id: { "*": true } }],
     ["name", { ...base, name: ["x", null] }],
+    ["office_id", { ...base, office_id: "\ud800*" }],
+    ["name", { ...base, name: ["x", "\udfff"] }],
   ];
   for (const [claim, claims] of bad) {
     const verdict = readClaims(claims);

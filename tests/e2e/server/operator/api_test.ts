@@ -249,6 +249,8 @@ Deno.test("every answer and problem is as the OpenAPI document says", async () =
     [400, kick, "/members/none/kick", "not json"],
     [413, kick, "/members/none/kick", "x".repeat(20_000)],
     [404, "/keys/revoke", "/keys/revoke", { principal: "key:none", reason }],
+    [400, "/offices/{office}/members", "/offices/%ED%A0%80/members"],
+    [400, "/offices/{office}/calls", `${north}/calls?office=%ED%A0%80`],
     [200, kick, `/members/${office.agent.socket.id}/kick`, { reason }],
   ];
   for (const [status, path, real, post] of rows) {

@@ -192,9 +192,11 @@ Deno.test("Connection: join and leave answer (false, reason) to any payload, and
   const seat = { role: "agent", name: "a", office_id: "o" };
   const bad = [
     ...[undefined, null, [], "office", {}],
-    ...[{ role: "boss" }, { name: "" }, { name: 7 }, { name: long }]
+    ...[{ role: "boss" }, { name: "" }, { name: 7 }, { name: long }, {
+      name: "\ud800",
+    }]
       .map((over) => ({ ...seat, ...over })),
-    ...[undefined, long, "o\u0000", "\u009f", "a\n"]
+    ...[undefined, long, "o\u0000", "\u009f", "a\n", "\udfff"]
       .map((office_id) => ({ ...seat, office_id })),
   ];
   for (const payload of bad) {

@@ -5,7 +5,11 @@ import {
   type ProtocolName,
   TOOL_CALL_EVENT,
 } from "../../../../protocol/mod.ts";
-import { apiKeys, createSmcpServer } from "../../../../server/mod.ts";
+import {
+  apiKeys,
+  createSmcpServer,
+  parseApiKeys,
+} from "../../../../server/mod.ts";
 import type { Seat } from "../../../../server/office/peer.ts";
 import {
   type Answered,
@@ -393,6 +397,18 @@ Deno.test("a key that would restrict the names of an operator is refused", () =>
     'Cannot use the API key "ops": "names" restricts who joins',
   );
   apiKeys([{ id: "o", key: "k", roles: ["agent", "operator"], names: ["a"] }]);
+});
+
+Deno.test("a key whose patterns have a lone surrogate is refused, and the field is named", () => {
+  for (const field of ["offices", "names"]) {
+    const key = { id: "ci", key: "k", [field]: ["ok", "\ud83d*"] };
+    assertThrows(
+      () => apiKeys(parseApiKeys(JSON.stringify([key]))),
+      TypeError,
+      `Cannot use the API key "ci": "${field}" has a lone surrogate`,
+    );
+  }
+  apiKeys([{ id: "ci", key: "k", offices: ["😀*"], names: ["名"] }]);
 });
 
 Deno.test("a token for operators must be hard to guess, and fit in a header", () => {
