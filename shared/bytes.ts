@@ -71,6 +71,14 @@ export function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
 }
 
 /**
+ * Copies a part of a text that is kept longer than the text itself: engines make it a view, which holds
+ * the whole, such as a message of megabytes for a name in it. What `JSON.parse()` makes of a text is a
+ * copy already.
+ */
+export const copyOf = (part: string): string =>
+  JSON.parse(JSON.stringify(part)) as string;
+
+/**
  * Frees bytes that are no longer used, unless their buffer holds others too: the garbage collector would
  * find it late, and marks all that lives for it.
  */

@@ -8,6 +8,7 @@ import { isIP, isIPv4, isIPv6 } from "node:net";
 import { ErrorCode, ProtocolError } from "../../protocol/errors.ts";
 import type { RequestHead } from "../shared/http.ts";
 import { TokenBucket } from "../shared/pending.ts";
+import { copyOf } from "../../shared/bytes.ts";
 import { checkNumbers } from "../../shared/checks.ts";
 
 /** Count and rate limits of a server; a client that exceeds one gets the error 429 (spec §10). */
@@ -218,7 +219,7 @@ export function clientAddress(
   const hops = String(forwarded).split(",")
     .map((hop) => plain(bare(hop.trim())));
   const hop = hops.at(-proxies) ?? hops[0];
-  return hop !== undefined && isIP(hop) !== 0 ? hop : plain(peer);
+  return hop !== undefined && isIP(hop) !== 0 ? copyOf(hop) : plain(peer);
 }
 
 /** Returns the address of the client that sent a request; see {@linkcode clientAddress}. */

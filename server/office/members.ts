@@ -34,6 +34,7 @@ import {
   endOf,
   isFaultOf,
 } from "../shared/audit.ts";
+import { copyOf } from "../../shared/bytes.ts";
 import { errorPayloadOf, Payload } from "../shared/payload.ts";
 import { restrictsNames } from "../shared/identity.ts";
 import { log, short } from "../shared/log.ts";
@@ -336,7 +337,7 @@ export class Member implements Seat, Seated {
       at: this.home.parts.clock.date(),
       ...end,
       ...(typeof message === "string" &&
-        { message: message.slice(0, MAX_MESSAGE_CHARS) }),
+        { message: copyOf(message.slice(0, MAX_MESSAGE_CHARS)) }),
     };
   }
 }

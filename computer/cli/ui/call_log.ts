@@ -12,6 +12,7 @@ import type {
 import { callerText, callKey, howItEnded } from "../report.ts";
 import type { Changes } from "./news_feed.ts";
 import { isRecord } from "../../../protocol/names.ts";
+import { copyOf } from "../../../shared/bytes.ts";
 import { define } from "../../util/values.ts";
 
 /** A call as the page lists it. */
@@ -161,7 +162,9 @@ export function callLog(changes: Changes, limits = DEFAULT_LIMITS) {
 
 /** What others chose may have any length. */
 const brief = (text: string): string =>
-  text.length > MAX_NAME_CHARS ? `${text.slice(0, MAX_NAME_CHARS)}…` : text;
+  text.length > MAX_NAME_CHARS
+    ? copyOf(`${text.slice(0, MAX_NAME_CHARS)}…`)
+    : text;
 
 const MAX_NAME_CHARS = 300;
 
@@ -193,7 +196,7 @@ export function clip(value: unknown, room: number): Clipped {
   const text = (whole: string): string => {
     const kept = whole.slice(0, Math.max(0, left));
     left -= kept.length + 2;
-    return kept.length === whole.length ? whole : kept + full();
+    return kept.length === whole.length ? whole : copyOf(kept + full());
   };
   const copy = (each: unknown): unknown => {
     if (left <= 0) return full();
