@@ -30,7 +30,7 @@ import {
   followDesktop,
   forwardOfficeEvents,
   logThrown,
-  warnOfClearText,
+  warnOf,
 } from "./events.ts";
 import * as queries from "./queries.ts";
 import type {
@@ -172,7 +172,7 @@ export class SmcpAgent implements AsyncDisposable {
    * @throws {ConnectionError} `unreachable`, `tls` or `closed`
    */
   connect(): Promise<void> {
-    warnOfClearText(this.#options);
+    warnOf(this.#options);
     return this.#connection.connect();
   }
 

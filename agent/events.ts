@@ -9,7 +9,7 @@ import type { Logger } from "@logtape/logtape";
 import * as queries from "./queries.ts";
 import { isComputerNotFound, Requests } from "./requests.ts";
 import { catalogueStep, ToolCatalogue } from "./tools.ts";
-import { secretsInClear } from "../client/check_options.ts";
+import { warningsOf } from "../client/check_options.ts";
 import type { Connection } from "../client/connection.ts";
 import type { Emitter } from "../client/emitter.ts";
 import { ConnectionError } from "../client/errors.ts";
@@ -198,8 +198,9 @@ function log(): Logger | undefined {
 export const logThrown = (error: unknown): void =>
   log()?.error("{error}", { error });
 
-/** Warns when credentials are sent to another machine unencrypted. */
-export function warnOfClearText(options: ConnectionOptions): void {
-  const warning = secretsInClear(options);
-  if (warning !== undefined) log()?.warn("{warning}", { warning });
+/** Warns of what the user of a client should know before it connects. */
+export function warnOf(options: ConnectionOptions): void {
+  for (const warning of warningsOf(options)) {
+    log()?.warn("{warning}", { warning });
+  }
 }

@@ -11,7 +11,11 @@ import { orUsageError, UsageError } from "./run.ts";
 import { isHeaderText, parseServerUrl } from "../client/check_options.ts";
 import type { ConnectionError } from "../client/errors.ts";
 import type { UrlOptions } from "../client/options.ts";
-import { chooseProxy, proxyRoute } from "../client/proxy.ts";
+import {
+  chooseProxy,
+  proxyRoute,
+  unreadableExemptions,
+} from "../client/proxy.ts";
 import { unreachable } from "../client/failures.ts";
 import { checkTls, type ClientTlsOptions } from "../client/tls.ts";
 import { CLIENT_PROTOCOLS, type ClientProtocol } from "../client/versions.ts";
@@ -148,6 +152,8 @@ export interface HttpWay {
   options(): Promise<RequestOptions>;
   /** Creates the error for a request that reached no Server, as other clients explain it. */
   failure(error: unknown): Promise<ConnectionError>;
+  /** What the user should know before. */
+  readonly warning: string | undefined;
 }
 
 /**
@@ -170,6 +176,7 @@ export function httpWay(
     }),
     failure: async (error) =>
       await unreachable(options, { description: error }, await route?.()),
+    warning: unreadableExemptions(options),
   };
 }
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkTls } from "./node_way.ts";
+import { checkTls, unreadableExemptions } from "./node_way.ts";
 import type { ConnectionOptions, Credentials } from "./options.ts";
 import { isTls } from "./tls.ts";
 import { isOfficeName, isRecord, OFFICE_NAME_RULE } from "../protocol/names.ts";
@@ -162,6 +162,11 @@ const SECRET_HEADER = /^(x-api-key|authorization|cookie)$/i;
 /** Returns whether the host of a URL is this machine, by its name. */
 export const isLoopback = (hostname: string): boolean =>
   /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/i.test(hostname);
+
+/** Returns what the user of a client should know before it connects, each with what to do. */
+export const warningsOf = (options: Partial<ConnectionOptions>): string[] =>
+  [secretsInClear(options), unreadableExemptions(options)]
+    .filter((warning) => warning !== undefined);
 
 /**
  * Detects credentials that would be sent to another machine unencrypted (spec §10).

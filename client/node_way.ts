@@ -11,7 +11,7 @@ import { hasNodeModules, nodeModule } from "./node_modules.ts";
 import { isTls } from "./tls.ts";
 import * as webWay from "./web_way.ts";
 
-export { proxyRoute } from "./proxy.ts";
+export { proxyRoute, unreadableExemptions } from "./proxy.ts";
 export { checkTls, tlsReason } from "./tls.ts";
 
 /** The used part of the socket behind a WebSocket of `ws`; that of Bun has neither. */

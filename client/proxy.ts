@@ -12,6 +12,7 @@ import { loadPackages } from "../shared/packages.ts";
 import { isLoopback } from "./check_options.ts";
 import { codeOf, describeFailure } from "./failures.ts";
 import { ConnectionError } from "./errors.ts";
+import { readNoProxy } from "./no_proxy.ts";
 import type { UrlOptions } from "./options.ts";
 import {
   type Agent,
@@ -30,6 +31,8 @@ export interface Proxy {
   readonly url: URL;
   /** The variable of the environment that names it; none for the option. */
   readonly variable?: string;
+  /** What of `NO_PROXY` names no host, if a variable names the proxy. */
+  readonly unreadable?: readonly string[];
 }
 
 /** The way through a proxy. */
@@ -71,51 +74,41 @@ export function chooseProxy(
     names.flatMap((name) => [name.toLowerCase(), name])
       .map((name) => ({ name, text: variable(name) ?? "" }))
       .find(({ text }) => text !== "");
-  const exempt = find("NO_PROXY")?.text ?? "";
-  if (isExempt(hostname, port || (secure ? "443" : "80"), exempt)) {
-    return undefined;
-  }
+  const exempt = readNoProxy(find("NO_PROXY")?.text ?? "");
+  const destination = { hostname, port: port || (secure ? "443" : "80") };
+  if (exempt.exempts(destination)) return undefined;
   const named = find(secure ? "HTTPS_PROXY" : "HTTP_PROXY", "ALL_PROXY");
   return named && {
     url: parse(named.text, named.name, `; ${option} goes before it`),
     variable: named.name,
+    unreadable: exempt.unreadable,
   };
 }
 
 /**
- * Checks a host against `NO_PROXY`: names with their subdomains, IP addresses and ranges
- * (`10.0.0.0/8`), each with a port if only that is meant, separated by commas or spaces; `*` is all.
+ * Detects entries of `NO_PROXY` that name no host, such as `10.0.0.0/`, where a Server is reached through
+ * a proxy of the environment: they may have meant it.
+ *
+ * @returns a warning that says what to do, or `undefined`
  */
-function isExempt(hostname: string, port: string, list: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, "").toLowerCase();
-  return list.toLowerCase().split(/[\s,]+/).some((entry) => {
-    if (entry === "*") return true;
-    // An IPv6 address has a port only after brackets.
-    const [, named = entry, only] = /^(\[.*\]|[^:]*):(\d+)$/.exec(entry) ?? [];
-    if (only !== undefined && only !== port) return false;
-    const name = named.replace(/^\[|\]$/g, "").replace(/^\*?\./, "");
-    if (name === "") return false;
-    return name.includes("/")
-      ? isWithin(host, name)
-      : host === name || host.endsWith(`.${name}`);
-  });
+export function unreadableExemptions(
+  { url, proxy }: Partial<Pick<UrlOptions, "url" | "proxy">>,
+  variable?: (name: string) => string | undefined,
+): string | undefined {
+  if (url === undefined) return undefined; // in this process
+  const { unreadable = [], variable: named } =
+    chooseProxy(url, proxy, variable) ?? {};
+  if (unreadable.length === 0) return undefined;
+  const entries = unreadable.slice(0, MAX_NAMED)
+    .map((entry) => JSON.stringify(entry.slice(0, MAX_ENTRY_CHARS)));
+  return `NO_PROXY names no host with ${entries.join(" and ")}, so that ${
+    new URL(url).host
+  } is reached through the proxy of ${named}: write a name, an address, or a range such as "10.0.0.0/8"`;
 }
 
-/** Checks an IP address against a range such as `10.0.0.0/8`. */
-function isWithin(host: string, range: string): boolean {
-  const net = nodeModule("node:net");
-  const [base = "", bits] = range.split("/");
-  const family = net?.isIP(base);
-  if (net === undefined || !family || net.isIP(host) !== family) return false;
-  const type = family === 4 ? "ipv4" : "ipv6";
-  const list = new net.BlockList();
-  try {
-    list.addSubnet(base, Number(bits), type);
-  } catch {
-    return false; // no such range
-  }
-  return list.check(host, type);
-}
+/** How many entries a warning names, and how much of each. */
+const MAX_NAMED = 3;
+const MAX_ENTRY_CHARS = 80;
 
 function parse(text: string, source: string, remedy = ""): URL {
   const full = text.includes("://") ? text : `http://${text}`;

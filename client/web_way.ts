@@ -27,6 +27,9 @@ export function proxyRoute(
   );
 }
 
+/** Returns `undefined`: there is no environment. */
+export const unreadableExemptions = (_: object): undefined => undefined;
+
 /** Returns `undefined`: the platform does not say why a handshake failed. */
 export const tlsReason = (): Promise<undefined> => Promise.resolve(undefined);
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
-import { secretsInClear } from "../../client/check_options.ts";
+import { warningsOf } from "../../client/check_options.ts";
 import type { UrlOptions } from "../../client/options.ts";
 import { orUsageError } from "../../cli/run.ts";
 import { connectionOptions } from "../../cli/server_flags.ts";
@@ -57,8 +57,7 @@ export async function mcp(flags: McpFlags, load: LoadMcp): Promise<void> {
   const agent = connectionOptions(flags, read);
   // Stdout belongs to the messages.
   const log = (line: string) => console.error(`smcp-agent mcp: ${line}`);
-  const warning = secretsInClear(agent);
-  if (warning !== undefined) log(`warning: ${warning}`);
+  for (const warning of warningsOf(agent)) log(`warning: ${warning}`);
   const pipeOffice = await loadPackages(
     "serve MCP",
     ["@modelcontextprotocol/client", "@modelcontextprotocol/server"],

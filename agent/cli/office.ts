@@ -17,7 +17,7 @@ import {
   plainLines,
   shorten,
 } from "../../cli/terminal_text.ts";
-import { secretsInClear } from "../../client/check_options.ts";
+import { warningsOf } from "../../client/check_options.ts";
 import { ProtocolError, type SMCPTool } from "../../protocol/mod.ts";
 import { abortable } from "../../shared/async.ts";
 
@@ -46,8 +46,9 @@ export async function withAgent<T>(
 ): Promise<T> {
   const read = (file: string) => readFileSync(file, "utf8");
   const options = connectionOptions(flags, read);
-  const warning = secretsInClear(options);
-  if (warning !== undefined) console.error(`warning: ${warning}`);
+  for (const warning of warningsOf(options)) {
+    console.error(`warning: ${warning}`);
+  }
   const agent = new SmcpAgent(options);
   const abort = new AbortController();
   const { signal } = abort;

@@ -6,7 +6,7 @@
  */
 import { Connection } from "../../client/connection.ts";
 import type { ConnectionOptions } from "../../client/options.ts";
-import { secretsInClear } from "../../client/check_options.ts";
+import { warningsOf } from "../../client/check_options.ts";
 import {
   CANCEL_TOOL_CALL_NOTIFICATION,
   ErrorCode,
@@ -130,8 +130,9 @@ export class OfficeLink implements RequestOrigin {
 
   /** Connects to the Server. */
   connect(): Promise<void> {
-    const warning = secretsInClear(this.#options);
-    if (warning !== undefined) log.warn("{warning}", { warning });
+    for (const warning of warningsOf(this.#options)) {
+      log.warn("{warning}", { warning });
+    }
     return this.connection.connect();
   }
 

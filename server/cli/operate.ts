@@ -318,6 +318,7 @@ const MAX_ANSWER_BYTES = 256 * 2 ** 20;
  */
 export function operatorClient({ token, apiKey, ...flags }: OperatorFlags) {
   const way = httpWay(flags, (file) => readFileSync(file, "utf8"));
+  if (way.warning !== undefined) console.error(`warning: ${way.warning}`);
   const sent = token ?? apiKey;
   if (sent === undefined || !/^[\x21-\x7e]+$/.test(sent)) {
     throw new UsageError(
