@@ -36,6 +36,14 @@ const NETWORK: Readonly<Record<string, string>> = {
 
 /** Explains an error in one line with its remedy; never a stack trace. */
 export function explainFailure(error: unknown): string {
+  const text = explain(error);
+  // What a Server, a Computer or a proxy says must not pass as lines of ours.
+  return error instanceof ProtocolError || error instanceof ConnectionError
+    ? text.replaceAll(/\s*[\r\n]\s*/g, " ")
+    : text;
+}
+
+function explain(error: unknown): string {
   if (error instanceof ProtocolVersionError) return error.message;
   if (error instanceof ProtocolError) {
     return withRemedy(

@@ -11,6 +11,7 @@ import { loadProxiesBy } from "../client/proxy.ts";
 import { reasonOf } from "../client/errors.ts";
 import { EnvFileError, loadEnvFile } from "./env_file.ts";
 import { outliveConsole, outliveOutput } from "./output.ts";
+import { printError } from "./print.ts";
 
 // A binary has only what its bundler finds.
 loadProxiesBy(() => import("https-proxy-agent"));
@@ -20,6 +21,6 @@ try {
   Object.keys(process.env);
   loadEnvFile(process.env);
 } catch (error) {
-  console.error(`error: ${reasonOf(error)}`);
+  printError(`error: ${reasonOf(error)}`);
   process.exit(error instanceof EnvFileError ? 2 : 1);
 }

@@ -8,6 +8,8 @@ import { type Command, CommanderError, type Option } from "commander";
 import { reasonOf } from "../client/errors.ts";
 import { nearestWord } from "../shared/checks.ts";
 import { explainFailure } from "./explain_failure.ts";
+import { printError } from "./print.ts";
+import { plain } from "./terminal_text.ts";
 
 /** A wrong use of the command line: exit code 2. */
 export class UsageError extends Error {
@@ -54,7 +56,7 @@ export function reporting(
 ): Command {
   return command.exitOverride().showSuggestionAfterError()
     .configureOutput({
-      outputError: (text, write) => write(`${oneLine(text, command)}\n`),
+      outputError: (text, write) => write(`${plain(oneLine(text, command))}\n`),
     })
     .hook("preAction", (_, action) => env && readSwitches(action, env));
 }
@@ -175,12 +177,12 @@ function readSwitches(
  *
  * @param make creates the command with {@linkcode reporting}; may fail for lack of a permission
  * @param args without the program's own name
- * @param print writes a line to stderr; default `console.error`
+ * @param print writes a line to stderr; default {@linkcode printError}
  */
 export async function runCommand(
   make: () => Command,
   args: readonly string[],
-  print: (line: string) => void = (line) => console.error(line),
+  print: (line: string) => void = printError,
 ): Promise<number> {
   try {
     await make().parseAsync(args, { from: "user" });

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import process from "node:process";
+import { printContent } from "./print.ts";
 import { addHelp } from "./flags.ts";
 import { addCompletion, type CommandShape, shapeOf } from "./completion.ts";
 import { commandHint } from "./own_command.ts";
@@ -59,7 +60,7 @@ function smcpCommand(commands: Commands): Command {
   }
   addCompletion(
     program,
-    (script) => console.log(script),
+    printContent,
     () => wholeShape(program, commands),
   );
   return program;

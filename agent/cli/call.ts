@@ -7,14 +7,13 @@
 import process from "node:process";
 import { readFile, stat } from "node:fs/promises";
 import { text } from "node:stream/consumers";
+import { print, printContent, printError, printJson } from "../../cli/print.ts";
 import type { SmcpAgent } from "../agent.ts";
 import {
   atComputer,
   type ComputerFlags,
   noComputer,
   officeTools,
-  printJson,
-  shown,
   waitingFor,
   withAgent,
 } from "./office.ts";
@@ -52,7 +51,7 @@ export async function call(tool: string, flags: CallFlags): Promise<void> {
     const follow = (to: ToolProgress) => {
       const text = plain(progressText(to));
       progress = text === "" ? "" : `${text}  `;
-      if (to.waiting && !process.stderr.isTTY) console.error(text);
+      if (to.waiting && !process.stderr.isTTY) printError(text);
     };
     const what = `calling ${plain(tool)} on ${plain(computer)}`;
     return await waitingFor(
@@ -128,8 +127,9 @@ async function find(
 /** Prints a result: unchanged for programs, without control characters on a terminal. */
 function printResult({ content, structuredContent }: CallToolResult): void {
   for (const { type, text, ...rest } of content) {
-    if (typeof text === "string") console.log(shown(text));
-    else console.log(shown(`[${type}] ${summary(rest)}`));
+    printContent(
+      typeof text === "string" ? text : `[${type}] ${summary(rest)}`,
+    );
   }
   if (content.length === 0 && structuredContent) printJson(structuredContent);
 }
@@ -185,7 +185,7 @@ export async function put(file: string, flags: ComputerFlags): Promise<void> {
     );
   });
   if (flags.json) printJson(landed);
-  else console.log(plain(landed.path));
+  else print(plain(landed.path));
 }
 
 /** Checks before anything is connected that there is something to put. */

@@ -6,6 +6,7 @@
  */
 import process from "node:process";
 import { Command, InvalidArgumentError, Option } from "commander";
+import { printContent } from "../../cli/print.ts";
 import type { LoadMcp } from "./mcp.ts";
 import { addCompletion } from "../../cli/completion.ts";
 import { addHelp, integer, readName } from "../../cli/flags.ts";
@@ -224,7 +225,7 @@ export function agentCommand(loadMcp: LoadMcp): Command {
   mcp.addHelpText("after", AFTER_MCP)
     .action(async (flags) => (await import("./mcp.ts")).mcp(flags, loadMcp));
 
-  addCompletion(program, (script) => console.log(script));
+  addCompletion(program, printContent);
   return program;
 }
 

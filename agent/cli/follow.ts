@@ -1,3 +1,4 @@
+import { print, printError, printJson } from "../../cli/print.ts";
 import { onAbort } from "../../shared/async.ts";
 import { present } from "../../shared/checks.ts";
 import { plain, plainLines } from "../../cli/terminal_text.ts";
@@ -9,7 +10,6 @@ import {
   atComputer,
   type ComputerFlags,
   type OfficeFlags,
-  printJson,
   withAgent,
 } from "./office.ts";
 
@@ -45,9 +45,9 @@ async function followWindows(
 ): Promise<void> {
   try {
     for await (const windows of agent.followDesktop(computer, wanted)) {
-      if (json) console.log(JSON.stringify(windows));
+      if (json) printJson(windows, 0);
       else {
-        console.log(`== ${time()}  ${plain(computer)}`);
+        print(`== ${time()}  ${plain(computer)}`);
         printWindows(windows);
       }
     }
@@ -57,8 +57,8 @@ async function followWindows(
 }
 
 function printWindows(windows: readonly string[]): void {
-  if (windows.length === 0) console.log("The desktop is empty.");
-  else console.log(windows.map(plainLines).join("\n\n---\n\n"));
+  if (windows.length === 0) print("The desktop is empty.");
+  else print(windows.map(plainLines).join("\n\n---\n\n"));
 }
 
 /** Prints every notification of the office until Ctrl-C, one line each. */
@@ -67,7 +67,7 @@ export async function watch(flags: OfficeFlags): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     listen(agent, flags.json === true, reject);
     onAbort(signal, resolve);
-    console.error(`watching the office "${flags.office}" (Ctrl-C ends it)`);
+    printError(`watching the office "${plain(flags.office)}" (Ctrl-C ends it)`);
     await promise;
   });
 }
@@ -78,11 +78,9 @@ function listen(
   lost: (error: Error) => void,
 ): void {
   const show = (event: string, payload: object) =>
-    console.log(
-      json
-        ? JSON.stringify({ time: new Date().toISOString(), event, payload })
-        : `${time()}  ${event}  ${fields(payload)}`,
-    );
+    json
+      ? printJson({ time: new Date().toISOString(), event, payload }, 0)
+      : print(`${time()}  ${event}  ${fields(payload)}`);
   for (const event of Object.keys(NOTIFICATIONS) as Notification[]) {
     agent.on(agentEventOf(event), (payload) => show(event, payload));
   }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { print, printJson } from "../../cli/print.ts";
 import { isRecord } from "../../protocol/names.ts";
 import type { SmcpAgent } from "../agent.ts";
 import {
@@ -14,7 +15,6 @@ import {
   noComputer,
   type OfficeFlags,
   officeTools,
-  printJson,
   printRows,
   serverMeant,
   withAgent,
@@ -69,10 +69,10 @@ export async function resources(
   }
   for (const [name, list] of found) {
     if (typeof list === "string") {
-      console.log(`${plain(name)}: ${plain(list)}`);
+      print(`${plain(name)}: ${plain(list)}`);
       continue;
     }
-    console.log(`${plain(name)}: ${count(list.length, "resource")}`);
+    print(`${plain(name)}: ${count(list.length, "resource")}`);
     printRows(
       list.map(({ uri, name, title }) => [
         `  ${uri}`,
@@ -80,7 +80,7 @@ export async function resources(
       ]),
     );
   }
-  if (found.size === 0) console.log("The Computer hosts no MCP server.");
+  if (found.size === 0) print("The Computer hosts no MCP server.");
 }
 
 const listAll = (
@@ -108,9 +108,9 @@ export async function config(flags: ComputerFlags): Promise<void> {
     const where = "url" in how ? how.url : [how.command, ...how.args].join(" ");
     return [`  ${labelOf(key, name)}`, disabled ? "disabled" : type, where];
   });
-  console.log(count(rows.length, "MCP server"));
+  print(count(rows.length, "MCP server"));
   printRows(rows);
-  console.log(count(inputs?.length ?? 0, "input"));
+  print(count(inputs?.length ?? 0, "input"));
   printRows(
     (inputs ?? []).map((each) => [`  ${each.id}`, each.type, each.description]),
   );
@@ -148,7 +148,7 @@ export async function tools(flags: ToolsFlags): Promise<void> {
   if (flags.json) return printJson(Object.fromEntries(found.listed));
   if (found.listed.size === 0) throw noComputer(flags.office);
   for (const [computer, list] of found.listed) {
-    console.log(`${plain(computer)}: ${count(list.length, "tool")}`);
+    print(`${plain(computer)}: ${count(list.length, "tool")}`);
     for (const group of found.groups.get(computer) ?? []) {
       printGroup(group, flags.verbose === true);
     }
@@ -163,11 +163,11 @@ function printGroup(
   if (server !== undefined) {
     const what = tools.length > 0 ? count(tools.length, "tool") : state;
     const label = labelOf(server, name);
-    console.log(`  ${plain(label)}: ${plain(what ?? "no tools")}`);
+    print(`  ${plain(label)}: ${plain(what ?? "no tools")}`);
   }
   const rows = tools.map((tool) => [`${indent}${tool.name}`, describe(tool)]);
   columns(rows).forEach((line, i) => {
-    console.log(line);
+    print(line);
     if (!verbose) return;
     const parameters = parameterRows(tools[i]?.params_schema ?? {});
     printRows(

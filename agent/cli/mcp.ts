@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
+import { printError } from "../../cli/print.ts";
 import { warningsOf } from "../../client/check_options.ts";
 import type { UrlOptions } from "../../client/options.ts";
 import { orUsageError } from "../../cli/run.ts";
@@ -56,7 +57,7 @@ export async function mcp(flags: McpFlags, load: LoadMcp): Promise<void> {
   const read = (file: string) => readFileSync(file, "utf8");
   const agent = connectionOptions(flags, read);
   // Stdout belongs to the messages.
-  const log = (line: string) => console.error(`smcp-agent mcp: ${line}`);
+  const log = (line: string) => printError(`smcp-agent mcp: ${line}`);
   for (const warning of warningsOf(agent)) log(`warning: ${warning}`);
   const pipeOffice = await loadPackages(
     "serve MCP",

@@ -6,17 +6,13 @@
  */
 import process from "node:process";
 import { readFileSync } from "node:fs";
+import { clearStatus, drawStatus, print, printError } from "../../cli/print.ts";
 import { SmcpAgent } from "../agent.ts";
 import { explainFailure } from "../../cli/explain_failure.ts";
 import { ownCommand, shellWord } from "../../cli/own_command.ts";
 import { UsageError } from "../../cli/run.ts";
 import { connectionOptions, type ServerFlags } from "../../cli/server_flags.ts";
-import {
-  columns,
-  plain,
-  plainLines,
-  shorten,
-} from "../../cli/terminal_text.ts";
+import { columns, plain } from "../../cli/terminal_text.ts";
 import { warningsOf } from "../../client/check_options.ts";
 import { ProtocolError, type SMCPTool } from "../../protocol/mod.ts";
 import { abortable } from "../../shared/async.ts";
@@ -47,7 +43,7 @@ export async function withAgent<T>(
   const read = (file: string) => readFileSync(file, "utf8");
   const options = connectionOptions(flags, read);
   for (const warning of warningsOf(options)) {
-    console.error(`warning: ${warning}`);
+    printError(`warning: ${warning}`);
   }
   const agent = new SmcpAgent(options);
   const abort = new AbortController();
@@ -118,15 +114,7 @@ export function noComputer(office: string): Error {
 
 /** Prints rows in columns. */
 export const printRows = (rows: readonly (readonly string[])[]): void =>
-  columns(rows).forEach((line) => console.log(line));
-
-/** Returns a text unchanged for programs, without control characters for a terminal. */
-export const shown = (text: string): string =>
-  process.stdout.isTTY ? plainLines(text) : text;
-
-/** Prints a value as indented JSON. */
-export const printJson = (value: unknown): void =>
-  console.log(JSON.stringify(value, null, 2));
+  columns(rows).forEach(print);
 
 /**
  * Returns the tools of every Computer in the office; prints one line to stderr for each failure.
@@ -149,7 +137,7 @@ export async function officeTools(
     plain(`Cannot get the tools of "${computer}": ${explainFailure(error)}`)
   );
   const fatal = agent.tools.size === 0 ? problems.pop() : undefined;
-  problems.forEach((line) => console.error(line));
+  problems.forEach(printError);
   if (fatal !== undefined) throw new Error(fatal);
   return new Map(agent.tools); // a copy: the catalogue is cleared when the agent leaves
 }
@@ -201,9 +189,8 @@ export async function waitingFor<T>(
   what: () => string,
   work: Promise<T>,
 ): Promise<T> {
-  const { stderr, env } = process;
-  if (!stderr.isTTY || env.TERM === "dumb") {
-    stderr.write(`${what()}\n`);
+  if (!process.stderr.isTTY || process.env.TERM === "dumb") {
+    printError(what());
     return await work;
   }
   const start = performance.now();
@@ -211,8 +198,7 @@ export async function waitingFor<T>(
   const draw = () => {
     const seconds = ((performance.now() - start) / 1000).toFixed(1);
     const line = `${FRAMES[frame++ % FRAMES.length]} ${seconds} s  ${what()}`;
-    const columns = (stderr.columns ?? 80) - RESERVED_COLUMNS;
-    stderr.write(`\r\x1b[2K${shorten(line, columns)}`);
+    drawStatus(line, RESERVED_COLUMNS);
   };
   draw();
   const timer = setInterval(draw, TICK_MS);
@@ -220,7 +206,7 @@ export async function waitingFor<T>(
     return await work;
   } finally {
     clearInterval(timer);
-    stderr.write("\r\x1b[2K");
+    clearStatus();
   }
 }
 

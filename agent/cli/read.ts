@@ -3,20 +3,22 @@
  *
  * @module
  */
-import process from "node:process";
 import { Buffer } from "node:buffer";
 import { writeFile } from "node:fs/promises";
+import {
+  print,
+  printContent,
+  printJson,
+  writeContent,
+} from "../../cli/print.ts";
 import {
   atComputer,
   type ComputerFlags,
   headline,
-  printJson,
   printRows,
   serverMeant,
-  shown,
 } from "./office.ts";
 import { UsageError } from "../../cli/run.ts";
-import { plainLines } from "../../cli/terminal_text.ts";
 import { present } from "../../shared/checks.ts";
 import {
   ErrorCode,
@@ -47,7 +49,7 @@ export async function docs(words: string[], flags: DocsFlags): Promise<void> {
   if (flags.json) return printJson(found);
   const { documents, total_count } = found;
   if (documents.length === 0) {
-    return console.log(
+    return print(
       total_count === 0
         ? "No document matches."
         : `There are ${total_count} documents; --offset ${offset} is past the last.`,
@@ -62,7 +64,7 @@ export async function docs(words: string[], flags: DocsFlags): Promise<void> {
   const [first, last] = [offset + 1, offset + documents.length];
   if (last < total_count) {
     const rest = `the next with --offset ${last}`;
-    console.log(`${first} to ${last} of ${total_count}; ${rest}`);
+    print(`${first} to ${last} of ${total_count}; ${rest}`);
   }
 }
 
@@ -90,7 +92,7 @@ export async function read(uri: string, flags: ReadFlags): Promise<void> {
     if (flags.output !== undefined) {
       return await writeFile(flags.output, markdown);
     }
-    console.log(shown(markdown));
+    printContent(markdown);
   });
 }
 
@@ -115,7 +117,7 @@ export async function readResource(
     return await writeFile(flags.output, Buffer.concat(contents.map(bytesOf)));
   }
   for (const { text, blob, mimeType } of contents) {
-    if (typeof text === "string") console.log(shown(text));
+    if (typeof text === "string") printContent(text);
     else if (typeof blob === "string") {
       throw binary(uri, mimeType ?? "of unknown type");
     }
@@ -134,7 +136,7 @@ export async function prompts(flags: ComputerFlags): Promise<void> {
     (agent, computer, signal) => agent.getPrompts(computer, { signal }),
   );
   if (flags.json) return printJson(found);
-  if (found.length === 0) return console.log("No MCP server has prompts.");
+  if (found.length === 0) return print("No MCP server has prompts.");
   printRows(
     found.map(({ name, mcp_server, title, description }) => {
       const about = String(description ?? title ?? "");
@@ -161,7 +163,7 @@ export async function prompt(
   );
   if (flags.json) return printJson({ description, messages });
   for (const { role, content } of messages) {
-    console.log(`${role}: ${shown(content.text ?? JSON.stringify(content))}`);
+    printContent(`${role}: ${content.text ?? JSON.stringify(content)}`);
   }
 }
 
@@ -177,7 +179,7 @@ export async function skills(flags: ComputerFlags): Promise<void> {
     (agent, computer, signal) => agent.getSkills(computer, { signal }),
   );
   if (flags.json) return printJson(found);
-  if (found.length === 0) return console.log("The Computer has no skills.");
+  if (found.length === 0) return print("The Computer has no skills.");
   printRows(
     found.map((each) => [each.name, each.source, headline(each.description)]),
   );
@@ -205,8 +207,7 @@ export async function skill(
       throw isBinary ? binary(facts.path, facts.mimeType) : error;
     });
     if (flags.json) return printJson({ ...facts, text: found });
-    if (process.stdout.isTTY) console.log(plainLines(found));
-    else process.stdout.write(found);
+    writeContent(found);
   });
 }
 

@@ -6,6 +6,7 @@
 import { dirname } from "node:path";
 import { existsSync, rmdirSync, rmSync } from "node:fs";
 import { type Command, Option } from "commander";
+import { print } from "../print.ts";
 import { isExposed, type Variables } from "../env_file.ts";
 import { addHelp } from "../flags.ts";
 import { UsageError } from "../run.ts";
@@ -138,7 +139,7 @@ async function status(name: ServiceName): Promise<void> {
   const lines = await service.lines();
   const dated = since === undefined ? "" : ` since ${since}`;
   const detailed = detail === undefined ? "" : ` (${plain(detail)})`;
-  console.log(
+  print(
     [
       `${name}: ${state}${dated}${detailed}`,
       `  definition: ${file}`,
@@ -170,17 +171,17 @@ async function remove(name: ServiceName): Promise<void> {
   const isDefined = readOwn(file, name) !== undefined;
   const hasVariables = readOwn(envFile, name) !== undefined;
   if (!isDefined && !hasVariables) {
-    console.log(`${name} is not installed as a service; nothing to remove`);
+    print(`${name} is not installed as a service; nothing to remove`);
   }
   if (isDefined) {
     await service.check();
     await service.remove();
-    console.log(`stopped ${name}; deleted ${file}`);
+    print(`stopped ${name}; deleted ${file}`);
   }
   if (hasVariables) {
     rmSync(envFile);
     deleteEmpty(dirname(envFile));
-    console.log(`deleted ${envFile}`);
+    print(`deleted ${envFile}`);
   }
 }
 

@@ -6,6 +6,7 @@
  */
 import process from "node:process";
 import type { Command, Option } from "commander";
+import { print, printContent, printError } from "../print.ts";
 import { hasPassword } from "../cluster_flags.ts";
 import type { Variables } from "../env_file.ts";
 import { denoModule, originOf, runtimeOf } from "../own_command.ts";
@@ -77,14 +78,14 @@ export async function install<Flags extends object>(
   );
   const isNew = write(service.file, before, definition) || changed.isChanged;
   if (!isNew && (await service.state()).state === "running") {
-    console.log(`${name} runs as before`);
+    print(`${name} runs as before`);
   } else {
     await service.start();
-    console.log(
+    print(
       `started ${name}, now and at each login; "${name} service status" tells how it is`,
     );
   }
-  for (const note of [...notes, ...service.notes]) console.log(`note: ${note}`);
+  for (const note of [...notes, ...service.notes]) print(`note: ${note}`);
 }
 
 /** Prints the definition, and about it where it does not disturb who keeps the definition. */
@@ -94,14 +95,14 @@ function show(
   variables: readonly string[],
 ): void {
   const shown = variables.map((variable) => `  ${variable}=(not shown)`);
-  console.error(
+  printError(
     [
       `would write ${envFile}, for your eyes only:`,
       ...(shown.length > 0 ? shown : ["  (no credentials)"]),
       `would write ${file}:`,
     ].join("\n"),
   );
-  console.log(definition.trimEnd());
+  printContent(definition.trimEnd());
 }
 
 /** Writes a definition, and says what is new in it; returns whether anything is. */
@@ -119,8 +120,8 @@ function write(
 }
 
 function report(title: string, lines: readonly string[]): void {
-  console.log(title);
-  for (const line of lines) console.log(`  ${plain(line)}`);
+  print(title);
+  for (const line of lines) print(`  ${plain(line)}`);
 }
 
 /** Lists the lines that only one of two definitions has. */

@@ -1,4 +1,5 @@
 import process from "node:process";
+import { print, printJson } from "../../cli/print.ts";
 import { StoppedError } from "../../cli/run.ts";
 import { reasonOf } from "../util/values.ts";
 import type { ClientProtocol } from "../../client/versions.ts";
@@ -89,7 +90,7 @@ export async function check(flags: CheckFlags): Promise<void> {
     ]);
     isEnded = true;
     const findings = sumUp(tools, config, found, warnings);
-    if (flags.json) console.log(JSON.stringify(findings, null, 2));
+    if (flags.json) printJson(findings);
     const left = findings.servers.filter((server) =>
       !shown.has(server.bundleId)
     );
@@ -181,8 +182,8 @@ interface CheckView extends View {
 function viewFor({ json }: CheckFlags): CheckView {
   const { stdout, env } = process;
   if (!json && stdout.isTTY && env.TERM !== "dumb") return liveCheckView();
-  const print = (line: string) => json || console.log(line);
-  return { ...plainView(print), keepsOrder: true, waitFor: () => {} };
+  const say = (line: string) => json || print(line);
+  return { ...plainView(say), keepsOrder: true, waitFor: () => {} };
 }
 
 /** Creates a view that prints lines above a live block of the pending servers. */
@@ -190,7 +191,7 @@ function liveCheckView(): CheckView {
   const colour = !process.env.NO_COLOR;
   const start = performance.now();
   let waiting: readonly string[] = [];
-  const { print, changed, ...block } = liveBlock(
+  const { print: draw, changed, ...block } = liveBlock(
     process.stdout,
     ({ columns }) => ({
       lines: pendingLines(waiting, performance.now() - start)
@@ -200,7 +201,7 @@ function liveCheckView(): CheckView {
   );
   return {
     ...block,
-    note: print,
+    note: (text) => draw(plainLines(text)),
     keepsOrder: false,
     waitFor: (names) => {
       waiting = names;

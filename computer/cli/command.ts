@@ -1,6 +1,7 @@
 import process from "node:process";
 import { Command, Option } from "commander";
 import { readFileSync } from "node:fs";
+import { printContent } from "../../cli/print.ts";
 import { addCompletion } from "../../cli/completion.ts";
 import { isVariableName } from "../../cli/env_file.ts";
 import { addHelp } from "../../cli/flags.ts";
@@ -129,7 +130,7 @@ export function computerCommand(): Command {
   ).action(async (flags) => (await import("./shell/shell.ts")).shell(flags));
 
   addService(program, computerService);
-  addCompletion(program, (script) => console.log(script));
+  addCompletion(program, printContent);
   return program;
 }
 

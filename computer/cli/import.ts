@@ -3,6 +3,7 @@ import * as fs from "node:fs/promises";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import process from "node:process";
+import { print, printJson } from "../../cli/print.ts";
 import { ownCommand, shellWord } from "../../cli/own_command.ts";
 import { columns } from "../../cli/terminal_text.ts";
 import type { MCPServerConfig } from "../../protocol/mod.ts";
@@ -74,9 +75,9 @@ export async function importConfig(flags: ImportFlags): Promise<void> {
     const file = dryRun ? null : resolve(out);
     // Secret values are never printed, only written to the file.
     const redacted = redactConfig(servers, inputs);
-    console.log(JSON.stringify({ file, found: shown, ...redacted }, null, 2));
+    printJson({ file, found: shown, ...redacted });
   }
-  const say = (line: string) => json || console.log(line);
+  const say = (line: string) => json || print(line);
   for (const { program, file, servers, problems } of found) {
     say(`${program}: ${file}`);
     serverLines(servers).forEach(say);

@@ -4,6 +4,7 @@ import { Socket } from "node:net";
 import process from "node:process";
 import { reasonOf } from "../util/values.ts";
 import { LineQueue, patientStream } from "../../cli/output.ts";
+import { plainLines } from "../../cli/terminal_text.ts";
 import { surviveUncaught } from "../../cli/listen.ts";
 import { hideSecrets } from "../util/secrets.ts";
 import { log } from "../util/log.ts";
@@ -13,7 +14,10 @@ export async function logTo(write: (line: string) => void): Promise<void> {
   const format = getTextFormatter();
   await configure({
     reset: true,
-    sinks: { lines: (record) => write(hideSecrets(format(record).trimEnd())) },
+    sinks: {
+      lines: (record) =>
+        write(plainLines(hideSecrets(format(record).trimEnd()))),
+    },
     loggers: [["a2c-smcp"], ["logtape", "meta"]].map((category) => ({
       category,
       lowestLevel: "warning",

@@ -1,4 +1,5 @@
 import process from "node:process";
+import { print } from "../../cli/print.ts";
 import { explainFailure } from "../../cli/explain_failure.ts";
 import { backoff } from "../../client/wire.ts";
 import { isDenied, isFinal } from "../../client/failures.ts";
@@ -38,7 +39,7 @@ export async function run(flags: RunFlags): Promise<void> {
   const { office, config } = flags;
   await logTo(toStderr);
   survive();
-  let view: View = plainView((text) => console.log(text));
+  let view: View = plainView(print);
   const note = (text: string) => view.note(text);
   const page = openPage(flags, note);
   const computer = makeComputer(
@@ -64,7 +65,7 @@ export async function run(flags: RunFlags): Promise<void> {
       .then(() => serve(computer, office));
     await Promise.race([stopped, served]);
     view.close();
-    console.log("stopping");
+    print("stopping");
   } finally {
     ended.abort();
     view.close();

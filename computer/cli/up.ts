@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import process from "node:process";
+import { print } from "../../cli/print.ts";
 import {
   type ClusterFlags,
   clusterOptions,
@@ -119,8 +120,8 @@ async function up(createServer: CreateServer, flags: UpFlags): Promise<void> {
       () => server.listen(address),
       address,
     );
-    console.log(howToReach(url, flags));
-    if (operator) console.log(`${operatorLines(url, operator.token)}\n`);
+    print(howToReach(url, flags));
+    if (operator) print(`${operatorLines(url, operator.token)}\n`);
     const connection = server.connect(isNamed(protocol) ? { protocol } : {});
     await run({ ...flags, url, path: "/smcp/", connection });
   } finally {

@@ -6,6 +6,7 @@
  */
 import process from "node:process";
 import { Command, Help, InvalidArgumentError, Option } from "commander";
+import { printContent } from "../../cli/print.ts";
 import { addCompletion } from "../../cli/completion.ts";
 import { addHelp, integer } from "../../cli/flags.ts";
 import { commandHint } from "../../cli/own_command.ts";
@@ -90,7 +91,7 @@ export function serverCommand(
   addSettings(program);
   addService(program, serverService);
   addOperatorCommands(program);
-  addCompletion(program, (script) => console.log(script));
+  addCompletion(program, printContent);
   return program;
 }
 

@@ -6,6 +6,7 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import * as fs from "node:fs/promises";
+import { print as say, printError, printJson } from "../../cli/print.ts";
 import { orUsageError, UsageError } from "../../cli/run.ts";
 import { plain } from "../../cli/terminal_text.ts";
 import { type ApiKey, apiKeys, parseApiKeys } from "../auth/api_keys.ts";
@@ -66,8 +67,9 @@ export async function keyAdd(id: string, flags: KeyAddFlags): Promise<void> {
   };
   const all = orUsageError(() => checked([...keys, entry]));
   await writeKeys(flags, all);
-  console.log(json ? JSON.stringify({ id, key }) : key);
-  console.error(
+  if (json) printJson({ id, key }, 0);
+  else say(key);
+  printError(
     `stored its hash in ${
       plain(flags.apiKeys)
     }, where nobody can read it back; a running Server takes it at SIGHUP${
@@ -120,7 +122,7 @@ export async function keyRevoke(
       );
     }
     await writeKeys({ apiKeys }, left);
-    console.log(`removed from ${plain(apiKeys)}: ${plain(id)}`);
+    say(`removed from ${plain(apiKeys)}: ${plain(id)}`);
   }
   const change = { principal: `key:${id}`, reason };
   const missing = missingNodes(
@@ -131,7 +133,7 @@ export async function keyRevoke(
       `${missing.join("; ")}: ${plain(id)} is refused by all others; try again`,
     );
   }
-  console.log(
+  say(
     `refused by the Server until it reads its keys again: ${plain(id)}`,
   );
 }

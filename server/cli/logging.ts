@@ -13,7 +13,14 @@ import { configureSync, type LogRecord, type Sink } from "@logtape/logtape";
 import { setImmediate } from "node:timers";
 import { LineQueue, patientStream } from "../../cli/output.ts";
 import type { AuditEvent } from "../shared/audit.ts";
-import { jsonLine, messageOf, plain, timeOf } from "../shared/log.ts";
+import { plainJson } from "../../cli/print.ts";
+import { plain } from "../../cli/terminal_text.ts";
+import {
+  jsonLine,
+  messageOf,
+  plain as plainValue,
+  timeOf,
+} from "../shared/log.ts";
 
 /** The messages of the only lines that may wait for the end of a turn of the event loop. */
 const REQUESTS: ReadonlySet<unknown> = new Set<AuditEvent["event"]>([
@@ -55,9 +62,11 @@ export function startLogging(
   >,
 ): Logging {
   const onTerminal = !logFile && process.stderr.isTTY === true;
-  const line = (logFormat ?? (onTerminal ? "pretty" : "json")) === "pretty"
-    ? prettyLine
+  const format = logFormat ?? (onTerminal ? "pretty" : "json");
+  const json = onTerminal
+    ? (record: LogRecord) => plainJson(jsonLine(record))
     : jsonLine;
+  const line = format === "pretty" ? prettyLine : json;
   const target = logFile ? toFile(logFile) : toStderr(line);
   const lines = newLineBuffer(target.write);
   process.on("exit", () => lines.flush());
@@ -163,19 +172,12 @@ export const prettyLine = (record: LogRecord): string => {
     typeof rawMessage === "string" && rawMessage.includes(`{${key}}`);
   const fields = Object.entries(properties)
     .filter(([key, value]) => value !== undefined && !isTold(key))
-    .map(([key, value]) => ` ${key}=${JSON.stringify(value, plain)}`);
+    .map(([key, value]) => ` ${key}=${JSON.stringify(value, plainValue)}`);
   const line = `${timeOf(record)} ${level.toUpperCase()} ${category.at(-1)}: ${
     messageOf(record)
   }${fields.join("")}`;
-  return `${harmless(line)}\n`;
+  return `${plain(line)}\n`;
 };
-
-/** Escapes characters of clients that would control the terminal or end the line. */
-const harmless = (line: string): string =>
-  line.replaceAll(
-    /[\p{Cc}\u2028\u2029]/gu,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
 
 /** Characters after which the buffer is written at once. */
 const MAX_BUFFERED_CHARS = 65_536;

@@ -9,6 +9,7 @@ import { readFileSync } from "node:fs";
 import { request as httpsRequest } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type IncomingMessage, request as httpRequest } from "node:http";
+import { print as say, printError, printJson } from "../../cli/print.ts";
 import { UsageError } from "../../cli/run.ts";
 import {
   type CredentialFlags,
@@ -80,7 +81,7 @@ async function read<S extends z.ZodMiniType<MissingNodes>>(
 ): Promise<z.output<S>> {
   const answer = await operatorClient(flags).ask(path, schema);
   for (const said of missingNodes(answer)) {
-    console.error(`warning: ${said}: what is there is missing here`);
+    printError(`warning: ${said}: what is there is missing here`);
   }
   return answer;
 }
@@ -113,15 +114,13 @@ export function print<Item>(
     Record<string, (item: Item) => string | number | null | undefined>
   >,
 ): void {
-  if (json) return console.log(JSON.stringify(list, null, 2));
-  if (list.length === 0 && empty !== undefined) return console.log(empty);
+  if (json) return printJson(list);
+  if (list.length === 0 && empty !== undefined) return say(empty);
   const cells = Object.values(columns);
   const rows = list.map((item) =>
     cells.map((cell) => String(cell(item) ?? "-"))
   );
-  for (const line of inColumns([Object.keys(columns), ...rows])) {
-    console.log(line);
-  }
+  inColumns([Object.keys(columns), ...rows]).forEach(say);
 }
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -158,15 +157,14 @@ export async function watch(
     try {
       for await (const { id, kind, data } of eventsOf(stream)) {
         if (kind === "end") {
-          console.error(`the stream ended: ${plain(String(data.reason))}`);
+          printError(`the stream ended: ${plain(String(data.reason))}`);
         } else if (kind === "open" && last === undefined) {
-          console.error(`watching ${what} (Ctrl-C ends it)`);
+          printError(`watching ${what} (Ctrl-C ends it)`);
         } else if (kind === "open") {
-          if (data.missed === true) console.error("events were missed");
+          if (data.missed === true) printError("events were missed");
         } else {
-          console.log(
-            flags.json ? JSON.stringify(data) : eventLine(kind, data),
-          );
+          if (flags.json) printJson(data, 0);
+          else say(eventLine(kind, data));
         }
         last = id;
       }
@@ -286,7 +284,7 @@ export async function kick(
     schemas.done,
     { reason, hold_ms: hold * 1000 },
   );
-  console.log(`kicked: ${plain(name)}`);
+  say(`kicked: ${plain(name)}`);
 }
 
 /**
@@ -302,7 +300,7 @@ export async function cancel(
   const { reason } = flags;
   const path = pathOf(office, "calls/cancel");
   await operatorClient(flags).ask(path, schemas.done, { req_id, reason });
-  console.log(`cancelled: ${plain(req_id)}`);
+  say(`cancelled: ${plain(req_id)}`);
 }
 
 /** The way to a Server, and who asks, from the command line. */
@@ -318,7 +316,7 @@ const MAX_ANSWER_BYTES = 256 * 2 ** 20;
  */
 export function operatorClient({ token, apiKey, ...flags }: OperatorFlags) {
   const way = httpWay(flags, (file) => readFileSync(file, "utf8"));
-  if (way.warning !== undefined) console.error(`warning: ${way.warning}`);
+  if (way.warning !== undefined) printError(`warning: ${way.warning}`);
   const sent = token ?? apiKey;
   if (sent === undefined || !/^[\x21-\x7e]+$/.test(sent)) {
     throw new UsageError(

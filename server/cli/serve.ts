@@ -5,6 +5,7 @@
  * @module
  */
 import process from "node:process";
+import { print } from "../../cli/print.ts";
 import type { ClusterSettings } from "../../cli/cluster_flags.ts";
 import { explainFailure } from "../../cli/explain_failure.ts";
 import { newOperatorToken, operatorLines } from "../../cli/flags.ts";
@@ -93,7 +94,7 @@ async function run(
       () => reload(settings, authenticators, server, logging),
     );
   }
-  console.log(
+  print(
     `A2C-SMCP ${
       settings.protocol.map((name) => PROFILES[name].version).join(", ")
     } server listening on ${url} (paths /smcp/ and /socket.io/, health ${url}/health${metrics}${
@@ -101,7 +102,7 @@ async function run(
     })`,
   );
   // Not in the log, which others may read.
-  if (token !== undefined) console.log(operatorLines(url, token));
+  if (token !== undefined) print(operatorLines(url, token));
   const { name } = await Promise.race([stopped, lost.promise]);
   log.info(`${name}: draining`);
   await server.close();

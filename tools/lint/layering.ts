@@ -1,8 +1,8 @@
 /**
  * A plugin of `deno lint` that separates the layers: which files may import which, where the `Deno`
- * global and `using` may be used, where the names of events are written, and where versions of the
- * protocol are compared. The rules themselves are in `layering_rules.ts` and `version_rules.ts`; this
- * file applies them to the syntax tree.
+ * global and `using` may be used, where the names of events are written, where versions of the
+ * protocol are compared, and where commands print. The rules themselves are in `layering_rules.ts`,
+ * `version_rules.ts` and `print_rules.ts`; this file applies them to the syntax tree.
  *
  * @module
  */
@@ -15,6 +15,7 @@ import {
   judgeText,
   judgeUsing,
 } from "./layering_rules.ts";
+import { isStream, judgeConsole, judgeStream } from "./print_rules.ts";
 import { judgeComparer, judgeComparison, type Side } from "./version_rules.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -156,10 +157,48 @@ function sideOf(node: Deno.lint.Node | null): Side {
 const isDefault = ({ parent }: Deno.lint.ArrayExpression): boolean =>
   parent.type === "CallExpression";
 
+/** `import { stdout } from "node:process"` and the like, in a file of a command. */
+const printing = rule((file, report) => ({
+  ImportDeclaration(node) {
+    if (/^(node:)?console$/.test(node.source.value)) {
+      report(node, judgeConsole(file));
+    }
+    if (!/^(node:)?process$/.test(node.source.value)) return;
+    for (const each of node.specifiers) {
+      const name = each.type === "ImportSpecifier" ? nameOf(each.imported) : "";
+      if (isStream(name)) report(each, judgeStream(file, undefined));
+    }
+  },
+  "Identifier[name='console']"(node: Deno.lint.Node) {
+    report(node, judgeConsole(file));
+  },
+  MemberExpression(node) {
+    if (!isProcess(node.object) || !isStream(nameOf(node.property))) return;
+    const { parent } = node;
+    const isRead = parent.type === "MemberExpression" && parent.object === node;
+    const property = isRead ? nameOf(parent.property) : undefined;
+    report(node, judgeStream(file, property));
+  },
+  VariableDeclarator({ id, init }) {
+    if (id.type !== "ObjectPattern" || !isProcess(init)) return;
+    for (const each of id.properties) {
+      const name = each.type === "Property" ? nameOf(each.key) : "";
+      if (isStream(name)) report(each, judgeStream(file, undefined));
+    }
+  },
+}));
+
+const isProcess = (node: Deno.lint.Node | null): boolean =>
+  node?.type === "Identifier" && node.name === "process";
+
+const nameOf = (node: Deno.lint.Node): string =>
+  node.type === "Identifier" ? node.name : textOf(node) ?? "";
+
 const plugin: Deno.lint.Plugin = {
   name: "layering",
   rules: {
     imports,
+    printing,
     "deno-global": denoGlobal,
     using,
     "event-names": eventNames,

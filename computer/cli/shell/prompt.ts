@@ -7,6 +7,7 @@ import {
   type ReadLineOptions,
 } from "node:readline";
 import type { Writable } from "node:stream";
+import { plainStyled } from "../../../cli/print.ts";
 
 /** Options of a prompt. */
 interface PromptOptions extends ReadLineOptions {
@@ -107,14 +108,15 @@ export function createPrompt(options: PromptOptions) {
         if (paused === 0) open("");
       }),
 
-    /** Shows text above the line that is being typed; while the prompt is paused, afterwards. */
+    /** Shows text, which may have styles, above the line that is being typed; while the prompt is paused, afterwards. */
     print(text: string): void {
+      const lines = `${plainStyled(text)}\n`;
       if (paused > 0) {
-        held += `${text}\n`;
+        held += lines;
         return;
       }
       erase();
-      output.write(`${text}\n`);
+      output.write(lines);
       reader?.prompt(true);
     },
 

@@ -1,3 +1,4 @@
+import { print, printStyled } from "../../../cli/print.ts";
 import { explainFailure } from "../../../cli/explain_failure.ts";
 import { plainLines, wrap } from "../../../cli/terminal_text.ts";
 import type { ShellContext } from "./command.ts";
@@ -49,7 +50,7 @@ export async function shell(flags: ShellFlags): Promise<void> {
   const config = flags.config === undefined
     ? { inputs: [], servers: [] }
     : await loadHostConfig(flags.config, flags.input);
-  let view: View = plainView((text) => console.log(text));
+  let view: View = plainView(print);
   const computer = makeComputer(flags, config, () => view);
   try {
     const calls: (ToolCallEnded & { readonly at: Date })[] = [];
@@ -90,7 +91,7 @@ async function obey(
   let failed = 0;
   for await (const line of reader) {
     const outcome = await runLine(line, context, stop.signal);
-    if (outcome.text !== "") console.log(outcome.text);
+    if (outcome.text !== "") printStyled(outcome.text);
     if (outcome.failed) failed++;
     if (outcome.quit || stop.signal.aborted) break;
   }
@@ -166,7 +167,7 @@ async function interact(
   computer.start();
   await logTo((line) => view.note(line));
   report(computer, (text) => view.note(text), false);
-  console.log(`A2C-SMCP Computer "${computer.name}"; help lists the commands`);
+  print(`A2C-SMCP Computer "${computer.name}"; help lists the commands`);
   if (office !== undefined) {
     computer.connect().then(() => computer.join(office)).catch((error) =>
       view.note(`error: ${explainFailure(error)}`)
