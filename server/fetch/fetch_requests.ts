@@ -31,6 +31,12 @@ import type {
 import { EventEmitter } from "node:events";
 import { closed, track } from "../http/closing.ts";
 
+/**
+ * How long a request is not watched for the end of its client. Deno prints a warning once the signal of any
+ * request was read, so that most programs, whose requests are short, must not read one.
+ */
+const SHORT_MS = 1_000;
+
 /** Time limit for the body of a request, as that of `listen`; a late one is answered with 408. */
 const BODY_TIMEOUT_MS = 60_000;
 
@@ -99,13 +105,21 @@ export function fetchRequests<Info>(parts: FetchRequestsParts<Info>) {
     outgoing: FetchOutgoing,
   ): Promise<Response> => {
     // Nobody reads the answer of a client that is gone; a call that it waits for ends.
-    given.signal.addEventListener("abort", () => outgoing.close());
+    const gone = new AbortController();
+    const leave = () => {
+      outgoing.close();
+      gone.abort();
+    };
+    const watch = setTimeout(() => {
+      if (given.signal.aborted) leave();
+      else given.signal.addEventListener("abort", leave);
+    }, SHORT_MS);
     const late = Promise.withResolvers<Response>();
     const end = () => late.resolve(new Response(null, { status: 408 }));
     const timer = given.body ? setTimeout(end, BODY_TIMEOUT_MS) : undefined;
     const request = isForEngine
       ? given
-      : whenRead(given, () => clearTimeout(timer));
+      : ownRequest(given, gone.signal, () => clearTimeout(timer));
     const incoming = incomingOf(head, request.body, bytes);
     outgoing.once("close", () => {
       clearTimeout(timer);
@@ -114,7 +128,7 @@ export function fetchRequests<Info>(parts: FetchRequestsParts<Info>) {
     const answer = await Promise.race([
       app.fetch(request, { incoming, outgoing }),
       late.promise,
-    ]);
+    ]).finally(() => clearTimeout(watch));
     return outgoing.passed(answer, bytes);
   };
 
@@ -160,11 +174,23 @@ function refuse(refused: Refusal, outgoing: FetchOutgoing): Response {
   return toResponse({ ...refused, headers });
 }
 
-/** Calls back when the body of a request has been read to its end: its answer may take longer. */
-function whenRead(request: Request, callBack: () => void): Request {
-  if (request.body === null) return request;
-  const watch = new TransformStream({ flush: callBack });
-  return new Request(request, { body: request.body.pipeThrough(watch) });
+/**
+ * Returns the same request with a signal of ours.
+ *
+ * @param whenRead called when its body has been read to its end: its answer may take longer
+ */
+function ownRequest(
+  { url, method, headers, body }: Request,
+  signal: AbortSignal,
+  whenRead: () => void,
+): Request {
+  const watch = new TransformStream({ flush: whenRead });
+  return new Request(url, {
+    method,
+    headers,
+    signal,
+    ...(body && { body: body.pipeThrough(watch), duplex: "half" }),
+  });
 }
 
 /**

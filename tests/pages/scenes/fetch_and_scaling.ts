@@ -26,7 +26,7 @@ const KEY = { TEAM_KEY: "the-key-of-the-team-0123456789ab" };
 export const FETCH_AND_SCALING: readonly Scene[] = [
   {
     page: fetchPage,
-    has: "deno serve --allow-net",
+    has: "deno serve --unstable-no-legacy-abort",
     covers: [first],
     given: async (given) => {
       await program(fetchPage, first)(given);

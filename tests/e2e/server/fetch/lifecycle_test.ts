@@ -193,6 +193,34 @@ Deno.test("deno serve serves the page's module; at SIGTERM clients are disconnec
   assertEquals((await child.status).code, 0, child.lines.join("\n"));
 });
 
+Deno.test("deno serve prints no line of its own when it answers requests that are short, polls and calls", async () => {
+  await using served = await startPageModule(0, [
+    "serve",
+    "--host=127.0.0.1",
+    "--port=0",
+  ]);
+  const { child, url } = served;
+  const before = child.lines.length;
+  for (const path of ["/health", "/ready", "/nothing"]) {
+    const response = await fetch(url + path);
+    await response.body?.cancel();
+  }
+  const posted = await fetch(`${url}/nothing`, { method: "POST", body: "x" });
+  await posted.body?.cancel();
+  await using pending = await pendingCall(url, KEY);
+  pending.answer({ content: [] });
+  assertEquals(await pending.call, { content: [] });
+  await using client = new RawClient(url, { transports: ["polling"] });
+  await client.connected().catch(() => {}); // refused, over polling
+  child.signal("SIGTERM");
+  await child.status;
+  const lines = child.lines.slice(before).filter((line) => !isLog(line));
+  assertEquals(lines, []);
+});
+
+/** Returns whether a line is one of the program's own log. */
+const isLog = (line: string): boolean => /^\{|a2c-smcp/.test(line);
+
 Deno.test("of several isolates of one program the youngest serves, others say why they do not", async () => {
   await using server = startFetchServer();
   await using member = await joinRaw(server, "agent", "agent", "office");
