@@ -225,6 +225,57 @@ Deno.test("layering allows the Deno global in main.ts and tests, event names in 
   }
 });
 
+/** What writes to a terminal, each in one line. */
+const PRINTS = [
+  "console.log(name);",
+  "const { log } = console;",
+  "run(console.error);",
+  'import { log } from "node:console";',
+  "process.stdout.write(name);",
+  "process.stderr.write?.(name);",
+  "draw(process.stdout);",
+  "const { env, stderr } = process;",
+  "const { stdout: output } = process;",
+  'import { stdout } from "node:process";',
+  'import { stderr as out } from "process";',
+];
+
+Deno.test("layering forbids commands to write to the terminal but by cli/print.ts", () => {
+  for (const source of PRINTS) {
+    for (
+      const file of [
+        ...["cli/a.ts", "cli/service/a.ts", "agent/cli/a.ts", "main.ts"],
+        ...["computer/cli/shell/a.ts", "server/cli/a.ts", "server/main.ts"],
+      ]
+    ) {
+      const found = faults(file, source);
+      assertEquals(found, ["layering/printing 1"], `${source} in ${file}`);
+    }
+    for (const file of ["cli/print.ts", "tests/a_test.ts", "bench/main.ts"]) {
+      assertEquals(faults(file, source), [], `${source} in ${file}`);
+    }
+  }
+});
+
+Deno.test("layering lets commands ask what a terminal is, and some hand it over; none of these uses the console", () => {
+  for (
+    const source of [
+      "if (process.stdout.isTTY) a();",
+      "const width = process.stderr.columns ?? 80;",
+      "const { env, platform } = process;",
+      "process.stdin.pause();",
+    ]
+  ) assertEquals(faults("agent/cli/a.ts", source), [], source);
+  for (const file of ["computer/cli/run.ts", "server/cli/logging.ts"]) {
+    assertEquals(faults(file, "draw(process.stdout);"), [], file);
+    assertEquals(
+      faults(file, "console.log(a);"),
+      ["layering/printing 1"],
+      file,
+    );
+  }
+});
+
 const COMPARED = ["layering/versions 1"];
 
 Deno.test("layering forbids to compare a version of the protocol outside of protocol/ and the gate", () => {
