@@ -58,11 +58,21 @@ function askedServer(
     );
   }
   if (connection.capabilities[capability]) return connection;
-  // The name of the field in the SDKs of 0.2.
+  const why = `does not offer ${capability}`;
+  throw notSupported(host, name, capability, why);
+}
+
+/** Creates the error 4015 of an MCP server; the SDKs of 0.2 read its name from another field. */
+function notSupported(
+  { names: { bundleIds } }: McpHost,
+  name: string,
+  capability: string,
+  why: string,
+): ProtocolError {
   const older = bundleIds ? {} : { mcp_server_name: name };
-  throw new ProtocolError(
+  return new ProtocolError(
     ErrorCode.MCP_CAPABILITY_NOT_SUPPORTED,
-    `MCP server "${name}" does not offer ${capability}`,
+    `MCP server "${name}" ${why}`,
     { fields: { mcp_server: name, ...older, capability } },
   );
 }
@@ -131,13 +141,11 @@ export const watchResource: Handler<typeof WATCH_RESOURCE_EVENT> = async (
     watched.remove(mcp_server, uri);
     return { req_id };
   }
-  const connection = askedServer(hosting.host, mcp_server, "resources");
+  const { host } = hosting;
+  const connection = askedServer(host, mcp_server, "resources");
   if (!takesPart(connection)) {
-    throw new ProtocolError(
-      ErrorCode.MCP_CAPABILITY_NOT_SUPPORTED,
-      `MCP server "${mcp_server}" tells of no changes of its resources`,
-      { fields: { mcp_server, capability: "resources.subscribe" } },
-    );
+    const why = "tells of no changes of its resources";
+    throw notSupported(host, mcp_server, "resources.subscribe", why);
   }
   const subscribe = (signal: AbortSignal) =>
     connection.subscribe(uri, { signal });

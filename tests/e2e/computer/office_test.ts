@@ -234,6 +234,56 @@ Deno.test("get_resources passes pages on, and explains why a server cannot be as
   }
 });
 
+for (const protocol of ["0.2", "0.3", "0.4"] as const) {
+  Deno.test(`each request about an MCP server fails with the code and the fields of ${protocol}`, async () => {
+    await using pc = await startComputer(
+      {
+        full: fixture({ resources: "list" }),
+        without: fixture({ resources: false }),
+      },
+      {},
+      { server: { protocol } },
+    );
+    const { agent } = pc.office;
+    const requests: [capability: string, (server: string) => unknown][] = [
+      ["resources", (server) => agent.getResources("pc", server)],
+      ["resources", (server) => agent.readResource("pc", server, "x:1")],
+      ["resources", (server) => agent.watchResource("pc", server, "x:1")],
+      ["prompts", (server) => agent.getPrompt("pc", server, "greet")],
+    ];
+    const isOld = protocol === "0.2";
+    const lacks = (mcp_server: string, capability: string) => ({
+      mcp_server,
+      ...(isOld && { mcp_server_name: mcp_server }),
+      capability,
+    });
+    for (const [capability, ask] of requests) {
+      const failure = async (server: string) => {
+        const error = await assertRejects(
+          async () => await ask(server),
+          ProtocolError,
+        );
+        return [error.code, error.fields];
+      };
+      const nobody = [isOld ? 404 : 4014, { mcp_server: "nobody" }];
+      assertEquals<unknown>(await failure("nobody"), nobody, `${ask}`);
+      assertEquals<unknown>(
+        await failure("without"),
+        [4015, lacks("without", capability)],
+        `${ask}`,
+      );
+    }
+    const unheard = await assertRejects(
+      () => agent.watchResource("pc", "full", "x:1"),
+      ProtocolError,
+    );
+    assertEquals<unknown>(
+      [unheard.code, unheard.fields],
+      [4015, lacks("full", "resources.subscribe")],
+    );
+  });
+}
+
 Deno.test("a Computer validates each request itself; get_dpe without a resolver is 4011, after the URI was checked", async () => {
   await using pc = await startComputer({});
   const wire = await takeSeat(pc.office);
