@@ -235,6 +235,8 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
   "Answers of a Computer are validated before use, and shown without control characters.": [
     "invalid JSON and invalid documents are errors that name the field, without its content",
     "plain() and plainLines() leave nothing that acts on a terminal",
+    "no command of an Agent writes control characters of a Computer to a terminal, whatever it answers or refuses with",
+    "import, check, keys and the Server's refusals write no control characters of files and Servers",
   ],
 };
 
