@@ -25,9 +25,10 @@ export const hasNoControl = (text: string): boolean => !CONTROL.test(text);
  */
 export const isWellFormed = (text: string): boolean => text.isWellFormed();
 
-/** Returns whether data is valid as the name of a member, in `agent` or `computer` (spec §4). */
+/** Returns whether data is valid as the name of a member, in `agent` or `computer` (spec §4): one function, since each call asks twice. */
 export const isMemberName = (data: unknown): data is string =>
-  isIdentifier(data) && isWellFormed(data);
+  typeof data === "string" && data.length >= 1 && data.length <= 256 &&
+  data.isWellFormed();
 
 /** Returns whether data is valid as `name` or `office_id` (spec §5). */
 export const isOfficeName = (data: unknown): data is string =>
