@@ -25,7 +25,10 @@ export const hasNoControl = (text: string): boolean => !CONTROL.test(text);
  */
 export const isWellFormed = (text: string): boolean => text.isWellFormed();
 
-/** Returns whether data is valid as the name of a member, in `agent` or `computer` (spec §4): one function, since each call asks twice. */
+/**
+ * Returns whether data is valid as the name of a member, in `agent` or `computer` (spec §4): an identifier
+ * that is well-formed. Every call is checked by it several times, hence without a call of its own.
+ */
 export const isMemberName = (data: unknown): data is string =>
   typeof data === "string" && data.length >= 1 && data.length <= 256 &&
   data.isWellFormed();
