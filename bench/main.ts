@@ -28,6 +28,9 @@ import { ROOT } from "./contestants/running.ts";
 import { NoCompiler } from "./generator.ts";
 import { mcpGoals } from "./mcp/goals.ts";
 import { measureMcp } from "./mcp/mod.ts";
+import { neighboursGoals } from "./neighbours/goals.ts";
+import { measureNeighbours } from "./neighbours/mod.ts";
+import { alignedTable, neighboursTable } from "./neighbours/render.ts";
 import { operatorGoals } from "./operator/goals.ts";
 import { measureOperator } from "./operator/mod.ts";
 import { payloadOf, PAYLOADS } from "./payloads.ts";
@@ -259,6 +262,28 @@ program.command("blobs")
   .action(async ({ quick = false }) =>
     end([], renderBlobs(await measureBlobs({ quick })))
   );
+
+program.command("neighbours")
+  .description(
+    "measures how long a call waits while a member of another office sends the worst that is let in; Linux",
+  )
+  .option("--quick", "only prove that it runs")
+  .option("--rows <pattern>", "only those whose titles match")
+  .option("--server <file>", "server/main.ts of another checkout")
+  .option("--out <file>", "write all figures there, as JSON")
+  .action(async ({ quick = false, out, ...plan }) => {
+    const tell = quick ? () => {} : (line: string) => console.error(line);
+    const result = await measureNeighbours({ ...plan, quick, tell })
+      .catch(({ message }) => program.error(message));
+    if (out !== undefined) {
+      await Deno.writeTextFile(out, JSON.stringify(result, null, 2));
+    }
+    const goals = neighboursGoals(result).map(lineOfGoal);
+    end(
+      [],
+      [alignedTable(neighboursTable(result.rows)), "", ...goals].join("\n"),
+    );
+  });
 
 await program.parseAsync(process.argv.slice(2), { from: "user" });
 process.exit();

@@ -1,0 +1,120 @@
+import type { Bound } from "./bounds.ts";
+import type { Reply } from "./raw_client.ts";
+import type { Pace, Variant } from "./rows.ts";
+
+/** How long calls took, in ms. */
+export interface Times {
+  readonly calls: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+/** What one attack did. */
+export interface AttackResult extends Variant {
+  /** What the attack kept to: the event's bound, or what fits into a message. */
+  readonly size: "bound" | "message";
+  readonly bound: Bound;
+  /** Payloads that were sent, and bytes of each. */
+  readonly payloads: number;
+  readonly bytes: number;
+  readonly seconds: number;
+  /** How the payloads were answered: how many in which way. */
+  readonly answers: Readonly<Record<string, number>>;
+  /** The neighbour's calls meanwhile. */
+  readonly times: Times;
+  /** Calls of the neighbour that were refused or not answered. */
+  readonly failed: number;
+  /** Resident memory of the Server in bytes: before, at its peak, and afterwards. */
+  readonly memory: {
+    readonly before: number;
+    readonly peak: number;
+    readonly after: number;
+  };
+}
+
+/** A row, with all attacks that were tried. */
+export interface NeighbourRow {
+  readonly title: string;
+  readonly pace: Pace;
+  /** The neighbour's calls before, between and after the attacks. */
+  readonly quiet: Times;
+  readonly attacks: readonly AttackResult[];
+  /** Why the Server or a process of the measurement ended. */
+  readonly ended?: string;
+}
+
+/** How long a neighbour waits while others send the worst that is let in. */
+export interface NeighboursResult {
+  readonly rows: readonly NeighbourRow[];
+}
+
+/** The most that the neighbour's p99 may grow, and what is short enough in any case. */
+const MOST_TIMES = 10;
+const SHORT_MS = 50;
+
+/** Memory for what passes as bytes, relative to it, and for what is parsed. */
+const BYTES_FACTOR = 3;
+const PARSED_BYTES = 64 * 2 ** 20;
+
+/** Returns the longest p99 that a row may have. */
+export const allowedMs = ({ quiet }: Pick<NeighbourRow, "quiet">): number =>
+  Math.max(MOST_TIMES * quiet.p99, SHORT_MS);
+
+/** Returns the memory that an attack may add: for all payloads that are in flight at once. */
+export const allowedBytes = (
+  { inFlight }: Pace,
+  { bytes }: Pick<AttackResult, "bytes">,
+): number => BYTES_FACTOR * inFlight * bytes + PARSED_BYTES;
+
+/** Returns the memory that an attack added. */
+export const addedBytes = (
+  { memory }: Pick<AttackResult, "memory">,
+): number => Math.max(0, memory.peak - memory.before);
+
+/** Returns the attack of a row for which a figure is largest. */
+export const worstOf = (
+  { attacks }: Pick<NeighbourRow, "attacks">,
+  figure: (attack: AttackResult) => number,
+): AttackResult | undefined =>
+  attacks.toSorted((a, b) => figure(b) - figure(a))[0];
+
+/** Returns whether the neighbour of a row waits short enough, and no call of it failed. */
+export const isShort = (row: NeighbourRow): boolean =>
+  row.ended === undefined &&
+  row.attacks.every(({ times, failed }) =>
+    failed === 0 && times.p99 <= allowedMs(row)
+  );
+
+/** Returns whether no attack of a row takes more memory than allowed. */
+export const isSmall = ({ attacks, pace, ended }: NeighbourRow): boolean =>
+  ended === undefined &&
+  attacks.every((attack) => addedBytes(attack) <= allowedBytes(pace, attack));
+
+/** Summarizes times, in ms; zeros where there are none. */
+export function timesOf(ms: readonly number[]): Times {
+  const sorted = ms.toSorted((a, b) => a - b);
+  // The nearest rank: of less than 100 calls, p99 is the longest.
+  const at = (share: number) =>
+    sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
+  return {
+    calls: ms.length,
+    p50: at(0.5),
+    p99: at(0.99),
+    max: at(1),
+  };
+}
+
+/** Says in a few words how a payload was answered. */
+export function kindOf(reply: Reply): string {
+  if ("closed" in reply) return `closed ${reply.closed}`;
+  const { ack } = reply;
+  const [, reason] = /^\[false,"([^"]*)/.exec(ack) ?? [];
+  if (reason !== undefined) return `false: ${reason.slice(0, SHOWN)}`;
+  const [, code] = /^\[\{"code":(\d+)/.exec(ack) ?? [];
+  if (code === undefined) return ack.startsWith("HTTP") ? ack : "accepted";
+  const [, message = ""] = /"message":"([^"]*)/.exec(ack) ?? [];
+  return `${code} ${message.slice(0, SHOWN)}`;
+}
+
+const SHOWN = 60;
