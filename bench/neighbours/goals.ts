@@ -42,7 +42,7 @@ export function neighboursGoals({ rows }: NeighboursResult): Goal[] {
     },
     {
       figure: "memory that this adds to the Server",
-      goal: "≤ 3 × the bytes in flight + 64 MiB",
+      goal: "≤ 3 × the bytes that pass at once + 64 MiB",
       measured: `${small} of ${all}; ${mib(addedBytes(largest.attack))} MiB: ` +
         `${largest.title}, ${largest.attack.shape}`,
       met: small === all,

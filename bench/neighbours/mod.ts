@@ -17,6 +17,8 @@ import {
   type AttackResult,
   type NeighbourRow,
   type NeighboursResult,
+  quietOf,
+  type Times,
   timesOf,
 } from "./result.ts";
 import { allRows, quickly, type Row, rowsLike, type Variant } from "./rows.ts";
@@ -39,15 +41,15 @@ const QUICK_ROWS = "^(client:tool_call request|server:update_config|" +
 const QUICK_BYTES = 100_000;
 
 /** How long the neighbour is measured without an attack, before each of them and after the last. */
-const QUIET_MS = 250;
+const QUIET_MS = 200;
 const QUICK_QUIET_MS = 30;
 
 /** Calls that do not count, of a new Server. */
-const WARM_UP_MS = 1500;
+const WARM_UP_MS = 1200;
 const SETTLE_MS = 100;
 
 /** A Server that holds more after an attack is replaced before the next row. */
-const MOST_HELD_BYTES = 500 * 2 ** 20;
+const MOST_HELD_BYTES = 800 * 2 ** 20;
 
 /** Measures all rows. @throws {Error} when there is no such Server or row */
 export async function measureNeighbours(
@@ -77,7 +79,12 @@ export async function measureNeighbours(
 
 /** How to start a Server. */
 const recipeOf = (server: string | undefined) => {
-  const recipe = ourServer("neighbours", ["--mcp", "--protocol=0.2,0.4"]);
+  const recipe = ourServer("neighbours", [
+    "--mcp",
+    "--protocol=0.2,0.4",
+    // The neighbour does not wait for answers: seconds without one are a thousand calls.
+    "--max-calls-per-agent=100000",
+  ]);
   return server === undefined
     ? recipe
     : { ...recipe, cwd: dirname(dirname(resolve(server))) };
@@ -125,7 +132,7 @@ class Scene implements AsyncDisposable {
     const agent = stack.use(
       new Helper("neighbour.ts", ["agent", String(port)]),
     );
-    const attacker = stack.use(new Helper("attacker.ts", [String(port)]));
+    const attacker = stack.use(new Helper("attacker.ts", [String(port)], 10));
     await agent.ask("begin");
     await pause(quick ? SETTLE_MS : WARM_UP_MS);
     const response = await fetch(`http://127.0.0.1:${port}/health`);
@@ -144,7 +151,7 @@ class Scene implements AsyncDisposable {
     row: Row,
     tell: (line: string) => void,
   ): Promise<NeighbourRow> {
-    const quiet: number[] = [];
+    const quiet: Times[] = [];
     const attacks: AttackResult[] = [];
     let ended: string | undefined;
     try {
@@ -154,13 +161,13 @@ class Scene implements AsyncDisposable {
         await this.#attacker.ask(attack);
         await pause(SETTLE_MS);
         const before = await this.#quiet();
-        quiet.push(...before);
+        quiet.push(before);
         const result = await this.#attack(attack, size);
         attacks.push(result);
-        tell(progressOf(row.title, timesOf(before).p99, result));
+        tell(progressOf(row.title, before.p99, result));
       }
       await pause(SETTLE_MS);
-      quiet.push(...await this.#quiet());
+      quiet.push(await this.#quiet());
     } catch (error) {
       this.#isBroken = true;
       ended = `${error instanceof Error ? error.message : error}: ${
@@ -171,7 +178,7 @@ class Scene implements AsyncDisposable {
     return {
       title: row.title,
       pace: row.pace,
-      quiet: timesOf(quiet),
+      quiet: quietOf(quiet),
       attacks,
       ...(ended !== undefined && { ended }),
     };
@@ -207,12 +214,12 @@ class Scene implements AsyncDisposable {
     ];
   }
 
-  async #quiet(): Promise<readonly number[]> {
+  async #quiet(): Promise<Times> {
     await this.#askAgent("begin");
     await pause(this.#quick ? QUICK_QUIET_MS : QUIET_MS);
     const { ms, failed } = await this.#askAgent("end");
     if (failed === ms.length) throw new Error("The neighbour was cut off");
-    return ms;
+    return timesOf(ms);
   }
 
   async #attack(

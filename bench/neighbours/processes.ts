@@ -16,11 +16,16 @@ export class Helper implements AsyncDisposable {
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
   readonly #lines: AsyncIterator<string>;
 
-  /** Starts a program of this folder. */
-  constructor(file: string, args: readonly string[]) {
+  /**
+   * Starts a program of this folder.
+   *
+   * @param niceness 10 gives way to others: what it costs itself must not count as the Server's time
+   */
+  constructor(file: string, args: readonly string[], niceness = 0) {
     const script = join(ROOT, "bench", "neighbours", file);
-    this.#child = spawn(Deno.execPath(), {
-      args: ["run", "-A", "--quiet", script, ...args],
+    const command = [Deno.execPath(), "run", "-A", "--quiet", script, ...args];
+    this.#child = spawn("nice", {
+      args: ["-n", String(niceness), ...command],
       stdin: "piped",
       stdout: "piped",
       stderr: "inherit",

@@ -7,6 +7,7 @@ import {
   isShort,
   isSmall,
   type NeighbourRow,
+  passingBytes,
   worstOf,
 } from "./result.ts";
 
@@ -23,7 +24,7 @@ const HEAD = [
   "RSS MiB",
   "peak",
   "allowed",
-  "in flight",
+  "at once",
   "passed",
   "small",
   "answers",
@@ -57,7 +58,7 @@ function lineOf(row: NeighbourRow): string[] {
     mib(before),
     mib(peak),
     mib(before + allowedBytes(pace, large)),
-    mib(pace.inFlight * large.bytes),
+    mib(passingBytes(pace, large)),
     mib(large.payloads * large.bytes),
     isSmall(row) ? "yes" : "NO",
     row.ended ?? answersOf(row.attacks),

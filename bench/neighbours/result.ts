@@ -37,7 +37,7 @@ export interface AttackResult extends Variant {
 export interface NeighbourRow {
   readonly title: string;
   readonly pace: Pace;
-  /** The neighbour's calls before, between and after the attacks. */
+  /** The neighbour's calls without an attack: see {@linkcode quietOf}. */
   readonly quiet: Times;
   readonly attacks: readonly AttackResult[];
   /** Why the Server or a process of the measurement ended. */
@@ -57,15 +57,24 @@ const SHORT_MS = 50;
 const BYTES_FACTOR = 3;
 const PARSED_BYTES = 64 * 2 ** 20;
 
+/** The most that passes at once: a Server reads no more from one client than it may queue for another. */
+const PASSING_BYTES = 32 * 2 ** 20;
+
 /** Returns the longest p99 that a row may have. */
 export const allowedMs = ({ quiet }: Pick<NeighbourRow, "quiet">): number =>
   Math.max(MOST_TIMES * quiet.p99, SHORT_MS);
 
-/** Returns the memory that an attack may add: for all payloads that are in flight at once. */
-export const allowedBytes = (
+/** Returns the bytes of an attack that pass at once. */
+export const passingBytes = (
   { inFlight }: Pace,
   { bytes }: Pick<AttackResult, "bytes">,
-): number => BYTES_FACTOR * inFlight * bytes + PARSED_BYTES;
+): number => Math.min(inFlight * bytes, PASSING_BYTES);
+
+/** Returns the memory that an attack may add. */
+export const allowedBytes = (
+  pace: Pace,
+  attack: Pick<AttackResult, "bytes">,
+): number => BYTES_FACTOR * passingBytes(pace, attack) + PARSED_BYTES;
 
 /** Returns the memory that an attack added. */
 export const addedBytes = (
@@ -104,6 +113,15 @@ export function timesOf(ms: readonly number[]): Times {
     max: at(1),
   };
 }
+
+/**
+ * Returns the middle one, by p99, of the times before, between and after attacks: what an attack leaves
+ * behind must not make the next one look harmless.
+ */
+export const quietOf = (windows: readonly Times[]): Times =>
+  windows.toSorted((a, b) => a.p99 - b.p99)[
+    Math.floor((windows.length - 1) / 2)
+  ] ?? timesOf([]);
 
 /** Says in a few words how a payload was answered. */
 export function kindOf(reply: Reply): string {

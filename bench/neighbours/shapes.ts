@@ -104,6 +104,9 @@ export const ANYWHERE: readonly Shape[] = [
   "text",
 ];
 
+/** Those of them that take the Server most time and memory. */
+export const WORST: readonly Shape[] = ["objects", "deep"];
+
 const DIGITS = 10;
 const LETTERS_FROM = 0x4e00;
 
