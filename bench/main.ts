@@ -72,7 +72,7 @@ const program = new Command("bench")
   // The program and one of its subcommands have options of the same name.
   .enablePositionalOptions()
   .description(
-    "Measures speed, and writes docs/performance.md; an hour and a quarter",
+    "Measures speed, and writes docs/performance.md; an hour and a half",
   )
   .option(
     "--quick",

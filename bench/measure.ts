@@ -11,6 +11,8 @@ import { undisturbed } from "./disturbance.ts";
 import { measureEnds } from "./ends/mod.ts";
 import { measureIdle, summarizeIdle } from "./idle.ts";
 import { measureMcp } from "./mcp/mod.ts";
+import { measureNeighbours } from "./neighbours/mod.ts";
+import { worstOnly } from "./neighbours/result.ts";
 import { measurePlatforms } from "./platforms/mod.ts";
 import type { Plan } from "./plan.ts";
 import type { Found, Part } from "./report/report.ts";
@@ -41,6 +43,8 @@ export const MEASURES: {
   mcp: ({ rounds }) => measureMcp({ quick: rounds === 1 }),
   cluster: ({ cluster }, tools) => measureCluster(cluster, tools),
   platforms: ({ platforms }, tools) => measurePlatforms(platforms, tools),
+  neighbours: async ({ rounds }, { tell }) =>
+    worstOnly(await measureNeighbours({ quick: rounds === 1, tell })),
 };
 
 const rowsOf = (

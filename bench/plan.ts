@@ -60,7 +60,7 @@ const closed = (
   contestants,
 });
 
-/** The full benchmark; takes an hour and a quarter. */
+/** The full benchmark; takes an hour and a half. */
 export const FULL: Plan = {
   rounds: 5,
   relay: ["100", "10k", "100k", "100k-json", "1m"].flatMap((name) =>

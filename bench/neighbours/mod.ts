@@ -5,7 +5,7 @@
  * @module
  */
 import { dirname, resolve } from "node:path";
-import { ROOT, type Running, start } from "../contestants/running.ts";
+import { type Running, start } from "../contestants/running.ts";
 import { ourServer } from "../contestants/mod.ts";
 import { temporaryFolder } from "../leftovers.ts";
 import type { Attack, Attacked } from "./attacker.ts";

@@ -2,11 +2,11 @@ import { mib } from "./goals.ts";
 import {
   addedBytes,
   allowedBytes,
-  allowedMs,
   type AttackResult,
   isShort,
   isSmall,
   type NeighbourRow,
+  type NeighboursResult,
   passingBytes,
   worstOf,
 } from "./result.ts";
@@ -108,3 +108,10 @@ export const progressOf = (
   } KB, p99 ${attack.times.p99.toFixed(0)} ms (without ${
     quietMs.toFixed(1)
   }), +${mib(addedBytes(attack))} MiB`;
+
+/** Writes the table for the notes. */
+export const neighboursSection = ({ rows }: NeighboursResult): string[] => [
+  "## Neighbours",
+  "A call in another office, every 5 ms, its wait counted from when it was due, while a member sends the largest payloads that are let in. Of each row the attack with the longest p99, and for the memory that with the largest peak. The Server is the same through all rows, unless it ended or held much.",
+  ["```text", alignedTable(neighboursTable(rows)), "```"].join("\n"),
+];

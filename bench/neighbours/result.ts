@@ -88,6 +88,20 @@ export const worstOf = (
 ): AttackResult | undefined =>
   attacks.toSorted((a, b) => figure(b) - figure(a))[0];
 
+/** Returns a result with the two attacks of each row that are shown: the longest, and the largest. */
+export const worstOnly = ({ rows }: NeighboursResult): NeighboursResult => ({
+  rows: rows.map((row) => {
+    const shown = [
+      worstOf(row, ({ times }) => times.p99),
+      worstOf(row, addedBytes),
+    ];
+    return {
+      ...row,
+      attacks: row.attacks.filter((attack) => shown.includes(attack)),
+    };
+  }),
+});
+
 /** Returns whether the neighbour of a row waits short enough, and no call of it failed. */
 export const isShort = (row: NeighbourRow): boolean =>
   row.ended === undefined &&

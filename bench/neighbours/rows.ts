@@ -18,17 +18,11 @@ import {
   TOOL_CALL_EVENT,
   UPDATE_CONFIG_EVENT,
   UPDATE_RESOURCES_EVENT,
-  UPDATE_RESOURCES_NOTIFICATION,
+  type UPDATE_RESOURCES_NOTIFICATION,
 } from "../../protocol/mod.ts";
 import { isTranslated, PROFILES } from "../../protocol/profiles.ts";
 import type { Part } from "./bounds.ts";
-import {
-  answerOf,
-  FAILURE,
-  reportOf,
-  requestOf,
-  type Sample,
-} from "./events.ts";
+import { answerOf, reportOf, requestOf, type Sample } from "./events.ts";
 import { ANYWHERE, type Shape, WORST } from "./shapes.ts";
 
 /** Where an attack has its shape. */

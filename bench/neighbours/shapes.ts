@@ -80,7 +80,7 @@ const PATTERNS = {
   /** One MCP server with a long name. */
   name: { ...text("n"), open: '{"', close: '":{}}' },
   /** Tools whose names have no letter that every client takes, so that they become one. */
-  tools: { ...list(""), item: toolOf, values: 6, most: 46_000 },
+  tools: { ...list(""), item: toolOf, values: 7, most: 46_000 },
   /** Options of an input, which get labels in the translation. */
   options: inside(
     '[{"type":"pickString","id":"i","description":"","options":',
@@ -130,10 +130,10 @@ export function payloadOf(
   // The member is the last one: `0}` is cut off.
   const head = JSON.stringify({ ...others, [field]: 0 }).slice(0, -2);
   const pattern = PATTERNS[shape];
-  const used = { bytes: bytesOf(head) + 1, values: valuesOf(base) + 2 };
+  const frame = valuesOf(JSON.parse(pattern.open + pattern.close));
   return head + textOf(pattern, {
-    bytes: bound.bytes - used.bytes,
-    values: (bound.values ?? Infinity) - used.values,
+    bytes: bound.bytes - bytesOf(head) - 1,
+    values: (bound.values ?? Infinity) - valuesOf(others) - frame,
   }) + "}";
 }
 

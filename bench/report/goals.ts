@@ -4,6 +4,7 @@ import { type CallsRow, FLOOR, OURS } from "../calls_summary.ts";
 import { clusterGoals } from "../cluster/goals.ts";
 import { apartText, isDisturbed, type Steadiness } from "../disturbance.ts";
 import { mcpGoals } from "../mcp/goals.ts";
+import { neighboursGoals } from "../neighbours/goals.ts";
 import { type Payload, payloadOf } from "../payloads.ts";
 import { spreadText } from "../terminal_table.ts";
 import type { Report } from "./report.ts";
@@ -68,6 +69,7 @@ export function goalsOf({ parts }: Report): Goal[] {
     ...growthGoals(parts.growth?.found ?? []),
     ...parts.mcp ? mcpGoals(parts.mcp.found) : [],
     ...parts.cluster ? clusterGoals(parts.cluster.found) : [],
+    ...parts.neighbours ? neighboursGoals(parts.neighbours.found) : [],
   ];
 }
 

@@ -11,5 +11,5 @@ export const METHOD = `
 - **Disturbed**: the floor does the same in every round. Where its CPU per call spread over more than 25 % of its median under a load, something else took part of the machine: that load is measured again, twice at most, and if it stays so it is not written, and the command fails.
 - **Answers**: an ASCII text with line ends and quotes; a structured one of many small values; and beside them a text with letters of other scripts, which engines store as two bytes per letter and the floor has to decode and encode. Their size is that of the JSON of the ack's arguments. Calls are small.
 - **Percentiles** are exact: every latency is kept.
-- \`deno task bench\` takes an hour and a quarter; \`deno task bench --parts open\` measures one part again; \`deno task bench:quick\` only checks that every part works; \`deno task bench relay\` prints a table for a change in progress. Nothing else should run meanwhile.
+- \`deno task bench\` takes an hour and a half; \`deno task bench --parts open\` measures one part again; \`deno task bench:quick\` only checks that every part works; \`deno task bench relay\` prints a table for a change in progress. Nothing else should run meanwhile.
 `;

@@ -2,6 +2,7 @@ import type { CallsRow } from "../calls_summary.ts";
 import { clusterNotes } from "../cluster/render.ts";
 import { renderEnds } from "../ends/mod.ts";
 import { goalsOf, loadTitle } from "./goals.ts";
+import { neighboursSection } from "../neighbours/render.ts";
 import { platformsSection } from "../platforms/render.ts";
 import { number, table } from "./markdown.ts";
 import { titleOfContestant } from "./plots.ts";
@@ -21,7 +22,7 @@ export function renderNotes(
   remarks: string,
   pages: string,
 ): string {
-  const { relay, others, open, growth, ends, cluster, platforms } =
+  const { relay, others, open, growth, ends, cluster, platforms, neighbours } =
     report.parts;
   return [
     "# Laboratory notes",
@@ -38,6 +39,7 @@ export function renderNotes(
     ...idleSection(report),
     ...cluster ? clusterNotes(cluster.found) : [],
     ...platforms ? platformsSection(platforms.found) : [],
+    ...neighbours ? neighboursSection(neighbours.found) : [],
     ...ends ? [renderEnds(ends.found).trim()] : [],
     ...absentSection(report),
     METHOD.trim(),

@@ -120,5 +120,5 @@ function othersSection(rows: readonly CallsRow[]): string[] {
 const REPEAT = `
 ## How to repeat it
 
-\`deno task bench\` writes this page: on Linux with a C compiler, an hour and a quarter, and nothing else to do. \`bench/notes.md\` of the repository has every table, how it was measured, and why a goal is missed.
+\`deno task bench\` writes this page: on Linux with a C compiler, an hour and a half, and nothing else to do. \`bench/notes.md\` of the repository has every table, how it was measured, and why a goal is missed. \`deno task bench neighbours\` measures, in ten minutes, how long a call waits while a member of another office sends the worst payloads that are let in, event by event; with \`--server FILE\` that of another checkout.
 `;

@@ -4,6 +4,7 @@ import type { ClusterResult } from "../cluster/result.ts";
 import type { EndsResult } from "../ends/mod.ts";
 import type { IdleRow } from "../idle.ts";
 import type { McpResult } from "../mcp/result.ts";
+import type { NeighboursResult } from "../neighbours/result.ts";
 import type { PlatformsResult } from "../platforms/result.ts";
 import type { Machine } from "./machine.ts";
 
@@ -26,6 +27,8 @@ export interface Found {
   readonly cluster: ClusterResult;
   /** The Server on each platform. */
   readonly platforms: PlatformsResult;
+  /** How long others wait while a member sends the worst; of each row only the worst attacks. */
+  readonly neighbours: NeighboursResult;
 }
 
 /** The parts in order. */
@@ -40,6 +43,7 @@ export const PARTS = [
   "mcp",
   "cluster",
   "platforms",
+  "neighbours",
 ] as const satisfies (keyof Found)[];
 
 /** One of {@linkcode PARTS}. */

@@ -1,0 +1,334 @@
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import {
+  type Bound,
+  boundOf,
+  WHOLE_MESSAGE,
+} from "../../../bench/neighbours/bounds.ts";
+import {
+  answerOf,
+  reportOf,
+  requestOf,
+} from "../../../bench/neighbours/events.ts";
+import { neighboursGoals } from "../../../bench/neighbours/goals.ts";
+import {
+  alignedTable,
+  neighboursSection,
+  neighboursTable,
+} from "../../../bench/neighbours/render.ts";
+import {
+  allowedBytes,
+  allowedMs,
+  type AttackResult,
+  isShort,
+  isSmall,
+  kindOf,
+  type NeighbourRow,
+  quietOf,
+  timesOf,
+  worstOnly,
+} from "../../../bench/neighbours/result.ts";
+import {
+  allRows,
+  quickly,
+  type Row,
+  rowsLike,
+} from "../../../bench/neighbours/rows.ts";
+import { ANYWHERE, payloadOf } from "../../../bench/neighbours/shapes.ts";
+import {
+  CLIENT_EVENTS,
+  isClientEvent,
+  isServerEvent,
+  SERVER_EVENTS,
+} from "../../../protocol/mod.ts";
+
+const encoder = new TextEncoder();
+
+/** Counts what a JSON text has: values at every depth, and brackets around one another. */
+function measured(value: unknown): { values: number; depth: number } {
+  if (typeof value !== "object" || value === null) {
+    return { values: 1, depth: 0 };
+  }
+  const inside = Object.values(value).map(measured);
+  return {
+    values: inside.reduce((sum, { values }) => sum + values, 1),
+    depth: inside.reduce((most, { depth }) => Math.max(most, depth), 0) + 1,
+  };
+}
+
+// ---------------------------------------------------------------- payloads
+
+const SHAPES = [
+  ...ANYWHERE,
+  "servers",
+  "name",
+  "tools",
+  "options",
+  "details",
+] as const;
+
+Deno.test("payloadOf() is JSON that fills the bound, and has no more bytes and values", () => {
+  const place = { base: { agent: "a", x: [1, 2] }, field: "x" };
+  for (const shape of SHAPES) {
+    for (const bytes of [300, 1000, 4321, 70_000]) {
+      for (const values of [undefined, 12, 70, 500]) {
+        const bound: Bound = { bytes, ...(values !== undefined && { values }) };
+        const text = payloadOf(shape, place, bound);
+        const parsed = JSON.parse(text);
+        const is = `${shape}, ${bytes} bytes, ${values} values`;
+        const size = encoder.encode(text).length;
+        assert(size <= bytes, `${is}: ${size} bytes`);
+        const found = measured(parsed);
+        assert(found.values <= (values ?? Infinity), `${is}: ${found.values}`);
+        assert(found.depth < 64, `${is}: depth ${found.depth}`);
+        assertEquals(parsed.agent, "a", is);
+        if (values === undefined) assert(size > bytes - 150, `${is}: ${size}`);
+      }
+    }
+  }
+});
+
+Deno.test("payloadOf() gives each member, each server and each tool another name", () => {
+  const place = { base: {}, field: "x" };
+  const parse = (shape: "keys" | "servers" | "tools") =>
+    JSON.parse(payloadOf(shape, place, { bytes: 20_000 })).x;
+  for (const shape of ["keys", "servers"] as const) {
+    assert(Object.keys(parse(shape)).length > 1000, shape);
+  }
+  const names = parse("tools").map(({ name }: { name: string }) => name);
+  assertEquals(new Set(names).size, names.length);
+  assertMatch(names.join(""), /^[^A-Za-z0-9_-]*$/);
+});
+
+Deno.test("payloadOf() has 2.6 million empty objects, and 46,000 tools at most, in a whole message", () => {
+  const place = { base: {}, field: "x" };
+  const count = (shape: "objects" | "tools") =>
+    JSON.parse(payloadOf(shape, place, WHOLE_MESSAGE)).x.length;
+  assert(count("objects") > 2_600_000);
+  assertEquals(count("tools"), 46_000);
+});
+
+Deno.test("the samples of all events are valid", () => {
+  for (const [event, { parseRequest }] of Object.entries(CLIENT_EVENTS)) {
+    assert(isClientEvent(event));
+    parseRequest(requestOf(event).base);
+    assert(answerOf(event).base);
+  }
+  for (const [event, { parseRequest }] of Object.entries(SERVER_EVENTS)) {
+    assert(isServerEvent(event));
+    parseRequest(reportOf(event, "office").base);
+  }
+});
+
+// ---------------------------------------------------------------- bounds
+
+const about = {
+  event: "client:get_tools",
+  part: "answer",
+  translated: false,
+} as const;
+
+Deno.test("boundOf() takes a whole message where a Server states no bounds", () => {
+  for (
+    const health of [undefined, null, "ok", {}, { limits: 3 }, {
+      limits: { events: { "client:get_tools": {} } },
+    }]
+  ) {
+    assertEquals(boundOf(health, about), WHOLE_MESSAGE);
+  }
+});
+
+Deno.test("boundOf() takes the bound of an event, of one of its payloads, and of the translated one", () => {
+  const health = (bound: unknown) => ({
+    limits: { events: { "client:get_tools": bound } },
+  });
+  const event = { bytes: 65_536, values: 100 };
+  assertEquals(boundOf(health(event), about), event);
+  const parts = {
+    request: { bytes: 1 },
+    answer: { bytes: 2, translated: { bytes: 3, values: 4 } },
+  };
+  assertEquals(boundOf(health(parts), about), { bytes: 2 });
+  assertEquals(boundOf(health(parts), { ...about, part: "request" }), {
+    bytes: 1,
+  });
+  assertEquals(boundOf(health(parts), { ...about, translated: true }), {
+    bytes: 3,
+    values: 4,
+  });
+  // Nothing larger than a message can be sent.
+  assertEquals(boundOf(health({ bytes: 1e9 }), about), WHOLE_MESSAGE);
+});
+
+// ---------------------------------------------------------------- rows
+
+Deno.test("allRows() has every event: requests, answers and reports, each title once", () => {
+  const rows = allRows();
+  const has = (event: string, part: Row["part"]) =>
+    rows.some((row) =>
+      row.event === event && row.part === part && row.agent === row.computer
+    );
+  for (const event of Object.keys(CLIENT_EVENTS)) {
+    assert(has(event, "request") && has(event, "answer"), event);
+  }
+  for (const event of Object.keys(SERVER_EVENTS)) {
+    assert(has(event, "report"), event);
+  }
+  const titles = rows.map(({ title }) => title);
+  assertEquals(new Set(titles).size, titles.length);
+  assert(rows.every(({ variants }) => variants.length > 0));
+});
+
+Deno.test("allRows() has every translated answer in both orders of versions", () => {
+  const mixed = allRows().filter((row) =>
+    row.agent !== row.computer && row.part === "answer" && row.pace.least === 3
+  );
+  const orders = new Set(
+    mixed.map(({ agent, computer }) => `${agent} ${computer}`),
+  );
+  assertEquals(orders, new Set(["0.4 0.2", "0.2 0.4"]));
+  for (
+    const name of [
+      "get_tools",
+      "get_config",
+      "get_prompts",
+      "get_resources",
+      "read_resource",
+    ]
+  ) {
+    assertEquals(
+      mixed.filter(({ event }) => event === `client:${name}`).length,
+      2,
+      name,
+    );
+  }
+});
+
+Deno.test("rowsLike() chooses by title, and quickly() leaves one attack of two payloads", () => {
+  const [row, ...others] = rowsLike(allRows(), "^SERVER:list_room$");
+  assert(row);
+  assertEquals(others, []);
+  const { variants, pace } = quickly(row);
+  assertEquals([variants.length, pace.most], [1, 2]);
+  assertThrows(() => rowsLike([], "("), SyntaxError);
+});
+
+// ---------------------------------------------------------------- results
+
+const MIB = 2 ** 20;
+
+const attack = (
+  p99: number,
+  addedMib: number,
+  over: Partial<AttackResult> = {},
+): AttackResult => ({
+  shape: "objects",
+  field: "x",
+  size: "bound",
+  bound: { bytes: MIB },
+  payloads: 5,
+  bytes: MIB,
+  seconds: 1,
+  answers: { accepted: 5 },
+  times: { calls: 100, p50: 1, p99, max: p99 },
+  failed: 0,
+  memory: { before: 100 * MIB, peak: (100 + addedMib) * MIB, after: 100 * MIB },
+  ...over,
+});
+
+const row = (...attacks: AttackResult[]): NeighbourRow => ({
+  title: "an event",
+  pace: { inFlight: 2, least: 5, leastMs: 0, most: 5 },
+  quiet: { calls: 100, p50: 1, p99: 6, max: 7 },
+  attacks,
+});
+
+Deno.test("timesOf() takes the nearest rank", () => {
+  const ms = Array.from({ length: 200 }, (_, i) => 200 - i);
+  assertEquals(timesOf(ms), { calls: 200, p50: 100, p99: 198, max: 200 });
+  assertEquals(timesOf([3]), { calls: 1, p50: 3, p99: 3, max: 3 });
+  assertEquals(timesOf([]), { calls: 0, p50: 0, p99: 0, max: 0 });
+});
+
+Deno.test("quietOf() is not what an attack left behind", () => {
+  const windows = [4, 900, 6].map((ms) => timesOf([ms]));
+  assertEquals(quietOf(windows).p99, 6);
+  assertEquals(quietOf(windows.slice(0, 2)).p99, 4);
+});
+
+Deno.test("a row is short up to ten times its p99, or 50 ms, and where no call failed", () => {
+  assertEquals(allowedMs(row()), 60);
+  assertEquals(allowedMs({ quiet: timesOf([1]) }), 50);
+  assert(isShort(row(attack(60, 0))));
+  assert(!isShort(row(attack(3, 0), attack(61, 0))));
+  assert(!isShort(row(attack(3, 0, { failed: 1 }))));
+  assert(!isShort({ ...row(attack(3, 0)), ended: "out of memory" }));
+});
+
+Deno.test("a row is small up to three times what passes at once, and 64 MiB", () => {
+  const { pace } = row();
+  assertEquals(allowedBytes(pace, { bytes: MIB }), (3 * 2 + 64) * MIB);
+  // More does not pass at once, however many are sent.
+  assertEquals(
+    allowedBytes({ ...pace, inFlight: 30 }, { bytes: 8 * MIB }),
+    (3 * 32 + 64) * MIB,
+  );
+  assert(isSmall(row(attack(1, 70))));
+  assert(!isSmall(row(attack(1, 1), attack(1, 71))));
+});
+
+Deno.test("kindOf() says how a payload was answered", () => {
+  const acks: Record<string, string> = {
+    "[]": "accepted",
+    "[true,null]": "accepted",
+    '[false,"Room already has an agent"]': "false: Room already has an agent",
+    '[{"code":400,"message":"Too large"}]': "400 Too large",
+    '[{"content":[]}]': "accepted",
+    "HTTP 200, 3 tools": "HTTP 200, 3 tools",
+  };
+  for (const [ack, kind] of Object.entries(acks)) {
+    assertEquals(kindOf({ ack }), kind);
+  }
+  assertEquals(kindOf({ closed: 1009 }), "closed 1009");
+});
+
+Deno.test("table and goals have the longest and the largest attack of a row", () => {
+  const slow = attack(900, 10, {
+    shape: "deep",
+    answers: { "closed 1009": 2 },
+  });
+  const large = attack(20, 300);
+  const rows = [row(attack(1, 1), slow, large), {
+    ...row(),
+    title: "another",
+    ended: "it ended",
+  }];
+  const [head = [], line = [], last = []] = neighboursTable(rows);
+  assertEquals(line.length, head.length);
+  const cell = (name: string) => line[head.indexOf(name)];
+  assertEquals(cell("worst shape"), "deep in x");
+  assertEquals(cell("×"), "150.0");
+  assertEquals(cell("peak"), "400");
+  assertEquals([cell("short"), cell("small")], ["NO", "NO"]);
+  assertEquals(cell("answers"), "10 × accepted; 2 × closed 1009");
+  assertEquals(last, ["another", "it ended"]);
+  const [time, memory] = neighboursGoals({ rows });
+  assertEquals([time?.met, memory?.met], [false, false]);
+  assertStringIncludes(time?.measured ?? "", "0 of 2; 900 ms: an event, deep");
+  assertStringIncludes(
+    memory?.measured ?? "",
+    "0 of 2; 300 MiB: an event, objects",
+  );
+  assertEquals(neighboursGoals({ rows: [] }), []);
+  assertEquals(worstOnly({ rows }).rows[0]?.attacks, [slow, large]);
+  assertStringIncludes(neighboursSection({ rows }).join("\n"), "deep in x");
+  assertEquals(
+    alignedTable([["a", "b", "c", "d"], ["aa", "b", "100", "d"]]),
+    "a   b    c  d\naa  b  100  d",
+  );
+});
