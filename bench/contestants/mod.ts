@@ -30,6 +30,12 @@ const OUR_ARGS = [
   "--max-events-per-second=1000000",
 ];
 
+/** How to start this package's Server with arguments, and all limits at their defaults. */
+export const limitedServer = (
+  name: string,
+  args: readonly string[],
+): Recipe => ({ name, ...deno("server/main.ts", ["--port=0", ...args]) });
+
 /** How to start this package's Server with further arguments. */
 export const ourServer = (name: string, args: readonly string[]): Recipe => ({
   name,

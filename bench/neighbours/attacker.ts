@@ -80,7 +80,7 @@ async function run({ attack, office, body }: Prepared): Promise<Attacked> {
     while (!isDone()) {
       if (way === "renamed") renumber(body, payloads);
       payloads++;
-      const reply = await send(party, attack, body);
+      const reply = await inTime(send(party, attack, body));
       const kind = kindOf(reply);
       answers[kind] = (answers[kind] ?? 0) + 1;
       if (party.isOpen) continue;
@@ -109,6 +109,22 @@ async function send(
     return await party.askFor(event, body);
   }
   return await party.send(event, body);
+}
+
+const LATEST_MS = 60_000;
+
+/** Waits for a reply no longer than a minute: a Server that drops a payload must not stop the measurement. */
+async function inTime(reply: Promise<Reply>): Promise<Reply> {
+  const late = Promise.withResolvers<Reply>();
+  const timer = setTimeout(
+    () => late.resolve({ ack: "no answer" }),
+    LATEST_MS,
+  );
+  try {
+    return await Promise.race([reply, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Makes an MCP client of the Server list the tools again. */

@@ -5,8 +5,8 @@
  * @module
  */
 import { dirname, resolve } from "node:path";
-import { type Running, start } from "../contestants/running.ts";
-import { ourServer } from "../contestants/mod.ts";
+import { type Recipe, type Running, start } from "../contestants/running.ts";
+import { limitedServer } from "../contestants/mod.ts";
 import { temporaryFolder } from "../leftovers.ts";
 import type { Attack, Attacked } from "./attacker.ts";
 import { type Bound, boundOf, WHOLE_MESSAGE } from "./bounds.ts";
@@ -77,18 +77,11 @@ export async function measureNeighbours(
   return { rows };
 }
 
-/** How to start a Server. */
-const recipeOf = (server: string | undefined) => {
-  const recipe = ourServer("neighbours", [
-    "--mcp",
-    "--protocol=0.2,0.4",
-    // The neighbour does not wait for answers: seconds without one are a thousand calls.
-    "--max-calls-per-agent=100000",
-  ]);
-  return server === undefined
-    ? recipe
-    : { ...recipe, cwd: dirname(dirname(resolve(server))) };
-};
+/** How to start a Server; its limits are a part of what is measured. */
+const recipeOf = (server: string | undefined): Recipe => ({
+  ...limitedServer("neighbours", ["--mcp", "--protocol=0.2,0.4"]),
+  ...(server !== undefined && { cwd: dirname(dirname(resolve(server))) }),
+});
 
 /** A Server with two offices: that of the neighbours, and that of the attackers. */
 class Scene implements AsyncDisposable {

@@ -144,7 +144,7 @@ export function kindOf(reply: Reply): string {
   const [, reason] = /^\[false,"([^"]*)/.exec(ack) ?? [];
   if (reason !== undefined) return `false: ${reason.slice(0, SHOWN)}`;
   const [, code] = /^\[\{"code":(\d+)/.exec(ack) ?? [];
-  if (code === undefined) return ack.startsWith("HTTP") ? ack : "accepted";
+  if (code === undefined) return ack.startsWith("[") ? "accepted" : ack;
   const [, message = ""] = /"message":"([^"]*)/.exec(ack) ?? [];
   return `${code} ${message.slice(0, SHOWN)}`;
 }

@@ -79,7 +79,7 @@ const USUAL: Pace = {
   inFlight: 3,
   least: 3,
   leastMs: 400,
-  most: 30,
+  most: 1000,
 };
 
 const AT_ONCE = 30;
