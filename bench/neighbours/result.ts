@@ -67,13 +67,13 @@ export const allowedMs = ({ quiet }: Pick<NeighbourRow, "quiet">): number =>
 /** Returns the bytes of an attack that pass at once. */
 export const passingBytes = (
   { inFlight }: Pace,
-  { bytes }: Pick<AttackResult, "bytes">,
-): number => Math.min(inFlight * bytes, PASSING_BYTES);
+  { bytes, payloads }: Pick<AttackResult, "bytes" | "payloads">,
+): number => Math.min(Math.min(inFlight, payloads) * bytes, PASSING_BYTES);
 
 /** Returns the memory that an attack may add. */
 export const allowedBytes = (
   pace: Pace,
-  attack: Pick<AttackResult, "bytes">,
+  attack: Pick<AttackResult, "bytes" | "payloads">,
 ): number => BYTES_FACTOR * passingBytes(pace, attack) + PARSED_BYTES;
 
 /** Returns the memory that an attack added. */

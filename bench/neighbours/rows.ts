@@ -43,6 +43,8 @@ export interface Pace {
   readonly leastMs: number;
   /** Ends after so many at the latest. */
   readonly most: number;
+  /** Whether the first is sent alone, and no further one where that takes a second. */
+  readonly isTriedFirst?: boolean;
 }
 
 /** Who sends which event. */
@@ -80,6 +82,7 @@ const USUAL: Pace = {
   least: 3,
   leastMs: 400,
   most: 1000,
+  isTriedFirst: true,
 };
 
 const AT_ONCE = 30;

@@ -272,10 +272,13 @@ Deno.test("a row is short up to ten times its p99, or 50 ms, and where no call f
 
 Deno.test("a row is small up to three times what passes at once, and 64 MiB", () => {
   const { pace } = row();
-  assertEquals(allowedBytes(pace, { bytes: MIB }), (3 * 2 + 64) * MIB);
+  assertEquals(
+    allowedBytes(pace, { bytes: MIB, payloads: 5 }),
+    (3 * 2 + 64) * MIB,
+  );
   // More does not pass at once, however many are sent.
   assertEquals(
-    allowedBytes({ ...pace, inFlight: 30 }, { bytes: 8 * MIB }),
+    allowedBytes({ ...pace, inFlight: 30 }, { bytes: 8 * MIB, payloads: 30 }),
     (3 * 32 + 64) * MIB,
   );
   assert(isSmall(row(attack(1, 70))));
