@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { Buffer } from "node:buffer";
 import { setImmediate } from "node:timers";
 import {
   type Profile,
@@ -20,7 +21,10 @@ import type {
 import { Connection, type ConnectionParts } from "../office/connection.ts";
 import type { Answer, Peer } from "../office/peer.ts";
 import { Payload, shuttingDown, unauthorized } from "../shared/payload.ts";
+import { bytesOfPayload } from "../wire/mod.ts";
 import type { CallSource, Identity } from "../shared/identity.ts";
+import { parsePieces } from "../../shared/json_pieces.ts";
+import { inSlices } from "../../shared/pace.ts";
 import { atTime } from "./expiry.ts";
 
 /** Options of `SmcpServer.connect()`. */
@@ -54,6 +58,9 @@ const PROTOCOLS: readonly unknown[] = PROTOCOL_NAMES.filter((name) =>
 const ADDRESS = "in process";
 /** How many batches of messages run before timers and sockets get their turn. */
 const BATCHES_PER_TURN = 200;
+
+/** Bytes of a payload from which it is parsed in pieces: parsing less takes no time that anybody notices. */
+const PARSED_AT_ONCE_BYTES = 65_536;
 
 /**
  * Where clients of this process connect, without a socket: with the order, the rules and the identity of
@@ -129,6 +136,7 @@ export class InProcessDoor {
       this.#queue.add(() => {
         if (open.has(peer)) run();
       });
+    const inbox = new Inbox(deliver);
     const close = () => {
       prevent();
       open.delete(peer);
@@ -146,7 +154,7 @@ export class InProcessDoor {
       address: ADDRESS,
       send: (event, payload) =>
         // All members get the same object.
-        deliver(() => end.receive(event, copyOf(payload.parse()))),
+        inbox.take(payload, (value) => end.receive(event, copyOf(value))),
       ask(event, payload, answered) {
         let isWaiting = true;
         const answer = (value?: unknown) => {
@@ -157,14 +165,16 @@ export class InProcessDoor {
             answered(copy === undefined ? undefined : Payload.of(copy));
           });
         };
-        deliver(() => end.receive(event, payload.parse(), answer));
+        inbox.take(payload, (value) => end.receive(event, value, answer));
         return () => isWaiting = false;
       },
       end: (reason, isReplaced) =>
-        deliver(() => {
-          close();
-          end.closed(reason, isReplaced || this.isClosed);
-        }),
+        inbox.after(() =>
+          deliver(() => {
+            close();
+            end.closed(reason, isReplaced || this.isClosed);
+          })
+        ),
     };
     const connection = new Connection(peer, this.#parts, guest.role);
     open.set(peer, connection);
@@ -176,8 +186,9 @@ export class InProcessDoor {
         const copy = Payload.of(copyOf(payload));
         const ack = (answer: Answer | undefined) => {
           if (answer === undefined) return;
-          const isOne = answer instanceof Payload;
-          deliver(() => answered?.(isOne ? [answer.parse()] : answer));
+          if (answer instanceof Payload) {
+            inbox.take(answer, (value) => answered?.([value]));
+          } else inbox.after(() => deliver(() => answered?.(answer)));
         };
         deliver(() => {
           const caller = guest.callerOf?.(Object(copy.peek()).req_id);
@@ -222,6 +233,52 @@ class MessageQueue {
     this.#waiting = [];
     for (const run of batch) run();
   };
+}
+
+/**
+ * What a client gets, in order: a long text is parsed in pieces, so that others get their turn meanwhile,
+ * and what follows it waits.
+ */
+class Inbox {
+  readonly #deliver: (run: () => void) => void;
+  /** Settles when all is delivered that waits; absent where nothing does. */
+  #last: Promise<void> | undefined;
+
+  constructor(deliver: (run: () => void) => void) {
+    this.#deliver = deliver;
+  }
+
+  /** Delivers the value of a payload. */
+  take(payload: Payload, run: (value: unknown) => void): void {
+    const { size = 0 } = payload;
+    if (size <= PARSED_AT_ONCE_BYTES) {
+      return this.after(() => this.#deliver(() => run(payload.parse())));
+    }
+    this.#wait(async () => {
+      const value = await inSlices(parsePieces(textOf(payload)));
+      this.#deliver(() => run(value));
+    });
+  }
+
+  /** Runs a function after all that waits, at once where nothing does. */
+  after(run: () => void): void {
+    if (this.#last === undefined) run();
+    else this.#wait(run);
+  }
+
+  #wait(run: () => void | Promise<void>): void {
+    const last = (this.#last ?? Promise.resolve()).then(run);
+    this.#last = last;
+    void last.then(() => {
+      if (this.#last === last) this.#last = undefined;
+    });
+  }
+}
+
+/** Returns the text of a payload that has one: of nothing else is the size known. */
+function textOf(payload: Payload): string {
+  const [, text = new Uint8Array()] = bytesOfPayload(payload);
+  return Buffer.from(text.buffer, text.byteOffset, text.length).toString();
 }
 
 /** Throws what cannot be sent, and drops what no peer would get. */

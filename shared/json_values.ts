@@ -1,0 +1,131 @@
+/**
+ * How much a JSON text, or what it was parsed to, takes to work on.
+ *
+ * Bytes say little of that: 2.6 million `{}` are 8 MB of text and 150 MB of objects. So _values_ are
+ * counted: the commas, colons and opening brackets outside of texts, which a scan finds without building
+ * anything. A value and the name of a member count about one each; a long text counts as none.
+ *
+ * @module
+ */
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const LIST = 0x5b;
+const BACKSLASH = 0x5c;
+const OBJECT = 0x7b;
+const LINE_FEED = 0x0a;
+const RETURN = 0x0d;
+
+/** Counts the values of a JSON text, chunk by chunk, in time linear in its bytes. */
+export class ValueCounter {
+  /** The values so far. */
+  count = 0;
+  #inText = false;
+  #isEscaped = false;
+
+  /** Counts in the next bytes of UTF-8, or of any encoding that contains ASCII; returns the values so far. */
+  push(chunk: Uint8Array): number {
+    let { count } = this;
+    let at = 0;
+    while (at < chunk.length) {
+      if (this.#inText) {
+        at = this.#skipText(chunk, at);
+        continue;
+      }
+      const byte = chunk[at++];
+      if (byte === QUOTE) this.#inText = true;
+      else if (
+        byte === COMMA || byte === COLON || byte === LIST || byte === OBJECT
+      ) count++;
+    }
+    return this.count = count;
+  }
+
+  /** Starts over with the next JSON text. */
+  reset(): void {
+    this.count = 0;
+    this.#inText = false;
+    this.#isEscaped = false;
+  }
+
+  /** Returns where a text ends; a line does too, of which JSON has none in texts: what is before it counts nothing. */
+  #skipText(chunk: Uint8Array, at: number): number {
+    while (at < chunk.length) {
+      const byte = chunk[at++];
+      if (byte === LINE_FEED || byte === RETURN) {
+        this.#isEscaped = false;
+        this.#inText = false;
+        return at;
+      }
+      if (this.#isEscaped) this.#isEscaped = false;
+      else if (byte === BACKSLASH) this.#isEscaped = true;
+      else if (byte === QUOTE) {
+        this.#inText = false;
+        return at;
+      }
+    }
+    return at;
+  }
+}
+
+/** UTF-16 units that are encoded at a time. */
+const SLICE = 65_536;
+const encoder = new TextEncoder();
+
+/**
+ * Counts the values of a JSON text.
+ *
+ * @param most where counting may stop: what is returned is then more than that
+ */
+export function countValues(text: string, most = Infinity): number {
+  const counter = new ValueCounter();
+  const bytes = new Uint8Array(3 * Math.min(SLICE, text.length));
+  for (let at = 0; at < text.length && counter.count <= most; at += SLICE) {
+    const { written } = encoder.encodeInto(text.slice(at, at + SLICE), bytes);
+    counter.push(bytes.subarray(0, written));
+  }
+  return counter.count;
+}
+
+/** What a value takes. */
+export interface Weight {
+  /** As {@linkcode countValues} counts them in its text. */
+  values: number;
+  /** UTF-16 units of its texts and names. */
+  letters: number;
+}
+
+/**
+ * Weighs what was parsed from JSON.
+ *
+ * @param most values where weighing may stop: what is returned has more than that then
+ */
+export function weigh(value: unknown, most = Infinity): Weight {
+  const weight: Weight = { values: 0, letters: 0 };
+  const waiting: unknown[] = [value];
+  while (waiting.length > 0 && weight.values <= most) {
+    const next = waiting.pop();
+    if (typeof next === "string") weight.letters += next.length;
+    if (typeof next !== "object" || next === null) continue;
+    if (Array.isArray(next)) {
+      weight.values += Math.max(next.length, 1); // its bracket, and commas
+      if (weight.values > most) break;
+      for (const item of next) if (weighs(item)) waiting.push(item);
+    } else {
+      const before = weight.values;
+      for (const name in next) {
+        weight.values += 2; // its bracket or comma, and its colon
+        weight.letters += name.length;
+        if (weight.values > most) break;
+        const item: unknown = Reflect.get(next, name);
+        if (weighs(item)) waiting.push(item);
+      }
+      if (weight.values === before) weight.values++;
+    }
+  }
+  return weight;
+}
+
+const weighs = (value: unknown): boolean =>
+  typeof value === "string" || typeof value === "object" && value !== null;

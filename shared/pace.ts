@@ -1,0 +1,49 @@
+/**
+ * Long work in a process that has other work to do.
+ *
+ * It is done in slices of some milliseconds. Between two slices, of whichever work, the event loop turns
+ * once: however much long work there is, anything else waits for one slice.
+ *
+ * @module
+ */
+
+/** How long a slice lasts: less than anybody notices, and far more than a turn of the event loop costs. */
+const SLICE_MS = 5;
+
+/** Calls back after what waits for its turn in the event loop now; browsers have only timers for that. */
+const later: (run: () => void) => void = Reflect.get(
+  globalThis,
+  "setImmediate",
+) ?? setTimeout;
+
+/** Settles with the turn of the last slice that waits. */
+let last: Promise<void> = Promise.resolve();
+
+/** Some long work, from its first slice on. */
+export class Pace {
+  #since = performance.now();
+
+  /** Whether the slice has lasted long enough, so that {@linkcode Pace.turn} must be awaited. */
+  get isDue(): boolean {
+    return performance.now() - this.#since >= SLICE_MS;
+  }
+
+  /** Ends a slice, and resolves when the next one may begin. */
+  async turn(): Promise<void> {
+    last = last.then(() => new Promise((resolve) => later(resolve)));
+    await last;
+    this.#since = performance.now();
+  }
+}
+
+/** Runs work that yields where it can be interrupted, in slices; returns what it returns. */
+export async function inSlices<T>(
+  work: Iterator<unknown, T>,
+  pace = new Pace(),
+): Promise<T> {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+    if (pace.isDue) await pace.turn();
+  }
+}
