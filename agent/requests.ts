@@ -77,17 +77,22 @@ export class Requests {
   /**
    * Sends a request and parses its answer.
    *
+   * @param parse default: that of the table of events
    * @throws {ProtocolError} 400 that names each field that cannot be sent as it is
    */
   async ask<E extends ClientEvent>(
     event: E,
     request: Omit<ClientEvents[E]["request"], keyof AgentCallData>,
     sending: Sending = {},
+    parse: (
+      answer: unknown,
+    ) => ClientEvents[E]["answer"] | Promise<ClientEvents[E]["answer"]> =
+      CLIENT_EVENTS[event].parseAnswer,
   ): Promise<ClientEvents[E]["answer"]> {
-    const { parseRequest, parseAnswer } = CLIENT_EVENTS[event];
+    const { parseRequest } = CLIENT_EVENTS[event];
     const signed = this.#signed(request, sending.reqId);
     parseRequest(signed); // a timer would treat an infinite timeout as 0
-    return parseAnswer(await this.#send(event, signed, sending));
+    return await parse(await this.#send(event, signed, sending));
   }
 
   /** Sends any event; neither the request nor the answer is checked. */

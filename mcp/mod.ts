@@ -56,7 +56,7 @@ import { reachOf } from "./pipe/reach.ts";
 import { type McpGateway, openGateway } from "./gateway.ts";
 import type { SeatHost } from "./seat.ts";
 import { Watches } from "./resources/watches.ts";
-import { toolFilter } from "./tools/catalogue.ts";
+import { toolFilter } from "./tools/filter.ts";
 import {
   serveOfficeStdio,
   type StdioConnection,

@@ -31,6 +31,8 @@ interface Open {
   member: number;
   /** Where the first member begins that is not put into `made`; -1 where there is none. */
   pending: number;
+  /** Where the last member ends that was made by itself. */
+  filled: number;
   /** What its members are put into; absent while all of it may be parsed as a member of another one. */
   made?: unknown[] | Record<string, unknown>;
 }
@@ -38,9 +40,8 @@ interface Open {
 /**
  * Parses a JSON text, and yields after each piece.
  *
- * @param text valid JSON, not nested by the thousand: what is not valid may be parsed all the same
  * @returns what `JSON.parse` returns
- * @throws {SyntaxError} for most texts that are not valid
+ * @throws {SyntaxError} for a text that is no JSON
  */
 export function* parsePieces(text: string): Generator<void, unknown> {
   const open: Open[] = [];
@@ -54,7 +55,14 @@ export function* parsePieces(text: string): Generator<void, unknown> {
       case LIST:
       case OBJECT: {
         const isList = text.charCodeAt(at) === LIST;
-        open.push({ isList, start: at, member: at + 1, pending: at + 1 });
+        const first = at + 1;
+        open.push({
+          isList,
+          start: at,
+          member: first,
+          pending: first,
+          filled: 0,
+        });
         values++;
         break;
       }
@@ -62,7 +70,10 @@ export function* parsePieces(text: string): Generator<void, unknown> {
         const within = open.at(-1);
         if (within === undefined) break;
         within.member = at + 1;
-        if (within.pending < 0) within.pending = at + 1;
+        if (within.pending < 0) {
+          checkBlank(text, within.filled, at);
+          within.pending = at + 1;
+        }
         values++;
         break;
       }
@@ -70,8 +81,14 @@ export function* parsePieces(text: string): Generator<void, unknown> {
       case OBJECT_END: {
         const ended = open.pop();
         if (ended?.made === undefined) break;
+        if (ended.isList !== (text.charCodeAt(at) === LIST_END)) fail(at);
         put(text, ended, at);
-        if (open.length === 0) return ended.made;
+        const within = open.at(-1);
+        if (within === undefined) {
+          checkBlank(text, at + 1, text.length);
+          return ended.made;
+        }
+        within.filled = at + 1;
         break;
       }
     }
@@ -87,8 +104,9 @@ export function* parsePieces(text: string): Generator<void, unknown> {
 /** Parses all members that have ended, and makes the containers that have not. */
 function make(text: string, open: readonly Open[]): void {
   open.forEach((container, depth) => {
+    if (depth === 0) checkBlank(text, 0, container.start);
     container.made ??= container.isList ? [] : {};
-    if (container.pending < container.member) {
+    if (container.pending >= 0 && container.pending < container.member) {
       put(text, container, container.member - 1);
     }
     const inner = open[depth + 1];
@@ -97,21 +115,39 @@ function make(text: string, open: readonly Open[]): void {
     container.pending = isPending ? container.member : -1;
     if (inner === undefined || inner.made) return;
     inner.made = inner.isList ? [] : {};
-    const name = text.slice(container.member, inner.start);
+    const { member } = container;
+    if (container.isList) checkBlank(text, member, inner.start);
     const [key = ""] = container.isList
       ? []
-      : Object.keys(JSON.parse(`{${name}0}`));
+      : Object.keys(JSON.parse(`{${text.slice(member, inner.start)}""}`));
     add(container.made, key, inner.made);
   });
 }
 
 /** Parses the pending members of a container up to the comma or bracket at `end`, and puts them into it. */
-function put(text: string, { pending, isList, made }: Open, end: number): void {
-  if (pending < 0 || made === undefined) return;
+function put(
+  text: string,
+  { start, pending, filled, isList, made }: Open,
+  end: number,
+): void {
+  if (made === undefined) return;
+  if (pending < 0) return checkBlank(text, filled, end);
   const members = text.slice(pending, end);
+  const mayBeEmpty = pending === start + 1 && text.charCodeAt(end) !== COMMA;
+  if (!mayBeEmpty && BLANK.test(members)) fail(end);
   const parsed = JSON.parse(isList ? `[${members}]` : `{${members}}`);
   if (isList) { for (const item of parsed) add(made, "", item); }
   else for (const key of Object.keys(parsed)) add(made, key, parsed[key]);
+}
+
+const BLANK = /^[ \t\n\r]*$/;
+
+function checkBlank(text: string, from: number, to: number): void {
+  if (from < to && !BLANK.test(text.slice(from, to))) fail(from);
+}
+
+function fail(at: number): never {
+  throw new SyntaxError(`Invalid JSON at position ${at}`);
 }
 
 function add(

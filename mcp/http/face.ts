@@ -10,6 +10,14 @@ import { wantIn } from "../office/resources.ts";
 import { createOfficeServer, type ServerParts } from "../office/server.ts";
 import { wantListened } from "../resources/watches.ts";
 import { messageOf } from "../tools/result.ts";
+import { parsePieces } from "../../shared/json_pieces.ts";
+import { countValues } from "../../shared/json_values.ts";
+import { inSlices } from "../../shared/pace.ts";
+
+/** The most values of a body: a call's arguments for people and models have some hundred. */
+const MAX_VALUES = 100_000;
+/** The most messages of a body. */
+const MAX_BATCH = 100;
 
 /** Who sends an HTTP request, as far as the HTTP server has found out. */
 export interface McpCaller {
@@ -80,9 +88,24 @@ async function readBody(
   if (body.tooLarge) {
     return refusal(413, `The body is too large: at most ${maxBytes} bytes`);
   }
+  const values = countValues(body.text);
+  if (values > MAX_VALUES) {
+    return refusal(
+      413,
+      `The body has too many values: ${values} of lists and objects, and at most ${MAX_VALUES} are let in; send less at once, or long data as one text`,
+    );
+  }
+  let json: unknown;
   try {
-    return { json: JSON.parse(body.text) };
+    json = await inSlices(parsePieces(body.text));
   } catch {
     return refusal(400, "The body is no valid JSON", RpcError.PARSE);
   }
+  if (Array.isArray(json) && json.length > MAX_BATCH) {
+    return refusal(
+      413,
+      `The body has too many messages: ${json.length}, and at most ${MAX_BATCH} are let in`,
+    );
+  }
+  return { json };
 }

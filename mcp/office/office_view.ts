@@ -76,12 +76,14 @@ export function openView(
     const limit = Promise.withResolvers<void>();
     const timer = setTimeout(limit.resolve, SETTLE_TIMEOUT_MS);
     let isSettled = false;
-    settled = Promise.race([settle(agent), limit.promise]).then(() => {
+    const settling = Promise.race([settle(agent), limit.promise]);
+    settled = settling.then(async () => {
       clearTimeout(timer);
       isSettled = true;
       if (agent !== current) return;
       for (const each of starting(agent)) waitedFor.add(each);
-      refresh(agent);
+      await refresh(agent);
+      if (agent !== current) return;
       if (wasSeen) tellSoon(agent);
       else isChanged = false;
     });
@@ -156,17 +158,17 @@ export function openView(
   }
 
   function tellSoon(agent: SmcpAgent): void {
-    burst ??= setTimeout(() => {
+    burst ??= setTimeout(async () => {
       burst = undefined;
-      if (agent === current) refresh(agent);
+      if (agent === current) await refresh(agent);
       if (!isChanged) return;
       isChanged = false;
       tell({ kind: "tools_list_changed" });
     }, BURST_MS);
   }
 
-  function refresh(agent: SmcpAgent): void {
-    if (catalogue.update(agent.tools)) isChanged = true;
+  async function refresh(agent: SmcpAgent): Promise<void> {
+    if (await catalogue.update(agent.tools)) isChanged = true;
   }
 
   return {
@@ -202,7 +204,7 @@ export function openView(
         waited = settled;
         await waited;
       } while (waited !== settled);
-      if (agent === current) refresh(agent);
+      if (agent === current) await refresh(agent);
       return agent;
     },
     /** Adds a listener for what changes in what clients see; returns what removes it. */

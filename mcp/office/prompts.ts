@@ -2,6 +2,7 @@ import type * as Mcp from "@modelcontextprotocol/server";
 import type { SmcpAgent } from "../../agent/mod.ts";
 import { questionsOf } from "./questions.ts";
 import { turnOf } from "./turn.ts";
+import { pageOf } from "./pages.ts";
 import { listed } from "./resources.ts";
 import type { Answers } from "./server.ts";
 import type { OfficePrompt } from "../resources/reads.ts";
@@ -9,21 +10,25 @@ import { skillPrompt } from "../resources/shelf.ts";
 import { type Naming, toolName } from "../tools/names.ts";
 import { invalidParams, messageOf } from "../tools/result.ts";
 import { onAbort } from "../../shared/async.ts";
+import { weigh } from "../../shared/json_values.ts";
+import { Pace } from "../../shared/pace.ts";
 
 /** Makes a server answer what is asked about prompts. */
 export const answerPromptRequests: Answers = (server, parts) => {
   const { view, states, options: { nameLimit: limit, computer } } = parts;
   const table = async (agent: SmcpAgent) =>
-    promptTable(
+    await promptTable(
       await view.reads.prompts.list(agent, view.catalogue.computers),
       { limit, prefix: computer === undefined },
     );
-  server.setRequestHandler("prompts/list", async () => ({
-    prompts: await listed(async () =>
+  server.setRequestHandler("prompts/list", async ({ params }) => {
+    const prompts = await listed(async () =>
       [...(await table(await view.ready())).values()]
         .map(({ shown }) => shown)
-    ),
-  }));
+    );
+    const { items, next } = pageOf(prompts, params?.cursor, weigh);
+    return { prompts: items, ...next };
+  });
   server.setRequestHandler(
     "prompts/get",
     async ({ params }, context) => {
@@ -67,11 +72,23 @@ export const answerPromptRequests: Answers = (server, parts) => {
   );
 };
 
-/** Names prompts by the rule of tools; two of one name, such as of two MCP servers, get a hash. */
-function promptTable(prompts: readonly OfficePrompt[], naming: Naming) {
+/**
+ * Names prompts by the rule of tools; two of one name, such as of two MCP servers, get a hash. Of those
+ * that one MCP server gives the same name, clients see the first: no request could mean another one.
+ */
+export async function promptTable(
+  prompts: readonly OfficePrompt[],
+  naming: Naming,
+) {
   const table = new Map<string, OfficePrompt & { shown: Mcp.Prompt }>();
+  const seen = new Set<string>();
+  const pace = new Pace();
   for (const each of prompts) {
+    if (pace.isDue) await pace.turn();
     const { computer, prompt } = each;
+    const key = JSON.stringify([computer, prompt.mcp_server, prompt.name]);
+    if (seen.has(key)) continue;
+    seen.add(key);
     let name = toolName({ computer, tool: prompt.name }, naming);
     const whose = `${prompt.mcp_server} ${prompt.name}`;
     for (let attempt = 1; table.has(name); attempt++) {

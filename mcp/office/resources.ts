@@ -7,6 +7,7 @@
  * @module
  */
 import { turnOf } from "./turn.ts";
+import { pageOf } from "./pages.ts";
 import type { Answers, ServerParts } from "./server.ts";
 import { readableServers, readOwnUri, readPlace } from "../resources/shelf.ts";
 import {
@@ -17,16 +18,19 @@ import {
 } from "../resources/watches.ts";
 import { placeOf, TEMPLATES } from "../resources/uris.ts";
 import { invalidParams, messageOf } from "../tools/result.ts";
+import { weigh } from "../../shared/json_values.ts";
 
 /** Makes a server answer what is asked about resources. */
 export const answerResourceRequests: Answers = (server, parts) => {
   const { view, options: { computer: only } } = parts;
-  server.setRequestHandler("resources/list", async () => ({
-    resources: await listed(async () => {
+  server.setRequestHandler("resources/list", async ({ params }) => {
+    const resources = await listed(async () => {
       const agent = await view.ready();
       return await view.reads.resources.list(agent, view.catalogue.computers);
-    }),
-  }));
+    });
+    const { items, next } = pageOf(resources, params?.cursor, weigh);
+    return { resources: items, ...next };
+  });
   server.setRequestHandler(
     "resources/templates/list",
     () => ({ resourceTemplates: TEMPLATES.map((each) => ({ ...each })) }),

@@ -104,13 +104,13 @@ const MAX_NAMED = 50;
 export function instructionsOf(
   { office, catalogue, troubles }:
     & Pick<OfficeView, "office" | "troubles">
-    & { readonly catalogue: Pick<Catalogue, "computers" | "tools"> },
+    & { readonly catalogue: Pick<Catalogue, "computers" | "countOf"> },
   { computer: only, nameLimit, tools: shown }: ResolvedOptions,
 ): string {
-  const { computers, tools } = catalogue;
+  const { computers } = catalogue;
   const where = office === undefined ? "an office" : `the office "${office}"`;
   const named = computers.slice(0, MAX_NAMED).map((computer) => {
-    const count = tools.filter((tool) => tool.computer === computer).length;
+    const { tools: count } = catalogue.countOf(computer);
     const part = computerPart(computer, nameLimit);
     const alias = only !== undefined || part === computer
       ? ""
@@ -118,7 +118,15 @@ export function instructionsOf(
     return `${computer} (${alias}${count} ${count === 1 ? "tool" : "tools"})`;
   });
   const more = computers.length - named.length;
-  const wrong = [...troubles].filter(([each]) => computers.includes(each))
+  const there = new Set(computers);
+  const heavy = computers.filter((each) => catalogue.countOf(each).leftOut > 0)
+    .slice(0, MAX_NAMED)
+    .map((computer) =>
+      `Tools of ${computer} that are too large to be shown: ${
+        catalogue.countOf(computer).leftOut
+      }.`
+    );
+  const wrong = [...troubles].filter(([each]) => there.has(each))
     .slice(0, MAX_NAMED)
     .flatMap(([computer, { unfetched, silent }]) => [
       unfetched === undefined
@@ -127,7 +135,7 @@ export function instructionsOf(
       silent === undefined
         ? ""
         : `On ${computer} these MCP servers offer no tool now, perhaps because they do not run: ${
-          silent.join(", ")
+          shortList(silent)
         }.`,
     ]);
   return [
@@ -140,6 +148,13 @@ export function instructionsOf(
     named.length === 0
       ? "No Computer is there at the moment."
       : `Computers: ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}.`,
+    ...heavy,
     ...wrong,
   ].filter(Boolean).join("\n");
 }
+
+const shortList = (names: readonly string[]): string => {
+  const more = names.length - MAX_NAMED;
+  const named = names.slice(0, MAX_NAMED).join(", ");
+  return more > 0 ? `${named} and ${more} more` : named;
+};

@@ -14,6 +14,7 @@ import { type Asked, awayResult, callOffice } from "./call.ts";
 import { isQuestion, questionsOf } from "./questions.ts";
 import { type Turn, turnOf } from "./turn.ts";
 import type { Answers, ServerParts } from "./server.ts";
+import { pageOf } from "./pages.ts";
 import { readPlace } from "../resources/shelf.ts";
 import { failure, failureOf, invalidParams } from "../tools/result.ts";
 import {
@@ -29,7 +30,7 @@ import { ErrorCode } from "../../protocol/mod.ts";
 export const answerToolRequests: Answers = (server, parts) => {
   server.setRequestHandler(
     "tools/list",
-    async () => ({ tools: await listTools(parts) }),
+    ({ params }) => listTools(parts, params?.cursor),
   );
   server.setRequestHandler("tools/call", async ({ params }, context) => {
     const result = await answerCall(parts, params, {
@@ -46,15 +47,24 @@ export const answerToolRequests: Answers = (server, parts) => {
   });
 };
 
-async function listTools({ view, options }: ServerParts): Promise<Mcp.Tool[]> {
+async function listTools(
+  { view, options }: ServerParts,
+  cursor: string | undefined,
+): Promise<Mcp.ListToolsResult> {
   const own = options.desktopTools ? DESKTOP_TOOLS : [];
-  if (options.tools === "search") return [...SEARCH_MODE_TOOLS, ...own];
+  if (options.tools === "search") {
+    return { tools: [...SEARCH_MODE_TOOLS, ...own] };
+  }
   try {
     await view.ready();
   } catch {
-    return []; // the instructions say why, and so does a call
+    return { tools: [] }; // the instructions say why, and so does a call
   }
-  return [...view.catalogue.tools.map(({ shown }) => shown), ...own];
+  const { tools } = view.catalogue;
+  const { items, next } = pageOf(tools, cursor, ({ weight }) => weight);
+  const isFirst = cursor === undefined; // clients may read this page alone
+  const shown = items.map(({ shown }) => shown);
+  return { tools: [...shown, ...(isFirst ? own : [])], ...next };
 }
 
 /** @throws {ProtocolError} there is no such tool, and never was */
@@ -86,7 +96,7 @@ async function answerCall(
     const query = readQuery(args);
     return typeof query === "string"
       ? wrong(query)
-      : text(JSON.stringify(searchTools(view.catalogue.tools, query)));
+      : text(JSON.stringify(await searchTools(view.catalogue.tools, query)));
   }
   if (isSearch && name === CALL_TOOL) {
     const { name: wanted, arguments: inner = {} } = args;

@@ -7,11 +7,16 @@
  *
  * @module
  */
+import { createHash } from "node:crypto";
 import type { Tool } from "@modelcontextprotocol/server";
 import type { ResolvedOptions } from "../options.ts";
+import { toolFilter } from "./filter.ts";
 import { type Naming, toolName } from "./names.ts";
 import { tagsOf, toMcpTool } from "./tool.ts";
 import { ownToolName, type SMCPTool } from "../../protocol/mod.ts";
+import { queue } from "../../shared/async.ts";
+import { weigh, type Weight } from "../../shared/json_values.ts";
+import { Pace } from "../../shared/pace.ts";
 
 /** Where a tool is: what a name stands for. */
 export interface ToolAddress {
@@ -27,6 +32,8 @@ export interface OfferedTool extends ToolAddress {
   readonly shown: Tool;
   /** As its Computer describes it. */
   readonly original: SMCPTool;
+  /** What it weighs in a list: its values, and the letters of its text. */
+  readonly weight: Weight;
 }
 
 /** What is known of a name. */
@@ -46,10 +53,15 @@ type CatalogueOptions = Pick<
 /** Names kept of tools that are away, so that a call of one says so; the oldest go first. */
 const MAX_AWAY_NAMES = 10_000;
 
-/** What a list without tools is written as. */
-const NO_TOOLS = "[]";
+/** The most that a tool may weigh: models use a small part of it, and to show it takes no time that others notice. */
+const MAX_TOOL: Weight = { values: 20_000, letters: 1_000_000 };
 
-interface Binding extends ToolAddress {
+/** A tool that has names, whether it can be called now or not. */
+interface Entry extends ToolAddress {
+  /** The names that stand for it, and for no other tool. */
+  readonly names: string[];
+  /** How it is shown; once that is decided. */
+  named?: NamedTool;
   /** The tool, while it can be called. */
   offered?: OfferedTool | undefined;
   /** When the tool went away; absent while it is there. */
@@ -64,13 +76,21 @@ interface NamedTool {
   readonly isOwn: boolean;
 }
 
+/** What a Computer offers. */
 interface Listed {
   /** What the list was made of: another array is another list. */
   readonly source: readonly SMCPTool[];
-  readonly tools: readonly OfferedTool[];
-  /** Equal where clients see the same. */
-  readonly text: string;
+  readonly offered: ReadonlyMap<Entry, OfferedTool>;
+  /** Equal where clients see the same; empty where they see nothing. */
+  readonly digest: string;
+  /** Tools that weigh too much to be shown. */
+  readonly leftOut: number;
 }
+
+const NOTHING: Pick<Listed, "offered" | "digest"> = {
+  offered: new Map(),
+  digest: "",
+};
 
 /**
  * The table of an office's tools by the names that MCP clients see: the Computer's and the tool's own,
@@ -86,10 +106,17 @@ export class Catalogue {
   readonly #filter: ReturnType<typeof toolFilter>;
   /** Judges tools by the names that they would have without the client's wishes. */
   readonly #within: ReturnType<typeof toolFilter> | undefined;
-  readonly #bindings = new Map<string, Binding>();
-  /** The names that tools were shown with, by {@linkcode keyOf} them. */
-  readonly #given = new Map<string, NamedTool>();
+  /** The tools that have names, by Computer and tool. */
+  readonly #entries = new Map<string, Map<string, Entry>>();
+  /** The same, by each of their names. */
+  readonly #names = new Map<string, Entry>();
+  /** Those of them that are away; the oldest come first. */
+  readonly #away = new Set<Entry>();
+  /** How many names those have. */
+  #awayNames = 0;
   readonly #listed = new Map<string, Listed>();
+  /** Updates run one after another, since each of them pauses. */
+  readonly #inTurn = queue();
   #tools: readonly OfferedTool[] = [];
 
   /** @throws {TypeError} naming a pattern that cannot be used */
@@ -111,75 +138,133 @@ export class Catalogue {
     return [...this.#listed.keys()].toSorted();
   }
 
+  /** Counts the tools of a Computer: those that can be called, and those that weigh too much to be shown. */
+  countOf(
+    computer: string,
+  ): { readonly tools: number; readonly leftOut: number } {
+    const { offered, leftOut = 0 }: Partial<Listed> =
+      this.#listed.get(computer) ?? {};
+    return { tools: offered?.size ?? 0, leftOut };
+  }
+
   /** Finds out what a name stands for, or stood for. */
   find(name: string): Found | undefined {
-    const binding = this.#bindings.get(name);
-    if (binding?.offered) return { kind: "offered", ...binding.offered };
-    if (binding?.since === undefined) return undefined;
-    const { computer, tool, since } = binding;
+    const entry = this.#names.get(name);
+    if (entry?.offered) return { kind: "offered", ...entry.offered };
+    if (entry?.since === undefined) return undefined;
+    const { computer, tool, since } = entry;
     const hasLeft = !this.#listed.has(computer);
     return { kind: "away", computer, tool, since, hasLeft };
   }
 
   /**
-   * Takes over what the Computers offer now.
+   * Takes over what the Computers offer now; pauses where that is much.
    *
    * @returns whether clients see something else than before
    */
   update(
     computers: ReadonlyMap<string, readonly SMCPTool[]>,
     now: Date = new Date(),
-  ): boolean {
+  ): Promise<boolean> {
+    return this.#inTurn(() => this.#update([...computers], now));
+  }
+
+  async #update(
+    computers: readonly (readonly [string, readonly SMCPTool[]])[],
+    now: Date,
+  ): Promise<boolean> {
     const { computer: only } = this.#options;
-    let [isChanged, isOther] = [false, false];
+    const pace = new Pace();
+    let isChanged = false;
+    let isOther = false;
+    const there = new Set(computers.map(([computer]) => computer));
     for (const [computer, source] of computers) {
       const before = this.#listed.get(computer);
       if (before?.source === source) continue;
       if (only !== undefined && computer !== only) continue;
-      const after = this.#list(computer, source);
+      const after = await this.#list(computer, source, pace);
       this.#listed.set(computer, after);
+      this.#settle(computer, after, now);
       isOther = true;
-      isChanged ||= after.text !== (before?.text ?? NO_TOOLS);
+      isChanged ||= after.digest !== (before ?? NOTHING).digest;
     }
-    for (const [computer, { tools }] of this.#listed) {
-      if (computers.has(computer)) continue;
+    for (const [computer, { digest }] of this.#listed) {
+      if (there.has(computer)) continue;
       this.#listed.delete(computer);
+      this.#settle(computer, NOTHING, now);
       isOther = true;
-      isChanged ||= tools.length > 0;
+      isChanged ||= digest !== NOTHING.digest;
     }
-    if (isOther) this.#index(now);
+    if (isOther) {
+      this.#tools = this.computers.flatMap(
+        (computer) => [...this.#listed.get(computer)?.offered.values() ?? []],
+      );
+    }
     return isChanged;
   }
 
-  #list(computer: string, source: readonly SMCPTool[]): Listed {
+  async #list(
+    computer: string,
+    source: readonly SMCPTool[],
+    pace: Pace,
+  ): Promise<Listed> {
     const unique = new Map(source.map((tool) => [tool.name, tool]));
     const counts = new Map<string, number>();
     for (const tool of unique.values()) {
       for (const name of new Set([tool.name, ownToolName(tool)])) {
         counts.set(name, (counts.get(name) ?? 0) + 1);
       }
+      if (pace.isDue) await pace.turn();
     }
+    const offered = new Map<Entry, OfferedTool>();
+    const hash = createHash("sha256");
+    let leftOut = 0;
+    for (const original of unique.values()) {
+      if (pace.isDue) await pace.turn();
+      const { values, letters } = weigh(original, MAX_TOOL.values);
+      if (values > MAX_TOOL.values || letters > MAX_TOOL.letters) {
+        leftOut++;
+        continue;
+      }
+      const isUnique = counts.get(ownToolName(original)) === 1;
+      const entry = this.#entryOf(computer, original.name);
+      const shown = this.#show(entry, original, isUnique);
+      if (shown === undefined) continue;
+      const text = JSON.stringify(shown);
+      hash.update(text);
+      const weight = { values, letters: text.length };
+      const tool = original.name;
+      offered.set(entry, { computer, tool, original, shown, weight });
+    }
+    const digest = offered.size === 0 ? NOTHING.digest : hash.digest("hex");
+    return { source, offered, digest, leftOut };
+  }
+
+  /** Names a tool, and shows it as clients see it; `undefined` where they do not. */
+  #show(
+    entry: Entry,
+    original: SMCPTool,
+    isUnique: boolean,
+  ): Tool | undefined {
+    const { computer } = entry;
+    const forms = formsOf(computer, original, this.#naming);
+    const named = entry.named ??= this.#name(entry, original, {
+      whole: forms.whole,
+      own: isUnique ? forms.own : undefined,
+    });
+    if (!this.#isShown(computer, original, named, forms)) return undefined;
     const { lenient } = this.#options;
     const { prefix: naming } = this.#naming;
-    const tools = [...unique.values()].flatMap((original) => {
-      const isUnique = counts.get(ownToolName(original)) === 1;
-      const named = this.#name(computer, original, isUnique);
-      if (!this.#isShown(computer, original, named)) return [];
-      const how = { name: named.name, computer, naming, lenient };
-      const shown = toMcpTool(original, how);
-      return [{ computer, tool: original.name, original, shown }];
-    });
-    const text = JSON.stringify(tools.map(({ shown }) => shown));
-    return { source, tools, text };
+    return toMcpTool(original, { name: named.name, computer, naming, lenient });
   }
 
   #isShown(
     computer: string,
     original: SMCPTool,
     { name, isOwn }: NamedTool,
+    { whole, own }: Forms,
   ): boolean {
     const tags = tagsOf(original);
-    const { whole, own } = formsOf(computer, original, this.#naming);
     if (!this.#filter({ names: [name, whole], own, tags })) return false;
     const { within } = this.#options;
     if (!within || !this.#within) return true;
@@ -189,54 +274,72 @@ export class Catalogue {
   }
 
   /** Names a tool, and makes its whole name lead to it as well. */
-  #name(computer: string, original: SMCPTool, isUnique: boolean): NamedTool {
-    const address = { computer, tool: original.name };
-    const given = this.#given.get(keyOf(address));
-    if (given) return given;
-    const { whole, own } = formsOf(computer, original, this.#naming);
-    const isOwn = isUnique && this.#bind(own, address);
+  #name(
+    entry: Entry,
+    { bundle_id: bundleId }: SMCPTool,
+    { whole, own }: { whole: string; own: string | undefined },
+  ): NamedTool {
+    const isOwn = own !== undefined && this.#bind(own, entry);
     let name = isOwn ? own : whole;
-    const parts = { ...address, bundleId: original.bundle_id };
-    for (let attempt = 1; !this.#bind(name, address); attempt++) {
-      name = toolName(parts, this.#naming, attempt);
+    const { computer, tool } = entry;
+    for (let attempt = 1; !this.#bind(name, entry); attempt++) {
+      name = toolName({ computer, tool, bundleId }, this.#naming, attempt);
     }
-    this.#bind(whole, address);
-    const named = { name, isOwn };
-    this.#given.set(keyOf(address), named);
-    return named;
+    this.#bind(whole, entry);
+    return { name, isOwn };
+  }
+
+  #entryOf(computer: string, tool: string): Entry {
+    const own = this.#entries.get(computer) ?? new Map<string, Entry>();
+    this.#entries.set(computer, own);
+    const entry: Entry = own.get(tool) ?? { computer, tool, names: [] };
+    own.set(tool, entry);
+    return entry;
   }
 
   /** @returns whether the name stands for this tool, and for no other one */
-  #bind(name: string, { computer, tool }: ToolAddress): boolean {
-    const holder = this.#bindings.get(name);
-    if (holder) return holder.computer === computer && holder.tool === tool;
-    this.#bindings.set(name, { computer, tool });
+  #bind(name: string, entry: Entry): boolean {
+    const holder = this.#names.get(name);
+    if (holder) return holder === entry;
+    this.#names.set(name, entry);
+    entry.names.push(name);
+    if (this.#away.has(entry)) this.#awayNames++;
     return true;
   }
 
-  #index(now: Date): void {
-    this.#tools = this.computers
-      .flatMap((computer) => this.#listed.get(computer)?.tools ?? []);
-    const tools = new Map(this.#tools.map((tool) => [keyOf(tool), tool]));
-    let spare = -MAX_AWAY_NAMES;
-    for (const binding of this.#bindings.values()) {
-      binding.offered = tools.get(keyOf(binding));
-      if (!binding.offered) spare++;
-    }
-    for (const [name, binding] of this.#bindings) {
-      if (binding.offered) binding.since = undefined;
-      else if (spare-- <= 0) binding.since ??= now;
-      else {
-        const key = keyOf(binding);
-        if (this.#given.get(key)?.name === name) this.#given.delete(key);
-        this.#bindings.delete(name);
+  /** Notes which tools of a Computer can be called, and which are away; forgets those that are so for longest. */
+  #settle(
+    computer: string,
+    { offered }: Pick<Listed, "offered">,
+    now: Date,
+  ): void {
+    for (const entry of this.#entries.get(computer)?.values() ?? []) {
+      entry.offered = offered.get(entry);
+      if (entry.offered) {
+        entry.since = undefined;
+        if (this.#away.delete(entry)) this.#awayNames -= entry.names.length;
+      } else if (!this.#away.has(entry)) {
+        entry.since = now;
+        this.#away.add(entry);
+        this.#awayNames += entry.names.length;
       }
     }
+    for (const entry of this.#away) {
+      if (this.#awayNames <= MAX_AWAY_NAMES) break;
+      this.#forget(entry);
+    }
+  }
+
+  #forget(entry: Entry): void {
+    const { computer, tool, names } = entry;
+    this.#away.delete(entry);
+    this.#awayNames -= names.length;
+    for (const name of names) this.#names.delete(name);
+    const own = this.#entries.get(computer);
+    own?.delete(tool);
+    if (own?.size === 0) this.#entries.delete(computer);
   }
 }
-
-const keyOf = ({ computer, tool }: ToolAddress): string =>
-  JSON.stringify([computer, tool]);
 
 const namingOf = ({ nameLimit, computer }: CatalogueOptions): Naming => ({
   limit: nameLimit,
@@ -244,58 +347,21 @@ const namingOf = ({ nameLimit, computer }: CatalogueOptions): Naming => ({
 });
 
 /** The two names that a tool may have, if no other tool has them. */
-function formsOf(computer: string, original: SMCPTool, naming: Naming) {
+interface Forms {
+  /** With the `bundle_id` of its MCP server. */
+  readonly whole: string;
+  /** Without. */
+  readonly own: string;
+}
+
+function formsOf(
+  computer: string,
+  original: SMCPTool,
+  naming: Naming,
+): Forms {
   const { name: tool, bundle_id: bundleId } = original;
   return {
     whole: toolName({ computer, tool, bundleId }, naming),
     own: toolName({ computer, tool: ownToolName(original) }, naming),
   };
-}
-
-/** What a pattern is compared with. */
-interface Matchable {
-  /** The names by which clients may mean it. */
-  readonly names: readonly string[];
-  /** A name that it would have if no other tool had it: an exclusion must not depend on other tools. */
-  readonly own: string;
-  /** The words that its Computer tagged it with. */
-  readonly tags: readonly string[];
-}
-
-const TAG = "tag:";
-
-/**
- * Makes the filter of patterns such as `laptop__*` and `tag:safe`.
- *
- * @param include any of them must match; none at all lets everything in
- * @param exclude none of them may match
- * @throws {TypeError} naming a pattern that can match nothing
- */
-export function toolFilter(
-  include: readonly string[],
-  exclude: readonly string[],
-): (tool: Matchable) => boolean {
-  const [wanted, unwanted] = [include.map(matcher), exclude.map(matcher)];
-  return ({ names, own, tags }) =>
-    (wanted.length === 0 || wanted.some((matches) => matches(names, tags))) &&
-    !unwanted.some((matches) => matches([...names, own], tags));
-}
-
-type Matcher = (names: readonly string[], tags: readonly string[]) => boolean;
-
-function matcher(pattern: string): Matcher {
-  if (pattern.startsWith(TAG) && pattern.length > TAG.length) {
-    const tag = pattern.slice(TAG.length);
-    return (_, tags) => tags.includes(tag);
-  }
-  // What can never match guards nothing: a misspelt `exclude` would let tools through.
-  if (!/^[\w*-]+$/.test(pattern)) {
-    throw new TypeError(
-      `Cannot use the pattern ${
-        JSON.stringify(pattern)
-      }: expected a tool's name of letters, digits, _ and -, with * for any characters, or tag:WORD`,
-    );
-  }
-  const expression = new RegExp(`^${pattern.replaceAll(/\*+/g, ".*")}$`);
-  return (names) => names.some((name) => expression.test(name));
 }

@@ -12,6 +12,7 @@ import {
   ProtocolError,
   resultMeta,
 } from "../../protocol/mod.ts";
+import { countValues } from "../../shared/json_values.ts";
 
 /**
  * Makes the MCP result of what a Computer answered: everything passes as it is, but what MCP does
@@ -93,10 +94,18 @@ const isContents = (value: unknown): boolean =>
 export function parseObject(
   text: unknown,
 ): Record<string, unknown> | undefined {
-  if (typeof text !== "string") return undefined;
+  const value = typeof text === "string" ? parsed(text) : undefined;
+  return isRecord(value) ? value : undefined;
+}
+
+/** The most values of a JSON text within a tool, which would count as one text otherwise. */
+const MAX_VALUES = 20_000;
+
+/** What a JSON text says; `undefined` where it is none, or one of too many values. */
+export function parsed(text: string): unknown {
+  if (countValues(text, MAX_VALUES) > MAX_VALUES) return undefined;
   try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -1,6 +1,7 @@
 import type { Tool } from "@modelcontextprotocol/server";
 import type { OfferedTool } from "./catalogue.ts";
 import { tagsOf } from "./tool.ts";
+import { Pace } from "../../shared/pace.ts";
 
 /** Finds tools of the office. */
 export const SEARCH_TOOLS = "search_tools";
@@ -9,6 +10,9 @@ export const CALL_TOOL = "call_tool";
 
 const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 50;
+/** The most letters of a query, and those that are looked at of each text of a tool. */
+const MAX_QUERY = 1_000;
+const MAX_TEXT = 10_000;
 
 const text = (description: string) => ({ type: "string", description });
 
@@ -65,6 +69,9 @@ export function readQuery(args: Readonly<Record<string, unknown>>) {
   if (typeof query !== "string") {
     return "query: expected words to look for, as a string";
   }
+  if (query.length > MAX_QUERY) {
+    return `query: expected at most ${MAX_QUERY} characters, got ${query.length}; look for fewer words`;
+  }
   if (computer !== undefined && typeof computer !== "string") {
     return "computer: expected the name of a Computer, as a string";
   }
@@ -76,23 +83,27 @@ export function readQuery(args: Readonly<Record<string, unknown>>) {
 }
 
 /**
- * Finds tools: those whose names have the words come before those whose descriptions do.
+ * Finds tools, and pauses where they are many: those whose names have the words come before those whose descriptions do.
  *
  * @returns how many match, and the best of them
  */
-export function searchTools(
+export async function searchTools(
   tools: readonly OfferedTool[],
   { query, computer, limit }: SearchQuery,
 ) {
   const words = wordsOf(query);
-  const found = tools
-    .filter((tool) => computer === undefined || tool.computer === computer)
-    .map((tool) => ({ tool, score: score(tool, words) }))
-    .filter(({ score }) => words.length === 0 || score > 0)
-    .toSorted((a, b) => b.score - a.score);
+  const pace = new Pace();
+  const found: { tool: OfferedTool; score: number }[] = [];
+  for (const tool of tools) {
+    if (pace.isDue) await pace.turn();
+    if (computer !== undefined && tool.computer !== computer) continue;
+    const own = words.length === 0 ? 0 : score(tool, words);
+    if (words.length === 0 || own > 0) found.push({ tool, score: own });
+  }
+  const best = found.toSorted((a, b) => b.score - a.score).slice(0, limit);
   return {
     total: found.length,
-    tools: found.slice(0, limit).map(({ tool: { shown } }) => {
+    tools: best.map(({ tool: { shown } }) => {
       const { name, description, inputSchema } = shown;
       return { name, description, inputSchema };
     }),
@@ -101,7 +112,7 @@ export function searchTools(
 
 /** Words of people and of programs: `readTextFile` is three. */
 const wordsOf = (text: string): string[] =>
-  text.replaceAll(/([a-z\d])([A-Z])/g, "$1 $2").toLowerCase()
+  text.slice(0, MAX_TEXT).replaceAll(/([a-z\d])([A-Z])/g, "$1 $2").toLowerCase()
     .split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "");
 
 function score(tool: OfferedTool, words: readonly string[]): number {

@@ -1,6 +1,6 @@
 import type { Icon, Tool } from "@modelcontextprotocol/server";
 import { mcpServerOf, type SMCPTool } from "../../protocol/mod.ts";
-import { parseObject } from "./result.ts";
+import { parsed, parseObject } from "./result.ts";
 
 /** Before the keys of our own in `_meta`. */
 const VENDOR = "a2c-smcp/";
@@ -79,9 +79,5 @@ function metaOf(tool: SMCPTool, computer: string): Record<string, unknown> {
 /** Undoes what a Computer does to objects and lists of `_meta`: it makes JSON strings of them. */
 function structured(value: unknown): unknown {
   if (typeof value !== "string" || !/^[[{]/.test(value)) return value;
-  try {
-    return JSON.parse(value);
-  } catch {
-    return value;
-  }
+  return parsed(value) ?? value;
 }

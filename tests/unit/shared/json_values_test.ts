@@ -1,7 +1,11 @@
 import fc from "fast-check";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { parsePieces } from "../../../shared/json_pieces.ts";
-import { countValues, ValueCounter, weigh } from "../../../shared/json_values.ts";
+import {
+  countValues,
+  ValueCounter,
+  weigh,
+} from "../../../shared/json_values.ts";
 
 /** Counts by walking: the members of objects twice, those of lists once, an empty container once. */
 function walked(value: unknown): number {
@@ -48,8 +52,12 @@ const texts: fc.Arbitrary<string> = fc.letrec<{ value: string }>((tie) => ({
 const longTexts = fc.tuple(texts, fc.array(texts, { maxLength: 8 }), fc.nat(40))
   .map(([first, others, depth]) => {
     const filling = `${"{},".repeat(4_000)}[]`;
-    const all = [first, ...others, first].join(`,[${filling}],{"a":[${filling}]},`);
-    return `${'[1,{"k":'.repeat(depth)}[${all},${filling}]${"}]".repeat(depth)}`;
+    const all = [first, ...others, first].join(
+      `,[${filling}],{"a":[${filling}]},`,
+    );
+    return `${'[1,{"k":'.repeat(depth)}[${all},${filling}]${
+      "}]".repeat(depth)
+    }`;
   });
 
 const whole = (text: string): { value: unknown; pieces: number } => {
@@ -125,18 +133,45 @@ Deno.test("parsePieces() yields in proportion to the text, as for many values so
   const letters = (count: number) =>
     whole(JSON.stringify(Array(count).fill("a".repeat(1_000)))).pieces;
   for (const count of [braces, letters]) {
-    const [few, many] = [count(50_000), count(200_000 / (count === letters ? 20 : 1))];
+    const [few, many] = [
+      count(50_000),
+      count(200_000 / (count === letters ? 20 : 1)),
+    ];
     assert(few > 5 && many > 1.5, `${few}, ${many}`);
   }
   assertEquals(whole("[1]").pieces, 0);
 });
 
-Deno.test("parsePieces() refuses what is no JSON, in small texts and in long ones", () => {
+Deno.test("parsePieces() refuses what JSON.parse refuses, wherever the text is spoilt", () => {
+  const filling = "{},".repeat(15_000);
+  const long = `{"a":[${filling}{"b":[${filling}[]],"c":1}] ,"d":[]} `;
+  const spoil = fc.tuple(
+    fc.oneof(fc.nat(long.length), fc.constantFrom(...marks(long))),
+    fc.constantFrom(...',:[]{}"1x ', ""),
+    fc.nat(2),
+  );
+  const refuses = (parse: (text: string) => unknown, text: string) => {
+    try {
+      return void parse(text);
+    } catch (error) {
+      assert(error instanceof SyntaxError);
+      return true;
+    }
+  };
+  fc.assert(
+    fc.property(spoil, ([at, mark, cut]) => {
+      const text = long.slice(0, at) + mark + long.slice(at + cut);
+      assertEquals(refuses(whole, text), refuses(JSON.parse, text), `${at}`);
+    }),
+    { numRuns: 300 },
+  );
   for (const text of ["", "[", "{]", '"a', "[1 2]"]) {
     assertThrows(() => whole(text), SyntaxError);
   }
-  const filling = "{},".repeat(20_000);
-  for (const end of ["", "[1 2]]", '"a', "tru]"]) {
-    assertThrows(() => whole(`[${filling}${end}`), SyntaxError);
-  }
 });
+
+/** The places around the brackets that are not of the filling. */
+const marks = (text: string): number[] =>
+  [...text.matchAll(/[^{},]+/g)].flatMap(({ 0: found, index }) =>
+    Array.from({ length: found.length + 3 }, (_, i) => index + i - 1)
+  );
