@@ -44,7 +44,7 @@ export const tools = async (
   )).tools;
 
 /** Tools that are parsed at a time. */
-const PART = 500;
+const PART = 100;
 
 /** Parses an answer, with pauses where it has many tools: an Agent may share its process with others. */
 async function parseManyTools(answer: unknown): Promise<wire.GetToolsRet> {

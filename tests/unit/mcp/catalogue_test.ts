@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { narrowOptions, resolveOptions } from "../../../mcp/options.ts";
-import { Catalogue, toolFilter } from "../../../mcp/tools/catalogue.ts";
+import { Catalogue } from "../../../mcp/tools/catalogue.ts";
+import { toolFilter } from "../../../mcp/tools/filter.ts";
 import { toolName } from "../../../mcp/tools/names.ts";
 import type { SMCPTool } from "../../../protocol/mod.ts";
 
@@ -23,18 +24,20 @@ const office = (
 const namesOf = ({ tools }: Catalogue) => tools.map(({ shown }) => shown.name);
 
 /** The names that a new table gives. */
-const namesIn = (
+const namesIn = async (
   tools: Record<string, readonly SMCPTool[]>,
   options: Parameters<typeof catalogue>[0] = {},
-): string[] => {
+): Promise<string[]> => {
   const table = catalogue(options);
-  table.update(office(tools));
+  await table.update(office(tools));
   return namesOf(table);
 };
 
-Deno.test("Catalogue lists by Computer, and leads back from a name to its tool", () => {
+Deno.test("Catalogue lists by Computer, and leads back from a name to its tool", async () => {
   const table = catalogue();
-  assert(table.update(office({ b: [tool("y"), tool("x")], a: [tool("z")] })));
+  assert(
+    await table.update(office({ b: [tool("y"), tool("x")], a: [tool("z")] })),
+  );
   assertEquals(namesOf(table), ["a__z", "b__y", "b__x"]);
   assertEquals(table.computers, ["a", "b"]);
   const found = table.find("b__x");
@@ -43,24 +46,24 @@ Deno.test("Catalogue lists by Computer, and leads back from a name to its tool",
   assertEquals(table.find("b__unknown"), undefined);
 });
 
-Deno.test("Catalogue says since when a tool or its Computer is away, until it is back", () => {
+Deno.test("Catalogue says since when a tool or its Computer is away, until it is back", async () => {
   const table = catalogue();
   const [then, later] = [new Date(1000), new Date(2000)];
   const away = { kind: "away", computer: "a" } as const;
-  table.update(office({ a: [tool("x"), tool("y")] }), new Date(0));
-  table.update(office({ a: [tool("x")] }), then);
+  await table.update(office({ a: [tool("x"), tool("y")] }), new Date(0));
+  await table.update(office({ a: [tool("x")] }), then);
   const y = { ...away, tool: "y", since: then };
   assertEquals(table.find("a__y"), { ...y, hasLeft: false });
-  table.update(office({}), later);
+  await table.update(office({}), later);
   assertEquals(["a__y", "a__x"].map((name) => table.find(name)), [
     { ...y, hasLeft: true },
     { ...away, tool: "x", since: later, hasLeft: true },
   ]);
-  table.update(office({ a: [tool("x")] }));
+  await table.update(office({ a: [tool("x")] }));
   assertEquals(table.find("a__x")?.kind, "offered");
 });
 
-Deno.test("Catalogue.update() returns whether clients see something else", () => {
+Deno.test("Catalogue.update() returns whether clients see something else", async () => {
   const table = catalogue({ exclude: ["*__hidden"] });
   const x = tool("x");
   const offices: [Record<string, SMCPTool[]>, boolean][] = [
@@ -72,13 +75,12 @@ Deno.test("Catalogue.update() returns whether clients see something else", () =>
     [{}, true],
     [{}, false],
   ];
-  assertEquals(
-    offices.map(([tools]) => table.update(office(tools))),
-    offices.map(([, isNew]) => isNew),
-  );
+  for (const [tools, isNew] of offices) {
+    assertEquals(await table.update(office(tools)), isNew);
+  }
 });
 
-Deno.test("Catalogue gives no name that a client may hold to another tool, even in a clash", () => {
+Deno.test("Catalogue gives no name that a client may hold to another tool, even in a clash", async () => {
   // "a b" is shown as a_b-HASH; somebody calls a Computer just that.
   const name = toolName({ computer: "a b", tool: "x" }, {
     limit: 48,
@@ -86,41 +88,41 @@ Deno.test("Catalogue gives no name that a client may hold to another tool, even 
   });
   const imitator = name.split("__")[0] ?? "";
   const table = catalogue();
-  table.update(office({ "a b": [tool("x")] }));
-  table.update(office({ "a b": [tool("x")], [imitator]: [tool("x")] }));
+  await table.update(office({ "a b": [tool("x")] }));
+  await table.update(office({ "a b": [tool("x")], [imitator]: [tool("x")] }));
   assertEquals(new Set(namesOf(table)).size, 2);
-  table.update(office({ [imitator]: [tool("x")] }));
+  await table.update(office({ [imitator]: [tool("x")] }));
   assertEquals(table.find(name)?.kind, "away");
   assertEquals(table.find(name)?.computer, "a b");
 });
 
-Deno.test("0.4 §3.5: Catalogue leaves a long bundle_id out of a name, and tells the tools of two servers apart", () => {
+Deno.test("0.4 §3.5: Catalogue leaves a long bundle_id out of a name, and tells the tools of two servers apart", async () => {
   const owners = ["github-enterprise-server-1", "github-enterprise-server-2"];
   const tools = owners.map((bundle_id) => ({
     ...tool(`${bundle_id}__create_pull_request`),
     bundle_id,
   }));
-  const shown = (list: SMCPTool[]) => {
+  const shown = async (list: SMCPTool[]) => {
     const table = catalogue();
-    table.update(office({ laptop: list }));
+    await table.update(office({ laptop: list }));
     return new Map(table.tools.map((one) => [one.tool, one.shown.name]));
   };
-  const names = shown(tools);
+  const names = await shown(tools);
   assertEquals(new Set(names.values()).size, 2);
   for (const name of names.values()) {
     assert(/^laptop__create_pull_request_[0-9a-v]{6}$/.test(name), name);
   }
-  const other = shown(tools.toReversed());
+  const other = await shown(tools.toReversed());
   for (const [own, name] of names) assertEquals(other.get(own), name);
 });
 
 const of = (bundle_id: string, name: string): SMCPTool =>
   tool(`${bundle_id}__${name}`, { bundle_id });
 
-Deno.test("0.4 §3.5: Catalogue shows a tool by the Computer's name and its own where that is unique, and takes the whole name too", () => {
+Deno.test("0.4 §3.5: Catalogue shows a tool by the Computer's name and its own where that is unique, and takes the whole name too", async () => {
   const table = catalogue();
   const list = [of("files", "read"), of("docs", "read"), of("docs", "list")];
-  table.update(office({ laptop: list, pc: [of("files", "read")] }));
+  await table.update(office({ laptop: list, pc: [of("files", "read")] }));
   assertEquals(namesOf(table), [
     "laptop__files__read",
     "laptop__docs__read",
@@ -133,19 +135,19 @@ Deno.test("0.4 §3.5: Catalogue shows a tool by the Computer's name and its own 
   }
   assertEquals(table.find("laptop__read"), undefined);
   assertEquals(
-    namesIn({ laptop: list, pc: list }, { computer: "laptop" }),
+    await namesIn({ laptop: list, pc: list }, { computer: "laptop" }),
     ["files__read", "docs__read", "list"],
   );
 });
 
-Deno.test("0.4 §3.5: no own name of Catalogue is the whole one of another tool", () => {
+Deno.test("0.4 §3.5: no own name of Catalogue is the whole one of another tool", async () => {
   const table = catalogue();
-  table.update(office({ pc: [of("c", "a__b"), of("a", "b")] }));
+  await table.update(office({ pc: [of("c", "a__b"), of("a", "b")] }));
   assertEquals(namesOf(table), ["pc__c__a__b", "pc__b"]);
   assertEquals(table.find("pc__a__b")?.tool, "a__b");
 });
 
-Deno.test("Catalogue includes by the names that it gives and by tags, and excludes by all names that a tool could have", () => {
+Deno.test("Catalogue includes by the names that it gives and by tags, and excludes by all names that a tool could have", async () => {
   const [files, docs] = [of("files", "rm"), of("docs", "rm")];
   const safe = tool("safe", {
     meta: { a2c_tool_meta: JSON.stringify({ tags: ["ok"] }) },
@@ -166,13 +168,17 @@ Deno.test("Catalogue includes by the names that it gives and by tags, and exclud
     [[files, safe], { include: ["pc__*"], exclude: ["tag:ok"] }, ["pc__rm"]],
   ];
   for (const [pc, options, expected] of rows) {
-    assertEquals(namesIn({ pc }, options), expected, JSON.stringify(options));
+    assertEquals(
+      await namesIn({ pc }, options),
+      expected,
+      JSON.stringify(options),
+    );
   }
   const within = resolveOptions({ include: ["pc__rm"], exclude: ["*__list"] });
   const view = new Catalogue(narrowOptions(within, { nameLimit: 24 }));
-  view.update(office({ pc: [files, of("files", "list")] }));
+  await view.update(office({ pc: [files, of("files", "list")] }));
   assertEquals(namesOf(view), ["pc__rm"]);
-  view.update(office({ pc: [docs, files] }));
+  await view.update(office({ pc: [docs, files] }));
   assertEquals(namesOf(view), ["pc__rm"]);
 });
 
@@ -185,7 +191,7 @@ const anyName = fc.oneof(
 const names = (...some: string[]) =>
   fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...some) }, anyName);
 
-Deno.test("Catalogue never gives a name another meaning, two tools one or a tool another, in random histories of Computers and MCP servers", () => {
+Deno.test("Catalogue never gives a name another meaning, two tools one or a tool another, in random histories of Computers and MCP servers", async () => {
   const some = fc.uniqueArray(
     fc.tuple(
       names("a", "b", "a__b", "x".repeat(30)),
@@ -197,13 +203,13 @@ Deno.test("Catalogue never gives a name another meaning, two tools one or a tool
     fc.dictionary(names("pc", "lab", "a"), some),
     { minLength: 1, maxLength: 8 },
   );
-  fc.assert(
-    fc.property(offices, (history) => {
+  await fc.assert(
+    fc.asyncProperty(offices, async (history) => {
       const table = catalogue();
       const meanings = new Map<string, string>();
       const given = new Map<string, string>();
       for (const computers of history) {
-        table.update(
+        await table.update(
           new Map(
             Object.entries(computers).map(([computer, pairs]) => [
               computer,
@@ -232,6 +238,64 @@ Deno.test("Catalogue never gives a name another meaning, two tools one or a tool
     }),
     { numRuns: 2_000 },
   );
+});
+
+Deno.test("Catalogue leaves out tools that weigh more than anybody can use, and counts them", async () => {
+  const braces = Array.from({ length: 30_000 }, () => ({}));
+  const table = catalogue();
+  const heavy = [
+    tool("values", { params_schema: { type: "object", examples: braces } }),
+    tool("letters", { description: "a".repeat(1_000_001) }),
+  ];
+  await table.update(office({ pc: [...heavy, tool("x")], nas: [tool("y")] }));
+  assertEquals(namesOf(table), ["nas__y", "pc__x"]);
+  assertEquals(table.countOf("pc"), { tools: 1, leftOut: 2 });
+  assertEquals(table.countOf("nas"), { tools: 1, leftOut: 0 });
+  assertEquals(table.countOf("gone"), { tools: 0, leftOut: 0 });
+  assertEquals(table.find("pc__values"), undefined);
+});
+
+Deno.test("Catalogue reads no JSON of many values that a tool has as text", async () => {
+  const many = `[${"{},".repeat(20_000)}{}]`;
+  const few = '{"tags": ["safe"]}';
+  const table = catalogue();
+  await table.update(office({
+    pc: [tool("x", {
+      meta: { a2c_tool_meta: few, few, many, MCP_TOOL_ANNOTATION: many },
+    })],
+  }));
+  const { _meta, annotations } = table.tools[0]?.shown ?? {};
+  assertEquals(_meta?.few, { tags: ["safe"] });
+  assertEquals(_meta?.many, many);
+  assertEquals(annotations, undefined);
+});
+
+Deno.test("Catalogue lets others have their turn while it takes over many tools, and updates in order", async () => {
+  const table = catalogue();
+  const many = Array.from({ length: 20_000 }, (_, i) => tool(`t${i}`));
+  let turns = 0;
+  const timer = setInterval(() => turns++, 1);
+  const updates = [
+    table.update(office({ pc: many })),
+    table.update(office({ pc: [tool("last")] })),
+  ];
+  assertEquals(await Promise.all(updates), [true, true]);
+  clearInterval(timer);
+  assert(turns > 1, `${turns}`);
+  assertEquals(namesOf(table), ["pc__last"]);
+});
+
+Deno.test("Catalogue forgets the names of tools that are away for longest, whichever names they have", async () => {
+  const table = catalogue();
+  const many = (from: number, count: number) =>
+    Array.from({ length: count }, (_, i) => tool(`t${from + i}`));
+  await table.update(office({ pc: many(0, 9_000) }));
+  await table.update(office({ pc: many(9_000, 9_000) }));
+  assertEquals(table.find("pc__t0")?.kind, "away");
+  await table.update(office({ pc: many(18_000, 10) }));
+  assertEquals(table.find("pc__t0"), undefined);
+  assertEquals(table.find("pc__t9000")?.kind, "away");
+  assertEquals(table.find("pc__t18000")?.kind, "offered");
 });
 
 Deno.test("toolFilter() refuses a pattern that can match nothing", () => {

@@ -20,13 +20,13 @@ import { TestClock } from "../../support/clock.ts";
 import { INITIALIZE } from "../../support/mcp/post.ts";
 
 /** What is said of an office of some Computers, each with so many tools. */
-function said(
+async function said(
   counts: Record<string, number>,
   troubles: Map<string, Trouble>,
   options: OfficeMcpOptions,
-): string {
+): Promise<string> {
   const catalogue = new Catalogue(resolveOptions({}));
-  catalogue.update(
+  await catalogue.update(
     new Map(
       Object.entries(counts).map(([computer, count]) => [
         computer,
@@ -43,7 +43,7 @@ function said(
   return instructionsOf(view, resolveOptions(options));
 }
 
-Deno.test("instructionsOf() names the Computers and their tools, what is wrong at those that are there, and how to find tools", () => {
+Deno.test("instructionsOf() names the Computers and their tools, what is wrong at those that are there, and how to find tools", async () => {
   const alias = computerPart("build box", 48);
   const all =
     'The tools of the Computers in the office "home". Each runs on the Computer that its name begins with: laptop__echo is the tool echo of the Computer laptop.';
@@ -76,7 +76,7 @@ Deno.test("instructionsOf() names the Computers and their tools, what is wrong a
   ) {
     const wrong = "nas" in counts ? troubles : new Map<string, Trouble>();
     assertEquals(
-      said(counts, wrong, options).split("\n").map((line, i) => {
+      (await said(counts, wrong, options)).split("\n").map((line, i) => {
         const expected = lines[i];
         return expected instanceof RegExp && expected.test(line)
           ? expected

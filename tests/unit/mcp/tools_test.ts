@@ -259,7 +259,7 @@ const tool = (name: string, description: string) => ({
   params_schema: { type: "object" },
   return_schema: null,
 });
-table.update(
+await table.update(
   new Map([
     ["laptop", [
       tool("readTextFile", "Reads a file"),
@@ -269,7 +269,7 @@ table.update(
   ]),
 );
 
-Deno.test("searchTools() finds words of names before those of descriptions, lists all without words, of one Computer where asked, and at most the limit", () => {
+Deno.test("searchTools() finds words of names before those of descriptions, lists all without words, of one Computer where asked, and at most the limit", async () => {
   const [read, echo, list] = [
     "laptop__readTextFile",
     "laptop__echo",
@@ -287,7 +287,7 @@ Deno.test("searchTools() finds words of names before those of descriptions, list
   ) {
     const query = readQuery(args);
     assert(typeof query !== "string", String(query));
-    const found = searchTools(table.tools, query);
+    const found = await searchTools(table.tools, query);
     assertEquals(found.tools.map(({ name }) => name), names);
     assertEquals(found.total, total);
     for (const { inputSchema } of found.tools) {
@@ -302,6 +302,7 @@ Deno.test("readQuery() says which argument is wrong", () => {
     [{ query: "", computer: 1 }, "computer: "],
     [{ query: "", limit: 0 }, "limit: "],
     [{ query: "", limit: 51 }, "limit: "],
+    [{ query: "a ".repeat(501) }, "query: expected at most 1000 characters"],
   ] as const;
   for (const [args, start] of wrong) {
     const answer = readQuery(args);

@@ -1,0 +1,59 @@
+import fc from "fast-check";
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { pageOf } from "../../../mcp/office/pages.ts";
+import { promptTable } from "../../../mcp/office/prompts.ts";
+import type { OfficePrompt } from "../../../mcp/resources/reads.ts";
+import type { Weight } from "../../../shared/json_values.ts";
+
+const weightOf = (weight: Weight) => weight;
+
+Deno.test("pageOf() gives every item once and in order, in pages that weigh little but for a single item", () => {
+  const weights = fc.array(
+    fc.record({ values: fc.nat(60_000), letters: fc.nat(2_000_000) }),
+    { maxLength: 20 },
+  );
+  fc.assert(fc.property(weights, (list) => {
+    const seen: Weight[] = [];
+    let cursor: string | undefined;
+    do {
+      const { items, next } = pageOf(list, cursor, weightOf);
+      const sum = (of: (weight: Weight) => number) =>
+        items.reduce((all, item) => all + of(item), 0);
+      assert(
+        items.length <= 1 ||
+          sum(({ values }) => values) <= 40_000 &&
+            sum(({ letters }) => letters) <= 1_500_000,
+      );
+      assert(items.length > 0 || list.length === 0);
+      seen.push(...items);
+      cursor = next.nextCursor;
+    } while (cursor !== undefined);
+    assertEquals(seen, list);
+  }));
+});
+
+Deno.test("pageOf() gives a usual list whole, and refuses a cursor that it did not give", () => {
+  const list = Array.from(
+    { length: 800 },
+    () => ({ values: 50, letters: 900 }),
+  );
+  assertEquals(pageOf(list, undefined, weightOf), { items: list, next: {} });
+  for (const cursor of ["", "0", "-1", "1.5", "1e9", "x".repeat(100)]) {
+    assertThrows(() => pageOf(list, cursor, weightOf), Error, "Invalid cursor");
+  }
+  // The list has become shorter.
+  assertEquals(pageOf(list, "900", weightOf), { items: [], next: {} });
+});
+
+Deno.test("promptTable() names prompts of one name in linear time, and those of one MCP server once", async () => {
+  const naming = { limit: 48, prefix: true };
+  const prompts = (count: number, server: (at: number) => string) =>
+    Array.from({ length: count }, (_, at): OfficePrompt => ({
+      computer: "pc",
+      prompt: { name: "é", mcp_server: server(at) },
+    }));
+  const same = await promptTable(prompts(20_000, () => "s"), naming);
+  assertEquals(same.size, 1);
+  const others = await promptTable(prompts(2_000, (at) => `s${at}`), naming);
+  assertEquals(others.size, 2_000);
+});
