@@ -169,7 +169,7 @@ function add(
 }
 
 /** Returns where the text that begins at a quote ends, at its other quote; the end of all where it has none. */
-function textEnd(text: string, start: number): number {
+export function textEnd(text: string, start: number): number {
   for (let from = start + 1;;) {
     const end = text.indexOf('"', from);
     if (end < 0) return text.length;

@@ -6,6 +6,7 @@
  */
 import { isDeeper, MAX_DEPTH } from "../../../client/message_limits.ts";
 import type { ClientConnection } from "./client_connection.ts";
+import { MAX_MESSAGE_VALUES } from "./errors.ts";
 import { hideSecrets } from "../../util/secrets.ts";
 import { isRecord } from "../../../protocol/names.ts";
 import type {
@@ -14,6 +15,7 @@ import type {
   Icon,
   ToolProgress,
 } from "../../../protocol/mod.ts";
+import { weigh, type Weight } from "../../../shared/json_values.ts";
 
 /** Options of one request to an MCP server. */
 export interface McpRequestOptions {
@@ -186,12 +188,14 @@ export interface Page<T> {
 
 /** Maximum number of pages; an endless list is a server's mistake. */
 const MAX_PAGES = 1_000;
+/** Maximum UTF-16 units of texts in all pages: many times what an Agent could be sent. */
+const MAX_LETTERS = 64 * 2 ** 20;
 
 /**
- * Collects the items of all pages.
+ * Collects the items of all pages, which may weigh as much as one message.
  *
  * @param what the name of the list in errors, such as `tools/list`
- * @throws {Error} when a cursor repeats, or there are too many pages
+ * @throws {Error} when a cursor repeats, there are too many pages, or too much is in them
  */
 export async function allPages<T>(
   what: string,
@@ -199,9 +203,18 @@ export async function allPages<T>(
 ): Promise<T[]> {
   const items: T[] = [];
   const seen = new Set<string>();
+  const sum: Weight = { values: 0, letters: 0 };
   let cursor: string | undefined;
   while (true) {
     const page = await fetchPage(cursor);
+    const { values, letters } = weigh(page.items, MAX_MESSAGE_VALUES);
+    sum.values += values;
+    sum.letters += letters + (page.nextCursor?.length ?? 0);
+    if (sum.values > MAX_MESSAGE_VALUES || sum.letters > MAX_LETTERS) {
+      throw new Error(
+        `Cannot list: ${what} is too long (over ${MAX_MESSAGE_VALUES} values, or ${MAX_LETTERS} characters, in all its pages)`,
+      );
+    }
     for (const item of page.items) items.push(item);
     cursor = page.nextCursor;
     if (cursor === undefined) return items;

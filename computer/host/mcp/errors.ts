@@ -66,58 +66,28 @@ export const NEVER_STARTED = "was never started";
 /** Default maximum bytes of a line of a child process, or of a message over HTTP. */
 export const DEFAULT_MESSAGE_BYTES: number = 64 * 2 ** 20;
 
+/**
+ * Maximum values of one message, as `ValueCounter` counts them: in memory each may take 40 times its
+ * bytes.
+ */
+export const MAX_MESSAGE_VALUES = 1_000_000;
+
+/** What a message has that is refused for them. */
+export const TOO_MANY_VALUES: string =
+  `more than ${MAX_MESSAGE_VALUES} values in lists and objects; it must send less at once, or long data as one text`;
+
 /** An MCP server sent a message over the limit. */
 export class MessageTooLargeError extends Error {
   /** Always `"MessageTooLargeError"`. */
   override readonly name = "MessageTooLargeError";
 
-  /** Creates the error for a limit. */
-  constructor(most: number, what: "bytes" | "lists and objects" = "bytes") {
+  /** @param most the bytes of a message; without them, it had too many values */
+  constructor(most?: number) {
     super(
-      `sent a message of more than ${most} ${what}` +
-        (what === "bytes"
-          ? "; if that is as it should be, raise maxMessageBytes (--max-message)"
-          : ""),
+      most === undefined
+        ? `sent a message of ${TOO_MANY_VALUES}`
+        : `sent a message of more than ${most} bytes; if that is as it should be, raise maxMessageBytes (--max-message)`,
     );
-  }
-}
-
-/** Maximum lists and objects of one message: in memory each takes about 20 times its bytes. */
-const MAX_CONTAINERS = 1_000_000;
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const LIST = 0x5b;
-const OBJECT = 0x7b;
-
-/** Counts the lists and objects of a JSON text, chunk by chunk. */
-export class ContainerCounter {
-  #count = 0;
-  #inString = false;
-  #escaped = false;
-
-  /**
-   * Counts in the next bytes.
-   *
-   * @throws {MessageTooLargeError} when there are too many
-   */
-  push(chunk: Uint8Array): void {
-    for (const byte of chunk) {
-      if (this.#escaped) this.#escaped = false;
-      else if (byte === QUOTE) this.#inString = !this.#inString;
-      else if (this.#inString) this.#escaped = byte === BACKSLASH;
-      else if (byte === LIST || byte === OBJECT) this.#count++;
-    }
-    if (this.#count > MAX_CONTAINERS) {
-      throw new MessageTooLargeError(MAX_CONTAINERS, "lists and objects");
-    }
-  }
-
-  /** Starts over with the next text. */
-  reset(): void {
-    this.#count = 0;
-    this.#inString = false;
-    this.#escaped = false;
   }
 }
 

@@ -5,7 +5,8 @@
  * @module
  */
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport";
-import { ContainerCounter, MessageTooLargeError } from "./errors.ts";
+import { MAX_MESSAGE_VALUES, MessageTooLargeError } from "./errors.ts";
+import { ValueCounter } from "../../../shared/json_values.ts";
 import { withDeadline, withTimeout } from "../../../shared/async.ts";
 
 /** What Deno makes for requests that share no connection with others. */
@@ -167,11 +168,13 @@ function limitBody(
   );
 }
 
-/**
- * Counts the bytes of the current message, and its lists and objects.
- */
+/** Counts the bytes of the current message, and refuses too many values. */
 function counter(response: Response): (chunk: Uint8Array) => number {
-  const containers = new ContainerCounter();
+  const values = new ValueCounter();
+  const count = (chunk: Uint8Array) => {
+    if (values.push(chunk) <= MAX_MESSAGE_VALUES) return;
+    throw new MessageTooLargeError();
+  };
   if (isEventStream(response)) {
     const events = new EventScanner();
     return (chunk) => {
@@ -179,14 +182,14 @@ function counter(response: Response): (chunk: Uint8Array) => number {
       events.push(chunk);
       const { size } = events;
       const isSame = size >= before + chunk.length; // no event ended in this chunk
-      if (!isSame) containers.reset();
-      containers.push(isSame ? chunk : chunk.subarray(chunk.length - size));
+      if (!isSame) values.reset();
+      count(isSame ? chunk : chunk.subarray(chunk.length - size));
       return size;
     };
   }
   let bytes = 0;
   return (chunk) => {
-    containers.push(chunk);
+    count(chunk);
     return bytes += chunk.length;
   };
 }

@@ -13,12 +13,15 @@ import {
   type JSONRPCResultResponse,
 } from "@modelcontextprotocol/sdk/types.js";
 import {
-  ContainerCounter,
   DEFAULT_MESSAGE_BYTES,
+  MAX_MESSAGE_VALUES,
   MessageTooLargeError,
   PARSE_ERROR,
+  TOO_MANY_VALUES,
 } from "./errors.ts";
 import { isRecord } from "../../../protocol/names.ts";
+import { outlineOf } from "../../../shared/json_outline.ts";
+import { ValueCounter } from "../../../shared/json_values.ts";
 
 /** How to decode text; the fields of a stdio configuration (spec §4). */
 interface TextOptions {
@@ -34,12 +37,11 @@ export interface Line {
   readonly text: string;
   /** False when `strict` is set and bytes are invalid in the encoding. */
   readonly valid: boolean;
+  /** Whether it has more values than a message may have. */
+  readonly isTooMuch?: boolean;
 }
 
 const NEWLINE = 0x0a;
-/** Size of a line from which its lists and objects are counted. */
-const COUNTED_FROM_BYTES = 1_000_000;
-
 /**
  * Splits a stream of bytes into lines of text.
  *
@@ -125,7 +127,12 @@ export class LineDecoder {
   }
 
   #decode(bytes: Uint8Array): Line {
-    if (bytes.length > COUNTED_FROM_BYTES) new ContainerCounter().push(bytes);
+    const isTooMuch = bytes.length > MAX_MESSAGE_VALUES &&
+      new ValueCounter().push(bytes) > MAX_MESSAGE_VALUES;
+    return { ...this.#textOf(bytes), ...(isTooMuch && { isTooMuch }) };
+  }
+
+  #textOf(bytes: Uint8Array): Line {
     // Deno's strict decoder makes text of two bytes a character first: four times the memory.
     if (this.#strict && !(this.isUtf8 && isUtf8(bytes))) {
       try {
@@ -234,12 +241,15 @@ export function readInTurns(
 /**
  * Parses the JSON-RPC message in a line from an MCP server.
  *
- * An invalid answer becomes an error answer if its request is known: that call fails at once
- * instead of at its timeout, and other calls continue.
+ * An invalid answer, or one of too many values, becomes an error answer if its request is known: that
+ * call fails at once instead of at its timeout, and other calls continue.
  *
  * @throws {Error} when the line is not a message; does not quote the line, as it may contain secrets
  */
 export function readMessage(line: Line, encoding: string): JSONRPCMessage {
+  if (line.isTooMuch) {
+    return failed(line, outlineOf(line.text), `has ${TOO_MANY_VALUES}`);
+  }
   const data = parseJson(line.text);
   if (line.valid && isPlainAnswer(data)) return data;
   const message = JSONRPCMessageSchema.safeParse(withoutNullMeta(data));
@@ -247,6 +257,15 @@ export function readMessage(line: Line, encoding: string): JSONRPCMessage {
   const problem = line.valid
     ? "is not a JSON-RPC message"
     : `is not valid ${encoding}; set "encoding", or "encoding_error_handler" to "replace"`;
+  return failed(line, data, problem);
+}
+
+/**
+ * Returns an error in place of an answer.
+ *
+ * @throws {Error} when the line is no answer
+ */
+function failed(line: Line, data: unknown, problem: string): JSONRPCMessage {
   if (isRecord(data) && ("result" in data || "error" in data)) {
     const { id } = data;
     if (typeof id === "string" || typeof id === "number") {

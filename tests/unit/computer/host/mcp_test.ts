@@ -153,6 +153,33 @@ Deno.test("readMessage() turns an unreadable answer into an error answer, and th
   }
 });
 
+Deno.test("LineDecoder counts the values of a long line, and readMessage() refuses too many without reading them: the answer of a request, if it is one", () => {
+  const lists = (count: number) => "[],".repeat(count) + "[]";
+  const read = (text: string) => {
+    const [line] = decoder().push(utf8(`${text}\n`));
+    assert(line);
+    return readMessage(line, "utf-8");
+  };
+  const large = (id: string, count = 600_000) =>
+    `{"jsonrpc":"2.0","result":{"id":2,"a":[${lists(count)}]},"id":${id}}`;
+  assertEquals(read(large("7", 400_000)), JSON.parse(large("7", 400_000)));
+  for (const id of ["7", '"x"']) {
+    const message = read(large(id));
+    assert("error" in message);
+    assertEquals(message.id, JSON.parse(id));
+    assertStringIncludes(message.error.message, "more than 1000000 values");
+  }
+  const values = lists(600_000);
+  for (
+    const text of [
+      `{"jsonrpc":"2.0","id":7,"method":"x","params":[${values}]}`,
+      large("null"),
+      `[${values}]`,
+      `{"id":7,"result":[${values}`,
+    ]
+  ) assertThrows(() => read(text), Error, "more than 1000000 values");
+});
+
 Deno.test("readTool() skips or repairs an invalid entry, and reports it", () => {
   const inputSchema = { type: "object" };
   const good = { name: "x", inputSchema };

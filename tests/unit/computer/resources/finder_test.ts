@@ -276,3 +276,28 @@ Deno.test("allPages() follows cursors, and stops when they repeat", async () => 
     "x/list never ends",
   );
 });
+
+Deno.test("allPages() bounds the values and texts of all pages together", async () => {
+  const endless = (item: unknown) => {
+    let pages = 0;
+    return {
+      fetch: () =>
+        Promise.resolve({ items: [item], nextCursor: String(pages++) }),
+      count: () => pages,
+    };
+  };
+  for (
+    const [item, most] of [
+      [Array.from({ length: 100_000 }, () => ({})), 5],
+      ["a".repeat(2 ** 22), 16],
+    ] as const
+  ) {
+    const { fetch, count } = endless(item);
+    await assertRejects(
+      () => allPages("x/list", fetch),
+      Error,
+      "x/list is too long",
+    );
+    assertEquals(count(), most);
+  }
+});

@@ -1,0 +1,51 @@
+import { countValues } from "./json_values.ts";
+import { textEnd } from "./json_pieces.ts";
+
+const QUOTE = 0x22;
+const LIST = 0x5b;
+const LIST_END = 0x5d;
+const OBJECT = 0x7b;
+const OBJECT_END = 0x7d;
+
+/** The most values of an outline. */
+const MAX_VALUES = 200;
+
+/**
+ * Parses the outermost container of a JSON text, in which lists and objects are left empty: to find out
+ * what a message is that is too large to be parsed. Takes time linear in the text, and little memory.
+ *
+ * @returns `undefined` where it is no list or object, or has many members
+ */
+export function outlineOf(
+  text: string,
+): unknown[] | Record<string, unknown> | undefined {
+  let outline = "";
+  let from = 0;
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case QUOTE:
+        at = textEnd(text, at);
+        break;
+      case LIST:
+      case OBJECT:
+        if (++depth === 2) outline += text.slice(from, at + 1);
+        break;
+      case LIST_END:
+      case OBJECT_END:
+        if (--depth === 1) from = at;
+        break;
+    }
+  }
+  outline += text.slice(from);
+  if (countValues(outline, MAX_VALUES) > MAX_VALUES) return undefined;
+  try {
+    const parsed: unknown = JSON.parse(outline);
+    const isContainer = typeof parsed === "object" && parsed !== null;
+    return isContainer
+      ? parsed as unknown[] | Record<string, unknown>
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
