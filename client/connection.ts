@@ -204,7 +204,7 @@ export class Connection implements AsyncDisposable {
    * Sends a request and resolves with the first argument of its ack.
    *
    * @throws {ProtocolError} the answer is an error
-   * @throws {ConnectionError} `offline`, `lost`, `timeout` or `too_large`
+   * @throws {ConnectionError} `offline`, `lost`, `timeout` or `too_large`: the request or its answer is
    * @throws the signal's reason when it is aborted
    */
   async request(
@@ -246,6 +246,8 @@ export class Connection implements AsyncDisposable {
         } else if (args === undefined) {
           const why = `${event} was not answered within ${timeoutMs / 1000} s`;
           reject(new ConnectionError("timeout", why));
+        } else if (args[0] instanceof ConnectionError) {
+          reject(args[0]); // it was too large to be parsed
         } else {
           onAck?.(args);
           resolve(args);
@@ -272,6 +274,7 @@ export class Connection implements AsyncDisposable {
     if (typeof last === "function") {
       let body: unknown;
       try {
+        if (args[0] instanceof ProtocolError) throw args[0]; // too large to be parsed
         body = await this.#answer(event, args[0]);
       } catch (error) {
         const isOfProtocol = error instanceof ProtocolError;
@@ -281,6 +284,7 @@ export class Connection implements AsyncDisposable {
       if (isCurrent()) last(body);
     } else if (isNotification(event)) {
       try {
+        if (args[0] instanceof ProtocolError) throw args[0];
         const payload = NOTIFICATIONS[event](args[0]);
         this.#events.emit(
           "notification",

@@ -9,8 +9,8 @@
  * - `timeout`: no answer in time
  * - `refused`: the Server refused to let this client join or leave an office
  * - `closed`: this client was closed
- * - `too_large`: the request is larger, or nested deeper, than the Server accepts: nothing was sent,
- *   and the connection stays
+ * - `too_large`: the request is larger, or nested deeper, than the Server accepts: nothing was sent; or
+ *   its answer has more values than a client takes. The connection stays
  */
 export type ConnectionErrorCode =
   | "unreachable"

@@ -13,6 +13,8 @@ import {
   type Socket,
   XHR,
 } from "socket.io-client";
+import { Encoder } from "socket.io-parser";
+import { BoundedDecoder } from "./bounded_decoder.ts";
 import { checkAuth, parseServerUrl } from "./check_options.ts";
 import { joining } from "./node_way.ts";
 import type { UrlOptions } from "./options.ts";
@@ -168,6 +170,7 @@ export function dial(
     transports: transports.map((name) =>
       name === "polling" ? Polling : JoiningWebSocket
     ),
+    parser: { Encoder, Decoder: BoundedDecoder },
     forceNew: true,
     autoConnect: false,
     timeout: HANDSHAKE_TIMEOUT_MS,

@@ -20,6 +20,7 @@ import { SmcpComputer, ToolHost } from "../../../computer/mod.ts";
 import { apiKeys, createSmcpServer, jwt } from "../../../server/mod.ts";
 import type { TestOfficeOptions } from "../../../testing/mod.ts";
 import { OFFICE, startOffice } from "../../support/office.ts";
+import { startBareServer } from "../../support/server/bare_server.ts";
 
 /** Starts an office whose Computer "pc" counts calls by their parameter `n`. */
 async function counting(
@@ -303,4 +304,51 @@ Deno.test("a mistake in JavaScript is an error that says what is expected", asyn
     assertStringIncludes(error.message, says);
     assertEquals(error.message.includes("s3cret"), false, error.message);
   }
+});
+
+Deno.test("an answer with too many values fails its request alone, and such a request is answered with 400", async () => {
+  const braces = (count: number) =>
+    JSON.parse(`[${"{},".repeat(count)}{}]`) as unknown[];
+  const held = Promise.withResolvers<(answer: unknown) => void>();
+  await using server = await startBareServer((_socket, event, ack) => {
+    if (event === "client:get_desktop") held.resolve(ack);
+    else if (event !== "client:get_tools") ack(true, null);
+    else ack({ req_id: "1", tools: [], more: braces(500_000) });
+  });
+  await using agent = new SmcpAgent({ url: server.url, name: "planner" });
+  await agent.connect();
+  const desktop = agent.getDesktop("pc");
+  const answer = await held.promise;
+  const error = await assertRejects(
+    () => agent.getTools("pc"),
+    ConnectionError,
+    "more than 1000000 values",
+  );
+  assertEquals(error.code, "too_large");
+  answer({ desktops: ["a"], req_id: "1" });
+  assertEquals(await desktop, ["a"]);
+
+  await using computer = new SmcpComputer({
+    url: server.url,
+    name: "pc",
+    servers: {},
+  });
+  await computer.connect();
+  await computer.join(OFFICE);
+  const socket = server.sockets.at(-1);
+  const ask = (event: string, payload: object) =>
+    socket?.timeout(60_000).emitWithAck(event, {
+      agent: "planner",
+      req_id: "1",
+      computer: "pc",
+      ...payload,
+    });
+  const call = { tool_name: "x", timeout: 10 };
+  const [refused, tools] = await Promise.all([
+    ask("client:tool_call", { ...call, params: { a: braces(60_000) } }),
+    ask("client:get_tools", {}),
+  ]);
+  assertEquals(refused.code, 400);
+  assertStringIncludes(refused.message, "more than 100000 values");
+  assertEquals(tools.tools, []);
 });
