@@ -88,11 +88,10 @@ async function readBody(
   if (body.tooLarge) {
     return refusal(413, `The body is too large: at most ${maxBytes} bytes`);
   }
-  const values = countValues(body.text);
-  if (values > MAX_VALUES) {
+  if (countValues(body.text, MAX_VALUES) > MAX_VALUES) {
     return refusal(
       413,
-      `The body has too many values: ${values} of lists and objects, and at most ${MAX_VALUES} are let in; send less at once, or long data as one text`,
+      `The body has too many values in lists and objects: at most ${MAX_VALUES} are let in; send less at once, or long data as one text`,
     );
   }
   let json: unknown;
