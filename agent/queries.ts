@@ -25,7 +25,6 @@ import { ConnectionError } from "../client/errors.ts";
 import * as wire from "../protocol/mod.ts";
 import { inMcpSpelling } from "../protocol/payloads/resources.ts";
 import { checkNumbers, present } from "../shared/checks.ts";
-import { Pace } from "../shared/pace.ts";
 
 /** Stands for no office: a valid name, which the Server answers with 4103. */
 const NO_OFFICE = "-";
@@ -36,45 +35,7 @@ export const tools = async (
   computer: string,
   options: AgentRequestOptions = {},
 ): Promise<wire.SMCPTool[]> =>
-  (await requests.ask(
-    wire.GET_TOOLS_EVENT,
-    { computer },
-    options,
-    parseManyTools,
-  )).tools;
-
-/** Tools that are parsed at a time. */
-const PART = 100;
-
-/** Parses an answer, with pauses where it has many tools: an Agent may share its process with others. */
-async function parseManyTools(answer: unknown): Promise<wire.GetToolsRet> {
-  const { parseAnswer } = wire.CLIENT_EVENTS[wire.GET_TOOLS_EVENT];
-  const { tools }: { tools?: unknown } = Object(answer);
-  if (!Array.isArray(tools) || tools.length <= PART) return parseAnswer(answer);
-  const parsed: wire.SMCPTool[] = [];
-  const pace = new Pace();
-  let first = 0;
-  try {
-    for (; first < tools.length; first += PART) {
-      if (pace.isDue) await pace.turn();
-      const part = tools.slice(first, first + PART);
-      for (
-        const tool of parseAnswer({ ...Object(answer), tools: part }).tools
-      ) {
-        parsed.push(tool);
-      }
-    }
-  } catch (error) {
-    if (error instanceof wire.ProtocolError) {
-      error.message = error.message.replaceAll(
-        /\btools\.(\d+)/g,
-        (_, at) => `tools.${first + Number(at)}`,
-      );
-    }
-    throw error;
-  }
-  return { ...Object(answer), tools: parsed };
-}
+  (await requests.ask(wire.GET_TOOLS_EVENT, { computer }, options)).tools;
 
 /** Requests the desktop of a Computer (spec §8.1). */
 export async function desktop(

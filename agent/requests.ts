@@ -8,6 +8,7 @@
  *
  * @module
  */
+import { parseInParts } from "./parse_answer.ts";
 import type { Connection } from "../client/connection.ts";
 import { ConnectionError } from "../client/errors.ts";
 import { roomForBase64 } from "../client/message_limits.ts";
@@ -76,23 +77,17 @@ export class Requests {
 
   /**
    * Sends a request and parses its answer.
-   *
-   * @param parse default: that of the table of events
    * @throws {ProtocolError} 400 that names each field that cannot be sent as it is
    */
   async ask<E extends ClientEvent>(
     event: E,
     request: Omit<ClientEvents[E]["request"], keyof AgentCallData>,
     sending: Sending = {},
-    parse: (
-      answer: unknown,
-    ) => ClientEvents[E]["answer"] | Promise<ClientEvents[E]["answer"]> =
-      CLIENT_EVENTS[event].parseAnswer,
   ): Promise<ClientEvents[E]["answer"]> {
     const { parseRequest } = CLIENT_EVENTS[event];
     const signed = this.#signed(request, sending.reqId);
     parseRequest(signed); // a timer would treat an infinite timeout as 0
-    return await parse(await this.#send(event, signed, sending));
+    return await parseInParts(event, await this.#send(event, signed, sending));
   }
 
   /** Sends any event; neither the request nor the answer is checked. */

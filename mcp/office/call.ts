@@ -13,9 +13,14 @@ import type { Turn } from "./turn.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { Found, ToolAddress } from "../tools/catalogue.ts";
 import { failure, failureOf, toMcpResult } from "../tools/result.ts";
-import { ErrorCode, type ToolProgress } from "../../protocol/mod.ts";
+import {
+  type CallToolResult,
+  ErrorCode,
+  type ToolProgress,
+} from "../../protocol/mod.ts";
 import { waitingText } from "../../protocol/payloads/tools.ts";
 import { onAbort } from "../../shared/async.ts";
+import { weigh } from "../../shared/json_values.ts";
 
 /** One call of a client. */
 export interface Asked {
@@ -61,13 +66,34 @@ export async function callOffice(
       });
       // The Computer waits: who goes away before the answer ends the call there too.
       const held = () => onAbort(signal, () => agent.cancel(reqId));
-      return await questions?.toQuestion(result, held) ?? toMcpResult(result);
+      return await questions?.toQuestion(result, held) ??
+        tooMuch(result, { computer, tool }) ?? toMcpResult(result);
     });
   } catch (error) {
     return failureOf(error);
   } finally {
     reporter?.end();
   }
+}
+
+/** The most of a result that is passed on: models and programs ask for less at once. */
+const MAX_BLOCKS = 5_000;
+const MAX_VALUES = 200_000;
+
+/** Fails a result that would take too long to pass on; `undefined` for any other. */
+function tooMuch(
+  result: CallToolResult,
+  { computer, tool }: ToolAddress,
+): Mcp.CallToolResult | undefined {
+  const most = result.content.length > MAX_BLOCKS
+    ? `${MAX_BLOCKS} content blocks`
+    : weigh(result, MAX_VALUES).values > MAX_VALUES
+    ? `${MAX_VALUES} values in lists and objects`
+    : undefined;
+  return most && failure(
+    "too_large",
+    `What ${tool} on ${computer} answered has more than ${most}; the tool has run. Ask it for less at once, or for one text`,
+  );
 }
 
 /** The answer to a call of a tool that is known, and not there now. */

@@ -208,7 +208,11 @@ export class Catalogue {
     source: readonly SMCPTool[],
     pace: Pace,
   ): Promise<Listed> {
-    const unique = new Map(source.map((tool) => [tool.name, tool]));
+    const unique = new Map<string, SMCPTool>();
+    for (const tool of source) {
+      unique.set(tool.name, tool);
+      if (pace.isDue) await pace.turn();
+    }
     const counts = new Map<string, number>();
     for (const tool of unique.values()) {
       for (const name of new Set([tool.name, ownToolName(tool)])) {

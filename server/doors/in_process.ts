@@ -24,7 +24,7 @@ import { Payload, shuttingDown, unauthorized } from "../shared/payload.ts";
 import { bytesOfPayload } from "../wire/mod.ts";
 import type { CallSource, Identity } from "../shared/identity.ts";
 import { parsePieces } from "../../shared/json_pieces.ts";
-import { inSlices } from "../../shared/pace.ts";
+import { inSlices, Pace } from "../../shared/pace.ts";
 import { atTime } from "./expiry.ts";
 
 /** Options of `SmcpServer.connect()`. */
@@ -255,7 +255,9 @@ class Inbox {
       return this.after(() => this.#deliver(() => run(payload.parse())));
     }
     this.#wait(async () => {
-      const value = await inSlices(parsePieces(textOf(payload)));
+      const pace = new Pace();
+      await pace.turn(); // whoever sent it was read in this one
+      const value = await inSlices(parsePieces(textOf(payload)), pace);
       this.#deliver(() => run(value));
     });
   }

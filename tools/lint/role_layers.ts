@@ -25,6 +25,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     "no_files.ts",
     "document_source.ts",
     "options.ts",
+    "parse_answer.ts",
     "requests.ts",
     "queries.ts",
     "blobs.ts",

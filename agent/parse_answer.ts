@@ -1,0 +1,84 @@
+import {
+  CLIENT_EVENTS,
+  type ClientEvent,
+  type ClientEvents,
+  GET_CONFIG_EVENT,
+  GET_FINDER_EVENT,
+  GET_PROMPTS_EVENT,
+  GET_RESOURCES_EVENT,
+  GET_SKILLS_EVENT,
+  GET_TOOLS_EVENT,
+  ProtocolError,
+} from "../protocol/mod.ts";
+import { Pace } from "../shared/pace.ts";
+
+/** The member of an answer that may be long; each of its items is valid or not by itself. */
+const LONG_MEMBERS: Partial<Record<ClientEvent, string>> = {
+  [GET_CONFIG_EVENT]: "servers",
+  [GET_FINDER_EVENT]: "documents",
+  [GET_PROMPTS_EVENT]: "prompts",
+  [GET_RESOURCES_EVENT]: "resources",
+  [GET_SKILLS_EVENT]: "skills",
+  [GET_TOOLS_EVENT]: "tools",
+};
+
+/** Items that are parsed at a time. */
+const PART = 100;
+
+/**
+ * Parses an answer, with pauses where it is long: an Agent may share its process with others, as in a
+ * Server that serves MCP.
+ *
+ * @throws {ProtocolError} 400 that names each invalid field
+ */
+export async function parseInParts<E extends ClientEvent>(
+  event: E,
+  answer: unknown,
+): Promise<ClientEvents[E]["answer"]> {
+  const { parseAnswer } = CLIENT_EVENTS[event];
+  const name = LONG_MEMBERS[event];
+  const whole: Record<string, unknown> = Object(answer);
+  const member: unknown = name && whole[name];
+  const isList = Array.isArray(member);
+  const keys = typeof member === "object" && member !== null
+    ? Object.keys(member)
+    : [];
+  if (name === undefined || keys.length <= PART) return parseAnswer(answer);
+  const items: Record<string, unknown> = Object(member);
+  const parsed: [string, unknown][] = [];
+  const pace = new Pace();
+  let rest: unknown;
+  for (let first = 0; first < keys.length; first += PART) {
+    if (pace.isDue) await pace.turn();
+    const part = keys.slice(first, first + PART)
+      .map((key): [string, unknown] => [key, items[key]]);
+    const own = isList
+      ? part.map(([, item]) => item)
+      : Object.fromEntries(part);
+    try {
+      const some: Record<string, unknown> = Object(
+        parseAnswer({ ...whole, [name]: own }),
+      );
+      rest ??= some;
+      for (const entry of Object.entries(Object(some[name]))) {
+        parsed.push(entry);
+      }
+    } catch (error) {
+      if (isList && error instanceof ProtocolError) {
+        error.message = inWhole(error.message, name, first);
+      }
+      throw error;
+    }
+  }
+  const all = isList
+    ? parsed.map(([, item]) => item)
+    : Object.fromEntries(parsed);
+  return { ...Object(rest), [name]: all };
+}
+
+/** Counts the items that an error names from the first of the list, in place of that of a part. */
+const inWhole = (message: string, name: string, first: number): string =>
+  message.replaceAll(
+    new RegExp(`\\b${name}\\.(\\d+)`, "g"),
+    (_, at) => `${name}.${first + Number(at)}`,
+  );
