@@ -80,10 +80,11 @@ export class ToolCatalogue {
     const request = this.#queue.run(() => this.#office.list(), isTransient);
     const listing = request.then((computers) => {
       if (this.#listing !== listing) return;
+      const there = new Set(computers);
       for (const known of [...this.#tools.keys()]) {
         // A Computer that is being fetched may have entered after the list was made.
         const isComing = this.#fetches.has(known);
-        if (!computers.includes(known) && !isComing) this.forget(known);
+        if (!there.has(known) && !isComing) this.forget(known);
       }
       computers.forEach((computer) => this.fetch(computer));
     }, () => {

@@ -15,7 +15,8 @@ export function nearestWord(
   const wanted = plain(word);
   if (wanted.length > MAX_WORD_CHARACTERS) return undefined;
   let best: { word: string; edits: number } | undefined;
-  for (const candidate of known) {
+  for (const candidate of known.slice(0, MAX_CANDIDATES)) {
+    if (candidate.length > 2 * MAX_WORD_CHARACTERS) continue;
     const edits = distance(wanted, plain(candidate));
     const limit = Math.min(MAX_EDITS, Math.floor(plain(candidate).length / 2));
     if (edits <= limit && edits < (best?.edits ?? Infinity)) {
@@ -27,6 +28,8 @@ export function nearestWord(
 
 /** Longer texts are not compared: no known word is that long. */
 const MAX_WORD_CHARACTERS = 64;
+/** More words are not compared: they may be of an MCP server, which can list any number. */
+const MAX_CANDIDATES = 1_000;
 
 /** Computes the edit distance, counting swapped neighbours as one edit (optimal string alignment). */
 function distance(a: string, b: string): number {

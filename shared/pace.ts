@@ -16,22 +16,37 @@ let last: Promise<void> = Promise.resolve();
 /** Some long work, from its first slice on. */
 export class Pace {
   #since = performance.now();
+  readonly #signal: AbortSignal | undefined;
+
+  /** @param signal ends the work with the next slice */
+  constructor(signal?: AbortSignal) {
+    this.#signal = signal;
+  }
 
   /** Whether the slice has lasted long enough, so that {@linkcode Pace.turn} must be awaited. */
   get isDue(): boolean {
     return performance.now() - this.#since >= SLICE_MS;
   }
 
-  /** Ends a slice, and resolves when the next one may begin. */
+  /**
+   * Ends a slice, and resolves when the next one may begin.
+   *
+   * @throws the signal's reason when it is aborted
+   */
   async turn(): Promise<void> {
     // In Deno, immediates that follow each other keep sockets waiting, as timers do not.
     last = last.then(() => new Promise((resolve) => setTimeout(resolve, 1)));
     await last;
+    this.#signal?.throwIfAborted();
     this.#since = performance.now();
   }
 }
 
-/** Runs work that yields where it can be interrupted, in slices; returns what it returns. */
+/**
+ * Runs work that yields where it can be interrupted, in slices; returns what it returns.
+ *
+ * @throws what the work throws, or the reason of the pace's signal
+ */
 export async function inSlices<T>(
   work: Iterator<unknown, T>,
   pace = new Pace(),

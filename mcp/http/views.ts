@@ -24,6 +24,10 @@ import { messageOf } from "../tools/result.ts";
 
 /** The most views of an office at once, beside the one without a query. */
 const MAX_VIEWS = 100;
+/** The most tools of all of them, each of which has a table of its own. */
+const MAX_TOOLS = 100_000;
+/** The most patterns of a view. */
+const MAX_PATTERNS = 100;
 
 /** One view of an office, and how many requests of it are not answered to their end. */
 interface Shown {
@@ -54,7 +58,8 @@ export function openViews(parts: ServerParts) {
       return refusal(400, messageOf(error));
     }
     if (found === undefined) {
-      const why = `Too many different queries are in use: at most ${MAX_VIEWS}`;
+      const why =
+        `Too many different queries are in use: at most ${MAX_VIEWS}, with ${MAX_TOOLS} tools in all`;
       return refusal(503, why);
     }
     const { face } = found;
@@ -78,7 +83,10 @@ export function openViews(parts: ServerParts) {
     const narrowed = narrowOptions(options, wanted);
     const view = openView(provider, narrowed, watches);
     const isIdle = ({ open, face }: Shown) => open === 0 && !face.hasSessions();
-    if (!makeRoom(shown, MAX_VIEWS, isIdle, closeShown)) return undefined;
+    const tools = [...shown.values()]
+      .reduce((sum, { view }) => sum + view.catalogue.tools.length, 0);
+    const most = tools > MAX_TOOLS ? shown.size : MAX_VIEWS;
+    if (!makeRoom(shown, most, isIdle, closeShown)) return undefined;
     const face = openFace({ ...parts, view, options: narrowed });
     const made = { view, face, open: 0 };
     shown.set(key, made);
@@ -172,7 +180,12 @@ export function readView(query: URLSearchParams): ViewOptions {
 }
 
 function read(name: string, kind: Kind, values: readonly string[]): unknown {
-  if (kind === "list") return values;
+  if (kind === "list") {
+    if (values.length <= MAX_PATTERNS) return values;
+    throw new TypeError(
+      `Cannot use ${values.length} patterns of ${name}: at most ${MAX_PATTERNS}`,
+    );
+  }
   const [value = "", ...others] = values;
   if (others.length > 0) throw new TypeError(`${name} is given more than once`);
   const [pattern, expected] = value === "" ? FORMS.text : FORMS[kind];

@@ -87,6 +87,7 @@ export function openView(
       if (wasSeen) tellSoon(agent);
       else isChanged = false;
     });
+    settled.catch(() => {}); // closed meanwhile
     offs = [
       limit.resolve,
       ...reads.watch(agent),
@@ -158,13 +159,17 @@ export function openView(
   }
 
   function tellSoon(agent: SmcpAgent): void {
-    burst ??= setTimeout(async () => {
+    burst ??= setTimeout(() => {
       burst = undefined;
-      if (agent === current) await refresh(agent);
-      if (!isChanged) return;
-      isChanged = false;
-      tell({ kind: "tools_list_changed" });
+      tellChange(agent).catch(() => {}); // closed meanwhile
     }, BURST_MS);
+  }
+
+  async function tellChange(agent: SmcpAgent): Promise<void> {
+    if (agent === current) await refresh(agent);
+    if (!isChanged) return;
+    isChanged = false;
+    tell({ kind: "tools_list_changed" });
   }
 
   async function refresh(agent: SmcpAgent): Promise<void> {
@@ -216,6 +221,7 @@ export function openView(
     close(): void {
       isClosed = true;
       unwatch();
+      catalogue.close();
       listeners.clear();
     },
   };

@@ -29,6 +29,8 @@ const LIST_TIMEOUT_MS = 10_000;
 const PAGE = 100;
 /** The most documents that a list names; a search finds the rest. */
 const MAX_DOCUMENTS = 1_000;
+/** The most resources that a list names of a Computer: the pages of an MCP server may have no end. */
+const MAX_RESOURCES = 10_000;
 
 /** Lists what a Computer has: its desktop, windows, documents and the resources of its MCP servers. */
 export async function resourcesOf(
@@ -161,10 +163,10 @@ const documentsOf: List = async (agent, computer, signal) => {
     const page = { offset: found.length, limit: PAGE, signal };
     const { documents, total_count } = await agent.getFinder(computer, page);
     if (documents.length === 0) break;
-    found.push(...documents);
+    for (const document of documents) found.push(document);
     total = total_count;
   }
-  return found.map(({ uri, title, summary }) => ({
+  return found.slice(0, MAX_DOCUMENTS).map(({ uri, title, summary }) => ({
     uri: uriOf({ kind: "document", computer, uri }),
     name: `${title} (${computer})`,
     ...(summary && { description: summary }),
@@ -174,11 +176,13 @@ const documentsOf: List = async (agent, computer, signal) => {
 
 const serverResources: List = async (agent, computer, signal) => {
   const servers = await readableServers(agent, computer, { signal });
+  let count = 0;
   const lists = servers.map(async (server) => {
     const found: Mcp.Resource[] = [];
     try {
       const all = agent.allResources(computer, server, { signal });
       for await (const each of all) {
+        if (++count > MAX_RESOURCES) break;
         found.push(...shownAs(computer, server, each));
       }
     } catch {

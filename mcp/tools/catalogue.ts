@@ -117,6 +117,8 @@ export class Catalogue {
   readonly #listed = new Map<string, Listed>();
   /** Updates run one after another, since each of them pauses. */
   readonly #inTurn = queue();
+  /** Aborted when nobody needs the table any more. */
+  readonly #closed = new AbortController();
   #tools: readonly OfferedTool[] = [];
 
   /** @throws {TypeError} naming a pattern that cannot be used */
@@ -161,12 +163,21 @@ export class Catalogue {
    * Takes over what the Computers offer now; pauses where that is much.
    *
    * @returns whether clients see something else than before
+   * @throws {Error} after {@linkcode Catalogue.close}
    */
   update(
     computers: ReadonlyMap<string, readonly SMCPTool[]>,
     now: Date = new Date(),
   ): Promise<boolean> {
-    return this.#inTurn(() => this.#update([...computers], now));
+    return this.#inTurn(() => {
+      this.#closed.signal.throwIfAborted();
+      return this.#update([...computers], now);
+    });
+  }
+
+  /** Ends an update, and all that wait. */
+  close(): void {
+    this.#closed.abort(new Error("The MCP server is closed"));
   }
 
   async #update(
@@ -174,7 +185,7 @@ export class Catalogue {
     now: Date,
   ): Promise<boolean> {
     const { computer: only } = this.#options;
-    const pace = new Pace();
+    const pace = new Pace(this.#closed.signal);
     let isChanged = false;
     let isOther = false;
     const there = new Set(computers.map(([computer]) => computer));

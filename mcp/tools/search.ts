@@ -10,8 +10,10 @@ export const CALL_TOOL = "call_tool";
 
 const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 50;
-/** The most letters of a query, and those that are looked at of each text of a tool. */
+/** The most letters of a query. */
 const MAX_QUERY = 1_000;
+/** The words of a query, and the letters of each text of a tool, that are looked at. */
+const MAX_WORDS = 20;
 const MAX_TEXT = 10_000;
 
 const text = (description: string) => ({ type: "string", description });
@@ -91,7 +93,7 @@ export async function searchTools(
   tools: readonly OfferedTool[],
   { query, computer, limit }: SearchQuery,
 ) {
-  const words = wordsOf(query);
+  const words = [...new Set(wordsOf(query))].slice(0, MAX_WORDS);
   const pace = new Pace();
   const found: { tool: OfferedTool; score: number }[] = [];
   for (const tool of tools) {

@@ -139,6 +139,7 @@ export class InProcessDoor {
     const inbox = new Inbox(deliver);
     const close = () => {
       prevent();
+      inbox.end();
       open.delete(peer);
       connection.gone();
     };
@@ -243,6 +244,7 @@ class Inbox {
   readonly #deliver: (run: () => void) => void;
   /** Settles when all is delivered that waits; absent where nothing does. */
   #last: Promise<void> | undefined;
+  readonly #gone = new AbortController();
 
   constructor(deliver: (run: () => void) => void) {
     this.#deliver = deliver;
@@ -255,11 +257,16 @@ class Inbox {
       return this.after(() => this.#deliver(() => run(payload.parse())));
     }
     this.#wait(async () => {
-      const pace = new Pace();
+      const pace = new Pace(this.#gone.signal);
       await pace.turn(); // whoever sent it was read in this one
       const value = await inSlices(parsePieces(textOf(payload)), pace);
       this.#deliver(() => run(value));
     });
+  }
+
+  /** Parses nothing more: the client is gone. */
+  end(): void {
+    this.#gone.abort();
   }
 
   /** Runs a function after all that waits, at once where nothing does. */
@@ -269,7 +276,9 @@ class Inbox {
   }
 
   #wait(run: () => void | Promise<void>): void {
-    const last = (this.#last ?? Promise.resolve()).then(run);
+    const last = (this.#last ?? Promise.resolve()).then(run).catch((error) => {
+      if (!this.#gone.signal.aborted) throw error;
+    });
     this.#last = last;
     void last.then(() => {
       if (this.#last === last) this.#last = undefined;

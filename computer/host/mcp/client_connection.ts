@@ -55,6 +55,9 @@ const RESPONSES_TIMEOUT_MS = 1_000;
 /** The notification with which MCP servers tell how far a call is. */
 const PROGRESS = "notifications/progress";
 
+/** Maximum number of sentences about invalid tools; somebody has to read them. */
+const MAX_PROBLEMS = 20;
+
 /** Accepts any result: items are validated one by one, as the SDK's schemas reject whole lists. */
 const anyResult = z.looseObject({});
 
@@ -205,6 +208,11 @@ export class ClientConnection {
       ? await this.#listAll("tools", options)
       : [];
     const tools = entries.flatMap((entry) => readTool(entry, problems) ?? []);
+    const more = problems.length - MAX_PROBLEMS;
+    if (more > 0) {
+      problems.length = MAX_PROBLEMS;
+      problems.push(`${more} more entries of its list are invalid`);
+    }
     return { tools, problems };
   }
 

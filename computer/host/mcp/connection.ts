@@ -125,7 +125,7 @@ export function readTool(
     problems.push(
       isLong
         ? `tool "${
-          hideSecrets(name).slice(0, 40)
+          hideSecrets(name.slice(0, 4_096)).slice(0, 40)
         }…" is left out: its name is longer than ${MAX_NAME_LENGTH} characters`
         : `tool "${name}" is left out: it is nested deeper than ${MAX_TOOL_DEPTH} levels`,
     );

@@ -196,13 +196,21 @@ export function lineQueue(
   stream: Readable,
   take: (line: Line) => void,
 ): LineQueue {
-  const waiting: Line[] = [];
+  let waiting: Line[] = [];
+  /** Those of them that are processed. */
+  let taken = 0;
   let read = 0;
   let turn: ReturnType<typeof setImmediate> | undefined;
   const run = () => {
     turn = undefined;
-    waiting.splice(0, LINES_PER_TURN).forEach(take);
-    const isDone = waiting.length === 0;
+    const lines = waiting.slice(taken, taken + LINES_PER_TURN);
+    taken += lines.length;
+    const isDone = taken === waiting.length;
+    if (isDone) {
+      waiting = [];
+      taken = 0;
+    }
+    lines.forEach(take);
     if (isDone && read < BYTES_PER_TURN) return void stream.resume();
     if (isDone) read = 0;
     stream.pause();
@@ -217,7 +225,10 @@ export function lineQueue(
     end: () => {
       clearImmediate(turn);
       turn = undefined;
-      waiting.splice(0).forEach(take);
+      const lines = waiting.slice(taken);
+      waiting = [];
+      taken = 0;
+      lines.forEach(take);
     },
   };
 }

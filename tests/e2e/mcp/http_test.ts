@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import {
   type OfficeMcp,
   officeMcp,
@@ -9,6 +9,7 @@ import {
   INITIALIZE,
   JSON_HEADERS,
   LIST_TOOLS,
+  modernRequest,
   refusalOf,
 } from "../../support/mcp/post.ts";
 import { startOffice } from "../../support/office.ts";
@@ -138,6 +139,134 @@ Deno.test("requests without a session, for foreign hosts, of foreign pages, and 
   const local = await send(mcp, { body, headers: { host: "localhost:1" } });
   await local.text();
   assertEquals(local.status, 200);
+});
+
+Deno.test("a body with too many values or messages is refused before it is parsed, and its session goes on", async () => {
+  await using office = await startOffice();
+  await using mcp = officeMcp(office.agent);
+  const session = await open(mcp);
+  const heavy = (count: number) =>
+    `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x","arguments":{"a":[${
+      "{},".repeat(count)
+    }{}]}}}`;
+  const { headers } = modernRequest("tools/call", { name: "x" });
+  for (
+    const request of [
+      { body: heavy(50_000), session },
+      { body: `[${heavy(25_000)},${heavy(25_000)}]`, session },
+      { body: heavy(50_000), headers },
+      { body: heavy(2_000_000).slice(1) },
+    ]
+  ) {
+    const { status, code, message } = await refusalOf(await send(mcp, request));
+    assertEquals([status, code], [413, -32000]);
+    assertStringIncludes(message, "too many values");
+    assertStringIncludes(message, "at most 100000");
+  }
+  const many = await refusalOf(
+    await send(mcp, {
+      body: `[${Array(101).fill(LIST_TOOLS).join()}]`,
+      session,
+    }),
+  );
+  assertEquals(many.status, 413);
+  assertStringIncludes(many.message, "too many messages: 101");
+  const few = await send(mcp, { body: heavy(40_000), session });
+  assertStringIncludes(await few.text(), "Unknown tool: x");
+  assertEquals(await use(mcp, session), 200);
+});
+
+Deno.test("a long list of tools comes in pages, in both eras; clients find all of its tools", async () => {
+  const names = Array.from({ length: 9_000 }, (_, at) => `t${at}`);
+  await using office = await startOffice({
+    computers: {
+      pc: (event) => {
+        if (event !== "client:get_tools") throw new Error("not asked for");
+        return {
+          req_id: "1",
+          tools: names.map((name) => ({
+            name,
+            description: "",
+            params_schema: { type: "object" },
+            return_schema: null,
+          })),
+        };
+      },
+    },
+  });
+  await using mcp = officeMcp(office.agent, { desktopTools: true });
+  const listed = async (page: (params: object) => Promise<Response>) => {
+    const found: string[] = [];
+    let [cursor, pages]: [string | undefined, number] = [undefined, 0];
+    do {
+      const answer = await (await page(cursor ? { cursor } : {})).text();
+      const { result } = JSON.parse(/\{.*/.exec(answer)?.[0] ?? "");
+      for (const { name } of result.tools) found.push(name);
+      cursor = result.nextCursor;
+      pages++;
+    } while (cursor !== undefined);
+    assertEquals(pages, 3);
+    return found;
+  };
+  const session = await open(mcp);
+  const own = ["desktop", "find_documents", "read_document"];
+  const expected = [...names.map((name) => `pc__${name}`), ...own].toSorted();
+  const old = await listed((params) =>
+    send(mcp, {
+      body: JSON.stringify({
+        jsonrpc: "2.0",
+        id: 2,
+        method: "tools/list",
+        params,
+      }),
+      session,
+    })
+  );
+  assertEquals(old.toSorted(), expected);
+  const modern = await listed((params) =>
+    send(mcp, modernRequest("tools/list", { ...params }))
+  );
+  assertEquals(modern.toSorted(), expected);
+});
+
+Deno.test("a view whose table would be one too many for the office is refused, until another one is unused", async () => {
+  await using office = await startOffice({
+    computers: {
+      pc: () => ({
+        req_id: "1",
+        tools: Array.from({ length: 51_000 }, (_, at) => ({
+          name: `t${at}`,
+          description: "",
+          params_schema: {},
+          return_schema: null,
+        })),
+      }),
+    },
+  });
+  await using mcp = officeMcp(office.agent);
+  const view = (limit: number) =>
+    mcp.fetch(`http://office/mcp?name-limit=${limit}`, {
+      method: "POST",
+      headers: JSON_HEADERS,
+      body: INITIALIZE,
+    });
+  const sessions: string[] = [];
+  for (const limit of [24, 25]) {
+    const response = await view(limit);
+    await response.text();
+    sessions.push(response.headers.get("mcp-session-id") ?? "");
+  }
+  const refused = await refusalOf(await view(26));
+  assertEquals(refused.status, 503);
+  assertStringIncludes(refused.message, "100000 tools in all");
+  const ended = await mcp.fetch("http://office/mcp?name-limit=24", {
+    method: "DELETE",
+    headers: { ...JSON_HEADERS, "mcp-session-id": sessions[0] ?? "" },
+  });
+  await ended.body?.cancel();
+  const response = await view(26);
+  await response.text();
+  assertEquals(response.status, 200);
 });
 
 const PAGE = "https://app.example";

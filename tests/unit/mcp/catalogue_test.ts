@@ -309,3 +309,23 @@ Deno.test("toolFilter() refuses a pattern that can match nothing", () => {
     );
   }
 });
+
+Deno.test("toolFilter() matches * with any characters, as an expression would, and not by trying all ways", () => {
+  const letters = fc.string({
+    unit: fc.constantFrom("a", "b", "_"),
+    maxLength: 10,
+  });
+  const patterns = fc.string({
+    unit: fc.constantFrom("a", "b", "_", "*"),
+    minLength: 1,
+    maxLength: 8,
+  });
+  const matches = (pattern: string, name: string) =>
+    toolFilter([pattern], [])({ names: [name], own: name, tags: [] });
+  fc.assert(fc.property(patterns, letters, (pattern, name) => {
+    const expression = new RegExp(`^${pattern.replaceAll("*", ".*")}$`);
+    assertEquals(matches(pattern, name), expression.test(name));
+  }));
+  // An expression would take longer than anybody waits.
+  assertEquals(matches("*a".repeat(30) + "*b", "a".repeat(128)), false);
+});

@@ -24,7 +24,9 @@ import {
   watchListener,
 } from "../../../server/http/listeners.ts";
 import { Journal } from "../../../server/shared/audit.ts";
+import { JsonText } from "../../../server/wire/text_packet.ts";
 import type { ServerEnd } from "../../../shared/in_process.ts";
+import { Pace } from "../../../shared/pace.ts";
 import { ANY_REQUEST } from "../../support/any_request.ts";
 import { plainOffices } from "../../support/server/plain_offices.ts";
 
@@ -140,6 +142,60 @@ Deno.test("messages arrive in order, and none before the function that sends it 
   assertEquals(order, []);
   await Promise.all(calls);
   assertEquals(order, ["1", "2", "3", "answer 1", "answer 2", "answer 3"]);
+});
+
+Deno.test("a long message from the network is parsed in pieces: what follows it waits, and others have their turn", async () => {
+  const { plain, door, agent } = await trio();
+  const pc = plain.join("computer", "pc", { protocol: "0.4" });
+  const long = `{"content":[],"x":[${"{},".repeat(200_000)}{}]}`;
+  const textOf = (text: string) =>
+    new JsonText({ text, start: 0, end: text.length }, {
+      large: [],
+      mayBeError: false,
+    });
+  const ended: string[] = [];
+  const call = (req_id: string) =>
+    agent.request("client:tool_call", { ...REQUEST, computer: "pc", req_id })
+      .then(([answer]) => {
+        ended.push(req_id);
+        return answer;
+      });
+  const calls = [call("long"), call("next"), call("last")];
+  while (pc.asked.length < 3) await Promise.resolve();
+  const [first, next, last] = pc.asked;
+  const other = connect(door);
+  agent.heard.splice(0);
+  first?.answer(textOf(long));
+  next?.answer(textOf('{"content":[1]}'));
+  last?.answer({ content: [2] });
+  const joined = other.join("computer", "other").then(() =>
+    ended.push("other")
+  );
+  assertEquals(JSON.stringify(await calls[0]), long);
+  const contents = await Promise.all(calls.slice(1));
+  assertEquals(contents, [{ content: [1] }, { content: [2] }]);
+  await joined;
+  assertEquals(ended, ["other", "long", "next", "last"]);
+  assertEquals(agent.heard.map(([event]) => event), ["notify:enter_office"]);
+});
+
+Deno.test("a client that is gone before its long message is parsed gets nothing of it", async () => {
+  const { plain, agent } = await trio();
+  const pc = plain.join("computer", "pc", { protocol: "0.4" });
+  const answered: unknown[] = [];
+  const request = { ...REQUEST, computer: "pc" };
+  agent.end.send("client:tool_call", request, (args) => answered.push(args));
+  while (pc.asked.length < 1) await Promise.resolve();
+  const text = `{"content":[],"x":[${"{},".repeat(200_000)}{}]}`;
+  pc.asked[0]?.answer(
+    new JsonText({ text, start: 0, end: text.length }, {
+      large: [],
+      mayBeError: false,
+    }),
+  );
+  await agent.end.close();
+  await new Pace().turn(); // after all others that wait
+  assertEquals(answered, []);
 });
 
 Deno.test("an empty ack is one, a second one is dropped, and so is one that nobody waits for (spec §7)", async () => {

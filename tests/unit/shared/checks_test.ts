@@ -153,3 +153,10 @@ Deno.test("nearestWord() finds misspelled words, and no different ones", () => {
     assertEquals(nearestWord(word, known), meant);
   }
 });
+
+Deno.test("nearestWord() compares a bounded number of words of bounded length", () => {
+  const many = (word: string) => [...Array(5_000).fill("other"), word];
+  assertEquals(nearestWord("servres", ["servers"]), "servers");
+  assertEquals(nearestWord("servres", many("servers")), undefined);
+  assertEquals(nearestWord("a", ["-".repeat(1_000_000) + "a"]), undefined);
+});
