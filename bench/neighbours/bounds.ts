@@ -4,7 +4,7 @@ import { isPlainObject } from "../../protocol/validation.ts";
 export interface Bound {
   /** Bytes of JSON. */
   readonly bytes: number;
-  /** Objects, arrays, texts, numbers and literals at every depth; absent where only bytes count. */
+  /** Commas, colons and opening brackets outside of texts; absent where only bytes count. */
   readonly values?: number;
 }
 
@@ -24,24 +24,16 @@ export const WHOLE_MESSAGE: Bound = {
 
 /**
  * Returns the bound of an event's payload that a Server states in `/health`, at
- * `limits.events[event]`, or inside it at `request` or `answer`; a Server that states none lets in what
- * fits in a message.
+ * `limits.events[event]`; a Server that states none lets in what fits in a message.
  *
  * @param health the JSON of `/health`
- * @param translated whether the versions of the two members differ in this payload, for which a member
- * `translated` has a bound of its own
  */
 export function boundOf(
   health: unknown,
-  { event, part, translated }: {
-    readonly event: string;
-    readonly part: Part;
-    readonly translated: boolean;
-  },
+  { event, part }: { readonly event: string; readonly part: Part },
 ): Bound {
   const of = memberOf(memberOf(memberOf(health, "limits"), "events"), event);
-  const own = memberOf(of, part) ?? of;
-  const bound = (translated ? memberOf(own, "translated") : undefined) ?? own;
+  const bound = memberOf(of, part === "answer" ? part : "request");
   const bytes = numberIn(bound, "bytes") ?? Infinity;
   const values = numberIn(bound, "values");
   return {

@@ -179,12 +179,8 @@ class Scene implements AsyncDisposable {
 
   /** Every variant at the event's bound, and where that is less than a message, two in a whole one. */
   #trials(row: Row) {
-    const { event, part, agent, computer, variants } = row;
-    const stated = boundOf(this.#health, {
-      event,
-      part,
-      translated: agent !== computer,
-    });
+    const { event, part, variants } = row;
+    const stated = boundOf(this.#health, { event, part });
     const shorten = (bound: Bound): Bound =>
       this.#quick
         ? { ...bound, bytes: Math.min(bound.bytes, QUICK_BYTES) }

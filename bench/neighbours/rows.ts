@@ -7,6 +7,7 @@ import {
   CLIENT_EVENTS,
   type ClientEvent,
   GET_CONFIG_EVENT,
+  GET_PROMPTS_EVENT,
   GET_TOOLS_EVENT,
   isClientEvent,
   isServerEvent,
@@ -18,9 +19,8 @@ import {
   TOOL_CALL_EVENT,
   UPDATE_CONFIG_EVENT,
   UPDATE_RESOURCES_EVENT,
-  type UPDATE_RESOURCES_NOTIFICATION,
 } from "../../protocol/mod.ts";
-import { isTranslated, PROFILES } from "../../protocol/profiles.ts";
+import { PROFILES } from "../../protocol/profiles.ts";
 import type { Part } from "./bounds.ts";
 import { answerOf, reportOf, requestOf, type Sample } from "./events.ts";
 import { ANYWHERE, type Shape, WORST } from "./shapes.ts";
@@ -171,19 +171,20 @@ const ordinary = (): Row[] => [
   })),
 ];
 
-/** Every payload that is translated, in both orders of versions. */
+/** The most items that are translated in an answer. */
+const TRANSLATED: Readonly<Partial<Record<ClientEvent, readonly Variant[]>>> = {
+  [GET_TOOLS_EVENT]: [{ shape: "items", field: "tools" }],
+  [GET_PROMPTS_EVENT]: [{ shape: "items", field: "prompts" }],
+  [GET_CONFIG_EVENT]: [{ shape: "named", field: "servers" }],
+};
+
+/** Every payload between members of different versions, in both orders. */
 const translated = (): Row[] =>
   MIXED.flatMap((versions) => {
     const between = `${versions.computer} Computer, ${versions.agent} Agent`;
-    const differ = (
-      event: ClientEvent | typeof UPDATE_RESOURCES_NOTIFICATION,
-    ) =>
-      isTranslated(
-        event,
-        PROFILES[versions.agent],
-        PROFILES[versions.computer],
-      );
-    const events = clientEvents.filter(differ);
+    const lacks = [versions.agent, versions.computer]
+      .flatMap((version) => PROFILES[version].lacks);
+    const events = clientEvents.filter((event) => !lacks.includes(event));
     return [
       ...events.map((event): Row => ({
         ...versions,
@@ -201,6 +202,7 @@ const translated = (): Row[] =>
         variants: [
           ...objects,
           ...ownOf(answerOf(event)),
+          ...TRANSLATED[event] ?? [],
           failure,
         ],
         pace: USUAL,

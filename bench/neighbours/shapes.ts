@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { countValues } from "../../shared/json_values.ts";
 import type { Bound } from "./bounds.ts";
 
 /** JSON that repeats one item; `item` returns texts of equal length in bytes. */
@@ -12,8 +13,6 @@ interface Pattern {
   item(index: number): string;
   /** Between two items; a text has none. */
   readonly between: "," | "";
-  /** Values of an item. */
-  readonly values: number;
   /** The largest number of items. */
   readonly most?: number;
 }
@@ -32,12 +31,11 @@ const DEPTH = 60;
 /** The first of numbers that have equally many digits. */
 const FIRST = 1_000_000;
 
-const list = (item: string, values = 1): Pattern => ({
+const list = (item: string): Pattern => ({
   open: "[",
   close: "]",
   item: () => item,
   between: ",",
-  values,
 });
 
 const text = (item: string): Pattern => ({
@@ -45,7 +43,6 @@ const text = (item: string): Pattern => ({
   close: '"',
   item: () => item,
   between: "",
-  values: 0,
 });
 
 const map = (prefix: string, value: string): Pattern => ({
@@ -53,7 +50,6 @@ const map = (prefix: string, value: string): Pattern => ({
   close: "}",
   item: (index) => `"${prefix}${FIRST + index}":${value}`,
   between: ",",
-  values: 1,
 });
 
 const inside = (open: string, pattern: Pattern, close: string): Pattern => ({
@@ -66,7 +62,7 @@ const PATTERNS = {
   /** Empty objects. */
   objects: list("{}"),
   /** Nested to the limit of depth. */
-  deep: list("[".repeat(DEPTH) + "]".repeat(DEPTH), DEPTH),
+  deep: list("[".repeat(DEPTH) + "]".repeat(DEPTH)),
   /** An object of many members. */
   keys: map("k", "0"),
   /** A text of escapes. */
@@ -75,12 +71,16 @@ const PATTERNS = {
   numbers: list("1e300"),
   /** One long text. */
   text: text("a"),
+  /** As many empty objects as are translated for another version. */
+  items: { ...list("{}"), most: 9_999 },
   /** MCP servers of a configuration, each with another name. */
   servers: map("s", "{}"),
+  /** As many of them as are translated. */
+  named: { ...map("s", "{}"), most: 999 },
   /** One MCP server with a long name. */
   name: { ...text("n"), open: '{"', close: '":{}}' },
   /** Tools whose names have no letter that every client takes, so that they become one. */
-  tools: { ...list(""), item: toolOf, values: 7, most: 46_000 },
+  tools: { ...list(""), item: toolOf, most: 46_000 },
   /** Options of an input, which get labels in the translation. */
   options: inside(
     '[{"type":"pickString","id":"i","description":"","options":',
@@ -130,20 +130,22 @@ export function payloadOf(
   // The member is the last one: `0}` is cut off.
   const head = JSON.stringify({ ...others, [field]: 0 }).slice(0, -2);
   const pattern = PATTERNS[shape];
-  const frame = valuesOf(JSON.parse(pattern.open + pattern.close));
   return head + textOf(pattern, {
     bytes: bound.bytes - bytesOf(head) - 1,
-    values: (bound.values ?? Infinity) - valuesOf(others) - frame,
+    values: (bound.values ?? Infinity) - countValues(head),
   }) + "}";
 }
 
 function textOf(pattern: Pattern, room: Required<Bound>): string {
-  const { open, close, between, values } = pattern;
-  const itemBytes = bytesOf(pattern.item(0)) + between.length;
+  const { open, close, between } = pattern;
+  const item = pattern.item(0) + between;
+  const itemBytes = bytesOf(item);
+  const values = countValues(item);
+  const left = room.values - countValues(open + close);
   const fit = Math.floor(
     (room.bytes - bytesOf(open + close) + between.length) / itemBytes,
   );
-  const counted = values === 0 ? Infinity : Math.floor(room.values / values);
+  const counted = values === 0 ? Infinity : Math.floor(left / values);
   const most: number = pattern.most ?? Infinity;
   const count = Math.max(0, Math.min(fit, counted, most));
   return open + itemsOf(pattern, count) + close;
@@ -159,9 +161,3 @@ function itemsOf(pattern: Pattern, count: number): string {
 }
 
 const bytesOf = (text: string) => new TextEncoder().encode(text).length;
-
-/** Counts a value and all inside it. */
-function valuesOf(value: unknown): number {
-  if (typeof value !== "object" || value === null) return 1;
-  return Object.values(value).reduce((sum, one) => sum + valuesOf(one), 1);
-}
