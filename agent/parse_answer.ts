@@ -13,7 +13,7 @@ import {
 import { Pace } from "../shared/pace.ts";
 
 /** The member of an answer that may be long; each of its items is valid or not by itself. */
-const LONG_MEMBERS: Partial<Record<ClientEvent, string>> = {
+export const LONG_MEMBERS: Partial<Record<ClientEvent, string>> = {
   [GET_CONFIG_EVENT]: "servers",
   [GET_FINDER_EVENT]: "documents",
   [GET_PROMPTS_EVENT]: "prompts",

@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { parseInParts } from "./parse_answer.ts";
+import { LONG_MEMBERS, parseInParts } from "./parse_answer.ts";
 import type { Connection } from "../client/connection.ts";
 import { ConnectionError } from "../client/errors.ts";
 import { roomForBase64 } from "../client/message_limits.ts";
@@ -77,6 +77,7 @@ export class Requests {
 
   /**
    * Sends a request and parses its answer.
+   *
    * @throws {ProtocolError} 400 that names each field that cannot be sent as it is
    */
   async ask<E extends ClientEvent>(
@@ -84,10 +85,13 @@ export class Requests {
     request: Omit<ClientEvents[E]["request"], keyof AgentCallData>,
     sending: Sending = {},
   ): Promise<ClientEvents[E]["answer"]> {
-    const { parseRequest } = CLIENT_EVENTS[event];
+    const { parseRequest, parseAnswer } = CLIENT_EVENTS[event];
     const signed = this.#signed(request, sending.reqId);
     parseRequest(signed); // a timer would treat an infinite timeout as 0
-    return await parseInParts(event, await this.#send(event, signed, sending));
+    const answer = await this.#send(event, signed, sending);
+    return event in LONG_MEMBERS
+      ? await parseInParts(event, answer)
+      : parseAnswer(answer);
   }
 
   /** Sends any event; neither the request nor the answer is checked. */

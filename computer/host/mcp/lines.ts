@@ -21,7 +21,7 @@ import {
 } from "./errors.ts";
 import { isRecord } from "../../../protocol/names.ts";
 import { outlineOf } from "../../../shared/json_outline.ts";
-import { ValueCounter } from "../../../shared/json_values.ts";
+import { countValues } from "../../../shared/json_values.ts";
 
 /** How to decode text; the fields of a stdio configuration (spec §4). */
 interface TextOptions {
@@ -37,8 +37,6 @@ export interface Line {
   readonly text: string;
   /** False when `strict` is set and bytes are invalid in the encoding. */
   readonly valid: boolean;
-  /** Whether it has more values than a message may have. */
-  readonly isTooMuch?: boolean;
 }
 
 const NEWLINE = 0x0a;
@@ -127,12 +125,6 @@ export class LineDecoder {
   }
 
   #decode(bytes: Uint8Array): Line {
-    const isTooMuch = bytes.length > MAX_MESSAGE_VALUES &&
-      new ValueCounter().push(bytes) > MAX_MESSAGE_VALUES;
-    return { ...this.#textOf(bytes), ...(isTooMuch && { isTooMuch }) };
-  }
-
-  #textOf(bytes: Uint8Array): Line {
     // Deno's strict decoder makes text of two bytes a character first: four times the memory.
     if (this.#strict && !(this.isUtf8 && isUtf8(bytes))) {
       try {
@@ -258,7 +250,10 @@ export function readInTurns(
  * @throws {Error} when the line is not a message; does not quote the line, as it may contain secrets
  */
 export function readMessage(line: Line, encoding: string): JSONRPCMessage {
-  if (line.isTooMuch) {
+  const { length } = line.text;
+  const isTooMuch = length > MAX_MESSAGE_VALUES &&
+    countValues(line.text, MAX_MESSAGE_VALUES) > MAX_MESSAGE_VALUES;
+  if (isTooMuch) {
     return failed(line, outlineOf(line.text), `has ${TOO_MANY_VALUES}`);
   }
   const data = parseJson(line.text);
