@@ -1,4 +1,9 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { createMetrics, createSmcpServer } from "../../../server/mod.ts";
 import { captureLog } from "../../support/log_capture.ts";
 import { tryReadSettings } from "../../support/server/read_settings.ts";
@@ -106,7 +111,9 @@ Deno.test("/health of several versions counts each; of one version it is as befo
   const client = { url, version: "0.4.0" };
   await using _member = await joinRaw(client, "computer", "pc", "north");
   const one = { connections: 1, offices: 1, members: 1 };
-  assertEquals(await (await fetch(`${url}/health`)).json(), {
+  const { limits, ...health } = await (await fetch(`${url}/health`)).json();
+  assertEquals(limits.message_bytes, 8 * 2 ** 20);
+  assertEquals(health, {
     status: "ok",
     protocol_version: "0.4.0",
     protocol_versions: ["0.2.0", "0.4.0"],
@@ -126,9 +133,9 @@ Deno.test("/health of several versions counts each; of one version it is as befo
 
   await using alone = createSmcpServer({ metrics: createMetrics() });
   const { url: base } = await alone.listen();
-  assertEquals(
+  assertStringIncludes(
     await (await fetch(`${base}/health`)).text(),
-    '{"status":"ok","protocol_version":"0.2.0","connections":0,"offices":0,"members":0}',
+    '{"status":"ok","protocol_version":"0.2.0","connections":0,"offices":0,"members":0,"limits":{"message_bytes":8388608,"events":{',
   );
   const plain = await (await fetch(`${base}/metrics`)).text();
   assert(
