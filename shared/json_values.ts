@@ -102,12 +102,29 @@ export interface Weight {
  * @param most values where weighing may stop: what is returned has more than that then
  */
 export function weigh(value: unknown, most = Infinity): Weight {
+  const work = weighing(value, most);
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+  }
+}
+
+/** Objects and lists that are looked at before there is a pause. */
+const BETWEEN_PAUSES = 1_000;
+
+/** Does as {@linkcode weigh}, and yields where its caller may do something else. */
+export function* weighing(
+  value: unknown,
+  most = Infinity,
+): Generator<void, Weight> {
   const weight: Weight = { values: 0, letters: 0 };
   const waiting: unknown[] = [value];
+  let looked = 0;
   while (waiting.length > 0 && weight.values <= most) {
     const next = waiting.pop();
     if (typeof next === "string") weight.letters += next.length;
     if (typeof next !== "object" || next === null) continue;
+    if (++looked % BETWEEN_PAUSES === 0) yield;
     if (Array.isArray(next)) {
       weight.values += Math.max(next.length, 1); // its bracket, and commas
       if (weight.values > most) break;

@@ -15,7 +15,7 @@ import { countValues } from "../../shared/json_values.ts";
 import { inSlices } from "../../shared/pace.ts";
 
 /** The most values of a body: a call's arguments for people and models have some hundred. */
-const MAX_VALUES = 100_000;
+const MAX_VALUES = 50_000;
 /** The most messages of a body. */
 const MAX_BATCH = 100;
 

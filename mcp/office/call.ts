@@ -20,7 +20,8 @@ import {
 } from "../../protocol/mod.ts";
 import { waitingText } from "../../protocol/payloads/tools.ts";
 import { onAbort } from "../../shared/async.ts";
-import { weigh } from "../../shared/json_values.ts";
+import { weighing } from "../../shared/json_values.ts";
+import { inSlices } from "../../shared/pace.ts";
 
 /** One call of a client. */
 export interface Asked {
@@ -67,7 +68,7 @@ export async function callOffice(
       // The Computer waits: who goes away before the answer ends the call there too.
       const held = () => onAbort(signal, () => agent.cancel(reqId));
       return await questions?.toQuestion(result, held) ??
-        tooMuch(result, { computer, tool }) ?? toMcpResult(result);
+        await tooMuch(result, { computer, tool }) ?? toMcpResult(result);
     });
   } catch (error) {
     return failureOf(error);
@@ -81,16 +82,19 @@ const MAX_BLOCKS = 5_000;
 const MAX_VALUES = 200_000;
 
 /** Fails a result that would take too long to pass on; `undefined` for any other. */
-function tooMuch(
+async function tooMuch(
   result: CallToolResult,
   { computer, tool }: ToolAddress,
-): Mcp.CallToolResult | undefined {
-  const most = result.content.length > MAX_BLOCKS
+): Promise<Mcp.CallToolResult | undefined> {
+  const isLong = result.content.length > MAX_BLOCKS;
+  if (!isLong) {
+    const { values } = await inSlices(weighing(result, MAX_VALUES));
+    if (values <= MAX_VALUES) return undefined;
+  }
+  const most = isLong
     ? `${MAX_BLOCKS} content blocks`
-    : weigh(result, MAX_VALUES).values > MAX_VALUES
-    ? `${MAX_VALUES} values in lists and objects`
-    : undefined;
-  return most && failure(
+    : `${MAX_VALUES} values in lists and objects`;
+  return failure(
     "too_large",
     `What ${tool} on ${computer} answered has more than ${most}; the tool has run. Ask it for less at once, or for one text`,
   );
