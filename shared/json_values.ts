@@ -109,7 +109,7 @@ export function weigh(value: unknown, most = Infinity): Weight {
   }
 }
 
-/** Objects and lists that are looked at before there is a pause. */
+/** Lists, objects and members that are looked at before there is a pause. */
 const BETWEEN_PAUSES = 1_000;
 
 /** Does as {@linkcode weigh}, and yields where its caller may do something else. */
@@ -135,6 +135,7 @@ export function* weighing(
         weight.values += 2; // its bracket or comma, and its colon
         weight.letters += name.length;
         if (weight.values > most) break;
+        if (++looked % BETWEEN_PAUSES === 0) yield;
         const item: unknown = Reflect.get(next, name);
         if (weighs(item)) waiting.push(item);
       }
