@@ -229,6 +229,51 @@ Deno.test("a long list of tools comes in pages, in both eras; clients find all o
   assertEquals(modern.toSorted(), expected);
 });
 
+Deno.test("a result with too many content blocks or values is a failure that says so, and those of other calls pass", async () => {
+  const results: Record<string, object> = {
+    blocks: { content: Array(5_001).fill({ type: "text", text: "" }) },
+    values: { content: [], structuredContent: { a: Array(200_001).fill(1) } },
+    text: { content: [{ type: "text", text: "[{},".repeat(250_000) }] },
+  };
+  await using office = await startOffice({
+    computers: {
+      pc: (event, payload) => {
+        const { tool_name } = Object(payload);
+        return event === "client:tool_call" ? results[tool_name] : {
+          req_id: "1",
+          tools: Object.keys(results).map((name) => ({
+            name,
+            description: "",
+            params_schema: {},
+            return_schema: null,
+          })),
+        };
+      },
+    },
+  });
+  await using mcp = officeMcp(office.agent);
+  const call = async (name: string) => {
+    const request = modernRequest("tools/call", { name: `pc__${name}` });
+    return (await (await send(mcp, request)).json()).result;
+  };
+  const [blocks, values, text] = await Promise.all(
+    ["blocks", "values", "text"].map(call),
+  );
+  for (
+    const [result, most] of [
+      [blocks, "more than 5000 content blocks"],
+      [values, "more than 200000 values"],
+    ]
+  ) {
+    assertEquals([result.isError, result._meta.error_code], [
+      true,
+      "too_large",
+    ]);
+    assertStringIncludes(result.content[0].text, most);
+  }
+  assertEquals(text.content, Object(results.text).content);
+});
+
 Deno.test("a view whose table would be one too many for the office is refused, until another one is unused", async () => {
   await using office = await startOffice({
     computers: {

@@ -43,6 +43,22 @@ async function said(
   return instructionsOf(view, resolveOptions(options));
 }
 
+Deno.test("instructionsOf() counts tools that are too large, and names a bounded number of silent MCP servers", async () => {
+  const catalogue = new Catalogue(resolveOptions({}));
+  const heavy = { name: "x", params_schema: {}, return_schema: null };
+  const description = "a".repeat(1_000_001);
+  await catalogue.update(new Map([["pc", [{ ...heavy, description }]]]));
+  const silent = Array.from({ length: 5_000 }, (_, at) => `s${at}`);
+  const text = instructionsOf({
+    office: "home",
+    catalogue,
+    troubles: new Map([["pc", { silent }]]),
+  }, resolveOptions({}));
+  const lines = text.split("\n");
+  assertEquals(lines[2], "Tools of pc that are too large to be shown: 1.");
+  assert(lines[3]?.endsWith("s48, s49 and 4950 more."), lines[3]);
+});
+
 Deno.test("instructionsOf() names the Computers and their tools, what is wrong at those that are there, and how to find tools", async () => {
   const alias = computerPart("build box", 48);
   const all =
