@@ -99,7 +99,8 @@ export const RUNTIME_NOTES: Readonly<Record<string, DependencyNote>> = {
     instead: "nothing: the protocol is Socket.IO",
   },
   "socket.io-parser": {
-    use: "reads and writes heads of packets in `server/wire`; pinned",
+    use:
+      "reads and writes heads of packets in `server/wire`, and bounds what clients parse; pinned",
     instead: "nothing: it comes with Socket.IO",
   },
   "std-semver": {
