@@ -1,39 +1,65 @@
 import type { ToolProgress } from "../protocol/mod.ts";
+import { plainText } from "../shared/shown_text.ts";
 
-/** Characters that could move the cursor, colour the text or reorder it. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-/** The same without line breaks and tabs. */
-const UNSEEN_IN_LINES = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 /** Characters without a width of their own. */
 const NARROWEST = /^[\p{Mn}\p{Me}\p{Cc}\p{Cf}]$/u;
 /** Characters of two columns: East Asian ones and emoji; each of the two characters of a flag has one. */
 const WIDE =
   /^(?:[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18cff}\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}]|(?!\p{RI})\p{Emoji_Presentation})$/u;
+/** Makes a picture of the character before it, of two columns on some terminals. */
+const PICTURED = "\ufe0f";
 
-/** Replaces invisible characters by their codes, so that a text cannot control the terminal. */
-export const plain = (text: string): string => text.replaceAll(UNSEEN, codeOf);
+/** Replaces what is invisible or acts by its name, so that a text cannot control the terminal. */
+export const plain = (text: string): string => plainText(text);
 
 /** The same for a text of several lines. */
 export const plainLines = (text: string): string =>
-  text.replaceAll("\r\n", "\n").replaceAll(UNSEEN_IN_LINES, codeOf);
-
-const codeOf = (c: string): string => `\\u{${c.codePointAt(0)?.toString(16)}}`;
+  plainText(text.replaceAll("\r\n", "\n"), "\n\t");
 
 /** Returns the width of a text without escape sequences in columns. */
-export const textWidth = (text: string): number =>
-  [...text].reduce((width, each) => width + characterWidth(each), 0);
+export function textWidth(text: string): number {
+  let width = 0;
+  for (const character of text) width += characterWidth(character);
+  return width;
+}
+
+/** Checks whether a text has at most a number of columns; does not look at more than that. */
+function fits(text: string, columns: number): boolean {
+  let width = 0;
+  for (const character of text) {
+    width += characterWidth(character);
+    if (width > columns) return false;
+  }
+  return true;
+}
 
 /** Shortens a text to a number of columns, with `…` at its end. */
 export function shorten(text: string, columns: number): string {
-  if (textWidth(text) <= columns) return text;
+  if (fits(text, columns)) return text;
+  return columns > 0 ? `${startOf(text, columns - 1)}…` : "";
+}
+
+/** Returns the beginning of a text that has at most a number of columns. */
+export function startOf(text: string, columns: number): string {
   let width = 0;
-  let kept = "";
+  let end = 0;
   for (const character of text) {
     width += characterWidth(character);
-    if (width > columns - 1) break;
-    kept += character;
+    if (width > columns) break;
+    end += character.length;
   }
-  return columns > 0 ? `${kept}…` : "";
+  return text.slice(0, end);
+}
+
+/** A column has at most so many units of a text in {@linkcode plain} form: letters with marks, emoji. */
+export const UNITS_PER_COLUMN = 32;
+
+/** Shows as much of a text as has room in a number of columns, on one line; looks at little more. */
+export function brief(text: string, columns: number): string {
+  const most = UNITS_PER_COLUMN * (columns + 1);
+  return text.length <= most
+    ? shorten(plain(text), columns)
+    : shorten(`${plain(text.slice(0, most))}…`, columns);
 }
 
 /**
@@ -47,39 +73,72 @@ export const wrap = (
   text: string,
   columns: number,
   stays: (word: string) => boolean = isUrl,
-): string =>
-  text.split("\n").flatMap((line) => wrapLine(line, columns, stays)).join("\n");
+): string => [...wrappedLines(text, columns, stays)].join("\n");
+
+/** Yields the lines of {@linkcode wrap} one by one, so that what is not shown is not laid out. */
+export function* wrappedLines(
+  text: string,
+  columns: number,
+  stays: (word: string) => boolean = isUrl,
+): Generator<string> {
+  for (const line of partsOf(text, "\n")) yield* wrapLine(line, columns, stays);
+}
 
 const isUrl = (word: string): boolean => word.includes("://");
 
-function wrapLine(
+/** Yields the parts of a text between separators. */
+function* partsOf(text: string, separator: string): Generator<string> {
+  let from = 0;
+  for (;;) {
+    const end = text.indexOf(separator, from);
+    if (end < 0) break;
+    yield text.slice(from, end);
+    from = end + separator.length;
+  }
+  yield text.slice(from);
+}
+
+/** Passes a line once: the width of what is written so far is kept, not measured again. */
+function* wrapLine(
   line: string,
   columns: number,
   stays: (word: string) => boolean,
-): string[] {
-  if (textWidth(line) <= columns) return [line];
+): Generator<string> {
+  if (fits(line, columns)) {
+    yield line;
+    return;
+  }
   const [indent = ""] = /^ */.exec(line) ?? [];
-  const lines: string[] = [];
+  const further = `${indent}  `;
   let current = indent;
+  let width = indent.length;
   let begun = false;
-  const next = () => {
-    lines.push(current);
-    current = `${indent}  `;
-    begun = false;
-  };
-  for (const word of line.trim().split(" ")) {
-    const whole = stays(word) ||
-      textWidth(`${indent}  ${word}`) <= columns;
-    const spaced = begun ? `${current} ` : current;
-    if (begun && whole && textWidth(spaced + word) > columns) next();
-    else current = spaced;
-    for (const part of stays(word) ? [word] : word) {
-      if (begun && textWidth(current + part) > columns) next();
+  for (const word of partsOf(line.trim(), " ")) {
+    const isKept = stays(word);
+    const isWhole = isKept || fits(word, columns - further.length);
+    const space = begun ? " " : "";
+    if (begun && isWhole && !fits(word, columns - width - 1)) {
+      yield current;
+      current = further;
+      width = further.length;
+      begun = false;
+    } else {
+      current += space;
+      width += space.length;
+    }
+    for (const part of isKept ? [word] : word) {
+      const more = textWidth(part);
+      if (begun && width + more > columns) {
+        yield current;
+        current = further;
+        width = further.length;
+      }
       current += part;
+      width += more;
       begun = true;
     }
   }
-  return [...lines, current];
+  yield current;
 }
 
 /** Pads a text with spaces to a number of columns. */
@@ -104,8 +163,11 @@ export function columns(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-const characterWidth = (character: string): number =>
-  NARROWEST.test(character) ? 0 : WIDE.test(character) ? 2 : 1;
+/** Returns the width of a character; where terminals differ, the larger one. */
+export const characterWidth = (character: string): number => {
+  if (character >= " " && character <= "~" || character === PICTURED) return 1;
+  return NARROWEST.test(character) ? 0 : WIDE.test(character) ? 2 : 1;
+};
 
 /** Describes how far a tool call is, such as `3/5 reading files`, for a terminal. */
 export function progressText(

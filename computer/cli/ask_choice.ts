@@ -3,58 +3,68 @@ import type { Readable } from "node:stream";
 import { on } from "node:events";
 import { emitKeypressEvents, type Key } from "node:readline";
 import { setImmediate, setTimeout } from "node:timers/promises";
-import type { Choice } from "./question_text.ts";
+import { type Choice, offered, type QuestionText } from "./question_text.ts";
+import {
+  nextPage,
+  pageBefore,
+  type QuestionView,
+  type Reading,
+  shareBefore,
+  UNREAD,
+  viewQuestion,
+} from "./question_view.ts";
 import { type Canvas, paint, Screen, type Span } from "./screen.ts";
 import type { ConfirmAnswer } from "../tools/confirmations.ts";
 
 /** A question with answers to choose from. */
-interface ChoiceQuestion<A extends string> {
-  /** The lines of the question. */
-  readonly lines: readonly string[];
+export interface ChoiceQuestion<A extends string> {
+  /** What it shows. */
+  readonly text: QuestionText;
   /** The answers, from top to bottom. */
   readonly choices: readonly Choice<A>[];
-  /** The answer that Enter chooses at first. */
+  /** The answer that Enter chooses at first, which needs nothing to be shown. */
   readonly first: A;
-  /** Names the keys. */
+  /** Names the keys of the answers. */
   readonly keyHint: string;
 }
 
+/** A question while it is asked. */
+interface Asked<A extends string> {
+  /** The answer that Enter chooses. */
+  readonly selected: A;
+  /** What was opened, and seen. */
+  readonly reading: Reading;
+}
+
 /**
- * Asks a question with answers to choose from.
+ * Asks a question with answers to choose from; those that need it are offered when all of the question
+ * was shown.
  *
  * Keys are ignored until the key hint appears and the cursor is hidden.
  *
  * @returns undefined when the question was dismissed or withdrawn
  */
 export async function askChoice<A extends string>(
-  { lines, choices, first, keyHint }: ChoiceQuestion<A>,
+  question: ChoiceQuestion<A>,
   terminal: AskingTerminal,
 ): Promise<A | undefined> {
   const { input, output, signal } = terminal;
   const screen = new Screen(output);
-  /** @param last the line below the answers, or the chosen answer */
-  const draw = (selected: A | undefined, last: string) => {
-    const [title = "", ...rest] = lines;
-    const shown: Span[][] = [
-      selected === undefined
-        ? [["◇ ", "dim"], [title]]
-        : [["◆ ", "busy"], [title, "bold"]],
-      ...rest.map((line): Span[] => [["│ ", "dim"], [line]]),
-      ...selected === undefined ? [] : choices.map((choice): Span[] => [
-        ["│ ", "dim"],
-        choice.answer === selected
-          ? [`● ${choice.label} (${choice.key})`, "good"]
-          : [`○ ${choice.label} (${choice.key})`],
-      ]),
-      [["└ ", "dim"], [last, "dim"]],
-    ];
-    const look = { columns: screen.columns, colour: !process.env.NO_COLOR };
-    screen.draw(shown.map((spans) => paint(spans, look)));
+  let asked: Asked<A> = { selected: question.first, reading: UNREAD };
+  let view: QuestionView | undefined;
+  const draw = (last?: string): QuestionView => {
+    const { columns, rows } = screen;
+    view = viewQuestion(question.text, {
+      columns: columns - MARGIN.length,
+      rows: rows - framedRows(question.choices),
+    }, asked.reading);
+    asked = { ...asked, reading: view.reading };
+    show(screen, linesOf(question, asked, view, last).slice(0, rows));
+    return view;
   };
-  await ignoreKeys(terminal, () => draw(first, "…"));
-  let selected = first;
+  await ignoreKeys(terminal, () => draw("…"));
   let cause: unknown;
-  const redraw = () => draw(selected, keyHint);
+  const redraw = () => void draw();
   try {
     emitKeypressEvents(input);
     const keys = on(input, "keypress", { signal, close: ["end"] });
@@ -63,16 +73,17 @@ export async function askChoice<A extends string>(
     output.write(HIDE_CURSOR);
     redraw(); // keys are received by now: what it prints may ask for them
     for await (const [, key] of keys) {
-      const outcome = answerOf(choices, selected, key);
+      const outcome = outcomeOf(question, asked, view ?? draw(), key);
       if ("answer" in outcome) {
         const { answer } = outcome;
-        const chosen = choices.find((choice) => choice.answer === answer);
-        draw(undefined, chosen?.label ?? "No");
+        const chosen = question.choices.find((each) => each.answer === answer);
+        show(screen, endedLines(question.text, chosen?.label ?? "No"));
         return answer;
       }
-      if (outcome.selected === selected) continue;
-      selected = outcome.selected;
-      redraw();
+      const isSame = outcome.selected === asked.selected &&
+        outcome.reading === asked.reading;
+      asked = outcome;
+      if (!isSame) redraw();
     }
   } catch (error) {
     cause = error; // also where it is withdrawn
@@ -86,33 +97,88 @@ export async function askChoice<A extends string>(
   return undefined;
 }
 
+const MARGIN = "│ ";
+
+/** The rows of title, answers and hint. */
+const framedRows = (choices: readonly unknown[]): number => choices.length + 2;
+
+const show = (screen: Screen, lines: readonly Span[][]): void => {
+  const look = { columns: screen.columns, colour: !process.env.NO_COLOR };
+  screen.draw(lines.map((spans) => paint(spans, look)));
+};
+
+/** @param last the line below the answers, in place of the keys */
+function linesOf<A extends string>(
+  { text, choices, keyHint }: ChoiceQuestion<A>,
+  { selected, reading }: Asked<A>,
+  view: QuestionView,
+  last?: string,
+): Span[][] {
+  const hint = reading.isAllShown ? keyHint : hintOf(text, view);
+  return [
+    [["◆ ", "busy"], [text.title, "bold"]],
+    ...view.lines.map((line): Span[] => [[MARGIN, "dim"], [line]]),
+    ...offered(choices, reading.isAllShown).map((choice): Span[] => [
+      [MARGIN, "dim"],
+      choice.answer === selected
+        ? [`● ${choice.label} (${choice.key})`, "good"]
+        : [`○ ${choice.label} (${choice.key})`],
+    ]),
+    [["└ ", "dim"], [last ?? hint, "dim"]],
+  ];
+}
+
+/** Says why there are few answers, and what to do. */
+function hintOf({ excess, facts }: QuestionText, view: QuestionView): string {
+  if (view.isTooSmall) return "enlarge the terminal to read the question";
+  if (excess !== undefined) return `${excess}: too much to be allowed`;
+  if (!view.reading.isOpen) return "Space shows all of it, for other answers";
+  const { next, reading } = view;
+  const share = next === undefined ? 1 : shareBefore(facts, next);
+  const back = reading.tops.length > 0 ? "; b goes back" : "";
+  return `Space shows more, ${Math.floor(100 * share)} % shown${back}`;
+}
+
+/** What stays of a question: what it was about, and the answer. */
+const endedLines = ({ subject }: QuestionText, answer: string): Span[][] => [
+  [["◇ ", "dim"], [answer, "bold"], [`: ${subject}`]],
+];
+
 const HIDE_CURSOR = "\x1b[?25l";
 const SHOW_CURSOR = "\x1b[?25h";
 
-/** The effect of a key: a new selection, or the answer, of which there is none if it dismisses the question. */
-export type KeyOutcome<A extends string = ConfirmAnswer> =
-  | { readonly selected: A }
+/** The effect of a key: another state of the question, or the answer, of which there is none if it dismisses the question. */
+type KeyOutcome<A extends string> =
+  | Asked<A>
   | { readonly answer: A | undefined };
+
+/** The keys that pass through a question. */
+const FORWARD: readonly unknown[] = ["space", "pagedown"];
+const BACK: readonly unknown[] = ["b", "pageup"];
 
 /**
  * Decides the effect of a key on a question.
  *
  * The arrows stop at the first and the last answer, so that repeated ones cannot wrap from "no" to
- * "yes". Other keys have no effect.
+ * "yes". Answers that are not offered have no key. Other keys have no effect.
  */
-export function answerOf<A extends string>(
-  choices: readonly Choice<A>[],
-  selected: A,
+export function outcomeOf<A extends string>(
+  { choices }: Pick<ChoiceQuestion<A>, "choices">,
+  { selected, reading }: Asked<A>,
+  view: QuestionView,
   { name, ctrl = false, meta = false }: Key,
 ): KeyOutcome<A> {
   if (name === "escape" || ctrl && name === "c") return { answer: undefined };
-  if (ctrl || meta) return { selected };
+  if (ctrl || meta) return { selected, reading };
   if (name === "return") return { answer: selected };
-  const chosen = choices.find(({ key }) => key === name);
+  if (FORWARD.includes(name)) return { selected, reading: nextPage(view) };
+  if (BACK.includes(name)) return { selected, reading: pageBefore(view) };
+  const answers = offered(choices, reading.isAllShown);
+  const chosen = answers.find(({ key }) => key === name);
   if (chosen) return { answer: chosen.answer };
   const step = name === "up" ? -1 : name === "down" ? 1 : 0;
-  const at = choices.findIndex(({ answer }) => answer === selected) + step;
-  return { selected: choices[at]?.answer ?? selected };
+  const at = answers.findIndex(({ answer }) => answer === selected) + step;
+  return { selected: answers[at]?.answer ?? selected, reading };
 }
 
 /** Keys pressed this soon after a question appears were meant for something else. */

@@ -6,14 +6,17 @@
  * @module
  */
 import {
+  brief,
   pad,
-  plain,
   plainLines,
   progressText,
   shorten,
   textWidth,
+  UNITS_PER_COLUMN,
   wrap,
+  wrappedLines,
 } from "../../cli/terminal_text.ts";
+import { nameText } from "../../shared/shown_text.ts";
 import type { ToolProgress } from "../../protocol/mod.ts";
 import { waitingText } from "../../protocol/payloads/tools.ts";
 import type { ComputerStatus, SmcpComputer } from "../computer.ts";
@@ -37,6 +40,7 @@ import {
   type Look,
   paint,
   type Span,
+  startOfNote,
   type Style,
   type View,
 } from "./screen.ts";
@@ -99,7 +103,8 @@ export function liveView(
     }),
   ];
   return {
-    note: (text) => block.print(wrap(plainLines(text), screen.columns)),
+    note: (text) =>
+      block.print(wrap(plainLines(startOfNote(text)), screen.columns)),
     asking,
     close: () => {
       block.close();
@@ -174,7 +179,7 @@ function bodyLines(
   const widest = (texts: string[]) => Math.max(0, ...texts.map(textWidth));
   const name = Math.min(
     Math.floor(columns * 0.4),
-    widest(servers.map((server) => plain(labelOf(server)))),
+    widest(servers.map((server) => brief(labelOf(server), columns))),
   );
   const state = widest(servers.map(({ state }) => state));
   const reason = (text: string, style: Style): Span[][] =>
@@ -187,7 +192,7 @@ function bodyLines(
       [
         ["  "],
         STATE_SIGNS[server.state],
-        [` ${pad(shorten(plain(labelOf(server)), name), name)}  `],
+        [` ${pad(brief(labelOf(server), name), name)}  `],
         [pad(server.state, state), "dim"],
         ["  "],
         ...progress(server, now),
@@ -204,10 +209,16 @@ function bodyLines(
 
 /** Wraps a text, and returns the first lines; the last of them is marked if there are more. */
 function atMost(limit: number, text: string, columns: number): string[] {
-  const lines = wrap(plainLines(text), columns).split("\n");
-  return lines.slice(0, limit).map((line, i) =>
-    i === limit - 1 && lines.length > limit ? `${line} …` : line
-  );
+  if (limit === 0) return [];
+  const seen = plainLines(text.slice(0, UNITS_PER_COLUMN * columns * limit));
+  const lines: string[] = [];
+  for (const line of wrappedLines(seen, columns)) {
+    if (lines.length === limit) {
+      return [...lines.slice(0, -1), `${lines.at(-1)} …`];
+    }
+    lines.push(line);
+  }
+  return lines;
 }
 
 /** Describes the number of tools, the time of the next attempt, and restarts. */
@@ -258,9 +269,8 @@ function endedCall(call: ToolCallEnded, columns: number): Span[] {
 /** Shortens long names, to leave room for the rest of the line. */
 const who = (call: ToolCallStarted, columns: number): Span[] => {
   const room = Math.max(10, columns - 42);
-  const name = shorten(plain(call.tool), Math.ceil(room * 0.6));
   return [
-    [name, "bold"],
+    [shorten(nameText(call.tool), Math.ceil(room * 0.6)), "bold"],
     [" by ", "dim"],
     [shorten(callerText(call), Math.floor(room * 0.4))],
   ];

@@ -7,6 +7,7 @@ import type { ComputerConfig } from "../config/config.ts";
 import type { AuthorizationRequest } from "../host/oauth/authorizations.ts";
 import { localDirResolver } from "../resources/resolvers.ts";
 import { untilKeysCount } from "./ask_choice.ts";
+import { logLines } from "./question_text.ts";
 import type { View } from "./screen.ts";
 import type { Page } from "./ui/open_page.ts";
 import { deskQuestions } from "./ui/questions.ts";
@@ -18,6 +19,7 @@ import { spawn } from "node:child_process";
 import { UsageError } from "../../cli/run.ts";
 import { loadComputerConfig } from "../config/load_config.ts";
 import { inputVariables } from "../util/inputs.ts";
+import { hideSecrets } from "../util/secrets.ts";
 import type { MCPServerConfig, MCPServerInput } from "../../protocol/mod.ts";
 import { nearestWord } from "../../shared/checks.ts";
 
@@ -83,7 +85,14 @@ export function makeComputer(
     blobStore: { maxBytes: flags.blobStore },
     ...page ? deskQuestions(page.desk, terminal) : terminal,
     ...(flags.refuseOperators && { refuseOperators: true }),
-    ...(flags.yes && { confirm: () => "once" as const }),
+    ...(flags.yes && {
+      confirm: (request) => {
+        view().note(
+          hideSecrets(`allowed by --yes: ${logLines(request).join("\n")}`),
+        );
+        return "once";
+      },
+    }),
   });
   if (flags.dpeDir !== undefined) {
     computer.registerDpeResolver(localDirResolver(flags.dpeDir));

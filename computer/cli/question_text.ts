@@ -1,97 +1,35 @@
+/**
+ * What the questions say, at the terminal and on the page: what will run comes first, who asks last.
+ *
+ * Words of ours and texts of others do not mix: each text of others follows a name on lines of its own,
+ * in quotes, and odd characters are named.
+ *
+ * @module
+ */
 import type { AskedInput } from "../config/input_store.ts";
-import { plain, plainLines, wrap } from "../../cli/terminal_text.ts";
+import { plain, shorten, textWidth } from "../../cli/terminal_text.ts";
+import { nameText, quoted } from "../../shared/shown_text.ts";
 import type { ConfirmAnswer, ConfirmRequest } from "../tools/confirmations.ts";
 import type { ElicitRequest } from "../tools/elicitations.ts";
 import type { Field } from "../tools/form.ts";
-import type { Size } from "./screen.ts";
+import {
+  cutText,
+  describeArguments,
+  excessOf,
+  type Fact,
+  MAX_NAMES,
+} from "./facts.ts";
 
-/** Returns the size of a terminal; 80 × 24 if unknown. */
-export const sizeOf = (output: Partial<Size>): Size => ({
-  columns: output.columns ?? 80,
-  rows: output.rows ?? 24,
-});
-
-const FRAME_COLUMNS = 4;
-/** Rows of the frame and the answers. */
-const FRAME_ROWS = 9;
-
-/**
- * Formats the question whether a tool may run: tool, server, arguments (spec §7.3). Control
- * characters are escaped.
- *
- * Arguments are truncated so that the answers below them stay visible.
- */
-export function describeCall(
-  { agent, operator, server, bundleId, tool, name, params }: ConfirmRequest,
-  { columns, rows }: Size = { columns: 80, rows: 24 },
-): string {
-  const alias = name === tool ? "" : ` (its name there: ${quote(tool)})`;
-  const caller = operator === undefined
-    ? `Agent ${quote(agent)}`
-    : `An operator of the Server (${plain(operator)})`;
-  const where = named(server, bundleId);
-  const head = `${caller} wants to run ${
-    quote(name)
-  } of MCP server ${where}${alias}`;
-  const args = Object.entries(params).map(([key, value]) =>
-    `  ${plain(key)}: ${plain(JSON.stringify(value) ?? "")}`
-  );
-  const width = columns - FRAME_COLUMNS;
-  const room = rows - FRAME_ROWS - wrap(head, width).split("\n").length;
-  return [
-    head,
-    ...args.length === 0
-      ? ["  no arguments"]
-      : cut(args.join("\n"), width, Math.max(1, room)),
-  ].join("\n");
-}
-
-const quote = (text: string): string => `"${plain(text)}"`;
-
-const named = (server: string, bundleId: string | undefined): string =>
-  bundleId === undefined
-    ? quote(server)
-    : `${quote(server)} (${plain(bundleId)})`;
-
-/** Wraps a text, and leaves out what does not fit. */
-function cut(text: string, width: number, room: number): string[] {
-  const seen = text.slice(0, width * room);
-  const lines = wrap(seen, width, () => false).split("\n");
-  if (lines.length <= room && seen === text) return lines;
-  const kept = lines.slice(0, room - 1);
-  const count = kept.reduce((sum, line) => sum + line.trim().length + 1, 0);
-  return [...kept, `  … and ${text.length - count} more characters`];
-}
-
-/** Whether a person wants to answer, from top to bottom. */
-export const WILLING_CHOICES: readonly Choice<"accept" | "decline">[] = [
-  { answer: "accept", key: "y", label: "Answer" },
-  { answer: "decline", key: "n", label: "Decline" },
-];
-
-/** Formats what an MCP server wants to know: who asks, its text, and the fields; cut to the size. */
-export function describeQuestion(
-  { server, bundleId, agent, operator, tool, message }: ElicitRequest,
-  fields: readonly Field[],
-  { columns, rows }: Size,
-): string[] {
-  const caller = operator === undefined
-    ? `agent ${quote(agent ?? "")}`
-    : `an operator of the Server (${plain(operator)})`;
-  const call = agent === undefined || tool === undefined
-    ? ""
-    : ` while ${caller} runs ${quote(tool)}`;
-  const labels = fields.map(({ label }) => plain(label)).join(", ");
-  const text = plainLines(message).split("\n").map((line) => `  ${line}`);
-  return [
-    `MCP server ${named(server, bundleId)} asks${call}:`,
-    ...cut(
-      text.join("\n"),
-      columns - FRAME_COLUMNS,
-      Math.max(1, rows - FRAME_ROWS),
-    ),
-    ...(labels === "" ? [] : cut(`  It wants: ${labels}`, columns, 1)),
-  ];
+/** What a question shows, in this order. */
+export interface QuestionText {
+  /** The question, in words of ours. */
+  readonly title: string;
+  /** What it is about, in one line that begins with words of ours. */
+  readonly subject: string;
+  /** What it is about: all of it, or if there is an excess the beginning. */
+  readonly facts: readonly Fact[];
+  /** Why nobody can say yes, such as "more than 200 names". */
+  readonly excess?: string;
 }
 
 /** An answer to choose. */
@@ -102,14 +40,160 @@ export interface Choice<A extends string = ConfirmAnswer> {
   readonly key: string;
   /** The text shown for it. */
   readonly label: string;
+  /** Whether it counts only when everything was shown. */
+  readonly needsAll: boolean;
 }
 
 /** The answers to the question whether a tool may run, from top to bottom. */
 export const CHOICES: readonly Choice[] = [
-  { answer: "once", key: "y", label: "Yes, this once" },
-  { answer: "always", key: "a", label: "Always for this tool" },
-  { answer: "no", key: "n", label: "No" },
+  { answer: "once", key: "y", label: "Yes, this once", needsAll: true },
+  { answer: "always", key: "a", label: "Always for this tool", needsAll: true },
+  { answer: "no", key: "n", label: "No", needsAll: false },
 ];
+
+/** Whether a person wants to answer, from top to bottom. */
+export const WILLING_CHOICES: readonly Choice<"accept" | "decline">[] = [
+  { answer: "accept", key: "y", label: "Answer", needsAll: true },
+  { answer: "decline", key: "n", label: "Decline", needsAll: false },
+];
+
+/** Returns the answers that are offered. */
+export const offered = <A extends string>(
+  choices: readonly Choice<A>[],
+  isAllShown: boolean,
+): readonly Choice<A>[] =>
+  choices.filter(({ needsAll }) => isAllShown || !needsAll);
+
+/** Describes the question whether a tool may run: tool, MCP server, arguments, and who asks (spec §7.3). */
+export function describeCall(request: ConfirmRequest): QuestionText {
+  const { tool, name, server, bundleId, params } = request;
+  const { facts, excess } = describeArguments(params);
+  const none = facts.length === 0 ? "none" : "";
+  return {
+    title: "Run this tool?",
+    subject: `tool ${quoted(tool)} of MCP server ${quoted(server)}, asked by ${
+      callerPhrase(request)
+    }`,
+    facts: [
+      ours("Tool", quoted(tool)),
+      ...name === tool ? [] : [ours("Called as", quoted(name))],
+      ...serverFacts(server, bundleId),
+      ours("Arguments", none),
+      ...facts,
+      ours("Asked by", callerPhrase(request)),
+    ],
+    ...(excess !== undefined && { excess: `the arguments are ${excess}` }),
+  };
+}
+
+/** Describes what an MCP server wants to know: the MCP server, its text, the fields, and during which call. */
+export function describeForm(
+  { server, bundleId, agent, operator, tool, message }: ElicitRequest,
+  fields: readonly Field[],
+): QuestionText {
+  const excess = fields.length > MAX_NAMES
+    ? `more than ${MAX_NAMES} fields`
+    : excessOf([message, ...fields.flatMap(textsOf)]);
+  const seen = excess === undefined ? message : message.slice(0, MAX_EXCERPT);
+  const call = agent === undefined || tool === undefined ? [] : [
+    ours("For a call of", quoted(tool)),
+    ours("Asked by", callerPhrase({ agent, operator })),
+  ];
+  return {
+    title: "Answer this MCP server?",
+    subject: `question of MCP server ${quoted(server)}`,
+    facts: [
+      ...serverFacts(server, bundleId),
+      { ...ours("It says", quoted(seen, true)), length: message.length },
+      ...fields.length > 0 ? [ours("It wants", "")] : [],
+      ...excess === undefined ? fields.map(fieldFact) : [],
+      ...call,
+    ],
+    ...(excess !== undefined && { excess: `the question is ${excess}` }),
+  };
+}
+
+/** How much is shown of a text that is too long to be answered. */
+const MAX_EXCERPT = 1_000;
+
+const ours = (name: string, text: string): Fact => ({
+  name,
+  depth: 0,
+  text,
+  length: text.length,
+});
+
+const serverFacts = (server: string, bundleId: string | undefined): Fact[] => [
+  ours("MCP server", quoted(server)),
+  ...bundleId === undefined ? [] : [ours("Its id", quoted(bundleId))],
+];
+
+/** The texts of a field that are its MCP server's. */
+const textsOf = (field: Field): string[] => [
+  field.name,
+  field.label,
+  field.description ?? "",
+  ..."options" in field
+    ? field.options.flatMap(({ value, label }) => [value, label])
+    : [],
+  ...field.default === undefined ? [] : [`${field.default}`],
+];
+
+const KINDS: Readonly<Record<Field["kind"], string>> = {
+  text: "a text",
+  number: "a number",
+  boolean: "yes or no",
+  choice: "one of",
+  choices: "some of",
+};
+
+function fieldFact(field: Field): Fact {
+  const { name, label, description, isRequired, kind } = field;
+  const options = "options" in field
+    ? ` ${field.options.map(({ label }) => quoted(label)).join(", ")}`
+    : "";
+  const text = [
+    ...label === name ? [] : [quoted(label)],
+    `${KINDS[kind]}${options}`,
+    ...isRequired ? [] : ["optional"],
+    ...description === undefined ? [] : [quoted(description)],
+  ].join("; ");
+  return { name: nameText(name), depth: 1, text, length: text.length };
+}
+
+/** The most columns of who asks, with the word before the name. */
+const MAX_CALLER_COLUMNS = 40;
+
+/** Says who asks; the name is in quotes, and a long one is cut. */
+export function callerPhrase(
+  { agent, operator }: {
+    readonly agent: string;
+    readonly operator?: string | undefined;
+  },
+): string {
+  const word = operator === undefined ? "Agent" : "operator of the Server";
+  const inner = quoted((operator ?? agent).slice(0, MAX_CALLER_COLUMNS + 1))
+    .slice(1, -1);
+  const columns = MAX_CALLER_COLUMNS - textWidth(`${word} ""`);
+  return `${word} "${shorten(inner, columns)}"`;
+}
+
+/** How many columns of a value are in a log, from its beginning and from its end. */
+const LOGGED = { head: 48, tail: 16 };
+
+/** Writes what a call is about as lines for a log: each argument by its name, long ones cut. */
+export function logLines(request: ConfirmRequest): string[] {
+  const { subject, facts } = describeCall(request);
+  const lines = facts.filter(({ depth }) => depth > 0).map((fact) => {
+    const { name, depth, text, length } = fact;
+    const cut = cutText(text, LOGGED.head, LOGGED.tail);
+    const value = cut
+      ? `${cut.head} … (${length} characters) … ${cut.tail}`
+      : text;
+    return `${"  ".repeat(Math.min(depth, 8))}${name}: ${value}`;
+  });
+  return [subject, ...lines];
+}
 
 /** Describes the input that is asked for. */
 export const messageOf = ({ id, description }: AskedInput): string =>

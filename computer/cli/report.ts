@@ -7,7 +7,7 @@
 import type { SmcpComputer } from "../computer.ts";
 import { isPlainName, MAX_PLAIN_NAME } from "../../shared/checks.ts";
 import { hideSecrets } from "../util/secrets.ts";
-import { plain } from "../../cli/terminal_text.ts";
+import { nameText } from "../../shared/shown_text.ts";
 import type {
   ServerFailure,
   ServerState,
@@ -52,7 +52,7 @@ export function report(
     const how = howItEnded(call.result);
     const ms = Math.round(call.durationMs);
     note(
-      `call of ${plain(call.tool)} by ${callerText(call)}: ${how}, ${ms} ms`,
+      `call of ${nameText(call.tool)} by ${callerText(call)}: ${how}, ${ms} ms`,
     );
   });
   computer.on("connected", () => {
@@ -112,11 +112,11 @@ export function stateLine(
   return state === "failed" ? `${line}: ${error}` : undefined;
 }
 
-/** Describes who called. */
+/** Describes who called, for a line of ours. */
 export const callerText = (
   { agent, operator }: Pick<ToolCallStarted, "agent" | "operator">,
 ): string =>
-  operator === undefined ? plain(agent) : `operator ${plain(operator)}`;
+  operator === undefined ? nameText(agent) : `operator ${nameText(operator)}`;
 
 /** Identifies a call among those that run; a repeated request has the same. */
 export const callKey = (

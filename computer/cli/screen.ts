@@ -1,12 +1,7 @@
 import type { Writable } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 import process from "node:process";
-import {
-  plain,
-  plainLines,
-  shorten,
-  textWidth,
-} from "../../cli/terminal_text.ts";
+import { brief, plainLines, textWidth } from "../../cli/terminal_text.ts";
 
 /** The size of a terminal. */
 export interface Size {
@@ -120,7 +115,7 @@ export function paint(
   let room = columns;
   for (const [span, style] of spans) {
     if (room <= 0) break;
-    const part = shorten(plain(span), room);
+    const part = brief(span, room);
     room -= textWidth(part);
     line += styled(part, style, colour);
   }
@@ -137,9 +132,16 @@ export interface View {
   close(): void;
 }
 
+/** The most characters of a note: an MCP server may give an error of any length. */
+const MAX_NOTE = 65_536;
+
+/** Returns as much of a note as is printed. */
+export const startOfNote = (text: string): string =>
+  text.length <= MAX_NOTE ? text : `${text.slice(0, MAX_NOTE)} …`;
+
 /** Creates a view that prints lines, for files, pipes and journals. */
 export const plainView = (print: (text: string) => unknown): View => ({
-  note: (text) => print(plainLines(text)),
+  note: (text) => print(plainLines(startOfNote(text))),
   asking: (question) => question(),
   close: () => {},
 });

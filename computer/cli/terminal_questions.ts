@@ -1,4 +1,4 @@
-import { plain } from "../../cli/terminal_text.ts";
+import { brief } from "../../cli/terminal_text.ts";
 import {
   askChoice,
   type AskingTerminal,
@@ -9,9 +9,8 @@ import {
 import {
   CHOICES,
   describeCall,
-  describeQuestion,
+  describeForm,
   messageOf,
-  sizeOf,
   WILLING_CHOICES,
 } from "./question_text.ts";
 import { paint, Screen, type View } from "./screen.ts";
@@ -42,7 +41,7 @@ export type TerminalQuestions = ReturnType<typeof terminalQuestions>;
  * @param asking hands the terminal over to one question at a time
  */
 export function terminalQuestions(terminal: Terminal, asking: View["asking"]) {
-  const { input, output } = terminal;
+  const { input } = terminal;
   const ask = <T>(
     signal: AbortSignal,
     none: T,
@@ -70,7 +69,7 @@ export function terminalQuestions(terminal: Terminal, asking: View["asking"]) {
     confirm: (request: ConfirmRequest, signal: AbortSignal) =>
       ask<ConfirmAnswer>(signal, "no", async (terminal) => {
         const question = {
-          lines: describeCall(request, sizeOf(output)).split("\n"),
+          text: describeCall(request),
           choices: CHOICES,
           first: "no",
           keyHint: "y, a or n; or ↑ ↓ and Enter",
@@ -130,17 +129,24 @@ async function askInput(
   return isCancel(answer) ? undefined : answer || undefined;
 }
 
+/** Texts of a form were shown whole before; a prompt has the beginning of them. */
+const MAX_PROMPT_COLUMNS = 200;
+
 /** Returns the options of a selection by position, of which that with the value is chosen at first. */
 const numbered = (
   options: readonly { readonly label: string; readonly value: unknown }[],
   chosen: unknown,
 ) => ({
-  options: options.map(({ label }, value) => ({ value, label: plain(label) })),
+  options: options.map(({ label }, value) => ({
+    value,
+    label: brief(label, MAX_PROMPT_COLUMNS),
+  })),
   initialValue: options.findIndex(({ value }) => value === chosen),
 });
 
 const defaultText = (value: string | null | undefined) =>
-  value && { placeholder: plain(value), defaultValue: value };
+  value &&
+  { placeholder: brief(value, MAX_PROMPT_COLUMNS), defaultValue: value };
 
 /**
  * Asks what an MCP server wants to know: first whether to answer, with "decline" as the default, then
@@ -153,7 +159,7 @@ async function askForm(
   const fields = readFields(request.requestedSchema);
   const willing = await askChoice(
     {
-      lines: describeQuestion(request, fields, sizeOf(terminal.output)),
+      text: describeForm(request, fields),
       choices: WILLING_CHOICES,
       first: "decline",
       keyHint: "y or n; or ↑ ↓ and Enter; Esc cancels",
@@ -180,8 +186,10 @@ async function askField(
 ): Promise<FieldAnswer> {
   const { label, description, isRequired } = field;
   const message = [
-    plain(label),
-    ...(description === undefined ? [] : [`– ${plain(description)}`]),
+    brief(label, MAX_PROMPT_COLUMNS),
+    ...(description === undefined
+      ? []
+      : [`– ${brief(description, MAX_PROMPT_COLUMNS)}`]),
     ...(isRequired ? [] : ["(optional)"]),
   ].join(" ");
   for (;;) {

@@ -15,7 +15,7 @@ export interface Fault {
  */
 const ROOMS = {
   shared: [],
-  console: [],
+  console: ["shared"],
   protocol: [],
   client: ["shared", "protocol"],
   cli: ["shared", "protocol", "client"],

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Changes } from "./news_feed.ts";
-import type { Choice } from "../question_text.ts";
+import { cutText, type Fact } from "../facts.ts";
+import type { Choice, QuestionText } from "../question_text.ts";
 import type { Field } from "../../tools/form.ts";
 import { log } from "../../util/log.ts";
 import { reasonOf } from "../../util/values.ts";
@@ -14,8 +15,10 @@ const MAX_ENDED = 50;
 
 /** A question for whoever answers first. */
 export interface Asked<T> {
-  /** Describes it; called when it is shown. */
-  view(): Pick<PageQuestion, "text" | "asking">;
+  /** What it shows. */
+  readonly text: QuestionText;
+  /** How the page answers it. */
+  readonly asking: Asking;
   /** Asks at the terminal, if there is one. */
   readonly terminal: ((signal: AbortSignal) => Promise<T>) | undefined;
   /**
@@ -24,6 +27,8 @@ export interface Asked<T> {
    * @throws {ProblemError} 400; the question stays open
    */
   read(body: unknown): T;
+  /** Returns whether an answer counts only after all was shown. */
+  needsAll(answer: T): boolean;
   /** Describes an answer in words, without the values that were typed. */
   say(answer: T): string;
   /** The answer when it is withdrawn. */
@@ -39,6 +44,7 @@ interface Entry {
   /** Absent when it has ended, so that nothing of what was asked and answered is kept. */
   open?: {
     view(): PageQuestion;
+    whole(): readonly Fact[];
     take(body: unknown): void;
   };
 }
@@ -75,7 +81,15 @@ export function questionDesk(changes: Changes, tell: (text: string) => void) {
       return;
     }
     delete entry.open;
-    put(entry, { ...entry.question, endedBy, said });
+    const { id: _, asking, ...question } = entry.question;
+    put(entry, {
+      ...question,
+      id,
+      facts: [],
+      asking: { kind: asking.kind, choices: [] },
+      endedBy,
+      said,
+    });
     const ended = [...entries].filter(([, each]) => !each.open)
       .sort(([, a], [, b]) => a.version - b.version);
     for (const [id] of ended.slice(0, -MAX_ENDED)) entries.delete(id);
@@ -96,14 +110,21 @@ export function questionDesk(changes: Changes, tell: (text: string) => void) {
         answered.resolve(value);
         isDone.abort();
       };
+      const { text, asking } = asked;
+      const facts = text.facts.map(pageFact);
+      let isWhole = !facts.some(({ tail }) => tail !== undefined);
       const open = {
-        view: () => ({ id, askedAt, ...asked.view() }),
+        view: (): PageQuestion => ({ id, askedAt, ...text, facts, asking }),
+        whole: () => {
+          isWhole = true;
+          return text.facts;
+        },
         take: (body: unknown) => {
           const value = asked.read(body);
+          if (asked.needsAll(value)) checkShown(text, isWhole);
           const said = asked.say(value);
-          const [heading] = asked.view().text.split("\n");
           end(value, "page", said);
-          tell(`answered on the page: ${heading} ${said}`);
+          tell(`answered on the page: ${said}: ${text.subject}`);
         },
       };
       entries.set(id, { version: 0, open });
@@ -124,20 +145,25 @@ export function questionDesk(changes: Changes, tell: (text: string) => void) {
     },
 
     /**
+     * Returns all that an open question shows, with long texts whole.
+     *
+     * @throws {ProblemError} 404
+     */
+    whole(id: string): readonly Fact[] {
+      const open = entries.get(id)?.open;
+      if (open) return open.whole();
+      throw unknownQuestion();
+    },
+
+    /**
      * Takes an answer of the page.
      *
-     * @throws {ProblemError} 400, 404, 409 when another answer was first
+     * @throws {ProblemError} 400, also for one that needs what was not shown; 404; 409 when another
+     * answer was first
      */
     answer(id: string, body: unknown): void {
       const entry = entries.get(id);
-      if (!entry) {
-        throw problemOf(
-          404,
-          "id",
-          "there is no such question",
-          "take one of the open questions",
-        );
-      }
+      if (!entry) throw unknownQuestion();
       if (entry.open) return entry.open.take(body);
       const { endedBy, said } = entry.question ?? {};
       throw problemOf(
@@ -157,8 +183,51 @@ export function questionDesk(changes: Changes, tell: (text: string) => void) {
   };
 }
 
-/** A button of a question: what it answers, and its text, the same as at the terminal. */
-type PageChoice = Omit<Choice<string>, "key">;
+const unknownQuestion = () =>
+  problemOf(
+    404,
+    "id",
+    "there is no such question",
+    "take one of the open questions",
+  );
+
+/** @throws {ProblemError} 400 */
+function checkShown({ excess }: QuestionText, isWhole: boolean): void {
+  if (excess !== undefined) {
+    throw problemOf(400, "answer", excess, "refuse it");
+  }
+  if (isWhole) return;
+  throw problemOf(
+    400,
+    "answer",
+    "not all of the question was shown",
+    "show all of it first",
+  );
+}
+
+/** A longer text is cut, to so many columns at its beginning and at its end. */
+const SHORT = { characters: 1_200, lines: 24 };
+const CUT = { head: 800, tail: 300 };
+
+function pageFact({ name, depth, text, length }: Fact): PageFact {
+  const isShort = text.length <= SHORT.characters &&
+    text.split("\n").length <= SHORT.lines;
+  const cut = isShort ? undefined : cutText(text, CUT.head, CUT.tail);
+  return cut
+    ? { name, depth, text: cut.head, tail: cut.tail, length }
+    : { name, depth, text };
+}
+
+/** A fact as a page shows it. */
+interface PageFact extends Pick<Fact, "name" | "depth" | "text"> {
+  /** The end of a text that is cut; `text` is its beginning. */
+  readonly tail?: string;
+  /** The characters of a text that is cut. */
+  readonly length?: number;
+}
+
+/** A button of a question, the same as at the terminal. */
+export type PageChoice = Omit<Choice<string>, "key">;
 
 /** What is asked, and how it can be answered. */
 export type Asking =
@@ -170,11 +239,11 @@ export type Asking =
   | {
     /** The value of an input. */
     readonly kind: "input";
-    readonly type: "promptString" | "pickString";
+    readonly type?: "promptString" | "pickString";
     /** Whether it must not be echoed. */
-    readonly isSecret: boolean;
+    readonly isSecret?: boolean;
     /** What to pick from, by position. */
-    readonly options: readonly string[];
+    readonly options?: readonly string[];
     /** What counts without an answer, where it may be shown; a position for `pickString`. */
     readonly fallback?: string | number;
   }
@@ -182,7 +251,7 @@ export type Asking =
     /** What an MCP server wants to know. */
     readonly kind: "elicit";
     readonly choices: readonly PageChoice[];
-    readonly fields: readonly Field[];
+    readonly fields?: readonly Field[];
   };
 
 /** Who ended a question: a person there, or nobody, as its call ended. */
@@ -194,8 +263,14 @@ export interface PageQuestion {
   readonly id: string;
   /** Milliseconds since the epoch. */
   readonly askedAt: number;
-  /** The question, the same as at the terminal; the first line is its heading. */
-  readonly text: string;
+  /** The question, in words of the Computer. */
+  readonly title: string;
+  /** What it is about, in one line. */
+  readonly subject: string;
+  /** What it shows; nothing once it has ended. */
+  readonly facts: readonly PageFact[];
+  /** Why nobody can say yes. */
+  readonly excess?: string;
   /** How it can be answered. */
   readonly asking: Asking;
   /** Who ended it, when it is not open any more. */

@@ -15,17 +15,14 @@ import {
   type Choice,
   CHOICES,
   describeCall,
-  describeQuestion,
+  describeForm,
   messageOf,
+  offered,
+  type QuestionText,
   WILLING_CHOICES,
 } from "../question_text.ts";
 import type { TerminalQuestions } from "../terminal_questions.ts";
-import type { Asking, QuestionDesk } from "./question_desk.ts";
-
-/** The page scrolls, so more fits than at a terminal; what is too long is cut in the same way. */
-const PAGE_SIZE = { columns: 1_000, rows: 60 };
-/** The longest form that a page gets, as JSON; the terminal asks longer ones. */
-const MAX_FORM_CHARS = 100_000;
+import type { Asking, PageChoice, QuestionDesk } from "./question_desk.ts";
 
 /**
  * Asks at a desk what is asked at the terminal, which goes on asking too.
@@ -36,55 +33,59 @@ export const deskQuestions = (
   desk: QuestionDesk,
   terminal: TerminalQuestions | undefined,
 ): TerminalQuestions => ({
-  confirm: (request, signal) =>
-    desk.ask<ConfirmAnswer>({
-      view: () => ({
-        text: describeCall(request, PAGE_SIZE),
-        asking: { kind: "confirm", choices: CHOICES.map(withoutKey) },
-      }),
+  confirm: (request, signal) => {
+    const text = describeCall(request);
+    return desk.ask<ConfirmAnswer>({
+      text,
+      asking: { kind: "confirm", choices: choicesOf(CHOICES, text) },
       terminal: terminal && ((own) => terminal.confirm(request, own)),
       read: (body) => parse(CONFIRM, body).answer,
+      needsAll: (answer) => needsAll(CHOICES, answer),
       say: labelOf,
       withdrawn: "no",
-    }, signal),
-  askInput: (input, signal) =>
-    desk.ask<unknown>({
-      view: () => ({ text: messageOf(input), asking: askingOf(input) }),
+    }, signal);
+  },
+  askInput: (input, signal) => {
+    const title = messageOf(input);
+    return desk.ask<unknown>({
+      text: { title, subject: title, facts: [] },
+      asking: askingOf(input),
       terminal: terminal && ((own) => terminal.askInput(input, own)),
       read: (body) => readInput(input, body),
+      needsAll: () => false,
       say: (value) => value === undefined ? "No answer" : "Answered",
       withdrawn: undefined,
-    }, signal),
+    }, signal);
+  },
   elicit: (request, signal) => {
     const fields = readFields(request.requestedSchema);
+    const text = describeForm(request, fields);
     return desk.ask<ElicitResult>({
-      view: () => {
-        const text = describeQuestion(request, fields, PAGE_SIZE);
-        const shown = fields.map(shownField);
-        const isTooLong = JSON.stringify(shown).length > MAX_FORM_CHARS;
-        const choices = WILLING_CHOICES.filter(({ answer }) =>
-          !isTooLong || answer !== "accept"
-        );
-        return {
-          text: [...text, ...isTooLong ? [TOO_LONG] : []].join("\n"),
-          asking: {
-            kind: "elicit",
-            choices: choices.map(withoutKey),
-            fields: isTooLong ? [] : shown,
-          },
-        };
+      text,
+      asking: {
+        kind: "elicit",
+        choices: choicesOf(WILLING_CHOICES, text),
+        fields: text.excess === undefined ? fields.map(shownField) : [],
       },
       terminal: terminal && ((own) => terminal.elicit(request, own)),
       read: (body) => readForm(fields, body),
+      needsAll: ({ action }) => needsAll(WILLING_CHOICES, action),
       say: ({ action }) => FORM_SAID[action],
       withdrawn: { action: "cancel" },
     }, signal);
   },
 });
 
-const withoutKey = ({ key: _, ...choice }: Choice<string>) => choice;
+/** Returns the buttons of a question: without those that nobody can choose. */
+const choicesOf = (
+  choices: readonly Choice<string>[],
+  { excess }: QuestionText,
+): PageChoice[] =>
+  offered(choices, excess === undefined)
+    .map(({ answer, label, needsAll }) => ({ answer, label, needsAll }));
 
-const TOO_LONG = "  Its form is too long for a page; a terminal can ask it";
+const needsAll = (choices: readonly Choice<string>[], chosen: string) =>
+  choices.some(({ answer, needsAll }) => answer === chosen && needsAll);
 
 /** Texts of an MCP server, without characters that reorder what follows them. */
 const shownField = (field: Field): Field => ({

@@ -140,6 +140,10 @@ function pageApp(
       "take one of the latest calls",
     );
   });
+  api.get(
+    "/questions/:id",
+    (c) => Response.json({ facts: desk.whole(c.req.param("id")) }),
+  );
   api.post("/questions/:id", async (c) => {
     const body = await readJson(c.env.incoming, MAX_ANSWER_BYTES);
     desk.answer(c.req.param("id"), body);

@@ -65,7 +65,7 @@ export const call = {
         return;
       }
       const { tool, agent, reqId, beganAt, ms, code, outcome } = call;
-      name.textContent = tool;
+      fill(name, tool);
       fill(
         about,
         factsOf([

@@ -39,7 +39,7 @@ import { Live } from "../kit/live.js";
  * @property {string} [outcome]
  * @property {number} [code]
  *
- * @typedef {{ answer: string, label: string }} Choice
+ * @typedef {{ answer: string, label: string, needsAll: boolean }} Choice
  *
  * @typedef {object} Field
  * @property {"text" | "number" | "boolean" | "choice" | "choices"} kind
@@ -64,10 +64,21 @@ import { Live } from "../kit/live.js";
  * @property {string | number} [fallback]
  * @property {readonly Field[]} [fields]
  *
+ * A line of a question; odd characters of its texts are named.
+ * @typedef {object} Fact
+ * @property {string} name words of the Computer, or the name of an argument
+ * @property {number} depth 0 with words of the Computer
+ * @property {string} text of a long one the beginning
+ * @property {string} [tail] the end of a long one
+ * @property {number} [length] the characters of a long one
+ *
  * @typedef {object} Question
  * @property {string} id
  * @property {number} askedAt
- * @property {string} text
+ * @property {string} title
+ * @property {string} subject
+ * @property {readonly Fact[]} facts
+ * @property {string} [excess] why nobody can say yes
  * @property {Asking} asking
  * @property {"page" | "terminal" | "nobody"} [endedBy]
  * @property {string} [said]

@@ -2,8 +2,9 @@
 /// <reference lib="dom" />
 /*
  * The questions of a Computer, above each of its views. What was typed stays while others come and
- * go, and clicks count only when nothing has moved for a moment. The Computer says what is wrong
- * with an answer.
+ * go, and clicks count only when nothing has moved for a moment. Answers that need all of a question to
+ * be shown wait until it was opened and scrolled to its end. The Computer says what is wrong with an
+ * answer.
  */
 /** @import { Asking, Field, Question, ComputerLive } from "./live.js" */
 /** @import { Api } from "../kit/api.js" */
@@ -11,7 +12,8 @@
 import { h, keyed } from "../kit/element.js";
 import { ProblemError } from "../kit/api.js";
 import { fieldset, formOf, labelled, selectOf } from "../kit/fields.js";
-import { notify, preOf, problem } from "../kit/parts.js";
+import { notify, problem } from "../kit/parts.js";
+import { createReading } from "./reading.js";
 
 /** Clicks this soon after something moved were meant for something else, as keys at the terminal. */
 const IGNORE_CLICKS_MS = 500;
@@ -102,12 +104,11 @@ const WHO = {
 };
 
 /** @param {Question} question */
-function ended({ text, endedBy = "nobody", said }) {
-  const [heading = ""] = text.split("\n");
+function ended({ subject, endedBy = "nobody", said }) {
   return h(
     "p.question.ended.muted",
-    heading,
-    h("strong", ` ${WHO[endedBy]}${endedBy === "nobody" ? "" : `: ${said}`}`),
+    h("strong", `${WHO[endedBy]}${endedBy === "nobody" ? "" : `: ${said}`}`),
+    h("bdi", ` ${subject}`),
   );
 }
 
@@ -115,9 +116,11 @@ function ended({ text, endedBy = "nobody", said }) {
  * @param {Question} question
  * @param {Api} api
  */
-function asked({ id, text, asking }, api) {
-  const [heading = "", ...rest] = text.split("\n");
+function asked(question, api) {
+  const { id, title, excess, asking } = question;
   const problems = h("div");
+  const failed = (/** @type {unknown} */ error) =>
+    problems.replaceChildren(problem(error));
   /** @param {unknown} answer */
   const send = async (answer) => {
     problems.replaceChildren();
@@ -127,15 +130,19 @@ function asked({ id, text, asking }, api) {
       // Somebody else was first; the stream says who.
       if (error instanceof ProblemError && error.status === 409) {
         notify(error.message, "error");
-      } else problems.replaceChildren(problem(error));
+      } else failed(error);
     }
   };
+  const { fields, buttons, submit } = answersOf(asking, id, send);
+  const load = async () => (await api.get(`questions/${id}`)).facts;
+  const parts = createReading(question, { load, failed, fields, buttons });
   return h(
     "article.question",
-    { "aria-label": heading },
-    h("h3", heading),
-    rest.length > 0 && preOf(rest.join("\n"), "Details"),
-    answerForm(asking, id, send),
+    { "aria-label": title },
+    h("h3", title),
+    excess !== undefined &&
+      h("p.problem", `It can only be refused: ${excess}.`),
+    submit ? formOf(UNCHECKED, submit, parts) : parts,
     problems,
   );
 }
@@ -144,41 +151,52 @@ function asked({ id, text, asking }, api) {
 const UNCHECKED = { noValidate: true };
 
 /**
- * Makes what a question is answered with: buttons, and fields before them.
+ * What a question is answered with; without `submit` there is no form.
+ * @typedef {object} Answers
+ * @property {readonly HTMLElement[]} fields
+ * @property {readonly { element: HTMLButtonElement, needsAll: boolean }[]} buttons
+ * @property {() => unknown} [submit]
+ */
+
+/**
+ * Makes what a question is answered with.
  *
  * @param {Asking} asking
  * @param {string} id of the question
  * @param {(answer: unknown) => Promise<void>} send
+ * @returns {Answers}
  */
-function answerForm({ kind, fields = [], choices = [], ...about }, id, send) {
+function answersOf({ kind, fields = [], choices = [], ...about }, id, send) {
+  if (kind === "input") return inputAnswers(about, id, send);
   if (kind === "confirm") {
-    return h(
-      "p.actions",
-      choices.map(({ answer, label }) => button(label, () => send({ answer }))),
-    );
+    const buttons = choices.map(({ answer, label, needsAll }) => ({
+      element: button(label, () => send({ answer })),
+      needsAll,
+    }));
+    return { fields: [], buttons };
   }
-  if (kind === "input") return inputForm(about, id, send);
   const inputs = fields.map((field) => ({ field, ...inputOf(field, id) }));
-  const accept = () => {
+  const submit = () => {
     const content = inputs.map(({ field, read }) => [field.name, read()]);
     // JSON has none of those that are undefined.
     return send({ action: "accept", content: Object.fromEntries(content) });
   };
-  const buttons = choices.map(({ answer, label }) =>
-    answer === "accept"
+  const buttons = choices.map(({ answer, label, needsAll }) => ({
+    element: answer === "accept"
       ? button(label)
-      : button(label, () => send({ action: answer }))
-  );
-  const elements = inputs.map(({ element }) => element);
-  return formOf(UNCHECKED, accept, elements, h("p.actions", buttons));
+      : button(label, () => send({ action: answer })),
+    needsAll,
+  }));
+  return { fields: inputs.map(({ element }) => element), buttons, submit };
 }
 
 /**
  * @param {Omit<Asking, "kind">} asking
  * @param {string} id
  * @param {(answer: unknown) => Promise<void>} send
+ * @returns {Answers}
  */
-function inputForm({ type, isSecret = false, options, fallback }, id, send) {
+function inputAnswers({ type, isSecret = false, options, fallback }, id, send) {
   const isPick = type === "pickString";
   const { element, read } = inputOf({
     kind: isPick ? "choice" : "text",
@@ -192,9 +210,9 @@ function inputForm({ type, isSecret = false, options, fallback }, id, send) {
   /** @param {Value} value */
   const answer = (value = null) =>
     send(isPick ? { option: value && Number(value) } : { value });
-  const buttons = [button("Answer"), button("No answer", () => answer())];
-  const submit = () => answer(read());
-  return formOf(UNCHECKED, submit, element, h("p.actions", buttons));
+  const buttons = [button("Answer"), button("No answer", () => answer())]
+    .map((element) => ({ element, needsAll: false }));
+  return { fields: [element], buttons, submit: () => answer(read()) };
 }
 
 /**

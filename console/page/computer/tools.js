@@ -4,7 +4,7 @@
 /** @import { Tool, ComputerLive } from "./live.js" */
 import { fill, h } from "../kit/element.js";
 import { createList } from "../kit/list.js";
-import { empty, problem } from "../kit/parts.js";
+import { empty, jsonText, problem } from "../kit/parts.js";
 
 /** How much of a description is on the line of its tool, in characters. */
 const MAX_HINT = 300;
@@ -56,8 +56,7 @@ function item({ name, bundleId, description }, load) {
         if (!details.open || isLoaded) return;
         isLoaded = true;
         try {
-          const json = JSON.stringify(await load(), undefined, 2);
-          fill(content, h("pre", { tabIndex: 0 }, json));
+          fill(content, jsonText(await load(), "Schema of the arguments"));
         } catch (error) {
           isLoaded = false;
           fill(content, problem(error));

@@ -1,5 +1,6 @@
 // @ts-check
 /// <reference lib="dom" />
+import { plainText } from "../../../shared/shown_text.ts";
 
 /**
  * What an element may have as a child; `undefined`, `null` and `false` are left out.
@@ -19,7 +20,8 @@
  */
 
 /**
- * Makes an element. Whatever comes from outside becomes text or the value of a property, never markup.
+ * Makes an element. Whatever comes from outside becomes text or the value of a property, never markup;
+ * what cannot be seen in a text is shown by its name.
  *
  * @template {string} Name
  * @param {Name} name a tag, and classes after dots: `p.field.inline`
@@ -44,13 +46,51 @@ export function h(name, ...parts) {
       }
       element.setAttribute("href", String(value));
     } else if (/^(class|for|role)$|-/.test(key)) {
-      element.setAttribute(key, String(value));
+      element.setAttribute(key, textOf(value));
     } else {
-      Reflect.set(element, key, value);
+      Reflect.set(element, key, SHOWN.has(key) ? textOf(value) : value);
     }
   }
-  element.append(...nodesOf(props === parts[0] ? parts.slice(1) : parts));
+  element.append(
+    ...nodesOf(props === parts[0] ? parts.slice(1) : parts, keptIn(element)),
+  );
   return /** @type {ElementOf<Name>} */ (element);
+}
+
+/** Properties that are texts for people. */
+const SHOWN = new Set(["title", "alt", "placeholder"]);
+
+/**
+ * Returns the characters that stay in the text of an element: elsewhere than here a line break would look
+ * like a space.
+ *
+ * @param {Element} element
+ */
+const keptIn = ({ tagName }) => tagName === "PRE" ? "\n\t" : "";
+
+/**
+ * Adds a text of others to an element.
+ *
+ * @param {Element} element
+ * @param {string} text
+ */
+export const addText = (element, text) =>
+  element.append(plainText(text, keptIn(element)));
+
+/** A longer text is cut: a browser lays out all of it. {@linkcode addText} takes any. */
+const MAX_TEXT = 20_000;
+
+/**
+ * Shows what is odd in a text by its name, and at most so much of it.
+ *
+ * @param {unknown} value
+ * @param {string} [kept] characters that stay
+ */
+export function textOf(value, kept = "") {
+  const text = String(value);
+  return text.length > MAX_TEXT
+    ? `${plainText(text.slice(0, MAX_TEXT), kept)}…`
+    : plainText(text, kept);
 }
 
 /**
@@ -66,7 +106,7 @@ export function svg(tag, attributes = {}, ...children) {
   for (const [name, value] of Object.entries(attributes)) {
     element.setAttribute(name, String(value));
   }
-  element.append(...nodesOf(children));
+  element.append(...nodesOf(children, ""));
   return element;
 }
 
@@ -114,7 +154,7 @@ export const link = (segments, text) =>
  * @param {...(Child | readonly Child[])} children
  */
 export const fill = (element, ...children) =>
-  element.replaceChildren(...nodesOf(children));
+  element.replaceChildren(...nodesOf(children, keptIn(element)));
 
 /**
  * @param {unknown} part
@@ -124,12 +164,15 @@ const isProps = (part) =>
   typeof part === "object" && part !== null && !Array.isArray(part) &&
   !(part instanceof Node);
 
-/** @param {readonly unknown[]} children */
-const nodesOf = (children) =>
+/**
+ * @param {readonly unknown[]} children
+ * @param {string} kept characters that stay
+ */
+const nodesOf = (children, kept) =>
   children.flat().filter((child) =>
     child !== undefined && child !== null && child !== false
   )
-    .map((child) => child instanceof Node ? child : String(child));
+    .map((child) => child instanceof Node ? child : textOf(child, kept));
 
 /** The elements of each list by their keys. @type {WeakMap<Element, Map<string, HTMLElement>>} */
 const lists = new WeakMap();

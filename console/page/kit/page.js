@@ -9,7 +9,7 @@
 /** @import { Child } from "./element.js" */
 /** @import { Live } from "./live.js" */
 import { createApi } from "./api.js";
-import { button, fill, h, hashOf } from "./element.js";
+import { button, fill, h, hashOf, textOf } from "./element.js";
 import { formOf, labelled } from "./fields.js";
 
 /**
@@ -163,7 +163,7 @@ function open(page, token) {
       .find(({ params }) => params !== undefined);
     const { view, params = {} } = found ?? { view: page.routes[0][1] };
     const all = { ...query, ...params };
-    document.title = `${view.title(all)} · ${page.name}`;
+    document.title = textOf(`${view.title(all)} · ${page.name}`);
     const here = found ? location.hash.split("?")[0] : start;
     for (const link of nav.querySelectorAll("a")) {
       const isHere = here === link.hash || here?.startsWith(`${link.hash}/`);

@@ -3,7 +3,7 @@
 /** @import { Child } from "./element.js" */
 /** @import { Tone } from "./text.js" */
 import { messageOf } from "./api.js";
-import { button, h } from "./element.js";
+import { addText, button, h } from "./element.js";
 
 /**
  * Makes a state: a dot, and its word.
@@ -23,14 +23,41 @@ export const factsOf = (facts) =>
     h("div", h("dt", term), h("dd", h("bdi", value)))
   );
 
+/** How much of a text is shown at first, and with each click, in characters: a browser lays out all of it. */
+const MAX_TEXT = 20_000;
+const MORE_TEXT = 100_000;
+
 /**
- * Shows a text as it is, which may be long.
+ * Shows a text with its lines; of a long one the beginning, with a button that adds to it.
  *
  * @param {string} text
  * @param {string} label what it is
+ * @returns {HTMLElement}
  */
-export const preOf = (text, label) =>
-  h("pre", { tabIndex: 0, role: "region", "aria-label": label }, text);
+export function preOf(text, label) {
+  const pre = h("pre", { tabIndex: 0, role: "region", "aria-label": label });
+  let end = 0;
+  /** @param {number} most */
+  const add = (most) => {
+    const from = end;
+    end = Math.min(text.length, from + most);
+    if (isHighSurrogate(text.charCodeAt(end - 1)) && end < text.length) end--;
+    addText(pre, text.slice(from, end));
+  };
+  add(MAX_TEXT);
+  if (end === text.length) return pre;
+  const count = () =>
+    `Show more: ${end.toLocaleString()} of ${text.length.toLocaleString()} characters are shown`;
+  const more = button(count(), () => {
+    add(MORE_TEXT);
+    more.textContent = count();
+    if (end === text.length) more.remove();
+  });
+  return h("div", pre, more);
+}
+
+/** @param {number} unit */
+const isHighSurrogate = (unit) => unit >= 0xd800 && unit <= 0xdbff;
 
 /**
  * Shows the name of something, which unfolds to the whole.

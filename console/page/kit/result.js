@@ -4,9 +4,6 @@
 import { button, h } from "./element.js";
 import { preOf } from "./parts.js";
 
-/** How much of a text is shown at first, in characters. */
-const MAX_TEXT = 20_000;
-
 /** Pictures that a browser draws without running anything of them. */
 const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 const SOUNDS = new Set(["audio/wav", "audio/mpeg", "audio/ogg", "audio/webm"]);
@@ -75,23 +72,15 @@ export function blockView(block, signal) {
 }
 
 /**
- * Shows a text, of a long one the beginning at first.
+ * Shows a text in the direction of its letters.
  *
  * @param {string} text
  * @returns {HTMLElement}
  */
 export function textView(text) {
-  const shown = preOf(text.slice(0, MAX_TEXT), "Text");
+  const shown = preOf(text, "Text");
   shown.dir = "auto";
-  if (text.length <= MAX_TEXT) return shown;
-  const all = button(
-    `Show all ${text.length.toLocaleString()} characters`,
-    () => {
-      shown.textContent = text;
-      all.remove();
-    },
-  );
-  return h("div", shown, all);
+  return shown;
 }
 
 /**
@@ -138,36 +127,38 @@ const MAX_LEAF = 2000;
 export function jsonView(value, name, isOpen = true) {
   const label = name === undefined
     ? undefined
-    : h("bdi.json-name", `${name}: `);
+    : h("bdi.json-name", name.slice(0, MAX_LEAF), ": ");
   if (typeof value !== "object" || value === null) {
-    const text = JSON.stringify(value) ?? "undefined";
+    const isLong = typeof value === "string" && value.length > MAX_LEAF;
+    const text = JSON.stringify(isLong ? value.slice(0, MAX_LEAF) : value);
     return h(
       "div.json-leaf",
       label,
-      h(
-        "bdi",
-        { class: TONES[typeof value] },
-        text.slice(0, MAX_LEAF),
-        text.length > MAX_LEAF && "…",
-      ),
+      h("bdi", { class: TONES[typeof value] }, text ?? "undefined"),
+      isLong && `… (${value.length.toLocaleString()} characters)`,
     );
   }
-  const entries = Object.entries(value);
+  // A list may have millions of items, of which few are shown.
+  const names = Array.isArray(value) ? undefined : Object.keys(value);
+  const length = names?.length ?? Object(value).length;
   const [begin, end] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
-  if (entries.length === 0) {
+  if (length === 0) {
     return h("div.json-leaf", label, begin, end);
   }
   const body = h("div.json-body");
   let shown = 0;
   const more = () => {
-    const next = entries.slice(shown, shown + MAX_ENTRIES);
-    shown += next.length;
+    const from = shown;
+    shown = Math.min(length, from + MAX_ENTRIES);
     rest.remove();
-    body.append(...next.map(([key, each]) => jsonView(each, key, false)));
-    if (shown < entries.length) body.append(rest);
+    for (let i = from; i < shown; i++) {
+      const key = names?.[i] ?? String(i);
+      body.append(jsonView(Reflect.get(value, key), key, false));
+    }
+    if (shown < length) body.append(rest);
   };
   const rest = button("More", more);
-  const count = entries.length === 1 ? "1 entry" : `${entries.length} entries`;
+  const count = length === 1 ? "1 entry" : `${length} entries`;
   const details = h(
     "details.json",
     { open: isOpen, onToggle: () => shown === 0 && details.open && more() },

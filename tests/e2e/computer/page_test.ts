@@ -19,6 +19,7 @@ import {
   askPage,
   openPage,
   pageLink,
+  questionText,
 } from "../../support/computer/page_client.ts";
 import { runComputer } from "../../support/computer/run_computer.ts";
 import { OFFICE, startOffice } from "../../support/office.ts";
@@ -203,18 +204,21 @@ Deno.test("--ui: the page decides whether a tool may run, by the rules of the te
   await pc.offers(2);
   const { agent, page } = pc;
   const call = (text: string) => agent.callTool("pc", "echo", { text });
-  const wanted = 'Agent "planner" wants to run "echo" of MCP server "files"';
+  const wanted = 'Tool: "echo"\nMCP server: "files"\nArguments\n';
 
   await t.step("no", async () => {
     const called = call("one");
     const asked = await page.question(wanted);
-    assertEquals(asked.text, `${wanted}\n  text: "one"`);
+    assertEquals(
+      questionText(asked),
+      `Run this tool?\n${wanted}text: "one"\nAsked by: Agent "planner"`,
+    );
     assertEquals(asked.asking, {
       kind: "confirm",
       choices: [
-        { answer: "once", label: "Yes, this once" },
-        { answer: "always", label: "Always for this tool" },
-        { answer: "no", label: "No" },
+        { answer: "once", label: "Yes, this once", needsAll: true },
+        { answer: "always", label: "Always for this tool", needsAll: true },
+        { answer: "no", label: "No", needsAll: false },
       ],
     });
     for (const wrong of [{}, { answer: "yes" }, { answer: "no", more: 1 }]) {
@@ -229,14 +233,16 @@ Deno.test("--ui: the page decides whether a tool may run, by the rules of the te
       result.content[0]?.text ?? "",
       'The person at pc refused the call of tool "echo"',
     );
-    const { endedBy, said } = await page.question(wanted, "ended");
-    assertEquals([endedBy, said], ["page", "No"]);
+    const { endedBy, said, facts } = await page.question('"echo"', "ended");
+    assertEquals([endedBy, said, facts], ["page", "No", []]);
     const late = await pc.answer(asked.id, { answer: "once" });
     assertEquals(
       [late.status, late.body.errors[0].problem],
       [409, "it was answered at the page already: No"],
     );
-    await pc.running.line(/^answered on the page: Agent "planner" .* No$/);
+    await pc.running.line(
+      /^answered on the page: No: tool "echo" of MCP server "files", asked by Agent "planner"$/,
+    );
   });
 
   await t.step("once, then always", async () => {
@@ -324,7 +330,7 @@ Deno.test("--ui: the page gives values of inputs, and answers what MCP servers a
       computer.office === OFFICE
     );
     await running.line(
-      /^answered on the page: The key \(input "key"\) Answered$/,
+      /^answered on the page: Answered: The key \(input "key"\)$/,
     );
     const { questions } = await page.until(() => true);
     const said = running.lines.join("\n") + JSON.stringify(questions);
@@ -333,13 +339,13 @@ Deno.test("--ui: the page gives values of inputs, and answers what MCP servers a
 
   await t.step("elicitation", async () => {
     const called = pc.agent.callTool("pc", "ask", {});
-    const asked = await page.question('MCP server "files" asks while agent');
-    assertStringIncludes(asked.text, "Who are you?");
+    const asked = await page.question('MCP server: "files"');
+    assertStringIncludes(questionText(asked), 'It says: "Who are you?"');
     assertEquals(asked.asking, {
       kind: "elicit",
       choices: [
-        { answer: "accept", label: "Answer" },
-        { answer: "decline", label: "Decline" },
+        { answer: "accept", label: "Answer", needsAll: true },
+        { answer: "decline", label: "Decline", needsAll: false },
       ],
       fields: [{
         kind: "text",

@@ -196,8 +196,8 @@ onTerminal(
     };
     const asked = (count: number) =>
       view.until(({ all, cursor }) =>
-        all.split("wants to run").length > count && !cursor.shown &&
-        /● No\b[^]*└ y, a or n/.test(all)
+        all.split("Run this tool?").length > count && !cursor.shown &&
+        /● No\b[^]*└ (y, a or n|Space)/.test(all)
       );
 
     await t.step("for a secret, which is not shown", async () => {
@@ -223,10 +223,11 @@ onTerminal(
       const third = call("fail", "longer than the screen ".repeat(200));
       const { text } = await asked(3);
       for (
-        const row of ["wants to run", "more characters", "○ Yes, this once"]
+        const row of ["Run this tool?", "4,600 characters in all", "└ Space"]
       ) {
         assertStringIncludes(text, row);
       }
+      assertNotMatch(text, /Yes, this once/);
       await view.type(`l${DOWN}\r`); // neither wraps to "Yes"
       assertEquals(await third, 4005);
       const fourth = call("fail");
@@ -236,7 +237,7 @@ onTerminal(
       const { all, cursor } = await view.until(
         /(✗ fail by planner[^]*){2}● conn/,
       );
-      assertEquals(all.split("wants to run").length, 5);
+      assertEquals(all.split(/asked by Agent "planner"/).length, 5);
       assertEquals(all.match(/^● connected/gm)?.length, 1);
       assert(cursor.shown);
       for (const word of ["Yes, this once", "Always for this tool", "No"]) {
@@ -399,7 +400,9 @@ onTerminal(
       const { id } = await page.question("The key");
       await page.ask(`/questions/${id}`, { value: "abcd" });
       await terminal.until("2 tools");
-      const { all } = await terminal.until("answered on the page: The key");
+      const { all } = await terminal.until(
+        "answered on the page: Answered: The key",
+      );
       assert(!all.includes("abcd"));
     });
 
@@ -408,7 +411,7 @@ onTerminal(
     /** Waits until this question takes keys; the one before may still be on the screen. */
     const asked = (what: string) =>
       terminal.until(({ all }) => {
-        const last = all.slice(all.lastIndexOf("wants to run"));
+        const last = all.slice(all.lastIndexOf("Run this tool?"));
         return last.includes(what) && last.includes(READY);
       });
 
@@ -420,7 +423,7 @@ onTerminal(
       assertEquals((await called).content[0]?.text, "one");
       const { text } = await terminal.until(/✓ echo by planner/);
       await terminal.until(
-        /answered on the page: Agent "planner" .* Yes, this once/,
+        /answered on the page: Yes, this once: tool "echo"/,
       );
       assertNotMatch(text, /Always for this tool/);
     });
@@ -456,13 +459,13 @@ onTerminal(
       await terminal.until("Esc cancels");
       await terminal.type("y");
       await terminal.until(/name/);
-      const { id } = await page.question("asks while agent");
+      const { id } = await page.question("Answer this MCP server?");
       await page.ask(`/questions/${id}`, { action: "decline" });
       assertEquals(JSON.parse((await called).content[0]?.text ?? ""), {
         action: "decline",
       });
       await terminal.until(
-        /answered on the page: MCP server "files" .* Declined/,
+        /answered on the page: Declined: question of MCP server "files"/,
       );
     });
 

@@ -232,7 +232,7 @@ onTerminal(
     await joined(view);
     const refused = office.agent.callTool("pc", "echo", {}).catch(() => {});
     await view.until(({ text, cursor }) =>
-      text.includes('wants to run "echo"') && !cursor.shown
+      text.includes('Tool: "echo"') && !cursor.shown
     );
     view.signal("SIGUSR2");
     assertEquals(await assertRestored(view), 70);

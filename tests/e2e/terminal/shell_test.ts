@@ -348,7 +348,7 @@ onTerminal(
     };
     const asked = (count: number) =>
       shell.until(({ all, cursor }) =>
-        all.split("wants to run").length > count && !cursor.shown &&
+        all.split("Run this tool?").length > count && !cursor.shown &&
         /└ y, a or n\S* .*\s*$/.test(all)
       );
 
@@ -361,7 +361,7 @@ onTerminal(
       const answer = call();
       questions++;
       await shell.until(({ all }) =>
-        all.split("wants to run").length > questions
+        all.split("Run this tool?").length > questions
       );
       await shell.type("y\rstart all\r");
       const isAsked = await Promise.race([

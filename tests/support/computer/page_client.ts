@@ -92,7 +92,7 @@ export async function openPage(
     ask: (path, post) => askPage(url, path, { token, post }),
     async question(text, state = "open") {
       const is = (each: PageQuestion) =>
-        each.text.includes(text) &&
+        questionText(each).includes(text) &&
         (each.endedBy === undefined) === (state === "open");
       const { questions } = await until(({ questions }) => questions.some(is));
       const [found] = questions.filter(is);
@@ -102,3 +102,12 @@ export async function openPage(
     [Symbol.asyncDispose]: () => stream[Symbol.asyncDispose](),
   };
 }
+
+/** Returns what a question shows, as lines; of one that has ended what it was about. */
+export const questionText = (
+  { title, subject, facts, endedBy }: PageQuestion,
+): string =>
+  [
+    endedBy === undefined ? title : subject,
+    ...facts.map(({ name, text }) => text === "" ? name : `${name}: ${text}`),
+  ].join("\n");

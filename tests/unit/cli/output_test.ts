@@ -226,8 +226,11 @@ Deno.test("wrap() breaks lines between words, and longer words but for URLs, and
 });
 
 Deno.test("plain() and plainLines() leave nothing that acts on a terminal", () => {
-  assertEquals(plain("a\u001b[2J\n\u202e"), "a\\u{1b}[2J\\u{a}\\u{202e}");
-  assertEquals(plainLines("a\r\nb\tc\u009b"), "a\nb\tc\\u{9b}");
+  assertEquals(
+    plain("a\u001b[2J\n\u202e"),
+    "a⟨U+001B⟩[2J⟨U+000A⟩⟨U+202E⟩",
+  );
+  assertEquals(plainLines("a\r\nb\tc\u009b"), "a\nb\tc⟨U+009B⟩");
 });
 
 Deno.test("progressText() says how far a call is in a few characters", () => {

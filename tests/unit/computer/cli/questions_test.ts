@@ -1,4 +1,7 @@
-import { CHOICES } from "../../../../computer/cli/question_text.ts";
+import {
+  CHOICES,
+  describeCall,
+} from "../../../../computer/cli/question_text.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Key } from "node:readline";
 import { PassThrough } from "node:stream";
@@ -10,10 +13,13 @@ import type {
 import type { ElicitResult } from "../../../../protocol/mod.ts";
 import type { ElicitRequest } from "../../../../computer/tools/elicitations.ts";
 import {
-  answerOf,
-  type KeyOutcome,
+  outcomeOf,
   type Terminal,
 } from "../../../../computer/cli/ask_choice.ts";
+import {
+  UNREAD,
+  viewQuestion,
+} from "../../../../computer/cli/question_view.ts";
 import type { View } from "../../../../computer/cli/screen.ts";
 import { terminalQuestions } from "../../../../computer/cli/terminal_questions.ts";
 
@@ -127,7 +133,7 @@ Deno.test("terminalQuestions() ignores keys typed before they are accepted", asy
     id: "user",
     description: "User",
   }, never);
-  await shows("wants to run");
+  await shows("Run this tool?");
   type("y\r");
   type("a");
   await setImmediate();
@@ -176,8 +182,12 @@ Deno.test("terminalQuestions() leaves lines pasted into the shell to the shell",
   assertEquals(`${input.read()}`, "start all\r");
 });
 
-Deno.test("answerOf() moves up and down without wrapping, and ignores other keys", () => {
-  const rows: [ConfirmAnswer, Key, KeyOutcome][] = [
+Deno.test("outcomeOf() moves up and down without wrapping, and ignores other keys", () => {
+  const rows: [
+    selected: ConfirmAnswer,
+    key: Key,
+    outcome: { selected: ConfirmAnswer } | { answer: unknown },
+  ][] = [
     ["no", { name: "down" }, { selected: "no" }],
     ["no", { name: "up" }, { selected: "always" }],
     ["always", { name: "up" }, { selected: "once" }],
@@ -193,15 +203,26 @@ Deno.test("answerOf() moves up and down without wrapping, and ignores other keys
     ["no", { name: "y", ctrl: true }, { selected: "no" }],
     ["no", { name: "a", meta: true }, { selected: "no" }],
   ];
-  for (const [selected, key, outcome] of rows) {
-    assertEquals(
-      answerOf(CHOICES, selected, key),
-      outcome,
-      JSON.stringify(key),
+  const outcome = (selected: ConfirmAnswer, key: Key) => {
+    const view = viewQuestion(
+      describeCall(request()),
+      { columns: 80, rows: 20 },
+      UNREAD,
     );
+    const { reading } = view;
+    const after = outcomeOf(
+      { choices: CHOICES },
+      { selected, reading },
+      view,
+      key,
+    );
+    return "answer" in after ? after : { selected: after.selected };
+  };
+  for (const [selected, key, expected] of rows) {
+    assertEquals(outcome(selected, key), expected, JSON.stringify(key));
   }
   for (const name of ["l", "h", "j", "k", "left", "right", "tab", "space"]) {
-    assertEquals(answerOf(CHOICES, "no", { name }), { selected: "no" }, name);
+    assertEquals(outcome("no", { name }), { selected: "no" }, name);
   }
 });
 
@@ -213,7 +234,7 @@ Deno.test("terminalQuestions() asks one question at a time, and removes withdraw
     questions.confirm(request("t2"), second.signal),
     questions.confirm(request("t3"), never),
   ];
-  await shows('"t1"');
+  await shows('Tool: "t1"');
   assert(!all().includes('"t2"'));
   second.abort();
   first.abort();
@@ -284,8 +305,10 @@ Deno.test("terminalQuestions() asks a form field by field, with defaults and val
   const steps: [keys: string, ...texts: string[]][] = [
     [
       "y",
-      'MCP server "files" asks while agent "planner" runs "write"',
-      "Where to?\\u{1b}[2J",
+      'MCP server: "files"',
+      "Where to?⟨U+001B⟩[2J",
+      'For a call of: "write"',
+      'Asked by: Agent "planner"',
       "y or n",
     ],
     ["ab\r", "Name …", "Name"], // keys count from the second time on

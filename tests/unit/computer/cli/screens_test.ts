@@ -227,7 +227,7 @@ Deno.test("statusBlock() shows how far a call is, and how many skills there are,
   assertEquals(lineOf(), "  ▸ copy by a  5 s");
   assertEquals(
     lineOf({ progress: 3, total: 5, message: "file\x1b[2J" }),
-    "  ▸ copy by a  5 s  3/5 file\\u{1b}[2J",
+    "  ▸ copy by a  5 s  3/5 file⟨U+001B⟩[2J",
   );
   const ends = [[], ["a", "b"]].map((skills) =>
     / as pc.*$/.exec(linesOf({ skills })[1] ?? "")?.[0]
@@ -333,8 +333,10 @@ Deno.test("callLog() tells a repeated request from the first one", () => {
   );
 });
 
-const question = (text: string): Asked<string> => ({
-  view: () => ({ text, asking: { kind: "confirm", choices: [] } }),
+const question = (title: string): Asked<string> => ({
+  text: { title, subject: title, facts: [] },
+  asking: { kind: "confirm", choices: [] },
+  needsAll: () => false,
   terminal: undefined,
   read: String,
   say: (answer) => answer,
@@ -354,7 +356,7 @@ Deno.test("questionDesk() shows twenty questions at once; others follow", async 
   assertEquals(await asked[0], "yes");
   const open = desk.since(0).filter(({ endedBy }) => endedBy === undefined);
   assertEquals(open.length, 20);
-  assertEquals(open.at(-1)?.text, "20");
+  assertEquals(open.at(-1)?.title, "20");
   stop.abort();
   assertEquals(
     (await Promise.all(asked)).slice(1),

@@ -6,7 +6,6 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { describeCall } from "../../../../computer/cli/question_text.ts";
 import {
   type Confirm,
   type ConfirmAnswer,
@@ -155,32 +154,6 @@ Deno.test("confirmations() withdraws the questions of an aborted call, and those
   assertEquals([open()[0], open()[2], open()[3]], [false, false, true]);
   questions[3]?.answer("no");
   assertEquals((await words[3])?.kind, "refuse");
-});
-
-Deno.test("describeCall() shows tool, server and arguments, without control characters, and truncates long ones", () => {
-  const hostile = {
-    agent: "a\u001b[2J",
-    params: { "k\n\u0007": "v\u202e\u009b2J\u200b" },
-  };
-  const long = describeCall(request({ params: { a: "x".repeat(100_000) } }));
-  assert(long.length < 3_000);
-  const rows: [text: string, part: string][] = [
-    [
-      describeCall(request({ name: "write" })),
-      'Agent "planner" wants to run "write" of MCP server "files" (its name there: "write_file")\n  path: "a.txt"',
-    ],
-    [describeCall(request({ params: {} })), "no arguments"],
-    [
-      describeCall(request({ agent: "operator", operator: "key:ops\u0007" })),
-      'An operator of the Server (key:ops\\u{7}) wants to run "write_file"',
-    ],
-    [describeCall(request(hostile)), "\\u{1b}[2J"],
-    [long, "more characters"],
-  ];
-  for (const [text, part] of rows) {
-    assertStringIncludes(text, part);
-    assertEquals(text.replaceAll("\n", "").match(/[\p{Cc}\p{Cf}]/u), null);
-  }
 });
 
 const fieldsOf = (
