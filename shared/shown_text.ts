@@ -72,7 +72,7 @@ const SINGLE =
 /** Words are looked at in parts, so that none is too long for the engine. */
 const TOKEN = new RegExp(
   `(?<emoji>${KEYCAP}|${TAGGED})|(?<word>(?:${LETTER}){1,256})|(?<run> {8}|\\n{4})` +
-    `|(?<single>${SINGLE})|${PICTURE}(?:\\u200d${PICTURE}){0,8}`,
+    `|(?<single>${SINGLE})|${PICTURE}(?:\\u200d${PICTURE}){0,3}`,
   "gu",
 );
 const LETTERS = new RegExp(LETTER, "gu");
@@ -96,7 +96,7 @@ interface Spelling {
  * Shows by name what is invisible, acts on a terminal, reorders a text or passes for something else.
  *
  * Applied again it changes nothing, so it also suits lines that are made of several texts. Where a text
- * of others stands alone, {@linkcode shownText} and {@linkcode quoted} show more.
+ * of others must not be taken for words of ours, {@linkcode quoted} shows more.
  *
  * @param kept characters that stay, such as `"\n"`
  */
@@ -107,20 +107,6 @@ export const plainText = (text: string, kept = ""): string =>
     afterBreaks: "",
   });
 
-/**
- * Shows one text of others: as {@linkcode plainText}, with eight spaces and more and four line breaks
- * and more by their number. The brackets of notations are shown by their names, so that no text has one
- * that is not true.
- *
- * @param kept characters that stay, such as `"\n"`
- */
-export const shownText = (text: string, kept = ""): string =>
-  spell(text, {
-    of: (c) => '"\\'.includes(c) || kept.includes(c) ? c : undefined,
-    countsRuns: true,
-    afterBreaks: "\n",
-  });
-
 const ESCAPES: ReadonlyMap<string, string> = new Map([
   ['"', '\\"'],
   ["\\", "\\\\"],
@@ -129,8 +115,11 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Quotes one text of others so that nothing in it can end the quotes: as {@linkcode shownText}, with
- * quotes, backslashes, tabs and line breaks escaped as in JSON.
+ * Quotes one text of others: as {@linkcode plainText}, with eight spaces and more and four line breaks
+ * and more by their number.
+ *
+ * Quotes, backslashes, tabs and line breaks are escaped as in JSON, so that nothing ends the quotes; the
+ * brackets of notations are shown by their names, so that no text has one that is not true.
  *
  * @param breaks whether a line ends after each line break, for texts of several lines
  */
@@ -148,7 +137,7 @@ export const quoted = (text: string, breaks = false): string => {
 export const nameText = (name: string): string =>
   BARE_NAME.test(name) && plainText(name) === name ? name : quoted(name);
 
-const BARE_NAME = /^[\p{L}\p{N}_$][\p{L}\p{M}\p{N}_$.:@/-]{0,99}(?<!:)$/u;
+const BARE_NAME = /^[\p{L}\p{N}_$][\p{L}\p{M}\p{N}_$.:@/-]{0,255}(?<!:)$/u;
 
 function spell(
   text: string,

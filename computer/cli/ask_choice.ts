@@ -140,8 +140,11 @@ function hintOf({ excess, facts }: QuestionText, view: QuestionView): string {
 }
 
 /** What stays of a question: what it was about, and the answer. */
-const endedLines = ({ subject }: QuestionText, answer: string): Span[][] => [
-  [["◇ ", "dim"], [answer, "bold"], [`: ${subject}`]],
+const endedLines = (
+  { title, subject }: QuestionText,
+  answer: string,
+): Span[][] => [
+  [["◇ ", "dim"], [`${title} `], [answer, "bold"], [`: ${subject}`]],
 ];
 
 const HIDE_CURSOR = "\x1b[?25l";

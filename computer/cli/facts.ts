@@ -71,7 +71,7 @@ class Measure {
   /** Counts a value. */
   add(value: unknown, depth: number): void {
     if (typeof value === "string") return this.#count(value);
-    this.#bytes += MIN_VALUE;
+    this.#grow(MIN_VALUE);
     if (typeof value !== "object" || value === null) {
       return this.#count(String(value));
     }
@@ -98,9 +98,11 @@ class Measure {
 
   #count(text: string): void {
     const isLong = text.length > MAX_BYTES;
-    this.#bytes += isLong
-      ? text.length
-      : Buffer.byteLength(JSON.stringify(text));
+    this.#grow(isLong ? text.length : Buffer.byteLength(JSON.stringify(text)));
+  }
+
+  #grow(bytes: number): void {
+    this.#bytes += bytes;
     if (this.#bytes > MAX_BYTES) {
       this.excess ??= `more than ${MAX_BYTES / 1024} KiB`;
     }

@@ -186,10 +186,11 @@ export function logLines(request: ConfirmRequest): string[] {
   const { subject, facts } = describeCall(request);
   const lines = facts.filter(({ depth }) => depth > 0).map((fact) => {
     const { name, depth, text, length } = fact;
-    const cut = cutText(text, LOGGED.head, LOGGED.tail);
+    const line = text.replaceAll("\n", " ");
+    const cut = cutText(line, LOGGED.head, LOGGED.tail);
     const value = cut
       ? `${cut.head} … (${length} characters) … ${cut.tail}`
-      : text;
+      : line;
     return `${"  ".repeat(Math.min(depth, 8))}${name}: ${value}`;
   });
   return [subject, ...lines];

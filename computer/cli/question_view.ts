@@ -10,7 +10,7 @@
  *
  * @module
  */
-import { characterWidth, textWidth } from "../../cli/terminal_text.ts";
+import { characterWidth, shorten, textWidth } from "../../cli/terminal_text.ts";
 import { cutText, type Fact } from "./facts.ts";
 import type { QuestionText } from "./question_text.ts";
 import type { Size } from "./screen.ts";
@@ -168,21 +168,29 @@ function* linesOf(fact: Fact, columns: number, from: number): Generator<Line> {
 /** Finds where a line ends: after a line break, after the last word that fits, or where it is full. */
 function endOfLine(flow: string, from: number, columns: number): number {
   let width = 0;
-  let at = from;
   let space = from;
-  while (at < flow.length) {
+  let letter = from;
+  let joins = false;
+  for (let at = from; at < flow.length;) {
     const character = String.fromCodePoint(flow.codePointAt(at) ?? 0);
     if (character === "\n") return at + 1;
+    // What belongs to a letter or joins two stays with them; else it would be shown by its name.
+    if (!joins && !ATTACHED.test(character)) letter = at;
     width += characterWidth(character);
-    // A text of another kind has no spaces; then the line is full.
     if (width > columns) {
-      return space - from > (at - from) / 2 ? space : Math.max(at, from + 1);
+      const end = space - from > (at - from) / 2 ? space : letter;
+      return end > from ? end : at;
     }
     at += character.length;
     if (character === " ") space = at;
+    joins = JOINERS.includes(character);
   }
-  return at;
+  return flow.length;
 }
+
+/** Marks, tags and joiners. */
+const ATTACHED = /^[\p{M}\p{Cf}]$/u;
+const JOINERS = "\u200c\u200d";
 
 /** Yields the lines of a fact, of a long text only its beginning, its length and its end. */
 function* cutLines(fact: Fact, columns: number): Generator<Line> {
@@ -195,9 +203,10 @@ function* cutLines(fact: Fact, columns: number): Generator<Line> {
   if (lines.length <= SHORT_LINES || !first) return yield* lines;
   const further = " ".repeat(2 * Math.min(fact.depth, MAX_INDENT) + 2);
   const room = columns - textWidth(further + GOES_ON);
-  const cut = cutText(fact.text, room, room);
+  const cut = cutText(flowOf(fact), room, room);
   yield first;
   const length = fact.length.toLocaleString("en");
-  yield { line: `${further}… ${length} characters in all …`, unit: 0 };
+  const note = shorten(`${further}… ${length} characters in all …`, columns);
+  yield { line: note, unit: 0 };
   yield { line: `${further}${GOES_ON}${cut?.tail ?? ""}`, unit: 0 };
 }

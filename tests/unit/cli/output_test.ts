@@ -1,5 +1,5 @@
 import { Socket } from "node:net";
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import {
   isClosedOutput,
   LineQueue,
@@ -7,6 +7,7 @@ import {
   patientStream,
 } from "../../../cli/output.ts";
 import {
+  brief,
   columns,
   pad,
   plain,
@@ -16,6 +17,7 @@ import {
   textWidth,
   wrap,
 } from "../../../cli/terminal_text.ts";
+import { steps } from "../../support/steps.ts";
 import { keepTimers } from "../../support/timers.ts";
 
 /** A stream whose writes end when the test says so. */
@@ -223,6 +225,38 @@ Deno.test("wrap() breaks lines between words, and longer words but for URLs, and
     assertEquals(wrap(text, columns), wrapped);
   }
   assertEquals(wrap("a://b/cdef", 5, () => false), "a://b\n  /cd\n  ef");
+});
+
+Deno.test("wrap() looks at each character a few times, however long words and lines are", () => {
+  const texts: [name: string, of: (n: number) => string][] = [
+    ["marks", (n) => `a${"\u0301".repeat(n)}${"b".repeat(n / 40)}`],
+    ["letters", (n) => "ж".repeat(n)],
+    ["wide letters", (n) => "漢".repeat(n)],
+    ["words", (n) => "слово ".repeat(n / 6)],
+    ["marks between words", (n) => "а\u0301 ".repeat(n / 3)],
+    ["lines", (n) => "жжж\n".repeat(n / 4)],
+    ["an address", (n) => `https://${"ж".repeat(n)}`],
+  ];
+  for (const [name, of] of texts) {
+    for (const columns of [1, 10, 80, 1_000]) {
+      const few = of(6_000);
+      const many = of(60_000);
+      const once = steps(() => wrap(few, columns));
+      assert(once <= 5 * few.length, `${name}: ${once}`);
+      assert(steps(() => wrap(many, columns)) <= 11 * once, name);
+      assert(steps(() => shorten(many, columns)) <= 4 * many.length, name);
+    }
+  }
+});
+
+Deno.test("brief() looks at little more than it shows", () => {
+  for (const part of ["ж", "漢", "\u200b\u200c", "\u001b", "👩‍⚕️"]) {
+    const shown = brief(part.repeat(1_000), 20);
+    assertEquals(textWidth(shown) <= 20 && shown.endsWith("…"), true, shown);
+    const few = steps(() => brief(part.repeat(10_000), 20));
+    assertEquals(steps(() => brief(part.repeat(100_000), 20)), few);
+  }
+  assertEquals(brief("a\u001b", 20), "a⟨U+001B⟩");
 });
 
 Deno.test("plain() and plainLines() leave nothing that acts on a terminal", () => {
