@@ -40,16 +40,48 @@ export function shorten(text: string, columns: number): string {
 }
 
 /** Returns the beginning of a text that has at most a number of columns. */
-export function startOf(text: string, columns: number): string {
-  let width = 0;
-  let end = 0;
+export const startOf = (text: string, columns: number): string =>
+  text.slice(0, filledAt(text, 0, columns));
+
+/** Returns the end of a text that has at most a number of columns. */
+export function endOf(text: string, columns: number): string {
+  let left = textWidth(text);
+  let from = 0;
+  let joins = false;
   for (const character of text) {
-    width += characterWidth(character);
-    if (width > columns) break;
-    end += character.length;
+    if (left <= columns && !joins && !ATTACHED.test(character)) break;
+    left -= characterWidth(character);
+    from += character.length;
+    joins = JOINERS.includes(character);
   }
-  return text.slice(0, end);
+  return text.slice(from);
 }
+
+/**
+ * Returns where a text has filled a number of columns.
+ *
+ * What belongs to a letter or is joined to it stays with it: alone it would be shown by its name.
+ *
+ * @param from where it begins
+ */
+export function filledAt(text: string, from: number, columns: number): number {
+  let width = 0;
+  let letter = from;
+  let joins = false;
+  for (let at = from; at < text.length;) {
+    const character = String.fromCodePoint(text.codePointAt(at) ?? 0);
+    if (!joins && !ATTACHED.test(character)) letter = at;
+    width += characterWidth(character);
+    if (width > columns) return letter;
+    at += character.length;
+    joins = JOINERS.includes(character);
+  }
+  return text.length;
+}
+
+/** Marks, tags and joiners. */
+const ATTACHED = /^[\p{M}\p{Cf}]$/u;
+const JOINERS = "\u200c\u200d";
 
 /** A column has at most so many units of a text in {@linkcode plain} form: letters with marks, emoji. */
 export const UNITS_PER_COLUMN = 32;

@@ -69,9 +69,11 @@ const LETTER =
 /** What is shown by its name where it stands alone, and what quotes must escape. */
 const SINGLE =
   '(?! )[\\p{C}\\p{Z}\\p{DI}\\p{M}\\u2800]|["\\\\⟨⟩\\u2329\\u232a]';
+/** An escape of quotes: its letter does not belong to a word that follows. */
+const ESCAPE = "\\\\[nrt]";
 /** Words are looked at in parts, so that none is too long for the engine. */
 const TOKEN = new RegExp(
-  `(?<emoji>${KEYCAP}|${TAGGED})|(?<word>(?:${LETTER}){1,256})|(?<run> {8}|\\n{4})` +
+  `(?<escape>${ESCAPE})|(?<emoji>${KEYCAP}|${TAGGED})|(?<word>(?:${LETTER}){1,256})|(?<run> {8}|\\n{4})` +
     `|(?<single>${SINGLE})|${PICTURE}(?:\\u200d${PICTURE}){0,3}`,
   "gu",
 );
@@ -152,8 +154,9 @@ function spell(
     if (index < at) continue; // it belongs to a run
     out.keep(text.slice(at, index));
     at = index + token.length;
-    const { word, run, single } = groups;
+    const { escape, word, run, single } = groups;
     if (word !== undefined) spellWord(word, text.slice(at, at + 2), out);
+    else if (escape) out.keep(`${of("\\")}${escape.slice(1)}`);
     else if (run !== undefined && countsRuns) {
       const [character = ""] = run;
       at = endOfRun(text, character, at);

@@ -117,7 +117,9 @@ function linesOf<A extends string>(
   const hint = reading.isAllShown ? keyHint : hintOf(text, view);
   return [
     [["◆ ", "busy"], [text.title, "bold"]],
-    ...view.lines.map((line): Span[] => [[MARGIN, "dim"], [line]]),
+    ...view.lines.map((
+      line,
+    ): Span[] => [[MARGIN, "dim"], [line, undefined, true]]),
     ...offered(choices, reading.isAllShown).map((choice): Span[] => [
       [MARGIN, "dim"],
       choice.answer === selected
@@ -144,7 +146,12 @@ const endedLines = (
   { title, subject }: QuestionText,
   answer: string,
 ): Span[][] => [
-  [["◇ ", "dim"], [`${title} `], [answer, "bold"], [`: ${subject}`]],
+  [
+    ["◇ ", "dim"],
+    [`${title} `],
+    [answer, "bold"],
+    [`: ${subject}`, undefined, true],
+  ],
 ];
 
 const HIDE_CURSOR = "\x1b[?25l";

@@ -8,7 +8,7 @@
  * @module
  */
 import { Buffer } from "node:buffer";
-import { startOf, textWidth } from "../../cli/terminal_text.ts";
+import { endOf, startOf, textWidth } from "../../cli/terminal_text.ts";
 import { isRecord } from "../../protocol/names.ts";
 import { nameText, quoted } from "../../shared/shown_text.ts";
 
@@ -233,17 +233,4 @@ export function cutText(
   const first = text.slice(0, 4 * head).replaceAll("\n", " ");
   const last = text.slice(-4 * tail).replaceAll("\n", " ");
   return { head: startOf(first, head), tail: endOf(last, tail) };
-}
-
-/** Returns the end of a text that has at most a number of columns; it does not begin within a letter. */
-function endOf(text: string, columns: number): string {
-  let left = textWidth(text);
-  let from = 0;
-  for (const character of text) {
-    const width = textWidth(character);
-    if (left <= columns && width > 0) break;
-    left -= width;
-    from += character.length;
-  }
-  return text.slice(from);
 }

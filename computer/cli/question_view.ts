@@ -10,7 +10,7 @@
  *
  * @module
  */
-import { characterWidth, shorten, textWidth } from "../../cli/terminal_text.ts";
+import { filledAt, shorten, textWidth } from "../../cli/terminal_text.ts";
 import { cutText, type Fact } from "./facts.ts";
 import type { QuestionText } from "./question_text.ts";
 import type { Size } from "./screen.ts";
@@ -167,30 +167,14 @@ function* linesOf(fact: Fact, columns: number, from: number): Generator<Line> {
 
 /** Finds where a line ends: after a line break, after the last word that fits, or where it is full. */
 function endOfLine(flow: string, from: number, columns: number): number {
-  let width = 0;
-  let space = from;
-  let letter = from;
-  let joins = false;
-  for (let at = from; at < flow.length;) {
-    const character = String.fromCodePoint(flow.codePointAt(at) ?? 0);
-    if (character === "\n") return at + 1;
-    // What belongs to a letter or joins two stays with them; else it would be shown by its name.
-    if (!joins && !ATTACHED.test(character)) letter = at;
-    width += characterWidth(character);
-    if (width > columns) {
-      const end = space - from > (at - from) / 2 ? space : letter;
-      return end > from ? end : at;
-    }
-    at += character.length;
-    if (character === " ") space = at;
-    joins = JOINERS.includes(character);
-  }
-  return flow.length;
+  const end = filledAt(flow, from, columns);
+  const line = flow.slice(from, end);
+  const lineBreak = line.indexOf("\n");
+  if (lineBreak >= 0) return from + lineBreak + 1;
+  if (end === flow.length) return end;
+  const space = line.lastIndexOf(" ") + 1;
+  return from + (space > line.length / 2 ? space : Math.max(1, line.length));
 }
-
-/** Marks, tags and joiners. */
-const ATTACHED = /^[\p{M}\p{Cf}]$/u;
-const JOINERS = "\u200c\u200d";
 
 /** Yields the lines of a fact, of a long text only its beginning, its length and its end. */
 function* cutLines(fact: Fact, columns: number): Generator<Line> {

@@ -1,7 +1,12 @@
 import type { Writable } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 import process from "node:process";
-import { brief, plainLines, textWidth } from "../../cli/terminal_text.ts";
+import {
+  brief,
+  plainLines,
+  shorten,
+  textWidth,
+} from "../../cli/terminal_text.ts";
 
 /** The size of a terminal. */
 export interface Size {
@@ -77,8 +82,12 @@ export class Screen {
 /** The meaning of a text, which determines its look. */
 export type Style = "good" | "bad" | "busy" | "dim" | "bold";
 
-/** A part of a line. */
-export type Span = readonly [text: string, style?: Style | undefined];
+/** A part of a line; `isShown` if odd characters of its text are named already. */
+export type Span = readonly [
+  text: string,
+  style?: Style | undefined,
+  isShown?: boolean,
+];
 
 const STYLE_CODES: Readonly<Record<Style, number>> = {
   good: 32,
@@ -113,9 +122,9 @@ export function paint(
 ): string {
   let line = "";
   let room = columns;
-  for (const [span, style] of spans) {
+  for (const [span, style, isShown = false] of spans) {
     if (room <= 0) break;
-    const part = brief(span, room);
+    const part = isShown ? shorten(span, room) : brief(span, room);
     room -= textWidth(part);
     line += styled(part, style, colour);
   }

@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import {
   answerable,
   callTool,
+  type ComputerPage,
   startComputerPage,
 } from "../support/console_office.ts";
 import { consoleTest, DESK, openTab, PHONE } from "../support/driven.ts";
@@ -16,6 +17,7 @@ import { everything, fixture } from "../../support/computer/mcp_servers.ts";
 import { startOAuth } from "../../support/computer/oauth.ts";
 import { OFFICE, startOffice } from "../../support/office.ts";
 import { scratch } from "../../support/scratch.ts";
+import { quoted } from "../../../shared/shown_text.ts";
 import {
   hasTerminals,
   startTerminal,
@@ -46,9 +48,15 @@ consoleTest(
 
     const call = (text: string) => callTool(office, "echo", { text });
     const approved = call(HOSTILE);
-    const heading = 'Agent "planner" wants to run "echo" of MCP server "files"';
-    const asked = page.getByRole("article", { name: heading });
-    await asked.getByText("<script>alert(1)</script>").waitFor();
+    const asked = page.getByRole("article", { name: "Run this tool?" });
+    await asked.getByText("<script>alert(1)</script>⟨U+202E⟩").waitFor();
+    assertEquals(await shownFacts(page), [
+      'Tool "echo"',
+      'MCP server "files"',
+      "Arguments",
+      `text ${quoted(HOSTILE)}`,
+      'Asked by Agent "planner"',
+    ]);
     assert(/^\(1\)/.test(await page.title()), await page.title());
     assertEquals(await seriousFindings(page), []);
     await answerable(page);
@@ -57,7 +65,7 @@ consoleTest(
     await page.getByText("Answered on a page: Yes, this once").waitFor();
 
     const denied = call("two");
-    await asked.getByText('text: "two"').waitFor();
+    await asked.getByText('"two"').waitFor();
     await page.getByRole("link", { name: "Calls" }).click();
     await page.getByRole("row", {
       name: /^echo planner .* waits for confirmation/,
@@ -93,6 +101,99 @@ consoleTest(
   },
 );
 
+/** What a question shows, line by line. */
+const shownFacts = (page: ComputerPage["page"]): Promise<string[]> =>
+  page.evaluate(`[...document.querySelectorAll(".asked > div")].map((row) =>
+    [...row.children].map((each) => each.innerText).join(" ").trim()
+  )`);
+
+consoleTest(
+  "on the page of a Computer a yes waits until all was shown and scrolled to its end",
+  async () => {
+    await using shown = await startComputerPage({
+      servers: { files: fixture({ only: ["echo"] }) },
+    }, { size: PHONE });
+    const { page, office } = shown;
+    await page.getByText("running", { exact: true }).first().waitFor();
+    const text = `${"harmless note ".repeat(300)}\nrm -rf ~`;
+    const path = "ws/.ssh/authorized_keys";
+    const called = callTool(office, "echo", { content: text, path, text });
+    const asked = page.getByRole("article", { name: "Run this tool?" });
+    const button = (name: string) =>
+      asked.getByRole("button", { name, exact: true });
+    const isDisabled = async () => [
+      await button("Yes, this once").isDisabled(),
+      await button("Always for this tool").isDisabled(),
+      await button("No").isDisabled(),
+    ];
+    await asked.getByText(`"${path}"`).waitFor();
+    assertEquals(await asked.getByText(/4,209 characters in all/).count(), 2);
+    assertEquals(await isDisabled(), [true, true, false]);
+    assertEquals(await seriousFindings(page), []);
+    assertEquals(await tooWide(page), []);
+    const scrollTo = (share: number) =>
+      page.evaluate(`new Promise((done) => {
+        const body = document.querySelector(".reading");
+        body.scrollTop = body.scrollHeight * ${share};
+        requestAnimationFrame(() => requestAnimationFrame(done));
+      })`);
+    await scrollTo(1); // what is cut is not seen by that
+    assertEquals(await isDisabled(), [true, true, false]);
+    await answerable(page);
+    await button("Show all of it").click();
+    await button("Show all of it").waitFor({ state: "detached" });
+    assertEquals(await isDisabled(), [true, true, false]);
+    await asked.getByText("Scroll to its end first.").waitFor();
+    await scrollTo(0.5);
+    assertEquals(await isDisabled(), [true, true, false]);
+    for (const name of ["Yes, this once", "No"]) {
+      assert(await isInView(page, name), `${name} is not to be seen`);
+    }
+    await scrollTo(1);
+    assertEquals(await isDisabled(), [false, false, false]);
+    await button("Yes, this once").click();
+    assertEquals((await called).content[0]?.text, text);
+  },
+);
+
+/** Whether a button is within the window. */
+const isInView = (page: ComputerPage["page"], name: string) =>
+  page.getByRole("button", { name, exact: true }).evaluate((button) => {
+    const { top, bottom } = button.getBoundingClientRect();
+    return top >= 0 && bottom <= innerHeight;
+  });
+
+consoleTest(
+  "a question of too many bytes has no yes on the page of a Computer, which stays responsive",
+  async () => {
+    await using shown = await startComputerPage({
+      servers: { files: fixture({ only: ["echo"] }) },
+    });
+    const { page, office } = shown;
+    await page.getByText("running", { exact: true }).first().waitFor();
+    await assertResponsive(page, async () => {
+      const called = callTool(office, "echo", {
+        text: `a${"\u0301".repeat(1_000_000)}`,
+        path: "secret.txt",
+      });
+      const asked = page.getByRole("article", { name: "Run this tool?" });
+      await asked.getByText("more than 256 KiB").waitFor();
+      await asked.getByText('"secret.txt"').waitFor();
+      await answerable(page);
+      assertEquals(await asked.getByRole("button").allTextContents(), ["No"]);
+      await asked.getByRole("button", { name: "No" }).click();
+      assert((await called).isError);
+      const next = callTool(office, "echo", {
+        text: `a${"\u0301".repeat(48_000)}${"b".repeat(1_100)}`,
+      });
+      await asked.getByText("a⟨48000 × U+0301⟩b").waitFor();
+      await answerable(page);
+      await asked.getByRole("button", { name: "No" }).click();
+      assert((await next).isError);
+    });
+  },
+);
+
 consoleTest(
   "a call is denied on the page while the terminal waits for the answer, and the other way round",
   async () => {
@@ -122,10 +223,10 @@ consoleTest(
     await answerable(page);
     await page.getByRole("button", { name: "No", exact: true }).click();
     assert((await denied).isError);
-    await terminal.until(/answered on the page: Agent "planner" .* No/);
+    await terminal.until(/answered on the page: No: tool "echo"/);
 
     const approved = callTool(office, "echo", { text: "two" });
-    await page.getByText('text: "two"').waitFor();
+    await page.getByText('"two"').waitFor();
     await terminal.until("y, a or n; or ↑ ↓ and Enter");
     await terminal.type("y");
     assertEquals((await approved).content[0]?.text, "two");

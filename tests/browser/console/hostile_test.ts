@@ -80,7 +80,7 @@ consoleTest(
       await page.getByRole("link", { name: "say" }).first().click();
       const result = page.getByRole("region", { name: "Result" });
       await result.getByText("<img src=x onerror=").waitFor();
-      for (const text of ["<script>", "javascript:", "\u202E"]) {
+      for (const text of ["<script>", "javascript:", "⟨U+202E⟩"]) {
         assert((await result.innerText()).includes(text), text);
       }
       await go(page, "#/calls");
