@@ -158,8 +158,34 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
     "shell: input typed for it answers no question, and is restored afterwards",
     "a click at the moment when a question appears is no answer to it",
   ],
-  "The question shows what will run, without control characters.": [
-    "describeCall() shows tool, server and arguments, without control characters, and truncates long ones",
+  "The question shows what will run: tool and MCP server first, then every argument by its name, at every depth; no text of others begins a line, or looks like words of the Computer.": [
+    "the question shows tool, MCP server, every argument by name, and last who asks",
+    "a long argument does not hide the one after it, at 80 × 24",
+    "no name of an Agent hides or forges what will run",
+    "no text of others begins a line, or leaves its own",
+    "nothing in a quoted text ends its quotes, and nothing is left that acts or cannot be seen",
+    "a form shows who asks, all of its text and every field, and gets no answer before",
+    "logLines() has what runs in lines that begin with words of ours or a name",
+  ],
+  "A yes counts only after all of the question was shown; arguments of more than 256 KiB or 200 names can only be refused.": [
+    "before a yes counts, tool, MCP server and every argument were on the terminal, at any size",
+    "no key chooses a yes before all of the question was shown",
+    "a question of too many names or bytes can only be refused, however it is read",
+    "a terminal that is too small shows no question, and offers no yes",
+    "the terminal offers no yes before a long argument was read to its end",
+    "on the page of a Computer a yes waits until all was shown and scrolled to its end",
+    "--ui: a yes counts only after all of the question was fetched, and never for too much",
+  ],
+  "What is invisible, reorders text or passes for another letter is shown by its name, and correct texts of all scripts as they are.": [
+    "quoted() shows by name what cannot be seen, moves its surroundings, or passes for something else",
+    "quoted() and plainText() leave correct texts of all scripts, and emoji, as they are",
+    "plainText() applied again changes nothing, and keeps what a caller keeps",
+  ],
+  "No text of others stops a terminal or a page by its length or its characters.": [
+    "wrap() looks at each character a few times, however long words and lines are",
+    "a text is passed once, whatever it is made of",
+    "what is laid out is bounded by what is shown",
+    "a question of too many bytes has no yes on the page of a Computer, which stays responsive",
   ],
   "An \"always\" ends when its MCP server is replaced.": [
     "an always for a server does not apply to its replacement, which may be another program",

@@ -157,11 +157,11 @@ consoleTest(
 );
 
 /** Whether a button is within the window. */
-const isInView = (page: ComputerPage["page"], name: string) =>
-  page.getByRole("button", { name, exact: true }).evaluate((button) => {
-    const { top, bottom } = button.getBoundingClientRect();
-    return top >= 0 && bottom <= innerHeight;
-  });
+async function isInView(page: ComputerPage["page"], name: string) {
+  const button = page.getByRole("button", { name, exact: true });
+  const box = await button.boundingBox();
+  return box !== null && box.y >= 0 && box.y + box.height <= PHONE.height;
+}
 
 consoleTest(
   "a question of too many bytes has no yes on the page of a Computer, which stays responsive",

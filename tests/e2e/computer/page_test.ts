@@ -273,6 +273,70 @@ Deno.test("--ui: the page decides whether a tool may run, by the rules of the te
   });
 });
 
+Deno.test("--ui: a yes counts only after all of the question was fetched, and never for too much", async () => {
+  await using pc = await started({
+    servers: { files: fixture({ only: ["echo"] }) },
+  });
+  await pc.offers(1);
+  const { agent, page } = pc;
+  const problemOf = async (id: string, answer: string) => {
+    const { status, body } = await pc.answer(id, { answer });
+    return [status, body.errors?.[0].problem];
+  };
+
+  const text = `${"harmless ".repeat(500)}; rm -rf ~`;
+  const called = agent.callTool("pc", "echo", { text, path: "a" });
+  const long = await page.question("Run this tool?");
+  const [fact] = long.facts.filter(({ name }) => name === "text");
+  assertEquals(fact?.length, text.length);
+  assertStringIncludes(fact?.tail ?? "", '; rm -rf ~"');
+  assert((fact?.text.length ?? 0) < 1_000);
+  for (const answer of ["once", "always"]) {
+    assertEquals(await problemOf(long.id, answer), [
+      400,
+      "not all of the question was shown",
+    ]);
+  }
+  const { body } = await page.ask(`/questions/${long.id}`);
+  assertStringIncludes(JSON.stringify(body.facts), text);
+  await pc.answer(long.id, { answer: "once" });
+  assertEquals((await called).content[0]?.text, text);
+  const ended = await page.ask(`/questions/${long.id}`);
+  assertEquals(ended.status, 404);
+
+  const large = agent.callTool("pc", "echo", { text: "x".repeat(2 ** 18) });
+  const { id, asking, excess } = await page.question("Run this tool?");
+  assertEquals(excess, "the arguments are more than 256 KiB");
+  assertEquals(asking.kind === "confirm" && asking.choices, [
+    { answer: "no", label: "No", needsAll: false },
+  ]);
+  await page.ask(`/questions/${id}`);
+  assertEquals(await problemOf(id, "once"), [400, excess]);
+  await pc.answer(id, { answer: "no" });
+  assert((await large).isError);
+});
+
+Deno.test("run --yes writes what runs, and not one text of others at the beginning of a line", async () => {
+  await using office = await startOffice({ agent: { name: 'a" by\u200b' } });
+  await using config = await configFile({
+    servers: { files: fixture({ only: ["echo"] }) },
+  });
+  await using running = runComputer(office, config.file, { flags: ["--yes"] });
+  await running.line(/^joined/);
+  const content = "harmless\n".repeat(400);
+  const params = { text: content, "path\u202e": { to: "~/.ssh" } };
+  await office.agent.callTool("pc", "echo", params);
+  await running.line(/^call of echo by "a\\" by⟨U\+200B⟩": ok/);
+  const at = running.lines.findIndex((line) => /^allowed by --yes/.test(line));
+  const [head, text = "", ...rest] = running.lines.slice(at, at + 4);
+  assertEquals(
+    head,
+    'allowed by --yes: tool "echo" of MCP server "files", asked by Agent "a\\" by⟨U+200B⟩"',
+  );
+  assertMatch(text, /^ {2}text: "harmless\\n .* … \(3600 characters\) … .*"$/);
+  assertEquals(rest, ['  "path⟨U+202E⟩": (1 name)', '    to: "~/.ssh"']);
+});
+
 Deno.test("--ui: the page gives values of inputs, and answers what MCP servers ask, without a terminal", async (t) => {
   const tool = { name: "${input:size}_tool", inputSchema: { type: "object" } };
   const files = fixture({ only: ["ask"], extraTools: [tool] }, auto);

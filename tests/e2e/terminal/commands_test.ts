@@ -368,6 +368,57 @@ onTerminal(
   },
 );
 
+onTerminal(
+  "the terminal offers no yes before a long argument was read to its end",
+  async () => {
+    await using office = await startOffice();
+    await using config = await configFile({
+      servers: { files: filesWith(["echo"], "key") },
+      inputs: [{
+        id: "key",
+        type: "promptString",
+        default: "k",
+        description: "",
+      }],
+    });
+    await using view = await startRun(office, config, {
+      env: { NO_COLOR: "1", SMCP_INPUT_KEY: "k" },
+    });
+    await view.until(/1 tool[^]*office north|office north[^]*1 tool/);
+    const text = `${"harmless note ".repeat(300)}END`;
+    const path = "ws/.ssh/authorized_keys";
+    const called = office.agent.callTool("pc", "echo", { text, path });
+    const { rows } = await view.until(({ text, cursor }) =>
+      text.includes("└ Space") && !cursor.shown
+    );
+    const top = rows.findIndex((row) => row.includes("Run this tool?"));
+    assertEquals(rows.slice(top + 1, top + 4), [
+      '│ Tool: "echo"',
+      '│ MCP server: "files"',
+      "│ Arguments",
+    ]);
+    assert(rows.includes(`│   path: "${path}"`), rows.join("\n"));
+    await view.type("ya"); // they choose nothing yet
+    const hasYes = /[○●] Yes, this once/;
+    for (let pages = 0;; pages++) {
+      const { text } = await view.until(({ text }) =>
+        hasYes.test(text) || text.includes("% shown")
+      );
+      if (hasYes.test(text)) {
+        assertStringIncludes(text, 'END"');
+        assert(pages > 2, `${pages}`);
+        break;
+      }
+      await view.type(" ");
+      await view.until((screen) => screen.text !== text);
+    }
+    await view.type("y");
+    assertEquals((await called).content[0]?.text, text);
+    await view.type("\x03");
+    assertEquals(await assertRestored(view), 0);
+  },
+);
+
 const READY = "y, a or n; or ↑ ↓ and Enter";
 
 onTerminal(
