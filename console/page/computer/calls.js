@@ -93,13 +93,15 @@ export const call = {
 async function load(content, answer, signal) {
   try {
     const { params, result, isClipped } = await answer;
-    const json = jsonText(result, "Result as JSON");
+    const json = result === undefined
+      ? undefined
+      : jsonText(result, "Result as JSON");
     fill(
       content,
       isClipped && h("p.warn", "It is larger than what is kept of it."),
       h("h2", "Arguments"),
       jsonText(params, "Arguments"),
-      result !== undefined && [
+      json && [
         h("h2", "Result"),
         h(
           "div",

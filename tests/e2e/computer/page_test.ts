@@ -285,7 +285,12 @@ Deno.test("--ui: a yes counts only after all of the question was fetched, and ne
   };
 
   const text = `${"harmless ".repeat(500)}; rm -rf ~`;
-  const called = agent.callTool("pc", "echo", { text, path: "a" });
+  const call = (params: Record<string, unknown>) => {
+    const called = agent.callTool("pc", "echo", params);
+    called.catch(() => {});
+    return called;
+  };
+  const called = call({ text, path: "a" });
   const long = await page.question("Run this tool?");
   const [fact] = long.facts.filter(({ name }) => name === "text");
   assertEquals(fact?.length, text.length);
@@ -304,8 +309,8 @@ Deno.test("--ui: a yes counts only after all of the question was fetched, and ne
   const ended = await page.ask(`/questions/${long.id}`);
   assertEquals(ended.status, 404);
 
-  const large = agent.callTool("pc", "echo", { text: "x".repeat(2 ** 18) });
-  const { id, asking, excess } = await page.question("Run this tool?");
+  const large = call({ text: "x".repeat(2 ** 18) });
+  const { id, asking, excess } = await page.question('text: "xxxx');
   assertEquals(excess, "the arguments are more than 256 KiB");
   assertEquals(asking.kind === "confirm" && asking.choices, [
     { answer: "no", label: "No", needsAll: false },
@@ -323,6 +328,7 @@ Deno.test("run --yes writes what runs, and not one text of others at the beginni
   });
   await using running = runComputer(office, config.file, { flags: ["--yes"] });
   await running.line(/^joined/);
+  await running.line(/^MCP server files: running/);
   const content = "harmless\n".repeat(400);
   const params = { text: content, "path\u202e": { to: "~/.ssh" } };
   await office.agent.callTool("pc", "echo", params);

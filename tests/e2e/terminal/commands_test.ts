@@ -402,7 +402,7 @@ onTerminal(
     const hasYes = /[○●] Yes, this once/;
     for (let pages = 0;; pages++) {
       const { text } = await view.until(({ text }) =>
-        hasYes.test(text) || text.includes("% shown")
+        hasYes.test(text) || text.includes("└ Space")
       );
       if (hasYes.test(text)) {
         assertStringIncludes(text, 'END"');
