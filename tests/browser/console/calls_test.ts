@@ -343,3 +343,31 @@ consoleTest(
     assertEquals(await page.locator("article img, article script").count(), 0);
   },
 );
+
+consoleTest(
+  "a result of 7 MB, and one with 48,000 marks on a letter, leave the page responsive",
+  async () => {
+    await using console = await startConsole({
+      texts: {
+        tower: `a${"\u0301".repeat(48_000)}${"b".repeat(1_100)}`,
+        large: "\u0436".repeat(3_400_000),
+      },
+    });
+    await using tab = await console.open(`${PC}?tool=say`);
+    const { page } = tab;
+    const say = async (what: string) => {
+      await page.getByLabel(/^what/).fill(what);
+      await page.getByRole("button", { name: "Call" }).click();
+      return page.getByRole("article").first();
+    };
+    await assertResponsive(page, async () => {
+      const tower = await say("tower");
+      await tower.getByText(/⟨\d+ × U\+0301⟩/).first().waitFor();
+      const large = await say("large");
+      const more = large.getByRole("button", { name: /^Show more/ });
+      await large.getByText(/20,000 of 3,400,000 characters/).waitFor();
+      await more.click();
+      await large.getByText(/120,000 of 3,400,000 characters/).waitFor();
+    });
+  },
+);

@@ -17,7 +17,7 @@ import {
   textWidth,
   wrap,
 } from "../../../cli/terminal_text.ts";
-import { steps } from "../../support/steps.ts";
+import { steps } from "../../support/texts/steps.ts";
 import { keepTimers } from "../../support/timers.ts";
 
 /** A stream whose writes end when the test says so. */

@@ -270,9 +270,9 @@ Deno.test("eventLine() writes an event as one line, whatever its members are cal
     [
       "tls_failed",
       { reason: 'no "key"\n\u202e' },
-      '- tls_failed reason="no \\"key\\"\\n\\u{202e}"',
+      '- tls_failed reason="no \\"key\\"\\n⟨U+202E⟩"',
     ],
-    ["joined", { office: "a\u001b[2Jb" }, "a\\u{1b}[2Jb joined"],
+    ["joined", { office: "a\u001b[2Jb" }, "a⟨U+001B⟩[2Jb joined"],
   ];
   for (const [kind, data, line] of rows) {
     const event = { at, event: "joined", ...data };

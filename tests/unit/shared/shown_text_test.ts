@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
 import { nameText, plainText, quoted } from "../../../shared/shown_text.ts";
-import { steps } from "../../support/steps.ts";
-import { hostileText } from "../../support/hostile_text.ts";
+import { steps } from "../../support/texts/steps.ts";
+import { hostileText } from "../../support/texts/hostile_text.ts";
 
 /** A text as {@linkcode quoted} shows it, without the quotes. */
 const shownText = (text: string): string => quoted(text).slice(1, -1);

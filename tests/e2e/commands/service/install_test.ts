@@ -169,7 +169,7 @@ Deno.test("service status shows since when it runs, and the log without control 
   log: journalctl --user --user-unit=smcp-computer.service --follow
 last lines of the log:
   joined office demo
-  \\u{1b}[2Jcleared
+  ⟨U+001B⟩[2Jcleared
 `,
   );
   await home.write(

@@ -27,8 +27,8 @@ import type { ConfirmRequest } from "../../../../computer/tools/confirmations.ts
 import { readFields } from "../../../../computer/tools/form.ts";
 import { textWidth } from "../../../../cli/terminal_text.ts";
 import { nameText } from "../../../../shared/shown_text.ts";
-import { steps } from "../../../support/steps.ts";
-import { hostileText } from "../../../support/hostile_text.ts";
+import { steps } from "../../../support/texts/steps.ts";
+import { hostileText } from "../../../support/texts/hostile_text.ts";
 
 const request = (over: Partial<ConfirmRequest> = {}): ConfirmRequest => ({
   agent: "planner",
