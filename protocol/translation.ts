@@ -31,7 +31,7 @@ import {
   nameIn,
   skipJsonValue,
   valueIn,
-} from "../shared/json_bytes.ts";
+} from "./json_bytes.ts";
 import { ErrorCode, toErrorPayload } from "./errors.ts";
 import * as events from "./events.ts";
 import { MCP_SERVER_KEY } from "./payloads/tools.ts";

@@ -5,7 +5,6 @@
  * @module
  */
 import {
-  type AgentCallData,
   CANCEL_TOOL_CALL_EVENT,
   CLIENT_EVENTS,
   type ClientEvent,

@@ -1,5 +1,5 @@
 import type { Bound } from "../../protocol/event_table.ts";
-import type { JsonSpan } from "../../shared/json_bytes.ts";
+import type { JsonSpan } from "../../protocol/json_bytes.ts";
 import {
   ErrorCode,
   type ErrorPayload,

@@ -12,7 +12,7 @@ import {
   type JsonSpan,
   keyOf,
   nameIn,
-} from "../../shared/json_bytes.ts";
+} from "../../protocol/json_bytes.ts";
 import { type Changes, Payload } from "../shared/payload.ts";
 import { load, memory, scanner } from "./scanner_memory.ts";
 import { Char, NO_JSON } from "./script_scanner.ts";

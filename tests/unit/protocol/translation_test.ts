@@ -4,7 +4,7 @@ import type { ClientEvent } from "../../../protocol/mod.ts";
 import { type Profile, PROFILES } from "../../../protocol/profiles.ts";
 import { LimitError, ServerNames } from "../../../protocol/server_names.ts";
 import { serverFor, translateAnswer } from "../../../protocol/translation.ts";
-import { JsonTooLargeError } from "../../../shared/json_bytes.ts";
+import { JsonTooLargeError } from "../../../protocol/json_bytes.ts";
 
 const OLD = PROFILES["0.2"];
 const NEW = PROFILES["0.4"];

@@ -8,11 +8,6 @@ import {
   type VersionCheck,
 } from "../../../protocol/handshake.ts";
 import {
-  CLIENT_EVENTS,
-  type ClientEvent,
-  isClientEvent,
-} from "../../../protocol/mod.ts";
-import {
   eventOf,
   nameOfProfile,
   PROFILES,
@@ -190,7 +185,6 @@ Deno.test("eventOf() finds the event of a version's name, an older one included"
 });
 
 const OLD = PROFILES["0.2"];
-const NEW = PROFILES["0.4"];
 
 Deno.test("unknownTo() is the 400 that names the Computer, its version and the event (0.4 §5)", () => {
   assertEquals(unknownTo("laptop", OLD, "client:put_blob").toPayload(), {
