@@ -197,7 +197,8 @@ Deno.test("a long list of tools comes in pages, in both eras; clients find all o
   await using mcp = officeMcp(office.agent, { desktopTools: true });
   const listed = async (page: (params: object) => Promise<Response>) => {
     const found: string[] = [];
-    let [cursor, pages]: [string | undefined, number] = [undefined, 0];
+    let cursor: string | undefined;
+    let pages = 0;
     do {
       const answer = await (await page(cursor ? { cursor } : {})).text();
       const { result } = JSON.parse(/\{.*/.exec(answer)?.[0] ?? "");
