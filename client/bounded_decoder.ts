@@ -24,8 +24,10 @@ const HEAD = /^([2356])(?:(\d+)-)?(?:(\/[^,]*),)?(\d*)(?=\[)/;
 /** Decodes packets, but none with too many values. */
 export class BoundedDecoder extends Decoder {
   override add(chunk: unknown): void {
-    const isLong = typeof chunk === "string" && chunk.length > MAX_EVENT_VALUES;
-    const bounded = isLong ? bound(chunk) : undefined;
+    if (typeof chunk !== "string" || chunk.length <= MAX_EVENT_VALUES) {
+      return super.add(chunk); // a value takes a character at least
+    }
+    const bounded = bound(chunk);
     if (typeof bounded === "object") {
       // Its listeners are those of the Manager, which knows this event alone.
       this.emitReserved("decoded", bounded);
@@ -33,7 +35,7 @@ export class BoundedDecoder extends Decoder {
   }
 }
 
-/** @returns `undefined` for a long packet that may be parsed, else what is passed on in its place */
+/** @returns `undefined` for a packet that may be parsed, else what is passed on in its place */
 function bound(text: string): Packet | string | undefined {
   const [head, type, attachments, nsp = "/", id = ""] = HEAD.exec(text) ?? [];
   if (head === undefined) return undefined;

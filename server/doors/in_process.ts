@@ -254,7 +254,9 @@ class Inbox {
   take(payload: Payload, run: (value: unknown) => void): void {
     const { size = 0 } = payload;
     if (size <= PARSED_AT_ONCE_BYTES) {
-      return this.after(() => this.#deliver(() => run(payload.parse())));
+      const parseAndRun = () => run(payload.parse());
+      if (this.#last === undefined) return this.#deliver(parseAndRun);
+      return this.#wait(() => this.#deliver(parseAndRun));
     }
     this.#wait(async () => {
       const pace = new Pace(this.#gone.signal);
