@@ -44,17 +44,15 @@ export async function parseInParts<E extends ClientEvent>(
     ? Object.keys(member)
     : [];
   if (name === undefined || keys.length <= PART) return parseAnswer(answer);
-  const items: Record<string, unknown> = Object(member);
   const parsed: [string, unknown][] = [];
   const pace = new Pace();
   let rest: unknown;
   for (let first = 0; first < keys.length; first += PART) {
     if (pace.isDue) await pace.turn();
-    const part = keys.slice(first, first + PART)
-      .map((key): [string, unknown] => [key, items[key]]);
-    const own = isList
-      ? part.map(([, item]) => item)
-      : Object.fromEntries(part);
+    const end = first + PART;
+    const own = isList ? member.slice(first, end) : Object.fromEntries(
+      keys.slice(first, end).map((key) => [key, Object(member)[key]]),
+    );
     try {
       const some: Record<string, unknown> = Object(
         parseAnswer({ ...whole, [name]: own }),

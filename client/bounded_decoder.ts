@@ -47,16 +47,12 @@ function bound(text: string): Packet | string | undefined {
   if (attachments !== undefined) {
     return head + JSON.stringify(isAnswer ? [null] : [String(event), null]);
   }
-  const why = `it has more than ${most} values in lists and objects`;
+  const why = `Cannot take ${
+    event ?? "the answer"
+  }: it has more than ${most} values; send less at once, or long data as one text`;
   const data = isAnswer
-    ? [new ConnectionError("too_large", `Cannot take the answer: ${why}`)]
-    : [
-      String(event),
-      new ProtocolError(
-        ErrorCode.BAD_REQUEST,
-        `Cannot take ${event}: ${why}; send less at once, or long data as one text`,
-      ),
-    ];
+    ? [new ConnectionError("too_large", why)]
+    : [String(event), new ProtocolError(ErrorCode.BAD_REQUEST, why)];
   return {
     type: isAnswer ? PacketType.ACK : PacketType.EVENT,
     nsp,
