@@ -14,7 +14,6 @@ import {
   viewQuestion,
 } from "./question_view.ts";
 import { type Canvas, paint, Screen, type Span } from "./screen.ts";
-import type { ConfirmAnswer } from "../tools/confirmations.ts";
 
 /** A question with answers to choose from. */
 export interface ChoiceQuestion<A extends string> {

@@ -23,9 +23,8 @@ export const factsOf = (facts) =>
     h("div", h("dt", term), h("dd", h("bdi", value)))
   );
 
-/** How much of a text is shown at first, and with each click, in characters: a browser lays out all of it. */
-const MAX_TEXT = 20_000;
-const MORE_TEXT = 100_000;
+/** How much of a text is shown at first, and more with each click, in characters: a browser lays out all of it. */
+const MAX_TEXT = 10_000;
 
 /**
  * Shows a text with its lines; of a long one the beginning, with a button that adds to it.
@@ -37,19 +36,18 @@ const MORE_TEXT = 100_000;
 export function preOf(text, label) {
   const pre = h("pre", { tabIndex: 0, role: "region", "aria-label": label });
   let end = 0;
-  /** @param {number} most */
-  const add = (most) => {
+  const add = () => {
     const from = end;
-    end = Math.min(text.length, from + most);
+    end = Math.min(text.length, from + MAX_TEXT);
     if (isHighSurrogate(text.charCodeAt(end - 1)) && end < text.length) end--;
     addText(pre, text.slice(from, end));
   };
-  add(MAX_TEXT);
+  add();
   if (end === text.length) return pre;
   const count = () =>
     `Show more: ${end.toLocaleString()} of ${text.length.toLocaleString()} characters are shown`;
   const more = button(count(), () => {
-    add(MORE_TEXT);
+    add();
     more.textContent = count();
     if (end === text.length) more.remove();
   });

@@ -132,30 +132,32 @@ consoleTest(
     assertEquals(await isDisabled(), [true, true, false]);
     assertEquals(await seriousFindings(page), []);
     assertEquals(await tooWide(page), []);
-    const scrollTo = (share: number) =>
-      page.evaluate(`new Promise((done) => {
-        const body = document.querySelector(".reading");
-        body.scrollTop = body.scrollHeight * ${share};
-        requestAnimationFrame(() => requestAnimationFrame(done));
-      })`);
-    await scrollTo(1); // what is cut is not seen by that
+    await scrollTo(page, 1); // what is cut is not seen by that
     assertEquals(await isDisabled(), [true, true, false]);
     await answerable(page);
     await button("Show all of it").click();
     await button("Show all of it").waitFor({ state: "detached" });
     assertEquals(await isDisabled(), [true, true, false]);
     await asked.getByText("Scroll to its end first.").waitFor();
-    await scrollTo(0.5);
+    await scrollTo(page, 0.5);
     assertEquals(await isDisabled(), [true, true, false]);
     for (const name of ["Yes, this once", "No"]) {
       assert(await isInView(page, name), `${name} is not to be seen`);
     }
-    await scrollTo(1);
+    await scrollTo(page, 1);
     assertEquals(await isDisabled(), [false, false, false]);
     await button("Yes, this once").click();
     assertEquals((await called).content[0]?.text, text);
   },
 );
+
+/** Scrolls a question to a share of its height. */
+const scrollTo = (page: ComputerPage["page"], share: number) =>
+  page.evaluate(`new Promise((done) => {
+    const body = document.querySelector(".reading");
+    body.scrollTop = body.scrollHeight * ${share};
+    requestAnimationFrame(() => requestAnimationFrame(done));
+  })`);
 
 /** Whether a button is within the window. */
 async function isInView(page: ComputerPage["page"], name: string) {
@@ -360,6 +362,8 @@ consoleTest(
       .selectOption("(no answer)");
     await form.getByRole("checkbox", { name: "Piano" }).check();
     const answer = form.getByRole("button", { name: "Answer" });
+    assertEquals(await answer.isDisabled(), true);
+    await scrollTo(page, 1);
     await answer.click();
     const said = form.getByRole("alert");
     await said.waitFor();
