@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { Buffer } from "node:buffer";
 import { setImmediate } from "node:timers";
 import {
   type Profile,
@@ -20,11 +19,15 @@ import type {
 } from "../../shared/in_process.ts";
 import { Connection, type ConnectionParts } from "../office/connection.ts";
 import type { Answer, Peer } from "../office/peer.ts";
-import { Payload, shuttingDown, unauthorized } from "../shared/payload.ts";
-import { bytesOfPayload } from "../wire/mod.ts";
+import {
+  isParsedAtOnce,
+  parseInSlices,
+  Payload,
+  shuttingDown,
+  unauthorized,
+} from "../shared/payload.ts";
 import type { CallSource, Identity } from "../shared/identity.ts";
-import { parsePieces } from "../../shared/json_pieces.ts";
-import { inSlices, Pace } from "../../shared/pace.ts";
+import { Pace } from "../../shared/pace.ts";
 import { atTime } from "./expiry.ts";
 
 /** Options of `SmcpServer.connect()`. */
@@ -58,9 +61,6 @@ const PROTOCOLS: readonly unknown[] = PROTOCOL_NAMES.filter((name) =>
 const ADDRESS = "in process";
 /** How many batches of messages run before timers and sockets get their turn. */
 const BATCHES_PER_TURN = 200;
-
-/** Bytes of a payload from which it is parsed in pieces: parsing less takes no time that anybody notices. */
-const PARSED_AT_ONCE_BYTES = 65_536;
 
 /**
  * Where clients of this process connect, without a socket: with the order, the rules and the identity of
@@ -252,8 +252,7 @@ class Inbox {
 
   /** Delivers the value of a payload. */
   take(payload: Payload, run: (value: unknown) => void): void {
-    const { size = 0 } = payload;
-    if (size <= PARSED_AT_ONCE_BYTES) {
+    if (isParsedAtOnce(payload)) {
       const parseAndRun = () => run(payload.parse());
       if (this.#last === undefined) return this.#deliver(parseAndRun);
       return this.#wait(() => this.#deliver(parseAndRun));
@@ -261,7 +260,7 @@ class Inbox {
     this.#wait(async () => {
       const pace = new Pace(this.#gone.signal);
       await pace.turn(); // whoever sent it was read in this one
-      const value = await inSlices(parsePieces(textOf(payload)), pace);
+      const value = await parseInSlices(payload, pace);
       this.#deliver(() => run(value));
     });
   }
@@ -286,12 +285,6 @@ class Inbox {
       if (this.#last === last) this.#last = undefined;
     });
   }
-}
-
-/** Returns the text of a payload that has one: of nothing else is the size known. */
-function textOf(payload: Payload): string {
-  const [, text = new Uint8Array()] = bytesOfPayload(payload);
-  return Buffer.from(text.buffer, text.byteOffset, text.length).toString();
 }
 
 /** Throws what cannot be sent, and drops what no peer would get. */

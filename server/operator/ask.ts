@@ -21,7 +21,7 @@ import { abortable } from "../../shared/async.ts";
 import { type ProblemError, problemOf, retryLater } from "../../shared/http.ts";
 import type { OfficeParts, Offices, Peer } from "../office/peer.ts";
 import { type CallEnd, CANCELLED_BY_OPERATOR, endOf } from "../shared/audit.ts";
-import { Payload } from "../shared/payload.ts";
+import { parseInSlices, Payload } from "../shared/payload.ts";
 
 /** The Computer that an operator asks. */
 export type Asked = Pick<Question, "office" | "computer" | "reqId" | "signal">;
@@ -43,7 +43,7 @@ export async function ask<E extends ClientEvent>(
   const error = errorOf(answer);
   if (error) throw problemFor(error, computer, false);
   try {
-    return CLIENT_EVENTS[event].parseAnswer(answer.parse());
+    return CLIENT_EVENTS[event].parseAnswer(await parseInSlices(answer));
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error;
     throw badAnswer(error.message);

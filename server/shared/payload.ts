@@ -5,6 +5,8 @@ import {
   type ErrorPayload,
   ProtocolError,
 } from "../../protocol/mod.ts";
+import { parsePieces } from "../../shared/json_pieces.ts";
+import { inSlices, Pace } from "../../shared/pace.ts";
 import { failure, log } from "./log.ts";
 
 /**
@@ -191,6 +193,31 @@ class UnreadPayload extends Payload {
 
 function unread(): never {
   throw new Error("A message was not read: it is larger than it may be");
+}
+
+// ------------------------------------------------------------------ what takes long
+
+/** Bytes of a payload up to which it is parsed at once: that takes no time that anybody notices. */
+const PARSED_AT_ONCE_BYTES = 65_536;
+
+/** Whether a payload can be parsed without keeping others waiting. */
+export const isParsedAtOnce = ({ size = 0 }: Payload): boolean =>
+  size <= PARSED_AT_ONCE_BYTES;
+
+/**
+ * Parses a payload, a long one in pieces, with turns of others between them.
+ *
+ * @throws the reason of the pace's signal
+ */
+export async function parseInSlices(
+  payload: Payload,
+  pace: Pace = new Pace(),
+): Promise<unknown> {
+  const json = isParsedAtOnce(payload) ? undefined : payload.json();
+  if (json === undefined) return payload.parse();
+  const { bytes, start, end } = json;
+  const text = new TextDecoder().decode(bytes.subarray(start, end));
+  return await inSlices(parsePieces(text), pace);
 }
 
 // ------------------------------------------------------------------ what is let in (docs/protocol.md §10)

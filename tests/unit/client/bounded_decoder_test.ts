@@ -7,7 +7,8 @@ import {
   MAX_EVENT_VALUES,
 } from "../../../client/bounded_decoder.ts";
 import { ConnectionError } from "../../../client/errors.ts";
-import { ProtocolError } from "../../../protocol/mod.ts";
+import { REQUEST_BOUNDS } from "../../../protocol/event_table.ts";
+import { CLIENT_EVENTS, ProtocolError } from "../../../protocol/mod.ts";
 
 /** What a decoder makes of the parts of a packet. */
 function decoded(
@@ -100,4 +101,12 @@ Deno.test("BoundedDecoder refuses what is no packet, as the stock decoder does",
     }
     assert(isRefused, text.slice(0, 20));
   }
+});
+
+Deno.test("what a client takes is all that any event of the table lets in (§10)", () => {
+  const requests = Object.values(REQUEST_BOUNDS).map(({ values }) => values);
+  const answers = Object.values(CLIENT_EVENTS)
+    .map(({ bounds }) => bounds.answer.values);
+  assertEquals(MAX_EVENT_VALUES, Math.max(...requests));
+  assertEquals(MAX_ANSWER_VALUES, Math.max(...answers));
 });
