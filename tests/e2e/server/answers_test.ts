@@ -142,7 +142,7 @@ Deno.test("ended sessions leave nothing on their connection, however often the c
       const client = new StockSocket(socket, conn);
       const link = new class extends Link {
         override receive() {}
-      }(client, new Set());
+      }(client, new Map());
       socket.on("disconnect", () => {
         link.unlink();
         ended.resolve();

@@ -24,7 +24,7 @@ import {
   watchListener,
 } from "../../../server/http/listeners.ts";
 import { Journal } from "../../../server/shared/audit.ts";
-import { JsonText } from "../../../server/wire/text_packet.ts";
+import { JsonText } from "../../../server/wire/json_text.ts";
 import type { ServerEnd } from "../../../shared/in_process.ts";
 import { Pace } from "../../../shared/pace.ts";
 import { ANY_REQUEST } from "../../support/any_request.ts";
