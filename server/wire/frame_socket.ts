@@ -55,6 +55,12 @@ export class FrameSocket extends TapSocket implements FrameListener {
   #closeCode = 1006;
   #closeReason: Buffer = NO_STATUS;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Bytes that were read since {@linkcode FrameSocket.#turnSince}. */
+  #turnBytes = 0;
+  #turnSince = 0;
+  /** Resumes reading after the turn of others. */
+  #turn: ReturnType<typeof setTimeout> | undefined;
+  #isPaused = false;
 
   /**
    * @param socket the socket after the upgrade; the WebSocket takes ownership
@@ -76,6 +82,7 @@ export class FrameSocket extends TapSocket implements FrameListener {
     socket.on("error", destroy);
     socket.on("close", () => {
       clearTimeout(this.#timer);
+      clearTimeout(this.#turn);
       this.#upload?.close();
       this.#reader.stop();
       this.emit("close", this.#closeCode, this.#closeReason);
@@ -91,6 +98,8 @@ export class FrameSocket extends TapSocket implements FrameListener {
 
   /** Reads a chunk; closes a peer that violates the protocol. */
   readonly #read = (chunk: Buffer): void => {
+    this.#turnBytes += chunk.length;
+    if (this.#turnBytes > MAX_BYTES_PER_TURN) this.#giveTurn();
     try {
       this.#reader.push(chunk);
       if (this.#reader.pending) this.#unfinished();
@@ -152,12 +161,31 @@ export class FrameSocket extends TapSocket implements FrameListener {
 
   /** Stops reading until {@linkcode FrameSocket.resume}. */
   pause(): void {
+    this.#isPaused = true;
     this._socket.pause();
   }
 
   /** Continues reading. */
   resume(): void {
-    this._socket.resume();
+    this.#isPaused = false;
+    if (this.#turn === undefined) this._socket.resume();
+  }
+
+  /**
+   * Lets others be read before more of a peer that sends faster than others. A socket that has more is
+   * read again before others, in Deno for as long as it has; only a timer lets them have their turn.
+   */
+  #giveTurn(): void {
+    const now = performance.now();
+    const isFast = now - this.#turnSince < TURN_MS;
+    this.#turnBytes = 0;
+    this.#turnSince = now;
+    if (!isFast || this.#turn !== undefined) return;
+    this._socket.pause();
+    this.#turn = setTimeout(() => {
+      this.#turn = undefined;
+      if (!this.#isPaused) this._socket.resume();
+    }, 0);
   }
 
   /** Destroys the connection immediately. */
@@ -239,6 +267,10 @@ function pongsOn(socket: Duplex): (payload: Uint8Array) => void {
     else latest = frame;
   };
 }
+
+/** Bytes of a peer that are read before others have a turn, if it sent them within {@linkcode TURN_MS}. */
+const MAX_BYTES_PER_TURN = 524_288;
+const TURN_MS = 10;
 
 /** How long a message may be too slow before its sender is disconnected. */
 export const UPLOAD_WINDOW_MS = 20_000;

@@ -87,6 +87,41 @@ Deno.test("FrameSocket queues few pongs for a peer that does not read, and answe
   assertEquals(writes.length, 33);
 });
 
+Deno.test("FrameSocket gives others a turn after each 512 KiB of a peer that sends without a break, and stays paused while it is held", async () => {
+  await using it = peer(true);
+  const { socket, frames } = it;
+  frames.tap = () => true;
+  frames.start();
+  await setImmediate(); // the stream begins to flow
+  // All of it takes no time, however busy the machine is.
+  const { now } = performance;
+  using _clock = { [Symbol.dispose]: () => performance.now = now };
+  performance.now = () => 0;
+  const texts = Buffer.concat(Array<Buffer>(10_000).fill(masked(1, 0x61)));
+  const pushUntilPaused = () => {
+    let bytes = 0;
+    for (; !socket.isPaused() && bytes < 2 ** 22; bytes += texts.length) {
+      socket.push(texts);
+    }
+    return bytes;
+  };
+  for (const turn of [1, 2, 3]) {
+    const resumed = once(socket, "resume");
+    const bytes = pushUntilPaused();
+    const isBounded = bytes > 2 ** 19 && bytes <= 2 ** 19 + texts.length;
+    assert(isBounded, `turn ${turn}: ${bytes}`);
+    if (turn < 3) await resumed;
+  }
+  const resumed: boolean[] = [];
+  socket.on("resume", () => resumed.push(true));
+  frames.pause();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assertEquals(resumed, []);
+  frames.resume();
+  await setImmediate();
+  assertEquals(resumed, [true]);
+});
+
 Deno.test("FrameSocket disconnects a peer without a session when more than 64 KiB are queued; limitQueue() replaces this", async () => {
   const send = async (
     { frames, socket }: ReturnType<typeof peer>,
