@@ -63,7 +63,7 @@ export function valueIn(
   most: number,
 ): unknown {
   if (span === undefined || span.end - span.start > most) return undefined;
-  return JSON.parse(decoder.decode(bytes.subarray(span.start, span.end)));
+  return JSON.parse(textIn(bytes, span));
 }
 
 /** Returns the text of a span as a name of at most 256 UTF-16 units; `undefined` for anything else. */
@@ -72,7 +72,9 @@ export function nameIn(
   span: JsonSpan | undefined,
 ): string | undefined {
   if (span === undefined || bytes[span.start] !== QUOTE) return undefined;
-  const name = plainText(bytes, span) ?? valueIn(bytes, span, MAX_NAME_BYTES);
+  if (span.end - span.start > MAX_NAME_BYTES) return undefined;
+  const text = textIn(bytes, span);
+  const name = text.includes("\\") ? JSON.parse(text) : text.slice(1, -1);
   return typeof name === "string" && name.length <= MAX_NAME ? name : undefined;
 }
 
@@ -107,19 +109,19 @@ const hexDigit = (c: number): number =>
 /** The longest text that is read without the platform's decoder, whose call costs more than a short text. */
 const MAX_PLAIN_BYTES = 64;
 
-/** Returns a short text of ASCII without escapes; `undefined` for any other. */
-function plainText(
+/** Returns a part of a text as it is. */
+export function textIn(
   bytes: Uint8Array,
   { start, end }: JsonSpan,
-): string | undefined {
-  if (end - start > MAX_PLAIN_BYTES) return undefined;
-  let text = "";
-  for (let at = start + 1; at < end - 1; at++) {
-    const c = bytes[at]!;
-    if (c === BACKSLASH || c > 0x7f) return undefined;
-    text += String.fromCharCode(c);
+): string {
+  if (end - start <= MAX_PLAIN_BYTES) {
+    let text = "";
+    for (let at = start; at < end && bytes[at]! <= 0x7f; at++) {
+      text += String.fromCharCode(bytes[at]!);
+    }
+    if (text.length === end - start) return text;
   }
-  return text;
+  return decoder.decode(bytes.subarray(start, end));
 }
 
 /** The most units of an identifier (docs/protocol.md §4). */

@@ -5,8 +5,8 @@
  */
 import { nameOnly } from "./validation.ts";
 
-/** The most servers of a Computer whose names are remembered. */
-const MAX_SERVERS = 1000;
+/** @internal The most servers of a Computer whose names are remembered. */
+export const MAX_SERVERS = 1000;
 /** The most bytes of these names. */
 const MAX_NAME_BYTES = 256 * 1024;
 /** @internal The id of a server that has no letter or digit, and of tools whose server is unknown. */
@@ -50,7 +50,7 @@ export class ServerNames {
   /**
    * Gives a server a name, with a number if another one has it; the same one for the same wish.
    *
-   * @throws {LimitError} when there are too many names, or too large ones
+   * @throws {NamesFullError} when there are too many names, or too large ones
    */
   give(server: string, wanted: string): string {
     const before = this.#given.get(server);
@@ -62,12 +62,12 @@ export class ServerNames {
       name = `${wanted}-${number}`;
     }
     if (before === undefined && this.#given.size >= MAX_SERVERS) {
-      throw new LimitError(`names more than ${MAX_SERVERS} MCP servers`);
+      throw new NamesFullError(`names more than ${MAX_SERVERS} MCP servers`);
     }
     // Each twice, of two bytes a unit.
     this.#bytes += 4 * (server.length + name.length);
     if (this.#bytes > MAX_NAME_BYTES) {
-      throw new LimitError(
+      throw new NamesFullError(
         `names MCP servers with more than ${MAX_NAME_BYTES} bytes of names`,
       );
     }
@@ -93,5 +93,10 @@ export class ServerNames {
 
 /** Thrown when an answer has more to translate than it may; the message continues "the answer …". */
 export class LimitError extends Error {
-  override name = "LimitError";
+  override name: string = "LimitError";
+}
+
+/** Thrown when the table of names is full. */
+export class NamesFullError extends LimitError {
+  override name = "NamesFullError";
 }

@@ -30,13 +30,20 @@ import {
   keyOf,
   nameIn,
   skipJsonValue,
+  textIn,
   valueIn,
 } from "./json_bytes.ts";
 import { ErrorCode, toErrorPayload } from "./errors.ts";
 import * as events from "./events.ts";
 import { MCP_SERVER_KEY } from "./payloads/tools.ts";
 import type { Profile } from "./profiles.ts";
-import { LimitError, NAMELESS, type ServerNames } from "./server_names.ts";
+import {
+  LimitError,
+  MAX_SERVERS,
+  NAMELESS,
+  NamesFullError,
+  type ServerNames,
+} from "./server_names.ts";
 import { isBundleId } from "./validation.ts";
 
 // ------------------------------------------------------------------ what is translated
@@ -101,7 +108,7 @@ export function translateAnswer(
   try {
     return change(new Translation(answer, names));
   } catch (error) {
-    if (!(error instanceof LimitError) || isFresh) throw error;
+    if (!(error instanceof NamesFullError) || isFresh) throw error;
     // Names of earlier answers may have filled the table.
     names.forget();
     return change(new Translation(answer, names));
@@ -150,6 +157,7 @@ class Translation {
   readonly #edit: JsonEdit;
   /** The items of lists that were edited so far. */
   #count = 0;
+  #countedServers = 0;
 
   constructor(answer: AnswerText, names: ServerNames) {
     this.#answer = answer;
@@ -342,6 +350,7 @@ class Translation {
     const ids = new Set<string>();
     const count = new Map<string, number>();
     eachMember(bytes, at, (server) => {
+      this.#countServer();
       const id = nameIn(bytes, keyOf(server));
       if (id !== undefined) ids.add(id);
       const name = this.#textOf(server.start, "name");
@@ -366,9 +375,10 @@ class Translation {
   ): void {
     const { bytes } = this.#answer;
     const edit = this.#edit;
+    this.#countedServers = 0;
     eachMember(bytes, at, (server) => {
+      this.#countServer();
       const key = nameIn(bytes, keyOf(server));
-      this.#countItem();
       // What is longer than a name is none (docs/protocol.md §4), and is not remembered.
       if (key === undefined || !this.#isObject(server)) return;
       const json = JSON.stringify(
@@ -416,8 +426,7 @@ class Translation {
   #option(start: number): number {
     const { bytes, reader } = this.#answer;
     const end = skipJsonValue(bytes, start);
-    const raw = (span: JsonSpan) =>
-      new TextDecoder().decode(bytes.subarray(span.start, span.end));
+    const raw = (span: JsonSpan) => textIn(bytes, span);
     if (reader.bundleIds) {
       if (bytes[start] !== QUOTE) return end;
       const text = raw({ start, end });
@@ -455,6 +464,11 @@ class Translation {
 
   #isObject({ start }: JsonMember): boolean {
     return isObjectAt(this.#answer.bytes, start);
+  }
+
+  #countServer(): void {
+    if (++this.#countedServers <= MAX_SERVERS) return;
+    throw new LimitError(`has more than ${MAX_SERVERS} MCP servers`);
   }
 
   #countItem(): void {

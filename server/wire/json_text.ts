@@ -39,10 +39,10 @@ export interface DecodedText extends Span {
 
 /** What a scan finds in an object. */
 export interface Found {
-  /** As {@linkcode JsonText.large}. */
-  readonly large: readonly number[];
   readonly mayBeError: boolean;
-  /** Absent where another process has scanned it; both are then found when they are needed, or not known. */
+  /** As {@linkcode JsonText.large}; absent where it was not scanned in this form: found when it is needed. */
+  readonly large?: readonly number[];
+  /** Absent where another process has scanned it, or nobody. */
   readonly values?: number;
   readonly members?: number;
 }
@@ -55,13 +55,12 @@ export class JsonText extends Payload implements Span {
   override readonly isObject: boolean;
   override readonly mayBeError: boolean;
   override readonly members: number | undefined;
-  /** Offsets of the members that {@linkcode JsonText.peek} leaves empty: start, end, … */
-  readonly large: readonly number[];
   #ownsBuffer: boolean;
   #bytes: Buffer | undefined;
   readonly #text: string | undefined;
   #outline: Record<string, unknown> | undefined;
   #values: number | undefined;
+  #large: readonly number[] | undefined;
 
   constructor(
     source: ByteRange | DecodedText,
@@ -72,7 +71,7 @@ export class JsonText extends Payload implements Span {
     this.end = source.end;
     this.size = source.end - source.start;
     this.isObject = true; // the fast path accepts nothing else
-    this.large = found.large;
+    this.#large = found.large;
     this.mayBeError = found.mayBeError;
     this.#values = found.values;
     this.members = found.members;
@@ -128,6 +127,11 @@ export class JsonText extends Payload implements Span {
     return this.#values ??= scanned(this.json()).values;
   }
 
+  /** Offsets of the members that {@linkcode JsonText.peek} leaves empty: start, end, … */
+  get large(): readonly number[] {
+    return this.#large ??= scanned(this.json()).large;
+  }
+
   override json(): ByteRange {
     const { bytes, start, end } = this;
     return { bytes, start, end, ownsBuffer: false };
@@ -167,7 +171,8 @@ export class JsonText extends Payload implements Span {
     const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     const { length: end } = whole;
     const range = { bytes: whole, start: 0, end, ownsBuffer: false };
-    return new JsonText(range, scanned(range));
+    // No edit makes an error of what is none; it is scanned again only where it is looked at.
+    return new JsonText(range, { mayBeError: this.mayBeError });
   }
 
   /** Returns the whole text. */
@@ -198,7 +203,7 @@ const SPACE = 0x20;
 
 /** What {@linkcode skipObject} fills in. */
 export interface Finding extends Found {
-  readonly large: number[];
+  large: number[];
   mayBeError: boolean;
   values: number;
   members: number;
