@@ -34,8 +34,10 @@ const SMALL: Bound = { bytes: 65_536, values: 1_000 };
 const LARGE: Bound = { bytes: Infinity, values: 100_000 };
 
 /** The bounds of a request that is routed, and of its answer. */
-interface RoutedBounds {
+export interface RoutedBounds {
+  /** The most that an Agent may send. */
   readonly request: Bound;
+  /** The most that a Computer may answer. */
   readonly answer: Bound;
 }
 

@@ -103,12 +103,14 @@ export {
 } from "./payloads/elicitation.ts";
 export { parseDuration, type Parser } from "./validation.ts";
 export {
+  type Bound,
   CLIENT_EVENTS,
   type ClientEventSpec,
   isClientEvent,
   isNotification,
   isServerEvent,
   NOTIFICATIONS,
+  type RoutedBounds,
   SERVER_EVENTS,
   type ServerEventSpec,
 } from "./event_table.ts";
