@@ -281,7 +281,10 @@ export class Member implements Seat, Seated {
     const wantsThis = call.progress === true ||
       call.progress === "waiting" && waiting !== undefined;
     if (!wantsThis) return;
-    const notice = payload.only(PROGRESS);
+    const report = payload.only(PROGRESS);
+    // A person of a later version is none that this one has.
+    const isKnown = Object(report.peek()).waiting === waiting;
+    const notice = isKnown ? report : report.with({ waiting });
     call.agent.notify(TOOL_CALL_PROGRESS_NOTIFICATION, notice);
   }
 

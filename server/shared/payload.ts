@@ -72,7 +72,7 @@ export abstract class Payload {
 }
 
 /** The values of members by their names, which are ASCII; `undefined` removes one. */
-export type Changes = Readonly<Record<string, string | undefined>>;
+export type Changes = Readonly<Record<string, string | null | undefined>>;
 
 /** A JSON text in a buffer. */
 export interface JsonBytes extends JsonSpan {

@@ -98,7 +98,9 @@ const MAX_STOCK_VALUES = 20_000;
  * One linear scan; invalid JSON is left to the decoder, which refuses it.
  */
 export function judgePacket(text: string): string | undefined {
-  if (text.length > MAX_STOCK_CHARS) {
+  // What opens a session has a bound of its own, and is not sent again.
+  const isBounded = purposeOf(text) !== "connect";
+  if (isBounded && text.length > MAX_STOCK_CHARS) {
     return `an unusual packet of more than ${MAX_STOCK_CHARS} characters`;
   }
   let depth = 0;
@@ -132,7 +134,7 @@ export function judgePacket(text: string): string | undefined {
         break;
     }
   }
-  return values > MAX_STOCK_VALUES
+  return isBounded && values > MAX_STOCK_VALUES
     ? `an unusual packet of more than ${MAX_STOCK_VALUES} values`
     : undefined;
 }

@@ -153,7 +153,7 @@ Deno.test("no command of an Agent writes control characters of a Computer to a t
         const end = await run("agent", args, true);
         const what = `${line} ${format} ${refuses}`;
         assertHarmless(end, what);
-        if (/\\u\{1b\}|\\u001b/.test(end.stdout + end.stderr)) shown++;
+        if (/⟨U\+001B⟩|\\u001b/.test(end.stdout + end.stderr)) shown++;
         if (refuses) continue;
         const { stdout } = end;
         if (format.length > 0 && stdout !== "") JSON.parse(stdout);
@@ -249,7 +249,7 @@ Deno.test("import, check, keys and the Server's refusals write no control charac
       const end = await run(name, [...args, ...format], false);
       assertHarmless(end, `${name} ${args[0]} ${args[1]} ${format}`);
       const output = end.stdout + end.stderr;
-      if (/\\u\{1b\}|\\u001b|\\x1b/.test(output)) shown++;
+      if (/⟨U\+001B⟩|\\u001b|\\x1b/.test(output)) shown++;
     }
   }
   assert(shown > 20, `the text was shown ${shown} times`);

@@ -146,7 +146,7 @@ Deno.test({
     } else {
       assertMatch(
         joined,
-        /^\S+Z INFO audit: joined .*name="a\\"b \{x\} \\u2028 €"/,
+        /^\S+Z INFO audit: joined .*name="a\\"b \{x\} ⟨U\+2028⟩ €"/,
       );
       assertMatch(unknown, /Unknown event "client:nope" socket="[^"]+"$/);
       assertMatch(odd, /Unknown event "x\\r\\n\[ERR\] forged\\u001b/);

@@ -67,7 +67,7 @@ Deno.test("plainStyled() keeps styles, and escapes all else", () => {
   assertEquals(plainStyled(styled), styled);
   assertEquals(
     plainStyled("\u001b[1ma\u001b[2Jb\u001b[0m\u001b]0;c\u0007\u009b0m"),
-    "\u001b[1ma\\u{1b}[2Jb\u001b[0m\\u{1b}]0;c\\u{7}\\u{9b}0m",
+    "\u001b[1ma⟨U+001B⟩[2Jb\u001b[0m⟨U+001B⟩]0;c⟨U+0007⟩⟨U+009B⟩0m",
   );
   fc.assert(
     fc.property(hostile, (text) => {
