@@ -116,6 +116,16 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
     "30 joins of 7.8 MB by a client in no office are refused unread, each with its reason; calls of others go on (§10)",
     "answers that must be translated for another version are refused when they have too much, and name the Computer (§10, §14)",
   ],
+  "What a Computer or an MCP client sends is counted before it is parsed, and long work lets others have their turn.": [
+    "a body with too many values or messages is refused before it is parsed, and its session goes on",
+    "a long message from the network is parsed in pieces: what follows it waits, and others have their turn",
+    "Catalogue lets others have their turn while it takes over many tools, and updates in order",
+    "FrameSocket gives others a turn after each 512 KiB of a peer that sends without a break, and stays paused while it is held",
+  ],
+  "A message with too many values fails its own request, and nothing else.": [
+    "an answer with too many values fails its request alone, and such a request is answered with 400",
+    "an answer of a child with too many values fails its call alone: the child goes on, and others too",
+  ],
   "What is kept of a member is bounded in bytes, and shown in `/metrics`.": [
     "a Computer of 0.2 whose MCP servers have names of 7 million letters, each time others, costs nothing that stays (§4, §10)",
     "names above 256 units are no identifiers: they pass, and are not kept; what is kept is bounded in bytes (§4, §10)",
