@@ -46,7 +46,11 @@ export async function parseInParts<E extends ClientEvent>(
   if (name === undefined || keys.length <= PART) return parseAnswer(answer);
   const parsed: [string, unknown][] = [];
   const pace = new Pace();
-  let rest: unknown;
+  const rest = Object(parseAnswer({ ...whole, [name]: isList ? [] : {} }));
+  // What is not a plain value is parsed once, with the rest.
+  const plain = Object.fromEntries(
+    Object.entries(whole).filter(([, value]) => typeof value !== "object"),
+  );
   for (let first = 0; first < keys.length; first += PART) {
     if (pace.isDue) await pace.turn();
     const end = first + PART;
@@ -55,28 +59,33 @@ export async function parseInParts<E extends ClientEvent>(
     );
     try {
       const some: Record<string, unknown> = Object(
-        parseAnswer({ ...whole, [name]: own }),
+        parseAnswer({ ...plain, [name]: own }),
       );
-      rest ??= some;
       for (const entry of Object.entries(Object(some[name]))) {
         parsed.push(entry);
       }
     } catch (error) {
-      if (isList && error instanceof ProtocolError) {
-        error.message = inWhole(error.message, name, first);
-      }
-      throw error;
+      throw isList && error instanceof ProtocolError
+        ? inWhole(error, name, first)
+        : error;
     }
   }
   const all = isList
     ? parsed.map(([, item]) => item)
     : Object.fromEntries(parsed);
-  return { ...Object(rest), [name]: all };
+  return { ...rest, [name]: all };
 }
 
 /** Counts the items that an error names from the first of the list, in place of that of a part. */
-const inWhole = (message: string, name: string, first: number): string =>
-  message.replaceAll(
+function inWhole(
+  { code, message, details }: ProtocolError,
+  name: string,
+  first: number,
+): ProtocolError {
+  const moved = JSON.stringify({ message, details }).replaceAll(
     new RegExp(`\\b${name}\\.(\\d+)`, "g"),
     (_, at) => `${name}.${first + Number(at)}`,
   );
+  const parts = JSON.parse(moved);
+  return new ProtocolError(code, parts.message, { details: parts.details });
+}

@@ -19,7 +19,7 @@ export const MAX_EVENT_VALUES = 100_000;
 export const MAX_ANSWER_VALUES = 1_000_000;
 
 /** Type, attachments, namespace and id of a packet; its payload follows. */
-const HEAD = /^([2356])(?:(\d+)-)?(?:(\/[^,]*),)?(\d*)(?=\[)/;
+const HEAD = /^([2356])(?:(\d+)-)?(?:(\/[^,]*),)?(\d*)(?=\s*\[)/;
 
 /** Decodes packets, but none with too many values. */
 export class BoundedDecoder extends Decoder {

@@ -64,8 +64,7 @@ export class ServerNames {
     if (before === undefined && this.#given.size >= MAX_SERVERS) {
       throw new NamesFullError(`names more than ${MAX_SERVERS} MCP servers`);
     }
-    // Each twice, of two bytes a unit.
-    this.#bytes += 4 * (server.length + name.length);
+    this.#bytes += 2 * (server.length + name.length); // both tables have the same two texts
     if (this.#bytes > MAX_NAME_BYTES) {
       throw new NamesFullError(
         `names MCP servers with more than ${MAX_NAME_BYTES} bytes of names`,

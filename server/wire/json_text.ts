@@ -13,6 +13,7 @@ import {
   keyOf,
   nameIn,
 } from "../../protocol/json_bytes.ts";
+import { ValueCounter } from "../../shared/json_values.ts";
 import { type Changes, Payload } from "../shared/payload.ts";
 import { load, memory, scanner } from "./scanner_memory.ts";
 import { Char, NO_JSON } from "./script_scanner.ts";
@@ -196,7 +197,10 @@ const LARGE_MEMBER_BYTES = 256;
 /** Members of a payload after these are not in the result of `peek()`. */
 export const MAX_OUTLINE_MEMBERS = 256;
 
-/** The most bytes of texts, and of {@linkcode KEPT_MEMBERS}, in the result of `peek()`. */
+/** The most bytes of an identifier, of which each unit may be an escape such as `\\u0041`: none is left empty. */
+const MAX_NAME_BYTES = 6 * 256 + 2;
+
+/** The most bytes of longer texts, and of {@linkcode KEPT_MEMBERS}, in the result of `peek()`. */
 export const MAX_OUTLINE_BYTES = 131_072;
 
 const SPACE = 0x20;
@@ -256,7 +260,10 @@ export function skipObject(at: number, shift: number, found: Finding): number {
   // Its own bracket, and the commas between its members.
   found.values = scanner.values.value + Math.max(1, found.members);
   const end = at + 1;
-  if (cut !== undefined) found.large.push(cut + shift, end + shift);
+  if (cut !== undefined) {
+    found.large.push(cut + shift, end + shift);
+    found.mayBeError ||= found.members > MAX_OUTLINE_MEMBERS;
+  }
   return end;
 }
 
@@ -265,7 +272,10 @@ function scanned({ bytes, start, end }: ByteRange): Finding {
   const at = load(bytes, start, end);
   const found = { ...NOTHING_FOUND, large: [] };
   if (skipObject(at, start - at, found) !== NO_JSON) return found;
-  throw new Error("A message is no JSON object any more");
+  // An edit may have moved a number of 64 digits to where the scanner leaves it to others: nothing of it
+  // is looked at then.
+  const values = new ValueCounter().push(bytes.subarray(start, end));
+  return { ...NOTHING_FOUND, large: [start, end], values };
 }
 
 /** Whether a member of at least {@linkcode LARGE_MEMBER_BYTES} is left empty in the outline. */
@@ -276,6 +286,7 @@ function isLarge(
   found: Finding,
 ): boolean {
   const first = memory[value];
+  if (first === Char.QUOTE && end - value <= MAX_NAME_BYTES) return false;
   const isContainer = first === Char.OPEN_OBJECT || first === Char.OPEN_ARRAY;
   if (isContainer && !isKept(key)) return true;
   const bytes = end - key;

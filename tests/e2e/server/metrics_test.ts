@@ -331,7 +331,7 @@ Deno.test("smcp_member_bytes counts what is kept of members, and of the one with
     (_, ack) => ack({ servers: { "my files": { name: "my files" } } }),
   );
   await agent.ask("client:get_config", { ...REQUEST, computer: "abc" });
-  const names = 4 * ("my files".length + "my_files".length);
+  const names = 2 * ("my files".length + "my_files".length);
   assertEquals(await kept(), [2 * 17 + names, 2 * 9 + names]);
   await computer.request("server:leave_office", { office_id: "office" });
   assertEquals(await kept(), [2 * 8, 2 * 8]);

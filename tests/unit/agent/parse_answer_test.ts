@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { parseInParts } from "../../../agent/parse_answer.ts";
 import {
   CLIENT_EVENTS,
@@ -68,17 +68,12 @@ Deno.test("parseInParts() names an invalid item by its place in the whole list",
     fc.asyncProperty(fc.nat(349), async (at) => {
       const answer = tools(350);
       answer.tools[at] = tool(5);
-      let expected = "";
-      try {
-        parseAnswer(answer);
-      } catch (error) {
-        expected = error instanceof ProtocolError ? error.message : "";
-      }
-      await assertRejects(
+      const expected = assertThrows(() => parseAnswer(answer), ProtocolError);
+      const error = await assertRejects(
         () => parseInParts(GET_TOOLS_EVENT, answer),
         ProtocolError,
-        expected,
       );
+      assertEquals(error.toPayload(), expected.toPayload());
     }),
     { numRuns: 20 },
   );

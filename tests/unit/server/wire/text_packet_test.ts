@@ -245,8 +245,11 @@ function sent(payload: Payload | undefined, before = 0): Payload | undefined {
 }
 
 /** The payload of an ack as a client writes it. */
-function ofClient(value: unknown): Payload {
-  const bytes = Buffer.from(`3/smcp,1[${JSON.stringify(value)}]`);
+const ofClient = (value: unknown): Payload =>
+  ofClientText(JSON.stringify(value));
+
+function ofClientText(text: string): Payload {
+  const bytes = Buffer.from(`3/smcp,1[${text}]`);
   const range = { bytes, start: 0, end: bytes.length, ownsBuffer: true };
   const packet = readPacket(range, 0, new Map());
   assert(packet);
@@ -328,7 +331,15 @@ Deno.test("peek() parses a bounded part of a payload: 256 members, and 128 KiB o
     outlineOf([`"meta":["${long(131_072)}"]`, `"c":"${long(300)}"`]),
     { meta: [], c: long(300) },
   );
-  // The sum counts, not each: 600 texts of 250 bytes are not large.
+  // No identifier is left empty, whatever is before it; and what is behind the cut may be an error.
+  const name = "计".repeat(256);
+  assertEquals(
+    outlineOf([`"data":"${long(131_000)}"`, `"computer":"${name}"`]).computer,
+    name,
+  );
+  const packet = read(`3/smcp,1[{${numbered.join(",")},"code":404}]`);
+  assertEquals(packet?.body.mayBeError, true);
+  // The sum counts, not each.
   const texts = Array.from(
     { length: 200 },
     (_, n) => `"t${n}":"${long(2000)}"`,
@@ -365,4 +376,18 @@ Deno.test("the payload of an event over its bound is not read, whatever it is; n
   for (const name of ["connect", "disconnect", "message", "a\\u003ab"]) {
     assertEquals(packetOf(name, long), undefined, name);
   }
+});
+
+Deno.test("an edited payload is looked at without an error, also where the scanner leaves a number to the stock parser", () => {
+  const digits = "1".repeat(70);
+  const few = `{"a":${digits},"agent":"x"}`;
+  const payload = ofClientText(few);
+  // More than 32 parts are scanned in blocks, of which none may be one number.
+  const more = `[${"0,".repeat(40)}${digits}]`;
+  const edited = payload.edited(Buffer.from(`{"e":${more}}`));
+  assertEquals(edited.peek(), {});
+  assertEquals(edited.values, 43);
+  assertEquals(sent(edited)?.peek(), {});
+  const renamed = payload.with({ agent: "y" });
+  assertEquals(renamed.peek(), { a: Number(digits), agent: "y" });
 });
