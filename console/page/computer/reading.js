@@ -71,10 +71,11 @@ const SCROLL = "Scroll to its end first.";
 
 /** @param {Fact} fact */
 function factView({ name, depth, text, tail, length = 0 }) {
-  const term = h("dt", { class: depth === 0 ? "" : "name" }, h("bdi", name));
+  const term = h("bdi");
+  addText(term, name);
   const row = h(
     "div",
-    term,
+    h("dt", { class: depth === 0 ? "" : "name" }, term),
     h(
       "dd",
       text !== "" && textView(text),

@@ -151,6 +151,40 @@ consoleTest(
   },
 );
 
+consoleTest(
+  "on the page of a Computer the end of a long name is seen before a yes, and its value is readable",
+  async () => {
+    await using shown = await startComputerPage({
+      servers: { files: fixture({ only: ["echo"] }) },
+    }, { size: PHONE });
+    const { page, office } = shown;
+    await page.getByText("running", { exact: true }).first().waitFor();
+    const name = `${"k".repeat(25_000)}-and-rm-rf`;
+    const value = "a value of some words ".repeat(5);
+    const called = callTool(office, "echo", {
+      deep: { er: { [name]: value } },
+      text: "x",
+    });
+    const asked = page.getByRole("article", { name: "Run this tool?" });
+    await asked.getByText(value.trim()).waitFor();
+    assert((await shownFacts(page)).includes(`"${name}" "${value}"`));
+    assertEquals(await tooWide(page), []);
+    const shares = await page.evaluate<number[]>(
+      `[...document.querySelectorAll(".asked > div")].map((row) =>
+        row.lastElementChild.clientWidth / row.clientWidth
+      )`,
+    );
+    assert(shares.every((share) => share > 0.45), shares.join());
+    const yes = asked.getByRole("button", { name: "Yes, this once" });
+    await answerable(page);
+    await scrollTo(page, 0.5);
+    assertEquals(await yes.isDisabled(), true);
+    await scrollTo(page, 1);
+    await yes.click();
+    assertEquals((await called).content[0]?.text, "x");
+  },
+);
+
 /** Scrolls a question to a share of its height. */
 const scrollTo = (page: ComputerPage["page"], share: number) =>
   page.evaluate(`new Promise((done) => {
