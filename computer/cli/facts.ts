@@ -190,8 +190,9 @@ function beginning(params: Readonly<Record<string, unknown>>): Fact[] {
   const names = Object.keys(params);
   const facts = names.slice(0, MAX_NAMES).map((name): Fact => {
     const value = params[name];
+    const first = firstUnits(name, MAX_BEGINNING);
     const text = typeof value === "string"
-      ? `${quoted(value.slice(0, MAX_BEGINNING))}${
+      ? `${quoted(firstUnits(value, MAX_BEGINNING))}${
         value.length > MAX_BEGINNING
           ? ` … (${counted(value.length, "character")})`
           : ""
@@ -200,7 +201,8 @@ function beginning(params: Readonly<Record<string, unknown>>): Fact[] {
       ? sizeText(value)
       : String(value);
     return {
-      name: nameText(name.slice(0, MAX_BEGINNING)),
+      // Names with the same beginning do not look like the same name; no name has a bare `…`.
+      name: `${nameText(first)}${first === name ? "" : "…"}`,
       depth: 1,
       text,
       length: text.length,
@@ -230,7 +232,21 @@ export function cutText(
 ): Cut | undefined {
   const isLine = text.length <= 2 * (head + tail) && !text.includes("\n");
   if (isLine && textWidth(text) <= head + tail) return undefined;
-  const first = text.slice(0, 4 * head).replaceAll("\n", " ");
-  const last = text.slice(-4 * tail).replaceAll("\n", " ");
+  const first = firstUnits(text, 4 * head).replaceAll("\n", " ");
+  const last = lastUnits(text, 4 * tail).replaceAll("\n", " ");
   return { head: startOf(first, head), tail: endOf(last, tail) };
 }
+
+/** Returns at most so many units of the beginning of a text: half a character would be shown as another. */
+export const firstUnits = (text: string, units: number): string =>
+  text.slice(0, isInCharacter(text, units) ? units - 1 : units);
+
+/** Returns at most so many units of its end. */
+function lastUnits(text: string, units: number): string {
+  const from = Math.max(0, text.length - units);
+  return text.slice(isInCharacter(text, from) ? from + 1 : from);
+}
+
+/** Whether a place in a text is between the two units of a character. */
+const isInCharacter = (text: string, at: number): boolean =>
+  (text.codePointAt(at - 1) ?? 0) > 0xffff;

@@ -17,6 +17,7 @@ import {
   describeArguments,
   excessOf,
   type Fact,
+  firstUnits,
   MAX_NAMES,
 } from "./facts.ts";
 
@@ -71,9 +72,7 @@ export function describeCall(request: ConfirmRequest): QuestionText {
   const none = facts.length === 0 ? "none" : "";
   return {
     title: "Run this tool?",
-    subject: `tool ${quoted(tool)} of MCP server ${quoted(server)}, asked by ${
-      callerPhrase(request)
-    }`,
+    subject: subjectOf(request),
     facts: [
       ours("Tool", quoted(tool)),
       ...name === tool ? [] : [ours("Called as", quoted(name))],
@@ -86,6 +85,12 @@ export function describeCall(request: ConfirmRequest): QuestionText {
   };
 }
 
+/** Says in one line which tool is asked for, and by whom. */
+const subjectOf = (request: ConfirmRequest): string =>
+  `tool ${quoted(request.tool)} of MCP server ${
+    quoted(request.server)
+  }, asked by ${callerPhrase(request)}`;
+
 /** Describes what an MCP server wants to know: the MCP server, its text, the fields, and during which call. */
 export function describeForm(
   { server, bundleId, agent, operator, tool, message }: ElicitRequest,
@@ -94,7 +99,9 @@ export function describeForm(
   const excess = fields.length > MAX_NAMES
     ? `more than ${MAX_NAMES} fields`
     : excessOf([message, ...fields.flatMap(textsOf)]);
-  const seen = excess === undefined ? message : message.slice(0, MAX_EXCERPT);
+  const seen = excess === undefined
+    ? message
+    : firstUnits(message, MAX_EXCERPT);
   const call = agent === undefined || tool === undefined ? [] : [
     ours("For a call of", quoted(tool)),
     ours("Asked by", callerPhrase({ agent, operator })),
@@ -181,19 +188,23 @@ export function callerPhrase(
 /** How many columns of a value are in a log, from its beginning and from its end. */
 const LOGGED = { head: 48, tail: 16 };
 
-/** Writes what a call is about as lines for a log: each argument by its name, long ones cut. */
+/** Writes what a call is about as lines for a log: each argument by its name, long values cut. */
 export function logLines(request: ConfirmRequest): string[] {
-  const { subject, facts } = describeCall(request);
-  const lines = facts.filter(({ depth }) => depth > 0).map((fact) => {
-    const { name, depth, text, length } = fact;
+  const { facts, excess } = describeArguments(request.params);
+  const lines = facts.map(({ name, depth, text, length }) => {
+    const indent = "  ".repeat(Math.min(Math.max(depth, 1), 8));
+    if (text === "") return `${indent}${name}`;
     const line = text.replaceAll("\n", " ");
     const cut = cutText(line, LOGGED.head, LOGGED.tail);
     const value = cut
       ? `${cut.head} … (${length} characters) … ${cut.tail}`
       : line;
-    return `${"  ".repeat(Math.min(depth, 8))}${name}: ${value}`;
+    return `${indent}${name}: ${value}`;
   });
-  return [subject, ...lines];
+  const note = excess === undefined
+    ? []
+    : [`  only the beginning: the arguments are ${excess}`];
+  return [subjectOf(request), ...note, ...lines];
 }
 
 /** Describes the input that is asked for. */

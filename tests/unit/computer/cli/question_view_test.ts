@@ -6,7 +6,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { outcomeOf } from "../../../../computer/cli/ask_choice.ts";
-import type { Fact } from "../../../../computer/cli/facts.ts";
+import { cutText, type Fact } from "../../../../computer/cli/facts.ts";
 import {
   CHOICES,
   describeCall,
@@ -426,5 +426,49 @@ Deno.test("logLines() has what runs in lines that begin with words of ours or a 
   );
   const lines = logLines(request({ params: many }));
   assert(lines.join("\n").length < 20_000);
-  assertEquals(lines[1], `  k0: "${"x".repeat(24)}" … (10000 characters)`);
+  assertEquals(
+    lines[1],
+    "  only the beginning: the arguments are more than 200 names",
+  );
+  assertEquals(lines[2], `  k0: "${"x".repeat(24)}" … (10000 characters)`);
+  assertEquals(lines.at(-1), "  … and 800 more arguments");
+});
+
+Deno.test("a name that is cut ends in a mark that no name has, in a log and in a question", () => {
+  const same = "x".repeat(24);
+  const params = {
+    [`${same}safe`]: 1,
+    [`${same}danger`]: 2,
+    [same]: 3,
+    [`${same.slice(1)}…`]: 4,
+    [`a ${same}`]: 5,
+    [`${same.slice(1)}😀`]: "a".repeat(23) + "😀",
+    much: "x".repeat(2 ** 18),
+  };
+  const expected = [
+    `${same}…: 1`,
+    `${same}…: 2`,
+    `${same}: 3`,
+    `"${same.slice(1)}…": 4`,
+    `"a ${same.slice(2)}"…: 5`,
+    `${same.slice(1)}…: "${"a".repeat(23)}" … (25 characters)`,
+    `much: "${same}" … (262144 characters)`,
+  ].map((line) => `  ${line}`);
+  assertEquals(logLines(request({ params })).slice(1), [
+    "  only the beginning: the arguments are more than 256 KiB",
+    ...expected,
+  ]);
+  assertEquals(linesOf({ params }).slice(3, -1), expected);
+});
+
+Deno.test("cutText() splits no character", () => {
+  // Fourteen units in two columns: the bound of units comes before that of columns.
+  const flag = "🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}";
+  for (const before of ["", "a"]) {
+    for (const after of ["", "z"]) {
+      const cut = cutText(before + flag.repeat(100) + after, 20, 10);
+      assert(cut !== undefined);
+      assert(cut.head.isWellFormed() && cut.tail.isWellFormed());
+    }
+  }
 });
