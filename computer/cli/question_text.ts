@@ -170,6 +170,8 @@ function fieldFact(field: Field): Fact {
 
 /** The most columns of who asks, with the word before the name. */
 const MAX_CALLER_COLUMNS = 40;
+/** How much of a name is looked at, so that what it repeats is counted; names in an office are shorter. */
+const MAX_CALLER = 1_024;
 
 /** Says who asks; the name is in quotes, and a long one is cut. */
 export function callerPhrase(
@@ -179,8 +181,9 @@ export function callerPhrase(
   },
 ): string {
   const word = operator === undefined ? "Agent" : "operator of the Server";
-  const inner = quoted((operator ?? agent).slice(0, MAX_CALLER_COLUMNS + 1))
-    .slice(1, -1);
+  const name = operator ?? agent;
+  const first = firstUnits(name, MAX_CALLER);
+  const inner = quoted(first).slice(1, -1) + (first === name ? "" : "…");
   const columns = MAX_CALLER_COLUMNS - textWidth(`${word} ""`);
   return `${word} "${shorten(inner, columns)}"`;
 }

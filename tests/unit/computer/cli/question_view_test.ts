@@ -8,6 +8,7 @@ import {
 import { outcomeOf } from "../../../../computer/cli/ask_choice.ts";
 import { cutText, type Fact } from "../../../../computer/cli/facts.ts";
 import {
+  callerPhrase,
   CHOICES,
   describeCall,
   describeForm,
@@ -26,7 +27,7 @@ import {
 import type { ConfirmRequest } from "../../../../computer/tools/confirmations.ts";
 import { readFields } from "../../../../computer/tools/form.ts";
 import { textWidth } from "../../../../cli/terminal_text.ts";
-import { nameText } from "../../../../shared/shown_text.ts";
+import { nameText, quoted } from "../../../../shared/shown_text.ts";
 import { steps } from "../../../support/texts/steps.ts";
 import { hostileText } from "../../../support/texts/hostile_text.ts";
 
@@ -459,6 +460,37 @@ Deno.test("a name that is cut ends in a mark that no name has, in a log and in a
     ...expected,
   ]);
   assertEquals(linesOf({ params }).slice(3, -1), expected);
+});
+
+Deno.test("who asks is whole, or ends in a mark; no character of the name becomes another", () => {
+  const rows = [
+    ["planner", 'Agent "planner"'],
+    ["\u200b".repeat(256), 'Agent "⟨256 × U+200B⟩"'],
+    ["\u200b".repeat(2_000), 'Agent "⟨1024 × U+200B⟩…"'],
+    [`${"\u200b".repeat(40)}😀`, 'Agent "⟨40 × U+200B⟩😀"'],
+    [`${"\u200b".repeat(1_023)}😀`, 'Agent "⟨1023 × U+200B⟩…"'],
+    ["x".repeat(256), `Agent "${"x".repeat(31)}…"`],
+  ] as const;
+  for (const [agent, phrase] of rows) {
+    assertEquals(callerPhrase({ agent }), phrase);
+  }
+  fc.assert(
+    fc.property(hostileText(60), fc.boolean(), (name, isOperator) => {
+      const phrase = callerPhrase({
+        agent: name,
+        operator: isOperator ? name : undefined,
+      });
+      assert(textWidth(phrase) <= 40, phrase);
+      const [, inner = ""] = /"(.*)"$/.exec(phrase) ?? [];
+      const whole = quoted(name).slice(1, -1);
+      assert(
+        inner === whole ||
+          inner.endsWith("…") && whole.startsWith(inner.slice(0, -1)),
+        phrase,
+      );
+    }),
+    { numRuns: 200 },
+  );
 });
 
 Deno.test("cutText() splits no character", () => {
