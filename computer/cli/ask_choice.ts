@@ -2,7 +2,7 @@ import process from "node:process";
 import type { Readable } from "node:stream";
 import { on } from "node:events";
 import { emitKeypressEvents, type Key } from "node:readline";
-import { setImmediate, setTimeout } from "node:timers/promises";
+import { setTimeout } from "node:timers/promises";
 import { type Choice, offered, type QuestionText } from "./question_text.ts";
 import {
   nextPage,
@@ -63,7 +63,20 @@ export async function askChoice<A extends string>(
   };
   await ignoreKeys(terminal, () => draw("…"));
   let cause: unknown;
-  const redraw = () => void draw();
+  const redraw = () => void draw(isSettling ? "…" : undefined);
+  let isSettling = false;
+  let isHeard = false;
+  /** Drops keys until none came for a moment, so that a paste turns one page, and answers nothing. */
+  const settle = async () => {
+    isSettling = true;
+    redraw();
+    do {
+      isHeard = false;
+      await inTime(PAGE_MS, signal);
+    } while (isHeard && !signal.aborted);
+    isSettling = false;
+    if (!signal.aborted) redraw();
+  };
   try {
     emitKeypressEvents(input);
     const keys = on(input, "keypress", { signal, close: ["end"] });
@@ -72,6 +85,10 @@ export async function askChoice<A extends string>(
     output.write(HIDE_CURSOR);
     redraw(); // keys are received by now: what it prints may ask for them
     for await (const [, key] of keys) {
+      if (isSettling && !isDismissal(key)) {
+        isHeard = true;
+        continue;
+      }
       const outcome = outcomeOf(question, asked, view ?? draw(), key);
       if ("answer" in outcome) {
         const { answer } = outcome;
@@ -79,10 +96,10 @@ export async function askChoice<A extends string>(
         show(screen, endedLines(question.text, chosen?.label ?? "No"));
         return answer;
       }
-      const isSame = outcome.selected === asked.selected &&
-        outcome.reading === asked.reading;
+      const { selected, reading } = asked;
       asked = outcome;
-      if (!isSame) redraw();
+      if (outcome.reading !== reading) void settle();
+      else if (outcome.selected !== selected) redraw();
     }
   } catch (error) {
     cause = error; // also where it is withdrawn
@@ -177,7 +194,7 @@ export function outcomeOf<A extends string>(
   view: QuestionView,
   { name, ctrl = false, meta = false }: Key,
 ): KeyOutcome<A> {
-  if (name === "escape" || ctrl && name === "c") return { answer: undefined };
+  if (isDismissal({ name, ctrl })) return { answer: undefined };
   if (ctrl || meta) return { selected, reading };
   if (name === "return") return { answer: selected };
   if (FORWARD.includes(name)) return { selected, reading: nextPage(view) };
@@ -190,14 +207,34 @@ export function outcomeOf<A extends string>(
   return { selected: answers[at]?.answer ?? selected, reading };
 }
 
+const isDismissal = ({ name, ctrl }: Key): boolean =>
+  name === "escape" || ctrl === true && name === "c";
+
 /** Keys pressed this soon after a question appears were meant for something else. */
 const IGNORE_KEYS_MS = 500;
 
-/** Waits until keys are accepted. */
-export const untilKeysCount: Terminal["wait"] = async (signal) => {
-  await setTimeout(IGNORE_KEYS_MS, undefined, { signal }).catch(() => {});
-  await setImmediate(); // keys that are already buffered are read first
+/** Keys pressed this soon after a page was turned cannot be meant for it. */
+const PAGE_MS = 100;
+
+/** How late a timer may be: it was later where the process stood still, with keys that are read after it. */
+const MAX_LATE_MS = 100;
+
+/** Waits until keys are accepted: until none was pressed for a moment. */
+export const untilKeysCount: Terminal["wait"] = async (signal, heard) => {
+  do {
+    await setTimeout(IGNORE_KEYS_MS, undefined, { signal }).catch(() => {});
+    await inTime(PAGE_MS, signal); // keys that are already buffered are read first
+  } while (heard() && !signal.aborted);
 };
+
+/** Waits for a time in which the process did not stand still. */
+async function inTime(ms: number, signal: AbortSignal): Promise<void> {
+  let began: number;
+  do {
+    began = performance.now();
+    await setTimeout(ms, undefined, { signal }).catch(() => {});
+  } while (performance.now() - began > ms + MAX_LATE_MS && !signal.aborted);
+}
 
 /**
  * Shows a question, and drops all keys typed before and until `wait` resolves.
@@ -209,13 +246,19 @@ export async function ignoreKeys(
   { input, wait, signal }: AskingTerminal,
   show: () => void,
 ): Promise<void> {
-  const ignore = () => {};
+  let isHeard = false;
+  const ignore = () => isHeard = true;
+  const heard = () => {
+    const was = isHeard;
+    isHeard = false;
+    return was;
+  };
   input.setRawMode?.(true);
   input.on("data", ignore);
   input.resume();
   show();
   try {
-    await wait(signal);
+    await wait(signal, heard);
   } finally {
     input.off("data", ignore);
     input.pause();
@@ -241,8 +284,12 @@ export interface Terminal {
   readonly input: Readable & { setRawMode?: (raw: boolean) => unknown };
   /** The screen. */
   readonly output: Canvas;
-  /** Resolves when keys are accepted, or at once when the signal is aborted. */
-  readonly wait: (signal: AbortSignal) => Promise<void>;
+  /**
+   * Resolves when keys are accepted, or at once when the signal is aborted.
+   *
+   * @param heard returns whether a key was pressed since it was asked last
+   */
+  readonly wait: (signal: AbortSignal, heard: () => boolean) => Promise<void>;
 }
 
 /** A terminal with a question. */

@@ -154,16 +154,30 @@ const KINDS: Readonly<Record<Field["kind"], string>> = {
   choices: "some of",
 };
 
+/** Says what an option is called, and what is sent for it where that differs. */
+const optionPhrase = ({ label, value }: {
+  readonly label: string;
+  readonly value: unknown;
+}): string =>
+  label === value ? quoted(label) : `${quoted(label)} = ${quoted(`${value}`)}`;
+
 function fieldFact(field: Field): Fact {
   const { name, label, description, isRequired, kind } = field;
   const options = "options" in field
-    ? ` ${field.options.map(({ label }) => quoted(label)).join(", ")}`
+    ? ` ${field.options.map(optionPhrase).join(", ")}`
     : "";
+  const { default: value } = field;
+  const values = value === undefined || Array.isArray(value)
+    ? value ?? []
+    : [value];
   const text = [
     ...label === name ? [] : [quoted(label)],
     `${KINDS[kind]}${options}`,
     ...isRequired ? [] : ["optional"],
     ...description === undefined ? [] : [quoted(description)],
+    ...values.length === 0
+      ? []
+      : [`Enter alone: ${values.map((each) => quoted(`${each}`)).join(", ")}`],
   ].join("; ");
   return { name: nameText(name), depth: 1, text, length: text.length };
 }

@@ -41,12 +41,12 @@ export class Screen {
 
   /** Maximum width of a line: on some terminals, writing to the last column wraps. */
   get columns(): number {
-    return Math.max(1, (this.#canvas.columns ?? 80) - 1);
+    return Math.max(1, widthOf(this.#canvas) - 1);
   }
 
   /** Maximum height of the block: the cursor is below it. */
   get rows(): number {
-    return Math.max(1, (this.#canvas.rows ?? 24) - 1);
+    return Math.max(1, (this.#canvas.rows || 24) - 1);
   }
 
   /** Replaces the block, and prints text above it. */
@@ -67,7 +67,7 @@ export class Screen {
 
   /** Returns the sequence that moves the cursor to the top of the block, whose lines may have wrapped. */
   #toTop(): string {
-    const columns = this.#canvas.columns ?? 80;
+    const columns = widthOf(this.#canvas);
     const rows = this.#drawn.reduce(
       (sum, line) => {
         const width = textWidth(stripVTControlCharacters(line).trimEnd());
@@ -78,6 +78,9 @@ export class Screen {
     return rows === 0 ? "\r" : `\r\x1b[${rows}A`;
   }
 }
+
+/** The width of a terminal; those that do not say it, such as serial consoles, say 0. */
+const widthOf = ({ columns }: Canvas): number => columns || 80;
 
 /** The meaning of a text, which determines its look. */
 export type Style = "good" | "bad" | "busy" | "dim" | "bold";

@@ -120,33 +120,50 @@ async function askInput(
   if (input.type === "pickString") {
     const options = pickOptions(input);
     if (options.length === 0) return undefined;
-    const at = await select({ ...common, ...numbered(options, input.default) });
+    const at = await select({
+      ...common,
+      ...numbered(options, input.default, common),
+    });
     return isCancel(at) ? undefined : options[at]?.value || undefined;
   }
   const answer = input.password
     ? await password(common)
-    : await text({ ...common, ...defaultText(input.default) });
-  return isCancel(answer) ? undefined : answer || undefined;
+    : await text({ ...common, ...defaultText(input.default, common) });
+  const fallback = input.password ? undefined : input.default;
+  return isCancel(answer) ? undefined : answer || fallback || undefined;
 }
 
-/** Texts of a form were shown whole before; a prompt has the beginning of them. */
-const MAX_PROMPT_COLUMNS = 200;
+/** The columns that a prompt needs beside a text of others, which must not go on in another line. */
+const FRAME_COLUMNS = 8;
+
+/** Returns the beginning of a text that was shown whole before, as one line of a prompt. */
+const promptLine = (
+  text: string,
+  { output }: Pick<Terminal, "output">,
+  taken = 0,
+): string => {
+  const room = new Screen(output).columns - FRAME_COLUMNS - taken;
+  return brief(text, Math.max(1, room));
+};
 
 /** Returns the options of a selection by position, of which that with the value is chosen at first. */
 const numbered = (
   options: readonly { readonly label: string; readonly value: unknown }[],
   chosen: unknown,
+  terminal: Pick<Terminal, "output">,
 ) => ({
   options: options.map(({ label }, value) => ({
     value,
-    label: brief(label, MAX_PROMPT_COLUMNS),
+    label: promptLine(label, terminal),
   })),
   initialValue: options.findIndex(({ value }) => value === chosen),
 });
 
-const defaultText = (value: string | null | undefined) =>
-  value &&
-  { placeholder: brief(value, MAX_PROMPT_COLUMNS), defaultValue: value };
+/** Shows what Enter alone means; the prompt itself would print it as it is. */
+const defaultText = (
+  value: string | null | undefined,
+  terminal: Pick<Terminal, "output">,
+) => value && { placeholder: promptLine(value, terminal) };
 
 /**
  * Asks what an MCP server wants to know: first whether to answer, with "decline" as the default, then
@@ -185,13 +202,9 @@ async function askField(
   terminal: AskingTerminal,
 ): Promise<FieldAnswer> {
   const { label, description, isRequired } = field;
-  const message = [
-    brief(label, MAX_PROMPT_COLUMNS),
-    ...(description === undefined
-      ? []
-      : [`– ${brief(description, MAX_PROMPT_COLUMNS)}`]),
-    ...(isRequired ? [] : ["(optional)"]),
-  ].join(" ");
+  const optional = isRequired ? "" : " (optional)";
+  const about = description === undefined ? label : `${label} – ${description}`;
+  const message = promptLine(about, terminal, optional.length) + optional;
   for (;;) {
     const prompts = await announce(message, terminal);
     const value = prompts ? await prompt(field, prompts) : CANCELLED;
@@ -219,13 +232,17 @@ async function prompt(
     case "boolean":
     case "choice": {
       const offered = field.kind === "choice" ? field.options : YES_OR_NO;
-      const { options, initialValue } = numbered(offered, field.default);
+      const { options, initialValue } = numbered(
+        offered,
+        field.default,
+        common,
+      );
       if (initialValue < 0 || !field.isRequired) options.unshift(NO_ANSWER);
       const at = await select({ ...common, options, initialValue });
       return isCancel(at) ? CANCELLED : offered[at]?.value;
     }
     case "choices": {
-      const { options } = numbered(field.options, undefined);
+      const { options } = numbered(field.options, undefined, common);
       const answer = await multiselect({
         ...common,
         options,
@@ -245,7 +262,7 @@ async function prompt(
       const options = { ...common, validate };
       const answer = field.kind === "text" && field.isSecret
         ? await password(options)
-        : await text({ ...options, ...defaultText(fallback) });
+        : await text({ ...options, ...defaultText(fallback, common) });
       if (isCancel(answer)) return CANCELLED;
       return valueOf(field, answer || fallback);
     }

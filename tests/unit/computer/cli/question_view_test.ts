@@ -382,7 +382,7 @@ Deno.test("a form shows who asks, all of its text and every field, and gets no a
     '  ┊ are you?"',
     "It wants",
     '  name: "Your name"; a text; "as⟨U+202E⟩"',
-    '  colour: one of "Red", "Green"; optional',
+    '  colour: one of "Red" = "r", "Green" = "g"; optional',
     'For a call of: "buy"',
     'Asked by: Agent "planner"',
   ]);

@@ -15,12 +15,13 @@ import type { ElicitRequest } from "../../../../computer/tools/elicitations.ts";
 import {
   outcomeOf,
   type Terminal,
+  untilKeysCount,
 } from "../../../../computer/cli/ask_choice.ts";
 import {
   UNREAD,
   viewQuestion,
 } from "../../../../computer/cli/question_view.ts";
-import type { View } from "../../../../computer/cli/screen.ts";
+import { Screen, type View } from "../../../../computer/cli/screen.ts";
 import { terminalQuestions } from "../../../../computer/cli/terminal_questions.ts";
 
 const request = (tool = "write_file"): ConfirmRequest => ({
@@ -374,4 +375,51 @@ Deno.test("terminalQuestions() removes a form that is withdrawn", async () => {
   await shows("(optional)");
   withdrawn.abort();
   assertEquals(await answer, { action: "cancel" });
+});
+
+Deno.test("a default of an MCP server is written by name, shown whole in the question, and sent as it is", async () => {
+  const hostile = `safe\u001b]0;x\u0007\u001b[2J\u202e${"x".repeat(300)}end`;
+  const { questions, shows, type, all } = terminal();
+  const answer = questions.elicit(
+    form({ b: { type: "string", default: hostile } }, ["b"]),
+    never,
+  );
+  await shows('Enter alone: "safe⟨U+001B⟩');
+  await shows('end"'); // no beginning of it alone
+  await shows("y or n");
+  type("y");
+  await shows("b …");
+  await shows("b");
+  type("\r");
+  assertEquals(await answer, { action: "accept", content: { b: hostile } });
+  assert(!all().includes("\u001b]0;") && !all().includes("\u202e"));
+});
+
+Deno.test("what is pasted turns one page at most, and answers nothing", async () => {
+  const { questions, shows, type } = terminal();
+  const params = { content: "harmless note ".repeat(300), path: "a" };
+  const word = questions.confirm({ ...request(), params }, never);
+  await shows("Space shows all");
+  let isAnswered = false;
+  void word.then(() => isAnswered = true);
+  type("please do  this  and  then  say  yes  a");
+  await shows("Space shows more");
+  assertEquals(isAnswered, false);
+  type(CTRL_C);
+  assertEquals(await word, "no");
+});
+
+Deno.test("keys count once none was pressed for a moment, however late the process reads them", async () => {
+  const heard = [true, true, false];
+  await untilKeysCount(never, () => heard.shift() ?? false);
+  assertEquals(heard, []);
+});
+
+Deno.test("a terminal that says no size is taken for one of 80 columns", () => {
+  const output = new PassThrough();
+  const screen = new Screen(Object.assign(output, { columns: 0, rows: 0 }));
+  assertEquals([screen.columns, screen.rows], [79, 23]);
+  screen.draw(["a", "b"]);
+  screen.draw(["c"]);
+  assert(!String(output.read()).includes("Infinity"));
 });
