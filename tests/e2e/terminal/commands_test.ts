@@ -402,7 +402,8 @@ onTerminal(
     const hasYes = /[○●] Yes, this once/;
     for (let pages = 0;; pages++) {
       const { text } = await view.until(({ text }) =>
-        hasYes.test(text) || text.includes("└ Space")
+        // "…" stands there until keys count again.
+        hasYes.test(text) && !text.includes("└ …") || text.includes("└ Space")
       );
       if (hasYes.test(text)) {
         assertStringIncludes(text, 'END"');
