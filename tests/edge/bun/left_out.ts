@@ -107,6 +107,7 @@ const COUNTED = [
 
 /** Suites with bounds of memory, which Bun gives back later than Deno. */
 export const OF_MEMORY: readonly string[] = [
+  "tests/e2e/server/hostile/held_text_test.ts",
   "tests/e2e/server/hostile/memory_test.ts",
   "tests/e2e/server/hostile/packets_test.ts",
   "tests/wire/unfinished_message_test.ts",
