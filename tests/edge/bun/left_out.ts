@@ -87,6 +87,7 @@ const SERVED: Reasons = {
   ],
   "about Deno.serve": [
     "createSmcpServer() with an adapter is the same server",
+    "deno serve prints no line of its own when it answers requests that are short, polls and calls",
     "deno serve serves the page's module; at SIGTERM clients are disconnected so that they reconnect",
     "of several isolates of one program the youngest serves, others say why they do not",
     "the page's Deno.serve drains at SIGTERM, and ends",
