@@ -216,7 +216,7 @@ export interface Finding extends Found {
 }
 
 /** What is found before a scan. */
-export const NOTHING_FOUND: Finding = {
+const NOTHING_FOUND: Finding = {
   large: [],
   mayBeError: false,
   values: 0,

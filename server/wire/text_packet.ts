@@ -11,9 +11,9 @@ import { Payload } from "../shared/payload.ts";
 import {
   type ByteRange,
   type DecodedText,
+  type Finding,
   inQuotes,
   JsonText,
-  NOTHING_FOUND,
   skipObject,
   standsAt,
 } from "./json_text.ts";
@@ -109,7 +109,13 @@ export function readPacket(
     if (isUnknown) return undefined;
   }
   const body = at;
-  const found = { ...NOTHING_FOUND, large: [] };
+  const found: Finding = {
+    large: [],
+    mayBeError: false,
+    values: 0,
+    members: 0,
+    outline: 0,
+  };
   at = skipObject(at, isText ? -body : shift, found);
   if (at === NO_JSON || !endsAt(at, end)) return undefined;
   if (!isText && scanner.isUtf8(array, end) !== 1) return undefined;
