@@ -206,14 +206,27 @@ export function skipJsonValue(bytes: Uint8Array, at: number): number {
   return at;
 }
 
+/** The bytes of a text that are looked at one by one before the platform looks for its end. */
+const NEAR_BYTES = 64;
+
 function skipText(bytes: Uint8Array, at: number): number {
   at++;
   while (at < bytes.length) {
-    const c = bytes[at++];
-    if (c === QUOTE) return at;
-    if (c === BACKSLASH) at++;
+    const near = Math.min(at + NEAR_BYTES, bytes.length);
+    while (at < near) {
+      const c = bytes[at++];
+      if (c === QUOTE) return at;
+      if (c === BACKSLASH) at++;
+    }
+    const quote = bytes.indexOf(QUOTE, at);
+    if (quote === -1) break;
+    let slash = quote;
+    while (slash > at && bytes[slash - 1] === BACKSLASH) slash--;
+    at = quote + 1;
+    // An odd number of backslashes escapes the quote.
+    if ((quote - slash) % 2 === 0) return at;
   }
-  return at;
+  return bytes.length;
 }
 
 /** Skips a number, `true`, `false` or `null`. */

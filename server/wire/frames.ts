@@ -65,6 +65,12 @@ interface Unfinished {
 
 const MAX_CONTROL = 125;
 
+/**
+ * Frames of at least this size are unmasked as their parts arrive: others would have to wait while one is
+ * unmasked as a whole. Of smaller ones {@linkcode unmask} leaves the text where it is read next.
+ */
+const LONG_FRAME_BYTES = 524_288;
+
 /** Maximum number of frames in a message, including control frames between them: each costs time. */
 const MAX_FRAMES = 16_384;
 
@@ -192,23 +198,27 @@ export class FrameReader {
     const aside = Math.max(MAX_FIRST_BYTES, GROWTH_FACTOR * have);
     const message = this.#message ??
       new MessageBuffer(opcode, Math.min(length, aside));
+    const unfinished: Unfinished = { fin, length, mask, message, have };
     message.write(chunk.subarray(start), 0, before + length);
-    this.#unfinished = { fin, length, mask, message, have };
+    if (length >= LONG_FRAME_BYTES) unmaskPart(unfinished, 0, have);
+    this.#unfinished = unfinished;
     return undefined;
   }
 
   /** @returns number of bytes of the chunk that belong to the frame */
   #fill(unfinished: Unfinished, chunk: Buffer): number {
-    const { length, message, have } = unfinished;
+    const { length, message, have, mask } = unfinished;
     const missing = length - have;
     const taken = Math.min(chunk.length, missing);
     const part = taken === chunk.length ? chunk : chunk.subarray(0, taken);
     message.write(part, have, message.length + length);
     unfinished.have += taken;
+    const isLong = length >= LONG_FRAME_BYTES;
+    if (isLong) unmaskPart(unfinished, have, unfinished.have);
     if (taken < missing) return taken;
     this.#unfinished = undefined;
     const end = message.end + length;
-    unmask(message.bytes, message.end, end, unfinished.mask);
+    if (!isLong) unmask(message.bytes, message.end, end, mask);
     message.end = end;
     this.#took(message, unfinished.fin);
     return taken;
@@ -327,14 +337,29 @@ export function unmask(
       at++;
     }
     // The mask continues where the bytes before the first whole word ended.
-    const turn = (at - start & 3) << 3;
-    const word = turn === 0 ? mask : mask >>> turn | mask << 32 - turn;
+    const word = turned(mask, at - start);
     const count = end - at >> 2;
     const words = new Int32Array(bytes.buffer, bytes.byteOffset + at, count);
     for (let i = 0; i < count; i++) words[i]! ^= word;
     at += count << 2;
   }
   for (; at < end; at++) bytes[at]! ^= mask >> ((at - start & 3) << 3);
+}
+
+/** Returns the mask that applies from the byte `offset` on. */
+function turned(mask: number, offset: number): number {
+  const bits = (offset & 3) << 3;
+  return bits === 0 ? mask : mask >>> bits | mask << 32 - bits;
+}
+
+/** Unmasks a part of a frame that has arrived. */
+function unmaskPart(
+  { message, mask }: Unfinished,
+  from: number,
+  to: number,
+): void {
+  const { bytes, end } = message;
+  unmask(bytes, end + from, end + to, turned(mask, from));
 }
 
 /**

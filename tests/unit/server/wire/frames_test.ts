@@ -78,7 +78,15 @@ Deno.test("unmask() removes any mask from any range of bytes (RFC 6455 §5.3)", 
 });
 
 Deno.test("FrameReader reads the same messages regardless of chunk boundaries", () => {
-  const lengths = fc.constantFrom(126, 4095, 4096, 65_535, 65_536, 200_000);
+  const lengths = fc.constantFrom(
+    126,
+    4095,
+    4096,
+    65_535,
+    65_536,
+    200_000,
+    524_288,
+  );
   const byte = fc.nat(255);
   const frame = fc.record({
     opcode: fc.constantFrom(1, 2, 9),
