@@ -3,9 +3,12 @@ import { plainText } from "../shared/shown_text.ts";
 
 /** Characters without a width of their own. */
 const NARROWEST = /^[\p{Mn}\p{Me}\p{Cc}\p{Cf}]$/u;
-/** Characters of two columns: East Asian ones and emoji; each of the two characters of a flag has one. */
+/**
+ * Characters of two columns: East Asian ones, with those that Unicode 16 made wide, and emoji, with the
+ * places that it keeps for further ones; each of the two characters of a flag has one.
+ */
 const WIDE =
-  /^(?:[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18cff}\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}]|(?!\p{RI})\p{Emoji_Presentation})$/u;
+  /^(?:[\u1100-\u115f\u2329\u232a\u2630-\u2637\u268a-\u268f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18dff}\u{1aff0}-\u{1b2ff}\u{1d300}-\u{1d376}\u{1f200}-\u{1f2ff}\u{1f6d0}-\u{1f6ff}\u{1f900}-\u{1f9ff}\u{1fa70}-\u{1faff}\u{20000}-\u{3fffd}]|(?!\p{RI})\p{Emoji_Presentation})$/u;
 /** Makes a picture of the character before it, of two columns on some terminals. */
 const PICTURED = "\ufe0f";
 

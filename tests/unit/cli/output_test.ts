@@ -196,6 +196,8 @@ Deno.test("textWidth() counts the columns that a terminal takes", () => {
     ["😀", 2],
     ["🇩🇪", 2],
     ["✓ ● ▸ …", 7],
+    // Wide since Unicode 16, and a place for a further emoji.
+    ["\u2630\u268a\u{1d300}\u{1fadf}", 8],
   ];
   for (const [text, width] of rows) assertEquals(textWidth(text), width, text);
 });
