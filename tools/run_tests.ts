@@ -25,6 +25,7 @@ const OTHER_SUITES = [
   "mcp",
   "node",
   "pages",
+  "real",
 ];
 
 /** Realms at a time: more than processors, since tests wait for processes most of the time. */

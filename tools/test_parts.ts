@@ -25,6 +25,7 @@ import {
   mcpTools,
   realClients,
 } from "../tests/support/mcp/npm_tools.ts";
+import { findNpmServers, findPypiServers } from "../tests/real/servers.ts";
 import { installSystemd } from "../tests/support/service/systemd.ts";
 import { findBun } from "./npm/bun.ts";
 import { runtimeOf, RUNTIMES } from "./npm/deno_runtimes.ts";
@@ -212,6 +213,17 @@ const valkey: Part = {
   fetch: async () => hasValkey && await findValkey(),
 };
 
+const publishedOfNpm: Part = {
+  name: "the published MCP servers of npm",
+  fetch: findNpmServers,
+};
+
+/** Optional: these are skipped where there is no Python. */
+const publishedOfPypi: Part = {
+  name: "the published MCP servers of PyPI",
+  fetch: findPypiServers,
+};
+
 const clients: Part = { name: "Claude Code and Codex", fetch: realClients };
 
 const packages = [locked, linked, homes];
@@ -230,6 +242,7 @@ export const SUITES: Readonly<Record<string, readonly Part[]>> = {
     ...[bundles, workerd, bun, tarball, ...denoServers, pythons],
   ],
   mcp: [...packages, ...denoServers, mcp, frameworks, inPython],
+  real: [...packages, publishedOfNpm, publishedOfPypi],
   pages: [...packages, ...nodes, npxServers, valkey],
   clients: [...packages, clients],
   interop: [...packages, pythons],

@@ -92,3 +92,19 @@ export async function leftInGroups(
   }
   return left;
 }
+
+/** Returns the running processes with this variable in their environment, which children inherit; Linux only. */
+export async function withVariable(
+  name: string,
+  value: string,
+): Promise<number[]> {
+  if (Deno.build.os !== "linux") return [];
+  const found: number[] = [];
+  for (const pid of (await readdir("/proc")).map(Number)) {
+    if (!Number.isInteger(pid)) continue;
+    const variables = await readFile(`/proc/${pid}/environ`, "utf8")
+      .catch(() => "");
+    if (variables.split("\0").includes(`${name}=${value}`)) found.push(pid);
+  }
+  return found;
+}

@@ -47,7 +47,7 @@ export const edgeTools = (): Promise<NpmTools> =>
   npmTools("edge-tools", EDGE_TOOLS);
 
 /** Finds packages of npm in the user's cache folder, where it installs them once. */
-async function npmTools(
+export async function npmTools(
   name: string,
   packages: readonly string[],
 ): Promise<NpmTools> {
