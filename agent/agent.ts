@@ -92,6 +92,7 @@ export class SmcpAgent implements AsyncDisposable {
       connection,
       options.name,
       this.#events,
+      this,
     );
   }
 

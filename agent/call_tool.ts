@@ -82,7 +82,7 @@ async function callOnce(
   options: CallToolOptions,
 ): Promise<CallToolResult> {
   const { timeoutMs = TOOL_TIMEOUT_MS, reqId = crypto.randomUUID() } = options;
-  const { signal, onProgress, input } = options;
+  const { signal, onProgress, input, meta } = options;
   const { computer } = call;
   let wait: Wait | undefined;
   const unfollow = requests.follow(reqId, (progress) => {
@@ -98,6 +98,7 @@ async function callOnce(
       timeout: wireTimeout(timeoutMs),
       progress: onProgress ? true : "waiting",
       ...(input && inputFields(input)),
+      ...(meta && { _meta: meta }),
     }, { timeoutMs, signal, reqId });
   } catch (error) {
     if (error instanceof ConnectionError && error.code === "timeout") {

@@ -6,6 +6,7 @@
  * @module
  */
 import type { Logger } from "@logtape/logtape";
+import { OfficePath } from "./office_path.ts";
 import * as queries from "./queries.ts";
 import { isComputerNotFound, Requests } from "./requests.ts";
 import { catalogueStep, ToolCatalogue } from "./tools.ts";
@@ -14,15 +15,16 @@ import type { Connection } from "../client/connection.ts";
 import type { Emitter } from "../client/emitter.ts";
 import { ConnectionError } from "../client/errors.ts";
 import type { ConnectionEvents, ConnectionOptions } from "../client/options.ts";
-import type {
-  Desktop,
-  EnterOfficeNotification,
-  LeaveOfficeNotification,
-  Notification,
-  Notifications,
-  SMCPTool,
-  ToolCallProgress,
-  UpdateResources,
+import {
+  type Desktop,
+  type EnterOfficeNotification,
+  GET_TOOLS_EVENT,
+  type LeaveOfficeNotification,
+  type Notification,
+  type Notifications,
+  type SMCPTool,
+  type ToolCallProgress,
+  type UpdateResources,
 } from "../protocol/mod.ts";
 import { onAbort } from "../shared/async.ts";
 
@@ -87,20 +89,28 @@ export const agentEventOf = <N extends Notification>(
  * Forwards the events of an Agent's office, and keeps its tools up to date (spec §9).
  *
  * @param name the Agent's own name
+ * @param agent by which the path of its office is found
  */
 export function forwardOfficeEvents(
   connection: Connection,
   name: string,
   events: Emitter<AgentEvents>,
+  agent: object,
 ): ToolCatalogue {
   // Without `offline: "wait"`: after a reconnect everything is fetched again anyway.
   const requests = new Requests(connection, { name });
+  const path = new OfficePath(agent, () => {
+    if (connection.joined) catalogue.refresh();
+  });
   const catalogue = new ToolCatalogue({
     list: async () =>
       (await queries.members(requests, connection.office))
         .filter(({ role }) => role === "computer")
         .map(({ name }) => name),
-    fetch: (computer) => queries.tools(requests, computer),
+    fetch: async (computer) => {
+      const request = { computer, ...path.asked };
+      return path.take(await requests.ask(GET_TOOLS_EVENT, request));
+    },
     changed: (computer, tools) => events.emit("tools", { computer, tools }),
     failed: (computer, error) =>
       events.emit("toolsFailed", { computer, error }),

@@ -72,6 +72,11 @@ export interface CallToolOptions extends AgentRequestOptions {
    * with `a2c_blob_handle` in its `_meta`, for `SmcpAgent.openBlob`.
    */
   blobs?: "restore" | "keep";
+  /**
+   * Goes with the call to the tool's MCP server, as `_meta` there, such as `{ traceparent }`: at most 8,192
+   * bytes as JSON, without the keys that MCP defines. Older Computers drop it.
+   */
+  meta?: Record<string, unknown>;
 }
 
 /** Options for sending a file to a Computer (0.4 §7.5). */

@@ -8,6 +8,7 @@
  *
  * @module
  */
+import { createHash, randomBytes } from "node:crypto";
 import type { McpCaller } from "./http/face.ts";
 import { makeRoom, refusal, untilEnd, useAt } from "./http/guards.ts";
 import type { OfficeMcp } from "./mod.ts";
@@ -21,6 +22,8 @@ const END_TIMEOUT_MS = 1000;
 const MAKE_WAY_MS = 2000;
 /** The share of an Agent's limits that is for calls; the rest is for all else. */
 const CALL_SHARE = 0.9;
+/** Characters of the id of an office: 132 random bits. */
+const OFFICE_ID_LENGTH = 22;
 
 /** Makes the MCP server of an office, as `officeMcp` does. */
 type ServeOffice = (
@@ -83,11 +86,17 @@ export function openGateway(
   /** By name; those used longest ago come first. */
   const offices = new Map<string, ServedOffice>();
   let isClosed = false;
+  const key = randomBytes(16);
+  // The same each time that the office is opened: clients may have it from before. Other nodes of a
+  // cluster give it others, and cannot serve it while its seat is taken here.
+  const idOf = (office: string) =>
+    createHash("sha256").update(key).update(office).digest("base64url")
+      .slice(0, OFFICE_ID_LENGTH);
 
   function open(office: string): ServedOffice | undefined {
     const isIdle = ({ uses }: ServedOffice) => uses.count === 0;
     if (!makeRoom(offices, maxOffices, isIdle, closeOffice)) return undefined;
-    const seat = makeSeat(office, agentName, host);
+    const seat = makeSeat({ office, id: idOf(office) }, agentName, host);
     const uses = new Uses(seat.giveUp, seatIdleMs);
     const [requests, calls] = [new Uses(), new Uses()];
     const face = serve(seat.take, {

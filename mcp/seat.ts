@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { officePathOf } from "../agent/office_path.ts";
 import { ConnectionError, SmcpAgent } from "../agent/mod.ts";
 import { withTimeout } from "../shared/async.ts";
 import type { InProcessConnection } from "../shared/in_process.ts";
@@ -45,9 +46,14 @@ export type Seat = ReturnType<typeof makeSeat>;
 /**
  * Makes a seat that nobody has taken.
  *
+ * @param id of the office, for its Computers
  * @param name of the Agent that sits there
  */
-export function makeSeat(office: string, name: string, host: SeatHost) {
+export function makeSeat(
+  { office, id }: { readonly office: string; readonly id: string },
+  name: string,
+  host: SeatHost,
+) {
   let taken: Promise<SmcpAgent> | undefined;
   /** Ends when the seat that was given up is free. */
   let leaving = Promise.resolve();
@@ -64,6 +70,7 @@ export function makeSeat(office: string, name: string, host: SeatHost) {
   async function sit(lost: () => void): Promise<SmcpAgent> {
     await leaving;
     const agent = new SmcpAgent({ connection: host.connect(), name });
+    officePathOf(agent).name(id);
     try {
       await agent.connect();
       await agent.join(office);

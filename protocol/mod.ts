@@ -183,6 +183,7 @@ export {
   type ToolProgress,
   type Waiting,
 } from "./payloads/tools.ts";
+export type { RequestMeta } from "./payloads/request_meta.ts";
 export { eventOf, namesOf, type Profile, PROFILES } from "./profiles.ts";
 export {
   type GetPromptReq,

@@ -1,4 +1,4 @@
-import type { ToolHost } from "../tool_host.ts";
+import { partsOf, type ToolHost } from "../tool_host.ts";
 import { type ComputerConfig, serverPlaceholders } from "../config/config.ts";
 import { failureOf, labelOf } from "./report.ts";
 import { isDocument, isWindow } from "../resources/listed.ts";
@@ -35,6 +35,7 @@ export function sumUp(
     problems: [
       ...problemsOf(servers, failureOf),
       ...problemsOf(servers, (server) => server.problems),
+      ...problemsOf(servers, ({ bundleId }) => officeProblems(host, bundleId)),
       ...problems,
       ...nothingOffered(config, skills),
     ],
@@ -52,6 +53,14 @@ const problemsOf = (
   servers.flatMap((server) =>
     find(server).map((text) => `MCP server "${labelOf(server)}": ${text}`)
   );
+
+/** Finds that an MCP server is an office; a check is in none itself, so that it cannot compare them. */
+const officeProblems = (host: ToolHost, bundleId: string): string[] => {
+  const { connection } = partsOf(host).hosting.host.server(bundleId) ?? {};
+  return connection === undefined || connection.offices.length === 0 ? [] : [
+    "it is an office of A2C-SMCP, and in that office, or one behind it, a Computer refuses to start it: the office would be offered its own tools, again and again; remove it, unless this Computer is for another office",
+  ];
+};
 
 /** Finds that a Computer with this configuration would offer nothing at all. */
 const nothingOffered = (

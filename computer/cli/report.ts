@@ -147,6 +147,7 @@ const REMEDIES: Readonly<Record<ServerFailure, string>> = {
   unreachable: "is it running, and is its url right?",
   refused: "give it an Authorization header, or sign in when the Computer runs",
   not_found: "correct the path of its url",
+  leads_back: "remove it from the configuration",
   not_executable: "make the program executable (chmod +x)",
 };
 

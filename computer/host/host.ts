@@ -12,6 +12,7 @@ import {
   RESTART_POLICY,
   type RestartPolicy,
 } from "./hosted_server.ts";
+import { OwnOffices } from "./mcp/own_offices.ts";
 import { ServerSet } from "./server_set.ts";
 import { toSMCPTool } from "./tool_meta.ts";
 import {
@@ -37,6 +38,8 @@ import { MAX_TIMER_MS } from "../../shared/async.ts";
 export class McpHost implements AsyncDisposable {
   /** All of them, and how they are named. */
   readonly names: ServerSet<HostedServer> = new ServerSet();
+  /** The offices that the Computer is in. */
+  readonly offices: OwnOffices = new OwnOffices();
   /** Servers that are not started, since one before them has the same `bundle_id`. */
   #shadowed: readonly ServerConfig[] = [];
   /** Servers that were removed or replaced and are still stopping. */
@@ -98,6 +101,26 @@ export class McpHost implements AsyncDisposable {
     if (bundleIds === this.names.bundleIds) return;
     this.names.bundleIds = bundleIds;
     this.#changed();
+  }
+
+  /** The ids of the offices that running servers lead to, each once. */
+  get behind(): string[] {
+    const ids = [...this.names.values()]
+      .flatMap(({ connection }) => connection?.offices ?? []);
+    return [...new Set(ids)];
+  }
+
+  /** Takes ids of an office that the Computer is in, and ends the servers that lead back to it. */
+  isIn(ids: readonly string[], office: string): void {
+    if (!this.offices.add(ids, office)) return;
+    for (const server of this.names.values()) server.checkOffices();
+  }
+
+  /** Forgets the ids of the office that the Computer was in; in another one, servers may not lead back. */
+  officeChanged(isInOne: boolean): void {
+    this.offices.clear();
+    if (!isInOne) return;
+    for (const server of this.names.values()) server.officeChanged();
   }
 
   /** Returns a server by what identifies it. */
@@ -264,6 +287,7 @@ export class McpHost implements AsyncDisposable {
         signal.throwIfAborted();
         return await prepare(config, signal);
       },
+      offices: this.offices,
       startTimeoutMs: Math.min(startTimeoutMs ?? 60_000, MAX_TIMER_MS),
       restart: { ...RESTART_POLICY, ...restart },
       onState: () => {

@@ -13,6 +13,7 @@ import {
 } from "../config/config.ts";
 import { TransientInputError } from "../config/fill_inputs.ts";
 import type { McpConnection } from "./mcp/connection.ts";
+import { LeadsBackError, type OwnOffices } from "./mcp/own_offices.ts";
 import { AuthorizationError } from "./oauth/authorized_fetch.ts";
 import type { ServerSet } from "./server_set.ts";
 import {
@@ -128,6 +129,25 @@ export class HostedServer {
     await this.#attempt();
   }
 
+  /** Ends the server if it leads back to an office that the Computer is in. */
+  checkOffices(): void {
+    const { connection } = this;
+    if (connection === undefined) return;
+    try {
+      this.#options.offices.check(connection.offices);
+    } catch (error) {
+      this.connection = undefined;
+      this.#setState("failed", endOf(error));
+      void connection.close();
+    }
+  }
+
+  /** Starts the server again if it led back to an office that the Computer has left. */
+  officeChanged(): void {
+    const { failure } = this.#end;
+    if (failure === "leads_back" && this.#wanted) void this.#attempt();
+  }
+
   /** Restarts the server now if it waits for an authorization. */
   authorized(): void {
     if (this.#next && this.#refusal) void this.#attempt();
@@ -178,7 +198,7 @@ export class HostedServer {
   }
 
   async #start(abort: AbortController): Promise<void> {
-    const { connect, prepare, startTimeoutMs } = this.#options;
+    const { connect, prepare, startTimeoutMs, offices } = this.#options;
     const { signal } = abort;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const isFirst = this.#ranFrom === undefined;
@@ -194,6 +214,7 @@ export class HostedServer {
         abort.abort(new NotReadyError(config, startTimeoutMs));
       }, startTimeoutMs);
       const opened = connection = await connect(config, signal);
+      offices.check(opened.offices);
       let dirty = false;
       opened.onLost((reason) => {
         lost = reason;
@@ -209,6 +230,7 @@ export class HostedServer {
       const list = await opened.listTools({ signal });
       if (lost) throw lost;
       signal.throwIfAborted();
+      offices.check(opened.offices); // the Computer may have joined meanwhile
       const seen = seenConfig(this.config, config);
       // The same one as long as it is equal: what users allowed is about this object.
       if (!sameServerConfig(this.seen, seen)) this.seen = seen;
@@ -226,7 +248,8 @@ export class HostedServer {
       // Without a connection, the error says more than the signal: it has the server's output.
       const why: unknown = connection && signal.aborted
         ? signal.reason
-        : lost ?? error;
+        : lost ?? offices.explain(error);
+      again &&= !(why instanceof LeadsBackError); // only another office helps
       this.#refusal = refusal(why);
       if (again) this.#tryAgain();
       this.#setState(again && !isFirst ? "restarting" : "failed", endOf(why));
@@ -278,6 +301,8 @@ export class HostedServer {
     try {
       const list = await connection.listTools();
       if (this.connection !== connection) return;
+      this.checkOffices();
+      if (this.connection !== connection) return;
       this.#take(list);
       this.#options.onTools();
     } catch (error) {
@@ -322,6 +347,8 @@ export interface HostedServerOptions {
     config: ServerConfig,
     signal: AbortSignal,
   ) => Promise<ServerConfig>;
+  /** The offices that the Computer is in. */
+  readonly offices: Pick<OwnOffices, "check" | "explain">;
   /** The time from the end of `prepare` to the list of tools. */
   readonly startTimeoutMs: number;
   /** When the server is restarted automatically. */

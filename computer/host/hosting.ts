@@ -77,6 +77,7 @@ export class Hosting {
         connectMcp(server, signal, {
           maxMessageBytes,
           elicits: elicits(),
+          offices: this.host.offices.ids,
           authorizer: (name, url) =>
             this.#authorizations?.authorizer(name, url),
           secrets,

@@ -6,6 +6,7 @@
 import type { ServerConfig } from "../config/config.ts";
 import type { McpTool } from "./mcp/connection.ts";
 import { ServerEndedError } from "./mcp/errors.ts";
+import { LeadsBackError } from "./mcp/own_offices.ts";
 import { AuthorizationError } from "./oauth/authorized_fetch.ts";
 import { reasonOf } from "../util/values.ts";
 
@@ -85,6 +86,7 @@ export const describeState = (
  * - `unreachable`: nobody answers at its address
  * - `refused`: it wants an authorization
  * - `not_found`: it answers, but not at this path
+ * - `leads_back`: it leads to an office that the Computer is in, to which it would offer itself
  */
 export type ServerFailure =
   | "ended"
@@ -92,7 +94,8 @@ export type ServerFailure =
   | "not_executable"
   | "unreachable"
   | "refused"
-  | "not_found";
+  | "not_found"
+  | "leads_back";
 
 /** By the code of the operating system, or by the HTTP status, which the MCP SDK gives as a code. */
 const BY_CODE: Readonly<Record<string, ServerFailure>> = {
@@ -122,6 +125,7 @@ export function failureOf(error: unknown): ServerFailure | undefined {
     if (cause instanceof NotReadyError) return "not_ready";
     if (cause instanceof ServerEndedError) return "ended";
     if (cause instanceof AuthorizationError) return "refused";
+    if (cause instanceof LeadsBackError) return "leads_back";
     const code = "code" in cause ? cause.code : undefined;
     const known = BY_CODE[String(code)];
     if (known !== undefined) return known;

@@ -120,10 +120,11 @@ export class OfficeLink implements RequestOrigin {
   /** Sets the office; calls and history of another one are dropped, a rejoin keeps them (spec §7.4). */
   moveTo(office: string | undefined): void {
     if (office !== this.#office) {
-      const { calls, watched, blobs } = this.#host;
+      const { calls, watched, blobs, hosting } = this.#host;
       calls.clear();
       watched.clear();
       void blobs.clear();
+      hosting.host.officeChanged(office !== undefined);
     }
     this.#office = office;
   }

@@ -32,6 +32,10 @@ import {
   type ToolProgress,
   WATCH_RESOURCE_EVENT,
 } from "../../protocol/mod.ts";
+import {
+  readOffices,
+  writeOffices,
+} from "../../protocol/payloads/request_meta.ts";
 import { onAbort } from "../../shared/async.ts";
 import { redactConfig } from "../config/redact.ts";
 import { getDesktop } from "../resources/desktop.ts";
@@ -54,10 +58,12 @@ import type { Handler, ToolHostParts } from "./parts.ts";
 /** The handler of each request (spec §3). */
 const HANDLERS: { readonly [E in ClientEvent]: Handler<E> } = {
   [TOOL_CALL_EVENT]: (request, { calls }, origin) => calls.run(request, origin),
-  [GET_TOOLS_EVENT]: ({ req_id }, { hosting }) => ({
-    tools: hosting.host.tools(),
-    req_id,
-  }),
+  [GET_TOOLS_EVENT]: ({ req_id, _meta }, { hosting: { host }, office }) => {
+    const name = office?.connection.office;
+    // First: what leads back to this office must not be offered to it.
+    if (name !== undefined) host.isIn(readOffices(_meta), name);
+    return { tools: host.tools(), req_id, ...writeOffices(host.behind) };
+  },
   [GET_CONFIG_EVENT]: (_request, { hosting: { host, inputs } }) =>
     redactConfig(host.configs, inputs.definitions, host.names),
   [GET_DESKTOP_EVENT]: getDesktop,

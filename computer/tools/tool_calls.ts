@@ -318,7 +318,8 @@ export class ToolCalls {
           const ask = () => this.elicitations.ask(by, question, context);
           return call.waits.during("answer", ask);
         });
-      const options = { signal, onProgress, answer };
+      const { _meta: meta } = call.request;
+      const options = { signal, onProgress, answer, meta };
       const result = await connection.callTool(tool, params, options)
         .catch(async (error) => {
           if (!(error instanceof SessionForgottenError)) throw error;

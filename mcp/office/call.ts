@@ -7,6 +7,7 @@
  * @module
  */
 import type * as Mcp from "@modelcontextprotocol/server";
+import { officePathOf } from "../../agent/office_path.ts";
 import type { SmcpAgent } from "../../agent/mod.ts";
 import type { CallQuestions } from "./questions.ts";
 import type { Turn } from "./turn.ts";
@@ -18,6 +19,12 @@ import {
   ErrorCode,
   type ToolProgress,
 } from "../../protocol/mod.ts";
+import {
+  MAX_OFFICES_OF_CALL,
+  readOffices,
+  type RequestMeta,
+  writeOffices,
+} from "../../protocol/payloads/request_meta.ts";
 import { waitingText } from "../../protocol/payloads/tools.ts";
 import { onAbort } from "../../shared/async.ts";
 import { weighing } from "../../shared/json_values.ts";
@@ -46,6 +53,12 @@ export async function callOffice(
   },
 ): Promise<Mcp.CallToolResult | Mcp.InputRequiredResult> {
   const { _meta, notify } = request;
+  const passed = readOffices(_meta);
+  if (passed.length >= MAX_OFFICES_OF_CALL) {
+    return passedTooMany(passed, agent.office);
+  }
+  const { id: own = [] } = officePathOf(agent);
+  const meta: RequestMeta = { ...writeOffices(passed.concat(own))._meta };
   const progressToken = _meta?.progressToken;
   const send = (progress: Progress) => {
     const params = { ...progress, progressToken: progressToken ?? "" };
@@ -62,6 +75,7 @@ export async function callOffice(
         timeoutMs: options.callTimeoutMs,
         reqId,
         signal,
+        meta,
         ...(questions && { input: questions.input }),
         ...(reporter && { onProgress: reporter.report }),
       });
@@ -76,6 +90,20 @@ export async function callOffice(
     reporter?.end();
   }
 }
+
+/** The failure of a call that has passed so many offices that it probably never arrives. */
+const passedTooMany = (
+  passed: readonly string[],
+  office = "",
+): Mcp.CallToolResult =>
+  failure(
+    ErrorCode.TOOL_EXECUTION_FAILED,
+    `The office ${
+      JSON.stringify(office)
+    } does not pass the call on: it has passed ${passed.length} offices, and at most ${MAX_OFFICES_OF_CALL} are allowed (${
+      passed.join(", ")
+    }). An MCP server of a Computer probably leads back to an office that the Computer is in; remove it there`,
+  );
 
 /** The most of a result that is passed on: models and programs ask for less at once. */
 const MAX_BLOCKS = 5_000;

@@ -8,6 +8,7 @@
  * @module
  */
 import type { ServerEvent } from "@modelcontextprotocol/server";
+import { officePathOf } from "../../agent/office_path.ts";
 import type { SmcpAgent } from "../../agent/mod.ts";
 import { mcpServerOf, type SMCPTool } from "../../protocol/mod.ts";
 import { Catalogue } from "../tools/catalogue.ts";
@@ -67,11 +68,15 @@ export function openView(
   /** Whether a client was notified that there is no Agent. */
   let wasMissing = false;
   let isClosed = false;
+  /** The offices that clients were last told of, as a text. */
+  let toldOffices = "";
 
   function watch(agent: SmcpAgent): void {
     const wasSeen = offs.length > 0 || wasMissing;
     unwatch();
     current = agent;
+    const path = officePathOf(agent);
+    if (path.id === undefined) path.name(crypto.randomUUID());
     troubles.clear();
     const limit = Promise.withResolvers<void>();
     const timer = setTimeout(limit.resolve, SETTLE_TIMEOUT_MS);
@@ -174,7 +179,13 @@ export function openView(
 
   async function refresh(agent: SmcpAgent): Promise<void> {
     if (await catalogue.update(agent.tools)) isChanged = true;
+    const now = officesOf(agent).join();
+    if (now !== toldOffices) isChanged = true;
+    toldOffices = now;
   }
+
+  const officesOf = (agent: SmcpAgent): string[] =>
+    officePathOf(agent).ids(agent.tools.values());
 
   return {
     provider,
@@ -189,6 +200,8 @@ export function openView(
     get office(): string | undefined {
       return current?.office;
     },
+    /** The ids of this office and of those behind it; none without an Agent. */
+    offices: (): readonly string[] => current ? officesOf(current) : [],
     /**
      * The Agent, with the table of tools up to date.
      *

@@ -6,7 +6,12 @@
  *
  * @module
  */
-import { Server, type ServerEvent } from "@modelcontextprotocol/server";
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type ServerEvent,
+} from "@modelcontextprotocol/server";
 import type { CallQueue } from "./turn.ts";
 import type { QuestionStates } from "./questions.ts";
 import {
@@ -23,13 +28,18 @@ import { computerPart } from "../tools/names.ts";
 import { messageOf } from "../tools/result.ts";
 import { CALL_TOOL, SEARCH_TOOLS } from "../tools/search.ts";
 import { PROTOCOL_VERSION } from "../../protocol/mod.ts";
+import {
+  readOffices,
+  writeOffices,
+} from "../../protocol/payloads/request_meta.ts";
 
 /**
  * Makes the MCP server of one request, one session or one connection over stdio: its state is all in
  * the parts, and making it has no effect.
  */
 export async function createOfficeServer(parts: ServerParts): Promise<Server> {
-  const server = new Server(
+  const server = new OfficeServer(
+    parts.view,
     { name: "a2c-smcp", version: PROTOCOL_VERSION },
     {
       capabilities: {
@@ -47,6 +57,50 @@ export async function createOfficeServer(parts: ServerParts): Promise<Server> {
   answerPromptRequests(server, parts);
   answerCompletionRequests(server, parts);
   return server;
+}
+
+/** What handlers of the MCP SDK are. */
+type Handler = Parameters<Server["_wrapHandler"]>[1];
+
+/** The answers that name the office and those behind it. */
+const NAMING = ["initialize", "server/discover", "tools/list"];
+
+const LEADS_BACK =
+  "This is the office that the client is in: it would offer the office's tools to the office itself";
+
+/** An MCP server that names its office to clients which may lead back to it (docs/protocol.md §15). */
+class OfficeServer extends Server {
+  readonly #view: OfficeView;
+
+  constructor(
+    view: OfficeView,
+    ...[info, options]: ConstructorParameters<typeof Server>
+  ) {
+    super(info, options);
+    this.#view = view;
+  }
+
+  protected override _wrapHandler(method: string, handler: Handler): Handler {
+    const answer = super._wrapHandler(method, handler);
+    if (!NAMING.includes(method)) return answer;
+    return async (request, context) => {
+      const offices = this.#view.offices();
+      const [own] = offices;
+      const from = readOffices(context.mcpReq._meta);
+      if (own !== undefined && from.includes(own)) {
+        throw new ProtocolError(
+          ProtocolErrorCode.InvalidRequest,
+          LEADS_BACK,
+          writeOffices([own])._meta,
+        );
+      }
+      const result = await answer(request, context);
+      const { _meta } = writeOffices(this.#view.offices());
+      return _meta
+        ? { ...result, _meta: { ...result._meta, ..._meta } }
+        : result;
+    };
+  }
 }
 
 async function instructions({ view, options }: ServerParts): Promise<string> {

@@ -9,6 +9,7 @@ import {
   contentBlockSchema,
   toWaiting,
 } from "./tool_result.ts";
+import { type RequestMeta, requestMeta } from "./request_meta.ts";
 import * as z from "../validation.ts";
 import { isIdentifier, isMemberName } from "../names.ts";
 
@@ -60,12 +61,19 @@ export interface ToolCallReq extends AgentCallData, QuestionFields {
    * more. Receivers take any other value for absence.
    */
   progress?: true | "waiting";
+  /**
+   * Goes with the call to the MCP server, as `_meta` there; at most 8,192 bytes. Not part of the call's
+   * identity. An extension of this package.
+   */
+  _meta?: RequestMeta;
 }
 
 /** Requests a Computer's tools (spec §4). */
 export interface GetToolsReq extends AgentCallData {
   /** Name of the target Computer. */
   computer: string;
+  /** The id of the office, from an Agent that serves it over MCP. An extension of this package. */
+  _meta?: RequestMeta;
 }
 
 /** A simple value; anything structured is a JSON string (spec §4). */
@@ -150,6 +158,8 @@ export interface GetToolsRet {
   tools: SMCPTool[];
   /** The `req_id` of the request. */
   req_id: string;
+  /** The ids of the offices that its MCP servers lead to, if any do. An extension of this package. */
+  _meta?: RequestMeta;
 }
 
 /** The configuration of a tool, which Agents get in `a2c_tool_meta` (spec §4, §7). */
@@ -188,6 +198,7 @@ export const toolCallReqSchema = z.computerCall({
   params: z.plainObject,
   timeout: z.timeoutSeconds,
   progress: z.exactOptional(z.custom<true | "waiting">()),
+  _meta: z.exactOptional(requestMeta),
   ...questionShape,
 }) satisfies z.ZodMiniType<ToolCallReq>;
 
@@ -247,7 +258,7 @@ export const isToolCallReq = (data: unknown): data is ToolCallReq =>
   Number.isInteger(data.timeout) && Number(data.timeout) >= 1 &&
   Number(data.timeout) <= 3600 &&
   data.accepts === undefined && data.input_responses === undefined &&
-  data.request_state === undefined &&
+  data.request_state === undefined && data._meta === undefined &&
   !Object.hasOwn(data, "__proto__"); // the schema drops it
 
 /** Parses a {@linkcode ToolCallReq}. */
@@ -258,8 +269,12 @@ export const parseToolCallReq: z.Parser<ToolCallReq> = z.parser(
 
 /** The parsers of `client:get_tools`; an absent `return_schema`, as older SDKs send it, becomes `null`. */
 export const getTools = z.routed(
-  z.computerCall({}),
-  z.answer({ tools: z.listOf(smcpToolSchema) }),
+  z.computerCall({ _meta: z.exactOptional(requestMeta) }),
+  // Anybody's: a list of tools is not lost because of it.
+  z.answer({
+    tools: z.listOf(smcpToolSchema),
+    _meta: z.exactOptional(z.custom<RequestMeta>()),
+  }),
 );
 
 /** Returns whether data is a text block without metadata. */

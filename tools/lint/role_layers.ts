@@ -26,6 +26,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     "document_source.ts",
     "options.ts",
     "parse_answer.ts",
+    "office_path.ts",
     "requests.ts",
     "queries.ts",
     "blobs.ts",

@@ -44,6 +44,11 @@ import {
   type Resource,
   type ToolProgress,
 } from "../../../protocol/mod.ts";
+import { exchangeOffices } from "./exchange_offices.ts";
+import {
+  passedOn,
+  readOffices,
+} from "../../../protocol/payloads/request_meta.ts";
 import { abortable, MAX_TIMER_MS, withTimeout } from "../../../shared/async.ts";
 
 /** Time for a server to end its session. */
@@ -87,6 +92,7 @@ export async function openConnection(
       return questions.answer({ message, requestedSchema, key }, signal);
     });
   }
+  const named = exchangeOffices(transport, options.offices ?? []);
   try {
     signal.throwIfAborted();
     // Without a timeout the SDK uses one of 60 s.
@@ -94,7 +100,9 @@ export async function openConnection(
       client.connect(transport, { timeout: MAX_TIMER_MS }),
       signal,
     );
-    return new ClientConnection(client, options, questions);
+    const connection = new ClientConnection(client, options, questions);
+    connection.offices = named();
+    return connection;
   } catch (error) {
     await transport.close().catch(() => {});
     throw error;
@@ -116,6 +124,8 @@ const keyOf = (value: unknown): string | undefined =>
 export class ClientConnection {
   /** The capabilities that the server declared. */
   readonly capabilities: ServerCapabilities;
+  /** Ids of the offices that the server leads to, as it last named them; none for most servers. */
+  offices: readonly string[] = [];
   readonly #client: Client;
   readonly #options: ClientConnectionOptions;
   readonly #questions: Questions;
@@ -179,9 +189,13 @@ export class ClientConnection {
   async callTool(
     name: string,
     params: Record<string, unknown>,
-    { signal, onProgress, answer }: McpCallOptions,
+    { signal, onProgress, answer, meta }: McpCallOptions,
   ): Promise<CallToolResult> {
     const progressToken = ++this.#lastToken;
+    const _meta = {
+      ...(meta && passedOn(meta)),
+      ...(onProgress && { progressToken }),
+    };
     if (onProgress) this.#followers.set(progressToken, onProgress);
     try {
       const result = await this.#questions.during(
@@ -190,7 +204,7 @@ export class ClientConnection {
           this.#request("tools/call", {
             name,
             arguments: params,
-            ...(onProgress && { _meta: { progressToken } }),
+            ...((meta || onProgress) && { _meta }),
           }, { signal, timeout: MAX_TIMER_MS }),
       );
       return parseCallToolResult({ content: [], ...result });
@@ -303,11 +317,13 @@ export class ClientConnection {
     options?: McpRequestOptions,
   ): Promise<Page<unknown>> {
     const params = cursor === undefined ? {} : { cursor };
-    const { [what]: items, nextCursor } = await this.#request(
+    const { [what]: items, nextCursor, _meta } = await this.#request(
       `${what}/list`,
       params,
       options,
     );
+    const offices = readOffices(_meta);
+    if (offices.length > 0) this.offices = offices;
     return {
       items: Array.isArray(items) ? items : [],
       nextCursor: typeof nextCursor === "string" ? nextCursor : undefined,

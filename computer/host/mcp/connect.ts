@@ -29,7 +29,7 @@ const LOCAL_REQUEST_MS = 30_000;
 
 /** Options of {@linkcode connectMcp}. */
 interface ConnectOptions
-  extends Pick<ClientConnectionOptions, "pongMs" | "elicits"> {
+  extends Pick<ClientConnectionOptions, "pongMs" | "elicits" | "offices"> {
   /** Maximum bytes of one message of an MCP server; default 64 MiB. */
   readonly maxMessageBytes?: number | undefined;
   /** Returns the source of tokens for an MCP server over HTTP without credentials. */

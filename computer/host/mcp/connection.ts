@@ -15,6 +15,7 @@ import type {
   Icon,
   ToolProgress,
 } from "../../../protocol/mod.ts";
+import type { RequestMeta } from "../../../protocol/payloads/request_meta.ts";
 import { weigh, type Weight } from "../../../shared/json_values.ts";
 
 /** Options of one request to an MCP server. */
@@ -29,6 +30,8 @@ export interface McpCallOptions extends McpRequestOptions {
   answer?: AnswerQuestion | undefined;
   /** Asks the MCP server for progress, and receives it until the call has ended; must not throw. */
   onProgress?: ((progress: ToolProgress) => void) | undefined;
+  /** `_meta` of the request for this call; without the keys that MCP defines. */
+  meta?: RequestMeta | undefined;
 }
 
 /** Answers a question that an MCP server asks during a call; a rejection refuses it with its text. */
@@ -55,6 +58,8 @@ export interface ClientConnectionOptions {
   readonly pongMs?: number | undefined;
   /** Hides secrets in the message of an error, in place. */
   readonly redact?: (error: unknown) => void;
+  /** Ids of the offices that the Computer is in, which the server gets. */
+  readonly offices?: readonly string[];
   /** Tells the server that it may ask during tool calls. */
   readonly elicits?: boolean | undefined;
   /** Whether what the server asks during a call comes in that call's answer. */

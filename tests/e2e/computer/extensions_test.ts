@@ -1,5 +1,5 @@
 /**
- * Reading resources and getting prompts: extensions of this package, which older peers do not have.
+ * Reading resources, getting prompts, and `_meta` of calls: extensions of this package, which older peers do not have.
  *
  * @module
  */
@@ -9,7 +9,14 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
+import { Server } from "@modelcontextprotocol/sdk/server";
+// @ts-types="@modelcontextprotocol/sdk/types"
+import {
+  CallToolRequestSchema,
+  ListToolsRequestSchema,
+} from "@modelcontextprotocol/sdk/types.js";
 import { ConnectionError, SmcpAgent } from "../../../agent/mod.ts";
+import { CLIENT_PROTOCOLS } from "../../../client/versions.ts";
 import { ProtocolError, READ_RESOURCE_EVENT } from "../../../protocol/mod.ts";
 import { startComputer, takeSeat } from "../../support/computer/computer.ts";
 import { everything, fixture } from "../../support/computer/mcp_servers.ts";
@@ -128,4 +135,69 @@ Deno.test("an extension's request is checked before it is sent", async () => {
   );
   assertEquals(bad.code, 400);
   await assertRejects(() => agent.getPrompts("pc"), ConnectionError);
+});
+
+/** An MCP server whose tool `meta` returns the `_meta` of its call as JSON, or nothing where it has none. */
+function createMetaServer(): Server {
+  const server = new Server({ name: "meta", version: "1" }, {
+    capabilities: { tools: {} },
+  });
+  server.setRequestHandler(ListToolsRequestSchema, () => ({
+    tools: [{ name: "meta", inputSchema: { type: "object" } }],
+  }));
+  server.setRequestHandler(CallToolRequestSchema, ({ params }) => ({
+    content: [{ type: "text", text: JSON.stringify(params._meta) ?? "" }],
+  }));
+  return server;
+}
+
+Deno.test("_meta of a call reaches the MCP server between all versions, without the keys of MCP; a call without it has none", async () => {
+  await using office = await startOffice({ server: { protocol: "all" } });
+  await office.agent.leave();
+  for (const protocol of CLIENT_PROTOCOLS) {
+    const server = createMetaServer();
+    const servers = { meta: { type: "in-process" as const, server } };
+    await office.addComputer(`pc ${protocol}`, { servers, protocol });
+  }
+  const meta = {
+    traceparent: "00-1",
+    "com.example/deep": { list: [1, null, { a: "é" }] },
+  };
+  const ofMcp = { progressToken: 1, "io.modelcontextprotocol/x": 2 };
+  for (const protocol of CLIENT_PROTOCOLS) {
+    const { url } = office;
+    await using agent = new SmcpAgent({ url, protocol, name: "planner" });
+    await agent.connect();
+    await agent.join("north");
+    await agent.toolsSettled();
+    for (const [computer, [tool]] of agent.tools) {
+      const textOf = async (options: object) => {
+        const name = tool?.name ?? "";
+        const result = await agent.callTool(computer, name, {}, options);
+        return result.content[0]?.text;
+      };
+      const text = await textOf({ meta: { ...meta, ...ofMcp } });
+      assertEquals(JSON.parse(text ?? ""), meta, computer);
+      assertEquals(await textOf({}), "", computer);
+      const followed = await textOf({ meta, onProgress: () => {} });
+      const { progressToken, ...rest } = JSON.parse(followed ?? "");
+      assertEquals([typeof progressToken, rest], ["number", meta], computer);
+    }
+  }
+});
+
+Deno.test("_meta that is no object, or too large, is refused by the Server with the name of the field", async () => {
+  await using office = await startOffice({
+    computers: { pc: () => ({ tools: [], content: [], req_id: "1" }) },
+  });
+  const wire = await takeSeat(office);
+  const call = { tool_name: "echo", params: {}, timeout: 30 };
+  for (const _meta of ["text", [1], { a: "x".repeat(8_192) }]) {
+    const error = await assertRejects(
+      () => wire.ask("client:tool_call", { ...call, _meta }),
+      ProtocolError,
+      "_meta: Invalid input: expected object of at most 8192 bytes",
+    );
+    assertEquals(error.code, 400);
+  }
 });

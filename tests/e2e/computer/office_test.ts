@@ -113,6 +113,9 @@ Deno.test("the same req_id gets the stored result; for another call it is 400", 
   const wire = await takeSeat(pc.office);
   const first = await wire.call({ tool_name: "background" });
   assertEquals(await wire.call({ tool_name: "background" }), first);
+  // What goes with the call does not make it another one.
+  const again = { tool_name: "background", _meta: { traceparent: "00-2" } };
+  assertEquals(await wire.call(again), first);
   const error = await assertRejects(
     () => wire.call({ tool_name: "echo" }),
     ProtocolError,

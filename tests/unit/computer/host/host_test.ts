@@ -107,6 +107,7 @@ Deno.test("an MCP server that announces other tools while it starts is listed ag
   let announce = (_method: string) => {};
   let lists = 0;
   const connection: Partial<McpConnection> = {
+    offices: [],
     capabilities: { tools: {} },
     onLost: () => {},
     onNotification: (listener) => announce = (method) => listener(method, {}),
