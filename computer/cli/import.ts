@@ -7,6 +7,8 @@ import { print, printJson } from "../../cli/print.ts";
 import { ownCommand, shellWord } from "../../cli/own_command.ts";
 import { columns } from "../../cli/terminal_text.ts";
 import type { MCPServerConfig } from "../../protocol/mod.ts";
+import { type OfficeEntry, officeEntry } from "../config/office_entries.ts";
+import { serverPlaceholders } from "../config/config.ts";
 import { readConfigFile, readConfigText } from "../config/load_config.ts";
 import { ConfigError, type ConfigProblem } from "../config/problem.ts";
 import {
@@ -39,6 +41,15 @@ interface ImportFlags {
 /** A file that was read. */
 interface Source extends KnownFile, ForeignConfig {
   readonly problems: readonly string[];
+  /** MCP servers that are left out: they are offices. */
+  readonly offices: readonly SkippedOffice[];
+}
+
+/** An MCP server that is not imported. */
+interface SkippedOffice {
+  readonly name: string;
+  /** Its URL or command. */
+  readonly office: string;
 }
 
 /** Writes a configuration with the MCP servers of other programs. */
@@ -54,14 +65,15 @@ export async function importConfig(flags: ImportFlags): Promise<void> {
   const { config: { inputs, ...config }, names } = mergeConfigs(sources);
   const { servers: prefixes, prefixed } = prefixSamePrograms(config.servers);
   const { servers, identified } = distinctIds(prefixes);
-  const found = sources.map(({ program, file, config, problems }, i) => ({
+  const found = sources.map(({ program, file, config, ...more }, i) => ({
     program,
     file,
     servers: config.servers.map((server) => ({
       ...server,
       name: names[i]?.get(server.name) ?? server.name,
     })),
-    problems,
+    problems: more.problems,
+    skipped: more.offices,
   }));
   if (json) {
     const shown = found.map((source) => ({
@@ -78,9 +90,14 @@ export async function importConfig(flags: ImportFlags): Promise<void> {
     printJson({ file, found: shown, ...redacted });
   }
   const say = (line: string) => json || print(line);
-  for (const { program, file, servers, problems } of found) {
+  for (const { program, file, servers, problems, skipped } of found) {
     say(`${program}: ${file}`);
     serverLines(servers).forEach(say);
+    for (const { name, office } of skipped) {
+      say(
+        `  - skips ${name}: ${office} is an office of A2C-SMCP, and a Computer must not offer an office to itself`,
+      );
+    }
     for (const line of problems) say(`  ✗ ${line}`);
   }
   if (inputs.length > 0) {
@@ -137,11 +154,66 @@ async function readSource(place: KnownFile): Promise<Source> {
     const lines = problems.map((problem: ConfigProblem) =>
       new ConfigError(file, [problem], locate).message
     );
-    return { ...place, config, problems: lines };
+    const offices = await officesIn(config.servers);
+    const left = new Set(offices.map(({ name }) => name));
+    return {
+      ...place,
+      config: withoutServers(config, left),
+      problems: lines,
+      offices,
+    };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const config = { inputs: [], servers: [] };
-    return { ...place, config, problems: [error.message] };
+    return { ...place, config, problems: [error.message], offices: [] };
+  }
+}
+
+/** Leaves out MCP servers, and the inputs that nothing else has. */
+function withoutServers(
+  { inputs, servers }: ForeignConfig["config"],
+  left: ReadonlySet<string>,
+): ForeignConfig["config"] {
+  const kept = servers.filter(({ name }) => !left.has(name));
+  const out = servers.filter(({ name }) => left.has(name));
+  const needed = new Set(kept.flatMap(serverPlaceholders));
+  const dropped = new Set(out.flatMap(serverPlaceholders));
+  return {
+    inputs: inputs.filter(({ id }) => needed.has(id) || !dropped.has(id)),
+    servers: kept,
+  };
+}
+
+/** Finds the MCP servers that are offices. */
+async function officesIn(
+  servers: readonly MCPServerConfig[],
+): Promise<SkippedOffice[]> {
+  const found = await Promise.all(servers.map(async (server) => {
+    const entry = officeEntry(server);
+    if (entry === undefined || !await isOffice(entry)) return [];
+    return [{ name: server.name, office: entry.shown }];
+  }));
+  return found.flat();
+}
+
+/** How long a Server may take to say that it is one. */
+const PROBE_TIMEOUT_MS = 3_000;
+
+/**
+ * Whether an entry is an office: other MCP servers have paths of that form, too, and something that is
+ * reached and no Server of A2C-SMCP is one of them.
+ */
+async function isOffice({ url }: OfficeEntry): Promise<boolean> {
+  if (url === undefined) return true;
+  const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS);
+  try {
+    const response = await fetch(new URL("/health", url), { signal });
+    const { protocol_version, protocol_versions } = Object(
+      await response.json().catch(() => undefined),
+    );
+    return (protocol_version ?? protocol_versions) !== undefined;
+  } catch {
+    return true; // it does not run now, as `smcp up` before it is started
   }
 }
 
@@ -212,6 +284,8 @@ function nothing(
       ? `no configuration was found; name a file with --from FILE (looked for ${files})`
       : sources.some(({ problems }) => problems.length > 0)
       ? "no MCP server could be imported; correct the problems listed above"
+      : sources.some(({ offices }) => offices.length > 0)
+      ? "the files that were found contain no MCP servers but offices of A2C-SMCP; name another file with --from"
       : "the files that were found contain no MCP servers; name another file with --from",
   );
 }

@@ -6,6 +6,8 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
+import { officeEntry } from "../../computer/config/office_entries.ts";
+import { readConfig } from "../../computer/config/parse_config.ts";
 import { mcpGateway } from "../../mcp/mod.ts";
 import { startOffice } from "../../testing/mod.ts";
 import { fixture } from "../support/computer/mcp_servers.ts";
@@ -48,6 +50,16 @@ const addresses = new Set(
     code.match(/http:\/\/127\.0\.0\.1:8787\/mcp\/[^\s"]*/g) ?? []
   ),
 );
+
+Deno.test("import recognizes every configuration of the page as an office", () => {
+  assert(entries.length > 0);
+  const context = { workspaceFolder: "/", userHome: "/", pathSeparator: "/" };
+  for (const [at, office] of entries) {
+    const { config } = readConfig({ mcpServers: { office } }, context);
+    const [server] = config.servers;
+    assert(server && officeEntry(server), at);
+  }
+});
 
 Deno.test("every address of the page for MCP clients serves them", async () => {
   const servers = { fix: fixture({ only: ["echo"] }) };

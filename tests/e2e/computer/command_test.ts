@@ -12,6 +12,7 @@ import { resourceServers } from "../../support/computer/resource_servers.ts";
 import { runComputer } from "../../support/computer/run_computer.ts";
 import { OFFICE, startOffice } from "../../support/office.ts";
 import { gone, written } from "../../support/processes.ts";
+import { startGateway } from "../../support/mcp/gateway.ts";
 import { startProxy } from "../../support/proxy.ts";
 import { scratch } from "../../support/scratch.ts";
 
@@ -275,6 +276,72 @@ Deno.test("smcp-computer import imports servers of other programs, names values 
   const json = await run("--force", "--json");
   assertEquals(JSON.parse(json.stdout).found.length, 2);
   assertEquals(json.stdout.includes("s3cret"), false);
+});
+
+Deno.test("smcp-computer import leaves out offices of A2C-SMCP, with their inputs, and says why; check names one", async () => {
+  await using served = await startGateway();
+  await using home = await scratch();
+  await using other = Deno.serve(
+    { port: 0, onListen() {} },
+    () => new Response("x"),
+  );
+  const elsewhere = `http://127.0.0.1:${other.addr.port}/mcp/tools`;
+  const file = `${home.path}/cursor.json`;
+  const pipe = {
+    command: "deno",
+    args: ["run", "-A", "/home/you/a2c-smcp/agent/main.ts", "mcp"],
+    env: { SMCP_API_KEY: "${env:SMCP_KEY}" },
+  };
+  await Deno.writeTextFile(
+    file,
+    JSON.stringify({
+      mcpServers: {
+        office: { url: `${served.url}` },
+        away: { url: "http://127.0.0.1:1/mcp/home?tools=search" },
+        pipe,
+        elsewhere: { url: elsewhere },
+      },
+    }),
+  );
+  const out = `${home.path}/new.json`;
+  const args = ["import", "--from", file, "--out", out];
+  const { code, stdout, stderr } = await runMain("computer", args);
+  assertEquals(code, 0, stderr);
+  const reason =
+    "is an office of A2C-SMCP, and a Computer must not offer an office to itself";
+  assertEquals(stdout.match(/^ {2}- skips .*/gm), [
+    `  - skips office: ${served.url} ${reason}`,
+    `  - skips away: http://127.0.0.1:1/mcp/home ${reason}`,
+    `  - skips pipe: smcp-agent mcp ${reason}`,
+  ]);
+  assertEquals(JSON.parse(await Deno.readTextFile(out)), {
+    servers: {
+      elsewhere: { type: "streamable", server_parameters: { url: elsewhere } },
+    },
+  });
+
+  const json = await runMain("computer", [...args, "--dry-run", "--json"]);
+  const [{ skipped }] = JSON.parse(json.stdout).found;
+  assertEquals(skipped.map(({ name }: { name: string }) => name), [
+    "office",
+    "away",
+    "pipe",
+  ]);
+
+  await Deno.writeTextFile(
+    file,
+    JSON.stringify({ mcpServers: { office: { url: `${served.url}` } } }),
+  );
+  const nothing = await runMain("computer", [...args, "--force"]);
+  assertEquals(nothing.code, 1);
+  assertMatch(nothing.stderr, /contain no MCP servers but offices of A2C-SMCP/);
+
+  const checked = await runMain("computer", ["check", "--config", file]);
+  assertEquals(checked.code, 1);
+  assertStringIncludes(
+    checked.stdout,
+    'problem: MCP server "office": it is an office of A2C-SMCP, and in that office',
+  );
 });
 
 /** Keeps Deno's cache although HOME differs. */

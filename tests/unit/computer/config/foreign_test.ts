@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import { officeEntry } from "../../../../computer/config/office_entries.ts";
 import {
   distinctIds,
   hiddenValues,
@@ -418,3 +419,53 @@ Deno.test("prefixSamePrograms() sets a prefix for programs that occur more than 
     ),
   );
 });
+
+Deno.test("officeEntry() recognizes an office, however its MCP client reaches it, and nothing else", () => {
+  const main = "/home/you/a2c-smcp/agent/main.ts";
+  const office = "http://127.0.0.1:8787/mcp/home";
+  const offices = [
+    web("streamable", office),
+    web("streamable", `${office}?computer=laptop&tools=search`),
+    web("streamable", "https://smcp.example.com/mcp/team-a"),
+    web("streamable", "HTTPS://smcp.example.com/mcp/a%2Fb/"),
+    ...[
+      ["deno", "run", "-A", main, "mcp", "--office", "home"],
+      ["npx", "-y", "deno", "run", "-A", main, "mcp", "--office", "home"],
+      ["/usr/bin/deno", "run", "-A", "C:\\smcp\\agent\\main.ts", "mcp"],
+      ["deno", "run", "-A", "/home/you/a2c-smcp/main.ts", "agent", "mcp"],
+      ["deno", "run", "-A", "jsr:@a2c-smcp/sdk@0.2/agent/main", "mcp"],
+      ["smcp-agent", "mcp"],
+      ["/usr/local/bin/smcp-agent", "mcp", "--office", "home"],
+      ["C:\\bin\\smcp-agent.cmd", "mcp"],
+      ["smcp-agent", "--verbose", "mcp"],
+      ["smcp", "agent", "mcp"],
+      ["npx", "-y", "@a2c-smcp/cli", "agent", "mcp"],
+      ["npx", "-y", "@a2c-smcp/cli@0.2.0", "smcp-agent", "mcp"],
+      ["npx", "-y", "-p", "@a2c-smcp/cli", "smcp-agent", "mcp"],
+      ["sh", "-c", "exec smcp-agent mcp --office home"],
+      ["npx", "-y", "mcp-remote", office],
+    ].map(([command, ...args]) => stdio({ command, args })),
+  ];
+  const others = [
+    web("streamable", "https://git.example/mcp"),
+    web("streamable", "https://git.example/mcp/"),
+    web("streamable", "https://git.example/api/mcp/home"),
+    web("streamable", "https://git.example/mcp/x/issues"),
+    web("sse", "https://git.example/sse"),
+    web("streamable", "${input:url}"),
+    ...[
+      ["smcp-agent", "tools"],
+      ["smcp", "up", "--config", "mcp"],
+      ["deno", "run", "-A", "/x/main.ts", "mcp"],
+      ["deno", "run", "-A", "/x/agents/main.ts", "mcp"],
+      ["npx", "-y", "@modelcontextprotocol/server-filesystem", "mcp"],
+      ["uvx", "agent", "mcp"],
+    ].map(([command, ...args]) => stdio({ command, args })),
+  ];
+  const found = (entry: object) =>
+    officeEntry(parseMCPServerConfig({ name: "x", ...entry })) !== undefined;
+  for (const entry of offices) assertEquals(found(entry), true, show(entry));
+  for (const entry of others) assertEquals(found(entry), false, show(entry));
+});
+
+const show = (value: unknown): string => JSON.stringify(value);

@@ -1,0 +1,62 @@
+/**
+ * Recognizes MCP servers of other programs that are an office of A2C-SMCP, as `smcp up` prints them for MCP
+ * clients: imported, the Computer would offer its office to the office itself.
+ *
+ * @module
+ */
+import type { MCPServerConfig } from "../../protocol/mod.ts";
+
+/** The path of an office at a Server, `/mcp/OFFICE`. */
+const OFFICE_PATH = /^\/mcp\/[^/]+\/?$/;
+
+/** Programs whose subcommand `mcp` is the pipe to an office: paths, and names of packages with a version. */
+const AGENT_PROGRAM = /(^|[\\/])(smcp-agent|agent[\\/]main)(\.\w+)?(@[^/@]*)?$/;
+const AGENT_PACKAGE = /^((npm|jsr):\/?)?@a2c-smcp\/(agent|sdk@?[^/]*\/agent\/)/;
+
+/** Programs whose first words are `agent mcp` then. */
+const ANY_PROGRAM = /(^|[\\/])(smcp|main)(\.\w+)?(@[^/@]*)?$/;
+const ANY_PACKAGE = /^((npm|jsr):\/?)?@a2c-smcp\/(cli|sdk)(@[^/]*)?$/;
+
+/** An MCP server that is, or may be, an office. */
+export interface OfficeEntry {
+  /** How it is one, for people: its URL without query, or the command. */
+  readonly shown: string;
+  /** The address that says whether it is; absent where the command does already. */
+  readonly url?: URL;
+}
+
+/** Recognizes an office by the form of its configuration; a URL of that form may be another MCP server's. */
+export function officeEntry(
+  { type, server_parameters }: MCPServerConfig,
+): OfficeEntry | undefined {
+  if (type !== "stdio") return urlEntry(server_parameters.url);
+  const { command, args } = server_parameters;
+  // A shell has the whole command in one argument.
+  const words = [command, ...args].flatMap((word) => word.split(/\s+/));
+  if (isPipe(words)) return { shown: "smcp-agent mcp" };
+  for (const word of words) {
+    const found = urlEntry(word); // of a program that passes messages on
+    if (found) return found;
+  }
+  return undefined;
+}
+
+function urlEntry(text: string): OfficeEntry | undefined {
+  if (!/^https?:/i.test(text) || !URL.canParse(text)) return undefined;
+  const url = new URL(text);
+  if (!OFFICE_PATH.test(url.pathname)) return undefined;
+  return { shown: `${url.origin}${url.pathname}`, url };
+}
+
+/** Whether a command runs `smcp-agent mcp`, or `smcp agent mcp`, by whatever runs programs. */
+function isPipe(words: readonly string[]): boolean {
+  return words.some((word, at) => {
+    const [first, second] = words.slice(at + 1)
+      .filter((next) => !next.startsWith("-"));
+    if (AGENT_PROGRAM.test(word) || AGENT_PACKAGE.test(word)) {
+      return first === "mcp";
+    }
+    const isAny = ANY_PROGRAM.test(word) || ANY_PACKAGE.test(word);
+    return isAny && first === "agent" && second === "mcp";
+  });
+}
