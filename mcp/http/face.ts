@@ -4,7 +4,9 @@ import {
   isLegacyRequest,
   readRequestBody,
 } from "@modelcontextprotocol/server";
-import { refusal, RpcError, untilEnd } from "./guards.ts";
+import { refusal, RpcError, untilEnd, withPlainAccept } from "./guards.ts";
+import { keptAlive } from "./kept_alive.ts";
+import { headerMismatch } from "./param_headers.ts";
 import { type Message, Sessions } from "./sessions.ts";
 import { wantIn } from "../office/resources.ts";
 import { createOfficeServer, type ServerParts } from "../office/server.ts";
@@ -30,7 +32,8 @@ export type HttpFace = ReturnType<typeof openFace>;
 
 /** Serves one view over HTTP: of 2026-07-28 each request for itself, and before it in sessions. */
 export function openFace(parts: ServerParts) {
-  const { options: { maxBodyBytes }, view } = parts;
+  const { options, view } = parts;
+  const { maxBodyBytes } = options;
   // Its own serving of 2025 has no streams, so that its clients are never notified.
   const modern = createMcpHandler(() => createOfficeServer(parts), {
     legacy: "reject",
@@ -55,10 +58,17 @@ export function openFace(parts: ServerParts) {
       }
       const message: Message = { parsedBody: body.json, ...authInfoOf(caller) };
       if (await isLegacyRequest(request, body.json)) {
-        return await sessions.serve(request, message);
+        return await sessions.serve(withPlainAccept(request), message);
       }
+      const refused = refuseHeaders(request.headers, body.json, parts);
+      if (refused) return refused;
       const end = wantListened(body.json, wantIn(parts));
-      const answer = () => modern.fetch(request, message);
+      const answer = () =>
+        keptAlive(
+          request,
+          (request) => modern.fetch(request, message),
+          options.heartbeatMs,
+        );
       return end ? await untilEnd(answer, end) : await answer();
     },
     /** Cancels all that runs, and ends all streams and sessions. */
@@ -74,6 +84,23 @@ const authInfoOf = ({ principal }: McpCaller): Pick<Message, "authInfo"> =>
   principal === undefined
     ? {}
     : { authInfo: { token: "", clientId: principal, scopes: [] } };
+
+/** Refuses a call whose headers differ from the arguments that they repeat; other headers are for the MCP SDK. */
+function refuseHeaders(
+  headers: Headers,
+  body: unknown,
+  { options, view }: ServerParts,
+): Response | undefined {
+  const { method, id, params } = Object(body);
+  if (method !== "tools/call" || options.tools === "search") return undefined;
+  const found = view.catalogue.find(`${Object(params).name}`);
+  if (found?.kind !== "offered") return undefined;
+  const { inputSchema } = found.shown;
+  const problem = headerMismatch(inputSchema, params.arguments, headers);
+  return problem === undefined
+    ? undefined
+    : refusal(400, problem, RpcError.HEADER_MISMATCH, id ?? null);
+}
 
 /** Reads a body once, for both eras; a refusal where that cannot be. */
 async function readBody(

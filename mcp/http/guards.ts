@@ -103,6 +103,8 @@ export const RpcError = {
   REFUSED: -32000,
   /** There is no such session (2025): the client begins another. */
   NO_SESSION: -32001,
+  /** Headers differ from the body (2026-07-28). */
+  HEADER_MISMATCH: -32020,
 } as const;
 
 /** Makes a response with a JSON-RPC error, as clients of MCP expect for all that fails before a method. */
@@ -110,10 +112,43 @@ export const refusal = (
   status: number,
   message: string,
   code: number = RpcError.REFUSED,
+  id: string | number | null = null,
 ): Response =>
-  Response.json({ jsonrpc: "2.0", error: { code, message }, id: null }, {
-    status,
+  Response.json({ jsonrpc: "2.0", error: { code, message }, id }, { status });
+
+/** The media types of responses. */
+const RESPONSE_TYPES = ["application/json", "text/event-stream"];
+
+/**
+ * Lists the media types of responses that a client takes (RFC 9110 §12.5.1): of the ranges that match
+ * one, the most specific counts. Without the header it takes all.
+ */
+export function acceptedTypes(headers: Headers): string[] {
+  const accept = headers.get("accept");
+  if (accept === null) return [...RESPONSE_TYPES];
+  const ranges = new Map(
+    accept.toLowerCase().split(",").map((range) => {
+      const [type = "", ...parameters] = range.split(";")
+        .map((part) => part.trim());
+      const isRefused = parameters.some((one) => /^q=0(\.0*)?$/.test(one));
+      return [type, !isRefused];
+    }),
+  );
+  return RESPONSE_TYPES.filter((type) => {
+    const group = type.replace(/[^/]+$/, "*");
+    return ranges.get(type) ?? ranges.get(group) ?? ranges.get("*/*") ?? false;
   });
+}
+
+/** Returns a request, whose body was read, with the types that its client takes by their names: the MCP SDK searches for them. */
+export function withPlainAccept(request: Request): Request {
+  const { url, method, headers, signal } = request;
+  const accept = acceptedTypes(headers).join(", ");
+  if (accept === headers.get("accept")) return request;
+  const plain = new Headers(headers);
+  plain.set("accept", accept);
+  return new Request(url, { method, headers: plain, signal });
+}
 
 /**
  * Answers a request, and calls a function once when the body of the response has ended, however it

@@ -30,6 +30,7 @@ import {
   isListen,
   isModern,
 } from "./messages.ts";
+import { mirroringFetch } from "./mirrored_headers.ts";
 import type { Reach } from "./reach.ts";
 
 /** What {@linkcode Remote} needs. */
@@ -305,9 +306,10 @@ const RECONNECTION = {
 
 /** @param lost called when the server does not know the session any more */
 function openLink({ url, fetch, headers }: Reach, lost: () => void): Link {
+  const mirroring = mirroringFetch(fetch);
   const link = new StreamableHTTPClientTransport(url, {
     fetch: async (input, init) => {
-      const response = await fetch(input, init);
+      const response = await mirroring(input, init);
       // The stream of changes finds it out, too, and nobody else would notice.
       if (response.status === 404 && init?.method === "GET") lost();
       return response;

@@ -1,0 +1,97 @@
+/**
+ * Answers that take long, for clients of MCP 2026-07-28.
+ *
+ * The MCP SDK begins such an answer once there is something to send, which for a call without a
+ * progress token is its result; proxies, and clients, give up a request that is silent for a minute.
+ * So an answer that takes longer begins as a stream of events with comments, as those of sessions do,
+ * and the result is the event after them.
+ *
+ * @module
+ */
+import { acceptedTypes } from "./guards.ts";
+
+const EVENT_STREAM = "text/event-stream";
+const COMMENT = new TextEncoder().encode(": keepalive\n\n");
+
+/**
+ * Answers a request whose body was read; after a time without an answer, by a stream of events.
+ *
+ * A stream that is cancelled aborts the request.
+ *
+ * @param everyMs the time until the stream begins, and between two comments in it
+ */
+export async function keptAlive(
+  { url, method, headers, signal }: Request,
+  answer: (request: Request) => Promise<Response>,
+  everyMs: number,
+): Promise<Response> {
+  const left = new AbortController();
+  const answering = answer(
+    new Request(url, {
+      method,
+      headers,
+      signal: AbortSignal.any([signal, left.signal]),
+    }),
+  );
+  if (!acceptedTypes(headers).includes(EVENT_STREAM)) return await answering;
+  const { promise: late, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => resolve(undefined), everyMs);
+  try {
+    const response = await Promise.race([answering, late]);
+    if (response) return response;
+  } finally {
+    clearTimeout(timer);
+  }
+  const { readable, writable } = new TransformStream<Uint8Array>();
+  void send(answering, writable, everyMs).catch(() => left.abort());
+  return new Response(readable, {
+    headers: {
+      "Content-Type": EVENT_STREAM,
+      "Cache-Control": "no-cache, no-transform",
+      "X-Accel-Buffering": "no",
+    },
+  });
+}
+
+/**
+ * Writes comments until the answer comes, and then that.
+ *
+ * @throws {Error} there is none, or nobody reads any more
+ */
+async function send(
+  answering: Promise<Response>,
+  stream: WritableStream<Uint8Array>,
+  everyMs: number,
+): Promise<void> {
+  const writer = stream.getWriter();
+  // One that is not read is seen by the next one.
+  const comment = () => void writer.write(COMMENT).catch(() => {});
+  comment();
+  const timer = setInterval(comment, everyMs);
+  let response: Response;
+  try {
+    response = await Promise.race([answering, endOf(writer)]);
+  } catch (error) {
+    await writer.abort(error);
+    throw error;
+  } finally {
+    clearInterval(timer);
+  }
+  const isStream = response.headers.get("content-type") === EVENT_STREAM;
+  if (isStream && response.body) {
+    writer.releaseLock();
+    return await response.body.pipeTo(stream);
+  }
+  const message = await response.text();
+  if (message !== "") {
+    const event = `event: message\ndata: ${message}\n\n`;
+    await writer.write(new TextEncoder().encode(event));
+  }
+  await writer.close();
+}
+
+/** Rejects when nobody reads any more. */
+const endOf = (writer: WritableStreamDefaultWriter): Promise<never> =>
+  writer.closed.then(() => {
+    throw new Error("The client has closed the stream");
+  });
