@@ -27,14 +27,16 @@ const GUARD_FIELDS = [
   "bundle_id",
 ];
 
-/** Types of MCP servers by their names in other formats. */
-const TYPES: ReadonlyMap<unknown, "stdio" | "streamable" | "sse"> = new Map([
+/** The fields that have the type of an MCP server; the first that is there counts. */
+const TYPE_FIELDS = ["type", "transport", "transportType"];
+
+/** Types of MCP servers by their names in other formats, in lower case without `-` and `_`. */
+const TYPES: ReadonlyMap<string, "stdio" | "streamable" | "sse"> = new Map([
   ["stdio", "stdio"],
   ["sse", "sse"],
   ["http", "streamable"],
   ["streamable", "streamable"],
-  ["streamable-http", "streamable"],
-  ["streamableHttp", "streamable"],
+  ["streamablehttp", "streamable"],
 ]);
 
 /** Checks whether an entry has its parameters next to its type, as all formats except ours do. */
@@ -45,7 +47,8 @@ export const isForeign = (entry: unknown): boolean =>
 /**
  * Converts one MCP server of `mcpServers`, or of VS Code's `servers`, to our own format.
  *
- * A URL without a type is Streamable HTTP unless its path ends in `/sse`. Tools that run without
+ * A URL without a type is Streamable HTTP unless its path ends in `/sse`; `transport` and
+ * `transportType` are read like `type`. Tools that run without
  * confirmation (`alwaysAllow`, `autoApprove`) get `auto_apply`; disabled tools become forbidden
  * ones. `bundle_id`, `disabled`, `tool_meta`, `default_tool_meta`, `forbidden_tools`,
  * `tool_prefix`, `inherit_env` and `vrl` are kept. Fields that only concern the other program are dropped, unless
@@ -118,12 +121,13 @@ function typeOf(
   urlField: string | undefined,
   problems: ConfigProblem[],
 ): "stdio" | "streamable" | "sse" {
-  const { type } = source;
-  if (type !== undefined) {
-    const known = TYPES.get(type);
+  const field = TYPE_FIELDS.find((name) => (source[name] ?? null) !== null);
+  if (field !== undefined) {
+    const word = `${source[field]}`.toLowerCase().replaceAll(/[-_]/g, "");
+    const known = TYPES.get(word);
     if (known) return known;
     const text = 'expected "stdio", "http" or "sse"';
-    problems.push({ path: ["type"], text });
+    problems.push({ path: [field], text });
   }
   if (urlField === undefined || "command" in source) return "stdio";
   return /\/sse\/?([?#]|$)/.test(`${source[urlField]}`) ? "sse" : "streamable";
