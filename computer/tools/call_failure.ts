@@ -10,6 +10,7 @@ import {
 } from "../host/oauth/authorized_fetch.ts";
 import { hideSecrets } from "../util/secrets.ts";
 import {
+  HttpAnswerError,
   INVALID_PARAMS,
   mcpErrorCode,
   MessageTooLargeError,
@@ -76,22 +77,29 @@ function whatHappened(error: unknown): string {
     return `answered with something that is not a tool result (${error.message})`;
   }
   if (error instanceof MessageTooLargeError) return error.message;
+  const pages = pagesOf(error);
+  if (pages.length > 0) {
+    return `needs somebody to open ${
+      pages.join(" and ")
+    } first; then call again`;
+  }
+  if (error instanceof HttpAnswerError) return error.what;
   if (!(error instanceof Error) || mcpErrorCode(error) === undefined) {
     return "could not be reached";
   }
   const failure = sdkFailure(error);
   if (failure === "closed") return "was lost meanwhile";
   if (failure === "timeout") return "did not answer in time";
-  const pages = pagesOf(error);
-  return pages.length > 0
-    ? `needs somebody to open ${pages.join(" and ")} first; then call again`
-    : `answered: ${error.message}`;
+  return `answered: ${error.message}`;
 }
 
 /** The pages that a person must open before an MCP server does what it was asked for. */
-function pagesOf(error: Error): string[] {
-  if (mcpErrorCode(error) !== URL_REQUIRED || !("data" in error)) return [];
-  const { elicitations } = isRecord(error.data) ? error.data : {};
+function pagesOf(error: unknown): string[] {
+  if (mcpErrorCode(error) !== URL_REQUIRED) return [];
+  const { data } = error instanceof HttpAnswerError
+    ? Object(error.rpc)
+    : Object(error);
+  const { elicitations } = isRecord(data) ? data : {};
   return (Array.isArray(elicitations) ? elicitations : [])
     .flatMap((page) =>
       isRecord(page) && typeof page.url === "string" ? [page.url] : []

@@ -12,9 +12,11 @@ import {
   PARSE_ERROR,
   SessionForgottenError,
 } from "./errors.ts";
+import { contentError, type Hide, statusError } from "./http_answers.ts";
 import {
   EventScanner,
   isEventStream,
+  mediaTypeOf,
   passOn,
   requestIdOf,
 } from "./limited_fetch.ts";
@@ -26,6 +28,14 @@ export type PendingRequests = Map<string | number, boolean>;
 export const RESUME_ATTEMPTS = 2;
 /** Maximum number of interrupted answers to remember. */
 const MAX_RESUMABLE = 1_000;
+
+/** How a session over HTTP takes the answers to its requests. */
+export interface AnswerOptions {
+  /** Hides secrets in what the server answers. */
+  readonly hide: Hide;
+  /** Called when the server has answered a request, with anything. */
+  readonly answered: () => void;
+}
 
 interface CutAnswer {
   readonly id: number;
@@ -40,11 +50,14 @@ interface CutAnswer {
  *
  * @param lost answers a request by an error
  * @throws {SessionForgottenError} for a request that was answered with 404
+ * @throws {HttpAnswerError} for a message that was answered with something that is not MCP
  */
 export function answeringFetch(
   fetch: FetchLike,
   pending: PendingRequests,
-  lost: (id: number) => void,
+  { hide, answered, lost }: AnswerOptions & {
+    readonly lost: (id: number) => void;
+  },
 ): FetchLike {
   const cuts = new Map<string, CutAnswer>();
   // Forwards the events; appends an error for the request if they end and cannot be resumed.
@@ -106,13 +119,22 @@ export function answeringFetch(
     if (eventId !== null && cut) return await resume(eventId, cut, url, init);
     const response = await fetch(url, init);
     const id = requestIdOf(init);
-    if (id === undefined) return response;
-    if (response.status === 404 && headers.has("mcp-session-id")) {
-      await response.body?.cancel();
-      throw new SessionForgottenError();
+    if (id !== undefined) {
+      answered();
+      if (response.status === 404 && headers.has("mcp-session-id")) {
+        await response.body?.cancel();
+        throw new SessionForgottenError();
+      }
     }
+    if (init.method === "POST" && response.status >= 400) {
+      throw await statusError(response, hide);
+    }
+    if (id === undefined) return response;
     const isWhole = response.ok && response.status !== 202 &&
       !isEventStream(response);
+    if (isWhole && mediaTypeOf(response) !== "application/json") {
+      throw await contentError(response, hide);
+    }
     if (isWhole && pending.has(id)) pending.set(id, true);
     return ending(response, id);
   };
@@ -139,20 +161,28 @@ function lastWords(
  *
  * @param lost called when the stream ended
  * @throws {SessionForgottenError} for a request that was answered with 404
+ * @throws {HttpAnswerError} for a message that was answered with a status of failure
  */
-export const sessionFetch =
-  (fetch: FetchLike, lost: () => void): FetchLike => async (url, init = {}) => {
-    const response = await fetch(url, init);
-    if (response.status === 404 && isUnderway(init)) {
-      await response.body?.cancel();
-      throw new SessionForgottenError();
+export const sessionFetch = (
+  fetch: FetchLike,
+  { hide, answered, lost }: AnswerOptions & { readonly lost: () => void },
+): FetchLike =>
+async (url, init = {}) => {
+  const response = await fetch(url, init);
+  if (init.method === "POST" && response.status >= 400) {
+    answered();
+    if (response.status !== 404 || !isUnderway(init)) {
+      throw await statusError(response, hide);
     }
-    if (!response.ok || !response.body || !isEventStream(response)) {
-      return response;
-    }
-    const onEnd = () => queueMicrotask(lost);
-    return new Response(passOn(response.body, { onEnd }), response);
-  };
+    await response.body?.cancel();
+    throw new SessionForgottenError();
+  }
+  if (!response.ok || !response.body || !isEventStream(response)) {
+    return response;
+  }
+  const onEnd = () => queueMicrotask(lost);
+  return new Response(passOn(response.body, { onEnd }), response);
+};
 
 /** Returns whether a request is part of an open session; before, a 404 means a wrong address. */
 const isUnderway = (init: RequestInit): boolean =>

@@ -361,24 +361,42 @@ export class ClientConnection {
     }
   }
 
-  /** Ends the connection unless the server answers, even with an error, or works on a request. */
+  /** Ends the connection if the server is silent, and does not work on a request: any answer is a sign of life. */
   async #ping(): Promise<void> {
     if (this.#pinging || this.#ending) return;
     this.#pinging = true;
-    const { pongMs, requestMs } = this.#options;
+    const { pongMs, requestMs, answers = () => 0 } = this.#options;
+    const before = answers();
     try {
       await this.#client.ping({ timeout: pongMs ?? requestMs });
     } catch (error) {
-      const silent = hasCode(error, ErrorCode.RequestTimeout);
-      const answered = error instanceof McpError && !silent &&
-        !hasCode(error, ErrorCode.ConnectionClosed);
-      const busy = silent && this.#running > 0;
-      if (answered || busy || this.#ending) return;
-      if (error instanceof SessionForgottenError) return await this.#forget();
-      if (error instanceof AuthorizationError) this.#loss = error;
+      if (this.#ending) return;
+      const isRefused = error instanceof SessionForgottenError ||
+        error instanceof AuthorizationError;
+      if (isRefused) return await this.#confirm();
+      const isSilent = hasCode(error, ErrorCode.RequestTimeout);
+      const hasAnswered = answers() > before ||
+        error instanceof McpError && !isSilent &&
+          !hasCode(error, ErrorCode.ConnectionClosed);
+      const isBusy = isSilent && this.#running > 0;
+      if (hasAnswered || isBusy) return;
       await this.#client.close().catch(() => {});
     } finally {
       this.#pinging = false;
+    }
+  }
+
+  /** Ends the connection if another request is refused as a ping was, which some servers do not support. */
+  async #confirm(): Promise<void> {
+    const lists = ["tools", "resources", "prompts"] as const;
+    const list = lists.find((list) => this.capabilities[list]);
+    if (list === undefined) return;
+    try {
+      await this.#page(list, undefined);
+    } catch (error) {
+      if (!(error instanceof AuthorizationError)) return;
+      this.#loss = error;
+      await this.#client.close().catch(() => {});
     }
   }
 

@@ -68,6 +68,8 @@ export interface ClientConnectionOptions {
   readonly signal: AbortSignal;
   /** Describes how the connection ended, if the transport has the reason. */
   readonly explainLoss?: () => string | undefined;
+  /** Counts what the server has answered so far, messages or not; more of it after a ping is a sign of life. */
+  readonly answers?: () => number;
   /** Interval of pings; over HTTP nothing else tells that the server is gone. */
   readonly pingEveryMs?: number;
   /** Resolves when each request so far has its response, or has failed. */

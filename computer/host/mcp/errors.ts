@@ -23,11 +23,13 @@ export const REQUEST_TIMEOUT = -32001;
  *
  * @returns undefined for any other error
  */
-export const mcpErrorCode = (error: unknown): number | undefined =>
-  error instanceof Error && error.name === "McpError" &&
-    "code" in error && typeof error.code === "number"
+export function mcpErrorCode(error: unknown): number | undefined {
+  if (error instanceof HttpAnswerError) return error.rpc?.code;
+  return error instanceof Error && error.name === "McpError" &&
+      "code" in error && typeof error.code === "number"
     ? error.code
     : undefined;
+}
 
 /**
  * Recognizes the errors that the MCP SDK creates itself in place of an answer.
@@ -51,6 +53,34 @@ export class SessionForgottenError extends Error {
   /** Creates the error. */
   constructor() {
     super("The MCP server forgot the session");
+  }
+}
+
+/** The JSON-RPC error in the body of an HTTP response. */
+interface RpcError {
+  /** The code of JSON-RPC, or the server's own. */
+  readonly code: number;
+  /** Its details. */
+  readonly data: unknown;
+}
+
+/** An MCP server answered an HTTP request with a status of failure, or with something that is not MCP. */
+export class HttpAnswerError extends Error {
+  /** Always `"HttpAnswerError"`. */
+  override readonly name = "HttpAnswerError";
+  /** Continues a sentence about the server; secrets are hidden. */
+  readonly what: string;
+  /** The HTTP status. */
+  readonly code: number;
+  /** The error in the body, if it is one of JSON-RPC. */
+  readonly rpc: RpcError | undefined;
+
+  /** @param what such as `answered HTTP 429: too many requests` */
+  constructor(what: string, code: number, rpc?: RpcError) {
+    super(`The MCP server ${what}`);
+    this.what = what;
+    this.code = code;
+    this.rpc = rpc;
   }
 }
 

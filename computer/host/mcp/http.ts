@@ -16,11 +16,13 @@ import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import {
   answeringFetch,
+  type AnswerOptions,
   type PendingRequests,
   RESUME_ATTEMPTS,
   sessionFetch,
 } from "./answering_fetch.ts";
-import { CONNECTION_CLOSED } from "./errors.ts";
+import { CONNECTION_CLOSED, HttpAnswerError, PARSE_ERROR } from "./errors.ts";
+import { type Hide, isOddMessage } from "./http_answers.ts";
 import type { HttpTimeouts } from "./limited_fetch.ts";
 import {
   type MCPServerStreamableHttpConfig,
@@ -51,6 +53,12 @@ const timerMs = (given: string | number): number => {
 /** Maximum number of replies in flight to an MCP server, which could ask without end. */
 const MAX_PENDING_REPLIES = 100;
 
+/** In place of an answer: a whole HTTP response has none. */
+const NO_ANSWER = {
+  code: PARSE_ERROR,
+  message: "What the MCP server answered is no answer to the request",
+};
+
 /**
  * A transport of the MCP SDK that settles every request it accepted, and never throws for a message:
  * over Streamable HTTP, or over HTTP with SSE for older servers (spec §4).
@@ -65,12 +73,24 @@ export class HttpTransport implements Transport {
   /** Requests that wait for their HTTP response. */
   readonly #unanswered = new Set<Promise<void>>();
   #replies = 0;
+  #answers = 0;
   /** Ends the session on the server, if it has one and the configuration says so. */
   readonly terminate?: () => Promise<void>;
 
-  /** Creates the transport of a configuration, above a `fetch`. */
-  constructor({ type, server_parameters }: HttpConfig, fetch: FetchLike) {
+  /**
+   * Creates a transport above a `fetch`.
+   *
+   * @param type which of the two, whatever the configuration says
+   * @param hide hides secrets in what the server answers
+   */
+  constructor(
+    type: HttpConfig["type"],
+    { server_parameters }: HttpConfig,
+    fetch: FetchLike,
+    hide: Hide,
+  ) {
     const url = new URL(server_parameters.url);
+    const answer: AnswerOptions = { hide, answered: () => this.#answers++ };
     const headers = Object.entries(server_parameters.headers ?? {})
       .map(([name, value]) => [name, `${value}`]);
     const requestInit = { headers: Object.fromEntries(headers) };
@@ -78,7 +98,7 @@ export class HttpTransport implements Transport {
       const lost = () => void this.close().catch(() => {});
       this.#inner = new SSEClientTransport(url, {
         requestInit,
-        fetch: sessionFetch(fetch, lost),
+        fetch: sessionFetch(fetch, { ...answer, lost }),
       });
       return;
     }
@@ -90,12 +110,23 @@ export class HttpTransport implements Transport {
         reconnectionDelayGrowFactor: 1.5,
         maxRetries: RESUME_ATTEMPTS,
       },
-      fetch: answeringFetch(fetch, this.#pending, (id) => this.#lose(id)),
+      fetch: answeringFetch(fetch, this.#pending, {
+        ...answer,
+        lost: (id) => this.#lose(id),
+      }),
     });
     this.#inner = inner;
-    if (server_parameters.terminate_on_close) {
+    if (
+      "terminate_on_close" in server_parameters &&
+      server_parameters.terminate_on_close
+    ) {
       this.terminate = () => inner.terminateSession();
     }
+  }
+
+  /** How often the server has answered so far: with a message or, to a request, with anything else. */
+  get answers(): number {
+    return this.#answers;
   }
 
   setProtocolVersion(version: string): void {
@@ -104,7 +135,10 @@ export class HttpTransport implements Transport {
 
   async start(): Promise<void> {
     this.#inner.onclose = () => this.onclose?.();
-    this.#inner.onerror = (error) => this.onerror?.(error);
+    this.#inner.onerror = (error) => {
+      if (isOddMessage(error)) this.#answers++;
+      this.onerror?.(error);
+    };
     this.#inner.onmessage = (message, extra) => this.#receive(message, extra);
     await this.#inner.start();
   }
@@ -134,13 +168,18 @@ export class HttpTransport implements Transport {
       await sent;
     } catch (error) {
       this.#pending.delete(id);
-      throw error;
+      throw isOddMessage(error)
+        ? new HttpAnswerError(
+          "answered with something that is no message of JSON-RPC",
+          200,
+        )
+        : error;
     } finally {
       this.#unanswered.delete(sent);
     }
     if (this.#pending.get(id) !== true) return;
     // The response does not answer the request, and nothing else will.
-    this.#lose(id);
+    this.#receive({ jsonrpc: "2.0", id, error: NO_ANSWER });
   }
 
   #lose(id: string | number): void {
@@ -163,6 +202,7 @@ export class HttpTransport implements Transport {
     message: JSONRPCMessage,
     extra?: Parameters<NonNullable<Transport["onmessage"]>>[1],
   ): void {
+    this.#answers++;
     const isAnswer = !("method" in message);
     if (isAnswer && !this.#pending.delete(Number(message.id))) return;
     try {

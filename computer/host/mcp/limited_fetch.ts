@@ -79,7 +79,14 @@ export function fetchWithTimeouts(
     const response = limitBody(head, maxMessageBytes, init.signal);
     if (!response.body || !isEventStream(response)) return response;
     const most = isRequest ? Math.max(silenceMs, MAX_CALL_MS) : silenceMs;
-    return new Response(passOn(response.body, { silenceMs: most }), response);
+    const { status, statusText } = response;
+    // As the reader of events compares it: without parameters, in lower case.
+    const headers = new Headers(response.headers);
+    headers.set("content-type", EVENT_STREAM);
+    return new Response(
+      passOn(response.body, { silenceMs: most }),
+      { status, statusText, headers },
+    );
   };
 }
 
@@ -128,9 +135,15 @@ export function passOn(
 /** Maximum bytes of an HTTP error response, which is read by people. */
 const MAX_ERROR_BYTES = 65_536;
 
+/** Returns the media type of a response in lower case, without parameters; empty if there is none. */
+export const mediaTypeOf = ({ headers }: Response): string =>
+  (headers.get("content-type") ?? "").replace(/;[^]*/, "").trim().toLowerCase();
+
+const EVENT_STREAM = "text/event-stream";
+
 /** Returns whether a response is a stream of server-sent events. */
-export const isEventStream = ({ headers }: Response): boolean =>
-  (headers.get("content-type") ?? "").startsWith("text/event-stream");
+export const isEventStream = (response: Response): boolean =>
+  mediaTypeOf(response) === EVENT_STREAM;
 
 /**
  * Limits the size of a response: each event of a stream, or the whole body; an error response is

@@ -58,6 +58,8 @@ export class StdioTransport implements Transport {
   end: string | undefined;
   /** Why a running child was ended. */
   fault: MessageTooLargeError | undefined;
+  /** The number of lines on its output so far, messages or not. */
+  answers = 0;
   readonly #parameters: MCPServerStdioParameters;
   readonly #limit: number;
   readonly #decoder: LineDecoder;
@@ -182,6 +184,7 @@ export class StdioTransport implements Transport {
     const streams = [child.stdin, child.stdout, child.stderr];
     const lines = lineQueue(child.stdout, (line) => {
       if (line.text.trim() === "") return;
+      this.answers++;
       try {
         this.onmessage?.(readMessage(line, encoding));
       } catch (error) {

@@ -260,7 +260,10 @@ const ODD: Readonly<
     LOST,
   ],
   "ended within an event": [(res) => stream(res).end("data: {"), LOST],
-  "the answer to something else": [body({ id: 12345, result: {} }), LOST],
+  "the answer to something else": [
+    body({ id: 12345, result: {} }),
+    "is no answer to the request",
+  ],
   "no message at all": [
     (res) => stream(res).end("data: [1,2]\n\ndata: null\n\n"),
     LOST,

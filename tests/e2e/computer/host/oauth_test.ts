@@ -121,7 +121,8 @@ for (const type of TYPES) {
       };
       server.refuse(status);
       await refused(); // in the call itself
-      await lost(computer);
+      // Any other answer is a sign of life.
+      if (action !== undefined) await lost(computer);
       await refused(); // by the next start, which may still be running
       await computer.stopServer("a");
       await computer.startServer("a");
@@ -365,9 +366,12 @@ Deno.test("0.4 §8.3: refusals of a call are about authorization as in the vecto
       ],
       `${type} ${status}`,
     );
+    const isQuoted = status !== 401 && www_authenticate == null &&
+      !(transport === "streamable" && status === 404);
     assertEquals(
       JSON.stringify(result).includes("refused by the fixture"),
-      false,
+      isQuoted,
+      `${type} ${status}`,
     );
   }
 });

@@ -12,19 +12,14 @@ import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import {
   CallToolRequestSchema,
   ErrorCode,
-  type JSONRPCMessage,
   JSONRPCMessageSchema,
-  type JSONRPCRequest,
   ListToolsRequestSchema,
   McpError,
 } from "@modelcontextprotocol/sdk/types.js";
 import { PassThrough } from "node:stream";
 import fc from "fast-check";
 import { parseComputerConfig } from "../../../../computer/config/parse_config.ts";
-import {
-  openConnection,
-  Questions,
-} from "../../../../computer/host/mcp/client_connection.ts";
+import { Questions } from "../../../../computer/host/mcp/client_connection.ts";
 import { connectMcp } from "../../../../computer/host/mcp/connect.ts";
 import {
   type AnswerQuestion,
@@ -32,10 +27,12 @@ import {
 } from "../../../../computer/host/mcp/connection.ts";
 import {
   CONNECTION_CLOSED,
+  HttpAnswerError,
   INVALID_PARAMS,
   mcpErrorCode,
   REQUEST_TIMEOUT,
   sdkFailure,
+  URL_REQUIRED,
 } from "../../../../computer/host/mcp/errors.ts";
 import { httpTimeouts } from "../../../../computer/host/mcp/http.ts";
 import {
@@ -45,7 +42,6 @@ import {
   readMessage,
 } from "../../../../computer/host/mcp/lines.ts";
 import { requestFailure } from "../../../../computer/tools/call_failure.ts";
-import { watchTimers } from "../../../support/timers.ts";
 
 const bytes = (...values: number[]) => new Uint8Array(values);
 const utf8 = (text: string) => new TextEncoder().encode(text);
@@ -260,6 +256,22 @@ Deno.test("requestFailure() distinguishes answers of an MCP server from other fa
     const { message } = requestFailure("a", new McpError(code, text));
     assertEquals(message, `MCP server "a" ${expected}`);
   }
+  const elicitations = [{ url: "https://example.com/sign-in" }];
+  const statuses: [rpc: HttpAnswerError["rpc"], number, string][] = [
+    [undefined, 500, "answered HTTP 400: no"],
+    [{ code: -32000, data: undefined }, 500, "answered HTTP 400: no"],
+    [{ code: INVALID_PARAMS, data: undefined }, 400, "answered HTTP 400: no"],
+    [
+      { code: URL_REQUIRED, data: { elicitations } },
+      500,
+      "needs somebody to open https://example.com/sign-in first; then call again",
+    ],
+  ];
+  for (const [rpc, expected, text] of statuses) {
+    const error = new HttpAnswerError("answered HTTP 400: no", 400, rpc);
+    const { code, message } = requestFailure("a", error);
+    assertEquals([code, message], [expected, `MCP server "a" ${text}`]);
+  }
 });
 
 Deno.test("sdkFailure() knows the errors of the MCP SDK: a lost connection, and no answer in time; a server's own with the same codes are others", async () => {
@@ -295,138 +307,6 @@ Deno.test("sdkFailure() knows the errors of the MCP SDK: a lost connection, and 
   await called.promise;
   await client.close();
   assertEquals(sdkFailure(await lost), "closed");
-});
-
-/** The rest of a JSON-RPC answer, or none. */
-type Answer = { result: Record<string, unknown> } | {
-  error: { code: number; message: string };
-} | undefined;
-
-/** Connects to an MCP server that starts a session, and answers nothing else unless a test makes it. */
-async function silent(
-  answer: (request: JSONRPCRequest) => Answer = () => undefined,
-  pongMs = 60_000,
-  pingEveryMs?: number,
-) {
-  const [near, far] = InMemoryTransport.createLinkedPair();
-  const sent: JSONRPCMessage[] = [];
-  far.onmessage = (message: JSONRPCMessage) => {
-    sent.push(message);
-    if (!("method" in message && "id" in message)) return;
-    const { params, id } = message;
-    const rest = message.method === "initialize"
-      ? {
-        result: {
-          protocolVersion: String(params?.protocolVersion),
-          capabilities: { tools: {} },
-          serverInfo: { name: "silent", version: "1.0.0" },
-        },
-      }
-      : answer(message);
-    if (rest) {
-      queueMicrotask(() => void far.send({ jsonrpc: "2.0", id, ...rest }));
-    }
-  };
-  const connection = await openConnection(near, {
-    requestMs: 60_000,
-    pongMs,
-    ...(pingEveryMs !== undefined && { pingEveryMs }),
-    signal: new AbortController().signal,
-  });
-  /** Calls a tool, and aborts the call. */
-  const abortCall = async () => {
-    const abort = new AbortController();
-    const call = connection.callTool("t", {}, { signal: abort.signal });
-    abort.abort("enough");
-    await assertRejects(() => call);
-  };
-  /** The methods of messages since the session began. */
-  const methods = () =>
-    sent.slice(2).flatMap((message) =>
-      "method" in message ? [message.method] : []
-    );
-  return { connection, abortCall, far, sent, methods };
-}
-
-Deno.test("a call without an answer is followed by a ping, once nothing else runs on the server", async () => {
-  const { connection, abortCall, methods } = await silent();
-  const two = new AbortController();
-  const call = assertRejects(() =>
-    connection.callTool("t", {}, { signal: two.signal })
-  );
-  await abortCall();
-  const calls = ["tools/call", "tools/call", "notifications/cancelled"];
-  assertEquals(methods(), calls);
-  two.abort("enough");
-  await call;
-  assertEquals(methods(), [...calls, "notifications/cancelled", "ping"]);
-  await connection.close();
-});
-
-Deno.test("a server that does not answer a ping is lost; one that does not support it is not", async () => {
-  const hung = await silent(undefined, 1);
-  const lost = new Promise<Error>((resolve) => hung.connection.onLost(resolve));
-  await hung.abortCall();
-  assertEquals((await lost).message, "The MCP server no longer answers");
-
-  const pinged = Promise.withResolvers<void>();
-  const ignorant = await silent(({ method }) => {
-    if (method !== "ping") return undefined;
-    setTimeout(pinged.resolve, 0); // after the answer was read
-    return { error: { code: -32601, message: "Method not found" } };
-  });
-  ignorant.connection.onLost(pinged.reject);
-  await ignorant.abortCall();
-  await pinged.promise;
-  await ignorant.connection.close();
-});
-
-Deno.test("a server that does not answer a ping while it works is not lost, and its call completes", async () => {
-  const pingedAgain = Promise.withResolvers<void>(); // after the first failed
-  let pings = 0;
-  let call: string | number = "";
-  const { connection, far } = await silent(
-    ({ method, id }) => {
-      if (method === "tools/call") call = id;
-      if (method === "ping" && ++pings === 2) pingedAgain.resolve();
-      return undefined;
-    },
-    1,
-    1,
-  );
-  connection.onLost(pingedAgain.reject);
-  const content = [{ type: "text" as const, text: "done" }];
-  const { signal } = new AbortController();
-  const result = connection.callTool("t", {}, { signal });
-  await Promise.race([result, pingedAgain.promise]);
-  await far.send({ jsonrpc: "2.0", id: call, result: { content } });
-  assertEquals(await result, { content });
-  await connection.close();
-});
-
-Deno.test("a call is bounded only by its signal: the MCP SDK's 60 s do not end it, and progress does not extend it", async () => {
-  const { connection, far, sent } = await silent();
-  const delays: unknown[] = [];
-  const abort = new AbortController();
-  let call: Promise<unknown>;
-  {
-    using _ = watchTimers((delay) => delays.push(delay));
-    call = connection.callTool("t", {}, { signal: abort.signal });
-    const request = sent.find((message) =>
-      "method" in message && message.method === "tools/call"
-    );
-    // Progress is not requested; unrequested progress has no effect.
-    assertEquals(Object(request).params._meta, undefined);
-    await far.send({
-      jsonrpc: "2.0",
-      method: "notifications/progress",
-      params: { progressToken: Object(request).id, progress: 1 },
-    });
-  }
-  assertEquals(delays, [2 ** 31 - 1]); // the longest timer, 24 days
-  abort.abort("timeout");
-  await assertRejects(() => call);
-  await connection.close();
 });
 
 Deno.test("connectMcp() rejects with the reason of an abort, whose message cannot be set", async () => {
