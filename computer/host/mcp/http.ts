@@ -21,8 +21,8 @@ import {
   RESUME_ATTEMPTS,
   sessionFetch,
 } from "./answering_fetch.ts";
-import { CONNECTION_CLOSED, HttpAnswerError, PARSE_ERROR } from "./errors.ts";
-import { type Hide, isOddMessage } from "./http_answers.ts";
+import { CONNECTION_CLOSED, PARSE_ERROR } from "./errors.ts";
+import { explainAnswer, type Hide, isOddMessage } from "./http_answers.ts";
 import type { HttpTimeouts } from "./limited_fetch.ts";
 import {
   type MCPServerStreamableHttpConfig,
@@ -69,6 +69,7 @@ export class HttpTransport implements Transport {
   onmessage?: Exclude<Transport["onmessage"], undefined>;
 
   readonly #inner: Transport;
+  readonly #hide: Hide;
   readonly #pending: PendingRequests = new Map();
   /** Requests that wait for their HTTP response. */
   readonly #unanswered = new Set<Promise<void>>();
@@ -89,6 +90,7 @@ export class HttpTransport implements Transport {
     fetch: FetchLike,
     hide: Hide,
   ) {
+    this.#hide = hide;
     const url = new URL(server_parameters.url);
     const answer: AnswerOptions = { hide, answered: () => this.#answers++ };
     const headers = Object.entries(server_parameters.headers ?? {})
@@ -168,12 +170,7 @@ export class HttpTransport implements Transport {
       await sent;
     } catch (error) {
       this.#pending.delete(id);
-      throw isOddMessage(error)
-        ? new HttpAnswerError(
-          "answered with something that is no message of JSON-RPC",
-          200,
-        )
-        : error;
+      throw explainAnswer(error, this.#hide);
     } finally {
       this.#unanswered.delete(sent);
     }

@@ -6,7 +6,7 @@
  */
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport";
 import { HttpAnswerError } from "./errors.ts";
-import { mediaTypeOf, requestIdOf } from "./limited_fetch.ts";
+import { MAX_ERROR_BYTES, mediaTypeOf, requestIdOf } from "./limited_fetch.ts";
 import { AuthorizationError } from "../oauth/authorized_fetch.ts";
 import { ErrorCode } from "../../../protocol/mod.ts";
 import { isRecord } from "../../../protocol/names.ts";
@@ -56,12 +56,27 @@ export async function contentError(
   );
 }
 
-async function bodyOf(response: Response): Promise<string> {
+/** Reads the beginning of a body; nothing of one that does not come in time. */
+async function bodyOf({ body }: Response): Promise<string> {
+  const reader = body?.getReader();
+  if (!reader) return "";
+  const read = async () => {
+    const decoder = new TextDecoder();
+    let text = "";
+    for (let size = 0; size < MAX_ERROR_BYTES;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      size += value.length;
+      text += decoder.decode(value, { stream: true });
+    }
+    return text;
+  };
   try {
-    return await withTimeout(BODY_TIMEOUT_MS, () => response.text());
+    return await withTimeout(BODY_TIMEOUT_MS, read);
   } catch {
-    await response.body?.cancel().catch(() => {}); // locked by the reader that is too slow
     return "";
+  } finally {
+    reader.cancel().catch(() => {});
   }
 }
 
@@ -123,6 +138,23 @@ function parsed(text: string): unknown {
 export const isOddMessage = (error: unknown): boolean =>
   error instanceof SyntaxError ||
   error instanceof Error && /^\$?ZodError$/.test(error.name);
+
+/** Explains the MCP SDK's errors about an answer; returns others as they are. */
+export function explainAnswer(error: unknown, hide: Hide): unknown {
+  if (isOddMessage(error)) {
+    const what = "answered with something that is no message of JSON-RPC";
+    return new HttpAnswerError(what, 200);
+  }
+  if (!(error instanceof Error) || !("code" in error)) return error;
+  const { code, message } = error;
+  const isRedirect = typeof code === "number" && code >= 300 && code < 400;
+  if (!isRedirect) return error;
+  const words = wordsOf(message.replace(/^[^]*to endpoint: /, ""), hide);
+  return new HttpAnswerError(
+    `answered HTTP ${code}: ${words}; correct its "url"`,
+    code,
+  );
+}
 
 /** Options of {@linkcode quotingFetch}. */
 interface QuotingOptions {

@@ -133,7 +133,7 @@ export function passOn(
 }
 
 /** Maximum bytes of an HTTP error response, which is read by people. */
-const MAX_ERROR_BYTES = 65_536;
+export const MAX_ERROR_BYTES = 65_536;
 
 /** Returns the media type of a response in lower case, without parameters; empty if there is none. */
 export const mediaTypeOf = ({ headers }: Response): string =>

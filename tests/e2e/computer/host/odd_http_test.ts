@@ -5,6 +5,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import type { ServerResponse } from "node:http";
+import { connectMcp } from "../../../../computer/host/mcp/connect.ts";
 import type { ServerSettings } from "../../../../computer/mod.ts";
 import { startComputer } from "../../../support/computer/computer.ts";
 import { configFile } from "../../../support/computer/config_file.ts";
@@ -169,6 +170,11 @@ const REFUSALS: [name: string, reply: Reply, text: string][] = [
     "answered with Content-Type text/html, where MCP has application/json or text/event-stream: Please sign in",
   ],
   [
+    "a redirect to elsewhere",
+    { status: 307, headers: { location: `http://127.0.0.2:9/?k=${SECRET}` } },
+    "answered HTTP 307: Redirect to http://127.0.0.2:9/ not followed",
+  ],
+  [
     "no message",
     { body: { ok: true } },
     "answered with something that is no message of JSON-RPC",
@@ -322,7 +328,7 @@ Deno.test("a header that HTTP cannot carry is named with its remedy, and costs i
 });
 
 /** An MCP server that has HTTP with SSE alone, and answers other messages with a status. */
-function olderScript(status: number): Script {
+function olderScript(status: number, pong: unknown = {}): Script {
   let stream: ServerResponse | undefined;
   const older = (result: unknown): Script["x"] => (asked) => {
     if (asked.request.url !== "/messages") return { status, body: "not here" };
@@ -344,9 +350,38 @@ function olderScript(status: number): Script {
       tools: [{ name: "say", inputSchema: { type: "object" } }],
     }),
     "tools/call": older(said("older")),
-    ping: older({}),
+    ping: older(pong),
   };
 }
+
+Deno.test("an MCP server over sse that answers pings with something else is not restarted, and its call goes on", async () => {
+  const pongs = [[], null, { ok: true }];
+  await Promise.all(pongs.map(async (pong) => {
+    const release = Promise.withResolvers<void>();
+    const script = olderScript(404, pong);
+    const answer = script["tools/call"];
+    script["tools/call"] = async (asked, response) => {
+      await release.promise;
+      return typeof answer === "function" ? answer(asked, response) : answer;
+    };
+    await using server = await startScriptedHttp(script);
+    await using host = await startHost({
+      a: {
+        type: "sse",
+        server_parameters: { url: server.url, sse_read_timeout: 2 },
+      },
+    }, {
+      restart: AT_ONCE,
+      // An answer to no request is not the end of a ping.
+      connect: (config, signal) => connectMcp(config, signal, { pongMs: 500 }),
+    });
+    const call = textOf(host, "a", "say");
+    await server.answered("ping", 2);
+    release.resolve();
+    assertEquals(await call, "older");
+    assertEquals(host.server("a")?.status.restarts, 0);
+  }));
+});
 
 Deno.test("an MCP server that has HTTP with SSE alone is reached so after 400, 404 and 405, and called", async () => {
   for (const status of [400, 404, 405]) {
