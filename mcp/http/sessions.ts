@@ -12,7 +12,6 @@ import {
   isInitializeRequest,
   type Server,
   type ServerEvent,
-  WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import {
   createOfficeServer,
@@ -20,6 +19,7 @@ import {
   tellClient,
 } from "../office/server.ts";
 import { makeRoom, refusal, RpcError, untilEnd, useAt } from "./guards.ts";
+import { SessionTransport } from "./session_transport.ts";
 
 /** A request's body, and whose it is, as transports of the MCP SDK take them. */
 export interface Message {
@@ -112,9 +112,7 @@ function openSession(
   ended: () => void,
 ) {
   const { sessionIdleMs, abandonedMs } = parts.options;
-  const transport = new WebStandardStreamableHTTPServerTransport({
-    sessionIdGenerator: () => id,
-  });
+  const transport = new SessionTransport({ sessionIdGenerator: () => id });
   /** Answers the client, from its first request on. */
   let server: Server | undefined;
   /** Aborted when the client listens no more; another one follows. */
@@ -140,7 +138,7 @@ function openSession(
   async function connect(): Promise<void> {
     const cancelled = () => calls.signal;
     server = await createOfficeServer({ ...parts, cancelled });
-    await server.connect(transport);
+    await transport.serve(server);
   }
 
   transport.onclose = () => {

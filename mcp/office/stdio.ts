@@ -5,6 +5,7 @@ import {
   serveStdio,
   StdioServerTransport,
 } from "@modelcontextprotocol/server/stdio";
+import { RequestIds } from "./request_ids.ts";
 import { wantIn } from "./resources.ts";
 import { createOfficeServer, type ServerParts, tellClient } from "./server.ts";
 import { watchListened } from "../resources/watches.ts";
@@ -35,7 +36,10 @@ export function serveOfficeStdio(
   const off = parts.view.onChange((event) => {
     for (const server of servers) tellClient(server, event);
   });
+  const ids = new RequestIds();
   const transport = new StdioServerTransport(stdin, stdout);
+  const send = transport.send.bind(transport);
+  transport.send = (message) => send(ids.giveBack(message));
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   const handle = serveStdio(async () => {
     const server = await createOfficeServer(parts);
@@ -46,8 +50,10 @@ export function serveOfficeStdio(
   const listening = watchListened(wantIn(parts));
   const { onclose, onmessage } = transport;
   transport.onmessage = (message) => {
-    listening.saw(message);
-    onmessage?.(message);
+    for (const each of ids.take(message)) {
+      listening.saw(each);
+      onmessage?.(each);
+    }
   };
   transport.onclose = () => {
     onclose?.();

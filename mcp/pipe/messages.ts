@@ -25,14 +25,6 @@ export const isModern = ({ params }: JSONRPCRequest): boolean =>
 export const isListen = (message: JSONRPCMessage): message is JSONRPCRequest =>
   isJSONRPCRequest(message) && message.method === "subscriptions/listen";
 
-/** The request that a client gives up with a message, if it does. */
-export function cancelledBy(message: JSONRPCMessage): RequestId | undefined {
-  if (!("method" in message) || "id" in message) return undefined;
-  if (message.method !== "notifications/cancelled") return undefined;
-  const id = message.params?.requestId;
-  return typeof id === "string" || typeof id === "number" ? id : undefined;
-}
-
 /** The answer to a request that cannot be passed on. */
 export const failureFor = (id: RequestId, message: string): JSONRPCMessage => ({
   jsonrpc: "2.0",

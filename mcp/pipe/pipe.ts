@@ -22,16 +22,11 @@ import {
 import type { SmcpAgentOptions } from "../../agent/mod.ts";
 import type { ViewOptions } from "../http/views.ts";
 import type { AgentProvider } from "../office/office_view.ts";
-import {
-  type Backend,
-  cancelledBy,
-  explain,
-  explainStatus,
-  isListen,
-} from "./messages.ts";
+import { type Backend, explain, explainStatus, isListen } from "./messages.ts";
 import { type OwnSeat, ownSeat } from "./own_seat.ts";
 import type { Reach } from "./reach.ts";
 import { Remote } from "./remote.ts";
+import { cancelledBy, RequestIds } from "../office/request_ids.ts";
 import type { StdioConnection, StdioStreams } from "../office/stdio.ts";
 import { messageOf } from "../tools/result.ts";
 import { sleep } from "../../shared/async.ts";
@@ -72,6 +67,7 @@ export function openPipe(
   const { signal } = end;
   const closed = Promise.withResolvers<void>();
   const host = new StdioServerTransport(stdin, stdout);
+  const ids = new RequestIds();
   /** What the client has opened; of its `initialize` only what was answered. */
   const listens = new Map<RequestId, JSONRPCRequest>();
   let initialize: JSONRPCRequest | undefined;
@@ -185,12 +181,12 @@ export function openPipe(
     if (!("method" in message) && message.id !== undefined) {
       listens.delete(message.id); // it was refused
     }
-    host.send(message).catch(() => {
+    host.send(ids.giveBack(message)).catch(() => {
       // The client has gone, and with it the pipe.
     });
   }
 
-  host.onmessage = take;
+  host.onmessage = (message) => ids.take(message).forEach(take);
   host.onerror = (error) => log(messageOf(error));
   host.onclose = () => void close();
   void host.start();

@@ -21,7 +21,6 @@ import {
 import { abortable, sleep, withTimeout } from "../../shared/async.ts";
 import {
   type Backend,
-  cancelledBy,
   changesFor,
   changesOn,
   codeOf,
@@ -32,6 +31,7 @@ import {
 } from "./messages.ts";
 import { mirroringFetch } from "./mirrored_headers.ts";
 import type { Reach } from "./reach.ts";
+import { cancelledBy } from "../office/request_ids.ts";
 
 /** What {@linkcode Remote} needs. */
 interface RemoteParts extends Reach {

@@ -12,35 +12,9 @@ import {
   modernRequest,
   refusalOf,
 } from "../../support/mcp/post.ts";
+import { open, send } from "../../support/mcp/session.ts";
 import { startOffice } from "../../support/office.ts";
 import { hurryTimers } from "../../support/timers.ts";
-
-/** Sends one request. */
-const send = (
-  mcp: OfficeMcp,
-  { method = "POST", body, session, ...more }: {
-    readonly method?: string;
-    readonly body?: string;
-    readonly session?: string;
-    readonly headers?: Record<string, string>;
-  } = {},
-) =>
-  mcp.fetch("http://office/mcp", {
-    method,
-    body: body ?? null,
-    headers: {
-      ...JSON_HEADERS,
-      ...(session !== undefined && { "mcp-session-id": session }),
-      ...more.headers,
-    },
-  });
-
-/** Opens a session; returns its id. */
-async function open(mcp: OfficeMcp): Promise<string> {
-  const response = await send(mcp, { body: INITIALIZE });
-  await response.text();
-  return response.headers.get("mcp-session-id") ?? "";
-}
 
 /** The status of a request of a session. */
 async function use(mcp: OfficeMcp, session: string): Promise<number> {

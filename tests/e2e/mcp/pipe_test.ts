@@ -206,13 +206,21 @@ function startPipe(url: string | URL, ...flags: string[]) {
   child.stderr.on("data", (bytes) => errors += bytes);
   child.stdin.on("error", () => {}); // it has ended
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  /** The next answer; what it notifies of is passed over. */
+  const next = async () => {
+    for (;;) {
+      const message = JSON.parse(String((await lines.next()).value));
+      if (message.method === undefined) return message;
+    }
+  };
   return {
     child,
     ended: once(child, "close").then(([code]) => code),
     errors: () => errors,
+    next,
     ask: async (line: string) => {
       child.stdin.write(`${line}\n`);
-      return JSON.parse(String((await lines.next()).value));
+      return await next();
     },
   };
 }
@@ -263,3 +271,41 @@ Deno.test("smcp-agent mcp: lines that are no messages are passed over, and refus
   assertEquals(await pipe.ended, 0);
   assertStringIncludes(pipe.errors(), "smcp-agent mcp: ");
 });
+
+for (const way of ["the Server", "a seat of its own"]) {
+  Deno.test(`smcp-agent mcp, by ${way}: requests of one id get each its own answer, and a cancellation ends all of its id`, async () => {
+    const server = way === "the Server" ? { gateway: mcpGateway() } : {};
+    await using running = await startComputer(
+      { fix: fixtureHere() },
+      {},
+      { server },
+    );
+    await running.office.agent.leave();
+    const pipe = startPipe(running.office.url);
+    await pipe.ask(INITIALIZE);
+    const call = (id: number, name: string, args = {}) => {
+      const params = { name: `pc__${name}`, arguments: args };
+      const message = { jsonrpc: "2.0", id, method: "tools/call", params };
+      pipe.child.stdin.write(`${JSON.stringify(message)}\n`);
+    };
+    call(5, "slow");
+    call(6, "slow_began");
+    assertEquals((await pipe.next()).id, 6);
+    for (const text of ["a", "b"]) {
+      call(5, "echo", { text });
+      const { id, result } = await pipe.next();
+      assertEquals([id, result.content[0].text], [5, text]);
+    }
+    const params = { requestId: 5 };
+    const cancel = {
+      jsonrpc: "2.0",
+      method: "notifications/cancelled",
+      params,
+    };
+    pipe.child.stdin.write(`${JSON.stringify(cancel)}\n`);
+    call(7, "slow_aborted");
+    assertEquals((await pipe.next()).id, 7);
+    pipe.child.stdin.end();
+    assertEquals(await pipe.ended, 0);
+  });
+}

@@ -1,0 +1,67 @@
+import {
+  type JSONRPCMessage,
+  type RequestId,
+  type Server,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
+import type { Message } from "./sessions.ts";
+import { RequestIds } from "../office/request_ids.ts";
+import { isRecord } from "../../protocol/names.ts";
+
+/**
+ * The transport of one session, as clients use it: some have several requests of one id in flight, and
+ * some open a stream of changes again whose end the Server has not noticed.
+ */
+export class SessionTransport extends WebStandardStreamableHTTPServerTransport {
+  readonly #ids = new RequestIds();
+
+  /** Connects a server with it. */
+  async serve(server: Server): Promise<void> {
+    await server.connect(this);
+    const { onmessage } = this;
+    this.onmessage = (message, extra) => {
+      for (const each of this.#ids.spread(message)) onmessage?.(each, extra);
+    };
+  }
+
+  /** Answers one HTTP request; the stream of changes that was opened last replaces any before. */
+  override async handleRequest(
+    request: Request,
+    { parsedBody, ...message }: Message,
+  ): Promise<Response> {
+    const body = Array.isArray(parsedBody)
+      ? parsedBody.map((each) => this.#ids.begin(each))
+      : this.#ids.begin(parsedBody);
+    const answer = () =>
+      super.handleRequest(request, { ...message, parsedBody: body });
+    const response = await answer();
+    if (!response.ok) this.#forget(body);
+    if (request.method !== "GET" || response.status !== 409) return response;
+    this.closeStandaloneSSEStream();
+    return await answer();
+  }
+
+  /** Sends a message on the stream of its request. */
+  override send(
+    message: JSONRPCMessage,
+    options?: { relatedRequestId?: RequestId },
+  ): Promise<void> {
+    const given = this.#ids.giveBack(message);
+    // The stream is found by our id, and the client reads its own.
+    const routed = Object.defineProperty({ ...message }, "toJSON", {
+      value: () => given,
+    });
+    return super.send(routed, options);
+  }
+
+  /** Forgets the requests of a body that was refused. */
+  #forget(body: unknown): void {
+    for (const message of [body].flat()) {
+      if (!isRecord(message)) continue;
+      const { method, id } = message;
+      if (typeof method === "string" && typeof id === "string") {
+        this.#ids.end(id);
+      }
+    }
+  }
+}
