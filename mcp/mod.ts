@@ -43,7 +43,7 @@ import type { SmcpAgent } from "../agent/mod.ts";
 import { callQueue } from "./office/turn.ts";
 import { createQuestionStates } from "./office/questions.ts";
 import type { McpCaller } from "./http/face.ts";
-import { type AgentProvider, openView } from "./office/office_view.ts";
+import { type AgentProvider, OfficeView } from "./office/office_view.ts";
 import {
   type McpGatewayOptions,
   type OfficeMcpOptions,
@@ -129,7 +129,7 @@ export function officeMcp(
   const resolved = resolveOptions(options);
   const provider = typeof agent === "function" ? agent : () => agent;
   const watches = new Watches();
-  const view = openView(provider, resolved, watches);
+  const view = new OfficeView(provider, resolved, watches);
   const parts = {
     view,
     queue: callQueue(resolved.callsPerSecond, resolved.maxCalls),

@@ -59,15 +59,25 @@ function distance(a: string, b: string): number {
  */
 export const MAX_PLAIN_NAME = 22;
 
+/** Between the parts of a tool's name. */
+export const NAME_SEPARATOR = "__";
+
+/** Before the hash with which a name ends that is not as it was. */
+export const NAME_HASH = "--";
+
+/** Whether a name ends as only one with a hash may. */
+export const hasHash = (name: string): boolean =>
+  /--([0-9a-v]{8}|[0-9a-v]{10})$/.test(name);
+
 /**
- * Whether a Computer's name can begin the names of its tools as it is: `laptop__echo`. Of others
- * MCP clients see what is left of the name, and a hash.
+ * Whether the name of a Computer or an MCP server can begin the names of tools as it is:
+ * `laptop__echo`. Of others MCP clients see what is left of the name, and a hash.
  *
  * @param most the most characters that it may have
  */
 export const isPlainName = (name: string, most = MAX_PLAIN_NAME): boolean =>
   /^[\w-]+$/.test(name) && name.length <= most &&
-  !name.includes("__") && !name.endsWith("_");
+  !name.includes(NAME_SEPARATOR) && !name.endsWith("_") && !hasHash(name);
 
 /**
  * Checks that options are numbers, where they are given.

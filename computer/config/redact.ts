@@ -30,8 +30,8 @@ interface ConfigForm {
 /**
  * Redacts a Computer's configuration for Agents (spec §7).
  *
- * Copies known fields only: an unknown one could contain anything. Leaves out MCP servers in
- * process: the wire has no type for them, and peers reject unknown types.
+ * Copies known fields only: an unknown one could contain anything. Of MCP servers in process there
+ * are the names alone: the wire has no type for them, and peers reject unknown types.
  *
  * @param form default: that of 0.2
  */
@@ -41,19 +41,25 @@ export function redactConfig(
   form?: ConfigForm,
 ): GetComputerConfigRet {
   const bundleIds = form?.bundleIds ?? false;
+  const shown: [address: string, config: MCPServerConfig][] = [];
+  const others: string[] = [];
+  for (const config of servers) {
+    const bundleId = bundleIdOf(config);
+    const address = form?.addressOf(bundleId) ?? config.name;
+    if (config.type === "in-process") {
+      others.push(address);
+      continue;
+    }
+    const redacted = redactServer(config);
+    shown.push([
+      address,
+      bundleIds ? { bundle_id: bundleId, ...redacted } : redacted,
+    ]);
+  }
   return {
     inputs: inputs.map((input) => inForm(redactInput(input), bundleIds)),
-    servers: Object.fromEntries(
-      servers.flatMap((config) => {
-        if (config.type === "in-process") return [];
-        const bundleId = bundleIdOf(config);
-        const shown = redactServer(config);
-        return [[
-          form?.addressOf(bundleId) ?? config.name,
-          bundleIds ? { bundle_id: bundleId, ...shown } : shown,
-        ]];
-      }),
-    ),
+    servers: Object.fromEntries(shown),
+    ...(others.length > 0 && { other_servers: others }),
   };
 }
 

@@ -17,7 +17,7 @@ import {
   untilEnd,
   useAt,
 } from "./guards.ts";
-import { type OfficeView, openView } from "../office/office_view.ts";
+import { OfficeView } from "../office/office_view.ts";
 import type { ServerParts } from "../office/server.ts";
 import { narrowOptions, type OfficeMcpOptions } from "../options.ts";
 import { messageOf } from "../tools/result.ts";
@@ -81,7 +81,7 @@ export function openViews(parts: ServerParts) {
     const known = useAt(shown, key);
     if (known) return known;
     const narrowed = narrowOptions(options, wanted);
-    const view = openView(provider, narrowed, watches);
+    const view = new OfficeView(provider, narrowed, watches);
     const isIdle = ({ open, face }: Shown) => open === 0 && !face.hasSessions();
     const tools = [...shown.values()]
       .reduce((sum, { view }) => sum + view.catalogue.tools.length, 0);

@@ -8,6 +8,7 @@ import type { Answers } from "./server.ts";
 import type { OfficePrompt } from "../resources/reads.ts";
 import { skillPrompt } from "../resources/shelf.ts";
 import { type Naming, toolName } from "../tools/names.ts";
+import { type ConfiguredServers, isShortName } from "../tools/servers.ts";
 import { invalidParams, messageOf } from "../tools/result.ts";
 import { onAbort } from "../../shared/async.ts";
 import { weigh } from "../../shared/json_values.ts";
@@ -20,6 +21,7 @@ export const answerPromptRequests: Answers = (server, parts) => {
     await promptTable(
       await view.reads.prompts.list(agent, view.catalogue.computers),
       { limit, prefix: computer === undefined },
+      (computer) => view.catalogue.serversOf(computer),
     );
   server.setRequestHandler("prompts/list", async ({ params }) => {
     const prompts = await listed(async () =>
@@ -73,43 +75,59 @@ export const answerPromptRequests: Answers = (server, parts) => {
 };
 
 /**
- * Names prompts by the rule of tools; two of one name, such as of two MCP servers, get a hash. Of those
- * that one MCP server gives the same name, clients see the first: no request could mean another one.
+ * Names prompts by the rule of tools; a skill has no MCP server. Of those that one MCP server gives the
+ * same name, clients see the first: no request could mean another one.
+ *
+ * @param serversOf returns the MCP servers of a Computer's configuration, where they are known
  */
 export async function promptTable(
   prompts: readonly OfficePrompt[],
   naming: Naming,
-) {
-  const table = new Map<string, OfficePrompt & { shown: Mcp.Prompt }>();
+  serversOf: (computer: string) => ConfiguredServers | undefined,
+): Promise<Map<string, NamedPrompt>> {
+  const table = new Map<string, NamedPrompt>();
+  const clashes = new Set<string>();
   const seen = new Set<string>();
   const pace = new Pace();
   for (const each of prompts) {
     if (pace.isDue) await pace.turn();
-    const { computer, prompt } = each;
-    const key = JSON.stringify([computer, prompt.mcp_server, prompt.name]);
+    const { computer, prompt, skill } = each;
+    const { name: own, mcp_server: server } = prompt;
+    const key = JSON.stringify([computer, server, own]);
     if (seen.has(key)) continue;
     seen.add(key);
-    let name = toolName({ computer, tool: prompt.name }, naming);
-    const whose = `${prompt.mcp_server} ${prompt.name}`;
-    for (let attempt = 1; table.has(name); attempt++) {
-      name = toolName({ computer, tool: whose }, naming, attempt);
-    }
-    // One Computer that is shown as itself needs no mention.
-    const { title, description, arguments: params } = prompt;
-    const text = [
-      ...(naming.prefix ? [`[${computer}]`] : []),
-      ...(typeof description === "string" ? [description] : []),
-    ].join(" ");
-    const suffix = naming.prefix ? ` (${computer})` : "";
-    const shown: Mcp.Prompt = {
-      name,
-      ...(typeof title === "string" && { title: `${title}${suffix}` }),
-      ...(text && { description: text }),
-      ...(Array.isArray(params) && { arguments: params.flatMap(fieldOf) }),
-    };
-    table.set(name, { ...each, shown });
+    const isShort = skill !== undefined ||
+      isShortName({ server, own }, serversOf(computer));
+    const parts = isShort ? { computer, own } : { computer, server, own };
+    const name = toolName(parts, naming);
+    if (table.has(name)) clashes.add(name);
+    table.set(name, { ...each, shown: shownPrompt(each, name, naming) });
   }
+  for (const name of clashes) table.delete(name); // as of tools
   return table;
+}
+
+/** A prompt as clients see it. */
+type NamedPrompt = OfficePrompt & { readonly shown: Mcp.Prompt };
+
+function shownPrompt(
+  { computer, prompt }: OfficePrompt,
+  name: string,
+  naming: Naming,
+): Mcp.Prompt {
+  // One Computer that is shown as itself needs no mention.
+  const { title, description, arguments: params } = prompt;
+  const text = [
+    ...(naming.prefix ? [`[${computer}]`] : []),
+    ...(typeof description === "string" ? [description] : []),
+  ].join(" ");
+  const suffix = naming.prefix ? ` (${computer})` : "";
+  return {
+    name,
+    ...(typeof title === "string" && { title: `${title}${suffix}` }),
+    ...(text && { description: text }),
+    ...(Array.isArray(params) && { arguments: params.flatMap(fieldOf) }),
+  };
 }
 
 const fieldOf = (

@@ -84,7 +84,7 @@ class OfficeServer extends Server {
     const answer = super._wrapHandler(method, handler);
     if (!NAMING.includes(method)) return answer;
     return async (request, context) => {
-      const offices = this.#view.offices();
+      const offices = this.#view.offices;
       const [own] = offices;
       const from = readOffices(context.mcpReq._meta);
       if (own !== undefined && from.includes(own)) {
@@ -95,7 +95,7 @@ class OfficeServer extends Server {
         );
       }
       const result = await answer(request, context);
-      const { _meta } = writeOffices(this.#view.offices());
+      const { _meta } = writeOffices(this.#view.offices);
       return _meta
         ? { ...result, _meta: { ...result._meta, ..._meta } }
         : result;

@@ -16,6 +16,7 @@ import { type Turn, turnOf } from "./turn.ts";
 import type { Answers, ServerParts } from "./server.ts";
 import { pageOf } from "./pages.ts";
 import { readPlace } from "../resources/shelf.ts";
+import { DESKTOP_TOOL_NAMES } from "../tools/names.ts";
 import { failure, failureOf, invalidParams } from "../tools/result.ts";
 import {
   CALL_TOOL,
@@ -80,10 +81,9 @@ async function answerCall(
     return failureOf(error);
   }
   const { computer: only } = options;
-  if (options.desktopTools && !view.catalogue.find(name)) {
+  if (options.desktopTools && DESKTOP_TOOL_NAMES.has(name)) {
     if (only !== undefined) args.computer = only; // no other one is shown
-    const result = await callDesktopTool(agent, name, args, asked.turn);
-    if (result) return result;
+    return await callDesktopTool(agent, name, args, asked.turn);
   }
   /** Calls a tool of a Computer, if there is or was one of that name. */
   const call = (name: string, args: Record<string, unknown>) => {
@@ -147,14 +147,13 @@ const DESKTOP_TOOLS: readonly Mcp.Tool[] = [
   }),
 ];
 
-/** Calls one of these tools; undefined for the name of another. */
+/** Calls one of these tools. */
 async function callDesktopTool(
   agent: SmcpAgent,
   name: string,
   { computer, uri, query = "" }: Record<string, unknown>,
   turn: Turn,
-): Promise<Mcp.CallToolResult | undefined> {
-  if (!DESKTOP_TOOLS.some((each) => each.name === name)) return undefined;
+): Promise<Mcp.CallToolResult> {
   if (typeof computer !== "string") return wrong("computer: expected its name");
   if (name === "read_document" && typeof uri !== "string") {
     return wrong("uri: expected that of a document");

@@ -1,9 +1,9 @@
 /**
  * The table of an office's tools by the names that clients see.
  *
- * A tool has a short name where it is the only one of its Computer with it, and always a whole one.
- * Names are given once: what somebody allowed to be called must never become another tool. Patterns
- * choose which tools are shown.
+ * A tool has one that clients see, and always a whole one, with its MCP server. Names follow from the
+ * configurations of Computers alone: what somebody allowed to be called must never become another
+ * tool. Patterns choose which tools are shown.
  *
  * @module
  */
@@ -11,9 +11,10 @@ import { createHash } from "node:crypto";
 import type { Tool } from "@modelcontextprotocol/server";
 import type { ResolvedOptions } from "../options.ts";
 import { toolFilter } from "./filter.ts";
-import { type Naming, toolName } from "./names.ts";
+import { DESKTOP_TOOL_NAMES, type Naming, toolName } from "./names.ts";
+import { type ConfiguredServers, ownedTool } from "./servers.ts";
 import { tagsOf, toMcpTool } from "./tool.ts";
-import { ownToolName, type SMCPTool } from "../../protocol/mod.ts";
+import type { SMCPTool } from "../../protocol/mod.ts";
 import { queue } from "../../shared/async.ts";
 import { weigh, type Weight } from "../../shared/json_values.ts";
 import { Pace } from "../../shared/pace.ts";
@@ -26,8 +27,18 @@ export interface ToolAddress {
   readonly tool: string;
 }
 
+/** What a Computer offers, and what the names of that depend on. */
+export interface ComputerOffer {
+  /** In the order of its MCP servers. */
+  readonly tools: readonly SMCPTool[];
+  /** Those of its configuration; absent where that cannot be known, which makes names whole. */
+  readonly servers?: ConfiguredServers | undefined;
+}
+
 /** A tool that can be called now. */
 export interface OfferedTool extends ToolAddress {
+  /** The names that lead to it: that of `shown`, and the whole one. */
+  readonly names: readonly string[];
   /** As clients see it. */
   readonly shown: Tool;
   /** As its Computer describes it. */
@@ -47,7 +58,13 @@ export type Found =
 /** What a catalogue depends on. */
 type CatalogueOptions = Pick<
   ResolvedOptions,
-  "computer" | "include" | "exclude" | "nameLimit" | "lenient" | "within"
+  | "computer"
+  | "include"
+  | "exclude"
+  | "nameLimit"
+  | "lenient"
+  | "desktopTools"
+  | "within"
 >;
 
 /** Names kept of tools that are away, so that a call of one says so; the oldest go first. */
@@ -56,49 +73,28 @@ const MAX_AWAY_NAMES = 10_000;
 /** The most that a tool may weigh: models use a small part of it, and to show it takes no time that others notice. */
 const MAX_TOOL: Weight = { values: 20_000, letters: 1_000_000 };
 
-/** A tool that has names, whether it can be called now or not. */
-interface Entry extends ToolAddress {
-  /** The names that stand for it, and for no other tool. */
-  readonly names: string[];
-  /** How it is shown; once that is decided. */
-  named?: NamedTool;
-  /** The tool, while it can be called. */
-  offered?: OfferedTool | undefined;
-  /** When the tool went away; absent while it is there. */
-  since?: Date | undefined;
+/** A tool that had names, and cannot be called now. */
+interface AwayTool extends ToolAddress {
+  readonly since: Date;
 }
 
-/** How a tool is named. */
-interface NamedTool {
-  /** As clients see it. */
-  readonly name: string;
-  /** Whether the Computer's name and the tool's own one make it. */
-  readonly isOwn: boolean;
-}
-
-/** What a Computer offers. */
+/** What a Computer offers, as clients see it. */
 interface Listed {
-  /** What the list was made of: another array is another list. */
-  readonly source: readonly SMCPTool[];
-  readonly offered: ReadonlyMap<Entry, OfferedTool>;
+  /** What the list was made of: another one is another list. */
+  readonly source: ComputerOffer;
+  readonly offered: readonly OfferedTool[];
   /** Equal where clients see the same; empty where they see nothing. */
   readonly digest: string;
   /** Tools that weigh too much to be shown. */
   readonly leftOut: number;
 }
 
-const NOTHING: Pick<Listed, "offered" | "digest"> = {
-  offered: new Map(),
-  digest: "",
-};
-
 /**
- * The table of an office's tools by the names that MCP clients see: the Computer's and the tool's own,
- * such as `laptop__read`, where only one tool of the Computer has it, else with the `bundle_id` of its
- * MCP server, `laptop__files__read`, which always leads to it.
+ * The table of an office's tools by the names that MCP clients see: `laptop__read` where the Computer
+ * has one MCP server or the tool an alias, else `laptop__files__read`, which always leads to it.
  *
- * A tool keeps its first name, and a name once given to a tool is given to no other one, as long as
- * the catalogue lives: what somebody allowed to be called must never become another tool.
+ * A name depends on the Computer's configuration and on nothing else: it never becomes another tool,
+ * whichever MCP servers run. Should two tools have one name all the same, it leads to neither.
  */
 export class Catalogue {
   readonly #options: CatalogueOptions;
@@ -106,15 +102,11 @@ export class Catalogue {
   readonly #filter: ReturnType<typeof toolFilter>;
   /** Judges tools by the names that they would have without the client's wishes. */
   readonly #within: ReturnType<typeof toolFilter> | undefined;
-  /** The tools that have names, by Computer and tool. */
-  readonly #entries = new Map<string, Map<string, Entry>>();
-  /** The same, by each of their names. */
-  readonly #names = new Map<string, Entry>();
-  /** Those of them that are away; the oldest come first. */
-  readonly #away = new Set<Entry>();
-  /** How many names those have. */
-  #awayNames = 0;
   readonly #listed = new Map<string, Listed>();
+  /** What can be called, by each name; `undefined` where several tools have it. */
+  #names: ReadonlyMap<string, OfferedTool | undefined> = new Map();
+  /** What could be called once, by name; the oldest come first. */
+  readonly #away = new Map<string, AwayTool>();
   /** Updates run one after another, since each of them pauses. */
   readonly #inTurn = queue();
   /** Aborted when nobody needs the table any more. */
@@ -146,17 +138,22 @@ export class Catalogue {
   ): { readonly tools: number; readonly leftOut: number } {
     const { offered, leftOut = 0 }: Partial<Listed> =
       this.#listed.get(computer) ?? {};
-    return { tools: offered?.size ?? 0, leftOut };
+    return { tools: offered?.length ?? 0, leftOut };
+  }
+
+  /** The MCP servers of a Computer's configuration; `undefined` where they are unknown. */
+  serversOf(computer: string): ConfiguredServers | undefined {
+    return this.#listed.get(computer)?.source.servers;
   }
 
   /** Finds out what a name stands for, or stood for. */
   find(name: string): Found | undefined {
-    const entry = this.#names.get(name);
-    if (entry?.offered) return { kind: "offered", ...entry.offered };
-    if (entry?.since === undefined) return undefined;
-    const { computer, tool, since } = entry;
-    const hasLeft = !this.#listed.has(computer);
-    return { kind: "away", computer, tool, since, hasLeft };
+    const offered = this.#names.get(name);
+    if (offered) return { kind: "offered", ...offered };
+    const away = this.#away.get(name);
+    if (away === undefined) return undefined;
+    const hasLeft = !this.#listed.has(away.computer);
+    return { kind: "away", ...away, hasLeft };
   }
 
   /**
@@ -166,12 +163,12 @@ export class Catalogue {
    * @throws {Error} after {@linkcode Catalogue.close}
    */
   update(
-    computers: ReadonlyMap<string, readonly SMCPTool[]>,
+    computers: ReadonlyMap<string, ComputerOffer>,
     now: Date = new Date(),
   ): Promise<boolean> {
     return this.#inTurn(() => {
       this.#closed.signal.throwIfAborted();
-      return this.#update([...computers], now);
+      return this.#update(new Map(computers), now);
     });
   }
 
@@ -181,57 +178,43 @@ export class Catalogue {
   }
 
   async #update(
-    computers: readonly (readonly [string, readonly SMCPTool[]])[],
+    computers: ReadonlyMap<string, ComputerOffer>,
     now: Date,
   ): Promise<boolean> {
     const { computer: only } = this.#options;
     const pace = new Pace(this.#closed.signal);
     let isChanged = false;
     let isOther = false;
-    const there = new Set(computers.map(([computer]) => computer));
     for (const [computer, source] of computers) {
       const before = this.#listed.get(computer);
-      if (before?.source === source) continue;
+      if (before && isSame(before.source, source)) continue;
       if (only !== undefined && computer !== only) continue;
       const after = await this.#list(computer, source, pace);
       this.#listed.set(computer, after);
-      this.#settle(computer, after, now);
       isOther = true;
-      isChanged ||= after.digest !== (before ?? NOTHING).digest;
+      isChanged ||= after.digest !== (before?.digest ?? "");
     }
     for (const [computer, { digest }] of this.#listed) {
-      if (there.has(computer)) continue;
+      if (computers.has(computer)) continue;
       this.#listed.delete(computer);
-      this.#settle(computer, NOTHING, now);
       isOther = true;
-      isChanged ||= digest !== NOTHING.digest;
+      isChanged ||= digest !== "";
     }
-    if (isOther) {
-      this.#tools = this.computers.flatMap(
-        (computer) => [...this.#listed.get(computer)?.offered.values() ?? []],
-      );
-    }
+    if (isOther) await this.#index(now, pace);
     return isChanged;
   }
 
   async #list(
     computer: string,
-    source: readonly SMCPTool[],
+    source: ComputerOffer,
     pace: Pace,
   ): Promise<Listed> {
     const unique = new Map<string, SMCPTool>();
-    for (const tool of source) {
+    for (const tool of source.tools) {
       unique.set(tool.name, tool);
       if (pace.isDue) await pace.turn();
     }
-    const counts = new Map<string, number>();
-    for (const tool of unique.values()) {
-      for (const name of new Set([tool.name, ownToolName(tool)])) {
-        counts.set(name, (counts.get(name) ?? 0) + 1);
-      }
-      if (pace.isDue) await pace.turn();
-    }
-    const offered = new Map<Entry, OfferedTool>();
+    const offered: OfferedTool[] = [];
     const hash = createHash("sha256");
     let leftOut = 0;
     for (const original of unique.values()) {
@@ -241,129 +224,88 @@ export class Catalogue {
         leftOut++;
         continue;
       }
-      const isUnique = counts.get(ownToolName(original)) === 1;
-      const entry = this.#entryOf(computer, original.name);
-      const shown = this.#show(entry, original, isUnique);
-      if (shown === undefined) continue;
+      const forms = formsOf(computer, original, source, this.#naming);
+      if (!this.#isShown(computer, original, source, forms)) continue;
+      const shown = this.#show(computer, original, forms.name);
       const text = JSON.stringify(shown);
       hash.update(text);
-      const weight = { values, letters: text.length };
-      const tool = original.name;
-      offered.set(entry, { computer, tool, original, shown, weight });
+      offered.push({
+        computer,
+        tool: original.name,
+        names: [...new Set([forms.name, forms.whole])],
+        original,
+        shown,
+        weight: { values, letters: text.length },
+      });
     }
-    const digest = offered.size === 0 ? NOTHING.digest : hash.digest("hex");
+    const digest = offered.length === 0 ? "" : hash.digest("hex");
     return { source, offered, digest, leftOut };
   }
 
-  /** Names a tool, and shows it as clients see it; `undefined` where they do not. */
-  #show(
-    entry: Entry,
-    original: SMCPTool,
-    isUnique: boolean,
-  ): Tool | undefined {
-    const { computer } = entry;
-    const forms = formsOf(computer, original, this.#naming);
-    const named = entry.named ??= this.#name(entry, original, {
-      whole: forms.whole,
-      own: isUnique ? forms.own : undefined,
-    });
-    if (!this.#isShown(computer, original, named, forms)) return undefined;
+  #show(computer: string, original: SMCPTool, name: string): Tool {
     const { lenient } = this.#options;
     const { prefix: naming } = this.#naming;
-    return toMcpTool(original, { name: named.name, computer, naming, lenient });
+    return toMcpTool(original, { name, computer, naming, lenient });
   }
 
   #isShown(
     computer: string,
     original: SMCPTool,
-    { name, isOwn }: NamedTool,
-    { whole, own }: Forms,
+    source: ComputerOffer,
+    { name, whole, own }: Forms,
   ): boolean {
     const tags = tagsOf(original);
     if (!this.#filter({ names: [name, whole], own, tags })) return false;
     const { within } = this.#options;
     if (!within || !this.#within) return true;
-    const allowed = formsOf(computer, original, namingOf(within));
-    const names = [allowed.whole, ...(isOwn ? [allowed.own] : [])];
+    const allowed = formsOf(computer, original, source, namingOf(within));
+    const names = [allowed.name, allowed.whole];
     return this.#within({ names, own: allowed.own, tags });
   }
 
-  /** Names a tool, and makes its whole name lead to it as well. */
-  #name(
-    entry: Entry,
-    { bundle_id: bundleId }: SMCPTool,
-    { whole, own }: { whole: string; own: string | undefined },
-  ): NamedTool {
-    const isOwn = own !== undefined && this.#bind(own, entry);
-    let name = isOwn ? own : whole;
-    const { computer, tool } = entry;
-    for (let attempt = 1; !this.#bind(name, entry); attempt++) {
-      name = toolName({ computer, tool, bundleId }, this.#naming, attempt);
-    }
-    this.#bind(whole, entry);
-    return { name, isOwn };
-  }
-
-  #entryOf(computer: string, tool: string): Entry {
-    const own = this.#entries.get(computer) ?? new Map<string, Entry>();
-    this.#entries.set(computer, own);
-    const entry: Entry = own.get(tool) ?? { computer, tool, names: [] };
-    own.set(tool, entry);
-    return entry;
-  }
-
-  /** @returns whether the name stands for this tool, and for no other one */
-  #bind(name: string, entry: Entry): boolean {
-    const holder = this.#names.get(name);
-    if (holder) return holder === entry;
-    this.#names.set(name, entry);
-    entry.names.push(name);
-    if (this.#away.has(entry)) this.#awayNames++;
-    return true;
-  }
-
-  /** Notes which tools of a Computer can be called, and which are away; forgets those that are so for longest. */
-  #settle(
-    computer: string,
-    { offered }: Pick<Listed, "offered">,
-    now: Date,
-  ): void {
-    for (const entry of this.#entries.get(computer)?.values() ?? []) {
-      entry.offered = offered.get(entry);
-      if (entry.offered) {
-        entry.since = undefined;
-        if (this.#away.delete(entry)) this.#awayNames -= entry.names.length;
-      } else if (!this.#away.has(entry)) {
-        entry.since = now;
-        this.#away.add(entry);
-        this.#awayNames += entry.names.length;
+  /** Makes the table of names anew, and notes which tools are away. */
+  async #index(now: Date, pace: Pace): Promise<void> {
+    const all = this.computers.flatMap(
+      (computer) => this.#listed.get(computer)?.offered ?? [],
+    );
+    const names = new Map<string, OfferedTool | undefined>();
+    for (const tool of all) {
+      for (const name of tool.names) {
+        names.set(name, names.has(name) ? undefined : tool);
+        this.#away.delete(name);
       }
+      if (pace.isDue) await pace.turn();
     }
-    for (const entry of this.#away) {
-      if (this.#awayNames <= MAX_AWAY_NAMES) break;
-      this.#forget(entry);
+    for (const [name, tool] of this.#names) {
+      if (tool === undefined || names.has(name)) continue;
+      const { computer, tool: own } = tool;
+      this.#away.set(name, { computer, tool: own, since: now });
     }
-  }
-
-  #forget(entry: Entry): void {
-    const { computer, tool, names } = entry;
-    this.#away.delete(entry);
-    this.#awayNames -= names.length;
-    for (const name of names) this.#names.delete(name);
-    const own = this.#entries.get(computer);
-    own?.delete(tool);
-    if (own?.size === 0) this.#entries.delete(computer);
+    for (const name of this.#away.keys()) {
+      if (this.#away.size <= MAX_AWAY_NAMES) break;
+      this.#away.delete(name);
+    }
+    this.#names = names;
+    this.#tools = all.filter((tool) => names.get(tool.shown.name) === tool);
   }
 }
 
-const namingOf = ({ nameLimit, computer }: CatalogueOptions): Naming => ({
+const isSame = (a: ComputerOffer, b: ComputerOffer): boolean =>
+  a.tools === b.tools && a.servers === b.servers;
+
+const namingOf = (
+  { nameLimit, computer, desktopTools }: CatalogueOptions,
+): Naming => ({
   limit: nameLimit,
   prefix: computer === undefined,
+  ...(desktopTools && { reserved: DESKTOP_TOOL_NAMES }),
 });
 
-/** The two names that a tool may have, if no other tool has them. */
+/** The names of a tool. */
 interface Forms {
-  /** With the `bundle_id` of its MCP server. */
+  /** As clients see it: one of the two others. */
+  readonly name: string;
+  /** With its MCP server, where that is known. */
   readonly whole: string;
   /** Without. */
   readonly own: string;
@@ -372,11 +314,13 @@ interface Forms {
 function formsOf(
   computer: string,
   original: SMCPTool,
+  { servers }: ComputerOffer,
   naming: Naming,
 ): Forms {
-  const { name: tool, bundle_id: bundleId } = original;
-  return {
-    whole: toolName({ computer, tool, bundleId }, naming),
-    own: toolName({ computer, tool: ownToolName(original) }, naming),
+  const { server, own, isShort } = ownedTool(original, servers);
+  const forms = {
+    whole: toolName({ computer, server, own }, naming),
+    own: toolName({ computer, own }, naming),
   };
+  return { name: isShort ? forms.own : forms.whole, ...forms };
 }

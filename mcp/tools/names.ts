@@ -1,10 +1,30 @@
+/**
+ * The names of tools and prompts, as MCP clients and models see them.
+ *
+ * A name is a function of what it names: of Computer, MCP server and tool, and of the Computer's
+ * configuration. Neither time nor order nor what else is there makes a difference, since clients keep
+ * names in prompts, allow-lists and caches.
+ *
+ * @module
+ */
 import { createHash } from "node:crypto";
-import { isPlainName } from "../../shared/checks.ts";
+import {
+  hasHash,
+  isPlainName,
+  NAME_HASH,
+  NAME_SEPARATOR as SEPARATOR,
+} from "../../shared/checks.ts";
 
-/** Between the two parts of a name. */
-const SEPARATOR = "__";
-const COMPUTER_HASH_LENGTH = 4;
-const TOOL_HASH_LENGTH = 6;
+/** Letters of a hash; each is five bits. */
+const COMPUTER_HASH_LENGTH = 8;
+const TOOL_HASH_LENGTH = 10;
+
+/** Our own tools for desktops and documents. */
+export const DESKTOP_TOOL_NAMES: ReadonlySet<string> = new Set([
+  "desktop",
+  "find_documents",
+  "read_document",
+]);
 
 /** How the tools of an office are named. */
 export interface Naming {
@@ -12,43 +32,50 @@ export interface Naming {
   readonly limit: number;
   /** Whether names begin with their Computer; not where there is one Computer only. */
   readonly prefix: boolean;
+  /** Names that are taken: a tool that would have one gets a hash. */
+  readonly reserved?: ReadonlySet<string>;
 }
 
-/** A tool to be named. */
-interface NameParts {
+/** A tool or prompt to be named. */
+export interface NameParts {
   /** The Computer that has it. */
   readonly computer: string;
-  /** Its name there. */
-  readonly tool: string;
-  /** The `bundle_id` of its MCP server; where the name is too long, what says least of the tool. */
-  readonly bundleId?: string | null | undefined;
+  /** Its MCP server; absent in a name without. */
+  readonly server?: string | undefined;
+  /** Its own name there. */
+  readonly own: string;
 }
 
 /**
- * Names a tool for MCP clients and models: `laptop__echo`, of `A-Z a-z 0-9 _ -` alone.
+ * Names a tool for MCP clients and models: `laptop__echo`, or `laptop__files__echo` with its server,
+ * of `A-Z a-z 0-9 _ -` alone.
  *
- * It depends on its parts and on nothing else, as prompts, allow-lists and caches hold it. What was cut
- * or replaced is made up for by a hash of the originals; the way back is a table.
- *
- * @param attempt above 0 gives another name, should one already stand for another tool
+ * What had to be cut or replaced is made up for by `--` and a hash of the originals, with which no
+ * other name ends. The way back is a table.
  */
-export function toolName(
-  { computer, tool, bundleId }: NameParts,
-  { limit, prefix }: Naming,
-  attempt = 0,
-): string {
+export function toolName(parts: NameParts, naming: Naming): string {
+  const { computer, server, own } = parts;
+  const { limit, prefix, reserved } = naming;
   const start = prefix ? computerPart(computer, limit) + SEPARATOR : "";
-  const cleaned = clean(tool);
-  const isWhole = cleaned === tool && attempt === 0 && tool !== "" &&
-    start.length + tool.length <= limit;
-  if (isWhole) return start + tool;
-  const hash = hashOf([computer, tool, attempt], TOOL_HASH_LENGTH);
-  const room = limit - start.length - hash.length - 1;
-  const owner = `${bundleId ?? ""}${SEPARATOR}`;
-  const own = bundleId && cleaned.length > room && cleaned.startsWith(owner)
-    ? cleaned.slice(owner.length)
-    : cleaned;
-  return `${start}${own.slice(0, room) || "tool"}_${hash}`;
+  const isPlain = (server === undefined || isPlainName(server, limit)) &&
+    /^[\w-]+$/.test(own) && !hasHash(own);
+  const owner = server === undefined ? "" : server + SEPARATOR;
+  const name = start + owner + own;
+  if (isPlain && name.length <= limit && !reserved?.has(name)) return name;
+  const hash = NAME_HASH +
+    hashOf([computer, server ?? null, own], TOOL_HASH_LENGTH);
+  return start + shorten(parts, limit - start.length - hash.length) + hash;
+}
+
+/** Fits what can be read of a tool before its hash; of its server least a quarter stays. */
+function shorten({ server, own }: NameParts, room: number): string {
+  const tool = clean(own) || "tool";
+  if (server === undefined) return tool.slice(0, room);
+  const owner = clean(server);
+  const kept = Math.min(owner.length, Math.floor(room / 4));
+  const cut = tool.slice(0, Math.max(0, room - kept - SEPARATOR.length));
+  const left = Math.max(0, room - cut.length - SEPARATOR.length);
+  return (owner.slice(0, left) + SEPARATOR + cut).slice(0, room);
 }
 
 /**
@@ -62,15 +89,14 @@ export function computerPart(computer: string, limit: number): string {
   if (isPlainName(computer, most)) return computer;
   const cleaned = computer.replaceAll(/[^A-Za-z0-9-]+/g, "_")
     .replace(/_$/, "");
-  const hash = hashOf([computer], COMPUTER_HASH_LENGTH);
-  const room = most - hash.length - 1;
-  return `${cleaned.slice(0, room) || "pc"}-${hash}`;
+  const hash = NAME_HASH + hashOf([computer], COMPUTER_HASH_LENGTH);
+  return (cleaned || "pc").slice(0, most - hash.length) + hash;
 }
 
 const clean = (name: string): string => name.replaceAll(/[^\w-]/g, "_");
 
 /** Lower-case letters and digits only: a hash is read by people too. */
-function hashOf(parts: readonly (string | number)[], length: number): string {
+function hashOf(parts: readonly (string | null)[], length: number): string {
   const digest = createHash("sha256").update(JSON.stringify(parts)).digest();
   return [...digest.subarray(0, length)]
     .map((byte) => (byte % 32).toString(32)).join("");

@@ -125,6 +125,8 @@ export interface GetComputerConfigRet {
   inputs?: MCPServerInput[] | null;
   /** By name. */
   servers: Record<SERVER_NAME, MCPServerConfig>;
+  /** The names of MCP servers of a type that the wire lacks, which `servers` leaves out. */
+  other_servers?: SERVER_NAME[] | null;
 }
 
 /** Reports a change of a Computer's configuration, tools, desktop or documents (spec §3). */
@@ -231,6 +233,7 @@ export const getConfig = z.routed(
         sse(z.string()),
       ]),
     ),
+    other_servers: z.maybe(z.listOf(z.string())),
   }),
 );
 

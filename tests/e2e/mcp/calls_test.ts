@@ -90,7 +90,7 @@ for (const [kind, connect] of Object.entries(CLIENTS)) {
     const shown = tools.map(({ name }) => name);
     assert(shown.every((name) => /^pc__[\w-]{1,44}$/.test(name)), `${shown}`);
     assertEquals(new Set(shown).size, NAMES.length);
-    assertMatch(shown[0] ?? "", /^pc__with_space_[0-9a-v]{6}$/);
+    assertMatch(shown[0] ?? "", /^pc__with_space--[0-9a-v]{10}$/);
     for (const text of shown) {
       assertEquals(textOf(await client.call(text, { text })), text);
     }
@@ -158,7 +158,7 @@ for (const [kind, connect] of Object.entries(CLIENTS)) {
     await client.call("pc__add_tool", { name: "new one" });
     await client.changed(1);
     const added = (await client.tools()).at(-1)?.name ?? "";
-    assertMatch(added, /^pc__new_one_/);
+    assertMatch(added, /^pc__new_one--/);
     const called = await client.call(added, { text: "hello" });
     assertEquals(textOf(called), "hello");
     end.abort();

@@ -224,7 +224,7 @@ Deno.test("reads beyond the limits of the seat wait for their turn as calls do, 
           at % 4 < 2 ? ann : bob,
           at % 2
             ? modernRequest("resources/read", { uri: NOTE })
-            : modernRequest("prompts/get", { name: "pc__greet" }),
+            : modernRequest("prompts/get", { name: "pc__notes__greet" }),
         ),
       )),
   );
@@ -245,7 +245,7 @@ for (const era of ERAS) {
       await using client = await sdkClient({ url, fetch: as(ann) }, era);
       await client.readResource({ uri: "a2c://pc/desktop" });
       await client.readResource({ uri: NOTE });
-      await client.getPrompt({ name: "pc__greet" });
+      await client.getPrompt({ name: "pc__notes__greet" });
     }
     const lines = log.audit.filter(({ event }) => event === "read");
     const common = {

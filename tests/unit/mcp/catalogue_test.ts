@@ -1,10 +1,16 @@
 import fc from "fast-check";
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { narrowOptions, resolveOptions } from "../../../mcp/options.ts";
-import { Catalogue } from "../../../mcp/tools/catalogue.ts";
+import { Catalogue, type ComputerOffer } from "../../../mcp/tools/catalogue.ts";
 import { toolFilter } from "../../../mcp/tools/filter.ts";
 import { toolName } from "../../../mcp/tools/names.ts";
+import {
+  type ConfiguredServers,
+  configuredServers,
+} from "../../../mcp/tools/servers.ts";
 import type { SMCPTool } from "../../../protocol/mod.ts";
+import { isBundleId } from "../../../protocol/validation.ts";
+import { mcpServers } from "../../support/mcp/servers.ts";
 
 const tool = (name: string, over: Partial<SMCPTool> = {}): SMCPTool => ({
   name,
@@ -17,9 +23,18 @@ const tool = (name: string, over: Partial<SMCPTool> = {}): SMCPTool => ({
 const catalogue = (options: Parameters<typeof resolveOptions>[0] = {}) =>
   new Catalogue(resolveOptions(options));
 
+/** Computers whose configurations have just the MCP servers of their tools, or the given ones. */
 const office = (
   tools: Record<string, readonly SMCPTool[]>,
-): Map<string, readonly SMCPTool[]> => new Map(Object.entries(tools));
+  servers?: ConfiguredServers,
+): Map<string, ComputerOffer> =>
+  new Map(
+    Object.entries(tools).map(([computer, list]) => {
+      const ids = list.flatMap(({ bundle_id }) => bundle_id ?? []);
+      const own = configuredServers(mcpServers(...new Set(ids)));
+      return [computer, { tools: list, servers: servers ?? own }];
+    }),
+  );
 
 const namesOf = ({ tools }: Catalogue) => tools.map(({ shown }) => shown.name);
 
@@ -80,71 +95,142 @@ Deno.test("Catalogue.update() returns whether clients see something else", async
   }
 });
 
-Deno.test("Catalogue gives no name that a client may hold to another tool, even in a clash", async () => {
-  // "a b" is shown as a_b-HASH; somebody calls a Computer just that.
-  const name = toolName({ computer: "a b", tool: "x" }, {
-    limit: 48,
-    prefix: true,
-  });
+Deno.test("Catalogue gives a Computer that is called as another is shown a name of its own", async () => {
+  // "a b" is shown as a_b--HASH; somebody calls a Computer just that.
+  const naming = { limit: 48, prefix: true };
+  const name = toolName({ computer: "a b", own: "x" }, naming);
   const imitator = name.split("__")[0] ?? "";
   const table = catalogue();
-  await table.update(office({ "a b": [tool("x")] }));
+  await table.update(office({ [imitator]: [tool("x")] }));
+  assertEquals(table.find(name), undefined);
   await table.update(office({ "a b": [tool("x")], [imitator]: [tool("x")] }));
   assertEquals(new Set(namesOf(table)).size, 2);
-  await table.update(office({ [imitator]: [tool("x")] }));
-  assertEquals(table.find(name)?.kind, "away");
   assertEquals(table.find(name)?.computer, "a b");
 });
 
-Deno.test("0.4 §3.5: Catalogue leaves a long bundle_id out of a name, and tells the tools of two servers apart", async () => {
+Deno.test("Catalogue shows none of two tools that have one name at once", async () => {
+  // A Computer of before 0.3, whose Server has made up the bundle_id.
+  const meta = { a2c_mcp_server: "files" };
+  const tools = ["x", "files__x", "y"].map((name) =>
+    tool(name, { bundle_id: "files", meta })
+  );
+  for (const list of [tools, tools.toReversed()]) {
+    assertEquals(await namesIn({ pc: list }), ["pc__y"]);
+  }
+});
+
+Deno.test("0.4 §3.5: Catalogue keeps a part of a long bundle_id in a name, and tells the tools of two servers apart", async () => {
   const owners = ["github-enterprise-server-1", "github-enterprise-server-2"];
-  const tools = owners.map((bundle_id) => ({
-    ...tool(`${bundle_id}__create_pull_request`),
-    bundle_id,
-  }));
+  const tools = owners.map((bundle_id) => of(bundle_id, "create_pull_request"));
   const shown = async (list: SMCPTool[]) => {
     const table = catalogue();
-    await table.update(office({ laptop: list }));
+    const servers = configuredServers(mcpServers(...owners));
+    await table.update(office({ laptop: list }, servers));
     return new Map(table.tools.map((one) => [one.tool, one.shown.name]));
   };
   const names = await shown(tools);
   assertEquals(new Set(names.values()).size, 2);
   for (const name of names.values()) {
-    assert(/^laptop__create_pull_request_[0-9a-v]{6}$/.test(name), name);
+    assertMatch(
+      name,
+      /^laptop__github-__create_pull_request--[0-9a-v]{10}$/,
+    );
   }
-  const other = await shown(tools.toReversed());
-  for (const [own, name] of names) assertEquals(other.get(own), name);
+  for (const list of [tools.toReversed(), tools.slice(1)]) {
+    for (const [own, name] of await shown(list)) {
+      assertEquals(names.get(own), name);
+    }
+  }
 });
 
 const of = (bundle_id: string, name: string): SMCPTool =>
   tool(`${bundle_id}__${name}`, { bundle_id });
 
-Deno.test("0.4 §3.5: Catalogue shows a tool by the Computer's name and its own where that is unique, and takes the whole name too", async () => {
+Deno.test("0.4 §3.5: Catalogue leaves the MCP server out of a name where its Computer has one alone, and takes the whole name too", async () => {
   const table = catalogue();
-  const list = [of("files", "read"), of("docs", "read"), of("docs", "list")];
+  const list = [of("files", "read"), of("docs", "list")];
   await table.update(office({ laptop: list, pc: [of("files", "read")] }));
   assertEquals(namesOf(table), [
     "laptop__files__read",
-    "laptop__docs__read",
-    "laptop__list",
+    "laptop__docs__list",
     "pc__read",
   ]);
-  for (const name of ["laptop__list", "laptop__docs__list"]) {
+  for (const name of ["pc__read", "pc__files__read"]) {
     const found = table.find(name);
-    assertEquals([found?.kind, found?.tool], ["offered", "docs__list"], name);
+    assertEquals([found?.kind, found?.tool], ["offered", "files__read"], name);
   }
-  assertEquals(table.find("laptop__read"), undefined);
+  assertEquals(table.find("laptop__list"), undefined);
   assertEquals(
     await namesIn({ laptop: list, pc: list }, { computer: "laptop" }),
-    ["files__read", "docs__read", "list"],
+    ["files__read", "docs__list"],
   );
 });
 
-Deno.test("0.4 §3.5: no own name of Catalogue is the whole one of another tool", async () => {
+Deno.test("Catalogue leaves the MCP server out of the name of a tool with an alias of its own", async () => {
+  const alias = (bundle_id: string, name: string) => ({
+    ...of(bundle_id, name),
+    meta: { a2c_tool_meta: JSON.stringify({ alias: name }) },
+  });
+  const rows: [alias: string, more: string[], names: string[]][] = [
+    ["look", [], ["pc__look", "pc__docs__read"]],
+    // Another tool has it too, perhaps of an MCP server that does not run.
+    ["look", ["look"], ["pc__files__look", "pc__docs__read"]],
+    // The whole name of another tool begins so.
+    ["docs__read", [], ["pc__files__docs__read", "pc__docs__read"]],
+    // The MCP server says so, and nobody else.
+    ["read", [], ["pc__files__read", "pc__docs__read"]],
+  ];
+  for (const [name, more, names] of rows) {
+    const config = mcpServers("files", "docs", "off");
+    const { files, off } = config.servers;
+    assert(files && off);
+    if (name !== "read") files.tool_meta = { a: { alias: name } };
+    for (const alias of more) off.tool_meta = { b: { alias } };
+    const tools = [alias("files", name), of("docs", "read")];
+    const table = catalogue();
+    const servers = configuredServers(config);
+    await table.update(office({ pc: tools }, servers));
+    assertEquals(namesOf(table), names);
+  }
+});
+
+Deno.test("Catalogue names tools with their MCP server where the configuration is unknown, and has no other name for those of before 0.3", async () => {
+  const old = tool("read", { bundle_id: "mcp" });
+  const tagged = tool("list", { meta: { a2c_mcp_server: "my files" } });
   const table = catalogue();
-  await table.update(office({ pc: [of("c", "a__b"), of("a", "b")] }));
-  assertEquals(namesOf(table), ["pc__c__a__b", "pc__b"]);
-  assertEquals(table.find("pc__a__b")?.tool, "a__b");
+  const tools = [of("files", "read"), old, tagged];
+  await table.update(new Map([["pc", { tools }]]));
+  const [first, second, third = ""] = namesOf(table);
+  assertEquals([first, second], ["pc__files__read", "pc__read"]);
+  assertMatch(third, /^pc__my_files__list--[0-9a-v]{10}$/);
+});
+
+Deno.test("Catalogue counts MCP servers that are disabled, or of types that the wire lacks", async () => {
+  const tools = [of("files", "read")];
+  const one = mcpServers("files");
+  const none = mcpServers();
+  const rows: [Parameters<typeof configuredServers>[0], string][] = [
+    [one, "pc__read"],
+    [mcpServers("files", "docs"), "pc__files__read"],
+    [{ ...one, other_servers: ["here"] }, "pc__files__read"],
+    [{ ...none, other_servers: ["files"] }, "pc__read"],
+    [mcpServers("docs"), "pc__files__read"],
+    [none, "pc__files__read"],
+  ];
+  for (const [config, name] of rows) {
+    const table = catalogue();
+    const servers = configuredServers(config);
+    await table.update(office({ pc: tools }, servers));
+    assertEquals(namesOf(table), [name], JSON.stringify(config));
+  }
+});
+
+Deno.test("Catalogue keeps the names of its own tools for these", async () => {
+  const options = { computer: "pc", desktopTools: true };
+  const tools = ["desktop", "read"].map((name) => of("files", name));
+  const [first = "", second] = await namesIn({ pc: tools }, options);
+  assertMatch(first, /^desktop--[0-9a-v]{10}$/);
+  assertEquals(second, "read");
 });
 
 Deno.test("Catalogue includes by the names that it gives and by tags, and excludes by all names that a tool could have", async () => {
@@ -179,7 +265,7 @@ Deno.test("Catalogue includes by the names that it gives and by tags, and exclud
   await view.update(office({ pc: [files, of("files", "list")] }));
   assertEquals(namesOf(view), ["pc__rm"]);
   await view.update(office({ pc: [docs, files] }));
-  assertEquals(namesOf(view), ["pc__rm"]);
+  assertEquals(namesOf(view), []);
 });
 
 const anyName = fc.oneof(
@@ -191,52 +277,91 @@ const anyName = fc.oneof(
 const names = (...some: string[]) =>
   fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...some) }, anyName);
 
-Deno.test("Catalogue never gives a name another meaning, two tools one or a tool another, in random histories of Computers and MCP servers", async () => {
-  const some = fc.uniqueArray(
-    fc.tuple(
-      names("a", "b", "a__b", "x".repeat(30)),
-      names("r", "w", "b", "a__b", "b__r", "y z"),
-    ),
-    { selector: (pair) => pair.join() },
+/** Some MCP servers of a Computer, each with some tools, in the order in which they have started so far. */
+const starts = fc.uniqueArray(
+  fc.record({
+    id: names("a", "b", "ab", "my-files", "x".repeat(30))
+      .filter((id) => isBundleId(id) && !id.endsWith("_")),
+    tools: fc.uniqueArray(names("r", "w", "b", "a__b", "b__r", "y z"), {
+      minLength: 1,
+    }),
+    alias: fc.option(names("r", "b", "a__b", "s")),
+  }),
+  { selector: ({ id }) => id, minLength: 1, maxLength: 12 },
+).chain((servers) =>
+  fc.record({
+    servers: fc.constant(servers),
+    orders: fc.array(fc.shuffledSubarray(servers), {
+      minLength: 2,
+      maxLength: 6,
+    }),
+  })
+);
+
+type Start = (typeof starts) extends fc.Arbitrary<infer T> ? T : never;
+
+/** What a Computer offers while some of its MCP servers run. */
+function offerOf(
+  { servers }: Start,
+  running: Start["servers"],
+): ComputerOffer {
+  const config = mcpServers(...servers.map(({ id }) => id));
+  for (const { id, tools: [first], alias } of servers) {
+    const server = config.servers[id];
+    if (server && first !== undefined && alias !== null) {
+      server.tool_meta = Object.fromEntries([[first, { alias }]]);
+    }
+  }
+  const tools = running.flatMap(({ id, tools, alias }) =>
+    tools.map((name, at) =>
+      at === 0 && alias !== null
+        ? {
+          ...of(id, alias),
+          meta: { a2c_tool_meta: JSON.stringify({ alias }) },
+        }
+        : of(id, name)
+    )
   );
-  const offices = fc.array(
-    fc.dictionary(names("pc", "lab", "a"), some),
-    { minLength: 1, maxLength: 8 },
-  );
+  return { tools, servers: configuredServers(config) };
+}
+
+Deno.test("Catalogue gives each tool one name, and each name one tool, whichever MCP servers run, in whatever order they start", async () => {
+  const offices = fc.dictionary(names("pc", "lab", "a", "a b"), starts, {
+    minKeys: 1,
+    maxKeys: 3,
+  });
   await fc.assert(
-    fc.asyncProperty(offices, async (history) => {
-      const table = catalogue();
+    fc.asyncProperty(offices, async (computers) => {
+      /** Over all starts: what was called by a name, and how a tool was called. */
       const meanings = new Map<string, string>();
       const given = new Map<string, string>();
-      for (const computers of history) {
-        await table.update(
-          new Map(
-            Object.entries(computers).map(([computer, pairs]) => [
-              computer,
-              pairs.map(([server, name]) => of(server, name)),
-            ]),
-          ),
-        );
-        const names = namesOf(table);
-        assertEquals(new Set(names).size, table.tools.length);
-        assert(names.every((name) => /^[\w-]{1,48}$/.test(name)), `${names}`);
-        for (const { shown, computer, tool } of table.tools) {
-          const meaning = JSON.stringify([computer, tool]);
-          assertEquals(meanings.get(shown.name) ?? meaning, meaning);
-          meanings.set(shown.name, meaning);
-          assertEquals(given.get(meaning) ?? shown.name, shown.name);
-          given.set(meaning, shown.name);
-        }
-        for (const [name, meaning] of meanings) {
-          const found = table.find(name);
-          assertEquals(
-            JSON.stringify([found?.computer, found?.tool]),
-            meaning,
-          );
+      for (let start = 0; start < 6; start++) {
+        const table = catalogue();
+        for (let count = 0; count <= 2; count++) {
+          const entries = Object.entries(computers).map(([name, servers]) => {
+            const order = servers.orders[start % servers.orders.length] ?? [];
+            const running = order.slice(0, Math.ceil(order.length * count / 2));
+            return [name, offerOf(servers, running)] as const;
+          });
+          await table.update(new Map(entries));
+          for (const { shown: { name }, computer, tool } of table.tools) {
+            assertMatch(name, /^[\w-]{1,48}$/);
+            const meaning = JSON.stringify([computer, tool]);
+            assertEquals(meanings.get(name) ?? meaning, meaning, name);
+            assertEquals(given.get(meaning) ?? name, name);
+            meanings.set(name, meaning);
+            given.set(meaning, name);
+          }
+          for (const [name, meaning] of meanings) {
+            const found = table.find(name);
+            if (found === undefined) continue;
+            const { computer, tool } = found;
+            assertEquals(JSON.stringify([computer, tool]), meaning, name);
+          }
         }
       }
     }),
-    { numRuns: 2_000 },
+    { numRuns: 100 },
   );
 });
 

@@ -3,7 +3,8 @@ import type { SmcpAgent } from "../../../agent/mod.ts";
 import { openGateway } from "../../../mcp/gateway.ts";
 import { Sessions } from "../../../mcp/http/sessions.ts";
 import { type Progress, reportProgress } from "../../../mcp/office/call.ts";
-import { openView, type Trouble } from "../../../mcp/office/office_view.ts";
+import type { Trouble } from "../../../mcp/office/followed_agent.ts";
+import { OfficeView } from "../../../mcp/office/office_view.ts";
 import { createQuestionStates } from "../../../mcp/office/questions.ts";
 import { instructionsOf } from "../../../mcp/office/server.ts";
 import { callQueue } from "../../../mcp/office/turn.ts";
@@ -30,12 +31,14 @@ async function said(
     new Map(
       Object.entries(counts).map(([computer, count]) => [
         computer,
-        Array.from({ length: count }, (_, i) => ({
-          name: `tool_${i}`,
-          description: "",
-          params_schema: {},
-          return_schema: null,
-        })),
+        {
+          tools: Array.from({ length: count }, (_, i) => ({
+            name: `tool_${i}`,
+            description: "",
+            params_schema: {},
+            return_schema: null,
+          })),
+        },
       ]),
     ),
   );
@@ -47,7 +50,8 @@ Deno.test("instructionsOf() counts tools that are too large, and names a bounded
   const catalogue = new Catalogue(resolveOptions({}));
   const heavy = { name: "x", params_schema: {}, return_schema: null };
   const description = "a".repeat(1_000_001);
-  await catalogue.update(new Map([["pc", [{ ...heavy, description }]]]));
+  const tools = [{ ...heavy, description }];
+  await catalogue.update(new Map([["pc", { tools }]]));
   const silent = Array.from({ length: 5_000 }, (_, at) => `s${at}`);
   const text = instructionsOf({
     office: "home",
@@ -299,7 +303,7 @@ const initialize = (sessions: Sessions, accept: string) => {
 Deno.test("a session counts while it opens, and no more where that fails", async () => {
   const agent = Promise.withResolvers<SmcpAgent>();
   const options = resolveOptions({ maxSessions: 1 });
-  const view = openView(() => agent.promise, options, new Watches());
+  const view = new OfficeView(() => agent.promise, options, new Watches());
   const [queue, states] = [callQueue(1, 1), createQuestionStates()];
   const sessions = new Sessions({ view, queue, states, options });
   const opening = initialize(sessions, "application/json");

@@ -52,8 +52,16 @@ Deno.test("promptTable() names prompts of one name in linear time, and those of 
       computer: "pc",
       prompt: { name: "é", mcp_server: server(at) },
     }));
-  const same = await promptTable(prompts(20_000, () => "s"), naming);
+  const same = await promptTable(
+    prompts(20_000, () => "s"),
+    naming,
+    () => undefined,
+  );
   assertEquals(same.size, 1);
-  const others = await promptTable(prompts(2_000, (at) => `s${at}`), naming);
+  const others = await promptTable(
+    prompts(2_000, (at) => `s${at}`),
+    naming,
+    () => undefined,
+  );
   assertEquals(others.size, 2_000);
 });

@@ -15,69 +15,72 @@ const A_NAME = /^[A-Za-z0-9_-]+$/;
 
 Deno.test("toolName() leaves names as they are where they can stand, and cuts, replaces and hashes others", () => {
   const laptop = "laptop";
-  const rows: [computer: string, tool: string, prefix: boolean, RegExp][] = [
-    [laptop, "echo", true, /^laptop__echo$/],
-    ["my_pc-2", "a__b", true, /^my_pc-2__a__b$/],
-    [laptop, "echo", false, /^echo$/],
-    [laptop, "x".repeat(85), true, /^(?=.{48}$)laptop__x+_[0-9a-v]{6}$/],
-    [laptop, "read file.txt", true, /^laptop__read_file_txt_[0-9a-v]{6}$/],
-    ["pc", "", true, /^pc__tool_[0-9a-v]{6}$/],
+  const rows: [parts: Parameters<typeof toolName>[0], RegExp][] = [
+    [{ computer: laptop, own: "echo" }, /^laptop__echo$/],
+    [{ computer: "my_pc-2", own: "a__b" }, /^my_pc-2__a__b$/],
+    [
+      { computer: laptop, own: "x".repeat(85) },
+      /^(?=.{48}$)laptop__x+--[0-9a-v]{10}$/,
+    ],
+    [
+      { computer: laptop, own: "read file.txt" },
+      /^laptop__read_file_txt--[0-9a-v]{10}$/,
+    ],
+    [{ computer: "pc", own: "" }, /^pc__tool--[0-9a-v]{10}$/],
+    [
+      { computer: "pc", own: "a--0123456789" },
+      /^pc__a--0123456789--[0-9a-v]{10}$/,
+    ],
   ];
-  for (const [computer, tool, prefix, expected] of rows) {
-    assertMatch(toolName({ computer, tool }, { limit: 48, prefix }), expected);
+  for (const [parts, expected] of rows) {
+    assertMatch(toolName(parts, naming), expected);
   }
+  const alone = { limit: 48, prefix: false };
+  assertEquals(toolName({ computer: laptop, own: "echo" }, alone), "echo");
   const [here, there] = [laptop, "desktop"].map((computer) =>
-    toolName({ computer, tool: "a b" }, naming).slice(-6)
+    toolName({ computer, own: "a b" }, naming).slice(-10)
   );
   assert(here !== there, "the hash is of both names");
 });
 
 Deno.test("toolName() gives a Computer whose name cannot stand one short hash, the same for all tools", () => {
-  const [first, second] = ["echo", "add"].map((tool) =>
-    toolName({ computer: "build box", tool }, naming)
+  const [first, second] = ["echo", "add"].map((own) =>
+    toolName({ computer: "build box", own }, naming)
   );
-  assertMatch(first ?? "", /^build_box-[0-9a-v]{4}__echo$/);
+  assertMatch(first ?? "", /^build_box--[0-9a-v]{8}__echo$/);
   assertEquals(second, first?.replace("echo", "add"));
-  for (const odd of ["a__b", "a_", "日本", "", "x".repeat(60)]) {
+  const shown = computerPart("build box", 48);
+  for (const odd of ["a__b", "a_", "日本", "", "x".repeat(60), shown]) {
     const part = computerPart(odd, 48);
-    assertMatch(part, /^[A-Za-z0-9_-]*-[0-9a-v]{4}$/);
+    assertMatch(part, /^[A-Za-z0-9_-]*--[0-9a-v]{8}$/);
     assert(!part.includes("__") && part.length <= 22, part);
+    assert(odd === shown || part !== shown);
   }
 });
 
 Deno.test("isPlainName() tells which Computers are named as they are by default", () => {
-  const names = ["a", "a_b-C", "x".repeat(22), "x".repeat(23), "a__b", "a_"];
-  for (const name of [...names, "", "a b", "a.local", "日本"]) {
+  const plain = ["a", "a_b-C", "a--b", "x".repeat(22)];
+  const others = ["x".repeat(23), "a__b", "a_", "a--0123abcd", "", "a b"];
+  for (const name of [...plain, ...others, "a.local", "日本"]) {
     assertEquals(isPlainName(name), computerPart(name, 48) === name, name);
   }
 });
 
-Deno.test("0.4 §3.5: toolName() keeps a bundle_id where it fits, and leaves it out before the tool's own name", () => {
-  const named = (tool: string, bundleId: string) =>
-    toolName({ computer: "laptop", tool, bundleId }, naming);
-  assertEquals(named("files__read", "files"), "laptop__files__read");
-  const id = "github-enterprise-server";
-  const long = named(`${id}__create_pull_request`, id);
-  assertMatch(long, /^laptop__create_pull_request_[0-9a-v]{6}$/);
-  const other = "other-enterprise-server1";
-  assert(long !== named(`${other}__create_pull_request`, other));
+Deno.test("0.4 §3.5: toolName() keeps a bundle_id, and of one that does not fit a part", () => {
+  const named = (server: string, own: string) =>
+    toolName({ computer: "laptop", server, own }, naming);
+  assertEquals(named("files", "read"), "laptop__files__read");
+  const long = named("github-enterprise-server", "create_pull_request");
+  assertMatch(long, /^laptop__github-__create_pull_request--[0-9a-v]{10}$/);
+  assert(long !== named("github-enterprise-server1", "create_pull_request"));
   assertMatch(
-    named("files__read file", "files"),
-    /^laptop__files__read_file_[0-9a-v]{6}$/,
+    named("files", "read file"),
+    /^laptop__files__read_file--[0-9a-v]{10}$/,
   );
-  // Nothing is left out that is not the id.
   assertMatch(
-    named(`${id}_create_pull_request`, id),
-    /^laptop__github-enterprise-server_create_p_[0-9a-v]{6}$/,
+    named("my files_", "read"),
+    /^laptop__my_files___read--[0-9a-v]{10}$/,
   );
-});
-
-Deno.test("toolName() gives another name at another attempt", () => {
-  const names = [0, 1, 2].map((attempt) =>
-    toolName({ computer: "laptop", tool: "echo" }, naming, attempt)
-  );
-  assertEquals(new Set(names).size, 3);
-  assert(names.every((name) => A_NAME.test(name)));
 });
 
 const anyName = fc.oneof(
@@ -89,16 +92,20 @@ const anyName = fc.oneof(
 Deno.test("toolName() keeps to alphabet and limit for any names", () => {
   fc.assert(
     fc.property(
-      fc.record({ computer: anyName, tool: anyName }),
+      fc.record({
+        computer: anyName,
+        server: fc.option(anyName, { nil: undefined }),
+        own: anyName,
+      }),
       fc.record({
         limit: fc.integer({ min: 24, max: 128 }),
         prefix: fc.boolean(),
       }),
-      fc.nat(3),
-      (parts, naming, attempt) => {
-        const name = toolName(parts, naming, attempt);
+      (parts, naming) => {
+        const name = toolName(parts, naming);
         assertMatch(name, A_NAME);
         assert(name.length <= naming.limit, name);
+        assertEquals(toolName(parts, naming), name);
       },
     ),
     { numRuns: 10_000 },
@@ -261,11 +268,13 @@ const tool = (name: string, description: string) => ({
 });
 await table.update(
   new Map([
-    ["laptop", [
-      tool("readTextFile", "Reads a file"),
-      tool("echo", "Says it again, does not read"),
-    ]],
-    ["nas", [tool("list_files", "Lists what is there")]],
+    ["laptop", {
+      tools: [
+        tool("readTextFile", "Reads a file"),
+        tool("echo", "Says it again, does not read"),
+      ],
+    }],
+    ["nas", { tools: [tool("list_files", "Lists what is there")] }],
   ]),
 );
 

@@ -448,7 +448,7 @@ Deno.test("loadComputerConfig() names a missing file", async () => {
   );
 });
 
-Deno.test("parseOptions() accepts an MCP server in process, with the common fields, which redactConfig() leaves out", () => {
+Deno.test("parseOptions() accepts an MCP server in process, with the common fields, of which redactConfig() shows the name", () => {
   const server = { connect: () => Promise.resolve() };
   const type = "in-process";
   const { servers } = parseOptions({
@@ -466,7 +466,9 @@ Deno.test("parseOptions() accepts an MCP server in process, with the common fiel
     forbidden_tools: [],
     tool_meta: {},
   });
-  assertEquals(Object.keys(redactConfig(servers, []).servers), ["b"]);
+  const shown = redactConfig(servers, []);
+  assertEquals(Object.keys(shown.servers), ["b"]);
+  assertEquals(shown.other_servers, ["a"]);
   const wrong: [entry: object, path: string][] = [
     [{}, "type"],
     [{ server: { close() {} } }, "server"],
