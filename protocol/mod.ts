@@ -34,6 +34,7 @@ export {
   type MCPServerStreamableHttpParameters,
   type MCPSSEConfig,
   type MCPSSEParameters,
+  type OAuthClientParameters,
   type SERVER_NAME,
   type UpdateComputerConfigReq,
   type UpdateMCPConfigNotification,

@@ -50,7 +50,7 @@ export const isForeign = (entry: unknown): boolean =>
  * A URL without a type is Streamable HTTP unless its path ends in `/sse`; `transport` and
  * `transportType` are read like `type`. Tools that run without
  * confirmation (`alwaysAllow`, `autoApprove`) get `auto_apply`; disabled tools become forbidden
- * ones. `bundle_id`, `disabled`, `tool_meta`, `default_tool_meta`, `forbidden_tools`,
+ * ones, and the client of a sign-in (`oauth`, Cursor's `auth`) is that of ours. `bundle_id`, `disabled`, `tool_meta`, `default_tool_meta`, `forbidden_tools`,
  * `tool_prefix`, `inherit_env` and `vrl` are kept. Fields that only concern the other program are dropped, unless
  * they look like a misspelled field that restricts something.
  *
@@ -66,7 +66,8 @@ export function draftForeign(
   const source = isRecord(entry) ? entry : {};
   const problems = unknownIn(source, GUARD_FIELDS, "foreign");
   const urlField = URL_FIELDS.find((name) => name in source);
-  const pathOf = (path: ConfigPath) => pathIn(path, urlField);
+  const client = clientOf(source);
+  const pathOf = (path: ConfigPath) => pathIn(path, urlField, client);
   const type = typeOf(source, urlField, problems);
   if ("envFile" in source) {
     const text = "envFile is not supported; move the variables to env";
@@ -76,7 +77,7 @@ export function draftForeign(
   const raw = present(
     type === "stdio"
       ? { command, args, env: readEnv(env), inherit_env, cwd }
-      : { url: urlField && source[urlField], headers },
+      : { url: urlField && source[urlField], headers, oauth: client?.oauth },
   );
   const inputs: MCPServerPromptStringInput[] = [];
   const bare = field === "mcpServers";
@@ -182,10 +183,54 @@ function names(
   return [];
 }
 
-function pathIn(path: ConfigPath, urlField: string | undefined): ConfigPath {
+/** Where files of other programs have the client of a sign-in, and how they spell its fields. */
+const CLIENT_FIELDS: readonly [place: string, field: string, ours: string][] = [
+  // Claude Code, Gemini CLI, VS Code
+  ["oauth", "clientId", "client_id"],
+  ["oauth", "clientSecret", "client_secret"],
+  ["oauth", "callbackPort", "callback_port"],
+  ["oauth", "scopes", "scopes"],
+  // Cursor
+  ["auth", "CLIENT_ID", "client_id"],
+  ["auth", "CLIENT_SECRET", "client_secret"],
+  ["auth", "scopes", "scopes"],
+];
+
+/** The client of a sign-in in our own format. */
+interface ForeignClient {
+  readonly oauth: Readonly<Record<string, unknown>>;
+  /** The place of each of its fields in the file. */
+  readonly places: Readonly<Record<string, ConfigPath>>;
+}
+
+/** Reads the client as which another program signs in; undefined where it registers one. */
+function clientOf(source: Record<string, unknown>): ForeignClient | undefined {
+  const oauth: Record<string, unknown> = {};
+  const places: Record<string, ConfigPath> = {};
+  for (const [place, field, ours] of CLIENT_FIELDS) {
+    const value = isRecord(source[place]) ? source[place][field] : undefined;
+    if (value === undefined || value === null || value === "") continue;
+    // Claude Code has one text.
+    oauth[ours] = ours === "scopes" && typeof value === "string"
+      ? value.split(" ").filter(Boolean)
+      : value;
+    places[ours] = [place, field];
+  }
+  return Object.keys(oauth).length === 0 ? undefined : { oauth, places };
+}
+
+function pathIn(
+  path: ConfigPath,
+  urlField: string | undefined,
+  client: ForeignClient | undefined,
+): ConfigPath {
   const [first, second, ...rest] = path;
   if (first !== "server_parameters") return path;
   if (second === undefined) return [];
+  if (second === "oauth" && client) {
+    const [field, ...inner] = rest;
+    return [...client.places[`${field}`] ?? [], ...inner];
+  }
   return [second === "url" ? urlField ?? second : second, ...rest];
 }
 

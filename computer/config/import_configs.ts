@@ -10,7 +10,7 @@ import { isDeepStrictEqual } from "node:util";
 import { bundleIdOf, type ComputerConfig, mapTexts } from "./config.ts";
 import { redactConfig } from "./redact.ts";
 import { ENVIRONMENT_ID, splitPlaceholders } from "../util/inputs.ts";
-import { REDACTED } from "../util/secrets.ts";
+import { oauthOf, REDACTED, redactValue } from "../util/secrets.ts";
 import {
   type MCPServerConfig,
   type MCPServerInput,
@@ -248,8 +248,16 @@ const differing = (
 
 /** Lists the paths of literal values that are redacted for Agents, such as `env.GITHUB_TOKEN` (spec §7). */
 export function hiddenValues(server: MCPServerConfig): string[] {
+  const { server_parameters } = server;
   const shown = redactConfig([server], []).servers[server.name];
-  return places(shown?.server_parameters, server.server_parameters, []);
+  const { client_secret } = oauthOf(server) ?? {};
+  return [
+    ...places(shown?.server_parameters, server_parameters, []),
+    ...places(redactValue(client_secret ?? ""), client_secret, [
+      "oauth",
+      "client_secret",
+    ]),
+  ];
 }
 
 function places(

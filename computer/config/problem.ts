@@ -9,6 +9,7 @@ import { isRecord } from "../../protocol/names.ts";
 import {
   baseServerFields,
   inputFields,
+  oauthFields,
   type ServerFields,
   serverFields,
   toolMetaFields,
@@ -155,6 +156,10 @@ export function unknownServerFields(
     ...below(
       ["server_parameters"],
       unknownIn(server_parameters, fields?.parameters, strictness),
+    ),
+    ...below(
+      ["server_parameters", "oauth"],
+      unknownIn(Object(server_parameters).oauth, oauthFields, strictness),
     ),
     ...metas.flatMap(([tool, meta]) =>
       below(["tool_meta", tool], ofMeta(meta))

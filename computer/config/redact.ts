@@ -83,11 +83,14 @@ function redactServer(config: MCPServerConfig): MCPServerConfig {
     ...(default_tool_meta &&
       { default_tool_meta: only(default_tool_meta, toolMetaFields) }),
     server_parameters: {
-      ...only(config.server_parameters, parameters),
+      ...only(config.server_parameters, parameters.filter(isShown)),
       ...redactedParameters(config),
     },
   } as MCPServerConfig;
 }
+
+/** Peers have no field for the client of a sign-in, and it may have a secret. */
+const isShown = (parameter: string): boolean => parameter !== "oauth";
 
 function redactedParameters({ type, server_parameters }: MCPServerConfig) {
   if (type === "stdio") {

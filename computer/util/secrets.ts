@@ -6,7 +6,10 @@
  */
 import { Buffer } from "node:buffer";
 import { splitPlaceholders } from "./inputs.ts";
-import type { MCPServerConfig } from "../../protocol/mod.ts";
+import type {
+  MCPServerConfig,
+  OAuthClientParameters,
+} from "../../protocol/mod.ts";
 import { NETWORK_VARIABLES } from "../../shared/network_variables.ts";
 
 /** Returns the secret values that are known so far. */
@@ -61,20 +64,30 @@ function secretPattern(values: Iterable<string>): RegExp | undefined {
 }
 
 /**
- * Collects the values of variables and headers with a secret-sounding name, and the credentials in
- * variables that are URLs.
+ * Collects the values of variables and headers with a secret-sounding name, the credentials in
+ * variables that are URLs, and the secret of a client.
  */
-export function secretsIn(
-  { type, server_parameters }: MCPServerConfig,
-): string[] {
+export function secretsIn(config: MCPServerConfig): string[] {
+  const { type, server_parameters } = config;
   const env = type === "stdio" ? server_parameters.env ?? {} : {};
   const named = type === "stdio" ? env : server_parameters.headers ?? {};
   const secrets = Object.entries(named)
     .filter(([name]) => SECRET_NAME.test(name) || /cookie/i.test(name))
     .map(([, value]) => `${value}`)
     .flatMap((text) => [text, text.replace(/^(Bearer|Basic)\s+/i, "")]);
-  return [...secrets, ...urlCredentials(env)];
+  const { client_secret } = oauthOf(config) ?? {};
+  return [
+    ...secrets,
+    ...urlCredentials(env),
+    ...(client_secret ? [client_secret] : []),
+  ];
 }
+
+/** Returns the client as which the Computer signs in to an MCP server, if there is one. */
+export const oauthOf = (
+  { type, server_parameters }: MCPServerConfig,
+): OAuthClientParameters | undefined =>
+  type === "stdio" ? undefined : server_parameters.oauth ?? undefined;
 
 /** Hiding shorter values, or lines of values, would also replace ordinary words that contain them. */
 export const MIN_SECRET_CHARACTERS = 4;

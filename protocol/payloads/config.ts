@@ -65,6 +65,21 @@ export interface MCPServerStdioConfig extends BaseMCPServerConfig {
 /** A value of a request header. */
 export type HeaderValue = string | number | boolean;
 
+/**
+ * The client as which a Computer signs in to an MCP server over HTTP; in the configuration of a
+ * Computer alone, never in what Agents see.
+ */
+export interface OAuthClientParameters {
+  /** The id of a registered client, or the `https:` address of a document about it; default: the Computer registers one. */
+  client_id?: string | null;
+  /** The secret of that client. */
+  client_secret?: string | null;
+  /** The scopes to ask for first; default: those that the MCP server names. */
+  scopes?: string[] | null;
+  /** The port of the redirect address, `http://localhost:PORT/callback`; default: any, at `127.0.0.1`. */
+  callback_port?: number | null;
+}
+
 /** The parameters of an MCP server over Streamable HTTP (spec §4). */
 export interface MCPServerStreamableHttpParameters {
   /** The endpoint, `http:` or `https:`. */
@@ -77,6 +92,8 @@ export interface MCPServerStreamableHttpParameters {
   sse_read_timeout: string;
   /** Whether to end the MCP session when the Computer disconnects. */
   terminate_on_close: boolean;
+  /** The client as which the Computer signs in. */
+  oauth?: OAuthClientParameters | null;
 }
 
 /** An MCP server over Streamable HTTP; `http` is read as `streamable` (spec §4). */
@@ -97,6 +114,8 @@ export interface MCPSSEParameters {
   timeout: number;
   /** Timeout of a silent event stream in seconds; default 300. */
   sse_read_timeout: number;
+  /** The client as which the Computer signs in. */
+  oauth?: OAuthClientParameters | null;
 }
 
 /** An MCP server over HTTP with SSE (spec §4). */
@@ -191,8 +210,17 @@ export const stdio = z.looseObject({
   }),
 });
 
+/** @internal The client of a sign-in: nothing is said of it on the wire, so that peers may send anything. */
+type OAuthSchema = z.ZodMiniType<OAuthClientParameters | null>;
+
+const anyOAuth: OAuthSchema = z.custom<OAuthClientParameters | null>();
+
 /** @internal */
-export const streamable = (url: z.ZodMiniString, duration: z.ZodMiniString) =>
+export const streamable = (
+  url: z.ZodMiniString,
+  duration: z.ZodMiniString,
+  oauth: OAuthSchema,
+) =>
   z.looseObject({
     ...base,
     type: z.pipe(
@@ -205,11 +233,12 @@ export const streamable = (url: z.ZodMiniString, duration: z.ZodMiniString) =>
       timeout: z._default(duration, "PT30S"),
       sse_read_timeout: z._default(duration, "PT300S"),
       terminate_on_close: on(true),
+      oauth: z.exactOptional(oauth),
     }),
   });
 
 /** @internal */
-export const sse = (url: z.ZodMiniString) =>
+export const sse = (url: z.ZodMiniString, oauth: OAuthSchema) =>
   z.looseObject({
     ...base,
     type: z.literal("sse"),
@@ -218,6 +247,7 @@ export const sse = (url: z.ZodMiniString) =>
       headers,
       timeout: z._default(seconds, 5),
       sse_read_timeout: z._default(seconds, 300),
+      oauth: z.exactOptional(oauth),
     }),
   });
 
@@ -229,8 +259,8 @@ export const getConfig = z.routed(
     servers: z.mapOf(
       z.discriminatedUnion("type", [
         stdio,
-        streamable(z.string(), z.string()),
-        sse(z.string()),
+        streamable(z.string(), z.string(), anyOAuth),
+        sse(z.string(), anyOAuth),
       ]),
     ),
     other_servers: z.maybe(z.listOf(z.string())),

@@ -45,6 +45,25 @@ const strictDuration = z.string().check(z.refine((text) => {
   { pattern: `\\$\\{|${z.ISO_DURATION.source}` },
 );
 
+const filled = z.string().check(z.minLength(1));
+
+/** The client as which a Computer signs in. */
+const oauthClient = z.looseObject({
+  client_id: z.maybe(filled),
+  client_secret: z.maybe(filled),
+  scopes: z.maybe(z.listOf(filled)),
+  callback_port: z.maybe(z.int().check(z.minimum(1), z.maximum(65535))),
+}).check(z.refine(
+  ({ client_id, client_secret }) =>
+    (client_secret ?? null) === null ||
+    (client_id ?? null) !== null && !/^https:\/\//i.test(client_id ?? ""),
+  {
+    path: ["client_secret"],
+    message:
+      'a secret belongs to a "client_id" that is no https: address; set that, or leave the secret out',
+  },
+));
+
 const noSharedAlias = <
   C extends Pick<BaseMCPServerConfig, "default_tool_meta">,
 >() =>
@@ -60,8 +79,8 @@ const noSharedAlias = <
 /** @internal The configuration of an MCP server. */
 export const mcpServerConfigSchema = z.discriminatedUnion("type", [
   stdio,
-  streamable(strictUrl, strictDuration),
-  sse(strictUrl),
+  streamable(strictUrl, strictDuration, z.nullable(oauthClient)),
+  sse(strictUrl, z.nullable(oauthClient)),
 ]).check(noSharedAlias());
 
 /** @internal What every kind of MCP server has, those that are not of the wire too. */
@@ -132,6 +151,9 @@ export const inputFields: ReadonlyMap<unknown, readonly string[]> = byType(
   inputSchema._zod.def.options,
   ({ shape }) => Object.keys(shape),
 );
+
+/** The fields of `oauth` in `server_parameters`. */
+export const oauthFields: readonly string[] = Object.keys(oauthClient.shape);
 
 /** The known fields of `tool_meta` and `default_tool_meta`; later versions may add more. */
 export const toolMetaFields: readonly string[] = Object.keys(

@@ -41,6 +41,8 @@ export function configReference({ servers, inputs }: ConfigKinds): string {
     {};
   const { tool_meta } = common;
   const meta = tool_meta?.additionalProperties;
+  const { oauth } =
+    servers.streamable?.properties?.server_parameters?.properties ?? {};
   const shared = sharedFields(Object.values(inputs));
   return [
     "### Every MCP server",
@@ -51,6 +53,8 @@ export function configReference({ servers, inputs }: ConfigKinds): string {
       `### \`server_parameters\`: ${TITLES[kind]}`,
       fieldList(properties?.server_parameters ?? {}),
     ]),
+    "### `oauth` in `server_parameters`",
+    fieldList(oauth?.anyOf?.[0] ?? {}),
     "### Every input",
     fieldList(shared),
     ...Object.entries(inputs).flatMap(([kind, schema]) => [

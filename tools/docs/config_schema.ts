@@ -161,9 +161,14 @@ const withoutName = (server: JsonSchema): JsonSchema => ({
   required: server.required?.filter((field) => field !== "name") ?? [],
 });
 
-/** Refuses unknown fields, also in `server_parameters`; metadata of tools stays open (spec §4). */
+/** Refuses unknown fields, also in `server_parameters` and its `oauth`; metadata of tools stays open (spec §4). */
 function strict(kind: JsonSchema): JsonSchema {
   const { server_parameters, ...others } = kind.properties ?? {};
+  const { oauth, ...parameters } = server_parameters?.properties ?? {};
+  const closed = ifObject(oauth, (schema) => ({
+    ...schema,
+    additionalProperties: false,
+  }));
   return {
     ...kind,
     properties: {
@@ -171,6 +176,7 @@ function strict(kind: JsonSchema): JsonSchema {
       ...(server_parameters && {
         server_parameters: {
           ...server_parameters,
+          properties: { ...parameters, ...(closed && { oauth: closed }) },
           additionalProperties: false,
         },
       }),
@@ -178,6 +184,18 @@ function strict(kind: JsonSchema): JsonSchema {
     additionalProperties: false,
   };
 }
+
+/** Changes the object of a field that may be null, too. */
+const ifObject = (
+  field: JsonSchema | undefined,
+  change: (schema: JsonSchema) => JsonSchema,
+): JsonSchema | undefined =>
+  field && {
+    ...field,
+    anyOf: (field.anyOf ?? []).map((option) =>
+      option.properties ? change(option) : option
+    ),
+  };
 
 /** An entry of another program: it has the fields of `server_parameters` next to the type. */
 const FOREIGN: JsonSchema = {
@@ -253,6 +271,11 @@ function describe(kind: JsonSchema, docs: InterfaceDocs): JsonSchema {
   const { properties } = addDocs(own, "BaseMCPServerConfig", docs);
   const { server_parameters, tool_meta, default_tool_meta } = properties ?? {};
   const { bundle_id } = properties ?? {};
+  const parameters = addDocs(server_parameters ?? {}, found.parameters, docs);
+  const oauth = ifObject(
+    parameters.properties?.oauth,
+    (schema) => addDocs(schema, "OAuthClientParameters", docs),
+  );
   return {
     ...own,
     properties: {
@@ -263,11 +286,10 @@ function describe(kind: JsonSchema, docs: InterfaceDocs): JsonSchema {
           description: "Another spelling of `bundle_id`.",
         },
       }),
-      server_parameters: addDocs(
-        server_parameters ?? {},
-        found.parameters,
-        docs,
-      ),
+      server_parameters: {
+        ...parameters,
+        properties: { ...parameters.properties, ...(oauth && { oauth }) },
+      },
       tool_meta: {
         ...tool_meta,
         additionalProperties: addDocs(

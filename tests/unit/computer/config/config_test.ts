@@ -11,6 +11,7 @@ import {
   redactArguments,
   redactUrl,
   redactValue,
+  secretsIn,
 } from "../../../../computer/util/secrets.ts";
 import { getConfig } from "../../../../protocol/payloads/config.ts";
 import {
@@ -432,7 +433,21 @@ Deno.test("redactConfig() returns the configuration without secrets", () => {
   );
 });
 
-Deno.test("redactConfig() shows the fields of the schema, none of which is secret as a whole", () => {
+Deno.test("redactConfig() shows nothing of the client of a sign-in", () => {
+  const oauth = { client_id: "hidden", client_secret: "s3cret" };
+  for (const type of ["streamable", "sse"]) {
+    const { servers } = parseComputerConfig({
+      servers: {
+        a: { type, server_parameters: { url: "https://h/mcp", oauth } },
+      },
+    });
+    const shown = redactConfig(servers, []);
+    assertEquals(/oauth|hidden|s3cret/.exec(JSON.stringify(shown)), null);
+    assertEquals(servers.flatMap(secretsIn), ["s3cret"]);
+  }
+});
+
+Deno.test("redactConfig() shows the fields of the schema but oauth, none of which is secret as a whole", () => {
   const own =
     "name bundle_id disabled forbidden_tools tool_meta default_tool_meta tool_prefix vrl type server_parameters";
   const sse = "url headers timeout sse_read_timeout";
@@ -441,9 +456,9 @@ Deno.test("redactConfig() shows the fields of the schema, none of which is secre
       "stdio",
       "command args env inherit_env cwd encoding encoding_error_handler",
     ],
-    ["streamable", `${sse} terminate_on_close`],
-    ["http", `${sse} terminate_on_close`],
-    ["sse", sse],
+    ["streamable", `${sse} terminate_on_close oauth`],
+    ["http", `${sse} terminate_on_close oauth`],
+    ["sse", `${sse} oauth`],
   ];
   assertEquals(
     [...serverFields],

@@ -42,6 +42,8 @@ const OWN = `
 {"servers": {"a": {"type": "streamable", "server_parameters": {"url": "https://h/mcp", "timeout": "PT1M30.5S", "sse_read_timeout": "P1D", "headers": {"a": "b", "n": 1, "t": true}, "terminate_on_close": true}}}}
 {"servers": {"a": {"type": "http", "server_parameters": {"url": "\${input:url}", "timeout": "\${input:time}"}}}}
 {"servers": {"a": {"type": "sse", "server_parameters": {"url": "https://h/sse", "timeout": 0.5, "sse_read_timeout": 60}}}}
+{"servers": {"a": {"type": "sse", "server_parameters": {"url": "https://h/sse", "oauth": {"client_id": "c", "scopes": ["a"], "callback_port": 8080}}}}}
+{"servers": {"a": {"type": "http", "server_parameters": {"url": "https://h/mcp", "oauth": null}}}}
 {"inputs": [{"type": "promptString", "id": "i", "description": "", "password": true, "default": null}], "servers": {}}
 {"inputs": [{"type": "pickString", "id": "i", "description": "", "options": [{"label": "A", "value": "a"}, "b"], "default": "a"}], "servers": {}}
 {"inputs": [{"type": "command", "id": "i", "description": "", "command": "date", "args": ["-u"]}], "servers": {}}
@@ -158,6 +160,18 @@ null
 - servers.a.server_parameters.timeout: expected a number above 0
 {"servers": {"a": {"type": "sse", "server_parameters": {"url": "https://h/", "timeout": "PT5S"}}}}
 - servers.a.server_parameters.timeout: expected a number, not a text
+{"servers": {"a": {"type": "sse", "server_parameters": {"url": "https://h/", "oauth": {"clientId": "c"}}}}}
+- servers.a.server_parameters.oauth.clientId: unknown field; did you mean "client_id"?
+{"servers": {"a": {"type": "sse", "server_parameters": {"url": "https://h/", "oauth": {"client_id": "", "scopes": "a", "callback_port": 70000}}}}}
+- servers.a.server_parameters.oauth.client_id: it is empty
+- servers.a.server_parameters.oauth.scopes: expected a list, not a text
+- servers.a.server_parameters.oauth.callback_port: Too big: expected number to be <=65535
+{"servers": {"a": {"type": "sse", "server_parameters": {"url": "https://h/", "oauth": {"client_secret": "s"}}}}}
+~ servers.a.server_parameters.oauth.client_secret: a secret belongs to a "client_id" that is no https: address; set that, or leave the secret out
+{"servers": {"a": {"type": "sse", "server_parameters": {"url": "https://h/", "oauth": {"client_id": "https://h/c.json", "client_secret": "s"}}}}}
+~ servers.a.server_parameters.oauth.client_secret: a secret belongs to a "client_id" that is no https: address; set that, or leave the secret out
+{"mcpServers": {"a": {"url": "https://h/", "auth": {"CLIENT_ID": 5}}}}
+~ mcpServers.a.auth.CLIENT_ID: expected a text, not a number
 {"inputs": {}, "servers": {}}
 - inputs: expected a list, not an object
 {"inputs": [{"type": "guess", "id": "i", "description": ""}], "servers": {}}

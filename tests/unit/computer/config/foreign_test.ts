@@ -105,6 +105,25 @@ Deno.test("readConfig() reads the servers of Claude Desktop, Cursor, Windsurf, C
       stdio({}, { default_tool_meta: { tags: ["t"], auto_apply: true } }),
     ],
     [stdio(), stdio()], // our own format within mcpServers
+    // Claude Code, whose scopes are one text; Gemini CLI; VS Code; Cursor
+    [
+      { url, oauth: { clientId: "c", callbackPort: 8080, scopes: "a b" } },
+      web("streamable", url, {
+        oauth: { client_id: "c", callback_port: 8080, scopes: ["a", "b"] },
+      }),
+    ],
+    [
+      { url, oauth: { enabled: true, clientId: "c", clientSecret: "s" } },
+      web("streamable", url, { oauth: { client_id: "c", client_secret: "s" } }),
+    ],
+    [{ url, oauth: { clientId: "" } }, web("streamable", url)],
+    [{ url, oauth: false, auth: "none" }, web("streamable", url)],
+    [
+      { url, auth: { CLIENT_ID: "c", CLIENT_SECRET: "s", scopes: ["a"] } },
+      web("streamable", url, {
+        oauth: { client_id: "c", client_secret: "s", scopes: ["a"] },
+      }),
+    ],
   ];
   for (const [entry, own] of rows) {
     assertEquals<unknown>(
@@ -138,6 +157,7 @@ Deno.test("readConfig() turns environment variables into placeholders, so that n
         y: {
           url: "https://${HOST}/mcp",
           headers: { a: "Bearer ${input:token}" },
+          auth: { CLIENT_ID: "c", CLIENT_SECRET: "${env:KEY}" },
         },
       },
       inputs: [prompt("token")],
@@ -163,6 +183,7 @@ Deno.test("readConfig() turns environment variables into placeholders, so that n
         }),
         y: web("streamable", "https://${input:env:HOST}/mcp", {
           headers: { a: "Bearer ${input:token}" },
+          oauth: { client_id: "c", client_secret: "${input:env:KEY}" },
         }),
       },
     },
@@ -224,7 +245,7 @@ Deno.test("toOwnFormat() writes a configuration without default values, which re
         disabled: true,
         tool_meta: { go: { auto_apply: true } },
       },
-      c: web("sse", "https://x.example/sse"),
+      c: web("sse", "https://x.example/sse", { oauth: { scopes: ["a"] } }),
     },
   };
   const read = parseComputerConfig(written);
@@ -360,6 +381,16 @@ Deno.test("hiddenValues() lists literal values that may be secret, and no placeh
       ["url", "headers.Authorization"],
     ],
     [web("sse", url, { headers }), ["headers.X-Mixed", "headers.X-Rest"]],
+    [
+      web("sse", url, { oauth: { client_id: "c", client_secret: "s3cret" } }),
+      ["oauth.client_secret"],
+    ],
+    [
+      web("sse", url, {
+        oauth: { client_id: "c", client_secret: "${input:t}" },
+      }),
+      [],
+    ],
   ];
   for (const [settings, hidden] of rows) {
     const { servers } = parseComputerConfig({ servers: { a: settings } });
