@@ -78,8 +78,8 @@ export class Hosting {
           maxMessageBytes,
           elicits: elicits(),
           offices: this.host.offices.ids,
-          authorizer: (name, url) =>
-            this.#authorizations?.authorizer(name, url),
+          authorizer: (name, place) =>
+            this.#authorizations?.authorizer(name, place),
           secrets,
         }),
       prepare: async (server, signal) => {

@@ -35,9 +35,13 @@ export function openPage(flags: PageFlags, tell: (text: string) => void) {
     /** Where the Computer asks. */
     desk,
     /** Shows the address where a person authorizes the Computer for an MCP server. */
-    authorize({ server, url }: AuthorizationRequest): void {
+    authorize({ server, url, ended }: AuthorizationRequest): void {
       addresses.set(server, url);
       served?.changed();
+      void ended.then(() => {
+        if (addresses.get(server) === url) addresses.delete(server);
+        served?.changed();
+      });
     },
     /** Serves the page; returns the link to it. */
     async serve(computer: SmcpComputer): Promise<string> {

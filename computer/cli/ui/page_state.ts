@@ -72,7 +72,7 @@ function viewOf(computer: SmcpComputer, addresses: PageSources["addresses"]) {
   };
 }
 
-/** @param address where a person authorizes the Computer for it, shown while it does not run */
+/** @param address where a person authorizes the Computer for it, while that is awaited */
 function serverItem(status: ServerStatus, address: string | undefined) {
   const { bundleId, type, state, tools, restarts, problems } = status;
   return {
@@ -84,7 +84,6 @@ function serverItem(status: ServerStatus, address: string | undefined) {
     tools,
     restarts,
     problems: [...failureOf(status), ...problems].map(hideSecrets),
-    ...(address !== undefined && state !== "running" &&
-      { authorizeAt: address }),
+    ...(address !== undefined && { authorizeAt: address }),
   };
 }

@@ -54,6 +54,9 @@ import { abortable, MAX_TIMER_MS, withTimeout } from "../../../shared/async.ts";
 /** Time for a server to end its session. */
 const TERMINATION_TIMEOUT_MS = 1_000;
 
+/** Time for the user to grant the rights to a call; later the call fails, and another one finds them. */
+const RIGHTS_TIMEOUT_MS = 30_000;
+
 /** Time for the other requests of a session that the server forgot. */
 const RESPONSES_TIMEOUT_MS = 1_000;
 
@@ -197,16 +200,25 @@ export class ClientConnection {
       ...(onProgress && { progressToken }),
     };
     if (onProgress) this.#followers.set(progressToken, onProgress);
-    try {
-      const result = await this.#questions.during(
+    const request = {
+      name,
+      arguments: params,
+      ...((meta || onProgress) && { _meta }),
+    };
+    const call = () =>
+      this.#questions.during(
         answer,
         () =>
-          this.#request("tools/call", {
-            name,
-            arguments: params,
-            ...((meta || onProgress) && { _meta }),
-          }, { signal, timeout: MAX_TIMER_MS }),
+          this.#request("tools/call", request, {
+            signal,
+            timeout: MAX_TIMER_MS,
+          }),
       );
+    try {
+      const result = await call().catch(async (error) => {
+        if (!await isGranted(error, signal)) throw error;
+        return await call(); // once: a server could ask for more without end
+      });
       return parseCallToolResult({ content: [], ...result });
     } finally {
       this.#followers.delete(progressToken);
@@ -394,7 +406,9 @@ export class ClientConnection {
     try {
       await this.#page(list, undefined);
     } catch (error) {
-      if (!(error instanceof AuthorizationError)) return;
+      // With `granted`, only this request lacks a right, which the user is being asked for.
+      const isDenied = error instanceof AuthorizationError && !error.granted;
+      if (!isDenied) return;
       this.#loss = error;
       await this.#client.close().catch(() => {});
     }
@@ -410,6 +424,19 @@ export class ClientConnection {
     redact?.(reason);
     this.#onLost(reason);
   }
+}
+
+/** Waits a while for the user who is being asked for the rights to a call; false without such a question. */
+async function isGranted(
+  error: unknown,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  const { granted } = error instanceof AuthorizationError
+    ? error
+    : { granted: undefined };
+  if (!granted) return false;
+  return await withTimeout(RIGHTS_TIMEOUT_MS, () => granted, { signal })
+    .catch(() => false);
 }
 
 const hasCode = (error: unknown, code: ErrorCode): boolean =>

@@ -26,7 +26,10 @@ interface ConnectOptions
   readonly maxMessageBytes?: number | undefined;
   /** Returns the source of tokens for an MCP server over HTTP without credentials. */
   readonly authorizer?:
-    | ((server: string, url: string) => Authorizer | undefined)
+    | ((
+      server: string,
+      place: HttpConfig["server_parameters"],
+    ) => Authorizer | undefined)
     | undefined;
   /** Returns the values to hide in errors, besides those of the configuration. */
   readonly secrets?: () => Iterable<string>;

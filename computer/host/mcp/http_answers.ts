@@ -197,19 +197,22 @@ async (url, init = {}) => {
 function forbidden(what: string, hasCredentials: boolean): AuthorizationError {
   // A hint for Agents has no address.
   const said = `It ${what.replaceAll(/https?:\/\/\S+/gi, "…")}`;
+  const code = ErrorCode.TOOL_AUTHORIZATION_FAILED;
   return hasCredentials
-    ? new AuthorizationError(
-      ErrorCode.TOOL_AUTHORIZATION_FAILED,
-      said,
-      "grant",
-      "if that is about the credentials that the Computer sends, grant them the rights, or set others",
-    )
-    : new AuthorizationError(
-      ErrorCode.TOOL_AUTHORIZATION_FAILED,
-      said,
-      "configure",
-      'the Computer sends no credentials; if it needs some, set them in its "headers" in the Computer\'s configuration',
-    );
+    ? new AuthorizationError({
+      code,
+      what: said,
+      action: "grant",
+      todo:
+        "if that is about the credentials that the Computer sends, grant them the rights, or set others",
+    })
+    : new AuthorizationError({
+      code,
+      what: said,
+      action: "configure",
+      todo:
+        'the Computer sends no credentials; if it needs some, set them in its "headers" in the Computer\'s configuration',
+    });
 }
 
 /** A name of a header (RFC 9110). */

@@ -29,7 +29,10 @@ export interface HttpOptions extends ClientConnectionOptions {
   readonly maxMessageBytes?: number | undefined;
   /** Returns the source of tokens for a server without credentials. */
   readonly authorizer?:
-    | ((server: string, url: string) => Authorizer | undefined)
+    | ((
+      server: string,
+      place: HttpConfig["server_parameters"],
+    ) => Authorizer | undefined)
     | undefined;
   /** Hides secrets in what the server answers. */
   readonly hide: Hide;
@@ -53,7 +56,7 @@ export class HttpAttempts {
   constructor(config: HttpConfig, options: HttpOptions) {
     const { hide, authorizer, maxMessageBytes = DEFAULT_MESSAGE_BYTES } =
       options;
-    const { url, headers } = config.server_parameters;
+    const { headers } = config.server_parameters;
     this.#config = config;
     this.#options = options;
     this.#timeouts = httpTimeouts(config.server_parameters);
@@ -69,7 +72,9 @@ export class HttpAttempts {
     });
     this.#fetch = authorizedFetch(
       quoting,
-      hasCredentials ? undefined : authorizer?.(config.name, url),
+      hasCredentials
+        ? undefined
+        : authorizer?.(config.name, config.server_parameters),
       (error) => this.#refusal = error,
     );
   }

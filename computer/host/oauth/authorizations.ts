@@ -5,22 +5,27 @@
  * @module
  */
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport";
-import type { OAuthClientInformationMixed } from "@modelcontextprotocol/sdk/shared/auth";
-import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth";
-import { randomUUID } from "node:crypto";
 import {
-  AuthorizationError,
+  type AuthorizationError,
   type Authorizer,
-  credentialsWanted,
+  signInImpossible,
   toAuthorize,
 } from "./authorized_fetch.ts";
+import type {
+  AuthorizationServer,
+  Challenge,
+  Client,
+} from "./authorization_server.ts";
+import type { SignIn } from "./sign_in.ts";
 import {
-  listenForRedirect,
-  type RedirectListener,
-} from "./redirect_listener.ts";
-import { TokenStore } from "./token_store.ts";
+  afterRefusal,
+  type SavedAuthorization,
+  TokenStore,
+} from "./token_store.ts";
 import { log } from "../../util/log.ts";
 import { reasonOf } from "../../util/values.ts";
+import type { OAuthClientParameters } from "../../../protocol/mod.ts";
+import { queue } from "../../../shared/async.ts";
 
 /** A request to the user to authorize the Computer. */
 export interface AuthorizationRequest {
@@ -28,6 +33,8 @@ export interface AuthorizationRequest {
   readonly server: string;
   /** The http: or https: page to open in a browser on this machine; keep it private. */
   readonly url: string;
+  /** Resolves when nobody waits for that page any more, whatever the user decided. */
+  readonly ended: Promise<void>;
 }
 
 /** Options for OAuth with MCP servers over HTTP. */
@@ -38,33 +45,43 @@ export interface OAuthOptions {
   readonly authorize: (request: AuthorizationRequest) => void;
 }
 
+/** How an MCP server is reached. */
+interface Place {
+  /** Its address. */
+  readonly url: string;
+  /** The client as which the Computer signs in. */
+  readonly oauth?: OAuthClientParameters | null;
+}
+
 /** What an {@linkcode OAuthSession} depends on. */
 interface SessionOptions {
   /** The name of the MCP server. */
   readonly server: string;
-  /** Its address. */
-  readonly url: string;
+  /** How it is reached. */
+  readonly place: Place;
   /** Where tokens are kept, and how the user is asked. */
   readonly oauth: OAuthOptions;
   /** Called when the user authorized the Computer. */
   readonly authorized: () => void;
 }
 
-/** The authorizations of a Computer, one for each address of an MCP server. */
+/** The authorizations of a Computer, one for each address of an MCP server and its client. */
 export class Authorizations {
-  readonly #options: Omit<SessionOptions, "server" | "url">;
+  readonly #options: Omit<SessionOptions, "server" | "place">;
   readonly #sessions = new Map<string, OAuthSession>();
 
   /** Creates no session yet. */
-  constructor(options: Omit<SessionOptions, "server" | "url">) {
+  constructor(options: Omit<SessionOptions, "server" | "place">) {
     this.#options = options;
   }
 
   /** Returns the source of tokens for an MCP server. */
-  authorizer(server: string, url: string): Authorizer {
-    const session = this.#sessions.get(url) ??
-      new OAuthSession({ ...this.#options, server, url });
-    this.#sessions.set(url, session);
+  authorizer(server: string, { url, oauth = null }: Place): Authorizer {
+    const key = JSON.stringify([url, oauth]);
+    const place = { url, oauth };
+    const session = this.#sessions.get(key) ??
+      new OAuthSession({ ...this.#options, server, place });
+    this.#sessions.set(key, session);
     return session;
   }
 
@@ -85,32 +102,68 @@ export class Authorizations {
   }
 }
 
+/** A sign-in that waits for the user. */
+interface Asking {
+  readonly signIn: SignIn;
+  /** Whether it is for more scopes than there are. */
+  readonly isMore: boolean;
+  /** Why requests fail meanwhile. */
+  readonly problem: AuthorizationError;
+  /** Resolves when it has ended. */
+  readonly over: Promise<void>;
+}
+
+/** How a sign-out ended at the authorization server. */
+export type Revocation =
+  | "revoked"
+  /** It has no way to revoke tokens. */
+  | "unsupported"
+  /** It refused, or was out of reach. */
+  | { readonly reason: string };
+
 /**
  * OAuth with one MCP server, by the authorization specification of MCP (spec §6).
  *
- * Tokens are renewed automatically. When the user must act, they are asked once, and nothing waits
- * for them: requests fail until the browser returns.
+ * Tokens are renewed automatically, with the client that they were issued to. When the user must
+ * act, they are asked once; requests fail until the browser returns.
  */
 export class OAuthSession implements Authorizer {
   readonly #options: SessionOptions;
   readonly #store: TokenStore;
-  #renewing: Promise<void> | undefined;
-  /** Exchanges the code from the browser. */
-  #exchanging: Promise<void> | undefined;
-  #listener: RedirectListener | undefined;
-  /** Why requests fail while the user is asked, and after they refused. */
-  #problem: AuthorizationError | undefined;
   readonly #closing = new AbortController();
+  /** Runs one renewal, or one question to the user, at a time. */
+  readonly #inTurn = queue();
+  #renewing: Promise<void> | undefined;
+  #asking: Asking | undefined;
+  /** Why requests fail after the user, or the authorization server, refused. */
+  #refusal: AuthorizationError | undefined;
+  /** The scopes that the user was asked for in addition; each is asked for once. */
+  readonly #widened = new Set<string>();
 
   /** Creates an idle session. */
   constructor(options: SessionOptions) {
+    const { oauth, place } = options;
     this.#options = options;
-    this.#store = new TokenStore(options.oauth.directory, options.url);
+    this.#store = new TokenStore(
+      oauth.directory,
+      place.url,
+      place.oauth?.client_id,
+    );
   }
 
   /** The secrets known so far. */
   get secrets(): string[] {
     return this.#store.secrets;
+  }
+
+  /** Whether the user is being asked. */
+  get isAsking(): boolean {
+    return this.#asking !== undefined;
+  }
+
+  /** Resolves when the user is not being asked any more, whatever they decided. */
+  async settled(): Promise<void> {
+    await this.#asking?.over;
   }
 
   /** The access token, valid or not. */
@@ -120,25 +173,50 @@ export class OAuthSession implements Authorizer {
 
   /** Renews the token, or asks the user; concurrent calls share the outcome. */
   renew(...request: Parameters<Authorizer["renew"]>): Promise<void> {
-    return this.#renewing ??= this.#renew(...request)
+    return this.#renewing ??= this.#inTurn(() => this.#renew(...request))
       .finally(() => this.#renewing = undefined);
+  }
+
+  /** Asks the user for the scopes that a refusal names, once for each. */
+  async widen(
+    refused: string | undefined,
+    answer: Response,
+    fetch: FetchLike,
+  ): Promise<boolean> {
+    const { challengeOf } = await import("./authorization_server.ts");
+    const challenge = challengeOf(answer);
+    if (challenge.error !== "insufficient_scope") return false;
+    return await this.#inTurn(() => this.#widen(refused, challenge, fetch));
   }
 
   /** Allows asking the user again after they refused. */
   askAgain(): void {
-    if (!this.#listener) this.#problem = undefined;
+    if (this.#asking) return;
+    this.#refusal = undefined;
+    this.#widened.clear();
+  }
+
+  /**
+   * Revokes the tokens where the authorization server can, and removes them with the registration:
+   * one that the server has forgotten would be in the way of the next sign-in.
+   *
+   * @returns undefined when there was nothing to remove
+   */
+  async signOut(fetch: FetchLike): Promise<Revocation | undefined> {
+    const { client, tokens } = await this.#store.load();
+    if (!client && !tokens) return undefined;
+    return await this.#store.change(async (saved, write) => {
+      const revocation = await this.#revoke(saved, fetch);
+      await write({});
+      return revocation;
+    }, this.#closing.signal);
   }
 
   /** Aborts what is in progress and stops waiting for the user; resolves when nothing is left. */
   async close(): Promise<void> {
     this.#closing.abort(new Error("The Computer was closed"));
-    this.#stopListening();
-    await Promise.allSettled([this.#renewing, this.#exchanging]);
-  }
-
-  #stopListening(): void {
-    this.#listener?.close();
-    this.#listener = undefined;
+    this.#asking?.signIn.close();
+    await Promise.allSettled([this.#inTurn(async () => {}), this.settled()]);
   }
 
   async #renew(
@@ -146,154 +224,241 @@ export class OAuthSession implements Authorizer {
     answer: Response,
     fetch: FetchLike,
   ): Promise<void> {
-    const { server, url: serverUrl, oauth, authorized } = this.#options;
-    const { signal } = this.#closing;
-    const { auth, extractWWWAuthenticateParams } = await import(
-      "./sdk_auth.ts"
-    );
-    const { client, tokens } = await this.#store.load();
-    // Renewed meanwhile by another request, or another Computer of this user.
-    if (tokens && tokens.access_token !== refused) return;
-    if (this.#problem) throw this.#problem;
-    signal.throwIfAborted();
-    const state = randomUUID();
-    const listener = await listenAsRegistered(state, client) ??
-      await listenForRedirect(state, 0);
-    const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(answer);
-    // Whether the authorization server was unreachable, or failed itself.
-    let isTrouble = false;
-    const fetchFn: FetchLike = async (url, init) => {
-      const signals = init?.signal ? [init.signal, signal] : [signal];
-      isTrouble = true;
-      const response = await fetch(url, {
-        ...init,
-        signal: AbortSignal.any(signals),
-      });
-      isTrouble = response.status >= 500;
-      return response;
-    };
-    const exchange = {
-      serverUrl,
-      fetchFn,
-      ...(resourceMetadataUrl && { resourceMetadataUrl }),
-      ...(scope !== undefined && { scope }),
-    };
-    let page: URL | undefined;
-    const provider = this.#provider(listener, state, (url) => page = url);
-    try {
-      await auth(provider, exchange);
-      signal.throwIfAborted();
-    } catch (error) {
-      listener.close();
-      if (signal.aborted) throw signal.reason;
-      if (isTrouble) {
-        throw new Error("Its authorization server is out of reach");
-      }
-      if (error instanceof AuthorizationError) throw error;
-      const kind = error instanceof Error ? error.name : typeof error;
-      log.warn(
-        "An MCP server wants authorization, but OAuth with it failed ({kind})",
-        { kind },
-      );
-      throw credentialsWanted();
+    const { tokens } = await this.#store.load();
+    if (tokens && tokens.access_token !== refused) {
+      // By another request, or another Computer of this user.
+      if (!this.#asking?.isMore) this.#asking?.signIn.close();
+      return;
     }
-    if (!page) return listener.close();
-    this.#problem = toAuthorize(
-      tokens?.refresh_token === undefined ? "unauthorized" : "expired",
-    );
-    this.#listener = listener;
-    const failedAtPage = () => {
-      this.#problem = toAuthorize("refused");
-      this.#stopListening();
-    };
-    listener.code.then((authorizationCode) => {
-      if (signal.aborted) return;
-      this.#exchanging = auth(provider, { ...exchange, authorizationCode })
-        .then(() => {
-          this.#problem = undefined;
-          this.#stopListening();
-          if (!signal.aborted) authorized();
-        }, failedAtPage);
-    }, failedAtPage);
+    const isRenewable = tokens?.refresh_token !== undefined;
+    if (!isRenewable) this.#throwPending();
+    this.#closing.signal.throwIfAborted();
+    const { challengeOf } = await import("./authorization_server.ts");
+    const challenge = challengeOf(answer);
+    await this.#explained(async () => {
+      const server = await this.#find(challenge, fetch);
+      if (isRenewable && await this.#refresh(server, refused)) return;
+      this.#throwPending();
+      const scopes = this.#scopesOf(server, challenge);
+      await this.#ask(server, scopes, isRenewable ? "expired" : "unauthorized");
+    });
+  }
+
+  async #widen(
+    refused: string | undefined,
+    challenge: Challenge,
+    fetch: FetchLike,
+  ): Promise<boolean> {
+    const { scopesOf } = await import("./authorization_server.ts");
+    const { tokens } = await this.#store.load();
+    if (!tokens) return false;
+    if (tokens.access_token !== refused) return true;
+    const given = scopesOf(tokens.scope);
+    const missing = challenge.scopes.filter((scope) => !given.includes(scope));
+    if (missing.length === 0) return false;
+    if (this.#asking) throw this.#asking.problem;
+    // A server that wants the same again after the user agreed would ask without end.
+    if (missing.every((scope) => this.#widened.has(scope))) return false;
+    for (const scope of missing) this.#widened.add(scope);
+    return await this.#explained(async () => {
+      const server = await this.#find(challenge, fetch);
+      // What was stored by an earlier version has no scope: it got what is asked for first.
+      const known = given.length > 0
+        ? given
+        : this.#scopesOf(server, { scopes: [] });
+      const scopes = [...new Set([...known, ...missing])];
+      return await this.#ask(server, scopes, "narrow");
+    });
+  }
+
+  /** Throws why requests fail while the user is asked, or after they refused. */
+  #throwPending(): void {
+    const problem = this.#asking?.problem ?? this.#refusal;
+    if (problem) throw problem;
+  }
+
+  /** Logs for the operator why signing in cannot work. */
+  async #explained<T>(work: () => Promise<T>): Promise<T> {
     try {
-      oauth.authorize({ server, url: page.href });
+      return await work();
+    } catch (error) {
+      this.#closing.signal.throwIfAborted();
+      const isWaiting = error === this.#asking?.problem ||
+        error === this.#refusal;
+      if (!isWaiting) {
+        log.warn("Cannot sign in to MCP server {server}: {reason}", {
+          server: this.#options.server,
+          reason: reasonOf(error),
+        });
+      }
+      throw error;
+    }
+  }
+
+  async #find(
+    challenge: Challenge,
+    fetch: FetchLike,
+  ): Promise<AuthorizationServer> {
+    const { AuthorizationServer } = await import("./authorization_server.ts");
+    const { signal } = this.#closing;
+    const { url } = this.#options.place;
+    return await AuthorizationServer.ofResource(url, challenge, fetch, signal);
+  }
+
+  /** The scopes to ask for first. */
+  #scopesOf(
+    server: AuthorizationServer,
+    { scopes: named }: Challenge,
+  ): readonly string[] {
+    const { scopes } = this.#options.place.oauth ?? {};
+    if (scopes) return scopes;
+    return named.length > 0 ? named : server.scopes;
+  }
+
+  /**
+   * Renews the token while no other Computer does.
+   *
+   * @returns whether there is another token than the refused one
+   * @throws when the token could not be renewed, but may be later
+   */
+  #refresh(
+    server: AuthorizationServer,
+    refused: string | undefined,
+  ): Promise<boolean> {
+    return this.#store.change(async (saved, write) => {
+      const { tokens } = saved;
+      if (tokens && tokens.access_token !== refused) return true;
+      const client = this.#clientOf(saved);
+      if (!client || !tokens?.refresh_token) return false;
+      if (!server.issued(client) || !server.issued(tokens)) return false;
+      const outcome = await this.#tryRefresh(() =>
+        server.refresh(client, tokens.refresh_token ?? "")
+      );
+      if (typeof outcome !== "string") {
+        // What a renewal does not say of the scope is as it was (RFC 6749 §6).
+        await write({ ...saved, tokens: { ...tokens, ...outcome } });
+        return true;
+      }
+      // A wrong secret in the configuration costs no token.
+      const isConfigured = client !== saved.client;
+      if (outcome === "client" && isConfigured) throw clientRefused();
+      const now = await this.#store.load();
+      const left = afterRefusal(now, saved, outcome);
+      if (left !== now) await write(left);
+      return left.tokens !== undefined;
+    }, this.#closing.signal);
+  }
+
+  /** The client of the configuration, or the registered one. */
+  #clientOf({ client }: SavedAuthorization): Client | undefined {
+    const { client_id, client_secret } = this.#options.place.oauth ?? {};
+    return client_id
+      ? { client_id, ...(client_secret && { client_secret }) }
+      : client;
+  }
+
+  async #tryRefresh<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      const { codeOf, OutOfReachError } = await import(
+        "./authorization_server.ts"
+      );
+      this.#closing.signal.throwIfAborted();
+      if (error instanceof OutOfReachError) throw error;
+      throw toAuthorize("unrenewed", { values: codeOf(error) });
+    }
+  }
+
+  /** Asks the user; always throws why requests fail meanwhile. */
+  async #ask(
+    server: AuthorizationServer,
+    scopes: readonly string[],
+    why: "unauthorized" | "expired" | "narrow",
+  ): Promise<never> {
+    const { server: name, place, oauth } = this.#options;
+    const { SignIn } = await import("./sign_in.ts");
+    const { signal } = this.#closing;
+    const signIn = await SignIn.start({
+      server,
+      store: this.#store,
+      client: place.oauth ?? {},
+      scopes,
+      signal,
+    });
+    const granted = signIn.ended.then(() => true, () => false);
+    const problem = why === "narrow"
+      ? toAuthorize(why, { values: `scope ${scopes.join(" ")}`, granted })
+      : toAuthorize(why);
+    const over = signIn.ended.then(
+      () => this.#signedIn(),
+      (error: unknown) => this.#refused(signIn, error),
+    );
+    this.#asking = { signIn, isMore: why === "narrow", problem, over };
+    if (signal.aborted) signIn.close();
+    try {
+      oauth.authorize({ server: name, url: signIn.page, ended: over });
     } catch (error) {
       const reason = reasonOf(error);
       log.error("Cannot ask for the authorization of {server}: {reason}", {
-        server,
+        server: name,
         reason,
       });
     }
-    throw this.#problem;
+    throw problem;
   }
 
-  #provider(
-    { url }: RedirectListener,
-    state: string,
-    ask: (url: URL) => void,
-  ): OAuthClientProvider {
-    const store = this.#store;
-    let verifier = "";
-    return {
-      redirectUrl: url,
-      clientMetadata: {
-        client_name: "A2C-SMCP Computer",
-        redirect_uris: [url],
-        grant_types: ["authorization_code", "refresh_token"],
-        response_types: ["code"],
-        token_endpoint_auth_method: "none",
-      },
-      state: () => state,
-      clientInformation: async () => {
-        const { client } = await store.current();
-        // A registration is valid for one redirect address only.
-        return redirectOf(client) === url ? client : undefined;
-      },
-      saveClientInformation: (client) => store.save({ client }),
-      tokens: async () => (await store.current()).tokens,
-      saveTokens: (tokens) => store.save({ tokens }),
-      saveCodeVerifier: (value) => void (verifier = value),
-      codeVerifier: () => verifier,
-      invalidateCredentials: async (scope) => {
-        const isGone = (what: string) => scope === "all" || scope === what;
-        await store.save({
-          ...(isGone("client") && { client: undefined }),
-          ...(isGone("tokens") && { tokens: undefined }),
-        });
-      },
-      redirectToAuthorization: async (page) => {
-        // The MCP SDK asks the user even when only the authorization server fails.
-        const { tokens } = await store.current();
-        if (tokens?.refresh_token) throw toAuthorize("unrenewed");
-        // The system would open any other scheme with the program registered for it.
-        if (!/^https?:$/.test(page.protocol)) {
-          log.warn(
-            "An MCP server wants to be authorized at an address that is no web page ({scheme})",
-            { scheme: page.protocol },
-          );
-          throw credentialsWanted();
-        }
-        ask(page);
-      },
-    };
+  #signedIn(): void {
+    this.#asking = undefined;
+    this.#refusal = undefined;
+    if (!this.#closing.signal.aborted) this.#options.authorized();
+  }
+
+  async #refused(signIn: SignIn, error: unknown): Promise<void> {
+    const { codeOf, isClientRefused } = await import(
+      "./authorization_server.ts"
+    );
+    const { tokens } = await this.#store.load();
+    this.#asking = undefined;
+    if (signIn.isClosed) return;
+    const reason = codeOf(error);
+    log.warn("Nobody signed in to MCP server {server}: {reason}", {
+      server: this.#options.server,
+      reason,
+    });
+    if (tokens) return; // only not for all
+    const isConfigured = Boolean(this.#options.place.oauth?.client_id);
+    this.#refusal = isConfigured && isClientRefused(error)
+      ? clientRefused()
+      : toAuthorize("refused", { values: reason });
+  }
+
+  async #revoke(
+    saved: SavedAuthorization,
+    fetch: FetchLike,
+  ): Promise<Revocation> {
+    if (!saved.tokens) return "unsupported";
+    const { AuthorizationServer } = await import("./authorization_server.ts");
+    const { signal } = this.#closing;
+    const { issuer } = saved.tokens;
+    try {
+      const server = issuer === undefined
+        ? await this.#find({ scopes: [] }, fetch)
+        : await AuthorizationServer.ofIssuer(issuer, fetch, signal);
+      const client = this.#clientOf(saved);
+      return await server.revoke({ ...saved, client })
+        ? "revoked"
+        : "unsupported";
+    } catch (error) {
+      signal.throwIfAborted();
+      return { reason: reasonOf(error) };
+    }
   }
 }
 
-/** Listens on the registered redirect address; undefined when its port is taken. */
-async function listenAsRegistered(
-  state: string,
-  client: OAuthClientInformationMixed | undefined,
-): Promise<RedirectListener | undefined> {
-  const url = redirectOf(client);
-  if (url === undefined) return undefined;
-  try {
-    return await listenForRedirect(state, Number(new URL(url).port));
-  } catch {
-    return undefined; // taken
-  }
-}
-
-const redirectOf = (
-  client: OAuthClientInformationMixed | undefined,
-): string | undefined =>
-  client && "redirect_uris" in client ? client.redirect_uris[0] : undefined;
+/** The authorization server does not accept the client of the configuration. */
+const clientRefused = (): AuthorizationError =>
+  signInImpossible(
+    'Its authorization server refuses the client of its "oauth" (invalid_client)',
+    'correct "client_id" and "client_secret" in the Computer\'s configuration',
+  );

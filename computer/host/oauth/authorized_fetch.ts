@@ -24,6 +24,20 @@ export interface Authorizer {
     answer: Response,
     fetch: FetchLike,
   ): Promise<void>;
+  /**
+   * Asks the user for more rights after a request was refused for lack of them.
+   *
+   * @param refused the refused token
+   * @param answer the 403 response, which names the missing scopes
+   * @param fetch sends requests to the authorization server
+   * @returns whether there is another token by now
+   * @throws {AuthorizationError} when the user must act
+   */
+  widen(
+    refused: string | undefined,
+    answer: Response,
+    fetch: FetchLike,
+  ): Promise<boolean>;
 }
 
 /**
@@ -45,9 +59,8 @@ async (url, init = {}) => {
   try {
     const token = await authorizer?.token();
     let response = await fetch(url, withToken(init, token));
-    if (response.status === 401 && authorizer) {
+    if (authorizer && await hasOther(authorizer, token, response, fetch)) {
       await response.body?.cancel();
-      await authorizer.renew(token, response, fetch);
       response = await fetch(url, withToken(init, await authorizer.token()));
     }
     const isChallenge = response.headers.has("www-authenticate");
@@ -63,6 +76,26 @@ async (url, init = {}) => {
     throw error;
   }
 };
+
+/** Returns whether there is another token than the refused one; may ask the user, and throw. */
+async function hasOther(
+  authorizer: Authorizer,
+  refused: string | undefined,
+  answer: Response,
+  fetch: FetchLike,
+): Promise<boolean> {
+  try {
+    if (answer.status === 403) {
+      return await authorizer.widen(refused, answer, fetch);
+    }
+    if (answer.status !== 401) return false;
+    await authorizer.renew(refused, answer, fetch);
+    return true;
+  } catch (error) {
+    await answer.body?.cancel();
+    throw error;
+  }
+}
 
 function withToken(
   init: RequestInit,
@@ -86,25 +119,41 @@ interface AuthHint {
   readonly message: string;
 }
 
-/** An MCP server denies the Computer access (spec §6). */
+/** What an {@linkcode AuthorizationError} says. */
+interface AuthorizationProblem {
+  /** 4006 when no credentials were tried, 4007 when they are insufficient. */
+  readonly code: number;
+  /** What the matter is, without a URL. */
+  readonly what: string;
+  /** What the user can do, for programs. */
+  readonly action: AuthHint["action"];
+  /** The same in words, without a URL. */
+  readonly todo: string;
+  /** The values that it is about, for the user alone; may have URLs. */
+  readonly values?: string | undefined;
+  /** Resolves to whether the user, who is being asked, agreed; absent where a call must not wait. */
+  readonly granted?: Promise<boolean>;
+}
+
+/** An MCP server denies the Computer access (spec §6); its message is for the user. */
 export class AuthorizationError extends Error {
   /** Always `"AuthorizationError"`. */
   override readonly name = "AuthorizationError";
   /** 4006 when no credentials were tried, 4007 when they are insufficient. */
   readonly code: number;
-  /** What to do. */
+  /** What to do; shown to Agents. */
   readonly hint: AuthHint;
+  /** Resolves to whether the user, who is being asked, agreed; absent where a call must not wait. */
+  readonly granted: Promise<boolean> | undefined;
 
-  /** Creates an error; its message and hint are shown to Agents. */
+  /** Creates an error. */
   constructor(
-    code: number,
-    what: string,
-    action: AuthHint["action"],
-    todo: string,
+    { code, what, action, todo, values, granted }: AuthorizationProblem,
   ) {
-    super(`${what}; ${todo}`);
+    super(`${what}${values === undefined ? "" : ` (${values})`}; ${todo}`);
     this.code = code;
     this.hint = { action, message: `${what}; ${todo}` };
+    this.granted = granted;
   }
 }
 
@@ -128,22 +177,42 @@ export function refusalOf(
     : undefined;
 }
 
-/** The server accepts no configured credentials, and OAuth cannot help. */
+/** The server accepts no configured credentials, and has no OAuth. */
 export const credentialsWanted = (status = 401): AuthorizationError =>
-  new AuthorizationError(
-    ErrorCode.TOOL_AUTHORIZATION_REQUIRED,
-    `It wants other credentials than it got, or any at all (HTTP ${status})`,
-    "configure",
-    'set them in its "headers" in the Computer\'s configuration',
-  );
+  new AuthorizationError({
+    code: ErrorCode.TOOL_AUTHORIZATION_REQUIRED,
+    what:
+      `It wants other credentials than it got, or any at all (HTTP ${status})`,
+    action: "configure",
+    todo: 'set them in its "headers" in the Computer\'s configuration',
+  });
+
+/**
+ * Signing in cannot work as the two servers and the configuration are.
+ *
+ * @param what the field, and what is wrong with it
+ * @param values its values, for the user alone
+ */
+export const signInImpossible = (
+  what: string,
+  todo: string,
+  values?: string,
+): AuthorizationError =>
+  new AuthorizationError({
+    code: ErrorCode.TOOL_AUTHORIZATION_REQUIRED,
+    what,
+    action: "configure",
+    todo,
+    values,
+  });
 
 const notPermitted = () =>
-  new AuthorizationError(
-    ErrorCode.TOOL_AUTHORIZATION_FAILED,
-    "The credentials that the Computer has do not permit this (HTTP 403)",
-    "grant",
-    "grant them the rights, or authorize the Computer with others",
-  );
+  new AuthorizationError({
+    code: ErrorCode.TOOL_AUTHORIZATION_FAILED,
+    what: "The credentials that the Computer has do not permit this (HTTP 403)",
+    action: "grant",
+    todo: "grant them the rights, or authorize the Computer with others",
+  });
 
 const IN_BROWSER =
   "authorize it in the browser of the Computer, which shows the address";
@@ -151,38 +220,48 @@ const IN_BROWSER =
 /** Why the user must authorize the Computer: code, sentence, and what they can do. */
 const TO_AUTHORIZE = {
   /** They are being asked for the first time. */
-  unauthorized: [
-    ErrorCode.TOOL_AUTHORIZATION_REQUIRED,
-    "The Computer is not authorized yet",
-    IN_BROWSER,
-  ],
+  unauthorized: {
+    code: ErrorCode.TOOL_AUTHORIZATION_REQUIRED,
+    what: "The Computer is not authorized yet",
+    todo: IN_BROWSER,
+  },
   /** They are being asked again, as the earlier authorization is no longer valid. */
-  expired: [
-    ErrorCode.TOOL_AUTHORIZATION_FAILED,
-    "The authorization of the Computer has expired or was revoked",
-    IN_BROWSER,
-  ],
+  expired: {
+    code: ErrorCode.TOOL_AUTHORIZATION_FAILED,
+    what: "The authorization of the Computer has expired or was revoked",
+    todo: IN_BROWSER,
+  },
+  /** They are being asked for more scopes. */
+  narrow: {
+    code: ErrorCode.TOOL_AUTHORIZATION_FAILED,
+    what: "The authorization of the Computer does not include this",
+    todo: IN_BROWSER,
+  },
   /** They, or the authorization server, refused. */
-  refused: [
-    ErrorCode.TOOL_AUTHORIZATION_FAILED,
-    "The authorization of the Computer was refused",
-    "start the MCP server again by hand to be asked again",
-  ],
+  refused: {
+    code: ErrorCode.TOOL_AUTHORIZATION_FAILED,
+    what: "The authorization of the Computer was refused",
+    todo: "start the MCP server again by hand to be asked again",
+  },
   /** The authorization server failed to renew the token, but did not call it invalid. */
-  unrenewed: [
-    ErrorCode.TOOL_AUTHORIZATION_FAILED,
-    "The authorization of the Computer could not be renewed",
-    "it is tried again; if that does not help, authorize the Computer anew",
-  ],
+  unrenewed: {
+    code: ErrorCode.TOOL_AUTHORIZATION_FAILED,
+    what: "The authorization of the Computer could not be renewed",
+    todo:
+      "it is tried again; if that does not help, authorize the Computer anew",
+  },
 } as const;
 
 /** Creates the error of an authorization that the user must give. */
-export function toAuthorize(
+export const toAuthorize = (
   why: keyof typeof TO_AUTHORIZE,
-): AuthorizationError {
-  const [code, what, todo] = TO_AUTHORIZE[why];
-  return new AuthorizationError(code, what, "authorize", todo);
-}
+  more: Pick<AuthorizationProblem, "values" | "granted"> = {},
+): AuthorizationError =>
+  new AuthorizationError({
+    ...TO_AUTHORIZE[why],
+    action: "authorize",
+    ...more,
+  });
 
 /** The parts of an error result. */
 interface AuthorizationAnswer {

@@ -16,11 +16,13 @@ export interface RedirectListener {
  *
  * @param state the expected state; requests with another are rejected
  * @param port 0 for any free port
+ * @param host how the redirect address names this machine
  * @throws when the port is taken
  */
 export async function listenForRedirect(
   state: string,
   port: number,
+  host: "127.0.0.1" | "localhost" = "127.0.0.1",
 ): Promise<RedirectListener> {
   const code = Promise.withResolvers<string>();
   code.promise.catch(() => {}); // may be unobserved
@@ -38,7 +40,7 @@ export async function listenForRedirect(
       : "the Computer is authorized";
     answer(response, 200, `You can close this page: ${outcome}.`);
     if (given !== null) code.resolve(given);
-    else code.reject(new Error("The authorization was refused"));
+    else code.reject(new Error(refusalOf(searchParams.get("error"))));
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -46,7 +48,7 @@ export async function listenForRedirect(
   });
   const address = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${address.port}${CALLBACK_PATH}`,
+    url: `http://${host}:${address.port}${CALLBACK_PATH}`,
     code: code.promise,
     close: () => {
       server.close();
@@ -56,6 +58,10 @@ export async function listenForRedirect(
 }
 
 const CALLBACK_PATH = "/callback";
+
+/** Returns the code of a refusal; anybody may send one, so that nothing else is shown. */
+const refusalOf = (error: string | null): string =>
+  error !== null && /^[a-z_]{1,40}$/.test(error) ? error : "refused";
 
 /** Answers the browser; the headers keep the page's address private, as it contains the code. */
 const answer = (response: ServerResponse, status: number, text: string) =>

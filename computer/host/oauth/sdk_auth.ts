@@ -5,6 +5,22 @@
  */
 // @ts-types="@modelcontextprotocol/sdk/client/auth"
 export {
-  auth,
+  discoverAuthorizationServerMetadata,
+  discoverOAuthProtectedResourceMetadata,
+  exchangeAuthorization,
   extractWWWAuthenticateParams,
+  refreshAuthorization,
+  registerClient,
+  selectClientAuthMethod,
+  startAuthorization,
 } from "@modelcontextprotocol/sdk/client/auth.js";
+// @ts-types="@modelcontextprotocol/sdk/server/auth/errors"
+export {
+  InvalidClientError,
+  InvalidGrantError,
+  OAuthError,
+  ServerError,
+  UnauthorizedClientError,
+} from "@modelcontextprotocol/sdk/server/auth/errors.js";
+// @ts-types="@modelcontextprotocol/sdk/shared/auth-utils"
+export { checkResourceAllowed } from "@modelcontextprotocol/sdk/shared/auth-utils.js";

@@ -2,96 +2,25 @@ import { configure, getTextFormatter, reset } from "@logtape/logtape";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import {
-  type AuthorizationRequest,
-  type ServerSettings,
-  type ServerState,
-  type SmcpComputer,
-  ToolHost,
-} from "../../../../computer/mod.ts";
+import { ToolHost } from "../../../../computer/mod.ts";
 import { resultMeta } from "../../../../protocol/mod.ts";
 import { startComputer } from "../../../support/computer/computer.ts";
 import { configFile } from "../../../support/computer/config_file.ts";
+import {
+  HI,
+  lost,
+  running,
+  settings,
+  startGuarded,
+  TYPES,
+} from "../../../support/computer/guarded.ts";
 import { AT_ONCE, ONCE } from "../../../support/computer/host.ts";
-import { startOAuth, visit } from "../../../support/computer/oauth.ts";
+import { visit } from "../../../support/computer/oauth.ts";
 import { runComputer } from "../../../support/computer/run_computer.ts";
 import { startHttpFixture } from "../../../support/fixtures/mcp_http.ts";
 import type { Control } from "../../../support/fixtures/oauth_server.ts";
 import { startOffice } from "../../../support/office.ts";
-import { scratch } from "../../../support/scratch.ts";
 import vectors from "../../../vectors/authorization.json" with { type: "json" };
-
-const TYPES = ["streamable", "sse"] as const;
-
-/** Lists the tool in the configuration, so that it is known before the first start. */
-const settings = (
-  type: typeof TYPES[number],
-  url: string,
-  headers: Record<string, string> = {},
-): ServerSettings => ({
-  type,
-  server_parameters: { url, headers },
-  tool_meta: { echo: { auto_apply: true } },
-});
-
-/** An MCP server behind OAuth, a user whose answers the test controls, and Computers of both. */
-async function startGuarded(
-  control: Control = {},
-  type: typeof TYPES[number] = "streamable",
-) {
-  await using stack = new AsyncDisposableStack();
-  const server = stack.use(await startOAuth());
-  const folder = stack.use(await scratch());
-  await server.control(control);
-  const directory = join(folder.path, "state", "oauth");
-  const config = settings(
-    type,
-    `${server.origin}/${type === "sse" ? "sse" : "mcp"}`,
-  );
-  const asked: AuthorizationRequest[] = [];
-  let wake = () => {};
-  const authorize = (request: AuthorizationRequest) => {
-    asked.push(request);
-    wake();
-  };
-  const ended = stack.move();
-  return {
-    ...server,
-    directory,
-    config,
-    /** Requests to the user that were not taken yet. */
-    asked,
-    /** Resolves with the next of them. */
-    request: async (): Promise<AuthorizationRequest> => {
-      while (asked.length === 0) await new Promise<void>((r) => wake = r);
-      return asked.shift()!;
-    },
-    begin: (restart: typeof ONCE = AT_ONCE) =>
-      startComputer({ a: config }, {
-        restart,
-        oauth: { directory, authorize },
-      }),
-    [Symbol.asyncDispose]: () => ended.disposeAsync(),
-  };
-}
-
-const HI = { text: "hi" };
-
-/** Resolves once the MCP server satisfies a condition. */
-function until(
-  computer: SmcpComputer,
-  wanted: (state?: ServerState) => boolean,
-): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const check = () => wanted(computer.status().servers[0]?.state) && resolve();
-  computer.on("serverState", check);
-  check();
-  return promise;
-}
-const running = (computer: SmcpComputer) =>
-  until(computer, (state) => state === "running");
-const lost = (computer: SmcpComputer) =>
-  until(computer, (state) => state !== "running");
 
 for (const type of TYPES) {
   Deno.test(`upstream refusals over ${type} have the codes of the spec, at the start and in a call, which is not repeated`, async () => {
@@ -104,7 +33,9 @@ for (const type of TYPES) {
       await using server = await startHttpFixture(type);
       const Authorization = "Bearer s3cret";
       await using pc = await startComputer({
-        a: settings(type, `${server.url}?key=s3cret`, { Authorization }),
+        a: settings(type, `${server.url}?key=s3cret`, {
+          headers: { Authorization },
+        }),
       }, { restart: AT_ONCE });
       const { computer } = pc;
       let calls = 0;
@@ -180,7 +111,9 @@ for (const type of TYPES) {
 }
 
 Deno.test("an authorization server that redirects to anything but a web page is refused", async () => {
-  await using guarded = await startGuarded({ page: "file:///usr/bin/program" });
+  await using guarded = await startGuarded({
+    metadata: { authorization_endpoint: "file:///usr/bin/program" },
+  });
   await using pc = await guarded.begin();
   const { meta } = await pc.call("echo", HI);
   assertEquals([meta.error_code, Object(meta.auth_hint).action], [

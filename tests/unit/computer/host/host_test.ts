@@ -260,14 +260,15 @@ Deno.test("TokenStore keeps complete tokens, in order, readable only by the owne
   const url = "https://host/mcp?key=s3cret";
   const store = new TokenStore(directory, url);
   assertEquals(await store.current(), {});
-  await store.save({ client: { client_id: "c", client_secret: "cs" } });
-  // A request during a write is queued after it.
-  const [, , seen] = await Promise.all([
-    store.save({ tokens: tokens("1") }),
-    store.save({ tokens: tokens("2") }),
-    store.load(),
+  const { signal } = new AbortController();
+  const save = (change: object) =>
+    store.change((saved, write) => write({ ...saved, ...change }), signal);
+  await save({ client: { client_id: "c", client_secret: "cs" } });
+  await Promise.all([
+    save({ tokens: tokens("1") }),
+    save({ tokens: tokens("2") }),
   ]);
-  assertEquals(seen.tokens?.access_token, "2");
+  const seen = await store.load();
   assertEquals(store.secrets, ["cs", "2", "r"]);
   assertEquals(await new TokenStore(directory, url).load(), seen);
   assertEquals(await new TokenStore(directory, "https://other/").load(), {});
@@ -282,7 +283,7 @@ Deno.test("TokenStore keeps complete tokens, in order, readable only by the owne
   assertEquals(await store.load(), {});
   await rm(file);
   await mkdir(join(file, "in the way"), { recursive: true });
-  await assertRejects(() => store.save({ tokens: tokens("3") }));
+  await assertRejects(() => save({ tokens: tokens("3") }));
   assertEquals(await readdir(directory), [name]);
 });
 
@@ -299,7 +300,7 @@ Deno.test("OAuthSession.close() aborts a running authorization, waits for its en
   const asked: string[] = [];
   const session = new OAuthSession({
     server: "a",
-    url: "http://127.0.0.1/mcp",
+    place: { url: "http://127.0.0.1/mcp" },
     oauth: {
       directory: join(folder.path, "oauth"),
       authorize: ({ url }) => asked.push(url),
