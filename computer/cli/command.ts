@@ -19,6 +19,7 @@ import {
   officeFlag,
   option,
   servingFlags,
+  signInFlags,
 } from "./flags.ts";
 import type { RunFlags } from "./run.ts";
 import { inputVariables, parseInputFlag } from "../util/inputs.ts";
@@ -94,6 +95,26 @@ export function computerCommand(): Command {
       .env("SMCP_CLIENT_PROTOCOL"),
     option("--json", "print JSON"),
   ).action(async (flags) => (await import("./check.ts")).check(flags));
+
+  const signsIn = add(
+    "sign-in",
+    "Sign in to an MCP server over HTTP, in a browser",
+    "sign-in tracker --config computer.json",
+  ).argument("<server>", "its name in the configuration");
+  addOptions(signsIn, ...signInFlags())
+    .action(async (server, flags) =>
+      (await import("./sign_in.ts")).signIn(server, flags)
+    );
+
+  const signsOut = add(
+    "sign-out",
+    "Revoke and remove what a sign-in left",
+    "sign-out tracker --config computer.json",
+  ).argument("<server>", "its name in the configuration");
+  addOptions(signsOut, ...signInFlags())
+    .action(async (server, flags) =>
+      (await import("./sign_in.ts")).signOut(server, flags)
+    );
 
   const imports = add(
     "import",

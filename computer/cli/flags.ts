@@ -45,26 +45,35 @@ const collectInput = orInvalid((text, before: Record<string, string>) => {
 });
 
 /**
- * Creates the options that configure hosted MCP servers.
+ * Creates the options of what needs the configuration of an MCP server, and its authorization.
  *
  * @param required whether `--config` is mandatory
  */
-export const hostFlags = (required = true): Option[] => [
+export const signInFlags = (required = true): Option[] => [
   option("--config <file>", "the MCP servers to host")
     .makeOptionMandatory(required),
   option(
     "--oauth-dir <dir>",
     "the directory that keeps authorizations for MCP servers",
   ).default(defaultOAuthDirectory(process.env)),
+  new Option(
+    "--input <id=value>",
+    "the value of an input; repeatable; visible to everybody who lists processes, unlike the environment variable SMCP_INPUT_<ID>",
+  ).argParser(collectInput).default({}, "none"),
+];
+
+/**
+ * Creates the options that configure hosted MCP servers.
+ *
+ * @param required whether `--config` is mandatory
+ */
+export const hostFlags = (required = true): Option[] => [
+  ...signInFlags(required),
   option(
     "--skills <dir>",
     "the folder of skills: those in its part user are offered, those of MCP servers are kept in its part mcp",
   ).default(defaultSkillHome(process.env)),
   option("--no-skills", "offer no skills"),
-  new Option(
-    "--input <id=value>",
-    "the value of an input; repeatable; visible to everybody who lists processes, unlike the environment variable SMCP_INPUT_<ID>",
-  ).argParser(collectInput).default({}, "none"),
   option(
     "--max-message <bytes>",
     "the largest message that an MCP server may send; one that writes a longer line is restarted",

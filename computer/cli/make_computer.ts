@@ -71,13 +71,8 @@ export function makeComputer(
       ? { connection: flags.connection, name: flags.name }
       : connectionOptions(flags, (file) => readFileSync(file, "utf8")),
     ...hostOptions(flags, config, (request) => {
-      const { server, url } = request;
       page?.authorize(request);
-      // On this terminal only; the URL must not be logged.
-      view().note(
-        `MCP server ${server}: authorize this Computer in a browser on this machine:\n  ${url}`,
-      );
-      if (process.stdout.isTTY) openBrowser(url);
+      showSignIn(request, (text) => view().note(text));
     }),
     ...(flags.landingRoot !== undefined &&
       { landingRoot: flags.landingRoot }),
@@ -98,6 +93,17 @@ export function makeComputer(
     computer.registerDpeResolver(localDirResolver(flags.dpeDir));
   }
   return computer;
+}
+
+/** Shows the page of a sign-in on this terminal only, as its URL must not be logged, and opens it. */
+export function showSignIn(
+  { server, url }: AuthorizationRequest,
+  note: (text: string) => void,
+): void {
+  note(
+    `MCP server ${server}: authorize this Computer in a browser on this machine:\n  ${url}`,
+  );
+  if (process.stdout.isTTY) openBrowser(url);
 }
 
 /** Returns the options about hosting MCP servers. */
