@@ -153,7 +153,8 @@ export class OAuthSession implements Authorizer {
 
   /** The secrets known so far. */
   get secrets(): string[] {
-    return this.#store.secrets;
+    const { client_secret } = this.#options.place.oauth ?? {};
+    return [...this.#store.secrets, ...(client_secret ? [client_secret] : [])];
   }
 
   /** Whether the user is being asked. */
@@ -418,7 +419,7 @@ export class OAuthSession implements Authorizer {
     const { codeOf, isClientRefused } = await import(
       "./authorization_server.ts"
     );
-    const { tokens } = await this.#store.load();
+    const isMore = this.#asking?.isMore;
     this.#asking = undefined;
     if (signIn.isClosed) return;
     const reason = codeOf(error);
@@ -426,7 +427,7 @@ export class OAuthSession implements Authorizer {
       server: this.#options.server,
       reason,
     });
-    if (tokens) return; // only not for all
+    if (isMore) return; // what it has stays good
     const isConfigured = Boolean(this.#options.place.oauth?.client_id);
     this.#refusal = isConfigured && isClientRefused(error)
       ? clientRefused()

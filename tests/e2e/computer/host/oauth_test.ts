@@ -165,7 +165,13 @@ Deno.test("an expired token is renewed once for all calls; a revoked one is 4007
 });
 
 Deno.test("a user who refuses is not asked again before the server is started manually", async () => {
-  await using guarded = await startGuarded({ deny: true });
+  await using guarded = await startGuarded({ bare: true });
+  {
+    await using pc = await guarded.begin();
+    await visit((await guarded.request()).url);
+    await running(pc.computer);
+  }
+  await guarded.control({ deny: true, forget: "access" });
   await using pc = await guarded.begin();
   const { computer } = pc;
   assertStringIncludes(

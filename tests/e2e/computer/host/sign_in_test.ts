@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { configure, getTextFormatter, reset } from "@logtape/logtape";
 import { createServer } from "node:net";
 import type { ServerSettings } from "../../../../computer/mod.ts";
 import type { OAuthClientParameters } from "../../../../protocol/mod.ts";
@@ -211,11 +212,23 @@ for (const { name, control, oauth, hint, values = /./ } of IMPOSSIBLE) {
   Deno.test(`a sign-in that cannot work says why: ${name}`, async () => {
     await using guarded = await startGuarded({}, "streamable", oauth);
     await guarded.control(control?.(guarded.origin) ?? {});
+    const lines: string[] = [];
+    const format = getTextFormatter();
+    await configure({
+      reset: true,
+      sinks: { memory: (record) => void lines.push(format(record)) },
+      loggers: [
+        { category: ["a2c-smcp"], lowestLevel: "warning", sinks: ["memory"] },
+        { category: ["logtape", "meta"], lowestLevel: "error" },
+      ],
+    });
+    await using _log = { [Symbol.asyncDispose]: () => reset() };
     await using pc = await guarded.begin();
     const { meta } = await pc.call("echo", HI);
     const { action, message } = Object(meta.auth_hint);
     assertEquals([meta.error_code, action], [4006, "configure"]);
     assertStringIncludes(message, hint);
+    assertStringIncludes(lines.join("\n"), hint.split(";")[0] ?? "");
     assertEquals(/https?:/.exec(message), null, "no URL for Agents");
     assert(values.test(pc.computer.status().servers[0]?.error ?? ""));
     assertEquals(guarded.asked, []);
