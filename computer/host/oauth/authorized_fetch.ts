@@ -85,7 +85,7 @@ async function hasOther(
   fetch: FetchLike,
 ): Promise<boolean> {
   try {
-    if (answer.status === 403) {
+    if (answer.status === 403 && answer.headers.has("www-authenticate")) {
       return await authorizer.widen(refused, answer, fetch);
     }
     if (answer.status !== 401) return false;
