@@ -287,6 +287,25 @@ Deno.test("a client of the configuration signs in without a registration; Agents
   assertEquals(guarded.asked, []);
 });
 
+Deno.test("the address of a client-id metadata document is the client where the server takes it", async () => {
+  const client = { client_id: "https://example.com/computer.json" };
+  const metadata = {
+    registration_endpoint: null,
+    client_id_metadata_document_supported: true,
+  };
+  await using guarded = await startGuarded(
+    { client, metadata },
+    "streamable",
+    client,
+  );
+  await signInOnce(guarded);
+  await guarded.control({ forget: "access" });
+  await using pc = await guarded.begin();
+  assertEquals((await pc.call("echo", HI)).text, "hi");
+  const { clients, refreshes } = await guarded.control({});
+  assertEquals([clients, refreshes], [1, 1]);
+});
+
 Deno.test("the port of callback_port is used, and named where it is taken", async () => {
   const server = createServer();
   await new Promise<void>((r) => server.listen(0, "127.0.0.1", r));
