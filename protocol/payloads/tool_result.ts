@@ -158,6 +158,40 @@ export function withResultMeta(
 }
 
 /**
+ * Key of a result's metadata: structured content that is no object, which MCP has since 2026-07-28, and
+ * earlier readers refuse (spec §6).
+ */
+const STRUCTURED = "a2c_structured_content";
+
+/** Moves structured content that is no object into the metadata of a result, where all readers take it. */
+export function carryStructured(
+  result: Record<string, unknown> & { content: unknown },
+): CallToolResult {
+  const { structuredContent, ...rest } = result;
+  if (structuredContent === undefined || z.isPlainObject(structuredContent)) {
+    return result as CallToolResult;
+  }
+  return withResultMeta(rest as CallToolResult, {
+    [STRUCTURED]: structuredContent,
+  });
+}
+
+/**
+ * Splits a result's metadata from structured content that {@linkcode carryStructured} moved into it.
+ *
+ * @returns `structured`: absent where there is none
+ */
+export function carriedStructured(result: CallToolResult): {
+  readonly meta: Record<string, unknown>;
+  readonly structured?: { readonly structuredContent: unknown };
+} {
+  const { [STRUCTURED]: structuredContent, ...meta } = resultMeta(result);
+  return structuredContent === undefined
+    ? { meta }
+    : { meta, structured: { structuredContent } };
+}
+
+/**
  * Creates the result of a call that failed before it reached its tool (spec §6).
  *
  * @param code the `error_code`, such as `ErrorCode.TOOL_NOT_FOUND`

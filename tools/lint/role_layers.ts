@@ -14,6 +14,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     "schema.ts",
     "validation.ts",
     "uri.ts",
+    "mcp",
     "payloads",
     TOP_FOLDER,
     "mod.ts",
