@@ -25,17 +25,23 @@ import { ConnectionError } from "../client/errors.ts";
 import * as wire from "../protocol/mod.ts";
 import { inMcpSpelling } from "../protocol/payloads/resources.ts";
 import { checkNumbers, present } from "../shared/checks.ts";
+import { PagedList } from "../shared/pages.ts";
 
 /** Stands for no office: a valid name, which the Server answers with 4103. */
 const NO_OFFICE = "-";
 
-/** Requests the tools of a Computer (spec §4). */
-export const tools = async (
+/** Requests the tools of a Computer (spec §4), and why some are missing. */
+export const toolList = (
   requests: Requests,
   computer: string,
   options: AgentRequestOptions = {},
-): Promise<wire.SMCPTool[]> =>
-  (await requests.ask(wire.GET_TOOLS_EVENT, { computer }, options)).tools;
+): Promise<wire.GetToolsRet> =>
+  requests.ask(wire.GET_TOOLS_EVENT, { computer }, options);
+
+/** Requests the tools of a Computer (spec §4). */
+export const tools = async (
+  ...request: Parameters<typeof toolList>
+): Promise<wire.SMCPTool[]> => (await toolList(...request)).tools;
 
 /** Requests the desktop of a Computer (spec §8.1). */
 export async function desktop(
@@ -67,15 +73,13 @@ export async function* allResources(
   mcpServer: string,
   options: AgentRequestOptions,
 ): AsyncGenerator<wire.Resource, void, void> {
-  const seen = new Set<string>(); // ends the loop if a server repeats a cursor
-  let cursor: string | undefined;
+  const list = new PagedList<wire.Resource>("uri");
   do {
-    const wanted = present({ ...options, cursor });
+    const wanted = present({ ...options, cursor: list.cursor });
     const page = await resources(requests, computer, mcpServer, wanted);
-    yield* page.resources;
-    if (cursor !== undefined) seen.add(cursor);
-    cursor = page.next_cursor;
-  } while (cursor !== undefined && !seen.has(cursor));
+    const { resources: items, next_cursor: nextCursor } = page;
+    yield* list.take({ items, nextCursor });
+  } while (list.cursor !== undefined);
 }
 
 /** Searches documents (spec §8.4). */

@@ -2,6 +2,8 @@ import { partsOf, type ToolHost } from "../tool_host.ts";
 import { type ComputerConfig, serverPlaceholders } from "../config/config.ts";
 import { failureOf, labelOf } from "./report.ts";
 import { isDocument, isWindow } from "../resources/listed.ts";
+import { PagedList } from "../../shared/pages.ts";
+import type { Resource } from "../../protocol/mod.ts";
 import type { OfferedTool } from "../host/tool_table.ts";
 import type { ServerStatus } from "../host/server_status.ts";
 
@@ -101,13 +103,14 @@ export async function resourcesOf(
   server: string,
 ): Promise<string[]> {
   const found: string[] = [];
-  const seen = new Set<string>();
-  let cursor: string | undefined;
+  const list = new PagedList<Resource>("uri");
   do {
-    const page = await host.getResources(server, cursor).catch(() => undefined);
-    found.push(...page?.resources.flatMap(({ uri }) => uri ?? []) ?? []);
-    if (cursor !== undefined) seen.add(cursor);
-    cursor = page?.next_cursor;
-  } while (cursor !== undefined && !seen.has(cursor));
+    const page = await host.getResources(server, list.cursor)
+      .catch(() => undefined);
+    const { resources: items = [], next_cursor: nextCursor } = page ?? {};
+    found.push(
+      ...list.take({ items, nextCursor }).flatMap(({ uri }) => uri ?? []),
+    );
+  } while (list.cursor !== undefined);
   return found;
 }

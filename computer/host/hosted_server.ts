@@ -104,6 +104,7 @@ export class HostedServer {
       ...(this.#next && { nextAttempt: this.#next.at }),
       problems: [
         ...this.#list.problems,
+        ...this.connection?.listProblems ?? [],
         ...this.#state === "running" ? toolMismatches(this.view) : [],
       ].map(hideSecrets),
     };

@@ -15,6 +15,7 @@ import {
   type WATCH_RESOURCE_EVENT,
 } from "../../protocol/mod.ts";
 import { inBothSpellings } from "../../protocol/payloads/resources.ts";
+import { mendContent } from "../../protocol/mcp/mend.ts";
 import { getPrompt as promptParsers } from "../../protocol/payloads/prompts.ts";
 import { onAbort, withTimeout } from "../../shared/async.ts";
 import type { McpHost } from "../host/host.ts";
@@ -204,8 +205,8 @@ export const getPrompt: Handler<typeof GET_PROMPT_EVENT> = async (
   const { description, messages } = turn.result;
   try {
     return promptParsers.parseAnswer({
-      ...(description !== undefined && { description }),
-      messages,
+      ...(typeof description === "string" && { description }),
+      messages: Array.isArray(messages) ? messages.map(mendMessage) : messages,
       req_id,
     });
   } catch (error) {
@@ -217,6 +218,12 @@ export const getPrompt: Handler<typeof GET_PROMPT_EVENT> = async (
     );
   }
 };
+
+/** Mends the content of a message, so that one odd annotation does not cost the prompt. */
+const mendMessage = (message: unknown): unknown =>
+  isRecord(message)
+    ? { ...message, content: mendContent(message.content, () => {}) }
+    : message;
 
 /** @throws {ProtocolError} as {@linkcode askedServer}, and 400: there is no such question */
 function dialogueOf(

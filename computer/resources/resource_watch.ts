@@ -18,7 +18,7 @@ import {
   NO_URIS,
   routeHost,
 } from "./listed.ts";
-import { listResources, takesPart } from "./servers.ts";
+import { takesPart } from "./servers.ts";
 import { log, WarnOnce } from "../util/log.ts";
 import { reasonOf } from "../util/values.ts";
 import type { Resource, ServerEvent } from "../../protocol/mod.ts";
@@ -232,7 +232,7 @@ class WatchedServer {
   async #refresh(): Promise<void> {
     const connection = this.#connection;
     if (!connection?.capabilities.resources) return;
-    const uris = listedUris(await listResources(connection));
+    const uris = listedUris(await connection.listAllResources());
     if (this.#connection !== connection) return;
     this.claims = hostClaims(this.#name, uris);
     this.#documents = uris.documents;

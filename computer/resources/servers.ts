@@ -1,5 +1,5 @@
 import type { McpHost } from "../host/host.ts";
-import { allPages, type McpConnection } from "../host/mcp/connection.ts";
+import type { McpConnection } from "../host/mcp/connection.ts";
 import type { Resource, ResourceContents } from "../../protocol/mod.ts";
 import type { WarnOnce } from "../util/log.ts";
 
@@ -25,7 +25,7 @@ export const participants = (
     const connection = host.server(bundleId)?.connection;
     if (!connection || !takesPart(connection)) return [];
     const list = async (signal: AbortSignal) => {
-      const resources = await listResources(connection, signal);
+      const resources = await connection.listAllResources({ signal });
       watch.saw(bundleId, resources);
       return resources;
     };
@@ -49,16 +49,6 @@ export interface ResourceParts {
 /** Names the MCP servers whose tools were called as the office does, the most recent last. */
 export const historyOf = ({ hosting, calls }: ResourceParts): string[] =>
   calls.recent.history.map((id) => hosting.host.names.addressOf(id));
-
-/** Lists all resources of an MCP server, page by page. */
-export const listResources = (
-  connection: McpConnection,
-  signal?: AbortSignal,
-): Promise<Resource[]> =>
-  allPages("resources/list", async (cursor) => {
-    const page = await connection.listResources(cursor, { signal });
-    return { items: page.resources, nextCursor: page.nextCursor };
-  });
 
 /**
  * Orders MCP servers by recent use: those in the tool-call history, most recent first, then the

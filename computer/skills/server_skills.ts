@@ -5,7 +5,6 @@ import {
 } from "../../shared/async.ts";
 import type { A2CSkillRef } from "../../protocol/mod.ts";
 import type { McpConnection } from "../host/mcp/connection.ts";
-import { listResources } from "../resources/servers.ts";
 import { log } from "../util/log.ts";
 import { reasonOf } from "../util/values.ts";
 import type { SkillServer } from "./fetch_skill.ts";
@@ -113,7 +112,7 @@ export class ServerSkills {
     const { server: name } = this.#place;
     if (!server) return;
     try {
-      const resources = await listResources(server.connection, signal);
+      const resources = await server.connection.listAllResources({ signal });
       const all = skillRoots(resources);
       const roots = all.slice(0, MAX_SKILLS);
       if (all.length > MAX_SKILLS) {

@@ -20,13 +20,15 @@ import {
   allPages,
   type AnswerQuestion,
   type ClientConnectionOptions,
+  MAX_PROBLEMS,
   type McpCallOptions,
   type McpConnection,
   type McpRequestOptions,
   type McpTool,
-  type Page,
   readProgress,
+  readResult,
   readTool,
+  type WholeList,
 } from "./connection.ts";
 import {
   ServerEndedError,
@@ -39,7 +41,6 @@ import {
   type CallToolResult,
   type ElicitParams,
   type ElicitResult,
-  parseCallToolResult,
   PROTOCOL_VERSION,
   type Resource,
   type ToolProgress,
@@ -49,6 +50,7 @@ import {
   passedOn,
   readOffices,
 } from "../../../protocol/payloads/request_meta.ts";
+import type { Page } from "../../../shared/pages.ts";
 import { abortable, MAX_TIMER_MS, withTimeout } from "../../../shared/async.ts";
 
 /** Time for a server to end its session. */
@@ -63,8 +65,8 @@ const RESPONSES_TIMEOUT_MS = 1_000;
 /** The notification with which MCP servers tell how far a call is. */
 const PROGRESS = "notifications/progress";
 
-/** Maximum number of sentences about invalid tools; somebody has to read them. */
-const MAX_PROBLEMS = 20;
+/** The fields that tell the items of lists apart. */
+const LIST_KEYS = { tools: "name", resources: "uri", prompts: "name" } as const;
 
 /** Accepts any result: items are validated one by one, as the SDK's schemas reject whole lists. */
 const anyResult = z.looseObject({});
@@ -138,6 +140,8 @@ export class ClientConnection {
   /** The receivers of progress, by its token. */
   readonly #followers = new Map<number, (progress: ToolProgress) => void>();
   #lastToken = 0;
+  /** What is wrong with its lists, by their names. */
+  readonly #listProblems = new Map<string, string>();
   #ending = false;
   #running = 0;
   #pinging = false;
@@ -170,6 +174,11 @@ export class ClientConnection {
       client.onerror = () => this.#ping();
       this.#timer = setInterval(() => this.#ping(), options.pingEveryMs);
     }
+  }
+
+  /** What is wrong with its lists of resources and prompts, as they were last fetched. */
+  get listProblems(): string[] {
+    return [...this.#listProblems.values()];
   }
 
   /** Sets the listener of the server's notifications; it is not awaited. */
@@ -219,7 +228,7 @@ export class ClientConnection {
         if (!await isGranted(error, signal)) throw error;
         return await call(); // once: a server could ask for more without end
       });
-      return parseCallToolResult({ content: [], ...result });
+      return readResult(name, result);
     } finally {
       this.#followers.delete(progressToken);
     }
@@ -230,10 +239,11 @@ export class ClientConnection {
     options?: McpRequestOptions,
   ): Promise<{ tools: McpTool[]; problems: string[] }> {
     const problems: string[] = [];
-    const entries = this.capabilities.tools
-      ? await this.#listAll("tools", options)
-      : [];
-    const tools = entries.flatMap((entry) => readTool(entry, problems) ?? []);
+    const { items, problem } = this.capabilities.tools
+      ? await this.#allPages("tools", options)
+      : { items: [] };
+    if (problem !== undefined) problems.push(problem);
+    const tools = items.flatMap((entry) => readTool(entry, problems) ?? []);
     const more = problems.length - MAX_PROBLEMS;
     if (more > 0) {
       problems.length = MAX_PROBLEMS;
@@ -250,6 +260,12 @@ export class ClientConnection {
     const page = await this.#page("resources", cursor, options);
     const resources = page.items.filter(isRecord) as Resource[];
     return { resources, nextCursor: page.nextCursor };
+  }
+
+  /** Lists the resources of all pages, unvalidated. */
+  async listAllResources(options?: McpRequestOptions): Promise<Resource[]> {
+    const resources = await this.#listAll("resources", options);
+    return resources.filter(isRecord) as Resource[];
   }
 
   /** Reads a resource; returns the `contents` as the server sent them. */
@@ -313,18 +329,30 @@ export class ClientConnection {
     await this.#client.close().catch(() => {});
   }
 
-  #listAll(
-    what: "tools" | "prompts",
+  /** Lists all, and keeps what is wrong with the list. */
+  async #listAll(
+    what: "resources" | "prompts",
     options?: McpRequestOptions,
   ): Promise<unknown[]> {
+    const { items, problem } = await this.#allPages(what, options);
+    if (problem === undefined) this.#listProblems.delete(what);
+    else this.#listProblems.set(what, problem);
+    return items;
+  }
+
+  #allPages(
+    what: keyof typeof LIST_KEYS,
+    options?: McpRequestOptions,
+  ): Promise<WholeList<unknown>> {
     return allPages(
       `${what}/list`,
+      LIST_KEYS[what],
       (cursor) => this.#page(what, cursor, options),
     );
   }
 
   async #page(
-    what: "tools" | "resources" | "prompts",
+    what: keyof typeof LIST_KEYS,
     cursor: string | undefined,
     options?: McpRequestOptions,
   ): Promise<Page<unknown>> {

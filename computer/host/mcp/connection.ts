@@ -8,15 +8,26 @@ import { isDeeper, MAX_DEPTH } from "../../../client/message_limits.ts";
 import type { ClientConnection } from "./client_connection.ts";
 import { MAX_MESSAGE_VALUES } from "./errors.ts";
 import { hideSecrets } from "../../util/secrets.ts";
+import {
+  mendInputSchema,
+  mendOutputSchema,
+  mendResult,
+  mendToolAnnotations,
+} from "../../../protocol/mcp/mend.ts";
 import { isRecord } from "../../../protocol/names.ts";
-import type {
-  ElicitParams,
-  ElicitResult,
-  Icon,
-  ToolProgress,
+import {
+  type CallToolResult,
+  type ElicitParams,
+  type ElicitResult,
+  type Icon,
+  parseCallToolResult,
+  type ToolProgress,
 } from "../../../protocol/mod.ts";
 import type { RequestMeta } from "../../../protocol/payloads/request_meta.ts";
+import { carryStructured } from "../../../protocol/payloads/tool_result.ts";
+import { log } from "../../util/log.ts";
 import { weigh, type Weight } from "../../../shared/json_values.ts";
+import { type Page, PagedList } from "../../../shared/pages.ts";
 
 /** Options of one request to an MCP server. */
 export interface McpRequestOptions {
@@ -101,6 +112,9 @@ export interface McpTool {
   readonly meta: Record<string, unknown>;
 }
 
+/** Maximum number of sentences about what is invalid; somebody has to read them. */
+export const MAX_PROBLEMS = 20;
+
 /** Maximum length of identifiers on the wire (spec §4). */
 const MAX_NAME_LENGTH = 256;
 /** Maximum depth of a tool, which is two levels deep in the answer to Agents. */
@@ -138,19 +152,19 @@ export function readTool(
     );
     return undefined;
   }
-  const invalid = [
-    ...isRecord(inputSchema) ? [] : ["inputSchema is not an object"],
-    ...isRecord(outputSchema ?? {}) ? [] : ["outputSchema is not an object"],
-  ];
-  if (invalid.length > 0) {
-    problems.push(`tool "${name}": ${invalid.join(", ")}`);
-  }
+  const note = (text: string) => problems.push(`tool "${name}": ${text}`);
+  if (!isRecord(inputSchema)) note("inputSchema is not an object");
+  if (!isRecord(outputSchema ?? {})) note("outputSchema is not an object");
   return {
     name,
     description: typeof description === "string" ? description : "",
-    inputSchema: isRecord(inputSchema) ? inputSchema : { type: "object" },
-    outputSchema: isRecord(outputSchema) ? outputSchema : null,
-    annotations: isRecord(annotations) ? annotations : undefined,
+    inputSchema: isRecord(inputSchema)
+      ? mendInputSchema(inputSchema, note)
+      : { type: "object" },
+    outputSchema: isRecord(outputSchema)
+      ? mendOutputSchema(outputSchema, note) ?? null
+      : null,
+    annotations: mendToolAnnotations(annotations, note),
     ...(typeof title === "string" && title !== "" && { title }),
     ...(Array.isArray(icons) && { icons: readIcons(icons) }),
     meta: isRecord(_meta) ? _meta : {},
@@ -171,6 +185,22 @@ const readIcons = (icons: unknown[]): Icon[] =>
     }];
   }).slice(0, MAX_ICONS);
 
+/** Reads the result of a call; what is wrong in it is mended, since nothing else is left of the call. */
+export function readResult(
+  tool: string,
+  answer: Record<string, unknown>,
+): CallToolResult {
+  const problems: string[] = [];
+  const result = mendResult(answer, (problem) => problems.push(problem));
+  if (problems.length > 0) {
+    log.warn("The result of {tool} is mended: {problems}", {
+      tool,
+      problems: problems.slice(0, MAX_PROBLEMS).join("; "),
+    });
+  }
+  return parseCallToolResult(carryStructured(result));
+}
+
 /** Reads a report of progress; `undefined` where it tells no number. */
 export function readProgress(
   { progress, total, message }: Record<string, unknown>,
@@ -185,51 +215,55 @@ export function readProgress(
 
 const isNumber = (value: unknown): value is number => Number.isFinite(value);
 
-/** One page of a list. */
-export interface Page<T> {
-  /** The items of the page. */
-  readonly items: readonly T[];
-  /** The cursor of the next page; absent on the last. */
-  readonly nextCursor?: string | undefined;
-}
-
-/** Maximum number of pages; an endless list is a server's mistake. */
-const MAX_PAGES = 1_000;
 /** Maximum UTF-16 units of texts in all pages: many times what an Agent could be sent. */
 const MAX_LETTERS = 64 * 2 ** 20;
+
+/** The items of all pages of a list. */
+export interface WholeList<T> {
+  /** In the order of the pages, each once. */
+  readonly items: T[];
+  /** Why some may be missing. */
+  readonly problem?: string;
+}
 
 /**
  * Collects the items of all pages, which may weigh as much as one message.
  *
- * @param what the name of the list in errors, such as `tools/list`
- * @throws {Error} when a cursor repeats, there are too many pages, or too much is in them
+ * A list that does not end gives what came until then.
+ *
+ * @param what the name of the list in problems, such as `tools/list`
+ * @param key the field that tells its items apart
  */
 export async function allPages<T>(
   what: string,
+  key: string,
   fetchPage: (cursor: string | undefined) => Promise<Page<T>>,
-): Promise<T[]> {
+): Promise<WholeList<T>> {
   const items: T[] = [];
-  const seen = new Set<string>();
+  const list = new PagedList<T>(key);
   const sum: Weight = { values: 0, letters: 0 };
-  let cursor: string | undefined;
-  while (true) {
-    const page = await fetchPage(cursor);
+  const endedBy = (problem: string): WholeList<T> => ({
+    items,
+    problem: `${what} ${problem}; what came before is used`,
+  });
+  do {
+    let page: Page<T>;
+    try {
+      page = await fetchPage(list.cursor);
+    } catch (error) {
+      if (list.cursor !== "") throw error;
+      // Some mean the end by it.
+      return endedBy("has an empty cursor, which leads to no page");
+    }
     const { values, letters } = weigh(page.items, MAX_MESSAGE_VALUES);
     sum.values += values;
     sum.letters += letters + (page.nextCursor?.length ?? 0);
     if (sum.values > MAX_MESSAGE_VALUES || sum.letters > MAX_LETTERS) {
-      throw new Error(
-        `Cannot list: ${what} is too long (over ${MAX_MESSAGE_VALUES} values, or ${MAX_LETTERS} characters, in all its pages)`,
+      return endedBy(
+        `is too long (over ${MAX_MESSAGE_VALUES} values, or ${MAX_LETTERS} characters, in all its pages)`,
       );
     }
-    for (const item of page.items) items.push(item);
-    cursor = page.nextCursor;
-    if (cursor === undefined) return items;
-    if (seen.has(cursor) || seen.size > MAX_PAGES) {
-      throw new Error(
-        `Cannot list: ${what} never ends (cursor repeated, or over ${MAX_PAGES} pages)`,
-      );
-    }
-    seen.add(cursor);
-  }
+    for (const item of list.take(page)) items.push(item);
+  } while (list.cursor !== undefined);
+  return list.problem === undefined ? { items } : endedBy(list.problem);
 }

@@ -19,6 +19,7 @@ import {
   PARSE_ERROR,
   TOO_MANY_VALUES,
 } from "./errors.ts";
+import { mendMeta } from "../../../protocol/mcp/mend.ts";
 import { isRecord } from "../../../protocol/names.ts";
 import { outlineOf } from "../../../shared/json_outline.ts";
 import { countValues } from "../../../shared/json_values.ts";
@@ -258,7 +259,7 @@ export function readMessage(line: Line, encoding: string): JSONRPCMessage {
   }
   const data = parseJson(line.text);
   if (line.valid && isPlainAnswer(data)) return data;
-  const message = JSONRPCMessageSchema.safeParse(withoutNullMeta(data));
+  const message = JSONRPCMessageSchema.safeParse(withValidMeta(data));
   if (message.success && line.valid) return message.data;
   const problem = line.valid
     ? "is not a JSON-RPC message"
@@ -301,11 +302,9 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Removes `_meta: null`, which some servers send and the MCP SDK rejects. */
-function withoutNullMeta(data: unknown): unknown {
-  if (!isRecord(data) || !isRecord(data.result) || data.result._meta !== null) {
-    return data;
-  }
-  const { _meta: _, ...result } = data.result;
-  return { ...data, result };
+/** Mends `_meta` of a result, such as null, for which the MCP SDK would reject the whole. */
+function withValidMeta(data: unknown): unknown {
+  if (!isRecord(data) || !isRecord(data.result)) return data;
+  const result = mendMeta(data.result, () => {});
+  return result === data.result ? data : { ...data, result };
 }

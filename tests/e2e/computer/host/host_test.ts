@@ -81,7 +81,6 @@ Deno.test("McpHost offers ready servers: a broken, hanging or disabled one neith
     ["lost", started([], { cwd: "/no/such/directory" }), "/no/such/directory"],
     ["unset", stdio("${input:program}"), "${input:program}"],
     ["dies", fixture({ dies: true }), "The MCP server exited with code 3"],
-    ["never_lists", fixture({ endless: true }), "never ends"],
     [
       "never_ends",
       stdio("cat", "/dev/zero"),

@@ -124,11 +124,19 @@ Deno.test("readMessage() returns what the MCP SDK's schema does, for answers of 
     const { success, data } = JSONRPCMessageSchema.safeParse(JSON.parse(text));
     if (success) assertEquals(readMessage(line(text), "utf-8"), data);
   }));
-  const odd = { ...answer, result: { ...answer.result, _meta: null } };
-  assertEquals<unknown>(
-    readMessage(line(JSON.stringify(odd)), "utf-8"),
-    answer,
-  );
+  for (const _meta of [null, 5, [], "a"]) {
+    const odd = { ...answer, result: { ...answer.result, _meta } };
+    assertEquals<unknown>(
+      readMessage(line(JSON.stringify(odd)), "utf-8"),
+      answer,
+    );
+  }
+  const _meta = { progressToken: {}, other: 1 };
+  const odd = { ...answer, result: { _meta } };
+  assertEquals<unknown>(readMessage(line(JSON.stringify(odd)), "utf-8"), {
+    ...answer,
+    result: { _meta: { other: 1 } },
+  });
 });
 
 Deno.test("readMessage() turns an unreadable answer into an error answer, and throws for another line without quoting it", () => {

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
 import { allPages } from "../../../../computer/host/mcp/connection.ts";
 import {
@@ -261,20 +261,66 @@ Deno.test("RecentServers keeps each server once, the most recent last", () => {
   assertEquals([history, recent.history], [["a", "c", "b"], []]);
 });
 
-Deno.test("allPages() follows cursors, and stops when they repeat", async () => {
-  const pages: Record<string, { items: number[]; nextCursor?: string }> = {
-    "": { items: [1, 2], nextCursor: "b" },
-    b: { items: [], nextCursor: "c" },
-    c: { items: [3] },
-  };
-  const page = (cursor = "") => Promise.resolve(pages[cursor] ?? { items: [] });
-  assertEquals(await allPages("x/list", page), [1, 2, 3]);
-  await assertRejects(
-    () =>
-      allPages("x/list", () => Promise.resolve({ items: [1], nextCursor: "" })),
-    Error,
-    "x/list never ends",
+Deno.test("allPages() follows cursors, and keeps what came of a list that does not end, each item once", async () => {
+  const [a, b, c] = ["a", "b", "c"].map((name) => ({ name }));
+  const rows: [
+    pages: Record<string, { items: unknown[]; nextCursor?: string }>,
+    items: unknown[],
+    problem?: string,
+  ][] = [
+    [{
+      first: { items: [a, b], nextCursor: "2" },
+      2: { items: [], nextCursor: "3" },
+      3: { items: [c] },
+    }, [a, b, c]],
+    [{ first: { items: [a], nextCursor: "" }, "": { items: [b] } }, [a, b]],
+    [
+      { first: { items: [a], nextCursor: "" } },
+      [a],
+      "has an empty cursor, which leads to no page",
+    ],
+    [
+      {
+        first: { items: [a], nextCursor: "" },
+        "": { items: [a], nextCursor: "" },
+      },
+      [a],
+      "never ends (a page or its cursor repeats)",
+    ],
+    [
+      {
+        first: { items: [a], nextCursor: "2" },
+        2: { items: [b, 5], nextCursor: "2" },
+      },
+      [a, b, 5],
+      "never ends (a page or its cursor repeats)",
+    ],
+  ];
+  for (const [pages, items, problem] of rows) {
+    const fetch = (cursor = "first") =>
+      pages[cursor]
+        ? Promise.resolve(pages[cursor])
+        : Promise.reject(new Error("Invalid cursor"));
+    assertEquals<unknown>(await allPages("x/list", "name", fetch), {
+      items,
+      ...(problem &&
+        { problem: `x/list ${problem}; what came before is used` }),
+    });
+  }
+  let count = 0;
+  const again = await allPages(
+    "x/list",
+    "name",
+    () => Promise.resolve({ items: [a], nextCursor: String(count++) }),
   );
+  assertEquals([again.items, count], [[a], 2]);
+  count = 0;
+  const empty = await allPages(
+    "x/list",
+    "name",
+    () => Promise.resolve({ items: [], nextCursor: String(count++) }),
+  );
+  assertStringIncludes(empty.problem ?? "", "over 1000 pages");
 });
 
 Deno.test("allPages() bounds the values and texts of all pages together", async () => {
@@ -293,11 +339,8 @@ Deno.test("allPages() bounds the values and texts of all pages together", async 
     ] as const
   ) {
     const { fetch, count } = endless(item);
-    await assertRejects(
-      () => allPages("x/list", fetch),
-      Error,
-      "x/list is too long",
-    );
-    assertEquals(count(), most);
+    const { items, problem = "" } = await allPages("x/list", "name", fetch);
+    assertStringIncludes(problem, "x/list is too long");
+    assertEquals([items.length, count()], [most - 1, most]);
   }
 });
