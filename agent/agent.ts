@@ -86,14 +86,11 @@ export class SmcpAgent implements AsyncDisposable {
     this.#options = options;
     const signed = { ...options, role: "agent" } as const;
     const connection = this.#connection = new Connection(signed, logThrown);
+    const events = this.#events;
     this.#requests = new Requests(connection, options);
     connection.on("disconnected", () => void (this.#session = {}));
-    this.#catalogue = forwardOfficeEvents(
-      connection,
-      options.name,
-      this.#events,
-      this,
-    );
+    const { name } = options;
+    this.#catalogue = forwardOfficeEvents(connection, name, events, this);
   }
 
   /** The name that this Agent joins with. */
@@ -119,6 +116,11 @@ export class SmcpAgent implements AsyncDisposable {
   /** The tools of each Computer in the office; a live view that is updated from the join on (spec §9). */
   get tools(): ReadonlyMap<string, readonly SMCPTool[]> {
     return this.#catalogue.byComputer;
+  }
+
+  /** Why tools of a Computer are missing in {@linkcode tools}, in sentences; absent where none is. */
+  get toolProblems(): ReadonlyMap<string, readonly string[]> {
+    return this.#catalogue.problems;
   }
 
   /** Resolves once the tools of every known Computer are fetched, or failed to be. */

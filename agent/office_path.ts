@@ -53,11 +53,11 @@ export class OfficePath {
     return writeOffices(this.#id === undefined ? [] : [this.#id]);
   }
 
-  /** Keeps the offices behind a Computer, and returns its tools. */
-  take({ tools, _meta }: GetToolsRet): SMCPTool[] {
-    const behind = readOffices(_meta);
-    if (behind.length > 0) this.#behind.set(tools, behind);
-    return tools;
+  /** Keeps the offices behind a Computer, of its answer, which it returns. */
+  take(answer: GetToolsRet): GetToolsRet {
+    const behind = readOffices(answer._meta);
+    if (behind.length > 0) this.#behind.set(answer.tools, behind);
+    return answer;
   }
 
   /** Lists the office and those behind the Computers with these tools, each once; none without an id. */

@@ -76,6 +76,54 @@ export async function parseInParts<E extends ClientEvent>(
   return { ...rest, [name]: all };
 }
 
+/**
+ * Parses a long answer as {@linkcode parseInParts} does; invalid tools cost only themselves, and are named in
+ * `problems`.
+ *
+ * @throws {ProtocolError} 400 that names each other invalid field
+ */
+export async function parseLong<E extends ClientEvent>(
+  event: E,
+  answer: unknown,
+): Promise<ClientEvents[E]["answer"]> {
+  try {
+    return await parseInParts(event, answer);
+  } catch (error) {
+    if (event !== GET_TOOLS_EVENT) throw error;
+    return await parseInParts(event, await withoutInvalidTools(answer));
+  }
+}
+
+/** The most tools that are named. */
+const MAX_NAMED = 10;
+
+async function withoutInvalidTools(answer: unknown): Promise<unknown> {
+  const { tools, problems }: { tools?: unknown; problems?: unknown } = Object(
+    answer,
+  );
+  if (!Array.isArray(tools)) return answer;
+  const { parseAnswer } = CLIENT_EVENTS[GET_TOOLS_EVENT];
+  const valid: unknown[] = [];
+  const names: string[] = [];
+  const pace = new Pace();
+  for (const tool of tools) {
+    if (pace.isDue) await pace.turn();
+    try {
+      parseAnswer({ tools: [tool], req_id: "" });
+      valid.push(tool);
+    } catch {
+      names.push(JSON.stringify(Object(tool).name ?? null).slice(0, 100));
+    }
+  }
+  const more = names.length - MAX_NAMED;
+  const problem =
+    `${names.length} tools are left out, since they are invalid: ${
+      names.slice(0, MAX_NAMED).join(", ")
+    }${more > 0 ? ` and ${more} more` : ""}`;
+  const others = Array.isArray(problems) ? problems : [];
+  return { ...Object(answer), tools: valid, problems: [...others, problem] };
+}
+
 /** Counts the items that an error names from the first of the list, in place of that of a part. */
 function inWhole(
   { code, message, details }: ProtocolError,

@@ -30,18 +30,13 @@ import { PagedList } from "../shared/pages.ts";
 /** Stands for no office: a valid name, which the Server answers with 4103. */
 const NO_OFFICE = "-";
 
-/** Requests the tools of a Computer (spec §4), and why some are missing. */
-export const toolList = (
+/** Requests the tools of a Computer (spec §4). */
+export const tools = async (
   requests: Requests,
   computer: string,
   options: AgentRequestOptions = {},
-): Promise<wire.GetToolsRet> =>
-  requests.ask(wire.GET_TOOLS_EVENT, { computer }, options);
-
-/** Requests the tools of a Computer (spec §4). */
-export const tools = async (
-  ...request: Parameters<typeof toolList>
-): Promise<wire.SMCPTool[]> => (await toolList(...request)).tools;
+): Promise<wire.SMCPTool[]> =>
+  (await requests.ask(wire.GET_TOOLS_EVENT, { computer }, options)).tools;
 
 /** Requests the desktop of a Computer (spec §8.1). */
 export async function desktop(

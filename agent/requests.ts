@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { LONG_MEMBERS, parseInParts } from "./parse_answer.ts";
+import { LONG_MEMBERS, parseLong } from "./parse_answer.ts";
 import type { Connection } from "../client/connection.ts";
 import { ConnectionError } from "../client/errors.ts";
 import { roomForBase64 } from "../client/message_limits.ts";
@@ -90,7 +90,7 @@ export class Requests {
     parseRequest(signed); // a timer would treat an infinite timeout as 0
     const answer = await this.#send(event, signed, sending);
     return event in LONG_MEMBERS
-      ? await parseInParts(event, answer)
+      ? await parseLong(event, answer)
       : parseAnswer(answer);
   }
 

@@ -11,6 +11,7 @@ import { backoff } from "../client/wire.ts";
 import {
   ENTER_OFFICE_NOTIFICATION,
   ErrorCode,
+  type GetToolsRet,
   LEAVE_OFFICE_NOTIFICATION,
   ProtocolError,
   type SMCPTool,
@@ -45,7 +46,7 @@ interface CatalogueOffice {
   /** Lists the Computers in the office. */
   list(): Promise<string[]>;
   /** Fetches the tools of one Computer. */
-  fetch(computer: string): Promise<SMCPTool[]>;
+  fetch(computer: string): Promise<Pick<GetToolsRet, "tools" | "problems">>;
   /** Called after each change; without tools when the Computer left. */
   changed(computer: string, tools: readonly SMCPTool[] | undefined): void;
   /** Called when tools could not be fetched; those known before stay. */
@@ -61,6 +62,7 @@ interface CatalogueOffice {
 export class ToolCatalogue {
   readonly #office: CatalogueOffice;
   readonly #tools = new Map<string, readonly SMCPTool[]>();
+  readonly #problems = new Map<string, readonly string[]>();
   readonly #fetches = new Map<string, Fetch>();
   readonly #queue = new RequestQueue();
   #listing: Promise<void> | undefined;
@@ -73,6 +75,11 @@ export class ToolCatalogue {
   /** Tools by Computer, as last fetched. */
   get byComputer(): ReadonlyMap<string, readonly SMCPTool[]> {
     return this.#tools;
+  }
+
+  /** Why tools of a Computer are missing, where some are. */
+  get problems(): ReadonlyMap<string, readonly string[]> {
+    return this.#problems;
   }
 
   /** Starts over after a join: forgets Computers that left, fetches the tools of all others. */
@@ -112,6 +119,7 @@ export class ToolCatalogue {
   /** Forgets a Computer. */
   forget(computer: string): void {
     this.#fetches.delete(computer); // a pending answer is dropped
+    this.#problems.delete(computer);
     if (this.#tools.delete(computer)) {
       this.#office.changed(computer, undefined);
     }
@@ -138,9 +146,11 @@ export class ToolCatalogue {
     this.#fetches.set(computer, fetch);
     const current = () => this.#fetches.get(computer) === fetch;
     const request = this.#queue.run(() => this.#office.fetch(computer));
-    fetch.done = request.then((tools) => {
+    fetch.done = request.then(({ tools, problems = [] }) => {
       if (!current()) return;
       this.#tools.set(computer, tools);
+      if (problems.length > 0) this.#problems.set(computer, problems);
+      else this.#problems.delete(computer);
       this.#office.changed(computer, tools);
     }, (error) => {
       if (!current()) return;

@@ -3,7 +3,7 @@ import { ConnectionError } from "./errors.ts";
 const encoder = new TextEncoder();
 
 /** Upper bound for the bytes of a packet around its message: type, namespace, ack id, event name. */
-const FRAMING_BYTES = 64;
+export const FRAMING_BYTES = 64;
 /** Maximum nesting of a message: the Server accepts 64 levels, including the packet's own array. */
 export const MAX_DEPTH = 63;
 

@@ -43,6 +43,7 @@ import {
   answerLocal,
   type CallHostedToolOptions,
 } from "./requests/requests.ts";
+import { MergedLists } from "./requests/merged_lists.ts";
 import type { ToolHostParts } from "./requests/parts.ts";
 import type { DpeResolver } from "./resources/dpe.ts";
 import { WatchedUris } from "./resources/watched_uris.ts";
@@ -84,7 +85,10 @@ export interface ToolHostStatus {
   readonly tools: readonly OfferedTool[];
   /** The names of the skills that it offers. */
   readonly skills: readonly string[];
-  /** What is wrong with the configuration as a whole: ids, tool names and hosts of URIs that clash, skills that are left out. */
+  /**
+   * What is wrong as a whole: ids, tool names and hosts of URIs that clash, skills that are left out, and what
+   * was left out of the last answers to Agents, since the Server takes no larger ones.
+   */
   readonly problems: readonly string[];
   /** How many tool calls are running. */
   readonly runningCalls: number;
@@ -163,6 +167,7 @@ export class ToolHost implements AsyncDisposable {
       watched: new WatchedUris(host, (resource) => office()?.updated(resource)),
       blobs,
       skills,
+      lists: new MergedLists(() => events.emit("problemsChanged", undefined)),
       warnOnce: new WarnOnce(),
       resolver: undefined,
       office: undefined,
@@ -184,8 +189,13 @@ export class ToolHost implements AsyncDisposable {
 
   /** Tells how the MCP servers are doing. */
   status(): ToolHostStatus {
-    const { hosting: { host }, watch, skills, calls } = this.#parts;
-    const problems = [...host.problems, ...watch.clashes, ...skills.problems];
+    const { hosting: { host }, watch, skills, calls, lists } = this.#parts;
+    const problems = [
+      ...host.problems,
+      ...watch.clashes,
+      ...skills.problems,
+      ...lists.problems,
+    ];
     return {
       servers: host.statuses,
       tools: host.offers(),

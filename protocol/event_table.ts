@@ -28,6 +28,9 @@ export interface Bound {
   readonly values: number;
 }
 
+/** The most bytes of a message to a Server with default limits (docs/protocol.md §10). */
+export const MESSAGE_BYTES: number = 8 * 2 ** 20;
+
 /** For what has a few fields. */
 const SMALL: Bound = { bytes: 65_536, values: 1_000 };
 /** For what is as large as a message, and made of few values or texts. */

@@ -145,7 +145,7 @@ export function whyUntranslated(error: unknown): string | undefined {
 }
 
 /** The most tools, servers, prompts and options of an answer that is translated, together. */
-const MAX_ITEMS = 10_000;
+export const MAX_TRANSLATED_ITEMS = 10_000;
 
 /** The longest error code, with room for a number written in an unusual way. */
 const MAX_CODE_BYTES = 64;
@@ -472,8 +472,10 @@ class Translation {
   }
 
   #countItem(): void {
-    if (++this.#count <= MAX_ITEMS) return;
-    throw new LimitError(`has more than ${MAX_ITEMS} items to translate`);
+    if (++this.#count <= MAX_TRANSLATED_ITEMS) return;
+    throw new LimitError(
+      `has more than ${MAX_TRANSLATED_ITEMS} items to translate`,
+    );
   }
 
   #finish(): Uint8Array {

@@ -20,6 +20,7 @@ import {
   combineObservers,
   traceCalls,
 } from "./observe/watch_calls.ts";
+import { MESSAGE_BYTES } from "../protocol/event_table.ts";
 import { PROTOCOL_NAMES } from "../protocol/version.ts";
 import type { Identity } from "./shared/identity.ts";
 import type { WsEngine } from "./shared/http.ts";
@@ -128,7 +129,7 @@ export interface CloseOptions {
 
 /** The options that are numbers, with their defaults. */
 const NUMBERS = {
-  maxMessageBytes: 8 * 2 ** 20,
+  maxMessageBytes: MESSAGE_BYTES,
   maxConnectBytes: MAX_CONNECT_BYTES,
   requestTimeoutMs: 30_000,
   handshakeTimeoutMs: 10_000,

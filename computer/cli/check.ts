@@ -4,6 +4,7 @@ import { StoppedError } from "../../cli/run.ts";
 import { reasonOf } from "../util/values.ts";
 import type { ClientProtocol } from "../../client/versions.ts";
 import { PROFILES } from "../../protocol/mod.ts";
+import { tryLists } from "../requests/requests.ts";
 import { partsOf, ToolHost } from "../tool_host.ts";
 import {
   checked,
@@ -137,10 +138,9 @@ async function examine(
   settled([...waiting.values()]);
   await tools.start();
   await Promise.all(looks);
-  // Requested so that their problems are logged.
-  await tools.getDesktop();
-  await tools.getFinder();
   await partsOf(tools).skills.settled();
+  // Requested so that their problems are logged.
+  await tryLists(partsOf(tools));
   return undefined;
 }
 

@@ -68,6 +68,7 @@ export function report(
     problems = new Set(now);
   };
   computer.on("toolsChanged", noteProblems);
+  computer.on("problemsChanged", noteProblems);
   computer.on("skillsChanged", () => {
     const { skills } = computer.status();
     note(`skills: ${skills.join(", ") || "none"}`);
@@ -174,6 +175,7 @@ const STATUS_EVENTS = [
   "serverState",
   "toolsChanged",
   "skillsChanged",
+  "problemsChanged",
   "configChanged",
   "connected",
   "disconnected",

@@ -9,6 +9,7 @@ import type { Skills } from "../skills/skills.ts";
 import type { ComputerEvents } from "../tools/events.ts";
 import type { RequestOrigin, ToolCalls } from "../tools/tool_calls.ts";
 import type { WarnOnce } from "../util/log.ts";
+import type { MergedLists } from "./merged_lists.ts";
 import type { OfficeLink } from "./office_link.ts";
 
 /** The parts of a tool host, for its requests, connections and commands. */
@@ -27,6 +28,8 @@ export interface ToolHostParts {
   readonly blobs: BlobExchange;
   /** The skills. */
   readonly skills: Skills;
+  /** Keeps answers within what the Server takes. */
+  readonly lists: MergedLists;
   /** Logs what is left out of answers. */
   readonly warnOnce: WarnOnce;
   /** Publishes documents, if the user registered one. */

@@ -41,8 +41,8 @@ import { redactConfig } from "../config/redact.ts";
 import { getDesktop } from "../resources/desktop.ts";
 import { getDpe } from "../resources/dpe.ts";
 import { getFinder } from "../resources/finder.ts";
-import { limitAnswer } from "../tools/results.ts";
 import type { RequestOrigin } from "../tools/tool_calls.ts";
+import { MESSAGE_BYTES } from "../../protocol/event_table.ts";
 import { logThrown } from "../util/log.ts";
 import { hideSecrets } from "../util/secrets.ts";
 import { getBlob, getSkill } from "./contents.ts";
@@ -53,6 +53,7 @@ import {
   readResource,
   watchResource,
 } from "./mcp_requests.ts";
+import { LIST_EVENTS } from "./merged_lists.ts";
 import type { Handler, ToolHostParts } from "./parts.ts";
 
 /** The handler of each request (spec §3). */
@@ -121,7 +122,20 @@ async function handle<E extends ClientEvent>(
   // A tool call has limited its own result.
   return event === TOOL_CALL_EVENT
     ? answer
-    : limitAnswer(answer, origin.maxPayload);
+    : parts.lists.fit(event, answer, origin.maxPayload);
+}
+
+/**
+ * Answers each request for a merged list as in the office of a Server with default limits, so that what would be
+ * left out is among the problems.
+ */
+export async function tryLists(parts: ToolHostParts): Promise<void> {
+  const origin = { maxPayload: MESSAGE_BYTES, progressed: () => {} };
+  for (const event of LIST_EVENTS) {
+    const req_id = crypto.randomUUID();
+    const request = { agent: "local", req_id, computer: "local" };
+    await answerRequest(parts, event, request, origin).catch(logThrown);
+  }
 }
 
 /** A request without the fields that name caller and target. */

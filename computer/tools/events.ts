@@ -12,6 +12,8 @@ export interface ToolHostEvents {
   serverState: ServerStatus;
   /** The tools that are offered may have changed. */
   toolsChanged: undefined;
+  /** Something else was left out of an answer to an Agent than before; the status names it. */
+  problemsChanged: undefined;
   /** Skills came, went or changed. */
   skillsChanged: undefined;
   /** MCP servers or inputs were added, replaced or removed. */

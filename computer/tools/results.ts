@@ -12,7 +12,6 @@ import {
   jsonBytes,
   whyTooDeep,
   whyTooLarge,
-  whyUnsendable,
 } from "../../client/message_limits.ts";
 import { RESULT_KIND, writeHandle } from "../blobs/blobs.ts";
 import type { BlobStore } from "../blobs/store.ts";
@@ -334,18 +333,3 @@ const unsendable = (why: string): CallToolResult =>
 /** Creates the result of a call that failed at this Computer. */
 export const failed = (text: string): CallToolResult =>
   toolErrorResult(ErrorCode.TOOL_EXECUTION_FAILED, text);
-
-/**
- * Returns the answer if it can be sent.
- *
- * @throws {ProtocolError} 500 with the reason if it cannot
- */
-export function limitAnswer<T extends object>(
-  answer: T,
-  maxPayload: number | undefined,
-): T {
-  const why = whyUnsendable(answer, maxPayload);
-  if (why === undefined) return answer;
-  const text = `The answer cannot be sent: ${why}`;
-  throw new ProtocolError(ErrorCode.INTERNAL_ERROR, text);
-}

@@ -156,6 +156,11 @@ export function toolsMeant(
 export interface GetToolsRet {
   /** The callable tools, in the order of the Computer's MCP servers. */
   tools: SMCPTool[];
+  /**
+   * Which tools are left out, and why, one sentence each; an extension of this package. Receivers take
+   * anything but texts for absence.
+   */
+  problems?: string[];
   /** The `req_id` of the request. */
   req_id: string;
   /** The ids of the offices that its MCP servers lead to, if any do. An extension of this package. */
@@ -274,8 +279,15 @@ export const getTools = z.routed(
   z.answer({
     tools: z.listOf(smcpToolSchema),
     _meta: z.exactOptional(z.custom<RequestMeta>()),
+    problems: z.exactOptional(z.pipe(z.unknown(), z.transform(toTexts))),
   }),
 );
+
+function toTexts(value: unknown): string[] {
+  return Array.isArray(value)
+    ? value.filter((text) => typeof text === "string")
+    : [];
+}
 
 /** Returns whether data is a text block without metadata. */
 const isBareText = (data: unknown): boolean =>

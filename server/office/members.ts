@@ -49,6 +49,21 @@ import {
   type WantedSeat,
 } from "./peer.ts";
 
+/** The most bytes of a member in a list, whatever its names are. */
+const MAX_SESSION_BYTES = 8_192;
+
+/** @throws {ProtocolError} 500 for a list of members that is larger than a message: it is never shortened */
+function checkSize(answer: ListRoomRet, max: number): void {
+  if (answer.sessions.length * MAX_SESSION_BYTES <= max) return;
+  const count = new TextEncoder().encode(JSON.stringify(answer)).length;
+  if (count <= max) return;
+  throw new ProtocolError(
+    ErrorCode.INTERNAL_ERROR,
+    `The list of members has ${count} bytes, and a message at most ${max}; raise maxMessageBytes (--max-message-bytes)`,
+    { fields: { limit: "bytes", count, max } },
+  );
+}
+
 // ------------------------------------------------------------------ who may send what (spec §5)
 
 /** What a request claims about its sender. */
@@ -243,7 +258,9 @@ export class Member implements Seat, Seated {
         a2c_version: peer.version,
       })
     );
-    return { sessions, req_id };
+    const answer = { sessions, req_id };
+    checkSize(answer, this.home.parts.maxMessageBytes);
+    return answer;
   }
 
   #cancel(payload: unknown): undefined {

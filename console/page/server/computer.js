@@ -45,7 +45,7 @@ export const computer = {
       get("tools"),
       (content, answer) => {
         tools = answer.tools;
-        showTools(content);
+        showTools(content, answer.problems);
         showServers();
         return tools.length;
       },
@@ -72,8 +72,11 @@ export const computer = {
       bench,
     );
 
-    /** @param {HTMLElement} content */
-    function showTools(content) {
+    /**
+     * @param {HTMLElement} content
+     * @param {readonly string[]} [problems] which tools are left out, and why
+     */
+    function showTools(content, problems = []) {
       const body = h("ul.tools");
       const open = (/** @type {Tool} */ tool) => {
         tried.hidden = false;
@@ -102,7 +105,11 @@ export const computer = {
         "No tool yet",
         "Its MCP servers offer none, or are still starting.",
       );
-      fill(content, tools.length === 0 ? nothing : [list.bar(), body]);
+      fill(
+        content,
+        problems.map((text) => h("p.problem", text)),
+        tools.length === 0 ? nothing : [list.bar(), body],
+      );
       list.draw();
       const known = tools.find(({ name }) => name === chosen);
       if (known) open(known);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { parseInParts } from "../../../agent/parse_answer.ts";
+import { parseInParts, parseLong } from "../../../agent/parse_answer.ts";
 import {
   CLIENT_EVENTS,
   GET_CONFIG_EVENT,
@@ -77,4 +77,21 @@ Deno.test("parseInParts() names an invalid item by its place in the whole list",
     }),
     { numRuns: 20 },
   );
+});
+
+Deno.test("parseLong() leaves out invalid tools, and names them; other faults are errors", async () => {
+  for (const count of [3, 350]) {
+    const answer = tools(count, { problems: ["one more"] });
+    answer.tools[1] = tool(5);
+    answer.tools[2] = { ...tool("odd"), params_schema: null as never };
+    const { tools: left, problems } = await parseLong(GET_TOOLS_EVENT, answer);
+    assertEquals(left.length, count - 2);
+    assertEquals(problems, [
+      "one more",
+      '2 tools are left out, since they are invalid: 5, "odd"',
+    ]);
+  }
+  for (const wrong of [{ tools: {} }, { tools: [], req_id: 5 }, null]) {
+    await assertRejects(() => parseLong(GET_TOOLS_EVENT, wrong), ProtocolError);
+  }
 });

@@ -62,7 +62,10 @@ function setup() {
     list: () => Promise.resolve(office.computers),
     fetch: () => {
       fetches.push(Promise.withResolvers());
-      return fetches.at(-1)!.promise;
+      return fetches.at(-1)!.promise.then((tools) => ({
+        tools,
+        ...(tools[0]?.name === "some" && { problems: ["others are left out"] }),
+      }));
     },
     changed: (computer, tools) =>
       changes.push([computer, tools?.map(({ name }) => name)]),
@@ -84,6 +87,18 @@ function setup() {
     },
   };
 }
+
+Deno.test("ToolCatalogue keeps why tools are missing until they are fetched without, or their Computer leaves", async () => {
+  const { catalogue, knowing } = setup();
+  const known = () => [...catalogue.problems];
+  await knowing("pc", "some");
+  assertEquals(known(), [["pc", ["others are left out"]]]);
+  await knowing("pc", "all");
+  assertEquals(known(), []);
+  await knowing("pc", "some");
+  catalogue.forget("pc");
+  assertEquals(known(), []);
+});
 
 Deno.test("ToolCatalogue fetches once more after a change during a fetch, also one that fails", async () => {
   const { catalogue, count, fetched, answer, fail, changes } = setup();
@@ -160,7 +175,7 @@ Deno.test("ToolCatalogue fetches a few at a time, and retries after a 429", asyn
       await Promise.resolve();
       running--;
       if (isFirst) throw busy;
-      return [];
+      return { tools: [] };
     },
     changed: () => {},
     failed: (computer) => failures.push(computer),

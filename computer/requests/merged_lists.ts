@@ -1,0 +1,338 @@
+/**
+ * The lists that a Computer merges of all its MCP servers, such as that of its tools, within what the Server
+ * takes (docs/protocol.md §8.2, §10).
+ *
+ * What is too large loses whole items, by one rule: of the room each MCP server gets an equal part, the smaller
+ * ones first, whose rest the larger ones get; of each its first items that fit are kept. So a small MCP server
+ * keeps all of its items beside a large one. What is left out is named.
+ *
+ * @module
+ */
+import {
+  FRAMING_BYTES,
+  isDeeper,
+  jsonBytes,
+  MAX_DEPTH,
+  whyUnsendable,
+} from "../../client/message_limits.ts";
+import {
+  CLIENT_EVENTS,
+  type ClientEvent,
+  ErrorCode,
+  GET_DESKTOP_EVENT,
+  GET_FINDER_EVENT,
+  GET_PROMPTS_EVENT,
+  GET_SKILLS_EVENT,
+  GET_TOOLS_EVENT,
+  ProtocolError,
+} from "../../protocol/mod.ts";
+import type { Bound } from "../../protocol/event_table.ts";
+import { isRecord } from "../../protocol/names.ts";
+import { MCP_SERVER_KEY } from "../../protocol/payloads/tools.ts";
+import { MAX_TRANSLATED_ITEMS } from "../../protocol/translation.ts";
+import { weigh } from "../../shared/json_values.ts";
+import { WarnOnce } from "../util/log.ts";
+import { hideSecrets } from "../util/secrets.ts";
+
+/** What an item of a list takes. */
+export interface ItemSize {
+  /** Whose it is. */
+  readonly owner: string;
+  /** As JSON, with the comma after it; `Infinity` for what cannot be sent at all. */
+  readonly bytes: number;
+  /** As the Server counts them (docs/protocol.md §10). */
+  readonly values: number;
+}
+
+/** The most that the items of a list may take together. */
+export type ListRoom = Bound & { readonly items: number };
+
+/**
+ * Chooses the items of a list that are kept, by the rule of this module.
+ *
+ * @returns for each item whether it is
+ */
+export function fitItems(
+  items: readonly ItemSize[],
+  room: ListRoom,
+): boolean[] {
+  /** The part of the room that an item takes, of that which is scarcest for it. */
+  const partOf = ({ bytes, values }: ItemSize) =>
+    bytes === Infinity
+      ? Infinity
+      : Math.max(bytes / room.bytes, values / room.values, 1 / room.items);
+  const owners = [
+    ...Map.groupBy(items.keys(), (at) => items[at]!.owner).values(),
+  ].map((own) => ({
+    own,
+    whole: own.reduce((sum, at) => sum + partOf(items[at]!), 0),
+  })).toSorted((a, b) => a.whole - b.whole);
+  const kept = items.map(() => false);
+  let left = 1;
+  owners.forEach(({ own }, at) => {
+    const fair = left / (owners.length - at);
+    let used = 0;
+    for (const item of own) {
+      const part = partOf(items[item]!);
+      if (used + part > fair + ROUNDING) continue;
+      used += part;
+      kept[item] = true;
+    }
+    left -= used;
+  });
+  return kept;
+}
+
+/** Less than one byte, value or item of any room. */
+const ROUNDING = 1e-9;
+
+/** A member of an answer that is a merged list. */
+interface MergedList {
+  readonly field: string;
+  /** What its items are called. */
+  readonly noun: string;
+  /** What its items are owned by, for people. */
+  readonly owners: string;
+  /** Names the owner of an item. */
+  readonly ownerOf: (item: Record<string, unknown>) => unknown;
+  /** Names an item. */
+  readonly nameOf: (item: unknown) => unknown;
+}
+
+const nameOf = (item: unknown): unknown => Object(item).name;
+const MCP_SERVER = "MCP server";
+
+const LISTS: ReadonlyMap<ClientEvent, MergedList> = new Map([
+  [GET_TOOLS_EVENT, {
+    field: "tools",
+    noun: "tools",
+    owners: MCP_SERVER,
+    ownerOf: ({ meta, bundle_id }) => Object(meta)[MCP_SERVER_KEY] ?? bundle_id,
+    nameOf,
+  }],
+  [GET_DESKTOP_EVENT, {
+    field: "desktops",
+    noun: "windows",
+    owners: "",
+    ownerOf: () => "", // the most relevant come first
+    nameOf: (item) => String(item).split("\n", 1)[0],
+  }],
+  [GET_FINDER_EVENT, {
+    field: "documents",
+    noun: "documents",
+    owners: MCP_SERVER,
+    ownerOf: ({ server }) => server,
+    nameOf: (item) => Object(item).uri,
+  }],
+  [GET_SKILLS_EVENT, {
+    field: "skills",
+    noun: "skills",
+    owners: "source",
+    ownerOf: ({ source }) => source,
+    nameOf,
+  }],
+  [GET_PROMPTS_EVENT, {
+    field: "prompts",
+    noun: "prompts",
+    owners: MCP_SERVER,
+    ownerOf: ({ mcp_server }) => mcp_server,
+    nameOf,
+  }],
+]);
+
+/** The events whose answers are merged lists. */
+export const LIST_EVENTS: readonly ClientEvent[] = [...LISTS.keys()];
+
+/** Why an answer cannot be sent, with the fields of its error (docs/protocol.md §10). */
+interface Excess {
+  readonly why: string;
+  readonly fields: { limit?: string; count?: number; max?: number };
+}
+
+/** Room in the answer for what is said of the items that are left out. */
+const PROBLEMS_BYTES = 16 * 2 ** 10;
+const PROBLEM_VALUES = 20;
+/** How many items of an owner are named, and how many owners. */
+const MAX_NAMED = 10;
+const MAX_NAME = 100;
+
+/** Keeps the answers of a Computer within what its Server takes, and what is left out of them. */
+export class MergedLists {
+  readonly #leftOut = new Map<ClientEvent, readonly string[]>();
+  readonly #warnOnce = new WarnOnce();
+  readonly #changed: () => void;
+
+  /** @param changed called when something else is left out than before */
+  constructor(changed: () => void) {
+    this.#changed = changed;
+  }
+
+  /** What was left out of the last answers, in one sentence for each owner. */
+  get problems(): string[] {
+    return [...this.#leftOut.values()].flat();
+  }
+
+  /**
+   * Returns an answer that can be sent: a merged list without the items that do not fit, any other as it is.
+   *
+   * @param maxPayload the Server's limit for messages in bytes; absent for an answer that is no message
+   * @throws {ProtocolError} 500 with the limit, for an answer that may not be shortened
+   */
+  fit<T extends object>(
+    event: ClientEvent,
+    answer: T,
+    maxPayload: number | undefined,
+  ): T {
+    const excess = excessOf(event, answer, maxPayload);
+    const list = LISTS.get(event);
+    if (excess === undefined) {
+      if (maxPayload !== undefined) this.#note(event, []);
+      return answer;
+    }
+    if (!list) throw tooLarge(excess);
+    const items = itemsOf(event, answer);
+    const rest = { ...answer, [list.field]: [] };
+    const room = roomIn(event, rest, maxPayload, mostItems(event, items));
+    const kept = fitItems(items.map((item) => sizeOf(item, list)), room);
+    const problems = leftOutOf(list, items.filter((_, at) => !kept[at]), excess)
+      .map(hideSecrets);
+    if (maxPayload !== undefined) this.#note(event, problems);
+    const shortened = {
+      ...rest,
+      [list.field]: items.filter((_, at) => kept[at]),
+    };
+    const told = { ...shortened, problems };
+    // Little room is for items rather than for what is said of them.
+    return excessOf(event, told, maxPayload) ? shortened : told;
+  }
+
+  #note(event: ClientEvent, problems: readonly string[]): void {
+    const before = this.#leftOut.get(event) ?? [];
+    const isSame = before.length === problems.length &&
+      before.every((problem, at) => problem === problems[at]);
+    if (isSame) return;
+    this.#leftOut.set(event, problems);
+    this.#warnOnce.warn(problems);
+    this.#changed();
+  }
+}
+
+function excessOf(
+  event: ClientEvent,
+  answer: object,
+  maxPayload: number | undefined,
+): Excess | undefined {
+  const { bytes, values } = CLIENT_EVENTS[event].bounds.answer;
+  const most = maxPayload && Math.min(maxPayload, bytes + FRAMING_BYTES);
+  const why = whyUnsendable(answer, most);
+  if (why !== undefined) {
+    const isDeep = most === undefined || isDeeper(answer, MAX_DEPTH);
+    return {
+      why,
+      fields: isDeep
+        ? {}
+        : { limit: "bytes", count: jsonBytes(answer), max: most },
+    };
+  }
+  if (maxPayload === undefined) return undefined;
+  const weight = weigh(answer);
+  if (weight.values > values) return over("values", weight.values, values);
+  const items = itemsOf(event, answer);
+  const max = mostItems(event, items);
+  return items.length > max ? over("items", items.length, max) : undefined;
+}
+
+function itemsOf(event: ClientEvent, answer: object): readonly unknown[] {
+  const list = LISTS.get(event);
+  const items: unknown = list && Reflect.get(answer, list.field);
+  return Array.isArray(items) ? items : [];
+}
+
+const over = (limit: string, count: number, max: number): Excess => ({
+  why: `it has ${count} ${limit}, and the server accepts at most ${max}`,
+  fields: { limit, count, max },
+});
+
+/** What may be translated for Agents of other versions is counted: prompts, and tools without a `bundle_id`. */
+const mostItems = (event: ClientEvent, items: readonly unknown[]): number =>
+  event === GET_PROMPTS_EVENT ||
+    event === GET_TOOLS_EVENT &&
+      items.some((tool) => Object(tool).bundle_id === undefined)
+    ? MAX_TRANSLATED_ITEMS
+    : Infinity;
+
+/** Returns the room for the items of an answer, from which they are taken out. */
+function roomIn(
+  event: ClientEvent,
+  rest: object,
+  maxPayload: number | undefined,
+  most: number,
+): ListRoom {
+  if (maxPayload === undefined) {
+    return { bytes: Infinity, values: Infinity, items: Infinity };
+  }
+  const bound = CLIENT_EVENTS[event].bounds.answer;
+  const bytes = Math.min(bound.bytes, maxPayload - FRAMING_BYTES);
+  const forProblems = Math.min(PROBLEMS_BYTES, bytes / 8);
+  return {
+    bytes: Math.max(0, bytes - jsonBytes(rest) - forProblems),
+    values: bound.values - weigh(rest).values - PROBLEM_VALUES,
+    items: most,
+  };
+}
+
+const ownerOf = (item: unknown, list: MergedList): string =>
+  isRecord(item) ? String(list.ownerOf(item) ?? "") : "";
+
+function sizeOf(item: unknown, list: MergedList): ItemSize {
+  const owner = ownerOf(item, list);
+  // Two levels are the answer and its list.
+  const isSendable = !isDeeper(item, MAX_DEPTH - 2);
+  return {
+    owner,
+    bytes: isSendable
+      ? jsonBytes([item]) - 1 + translationBytes(item, list, owner)
+      : Infinity,
+    values: weigh(item).values + 1,
+  };
+}
+
+/** Room for the `bundle_id` that a tool gets in an answer that is translated. */
+const translationBytes = (
+  item: unknown,
+  { field }: MergedList,
+  owner: string,
+): number =>
+  field === "tools" && Object(item).bundle_id === undefined
+    ? `,"bundle_id":""`.length + Math.max(owner.length, 32)
+    : 0;
+
+/** Says what is left out, in one sentence for each owner. */
+function leftOutOf(
+  list: MergedList,
+  items: readonly unknown[],
+  { why }: Excess,
+): string[] {
+  const owners = [...Map.groupBy(items, (item) => ownerOf(item, list))];
+  const sentences = owners.slice(0, MAX_NAMED).map(([owner, own]) => {
+    const named = own.slice(0, MAX_NAMED)
+      .map((item) => String(list.nameOf(item)).slice(0, MAX_NAME));
+    const more = own.length - named.length;
+    const whose = owner === "" ? "" : ` of ${list.owners} "${owner}"`;
+    return `${own.length} ${list.noun}${whose} are left out, as the list is too large: ${why}. Left out: ${
+      named.join(", ")
+    }${more > 0 ? ` and ${more} more` : ""}`;
+  });
+  const others = owners.slice(MAX_NAMED)
+    .reduce((sum, [, own]) => sum + own.length, 0);
+  return others === 0
+    ? sentences
+    : [...sentences, `${others} more ${list.noun} are left out of the list`];
+}
+
+const tooLarge = ({ why, fields }: Excess): ProtocolError =>
+  new ProtocolError(
+    ErrorCode.INTERNAL_ERROR,
+    `The answer cannot be sent: ${why}`,
+    { fields },
+  );
