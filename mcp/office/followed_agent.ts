@@ -25,6 +25,8 @@ export interface Trouble {
   unfetched?: string;
   /** MCP servers of its configuration that offer no tool. */
   silent?: readonly string[];
+  /** Which of its tools are missing, and why, in its own sentences. */
+  missing?: readonly string[];
 }
 
 /** A Computer's configuration, as far as it can be known. */
@@ -40,7 +42,7 @@ const UNKNOWN: Known = { enabled: [] };
 /** What is read of an Agent. */
 export type OfficeTools = Pick<
   SmcpAgent,
-  "tools" | "on" | "toolsSettled" | "getConfig"
+  "tools" | "toolProblems" | "on" | "toolsSettled" | "getConfig"
 >;
 
 /** Follows what the Computers of an Agent's office offer. */
@@ -157,7 +159,10 @@ export class FollowedAgent {
     tools: readonly SMCPTool[],
     changed: () => void,
   ): void {
-    this.troubles.delete(computer); // they have been fetched
+    const missing = this.#agent.toolProblems.get(computer);
+    // They have been fetched.
+    if (missing) this.troubles.set(computer, { missing });
+    else this.troubles.delete(computer);
     const inspection = this.#offer(computer, tools).then((isNew) => {
       if (isNew) changed();
     }).finally(() => this.#inspections.delete(inspection));
@@ -180,7 +185,9 @@ export class FollowedAgent {
     const silent = offering.has(undefined)
       ? []
       : enabled.filter((server) => !offering.has(server));
-    if (silent.length > 0) this.troubles.set(computer, { silent });
+    if (silent.length > 0) {
+      this.troubles.set(computer, { ...this.troubles.get(computer), silent });
+    }
     return true;
   }
 

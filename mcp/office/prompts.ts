@@ -1,4 +1,5 @@
 import type * as Mcp from "@modelcontextprotocol/server";
+import { isRecord } from "../../protocol/names.ts";
 import type { SmcpAgent } from "../../agent/mod.ts";
 import { questionsOf } from "./questions.ts";
 import { turnOf } from "./turn.ts";
@@ -9,7 +10,7 @@ import type { OfficePrompt } from "../resources/reads.ts";
 import { skillPrompt } from "../resources/shelf.ts";
 import { type Naming, toolName } from "../tools/names.ts";
 import { type ConfiguredServers, isShortName } from "../tools/servers.ts";
-import { invalidParams, messageOf } from "../tools/result.ts";
+import { invalidParams, messageOf, toMcpBlock } from "../tools/result.ts";
 import { onAbort } from "../../shared/async.ts";
 import { weigh } from "../../shared/json_values.ts";
 import { Pace } from "../../shared/pace.ts";
@@ -60,9 +61,13 @@ export const answerPromptRequests: Answers = (server, parts) => {
               () => onAbort(turn.signal, () => agent.cancel(request.reqId)),
             );
             if (question) return question;
-            const { messages, description } = got;
+            const { description } = got;
+            const messages = got.messages.map(({ role, content }) => ({
+              role,
+              content: toMcpBlock(content),
+            }));
             return {
-              messages: messages as Mcp.GetPromptResult["messages"],
+              messages,
               ...(description !== undefined && { description }),
             };
           },
@@ -126,7 +131,8 @@ function shownPrompt(
     name,
     ...(typeof title === "string" && { title: `${title}${suffix}` }),
     ...(text && { description: text }),
-    ...(Array.isArray(params) && { arguments: params.flatMap(fieldOf) }),
+    ...(Array.isArray(params) &&
+      { arguments: params.filter(isRecord).flatMap(fieldOf) }),
   };
 }
 

@@ -153,6 +153,9 @@ function send(server: Server, event: ServerEvent): Promise<void> {
 
 /** The most Computers that are named; the text is part of every prompt. */
 const MAX_NAMED = 50;
+/** The most sentences of a Computer's own, and the characters of each. */
+const MAX_SENTENCES = 5;
+const MAX_SENTENCE = 500;
 
 /** Says to a model what this server is: the Computers, how their tools are named, and what is wrong. */
 export function instructionsOf(
@@ -182,7 +185,7 @@ export function instructionsOf(
     );
   const wrong = [...troubles].filter(([each]) => there.has(each))
     .slice(0, MAX_NAMED)
-    .flatMap(([computer, { unfetched, silent }]) => [
+    .flatMap(([computer, { unfetched, silent, missing = [] }]) => [
       unfetched === undefined
         ? ""
         : `The tools of ${computer} could not be fetched: ${unfetched}`,
@@ -191,6 +194,9 @@ export function instructionsOf(
         : `On ${computer} these MCP servers offer no tool now, perhaps because they do not run: ${
           shortList(silent)
         }.`,
+      ...missing.slice(0, MAX_SENTENCES).map((text) =>
+        `On ${computer}: ${text.slice(0, MAX_SENTENCE).replaceAll(/\s+/g, " ")}`
+      ),
     ]);
   return [
     only === undefined

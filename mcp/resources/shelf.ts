@@ -21,6 +21,7 @@ import {
   type Resource,
   type ResourceContents,
 } from "../../protocol/mod.ts";
+import { mendContents } from "../../protocol/mcp/mend.ts";
 import { withTimeout } from "../../shared/async.ts";
 
 /** How long a list waits for one Computer. */
@@ -139,13 +140,16 @@ const toContents = (
 ): Mcp.ReadResourceResult => ({
   contents: contents.flatMap((each): Mcp.ReadResourceResult["contents"] => {
     const { uri, text, blob, mimeType, _meta } = each;
+    const value = typeof text === "string" ? { text } : { blob };
+    if (value.text === undefined && typeof blob !== "string") return [];
     const own = {
       uri: shown(typeof uri === "string" ? uri : undefined),
-      ...(typeof mimeType === "string" && { mimeType }),
-      ...(_meta && { _meta }),
+      ...(mimeType !== undefined && { mimeType }),
+      ...(_meta !== undefined && { _meta }),
+      ...value,
     };
-    if (typeof text === "string") return [{ ...own, text }];
-    return typeof blob === "string" ? [{ ...own, blob }] : [];
+    const mended: object = mendContents(own, () => {});
+    return [mended as Mcp.ReadResourceResult["contents"][number]];
   }),
 });
 

@@ -10,23 +10,30 @@ import {
   type ContentBlock,
   ErrorCode,
   ProtocolError,
-  resultMeta,
 } from "../../protocol/mod.ts";
+import { mendContent, mendResult } from "../../protocol/mcp/mend.ts";
+import { carriedStructured } from "../../protocol/payloads/tool_result.ts";
 import { countValues } from "../../shared/json_values.ts";
 
 /**
  * Makes the MCP result of what a Computer answered: everything passes as it is, but what MCP does
- * not know, such as `meta` beside `_meta`, and null for nothing.
+ * not know, such as `meta` beside `_meta`, and null for nothing; and what clients would refuse the whole
+ * result for.
  */
 export function toMcpResult(result: CallToolResult): Mcp.CallToolResult {
   const { meta: _, _meta, content, ...rest } = result;
-  const merged = resultMeta(result);
-  return {
+  const { meta, structured } = carriedStructured(result);
+  const mended = mendResult({
     ...withoutNulls(rest),
+    ...structured,
     content: content.map(toMcpBlock),
-    ...(Object.keys(merged).length > 0 && { _meta: merged }),
-  };
+    ...(Object.keys(meta).length > 0 && { _meta: meta }),
+  }, ignore);
+  return mended as typeof mended & Mcp.CallToolResult;
 }
+
+/** A result says itself what is left out of it. */
+const ignore = () => {};
 
 /** Makes the result of a call that did not reach its tool, or whose answer got lost. */
 export function failureOf(error: unknown): Mcp.CallToolResult {
@@ -59,36 +66,31 @@ export const failure = (
   _meta: { error_code: code },
 });
 
-function toMcpBlock(block: ContentBlock): Mcp.ContentBlock {
+/** Makes the content of MCP of a Computer's: of a kind that clients do not know they refuse the whole. */
+export function toMcpBlock(block: ContentBlock): Mcp.ContentBlock {
   const { meta: _, ...rest } = { ...block };
   const cleaned = withoutNulls(rest);
   if (isRecord(cleaned.resource)) {
     cleaned.resource = withoutNulls(cleaned.resource);
   }
-  if (isMcpBlock(cleaned)) return cleaned;
-  // The SDK refuses a whole result for one piece of a kind that it does not know.
-  return { type: "text", text: JSON.stringify(rest) };
+  const mended = mendContent(cleaned, ignore);
+  return isMcpBlock(mended)
+    ? mended
+    : { type: "text", text: JSON.stringify(rest) };
 }
 
-/** The fields of text that a piece of each kind must have. */
-const TEXT_FIELDS: ReadonlyMap<unknown, readonly string[]> = new Map([
-  ["text", ["text"]],
-  ["image", ["data", "mimeType"]],
-  ["audio", ["data", "mimeType"]],
-  ["resource_link", ["uri", "name"]],
+/** The kinds of content that all clients know. */
+const KINDS: ReadonlySet<unknown> = new Set([
+  "text",
+  "image",
+  "audio",
+  "resource_link",
+  "resource",
 ]);
 
-function isMcpBlock(
+const isMcpBlock = (
   block: Record<string, unknown>,
-): block is Record<string, unknown> & Mcp.ContentBlock {
-  if (block.type === "resource") return isContents(block.resource);
-  const isText = (field: string) => typeof block[field] === "string";
-  return TEXT_FIELDS.get(block.type)?.every(isText) ?? false;
-}
-
-const isContents = (value: unknown): boolean =>
-  isRecord(value) && typeof value.uri === "string" &&
-  (typeof value.text === "string" || typeof value.blob === "string");
+): block is Record<string, unknown> & Mcp.ContentBlock => KINDS.has(block.type);
 
 /** The object that a JSON text says; `undefined` for anything else. */
 export function parseObject(

@@ -1,5 +1,10 @@
 import type { Icon, Tool } from "@modelcontextprotocol/server";
 import { mcpServerOf, type SMCPTool } from "../../protocol/mod.ts";
+import {
+  mendInputSchema,
+  mendOutputSchema,
+  mendToolAnnotations,
+} from "../../protocol/mcp/mend.ts";
 import { parsed, parseObject } from "./result.ts";
 
 /** Before the keys of our own in `_meta`. */
@@ -23,7 +28,14 @@ export function toMcpTool(
     readonly lenient: boolean;
   },
 ): Tool {
-  const annotations = parseObject(tool.meta?.MCP_TOOL_ANNOTATION);
+  const annotations = mendToolAnnotations(
+    parseObject(tool.meta?.MCP_TOOL_ANNOTATION),
+    ignore,
+  );
+  const input = { ...tool.params_schema, type: "object" as const };
+  const outputSchema = tool.return_schema && !lenient
+    ? mendOutputSchema(tool.return_schema, ignore)
+    : undefined;
   const title = [tool.title, annotations?.title]
     .find((title): title is string =>
       typeof title === "string" && title !== ""
@@ -36,13 +48,16 @@ export function toMcpTool(
     description: naming
       ? `[${computer}] ${tool.description}`.trimEnd()
       : tool.description,
-    inputSchema: { ...tool.params_schema, type: "object" },
-    ...(tool.return_schema && !lenient && { outputSchema: tool.return_schema }),
+    inputSchema: mendInputSchema(input, ignore) as Tool["inputSchema"],
+    ...(outputSchema && { outputSchema }),
     ...(annotations && { annotations }),
     ...(icons && { icons }),
     _meta: metaOf(tool, computer),
   };
 }
+
+/** The Computer names what is wrong with its tools. */
+const ignore = () => {};
 
 /** The words that a Computer's owner tagged a tool with. */
 export function tagsOf({ meta }: SMCPTool): string[] {

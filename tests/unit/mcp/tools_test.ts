@@ -227,7 +227,7 @@ Deno.test("toMcpResult() passes everything, and leaves out what MCP does not kno
 
 Deno.test("toMcpResult() writes pieces of an unknown kind as text", () => {
   const odd = { type: "hologram", data: "AA==" };
-  const broken = { type: "image", data: "AA==" };
+  const broken = { type: "resource_link", uri: "a:b" };
   const result = toMcpResult({
     // What parses is more than what the types know.
     content: [odd, broken].map((block) => JSON.parse(JSON.stringify(block))),
