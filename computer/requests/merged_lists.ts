@@ -319,7 +319,7 @@ function leftOutOf(
       .map((item) => String(list.nameOf(item)).slice(0, MAX_NAME));
     const more = own.length - named.length;
     const whose = owner === "" ? "" : ` of ${list.owners} "${owner}"`;
-    return `${own.length} ${list.noun}${whose} are left out, as the list is too large: ${why}. Left out: ${
+    return `${own.length} ${list.noun}${whose} are left out, as the list is too large: ${why}; offer less, or raise what the Server accepts. Left out: ${
       named.join(", ")
     }${more > 0 ? ` and ${more} more` : ""}`;
   });

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { SmcpAgent } from "../../../agent/mod.ts";
@@ -7,8 +7,10 @@ import {
   listenOn,
   newServer,
 } from "../../../server/http/listen.ts";
+import { ProtocolError } from "../../../protocol/mod.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
 import { ANY_REQUEST } from "../../support/any_request.ts";
+import { startOffice } from "../../support/office.ts";
 import {
   connectRaw,
   joinRaw,
@@ -398,4 +400,20 @@ Deno.test("limits: false removes all count and rate limits, but not the message 
   const gone = agent.disconnected();
   agent.socket.emit("notify:tool_call_cancel", "x".repeat(maxMessageBytes));
   await gone;
+});
+
+Deno.test("a list of members that is larger than a message is refused with 500, its size and the limit, and never shortened", async () => {
+  await using office = await startOffice({
+    server: { maxMessageBytes: 1_000 },
+  });
+  const list = () => office.agent.listRoom();
+  assertEquals((await list()).length, 1);
+  // Each is looked up in the list.
+  const error = await assertRejects(async () => {
+    for (const letter of "abcdefg") {
+      await office.addScriptedComputer(letter.repeat(200), () => ({}));
+    }
+  }, ProtocolError);
+  const { code, limit, count, max } = Object(error.toPayload());
+  assertEquals([code, limit, max, count > 1_000], [500, "bytes", 1_000, true]);
 });
