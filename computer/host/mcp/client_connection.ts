@@ -5,20 +5,17 @@
  *
  * @module
  */
-import { AsyncLocalStorage } from "node:async_hooks";
 import * as z from "zod";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport";
 import { Client } from "@modelcontextprotocol/sdk/client";
 // @ts-types="@modelcontextprotocol/sdk/types"
 import {
-  ElicitRequestSchema,
   ErrorCode,
   McpError,
   type ServerCapabilities,
 } from "@modelcontextprotocol/sdk/types.js";
 import {
   allPages,
-  type AnswerQuestion,
   type ClientConnectionOptions,
   MAX_PROBLEMS,
   type McpCallOptions,
@@ -30,17 +27,11 @@ import {
   readTool,
   type WholeList,
 } from "./connection.ts";
-import {
-  ServerEndedError,
-  SessionForgottenError,
-  UnansweredError,
-} from "./errors.ts";
+import { ServerEndedError, SessionForgottenError } from "./errors.ts";
 import { AuthorizationError } from "../oauth/authorized_fetch.ts";
 import { isRecord } from "../../../protocol/names.ts";
 import {
   type CallToolResult,
-  type ElicitParams,
-  type ElicitResult,
   PROTOCOL_VERSION,
   type Resource,
   type ToolProgress,
@@ -50,6 +41,7 @@ import {
   passedOn,
   readOffices,
 } from "../../../protocol/payloads/request_meta.ts";
+import { Questions } from "./questions.ts";
 import type { Page } from "../../../shared/pages.ts";
 import { abortable, MAX_TIMER_MS, withTimeout } from "../../../shared/async.ts";
 
@@ -71,9 +63,6 @@ const LIST_KEYS = { tools: "name", resources: "uri", prompts: "name" } as const;
 /** Accepts any result: items are validated one by one, as the SDK's schemas reject whole lists. */
 const anyResult = z.looseObject({});
 
-/** The key of `_meta` with which an MCP server names its question. */
-const KEY = "a2c-smcp/key";
-
 /**
  * Opens an MCP session over a transport; closes the transport before it rejects.
  *
@@ -89,14 +78,7 @@ export async function openConnection(
     { capabilities: elicits ? { elicitation: { form: {} } } : {} },
   );
   const questions = new Questions(asksInAnswers);
-  if (elicits) {
-    client.setRequestHandler(ElicitRequestSchema, ({ params }, { signal }) => {
-      if (params.mode === "url") throw new UnansweredError("no page is opened");
-      const { message, requestedSchema, _meta: meta } = params;
-      const key = keyOf(meta?.[KEY]);
-      return questions.answer({ message, requestedSchema, key }, signal);
-    });
-  }
+  if (elicits) questions.receive(client);
   const named = exchangeOffices(transport, options.offices ?? []);
   try {
     signal.throwIfAborted();
@@ -113,11 +95,6 @@ export async function openConnection(
     throw error;
   }
 }
-
-const keyOf = (value: unknown): string | undefined =>
-  typeof value === "string" && /^[A-Za-z][\w.-]{0,63}$/.test(value)
-    ? value
-    : undefined;
 
 /**
  * A connection to an MCP server over any transport.
@@ -469,90 +446,3 @@ async function isGranted(
 
 const hasCode = (error: unknown, code: ErrorCode): boolean =>
   error instanceof McpError && error.code === code;
-
-/** A request during which the server may ask. */
-interface RunningCall {
-  readonly answer: AnswerQuestion;
-}
-
-/** Stands for requests during which an MCP server may not ask. */
-const NOBODY: RunningCall = {
-  answer: () => Promise.reject(new UnansweredError("not for such a request")),
-};
-
-/** A question as its MCP server sends it. */
-interface SentQuestion extends ElicitParams {
-  /** What the server calls it. */
-  readonly key?: string | undefined;
-}
-
-/** A question that is not answered yet. */
-interface OpenQuestion {
-  /** The running calls that may have caused it. */
-  readonly causes: Set<RunningCall>;
-  /** Withdraws it when none of them runs any more. */
-  readonly over: AbortController;
-}
-
-/** The questions of an MCP server, and the calls that may have caused them. */
-export class Questions {
-  readonly #calls = new Set<RunningCall>();
-  readonly #open = new Set<OpenQuestion>();
-  /** The call in whose answer a message of the server comes. */
-  readonly #current: AsyncLocalStorage<RunningCall> | undefined;
-
-  /**
-   * @param inAnswers whether the transport reads each request's answer in the context in which that
-   * was sent: messages that belong to a call are in its answer, over Streamable HTTP
-   */
-  constructor(inAnswers = false) {
-    if (inAnswers) this.#current = new AsyncLocalStorage();
-  }
-
-  /** Runs a call or another request, during which the server may ask. */
-  async during<T>(
-    answer: AnswerQuestion | undefined,
-    call: () => Promise<T>,
-  ): Promise<T> {
-    if (!answer) return await (this.#current?.run(NOBODY, call) ?? call());
-    const running: RunningCall = { answer };
-    this.#calls.add(running);
-    try {
-      return await (this.#current?.run(running, call) ?? call());
-    } finally {
-      this.#calls.delete(running);
-      for (const { causes, over } of this.#open) {
-        causes.delete(running);
-        if (causes.size === 0) over.abort();
-      }
-    }
-  }
-
-  /**
-   * Answers a question of the server.
-   *
-   * @throws {UnansweredError} nobody can
-   */
-  async answer(
-    { key, ...question }: SentQuestion,
-    signal: AbortSignal,
-  ): Promise<ElicitResult> {
-    const cause = this.#current?.getStore();
-    const causes = new Set(
-      [...this.#calls].filter((call) => (cause ?? call) === call),
-    );
-    const [first] = causes;
-    if (!first) throw new UnansweredError("no tool call is running");
-    const open = { causes, over: new AbortController() };
-    this.#open.add(open);
-    try {
-      return await first.answer(question, {
-        signal: AbortSignal.any([signal, open.over.signal]),
-        isCertain: causes.size === 1,
-        ...(key !== undefined && { key }),
-      });
-    } finally {
-      this.#open.delete(open);
-    }
-  }
-}

@@ -24,6 +24,7 @@ const toolOf = (id: string, name: string): SMCPTool => ({
 /** An Agent whose Computer "pc" starts its MCP servers, and answers what its configuration is, when the test says so. */
 class TestAgent implements OfficeTools {
   readonly tools = new Map<string, readonly SMCPTool[]>();
+  readonly toolProblems = new Map<string, readonly string[]>();
   readonly #events = new Emitter<AgentEvents>((error) => {
     throw error;
   });

@@ -19,7 +19,7 @@ import {
 import { PassThrough } from "node:stream";
 import fc from "fast-check";
 import { parseComputerConfig } from "../../../../computer/config/parse_config.ts";
-import { Questions } from "../../../../computer/host/mcp/client_connection.ts";
+import { Questions } from "../../../../computer/host/mcp/questions.ts";
 import { connectMcp } from "../../../../computer/host/mcp/connect.ts";
 import {
   type AnswerQuestion,
