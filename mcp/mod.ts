@@ -207,9 +207,9 @@ export function pipeOffice(
     "connect a program with an office",
     ["@modelcontextprotocol/client"],
     () => import("./pipe/pipe.ts"),
-  ).then(({ openPipe }) => {
+  ).then(({ Pipe }) => {
     const serve = (agent: AgentProvider) => officeMcp(agent, view);
-    return openPipe(options, { reach, serve, stdin, stdout });
+    return new Pipe(options, { reach, serve, stdin, stdout });
   });
   return {
     closed: pipe.then(({ closed }) => closed),

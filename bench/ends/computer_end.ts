@@ -8,9 +8,9 @@
 import { Client } from "@modelcontextprotocol/sdk/client";
 import process from "node:process";
 import { CallTable } from "../../computer/tools/results.ts";
-import { LineDecoder } from "../../computer/host/mcp/lines.ts";
 import { StdioTransport } from "../../computer/host/mcp/stdio.ts";
 import { SmcpComputer } from "../../computer/mod.ts";
+import { LineDecoder } from "../../shared/line_decoder.ts";
 import { everything } from "../../tests/support/computer/mcp_servers.ts";
 import { OFFICE } from "../../tests/support/office.ts";
 import type { Times } from "./call_stages.ts";

@@ -56,6 +56,8 @@ export async function check(flags: CheckFlags): Promise<void> {
   const askInput = flags.json ? undefined : person(() => view)?.askInput;
   const tools = new ToolHost({
     ...hostOptions(flags, config, () => {}),
+    // Declared as `run` does: some offer a tool only to clients that can be asked.
+    elicit: () => ({ action: "cancel" }),
     restart: { minDelayMs: A_DAY_MS, maxDelayMs: A_DAY_MS }, // each is started once
     ...(askInput && { askInput }),
   });

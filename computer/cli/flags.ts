@@ -76,8 +76,12 @@ export const hostFlags = (required = true): Option[] => [
   option("--no-skills", "offer no skills"),
   option(
     "--max-message <bytes>",
-    "the largest message that an MCP server may send; one that writes a longer line is restarted",
+    "the largest message that an MCP server may send; the request of a longer answer fails",
   ).argParser(messageBytes).default(DEFAULT_MESSAGE_BYTES),
+  option(
+    "--exit-grace <seconds>",
+    "how long an MCP server may take to exit after its input is closed, and again after SIGTERM",
+  ).argParser(integer(0, 600)).default(2),
 ];
 
 /** Creates the options of a Computer that joins an office. */

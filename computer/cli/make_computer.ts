@@ -33,6 +33,8 @@ export interface HostFlags {
   input: Record<string, string>;
   /** Maximum bytes of a message of an MCP server. */
   maxMessage: number;
+  /** Seconds for an MCP server to exit. */
+  exitGrace: number;
 }
 
 /** Flags of a Computer that joins an office. */
@@ -108,7 +110,7 @@ export function showSignIn(
 
 /** Returns the options about hosting MCP servers. */
 export const hostOptions = (
-  { input, skills, maxMessage, oauthDir }: HostFlags,
+  { input, skills, maxMessage, exitGrace, oauthDir }: HostFlags,
   { inputs, servers }: ComputerConfig,
   authorize: (request: AuthorizationRequest) => void,
 ) => ({
@@ -117,6 +119,7 @@ export const hostOptions = (
   inputValues: input,
   ...(skills !== false && { skillHome: skills }),
   maxMessageBytes: maxMessage,
+  exitGraceMs: exitGrace * 1000,
   oauth: { directory: oauthDir, authorize },
 });
 

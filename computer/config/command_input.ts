@@ -1,12 +1,8 @@
 import { onAbort } from "../../shared/async.ts";
 import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
-import {
-  HAS_GROUPS,
-  ProcessGuard,
-  signalGroup,
-  TextTail,
-} from "../util/processes.ts";
+import { TextTail } from "../util/diagnostics.ts";
+import { HAS_GROUPS, ProcessGuard, signalGroup } from "../util/processes.ts";
 import type { MCPServerCommandInput } from "../../protocol/mod.ts";
 import { Buffer } from "node:buffer";
 

@@ -16,7 +16,7 @@ import {
   placeholderIds,
 } from "../util/inputs.ts";
 import { sharedVariables } from "../util/input_problems.ts";
-import { MIN_SECRET_CHARACTERS, REDACTED } from "../util/secrets.ts";
+import { REDACTED } from "../util/secrets.ts";
 import {
   fillPlaceholders,
   resolveAll,
@@ -96,8 +96,8 @@ export class InputStore implements ComputerInputs {
   readonly #values = new Map<string, Promise<unknown>>();
   /** The resolved texts of secret inputs. */
   readonly #secrets = new Set<string>();
-  /** The long ones of others by input, hidden unless Agents see the input. */
-  readonly #long = new Map<string, Set<string>>();
+  /** Those of others by input, hidden unless Agents see the input. */
+  readonly #others = new Map<string, Set<string>>();
   readonly #shown = new Set<string>();
   readonly #closed = new AbortController();
   readonly #onChange: () => void;
@@ -121,12 +121,9 @@ export class InputStore implements ComputerInputs {
     return [...this.#definitions.values()];
   }
 
-  /**
-   * Texts to hide: resolved values that are secret, or of at least `MIN_SECRET_CHARACTERS`, unless
-   * they are shown.
-   */
+  /** Texts to hide: resolved values that are secret, and others unless they are shown. */
   get secrets(): ReadonlySet<string> {
-    const hidden = [...this.#long].filter(([id]) => !this.#shown.has(id));
+    const hidden = [...this.#others].filter(([id]) => !this.#shown.has(id));
     return new Set([
       ...this.#secrets,
       ...hidden.flatMap(([, texts]) => [...texts]),
@@ -276,12 +273,10 @@ export class InputStore implements ComputerInputs {
         throw new InvalidSelectionError(input, value);
       }
     }
-    const long = this.#long.get(input.id) ?? new Set();
-    this.#long.set(input.id, long);
-    for (const text of textsIn(value)) {
-      if (isSecret(input)) this.#secrets.add(text);
-      else if (text.length >= MIN_SECRET_CHARACTERS) long.add(text);
-    }
+    const others = this.#others.get(input.id) ?? new Set();
+    this.#others.set(input.id, others);
+    const texts = isSecret(input) ? this.#secrets : others;
+    for (const text of textsIn(value)) texts.add(text);
     return value;
   }
 

@@ -54,6 +54,7 @@ export class Hosting {
     elicits: () => boolean,
   ) {
     const { inputValues, askInput, startTimeoutMs, restart, oauth } = options;
+    const { exitGraceMs } = options;
     checkTimes(options);
     const maxMessageBytes = checkMessageBytes(
       options.maxMessageBytes ?? DEFAULT_MESSAGE_BYTES,
@@ -76,6 +77,7 @@ export class Hosting {
       connect: (server, signal) =>
         connectMcp(server, signal, {
           maxMessageBytes,
+          exitGraceMs,
           elicits: elicits(),
           offices: this.host.offices.ids,
           authorizer: (name, place) =>
@@ -164,15 +166,26 @@ export class Hosting {
 }
 
 /** @throws {TypeError} that names what is no number, or not above zero */
-function checkTimes({ startTimeoutMs, restart = {} }: HostingOptions): void {
+function checkTimes(
+  { startTimeoutMs, exitGraceMs, restart = {} }: HostingOptions,
+): void {
   const policy = Object.entries(restart)
     .map(([name, value]) => [`restart.${name}`, value]);
-  checkNumbers({ startTimeoutMs, ...Object.fromEntries(policy) });
-  if (startTimeoutMs === undefined || startTimeoutMs > 0) return;
+  checkNumbers({ startTimeoutMs, exitGraceMs, ...Object.fromEntries(policy) });
+  if (startTimeoutMs !== undefined && startTimeoutMs <= 0) {
+    throw new TypeError(
+      `startTimeoutMs cannot be ${startTimeoutMs}: expected more than 0`,
+    );
+  }
+  const grace = exitGraceMs ?? 0;
+  if (grace >= 0 && grace <= MAX_EXIT_GRACE_MS) return;
   throw new TypeError(
-    `startTimeoutMs cannot be ${startTimeoutMs}: expected more than 0`,
+    `exitGraceMs cannot be ${exitGraceMs}: expected 0 to ${MAX_EXIT_GRACE_MS}`,
   );
 }
+
+/** The end of a Computer waits for its MCP servers. */
+const MAX_EXIT_GRACE_MS = 600_000;
 
 /** Options for starting, restarting and configuring MCP servers. */
 export interface HostingOptions {
@@ -189,9 +202,15 @@ export interface HostingOptions {
   startTimeoutMs?: number;
   /**
    * Maximum bytes of one message of an MCP server: a line of a child process, or an event or a body
-   * over HTTP; default 64 MiB. A child that writes more is restarted; over HTTP the request fails.
+   * over HTTP; default 64 MiB. The request of a longer answer fails.
    */
   maxMessageBytes?: number;
+  /**
+   * How long the processes of an MCP server may take to exit: after the child's input is closed, and
+   * again after SIGTERM, before SIGKILL; default 2,000, at most 600,000. All MCP servers end at the
+   * same time.
+   */
+  exitGraceMs?: number;
   /**
    * When an MCP server that was lost or failed to start is restarted; default: after 0.1 s, then
    * twice as long each time up to 60 s, ± 50 %, starting over once it ran for 10 s.

@@ -1,6 +1,6 @@
 /**
- * Child processes: their group and guard, so that nothing of them is left, the end of their output,
- * and the marks by which leftovers of ended processes are found.
+ * Child processes: their group and guard, so that nothing of them is left, and the marks by which
+ * leftovers of ended processes are found.
  *
  * @module
  */
@@ -8,28 +8,59 @@ import process from "node:process";
 import { hostname } from "node:os";
 import { randomUUID } from "node:crypto";
 import { type ChildProcess, spawn } from "node:child_process";
-import { hideSecrets } from "./secrets.ts";
 
 /** Environment variable that marks a child, and by inheritance everything that it starts. */
 const MARK_VARIABLE = "A2C_SMCP_CHILD";
 
+/** How long processes may take to end before they are signalled, and after SIGTERM. */
+export const EXIT_GRACE_MS = 2_000;
+
+/** One step of the script's waits. */
+const STEP_MS = 50;
+
 /**
- * Reads a group id from stdin and waits for the end of stdin; then kills that group and, on Linux,
- * every process with the mark, even in other groups. It repeats, since a process may fork meanwhile.
+ * Reads a group id from stdin and waits for the end of stdin; then ends that group and, on Linux,
+ * every process with the mark, even in other groups: SIGTERM, and SIGKILL for what is left in a while.
+ *
+ * Without the word `end` before, this process has died: its children see the end of their input then,
+ * and get the same while before SIGTERM. SIGKILL is repeated, since a process may fork meanwhile.
+ *
+ * Zombies are left out, since nobody may ever collect them. Only SIGKILL is sent twice: many programs
+ * take a second SIGTERM for an order to drop their clean-up.
  */
 const SCRIPT = `
 trap "" HUP INT TERM
+mark=$1
+steps=$2
 read -r group
-while read -r _; do :; done
-[ -n "$group" ] && kill -KILL -- "-$group"
-i=0
-while [ $i -lt 50 ]; do
-  found=$(grep -lsF -e "$1" /proc/[0-9]*/environ)
-  [ -z "$found" ] && break
-  for file in $found; do
-    pid=\${file#/proc/}
-    kill -KILL "\${pid%/environ}"
+word=
+while read -r line; do word=$line; done
+member="\\) [^ZX] [0-9]+ \${group:-none} "
+left() {
+  if [ -r /proc/self/stat ]; then
+    grep -lsE -e "$mark" -e "$member" /proc/[0-9]*/environ /proc/[0-9]*/stat | cut -d/ -f3 | sort -u
+  elif [ -n "$group" ] && kill -s 0 -- "-$group"; then
+    echo "-$group"
+  fi
+}
+signal() {
+  for one in $(left); do kill -s "$1" -- "$one"; done
+}
+ended() {
+  step=0
+  while [ -n "$(left)" ]; do
+    [ $step -lt "$steps" ] || return 1
+    if [ $step -lt 10 ]; then wait=1 nap=0.05; else wait=5 nap=0.25; fi
+    sleep $nap || { sleep 1; wait=20; }
+    step=$((step + wait))
   done
+}
+[ "$word" = end ] || ended
+signal TERM
+ended && exit
+i=0
+while [ $i -lt 50 ] && [ -n "$(left)" ]; do
+  signal KILL
   i=$((i + 1))
   sleep 0.02 || sleep 1
 done
@@ -40,22 +71,31 @@ done
  *
  * The guard is a shell that reads from a pipe: the pipe is closed by {@linkcode end}, or by the
  * system when this process is gone, even by SIGKILL. Without a shell, or without permission to run
- * it, there is no guard.
+ * it, this process signals the child's group itself.
  */
 export class ProcessGuard {
   /** Variables that the child must get in its environment. */
   readonly environment: Readonly<Record<string, string>>;
+  readonly #graceMs: number;
   readonly #watcher: ChildProcess | undefined;
-  readonly #ended = Promise.withResolvers<void>();
+  /** Resolves when the shell has exited. */
+  readonly #exited = Promise.withResolvers<void>();
+  #child: ChildProcess | undefined;
+  #ended: Promise<void> | undefined;
 
-  /** Starts the guarding shell. */
-  constructor() {
+  /**
+   * Starts the guarding shell.
+   *
+   * @param graceMs how long the child's processes may take to end after SIGTERM
+   */
+  constructor(graceMs: number = EXIT_GRACE_MS) {
     const id = randomUUID();
+    this.#graceMs = graceMs;
     this.environment = HAS_GROUPS ? { [MARK_VARIABLE]: id } : {};
     this.#watcher = HAS_GROUPS && mayRunShell()
-      ? startWatcher(`${MARK_VARIABLE}=${id}`)
+      ? startWatcher(`${MARK_VARIABLE}=${id}`, Math.ceil(graceMs / STEP_MS))
       : undefined;
-    const { resolve } = this.#ended;
+    const { resolve } = this.#exited;
     if (!this.#watcher) resolve();
     this.#watcher?.once("error", () => resolve());
     this.#watcher?.once("exit", () => resolve());
@@ -71,9 +111,10 @@ export class ProcessGuard {
   start<C extends ChildProcess>(spawn: () => C): C {
     try {
       const child = spawn();
-      if (child.pid !== undefined) {
-        this.#watcher?.stdin?.write(`${child.pid}\n`);
-      }
+      this.#child = child;
+      if (child.pid === undefined) return child;
+      if (this.#watcher) this.#watcher.stdin?.write(`${child.pid}\n`);
+      else killAtExit(child);
       return child;
     } catch (error) {
       void this.end();
@@ -81,16 +122,29 @@ export class ProcessGuard {
     }
   }
 
-  /** Kills whatever is left of the child; resolves when nothing is left. */
+  /** Ends whatever is left of the child; resolves when nothing is left. */
   end(): Promise<void> {
-    this.#watcher?.stdin?.end();
-    return this.#ended.promise;
+    return this.#ended ??= this.#end();
+  }
+
+  async #end(): Promise<void> {
+    const child = this.#child;
+    this.#watcher?.stdin?.end("end\n");
+    await this.#exited.promise;
+    if (!child) return;
+    if (this.#watcher) {
+      // Somebody has ended the shell.
+      if (isRunning(child)) signalGroup(child, "SIGKILL");
+    } else {
+      await endGroup(child, this.#graceMs);
+      hasEnded(child);
+    }
   }
 }
 
-function startWatcher(mark: string): ChildProcess | undefined {
+function startWatcher(mark: string, steps: number): ChildProcess | undefined {
   try {
-    return spawn("sh", ["-c", SCRIPT, "sh", mark], {
+    return spawn("sh", ["-c", SCRIPT, "sh", mark, `${steps}`], {
       stdio: ["pipe", "ignore", "ignore"],
       env: { PATH: process.env.PATH },
       cwd: "/",
@@ -111,27 +165,50 @@ function mayRunShell(): boolean {
 /** Whether the platform has process groups. */
 export const HAS_GROUPS: boolean = process.platform !== "win32";
 
-const living = new Set<ChildProcess>();
+/** Children whose end no shell watches. */
+const unguarded = new Set<ChildProcess>();
 
 /**
  * Kills the process group of `child` when this process exits, by `process.exit` or an error.
  *
  * A signal without a listener ends a process without an `exit` event; commands therefore listen for
  * signals before they start any child.
- *
- * @returns removes the guard; call it once the group is gone
  */
-export function guardGroup(child: ChildProcess): () => void {
-  if (living.size === 0) process.on("exit", killAll);
-  living.add(child);
-  return () => {
-    living.delete(child);
-    if (living.size === 0) process.off("exit", killAll);
-  };
+function killAtExit(child: ChildProcess): void {
+  if (unguarded.size === 0) process.on("exit", killAll);
+  unguarded.add(child);
+}
+
+function hasEnded(child: ChildProcess): void {
+  const isLast = unguarded.delete(child) && unguarded.size === 0;
+  if (isLast) process.off("exit", killAll);
 }
 
 function killAll(): void {
-  for (const child of living) signalGroup(child, "SIGKILL");
+  for (const child of unguarded) signalGroup(child, "SIGKILL");
+}
+
+/** Ends the process group of a child that no shell watches. */
+async function endGroup(child: ChildProcess, graceMs: number): Promise<void> {
+  signalGroup(child, "SIGTERM");
+  for (let ms = 0; ms < graceMs && isGroupLeft(child); ms += STEP_MS) {
+    await new Promise((resolve) => setTimeout(resolve, STEP_MS));
+  }
+  signalGroup(child, "SIGKILL");
+}
+
+const isRunning = ({ exitCode, signalCode }: ChildProcess): boolean =>
+  exitCode === null && signalCode === null;
+
+function isGroupLeft(child: ChildProcess): boolean {
+  if (child.pid === undefined) return false;
+  if (!HAS_GROUPS) return isRunning(child);
+  try {
+    process.kill(-child.pid, 0);
+    return true;
+  } catch {
+    return isRunning(child); // this process may not ask about groups, or the group is empty
+  }
 }
 
 /**
@@ -151,32 +228,6 @@ export function signalGroup(
     // The group is empty, or Deno has permission to run only some programs: then it may signal only
     // processes that this one started itself.
     child.kill(signal);
-  }
-}
-
-const SHOWN_CHARACTERS = 4_000;
-const SHOWN_LINES = 10;
-/** More than is shown, so that a secret at the cut is still recognised before the text is cut. */
-const KEPT_CHARACTERS = 4 * SHOWN_CHARACTERS;
-
-/** Keeps the end of a text that comes in chunks, for messages. */
-export class TextTail {
-  readonly #decoder = new TextDecoder();
-  #text = "";
-
-  /** Adds a chunk; only the last few thousand characters are kept. */
-  push(chunk: Uint8Array): void {
-    const text = this.#text + this.#decoder.decode(chunk, { stream: true });
-    this.#text = text.slice(-KEPT_CHARACTERS);
-  }
-
-  /** Returns the last lines without secrets; cut between words, since half a secret is not recognised. */
-  toString(): string {
-    const text = hideSecrets(this.#text);
-    const shown = text.length > SHOWN_CHARACTERS
-      ? text.slice(-SHOWN_CHARACTERS).replace(/^\S*/, "")
-      : text;
-    return shown.trimEnd().split("\n").slice(-SHOWN_LINES).join("\n");
   }
 }
 

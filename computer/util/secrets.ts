@@ -89,15 +89,18 @@ export const oauthOf = (
 ): OAuthClientParameters | undefined =>
   type === "stdio" ? undefined : server_parameters.oauth ?? undefined;
 
-/** Hiding shorter values, or lines of values, would also replace ordinary words that contain them. */
-export const MIN_SECRET_CHARACTERS = 4;
+/**
+ * Shorter values, and shorter lines of values, are hidden nowhere: `1` in `DISABLE_AUTH` would hide
+ * every digit, `x` every word that contains it.
+ */
+const MIN_SECRET_CHARACTERS = 4;
 /** How many lines of a value are searched for on their own. */
 const MAX_LINES = 200;
 /** A shorter base64 text could match by coincidence. */
 const MIN_BASE64_CHARACTERS = 4;
 
 /**
- * Lists every form in which a program may print a value that it was given.
+ * Lists every form in which a program may print a value that it was given; none for short values.
  *
  * Covered are: the value as it is and trimmed, and each line of it; as JSON (with and without
  * non-ASCII letters, also as a JSON string within JSON) and as JavaScript and Python quote it;
@@ -105,11 +108,11 @@ const MIN_BASE64_CHARACTERS = 4;
  * `user:password`. A value that is hashed, compressed, encrypted or truncated is not found.
  */
 function secretForms(value: string): string[] {
-  const whole = [value, value.trim()];
   const lines = value.split(/\r?\n/).slice(0, MAX_LINES)
-    .map((line) => line.trim())
-    .filter(({ length }) => length >= MIN_SECRET_CHARACTERS);
-  return [...whole, ...lines].flatMap(formsOf).filter((form) => form !== "");
+    .map((line) => line.trim());
+  return [value, value.trim(), ...lines]
+    .filter((text) => text.trim().length >= MIN_SECRET_CHARACTERS)
+    .flatMap(formsOf);
 }
 
 function formsOf(text: string): string[] {
@@ -202,11 +205,7 @@ export const urlCredentials = (
     // `user:password@host` is a proxy; `me@host` is an address.
     if (scheme === undefined && sign === -1) return [];
     const password = userinfo.slice(sign + 1);
-    const passwords = [password, decoded(password)];
-    return [
-      userinfo,
-      ...passwords.filter(({ length }) => length >= MIN_SECRET_CHARACTERS),
-    ];
+    return [userinfo, password, decoded(password)];
   });
 
 function decoded(text: string): string {

@@ -9,24 +9,21 @@
  * @module
  */
 import { PassThrough } from "node:stream";
-import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import {
-  isInitializeRequest,
-  isJSONRPCRequest,
   type JSONRPCMessage,
-  type JSONRPCRequest,
   ReadBuffer,
-  type RequestId,
   serializeMessage,
 } from "@modelcontextprotocol/client";
 import type { SmcpAgentOptions } from "../../agent/mod.ts";
 import type { ViewOptions } from "../http/views.ts";
 import type { AgentProvider } from "../office/office_view.ts";
-import { type Backend, explain, explainStatus, isListen } from "./messages.ts";
+import { ClientLines } from "./client_lines.ts";
+import { Conversation } from "./conversation.ts";
+import { type Backend, explain, explainStatus } from "./messages.ts";
 import { type OwnSeat, ownSeat } from "./own_seat.ts";
 import type { Reach } from "./reach.ts";
 import { Remote } from "./remote.ts";
-import { cancelledBy, RequestIds } from "../office/request_ids.ts";
+import { RequestIds } from "../office/request_ids.ts";
 import type { StdioConnection, StdioStreams } from "../office/stdio.ts";
 import { messageOf } from "../tools/result.ts";
 import { sleep } from "../../shared/async.ts";
@@ -53,147 +50,186 @@ interface PipeParts extends Required<StdioStreams> {
 
 /** Milliseconds between two looks at a Server that cannot be used. */
 const RETRY_MS = 1_000;
+/** How long requests may take that are pending when the client sends no more. */
+const LAST_ANSWERS_MS = 30_000;
+
+/** Who answers the client. */
+type Answering =
+  /** Nobody now: messages wait; `next`, which takes over, may send notifications already. */
+  | { readonly kind: "waiting"; readonly next?: Backend }
+  /** This process, with the seat of the office, or with the reason why the Server is away. */
+  | { readonly kind: "local"; readonly backend: Local }
+  /** The Server. */
+  | { readonly kind: "remote"; readonly backend: Backend };
 
 /**
  * Connects the program that has started this process with an office: through its Server where that
  * serves MCP, else by a seat of its own. It outlives a Server that is away, and a seat that is taken:
  * a program shows the end of its MCP server as an error that nobody understands.
  */
-export function openPipe(
-  { agent, office, log = () => {} }: PipeOptions,
-  { reach, serve, stdin, stdout }: PipeParts,
-): StdioConnection {
-  const end = new AbortController();
-  const { signal } = end;
-  const closed = Promise.withResolvers<void>();
-  const host = new StdioServerTransport(stdin, stdout);
-  const ids = new RequestIds();
-  /** What the client has opened; of its `initialize` only what was answered. */
-  const listens = new Map<RequestId, JSONRPCRequest>();
-  let initialize: JSONRPCRequest | undefined;
-  /** The resources that a client before 2026 has subscribed to. */
-  const subscribed = new Set<string>();
-  let local: Local | undefined;
-  /** Who may talk to the client. */
-  let voice: Backend | undefined;
-  /** Where messages go; without one they wait. */
-  let backend: Backend | undefined;
-  const waiting: JSONRPCMessage[] = [];
+export class Pipe implements StdioConnection {
+  readonly #options: PipeOptions;
+  readonly #parts: PipeParts;
+  readonly #client: ClientLines;
+  readonly #conversation = new Conversation();
+  readonly #ids = new RequestIds();
+  readonly #end = new AbortController();
+  readonly #closed = Promise.withResolvers<void>();
+  #answering: Answering = { kind: "waiting" };
+  #closing: Promise<void> | undefined;
+  /** Ends the wait for the last answers; present once the client sends no more. */
+  #lastAnswers: ReturnType<typeof setTimeout> | undefined;
 
-  let closing: Promise<void> | undefined;
-  const close = () => closing ??= closeAll();
+  /** Begins to read, and to look for the Server. */
+  constructor(options: PipeOptions, parts: PipeParts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#client = new ClientLines(parts.stdin, parts.stdout, {
+      onMessage: (message) => {
+        for (const own of this.#ids.take(message)) this.#conversation.take(own);
+        this.#pass();
+      },
+      onBadLine: ({ problem, answer }) => {
+        this.#log(problem);
+        this.#conversation.refuse(answer);
+        this.#pass();
+      },
+      onEnd: () => {
+        this.#lastAnswers = setTimeout(() => this.close(), LAST_ANSWERS_MS);
+        this.#pass();
+      },
+      onGone: () => void this.close(),
+    });
+    this.#connect().catch((error) => {
+      if (!this.#end.signal.aborted) this.#log(messageOf(error));
+    });
+  }
 
-  async function closeAll(): Promise<void> {
-    end.abort(new Error("The pipe is closed"));
-    const last = voice;
-    voice = undefined;
+  /** Resolves when the pipe is closed, or its client has gone and what it asked for is answered. */
+  get closed(): Promise<void> {
+    return this.#closed.promise;
+  }
+
+  /** Cancels all calls, and ends. */
+  close(): Promise<void> {
+    return this.#closing ??= this.#close();
+  }
+
+  async #close(): Promise<void> {
+    clearTimeout(this.#lastAnswers);
+    this.#end.abort(new Error("The pipe is closed"));
+    const last = this.#voice;
+    this.#answering = { kind: "waiting" };
     await last?.close();
-    await host.close();
-    closed.resolve();
+    await this.#client.close();
+    this.#closed.resolve();
+  }
+
+  /** Who may send messages to the client. */
+  get #voice(): Backend | undefined {
+    return this.#answering.kind === "waiting"
+      ? this.#answering.next
+      : this.#answering.backend;
   }
 
   /** Finds who answers, and goes on to look where that is nobody. */
-  async function connect(): Promise<void> {
+  async #connect(): Promise<void> {
+    const { agent, office } = this.#options;
+    const { reach } = this.#parts;
+    const { signal } = this.#end;
     let found = await probe(reach, signal);
-    if (found === "served") return use(newRemote());
+    if (found === "served") {
+      return this.#use({ kind: "remote", backend: this.#newRemote() });
+    }
     const isAway = found !== "absent";
     const changed = () => {
-      log(seat.state());
-      if (local) void local.refresh();
-      else serveHere(seat);
+      if (this.#closing) return;
+      this.#log(seat.state());
+      if (this.#answering.kind !== "local") this.#serveHere(seat);
+      else void this.#answering.backend.refresh();
     };
     const reason = found === "absent" ? "" : found.away;
     const seat = ownSeat(agent, office, changed, reason);
     if (isAway) {
-      log(reason);
-      serveHere(seat);
+      this.#log(reason);
+      this.#serveHere(seat);
     }
     while (found !== "absent") {
       await sleep(RETRY_MS, signal);
       found = await probe(reach, signal);
-      if (found === "served" && await switchOver()) return;
+      if (found === "served" && await this.#switchOver()) return;
     }
     await seat.hold(signal);
   }
 
-  function newRemote(): Remote {
+  #newRemote(): Remote {
     const remote: Remote = new Remote({
-      ...reach,
-      subscribed,
-      deliver: (message) => deliver(message, remote),
-      log,
+      ...this.#parts.reach,
+      subscribed: this.#conversation.subscribed,
+      deliver: (message) => this.#deliver(message, remote),
+      log: this.#log,
     });
     return remote;
   }
 
-  function serveHere(seat: OwnSeat): void {
-    const here: Local = serveLocally(
-      serve(seat.provide),
-      (message) => deliver(message, here),
+  #serveHere(seat: OwnSeat): void {
+    const backend: Local = serveLocally(
+      this.#parts.serve(seat.provide),
+      (message) => this.#deliver(message, backend),
     );
-    local = here;
-    use(here);
+    this.#use({ kind: "local", backend });
   }
 
-  function use(next: Backend): void {
-    voice = backend = next;
-    for (const message of waiting.splice(0)) next.send(message);
+  #use(answering: Answering): void {
+    this.#answering = answering;
+    this.#pass();
   }
 
   /** Lets the Server answer from now on; returns whether it can. */
-  async function switchOver(): Promise<boolean> {
-    const [before, remote] = [voice, newRemote()];
-    backend = undefined;
-    voice = remote;
+  async #switchOver(): Promise<boolean> {
+    const before = this.#answering;
+    // Its answer would be lost; it comes at once.
+    if (this.#conversation.isOpening) return false;
+    const remote = this.#newRemote();
+    this.#answering = { kind: "waiting", next: remote };
+    const { initialize, listens } = this.#conversation;
     try {
-      await remote.takeOver(initialize, [...listens.values()]);
+      await remote.takeOver(initialize, listens);
     } catch (error) {
-      log(messageOf(error));
+      this.#log(messageOf(error));
       await remote.close();
-      if (before && !signal.aborted) use(before);
+      if (!this.#end.signal.aborted) this.#use(before);
       return false;
     }
-    use(remote);
-    await before?.close();
+    this.#use({ kind: "remote", backend: remote });
+    if (before.kind !== "waiting") await before.backend.close();
     return true;
   }
 
-  function take(message: JSONRPCMessage): void {
-    const cancelled = cancelledBy(message);
-    if (cancelled !== undefined) listens.delete(cancelled);
-    if (isJSONRPCRequest(message)) remember(message);
-    if (backend) backend.send(message);
-    else waiting.push(message);
+  #deliver(message: JSONRPCMessage, from: Backend): void {
+    if (from !== this.#voice) return;
+    this.#conversation.deliver(message);
+    this.#pass();
   }
 
-  /** Remembers what the client opens and closes. */
-  function remember(request: JSONRPCRequest): void {
-    const { method, params: { uri } = {} } = request;
-    if (isListen(request)) listens.set(request.id, request);
-    if (isInitializeRequest(request)) initialize = request;
-    if (typeof uri !== "string") return;
-    if (method === "resources/subscribe") subscribed.add(uri);
-    if (method === "resources/unsubscribe") subscribed.delete(uri);
-  }
-
-  function deliver(message: JSONRPCMessage, from: Backend): void {
-    if (from !== voice) return;
-    if (!("method" in message) && message.id !== undefined) {
-      listens.delete(message.id); // it was refused
+  /** Passes on what does not have to wait, in both directions; ends after the last answer. */
+  #pass(): void {
+    if (this.#closing) return;
+    const answering = this.#answering;
+    const conversation = this.#conversation;
+    if (answering.kind !== "waiting") {
+      for (const message of conversation.toSend()) {
+        answering.backend.send(message);
+      }
     }
-    host.send(ids.giveBack(message)).catch(() => {
-      // The client has gone, and with it the pipe.
-    });
+    for (const message of conversation.toWrite()) {
+      this.#client.send(this.#ids.giveBack(message));
+    }
+    const isLast = this.#lastAnswers !== undefined && conversation.isIdle;
+    if (isLast) void this.close();
   }
 
-  host.onmessage = (message) => ids.take(message).forEach(take);
-  host.onerror = (error) => log(messageOf(error));
-  host.onclose = () => void close();
-  void host.start();
-  connect().catch((error) => {
-    if (!signal.aborted) log(messageOf(error));
-  });
-  return { closed: closed.promise, close };
+  readonly #log = (line: string): void => this.#options.log?.(line);
 }
 
 /**

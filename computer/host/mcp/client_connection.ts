@@ -28,6 +28,7 @@ import {
   type WholeList,
 } from "./connection.ts";
 import { ServerEndedError, SessionForgottenError } from "./errors.ts";
+import { refusedHandshake } from "./handshake.ts";
 import { AuthorizationError } from "../oauth/authorized_fetch.ts";
 import { isRecord } from "../../../protocol/names.ts";
 import {
@@ -92,7 +93,7 @@ export async function openConnection(
     return connection;
   } catch (error) {
     await transport.close().catch(() => {});
-    throw error;
+    throw refusedHandshake(error) ?? error;
   }
 }
 

@@ -4,16 +4,16 @@
  *
  * @module
  */
-import type { MCPServerStdioParameters } from "../../../protocol/mod.ts";
 import { loadPackages } from "../../../shared/packages.ts";
 import type { ServerConfig } from "../../config/config.ts";
+import { log } from "../../util/log.ts";
 import { hideValues, secretsIn } from "../../util/secrets.ts";
 import { reasonOf } from "../../util/values.ts";
 import type { Authorizer } from "../oauth/authorized_fetch.ts";
 import type { ClientConnectionOptions, McpConnection } from "./connection.ts";
 import type { HttpConfig } from "./http.ts";
 import type { HttpOptions } from "./http_attempts.ts";
-import { NEVER_STARTED, ServerEndedError } from "./errors.ts";
+import { HandshakeError, NEVER_STARTED, ServerEndedError } from "./errors.ts";
 import { checkHeaders } from "./http_answers.ts";
 
 /** Timeout of requests to MCP servers on this machine, except tool calls. */
@@ -24,6 +24,8 @@ interface ConnectOptions
   extends Pick<ClientConnectionOptions, "pongMs" | "elicits" | "offices"> {
   /** Maximum bytes of one message of an MCP server; default 64 MiB. */
   readonly maxMessageBytes?: number | undefined;
+  /** Time for a child process to exit after its input is closed, and again after SIGTERM; default 2 s. */
+  readonly exitGraceMs?: number | undefined;
   /** Returns the source of tokens for an MCP server over HTTP without credentials. */
   readonly authorizer?:
     | ((
@@ -66,7 +68,7 @@ export async function connectMcp(
   try {
     switch (config.type) {
       case "stdio":
-        return await connectStdio(config.server_parameters, options);
+        return await connectStdio(config, options, hide);
       case "in-process": {
         const { connectInProcess } = await withMcpSdk(() =>
           import("./in_process.ts")
@@ -94,14 +96,24 @@ async function connectHttp(
   return await new HttpAttempts(config, options).connect();
 }
 
+/** Characters of what a child printed in place of a message that an error quotes. */
+const MAX_QUOTED = 200;
+
+/** @param hide hides secrets in a text, before it is cut */
 async function connectStdio(
-  parameters: MCPServerStdioParameters,
+  { name, server_parameters }: Extract<ServerConfig, { type: "stdio" }>,
   options: ConnectOptions & ClientConnectionOptions,
+  hide: (text: string) => string,
 ): Promise<McpConnection> {
   const [{ openConnection }, { StdioTransport }] = await withMcpSdk(() =>
     Promise.all([import("./client_connection.ts"), import("./stdio.ts")])
   );
-  const transport = new StdioTransport(parameters, options.maxMessageBytes);
+  const transport = new StdioTransport(server_parameters, {
+    limit: options.maxMessageBytes,
+    exitGraceMs: options.exitGraceMs,
+    warn: (warning) =>
+      log.warn("MCP server {server}: {warning}", { server: name, warning }),
+  });
   try {
     return await openConnection(transport, {
       ...options,
@@ -109,18 +121,28 @@ async function connectStdio(
       answers: () => transport.answers,
     });
   } catch (error) {
-    const { end, fault } = transport;
+    const { end, fault, diagnostics, stray } = transport;
     const hasEnded = fault === undefined && end !== undefined &&
-      !options.signal.aborted && end !== NEVER_STARTED;
+      !options.signal.aborted && end !== NEVER_STARTED &&
+      !(error instanceof HandshakeError);
     const reason = fault
-      ? `"${parameters.command}" ${fault.message}`
+      ? `"${server_parameters.command}" ${fault.message}`
       : hasEnded
-      ? `"${parameters.command}" ${end} before it answered`
+      ? `"${server_parameters.command}" ${end} before it answered`
       : reasonOf(error);
-    const { diagnostics } = transport;
+    const printed = stray === "" ? "" : quoteStray(hide(stray));
     const Failure = hasEnded ? ServerEndedError : Error;
-    throw new Failure(diagnostics ? `${reason}\n${diagnostics}` : reason, {
-      cause: error,
-    });
+    throw new Failure(
+      [reason + printed, diagnostics].filter(Boolean).join("\n"),
+      { cause: error },
+    );
   }
+}
+
+function quoteStray(text: string): string {
+  const all = text.trim();
+  const shown = all.length > MAX_QUOTED ? `${all.slice(0, MAX_QUOTED)}…` : all;
+  return `; on its output, which is for messages of MCP alone, it printed ${
+    JSON.stringify(shown)
+  }`;
 }

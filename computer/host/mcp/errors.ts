@@ -1,7 +1,7 @@
 import { checkNumbers } from "../../../shared/checks.ts";
 
 /** JSON-RPC's "invalid request". */
-const INVALID_REQUEST = -32600;
+export const INVALID_REQUEST = -32600;
 /** JSON-RPC's "invalid params". */
 export const INVALID_PARAMS = -32602;
 /** Unknown resource, until MCP 2025-11-25. */
@@ -90,6 +90,12 @@ export class ServerEndedError extends Error {
   override readonly name = "ServerEndedError";
 }
 
+/** An MCP server answered `initialize`, but not so that a session can begin. */
+export class HandshakeError extends Error {
+  /** Always `"HandshakeError"`. */
+  override readonly name = "HandshakeError";
+}
+
 /** How a child ended that could not be started. */
 export const NEVER_STARTED = "was never started";
 
@@ -106,6 +112,10 @@ export const MAX_MESSAGE_VALUES = 1_000_000;
 export const TOO_MANY_VALUES: string =
   `more than ${MAX_MESSAGE_VALUES} values in lists and objects; it must send less at once, or long data as one text`;
 
+/** What a message of more than these bytes has, with the remedy. */
+export const tooManyBytes = (most: number): string =>
+  `more than ${most} bytes; if that is as it should be, raise maxMessageBytes (--max-message)`;
+
 /** An MCP server sent a message over the limit. */
 export class MessageTooLargeError extends Error {
   /** Always `"MessageTooLargeError"`. */
@@ -116,7 +126,7 @@ export class MessageTooLargeError extends Error {
     super(
       most === undefined
         ? `sent a message of ${TOO_MANY_VALUES}`
-        : `sent a message of more than ${most} bytes; if that is as it should be, raise maxMessageBytes (--max-message)`,
+        : `sent a message of ${tooManyBytes(most)}`,
     );
   }
 }

@@ -7,7 +7,10 @@
 // @ts-types="@modelcontextprotocol/sdk/client/stdio"
 import { getDefaultEnvironment } from "@modelcontextprotocol/sdk/client/stdio.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport";
-import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types";
+import type {
+  JSONRPCMessage,
+  RequestId,
+} from "@modelcontextprotocol/sdk/types";
 import { Buffer } from "node:buffer";
 import {
   type ChildProcess,
@@ -17,23 +20,28 @@ import {
 import { existsSync } from "node:fs";
 import process from "node:process";
 import type { MCPServerStdioParameters } from "../../../protocol/mod.ts";
+import { envelopeOf } from "../../../shared/json_envelope.ts";
+import {
+  type Line,
+  LineDecoder,
+  type LongLine,
+} from "../../../shared/line_decoder.ts";
+import { TextTail } from "../../util/diagnostics.ts";
+import {
+  EXIT_GRACE_MS,
+  HAS_GROUPS,
+  ProcessGuard,
+} from "../../util/processes.ts";
 import { inheritedVariables } from "../../util/secrets.ts";
 import {
   DEFAULT_MESSAGE_BYTES,
+  INVALID_REQUEST,
   MessageTooLargeError,
   NEVER_STARTED,
+  tooManyBytes,
 } from "./errors.ts";
-import { LineDecoder, lineQueue, readInTurns, readMessage } from "./lines.ts";
-import {
-  guardGroup,
-  HAS_GROUPS,
-  ProcessGuard,
-  signalGroup,
-  TextTail,
-} from "../../util/processes.ts";
+import { errorAnswer, lineQueue, readInTurns, readMessage } from "./lines.ts";
 
-/** Time for a child to exit: after its input is closed, and again after SIGTERM. */
-const EXIT_GRACE_MS = 500;
 /** Silence after which the output of an exited child counts as complete. */
 const DRAIN_QUIET_MS = 20;
 /** How often new output may extend the draining; an escaped grandchild can write forever. */
@@ -42,12 +50,25 @@ const MAX_DRAINS = 25;
 /** Maximum number of replies that a child has not read; it could ask without end and read nothing. */
 const MAX_PENDING_REPLIES = 100;
 
+/** How much is kept of what a child prints that is no message, to be quoted. */
+const MAX_STRAY_CHARACTERS = 4_000;
+
+/** Options of a {@linkcode StdioTransport}. */
+interface StdioOptions {
+  /** The maximum bytes of a line of the child's output, and of input that it has not read; default 64 MiB. */
+  readonly limit?: number | undefined;
+  /** Time to exit: after the child's input is closed, and again after SIGTERM; default 2 s. */
+  readonly exitGraceMs?: number | undefined;
+  /** Takes a sentence about a message that is skipped. */
+  readonly warn?: (text: string) => void;
+}
+
 /**
  * A transport to an MCP server that is a child process.
  *
- * Unlike the MCP SDK's transport it ends the child's whole process group, notices the child's exit
- * even while a grandchild holds its output, takes messages of any size, and decodes the configured
- * encoding (spec §4).
+ * Unlike the MCP SDK's transport it ends all processes of the child, notices the child's exit even
+ * while a grandchild holds its output, takes messages of any size up to a limit, of which one above
+ * it costs only its request, and decodes the configured encoding (spec §4).
  */
 export class StdioTransport implements Transport {
   onclose?: () => void;
@@ -60,11 +81,18 @@ export class StdioTransport implements Transport {
   fault: MessageTooLargeError | undefined;
   /** The number of lines on its output so far, messages or not. */
   answers = 0;
+  /** What it first printed on its output that is no message; may contain secrets. */
+  stray = "";
   readonly #parameters: MCPServerStdioParameters;
+  readonly #options: StdioOptions;
   readonly #limit: number;
+  readonly #graceMs: number;
   readonly #decoder: LineDecoder;
   readonly #stderr = new TextTail();
+  /** The requests that the child has not answered. */
+  readonly #pending = new Set<RequestId>();
   #child: ChildProcess | undefined;
+  #guard: ProcessGuard | undefined;
   /** Resolves when nothing of the child is left. */
   #ended = Promise.resolve();
   #closing = false;
@@ -72,17 +100,16 @@ export class StdioTransport implements Transport {
   /** Bytes that wait for the child to read; `writableLength` is always 0 on Bun. */
   #unwritten = 0;
 
-  /**
-   * @param limit the maximum bytes of a line of its output, and of input that it has not read
-   * @throws {TypeError} for an unknown encoding
-   */
+  /** @throws {TypeError} for an unknown encoding */
   constructor(
     parameters: MCPServerStdioParameters,
-    limit: number = DEFAULT_MESSAGE_BYTES,
+    options: StdioOptions = {},
   ) {
     this.#parameters = parameters;
-    this.#limit = limit;
-    this.#decoder = new LineDecoder(parameters, limit);
+    this.#options = options;
+    this.#limit = options.limit ?? DEFAULT_MESSAGE_BYTES;
+    this.#graceMs = options.exitGraceMs ?? EXIT_GRACE_MS;
+    this.#decoder = new LineDecoder(parameters, this.#limit);
   }
 
   /** The last lines of its stderr; may contain secrets, so never sent to Agents. */
@@ -102,7 +129,8 @@ export class StdioTransport implements Transport {
         `Cannot start "${command}": there is no directory ${cwd}`,
       );
     }
-    const guard = new ProcessGuard();
+    const guard = new ProcessGuard(this.#graceMs);
+    this.#guard = guard;
     const child = guard.start(() =>
       spawn(command, args, {
         env: {
@@ -146,6 +174,7 @@ export class StdioTransport implements Transport {
         return reject(new Error("The MCP server does not read its input"));
       }
       const line = Buffer.from(`${text}\n`);
+      this.#follow(message);
       this.#unwritten += line.length;
       if (isReply) this.#replies++;
       stdin.write(line, (error) => {
@@ -157,19 +186,24 @@ export class StdioTransport implements Transport {
     });
   }
 
-  /** Ends the child and its process group: closes its input, then SIGTERM, then SIGKILL. */
+  /** Keeps account of the requests without an answer. */
+  #follow(message: JSONRPCMessage): void {
+    if (!("method" in message)) return;
+    if ("id" in message) this.#pending.add(message.id);
+    else if (message.method === "notifications/cancelled") {
+      this.#pending.delete(message.params?.requestId as RequestId);
+    }
+  }
+
+  /** Ends the child and all that it started: closes its input, then SIGTERM, then SIGKILL. */
   async close(): Promise<void> {
     const child = this.#child;
     if (!child || this.#closing) return await this.#ended; // never started, exited, or ending
     this.#closing = true;
     child.stdin?.end();
-    const after = (ms: number, signal: "SIGTERM" | "SIGKILL") =>
-      setTimeout(() => signalGroup(child, signal), ms);
-    const term = after(EXIT_GRACE_MS, "SIGTERM");
-    const kill = after(2 * EXIT_GRACE_MS, "SIGKILL");
+    const timer = setTimeout(() => void this.#guard?.end(), this.#graceMs);
     await this.#ended;
-    clearTimeout(term);
-    clearTimeout(kill);
+    clearTimeout(timer);
   }
 
   /** Takes the output of the child until it has exited; returns what gives it up at once. */
@@ -177,27 +211,16 @@ export class StdioTransport implements Transport {
     child: ChildProcessWithoutNullStreams,
     guard: ProcessGuard,
   ): () => void {
-    const { encoding } = this.#parameters;
     const ended = Promise.withResolvers<void>();
     this.#ended = ended.promise;
-    const release = guardGroup(child);
     const streams = [child.stdin, child.stdout, child.stderr];
-    const lines = lineQueue(child.stdout, (line) => {
-      if (line.text.trim() === "") return;
-      this.answers++;
-      try {
-        this.onmessage?.(readMessage(line, encoding));
-      } catch (error) {
-        this.onerror?.(error as Error);
-      }
-    });
+    const lines = lineQueue(child.stdout, (line) => this.#take(line));
     let drain: ReturnType<typeof setTimeout> | undefined;
     let drains = 0;
     const finish = () => {
       if (!this.#child) return;
       this.#child = undefined;
       lines.end();
-      release();
       clearTimeout(drain);
       for (const stream of streams) stream.destroy();
       // Only then: the next start may need a port that a remaining process holds.
@@ -212,16 +235,11 @@ export class StdioTransport implements Transport {
       drain = setTimeout(finish, DRAIN_QUIET_MS);
     };
     child.stdout.on("data", (chunk: Uint8Array) => {
-      if (this.fault) return;
       if (drain !== undefined) finishSoon();
-      try {
-        lines.push(this.#decoder.push(chunk), chunk.length);
-      } catch (error) {
-        if (!(error instanceof MessageTooLargeError)) throw error;
-        this.fault = error;
-        child.stdout.destroy(); // output of other processes is no longer read
-        signalGroup(child, "SIGKILL");
-      }
+      const { length } = chunk;
+      const found = this.#decoder.push(chunk);
+      if (this.#decoder.isSkipping) free(chunk);
+      lines.push(found, length);
     });
     readInTurns(child.stderr, (chunk) => this.#stderr.push(chunk));
     for (const stream of streams) {
@@ -231,13 +249,63 @@ export class StdioTransport implements Transport {
     child.once("exit", (code, signal) => {
       this.end = this.fault?.message ??
         (signal ? `was ended by ${signal}` : `exited with code ${code}`);
-      signalGroup(child, "SIGKILL");
       void guard.end();
       child.stdout.once("close", finish);
       finishSoon();
     });
     return finish;
   }
+
+  /** Takes a line of the child's output. */
+  #take(line: Line | LongLine): void {
+    if ("text" in line && line.text.trim() === "") return;
+    this.answers++;
+    if (!("text" in line)) return this.#skip(line);
+    try {
+      const message = readMessage(line, this.#parameters.encoding);
+      if (!("method" in message) && message.id !== undefined) {
+        this.#pending.delete(message.id);
+      }
+      this.onmessage?.(message);
+    } catch (error) {
+      const room = MAX_STRAY_CHARACTERS - this.stray.length;
+      this.stray += `${line.text}\n`.slice(0, Math.max(0, room));
+      this.onerror?.(error as Error);
+    }
+  }
+
+  /** Fails the request whose answer a line above the limit is, or all if it may be that of any. */
+  #skip({ head, tail, bytes, ended }: LongLine): void {
+    if (!ended) {
+      this.fault = new MessageTooLargeError(this.#limit);
+      this.#child?.stdout?.destroy();
+      return void this.#guard?.end();
+    }
+    const { isJson, id, method } = envelopeOf(head, tail);
+    const problem = `has ${tooManyBytes(this.#limit)}`;
+    const what = method ?? (isJson ? "an answer" : "a line");
+    this.#options.warn?.(`${what} of ${bytes} bytes is skipped: it ${problem}`);
+    if (method !== undefined) {
+      if (id === undefined) return;
+      const error = { code: INVALID_REQUEST, message: `It ${problem}` };
+      this.send({ jsonrpc: "2.0", id, error }).catch(() => {
+        // It has exited, or does not read.
+      });
+      return;
+    }
+    const any = isJson ? [...this.#pending] : [];
+    const failed = id === undefined ? any : any.filter((each) => each === id);
+    for (const id of failed) {
+      this.#pending.delete(id);
+      this.onmessage?.(errorAnswer(id, problem));
+    }
+  }
+}
+
+/** Frees the memory of a chunk, as the garbage collector lets hundreds of megabytes of them wait. */
+function free({ buffer, byteLength }: Uint8Array): void {
+  const isWhole = byteLength === buffer.byteLength;
+  if (isWhole && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
 function explain(command: string, error: Error & { code?: string }): Error {

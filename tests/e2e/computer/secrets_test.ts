@@ -17,7 +17,7 @@ const ODD = {
   markup: '<b>it\'s & "bold"</b>',
   padded: "  padded value  ",
   short: "0x7f",
-  tiny: "q7", // a short password
+  tiny: "q7x9", // as short as a hidden one can be
 };
 type Name = keyof typeof ODD;
 

@@ -25,7 +25,7 @@ import {
   serveOffice,
   startGateway,
 } from "../../support/mcp/gateway.ts";
-import { INITIALIZE, LIST_TOOLS } from "../../support/mcp/post.ts";
+import { INITIALIZE, LIST_TOOLS, message } from "../../support/mcp/post.ts";
 import { OFFICE } from "../../support/office.ts";
 import { startProxy } from "../../support/proxy.ts";
 import { hurryTimers, watchTimers } from "../../support/timers.ts";
@@ -218,6 +218,8 @@ function startPipe(url: string | URL, ...flags: string[]) {
     ended: once(child, "close").then(([code]) => code),
     errors: () => errors,
     next,
+    /** Reads the lines that are left. */
+    rest: () => Array.fromAsync({ [Symbol.asyncIterator]: () => lines }),
     ask: async (line: string) => {
       child.stdin.write(`${line}\n`);
       return await next();
@@ -258,18 +260,42 @@ Deno.test("smcp-agent mcp: a client that reads no more ends it", async () => {
   }
 });
 
-Deno.test("smcp-agent mcp: lines that are no messages are passed over, and refusals of the Server are errors of the request", async () => {
+Deno.test("smcp-agent mcp: a line that is no message is answered, with one line on stderr; refusals of the Server are errors of the request", async () => {
   await using office = await serveOffice({ mcp: { computer: "pc" } });
   const pipe = startPipe(office.url, "--computer", "other");
-  pipe.child.stdin.write("hello\n{}\n");
-  const { id, error } = await pipe.ask(INITIALIZE);
+  const rows: [line: string, id: unknown, code: number][] = [
+    ["hello", null, -32700],
+    ['{"jsonrpc":"2.0","id":5,"method":"ping"', null, -32700],
+    ["{}", null, -32600],
+    ["[]", null, -32600],
+    ["5", null, -32600],
+    ['{"jsonrpc":"2.0","id":4}', 4, -32600],
+    ['{"id":"x","method":"ping"}', "x", -32600],
+    ['{"jsonrpc":"2.0","id":{},"method":"ping"}', null, -32600],
+    // Of an answer the id is one of the Server's.
+    ['{"jsonrpc":"2.0","id":1,"result":5}', null, -32600],
+    [
+      `{"jsonrpc":"2.0","id":6,"method":"x","params":"${
+        "x".repeat(11_000_000)
+      }`,
+      6,
+      -32600,
+    ],
+  ];
+  for (const [line, id, code] of rows) {
+    const answer = await pipe.ask(line);
+    assertEquals([answer.id, answer.error.code], [id, code], line.slice(0, 99));
+  }
+  const { id, error } = await pipe.ask(`\r\n\n${INITIALIZE}`);
   assertEquals([id, error.message], [
     1,
     'Cannot use computer "other": only "pc" is served here',
   ]);
   pipe.child.stdin.end();
   assertEquals(await pipe.ended, 0);
-  assertStringIncludes(pipe.errors(), "smcp-agent mcp: ");
+  const lines = pipe.errors().trimEnd().split("\n");
+  assertEquals(lines.length, rows.length + 1, pipe.errors());
+  for (const line of lines) assertStringIncludes(line, "smcp-agent mcp: ");
 });
 
 for (const way of ["the Server", "a seat of its own"]) {
@@ -307,5 +333,43 @@ for (const way of ["the Server", "a seat of its own"]) {
     assertEquals((await pipe.next()).id, 7);
     pipe.child.stdin.end();
     assertEquals(await pipe.ended, 0);
+  });
+}
+
+/** What a script writes at once, before it reads anything. */
+const BURST = [
+  INITIALIZE,
+  message(2, "ping"),
+  '{"jsonrpc":"2.0","method":"notifications/initialized"}',
+  message(3, "tools/call", { name: "pc__echo", arguments: { text: "hi" } }),
+  '{"jsonrpc":"2.0","id":4}',
+  LIST_TOOLS.replace('"id":2', '"id":5'),
+  message(6, "ping"),
+];
+
+for (
+  const [kind, gateway] of [["a Server", mcpGateway()], [
+    "a seat",
+    undefined,
+  ]] as const
+) {
+  Deno.test(`smcp-agent mcp, ${kind}: messages before the answer to initialize are answered in their order, also after the end of the input`, async () => {
+    await using running = await startComputer(
+      { fix: fixtureHere() },
+      {},
+      { server: gateway ? { gateway } : {} },
+    );
+    await running.office.agent.leave();
+    for (const end of ["\n", ""]) {
+      const pipe = startPipe(running.office.url);
+      pipe.child.stdin.end(BURST.join("\n") + end);
+      assertEquals(await pipe.ended, 0);
+      const answers = (await pipe.rest()).map((line) => JSON.parse(line))
+        .filter(({ method }) => method === undefined);
+      assertEquals(answers.map(({ id }) => id), [1, 2, 3, 4, 5, 6]);
+      const codes = answers.map(({ error }) => error?.code);
+      assertEquals(codes.filter(Boolean), [-32600]);
+      assertEquals(answers[2].result.content[0].text, "hi");
+    }
   });
 }

@@ -8,8 +8,12 @@ export const JSON_HEADERS = {
   "accept": "application/json, text/event-stream",
 };
 
-const message = (id: number, method: string, params?: object): string =>
-  JSON.stringify({ jsonrpc: "2.0", id, method, params });
+/** A request of JSON-RPC. */
+export const message = (
+  id: number,
+  method: string,
+  params?: object,
+): string => JSON.stringify({ jsonrpc: "2.0", id, method, params });
 
 /** The body of the request that opens a session. */
 export const INITIALIZE: string = message(1, "initialize", {

@@ -9,15 +9,20 @@ import {
   type IncomingMessage,
   type ServerResponse,
 } from "node:http";
+import { readFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { SmcpComputer } from "../../../../computer/mod.ts";
 import { startComputer, takeSeat } from "../../../support/computer/computer.ts";
 import { configFile } from "../../../support/computer/config_file.ts";
 import { startHost, textOf } from "../../../support/computer/host.ts";
 import { fixture } from "../../../support/computer/mcp_servers.ts";
 import { runComputer } from "../../../support/computer/run_computer.ts";
+import { scripted } from "../../../support/computer/scripted.ts";
 import { streamableApp } from "../../../support/fixtures/mcp_http.ts";
+import { captureLog } from "../../../support/log_capture.ts";
 import { startOffice } from "../../../support/office.ts";
+import { scratch } from "../../../support/scratch.ts";
 
 const MIB = 2 ** 20;
 /** Far above the limit of a test: a call that hangs is seen. */
@@ -40,6 +45,108 @@ Deno.test("a child whose line is endless is restarted, with the reason in its st
   for (const part of ["more than 4194304 bytes", "--max-message"]) {
     assertStringIncludes(errors[0] ?? "", part);
   }
+});
+
+/** Lines above the limit, whose text is between these; and whose call fails: its own, all, or none. */
+const LONG_LINES: Readonly<
+  Record<string, [head: string, tail: string, failed: "own" | "all" | "none"]>
+> = {
+  "its id first": [`{"jsonrpc":"2.0","id":ID,"result":{"a":"`, `"}}`, "own"],
+  "its id last": [
+    `{"result":{"id":1,"a":"`,
+    `"},"id":ID,"jsonrpc":"2.0"}`,
+    "own",
+  ],
+  "an error": [`{"error":{"code":1,"message":"`, `"},"id":ID}`, "own"],
+  "its id in the middle": [
+    `{"a":"${"a".repeat(5_000)}","id":ID,"result":{"a":"`,
+    `"},"b":"${"b".repeat(5_000)}"}`,
+    "all",
+  ],
+  "the id of no call": [
+    `{"jsonrpc":"2.0","id":12345,"result":{"a":"`,
+    `"}}`,
+    "none",
+  ],
+  "a notification": [
+    `{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"`,
+    `"}}`,
+    "none",
+  ],
+  "a request": [
+    `{"method":"elicitation/create","params":{"message":"`,
+    `"},"jsonrpc":"2.0","id":"q"}`,
+    "none",
+  ],
+  "no message": ["a log line ", "", "none"],
+};
+
+Deno.test("a line above the limit costs its call alone, or all where its id is in neither end; its MCP server goes on", async (t) => {
+  await using folder = await scratch();
+  const journal = join(folder.path, "journal");
+  await using pc = await startComputer({ a: scripted({ journal }) }, {
+    maxMessageBytes: MIB,
+  });
+  using log = captureLog();
+  for (const [name, [head, tail, failed]] of Object.entries(LONG_LINES)) {
+    await t.step(name, async () => {
+      const abort = new AbortController();
+      const hanging = pc.call("hang", {}, { ...LONG, signal: abort.signal });
+      const bytes = 2 * MIB;
+      const answers = failed === "none";
+      const { text, meta } = await pc.call(
+        "long",
+        { head, bytes, tail, answers },
+        LONG,
+      );
+      if (answers) assertEquals(text, "echo");
+      else {
+        assertEquals(meta.error_code, 4003);
+        assertStringIncludes(text, "more than 1048576 bytes");
+        assertStringIncludes(text, "maxMessageBytes (--max-message)");
+      }
+      if (failed === "all") {
+        assertStringIncludes((await hanging).text, "more than 1048576 bytes");
+      } else {
+        abort.abort();
+        await hanging.catch(() => {});
+      }
+      assertEquals((await pc.call("echo")).text, "echo");
+    });
+  }
+  assertEquals(pc.computer.status().servers[0]?.restarts, 0);
+  assertStringIncludes(log.text, "notifications/message of 2");
+  const [answer = ""] = (await readFile(journal, "utf8")).split("\n");
+  const { id, error } = JSON.parse(answer);
+  assertEquals([id, error.code], ["q", -32600]);
+});
+
+Deno.test({
+  name: "a line of 300 MB passes a limit of 8 MB in bounded memory",
+  ignore: Deno.build.os !== "linux",
+}, async () => {
+  await using config = await configFile({
+    servers: { a: scripted({}, { default_tool_meta: { auto_apply: true } }) },
+  });
+  await using office = await startOffice();
+  const flags = ["--max-message", `${8 * MIB}`];
+  await using computer = runComputer(office, config.file, { flags });
+  await computer.line(/^MCP server a: running/);
+  await computer.line(/^joined/);
+  await office.agent.toolsSettled();
+  await office.agent.callTool("pc", "echo", {});
+  const peak = async () => {
+    const status = await Deno.readTextFile(`/proc/${computer.pid}/status`);
+    return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
+  };
+  const before = await peak();
+  const [head, tail] = LONG_LINES["its id first"] ?? [];
+  const params = { head, bytes: 300 * MIB, tail };
+  const { content: [block] } = await office.agent
+    .callTool("pc", "long", params, LONG);
+  assertStringIncludes(block?.text ?? "", "more than 8388608 bytes");
+  const growth = await peak() - before;
+  assert(growth < 64, `${growth} MiB`);
 });
 
 Deno.test("an answer of a child with too many values fails its call alone: the child goes on, and others too", async () => {

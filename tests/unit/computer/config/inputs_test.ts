@@ -15,7 +15,7 @@ import {
   placeholderIds,
   sharedVariable,
 } from "../../../../computer/util/inputs.ts";
-import { TextTail } from "../../../../computer/util/processes.ts";
+import { TextTail } from "../../../../computer/util/diagnostics.ts";
 import { hideValues, secretsIn } from "../../../../computer/util/secrets.ts";
 import {
   type MCPServerInput,
@@ -339,9 +339,9 @@ Deno.test("InputStore lists the texts to hide, but for those that Agents see, un
   );
   assertEquals([...store.secrets], []);
   await resolved(store);
-  assertEquals([...store.secrets], ["12", "long enough", "billing"]);
+  assertEquals([...store.secrets], ["12", "no", "long enough", "billing"]);
   assertEquals([store.show("team"), store.show("pin")], [true, false]);
-  assertEquals([...store.secrets], ["12", "long enough"]);
+  assertEquals([...store.secrets], ["12", "no", "long enough"]);
 });
 
 Deno.test("InputStore.render() fills in values, and hides secrets", async () => {

@@ -176,7 +176,7 @@ Deno.test("urlCredentials() finds credentials before a host, raw and decoded", (
       "p@ssword",
     ]],
     ["me:password@proxy", ["me:password", "password", "password"]],
-    ["http://me:abc@proxy", ["me:abc"]],
+    ["http://me:abc@proxy", ["me:abc", "abc", "abc"]],
     ["http://token@proxy", ["token", "token", "token"]],
     ["http://me:50%25%@proxy", ["me:50%25%", "50%25%", "50%25%"]],
     ["https://proxy/?a=b@c", []],

@@ -35,74 +35,20 @@ import {
   URL_REQUIRED,
 } from "../../../../computer/host/mcp/errors.ts";
 import { httpTimeouts } from "../../../../computer/host/mcp/http.ts";
-import {
-  type Line,
-  LineDecoder,
-  lineQueue,
-  readMessage,
-} from "../../../../computer/host/mcp/lines.ts";
+import { lineQueue, readMessage } from "../../../../computer/host/mcp/lines.ts";
 import { requestFailure } from "../../../../computer/tools/call_failure.ts";
+import { type Line, LineDecoder } from "../../../../shared/line_decoder.ts";
 
-const bytes = (...values: number[]) => new Uint8Array(values);
 const utf8 = (text: string) => new TextEncoder().encode(text);
-type Handler = "strict" | "ignore" | "replace";
-const decoder = (
-  encoding = "utf-8",
-  encoding_error_handler: Handler = "strict",
-) => new LineDecoder({ encoding, encoding_error_handler });
-
-Deno.test("LineDecoder splits lines for any chunking, and keeps one while the next grows in its place", () => {
-  const whole = utf8("one\ntwö\n\nthree");
-  for (let size = 1; size <= whole.length; size++) {
-    const lines = decoder();
-    const texts: string[] = [];
-    for (let at = 0; at < whole.length; at += size) {
-      const chunk = whole.slice(at, at + size);
-      texts.push(...lines.push(chunk).map(({ text }) => text));
-      chunk.fill(0);
-    }
-    assertEquals(texts, ["one", "twö", ""], `chunks of ${size}`);
-  }
-});
-
-Deno.test("LineDecoder reads the named encoding, also in Python's spelling, and treats invalid bytes as encoding_error_handler says", () => {
-  const broken = bytes(0x61, 0xff, 0x62, 0x0a);
-  const umlaut = bytes(0xe4, 0x0a);
-  const written = utf8("a\ufffdb\n"); // by the server itself
-  const rows: [
-    string,
-    Handler,
-    Uint8Array<ArrayBuffer>,
-    text: string,
-    valid?: false,
-  ][] = [
-    ["utf-8", "strict", broken, "a\ufffdb", false],
-    ["utf-8", "ignore", broken, "ab"],
-    ["utf-8", "replace", broken, "a\ufffdb"],
-    ["utf-8", "strict", written, "a\ufffdb"],
-    ["utf-8", "replace", written, "a\ufffdb"],
-    ["latin1", "strict", umlaut, "ä"],
-    ["latin_1", "strict", umlaut, "ä"],
-    ["ISO-8859-1", "strict", umlaut, "ä"],
-    ["gbk", "strict", bytes(0xc4, 0xe3, 0x0a), "你"],
-  ];
-  for (const [encoding, handler, line, text, valid = true] of rows) {
-    assertEquals(decoder(encoding, handler).push(line), [{ text, valid }]);
-  }
-  for (const label of ["utf_8", "utf8", "UTF-8"]) {
-    assertEquals(decoder(label).isUtf8, true);
-  }
-  // Line ends of several bytes are not supported.
-  for (const label of ["klingon", "utf-16", "utf-16le"]) {
-    assertThrows(() => decoder(label), TypeError, `"${label}"`);
-  }
-});
 
 const line = (text: string, valid = true): Line => ({ text, valid });
 
 Deno.test("lineQueue() takes the rest at the end, in its order", () => {
   const taken: string[] = [];
-  const queue = lineQueue(new PassThrough(), ({ text }) => taken.push(text));
+  const queue = lineQueue(
+    new PassThrough(),
+    (line) => "text" in line && taken.push(line.text),
+  );
   const all = Array.from({ length: 1_000 }, (_, at) => `${at}`);
   queue.push(all.map((text) => line(text)), 1_000);
   assert(taken.length < all.length, "some wait for the next turn");
@@ -159,9 +105,13 @@ Deno.test("readMessage() turns an unreadable answer into an error answer, and th
 
 Deno.test("LineDecoder counts the values of a long line, and readMessage() refuses too many without reading them: the answer of a request, if it is one", () => {
   const lists = (count: number) => "[],".repeat(count) + "[]";
+  const lines = new LineDecoder(
+    { encoding: "utf-8", encoding_error_handler: "strict" },
+    64 * 2 ** 20,
+  );
   const read = (text: string) => {
-    const [line] = decoder().push(utf8(`${text}\n`));
-    assert(line);
+    const [line] = lines.push(utf8(`${text}\n`));
+    assert(line && "text" in line);
     return readMessage(line, "utf-8");
   };
   const large = (id: string, count = 600_000) =>

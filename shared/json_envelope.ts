@@ -1,0 +1,110 @@
+import { textEnd } from "./json_pieces.ts";
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const LIST = 0x5b;
+const BACKSLASH = 0x5c;
+const LIST_END = 0x5d;
+const OBJECT = 0x7b;
+const OBJECT_END = 0x7d;
+
+/** What the ends of a JSON-RPC message show of it. */
+export interface Envelope {
+  /** Whether it begins as an object or a list does. */
+  readonly isJson: boolean;
+  /** Its id, if it is in one of the ends. */
+  readonly id?: string | number;
+  /** Its method, if it is in one of the ends. */
+  readonly method?: string;
+}
+
+/**
+ * Finds out what a JSON-RPC message is that is too long to be kept.
+ *
+ * Of both ends, the members of the outermost object are read that are whole; what is within other
+ * members, such as an `id` in a result, does not count.
+ *
+ * @param head its beginning
+ * @param tail its end
+ */
+export function envelopeOf(head: string, tail: string): Envelope {
+  const { id, method } = { ...membersAfter(tail), ...membersBefore(head) };
+  return {
+    isJson: /^\ufeff?\s*[{[]/.test(head),
+    ...((typeof id === "string" || typeof id === "number") && { id }),
+    ...(typeof method === "string" && { method }),
+  };
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Reads the first members of an object whose end is missing. */
+function membersBefore(text: string): Members {
+  const start = text.search(/[^\s\ufeff]/);
+  let depth = 0;
+  let end = -1;
+  for (let at = start; at >= 0 && at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case QUOTE:
+        at = textEnd(text, at);
+        break;
+      case LIST:
+      case OBJECT:
+        depth++;
+        break;
+      case LIST_END:
+      case OBJECT_END:
+        depth--;
+        break;
+      case COMMA:
+        if (depth === 1) end = at;
+        break;
+    }
+  }
+  return end === -1 ? {} : parsed(`${text.slice(start, end)}}`);
+}
+
+/** Reads the last members of an object whose beginning is missing. */
+function membersAfter(text: string): Members {
+  let depth = 0;
+  let start = -1;
+  for (let at = text.length - 1; at >= 0; at--) {
+    switch (text.charCodeAt(at)) {
+      case QUOTE:
+        at = textStart(text, at);
+        break;
+      case LIST_END:
+      case OBJECT_END:
+        depth++;
+        break;
+      case LIST:
+      case OBJECT:
+        depth--;
+        break;
+      case COMMA:
+        if (depth === 1) start = at;
+        break;
+    }
+  }
+  return start === -1 ? {} : parsed(`{${text.slice(start + 1)}`);
+}
+
+/** Finds the opening quote of a text from its closing one; -1 where it is missing. */
+function textStart(text: string, end: number): number {
+  for (let at = end - 1; at >= 0; at--) {
+    if (text.charCodeAt(at) !== QUOTE) continue;
+    let before = at;
+    while (text.charCodeAt(before - 1) === BACKSLASH) before--;
+    if ((at - before) % 2 === 0) return at;
+  }
+  return -1;
+}
+
+function parsed(text: string): Members {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Object(value);
+  } catch {
+    return {};
+  }
+}
