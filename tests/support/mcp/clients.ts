@@ -334,14 +334,16 @@ export class ChildTransport {
     return Promise.resolve();
   }
 
-  /** Ends the child's stdin, and so the child. */
+  /** Ends the child's stdin, and two seconds later the child, as the MCP SDKs do. */
   async close(): Promise<void> {
     const child = this.#child;
     const hasEnded = child?.exitCode !== null || child.signalCode !== null;
     if (child === undefined || hasEnded) return;
     const ended = once(child, "close");
     child.stdin.end();
+    const timer = setTimeout(() => child.kill("SIGTERM"), 2_000);
     await ended;
+    clearTimeout(timer);
   }
 }
 

