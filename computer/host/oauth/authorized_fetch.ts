@@ -57,11 +57,16 @@ export const authorizedFetch = (
 ): FetchLike =>
 async (url, init = {}) => {
   try {
-    const token = await authorizer?.token();
+    let token = await authorizer?.token();
     let response = await fetch(url, withToken(init, token));
-    if (authorizer && await hasOther(authorizer, token, response, fetch)) {
+    // Each once: a token that was renewed may lack rights, and one with more may have ended.
+    const seen = new Set<number>();
+    while (authorizer && !seen.has(response.status)) {
+      seen.add(response.status);
+      if (!await hasOther(authorizer, token, response, fetch)) break;
       await response.body?.cancel();
-      response = await fetch(url, withToken(init, await authorizer.token()));
+      token = await authorizer.token();
+      response = await fetch(url, withToken(init, token));
     }
     const isChallenge = response.headers.has("www-authenticate");
     const refusal = refusalOf(response.status, isChallenge);

@@ -347,6 +347,18 @@ Deno.test("403 insufficient_scope asks for the union of scopes, and the call is 
   assertEquals(guarded.asked, []);
 });
 
+Deno.test("a call whose token has expired, and lacks a scope, renews and asks for more", async () => {
+  await using guarded = await startGuarded();
+  await using pc = await guarded.begin();
+  await visit((await guarded.request()).url);
+  await running(pc.computer);
+  await guarded.control({ forget: "access", needs: "admin" });
+  const call = pc.call("echo", HI);
+  await visit((await guarded.request()).url);
+  assertEquals((await call).text, "hi");
+  assertEquals((await guarded.control({})).refreshes, 1);
+});
+
 Deno.test("whoever refuses more scopes is not asked again for them, and keeps what was granted", async () => {
   await using guarded = await startGuarded();
   await using pc = await guarded.begin();
