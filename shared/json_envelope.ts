@@ -1,12 +1,13 @@
 import { textEnd } from "./json_pieces.ts";
-
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const LIST = 0x5b;
-const BACKSLASH = 0x5c;
-const LIST_END = 0x5d;
-const OBJECT = 0x7b;
-const OBJECT_END = 0x7d;
+import {
+  BACKSLASH,
+  COMMA,
+  LIST,
+  LIST_END,
+  OBJECT,
+  OBJECT_END,
+  QUOTE,
+} from "./json_characters.ts";
 
 /** What the ends of a JSON-RPC message show of it. */
 export interface Envelope {

@@ -1,11 +1,12 @@
 import { countValues } from "./json_values.ts";
 import { textEnd } from "./json_pieces.ts";
-
-const QUOTE = 0x22;
-const LIST = 0x5b;
-const LIST_END = 0x5d;
-const OBJECT = 0x7b;
-const OBJECT_END = 0x7d;
+import {
+  LIST,
+  LIST_END,
+  OBJECT,
+  OBJECT_END,
+  QUOTE,
+} from "./json_characters.ts";
 
 /** The most values of an outline. */
 const MAX_VALUES = 200;

@@ -7,13 +7,15 @@
  *
  * @module
  */
+import {
+  BACKSLASH,
+  COLON,
+  COMMA,
+  LIST,
+  OBJECT,
+  QUOTE,
+} from "./json_characters.ts";
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const LIST = 0x5b;
-const BACKSLASH = 0x5c;
-const OBJECT = 0x7b;
 const LINE_FEED = 0x0a;
 const RETURN = 0x0d;
 

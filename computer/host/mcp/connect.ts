@@ -9,7 +9,6 @@ import type { ServerConfig } from "../../config/config.ts";
 import { log } from "../../util/log.ts";
 import { hideValues, secretsIn } from "../../util/secrets.ts";
 import { reasonOf } from "../../util/values.ts";
-import type { Authorizer } from "../oauth/authorized_fetch.ts";
 import type { ClientConnectionOptions, McpConnection } from "./connection.ts";
 import type { HttpConfig } from "./http.ts";
 import type { HttpOptions } from "./http_attempts.ts";
@@ -21,18 +20,11 @@ const LOCAL_REQUEST_MS = 30_000;
 
 /** Options of {@linkcode connectMcp}. */
 interface ConnectOptions
-  extends Pick<ClientConnectionOptions, "pongMs" | "elicits" | "offices"> {
-  /** Maximum bytes of one message of an MCP server; default 64 MiB. */
-  readonly maxMessageBytes?: number | undefined;
+  extends
+    Pick<ClientConnectionOptions, "pongMs" | "elicits" | "offices">,
+    Pick<HttpOptions, "maxMessageBytes" | "authorizer"> {
   /** Time for a child process to exit after its input is closed, and again after SIGTERM; default 2 s. */
   readonly exitGraceMs?: number | undefined;
-  /** Returns the source of tokens for an MCP server over HTTP without credentials. */
-  readonly authorizer?:
-    | ((
-      server: string,
-      place: HttpConfig["server_parameters"],
-    ) => Authorizer | undefined)
-    | undefined;
   /** Returns the values to hide in errors, besides those of the configuration. */
   readonly secrets?: () => Iterable<string>;
 }

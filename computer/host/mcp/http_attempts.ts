@@ -25,9 +25,9 @@ import { fetchWithTimeouts, type HttpTimeouts } from "./limited_fetch.ts";
 
 /** Options of {@linkcode HttpAttempts}. */
 export interface HttpOptions extends ClientConnectionOptions {
-  /** Maximum bytes of one message; default 64 MiB. */
+  /** Maximum bytes of one message of an MCP server; default 64 MiB. */
   readonly maxMessageBytes?: number | undefined;
-  /** Returns the source of tokens for a server without credentials. */
+  /** Returns the source of tokens for an MCP server over HTTP without credentials. */
   readonly authorizer?:
     | ((
       server: string,
