@@ -396,6 +396,8 @@ export function mendResult(
   const changes = wrongMembers(valid, {
     isError: (value) => typeof value === "boolean",
     meta: isRecord,
+    // A result that asks something has been answered before it comes here.
+    resultType: (value) => value === "complete",
   }, note);
   const content = mendList(result.content, note);
   if (content === result.content && changes.size === 0) {
