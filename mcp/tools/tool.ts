@@ -5,6 +5,7 @@ import {
   mendOutputSchema,
   mendToolAnnotations,
 } from "../../protocol/mcp/mend.ts";
+import { withoutNames } from "../../protocol/mcp/schema_check.ts";
 import { parsed, parseObject } from "./result.ts";
 
 /** Before the keys of our own in `_meta`. */
@@ -49,7 +50,8 @@ export function toMcpTool(
       ? `[${computer}] ${tool.description}`.trimEnd()
       : tool.description,
     inputSchema: mendInputSchema(input, ignore) as Tool["inputSchema"],
-    ...(outputSchema && { outputSchema }),
+    // Always, not only where an id occurs twice: what a client compiled must not depend on the other tools.
+    ...(outputSchema && { outputSchema: withoutNames(outputSchema) }),
     ...(annotations && { annotations }),
     ...(icons && { icons }),
     _meta: metaOf(tool, computer),

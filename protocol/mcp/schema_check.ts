@@ -1,6 +1,10 @@
 /**
- * Whether a JSON Schema can be compiled. Clients of MCP compile the output schemas of all tools when they list
- * them (Ajv, draft 7); this finds what makes that fail, in one pass and without generating code.
+ * Whether a JSON Schema can be compiled, and used beside others. Clients of MCP compile the output schemas of all
+ * tools with one Ajv, some of them when they list the tools; this finds what makes that fail, in one pass and without
+ * generating code.
+ *
+ * A schema passes when each known keyword has a value of its form, and each reference leads to a schema in it that
+ * was checked. Keywords that are unknown hold data. What needs more, such as `$dynamicRef`, does not pass.
  *
  * @module
  */
@@ -43,6 +47,11 @@ function isPattern(value: unknown): boolean {
   }
 }
 
+const isNever = (): boolean => false;
+
+/** Matches the names that anchors may have. */
+const ANCHOR = /^[A-Za-z_][-A-Za-z0-9._]*$/;
+
 /** Keywords whose values are schemas. */
 const PARTS: ReadonlySet<string> = new Set([
   "additionalItems",
@@ -50,50 +59,20 @@ const PARTS: ReadonlySet<string> = new Set([
   "contains",
   "else",
   "if",
+  "items",
   "not",
   "propertyNames",
   "then",
+  "unevaluatedItems",
+  "unevaluatedProperties",
 ]);
 
 /** Keywords whose values are lists of schemas. */
-const LISTS: ReadonlySet<string> = new Set(["allOf", "anyOf", "oneOf"]);
-
-/** What each keyword may hold; those that are not here are ignored. */
-const KEYWORDS: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
-  ["$id", isText],
-  ["$ref", isText],
-  ["$anchor", isText],
-  ["id", () => false], // of draft 4
-  ["type", isType],
-  ["enum", (value) => Array.isArray(value) && value.length > 0],
-  ["required", isTexts],
-  ["pattern", isPattern],
-  ["format", isText],
-  ["uniqueItems", isBoolean],
-  ["nullable", isBoolean],
-  ...[
-    "maxItems",
-    "maxLength",
-    "maxProperties",
-    "maximum",
-    "minItems",
-    "minLength",
-    "minProperties",
-    "minimum",
-    "exclusiveMaximum",
-    "exclusiveMinimum",
-    "multipleOf",
-  ].map((name) => [name, isNumber] as const),
-  ...[...PARTS].map((name) => [name, isSchema] as const),
-  ["items", (value) => isSchema(value) || isSchemas(value)],
-  ...[...LISTS].map((name) => [name, isSchemas] as const),
-  ["properties", isSchemaMap],
-  ["dependencies", isRecord],
-  [
-    "patternProperties",
-    (value) =>
-      isSchemaMap(value) && Object.keys(Object(value)).every(isPattern),
-  ],
+const LISTS: ReadonlySet<string> = new Set([
+  "allOf",
+  "anyOf",
+  "oneOf",
+  "prefixItems",
 ]);
 
 /** Keywords whose values are schemas by name. */
@@ -106,116 +85,366 @@ const MAPS: ReadonlySet<string> = new Set([
   "properties",
 ]);
 
-/** Keywords whose values are data. */
+/** Keywords whose schemas apply to the value itself, not to a part of it. */
+const IN_PLACE: ReadonlySet<string> = new Set([
+  "allOf",
+  "anyOf",
+  "dependencies",
+  "dependentSchemas",
+  "else",
+  "if",
+  "not",
+  "oneOf",
+  "then",
+]);
+
+/** Keywords whose values are data, in which nothing is looked for. */
 const DATA: ReadonlySet<string> = new Set(["const", "default", "enum"]);
+
+/** Keywords that limit a format, and the formats that have an order. */
+const LIMITS: ReadonlySet<string> = new Set([
+  "formatExclusiveMaximum",
+  "formatExclusiveMinimum",
+  "formatMaximum",
+  "formatMinimum",
+]);
+const ORDERED: ReadonlySet<unknown> = new Set([
+  "date",
+  "date-time",
+  "iso-date-time",
+  "iso-time",
+  "time",
+]);
+
+/** What each keyword may hold; those that are not here are ignored. */
+const KEYWORDS: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
+  ["$id", isText],
+  ["$ref", isText],
+  ["$anchor", (value) => isText(value) && ANCHOR.test(String(value))],
+  ["$async", (value) => value === false], // of Ajv
+  ...[
+    "$dynamicAnchor",
+    "$dynamicRef",
+    "$recursiveAnchor",
+    "$recursiveRef",
+    "id", // of draft 4
+  ].map((name) => [name, isNever] as const),
+  ["type", isType],
+  ["enum", (value) => Array.isArray(value) && value.length > 0],
+  ["required", isTexts],
+  ["pattern", isPattern],
+  ["format", isText],
+  ...[...LIMITS].map((name) => [name, isText] as const),
+  ["uniqueItems", isBoolean],
+  ["nullable", isBoolean],
+  ...[
+    "maxContains",
+    "maxItems",
+    "maxLength",
+    "maxProperties",
+    "maximum",
+    "minContains",
+    "minItems",
+    "minLength",
+    "minProperties",
+    "minimum",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "multipleOf",
+  ].map((name) => [name, isNumber] as const),
+  ...[...PARTS].map((name) => [name, isSchema] as const),
+  ["items", (value) => isSchema(value) || isSchemas(value)],
+  ...[...LISTS].map((name) => [name, isSchemas] as const),
+  ["properties", isSchemaMap],
+  ["dependentSchemas", isSchemaMap],
+  [
+    "dependentRequired",
+    (value) => isRecord(value) && Object.values(value).every(isTexts),
+  ],
+  [
+    "dependencies",
+    (value) =>
+      isRecord(value) &&
+      Object.values(value).every((each) => isSchema(each) || isTexts(each)),
+  ],
+  [
+    "patternProperties",
+    (value) =>
+      isSchemaMap(value) && Object.keys(Object(value)).every(isPattern),
+  ],
+]);
+
+/** Matches the dialects that clients compile; the last one is that of schemas that have no `$schema`. */
+const DIALECT =
+  /^https?:\/\/json-schema\.org\/(?:draft-0[67]|draft\/2019-09|(draft\/2020-12))\/schema#?$/;
+
+/** The most schemas that may be in each other by way of references; Ajv's stack has room for about twice as many. */
+const MAX_LEVELS = 250;
+
+/** The most characters of a schema's pointer, of which there is one for each. */
+const MAX_POINTER = 2_048;
 
 /**
  * Returns why a schema cannot be compiled; `undefined` when it can.
  *
  * A reference is looked for in the schema itself, since clients fetch no other one.
  */
-export function whyUnsound(root: Record<string, unknown>): string | undefined {
-  return new Check(root).why;
+export const whyUnsound = (root: Record<string, unknown>): string | undefined =>
+  new Check(root).why;
+
+/**
+ * Returns a sound schema without its names, `$id` and `$anchor`: references by name become JSON Pointers.
+ * Clients that keep the schemas of several tools by `$id` would take one for another.
+ *
+ * @returns the same object where it has none
+ */
+export const withoutNames = (
+  root: Record<string, unknown>,
+): Record<string, unknown> => new Check(root).withoutNames();
+
+/** A schema within the root, at a JSON Pointer. */
+interface Place {
+  readonly schema: Record<string, unknown>;
+  readonly pointer: string;
+  /** The pointer of the schema with an `$id` that this one is in; that of the root is empty. */
+  readonly base: string;
+  /** The `$id` of that one, resolved. */
+  readonly id: string;
+  /** The number of schemas that it is in. */
+  readonly depth: number;
+  /** Pointers of schemas that apply to the same value. */
+  readonly inPlace: string[];
 }
 
 /** One check, which ends with the first fault. */
 class Check {
   why: string | undefined;
-  readonly #names = new Set<string>();
-  readonly #references: { readonly to: string; readonly base: object }[] = [];
+  readonly #root: Record<string, unknown>;
+  /** Schemas, by pointer; those that are true or false have no place. */
+  readonly #places = new Map<string, Place | undefined>();
+  /** Pointers by resolved `$id`. */
+  readonly #ids = new Map<string, string>();
+  /** Pointers by that of the base, `#` and the anchor. */
+  readonly #anchors = new Map<string, string>();
+  /** Where each reference leads to, by the pointer of what has it. */
+  readonly #targets = new Map<string, string>();
+  readonly #allowsTuples: boolean;
+  #hasNames = false;
 
   constructor(root: Record<string, unknown>) {
-    this.#ids(root, true);
-    this.#schema(root, root);
-    for (const { to, base } of this.#references) {
-      if (this.why === undefined && !this.#leads(to, base)) {
-        this.why = `it refers to ${to.slice(0, 100)}, which is not in it`;
+    this.#root = root;
+    const { $schema } = root;
+    const dialect = typeof $schema === "string"
+      ? DIALECT.exec($schema)
+      : undefined;
+    if (dialect === null) this.why = "its $schema is unknown to clients";
+    this.#allowsTuples = dialect?.[1] === undefined && dialect !== undefined;
+    this.#schema(root, "", { base: "", id: "", depth: 0 });
+    if (this.why === undefined) this.#resolve();
+    if (this.why === undefined) this.#findLoops();
+  }
+
+  #schema(
+    schema: unknown,
+    pointer: string,
+    { base, id, depth }: Pick<Place, "base" | "id" | "depth">,
+  ): void {
+    if (this.why !== undefined || !isSchema(schema)) return;
+    if (pointer.length > MAX_POINTER) {
+      this.why =
+        `the JSON Pointer of a part is longer than ${MAX_POINTER} characters`;
+      return;
+    }
+    this.#places.set(pointer, undefined);
+    if (!isRecord(schema)) return;
+    const { $id, $anchor } = schema;
+    this.#hasNames ||= typeof ($id ?? $anchor) === "string";
+    const isNamed = typeof $id === "string" && /^[^#]/.test($id);
+    const place: Place = {
+      schema,
+      pointer,
+      base: isNamed ? pointer : base,
+      id: isNamed ? resolved($id.replace(/#.*$/s, ""), id) : id,
+      depth,
+      inPlace: [],
+    };
+    this.#places.set(pointer, place);
+    if (isNamed) this.#name(this.#ids, place.id, pointer);
+    else if (typeof $id === "string" && $id.length > 1) {
+      this.#name(this.#anchors, `${place.base}${$id}`, pointer); // of draft 6
+    }
+    if (typeof $anchor === "string") {
+      this.#name(this.#anchors, `${place.base}#${$anchor}`, pointer);
+    }
+    this.why ??= whyWrong(schema, this.#allowsTuples);
+    for (const [name, held] of Object.entries(schema)) {
+      this.#keyword(place, name, held);
+    }
+  }
+
+  /** Notes a name, of which there must be no other: the two could not be told apart. */
+  #name(names: Map<string, string>, name: string, pointer: string): void {
+    if (names.has(name)) this.why ??= `"${name.slice(0, 100)}" is not unique`;
+    names.set(name, pointer);
+  }
+
+  /** Checks the schemas in a keyword; the values of unknown ones are data. */
+  #keyword(place: Place, name: string, held: unknown): void {
+    const within = { base: place.base, id: place.id, depth: place.depth + 1 };
+    const parts = partsOf(name, held);
+    if (!parts) {
+      if (!DATA.has(name) && hasNames(held)) {
+        this.why ??= `its ${name.slice(0, 100)} has an $id`;
+      }
+      return;
+    }
+    for (const [suffix, part] of parts) {
+      const pointer = `${place.pointer}/${escaped(name)}${suffix}`;
+      if (IN_PLACE.has(name)) place.inPlace.push(pointer);
+      this.#schema(part, pointer, within);
+    }
+  }
+
+  /** Finds what the references lead to. */
+  #resolve(): void {
+    /** How many schemas a reference in each of them is in. */
+    const levels = new Map<string, number>();
+    for (const place of this.#places.values()) {
+      const to = place?.schema.$ref;
+      if (!place || typeof to !== "string") continue;
+      const target = this.#target(to, place);
+      if (target === undefined || !this.#places.has(target)) {
+        this.why ??= `it refers to ${to.slice(0, 100)}, which is not in it`;
+        return;
+      }
+      this.#targets.set(place.pointer, target);
+      place.inPlace.push(target);
+      levels.set(target, 0);
+    }
+    levels.set("", 0);
+    for (const pointer of this.#targets.keys()) {
+      const depth = this.#places.get(pointer)?.depth ?? 0;
+      for (let at = pointer;; at = at.slice(0, at.lastIndexOf("/"))) {
+        const before = levels.get(at);
+        const own = depth - (this.#places.get(at)?.depth ?? 0) + 1;
+        if (before !== undefined) levels.set(at, Math.max(before, own));
+        if (at === "") break;
       }
     }
+    const sum = [...levels.values()].reduce((a, b) => a + b, 0);
+    if (sum > MAX_LEVELS) this.why ??= "its references nest too deep";
   }
 
-  /** Collects the ids, also those in unknown keywords: two schemas with one could not be told apart. */
-  #ids(value: unknown, isRoot = false): void {
-    if (typeof value !== "object" || value === null) return;
-    const id: unknown = Reflect.get(value, "$id");
-    if (typeof id === "string") {
-      const isTaken = this.#names.has(id) || id === "" && !isRoot;
-      if (isTaken) this.why ??= `its $id "${id.slice(0, 100)}" is not unique`;
-      this.#names.add(id);
+  /** Resolves a reference to a pointer, of which it may be that nothing is there. */
+  #target(to: string, { base, id }: Place): string | undefined {
+    const [file = "", fragment = ""] = to.split("#", 2);
+    const from = file === "" ? base : this.#ids.get(resolved(file, id));
+    if (from === undefined || !to.isWellFormed()) return undefined;
+    if (fragment === "") return from;
+    if (!fragment.startsWith("/")) {
+      return this.#anchors.get(`${from}#${fragment}`);
     }
-    for (const [name, held] of Object.entries(value)) {
-      if (!DATA.has(name)) this.#ids(held);
+    try {
+      return from + decodeURIComponent(fragment);
+    } catch {
+      return undefined;
     }
   }
 
-  #schema(value: unknown, base: object): void {
-    if (!isRecord(value) || this.why !== undefined) return;
-    const { $id, $anchor, $ref, type, nullable } = value;
-    const within = typeof $id === "string" && !$id.startsWith("#")
-      ? value
-      : base;
-    if (typeof $anchor === "string") this.#names.add(`#${$anchor}`);
-    if (typeof $ref === "string") {
-      this.#references.push({ to: $ref, base: within });
-    }
-    const types = type === undefined ? [] : [type].flat();
-    const isOdd = types.length === 0 ||
-      nullable === false && types.includes("null");
-    if (nullable !== undefined && isOdd) {
-      this.why = "nullable does not go with its type";
-    }
-    for (const [name, held] of Object.entries(value)) {
-      if (KEYWORDS.get(name)?.(held) === false) {
-        this.why ??= `its ${name} is invalid`;
+  /** Finds schemas that apply to a value only if they apply to it, which never ends. */
+  #findLoops(): void {
+    const left = new Set<string>();
+    const entered = new Set<string>();
+    const enter = (pointer: string) => {
+      if (this.why !== undefined || left.has(pointer)) return;
+      if (entered.has(pointer)) {
+        this.why = `it refers to itself at #${pointer.slice(0, 100)}`;
+        return;
       }
-      this.#below(name, held, within);
-    }
+      entered.add(pointer);
+      this.#places.get(pointer)?.inPlace.forEach(enter);
+      left.add(pointer);
+    };
+    for (const pointer of this.#places.keys()) enter(pointer);
   }
 
-  /** Checks the schemas in a keyword; those of unknown ones are data. */
-  #below(name: string, held: unknown, base: object): void {
-    const isMany = LISTS.has(name) || MAPS.has(name) ||
-      name === "items" && Array.isArray(held);
-    if (isMany) {
-      for (const part of Object.values(Object(held))) this.#schema(part, base);
-    } else if (PARTS.has(name) || name === "items") this.#schema(held, base);
+  withoutNames(): Record<string, unknown> {
+    return this.#hasNames ? Object(this.#copy(this.#root, "")) : this.#root;
   }
 
-  /** Whether there is what a reference leads to. */
-  #leads(to: string, base: object): boolean {
-    if (to === "" || to === "#" || this.#names.has(to) || META.has(to)) {
-      return true;
+  #copy(schema: unknown, pointer: string): unknown {
+    if (!isRecord(schema)) return schema;
+    const members = Object.entries(schema)
+      .filter(([name]) => name !== "$id" && name !== "$anchor")
+      .map(([name, held]) => {
+        const parts = partsOf(name, held)?.map(([suffix, part]) =>
+          this.#copy(part, `${pointer}/${escaped(name)}${suffix}`)
+        );
+        return [name, parts ? withParts(name, held, parts) : held];
+      });
+    const copied: Record<string, unknown> = Object.fromEntries(members);
+    const target = this.#targets.get(pointer);
+    if (target !== undefined) {
+      copied.$ref = `#${encodeURI(target).replaceAll("#", "%23")}`;
     }
-    if (!to.startsWith("#/")) {
-      // It may be relative to one of the ids.
-      const [file = ""] = to.split("#");
-      return file !== "" &&
-        [...this.#names].some((name) => name.endsWith(file));
-    }
-    let at: unknown = base;
-    for (const part of to.slice(2).split("/")) {
-      const name = unescaped(part);
-      if (typeof at !== "object" || at === null || !Object.hasOwn(at, name)) {
-        return false;
-      }
-      at = Reflect.get(at, name);
-    }
-    return isSchema(at);
+    return copied;
   }
 }
 
-/** The schemas that every client has. */
-const META: ReadonlySet<string> = new Set([
-  "http://json-schema.org/draft-07/schema",
-  "http://json-schema.org/draft-07/schema#",
-]);
-
-/** Returns the name that a part of a JSON Pointer in a URI stands for. */
-function unescaped(part: string): string {
-  const text = part.replaceAll("~1", "/").replaceAll("~0", "~");
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
+/** Finds the first keyword of a schema whose value is wrong. */
+function whyWrong(
+  schema: Record<string, unknown>,
+  allowsTuples: boolean,
+): string | undefined {
+  const { type, nullable, format, items } = schema;
+  for (const [name, held] of Object.entries(schema)) {
+    const isUnordered = LIMITS.has(name) && !ORDERED.has(format);
+    if (isUnordered || KEYWORDS.get(name)?.(held) === false) {
+      return `its ${name} is invalid`;
+    }
   }
+  if (Array.isArray(items) && !allowsTuples) {
+    return "its items is a list, which JSON Schema 2020-12 calls prefixItems";
+  }
+  const types = type === undefined ? [] : [type].flat();
+  const isOdd = types.length === 0 ||
+    nullable === false && types.includes("null");
+  return nullable !== undefined && isOdd
+    ? "nullable does not go with its type"
+    : undefined;
 }
+
+/** Lists the schemas in a keyword with the rest of their pointers; `undefined` where it holds none. */
+function partsOf(name: string, held: unknown): [string, unknown][] | undefined {
+  const isList = Array.isArray(held) && (LISTS.has(name) || name === "items");
+  if (isList || MAPS.has(name) && isRecord(held)) {
+    return Object.entries(held)
+      .map(([key, part]) => [`/${escaped(key)}`, part]);
+  }
+  return PARTS.has(name) ? [["", held]] : undefined;
+}
+
+/** Returns the value of a keyword with other schemas in the order of `partsOf()`. */
+function withParts(name: string, held: unknown, parts: unknown[]): unknown {
+  if (Array.isArray(held)) return parts;
+  if (PARTS.has(name)) return parts[0];
+  return Object.fromEntries(
+    Object.keys(Object(held)).map((key, at) => [key, parts[at]]),
+  );
+}
+
+/** Whether there are names of schemas in data, which Ajv finds there, too. */
+function hasNames(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return ["$id", "$anchor", "$dynamicAnchor"].some((name) =>
+    typeof Reflect.get(value, name) === "string"
+  ) || Object.values(value).some(hasNames);
+}
+
+/** Resolves a URI reference; one that cannot be resolved is itself a name. */
+const resolved = (reference: string, base: string): string =>
+  URL.parse(reference, base)?.href ?? URL.parse(reference)?.href ?? reference;
+
+/** Returns a name as a part of a JSON Pointer. */
+const escaped = (name: string): string =>
+  name.replaceAll("~", "~0").replaceAll("/", "~1");

@@ -41,14 +41,92 @@ const names = (tools: readonly { readonly name: string }[]): string[] =>
 Deno.test("one tool that clients would refuse the whole list for costs neither the others nor itself", async () => {
   const bad = Object.entries(POISON)
     .map(([kind, poison]) => ({ name: kind, inputSchema, ...poison }));
-  await withClients(() => [GOOD, ...bad], () => ({}), async (kind, client) => {
-    const listed = names(await client.tools());
-    assertEquals(
-      listed,
-      ["good", ...Object.keys(POISON)].map((name) => `pc__${name}`),
-      kind,
-    );
-  });
+  const content = [{ type: "text", text: "failed" }];
+  await withClients(
+    () => [GOOD, ...bad],
+    () => ({ content, isError: true }),
+    async (kind, client) => {
+      const listed = await client.tools();
+      assertEquals(
+        names(listed),
+        ["good", ...Object.keys(POISON)].map((name) => `pc__${name}`),
+        kind,
+      );
+      for (const { name } of listed) {
+        const result = await client.call(name);
+        assertEquals(result.content, content, `${kind}: ${name}`);
+      }
+    },
+  );
+});
+
+Deno.test("tools whose output schemas have the same $id are not judged by each other's", async () => {
+  const $id = "https://schemas.example/one";
+  const type = "object";
+  const schemas: Record<string, Record<string, unknown>> = {
+    a: { $id, type, properties: { a: { type: "string" } }, required: ["a"] },
+    b: { $id, type, properties: { b: { type: "number" } }, required: ["b"] },
+    c: { type, properties: { c: { $id, type: "string" } }, required: ["c"] },
+    // Both are trees of their own.
+    d: { type, required: ["d"], properties: { sub: { $ref: "#" } } },
+    e: {
+      $id: "T0",
+      type,
+      required: ["e"],
+      properties: { sub: { $ref: "T0" } },
+    },
+    f: {
+      type,
+      required: ["tree"],
+      properties: {
+        tree: { $id: "T0", type, properties: { f: { $ref: "T0" } } },
+      },
+    },
+  };
+  const structured: Record<string, unknown> = {
+    a: { a: "text" },
+    b: { b: 1 },
+    c: { c: "text" },
+    d: { d: 1, sub: { d: 2 } },
+    e: { e: 1, sub: { e: 2 } },
+    f: { tree: { f: {} } },
+  };
+  const serverOf = (tools: readonly string[]) =>
+    rawServer({
+      "tools/list": () => ({
+        tools: tools.map((name) => ({
+          name,
+          inputSchema,
+          outputSchema: schemas[name],
+        })),
+      }),
+      "tools/call": ({ name }) => ({
+        content: [],
+        structuredContent: structured[String(name)],
+      }),
+    });
+  const servers = {
+    one: serverOf(["a", "c", "e"]),
+    two: serverOf(["b", "d", "f"]),
+  };
+  await using office = await serveOffice({ servers });
+  for (const [kind, connect] of Object.entries(CLIENTS)) {
+    await using client = await connect(inProcess(office.mcp));
+    const tools = await client.tools();
+    assertEquals(tools.length, 6, kind);
+    for (const { name, outputSchema } of tools) {
+      const own = name.slice(-1);
+      assert(outputSchema, `${kind}: ${name}`);
+      const result = await client.call(name);
+      assertEquals(result.structuredContent, structured[own], kind);
+    }
+    await client.terminate();
+  }
+  // An Agent gets them as they are.
+  const tools = await office.office.agent.getTools("pc");
+  for (const { name, return_schema } of tools) {
+    assertEquals<unknown>(return_schema, schemas[name]);
+  }
 });
 
 Deno.test("all clients list the tools of an office, whatever the schemas and annotations of one are", async () => {

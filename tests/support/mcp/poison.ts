@@ -54,7 +54,84 @@ export const POISON: Readonly<
       properties: { x: { minimum: 0, exclusiveMinimum: true } },
     },
   },
+  ...Object.fromEntries(
+    Object.entries(unsoundSchemas()).map(([kind, schema]) => [kind, {
+      outputSchema: { type: "object", ...schema },
+    }]),
+  ),
 };
+
+/** Output schemas that cannot be compiled, or that only seem to refer to something. */
+function unsoundSchemas(): Record<string, Record<string, unknown>> {
+  const chain = Array.from({ length: 300 }, (_, at) => [`d${at}`, {
+    type: "array",
+    items: { anyOf: [{ $ref: `#/$defs/d${at + 1}` }, { type: "null" }] },
+  }]);
+  const within = (x: unknown) => ({ properties: { x } });
+  return {
+    invalid_anchor: { $anchor: "a b" },
+    empty_anchor: within({ $anchor: "" }),
+    dynamic_anchor: within({ $dynamicAnchor: "#x" }),
+    dynamic_reference: within({ $dynamicRef: "#x" }),
+    recursive_reference: { $recursiveRef: "foo" },
+    two_anchors: { $defs: { a: { $anchor: "n" }, b: { $anchor: "n" } } },
+    two_ids: { $defs: { a: { $id: "n" }, b: { $id: "n" } } },
+    async_schema: within({ $async: true }),
+    limit_without_format: within({
+      type: "string",
+      formatMinimum: "2020-01-01",
+    }),
+    limit_of_no_order: within({ format: "email", formatMinimum: "a" }),
+    number_limit: within({ format: "date", formatMaximum: 5 }),
+    to_itself: within({ $ref: "#/properties/x" }),
+    loop: {
+      ...within({ $ref: "#/$defs/A" }),
+      $defs: { A: { $ref: "#/$defs/A" } },
+    },
+    loop_of_two: {
+      $defs: {
+        A: { $ref: "#/$defs/B" },
+        B: { allOf: [{ $ref: "#/$defs/A" }] },
+      },
+    },
+    loop_at_root: { anyOf: [{ $ref: "#" }, { type: "null" }] },
+    end_of_id: { ...within({ $ref: "oo" }), $defs: { z: { $id: "foo" } } },
+    fragment_of_id: {
+      ...within({ $ref: "foo#/baz" }),
+      $defs: { z: { $id: "foo" } },
+    },
+    anchor_of_other: {
+      ...within({ $ref: "#bar" }),
+      $defs: { z: { $id: "foo", $anchor: "bar" } },
+    },
+    to_unknown_keyword: {
+      ...within({ $ref: "#/x-parts/a" }),
+      "x-parts": { a: { type: "foo" } },
+    },
+    to_data: { ...within({ $ref: "#/examples/0" }), examples: [{ type: 5 }] },
+    to_map: within({ $ref: "#/properties" }),
+    to_percent: within({ $ref: "#/%" }),
+    to_surrogate: {
+      ...within({ $ref: "#/$defs/\ud800" }),
+      $defs: { "\ud800": {} },
+    },
+    to_meta_schema: within({
+      $ref: "http://json-schema.org/draft-07/schema#",
+    }),
+    id_in_data: { "x-parts": { $id: "foo" } },
+    dependencies_on_number: { dependencies: { a: 5 } },
+    dependency_on_text: { dependentRequired: { a: "b" } },
+    list_in_2020: within({ items: [{ type: "string" }] }),
+    unknown_dialect: { $schema: "https://schemas.example/mine" },
+    long_pointers: within({
+      properties: { ["a".repeat(100_000)]: { properties: { b: {} } } },
+    }),
+    long_chain: {
+      ...within({ $ref: "#/$defs/d0" }),
+      $defs: { ...Object.fromEntries(chain), d300: { type: "array" } },
+    },
+  };
+}
 
 const WRONG: readonly unknown[] = [
   null,
@@ -78,6 +155,24 @@ const wrong = fc.constantFrom(...WRONG);
 
 const schemaFields = fc.constantFrom(
   "$ref",
+  "$ref",
+  "$id",
+  "$anchor",
+  "$async",
+  "$dynamicAnchor",
+  "$dynamicRef",
+  "$recursiveRef",
+  "contains",
+  "dependencies",
+  "dependentRequired",
+  "dependentSchemas",
+  "examples",
+  "formatMaximum",
+  "formatMinimum",
+  "minContains",
+  "prefixItems",
+  "unevaluatedProperties",
+  "x-parts",
   "$defs",
   "id",
   "type",
@@ -112,8 +207,19 @@ export const anySchema: fc.Arbitrary<Record<string, unknown>> = fc.letrec(
         fc.constantFrom<unknown>(
           "object",
           "string",
+          "date",
           "#",
           "#/$defs/a",
+          "#/properties/a",
+          "#/allOf/0",
+          "#/x-parts/a",
+          "#n",
+          "n",
+          "",
+          "x:y#/$defs/a",
+          "x:y",
+          "http://[",
+          "https://a.example/n",
           "[",
           "^a",
         ),
@@ -229,6 +335,7 @@ export const anyResult: fc.Arbitrary<Record<string, unknown>> = fc.record({
   ),
   structuredContent: wrong,
   isError: wrong,
+  resultType: fc.oneof(wrong, fc.constantFrom("complete", "input_required")),
   _meta: fc.oneof(
     wrong,
     fc.record({
