@@ -29,14 +29,16 @@ export class PagedList<T> {
     const fresh = items.filter((item) => this.#isNew(item));
     const repeats = nextCursor !== undefined && this.#cursors.has(nextCursor) ||
       items.length > 0 && fresh.length === 0;
-    if (nextCursor !== undefined) {
+    // By an empty cursor some mean the end, and give the first page again.
+    const isEnd = nextCursor === undefined || this.cursor === "" && repeats;
+    if (!isEnd) {
       this.#cursors.add(nextCursor);
       if (repeats) this.problem = "never ends (a page or its cursor repeats)";
       else if (this.#cursors.size > MAX_PAGES) {
         this.problem = `never ends (over ${MAX_PAGES} pages)`;
       }
     }
-    this.cursor = this.problem === undefined ? nextCursor : undefined;
+    this.cursor = isEnd || this.problem !== undefined ? undefined : nextCursor;
     return fresh;
   }
 

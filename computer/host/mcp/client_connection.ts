@@ -55,6 +55,9 @@ const RIGHTS_TIMEOUT_MS = 30_000;
 /** Time for the other requests of a session that the server forgot. */
 const RESPONSES_TIMEOUT_MS = 1_000;
 
+/** Time for each page of a list after the first: less than callers wait for a list. */
+const NEXT_PAGE_MS = 8_000;
+
 /** The notification with which MCP servers tell how far a call is. */
 const PROGRESS = "notifications/progress";
 
@@ -326,6 +329,9 @@ export class ClientConnection {
       `${what}/list`,
       LIST_KEYS[what],
       (cursor) => this.#page(what, cursor, options),
+      (error) =>
+        this.#ending || options?.signal?.aborted === true ||
+        error instanceof AuthorizationError,
     );
   }
 
@@ -334,11 +340,15 @@ export class ClientConnection {
     cursor: string | undefined,
     options?: McpRequestOptions,
   ): Promise<Page<unknown>> {
-    const params = cursor === undefined ? {} : { cursor };
+    const isFirst = cursor === undefined;
+    const { requestMs } = this.#options;
     const { [what]: items, nextCursor, _meta } = await this.#request(
       `${what}/list`,
-      params,
-      options,
+      isFirst ? {} : { cursor },
+      {
+        ...options,
+        timeout: isFirst ? requestMs : Math.min(requestMs, NEXT_PAGE_MS),
+      },
     );
     const offices = readOffices(_meta);
     if (offices.length > 0) this.offices = offices;

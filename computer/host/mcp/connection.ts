@@ -8,6 +8,7 @@ import { isDeeper, MAX_DEPTH } from "../../../client/message_limits.ts";
 import type { ClientConnection } from "./client_connection.ts";
 import { MAX_MESSAGE_VALUES } from "./errors.ts";
 import { hideSecrets } from "../../util/secrets.ts";
+import { reasonOf } from "../../util/values.ts";
 import {
   mendInputSchema,
   mendOutputSchema,
@@ -218,6 +219,9 @@ const isNumber = (value: unknown): value is number => Number.isFinite(value);
 /** Maximum UTF-16 units of texts in all pages: many times what an Agent could be sent. */
 const MAX_LETTERS = 64 * 2 ** 20;
 
+/** Maximum characters of a server's reason why a page failed. */
+const MAX_REASON = 500;
+
 /** The items of all pages of a list. */
 export interface WholeList<T> {
   /** In the order of the pages, each once. */
@@ -229,15 +233,18 @@ export interface WholeList<T> {
 /**
  * Collects the items of all pages, which may weigh as much as one message.
  *
- * A list that does not end gives what came until then.
+ * A list that does not end, or of which a page fails, gives what came until then.
  *
  * @param what the name of the list in problems, such as `tools/list`
  * @param key the field that tells its items apart
+ * @param isFatal whether an error of a page is about more than the page
+ * @throws the error of the first page, and any that is fatal
  */
 export async function allPages<T>(
   what: string,
   key: string,
   fetchPage: (cursor: string | undefined) => Promise<Page<T>>,
+  isFatal: (error: unknown) => boolean,
 ): Promise<WholeList<T>> {
   const items: T[] = [];
   const list = new PagedList<T>(key);
@@ -246,14 +253,15 @@ export async function allPages<T>(
     items,
     problem: `${what} ${problem}; what came before is used`,
   });
-  do {
+  for (let number = 1;; number++) {
     let page: Page<T>;
     try {
       page = await fetchPage(list.cursor);
     } catch (error) {
-      if (list.cursor !== "") throw error;
-      // Some mean the end by it.
-      return endedBy("has an empty cursor, which leads to no page");
+      if (number === 1 || isFatal(error)) throw error;
+      if (list.cursor === "") return { items }; // by which some mean the end
+      const reason = reasonOf(error).slice(0, MAX_REASON);
+      return endedBy(`is not complete: page ${number} failed (${reason})`);
     }
     const { values, letters } = weigh(page.items, MAX_MESSAGE_VALUES);
     sum.values += values;
@@ -264,6 +272,7 @@ export async function allPages<T>(
       );
     }
     for (const item of list.take(page)) items.push(item);
-  } while (list.cursor !== undefined);
-  return list.problem === undefined ? { items } : endedBy(list.problem);
+    if (list.problem !== undefined) return endedBy(list.problem);
+    if (list.cursor === undefined) return { items };
+  }
 }

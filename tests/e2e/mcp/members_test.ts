@@ -1,5 +1,10 @@
 import fc from "fast-check";
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
 import { tryLists } from "../../../computer/requests/requests.ts";
 import { partsOf, ToolHost } from "../../../computer/tool_host.ts";
 import { officeMcp } from "../../../mcp/mod.ts";
@@ -13,6 +18,7 @@ import {
 import { inProcess, serveOffice } from "../../support/mcp/gateway.ts";
 import { anyResult, anyTool, POISON } from "../../support/mcp/poison.ts";
 import { startOffice } from "../../support/office.ts";
+import { hurryTimers } from "../../support/timers.ts";
 
 const inputSchema = { type: "object" };
 const GOOD = { name: "good", inputSchema };
@@ -304,12 +310,50 @@ Deno.test("lists of an MCP server that never end give what came, each once, and 
     const [{ state, problems } = fail()] = office.computer.status().servers;
     assertEquals(state, "running");
     for (const list of ["tools/list", "resources/list", "prompts/list"]) {
-      assert(
-        problems.some((text) => text.startsWith(`${list} never ends`)),
-        `${way}: ${list}: ${problems.join()}`,
+      const isNamed = problems.some((text) =>
+        text.startsWith(`${list} never ends`)
       );
+      // By an empty cursor, an MCP server means the end.
+      assertEquals(isNamed, way !== "empty", `${way}: ${list}: ${problems}`);
     }
     await client.terminate();
+  }
+});
+
+Deno.test("lists of which a later page fails, is refused or never comes give what came, and the problem is named", async () => {
+  const refuse = (reason: string) => () => Promise.reject(new Error(reason));
+  const ways: Record<string, [next: () => Promise<never>, reason: string]> = {
+    broken: [refuse("page 2 is broken"), "page 2 is broken"],
+    refused: [refuse("Invalid cursor"), "Invalid cursor"],
+    silent: [() => new Promise(() => {}), "Request timed out"],
+  };
+  for (const [way, [next, reason]] of Object.entries(ways)) {
+    using _timers = hurryTimers(8_000);
+    const page = (items: Record<string, unknown>) => (params: object) =>
+      Object(params).cursor === undefined
+        ? { ...items, nextCursor: "2" }
+        : next();
+    const raw = rawServer({
+      "tools/list": page({ tools: [GOOD] }),
+      "resources/list": page({ resources: [{ uri: "dpe://a/b", name: "b" }] }),
+      "resources/subscribe": () => ({}),
+      "prompts/list": page({ prompts: [{ name: "p" }] }),
+    });
+    await using office = await serveOffice({ servers: { raw } });
+    const { agent } = office.office;
+    const tools = await agent.getTools("pc");
+    assertEquals(tools.map(({ name }) => name), ["good"], way);
+    const { documents } = await agent.getFinder("pc");
+    assertEquals(documents.map(({ title }) => title), ["b"], way);
+    const prompts = await agent.getPrompts("pc");
+    assertEquals(prompts.map(({ name }) => name), ["p"], way);
+    const [{ state, problems } = fail()] = office.computer.status().servers;
+    assertEquals(state, "running");
+    for (const list of ["tools/list", "resources/list", "prompts/list"]) {
+      const said = problems.find((text) => text.startsWith(list)) ?? "";
+      assertStringIncludes(said, "is not complete: page 2 failed (");
+      assertStringIncludes(said, reason);
+    }
   }
 });
 

@@ -40,7 +40,12 @@ async function answer(
     const names = Object.keys(results).map((name) => name.split("/")[0] ?? "");
     const result = {
       protocolVersion: String(params.protocolVersion),
-      capabilities: Object.fromEntries(names.map((name) => [name, {}])),
+      capabilities: Object.fromEntries(
+        names.map((name) => [
+          name,
+          `${name}/subscribe` in results ? { subscribe: true } : {},
+        ]),
+      ),
       serverInfo: { name: "raw", version: "1" },
     };
     return await transport.send({ jsonrpc, id, result });

@@ -184,3 +184,26 @@ Deno.test("a call is bounded only by its signal: the MCP SDK's 60 s do not end i
   await assertRejects(() => call);
   await connection.close();
 });
+
+Deno.test("a list fails as a whole where its caller aborts it, or the connection is lost, between two pages", async () => {
+  for (const way of ["Connection closed", "enough"]) {
+    const abort = new AbortController();
+    const end = (far: InMemoryTransport) => {
+      if (way === "enough") abort.abort(new Error(way));
+      else void far.close();
+    };
+    const { connection, far } = await silent(({ params }) => {
+      if (params?.cursor !== undefined) return void end(far);
+      const inputSchema = { type: "object" };
+      return {
+        result: { tools: [{ name: "t", inputSchema }], nextCursor: "2" },
+      };
+    });
+    await assertRejects(
+      () => connection.listTools({ signal: abort.signal }),
+      Error,
+      way,
+    );
+    await connection.close();
+  }
+});

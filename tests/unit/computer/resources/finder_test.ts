@@ -261,7 +261,9 @@ Deno.test("RecentServers keeps each server once, the most recent last", () => {
   assertEquals([history, recent.history], [["a", "c", "b"], []]);
 });
 
-Deno.test("allPages() follows cursors, and keeps what came of a list that does not end, each item once", async () => {
+const isFatal = () => false;
+
+Deno.test("allPages() follows cursors, and keeps what came of a list that does not end or of which a page fails, each item once", async () => {
   const [a, b, c] = ["a", "b", "c"].map((name) => ({ name }));
   const rows: [
     pages: Record<string, { items: unknown[]; nextCursor?: string }>,
@@ -274,18 +276,21 @@ Deno.test("allPages() follows cursors, and keeps what came of a list that does n
       3: { items: [c] },
     }, [a, b, c]],
     [{ first: { items: [a], nextCursor: "" }, "": { items: [b] } }, [a, b]],
-    [
-      { first: { items: [a], nextCursor: "" } },
-      [a],
-      "has an empty cursor, which leads to no page",
-    ],
+    [{ first: { items: [a], nextCursor: "" } }, [a]],
     [
       {
         first: { items: [a], nextCursor: "" },
         "": { items: [a], nextCursor: "" },
       },
       [a],
-      "never ends (a page or its cursor repeats)",
+    ],
+    [
+      {
+        first: { items: [a, b], nextCursor: "2" },
+        2: { items: [b, c], nextCursor: "3" },
+      },
+      [a, b, c],
+      "is not complete: page 3 failed (Invalid cursor)",
     ],
     [
       {
@@ -301,7 +306,7 @@ Deno.test("allPages() follows cursors, and keeps what came of a list that does n
       pages[cursor]
         ? Promise.resolve(pages[cursor])
         : Promise.reject(new Error("Invalid cursor"));
-    assertEquals<unknown>(await allPages("x/list", "name", fetch), {
+    assertEquals<unknown>(await allPages("x/list", "name", fetch, isFatal), {
       items,
       ...(problem &&
         { problem: `x/list ${problem}; what came before is used` }),
@@ -312,6 +317,7 @@ Deno.test("allPages() follows cursors, and keeps what came of a list that does n
     "x/list",
     "name",
     () => Promise.resolve({ items: [a], nextCursor: String(count++) }),
+    isFatal,
   );
   assertEquals([again.items, count], [[a], 2]);
   count = 0;
@@ -319,6 +325,7 @@ Deno.test("allPages() follows cursors, and keeps what came of a list that does n
     "x/list",
     "name",
     () => Promise.resolve({ items: [], nextCursor: String(count++) }),
+    isFatal,
   );
   assertStringIncludes(empty.problem ?? "", "over 1000 pages");
 });
@@ -339,7 +346,12 @@ Deno.test("allPages() bounds the values and texts of all pages together", async 
     ] as const
   ) {
     const { fetch, count } = endless(item);
-    const { items, problem = "" } = await allPages("x/list", "name", fetch);
+    const { items, problem = "" } = await allPages(
+      "x/list",
+      "name",
+      fetch,
+      isFatal,
+    );
     assertStringIncludes(problem, "x/list is too long");
     assertEquals([items.length, count()], [most - 1, most]);
   }
