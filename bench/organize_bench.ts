@@ -1,6 +1,6 @@
 /** Measures organizing 5,000 resources of 20 MCP servers; has no limits to pass. */
 import { organizeDesktop } from "../computer/resources/desktop.ts";
-import { organizeFinder } from "../computer/resources/finder.ts";
+import { organizeFinder, readDocuments } from "../computer/resources/finder.ts";
 
 const RESOURCES = 5_000;
 const servers = Array.from({ length: 20 }, (_, i) => `server-${i}`);
@@ -38,9 +38,13 @@ const work: Record<string, () => unknown> = {
   "organizeDesktop(), the first 10": () =>
     organizeDesktop(windows, 10, history, []),
   "organizeFinder(), the first page": () =>
-    organizeFinder(documents, {}, history, []),
+    organizeFinder(readDocuments(documents, []), {}, history),
   "organizeFinder(), by keyword": () =>
-    organizeFinder(documents, { keywords: ["49", "nothing"] }, history, []),
+    organizeFinder(
+      readDocuments(documents, []),
+      { keywords: ["49", "nothing"] },
+      history,
+    ),
 };
 
 for (const [name, run] of Object.entries(work)) {

@@ -6,6 +6,9 @@
  * ones first, whose rest the larger ones get; of each its first items that fit are kept. So a small MCP server
  * keeps all of its items beside a large one. What is left out is named.
  *
+ * Documents are sent in pages: those that fit no message alone are left out before paging, and a page ends before
+ * the first that does not fit, so that the next one begins with it.
+ *
  * @module
  */
 import {
@@ -83,6 +86,21 @@ export function fitItems(
   return kept;
 }
 
+/** Counts the items at the beginning of a list that fit together. */
+export function countFitting(
+  items: readonly ItemSize[],
+  room: ListRoom,
+): number {
+  let bytes = 0;
+  let values = 0;
+  const end = items.findIndex((item, at) => {
+    bytes += item.bytes;
+    values += item.values;
+    return bytes > room.bytes || values > room.values || at >= room.items;
+  });
+  return end === -1 ? items.length : end;
+}
+
 /** Less than one byte, value or item of any room. */
 const ROUNDING = 1e-9;
 
@@ -93,6 +111,8 @@ interface MergedList {
   readonly noun: string;
   /** What its items are owned by, for people. */
   readonly owners: string;
+  /** Whether its items come in pages, whose order is that of the whole. */
+  readonly isPaged?: boolean;
   /** Names the owner of an item. */
   readonly ownerOf: (item: Record<string, unknown>) => unknown;
   /** Names an item. */
@@ -121,6 +141,7 @@ const LISTS: ReadonlyMap<ClientEvent, MergedList> = new Map([
     field: "documents",
     noun: "documents",
     owners: MCP_SERVER,
+    isPaged: true,
     ownerOf: ({ server }) => server,
     nameOf: (item) => Object(item).uri,
   }],
@@ -183,8 +204,9 @@ export class MergedLists {
     answer: T,
     maxPayload: number | undefined,
   ): T {
-    const excess = excessOf(event, answer, maxPayload);
     const list = LISTS.get(event);
+    if (list?.isPaged) return this.#fitPage(event, answer, list, maxPayload);
+    const excess = excessOf(event, answer, maxPayload);
     if (excess === undefined) {
       if (maxPayload !== undefined) this.#note(event, []);
       return answer;
@@ -194,16 +216,62 @@ export class MergedLists {
     const rest = { ...answer, [list.field]: [] };
     const room = roomIn(event, rest, maxPayload, mostItems(event, items));
     const kept = fitItems(items.map((item) => sizeOf(item, list)), room);
-    const problems = leftOutOf(list, items.filter((_, at) => !kept[at]), excess)
-      .map(hideSecrets);
+    const left = items.filter((_, at) => !kept[at]);
+    const problems = leftOutOf(
+      list,
+      left,
+      `the list is too large: ${excess.why}; offer less`,
+    );
     if (maxPayload !== undefined) this.#note(event, problems);
     const shortened = {
       ...rest,
       [list.field]: items.filter((_, at) => kept[at]),
     };
-    const told = { ...shortened, problems };
-    // Little room is for items rather than for what is said of them.
-    return excessOf(event, told, maxPayload) ? shortened : told;
+    return withProblems(event, shortened, problems, maxPayload);
+  }
+
+  /** Returns the answer with all items of a paged list without those that alone fit no message, which are named. */
+  sendable<T extends object>(
+    event: ClientEvent,
+    answer: T,
+    maxPayload: number | undefined,
+  ): T {
+    const list = LISTS.get(event);
+    if (!list || maxPayload === undefined) return answer;
+    const items = itemsOf(event, answer);
+    const rest = { ...answer, [list.field]: [] };
+    const room = roomIn(event, rest, maxPayload, Infinity);
+    const isKept = (item: unknown) =>
+      countFitting([sizeOf(item, list)], room) > 0;
+    const { kept = [], left = [] } = Object.groupBy(
+      items,
+      (item) => isKept(item) ? "kept" : "left",
+    );
+    const { values } = CLIENT_EVENTS[event].bounds.answer;
+    const most = `at most ${maxPayload} bytes and ${values} values`;
+    const why = `each of them is too large for a message (${most}); shorten it`;
+    this.#note(event, leftOutOf(list, left, why));
+    return { ...answer, [list.field]: kept };
+  }
+
+  /** Ends a page before the first item that does not fit: it begins the next page. */
+  #fitPage<T extends object>(
+    event: ClientEvent,
+    answer: T,
+    list: MergedList,
+    maxPayload: number | undefined,
+  ): T {
+    if (maxPayload === undefined) return answer;
+    const problems = this.#leftOut.get(event) ?? [];
+    if (excessOf(event, answer, maxPayload) === undefined) {
+      return withProblems(event, answer, problems, maxPayload);
+    }
+    const items = itemsOf(event, answer);
+    const rest = { ...answer, [list.field]: [] };
+    const room = roomIn(event, rest, maxPayload, Infinity);
+    const count = countFitting(items.map((item) => sizeOf(item, list)), room);
+    const page = { ...answer, [list.field]: items.slice(0, count) };
+    return withProblems(event, page, problems, maxPayload);
   }
 
   #note(event: ClientEvent, problems: readonly string[]): void {
@@ -215,6 +283,18 @@ export class MergedLists {
     this.#warnOnce.warn(problems);
     this.#changed();
   }
+}
+
+/** Adds what is said of the items that are left out; little room is for items rather than for that. */
+function withProblems<T extends object>(
+  event: ClientEvent,
+  answer: T,
+  problems: readonly string[],
+  maxPayload: number | undefined,
+): T {
+  if (problems.length === 0) return answer;
+  const told = { ...answer, problems };
+  return excessOf(event, told, maxPayload) ? answer : told;
 }
 
 function excessOf(
@@ -307,11 +387,15 @@ const translationBytes = (
     ? `,"bundle_id":""`.length + Math.max(owner.length, 32)
     : 0;
 
-/** Says what is left out, in one sentence for each owner. */
+/**
+ * Says what is left out, in one sentence for each owner; secrets are hidden.
+ *
+ * @param why such as `it is too large; offer less`
+ */
 function leftOutOf(
   list: MergedList,
   items: readonly unknown[],
-  { why }: Excess,
+  why: string,
 ): string[] {
   const owners = [...Map.groupBy(items, (item) => ownerOf(item, list))];
   const sentences = owners.slice(0, MAX_NAMED).map(([owner, own]) => {
@@ -319,15 +403,14 @@ function leftOutOf(
       .map((item) => String(list.nameOf(item)).slice(0, MAX_NAME));
     const more = own.length - named.length;
     const whose = owner === "" ? "" : ` of ${list.owners} "${owner}"`;
-    return `${own.length} ${list.noun}${whose} are left out, as the list is too large: ${why}; offer less, or raise what the Server accepts. Left out: ${
+    return `${own.length} ${list.noun}${whose} are left out, as ${why}, or raise what the Server accepts. Left out: ${
       named.join(", ")
     }${more > 0 ? ` and ${more} more` : ""}`;
   });
   const others = owners.slice(MAX_NAMED)
     .reduce((sum, [, own]) => sum + own.length, 0);
-  return others === 0
-    ? sentences
-    : [...sentences, `${others} more ${list.noun} are left out of the list`];
+  const rest = `${others} more ${list.noun} are left out of the list`;
+  return (others === 0 ? sentences : [...sentences, rest]).map(hideSecrets);
 }
 
 const tooLarge = ({ why, fields }: Excess): ProtocolError =>

@@ -16,6 +16,7 @@ import { reasonOf } from "../util/values.ts";
 import {
   docRefOf,
   type DPEDocumentSummary,
+  GET_FINDER_EVENT,
   type GetFinderReq,
   type GetFinderRet,
   parseListedDpeUri,
@@ -23,17 +24,35 @@ import {
 } from "../../protocol/mod.ts";
 import { withTimeout } from "../../shared/async.ts";
 
+/** The parts of a tool host with which documents are found. */
+interface FinderParts extends ResourceParts {
+  /** Leaves out what fits no message: in a page, it would hide that others follow. */
+  readonly lists: {
+    sendable(
+      event: typeof GET_FINDER_EVENT,
+      answer: GetFinderRet,
+      maxPayload: number | undefined,
+    ): GetFinderRet;
+  };
+}
+
 /** Returns a page of the catalogue of documents (spec §8.4). */
 export async function getFinder(
   request: GetFinderReq,
-  parts: ResourceParts,
+  parts: FinderParts,
+  { maxPayload }: { readonly maxPayload: number | undefined },
 ): Promise<GetFinderRet> {
   const warnings: string[] = [];
-  const documents = await listDocuments(participants(parts), warnings);
-  const history = historyOf(parts);
-  const page = organizeFinder(documents, request, history, warnings);
+  const listed = await listDocuments(participants(parts), warnings);
+  const all = readDocuments(listed, warnings);
   parts.warnOnce.warn(warnings);
-  return { ...page, req_id: request.req_id };
+  const { req_id } = request;
+  const { documents } = parts.lists.sendable(
+    GET_FINDER_EVENT,
+    { documents: all, total_count: all.length, req_id },
+    maxPayload,
+  );
+  return { ...organizeFinder(documents, request, historyOf(parts)), req_id };
 }
 
 /** Limit for each MCP server; the Server waits 30 s for the whole catalogue (spec §7). */
@@ -72,6 +91,28 @@ export interface ListedDocument {
   readonly resource: Resource;
 }
 
+/**
+ * Reads the entries of the catalogue, without those of invalid documents.
+ *
+ * @param warnings receives a sentence for each problem of a document
+ */
+export const readDocuments = (
+  documents: readonly ListedDocument[],
+  warnings: string[],
+): DPEDocumentSummary[] =>
+  documents.flatMap(({ server, resource }) => {
+    const warn = (problem: string) =>
+      void warnings.push(
+        `Document ${quote(resource.uri)} of "${server}": ${problem}`,
+      );
+    try {
+      return documentSummary(server, resource, warn);
+    } catch (error) {
+      warn(`${reasonOf(error)}; it is left out`);
+      return [];
+    }
+  });
+
 /** Filters, and the page of the matches to return. */
 export type FinderQuery = Pick<
   GetFinderReq,
@@ -87,29 +128,15 @@ const DEFAULT_LIMIT = 20;
  * @param documents those of one server in the order of its resource list
  * @param query of the request, already validated
  * @param history the MCP server of each tool call, oldest first
- * @param warnings receives a sentence for each problem of a document
  * @returns at most `limit` documents from `offset` on, and the number of matches before paging
  */
 export function organizeFinder(
-  documents: readonly ListedDocument[],
+  documents: readonly DPEDocumentSummary[],
   query: FinderQuery,
   history: readonly string[],
-  warnings: string[],
 ): Pick<GetFinderRet, "documents" | "total_count"> {
   const matches = matcher(query);
-  const summaries = documents.flatMap(({ server, resource }) => {
-    const warn = (problem: string) =>
-      void warnings.push(
-        `Document ${quote(resource.uri)} of "${server}": ${problem}`,
-      );
-    try {
-      return documentSummary(server, resource, warn);
-    } catch (error) {
-      warn(`${reasonOf(error)}; it is left out`);
-      return [];
-    }
-  });
-  const found = Map.groupBy(summaries.filter(matches), ({ server }) => server);
+  const found = Map.groupBy(documents.filter(matches), ({ server }) => server);
   const ordered = orderServers([...found.keys()], history)
     .flatMap((server) => newestFirst(found.get(server) ?? []));
   const { offset = 0, limit = DEFAULT_LIMIT } = query;

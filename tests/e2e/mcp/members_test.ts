@@ -281,6 +281,55 @@ Deno.test("with little room for messages, each MCP server keeps some of its tool
   assertEquals(tools.map(({ name }) => name), ["t0", "t1", "o0", "o1", "o2"]);
 });
 
+Deno.test("documents that are more than a message come page by page, each once, and one that fits no message costs itself", async () => {
+  const documents = (count: number, host: string, summary: string) => ({
+    "resources/list": () => ({
+      resources: Array.from({ length: count }, (_, at) => ({
+        uri: `dpe://${host}/${at}`,
+        name: `${host}${at}`,
+        description: summary,
+      })),
+    }),
+    "resources/subscribe": () => ({}),
+  });
+  const servers = {
+    bad: rawServer(documents(1, "bad", "y".repeat(30_000))),
+    good: rawServer(documents(150, "good", "y".repeat(500))),
+  };
+  await using office = await serveOffice({
+    servers,
+    office: { server: { maxMessageBytes: 20_000 } },
+  });
+  const { agent } = office.office;
+  const expected = Array.from({ length: 150 }, (_, at) => `dpe://good/${at}`);
+  const found: string[] = [];
+  while (found.length < expected.length) {
+    const wanted = { offset: found.length, limit: 100 };
+    const page = await agent.getFinder("pc", wanted);
+    assertEquals(page.total_count, expected.length);
+    assert(page.documents.length > 0);
+    found.push(...page.documents.map(({ uri }) => uri));
+  }
+  assertEquals(found, expected);
+  const { problems } = office.computer.status();
+  assertEquals(problems.length, 1);
+  assertMatch(
+    problems[0] ?? "",
+    /^1 documents of MCP server "bad" .* dpe:\/\/bad\/0$/,
+  );
+  await using client = await sdkClient(inProcess(office.mcp), "2025");
+  const listed: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await client.listResources(cursor ? { cursor } : {});
+    listed.push(...page.resources.map(({ name }) => name));
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+  const shown = listed.filter((name) => /^(good|bad)\d/.test(name));
+  assertEquals(shown.length, expected.length);
+  assertEquals(new Set(shown).size, expected.length);
+});
+
 Deno.test("lists of an MCP server that never end give what came, each once, and the problem is named", async () => {
   const ways: Record<string, (cursor: unknown) => string> = {
     empty: () => "",

@@ -6,6 +6,7 @@ import {
   type FinderQuery,
   type ListedDocument,
   organizeFinder,
+  readDocuments,
 } from "../../../../computer/resources/finder.ts";
 import {
   changeEvents,
@@ -81,21 +82,16 @@ const found = (
   query: FinderQuery = {},
   history: string[] = [],
 ): string[] =>
-  organizeFinder(documents, query, history, []).documents
+  organizeFinder(readDocuments(documents, []), query, history).documents
     .map(({ doc_ref }) => doc_ref);
 
-Deno.test("organizeFinder() skips invalid documents, and drops a query, with warnings", () => {
+Deno.test("readDocuments() skips invalid documents, and drops a query, with warnings", () => {
   const warnings: string[] = [];
-  const { documents, total_count } = organizeFinder(
+  const documents = readDocuments(
     ["dpe://h", "dpe:///x", "dpe://h/a?x=1"].map((uri) => document(uri)),
-    {},
-    [],
     warnings,
   );
-  assertEquals([documents.map(({ uri }) => uri), total_count], [
-    ["dpe://h/a"],
-    1,
-  ]);
+  assertEquals(documents.map(({ uri }) => uri), ["dpe://h/a"]);
   assertEquals(warnings.length, 3);
   assert(warnings.join("\n").includes("left out"));
 });
@@ -144,10 +140,11 @@ Deno.test("organizeFinder() orders servers like the desktop, and documents of a 
 });
 
 Deno.test("organizeFinder() counts before paging; 20 per page by default", () => {
-  const documents = Array.from(
+  const listed = Array.from(
     { length: 45 },
     (_, i) => document(`dpe://h/${i}`),
   );
+  const documents = readDocuments(listed, []);
   const rows: [query: FinderQuery, first: number, length: number][] = [
     [{}, 0, 20],
     [{ offset: 40 }, 40, 5],
@@ -156,7 +153,7 @@ Deno.test("organizeFinder() counts before paging; 20 per page by default", () =>
     [{ offset: 99, limit: 1 }, 99, 0],
   ];
   for (const [query, first, length] of rows) {
-    const page = organizeFinder(documents, query, [], []);
+    const page = organizeFinder(documents, query, []);
     assertEquals(
       page.documents.map(({ doc_ref }) => doc_ref),
       Array.from({ length }, (_, i) => `${first + i}`),
@@ -191,16 +188,15 @@ Deno.test("organizeFinder() returns valid and consistent pages for any list", ()
       fc.array(anyDocument, { maxLength: 30 }),
       fc.integer({ min: 1, max: 7 }),
       (listed, limit) => {
+        const all = readDocuments(listed, []);
         const { documents, total_count } = organizeFinder(
-          listed,
+          all,
           { limit: 100 },
-          [],
           [],
         );
         const pages = Array.from(
           { length: 31 },
-          (_, i) =>
-            organizeFinder(listed, { offset: i * limit, limit }, [], []),
+          (_, i) => organizeFinder(all, { offset: i * limit, limit }, []),
         );
         assertEquals(pages.flatMap((page) => page.documents), documents);
         assert(total_count <= listed.length);

@@ -76,12 +76,6 @@ Deno.test("MergedLists shortens every merged list of a Computer, keeps the order
       /^\d+ windows are left out, .* window:\/\/a\/7, .* and 3 more$/,
     ],
     [
-      GET_FINDER_EVENT,
-      "documents",
-      (at) => ({ uri: `dpe://a/${at}`, server: "big", text }),
-      /^\d+ documents of MCP server "big" are left out, .* dpe:\/\/a\/7, .* and 3 more$/,
-    ],
-    [
       GET_SKILLS_EVENT,
       "skills",
       (at) => ({ name: `s${at}`, source: "user", text }),
@@ -119,6 +113,43 @@ Deno.test("MergedLists shortens every merged list of a Computer, keeps the order
     assertEquals(lists.fit(event, few, 9_000), few);
     assertEquals([lists.problems, changes], [[], 2]);
   }
+});
+
+Deno.test("MergedLists gives each document in one page, in their order, and names only those that fit no message", () => {
+  const arbitrary = fc.record({
+    bytes: fc.array(fc.integer({ min: 0, max: 6_000 }), { maxLength: 30 }),
+    most: fc.integer({ min: 1_000, max: 9_000 }),
+    limit: fc.integer({ min: 1, max: 30 }),
+  });
+  fc.assert(fc.property(arbitrary, ({ bytes, most, limit }) => {
+    const lists = new MergedLists(() => {});
+    const all = bytes.map((length, at) => ({
+      uri: `dpe://a/${at}`,
+      server: "s",
+      title: "x".repeat(length),
+    }));
+    const answer = { documents: all, total_count: all.length, req_id: "1" };
+    const { documents } = lists.sendable(GET_FINDER_EVENT, answer, most);
+    const { problems } = lists;
+    const came: object[] = [];
+    while (came.length < documents.length) {
+      const wanted = documents.slice(came.length, came.length + limit);
+      const page = { ...answer, documents: wanted };
+      const fitted = lists.fit(GET_FINDER_EVENT, page, most);
+      assert(jsonBytes(fitted) <= most);
+      assert(fitted.documents.length > 0);
+      came.push(...fitted.documents);
+    }
+    assertEquals(came, documents);
+    assertEquals(lists.problems, problems);
+    const left = all.filter((document) => !documents.includes(document));
+    assertEquals(problems.length, left.length === 0 ? 0 : 1);
+    assert(left.every((document) => jsonBytes(document) > most / 2));
+    for (const { uri } of left.slice(0, 10)) {
+      assert(problems.join().includes(uri));
+    }
+    assertEquals(lists.sendable(GET_FINDER_EVENT, answer, undefined), answer);
+  }));
 });
 
 Deno.test("MergedLists keeps within the bound of values, the items that can be translated, and the levels of a message", () => {
