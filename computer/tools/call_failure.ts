@@ -16,6 +16,7 @@ import {
   MessageTooLargeError,
   RESOURCE_NOT_FOUND,
   sdkFailure,
+  SessionForgottenError,
   URL_REQUIRED,
 } from "../host/mcp/errors.ts";
 import { describeState, type ServerView } from "../host/server_status.ts";
@@ -84,6 +85,7 @@ function whatHappened(error: unknown): string {
     } first; then call again`;
   }
   if (error instanceof HttpAnswerError) return error.what;
+  if (error instanceof SessionForgottenError) return error.answer.what;
   if (!(error instanceof Error) || mcpErrorCode(error) === undefined) {
     return "could not be reached";
   }

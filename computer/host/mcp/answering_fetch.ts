@@ -122,8 +122,7 @@ export function answeringFetch(
     if (id !== undefined) {
       answered();
       if (response.status === 404 && headers.has("mcp-session-id")) {
-        await response.body?.cancel();
-        throw new SessionForgottenError();
+        throw new SessionForgottenError(await statusError(response, hide));
       }
     }
     if (init.method === "POST" && response.status >= 400) {
@@ -171,11 +170,10 @@ async (url, init = {}) => {
   const response = await fetch(url, init);
   if (init.method === "POST" && response.status >= 400) {
     answered();
-    if (response.status !== 404 || !isUnderway(init)) {
-      throw await statusError(response, hide);
-    }
-    await response.body?.cancel();
-    throw new SessionForgottenError();
+    const error = await statusError(response, hide);
+    throw response.status === 404 && isUnderway(init)
+      ? new SessionForgottenError(error)
+      : error;
   }
   if (!response.ok || !response.body || !isEventStream(response)) {
     return response;

@@ -126,6 +126,8 @@ export class ClientConnection {
   #ending = false;
   #running = 0;
   #pinging = false;
+  /** The request that shows whether the session still exists, while it is pending. */
+  #probe: Promise<unknown> | undefined;
   /** Why it is lost, where that is known before. */
   #loss: Error | undefined;
   #timer: ReturnType<typeof setInterval> | undefined;
@@ -380,13 +382,40 @@ export class ClientConnection {
       });
     } catch (error) {
       unanswered = hasCode(error, ErrorCode.RequestTimeout);
-      if (error instanceof SessionForgottenError) await this.#forget();
       this.#options.redact?.(error);
+      if (!(error instanceof SessionForgottenError)) throw error;
+      if (!await this.#isForgotten()) throw error.answer;
+      await this.#forget();
       throw error;
     } finally {
       this.#running--;
       if (unanswered && this.#running === 0) this.#ping();
     }
+  }
+
+  /** Finds out with another request whether the session is forgotten: some answer 404 to one request alone. */
+  async #isForgotten(): Promise<boolean> {
+    const list = this.#list;
+    if (this.#loss !== undefined || list === undefined) return true;
+    this.#probe ??= this.#client.request(
+      { method: `${list}/list` },
+      anyResult,
+      { timeout: this.#options.requestMs },
+    );
+    try {
+      await this.#probe;
+      return false;
+    } catch (error) {
+      return error instanceof SessionForgottenError || this.#ending;
+    } finally {
+      this.#probe = undefined;
+    }
+  }
+
+  /** A list that the server has. */
+  get #list(): keyof typeof LIST_KEYS | undefined {
+    const lists = ["tools", "resources", "prompts"] as const;
+    return lists.find((list) => this.capabilities[list]);
   }
 
   /** Ends the connection if the server is silent, and does not work on a request: any answer is a sign of life. */
@@ -416,8 +445,7 @@ export class ClientConnection {
 
   /** Ends the connection if another request is refused as a ping was, which some servers do not support. */
   async #confirm(): Promise<void> {
-    const lists = ["tools", "resources", "prompts"] as const;
-    const list = lists.find((list) => this.capabilities[list]);
+    const list = this.#list;
     if (list === undefined) return;
     try {
       await this.#page(list, undefined);

@@ -45,17 +45,6 @@ export function sdkFailure(error: Error): "closed" | "timeout" | undefined {
   return undefined;
 }
 
-/** The MCP server no longer has the session; it did not run the request. */
-export class SessionForgottenError extends Error {
-  /** Always `"SessionForgottenError"`. */
-  override readonly name = "SessionForgottenError";
-
-  /** Creates the error. */
-  constructor() {
-    super("The MCP server forgot the session");
-  }
-}
-
 /** The JSON-RPC error in the body of an HTTP response. */
 interface RpcError {
   /** The code of JSON-RPC, or the server's own. */
@@ -81,6 +70,20 @@ export class HttpAnswerError extends Error {
     this.what = what;
     this.code = code;
     this.rpc = rpc;
+  }
+}
+
+/** A request of a session was answered with 404: the MCP server no longer has the session, and did not run the request. */
+export class SessionForgottenError extends Error {
+  /** Always `"SessionForgottenError"`. */
+  override readonly name = "SessionForgottenError";
+  /** The answer, which is about the request alone where the session still exists. */
+  readonly answer: HttpAnswerError;
+
+  /** @param answer with the server's words */
+  constructor(answer: HttpAnswerError) {
+    super("The MCP server forgot the session");
+    this.answer = answer;
   }
 }
 

@@ -36,6 +36,18 @@ const settings = (
   default_tool_meta: { auto_apply: true },
 });
 
+/** A server with a session. */
+const SESSION: Script = {
+  initialize: (asked) => ({
+    ...resultOf(asked, {
+      protocolVersion: "2025-11-25",
+      capabilities: { tools: {} },
+      serverInfo: { name: "scripted", version: "1.0.0" },
+    }),
+    headers: { "mcp-session-id": "s1" },
+  }),
+};
+
 /** Answers to a ping that are none, and that only a server that runs can send. */
 const ODD_PINGS: Record<string, Reply> = {
   "a list": { body: [] },
@@ -61,14 +73,7 @@ for (const [name, reply] of Object.entries(ODD_PINGS)) {
   Deno.test(`an MCP server that answers a ping with ${name} is not restarted, and its call goes on`, async () => {
     const release = Promise.withResolvers<void>();
     await using server = await startScriptedHttp({
-      initialize: (asked) => ({
-        ...resultOf(asked, {
-          protocolVersion: "2025-11-25",
-          capabilities: { tools: {} },
-          serverInfo: { name: "scripted", version: "1.0.0" },
-        }),
-        headers: { "mcp-session-id": "s1" },
-      }),
+      ...SESSION,
       ping: reply,
       "tools/call": async (asked) => {
         await release.promise;
@@ -90,16 +95,7 @@ for (const [name, reply] of Object.entries(ODD_PINGS)) {
 
 Deno.test("an MCP server is restarted when it refuses other requests as it does pings: 401 and 403, and 404 of a session", async () => {
   for (const status of [401, 403, 404]) {
-    const script: Script = {
-      initialize: (asked) => ({
-        ...resultOf(asked, {
-          protocolVersion: "2025-11-25",
-          capabilities: { tools: {} },
-          serverInfo: { name: "scripted", version: "1.0.0" },
-        }),
-        headers: { "mcp-session-id": "s1" },
-      }),
-    };
+    const script: Script = { ...SESSION };
     await using server = await startScriptedHttp(script);
     await using host = await startHost({
       a: settings(server, { sse_read_timeout: "PT0.02S" }),
@@ -381,6 +377,41 @@ Deno.test("an MCP server over sse that answers pings with something else is not 
     assertEquals(await call, "older");
     assertEquals(host.server("a")?.status.restarts, 0);
   }));
+});
+
+Deno.test("HTTP 404 to one call of a session that exists fails it alone, with the server's words", async () => {
+  const ways: Record<string, Script> = {
+    streamable: SESSION,
+    sse: olderScript(405),
+  };
+  for (const [way, script] of Object.entries(ways)) {
+    const release = Promise.withResolvers<void>();
+    const plain = script["tools/call"];
+    await using server = await startScriptedHttp({
+      ...script,
+      "tools/call": async (asked, response) => {
+        const name = Object(asked.message.params).arguments.name;
+        if (name !== "slow") {
+          return { status: 404, body: { error: `no ${name}` } };
+        }
+        await release.promise;
+        return typeof plain === "function"
+          ? await plain(asked, response)
+          : resultOf(asked, said("said"));
+      },
+    });
+    await using pc = await startComputer({ a: settings(server) });
+    const slow = pc.call("say", { name: "slow" });
+    for (const name of ["one", "two"]) {
+      const { text, meta } = await pc.call("say", { name });
+      assertStringIncludes(text, `answered HTTP 404: no ${name}`, way);
+      assertEquals(meta.error_code, 4003);
+    }
+    release.resolve();
+    assertEquals((await slow).meta.error_code, undefined, way);
+    const [status] = pc.computer.status().servers;
+    assertEquals([status?.state, status?.restarts], ["running", 0], way);
+  }
 });
 
 Deno.test("an MCP server that has HTTP with SSE alone is reached so after 400, 404 and 405, and called", async () => {
