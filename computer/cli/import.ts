@@ -7,7 +7,12 @@ import { print, printJson } from "../../cli/print.ts";
 import { ownCommand, shellWord } from "../../cli/own_command.ts";
 import { columns } from "../../cli/terminal_text.ts";
 import type { MCPServerConfig } from "../../protocol/mod.ts";
-import { type OfficeEntry, officeEntry } from "../config/office_entries.ts";
+import { PLAIN_VERSION } from "../../protocol/version.ts";
+import {
+  isPrivateHost,
+  type OfficeEntry,
+  officeEntry,
+} from "../config/office_entries.ts";
 import { serverPlaceholders } from "../config/config.ts";
 import { readConfigFile, readConfigText } from "../config/load_config.ts";
 import { ConfigError, type ConfigProblem } from "../config/problem.ts";
@@ -200,21 +205,27 @@ async function officesIn(
 const PROBE_TIMEOUT_MS = 3_000;
 
 /**
- * Whether an entry is an office: other MCP servers have paths of that form, too, and something that is
- * reached and no Server of A2C-SMCP is one of them.
+ * Returns whether an entry is an office. Other MCP servers have paths of that form, too, so that the
+ * answer of the address decides; of those that do not answer, only a private one counts, since the
+ * Server of `smcp up` may not run now. `check` and `run` refuse what is missed here.
  */
 async function isOffice({ url }: OfficeEntry): Promise<boolean> {
   if (url === undefined) return true;
   const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS);
   try {
     const response = await fetch(new URL("/health", url), { signal });
-    const { protocol_version, protocol_versions } = Object(
-      await response.json().catch(() => undefined),
-    );
-    return (protocol_version ?? protocol_versions) !== undefined;
+    const health = await response.json().catch(() => undefined);
+    return response.ok && isHealthOfServer(health);
   } catch {
-    return true; // it does not run now, as `smcp up` before it is started
+    return isPrivateHost(url.hostname);
   }
+}
+
+/** Returns whether that is what a Server of A2C-SMCP answers; others may have a version, too. */
+function isHealthOfServer(health: unknown): boolean {
+  const { status, protocol_version } = Object(health);
+  return typeof status === "string" && typeof protocol_version === "string" &&
+    PLAIN_VERSION.test(protocol_version);
 }
 
 /** Describes imported MCP servers, and names their values that may be secret. */

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { BlockList, isIP } from "node:net";
 import type { MCPServerConfig } from "../../protocol/mod.ts";
 
 /** The path of an office at a Server, `/mcp/OFFICE`. */
@@ -59,4 +60,33 @@ function isPipe(words: readonly string[]): boolean {
     const isAny = ANY_PROGRAM.test(word) || ANY_PACKAGE.test(word);
     return isAny && first === "agent" && second === "mcp";
   });
+}
+
+const privateAddresses = new BlockList();
+for (
+  const [network, bits] of [
+    ["127.0.0.0", 8],
+    ["10.0.0.0", 8],
+    ["172.16.0.0", 12],
+    ["192.168.0.0", 16],
+    ["169.254.0.0", 16],
+    ["100.64.0.0", 10], // of carriers and overlay networks
+  ] as const
+) privateAddresses.addSubnet(network, bits, "ipv4");
+privateAddresses.addAddress("0.0.0.0", "ipv4"); // this machine, as servers print it
+privateAddresses.addAddress("::", "ipv6");
+privateAddresses.addAddress("::1", "ipv6");
+privateAddresses.addSubnet("fc00::", 7, "ipv6");
+privateAddresses.addSubnet("fe80::", 10, "ipv6");
+
+/** Names that only a machine or its network resolves: one word, and the special-use ends (RFC 6761 and others). */
+const PRIVATE_NAME = /^[^.]+$|\.(localhost|local|internal|lan|home\.arpa)$/i;
+
+/** Returns whether the host of a URL is this machine or one of its own network, by name or address. */
+export function isPrivateHost(hostname: string): boolean {
+  const host = hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
+  const family = isIP(host);
+  return family === 0
+    ? PRIVATE_NAME.test(host)
+    : privateAddresses.check(host, family === 4 ? "ipv4" : "ipv6");
 }

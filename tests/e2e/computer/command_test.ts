@@ -278,6 +278,35 @@ Deno.test("smcp-computer import imports servers of other programs, names values 
   assertEquals(json.stdout.includes("s3cret"), false);
 });
 
+Deno.test("smcp-computer import keeps MCP servers whose paths are like those of offices", async () => {
+  await using home = await scratch();
+  const answers = [
+    () => new Response("x"),
+    () => Response.json({ status: "ok" }),
+    () => Response.json({ status: "ok", protocol_version: "2025-11-25" }),
+    () => Response.json({ protocol_version: "0.2.0" }, { status: 503 }),
+  ];
+  await using servers = new AsyncDisposableStack();
+  const urls = answers.map((answer) => {
+    const server = servers.use(Deno.serve({ port: 0, onListen() {} }, answer));
+    return `http://127.0.0.1:${server.addr.port}/mcp/tools`;
+  });
+  // A public host that is not reached now.
+  urls.push("https://api.example.invalid/mcp/readonly");
+  const mcpServers = Object.fromEntries(
+    urls.map((url, i) => [`s${i}`, { type: "http", url }]),
+  );
+  const file = `${home.path}/cursor.json`;
+  await Deno.writeTextFile(file, JSON.stringify({ mcpServers }));
+  const out = `${home.path}/new.json`;
+  const args = ["import", "--from", file, "--out", out];
+  const { code, stdout, stderr } = await runMain("computer", args);
+  assertEquals(code, 0, stderr);
+  assertEquals(stdout.match(/^ {2}- skips .*/gm), null);
+  const { servers: kept } = JSON.parse(await Deno.readTextFile(out));
+  assertEquals(Object.keys(kept), Object.keys(mcpServers));
+});
+
 Deno.test("smcp-computer import leaves out offices of A2C-SMCP, with their inputs, and says why; check names one", async () => {
   await using served = await startGateway();
   await using home = await scratch();

@@ -1,5 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { officeEntry } from "../../../../computer/config/office_entries.ts";
+import {
+  isPrivateHost,
+  officeEntry,
+} from "../../../../computer/config/office_entries.ts";
 import {
   distinctIds,
   hiddenValues,
@@ -508,6 +511,42 @@ Deno.test("officeEntry() recognizes an office, however its MCP client reaches it
     officeEntry(parseMCPServerConfig({ name: "x", ...entry })) !== undefined;
   for (const entry of offices) assertEquals(found(entry), true, show(entry));
   for (const entry of others) assertEquals(found(entry), false, show(entry));
+});
+
+Deno.test("isPrivateHost() recognizes this machine and its own network, by name and by address", () => {
+  const hosts = {
+    true: [
+      "localhost",
+      "LOCALHOST.",
+      "office.localhost",
+      "printer.local",
+      "nas.home.arpa",
+      "server", // as in Docker Compose
+      "127.0.0.1",
+      "0.0.0.0",
+      "10.1.2.3",
+      "172.31.0.1",
+      "192.168.1.20",
+      "[::1]",
+      "[fd00::1]",
+      "[::ffff:10.0.0.1]",
+    ],
+    false: [
+      "api.githubcopilot.com",
+      "local.example.com",
+      "localhost.example",
+      "8.8.8.8",
+      "172.32.0.1",
+      "[2001:db8::1]",
+      "[::ffff:8.8.8.8]",
+    ],
+  };
+  for (const [isPrivate, names] of Object.entries(hosts)) {
+    for (const name of names) {
+      const { hostname } = new URL(`https://${name}/mcp/home`);
+      assertEquals(String(isPrivateHost(hostname)), isPrivate, name);
+    }
+  }
 });
 
 const show = (value: unknown): string => JSON.stringify(value);
