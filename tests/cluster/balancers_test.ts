@@ -1,12 +1,20 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { startBalancer } from "../../examples/cluster_balancer.ts";
+import { mcpGateway } from "../../mcp/mod.ts";
+import { createSmcpServer } from "../../server/mod.ts";
+import { newAuthority, newCertificate } from "../support/certificates.ts";
 import { start } from "../support/child.ts";
 import {
+  balancerFiles,
   PLAYED,
   type PlayedExample,
+  PUBLIC_NAME,
+  startBalancerOf,
   startPageBalancer,
 } from "../support/cluster/balancers.ts";
 import { startCluster, type TestCluster } from "../support/cluster/cluster.ts";
@@ -18,6 +26,7 @@ import {
   joinSoon,
 } from "../support/cluster/members.ts";
 import { leftInGroups } from "../support/processes.ts";
+import { scratch } from "../support/scratch.ts";
 import { pollingEnds } from "../support/wire/polling_ends.ts";
 import { pollingUrl, RawPolling } from "../support/wire/raw_polling.ts";
 
@@ -141,6 +150,40 @@ Deno.test({
 
 Deno.test({
   name:
+    "through every balancer OAuth metadata names the public host, and the scheme that the client has used, whatever it claims",
+  timeout: 120_000,
+}, async (t) => {
+  await using folder = await scratch();
+  const pem = join(folder.path, "smcp.pem");
+  const authority = await newAuthority("public");
+  const host = { host: PUBLIC_NAME };
+  const { cert, key } = await newCertificate("server", authority, host);
+  await Deno.writeTextFile(pem, `${cert}\n${key}\n`);
+  await using server = createSmcpServer({
+    trustedProxies: 1,
+    gateway: mcpGateway(),
+    authorizationServers: ["https://id.example.com"],
+  });
+  const node = await server.listen();
+  for (const file of balancerFiles()) {
+    for (const [scheme, claimed] of [["https", "http"], ["http", "https"]]) {
+      await t.step(`${file}, ${scheme}`, async () => {
+        const tls = scheme === "https" ? pem : undefined;
+        await using balancer = await startBalancerOf(file, node, tls);
+        const path = "/.well-known/oauth-protected-resource/mcp/north";
+        const { port } = new URL(balancer.url);
+        const target = `${scheme}://127.0.0.1:${port}${path}`;
+        const headers = { ...host, "x-forwarded-proto": `${claimed}` };
+        const body = await getAs(target, headers, authority.cert);
+        const { resource } = JSON.parse(body);
+        assertEquals(resource, `${scheme}://${PUBLIC_NAME}/mcp/north`);
+      });
+    }
+  }
+});
+
+Deno.test({
+  name:
     "the demo kills two Servers, goes on, shows who sits where, and leaves nothing running",
   timeout: 180_000,
 }, async () => {
@@ -159,6 +202,25 @@ Deno.test({
   assertMatch(output, /Nothing is left running/);
   assertEquals(await leftInGroups([demo.pid]), []);
 });
+
+/** Asks over HTTP, or over HTTPS with this authority a server of the name in `host`. */
+async function getAs(
+  url: string,
+  headers: Readonly<Record<"host" | "x-forwarded-proto", string>>,
+  ca: string,
+): Promise<string> {
+  const options = { agent: false, headers: { ...headers } } as const;
+  const sent = url.startsWith("https:")
+    ? httpsRequest(url, {
+      ...options,
+      servername: headers.host,
+      ca,
+    })
+    : request(url, options);
+  sent.end();
+  const [response] = await once(sent, "response") as [IncomingMessage];
+  return await text(response);
+}
 
 /** Asks from another address of loopback; with a body as POST. */
 async function getFrom(

@@ -60,7 +60,15 @@ export const startCaddy = (sites: string): Promise<Balancer> =>
     program: "caddy",
     args: (file) => ["run", "--config", file, "--adapter", "caddyfile"],
     config: (folder) =>
-      `{\n  admin off\n  storage file_system ${folder}\n}\n${sites}\n`,
+      [
+        "{",
+        "  admin off",
+        "  auto_https disable_redirects",
+        `  storage file_system ${folder}`,
+        "}",
+        sites,
+        "",
+      ].join("\n"),
     ready: /serving initial configuration|address already in use/,
   });
 
@@ -140,8 +148,7 @@ export async function startPageBalancer(
   example: PlayedExample,
   nodes: readonly Pick<TestNode, "url">[],
 ): Promise<Balancer> {
-  const folder = new URL("../../../deploy/balancers/", import.meta.url);
-  const code = (await Deno.readTextFile(new URL(example, folder)))
+  const code = (await readExample(example))
     .replace("listen 80;", "listen 127.0.0.1:$PORT;")
     .replace("bind :80", "bind 127.0.0.1:$PORT")
     .replace("smcp.example.com {", "http://127.0.0.1:$PORT {");
@@ -151,3 +158,50 @@ export async function startPageBalancer(
     code,
   ));
 }
+
+/** The public name in the files of deploy/balancers. */
+export const PUBLIC_NAME = "smcp.example.com";
+
+/**
+ * Starts the balancer of a file of deploy/balancers with a port of this machine, in front of one Server.
+ *
+ * @param pem the file of a certificate and its key, for HTTPS; without it HTTP
+ */
+export async function startBalancerOf(
+  file: string,
+  server: Pick<TestNode, "url">,
+  pem?: string,
+): Promise<Balancer> {
+  const nginxTls = pem
+    ? ` ssl; ssl_certificate ${pem}; ssl_certificate_key ${pem};`
+    : ";";
+  const code = (await readExample(file))
+    .replace(/^ *ssl_certificate.*\n/gm, "")
+    .replace(/listen (80|443 ssl);/, `listen 127.0.0.1:$PORT${nginxTls}`)
+    .replace("bind :80", `bind 127.0.0.1:$PORT${pem ? ` ssl crt ${pem}` : ""}`)
+    .replace(
+      `${PUBLIC_NAME} {`,
+      pem
+        ? `https://${PUBLIC_NAME}:$PORT {\n  tls ${pem} ${pem}`
+        : `http://${PUBLIC_NAME}:$PORT {`,
+    )
+    .replaceAll(/(127\.0\.0\.1|10\.0\.0\.\d):8787/g, new URL(server.url).host);
+  return await startedBy(file)(code);
+}
+
+/** Returns what starts the program of a file, by its name. */
+function startedBy(file: string): (config: string) => Promise<Balancer> {
+  if (/^nginx.*\.conf$/.test(file)) return startNginx;
+  if (/^haproxy.*\.cfg$/.test(file)) return startHaproxy;
+  if (file.endsWith("Caddyfile")) return startCaddy;
+  throw new Error(`No program for deploy/balancers/${file}`);
+}
+
+const FOLDER = new URL("../../../deploy/balancers/", import.meta.url);
+
+const readExample = (file: string): Promise<string> =>
+  Deno.readTextFile(new URL(file, FOLDER));
+
+/** Returns the names of all files of deploy/balancers. */
+export const balancerFiles = (): string[] =>
+  [...Deno.readDirSync(FOLDER)].map(({ name }) => name).sort();
