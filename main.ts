@@ -59,11 +59,12 @@ process.exitCode = await runSmcp(process.argv.slice(2), {
       const { createSmcpServer } = await import("./server/mod.ts");
       const { loadCluster } = await import("./server/cli/serve.ts");
       const createServer: CreateServer = async (
-        { mcp, clustering, operator },
+        { mcp, clustering, operator, publicUrl },
       ) =>
         createSmcpServer({
           protocol: "all",
           operator,
+          ...(publicUrl !== undefined && { publicUrl }),
           ...(mcp && { gateway: (await loadMcp())() }),
           ...await loadCluster(clustering),
         });

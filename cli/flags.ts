@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { UsageError } from "./run.ts";
+import { orUsageError, UsageError } from "./run.ts";
 import { isOfficeName, OFFICE_NAME_RULE } from "../protocol/names.ts";
+import { readPublicUrl } from "../shared/http.ts";
 
 /**
  * Adds a summary and examples to a command's help, before the list of options.
@@ -62,6 +63,15 @@ export const readName =
       `${flag} (${variable}) is no name: expected ${OFFICE_NAME_RULE}`,
     );
   };
+
+/** Creates the option for the URL by which clients reach a Server. */
+export const publicUrlOption = (): Option =>
+  option(
+    "--public-url <url>",
+    "the URL by which clients reach the Server through a proxy or tunnel, such as https://smcp.example.com: links and OAuth metadata have it, and requests may be for its host",
+  ).argParser((text) =>
+    orUsageError(() => readPublicUrl(text, "--public-url (SMCP_PUBLIC_URL)"))
+  );
 
 /** Makes the token of who operates a Server that only this machine reaches. */
 export const newOperatorToken = (): string => randomBytes(32).toString("hex");

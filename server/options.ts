@@ -4,6 +4,7 @@
  * @module
  */
 import { checkNumbers } from "../shared/checks.ts";
+import { readPublicUrl } from "../shared/http.ts";
 import { PROFILES, type ProtocolName } from "../protocol/mod.ts";
 import { bothForms } from "./http/gate.ts";
 import { readHosts } from "./http/host_rule.ts";
@@ -61,6 +62,13 @@ export interface SmcpServerOptions {
    * which stops DNS rebinding; with `trustedProxies`, and over other addresses, any name is allowed.
    */
   hosts?: "*" | readonly string[];
+  /**
+   * The URL by which clients reach the server, such as `https://smcp.example.com`, where a proxy or
+   * tunnel is in front of it; without credentials, query and fragment. OAuth metadata names it, whatever
+   * the headers of a request say, and requests and the pages of operators may be of its host. Default
+   * none: the `Host` header, and with `trustedProxies` `X-Forwarded-Proto`.
+   */
+  publicUrl?: string;
   /** Decides who may connect, and what they may join as; default: no authentication (spec §10). */
   authenticator?: Authenticator;
   /** Whether the audit log includes parameters and results of tool calls; default `false` (spec §10). */
@@ -79,7 +87,7 @@ export interface SmcpServerOptions {
   metrics?: Metrics;
   /** Creates a span for every request to a Computer: `trace.getTracer("…")` of `@opentelemetry/api`; default none. */
   tracer?: CallTracer;
-  /** Number of trusted proxies in front of the server, whose `X-Forwarded-For` counts; default 0. */
+  /** Number of trusted proxies in front of the server, whose `X-Forwarded-For` and `X-Forwarded-Proto` count; default 0. */
   trustedProxies?: number;
   /** Milliseconds that a client has from its connection to its admission; default 10,000 (spec §10). */
   handshakeTimeoutMs?: number;
@@ -167,6 +175,9 @@ export function resolveOptions(options: SmcpServerOptions) {
     paths: bothForms(options.paths ?? ["/smcp/", "/socket.io/"]),
     origins: options.origins ?? [],
     hosts: options.hosts && readHosts(options.hosts),
+    publicUrl: options.publicUrl === undefined
+      ? undefined
+      : readPublicUrl(options.publicUrl, "publicUrl"),
     authenticator,
     cluster: options.cluster && memberOf(options.cluster),
     limits: resolveLimits(options.limits, gateway !== undefined),

@@ -1,10 +1,43 @@
 /**
- * Small parts of HTTP interfaces of this package: bodies, problems, tokens, and the origin of a page.
+ * Small parts of HTTP interfaces of this package: addresses, bodies, problems.
  *
  * @module
  */
 import type { $ZodError } from "zod/v4/core";
 import type { IncomingHttpHeaders } from "node:http";
+
+/** A name or an address, with an optional port: a URL may hold more, such as the quote that ends a header's text. */
+export const HOST = /^[\w.:[\]-]+$/;
+
+/**
+ * Parses the URL by which clients reach a Server.
+ *
+ * @param name the option or flag that has it
+ * @returns without a slash at its end
+ * @throws {TypeError} that names the problem, without the URL: it may hold a password
+ */
+export function readPublicUrl(text: string, name: string): string {
+  const url = URL.parse(text);
+  const problem = publicUrlProblem(url);
+  if (url !== null && problem === undefined) {
+    return url.href.replace(/\/+$/, "");
+  }
+  throw new TypeError(
+    `Cannot use ${name}: ${problem}; expected the URL by which clients reach the Server, such as "https://smcp.example.com"`,
+  );
+}
+
+function publicUrlProblem(url: URL | null): string | undefined {
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    return "it is no URL that begins with https:// or http://";
+  }
+  if (url.username !== "" || url.password !== "") {
+    return "it has a user or a password";
+  }
+  if (url.href.includes("#")) return "it has a fragment";
+  if (url.href.includes("?")) return "it has a query";
+  return HOST.test(url.host) ? undefined : "its host is no name or address";
+}
 
 /** What is wrong with one field of a request. */
 interface FieldProblem {

@@ -13,6 +13,7 @@ import {
   newOperatorToken,
   operatorLines,
   operatorOption,
+  publicUrlOption,
 } from "../../cli/flags.ts";
 import type { InProcessConnection } from "../../shared/in_process.ts";
 import { listenOrExplain } from "../../cli/listen.ts";
@@ -50,6 +51,8 @@ export type CreateServer = (
     readonly mcp: boolean;
     /** Who operates it: who has the token, or nobody. */
     readonly operator: false | { readonly token: string };
+    /** The URL by which clients reach it, other than that of its port. */
+    readonly publicUrl: string | undefined;
     readonly clustering: ClusterSettings | undefined;
   },
 ) => Promise<EmbeddedServer>;
@@ -57,6 +60,7 @@ export type CreateServer = (
 /** The flags of `up`. */
 interface UpFlags extends Omit<RunFlags, "url" | "path">, ClusterFlags {
   port: number;
+  publicUrl?: string;
   mcp: boolean;
   operator: boolean;
 }
@@ -98,6 +102,7 @@ export function upCommand(createServer: CreateServer): Command {
     officeFlag(false).default("home"),
     option("--port <number>", "port to listen on, 0 for any free one")
       .argParser(integer(0, 65535)).default(8787),
+    publicUrlOption(),
     protocolOption(command),
     option(
       "--no-mcp",
@@ -110,10 +115,10 @@ export function upCommand(createServer: CreateServer): Command {
 }
 
 async function up(createServer: CreateServer, flags: UpFlags): Promise<void> {
-  const { mcp, port, protocol } = flags;
+  const { mcp, port, protocol, publicUrl } = flags;
   const clustering = readCluster(flags, process.env);
   const operator = flags.operator && { token: newOperatorToken() };
-  const server = await createServer({ mcp, clustering, operator });
+  const server = await createServer({ mcp, clustering, operator, publicUrl });
   try {
     const address = { hostname: LOOPBACK_HOST, port };
     const { url } = await listenOrExplain(
@@ -121,7 +126,9 @@ async function up(createServer: CreateServer, flags: UpFlags): Promise<void> {
       address,
     );
     print(howToReach(url, flags));
-    if (operator) print(`${operatorLines(url, operator.token)}\n`);
+    if (operator) {
+      print(`${operatorLines(publicUrl ?? url, operator.token)}\n`);
+    }
     const connection = server.connect(isNamed(protocol) ? { protocol } : {});
     await run({ ...flags, url, path: "/smcp/", connection });
   } finally {
@@ -130,7 +137,10 @@ async function up(createServer: CreateServer, flags: UpFlags): Promise<void> {
 }
 
 /** Describes how to use the tools: on the command line, in code, and from MCP clients of this machine. */
-function howToReach(url: string, { office, protocol, mcp }: UpFlags): string {
+function howToReach(
+  url: string,
+  { office, protocol, publicUrl, mcp }: UpFlags,
+): string {
   const [version, inCode] = isNamed(protocol)
     ? [` --protocol ${protocol}`, `, protocol: "${protocol}"`]
     : ["", ""];
@@ -140,7 +150,7 @@ function howToReach(url: string, { office, protocol, mcp }: UpFlags): string {
     const line = `${command} ${flags}`;
     return fits(line) ? line : `${command} \\\n    ${flags}`;
   };
-  const own = `${url}/mcp/${encodeURIComponent(office)}`;
+  const own = `${publicUrl ?? url}/mcp/${encodeURIComponent(office)}`;
   const text = JSON.stringify(own);
   const reach = `Agents of this machine reach the tools on the command line:
 ${agent("tools")}

@@ -17,6 +17,7 @@ import {
   integer,
   operatorOption,
   option as flag,
+  publicUrlOption,
 } from "../../cli/flags.ts";
 import { UsageError } from "../../cli/run.ts";
 import { plain } from "../../cli/terminal_text.ts";
@@ -76,6 +77,7 @@ export interface ServerFlags
   readonly jwtAlgorithms?: readonly string[];
   readonly origins: Origins;
   readonly hosts?: Hosts;
+  readonly publicUrl?: string;
   readonly operator: boolean;
   readonly metricsPort?: number;
   readonly metricsHost: string;
@@ -179,6 +181,7 @@ const securityOptions = (): Option[] => [
     "--hosts <list>",
     "names that requests may be for, such as smcp.example.com, or * (default: over loopback localhost alone, unless --trust-proxy; else any)",
   ).argParser(hosts),
+  publicUrlOption(),
   flag("--insecure", "listen on a public address without authentication"),
   flag("--require-tls", "refuse a public address without --tls-cert"),
   operatorOption(
@@ -395,7 +398,7 @@ function checkRestrictions(
 
 /** Converts the flags that are options of a server as well. */
 export const optionsOf = (
-  { limits, hosts, operator, trustProxy, ...flags }: Settings,
+  { limits, hosts, publicUrl, operator, trustProxy, ...flags }: Settings,
 ): SmcpServerOptions => ({
   protocol: flags.protocol,
   maxMessageBytes: flags.maxMessageBytes,
@@ -404,6 +407,7 @@ export const optionsOf = (
   minUploadRate: flags.minUploadRate,
   origins: flags.origins,
   ...(hosts && { hosts }),
+  ...(publicUrl !== undefined && { publicUrl }),
   ...(!operator && { operator }),
   auditPayloads: flags.auditPayloads === true,
   limits: limits && limitsOf(flags),

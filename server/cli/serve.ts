@@ -94,15 +94,16 @@ async function run(
       () => reload(settings, authenticators, server, logging),
     );
   }
+  const address = settings.publicUrl ?? url;
   print(
     `A2C-SMCP ${
       settings.protocol.map((name) => PROFILES[name].version).join(", ")
-    } server listening on ${url} (paths /smcp/ and /socket.io/, health ${url}/health${metrics}${
-      parts.gateway ? `, MCP ${url}/mcp/OFFICE` : ""
+    } server listening on ${url} (paths /smcp/ and /socket.io/, health ${address}/health${metrics}${
+      parts.gateway ? `, MCP ${address}/mcp/OFFICE` : ""
     })`,
   );
   // Not in the log, which others may read.
-  if (token !== undefined) print(operatorLines(url, token));
+  if (token !== undefined) print(operatorLines(address, token));
   const { name } = await Promise.race([stopped, lost.promise]);
   log.info(`${name}: draining`);
   await server.close();

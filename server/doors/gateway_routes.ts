@@ -31,8 +31,10 @@ import {
   type RequestHead,
 } from "../shared/http.ts";
 import { judgeHost, judgeOrigin, type RequestParts } from "../http/gate.ts";
+import type { HostRule } from "../http/host_rule.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
 import { bearerToken } from "../../shared/authorization.ts";
+import { HOST } from "../../shared/http.ts";
 import { OpenExchanges } from "./expiry.ts";
 
 /** A gateway that is wanted, and what it shares with other parts. */
@@ -210,10 +212,9 @@ export class GatewayRoutes {
 
   /** @returns `undefined` when there is no issuer that clients could ask */
   #urls(incoming: RequestHead, office: string): ResourceUrls | undefined {
-    const { authorizationServers, proxies } = this.#parts;
-    if (authorizationServers.length === 0) return undefined;
+    if (this.#parts.authorizationServers.length === 0) return undefined;
     const path = `${this.#gateway.path}/${encodeURIComponent(office)}`;
-    return resourceUrls(incoming, path, proxies);
+    return resourceUrls(incoming, path, this.#parts);
   }
 }
 
@@ -260,9 +261,6 @@ function toGatewayResponse(
 /** Where OAuth clients look for what protects a resource (RFC 9728). */
 const METADATA_ROOT = "/.well-known/oauth-protected-resource";
 
-/** A name or an address, with an optional port: a URL may hold more, such as the quote that ends a header's text. */
-const HOST = /^[\w.:[\]-]+$/;
-
 /** A resource of a gateway, as its clients see it. */
 interface ResourceUrls {
   /** Its own URL. */
@@ -275,26 +273,36 @@ interface ResourceUrls {
  * Returns the URLs of a gateway's office, as the client that asks must name them.
  *
  * @param path of the office, encoded
- * @param proxies number of trusted proxies, of which the first says whether the client used HTTPS
- * @returns `undefined` when the request names no usable host
+ * @param rule the public URL, which wins over the request
+ * @returns `undefined` when neither names a usable host
  */
 export function resourceUrls(
-  { headers, socket }: Pick<RequestHead, "headers" | "socket">,
+  request: Pick<RequestHead, "headers" | "socket">,
   path: string,
-  proxies: number,
+  { publicUrl, proxies }: Pick<HostRule, "publicUrl" | "proxies">,
 ): ResourceUrls | undefined {
+  const base = publicUrl ?? requestedOrigin(request, proxies);
+  if (base === undefined) return undefined;
+  return {
+    resource: `${base}${path}`,
+    // Below the path of a public URL: of other paths a proxy may pass nothing on.
+    metadata: `${base}${METADATA_ROOT}${path}`,
+  };
+}
+
+/** @param proxies number of trusted proxies, of which the first says whether the client used HTTPS */
+function requestedOrigin(
+  { headers, socket }: Pick<RequestHead, "headers" | "socket">,
+  proxies: number,
+): string | undefined {
   const forwarded = proxies > 0 ? headers["x-forwarded-proto"] : undefined;
   const isSecure = forwarded === undefined
     ? "encrypted" in socket && socket.encrypted === true
     : /^https\b/i.test(String(forwarded));
-  const base = `${isSecure ? "https" : "http"}://${headers.host}`;
-  if (!URL.canParse(base)) return undefined;
-  const { origin, host } = new URL(base);
-  if (headers.host === undefined || !HOST.test(host)) return undefined;
-  return {
-    resource: `${origin}${path}`,
-    metadata: `${origin}${METADATA_ROOT}${path}`,
-  };
+  const url = URL.parse(`${isSecure ? "https" : "http"}://${headers.host}`);
+  const isUsable = headers.host !== undefined && url !== null &&
+    HOST.test(url.host);
+  return isUsable ? url.origin : undefined;
 }
 
 /**

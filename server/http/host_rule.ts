@@ -51,6 +51,8 @@ interface Addressed {
 export interface HostRule {
   /** Allowed in addition to the names of this machine; `undefined` when not set. */
   readonly hosts: Hosts | undefined;
+  /** The URL by which clients reach the server; its host is allowed, too. */
+  readonly publicUrl: string | undefined;
   /** Number of trusted proxies in front of the server. */
   readonly proxies: number;
 }
@@ -65,7 +67,7 @@ export interface HostRule {
  */
 export function checkHost(
   { host, target, localAddress }: Addressed,
-  { hosts, proxies }: HostRule,
+  { hosts, publicUrl, proxies }: HostRule,
 ): Refusal | undefined {
   if (hosts === "*") return undefined;
   const isLocal = localAddress !== undefined && isLoopback(localAddress);
@@ -75,7 +77,8 @@ export function checkHost(
     if (named === undefined) return true;
     const name = hostName(named);
     return name !== undefined &&
-      (isThisMachine(name) || hosts?.includes(name));
+      (isThisMachine(name) || hosts?.includes(name) ||
+        publicUrl !== undefined && name === hostName(new URL(publicUrl).host));
   });
   return isOurs ? undefined : refusal(403, {
     code: ErrorCode.FORBIDDEN,

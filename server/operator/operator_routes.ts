@@ -299,7 +299,12 @@ async function admitOperator(
   const misnamed = nameProblem(incoming, parts);
   if (misnamed) throw misnamed;
   const page = provenanceOf(incoming);
-  if (!isOwnPage(page, incoming.headers.host)) {
+  // A tunnel may have replaced the host by that of this machine.
+  const own = [
+    incoming.headers.host,
+    parts.publicUrl && new URL(parts.publicUrl).host,
+  ];
+  if (!own.some((host) => isOwnPage(page, host))) {
     const from = quote(page.origin ?? page.site ?? "");
     record(ErrorCode.FORBIDDEN, `Origin not allowed for operators (${from})`);
     throw problemOf(

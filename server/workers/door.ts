@@ -54,7 +54,13 @@ type Way =
 export interface DoorRules extends
   Pick<
     ResolvedOptions,
-    "paths" | "hosts" | "proxies" | "origins" | "profiles" | "gateway"
+    | "paths"
+    | "hosts"
+    | "publicUrl"
+    | "proxies"
+    | "origins"
+    | "profiles"
+    | "gateway"
   > {
   readonly fronts: number;
 }

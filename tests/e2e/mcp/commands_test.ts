@@ -172,6 +172,32 @@ Deno.test("API keys are taken from x-api-key and as a bearer, tokens as a bearer
   }]);
 });
 
+Deno.test("--public-url is named by the lines of the Server and in the metadata, whatever a request's headers say", async () => {
+  const address = "https://smcp.example.com/team";
+  await using command = await startServerCommand([
+    ...["--port=0", "--mcp", "--trust-proxy", `--public-url=${address}/`],
+    `--jwt-issuer=${ISSUER}`,
+  ], { SMCP_API_KEYS, SMCP_JWT_SECRET: SECRET });
+  assertStringIncludes(command.line, `health ${address}/health`);
+  assertStringIncludes(command.line, `, MCP ${address}/mcp/OFFICE)`);
+  const path = "/.well-known/oauth-protected-resource/mcp/north";
+  for (
+    const headers of [
+      {},
+      { host: "a.example", "x-forwarded-proto": "http" },
+      { host: "smcp.example.com", "x-forwarded-proto": "https" },
+    ]
+  ) {
+    const found = await post(command.url + path, { method: "GET", headers });
+    assertEquals(JSON.parse(found.body).resource, `${address}/mcp/north`);
+    const refused = await post(`${command.url}/mcp/north`, opening(headers));
+    assertEquals(
+      refused.headers["www-authenticate"],
+      `Bearer resource_metadata="${address}${path}"`,
+    );
+  }
+});
+
 Deno.test("without a JWT issuer there is no metadata, and without --mcp nothing at /mcp", async () => {
   await using keyed = await startServerCommand(["--port=0", "--mcp"], {
     SMCP_API_KEYS,
@@ -259,7 +285,7 @@ const up = (file: string, ...flags: string[]) =>
     ...["up", "--port=0", "--name=pc", "--config", file, ...flags],
   ]);
 
-Deno.test("up says how MCP clients get its tools, and they do; not with --no-mcp", async () => {
+Deno.test("up says how MCP clients get its tools, and they do; by --public-url too, not with --no-mcp", async () => {
   await using file = await config();
   {
     await using served = up(file.file, "--office=my office");
@@ -271,6 +297,25 @@ Deno.test("up says how MCP clients get its tools, and they do; not with --no-mcp
     await served.line(/joined office/);
     const { body } = await post(url, modernRequest("tools/list"));
     assertEquals(body.includes('"pc__echo"'), true);
+  }
+  {
+    const address = "https://smcp.example.com";
+    await using served = up(file.file, `--public-url=${address}`);
+    const [, url = ""] = await served.line(/ tools --url (\S+) /);
+    await served.line(
+      /add --transport http office https:\/\/smcp\.example\.com\/mcp\/home$/,
+    );
+    await served.line(/^Console: https:\/\/smcp\.example\.com\/console#/);
+    await served.line(/MCP server fix: running/);
+    await served.line(/joined office/);
+    const named = modernRequest("tools/list");
+    const asked = (host: string) =>
+      post(`${url}/mcp/home`, {
+        ...named,
+        headers: { ...named.headers, host },
+      });
+    assertEquals((await asked("smcp.example.com")).status, 200);
+    assertEquals((await asked("evil.example")).status, 403);
   }
   await using plain = up(file.file, "--no-mcp");
   const [url = ""] = await plain.line(/http:\/\/127\.0\.0\.1:\d+/);

@@ -92,6 +92,7 @@ const FLAGS: readonly [line: string, Record<string, unknown>][] = [
   ["--trust-proxy --port=1", { trustProxy: 1, port: 1 }],
   ["--hosts=*", { hosts: "*" }],
   ["--hosts=\tA.example,\t[::1]", { hosts: ["a.example", "::1"] }],
+  ["--public-url=https://A.example/", { publicUrl: "https://a.example" }],
   ["--api-keys=keys.json", { apiKeys: "keys.json" }],
   ["--no-operator", { operator: false }],
   ["--jwt-key=k.pem", { jwtKey: "k.pem" }],
@@ -181,6 +182,7 @@ Deno.test("readSettings() has a flag for every limit and time (spec §10)", asyn
     ...["--trust-proxy=6", "--handshake-timeout=7", "--connect-timeout=3"],
     ...["--header-timeout=8", "--ping-interval=9", "--ping-timeout=10"],
     ...["--audit-payloads", "--origins=*", "--no-operator"],
+    "--public-url=https://a.example",
   );
   assertEquals(options, {
     ...DEFAULTS,
@@ -203,6 +205,7 @@ Deno.test("readSettings() has a flag for every limit and time (spec §10)", asyn
     heartbeat: { intervalMs: 9000, timeoutMs: 10_000 },
     auditPayloads: true,
     origins: "*",
+    publicUrl: "https://a.example",
     operator: false,
   });
   assertEquals((await readOptions("--no-limits")).limits, false);
@@ -235,6 +238,10 @@ const REFUSED: readonly [line: string, message?: string][] = [
   [
     "--jwt-key=k --jwt-issuer=i --jwt-audience=",
     "no value for --jwt-audience: give one, or leave it out",
+  ],
+  [
+    "--public-url=https://ann:s3cret@a.example",
+    'Cannot use --public-url (SMCP_PUBLIC_URL): it has a user or a password; expected the URL by which clients reach the Server, such as "https://smcp.example.com"',
   ],
   ["--mcp-idle-seconds=5", "--mcp-idle-seconds does nothing without --mcp"],
   ...["ca", "cert", "key", "name"].map((part): [string, string] => [

@@ -34,7 +34,9 @@ import {
   readHosts,
 } from "../../../server/http/host_rule.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
+import { resolveOptions } from "../../../server/options.ts";
 import { opensSession, splitTarget } from "../../../server/shared/http.ts";
+import { readPublicUrl } from "../../../shared/http.ts";
 
 const gate = (query: string, profile = PROFILES["0.2"]) =>
   judgeQuery(query, false, [profile]);
@@ -133,10 +135,22 @@ Deno.test("checkTransport() refuses polling where that is not allowed, by the tr
   }
 });
 
-const LOOPBACK: HostRule = { hosts: undefined, proxies: 0 };
+const LOOPBACK: HostRule = {
+  hosts: undefined,
+  publicUrl: undefined,
+  proxies: 0,
+};
 
 const EVIL = "evil.example";
-const OPERATOR: HostRule = { hosts: ["smcp.example.com"], proxies: 1 };
+const OPERATOR: HostRule = {
+  ...LOOPBACK,
+  hosts: ["smcp.example.com"],
+  proxies: 1,
+};
+const PUBLIC: HostRule = {
+  ...LOOPBACK,
+  publicUrl: "https://smcp.example.com:8443/smcp",
+};
 
 /** Names of this machine. */
 const OWN = [
@@ -183,7 +197,11 @@ Deno.test("checkHost() allows the names of this machine and of the operator, and
     [{ host: "SMCP.example.com:443", localAddress: "10.0.0.7" }, OPERATOR],
     [{ host: "localhost" }, OPERATOR],
     [{ host: "localhost", localAddress: "10.0.0.7" }, OPERATOR],
-    [{ host: EVIL }, { hosts: "*", proxies: 0 }],
+    [{ host: EVIL }, { ...LOOPBACK, hosts: "*" }],
+    [{ host: "smcp.example.com:8443" }, PUBLIC],
+    [{ host: "SMCP.example.com." }, { ...PUBLIC, hosts: ["a.example"] }],
+    [{ host: "localhost" }, PUBLIC],
+    [{ host: EVIL, localAddress: "10.0.0.7" }, PUBLIC],
   ];
   for (const [checked, rule] of rows) {
     assertEquals(check(checked, rule), undefined, JSON.stringify(checked));
@@ -218,6 +236,7 @@ Deno.test("checkHost() refuses other names with 403, and says how to allow a hos
     refused({ host: EVIL, localAddress }, OPERATOR);
     refused({ host: "a.smcp.example.com", localAddress }, OPERATOR);
   }
+  refused({ host: EVIL }, PUBLIC);
 });
 
 Deno.test("readHosts() normalizes names for comparison, and refuses invalid ones", () => {
@@ -338,32 +357,90 @@ const request = (
   socket: { encrypted } as unknown as IncomingMessage["socket"],
 });
 
-const resourceOf = (...args: Parameters<typeof resourceUrls>) =>
-  resourceUrls(...args)?.resource;
+const resourceOf = (
+  asked: ReturnType<typeof request>,
+  rule: Partial<HostRule> = {},
+) => resourceUrls(asked, "/mcp/a", { ...LOOPBACK, ...rule })?.resource;
 
 Deno.test("resourceUrls() names the host and the scheme that the client has used", () => {
   const host = { host: "smcp.example.com" };
   const path = "/mcp/my%20office";
-  assertEquals(resourceUrls(request(host, true), path, 0), {
+  assertEquals(resourceUrls(request(host, true), path, LOOPBACK), {
     resource: "https://smcp.example.com/mcp/my%20office",
     metadata:
       "https://smcp.example.com/.well-known/oauth-protected-resource/mcp/my%20office",
   });
   assertEquals(
-    resourceOf(request({ host: "[::1]:8787" }), "/mcp/a", 0),
+    resourceOf(request({ host: "[::1]:8787" })),
     "http://[::1]:8787/mcp/a",
   );
 });
 
 Deno.test("resourceUrls() believes X-Forwarded-Proto of a trusted proxy alone, and makes nothing of a host that is none", () => {
   const forwarded = request({ host: "h", "x-forwarded-proto": "https" });
-  const rows = [0, 1].map((proxies) =>
-    resourceOf(forwarded, "/mcp/a", proxies)
-  );
+  const rows = [0, 1].map((proxies) => resourceOf(forwarded, { proxies }));
   assertEquals(rows, ["http://h/mcp/a", "https://h/mcp/a"]);
   for (const host of [undefined, 'x"', "a b", "@", ""]) {
     const headers = host === undefined ? {} : { host };
-    assertEquals(resourceUrls(request(headers), "/mcp/a", 0), undefined, host);
+    assertEquals(resourceOf(request(headers)), undefined, host);
+  }
+});
+
+Deno.test("resourceUrls() names the public URL, whatever the request says", () => {
+  const host = "127.0.0.1:8787";
+  const requests = [
+    request({}),
+    request({ host }),
+    request({ host }, true),
+    request({ host: "a b", "x-forwarded-proto": "http" }),
+  ];
+  const publicUrl = "https://smcp.example.com/team";
+  for (const asked of requests) {
+    for (const proxies of [0, 1]) {
+      const rule = { publicUrl, proxies };
+      assertEquals(resourceUrls(asked, "/mcp/my%20office", rule), {
+        resource: `${publicUrl}/mcp/my%20office`,
+        metadata:
+          `${publicUrl}/.well-known/oauth-protected-resource/mcp/my%20office`,
+      });
+    }
+  }
+});
+
+Deno.test("publicUrl is an absolute URL of HTTP without credentials, query and fragment; an error names the problem, and no password", () => {
+  const good = {
+    "https://smcp.example.com": "https://smcp.example.com",
+    "HTTPS://SMCP.example.com:443/": "https://smcp.example.com",
+    "http://[::1]:8787/": "http://[::1]:8787",
+    "https://a.example/team/smcp//": "https://a.example/team/smcp",
+  };
+  for (const [given, publicUrl] of Object.entries(good)) {
+    assertEquals(readPublicUrl(given, "publicUrl"), publicUrl);
+    assertEquals(resolveOptions({ publicUrl: given }).publicUrl, publicUrl);
+  }
+  const noUrl = "it is no URL that begins with https:// or http://";
+  const secret = "it has a user or a password";
+  const bad = {
+    "": noUrl,
+    "smcp.example.com": noUrl,
+    "smcp.example.com:8787": noUrl,
+    "/smcp": noUrl,
+    "wss://smcp.example.com": noUrl,
+    "https://": noUrl,
+    "https://ann@a.example": secret,
+    "https://:s3cret@a.example/?x": secret,
+    "https://a.example/?": "it has a query",
+    "https://a.example?x=s3cret": "it has a query",
+    "https://a.example/#": "it has a fragment",
+    "https://a.example/?x#y": "it has a fragment",
+    'https://a"b.example': "its host is no name or address",
+  };
+  for (const [publicUrl, problem] of Object.entries(bad)) {
+    const make = () => createSmcpServer({ publicUrl });
+    const { message } = assertThrows(make, TypeError);
+    const fix =
+      'expected the URL by which clients reach the Server, such as "https://smcp.example.com"';
+    assertEquals(message, `Cannot use publicUrl: ${problem}; ${fix}`);
   }
 });
 

@@ -90,6 +90,12 @@ const WAYS: Readonly<Record<string, readonly Row[]>> = {
       [403, 403],
       { rules: rulesOf({ hosts: ["other.example"] }) },
     ),
+    ["/health", { answer: "health" }, {
+      rules: rulesOf({
+        hosts: ["other.example"],
+        publicUrl: "https://smcp.example/",
+      }),
+    }],
   ],
   "a front answers preflight requests of pages, whatever the version": all(
     ["/health", "/smcp/", "/socket.io"],

@@ -183,6 +183,7 @@ Deno.test("an operator's names, and a trusted proxy, let other hosts through", a
     { hosts: ["SMCP.example.com"] },
     { hosts: "*" },
     { trustedProxies: 1 },
+    { publicUrl: "https://smcp.example.com" },
   ];
   for (const options of open) {
     await using server = createSmcpServer(options);

@@ -141,6 +141,20 @@ Deno.test("a foreign Host is refused, even with the token; a page of the server'
   assertEquals((await operate(office.url, "/status", options)).status, 200);
 });
 
+Deno.test("a page of the public URL may ask, though a tunnel names this machine", async () => {
+  const publicUrl = "https://smcp.example.com:8443/team";
+  await using office = await operated({ publicUrl });
+  const statusOf = async (origin: string) => {
+    const headers = { Origin: origin, "Sec-Fetch-Site": "same-origin" };
+    const options = { token: TOKEN, headers };
+    return (await operate(office.url, "/status", options)).status;
+  };
+  assertEquals(await statusOf("https://smcp.example.com:8443"), 200);
+  assertEquals(await statusOf(office.url), 200);
+  assertEquals(await statusOf("https://smcp.example.com"), 403);
+  assertEquals(await statusOf("https://evil.example"), 403);
+});
+
 Deno.test("an operator of other offices sees and changes nothing of this one, nor that it exists", async () => {
   await using office = await served();
   const { url, computer } = office;
