@@ -279,6 +279,12 @@ await testWith("caddy", "balancers/Caddyfile", async (code, folder) => {
   assertEquals(await complaintOf("caddy", args), "");
 });
 
+await testWith("promtool", "monitoring/alerts.yaml", async (code, folder) => {
+  const file = join(folder, "alerts.yaml");
+  await Deno.writeTextFile(file, code);
+  assertEquals(await complaintOf("promtool", ["check", "rules", file]), "");
+});
+
 await testWith(
   "systemd-analyze",
   "smcp-server.service",
