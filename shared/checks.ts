@@ -79,6 +79,68 @@ export const isPlainName = (name: string, most = MAX_PLAIN_NAME): boolean =>
   /^[\w-]+$/.test(name) && name.length <= most &&
   !name.includes(NAME_SEPARATOR) && !name.endsWith("_") && !hasHash(name);
 
+/** The names of an object's fields, and of the fields of those that are objects; `*` allows others, too. */
+export interface NameTable {
+  readonly [name: string]: true | NameTable;
+}
+
+/** A table of all names of `T`, and no other: `{ … } satisfies NamesOf<Options>`. */
+export type NamesOf<T> = Readonly<
+  Record<T extends unknown ? keyof T : never, true | NameTable>
+>;
+
+/**
+ * Checks that an object has no other names than its type, which JavaScript and spread objects allow:
+ * a misspelled option would be ignored. Anything but an object is left to other checks.
+ *
+ * @param taker the function or class that takes it, such as `createSmcpServer()`
+ * @param path of the object in the one that the function takes, with a dot at its end
+ * @throws {TypeError} that names the first other name, also of one that is `undefined`, and the closest one
+ */
+export function checkNames(
+  options: unknown,
+  names: NameTable,
+  taker: string,
+  path = "",
+): void {
+  if (typeof options !== "object" || Array.isArray(options)) return;
+  for (const name of Object.keys(options ?? {})) {
+    const known = Object.hasOwn(names, name) ? names[name] : names["*"];
+    if (known === undefined) throw misspelled(path, name, names, taker);
+    if (known === true) continue;
+    checkNames(
+      Reflect.get(Object(options), name),
+      known,
+      taker,
+      `${path}${name}.`,
+    );
+  }
+}
+
+function misspelled(
+  path: string,
+  name: string,
+  names: NameTable,
+  taker: string,
+): TypeError {
+  const here = Object.keys(names);
+  const below = Object.entries(names).flatMap(([group, table]) =>
+    table === true ? [] : Object.keys(table).map((each) => [group, each])
+  );
+  // An option is also looked for one level too high, such as `token` for `auth.token`.
+  const known = [...here.map((each) => [each]), ...below];
+  const meant = nearestWord(name, known.map((each) => each.at(-1) ?? ""));
+  const found = known.find((each) => each.at(-1) === meant);
+  const remedy = found === undefined
+    ? `expected one of ${here.join(", ")}`
+    : `did you mean ${JSON.stringify(path + found.join("."))}?`;
+  return new TypeError(
+    `Cannot use the option ${
+      JSON.stringify(path + name)
+    } of ${taker}: unknown; ${remedy}`,
+  );
+}
+
 /**
  * Checks that options are numbers, where they are given.
  *
