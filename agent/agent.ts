@@ -2,7 +2,6 @@ import { Connection } from "../client/connection.ts";
 import { Emitter } from "../client/emitter.ts";
 import type { ConnectionState } from "../client/options.ts";
 import type { ClientProtocol } from "../client/versions.ts";
-import * as wire from "../protocol/events.ts";
 import type {
   A2CSkillRef,
   CallToolResult,
@@ -18,12 +17,12 @@ import type {
   SessionInfo,
   SMCPTool,
 } from "../protocol/mod.ts";
-import { abortable } from "../shared/async.ts";
+import { checkNames } from "../shared/checks.ts";
 import { type FileToPut, type PutFile, putFile } from "./put_file.ts";
 import { getFile, type GotFile } from "./files.ts";
 import { openBlob } from "./blobs.ts";
 import { callTool } from "./call_tool.ts";
-import { type FoundTool, onlyOffering, type ToolCatalogue } from "./tools.ts";
+import { findTool, type FoundTool, type ToolCatalogue } from "./tools.ts";
 import { type OpenDocument, openDocument } from "./document.ts";
 import {
   type AgentEvents,
@@ -33,22 +32,24 @@ import {
   warnOf,
 } from "./events.ts";
 import * as queries from "./queries.ts";
-import type {
-  AgentRequestOptions,
-  CallToolOptions,
-  FindToolOptions,
-  GetDesktopOptions,
-  GetDpeOptions,
-  GetFileOptions,
-  GetFinderOptions,
-  GetPromptOptions,
-  GetResourcesOptions,
-  GetSkillOptions,
-  OpenDocumentOptions,
-  PutFileOptions,
-  SmcpAgentOptions,
-  TimedRequestOptions,
-  WatchResourceOptions,
+import {
+  AGENT_NAMES,
+  type AgentRequestOptions,
+  type CallToolOptions,
+  type FindToolOptions,
+  type GetDesktopOptions,
+  type GetDpeOptions,
+  type GetFileOptions,
+  type GetFinderOptions,
+  type GetPromptOptions,
+  type GetResourcesOptions,
+  type GetSkillOptions,
+  type OpenDocumentOptions,
+  type PutFileOptions,
+  REQUEST_NAMES,
+  type SmcpAgentOptions,
+  type TimedRequestOptions,
+  type WatchResourceOptions,
 } from "./options.ts";
 import { Requests } from "./requests.ts";
 import { type SkillFile, skillFile } from "./skills.ts";
@@ -83,6 +84,7 @@ export class SmcpAgent implements AsyncDisposable {
    * @throws {TypeError} when an option is invalid, which it names
    */
   constructor(options: SmcpAgentOptions) {
+    checkNames(options, AGENT_NAMES, "SmcpAgent");
     this.#options = options;
     const signed = { ...options, role: "agent" } as const;
     const connection = this.#connection = new Connection(signed, logThrown);
@@ -144,16 +146,11 @@ export class SmcpAgent implements AsyncDisposable {
    * on, where that is unique
    * @throws {ToolLookupError} `not_found`, or `ambiguous`: several offer it, and `computer` chooses none
    */
-  async findTool(
+  findTool(
     name: string,
-    { computer, signal }: FindToolOptions = {},
+    options: FindToolOptions = {},
   ): Promise<FoundTool> {
-    const settled = this.toolsSettled();
-    await (signal ? abortable(settled, signal) : settled);
-    const tools = computer === undefined
-      ? this.tools
-      : new Map([[computer, this.tools.get(computer) ?? []]]);
-    return onlyOffering(tools, name, this.office);
+    return findTool(this, name, options);
   }
 
   /** Adds a listener; returns the function that removes it. */
@@ -258,7 +255,7 @@ export class SmcpAgent implements AsyncDisposable {
     computer: string,
     options: AgentRequestOptions = {},
   ): Promise<GetComputerConfigRet> {
-    return this.#requests.ask(wire.GET_CONFIG_EVENT, { computer }, options);
+    return queries.config(this.#requests, computer, options);
   }
 
   /** Fetches the desktop: the windows of a Computer, rendered, most relevant first (spec §8.1). */
@@ -281,7 +278,7 @@ export class SmcpAgent implements AsyncDisposable {
   ): AsyncGenerator<Desktop[], void, void> {
     const fetch = () => this.getDesktop(computer, options);
     const on = this.on.bind(this);
-    return followDesktop(computer, { fetch, on }, options.signal);
+    return followDesktop(computer, { fetch, on }, options);
   }
 
   /**
@@ -328,15 +325,14 @@ export class SmcpAgent implements AsyncDisposable {
    *
    * @throws {ProtocolError} 404 the MCP server does not run, 4015 it offers no subscriptions, 400 it has no such resource
    */
-  async watchResource(
+  watchResource(
     computer: string,
     mcpServer: string,
     uri: string,
-    { stop = false, ...options }: WatchResourceOptions = {},
+    options: WatchResourceOptions = {},
   ): Promise<void> {
-    const watched = { computer, mcp_server: mcpServer, uri, watch: !stop };
-    const event = wire.WATCH_RESOURCE_EVENT;
-    await queries.extension(this.#requests, event, watched, options);
+    const place = { computer, mcp_server: mcpServer, uri };
+    return queries.watchResource(this.#requests, place, options);
   }
 
   /** Fetches the prompts of all running MCP servers of a Computer. */
@@ -363,12 +359,11 @@ export class SmcpAgent implements AsyncDisposable {
   }
 
   /** Fetches the skills of a Computer: names, descriptions and folders (0.4 §6). */
-  async getSkills(
+  getSkills(
     computer: string,
     options: AgentRequestOptions = {},
   ): Promise<A2CSkillRef[]> {
-    const event = wire.GET_SKILLS_EVENT;
-    return (await this.#requests.ask(event, { computer }, options)).skills;
+    return queries.skills(this.#requests, computer, options);
   }
 
   /**
@@ -396,6 +391,7 @@ export class SmcpAgent implements AsyncDisposable {
     handle: string,
     options: AgentRequestOptions = {},
   ): ReadableStream<Uint8Array> {
+    checkNames(options, REQUEST_NAMES, "openBlob()");
     const place = { requests: this.#requests, computer, handle };
     return openBlob(place, options.signal);
   }
@@ -452,8 +448,7 @@ export class SmcpAgent implements AsyncDisposable {
     uri: string,
     options: GetDpeOptions = {},
   ): Promise<GetDPERet> {
-    const place = { computer, uri };
-    return queries.askTimed(this.#requests, wire.GET_DPE_EVENT, place, options);
+    return queries.dpe(this.#requests, { computer, uri }, options);
   }
 
   /**

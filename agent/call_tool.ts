@@ -9,7 +9,7 @@
 import { isRecord } from "../protocol/names.ts";
 import { toBase64 } from "./bytes.ts";
 import { fetchWhole } from "./blobs.ts";
-import type { CallToolOptions } from "./options.ts";
+import { CALL_TOOL_NAMES, type CallToolOptions } from "./options.ts";
 import { inputFields } from "./queries.ts";
 import { type Requests, wireTimeout } from "./requests.ts";
 import { ConnectionError, reasonOf } from "../client/errors.ts";
@@ -25,6 +25,7 @@ import {
   type Wait,
   withResultMeta,
 } from "../protocol/mod.ts";
+import { checkNames } from "../shared/checks.ts";
 
 /** The default timeout of a tool call. */
 const TOOL_TIMEOUT_MS = 60_000;
@@ -37,6 +38,7 @@ export async function callTool(
   call: Call,
   options: CallToolOptions,
 ): Promise<CallToolResult> {
+  checkNames(options, CALL_TOOL_NAMES, "callTool()");
   const { signal, onElicit, blobs = "restore" } = options;
   const result = onElicit
     ? await callAnswering(requests, call, options, onElicit)

@@ -12,7 +12,12 @@ import {
   fetchText,
   isScheme,
 } from "./document_source.ts";
-import type { AgentRequestOptions, OpenDocumentOptions } from "./options.ts";
+import {
+  type AgentRequestOptions,
+  OPEN_DOCUMENT_NAMES,
+  type OpenDocumentOptions,
+  REQUEST_NAMES,
+} from "./options.ts";
 import { askTimed } from "./queries.ts";
 import { REQUEST_TIMEOUT_MS, type Requests } from "./requests.ts";
 import {
@@ -28,7 +33,7 @@ import {
   ProtocolError,
 } from "../protocol/mod.ts";
 import { withDeadline } from "../shared/async.ts";
-import { present } from "../shared/checks.ts";
+import { checkNames, present } from "../shared/checks.ts";
 
 /** Where a document comes from. */
 interface DocumentSource {
@@ -96,8 +101,10 @@ export class OpenDocument {
    */
   async page(
     index: number,
-    { signal }: AgentRequestOptions = {},
+    options: AgentRequestOptions = {},
   ): Promise<DPEPage> {
+    checkNames(options, REQUEST_NAMES, "OpenDocument.page()");
+    const { signal } = options;
     for (let attempt = 0; attempt < 2; attempt++) {
       if (attempt > 0 || this.#found.session !== this.#source.session()) {
         await this.#find(signal);
@@ -123,6 +130,7 @@ export class OpenDocument {
   async *pages(
     options: AgentRequestOptions = {},
   ): AsyncGenerator<DPEPage, void, void> {
+    checkNames(options, REQUEST_NAMES, "OpenDocument.pages()");
     for (const index of this.pageIndexes) yield await this.page(index, options);
   }
 
@@ -136,6 +144,7 @@ export class OpenDocument {
     id: string,
     options: AgentRequestOptions = {},
   ): Promise<DPEElement> {
+    checkNames(options, REQUEST_NAMES, "OpenDocument.element()");
     for await (const { elements = [] } of this.pages(options)) {
       const element = elements.find(({ element_id }) => element_id === id);
       if (element) return element;
@@ -146,6 +155,7 @@ export class OpenDocument {
 
   /** Converts the whole document to Markdown, as input for a language model. */
   async toMarkdown(options: AgentRequestOptions = {}): Promise<string> {
+    checkNames(options, REQUEST_NAMES, "OpenDocument.toMarkdown()");
     const pages: DPEPage[] = [];
     for await (const page of this.pages(options)) pages.push(page);
     return toMarkdown(this.info, pages);
@@ -242,15 +252,17 @@ const errorOf = (code: number, message: string, uri: string): ProtocolError =>
   new ProtocolError(code, message, { fields: { uri } });
 
 /** Opens a document; the timeout applies to the Computer, and to each fetch. */
-export const openDocument = (
+export async function openDocument(
   requests: Requests,
   { computer, uri, handlers = {}, session }:
     & { readonly computer: string; readonly uri: string }
     & { readonly handlers: DocumentSource["handlers"] | undefined }
     & Pick<DocumentSource, "session">,
-  { timeoutMs = REQUEST_TIMEOUT_MS, signal, reqId }: OpenDocumentOptions,
-): Promise<OpenDocument> =>
-  OpenDocument.open(uri, {
+  options: OpenDocumentOptions,
+): Promise<OpenDocument> {
+  checkNames(options, OPEN_DOCUMENT_NAMES, "openDocument()");
+  const { timeoutMs = REQUEST_TIMEOUT_MS, signal, reqId } = options;
+  return await OpenDocument.open(uri, {
     getDpe: (uri, signal) => {
       const place = { computer, uri };
       const options = present({ timeoutMs, signal, reqId });
@@ -260,6 +272,7 @@ export const openDocument = (
     session,
     timeoutMs,
   }, signal);
+}
 
 /** Formatters by category, in lower case and letters only; other categories become plain text. */
 const FORMATTERS: ReadonlyMap<string, (text: string) => string> = new Map([

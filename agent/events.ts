@@ -7,6 +7,7 @@
  */
 import type { Logger } from "@logtape/logtape";
 import { OfficePath } from "./office_path.ts";
+import { DESKTOP_NAMES, type GetDesktopOptions } from "./options.ts";
 import * as queries from "./queries.ts";
 import { isComputerNotFound, Requests } from "./requests.ts";
 import { catalogueStep, ToolCatalogue } from "./tools.ts";
@@ -27,6 +28,7 @@ import {
   type UpdateResources,
 } from "../protocol/mod.ts";
 import { onAbort } from "../shared/async.ts";
+import { checkNames } from "../shared/checks.ts";
 
 /**
  * Events of an Agent, with their values: the notifications of its office, those of the connection,
@@ -148,8 +150,10 @@ export async function* followDesktop(
     readonly fetch: () => Promise<Desktop[]>;
     readonly on: Emitter<AgentEvents>["on"];
   },
-  signal: AbortSignal | undefined,
+  options: GetDesktopOptions,
 ): AsyncGenerator<Desktop[], void, void> {
+  checkNames(options, DESKTOP_NAMES, "followDesktop()");
+  const { signal } = options;
   let change = Promise.withResolvers<void>();
   const onNotification = (payload: { computer?: string }) => {
     if (payload.computer === computer) change.resolve();

@@ -7,7 +7,7 @@ import { BlobError } from "./blobs.ts";
 import * as noFiles from "./no_files.ts";
 import { fromBase64 } from "./bytes.ts";
 import { nodeModule } from "../client/node_modules.ts";
-import type { GetFileOptions } from "./options.ts";
+import { GET_FILE_NAMES, type GetFileOptions } from "./options.ts";
 import { readResource } from "./queries.ts";
 import type { Requests } from "./requests.ts";
 import {
@@ -19,6 +19,7 @@ import {
   type SMCPTool,
 } from "../protocol/mod.ts";
 import { readAt, replaceFile } from "../shared/bytes.ts";
+import { checkNames } from "../shared/checks.ts";
 
 /** A file that is open for reading. */
 export interface FileSource {
@@ -84,6 +85,7 @@ export async function getFile(
   tools: readonly SMCPTool[],
   options: GetFileOptions,
 ): Promise<GotFile> {
+  checkNames(options, GET_FILE_NAMES, "getFile()");
   const fs = nodeModule("node:fs/promises");
   if (!fs) return await noFiles.getFile();
   if (/^dpe:/i.test(uri)) {

@@ -4,12 +4,13 @@
  * @module
  */
 import type { DocumentHandler } from "./document_source.ts";
-import type { ConnectionOptions } from "../client/options.ts";
+import { CONNECTION_NAMES, type ConnectionOptions } from "../client/options.ts";
 import type {
   ElicitParams,
   ElicitResult,
   ToolProgress,
 } from "../protocol/mod.ts";
+import type { NamesOf } from "../shared/checks.ts";
 
 /** Options of an Agent. */
 export interface SmcpAgentOptions extends ConnectionOptions {
@@ -23,6 +24,13 @@ export interface SmcpAgentOptions extends ConnectionOptions {
   documentHandlers?: Readonly<Record<string, DocumentHandler>>;
 }
 
+/** The names of {@linkcode SmcpAgentOptions}. */
+export const AGENT_NAMES = {
+  ...CONNECTION_NAMES,
+  offline: true,
+  documentHandlers: true,
+} satisfies NamesOf<SmcpAgentOptions>;
+
 /** Options for a single request. */
 export interface AgentRequestOptions {
   /** Aborts the request, which rejects with the signal's reason. */
@@ -30,6 +38,12 @@ export interface AgentRequestOptions {
   /** The request's `req_id`, by which logs can name it; default random. */
   reqId?: string;
 }
+
+/** The names of {@linkcode AgentRequestOptions}. */
+export const REQUEST_NAMES = {
+  signal: true,
+  reqId: true,
+} satisfies NamesOf<AgentRequestOptions>;
 
 /** Options for a tool call. */
 export interface CallToolOptions extends AgentRequestOptions {
@@ -79,6 +93,22 @@ export interface CallToolOptions extends AgentRequestOptions {
   meta?: Record<string, unknown>;
 }
 
+const INPUT_NAMES = {
+  responses: true,
+  state: true,
+} satisfies NamesOf<NonNullable<CallToolOptions["input"]>>;
+
+/** The names of {@linkcode CallToolOptions}. */
+export const CALL_TOOL_NAMES = {
+  ...REQUEST_NAMES,
+  timeoutMs: true,
+  onProgress: true,
+  onElicit: true,
+  input: INPUT_NAMES,
+  blobs: true,
+  meta: true,
+} satisfies NamesOf<CallToolOptions>;
+
 /** Options for sending a file to a Computer (0.4 §7.5). */
 export interface PutFileOptions extends AgentRequestOptions {
   /**
@@ -90,6 +120,13 @@ export interface PutFileOptions extends AgentRequestOptions {
   onProgress?: (progress: PutFileProgress) => unknown;
 }
 
+/** The names of {@linkcode PutFileOptions}. */
+export const PUT_FILE_NAMES = {
+  ...REQUEST_NAMES,
+  name: true,
+  onProgress: true,
+} satisfies NamesOf<PutFileOptions>;
+
 /** Options for finding a tool. */
 export interface FindToolOptions {
   /** Only at this Computer. */
@@ -98,11 +135,35 @@ export interface FindToolOptions {
   signal?: AbortSignal;
 }
 
+/** The names of {@linkcode FindToolOptions}. */
+export const FIND_TOOL_NAMES = {
+  computer: true,
+  signal: true,
+} satisfies NamesOf<FindToolOptions>;
+
+/** Options for reading a resource, and for listing prompts. */
+export interface TimedRequestOptions extends AgentRequestOptions {
+  /** Timeout in milliseconds, rounded up to seconds, at most 3,600,000; default 30,000. */
+  timeoutMs?: number;
+}
+
+/** The names of {@linkcode TimedRequestOptions}. */
+export const TIMED_NAMES = {
+  ...REQUEST_NAMES,
+  timeoutMs: true,
+} satisfies NamesOf<TimedRequestOptions>;
+
 /** Options for fetching a file from a Computer. */
 export interface GetFileOptions extends TimedRequestOptions {
   /** The MCP server that has it, as for `readResource`; default: the first one that does. */
   mcpServer?: string;
 }
+
+/** The names of {@linkcode GetFileOptions}. */
+export const GET_FILE_NAMES = {
+  ...TIMED_NAMES,
+  mcpServer: true,
+} satisfies NamesOf<GetFileOptions>;
 
 /** How far a file is. */
 export interface PutFileProgress {
@@ -120,11 +181,24 @@ export interface GetDesktopOptions extends AgentRequestOptions {
   window?: string;
 }
 
+/** The names of {@linkcode GetDesktopOptions}. */
+export const DESKTOP_NAMES = {
+  ...REQUEST_NAMES,
+  size: true,
+  window: true,
+} satisfies NamesOf<GetDesktopOptions>;
+
 /** Options for a request for a page of resources (spec §8.2). */
 export interface GetResourcesOptions extends AgentRequestOptions {
   /** `next_cursor` of the previous page. */
   cursor?: string;
 }
+
+/** The names of {@linkcode GetResourcesOptions}. */
+export const RESOURCES_NAMES = {
+  ...REQUEST_NAMES,
+  cursor: true,
+} satisfies NamesOf<GetResourcesOptions>;
 
 /** Options for a request for a document's address (spec §8.3). */
 export interface GetDpeOptions extends AgentRequestOptions {
@@ -132,17 +206,23 @@ export interface GetDpeOptions extends AgentRequestOptions {
   timeoutMs?: number;
 }
 
-/** Options for reading a resource, and for listing prompts. */
-export interface TimedRequestOptions extends AgentRequestOptions {
-  /** Timeout in milliseconds, rounded up to seconds, at most 3,600,000; default 30,000. */
-  timeoutMs?: number;
-}
+/** The names of {@linkcode GetDpeOptions}. */
+export const GET_DPE_NAMES = {
+  ...REQUEST_NAMES,
+  timeoutMs: true,
+} satisfies NamesOf<GetDpeOptions>;
 
 /** Options for watching a resource. */
 export interface WatchResourceOptions extends AgentRequestOptions {
   /** Ends it. */
   stop?: boolean;
 }
+
+/** The names of {@linkcode WatchResourceOptions}. */
+export const WATCH_NAMES = {
+  ...REQUEST_NAMES,
+  stop: true,
+} satisfies NamesOf<WatchResourceOptions>;
 
 /** Options for a prompt. */
 export interface GetPromptOptions extends TimedRequestOptions {
@@ -152,17 +232,36 @@ export interface GetPromptOptions extends TimedRequestOptions {
   input?: NonNullable<CallToolOptions["input"]>;
 }
 
+/** The names of {@linkcode GetPromptOptions}. */
+export const PROMPT_NAMES = {
+  ...TIMED_NAMES,
+  arguments: true,
+  input: INPUT_NAMES,
+} satisfies NamesOf<GetPromptOptions>;
+
 /** Options for opening a document (spec §8.3). */
 export interface OpenDocumentOptions extends AgentRequestOptions {
   /** Timeout in milliseconds of the Computer, and of each fetch, at most 3,600,000; default 30,000. */
   timeoutMs?: number;
 }
 
+/** The names of {@linkcode OpenDocumentOptions}. */
+export const OPEN_DOCUMENT_NAMES = {
+  ...REQUEST_NAMES,
+  timeoutMs: true,
+} satisfies NamesOf<OpenDocumentOptions>;
+
 /** Options for a request for a file of a skill (0.4 §6.5). */
 export interface GetSkillOptions extends AgentRequestOptions {
   /** Path of the file in the skill's folder; default `SKILL.md`. */
   path?: string;
 }
+
+/** The names of {@linkcode GetSkillOptions}. */
+export const GET_SKILL_NAMES = {
+  ...REQUEST_NAMES,
+  path: true,
+} satisfies NamesOf<GetSkillOptions>;
 
 /** Options for a search for documents (spec §8.4). */
 export interface GetFinderOptions extends AgentRequestOptions {
@@ -175,3 +274,12 @@ export interface GetFinderOptions extends AgentRequestOptions {
   /** Maximum number of documents to return, 1 to 100; default 20. */
   limit?: number;
 }
+
+/** The names of {@linkcode GetFinderOptions}. */
+export const FINDER_NAMES = {
+  ...REQUEST_NAMES,
+  keywords: true,
+  fileType: true,
+  offset: true,
+  limit: true,
+} satisfies NamesOf<GetFinderOptions>;

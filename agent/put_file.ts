@@ -7,7 +7,7 @@
 import { BlobError, CHUNK_BYTES, unsupported } from "./blobs.ts";
 import { type FileSource, openPath } from "./files.ts";
 import { sha256, toBase64 } from "./bytes.ts";
-import type { PutFileOptions } from "./options.ts";
+import { PUT_FILE_NAMES, type PutFileOptions } from "./options.ts";
 import type { Requests } from "./requests.ts";
 import { ConnectionError } from "../client/errors.ts";
 import {
@@ -18,6 +18,7 @@ import {
   type PutBlobRet,
 } from "../protocol/mod.ts";
 import { abortable } from "../shared/async.ts";
+import { checkNames } from "../shared/checks.ts";
 
 /** Bytes that are read at once to compute the SHA-256. */
 const READ_BYTES = 2 ** 20;
@@ -40,9 +41,10 @@ export async function putFile(
   requests: UploadRequests,
   computer: string,
   file: FileToPut,
-  { signal, onProgress, ...options }: PutFileOptions,
+  options: PutFileOptions,
 ): Promise<PutFile> {
-  const name = options.name ?? nameOf(file);
+  checkNames(options, PUT_FILE_NAMES, "putFile()");
+  const { signal, onProgress, name = nameOf(file) } = options;
   if (name === "" && typeof file !== "string") {
     throw new TypeError(
       'Cannot put bytes without a name, from which the Computer takes the extension: give one, such as { name: "photo.png" }',

@@ -6,14 +6,24 @@
  *
  * @module
  */
-import type {
-  AgentRequestOptions,
-  CallToolOptions,
-  GetDesktopOptions,
-  GetFinderOptions,
-  GetPromptOptions,
-  GetResourcesOptions,
-  TimedRequestOptions,
+import {
+  type AgentRequestOptions,
+  type CallToolOptions,
+  DESKTOP_NAMES,
+  FINDER_NAMES,
+  GET_DPE_NAMES,
+  type GetDesktopOptions,
+  type GetDpeOptions,
+  type GetFinderOptions,
+  type GetPromptOptions,
+  type GetResourcesOptions,
+  PROMPT_NAMES,
+  REQUEST_NAMES,
+  RESOURCES_NAMES,
+  TIMED_NAMES,
+  type TimedRequestOptions,
+  WATCH_NAMES,
+  type WatchResourceOptions,
 } from "./options.ts";
 import {
   ANSWER_GRACE_MS,
@@ -24,29 +34,55 @@ import {
 import { ConnectionError } from "../client/errors.ts";
 import * as wire from "../protocol/mod.ts";
 import { inMcpSpelling } from "../protocol/payloads/resources.ts";
-import { checkNumbers, present } from "../shared/checks.ts";
+import { checkNames, checkNumbers, present } from "../shared/checks.ts";
 import { PagedList } from "../shared/pages.ts";
 
 /** Stands for no office: a valid name, which the Server answers with 4103. */
 const NO_OFFICE = "-";
 
 /** Requests the tools of a Computer (spec §4). */
-export const tools = async (
+export async function tools(
   requests: Requests,
   computer: string,
-  options: AgentRequestOptions = {},
-): Promise<wire.SMCPTool[]> =>
-  (await requests.ask(wire.GET_TOOLS_EVENT, { computer }, options)).tools;
+  options: AgentRequestOptions,
+): Promise<wire.SMCPTool[]> {
+  checkNames(options, REQUEST_NAMES, "getTools()");
+  const event = wire.GET_TOOLS_EVENT;
+  return (await requests.ask(event, { computer }, options)).tools;
+}
+
+/** Requests the configuration of a Computer (spec §7). */
+export async function config(
+  requests: Requests,
+  computer: string,
+  options: AgentRequestOptions,
+): Promise<wire.GetComputerConfigRet> {
+  checkNames(options, REQUEST_NAMES, "getConfig()");
+  return await requests.ask(wire.GET_CONFIG_EVENT, { computer }, options);
+}
+
+/** Requests the skills of a Computer (0.4 §6). */
+export async function skills(
+  requests: Requests,
+  computer: string,
+  options: AgentRequestOptions,
+): Promise<wire.A2CSkillRef[]> {
+  checkNames(options, REQUEST_NAMES, "getSkills()");
+  const event = wire.GET_SKILLS_EVENT;
+  return (await requests.ask(event, { computer }, options)).skills;
+}
 
 /** Requests the desktop of a Computer (spec §8.1). */
 export async function desktop(
   requests: Requests,
   computer: string,
-  { size, window, ...options }: GetDesktopOptions,
+  options: GetDesktopOptions,
 ): Promise<wire.Desktop[]> {
+  checkNames(options, DESKTOP_NAMES, "getDesktop()");
+  const { size, window, ...sending } = options;
   checkNumbers({ size });
   const wanted = present({ computer, desktop_size: size, window });
-  return (await requests.ask(wire.GET_DESKTOP_EVENT, wanted, options)).desktops;
+  return (await requests.ask(wire.GET_DESKTOP_EVENT, wanted, sending)).desktops;
 }
 
 /** Requests one page of resources (spec §8.2). */
@@ -54,10 +90,12 @@ export async function resources(
   requests: Requests,
   computer: string,
   mcpServer: string,
-  { cursor, ...options }: GetResourcesOptions,
+  options: GetResourcesOptions,
 ): Promise<wire.GetResourcesRet> {
+  checkNames(options, RESOURCES_NAMES, "getResources()");
+  const { cursor, ...sending } = options;
   const wanted = present({ computer, mcp_server: mcpServer, cursor });
-  const page = await requests.ask(wire.GET_RESOURCES_EVENT, wanted, options);
+  const page = await requests.ask(wire.GET_RESOURCES_EVENT, wanted, sending);
   return { ...page, resources: page.resources.map(inMcpSpelling) };
 }
 
@@ -68,6 +106,7 @@ export async function* allResources(
   mcpServer: string,
   options: AgentRequestOptions,
 ): AsyncGenerator<wire.Resource, void, void> {
+  checkNames(options, REQUEST_NAMES, "allResources()");
   const list = new PagedList<wire.Resource>("uri");
   do {
     const wanted = present({ ...options, cursor: list.cursor });
@@ -81,11 +120,13 @@ export async function* allResources(
 export async function finder(
   requests: Requests,
   computer: string,
-  { keywords, fileType, offset, limit, ...options }: GetFinderOptions,
+  options: GetFinderOptions,
 ): Promise<wire.GetFinderRet> {
+  checkNames(options, FINDER_NAMES, "getFinder()");
+  const { keywords, fileType, offset, limit, ...sending } = options;
   checkNumbers({ offset, limit });
   const wanted = { computer, keywords, file_type: fileType, offset, limit };
-  return await requests.ask(wire.GET_FINDER_EVENT, present(wanted), options);
+  return await requests.ask(wire.GET_FINDER_EVENT, present(wanted), sending);
 }
 
 /**
@@ -98,6 +139,7 @@ export async function members(
   office: string = NO_OFFICE,
   options: AgentRequestOptions = {},
 ): Promise<wire.SessionInfo[]> {
+  checkNames(options, REQUEST_NAMES, "listRoom()");
   const sending = { ...options, timeoutMs: REQUEST_TIMEOUT_MS };
   const request = { office_id: office };
   const answer = await requests.send(wire.LIST_ROOM_EVENT, request, sending);
@@ -105,34 +147,64 @@ export async function members(
 }
 
 /** Requests the contents of a resource. */
-export const readResource = async (
+export async function readResource(
   requests: Requests,
   place: Asked<typeof wire.READ_RESOURCE_EVENT>,
   options: TimedRequestOptions,
-): Promise<wire.ResourceContents[]> =>
-  (await extension(requests, wire.READ_RESOURCE_EVENT, place, options))
-    .contents;
+): Promise<wire.ResourceContents[]> {
+  checkNames(options, TIMED_NAMES, "readResource()");
+  const event = wire.READ_RESOURCE_EVENT;
+  return (await extension(requests, event, place, options)).contents;
+}
+
+/** Requests the notifications of a resource's changes, or their end. */
+export async function watchResource(
+  requests: Requests,
+  place: Omit<Asked<typeof wire.WATCH_RESOURCE_EVENT>, "watch">,
+  options: WatchResourceOptions,
+): Promise<void> {
+  checkNames(options, WATCH_NAMES, "watchResource()");
+  const { stop = false, ...sending } = options;
+  const watched = { ...place, watch: !stop };
+  await extension(requests, wire.WATCH_RESOURCE_EVENT, watched, sending);
+}
 
 /** Requests the prompts of a Computer. */
-export const prompts = async (
+export async function prompts(
   requests: Requests,
   computer: string,
   options: TimedRequestOptions,
-): Promise<wire.Prompt[]> =>
-  (await extension(requests, wire.GET_PROMPTS_EVENT, { computer }, options))
-    .prompts;
+): Promise<wire.Prompt[]> {
+  checkNames(options, TIMED_NAMES, "getPrompts()");
+  const event = wire.GET_PROMPTS_EVENT;
+  return (await extension(requests, event, { computer }, options)).prompts;
+}
 
 /** Requests a prompt, filled in. */
-export const prompt = (
+export async function prompt(
   requests: Requests,
   place: Asked<typeof wire.GET_PROMPT_EVENT>,
-  { arguments: params, input, ...options }: GetPromptOptions,
-): Promise<wire.GetPromptRet> =>
-  extension(requests, wire.GET_PROMPT_EVENT, {
+  options: GetPromptOptions,
+): Promise<wire.GetPromptRet> {
+  checkNames(options, PROMPT_NAMES, "getPrompt()");
+  const { arguments: params, input, ...sending } = options;
+  const wanted = {
     ...place,
     ...present({ arguments: params }),
     ...(input && inputFields(input)),
-  }, options);
+  };
+  return await extension(requests, wire.GET_PROMPT_EVENT, wanted, sending);
+}
+
+/** Requests the address of a document (spec §8.3). */
+export async function dpe(
+  requests: Requests,
+  place: Asked<typeof wire.GET_DPE_EVENT>,
+  options: GetDpeOptions,
+): Promise<wire.GetDPERet> {
+  checkNames(options, GET_DPE_NAMES, "getDpe()");
+  return await askTimed(requests, wire.GET_DPE_EVENT, place, options);
+}
 
 /** Returns the fields of a request whose questions its caller answers. */
 export const inputFields = (
@@ -181,7 +253,7 @@ const LACKED = ": its version lacks this extension; upgrade it";
  * Sends a request that older peers do not support, and says so in its error: they refuse the event by
  * its name, answer nothing at all, or with nothing, as Python's Server does.
  */
-export async function extension<E extends Extension>(
+async function extension<E extends Extension>(
   requests: Requests,
   event: E,
   request: Asked<E>,

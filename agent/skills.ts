@@ -1,7 +1,7 @@
-import { present } from "../shared/checks.ts";
+import { checkNames, present } from "../shared/checks.ts";
 import { BlobError, fetchWhole, openBlob } from "./blobs.ts";
 import { sha256 } from "./bytes.ts";
-import type { GetSkillOptions } from "./options.ts";
+import { GET_SKILL_NAMES, type GetSkillOptions } from "./options.ts";
 import type { Requests } from "./requests.ts";
 import { GET_SKILL_EVENT, type GetSkillRet } from "../protocol/mod.ts";
 
@@ -39,8 +39,10 @@ export async function skillFile(
   requests: Requests,
   computer: string,
   name: string,
-  { signal, reqId, path }: GetSkillOptions,
+  options: GetSkillOptions,
 ): Promise<SkillFile> {
+  checkNames(options, GET_SKILL_NAMES, "getSkill()");
+  const { signal, reqId, path } = options;
   const wanted = present({ computer, name, rel_path: path });
   const answer = await requests.ask(GET_SKILL_EVENT, wanted, { signal, reqId });
   const digest = answer.sha256.toLowerCase();

@@ -5,6 +5,7 @@
  * @module
  */
 import { isComputerNotFound } from "./requests.ts";
+import { FIND_TOOL_NAMES, type FindToolOptions } from "./options.ts";
 import { ConnectionError } from "../client/errors.ts";
 import type { AnyNotification } from "../client/options.ts";
 import { backoff } from "../client/wire.ts";
@@ -19,7 +20,8 @@ import {
   UPDATE_TOOL_LIST_NOTIFICATION,
 } from "../protocol/mod.ts";
 import { toolsMeant } from "../protocol/payloads/tools.ts";
-import { sleep } from "../shared/async.ts";
+import { abortable, sleep } from "../shared/async.ts";
+import { checkNames } from "../shared/checks.ts";
 
 /** How a notification changes an Agent's list of tools. */
 export type CatalogueStep = { fetch: string } | { forget: string } | undefined;
@@ -238,6 +240,33 @@ export function ambiguity(
     own.length > 1 ? `${computer}: ${wholeNames(own)}` : computer
   ).join(", ");
   return `several Computers offer the tool ${quoted} (${computers}); choose one with ${option}`;
+}
+
+/** The part of an Agent that finds tools. */
+interface ToolSource {
+  readonly tools: ReadonlyMap<string, readonly SMCPTool[]>;
+  readonly office: string | undefined;
+  toolsSettled(): Promise<void>;
+}
+
+/**
+ * Finds the one tool that a name means, once the tools of all Computers are fetched.
+ *
+ * @throws {ToolLookupError}
+ */
+export async function findTool(
+  agent: ToolSource,
+  name: string,
+  options: FindToolOptions,
+): Promise<FoundTool> {
+  checkNames(options, FIND_TOOL_NAMES, "findTool()");
+  const { computer, signal } = options;
+  const settled = agent.toolsSettled();
+  await (signal ? abortable(settled, signal) : settled);
+  const tools = computer === undefined
+    ? agent.tools
+    : new Map([[computer, agent.tools.get(computer) ?? []]]);
+  return onlyOffering(tools, name, agent.office);
 }
 
 /**

@@ -4,7 +4,8 @@ import type {
 } from "../protocol/errors.ts";
 import type { Notifications } from "../protocol/events.ts";
 import type { InProcessConnection } from "../shared/in_process.ts";
-import type { ClientTlsOptions } from "./tls.ts";
+import type { NamesOf } from "../shared/checks.ts";
+import { CLIENT_TLS_NAMES, type ClientTlsOptions } from "./tls.ts";
 import type { ClientProtocol } from "./versions.ts";
 
 /** The credentials of a client: an API key, a token, or what else the Server asks for (spec §10). */
@@ -62,6 +63,24 @@ export interface ConnectionOptions {
    */
   transports?: ("polling" | "websocket")[];
 }
+
+/** The names of {@linkcode ConnectionOptions}. */
+export const CONNECTION_NAMES = {
+  url: true,
+  connection: true,
+  name: true,
+  path: true,
+  protocol: true,
+  auth: {
+    api_key: true,
+    token: true,
+    "*": true,
+  },
+  tls: CLIENT_TLS_NAMES,
+  proxy: true,
+  headers: true,
+  transports: true,
+} satisfies NamesOf<ConnectionOptions>;
 
 /** The options of a connection over a network. */
 export type UrlOptions = ConnectionOptions & { readonly url: string };

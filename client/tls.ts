@@ -11,6 +11,7 @@ import {
   type TLSSocket,
 } from "./node_modules.ts";
 import * as webWay from "./web_way.ts";
+import type { NamesOf } from "../shared/checks.ts";
 
 /** Certificates of a client and its trusted authorities; all as PEM (spec §10). */
 export interface ClientTlsOptions {
@@ -21,6 +22,13 @@ export interface ClientTlsOptions {
   /** Certificate authorities to trust instead of those of this machine. */
   readonly ca?: string;
 }
+
+/** The names of {@linkcode ClientTlsOptions}. */
+export const CLIENT_TLS_NAMES = {
+  cert: true,
+  key: true,
+  ca: true,
+} satisfies NamesOf<ClientTlsOptions>;
 
 /** The names of {@linkcode ClientTlsOptions} in errors, such as those of flags. */
 type TlsNames = Readonly<Record<keyof ClientTlsOptions, string>>;

@@ -285,7 +285,7 @@ function follow(...answers: (string[] | Error)[]) {
       failed.resolve();
       return Promise.reject(answer);
     },
-  }, undefined);
+  }, {});
   return { events, desktop, failed: failed.promise };
 }
 
