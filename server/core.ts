@@ -7,7 +7,12 @@
  */
 import { nameOfProfile } from "../protocol/profiles.ts";
 import type { InProcessConnection } from "../shared/in_process.ts";
-import { InProcessDoor, type OfferOptions } from "./doors/in_process.ts";
+import {
+  CONNECT_NAMES,
+  type ConnectOptions,
+  InProcessDoor,
+  type OfferOptions,
+} from "./doors/in_process.ts";
 import { Sessions } from "./doors/session.ts";
 import { GatewaySeats } from "./doors/gateway_seats.ts";
 import { addressGroup } from "./limits/limits.ts";
@@ -23,6 +28,7 @@ import type { ConnectionParts, OwnSeat } from "./office/connection.ts";
 import { LocalOffices } from "./office/office.ts";
 import type { Offices, Peer } from "./office/peer.ts";
 import type { CloseOptions, ResolvedOptions } from "./options.ts";
+import { checkNames } from "../shared/checks.ts";
 import type { Hono } from "hono";
 import { PACKAGE_VERSION } from "../cli/version.ts";
 import { GatewayRoutes } from "./doors/gateway_routes.ts";
@@ -118,7 +124,7 @@ export class ServerCore {
         seats?.holderOf(office) ??
           local.find(office)?.members.find(({ role }) => role === "agent")
             ?.name,
-      connect: (identity, callerOf) => this.connect({ identity, callerOf }),
+      connect: (identity, callerOf) => this.#offer({ identity, callerOf }),
     });
     this.#operator = all.operator && newOperatorRoutes({
       ...parts,
@@ -143,7 +149,12 @@ export class ServerCore {
    *
    * @param url the server's, for people
    */
-  connect(options: OfferOptions = {}, url = IN_PROCESS): InProcessConnection {
+  connect(options: ConnectOptions = {}, url?: string): InProcessConnection {
+    checkNames(options, CONNECT_NAMES, "connect()");
+    return this.#offer(options, url);
+  }
+
+  #offer(options: OfferOptions, url = IN_PROCESS): InProcessConnection {
     const maxPayload = this.parts.maxMessageBytes;
     return this.#door.offer(options, { url, maxPayload });
   }

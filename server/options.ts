@@ -3,13 +3,14 @@
  *
  * @module
  */
-import { checkNumbers } from "../shared/checks.ts";
+import { checkNumbers, type NamesOf } from "../shared/checks.ts";
 import { readPublicUrl } from "../shared/http.ts";
 import { PROFILES, type ProtocolName } from "../protocol/mod.ts";
 import { bothForms } from "./http/gate.ts";
 import { readHosts } from "./http/host_rule.ts";
 import type { Heartbeat } from "./wire/mod.ts";
 import {
+  LIMIT_NAMES,
   type Limits,
   MAX_CONNECT_BYTES,
   MIN_UPLOAD_RATE,
@@ -129,11 +130,47 @@ export interface SmcpServerOptions {
   heartbeat?: Heartbeat;
 }
 
+/** The names of {@linkcode SmcpServerOptions}. */
+export const SERVER_NAMES = {
+  protocol: true,
+  paths: true,
+  publicUrl: true,
+  maxMessageBytes: true,
+  maxConnectBytes: true,
+  requestTimeoutMs: true,
+  origins: true,
+  hosts: true,
+  authenticator: true,
+  auditPayloads: true,
+  cluster: true,
+  limits: LIMIT_NAMES,
+  metrics: true,
+  tracer: true,
+  trustedProxies: true,
+  handshakeTimeoutMs: true,
+  connectTimeoutMs: true,
+  headerTimeoutMs: true,
+  wsEngine: true,
+  minUploadRate: true,
+  gateway: true,
+  authorizationServers: true,
+  operator: { token: true },
+  heartbeat: {
+    intervalMs: true,
+    timeoutMs: true,
+  } satisfies NamesOf<Heartbeat>,
+} satisfies NamesOf<SmcpServerOptions>;
+
 /** Options for `SmcpServer.close()`. */
 export interface CloseOptions {
   /** Maximum milliseconds to wait for pending calls; default 10,000. */
   graceMs?: number;
 }
+
+/** The names of {@linkcode CloseOptions}. */
+export const CLOSE_NAMES = {
+  graceMs: true,
+} satisfies NamesOf<CloseOptions>;
 
 /** The options that are numbers, with their defaults. */
 const NUMBERS = {

@@ -8,16 +8,20 @@ import type { Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import type { Hono } from "hono";
 import type { SmcpEnv } from "./http/http_app.ts";
-import type {
-  ListenAddress,
-  ListenOptions,
-  TlsOptions,
+import {
+  LISTEN_NAMES,
+  type ListenAddress,
+  type ListenOptions,
+  TLS_NAMES,
+  type TlsOptions,
 } from "./http/listen.ts";
 import { Listeners } from "./http/listeners.ts";
 import type { InProcessConnection } from "../shared/in_process.ts";
+import { checkNames } from "../shared/checks.ts";
 import { ServerCore, sessionPrefixOf } from "./core.ts";
 import type { Adapter } from "./fetch/fetch_requests.ts";
 import {
+  FETCH_SERVER_NAMES,
   type FetchServer,
   type FetchServerOptions,
   newFetchServer,
@@ -27,8 +31,10 @@ import { StockEngine, wsEngineOption } from "./wire/stock_engine.ts";
 import { earlyBytes } from "./limits/guards.ts";
 import type { SmcpServerStats } from "./observe/metrics.ts";
 import {
+  CLOSE_NAMES,
   type CloseOptions,
   resolveOptions,
+  SERVER_NAMES,
   type SmcpServerOptions,
 } from "./options.ts";
 
@@ -141,6 +147,8 @@ export function createSmcpServer<Info>(
     readonly adapter?: Adapter<Info>;
   } = {},
 ): SmcpServer | FetchServer<Info> {
+  const names = adapter ? FETCH_SERVER_NAMES : SERVER_NAMES;
+  checkNames(options, names, "createSmcpServer()");
   return adapter
     ? newFetchServer(options as FetchServerOptions, adapter)
     : newListeningServer(options);
@@ -161,8 +169,10 @@ function newListeningServer(options: SmcpServerOptions): SmcpServer {
   const listeners = new Listeners({ ...core.parts, app, engine }, counts);
   /** Where it listened first. */
   let url: string | undefined;
-  const close = (options?: CloseOptions) =>
-    core.close(options, () => listeners.close());
+  const close = async (options?: CloseOptions) => {
+    checkNames(options, CLOSE_NAMES, "close()");
+    await core.close(options, () => listeners.close());
+  };
   return {
     app,
     get stats() {
@@ -171,18 +181,23 @@ function newListeningServer(options: SmcpServerOptions): SmcpServer {
     connect: (options) => core.connect(options, url),
     attach: (server) => listeners.attach(server),
     async listen(options = {}) {
+      checkNames(options, LISTEN_NAMES, "listen()");
       await core.ready();
       const address = await listeners.listen(options);
       url ??= address.url;
       return address;
     },
     listenMetrics(options = {}) {
+      checkNames(options, LISTEN_NAMES, "listenMetrics()");
       if (all.metrics) return listeners.listenMetrics(options, all.metrics);
       throw new TypeError(
         "Cannot serve metrics: the option metrics is not set, createMetrics() makes it",
       );
     },
-    reloadTls: (tls) => listeners.reloadTls(tls),
+    reloadTls(tls) {
+      checkNames(tls, TLS_NAMES, "reloadTls()");
+      listeners.reloadTls(tls);
+    },
     recheckSessions: () => core.recheck(),
     close,
     [Symbol.asyncDispose]: () => close(),

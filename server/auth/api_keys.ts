@@ -52,7 +52,7 @@ const HASHED = /^sha256:([0-9a-fA-F]{64})$/;
  * Hashed keys need no salt as long as keys are random, such as those of `openssl rand -hex 32`.
  * Comparison time does not depend on the keys.
  *
- * @throws {TypeError} for an empty key, a duplicate `id`, no time in `expires`, names for an operator, and a
+ * @throws {TypeError} for a misspelled field, an empty key, a duplicate `id`, no time in `expires`, names for an operator, and a
  * pattern with a lone surrogate
  */
 export function apiKeys(keys: readonly ApiKey[]): Authenticator {
@@ -77,7 +77,8 @@ export function apiKeys(keys: readonly ApiKey[]): Authenticator {
       );
     }
     const identity = identityOf(entry);
-    const mistake = checkOperatorPolicy(entry) ?? checkPatterns(entry);
+    const mistake = misspellingIn(entry) ?? checkOperatorPolicy(entry) ??
+      checkPatterns(entry);
     if (mistake !== undefined) throw unusable(entry, mistake);
     const digest = digestOf(entry);
     digests.set(identity, digest);
@@ -136,6 +137,19 @@ const sha256 = (text: string): Uint8Array =>
 
 const unusable = ({ id }: ApiKey, why: string): TypeError =>
   new TypeError(`Cannot use the API key ${JSON.stringify(id)}: ${why}`);
+
+/** Finds a field that was probably meant as another one; a key may have any others, as rows of a table do. */
+function misspellingIn(entry: ApiKey): string | undefined {
+  for (const name of Object.keys(entry)) {
+    const meant = FIELDS.includes(name) ? undefined : meantBy(name);
+    if (meant !== undefined) return `${name}: unknown field; ${meant}`;
+  }
+}
+
+function meantBy(name: string): string | undefined {
+  const meant = nearestWord(name, FIELDS);
+  return meant && `did you mean ${JSON.stringify(meant)}?`;
+}
 
 function digestOf(entry: ApiKey): Uint8Array {
   const { key } = entry;
@@ -228,10 +242,8 @@ function describe(issue: z.core.$ZodIssue, data: unknown): string {
     : `the key at position ${at + 1}`;
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((name) => {
-      const meant = nearestWord(name, FIELDS);
-      const fix = meant === undefined
-        ? `remove it, or use one of ${FIELDS.join(", ")}`
-        : `did you mean ${JSON.stringify(meant)}?`;
+      const fix = meantBy(name) ??
+        `remove it, or use one of ${FIELDS.join(", ")}`;
       return `${key}: ${name}: unknown field; ${fix}`;
     }).join("; ");
   }

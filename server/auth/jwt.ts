@@ -16,6 +16,7 @@ import {
   type Policy,
 } from "../shared/identity.ts";
 import { bearerToken } from "../../shared/authorization.ts";
+import { checkNames, type NamesOf } from "../../shared/checks.ts";
 import { loadPackages } from "../../shared/packages.ts";
 
 /** The name of the key that verified the token behind each identity. */
@@ -32,6 +33,17 @@ export interface JwtOptions {
   /** The required `aud`; default any. */
   audience?: string;
 }
+
+const JWT_NAMES = {
+  key: {
+    secret: true,
+    publicKey: true,
+    jwksUrl: true,
+  } satisfies NamesOf<JwtKey>,
+  algorithms: true,
+  issuer: true,
+  audience: true,
+} satisfies NamesOf<JwtOptions>;
 
 const SYMMETRIC = /^HS(256|384|512)$/;
 const ASYMMETRIC = [
@@ -54,6 +66,7 @@ export function jwt(options: JwtOptions): Authenticator {
       'Cannot verify JWTs without a key: expected { key: { secret: "…" } }, or publicKey or jwksUrl in place of secret',
     );
   }
+  checkNames(options, JWT_NAMES, "jwt()");
   const verifying = verifyOptions(options);
   const load = keyLoader(options.key);
   let loading: Promise<{ jose: Jose; keys: KeySource }> | undefined;

@@ -24,8 +24,9 @@ import { openLinks } from "./redis_links.ts";
 import { ClusterNode } from "./cluster_node.ts";
 import type { Connected } from "./term.ts";
 import { connectRedis, type Redis } from "./redis/connect.ts";
-import type { RedisTls } from "./redis/url.ts";
+import { REDIS_TLS_NAMES, type RedisTls } from "./redis/url.ts";
 import { type Cluster, newCluster } from "../shared/cluster.ts";
+import { checkNames, type NamesOf } from "../../shared/checks.ts";
 import "../../shared/check_runtime.ts";
 
 export type { Cluster, ClusterStatus } from "../shared/cluster.ts";
@@ -50,6 +51,12 @@ export interface JoinClusterOptions {
   leaseMs?: number;
 }
 
+const JOIN_NAMES = {
+  tls: REDIS_TLS_NAMES,
+  name: true,
+  leaseMs: true,
+} satisfies NamesOf<JoinClusterOptions>;
+
 /**
  * Makes a server one of several which share their offices, through Redis or Valkey.
  *
@@ -71,6 +78,7 @@ export async function joinCluster(
   url: string,
   options: JoinClusterOptions = {},
 ): Promise<Cluster> {
+  checkNames(options, JOIN_NAMES, "joinCluster()");
   const name = checkName(options.name ?? randomBytes(4).toString("hex"));
   const leaseMs = checkLease(options.leaseMs ?? LEASE_MS);
   const first = await connectRedis(url, options.tls);

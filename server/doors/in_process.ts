@@ -26,7 +26,12 @@ import {
   shuttingDown,
   unauthorized,
 } from "../shared/payload.ts";
-import type { CallSource, Identity } from "../shared/identity.ts";
+import {
+  type CallSource,
+  type Identity,
+  IDENTITY_NAMES,
+} from "../shared/identity.ts";
+import type { NamesOf } from "../../shared/checks.ts";
 import { Pace } from "../../shared/pace.ts";
 import { atTime } from "./expiry.ts";
 
@@ -40,6 +45,12 @@ export interface ConnectOptions {
    */
   readonly identity?: Identity | undefined;
 }
+
+/** The names of {@linkcode ConnectOptions}. */
+export const CONNECT_NAMES = {
+  protocol: true,
+  identity: IDENTITY_NAMES,
+} satisfies NamesOf<ConnectOptions>;
 
 /** Options of {@linkcode InProcessDoor.offer}. */
 export interface OfferOptions extends ConnectOptions {

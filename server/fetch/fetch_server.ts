@@ -6,11 +6,14 @@
 import { type ByteCount, FetchEngine } from "../wire/fetch_engine.ts";
 import type { Limits } from "../limits/limits.ts";
 import {
+  CLOSE_NAMES,
   type CloseOptions,
   resolveOptions,
+  SERVER_NAMES,
   type SmcpServerOptions,
 } from "../options.ts";
 import type { InProcessConnection } from "../../shared/in_process.ts";
+import { checkNames, type NamesOf } from "../../shared/checks.ts";
 import { ServerCore, sessionPrefixOf } from "../core.ts";
 import type { ConnectOptions } from "../doors/in_process.ts";
 import { earlyBytes } from "../limits/guards.ts";
@@ -38,6 +41,12 @@ export interface FetchServerOptions extends
    */
   insecure?: boolean;
 }
+
+/** The names of {@linkcode FetchServerOptions}, and those that {@linkcode checkKept} refuses with a reason. */
+export const FETCH_SERVER_NAMES = {
+  ...SERVER_NAMES,
+  insecure: true,
+} satisfies NamesOf<FetchServerOptions>;
 
 /** Why an isolate serves no more. */
 const SEVERAL =
@@ -129,6 +138,7 @@ export function newFetchServer<Info>(
     void close();
   };
   const close = async (options?: CloseOptions) => {
+    checkNames(options, CLOSE_NAMES, "close()");
     watch?.();
     // At SIGTERM `deno serve` stops its listener and all WebSockets: nothing else keeps the process then.
     const hold = setInterval(() => {}, HOLD_INTERVAL_MS);

@@ -46,7 +46,9 @@
  */
 import "../../shared/check_runtime.ts";
 import { deno } from "./deno.ts";
+import { checkNames } from "../../shared/checks.ts";
 import {
+  FETCH_SERVER_NAMES,
   type FetchServer,
   type FetchServerOptions,
   newFetchServer,
@@ -95,4 +97,7 @@ export type { FetchInfo } from "./deno.ts";
  */
 export const createFetchServer = (
   options: FetchServerOptions = {},
-): FetchServer => newFetchServer(options, deno());
+): FetchServer => {
+  checkNames(options, FETCH_SERVER_NAMES, "createFetchServer()");
+  return newFetchServer(options, deno());
+};

@@ -21,9 +21,27 @@ import { invalidRequest, type Refusal, toResponse } from "../shared/http.ts";
 import { clientAddress } from "../limits/limits.ts";
 import type { SocketSlots } from "../limits/slots.ts";
 import { endSocket, toHttpText } from "../shared/end_socket.ts";
+import type { NamesOf } from "../../shared/checks.ts";
 
 /** A server of `node:http`, with or without TLS. */
 export type WebServer = HttpServer | HttpsServer;
+
+/** The certificate of a server, and optionally the authorities of its clients; all as PEM (spec §10). */
+export interface TlsOptions {
+  /** The server's certificate chain without the root. */
+  readonly cert: string;
+  /** The private key of the first certificate. */
+  readonly key: string;
+  /** Certificate authorities of clients: requires a client certificate issued by one of them (mTLS). */
+  readonly clientCa?: string;
+}
+
+/** The names of {@linkcode TlsOptions}. */
+export const TLS_NAMES = {
+  cert: true,
+  key: true,
+  clientCa: true,
+} satisfies NamesOf<TlsOptions>;
 
 /** Options for `SmcpServer.listen()`. */
 export interface ListenOptions {
@@ -51,6 +69,16 @@ export interface ListenOptions {
   onLost?: (error: Error) => void;
 }
 
+/** The names of {@linkcode ListenOptions}. */
+export const LISTEN_NAMES = {
+  hostname: true,
+  port: true,
+  tls: TLS_NAMES,
+  insecure: true,
+  requireTls: true,
+  onLost: true,
+} satisfies NamesOf<ListenOptions>;
+
 /** The address that a server listens on. */
 export interface ListenAddress {
   /** The URL that clients connect to, such as `http://127.0.0.1:8787`. */
@@ -59,16 +87,6 @@ export interface ListenAddress {
   readonly hostname: string;
   /** The actual port. */
   readonly port: number;
-}
-
-/** The certificate of a server, and optionally the authorities of its clients; all as PEM (spec §10). */
-export interface TlsOptions {
-  /** The server's certificate chain without the root. */
-  readonly cert: string;
-  /** The private key of the first certificate. */
-  readonly key: string;
-  /** Certificate authorities of clients: requires a client certificate issued by one of them (mTLS). */
-  readonly clientCa?: string;
 }
 
 /**

@@ -9,7 +9,7 @@ import { ErrorCode, ProtocolError } from "../../protocol/errors.ts";
 import type { RequestHead } from "../shared/http.ts";
 import { TokenBucket } from "../shared/pending.ts";
 import { copyOf } from "../../shared/bytes.ts";
-import { checkNumbers } from "../../shared/checks.ts";
+import { checkNumbers, type NamesOf } from "../../shared/checks.ts";
 
 /** Count and rate limits of a server; a client that exceeds one gets the error 429 (spec §10). */
 export interface Limits {
@@ -47,6 +47,18 @@ export interface Limits {
    */
   readonly unfinishedBytes: number;
 }
+
+/** The names of {@linkcode Limits}. */
+export const LIMIT_NAMES = {
+  connectionsPerAddress: true,
+  sockets: true,
+  socketsPerAddress: true,
+  eventsPerSecond: true,
+  callsPerAgent: true,
+  membersPerOffice: true,
+  queuedBytes: true,
+  unfinishedBytes: true,
+} satisfies NamesOf<Limits>;
 
 /** The name of a limit. */
 export type LimitName = keyof Limits;
@@ -89,6 +101,9 @@ export function resolveLimits(
 ): Limits {
   if (wanted === false) return UNLIMITED;
   const given = { ...DEFAULT_LIMITS, ...wanted };
+  for (const [name, value] of Object.entries(given)) {
+    checkNumbers({ [`limits.${name}`]: value });
+  }
   const { socketsPerAddress: least } = DEFAULT_LIMITS;
   const ofSessions = Math.max(
     least,
@@ -97,7 +112,6 @@ export function resolveLimits(
   const socketsPerAddress = ofSessions + (hasGateway ? given.callsPerAgent : 0);
   const limits = { ...given, socketsPerAddress, ...wanted };
   for (const [name, value] of Object.entries(limits)) {
-    checkNumbers({ [`limits.${name}`]: value });
     if (!(value >= 1)) {
       throw new RangeError(
         `Cannot limit ${name}: expected a number from 1, current value is ${value}`,

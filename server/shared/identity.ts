@@ -5,6 +5,7 @@
  */
 import type { Role } from "../../protocol/mod.ts";
 import { isWellFormed } from "../../protocol/names.ts";
+import type { NamesOf } from "../../shared/checks.ts";
 
 /** An authenticated client, and what it may do. */
 export interface Identity {
@@ -38,6 +39,24 @@ export interface Policy {
   /** Patterns of allowed names of members; `*` matches any text. They say nothing of an operator. */
   readonly names?: readonly string[];
 }
+
+/** The names of {@linkcode Policy}. */
+export const POLICY_NAMES = {
+  roles: true,
+  offices: true,
+  names: true,
+} satisfies NamesOf<Policy>;
+
+/** The names of {@linkcode Identity}. */
+export const IDENTITY_NAMES = {
+  principal: true,
+  policy: POLICY_NAMES,
+  expiresAt: true,
+  caller: {
+    principal: true,
+    client: true,
+  } satisfies NamesOf<CallSource>,
+} satisfies NamesOf<Identity>;
 
 /** The seat of a member, or the one that a join asks for. */
 export interface MemberSeat {

@@ -23,6 +23,7 @@ import {
 import { homeOf, MAX_WEBSOCKET_BYTES, REGISTRY } from "./object_node.ts";
 import {
   checkKept,
+  FETCH_SERVER_NAMES,
   type FetchServerOptions,
   NOT_KEPT as BY_FETCH,
 } from "../fetch/fetch_server.ts";
@@ -31,6 +32,7 @@ import type { Metrics } from "../observe/metrics.ts";
 import { configureSync, getConfig } from "@logtape/logtape";
 import { ERROR_CODE_HEADER, type ErrorPayload } from "../../protocol/mod.ts";
 import { bearerToken } from "../../shared/authorization.ts";
+import { checkNames, type NamesOf } from "../../shared/checks.ts";
 import { unreachable } from "../cluster/cluster_offices.ts";
 import { Limiter } from "../limits/limiter.ts";
 import { Journal } from "../shared/audit.ts";
@@ -186,6 +188,13 @@ export interface SmcpWorkerOptions extends
   single?: boolean;
 }
 
+/** The names of {@linkcode SmcpWorkerOptions}, and those that {@linkcode checkKept} refuses with a reason. */
+const WORKER_NAMES = {
+  ...FETCH_SERVER_NAMES,
+  fronts: true,
+  single: true,
+} satisfies NamesOf<SmcpWorkerOptions>;
+
 /** What of the options of `createSmcpServer()` cannot be kept, and why. */
 const NOT_KEPT = {
   ...BY_FETCH,
@@ -207,6 +216,7 @@ const MAX_FRONTS = 100;
  */
 export function checkWorkerOptions(options: SmcpWorkerOptions) {
   checkKept(options, NOT_KEPT, "serve on Cloudflare", "leave it out");
+  checkNames(options, WORKER_NAMES, "smcpWorker()");
   const { fronts = DEFAULT_FRONTS, single = false } = options;
   if (!Number.isInteger(fronts) || fronts < 1 || fronts > MAX_FRONTS) {
     throw new TypeError(

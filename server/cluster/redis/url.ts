@@ -5,6 +5,7 @@
  * @module
  */
 import { createPrivateKey, X509Certificate } from "node:crypto";
+import type { NamesOf } from "../../../shared/checks.ts";
 
 /** Where a server of Redis listens. */
 export type Address =
@@ -201,6 +202,13 @@ export interface RedisTls {
   /** The private key of `cert`. */
   readonly key?: string | undefined;
 }
+
+/** The names of {@linkcode RedisTls}. */
+export const REDIS_TLS_NAMES = {
+  ca: true,
+  cert: true,
+  key: true,
+} satisfies NamesOf<RedisTls>;
 
 /**
  * Checks the certificates for a target.

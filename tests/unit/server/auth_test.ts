@@ -76,6 +76,17 @@ Deno.test("apiKeys() takes the restrictions of a key, also from a prototype, and
   );
 });
 
+Deno.test("apiKeys() refuses a misspelled restriction, which would not apply", () => {
+  for (const [name, meant] of [["ofices", "offices"], ["role", "roles"]]) {
+    const key = { id: "ci", key: "k", ...{ [`${name}`]: ["north"] } };
+    assertThrows(
+      () => apiKeys([key]),
+      TypeError,
+      `Cannot use the API key "ci": ${name}: unknown field; did you mean "${meant}"?`,
+    );
+  }
+});
+
 Deno.test("apiKeys() refuses invalid keys, without showing them", () => {
   const bad = ["", "sha256:", "sha256:abc", `sha256:${"g".repeat(64)}`];
   for (const key of bad) {

@@ -89,7 +89,7 @@ Deno.test("constructors refuse an option that is no number, nested ones too", ()
       ...["trustedProxies", "handshakeTimeoutMs", "connectTimeoutMs"],
       ...["headerTimeoutMs", "minUploadRate", "heartbeat.intervalMs"],
       ...["heartbeat.timeoutMs", "limits.eventsPerSecond"],
-      "limits.connections",
+      "limits.connectionsPerAddress",
     ],
   ];
   for (
