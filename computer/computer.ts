@@ -1,9 +1,15 @@
 import { Connection } from "../client/connection.ts";
-import type { ConnectionOptions, ConnectionState } from "../client/options.ts";
+import {
+  CONNECTION_NAMES,
+  type ConnectionOptions,
+  type ConnectionState,
+} from "../client/options.ts";
 import type { ClientProtocol } from "../client/versions.ts";
+import { checkNames, type NamesOf } from "../shared/checks.ts";
 import { OfficeLink } from "./requests/office_link.ts";
 import {
   partsOf,
+  TOOL_HOST_NAMES,
   ToolHost,
   type ToolHostOptions,
   type ToolHostStatus,
@@ -20,6 +26,18 @@ export interface SmcpComputerOptions
    */
   refuseOperators?: boolean;
 }
+
+const COMPUTER_NAMES = {
+  ...CONNECTION_NAMES,
+  ...TOOL_HOST_NAMES,
+  refuseOperators: true,
+} satisfies NamesOf<SmcpComputerOptions>;
+
+/** Returns the options without those of the connection, which a {@linkcode ToolHost} refuses. */
+const hostOptionsOf = (options: SmcpComputerOptions): ToolHostOptions =>
+  Object.fromEntries(
+    Object.entries(options).filter(([name]) => name in TOOL_HOST_NAMES),
+  ) as typeof options;
 
 /** How a Computer is doing. */
 export interface ComputerStatus extends ToolHostStatus {
@@ -59,9 +77,10 @@ export class SmcpComputer extends ToolHost {
    * `maxMessageBytes` is no limit
    */
   constructor(options: SmcpComputerOptions) {
+    checkNames(options, COMPUTER_NAMES, "SmcpComputer");
     const signed = { ...options, role: "computer" } as const;
     const connection = new Connection(signed, logThrown); // first: if it throws, nothing is left behind
-    super(options);
+    super(hostOptionsOf(options));
     this.#link = new OfficeLink(signed, connection, partsOf(this));
   }
 

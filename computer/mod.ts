@@ -44,9 +44,11 @@ export {
   SmcpComputer,
   type SmcpComputerOptions,
 } from "./computer.ts";
-export type { CallHostedToolOptions } from "./requests/requests.ts";
+export type {
+  CallHostedToolOptions,
+  FindDocumentsOptions,
+} from "./requests/local_options.ts";
 export {
-  type FindDocumentsOptions,
   ToolHost,
   type ToolHostOptions,
   type ToolHostStatus,

@@ -26,7 +26,7 @@ import {
   UPDATE_SKILLS_EVENT,
   UPDATE_TOOL_LIST_EVENT,
 } from "../protocol/mod.ts";
-import { BlobExchange, type BlobOptions } from "./blobs/blobs.ts";
+import { BLOB_NAMES, BlobExchange, type BlobOptions } from "./blobs/blobs.ts";
 import type {
   ComputerConfig,
   ConfigChanges,
@@ -36,13 +36,18 @@ import type {
 import type { ComputerInputs } from "./config/input_store.ts";
 import { parseOptions } from "./config/parse_config.ts";
 import { redactConfig } from "./config/redact.ts";
-import { Hosting, type HostingOptions } from "./host/hosting.ts";
+import { Hosting, HOSTING_NAMES, type HostingOptions } from "./host/hosting.ts";
 import type { ComputerEvents, ToolHostEvents } from "./tools/events.ts";
 import type { McpHost } from "./host/host.ts";
 import {
-  answerLocal,
+  CALL_NAMES,
   type CallHostedToolOptions,
-} from "./requests/requests.ts";
+  FIND_NAMES,
+  type FindDocumentsOptions,
+  readSeconds,
+  toSeconds,
+} from "./requests/local_options.ts";
+import { answerLocal } from "./requests/requests.ts";
 import { MergedLists } from "./requests/merged_lists.ts";
 import type { ToolHostParts } from "./requests/parts.ts";
 import type { DpeResolver } from "./resources/dpe.ts";
@@ -51,7 +56,7 @@ import { ResourceWatch } from "./resources/resource_watch.ts";
 import { SKILL_KIND, skillBlobs, Skills } from "./skills/skills.ts";
 import { hideSecrets } from "./util/secrets.ts";
 import { logThrown, WarnOnce } from "./util/log.ts";
-import { checkNumbers } from "../shared/checks.ts";
+import { checkNames, checkNumbers, type NamesOf } from "../shared/checks.ts";
 import type { ServerStatus } from "./host/server_status.ts";
 import type { OfferedTool } from "./host/tool_table.ts";
 import type { Confirm } from "./tools/confirmations.ts";
@@ -77,6 +82,17 @@ export interface ToolHostOptions extends HostingOptions, BlobOptions {
   elicit?: Elicit;
 }
 
+/** The names of {@linkcode ToolHostOptions}. */
+export const TOOL_HOST_NAMES = {
+  ...HOSTING_NAMES,
+  ...BLOB_NAMES,
+  servers: true,
+  inputs: true,
+  confirm: true,
+  skillHome: true,
+  elicit: true,
+} satisfies NamesOf<ToolHostOptions>;
+
 /** How the MCP servers of a {@linkcode ToolHost} are doing. */
 export interface ToolHostStatus {
   /** Its MCP servers, in the order of the configuration. */
@@ -94,21 +110,15 @@ export interface ToolHostStatus {
   readonly runningCalls: number;
 }
 
-/** Options for a search for documents that this process makes. */
-export interface FindDocumentsOptions {
-  /** Matches documents with any of them in title, keywords or summary, case-insensitive. */
-  keywords?: string[];
-  /** Exact file type, such as `pdf`. */
-  fileType?: string;
-  /** Number of documents to skip; default 0. */
-  offset?: number;
-  /** Maximum number of documents to return, 1 to 100; default 20. */
-  limit?: number;
-}
+const DESKTOP_NAMES = {
+  size: true,
+  window: true,
+} satisfies NamesOf<Parameters<ToolHost["getDesktop"]>[0]>;
 
-/** The default for reading. */
-const READ_TIMEOUT_MS = 30_000;
-const MAX_TIMEOUT_MS = 3_600_000;
+const PROMPT_NAMES = {
+  arguments: true,
+  timeoutMs: true,
+} satisfies NamesOf<Parameters<ToolHost["getPrompt"]>[2]>;
 
 /** Opens a host for the rest of the Computer; not exported from the package. */
 export let partsOf: (host: ToolHost) => ToolHostParts;
@@ -133,6 +143,7 @@ export class ToolHost implements AsyncDisposable {
    * @throws {TypeError} when `maxMessageBytes`, or a number in `uploads` or `blobStore`, is no limit
    */
   constructor(options: ToolHostOptions) {
+    checkNames(options, TOOL_HOST_NAMES, "ToolHost");
     const { servers, inputs = [], confirm, elicit } = checked(options);
     const config = parseOptions({ inputs, servers });
     const blobs = new BlobExchange(options);
@@ -244,6 +255,7 @@ export class ToolHost implements AsyncDisposable {
     params: Record<string, unknown> = {},
     options: CallHostedToolOptions = {},
   ): Promise<CallToolResult> {
+    checkNames(options, CALL_NAMES, "callTool()");
     const { timeoutMs = 60_000, onProgress } = options;
     return await answerLocal(this.#parts, TOOL_CALL_EVENT, {
       tool_name: tool,
@@ -265,8 +277,10 @@ export class ToolHost implements AsyncDisposable {
    * @param options `size`: how many at most; `window`: only the one with exactly this URI
    */
   async getDesktop(
-    { size, window }: { size?: number; window?: string } = {},
+    options: { size?: number; window?: string } = {},
   ): Promise<Desktop[]> {
+    checkNames(options, DESKTOP_NAMES, "getDesktop()");
+    const { size, window } = options;
     checkNumbers({ size });
     const { desktops } = await answerLocal(this.#parts, GET_DESKTOP_EVENT, {
       ...(size !== undefined && { desktop_size: size }),
@@ -307,12 +321,13 @@ export class ToolHost implements AsyncDisposable {
   async readResource(
     mcpServer: string,
     uri: string,
-    { timeoutMs = READ_TIMEOUT_MS }: { timeoutMs?: number } = {},
+    options: { timeoutMs?: number } = {},
   ): Promise<ResourceContents[]> {
+    const timeout = readSeconds(options, "readResource()");
     const { contents } = await answerLocal(this.#parts, READ_RESOURCE_EVENT, {
       mcp_server: this.#host.names.addressMeant(mcpServer),
       uri,
-      timeout: toSeconds(timeoutMs),
+      timeout,
     });
     return contents;
   }
@@ -324,9 +339,9 @@ export class ToolHost implements AsyncDisposable {
    * @throws {TypeError} when `timeoutMs` is out of range
    */
   async getPrompts(
-    { timeoutMs = READ_TIMEOUT_MS }: { timeoutMs?: number } = {},
+    options: { timeoutMs?: number } = {},
   ): Promise<Prompt[]> {
-    const asked = { timeout: toSeconds(timeoutMs) };
+    const asked = { timeout: readSeconds(options, "getPrompts()") };
     const answer = await answerLocal(this.#parts, GET_PROMPTS_EVENT, asked);
     return answer.prompts;
   }
@@ -343,12 +358,12 @@ export class ToolHost implements AsyncDisposable {
     name: string,
     options: { arguments?: Record<string, string>; timeoutMs?: number } = {},
   ): Promise<GetPromptRet> {
-    const { arguments: params = {}, timeoutMs = READ_TIMEOUT_MS } = options;
+    const timeout = readSeconds(options, "getPrompt()", PROMPT_NAMES);
     return await answerLocal(this.#parts, GET_PROMPT_EVENT, {
       mcp_server: this.#host.names.addressMeant(mcpServer),
       name,
-      arguments: params,
-      timeout: toSeconds(timeoutMs),
+      arguments: options.arguments ?? {},
+      timeout,
     });
   }
 
@@ -358,6 +373,7 @@ export class ToolHost implements AsyncDisposable {
    * @throws {ProtocolError} when `offset` or `limit` is out of range
    */
   async getFinder(options: FindDocumentsOptions = {}): Promise<GetFinderRet> {
+    checkNames(options, FIND_NAMES, "getFinder()");
     const { fileType, ...query } = options;
     checkNumbers({ offset: query.offset, limit: query.limit });
     return await answerLocal(this.#parts, GET_FINDER_EVENT, {
@@ -376,9 +392,9 @@ export class ToolHost implements AsyncDisposable {
    */
   async getDpe(
     uri: string,
-    { timeoutMs = READ_TIMEOUT_MS }: { timeoutMs?: number } = {},
+    options: { timeoutMs?: number } = {},
   ): Promise<GetDPERet> {
-    const timeout = toSeconds(timeoutMs);
+    const timeout = readSeconds(options, "getDpe()");
     return await answerLocal(this.#parts, GET_DPE_EVENT, { uri, timeout });
   }
 
@@ -481,14 +497,4 @@ function checked(options: ToolHostOptions): ToolHostOptions {
     throw new TypeError(`Cannot use the option ${name}: expected a function`);
   }
   return options ?? {};
-}
-
-/** Converts a duration to the whole seconds of requests. */
-function toSeconds(timeoutMs: number): number {
-  checkNumbers({ timeoutMs });
-  const isAllowed = timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS;
-  if (isAllowed) return Math.ceil(timeoutMs / 1000);
-  throw new TypeError(
-    `timeoutMs cannot be ${timeoutMs}: expected more than 0, and at most ${MAX_TIMEOUT_MS}`,
-  );
 }

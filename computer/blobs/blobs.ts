@@ -16,7 +16,7 @@ import { logThrown } from "../util/log.ts";
 import { isRecord } from "../../protocol/names.ts";
 import { blobNotAccessible } from "../../protocol/errors.ts";
 import { MAX_TIMER_MS } from "../../shared/async.ts";
-import { checkNumbers } from "../../shared/checks.ts";
+import { checkNumbers, type NamesOf } from "../../shared/checks.ts";
 
 /** The kind of the handles of results. */
 export const RESULT_KIND = "result";
@@ -145,6 +145,21 @@ export interface BlobOptions {
     readonly directory?: string;
   };
 }
+
+/** The names of {@linkcode BlobOptions}. */
+export const BLOB_NAMES = {
+  landingRoot: true,
+  uploads: {
+    maxBytes: true,
+    maxConcurrent: true,
+    idleTimeoutMs: true,
+  } satisfies NamesOf<NonNullable<BlobOptions["uploads"]>>,
+  blobStore: {
+    maxBytes: true,
+    memoryBytes: true,
+    directory: true,
+  } satisfies NamesOf<NonNullable<BlobOptions["blobStore"]>>,
+} satisfies NamesOf<BlobOptions>;
 
 /** Bytes that a handle leads to, as they are now. */
 export interface BlobSource {

@@ -29,6 +29,7 @@ import { log } from "../util/log.ts";
 import { hideSecrets } from "../util/secrets.ts";
 import { reasonOf } from "../util/values.ts";
 import { coalesce } from "../../shared/async.ts";
+import type { NamesOf } from "../../shared/checks.ts";
 
 /**
  * One MCP server of a Computer: its state, its tools, and its connection while it runs.
@@ -376,6 +377,14 @@ export interface RestartPolicy {
   /** Run time after which earlier failures no longer count. */
   readonly healthyMs: number;
 }
+
+/** The names of {@linkcode RestartPolicy}. */
+export const RESTART_NAMES = {
+  minDelayMs: true,
+  maxDelayMs: true,
+  jitter: true,
+  healthyMs: true,
+} satisfies NamesOf<RestartPolicy>;
 
 /** A server that crashes once is back at once; one that keeps crashing costs next to nothing. */
 export const RESTART_POLICY: RestartPolicy = {

@@ -16,17 +16,21 @@ import { type AskInput, InputStore } from "../config/input_store.ts";
 import { prepareConfig } from "../config/fill_inputs.ts";
 import { readServerConfig } from "../config/parse_config.ts";
 import { McpHost, splitById } from "./host.ts";
-import type { RestartPolicy } from "./hosted_server.ts";
+import { RESTART_NAMES, type RestartPolicy } from "./hosted_server.ts";
 import { connectMcp } from "./mcp/connect.ts";
 import { checkMessageBytes, DEFAULT_MESSAGE_BYTES } from "./mcp/errors.ts";
-import { Authorizations, type OAuthOptions } from "./oauth/authorizations.ts";
+import {
+  Authorizations,
+  OAUTH_NAMES,
+  type OAuthOptions,
+} from "./oauth/authorizations.ts";
 import {
   guardSecrets,
   inheritedVariables,
   urlCredentials,
 } from "../util/secrets.ts";
 import { checkVrl } from "../util/vrl.ts";
-import { checkNumbers } from "../../shared/checks.ts";
+import { checkNumbers, type NamesOf } from "../../shared/checks.ts";
 
 /**
  * The configuration of a Computer at run time: its MCP servers, the inputs behind their
@@ -217,3 +221,14 @@ export interface HostingOptions {
    */
   restart?: Partial<RestartPolicy>;
 }
+
+/** The names of {@linkcode HostingOptions}. */
+export const HOSTING_NAMES = {
+  inputValues: true,
+  askInput: true,
+  oauth: OAUTH_NAMES,
+  startTimeoutMs: true,
+  maxMessageBytes: true,
+  exitGraceMs: true,
+  restart: RESTART_NAMES,
+} satisfies NamesOf<HostingOptions>;

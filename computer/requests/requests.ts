@@ -29,7 +29,6 @@ import {
   PUT_BLOB_EVENT,
   READ_RESOURCE_EVENT,
   TOOL_CALL_EVENT,
-  type ToolProgress,
   WATCH_RESOURCE_EVENT,
 } from "../../protocol/mod.ts";
 import {
@@ -53,6 +52,7 @@ import {
   readResource,
   watchResource,
 } from "./mcp_requests.ts";
+import type { CallHostedToolOptions } from "./local_options.ts";
 import { LIST_EVENTS } from "./merged_lists.ts";
 import type { Handler, ToolHostParts } from "./parts.ts";
 
@@ -143,21 +143,6 @@ type Unsigned<E extends ClientEvent> = Omit<
   ClientEvents[E]["request"],
   keyof AgentCallData | "computer"
 >;
-
-/** Options for a tool call that this process makes. */
-export interface CallHostedToolOptions {
-  /** The caller's name for `confirm` and events; default `"local"`. */
-  agent?: string;
-  /** Cancels the call, also at the MCP server; it resolves with a "cancelled" result. */
-  signal?: AbortSignal;
-  /**
-   * Receives the tool's progress, at most ten times a second, and nothing after the result; with
-   * `waiting`, that the call waits for `confirm` or `elicit`.
-   */
-  onProgress?: (progress: ToolProgress) => unknown;
-  /** Timeout of the call with its confirmation, rounded up to whole seconds; at most 3,600,000, default 60,000. */
-  timeoutMs?: number;
-}
 
 /** Answers a request of this process in the same way; its answer is no message, and never too large. */
 export async function answerLocal<E extends ClientEvent>(

@@ -1,5 +1,5 @@
 import type { AwsClient } from "aws4fetch";
-import { checkNumbers } from "../../shared/checks.ts";
+import { checkNames, checkNumbers, type NamesOf } from "../../shared/checks.ts";
 import type { DpeResolver } from "./dpe.ts";
 import { type DocumentFile, publish } from "./resolvers.ts";
 
@@ -20,6 +20,16 @@ export interface S3ResolverOptions {
   /** Milliseconds that the URIs are good for, in whole seconds: 1000 to 604,800,000; default 3,600,000. */
   readonly expiresInMs?: number;
 }
+
+const S3_NAMES = {
+  endpoint: true,
+  bucket: true,
+  region: true,
+  accessKeyId: true,
+  secretAccessKey: true,
+  prefix: true,
+  expiresInMs: true,
+} satisfies NamesOf<S3ResolverOptions>;
 
 /** A busy storage answers 503; retries end with the request's timeout. */
 const RETRIES = 3;
@@ -47,6 +57,7 @@ const RETRIES = 3;
  * @throws {TypeError} when the endpoint is not a URL, or `expiresInMs` is out of its range
  */
 export function s3Resolver(options: S3ResolverOptions): DpeResolver {
+  checkNames(options, S3_NAMES, "s3Resolver()");
   const { endpoint, bucket, prefix = "", expiresInMs = 3_600_000 } = options;
   const { region, accessKeyId, secretAccessKey } = options;
   if (!/^https?:/i.test(endpoint) || !URL.canParse(endpoint)) {

@@ -26,6 +26,7 @@ import { log } from "../../util/log.ts";
 import { reasonOf } from "../../util/values.ts";
 import type { OAuthClientParameters } from "../../../protocol/mod.ts";
 import { queue } from "../../../shared/async.ts";
+import type { NamesOf } from "../../../shared/checks.ts";
 
 /** A request to the user to authorize the Computer. */
 export interface AuthorizationRequest {
@@ -44,6 +45,12 @@ export interface OAuthOptions {
   /** Shows the user the page; must not wait for them. */
   readonly authorize: (request: AuthorizationRequest) => void;
 }
+
+/** The names of {@linkcode OAuthOptions}. */
+export const OAUTH_NAMES = {
+  directory: true,
+  authorize: true,
+} satisfies NamesOf<OAuthOptions>;
 
 /** How an MCP server is reached. */
 interface Place {
