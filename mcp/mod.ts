@@ -38,6 +38,7 @@
 import "../shared/check_runtime.ts";
 import process from "node:process";
 import { abortable } from "../shared/async.ts";
+import { checkNames } from "../shared/checks.ts";
 import { loadPackages } from "../shared/packages.ts";
 import type { SmcpAgent } from "../agent/mod.ts";
 import { callQueue } from "./office/turn.ts";
@@ -46,13 +47,13 @@ import type { McpCaller } from "./http/face.ts";
 import { type AgentProvider, OfficeView } from "./office/office_view.ts";
 import {
   type McpGatewayOptions,
+  OFFICE_MCP_NAMES,
   type OfficeMcpOptions,
   resolveGatewayOptions,
   resolveOptions,
 } from "./options.ts";
 import { type HttpViews, openViews } from "./http/views.ts";
-import type { PipeOptions } from "./pipe/pipe.ts";
-import { reachOf } from "./pipe/reach.ts";
+import { PIPE_NAMES, type PipeOptions, reachOf } from "./pipe/reach.ts";
 import { type McpGateway, openGateway } from "./gateway.ts";
 import type { SeatHost } from "./seat.ts";
 import { Watches } from "./resources/watches.ts";
@@ -61,6 +62,7 @@ import {
   serveOfficeStdio,
   type StdioConnection,
   type StdioStreams,
+  STREAM_NAMES,
 } from "./office/stdio.ts";
 
 export type {
@@ -126,6 +128,7 @@ export function officeMcp(
   agent: SmcpAgent | AgentProvider,
   options: OfficeMcpOptions = {},
 ): OfficeMcp {
+  checkNames(options, OFFICE_MCP_NAMES, "officeMcp()");
   const resolved = resolveOptions(options);
   const provider = typeof agent === "function" ? agent : () => agent;
   const watches = new Watches();
@@ -148,6 +151,7 @@ export function officeMcp(
     fetch: (input, init) => fetchFrom(http, new Request(input, init)),
     handle: (request, caller = {}) => http.serve(request, caller),
     serveStdio: (streams = {}) => {
+      checkNames(streams, STREAM_NAMES, "serveStdio()");
       const connection = serveOfficeStdio(parts, streams);
       connections.add(connection);
       void connection.closed.then(() => connections.delete(connection));
@@ -196,8 +200,11 @@ export function mcpGateway(
  */
 export function pipeOffice(
   options: PipeOptions,
-  { stdin = process.stdin, stdout = process.stdout }: StdioStreams = {},
+  streams: StdioStreams = {},
 ): StdioConnection {
+  checkNames(options, PIPE_NAMES, "pipeOffice()");
+  checkNames(streams, STREAM_NAMES, "pipeOffice()");
+  const { stdin = process.stdin, stdout = process.stdout } = streams;
   const { view } = options;
   const { include, exclude } = resolveOptions(view ?? {});
   toolFilter(include, exclude); // refuses what it cannot use

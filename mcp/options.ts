@@ -7,7 +7,7 @@
  * @module
  */
 import { MAX_TIMER_MS } from "../shared/async.ts";
-import { checkNumbers } from "../shared/checks.ts";
+import { checkNames, checkNumbers, type NamesOf } from "../shared/checks.ts";
 import {
   isMemberName,
   isOfficeName,
@@ -86,6 +86,28 @@ export interface OfficeMcpOptions {
   /** Milliseconds after which the calls of a session are cancelled when its client listens no more; default 60,000. */
   abandonedMs?: number;
 }
+
+/** The names of {@linkcode OfficeMcpOptions}. */
+export const OFFICE_MCP_NAMES = {
+  computer: true,
+  include: true,
+  exclude: true,
+  tools: true,
+  nameLimit: true,
+  lenient: true,
+  desktopTools: true,
+  callTimeoutMs: true,
+  admit: true,
+  heartbeatMs: true,
+  callsPerSecond: true,
+  maxCalls: true,
+  hosts: true,
+  origins: true,
+  maxBodyBytes: true,
+  maxSessions: true,
+  sessionIdleMs: true,
+  abandonedMs: true,
+} satisfies NamesOf<OfficeMcpOptions>;
 
 /** The options with their defaults. */
 export type ResolvedOptions =
@@ -219,6 +241,24 @@ export interface McpGatewayOptions extends
   agentName?: string;
 }
 
+const GATEWAY_NAMES = {
+  computer: true,
+  include: true,
+  exclude: true,
+  tools: true,
+  nameLimit: true,
+  lenient: true,
+  desktopTools: true,
+  callTimeoutMs: true,
+  heartbeatMs: true,
+  maxSessions: true,
+  sessionIdleMs: true,
+  abandonedMs: true,
+  seatIdleMs: true,
+  maxOffices: true,
+  agentName: true,
+} satisfies NamesOf<McpGatewayOptions>;
+
 /** The options of a gateway with their defaults, and how it shows each office. */
 export type ResolvedGatewayOptions = ReturnType<typeof resolveGatewayOptions>;
 
@@ -228,10 +268,14 @@ export type ResolvedGatewayOptions = ReturnType<typeof resolveGatewayOptions>;
  * @throws {RangeError} naming a number that is out of its range
  * @throws {TypeError} naming what cannot be used
  */
-export function resolveGatewayOptions(
-  { seatIdleMs = 60_000, maxOffices = 100, agentName = "mcp", ...office }:
-    McpGatewayOptions,
-) {
+export function resolveGatewayOptions(options: McpGatewayOptions) {
+  checkNames(options, GATEWAY_NAMES, "mcpGateway()");
+  const {
+    seatIdleMs = 60_000,
+    maxOffices = 100,
+    agentName = "mcp",
+    ...office
+  } = options;
   check("seatIdleMs", seatIdleMs, [1, MAX_TIMER_MS]);
   check("maxOffices", maxOffices, [1, Number.MAX_SAFE_INTEGER]);
   if (!isOfficeName(agentName)) {

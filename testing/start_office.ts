@@ -11,7 +11,7 @@ import {
 } from "../agent/mod.ts";
 import { NETWORK_OPTIONS } from "../client/check_options.ts";
 import { Connection } from "../client/connection.ts";
-import type { AnyNotification } from "../client/options.ts";
+import { type AnyNotification, CONNECTION_NAMES } from "../client/options.ts";
 import { CLIENT_PROTOCOLS } from "../client/versions.ts";
 import { SmcpComputer, type SmcpComputerOptions } from "../computer/mod.ts";
 import {
@@ -19,6 +19,7 @@ import {
   type SmcpServer,
   type SmcpServerOptions,
 } from "../server/mod.ts";
+import { checkNames, type NamesOf } from "../shared/checks.ts";
 
 /** Options for {@linkcode startOffice}. */
 export interface TestOfficeOptions {
@@ -31,6 +32,13 @@ export interface TestOfficeOptions {
   /** The Computers by name: the options of each, or a script in place of MCP servers. */
   computers?: Readonly<Record<string, TestComputerOptions | ComputerScript>>;
 }
+
+const TEST_OFFICE_NAMES = {
+  officeId: true,
+  server: true, // these are checked where they are used
+  agent: true,
+  computers: true,
+} satisfies NamesOf<TestOfficeOptions>;
 
 /**
  * Options of a Computer in a test.
@@ -57,6 +65,11 @@ export interface ScriptedComputerOptions extends ConnectionOptions {
   /** Answers the requests. */
   script: ComputerScript;
 }
+
+const SCRIPTED_NAMES = {
+  ...CONNECTION_NAMES,
+  script: true,
+} satisfies NamesOf<ScriptedComputerOptions>;
 
 /**
  * A Server with an Agent and Computers of this process, which joined one office without a socket. It
@@ -110,8 +123,10 @@ export interface TestOffice extends AsyncDisposable {
  * @throws what the part that could not start threw, such as a `ConfigError`
  */
 export async function startOffice(
-  { officeId = "test", computers = {}, ...options }: TestOfficeOptions = {},
+  options: TestOfficeOptions = {},
 ): Promise<TestOffice> {
+  checkNames(options, TEST_OFFICE_NAMES, "startOffice()");
+  const { officeId = "test", computers = {} } = options;
   const server = createSmcpServer(options.server);
   const members = new CloseStack(server);
   try {
@@ -308,6 +323,7 @@ export interface ScriptedComputer extends AsyncDisposable {
 export function scriptedComputer(
   options: ScriptedComputerOptions,
 ): ScriptedComputer {
+  checkNames(options, SCRIPTED_NAMES, "scriptedComputer()");
   const { script, ...connection } = options;
   const computer = new Connection(
     { ...connection, role: "computer" },

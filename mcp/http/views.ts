@@ -21,6 +21,7 @@ import { OfficeView } from "../office/office_view.ts";
 import type { ServerParts } from "../office/server.ts";
 import { narrowOptions, type OfficeMcpOptions } from "../options.ts";
 import { messageOf } from "../tools/result.ts";
+import type { NamesOf } from "../../shared/checks.ts";
 
 /** The most views of an office at once, beside the one without a query. */
 const MAX_VIEWS = 100;
@@ -142,6 +143,18 @@ export type ViewOptions = Pick<
   | "lenient"
   | "desktopTools"
 >;
+
+/** The names of {@linkcode ViewOptions}. */
+export const VIEW_NAMES = {
+  computer: true,
+  include: true,
+  exclude: true,
+  tools: true,
+  nameLimit: true,
+  callTimeoutMs: true,
+  lenient: true,
+  desktopTools: true,
+} satisfies NamesOf<ViewOptions>;
 
 /** The parameters: which option each is, and how it is written; all but lists are given once. */
 const PARAMETERS = {

@@ -9,6 +9,7 @@ import { RequestIds } from "./request_ids.ts";
 import { wantIn } from "./resources.ts";
 import { createOfficeServer, type ServerParts, tellClient } from "./server.ts";
 import { watchListened } from "../resources/watches.ts";
+import type { NamesOf } from "../../shared/checks.ts";
 
 /** The way to a client that has started this process. */
 export interface StdioStreams {
@@ -17,6 +18,12 @@ export interface StdioStreams {
   /** What it reads; default the process's stdout, where nothing else may be written. */
   readonly stdout?: Writable;
 }
+
+/** The names of {@linkcode StdioStreams}. */
+export const STREAM_NAMES = {
+  stdin: true,
+  stdout: true,
+} satisfies NamesOf<StdioStreams>;
 
 /** A connection over stdio. */
 export interface StdioConnection {

@@ -14,31 +14,17 @@ import {
   ReadBuffer,
   serializeMessage,
 } from "@modelcontextprotocol/client";
-import type { SmcpAgentOptions } from "../../agent/mod.ts";
-import type { ViewOptions } from "../http/views.ts";
 import type { AgentProvider } from "../office/office_view.ts";
 import { ClientLines } from "./client_lines.ts";
 import { Conversation } from "./conversation.ts";
 import { type Backend, explain, explainStatus } from "./messages.ts";
 import { type OwnSeat, ownSeat } from "./own_seat.ts";
-import type { Reach } from "./reach.ts";
+import type { PipeOptions, Reach } from "./reach.ts";
 import { Remote } from "./remote.ts";
 import { RequestIds } from "../office/request_ids.ts";
 import type { StdioConnection, StdioStreams } from "../office/stdio.ts";
 import { messageOf } from "../tools/result.ts";
 import { sleep } from "../../shared/async.ts";
-
-/** Options of `pipeOffice`. */
-export interface PipeOptions {
-  /** How to reach the Server; its `headers` carry the credentials, and its `auth` is for the seat alone. */
-  readonly agent: SmcpAgentOptions & { readonly url: string };
-  /** The office. */
-  readonly office: string;
-  /** How its client sees the office. */
-  readonly view?: ViewOptions;
-  /** Takes lines about what goes wrong; default none. */
-  readonly log?: (line: string) => void;
-}
 
 /** What the pipe is made of beside its options: where the Server serves MCP, and the client's streams. */
 interface PipeParts extends Required<StdioStreams> {

@@ -4,8 +4,29 @@ import { Agent, type IncomingMessage, request as requestHttp } from "node:http";
 import { Readable } from "node:stream";
 import { type ProxyRoute, proxyRoute } from "../../client/proxy.ts";
 import { type ClientTlsOptions, tlsReason } from "../../client/tls.ts";
-import { writeView } from "../http/views.ts";
-import type { PipeOptions } from "./pipe.ts";
+import { AGENT_NAMES, type SmcpAgentOptions } from "../../agent/options.ts";
+import { VIEW_NAMES, type ViewOptions, writeView } from "../http/views.ts";
+import type { NamesOf } from "../../shared/checks.ts";
+
+/** Options of `pipeOffice`. */
+export interface PipeOptions {
+  /** How to reach the Server; its `headers` carry the credentials, and its `auth` is for the seat alone. */
+  readonly agent: SmcpAgentOptions & { readonly url: string };
+  /** The office. */
+  readonly office: string;
+  /** How its client sees the office. */
+  readonly view?: ViewOptions;
+  /** Takes lines about what goes wrong; default none. */
+  readonly log?: (line: string) => void;
+}
+
+/** The names of {@linkcode PipeOptions}. */
+export const PIPE_NAMES = {
+  agent: AGENT_NAMES,
+  office: true,
+  view: VIEW_NAMES,
+  log: true,
+} satisfies NamesOf<PipeOptions>;
 
 /** How a pipe reaches the MCP of a Server. */
 export interface Reach {
