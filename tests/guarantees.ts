@@ -35,7 +35,11 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
     "recheckSessions() ends sessions whose JWT was signed with a removed key (spec §10)",
   ],
   "A misspelled restriction of a key is an error, not a missing restriction.": [
+    "apiKeys() refuses a misspelled restriction, which would not apply",
     "parseApiKeys() parses a list, and refuses misspelled restrictions",
+  ],
+  "A misspelled option in code is an error, not a missing authenticator.": [
+    "every type of options refuses misspelled names",
   ],
   "No member reaches another office, or learns that it exists.": [
     "checks of a request: payload, member, role, agent, target, in this order; other offices stay hidden (spec §5)",
