@@ -275,6 +275,25 @@ Deno.test("files are read; a missing one is stale, a directory and a device are 
   }
 });
 
+Deno.test("every method of an opened document refuses a misspelled option", async () => {
+  await using storage = startStorage({ "/doc": document() });
+  const opened = await open([`${storage.at}/doc`]);
+  const options = { signall: undefined } as object;
+  const methods: Record<string, () => Promise<unknown>> = {
+    page: () => opened.page(0, options),
+    pages: () => opened.pages(options).next(),
+    element: () => opened.element("a", options),
+    toMarkdown: () => opened.toMarkdown(options),
+  };
+  for (const [name, call] of Object.entries(methods)) {
+    await assertRejects(
+      call,
+      TypeError,
+      `of OpenDocument.${name}(): unknown; did you mean "signal"?`,
+    );
+  }
+});
+
 Deno.test("toMarkdown() formats known categories, and writes others as plain text", () => {
   const of = (category: string, text: string) => ({
     ...{ element_id: "e", category, text },
