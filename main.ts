@@ -74,4 +74,11 @@ process.exitCode = await runSmcp(process.argv.slice(2), {
       };
     },
   },
+  clients: {
+    summary: "Print how each MCP client and agent gets the tools of up",
+    load: async () => {
+      const { clientsCommand, runClients } = await import("./cli/clients.ts");
+      return { run: runClients, make: clientsCommand };
+    },
+  },
 });

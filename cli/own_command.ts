@@ -35,21 +35,29 @@ const JSR = /^https:\/\/jsr\.io\/(@[^/]+\/[^/]+)\/([^/]+)$/;
  * @param program the value of `process.execPath`
  * @param module the URL of this module
  */
-export function ownCommand(
+export const ownCommand = (
   name: CommandName,
   program: string,
   module: string = import.meta.url,
-): string {
+): string => ownWords(name, program, module).map(shellWord).join(" ");
+
+/** Returns the words of {@linkcode ownCommand}, not quoted for a shell. */
+export function ownWords(
+  name: CommandName,
+  program: string,
+  module: string = import.meta.url,
+): string[] {
   const origin = originOf(module);
-  if (origin === undefined) return name; // bundled
+  if (origin === undefined) return [name]; // bundled
   const runtime = runtimeOf(program);
   if (runtime === "node" || runtime === "bun") {
+    if (GLOBAL.test(module)) return [name];
     // Never the name alone: where it is not installed, npx runs whatever has that name in npm.
-    const run = runtime === "node" ? "npx" : "bunx --bun";
-    return GLOBAL.test(module) ? name : `${run} -p @a2c-smcp/cli ${name}`;
+    const run = runtime === "node" ? ["npx"] : ["bunx", "--bun"];
+    return [...run, "-p", "@a2c-smcp/cli", name];
   }
-  if (runtime === undefined) return name; // compiled
-  return `deno run -A ${shellWord(denoModule(name, origin))}`;
+  if (runtime === undefined) return [name]; // compiled
+  return ["deno", "run", "-A", denoModule(name, origin)];
 }
 
 /** Returns where the package comes from; `undefined` if it is bundled. */

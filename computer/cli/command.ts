@@ -22,22 +22,10 @@ import {
   signInFlags,
 } from "./flags.ts";
 import type { RunFlags } from "./run.ts";
+import { DEFAULT_CONFIG_FILE } from "../util/defaults.ts";
 import { inputVariables, parseInputFlag } from "../util/inputs.ts";
 
 const AFTER_HELP = `
-A configuration file:
-  {
-    "servers": {
-      "files": {
-        "type": "stdio",
-        "server_parameters": {
-          "command": "npx",
-          "args": ["-y", "@modelcontextprotocol/server-filesystem", "."]
-        }
-      }
-    }
-  }
-
 Exit codes: 0 stopped by SIGINT, SIGTERM or SIGHUP, 1 failed, 2 wrong usage,
 130 check was stopped by Ctrl-C.`;
 
@@ -56,7 +44,8 @@ export function computerCommand(): Command {
     reporting(new Command("smcp-computer"), process.env),
     "Offer the tools of MCP servers in an office of A2C-SMCP",
     [
-      "smcp-computer import   # from Claude Desktop, Cursor, VS Code, Windsurf",
+      "smcp-computer init",
+      "smcp-computer import   # from Claude Code, Codex, Cursor and others",
       "smcp-computer check --config computer.json",
       "smcp-computer run --config computer.json --office demo",
     ],
@@ -116,6 +105,15 @@ export function computerCommand(): Command {
       (await import("./sign_in.ts")).signOut(server, flags)
     );
 
+  addOptions(
+    add(
+      "init",
+      "Write a first configuration, for the files of this folder",
+      "init",
+    ),
+    outOption(),
+  ).action(async (flags) => (await import("./init.ts")).initConfig(flags));
+
   const imports = add(
     "import",
     "Write a configuration with the MCP servers of other programs",
@@ -126,7 +124,7 @@ export function computerCommand(): Command {
   addOptions(
     imports,
     option("--from <file>", "import this file instead of the known ones"),
-    option("--out <file>", "the file to write").default("computer.json"),
+    outOption(),
     option("--force", "replace an existing file"),
     option("--dry-run", "show what would be written, but write nothing"),
     option("--json", "print JSON"),
@@ -154,6 +152,9 @@ export function computerCommand(): Command {
   addCompletion(program, printContent);
   return program;
 }
+
+const outOption = () =>
+  option("--out <file>", "the file to write").default(DEFAULT_CONFIG_FILE);
 
 /** The Computer as a service. */
 const computerService: ServiceRole<RunFlags> = {

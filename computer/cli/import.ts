@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import * as fs from "node:fs/promises";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import process from "node:process";
@@ -27,7 +26,7 @@ import {
   toOwnFormat,
 } from "../config/import_configs.ts";
 import { redactConfig } from "../config/redact.ts";
-import { replaceFile } from "../../shared/bytes.ts";
+import { checkFree, writeConfig } from "./write_config.ts";
 
 /** The flags of `import`. */
 interface ImportFlags {
@@ -60,7 +59,7 @@ interface SkippedOffice {
 /** Writes a configuration with the MCP servers of other programs. */
 export async function importConfig(flags: ImportFlags): Promise<void> {
   const { out, force = false, dryRun, from, json } = flags;
-  if (!force && !dryRun && existsSync(out)) throw taken(out);
+  if (!dryRun) checkFree({ out, force });
   const looked = placesOf(from);
   const sources: Source[] = [];
   for (const place of looked) {
@@ -128,8 +127,7 @@ export async function importConfig(flags: ImportFlags): Promise<void> {
   }
   if (servers.length === 0) throw nothing(sources, looked);
   if (dryRun) return;
-  const own = JSON.stringify(toOwnFormat({ inputs, servers }), null, 2);
-  await write(out, `${own}\n`, force);
+  await writeConfig({ out, force }, toOwnFormat({ inputs, servers }));
   const command = ownCommand("smcp-computer", process.execPath);
   say(
     `Wrote ${out}, which only you can read. Next: ${command} check --config ${
@@ -251,39 +249,6 @@ function summary(server: MCPServerConfig): string {
     ? server_parameters.url
     : [server_parameters.command, ...server_parameters.args].join(" ");
 }
-
-async function write(
-  file: string,
-  text: string,
-  force: boolean,
-): Promise<void> {
-  try {
-    // A new file replaces an old one, since others may have that open or be allowed to read it.
-    if (force) {
-      const place = await fs.realpath(file).catch(() => file);
-      await replaceFile(fs, place, text, 0o600);
-    } else await fs.writeFile(file, text, { mode: 0o600, flag: "wx" });
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : "";
-    if (code === "EEXIST") throw taken(file);
-    const why = WRITE_ERRORS[String(code)];
-    throw why === undefined
-      ? error
-      : new Error(`cannot write ${file}: ${why}`, { cause: error });
-  }
-}
-
-const WRITE_ERRORS: Readonly<Record<string, string>> = {
-  ENOENT: "there is no such directory; create it, or choose another with --out",
-  EACCES: "no permission; choose another place with --out",
-  EISDIR: "it is a directory; name a file with --out",
-  EROFS: "the disk is read-only; choose another place with --out",
-};
-
-const taken = (file: string): Error =>
-  new Error(
-    `${file} already exists; choose another with --out, or replace it with --force`,
-  );
 
 function nothing(
   sources: readonly Source[],

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import process from "node:process";
 import { connectionOptions, type ServerFlags } from "../../cli/server_flags.ts";
 import type { InProcessConnection } from "../../shared/in_process.ts";
@@ -7,6 +7,7 @@ import type { ComputerConfig } from "../config/config.ts";
 import type { AuthorizationRequest } from "../host/oauth/authorizations.ts";
 import { localDirResolver } from "../resources/resolvers.ts";
 import { untilKeysCount } from "./ask_choice.ts";
+import { howToBegin } from "./init.ts";
 import { logLines } from "./question_text.ts";
 import type { View } from "./screen.ts";
 import type { Page } from "./ui/open_page.ts";
@@ -144,13 +145,17 @@ export function person(
  * Loads the configuration of a command, and checks `--input` options against it.
  *
  * @throws {ConfigError} that names file, line, path, problem and fix
+ * @throws {Error} when there is no such file, with how to make one
  * @throws {UsageError} when a value is given for an unknown input
  */
 export async function loadHostConfig(
   file: string,
   values: Readonly<Record<string, unknown>>,
 ): Promise<ComputerConfig<MCPServerConfig>> {
-  const config = await loadComputerConfig(file);
+  const config = await loadComputerConfig(file).catch((error) => {
+    if (existsSync(file)) throw error;
+    throw new Error(`${error.message}; ${howToBegin(file)}`, { cause: error });
+  });
   const ids = config.inputs.map(({ id }) => id);
   const stray = Object.keys(values).find((id) => !ids.includes(id));
   if (stray === undefined) return config;

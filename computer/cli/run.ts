@@ -4,9 +4,10 @@ import { explainFailure } from "../../cli/explain_failure.ts";
 import { backoff } from "../../client/wire.ts";
 import { isDenied, isFinal } from "../../client/failures.ts";
 import { ConnectionError } from "../../client/errors.ts";
-import { ProtocolError } from "../../protocol/mod.ts";
+import { type MCPServerConfig, ProtocolError } from "../../protocol/mod.ts";
 import { sleep } from "../../shared/async.ts";
 import type { SmcpComputer } from "../computer.ts";
+import type { ComputerConfig } from "../config/config.ts";
 import { watchConfig } from "../config/load_config.ts";
 import { liveView } from "./live_view.ts";
 import { plainView, type View } from "./screen.ts";
@@ -35,19 +36,26 @@ export interface RunFlags extends ComputerFlags, PageFlags {
 }
 
 /** Hosts the MCP servers of a configuration file until a signal arrives; throws errors that need the user. */
-export async function run(flags: RunFlags): Promise<void> {
+export const run = async (flags: RunFlags): Promise<void> =>
+  await host(flags, await loadHostConfig(flags.config, flags.input));
+
+/**
+ * Hosts the MCP servers of a configuration until a signal arrives.
+ *
+ * @param loaded the content of the configuration file
+ * @throws {Error} what the user has to repair
+ */
+export async function host(
+  flags: RunFlags,
+  loaded: ComputerConfig<MCPServerConfig>,
+): Promise<void> {
   const { office, config } = flags;
   await logTo(toStderr);
   survive();
   let view: View = plainView(print);
   const note = (text: string) => view.note(text);
   const page = openPage(flags, note);
-  const computer = makeComputer(
-    flags,
-    await loadHostConfig(config, flags.input),
-    () => view,
-    page,
-  );
+  const computer = makeComputer(flags, loaded, () => view, page);
   const stopped = firstSignal();
   const ended = new AbortController();
   let watching: Disposable | undefined;

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import process from "node:process";
+import { bannerLines } from "../../cli/clients.ts";
 import { print } from "../../cli/print.ts";
 import {
   type ClusterFlags,
@@ -17,11 +18,10 @@ import {
 } from "../../cli/flags.ts";
 import type { InProcessConnection } from "../../shared/in_process.ts";
 import { listenOrExplain } from "../../cli/listen.ts";
-import { commandHint, ownCommand, shellWord } from "../../cli/own_command.ts";
+import { commandHint } from "../../cli/own_command.ts";
 import { reporting, runCommand } from "../../cli/run.ts";
 import { protocolOption } from "../../cli/server_flags.ts";
 import { describeVersions } from "../../cli/version.ts";
-import { textWidth } from "../../cli/terminal_text.ts";
 import {
   addOptions,
   officeFlag,
@@ -29,7 +29,8 @@ import {
   servingFlags,
   viewFlags,
 } from "./flags.ts";
-import { run, type RunFlags } from "./run.ts";
+import { loadHostConfig } from "./make_computer.ts";
+import { host, type RunFlags } from "./run.ts";
 
 /** The part of a Server that `up` needs; a Computer must not import the role itself. */
 interface EmbeddedServer {
@@ -91,6 +92,7 @@ export function upCommand(createServer: CreateServer): Command {
     "Serve the MCP servers of a configuration to agents here",
     [
       "smcp up --config computer.json",
+      "smcp clients   # how each MCP client is connected to it",
       "smcp up --config claude_desktop_config.json --office demo --yes",
     ],
   );
@@ -115,7 +117,8 @@ export function upCommand(createServer: CreateServer): Command {
 }
 
 async function up(createServer: CreateServer, flags: UpFlags): Promise<void> {
-  const { mcp, port, protocol, publicUrl } = flags;
+  const { mcp, office, port, protocol, publicUrl } = flags;
+  const config = await loadHostConfig(flags.config, flags.input); // before anything starts
   const clustering = readCluster(flags, process.env);
   const operator = flags.operator && { token: newOperatorToken() };
   const server = await createServer({ mcp, clustering, operator, publicUrl });
@@ -125,63 +128,16 @@ async function up(createServer: CreateServer, flags: UpFlags): Promise<void> {
       () => server.listen(address),
       address,
     );
-    print(howToReach(url, flags));
-    if (operator) {
-      print(`${operatorLines(publicUrl ?? url, operator.token)}\n`);
-    }
+    bannerLines({ url, publicUrl, office, protocol }, mcp).forEach(print);
+    if (operator) print(operatorLines(publicUrl ?? url, operator.token));
     const connection = server.connect(isNamed(protocol) ? { protocol } : {});
-    await run({ ...flags, url, path: "/smcp/", connection });
+    await host({ ...flags, url, path: "/smcp/", connection }, config);
   } finally {
     await server.close();
   }
-}
-
-/** Describes how to use the tools: on the command line, in code, and from MCP clients of this machine. */
-function howToReach(
-  url: string,
-  { office, protocol, publicUrl, mcp }: UpFlags,
-): string {
-  const [version, inCode] = isNamed(protocol)
-    ? [` --protocol ${protocol}`, `, protocol: "${protocol}"`]
-    : ["", ""];
-  const agent = (name: string) => {
-    const command = `  ${ownCommand("smcp-agent", process.execPath)} ${name}`;
-    const flags = `--url ${url} --office ${shellWord(office)}${version}`;
-    const line = `${command} ${flags}`;
-    return fits(line) ? line : `${command} \\\n    ${flags}`;
-  };
-  const own = `${publicUrl ?? url}/mcp/${encodeURIComponent(office)}`;
-  const text = JSON.stringify(own);
-  const reach = `Agents of this machine reach the tools on the command line:
-${agent("tools")}
-and in code:
-  import { SmcpAgent } from "@a2c-smcp/sdk/agent";
-  const agent = new SmcpAgent({ url: "${url}", name: "agent"${inCode} });
-  await agent.connect();
-  await agent.join(${JSON.stringify(office)});
-`;
-  return mcp
-    ? `${reach}
-MCP clients of this machine reach them too. Claude Code:
-  claude mcp add --transport http office ${shellWord(own)}
-Cursor and others, in JSON (VS Code has "servers" in place of "mcpServers"):
-  {"mcpServers": {"office": {"type": "http",
-    "url": ${text}}}}
-Codex, in ~/.codex/config.toml:
-  [mcp_servers.office]
-  url = ${text}
-Claude Desktop, which starts a program, as docs/mcp.md says:
-${agent("mcp")}
-`
-    : reach;
 }
 
 /** Returns whether agents have to name the version too, since the Server of `up` serves all. */
 const isNamed = <P extends string>(
   protocol: P | "auto" | undefined,
 ): protocol is P => protocol !== undefined && protocol !== "auto";
-
-/** Checks whether a command fits on one line; true where it could not be split or is not shown. */
-const fits = (line: string): boolean =>
-  !process.stdout.isTTY || process.platform === "win32" ||
-  textWidth(line) < (process.stdout.columns ?? 80);

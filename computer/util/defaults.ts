@@ -21,3 +21,6 @@ export const defaultOAuthDirectory = (
     "a2c-smcp",
     "oauth",
   );
+
+/** The file that `init` and `import` write unless told otherwise. */
+export const DEFAULT_CONFIG_FILE = "computer.json";

@@ -6,11 +6,12 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
+import { exampleConfig } from "../../computer/cli/init.ts";
 import { start } from "../support/child.ts";
 import { withVersions } from "../support/computer/reference_servers.ts";
 import { CLIENTS } from "../support/mcp/clients.ts";
 import { exampleCode, readPages } from "./support/blocks.ts";
-import { homeWithConfiguration } from "./support/home.ts";
+import { makeHome } from "./support/home.ts";
 import { isServing, normalize, play, transcriptOf } from "./support/play.ts";
 
 const pages = await readPages();
@@ -38,6 +39,11 @@ Deno.test({
   },
 });
 
+Deno.test("init writes the configuration that the README shows, with the whole path of the folder", async () => {
+  const shown = JSON.parse(await exampleCode("configuration", "README"));
+  assertEquals(exampleConfig("."), shown);
+});
+
 Deno.test({
   name:
     "the first ten minutes: from an empty folder and Claude Desktop's configuration to a tool call",
@@ -47,13 +53,13 @@ Deno.test({
 
 Deno.test({
   name:
-    "the quick start of the README: three commands, an MCP client calls a tool, and so does smcp-agent right after it",
+    "the quick start of the README: four commands in an empty folder, an MCP client calls a tool, and so does smcp-agent right after it",
   timeout: 600_000,
   fn: async () => {
     const commands = (await exampleCode("quick-start", "README")).trimEnd()
       .split("\n");
-    assertEquals(commands.length, 3);
-    const [clone = "", up = "", add = ""] = commands;
+    assertEquals(commands.length, 4);
+    const [clone = "", init = "", up = "", add = ""] = commands;
     // The home has the clone; claude itself is not here.
     assert(/^git clone "\$REPOSITORY" ~\/a2c-smcp$/.test(clone), clone);
     assert(/^claude mcp add /.test(add), add);
@@ -61,13 +67,22 @@ Deno.test({
     const [, call = ""] = /^\$ (deno run .* call .*)$/m.exec(readme) ?? [];
     assert(call, "The README calls no tool");
 
-    await using home = await homeWithConfiguration();
+    await using home = await makeHome();
+    await using made = start("bash", ["-c", init], {
+      cwd: home.folder,
+      env: home.env,
+    });
+    assertEquals((await made.status).code, 0, made.lines.join("\n"));
+    const file = `${home.folder}/computer.json`;
+    const written = await Deno.readTextFile(file);
+    await Deno.writeTextFile(file, withVersions(written));
+
     await using child = start("bash", ["-c", `exec ${up}`], {
       cwd: home.folder,
       env: { ...home.env, SMCP_PORT: "0" }, // somebody may have the default one
     });
     const [, printed = "", url = ""] = await child.line(
-      / {2}(claude mcp add .* (http:\S+))$/,
+      /^Claude Code: (claude mcp add .* (http:\S+))$/,
     );
     assertEquals(normalize(printed, home), add);
     await child.line(/^MCP server files: running, /);

@@ -6,7 +6,7 @@ import { type Child, start } from "./child.ts";
 export type CommandName = "agent" | "computer" | "server";
 
 /** Those that run in this process as well; `up` is of `smcp`. */
-export type HereName = CommandName | "up";
+export type HereName = CommandName | "up" | "clients";
 
 /** The result of a command. */
 export interface CommandEnd {
@@ -152,6 +152,7 @@ const COMMANDS: Record<
     const { runServer } = await import("../../server/cli/command.ts");
     return (args) => runServer(args, noMcp);
   },
+  clients: async () => (await import("../../cli/clients.ts")).runClients,
   async up() {
     const { runUp } = await import("../../computer/cli/up.ts");
     const { createSmcpServer } = await import("../../server/mod.ts");

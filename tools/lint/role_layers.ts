@@ -103,6 +103,8 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     "cli/ask_choice.ts",
     "cli/terminal_questions.ts",
     "cli/ui",
+    "cli/write_config.ts",
+    "cli/init.ts",
     "cli/make_computer.ts",
     "cli/shell",
     "cli",

@@ -110,7 +110,7 @@ async function take(
 }
 
 const isRole = (name: string | undefined): name is HereName =>
-  ["server", "computer", "agent", "up"].includes(name ?? "");
+  ["server", "computer", "agent", "up", "clients"].includes(name ?? "");
 
 /** What npx or a task starts in the end; undefined where there is no such task. */
 function unwrapped(words: readonly string[]): readonly string[] | undefined {

@@ -59,7 +59,7 @@ export async function play(
       }),
     );
     const [, exact = "", url = ""] = await up.line(
-      / {2}(.* --url (\S+) --office home)$/,
+      /^Agents: (.* --url (\S+) --office home)$/,
     );
     await Promise.all(
       output.filter((line) => / running, |^joined /.test(line))

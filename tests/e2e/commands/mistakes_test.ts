@@ -146,9 +146,13 @@ $ SMCP_OFFICE= computer run --config {empty}
 $ SMCP_NAME= computer run @{free} --config {empty}
 2 --name is empty; …leave no empty SMCP_NAME in the environment
 > computer run @{free} --config no/such.json --name other
-1 no/such.json: …there is no such file
+1 no/such.json: …there is no such file; write a first one with: …computer/main.ts init --out no/such.json; or take the MCP servers …import …; an example: {"servers":
+> up --config no/such.json
+1 no/such.json: …there is no such file; write a first one with: …init
+> up --config file:'{"servers": {"a": {}}}'
+1 file0:1:…servers.a
 > computer run @{free} --name other --config file:'{"servers": '
-1 file0:1:…: Cannot read it as JSON
+1 file1:1:…: Cannot read it as JSON
 > computer run @{free} --config {empty} --name other --input token
 2 write ID=VALUE
 > computer run @{free} --config {token} --name other --input tokne=hunter2
@@ -166,7 +170,7 @@ $ SMCP_YES=perhaps computer run @{free} --config {empty} --name other
 > computer check --config {dir}
 1 Cannot read the configuration: it is a directory; name a file in it
 > computer check --config file:'{"servers": {"a": {"type": "stdio", "forbiden_tools": []}}}'
-1 file1:1:…: servers.a.forbiden_tools: unknown field; did you mean "forbidden_tools"?
+1 file2:1:…: servers.a.forbiden_tools: unknown field; did you mean "forbidden_tools"?
 > computer check --config file:'{"servers": {}}'
 1 problem: there are no MCP servers, so nothing is offered; add one to "servers"
 > computer check --config file:'{"mcpServers": {"a": {"command": "x", "disabled": true}}}'
@@ -183,6 +187,8 @@ $ HOME={dir} XDG_CONFIG_HOME={dir} computer import --out {dir}/new.json
 1 no configuration was found; name a file with --from FILE
 > computer import --from file:'{"mcpServers": {"a": {"command": "x"}}}' --out /no/such/new.json
 1 no such directory; create it, or …--out
+> computer init --out {empty}
+1 empty.json already exists; choose another with --out
 > computer walk
 2 unknown command 'walk'
 
@@ -209,9 +215,9 @@ $ HOME={dir} server --ping-interval 30 service install --print
 > server key list --api-keys {dir}/none.json
 2 none.json, the file of --api-keys, does not exist; …"key add"
 > server key list --api-keys file:'[{'
-2 file9: Cannot read the API keys: not JSON (line 1 column 3)
+2 file10: Cannot read the API keys: not JSON (line 1 column 3)
 > server key list --api-keys file:'{"lab": "k"}'
-2 file10: …write it as [{"id": "ci", "key": "…"}]
+2 file11: …write it as [{"id": "ci", "key": "…"}]
 > server key list --api-keys file:'[{"id": "lab", "key": "k", "roles": "agent"}]'
 2 the key "lab": roles: expected a list
 > server key list --api-keys file:'[{"id": "lab", "key": "k", "office": ["a"]}]'

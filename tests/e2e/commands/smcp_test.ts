@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { PACKAGE_VERSION } from "../../../cli/version.ts";
 import config from "../../../deno.json" with { type: "json" };
 import { runFile } from "../../support/command.ts";
+import { scratch } from "../../support/scratch.ts";
 import { modulesOf } from "../../support/modules.ts";
 
 const run = (file: string, ...args: string[]) => runFile(file, args);
@@ -52,16 +53,60 @@ Deno.test("every command prints the versions of package, protocol and runtime", 
 Deno.test("smcp --help lists its commands with the summaries of their help, which smcp help prints too", async () => {
   const { code, stdout } = await run("main.ts", "--help");
   assertEquals(code, 0);
-  for (const name of [...ROLES, "up"]) {
+  for (const name of [...ROLES, "up", "clients"]) {
     const own = await run("main.ts", name, "--help");
     const [, summary = ""] = own.stdout.split("\n\n");
     assertMatch(stdout, new RegExp(`^  ${name} .*\\b${summary}$`, "m"));
-    if (name !== "up") assertStringIncludes(own.stdout, "Exit codes", name);
+    if (ROLES.some((role) => role === name)) {
+      assertStringIncludes(own.stdout, "Exit codes", name);
+    }
     assertEquals(await run("main.ts", "help", name), own);
   }
   const up = await run("mod.ts", "up", "--help");
   assertMatch(up.stdout, /^Usage: smcp up \[options\]$/m);
   assertEquals(await run("main.ts", "up", "--help"), up);
+});
+
+Deno.test("smcp up with a configuration that is missing or invalid starts and prints nothing but the error", async () => {
+  await using folder = await scratch();
+  await Deno.writeTextFile(`${folder.path}/invalid.json`, "{");
+  for (const name of ["missing.json", "invalid.json"]) {
+    const file = `${folder.path}/${name}`;
+    const { code, stdout, stderr } = await run(
+      "main.ts",
+      ...["up", "--port", "0", "--config", file],
+    );
+    assertEquals([code, stdout], [1, ""]);
+    assertMatch(stderr, /^error: .*\n$/);
+  }
+});
+
+Deno.test("smcp clients prints for each MCP client what it reads, whatever the office is called", async () => {
+  for (const office of ["home", "my office", `it's "ours"`, "a$b"]) {
+    const url = "http://127.0.0.1:9000";
+    const { code, stdout } = await run(
+      "main.ts",
+      ...["clients", "--url", url, "--office", office, "--protocol", "0.4"],
+    );
+    assertEquals(code, 0);
+    const own = `${url}/mcp/${encodeURIComponent(office)}`;
+    const [cursor, code_, windsurf, claude] = stdout.split("\n")
+      .filter((line) => /^ {2}\{/.test(line)).map((line) => JSON.parse(line));
+    assertEquals(cursor, { mcpServers: { office: { url: own } } });
+    assertEquals(code_, { servers: { office: { type: "http", url: own } } });
+    assertEquals(windsurf, { mcpServers: { office: { serverUrl: own } } });
+    const { command, args } = claude.mcpServers.office;
+    assertEquals(command, "deno");
+    const flags = ["--url", url, "--office", office, "--protocol", "0.4"];
+    assertEquals(args.slice(-7), ["mcp", ...flags]);
+    assertStringIncludes(stdout, `\n  url = ${JSON.stringify(own)}\n`);
+    assertStringIncludes(stdout, `agent.join(${JSON.stringify(office)})`);
+    const [, line = ""] = /^ {2}(claude mcp add .*)$/m.exec(stdout) ?? [];
+    const { stdout: words } = await new Deno.Command("sh", {
+      args: ["-c", line.replace("claude", "printf '%s\\n'")],
+    }).output();
+    assertEquals(new TextDecoder().decode(words).split("\n").at(-2), own);
+  }
 });
 
 Deno.test("smcp suggests a similar command, and exits 2", async () => {
@@ -93,7 +138,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`,
   };
   const rows: [words: string, found: string[]][] = [
     ["a", ["agent"]],
-    ["", [...ROLES, "up", "completion", "--version", "--help"]],
+    ["", [...ROLES, "up", "clients", "completion", "--version", "--help"]],
     ["agent c", ["call", "config", "completion"]],
     ["agent call --ti", ["--timeout"]],
     ["computer run --wat", ["--watch"]],

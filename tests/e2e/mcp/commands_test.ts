@@ -285,15 +285,23 @@ const up = (file: string, ...flags: string[]) =>
     ...["up", "--port=0", "--name=pc", "--config", file, ...flags],
   ]);
 
-Deno.test("up says how MCP clients get its tools, and they do; by --public-url too, not with --no-mcp", async () => {
+Deno.test("up prints in six lines how agents and MCP clients get its tools, and they do; by --public-url too, not with --no-mcp", async () => {
   await using file = await config();
   {
     await using served = up(file.file, "--office=my office");
     const [, url = ""] = await served.line(
-      /^ {2}claude mcp add --transport http office '?(http:\S+?)'?$/,
+      /^Claude Code: claude mcp add --transport http office '?(http:\S+?)'?$/,
     );
     assertMatch(url, /\/mcp\/my%20office$/);
     await served.line(/MCP server fix: running/);
+    const banner = served.lines.findIndex((line) =>
+      /^connected to /.test(line)
+    );
+    assertEquals(banner, 6, served.lines.join("\n"));
+    assertMatch(
+      served.lines[0] ?? "",
+      /^Serving A2C-SMCP 0\.1 to 0\.4 on http/,
+    );
     await served.line(/joined office/);
     const { body } = await post(url, modernRequest("tools/list"));
     assertEquals(body.includes('"pc__echo"'), true);

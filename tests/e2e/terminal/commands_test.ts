@@ -82,14 +82,10 @@ onTerminal(
         ...["up", "--port", "0", "--config", config.file, "--name", "pc"],
       ],
     );
-    const { all, wrapped } = await up.until(({ all }) =>
-      all.includes("1 tool") && all.includes("  office home")
+    const { all } = await up.until(({ all }) =>
+      all.includes("1 tool") && all.includes("Console: ")
     );
-    assertEquals(
-      wrapped.filter((row) => !/deno run|\btoken\b/.test(row)),
-      [],
-    );
-    const [, line = ""] = /command line:\n([^]*)\nand in code:/.exec(all) ?? [];
+    const [, line = ""] = /^Agents: (.*)$/m.exec(all) ?? [];
     const type = async (line: string) => {
       const { stdout } = await new Deno.Command("sh", {
         args: ["-c", line],

@@ -1,7 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { codeBlocks } from "../../docs/support/blocks.ts";
 import { isInstalled } from "../../docs/support/tools.ts";
-import { withVersions } from "../../support/computer/reference_servers.ts";
 import {
   type ApiMaker,
   completionsApi,
@@ -86,16 +84,7 @@ export const FIRST_HOUR: readonly Scene[] = [
     page: "README.md",
     has: "git clone",
     machine: { isNew: true, withoutClone: true },
-    given: async ({ machine }) => {
-      const configuration = (await codeBlocks()).find(({ at, example }) =>
-        example === "configuration" && at.startsWith("README")
-      );
-      await machine.write(
-        "computer.json",
-        withVersions(configuration?.code ?? ""),
-      );
-      return { REPOSITORY };
-    },
+    given: () => Promise.resolve({ REPOSITORY }),
     sees: { "mod.ts up": /^MCP server files: running, / },
     then: async ({ machine }) => {
       const output = await machine.run(
