@@ -19,9 +19,9 @@ import {
   UPDATE_CONFIG_NOTIFICATION,
   UPDATE_TOOL_LIST_NOTIFICATION,
 } from "../protocol/mod.ts";
-import { toolsMeant } from "../protocol/payloads/tools.ts";
+import { ownToolName, toolsMeant } from "../protocol/payloads/tools.ts";
 import { abortable, sleep } from "../shared/async.ts";
-import { checkNames } from "../shared/checks.ts";
+import { checkNames, nearestWord } from "../shared/checks.ts";
 
 /** How a notification changes an Agent's list of tools. */
 export type CatalogueStep = { fetch: string } | { forget: string } | undefined;
@@ -217,6 +217,17 @@ export const offering = (
     toolsMeant(offered, name).map((tool) => ({ computer, tool }))
   );
 
+/** Asks for the tool that a misspelt name most likely means: `; did you mean "read"?`, or `""`. */
+export function suggestTool(
+  tools: ReadonlyMap<string, readonly SMCPTool[]>,
+  name: string,
+): string {
+  const all = [...tools.values()].flat();
+  const meant = nearestWord(name, all.map(ownToolName)) ??
+    nearestWord(name, all.map((tool) => tool.name));
+  return meant === undefined ? "" : `; did you mean ${JSON.stringify(meant)}?`;
+}
+
 /**
  * Says which tools a name means, and how to choose one of them.
  *
@@ -288,8 +299,10 @@ export function onlyOffering(
     const why = office === undefined
       ? "the Agent is in no office; join one first"
       : tools.size === 0
-      ? `there is no Computer in ${place}`
-      : `none of the Computers in ${place} (${computers}) offers it; \`agent.tools\` has what they offer`;
+      ? `there is no Computer in ${place}, if that is its name`
+      : `none of the Computers in ${place} (${computers}) offers it; \`agent.tools\` has what they offer${
+        suggestTool(tools, name)
+      }`;
     const message = `Cannot find tool ${JSON.stringify(name)}: ${why}`;
     throw new ToolLookupError("not_found", message, []);
   }

@@ -46,8 +46,17 @@ export async function unreachable(
   const reason = await tlsReason(codeOf(cause), { url, tls }, route?.agent);
   if (reason !== undefined) return failed("tls", target, reason);
   const { text, from } = describeFailure(cause);
-  const question = from ? "" : "; is an A2C-SMCP server running there?";
+  const question = from ? "" : `; ${questionAbout(url)}`;
   return failed("unreachable", target, text + question);
+}
+
+/** Asks what an unknown failure leaves open: a page cannot read that a Server refuses its origin. */
+function questionAbout(url: string): string {
+  const running = "is an A2C-SMCP server running there";
+  const origin = text(at(globalThis, "location", "origin"));
+  return origin === undefined || URL.parse(url)?.origin === origin
+    ? `${running}?`
+    : `${running}, and does its option --origins (origins) allow pages of ${origin}?`;
 }
 
 /** Returns the error of the system, of TLS or of the runtime below an error of either transport. */

@@ -17,7 +17,7 @@ import {
   waitingFor,
   withAgent,
 } from "./office.ts";
-import { ambiguity, offering } from "../tools.ts";
+import { ambiguity, offering, suggestTool } from "../tools.ts";
 import { UsageError } from "../../cli/run.ts";
 import { isRecord } from "../../protocol/names.ts";
 import { plain, progressText } from "../../cli/terminal_text.ts";
@@ -44,8 +44,11 @@ interface CallFlags extends ComputerFlags {
 export async function call(tool: string, flags: CallFlags): Promise<void> {
   const { params: source } = flags;
   const given = source === undefined ? undefined : await readParams(source);
+  let suggestion = "";
   const result = await withAgent(flags, async (agent, signal) => {
-    const { computer, name, listed } = await find(agent, tool, flags, signal);
+    const found = await find(agent, tool, flags, signal);
+    const { computer, name, listed } = found;
+    suggestion = found.suggestion;
     const params = given ?? readPairs(flags.arg, listed);
     let progress = "";
     const follow = (to: ToolProgress) => {
@@ -65,7 +68,7 @@ export async function call(tool: string, flags: CallFlags): Promise<void> {
   });
   if (flags.json) printJson(result);
   else printResult(result);
-  if (result.isError) throw failure(tool, result);
+  if (result.isError) throw failure(tool, result, suggestion);
 }
 
 async function readParams(source: string): Promise<Record<string, unknown>> {
@@ -96,6 +99,16 @@ function readPairs(
   return params;
 }
 
+/** The tool that is called. */
+interface CalledTool {
+  readonly computer: string;
+  readonly name: string;
+  /** The tool, if its Computer lists it. */
+  readonly listed: SMCPTool | undefined;
+  /** Else the name that may be meant, as {@linkcode suggestTool} writes it. */
+  readonly suggestion: string;
+}
+
 /**
  * Finds the tool that a name means, whole or without its `bundle_id`; a Computer that was named may
  * have tools that it does not list.
@@ -103,24 +116,29 @@ function readPairs(
 async function find(
   agent: SmcpAgent,
   typed: string,
-  { computer, office }: ComputerFlags,
+  flags: ComputerFlags,
   signal: AbortSignal,
-): Promise<{ computer: string; name: string; listed: SMCPTool | undefined }> {
+): Promise<CalledTool> {
+  const { computer } = flags;
   const known = computer === undefined
     ? await officeTools(agent, signal)
     : new Map([[computer, await agent.getTools(computer, { signal })]]);
-  if (known.size === 0) throw noComputer(office);
+  if (known.size === 0) throw noComputer(flags);
   const found = offering(known, typed);
   if (found.length > 1) {
     throw new UsageError(ambiguity(typed, found, "--computer"));
   }
   const [only] = found;
-  if (only) return { ...only, name: only.tool.name, listed: only.tool };
+  if (only) {
+    const { computer, tool } = only;
+    return { computer, name: tool.name, listed: tool, suggestion: "" };
+  }
+  const suggestion = suggestTool(known, typed);
   if (computer !== undefined) {
-    return { computer, name: typed, listed: undefined };
+    return { computer, name: typed, listed: undefined, suggestion };
   }
   throw new Error(
-    `no Computer in the office offers the tool "${typed}"; the command "tools" lists what there is`,
+    `no Computer in the office offers the tool "${typed}"; the command "tools" lists what there is${suggestion}`,
   );
 }
 
@@ -142,12 +160,19 @@ const summary = (fields: Record<string, unknown>): string =>
   ).join(", ");
 
 /** Creates the error of a failed tool: the printed result has the reason, but perhaps no remedy. */
-function failure(tool: string, result: CallToolResult): Error {
+function failure(
+  tool: string,
+  result: CallToolResult,
+  suggestion: string,
+): Error {
   const { error_code, a2c_timeout } = resultMeta(result);
   const waited = a2c_timeout === true ? waitedFor(result) : undefined;
   const remedy = waited ? NOBODY[waited] : REMEDIES[Number(error_code)];
+  // Only a tool that is not listed has a suggestion.
   return new Error(
-    `the tool "${tool}" failed${remedy === undefined ? "" : `; ${remedy}`}`,
+    `the tool "${tool}" failed${
+      remedy === undefined ? "" : `; ${remedy}`
+    }${suggestion}`,
   );
 }
 

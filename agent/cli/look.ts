@@ -146,7 +146,7 @@ export async function tools(flags: ToolsFlags): Promise<void> {
     return { listed, groups };
   });
   if (flags.json) return printJson(Object.fromEntries(found.listed));
-  if (found.listed.size === 0) throw noComputer(flags.office);
+  if (found.listed.size === 0) throw noComputer(flags);
   for (const [computer, list] of found.listed) {
     print(`${plain(computer)}: ${count(list.length, "tool")}`);
     for (const group of found.groups.get(computer) ?? []) {

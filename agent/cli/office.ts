@@ -9,7 +9,7 @@ import { readFileSync } from "node:fs";
 import { clearStatus, drawStatus, print, printError } from "../../cli/print.ts";
 import { SmcpAgent } from "../agent.ts";
 import { explainFailure } from "../../cli/explain_failure.ts";
-import { ownCommand, shellWord } from "../../cli/own_command.ts";
+import { ownWords, shellWord } from "../../cli/own_command.ts";
 import { UsageError } from "../../cli/run.ts";
 import { connectionOptions, type ServerFlags } from "../../cli/server_flags.ts";
 import { columns, plain } from "../../cli/terminal_text.ts";
@@ -87,14 +87,15 @@ export const atComputer = <T>(
 /** Returns the Computer that was named, or the only one of the office. */
 export async function chooseComputer(
   agent: SmcpAgent,
-  { computer, office }: ComputerFlags,
+  flags: ComputerFlags,
   signal: AbortSignal,
 ): Promise<string> {
+  const { computer } = flags;
   if (computer !== undefined) return computer;
   const names = (await agent.listRoom({ signal }))
     .filter(({ role }) => role === "computer").map(({ name }) => name);
   const [only, ...others] = names;
-  if (only === undefined) throw noComputer(office);
+  if (only === undefined) throw noComputer(flags);
   if (others.length === 0) return only;
   const known = names.join(", ");
   throw new UsageError(
@@ -102,13 +103,15 @@ export async function chooseComputer(
   );
 }
 
-/** Creates the error of an office without Computers, with the remedy. */
-export function noComputer(office: string): Error {
-  const command = ownCommand("smcp-computer", process.execPath);
+/** Creates the error of an office without Computers, with the remedies. */
+export function noComputer({ office, url }: OfficeFlags): Error {
+  const command = [
+    ...ownWords("smcp-computer", process.execPath),
+    ...["run", "--config", "computer.json"],
+    ...["--office", office, "--url", url],
+  ].map(shellWord).join(" ");
   return new Error(
-    `no Computer is in the office "${office}"; start one with: ${command} run --office ${
-      shellWord(office)
-    }`,
+    `no Computer is in the office "${office}"; correct the name if it is misspelt, or start one with: ${command}`,
   );
 }
 

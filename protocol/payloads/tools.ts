@@ -143,13 +143,23 @@ export function ownToolName(
   return hasOwner ? name.slice(owner.length) : name;
 }
 
-/** Finds the tools of a Computer that a name means: the one of that name, else those whose own name it is. */
+/**
+ * Finds the tools of a Computer that a name means: the one of that name, else those whose own name it is,
+ * else the one that is called so from 0.3 on, with the MCP server's name.
+ */
 export function toolsMeant(
   tools: readonly SMCPTool[],
   name: string,
 ): readonly SMCPTool[] {
   const exact = tools.find((tool) => tool.name === name);
-  return exact ? [exact] : tools.filter((tool) => ownToolName(tool) === name);
+  if (exact) return [exact];
+  const own = tools.filter((tool) => ownToolName(tool) === name);
+  return own.length > 0
+    ? own
+    : tools.filter((tool) =>
+      tool.bundle_id === undefined &&
+      `${mcpServerOf(tool)}__${tool.name}` === name
+    );
 }
 
 /** The tools of one Computer (spec §4). */

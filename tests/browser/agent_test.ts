@@ -30,6 +30,8 @@ const HTML = `<!doctype html>
 interface Site extends AsyncDisposable {
   /** Of the Server. */
   readonly url: string;
+  /** Of the page. */
+  readonly origin: string;
   /** Opens the page, and waits for its outcome. */
   visit(parameters: Readonly<Record<string, string>>): Promise<unknown>;
 }
@@ -52,6 +54,7 @@ async function startSite(
   const { url } = await server.listen();
   return {
     url,
+    origin,
     async visit(parameters) {
       await using tab = await openTab({
         expected: /^Failed to load|blocked by CORS|^WebSocket connection/,
@@ -133,6 +136,8 @@ consoleTest(
       assertEquals(await site.visit({ scenario: "refused", transport }), {
         name: "ConnectionError",
         code: "unreachable",
+        message:
+          ` is an A2C-SMCP server running there, and does its option --origins (origins) allow pages of ${site.origin}?`,
       });
     }
   },

@@ -86,7 +86,8 @@ async function refused(): Promise<unknown> {
       return { name, serverVersion, clientVersion, state: agent.state };
     }
     if (error instanceof ConnectionError) {
-      return { name: error.name, code: error.code };
+      const { name, code, message } = error;
+      return { name, code, message: message.replace(/^.*;/, "") };
     }
     throw error;
   } finally {

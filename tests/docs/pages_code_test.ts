@@ -42,7 +42,7 @@ const startPageOffice = (confirm: Confirm) =>
         servers: {
           files: fixture({ only: ["echo", "meta", "slow"] }, {
             tool_meta: {
-              echo: { alias: "read" },
+              echo: { alias: "read_text_file" },
               meta: { alias: "pay" },
               slow: { alias: "build" },
             },
@@ -89,11 +89,12 @@ Deno.test({
 
 type Use<T> = (agent: SmcpAgent) => Promise<T>;
 
-/** What of an Agent calls tools. */
-type Caller = Pick<SmcpAgent, "callTool">;
+/** What of an Agent finds and calls tools. */
+type Caller = Pick<SmcpAgent, "callTool" | "findTool">;
 
 /** An Agent that waits a second for each call, where the page would wait for minutes. */
 const impatientOf = (agent: SmcpAgent): Caller => ({
+  findTool: (name) => agent.findTool(name),
   callTool: (computer, tool, params, options) =>
     agent.callTool(computer, tool, params, { ...options, timeoutMs: 1000 }),
 });
@@ -113,7 +114,7 @@ Deno.test({
       "modelTools",
     );
     assertEquals(modelTools(agent).map(({ name }) => name), [
-      "laptop__read",
+      "laptop__read_text_file",
       "laptop__pay",
       "laptop__build",
       "laptop__add_note",
@@ -125,7 +126,7 @@ Deno.test({
       return "once";
     };
     await (await exported<Use<void>>("readNotes"))(agent);
-    assertEquals(calls, [["read", { path: "notes.txt" }]]);
+    assertEquals(calls, [["read_text_file", { path: "notes.txt" }]]);
 
     const pay = await exported<(agent: Caller) => Promise<string>>("pay");
     for (

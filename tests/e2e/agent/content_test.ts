@@ -325,7 +325,14 @@ Deno.test("findTool() names the Computer of a tool, and says why there is none",
   const outsider = new SmcpAgent({ url: office.url, name: "other" });
   const rows = [
     [agent, "both", "ambiguous", ["pc", "lab"], "(pc, lab); choose one"],
-    [agent, "nope", "not_found", [], 'in office "north" (pc, lab) offers it'],
+    [
+      agent,
+      "nope",
+      "not_found",
+      [],
+      'in office "north" (pc, lab) offers it; `agent.tools` has what they offer',
+    ],
+    [agent, "ecoh", "not_found", [], 'offer; did you mean "echo"?'],
     [outsider, "echo", "not_found", [], "is in no office"],
   ] as const;
   for (const [from, name, code, computers, says] of rows) {

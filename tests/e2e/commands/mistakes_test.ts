@@ -73,7 +73,7 @@ $ SMCP_ENV_FILE=no/such.env agent members @{free}
 > agent tools --computer laptop @{free}
 1 "laptop" is not in your office; …members
 > agent tools --url {free} --office nobody
-1 no Computer is in the office "nobody"; start one with: 
+1 no Computer is in the office "nobody"; correct the name …, or start one with: …computer/main.ts run --config computer.json --office nobody --url http:
 > agent tools --computr pc @{free}
 2 unknown option '--computr' (Did you mean --computer?)
 > agent tolls
@@ -89,7 +89,9 @@ $ agent mcp --include a.b @{free}
 > agent call @{free}
 2 missing required argument 'tool'; --help shows what it takes
 > agent call ecoh @{free}
-1 offers the tool "ecoh"; the command "tools" lists
+1 offers the tool "ecoh"; the command "tools" lists what there is; did you mean "echo"?
+> agent call ecoh --computer pc @{free}
+1 the tool "ecoh" failed; the command "tools" lists what there is; did you mean "echo"?
 > agent call echo @{free}
 1 "echo" failed; …allow it, or …auto_apply
 > agent call slow --timeout 1 @{free}

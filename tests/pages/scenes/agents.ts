@@ -1,4 +1,4 @@
-import { assertStringIncludes } from "@std/assert";
+import { assertMatch, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import {
   givenCertificates,
@@ -58,6 +58,10 @@ await agent.close();
   },
 });
 
+/** What the first program of the page prints, whatever its Server calls the tools. */
+const DONE =
+  /laptop (files__)?read_text_file [^]*done .*\[FILE\] computer\.json/;
+
 /** A Server that only a proxy leads to: its name is that of another address. */
 async function givenProxy(given: Given): Promise<Record<string, string>> {
   await givenConfiguration(given);
@@ -78,7 +82,7 @@ async function givenProxy(given: Given): Promise<Record<string, string>> {
 
 /** The blocks of docs/agent-builders.md and docs/getting-started.md that need nothing from a registry. */
 export const AGENTS: readonly Scene[] = [
-  used("convert", "0.4", "6 of 6 bytes\nresult: undefined"),
+  used("convert", "0.4", "6 of 6 bytes\ndone\nresult: undefined"),
   used("useSkill", "0.4", "result: # pdf-forms"),
   {
     page,
@@ -109,9 +113,14 @@ export const AGENTS: readonly Scene[] = [
       const output = await given.machine.run("deno run -A agent.ts", {
         DENO_CERT: "ca.pem",
       });
-      if (!/laptop read[^]*done .*what is in notes.txt/.test(output)) {
-        throw new Error(output);
-      }
+      assertMatch(output, DONE);
+
+      await givenOffice(given); // the same program at the Server that the page starts
+      await given.machine.program(
+        "local.ts",
+        code.replace("https://smcp.example.com", "http://127.0.0.1:8787"),
+      );
+      assertMatch(await given.machine.run("deno run -A local.ts"), DONE);
     },
   },
   {

@@ -20,7 +20,9 @@ async function givenModel(
   given: Given,
   api: ApiMaker,
 ): Promise<Record<string, string>> {
-  const model = await startModel(api("laptop__read", { path: "notes.txt" }));
+  const model = await startModel(
+    api("laptop__read_text_file", { path: "notes.txt" }),
+  );
   given.defer(() => model[Symbol.asyncDispose]());
   const port = 4000;
   await given.machine.forward(port, Number(new URL(model.url).port));
@@ -126,7 +128,7 @@ export const FIRST_HOUR: readonly Scene[] = [
     has: "npx -y @modelcontextprotocol/inspector",
     machine: { isNew: true },
     given: givenHome,
-    sees: { inspector: /"laptop__read"/ },
+    sees: { inspector: /"laptop__read_text_file"/ },
   },
   framework(
     ["npm install ai@", "ai_sdk.ts"],

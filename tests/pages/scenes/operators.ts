@@ -40,7 +40,7 @@ const agent = new SmcpAgent({ url: "http://127.0.0.1:8787", name: "planner", aut
 await agent.connect();
 await agent.join("team-a");
 await agent.toolsSettled();
-const calls = setInterval(() => agent.callTool("laptop", "read", { path: "notes.txt" }), 300);
+const calls = setInterval(() => agent.callTool("laptop", "read_text_file", { path: "notes.txt" }), 300);
 console.log("calling");
 await agent.callTool("laptop", "wait", {}, { reqId: "42", timeoutMs: 600_000 }).catch((error) => console.log("ended", error.code));
 clearInterval(calls);
@@ -147,7 +147,7 @@ export const OPERATORS: readonly Scene[] = [
     page,
     has: 'curl http://127.0.0.1:8787/mcp/office-1 -H "content-type',
     given: async (given) => void await givenOffice(given, "office-1"),
-    sees: { curl: /laptop__read/ },
+    sees: { curl: /laptop__read_text_file/ },
   },
   {
     page,

@@ -20,7 +20,7 @@ const mcp = new McpServer({ name: "files", version: "1.0.0" }, {
 const text = (text: string) => ({ content: [{ type: "text" as const, text }] });
 
 mcp.registerTool(
-  "read",
+  "read_text_file",
   { inputSchema: { path: z.string() } },
   ({ path }) => text(`what is in ${path}`),
 );

@@ -11,6 +11,7 @@ import {
   catalogueStep,
   offering,
   onlyOffering,
+  suggestTool,
   ToolCatalogue,
   ToolLookupError,
 } from "../../../agent/tools.ts";
@@ -24,6 +25,7 @@ import {
   ProtocolError,
   type SMCPTool,
 } from "../../../protocol/mod.ts";
+import { MCP_SERVER_KEY } from "../../../protocol/payloads/tools.ts";
 
 Deno.test("catalogueStep() maps each notification to a step", () => {
   const [computer, agent] = [{ computer: "pc" }, { agent: "a" }];
@@ -238,6 +240,32 @@ Deno.test("0.4 §3.5: a tool is found by its whole name, or by its own one where
     [tool("a__b"), "a__b"],
   ];
   for (const [tool, name] of own) assertEquals(ownToolName(tool), name);
+});
+
+Deno.test("a tool is found by its name of 0.3 and later where it has that of earlier versions, and the other way round", () => {
+  const earlier = { ...tool("read"), meta: { [MCP_SERVER_KEY]: "files" } };
+  const later = tool("files__read", "files");
+  for (const listed of [earlier, later]) {
+    const tools = new Map([["pc", [listed]]]);
+    for (const name of ["read", "files__read"]) {
+      assertEquals(onlyOffering(tools, name, "home").tool, listed);
+    }
+    assertEquals(offering(tools, "docs__read"), []);
+    assertEquals(offering(tools, "files__files__read"), []);
+  }
+});
+
+Deno.test("a misspelt tool is answered with the one that is meant, by its own name or the whole one", () => {
+  const rows: [name: string, suggestion: string][] = [
+    ["raed", '; did you mean "read"?'],
+    ["doc__read", '; did you mean "docs__read"?'],
+    ["LIST", '; did you mean "list"?'],
+    ["delete", ""],
+  ];
+  for (const [name, suggestion] of rows) {
+    assertEquals(suggestTool(of("laptop"), name), suggestion, name);
+  }
+  assertEquals(suggestTool(new Map(), "read"), "");
 });
 
 Deno.test("0.4 §3.5: an ambiguous name is an error that lists the whole ones", () => {
