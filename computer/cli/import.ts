@@ -13,9 +13,14 @@ import {
   officeEntry,
 } from "../config/office_entries.ts";
 import { serverPlaceholders } from "../config/config.ts";
-import { readConfigFile, readConfigText } from "../config/load_config.ts";
+import {
+  projectOf,
+  readConfigFile,
+  readConfigText,
+} from "../config/load_config.ts";
 import { ConfigError, type ConfigProblem } from "../config/problem.ts";
 import {
+  askSecrets,
   distinctIds,
   type ForeignConfig,
   hiddenValues,
@@ -66,16 +71,22 @@ export async function importConfig(flags: ImportFlags): Promise<void> {
     if (from === undefined && !existsSync(place.file)) continue;
     sources.push(await readSource(place));
   }
-  const { config: { inputs, ...config }, names } = mergeConfigs(sources);
+  const { config: { inputs: defined, ...config }, names } = mergeConfigs(
+    sources,
+  );
   const { servers: prefixes, prefixed } = prefixSamePrograms(config.servers);
-  const { servers, identified } = distinctIds(prefixes);
+  const { servers: distinct, identified } = distinctIds(prefixes);
+  const { inputs, servers } = askSecrets({
+    inputs: defined,
+    servers: distinct,
+  });
   const found = sources.map(({ program, file, config, ...more }, i) => ({
     program,
     file,
-    servers: config.servers.map((server) => ({
-      ...server,
-      name: names[i]?.get(server.name) ?? server.name,
-    })),
+    servers: config.servers.flatMap(({ name }) =>
+      servers.find((server) => server.name === (names[i]?.get(name) ?? name)) ??
+        []
+    ),
     problems: more.problems,
     skipped: more.offices,
   }));
@@ -153,6 +164,7 @@ async function readSource(place: KnownFile): Promise<Source> {
     const { config, problems, locate } = await readConfigText(
       await readConfigFile(file),
       file,
+      projectOf,
     );
     const lines = problems.map((problem: ConfigProblem) =>
       new ConfigError(file, [problem], locate).message

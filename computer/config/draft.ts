@@ -1,5 +1,10 @@
 import { isRecord } from "../../protocol/names.ts";
 import {
+  claudeCodeServers,
+  codexServers,
+  isClaudeCode,
+} from "./agent_programs.ts";
+import {
   draftForeign,
   draftVsCodeInputs,
   type ForeignContext,
@@ -46,7 +51,8 @@ const OWN_FORMAT =
 
 /**
  * Converts any supported format to our own (spec §4): `{inputs, servers}`, a list of MCP servers
- * (Python SDK), `{mcpServers}` (Claude Desktop, Cursor, Windsurf), VS Code's `mcp.json`.
+ * (Python SDK), `{mcpServers}` (Claude Desktop, Cursor, Windsurf), VS Code's `mcp.json`, the
+ * `.claude.json` of Claude Code, and `{mcp_servers}` of Codex.
  *
  * Pure: environment variables are read when a server starts, not here.
  */
@@ -62,7 +68,7 @@ export function draftConfig(
   const strictness = isOwn ? "own" : "foreign";
   const draft = draftFile(data, isOwn, context);
   const known = ["$schema", "inputs", "servers"];
-  if (!isOwn) known.push("mcpServers");
+  if (!isOwn) known.push("mcpServers", "mcp_servers");
   const unknown = unknownIn(data, known, strictness);
   return { ...draft, strictness, problems: [...unknown, ...draft.problems] };
 }
@@ -72,7 +78,16 @@ function draftFile(
   isOwn: boolean,
   context: ForeignContext,
 ): ConfigDraft {
-  const { inputs = [], servers, mcpServers } = data;
+  const { inputs = [], servers, mcpServers, mcp_servers } = data;
+  if (isRecord(mcp_servers)) {
+    const { servers, problems } = codexServers(mcp_servers);
+    const draft = draftMap(servers, "mcp_servers", inputs, context);
+    const placed = below(["mcp_servers"], problems);
+    return { ...draft, problems: [...placed, ...draft.problems] };
+  }
+  if (isClaudeCode(data)) {
+    return draftMap(claudeCodeServers(data), "mcpServers", inputs, context);
+  }
   if (mcpServers !== undefined && servers !== undefined) {
     return failed(
       ["mcpServers"],
@@ -127,7 +142,7 @@ function readSpelling(entry: unknown): Pick<ServerDraft, "entry" | "pathOf"> {
 
 function draftMap(
   servers: Record<string, unknown>,
-  field: "servers" | "mcpServers",
+  field: "servers" | "mcpServers" | "mcp_servers",
   inputs: unknown,
   context: ForeignContext,
 ): ConfigDraft {

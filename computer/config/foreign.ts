@@ -60,7 +60,7 @@ export const isForeign = (entry: unknown): boolean =>
  */
 export function draftForeign(
   entry: unknown,
-  field: "servers" | "mcpServers",
+  field: "servers" | "mcpServers" | "mcp_servers",
   context: ForeignContext,
 ) {
   const source = isRecord(entry) ? entry : {};
@@ -80,7 +80,7 @@ export function draftForeign(
       : { url: urlField && source[urlField], headers, oauth: client?.oauth },
   );
   const inputs: MCPServerPromptStringInput[] = [];
-  const bare = field === "mcpServers";
+  const bare = field !== "servers";
   const server_parameters = mapTexts(
     raw,
     (text, path) => {
@@ -236,8 +236,8 @@ function pathIn(
 
 /** The values of variables in other programs' configurations. */
 export interface ForeignContext {
-  /** Value of `${workspaceFolder}`: the folder that the file belongs to. */
-  readonly workspaceFolder: string;
+  /** Value of `${workspaceFolder}`: the folder that the file belongs to; undefined: it is asked for. */
+  readonly workspaceFolder: string | undefined;
   /** Value of `${userHome}`. */
   readonly userHome: string;
   /** Value of `${pathSeparator}`. */
@@ -246,6 +246,13 @@ export interface ForeignContext {
 
 /** The variables of VS Code, Cursor and Claude Code. */
 const VARIABLE = /\$\{([^}]*)\}/g;
+
+/** The variables of a workspace, and what each is, for people. */
+const WORKSPACE: Readonly<Record<string, string>> = {
+  workspaceFolder: "The path of the project's folder",
+  workspaceRoot: "The path of the project's folder",
+  workspaceFolderBasename: "The name of the project's folder",
+};
 
 /** `${TOKEN}` and `${TOKEN:-default}` of Claude Code; lower-case names are left to the shell. */
 const BARE_NAME = /^([A-Z_][A-Z0-9_]*)(?::-([^]*))?$/;
@@ -270,8 +277,14 @@ function expandVariable(
   const variable = name.startsWith("env:") ? name.slice(4) : bareName;
   if (variable === undefined) {
     const { workspaceFolder, pathSeparator } = context;
-    const folders = workspaceFolder.split(/[\\/]/);
-    const known: Readonly<Record<string, string>> = {
+    if (workspaceFolder === undefined && Object.hasOwn(WORKSPACE, name)) {
+      const id = name === "workspaceRoot" ? "workspaceFolder" : name;
+      const description = WORKSPACE[id] ?? "";
+      inputs.push({ type: "promptString", id, description });
+      return `\${input:${id}}`;
+    }
+    const folders = workspaceFolder?.split(/[\\/]/) ?? [];
+    const known: Readonly<Record<string, string | undefined>> = {
       ...context,
       workspaceRoot: workspaceFolder,
       workspaceFolderBasename: folders.findLast(Boolean) ?? "",

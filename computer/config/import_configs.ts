@@ -9,8 +9,18 @@ import { basename, posix, win32 } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { bundleIdOf, type ComputerConfig, mapTexts } from "./config.ts";
 import { redactConfig } from "./redact.ts";
-import { ENVIRONMENT_ID, splitPlaceholders } from "../util/inputs.ts";
-import { oauthOf, REDACTED, redactValue } from "../util/secrets.ts";
+import {
+  ENVIRONMENT_ID,
+  inputVariables,
+  splitPlaceholders,
+} from "../util/inputs.ts";
+import {
+  isSecretName,
+  oauthOf,
+  REDACTED,
+  redactValue,
+  urlCredentials,
+} from "../util/secrets.ts";
 import {
   type MCPServerConfig,
   type MCPServerInput,
@@ -28,7 +38,8 @@ export interface KnownFile {
 }
 
 /**
- * Lists where Claude Desktop, Cursor, VS Code and Windsurf keep MCP servers; the project's files first.
+ * Lists where Claude Code, Claude Desktop, Codex, Cursor, VS Code and Windsurf keep MCP servers; the
+ * project's files first.
  *
  * @param machine the machine whose files are looked for: a value of `process.platform`, the user's home
  * directory, the current directory, which may be a project, and the environment
@@ -47,7 +58,10 @@ export function knownFiles(
   const files: [program: string, suffix: string, ...path: string[]][] = [
     ["VS Code (this project)", "vscode", directory, ".vscode/mcp.json"],
     ["Cursor (this project)", "cursor", directory, ".cursor/mcp.json"],
+    ["Claude Code (this project)", "claude-code", directory, ".mcp.json"],
+    ["Claude Code", "claude-code", home, ".claude.json"],
     ["Claude Desktop", "claude", settings, "Claude/claude_desktop_config.json"],
+    ["Codex", "codex", env.CODEX_HOME || join(home, ".codex"), "config.toml"],
     ["Cursor", "cursor", home, ".cursor/mcp.json"],
     ["VS Code", "vscode", settings, "Code/User/mcp.json"],
     ["Windsurf", "windsurf", home, ".codeium/windsurf/mcp_config.json"],
@@ -245,6 +259,83 @@ const differing = (
       !isDeepStrictEqual(item, defaults[key])
     ),
   );
+
+/**
+ * Replaces secrets in the clear, in variables, headers and clients of sign-ins, by inputs: one for each
+ * value, wherever it is used. The kind of credentials in a header stays, such as `Bearer`.
+ */
+export function askSecrets(
+  { inputs, servers }: ComputerConfig<MCPServerConfig>,
+): ComputerConfig<MCPServerConfig> {
+  const secrets = new SecretInputs(inputs);
+  const replaced = servers.map((server) => {
+    const server_parameters = mapTexts(
+      server.server_parameters,
+      (text, [field, name = ""]) => {
+        if (!ASKED.includes(`${field}`) || !isSecret(`${name}`, text)) {
+          return text;
+        }
+        const [scheme = ""] = /^(basic|bearer|token)\s+/i.exec(text) ?? [];
+        const secret = text.slice(scheme.length);
+        const isLiteral = splitPlaceholders(secret)
+          .every(({ kind }) => kind === "text");
+        return isLiteral
+          ? `${scheme}\${input:${secrets.idOf(secret, server.name, `${name}`)}}`
+          : text;
+      },
+    );
+    return { ...server, server_parameters } as MCPServerConfig;
+  });
+  return { inputs: [...inputs, ...secrets.inputs.values()], servers: replaced };
+}
+
+/** Fields of an MCP server in which secrets are replaced. */
+const ASKED = ["env", "headers", "oauth"];
+
+const isSecret = (name: string, text: string): boolean =>
+  text !== "" &&
+  (isSecretName(name) || urlCredentials({ [name]: text }).length > 0);
+
+/** The inputs that replace secrets. */
+class SecretInputs {
+  /** Variables of the environment that belong to an input. */
+  readonly #taken: Set<string>;
+  /** By the secret. */
+  readonly inputs = new Map<string, MCPServerInput>();
+
+  constructor(inputs: readonly MCPServerInput[]) {
+    this.#taken = new Set(inputs.flatMap(({ id }) => inputVariables(id)));
+  }
+
+  /** Returns the id of the input for a secret, which is defined the first time. */
+  idOf(secret: string, server: string, name: string): string {
+    const known = this.inputs.get(secret);
+    if (known !== undefined) return known.id;
+    const id = this.#freeId(server, name);
+    inputVariables(id).forEach((variable) => this.#taken.add(variable));
+    const description = `${name} of the MCP server ${server}`;
+    this.inputs.set(secret, {
+      type: "promptString",
+      id,
+      description,
+      password: true,
+    });
+    return id;
+  }
+
+  /** Returns an id whose variables of the environment no other input has. */
+  #freeId(server: string, name: string): string {
+    const candidate = (number: number) =>
+      number === 0
+        ? name
+        : `${server}-${name}${number === 1 ? "" : `-${number}`}`;
+    for (let number = 0;; number++) {
+      const id = candidate(number).replaceAll(/[^\w.-]/g, "_");
+      const variables = inputVariables(id);
+      if (variables.every((one) => !this.#taken.has(one))) return id;
+    }
+  }
+}
 
 /** Lists the paths of literal values that are redacted for Agents, such as `env.GITHUB_TOKEN` (spec §7). */
 export function hiddenValues(server: MCPServerConfig): string[] {

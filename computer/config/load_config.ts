@@ -12,12 +12,13 @@ import { coalesce } from "../../shared/async.ts";
 /** A configuration read from text. */
 interface ReadText extends ReadConfig<MCPServerConfig> {
   /** Returns line and column of a problem. */
-  readonly locate: (problem: ConfigProblem) => string;
+  readonly locate: (problem: ConfigProblem) => string | undefined;
 }
 
 /**
  * Loads a configuration file: JSON, comments and trailing commas allowed, in our own format or
- * that of Claude Desktop, Cursor, Windsurf, VS Code or the Python SDK (spec §4).
+ * that of Claude Desktop, Claude Code, Codex (TOML), Cursor, Windsurf, VS Code or the Python SDK
+ * (spec §4).
  *
  * VRL programs are not compiled here: one that does not compile only keeps its own server from
  * starting (spec §7.9).
@@ -58,15 +59,15 @@ function valid(
 /**
  * Parses the text of a configuration; invalid parts are reported and left out.
  *
- * @throws {ConfigError} when the text is not JSON
+ * @param workspaceOf returns the value of `${workspaceFolder}` in a file; undefined: it becomes an input
+ * @throws {ConfigError} when the text is not JSON, or TOML
  */
 export async function readConfigText(
   text: string,
   file: string,
+  workspaceOf: (file: string) => string | undefined = folderOf,
 ): Promise<ReadText> {
-  // A program that passes its options reads no file.
-  const { readJsonText } = await import("./json_text.ts");
-  const { value, problems, locate } = readJsonText(text, file);
+  const { value, problems, locate } = await readData(text, file);
   const read = readConfig(value, {
     workspaceFolder: workspaceOf(resolve(file)),
     userHome: homedir(),
@@ -75,12 +76,29 @@ export async function readConfigText(
   return { ...read, problems: [...problems, ...read.problems], locate };
 }
 
-/** Returns the workspace of a file; VS Code and Cursor keep theirs in a subfolder. */
-function workspaceOf(file: string): string {
+/** Reads JSON or, by the name of the file, TOML; only then is what parses it loaded. */
+async function readData(
+  text: string,
+  file: string,
+): Promise<Pick<ReadText, "problems" | "locate"> & { value: unknown }> {
+  if (file.endsWith(".toml")) {
+    const { readTomlText } = await import("./toml_text.ts");
+    const value = readTomlText(text, file);
+    return { value, problems: [], locate: () => undefined };
+  }
+  const { readJsonText } = await import("./json_text.ts");
+  return readJsonText(text, file);
+}
+
+/** Returns the folder of a file, or the project that VS Code or Cursor keep it for. */
+const folderOf = (file: string): string => projectOf(file) ?? dirname(file);
+
+/** Returns the project that a file of VS Code or Cursor is in; undefined for the user's own file. */
+export function projectOf(file: string): string | undefined {
   const folder = dirname(file);
-  return [".vscode", ".cursor"].includes(basename(folder))
-    ? dirname(folder)
-    : folder;
+  const project = dirname(folder);
+  const isIn = [".vscode", ".cursor"].includes(basename(folder));
+  return isIn && project !== homedir() ? project : undefined;
 }
 
 /**

@@ -72,7 +72,7 @@ export function secretsIn(config: MCPServerConfig): string[] {
   const env = type === "stdio" ? server_parameters.env ?? {} : {};
   const named = type === "stdio" ? env : server_parameters.headers ?? {};
   const secrets = Object.entries(named)
-    .filter(([name]) => SECRET_NAME.test(name) || /cookie/i.test(name))
+    .filter(([name]) => isSecretName(name))
     .map(([, value]) => `${value}`)
     .flatMap((text) => [text, text.replace(/^(Bearer|Basic)\s+/i, "")]);
   const { client_secret } = oauthOf(config) ?? {};
@@ -221,6 +221,10 @@ export const REDACTED = "<redacted>";
 
 /** Matches names of options whose values are secret (spec §7). */
 const SECRET_NAME: RegExp = /key|token|secret|password|auth/i;
+
+/** Returns whether a variable or header of a name has a secret. */
+export const isSecretName = (name: string): boolean =>
+  SECRET_NAME.test(name) || /cookie/i.test(name);
 
 /** Matches `--x=v` and its equivalents `NAME=v` and `Header: v`. */
 const NAMED_VALUE = /^([^=:\s/]+)(=|:\s*)([^]+)$/;

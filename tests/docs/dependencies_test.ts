@@ -61,7 +61,15 @@ Deno.test("what is heavy and rare is loaded when it is used, by every entry", as
   const lazy = [
     ...["@bpinternal/verel", "@clack/prompts", "@modelcontextprotocol/client"],
     ...["@modelcontextprotocol/sdk", "@opentelemetry/api", "aws4fetch", "jose"],
-    ...["jsonc-parser", "mime", "modern-tar", "redis", "yaml", "yauzl"],
+    ...[
+      "jsonc-parser",
+      "mime",
+      "modern-tar",
+      "redis",
+      "smol-toml",
+      "yaml",
+      "yauzl",
+    ],
   ];
   const commands = ["smcp", "smcp-agent", "smcp-computer", "smcp-server"];
   for (const { name, atOnce } of await importGraphs()) {

@@ -90,6 +90,10 @@ export const RUNTIME_NOTES: Readonly<Record<string, DependencyNote>> = {
     use: "a cluster's connections to Redis and Valkey",
     instead: "`ioredis`, which advises new projects to take this one",
   },
+  "smol-toml": {
+    use: "the configuration of Codex, for `import`",
+    instead: "a parser of TOML of our own, 600 lines",
+  },
   "socket.io": {
     use: "the Server's sessions",
     instead: "nothing: the protocol is Socket.IO",

@@ -210,11 +210,17 @@ Deno.test("smcp-computer check names each problem with its remedy, and exits 1",
   assertMatch(stderr, /^error: there are 10 problems; /m);
 });
 
-Deno.test("smcp-computer import imports servers of other programs, names values that may be secret, and shows none", async () => {
+Deno.test("smcp-computer import imports servers of other programs, makes inputs of secrets, and shows none", async () => {
   await using home = await scratch();
   const claude = `${home.path}/.config/Claude`;
   const git = { command: "npx", args: ["-y", "git"], env: { TOKEN: "s3cret" } };
   const web = { url: "https://git.example/mcp" };
+  await Deno.mkdir(`${home.path}/.codex`);
+  await Deno.writeTextFile(
+    `${home.path}/.codex/config.toml`,
+    'model = "gpt"\n[mcp_servers.notes]\nurl = "https://notes.example/mcp"\nhttp_headers = { Authorization = "Bearer s3cret" }\n',
+  );
+  await Deno.writeTextFile(`${home.path}/.claude.json`, "{}");
   const files = {
     [`${claude}/claude_desktop_config.json`]: {
       git,
@@ -237,7 +243,7 @@ Deno.test("smcp-computer import imports servers of other programs, names values 
   assertEquals(dry.code, 0, dry.stderr);
   assertStringIncludes(
     dry.stdout,
-    `Would write ${out}: 3 MCP servers, 1 input`,
+    `Would write ${out}: 4 MCP servers, 2 inputs`,
   );
   assertEquals(await Deno.stat(out).catch(() => "none"), "none");
 
@@ -245,7 +251,7 @@ Deno.test("smcp-computer import imports servers of other programs, names values 
   assertEquals(code, 0, stderr);
   assertStringIncludes(
     stdout,
-    "! imports values of git that may be secret: env.TOKEN",
+    "Not copied; read from the environment, or asked for: env:HOME, TOKEN\n",
   );
   assertMatch(
     stdout,
@@ -255,7 +261,17 @@ Deno.test("smcp-computer import imports servers of other programs, names values 
   assertEquals(stdout.includes("s3cret"), false);
   assertEquals((await Deno.stat(out)).mode! & 0o777, 0o600);
   assertEquals(JSON.parse(await Deno.readTextFile(out)).servers, {
-    git: { type: "stdio", server_parameters: git },
+    git: {
+      type: "stdio",
+      server_parameters: { ...git, env: { TOKEN: "${input:TOKEN}" } },
+    },
+    notes: {
+      type: "streamable",
+      server_parameters: {
+        url: "https://notes.example/mcp",
+        headers: { Authorization: "Bearer ${input:TOKEN}" },
+      },
+    },
     files: {
       type: "stdio",
       server_parameters: { command: "npx", args: ["${input:env:HOME}"] },
@@ -274,7 +290,7 @@ Deno.test("smcp-computer import imports servers of other programs, names values 
   assertEquals(seen, "what others may read");
   assertEquals((await Deno.stat(out)).mode! & 0o777, 0o600);
   const json = await run("--force", "--json");
-  assertEquals(JSON.parse(json.stdout).found.length, 2);
+  assertEquals(JSON.parse(json.stdout).found.length, 4);
   assertEquals(json.stdout.includes("s3cret"), false);
 });
 

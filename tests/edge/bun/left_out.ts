@@ -32,7 +32,7 @@ const MEMBERS: Reasons = {
   "about Deno: its version, files, log and clients": [
     "0.4 §6.5: what is not given out is refused with its code and reason",
     "every command prints the versions of package, protocol and runtime",
-    "smcp-computer import imports servers of other programs, names values that may be secret, and shows none",
+    "smcp-computer import imports servers of other programs, makes inputs of secrets, and shows none",
   ],
 };
 

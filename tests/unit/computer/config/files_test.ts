@@ -14,7 +14,12 @@ import {
 import { Ajv } from "ajv";
 import fc from "fast-check";
 import { sameServerConfig } from "../../../../computer/config/config.ts";
-import { parseComputerConfigText } from "../../../../computer/config/load_config.ts";
+import { homedir } from "node:os";
+import {
+  parseComputerConfigText,
+  projectOf,
+  readConfigText,
+} from "../../../../computer/config/load_config.ts";
 import {
   parseComputerConfig,
   parseOptions,
@@ -449,6 +454,36 @@ Deno.test("parseComputerConfigText() finds the workspace of a file in .vscode or
     assert(server?.type === "stdio");
     assertEquals(server.server_parameters.command, "/home/ann/project/x");
   }
+});
+
+Deno.test("readConfigText() reads TOML by the file's name, and says where it is none", async () => {
+  const codex =
+    '[mcp_servers.a]\ncommand = "x"\n[projects."/a"]\ntrust_level = "trusted"\n';
+  const { config, problems } = await readConfigText(codex, "config.toml");
+  assertEquals(problems, []);
+  assertEquals(config.servers.map(({ name }) => name), ["a"]);
+  const none = await readConfigText('model = "m"\n', "config.toml");
+  assertEquals([none.config.servers, none.problems], [[], []]);
+  for (
+    const [text, says] of [["a = 1\nb = [", "2:"], ["= 3", "1:1: "]] as const
+  ) {
+    const { message } = await assertRejects(
+      () => readConfigText(text, "config.toml"),
+      ConfigError,
+    );
+    assertStringIncludes(message, `config.toml:${says}`);
+    assertStringIncludes(message, "Cannot read it as TOML: ");
+  }
+});
+
+Deno.test("projectOf() takes only a folder of VS Code or Cursor that is not the user's own", () => {
+  const rows = [
+    ["/home/ann/project/.vscode/mcp.json", "/home/ann/project"],
+    ["/home/ann/project/.cursor/mcp.json", "/home/ann/project"],
+    [`${homedir()}/.cursor/mcp.json`, undefined],
+    ["/home/ann/project/mcp.json", undefined],
+  ] as const;
+  for (const [file, project] of rows) assertEquals(projectOf(file), project);
 });
 
 Deno.test("loadComputerConfig() names a missing file", async () => {

@@ -1,9 +1,10 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import {
   isPrivateHost,
   officeEntry,
 } from "../../../../computer/config/office_entries.ts";
 import {
+  askSecrets,
   distinctIds,
   hiddenValues,
   knownFiles,
@@ -268,7 +269,10 @@ Deno.test("knownFiles() lists where programs keep MCP servers, each file once", 
   const on = (settings: string) => [
     "/project/.vscode/mcp.json",
     "/project/.cursor/mcp.json",
+    "/project/.mcp.json",
+    "/home/me/.claude.json",
     `${settings}/Claude/claude_desktop_config.json`,
+    "/home/me/.codex/config.toml",
     "/home/me/.cursor/mcp.json",
     `${settings}/Code/User/mcp.json`,
     "/home/me/.codeium/windsurf/mcp_config.json",
@@ -288,8 +292,13 @@ Deno.test("knownFiles() lists where programs keep MCP servers, each file once", 
     directory: "D:\\project",
     env: { APPDATA: "E:\\data" },
   });
-  assertEquals(windows.slice(2, 4), [
+  assertEquals(
+    filesOf({ env: { CODEX_HOME: "/opt/codex" } })[5],
+    "/opt/codex/config.toml",
+  );
+  assertEquals(windows.slice(4, 7), [
     "E:\\data\\Claude\\claude_desktop_config.json",
+    "C:\\Users\\me\\.codex\\config.toml",
     "C:\\Users\\me\\.cursor\\mcp.json",
   ]);
   const files = filesOf({ directory: "/home/me" });
@@ -355,6 +364,187 @@ Deno.test("mergeConfigs() keeps each placeholder with its own input, but one inp
     a: server("${input:t}-${input:env:T}"),
     "a-two": server("${input:t-two}-${input:env:T}"),
   });
+});
+
+Deno.test("readConfig() reads Claude Code's file: MCP servers of the user and of each project, equal ones once", () => {
+  const same = { type: "http", url: "https://x.example/mcp" };
+  const files = { type: "stdio", command: "npx", args: ["files"], env: {} };
+  assertEquals<unknown>(
+    converted({
+      numStartups: 3,
+      mcpServers: { web: same, files },
+      projects: {
+        "/home/ann/a": { allowedTools: [], mcpServers: { web: same } },
+        "/home/ann/b": { mcpServers: { web: { ...same, url: "https://y" } } },
+        "/srv/b": { mcpServers: { web: { ...same, url: "https://z" } } },
+        "/home/ann/c": { history: [] },
+      },
+    }).servers,
+    {
+      web: web("streamable", "https://x.example/mcp"),
+      files: stdio({ command: "npx", args: ["files"], env: {} }),
+      "web-b": web("streamable", "https://y"),
+      "web-b-2": web("streamable", "https://z"),
+    },
+  );
+  const alone = { projects: { "/a": { mcpServers: { files } } } };
+  assertEquals(Object.keys(Object(converted(alone).servers)), ["files"]);
+});
+
+Deno.test("readConfig() reads Codex's tables, with what they take of the environment", () => {
+  assertEquals<unknown>(
+    converted({
+      mcp_servers: {
+        files: {
+          command: "npx",
+          args: ["files"],
+          cwd: "/srv",
+          env: { MODE: "fast" },
+          env_vars: ["TOKEN", { name: "KEY", source: "local" }],
+          startup_timeout_sec: 20,
+          disabled_tools: ["write"],
+          tools: { read: { approval_mode: "approve" } },
+        },
+        off: { command: "x", enabled: false },
+        web: {
+          url: "https://x.example/mcp",
+          bearer_token_env_var: "TOKEN",
+          http_headers: { "X-Team": "a" },
+          env_http_headers: { "X-Key": "KEY" },
+        },
+      },
+    }),
+    {
+      inputs: [variable("TOKEN"), variable("KEY")],
+      servers: {
+        files: {
+          ...stdio({
+            command: "npx",
+            args: ["files"],
+            env: {
+              MODE: "fast",
+              TOKEN: "${input:env:TOKEN}",
+              KEY: "${input:env:KEY}",
+            },
+            cwd: "/srv",
+          }),
+          forbidden_tools: ["write"],
+        },
+        off: { ...stdio({ command: "x" }), disabled: true },
+        web: web("streamable", "https://x.example/mcp", {
+          headers: {
+            "X-Team": "a",
+            "X-Key": "${input:env:KEY}",
+            Authorization: "Bearer ${input:env:TOKEN}",
+          },
+        }),
+      },
+    },
+  );
+  const rows: [table: unknown, path: string][] = [
+    [{ command: "x", enabled_tools: ["a"] }, "mcp_servers.a.enabled_tools"],
+    [{ command: 3 }, "mcp_servers.a.command"],
+    [{ command: "x", env: [] }, "mcp_servers.a.env"],
+    [3, "mcp_servers.a.command"],
+  ];
+  for (const [table, path] of rows) {
+    const { problems } = readConfig({ mcp_servers: { a: table } }, CONTEXT);
+    assertEquals(problems.map((one) => one.path.join(".")), [path]);
+  }
+});
+
+Deno.test("readConfig() makes inputs of a workspace that is not known, one for all", () => {
+  const context = { ...CONTEXT, workspaceFolder: undefined };
+  const { config, problems } = readConfig({
+    servers: {
+      a: { command: "x", args: ["${workspaceFolder}/a", "${workspaceRoot}"] },
+      b: { command: "x", cwd: "${workspaceFolderBasename}" },
+    },
+  }, context);
+  assertEquals(problems, []);
+  assertEquals(config.inputs.map(({ id }) => id), [
+    "workspaceFolder",
+    "workspaceFolderBasename",
+  ]);
+  const [a, b] = config.servers;
+  assert(a?.type === "stdio" && b?.type === "stdio");
+  const folder = "${input:workspaceFolder}";
+  assertEquals(a.server_parameters.args, [`${folder}/a`, folder]);
+  assertEquals(b.server_parameters.cwd, "${input:workspaceFolderBasename}");
+});
+
+Deno.test("askSecrets() replaces each secret in the clear by one input, wherever it is used", () => {
+  const { servers, inputs } = parseComputerConfig({
+    inputs: [prompt("TOKEN")],
+    servers: {
+      a: stdio({
+        args: ["--token", "s3cret"],
+        env: {
+          TOKEN: "s3cret",
+          KEY: "k3y",
+          MODE: "fast",
+          X_KEY: "a${input:TOKEN}",
+        },
+      }),
+      b: web("streamable", "https://x.example/mcp", {
+        headers: { Authorization: "Bearer s3cret", "X-Key": "other" },
+        oauth: { client_id: "c", client_secret: "c1ient" },
+      }),
+      "c}": stdio({
+        env: { KEY: "third", "key": "fourth", DB: "pg://u:p4ss@h/d" },
+      }),
+    },
+  });
+  const asked = askSecrets({ servers, inputs });
+  assertEquals(asked.inputs.map(({ id }) => id), [
+    "TOKEN",
+    "a-TOKEN",
+    "KEY",
+    "X-Key",
+    "client_secret",
+    "c_-KEY",
+    "c_-key-2",
+    "DB",
+  ]);
+  const [a, b, c] = asked.servers.map(({ server_parameters }) =>
+    server_parameters
+  );
+  assertEquals<unknown>([a, b, c], [
+    {
+      ...servers[0]?.server_parameters,
+      env: {
+        TOKEN: "${input:a-TOKEN}",
+        KEY: "${input:KEY}",
+        MODE: "fast",
+        X_KEY: "a${input:TOKEN}",
+      },
+    },
+    {
+      ...servers[1]?.server_parameters,
+      headers: {
+        Authorization: "Bearer ${input:a-TOKEN}",
+        "X-Key": "${input:X-Key}",
+      },
+      oauth: {
+        ...Object(servers[1]?.server_parameters).oauth,
+        client_secret: "${input:client_secret}",
+      },
+    },
+    {
+      ...servers[2]?.server_parameters,
+      env: {
+        KEY: "${input:c_-KEY}",
+        key: "${input:c_-key-2}",
+        DB: "${input:DB}",
+      },
+    },
+  ]);
+  assertEquals(asked.servers.flatMap(hiddenValues), [
+    "args.1",
+    "env.MODE",
+    "env.X_KEY",
+  ]);
+  parseComputerConfig(toOwnFormat(asked)); // is valid
 });
 
 Deno.test("hiddenValues() lists literal values that may be secret, and no placeholders", () => {
