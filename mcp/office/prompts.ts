@@ -8,7 +8,7 @@ import { listed } from "./resources.ts";
 import type { Answers } from "./server.ts";
 import type { OfficePrompt } from "../resources/reads.ts";
 import { skillPrompt } from "../resources/shelf.ts";
-import { type Naming, toolName } from "../tools/names.ts";
+import { type Naming, skillName, toolName } from "../tools/names.ts";
 import { type ConfiguredServers, isShortName } from "../tools/servers.ts";
 import { invalidParams, messageOf, toMcpBlock } from "../tools/result.ts";
 import { onAbort } from "../../shared/async.ts";
@@ -26,8 +26,9 @@ export const answerPromptRequests: Answers = (server, parts) => {
     );
   server.setRequestHandler("prompts/list", async ({ params }) => {
     const prompts = await listed(async () =>
-      [...(await table(await view.ready())).values()]
-        .map(({ shown }) => shown)
+      [...await table(await view.ready())]
+        .filter(([name, { shown }]) => name === shown.name)
+        .map(([, { shown }]) => shown)
     );
     const { items, next } = pageOf(prompts, params?.cursor, weigh);
     return { prompts: items, ...next };
@@ -80,8 +81,10 @@ export const answerPromptRequests: Answers = (server, parts) => {
 };
 
 /**
- * Names prompts by the rule of tools; a skill has no MCP server. Of those that one MCP server gives the
- * same name, clients see the first: no request could mean another one.
+ * Names prompts by the rule of tools: each has a name that clients see, and always a whole one, with its
+ * MCP server. A skill has no MCP server, and its name is never a prompt's, whichever of them is there
+ * first. Of those that one MCP server gives the same name, clients see the first: no request could mean
+ * another one.
  *
  * @param serversOf returns the MCP servers of a Computer's configuration, where they are known
  */
@@ -96,17 +99,22 @@ export async function promptTable(
   const pace = new Pace();
   for (const each of prompts) {
     if (pace.isDue) await pace.turn();
-    const { computer, prompt, skill } = each;
+    const { computer, prompt, skill, isWhole } = each;
     const { name: own, mcp_server: server } = prompt;
-    const key = JSON.stringify([computer, server, own]);
+    const key = JSON.stringify([computer, skill ? null : server, own]);
     if (seen.has(key)) continue;
     seen.add(key);
-    const isShort = skill !== undefined ||
+    const whole = skill
+      ? skillName({ computer, own }, naming)
+      : toolName({ computer, server, own }, naming);
+    const isShort = !skill && !isWhole &&
       isShortName({ server, own }, serversOf(computer));
-    const parts = isShort ? { computer, own } : { computer, server, own };
-    const name = toolName(parts, naming);
-    if (table.has(name)) clashes.add(name);
-    table.set(name, { ...each, shown: shownPrompt(each, name, naming) });
+    const name = isShort ? toolName({ computer, own }, naming) : whole;
+    const named = { ...each, shown: shownPrompt(each, name, naming) };
+    for (const way of new Set([name, whole])) {
+      if (table.has(way)) clashes.add(way);
+      table.set(way, named);
+    }
   }
   for (const name of clashes) table.delete(name); // as of tools
   return table;

@@ -25,6 +25,8 @@ export interface OfficePrompt {
   readonly prompt: Prompt;
   /** The skill whose instructions it is, in place of one of an MCP server. */
   readonly skill?: A2CSkillRef;
+  /** Whether a skill has, or may have, the name that a prompt has without its MCP server. */
+  readonly isWhole?: boolean;
 }
 
 /** What an office has to read, resources and prompts, and what changes in it. */
@@ -104,9 +106,14 @@ async function promptsOf(
       .catch((): Prompt[] => []),
     skillsOf(agent, computer),
   ]);
+  const named = new Set(skills?.map(({ name }) => name));
   return [
-    ...prompts.map((prompt) => ({ computer, prompt })),
-    ...skills.map((skill): OfficePrompt => ({
+    ...prompts.map((prompt) => ({
+      computer,
+      prompt,
+      isWhole: skills === undefined || named.has(prompt.name),
+    })),
+    ...(skills ?? []).map((skill): OfficePrompt => ({
       computer,
       prompt: {
         name: skill.name,

@@ -41,7 +41,7 @@ export async function resourcesOf(
   const lists = await Promise.all([
     limited((signal) => serverResources(agent, computer, signal)),
     limited((signal) => documentsOf(agent, computer, signal)),
-    skillsOf(agent, computer).then((skills) =>
+    skillsOf(agent, computer).then((skills = []) =>
       skills.map((skill) => skillResource(computer, skill))
     ),
   ]);
@@ -222,12 +222,15 @@ function shownAs(
 const MAX_FILE_BYTES = 16 * 2 ** 20;
 const ENTRY_FILE = "SKILL.md";
 
-/** Lists the skills of a Computer; none where they cannot be listed now. */
+/** Lists the skills of a Computer; `undefined` where they cannot be listed now. */
 export const skillsOf = (
   agent: SmcpAgent,
   computer: string,
-): Promise<A2CSkillRef[]> =>
-  limited((signal) => agent.getSkills(computer, { signal }));
+): Promise<A2CSkillRef[] | undefined> =>
+  withTimeout(
+    LIST_TIMEOUT_MS,
+    (signal) => agent.getSkills(computer, { signal }),
+  ).catch(() => undefined);
 
 /** Shows a skill as a resource: its `SKILL.md`, below which its other files are. */
 const skillResource = (

@@ -55,13 +55,35 @@ export interface NameParts {
  */
 export function toolName(parts: NameParts, naming: Naming): string {
   const { computer, server, own } = parts;
-  const { limit, prefix, reserved } = naming;
-  const start = prefix ? computerPart(computer, limit) + SEPARATOR : "";
+  const { limit, reserved } = naming;
+  const start = startOf(computer, naming);
   const isPlain = (server === undefined || isPlainName(server, limit)) &&
     /^[\w-]+$/.test(own) && !hasHash(own);
   const owner = server === undefined ? "" : server + SEPARATOR;
   const name = start + owner + own;
   if (isPlain && name.length <= limit && !reserved?.has(name)) return name;
+  return hashedName(parts, start, limit);
+}
+
+/**
+ * Names a skill, which has no MCP server: `laptop__forms`. One with `__` gets a hash, since the rest of
+ * the name of a tool or prompt with its MCP server has that, too.
+ */
+export function skillName(
+  parts: Pick<NameParts, "computer" | "own">,
+  naming: Naming,
+): string {
+  if (!parts.own.includes(SEPARATOR)) return toolName(parts, naming);
+  return hashedName(parts, startOf(parts.computer, naming), naming.limit);
+}
+
+/** What begins all names of a Computer. */
+const startOf = (computer: string, { limit, prefix }: Naming): string =>
+  prefix ? computerPart(computer, limit) + SEPARATOR : "";
+
+/** A name whose end is a hash of what it names. */
+function hashedName(parts: NameParts, start: string, limit: number): string {
+  const { computer, server, own } = parts;
   const hash = NAME_HASH +
     hashOf([computer, server ?? null, own], TOOL_HASH_LENGTH);
   return start + shorten(parts, limit - start.length - hash.length) + hash;

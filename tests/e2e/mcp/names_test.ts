@@ -1,5 +1,5 @@
-import { assertEquals } from "@std/assert";
-import { writeFile } from "node:fs/promises";
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SmcpComputer } from "../../../computer/mod.ts";
 import { officeMcp } from "../../../mcp/mod.ts";
@@ -7,7 +7,13 @@ import {
   fixture,
   type StdioSettings,
 } from "../../support/computer/mcp_servers.ts";
-import { CLIENTS, type TestClient } from "../../support/mcp/clients.ts";
+import { rawServer } from "../../support/computer/raw_server.ts";
+import { skillText } from "../../support/computer/skill_servers.ts";
+import {
+  CLIENTS,
+  sdkClient,
+  type TestClient,
+} from "../../support/mcp/clients.ts";
 import { inProcess } from "../../support/mcp/gateway.ts";
 import { OFFICE, startOffice } from "../../support/office.ts";
 import { scratch } from "../../support/scratch.ts";
@@ -119,4 +125,49 @@ Deno.test({
       }
     }
   },
+});
+
+Deno.test("a prompt has one name, and a skill of that name another, before and after its MCP server starts", async () => {
+  await using folder = await scratch();
+  const skill = join(folder.path, "user", "greet");
+  await mkdir(skill, { recursive: true });
+  await writeFile(join(skill, "SKILL.md"), skillText("greet", "Of the user."));
+  const started = Promise.withResolvers<void>();
+  const { server, ...settings } = rawServer({
+    "prompts/list": () => ({ prompts: [{ name: "greet" }] }),
+    "prompts/get": () => ({
+      messages: [{ role: "user", content: { type: "text", text: "hello" } }],
+    }),
+  });
+  const late = {
+    async connect(transport: object) {
+      await started.promise;
+      await server.connect(transport);
+    },
+  };
+  await using office = await startOffice();
+  await using computer = new SmcpComputer({
+    url: office.url,
+    name: "pc",
+    skillHome: folder.path,
+    servers: { s: { ...settings, server: late } },
+  });
+  await computer.connect();
+  await computer.join(OFFICE);
+  await using mcp = officeMcp(office.agent);
+  await using client = await sdkClient(inProcess(mcp), "2026");
+  const namesNow = async () =>
+    (await client.listPrompts()).prompts.map(({ name }) => name);
+  const textOf = async (name: string) =>
+    JSON.stringify((await client.getPrompt({ name })).messages);
+  await client.watch();
+  assertEquals(await namesNow(), ["pc__greet"]);
+  const ofSkill = await textOf("pc__greet");
+  started.resolve();
+  for (let count = 1; (await namesNow()).join() === "pc__greet";) {
+    await client.told("prompts", count++);
+  }
+  assertEquals(await namesNow(), ["pc__s__greet", "pc__greet"]);
+  assertEquals(await textOf("pc__greet"), ofSkill);
+  assertStringIncludes(await textOf("pc__s__greet"), "hello");
 });

@@ -3,6 +3,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { pageOf } from "../../../mcp/office/pages.ts";
 import { promptTable } from "../../../mcp/office/prompts.ts";
 import type { OfficePrompt } from "../../../mcp/resources/reads.ts";
+import type { ConfiguredServers } from "../../../mcp/tools/servers.ts";
 import type { Weight } from "../../../shared/json_values.ts";
 
 const weightOf = (weight: Weight) => weight;
@@ -64,4 +65,49 @@ Deno.test("promptTable() names prompts of one name in linear time, and those of 
     () => undefined,
   );
   assertEquals(others.size, 2_000);
+});
+
+Deno.test("promptTable() leads to every prompt and skill, with MCP servers that come in any order", async () => {
+  const names = ["foo", "s__foo", "t__foo", "a_b", "x y", "ü__ä"];
+  const prompt = (name: string, server: string): OfficePrompt => ({
+    computer: "pc",
+    prompt: { name, mcp_server: server },
+    isWhole: true,
+  });
+  const skill = (name: string): OfficePrompt => ({
+    computer: "pc",
+    prompt: { name, mcp_server: "user" },
+    skill: { name, source: "user", path: "/", description: "" },
+  });
+  const all = [
+    ...names.flatMap((name) => ["s", "t", "user"].map((s) => prompt(name, s))),
+    ...names.map(skill),
+  ];
+  const single: ConfiguredServers = {
+    ids: new Set(["s"]),
+    isSingle: true,
+    aliases: new Set(),
+  };
+  for (const prefix of [true, false]) {
+    const naming = { limit: 48, prefix };
+    const tableOf = async (prompts: readonly OfficePrompt[]) =>
+      new Map(
+        [...await promptTable(prompts, naming, () => single)]
+          .map(([name, { prompt, skill }]) => [name, { prompt, skill }]),
+      );
+    const whole = await tableOf(all);
+    assertEquals(whole.size, all.length);
+    assertEquals(whole.get(prefix ? "pc__foo" : "foo")?.skill?.name, "foo");
+    const wholeName = prefix ? "pc__s__foo" : "s__foo";
+    assertEquals(whole.get(wholeName)?.prompt, prompt("foo", "s").prompt);
+    await fc.assert(fc.asyncProperty(fc.subarray(all), async (some) => {
+      for (const [name, meaning] of await tableOf(some)) {
+        assertEquals(meaning, whole.get(name), name);
+      }
+    }));
+  }
+  const short = { ...prompt("foo", "s"), isWhole: false };
+  const naming = { limit: 48, prefix: true };
+  const table = await promptTable([short], naming, () => single);
+  assertEquals([...table.keys()], ["pc__foo", "pc__s__foo"]);
 });
