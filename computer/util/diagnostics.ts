@@ -98,8 +98,8 @@ function mostTelling(lines: readonly string[]): string[] {
 
 /** Parts of stacks: the line that begins one, and what continues it. */
 const BLOCKS: readonly (readonly [begins: RegExp, continues: RegExp])[] = [
-  // Python: a frame, its source text, and the marks below that
-  [/^\s*File ".*", line \d+/, /^\s{4,}\S/],
+  // Python, also with loguru: a frame, its source text, and the marks below that
+  [/^(\s*|> )File ".*", line \d+/, /^\s{4,}\S/],
   // Python with rich
   [/^\s*╭.*Traceback/, /^\s*[│╰]/],
   // Go: a call, and its place
@@ -109,6 +109,17 @@ const BLOCKS: readonly (readonly [begins: RegExp, continues: RegExp])[] = [
   ],
   // Rust
   [/^\s*stack backtrace:/i, /^\s*\d+: |^\s+at /],
+  // Lua
+  [/^\s*stack traceback:$/, /^\s+(\S.*: in |\(\.\.\.tail calls|\.\.\.)/],
+  // Haskell
+  [
+    /^\s*CallStack \(from .*\):$/,
+    /^\s+\S.*(, called at \S+:\d+:\d+ in |\(\S+:\d+)/,
+  ],
+  // Julia
+  [/^\s*Stacktrace:$/, /^\s*(\[\d+\] |@ )/],
+  // C: the map of the memory
+  [/^=+ Memory map: =+$/, /^[\da-f]+-[\da-f]+ [r-][w-]/],
   // Node.js: a place, and its source text, up to an empty line
   [/^(file:|node:|\/|[A-Za-z]:\\)\S*:\d+$/, /^(?!\w*(Error|Exception)\b)\s*\S/],
 ];
@@ -130,6 +141,13 @@ const FRAMES: readonly RegExp[] = [
   /^\s*(Stack trace:$|#\d+\s+(\{main\}|\[internal|0x|.*[(:]\d+\)))/,
   /^\s+\S+\([^()]*\) called at \S+ line \d+\.?$/,
   /^\s+\([\w.]+( [\w.-]+)?\) \S+:\d+: /,
+  // Dart, C#, OCaml, C, Swift
+  /^<asynchronous suspension>$/,
+  /^\s*--- End of .*stack trace.* ---$/,
+  /^(Raised|Re-raised|Called) .*\bfile ".*".*, lines? \d+/,
+  /^=+ Backtrace: =+$/,
+  /^[^\s([]*(\([^()]*\))? ?\[0x[\da-f]+\]$/,
+  /^\s*\d+\s+(\S+\s+)?0x[\da-f]+\s/,
   // marks below a source text
   /^\s*[\^~][\^~\s]*$/,
 ];

@@ -189,6 +189,107 @@ Stack trace:
 `,
     "PHP Fatal error:  Uncaught RuntimeException: no key in /srv/server.php:3",
   ],
+  Dart: [
+    `Unhandled exception:
+Bad state: no key
+${
+      many((at) =>
+        `#${at}      main.<anonymous closure> (file:///srv/a.dart:${at}:5)\n<asynchronous suspension>`
+      )
+    }
+`,
+    "Unhandled exception:\nBad state: no key",
+  ],
+  "C#, asynchronous": [
+    `Unhandled exception. System.InvalidOperationException: no key
+${
+      many((at) =>
+        `   at Acme.Step${at}(Object state)\n--- End of stack trace from previous location ---`
+      )
+    }
+   --- End of inner exception stack trace ---
+`,
+    "Unhandled exception. System.InvalidOperationException: no key",
+  ],
+  Lua: [
+    `lua: server.lua:3: no key
+stack traceback:
+	[C]: in function 'error'
+${
+      many((at) =>
+        `	server.lua:${at}: in function 'start'\n	[string "x y"]:${at}: in main chunk`
+      )
+    }
+	(...tail calls...)
+	...	(skipping 40 levels)
+	[C]: in ?
+`,
+    "lua: server.lua:3: no key",
+  ],
+  Haskell: [
+    `server: no key
+CallStack (from HasCallStack):
+${many((at) => `  error, called at app/Main.hs:${at}:5 in main:Main`)}
+CallStack (from -prof):
+${many((at) => `  Main.start (app/Main.hs:${at}:5-9)`)}
+`,
+    "server: no key",
+  ],
+  Julia: [
+    `ERROR: LoadError: no key
+Stacktrace:
+${many((at) => ` [${at}] start()\n   @ Main /srv/server.jl:${at}`)}
+in expression starting at /srv/server.jl:3
+`,
+    "ERROR: LoadError: no key\nin expression starting at /srv/server.jl:3",
+  ],
+  OCaml: [
+    `Fatal error: exception Failure("no key")
+Raised at Stdlib.failwith in file "stdlib.ml", line 29, characters 17-33
+${
+      many((at) =>
+        `Called from Dune__exe__Server.start in file "bin/server.ml" (inlined), line ${at}, characters 2-9`
+      )
+    }
+`,
+    'Fatal error: exception Failure("no key")',
+  ],
+  Swift: [
+    `server/main.swift:3: Fatal error: no key
+${
+      many((at) =>
+        `${at} 0x000055d5a1 main + 23 in server at /srv/main.swift:${at}`
+      )
+    }
+${many((at) => `${at}   libswiftCore.dylib   0x00000001a1 main + 23`)}
+`,
+    "server/main.swift:3: Fatal error: no key",
+  ],
+  "C, with glibc": [
+    `*** Error in \`./server': free(): no key ***
+======= Backtrace: =========
+${
+      many((at) =>
+        `/lib/libc.so.6(+0x7${at})[0x7f0${at}]\n./server(main+0x${at}) [0x40${at}]\n[0x40${at}]`
+      )
+    }
+======= Memory map: ========
+${many((at) => `0040${at + 10}-0050${at + 10} r-xp 0000 08:01 12 /srv/server`)}
+`,
+    "*** Error in `./server': free(): no key ***",
+  ],
+  "Python, with loguru": [
+    `ERROR    | __main__:main:3 - no key
+Traceback (most recent call last):
+
+> File "/srv/server.py", line 3, in <module>
+    main()
+    └ <function main at 0x7f>
+
+ValueError: no key
+`,
+    "ERROR    | __main__:main:3 - no key\nValueError: no key",
+  ],
 };
 
 for (const [language, [printed, shown]] of Object.entries(STACKS)) {
@@ -210,6 +311,10 @@ Deno.test("TextTail keeps ordinary lines that resemble those of stacks", () => {
     "from here on: nothing",
     "error: choose 0: or 1:",
     "    an indented line of a message",
+    "Called from a script: no file",
+    "the address [0x7f]",
+    "3 errors in the file",
+    "  [1] the first choice",
   ];
   assertEquals(tailOf(lines.join("\n")), lines.join("\n"));
 });
