@@ -19,7 +19,7 @@ import { inSlices } from "../../shared/pace.ts";
 /** The most values of a body: a call's arguments for people and models have some hundred. */
 const MAX_VALUES = 50_000;
 /** The most messages of a body. */
-const MAX_BATCH = 100;
+export const MAX_BATCH = 100;
 
 /** Who sends an HTTP request, as far as the HTTP server has found out. */
 export interface McpCaller {

@@ -7,6 +7,7 @@ import {
   type RequestId,
   STDIO_DEFAULT_MAX_BUFFER_SIZE,
 } from "@modelcontextprotocol/client";
+import { MAX_BATCH } from "../http/face.ts";
 import { envelopeOf } from "../../shared/json_envelope.ts";
 import {
   type Line,
@@ -102,19 +103,30 @@ export class ClientLines {
 
   #take(line: Line | LongLine): void {
     if ("text" in line && line.text.trim() === "") return;
-    const read = "text" in line ? readLine(line.text) : refuseLong(line);
-    if ("answer" in read) this.#listener.onBadLine(read);
-    else this.#listener.onMessage(read);
+    const all = "text" in line ? readLine(line.text) : [refuseLong(line)];
+    for (const read of all) {
+      if ("answer" in read) this.#listener.onBadLine(read);
+      else this.#listener.onMessage(read);
+    }
   }
 }
 
-function readLine(text: string): JSONRPCMessage | BadLine {
+/** Reads the message of a line, or those of a batch (MCP 2025-03-26), each of which is answered alone. */
+function readLine(text: string): (JSONRPCMessage | BadLine)[] {
   let data: unknown;
   try {
     data = JSON.parse(text);
   } catch {
-    return badLine(PARSE_ERROR, null, "is not JSON");
+    return [badLine(PARSE_ERROR, null, "is not JSON")];
   }
+  if (!Array.isArray(data) || data.length === 0) return [readMessage(data)];
+  if (data.length <= MAX_BATCH) return data.map(readMessage);
+  const what =
+    `has too many messages: ${data.length}, and at most ${MAX_BATCH} are let in`;
+  return [badLine(INVALID_REQUEST, null, what)];
+}
+
+function readMessage(data: unknown): JSONRPCMessage | BadLine {
   try {
     return parseJSONRPCMessage(data);
   } catch {

@@ -9,6 +9,7 @@
  * @module
  */
 import {
+  INVALID_REQUEST,
   isJSONRPCErrorResponse,
   isJSONRPCRequest,
   isJSONRPCResultResponse,
@@ -99,6 +100,9 @@ export class Remote implements Backend {
       return void this.#post(message).catch(this.#tell);
     }
     if (message.method === "initialize") this.#initialize = message;
+    if (this.#initialize === undefined && !isModern(message)) {
+      return this.#parts.deliver(answerOutside(message));
+    }
     if (isListen(message)) void this.#listen(message, false);
     else void this.#ask(message);
   }
@@ -290,6 +294,18 @@ export class Remote implements Backend {
     this.#parts.log(explain(this.#parts.url, error));
   };
 }
+
+/** The answer to a request outside of a session, where MCP allows `ping` alone. */
+const answerOutside = ({ id, method }: JSONRPCRequest): JSONRPCMessage =>
+  method === "ping" ? { jsonrpc: "2.0", id, result: {} } : {
+    jsonrpc: "2.0",
+    id,
+    error: {
+      code: INVALID_REQUEST,
+      message:
+        `Cannot answer ${method} yet: send "initialize" first, or name a protocol version from 2026-07-28 on in "_meta"`,
+    },
+  };
 
 const UNANSWERED = "The connection to the Server ended before the answer";
 

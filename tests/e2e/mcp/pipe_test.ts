@@ -269,6 +269,7 @@ Deno.test("smcp-agent mcp: a line that is no message is answered, with one line 
     ["{}", null, -32600],
     ["[]", null, -32600],
     ["5", null, -32600],
+    [`[${Array(101).fill(message(7, "ping"))}]`, null, -32600],
     ['{"jsonrpc":"2.0","id":4}', 4, -32600],
     ['{"id":"x","method":"ping"}', "x", -32600],
     ['{"jsonrpc":"2.0","id":{},"method":"ping"}', null, -32600],
@@ -337,6 +338,42 @@ for (const way of ["the Server", "a seat of its own"]) {
 }
 
 /** What a script writes at once, before it reads anything. */
+/** Requests before `initialize`, and a batch. */
+const EARLY = [
+  message(2, "ping"),
+  message(9, "tools/list"),
+  INITIALIZE,
+  '{"jsonrpc":"2.0","method":"notifications/initialized"}',
+  `[${message(2, "ping")},{"jsonrpc":"2.0","id":3},${message(4, "ping")}]`,
+  message(5, "ping"),
+];
+
+for (
+  const [sequel, lines] of [
+    ["and each message of a batch after it", EARLY],
+    ["also where it never comes", EARLY.slice(0, 2)],
+  ] as const
+) {
+  Deno.test(`smcp-agent mcp: requests before initialize are answered, ${sequel}`, async () => {
+    await using office = await serveOffice();
+    const pipe = startPipe(office.url);
+    pipe.child.stdin.end(lines.join("\n"));
+    assertEquals(await pipe.ended, 0);
+    const answers = (await pipe.rest()).map((line) => JSON.parse(line))
+      .filter(({ method }) => method === undefined);
+    const [ping, early, initialized, ...batch] = answers;
+    assertEquals(ping, { jsonrpc: "2.0", id: 2, result: {} });
+    assertEquals([early.id, early.error.code], [9, -32600]);
+    assertStringIncludes(early.error.message, 'send "initialize" first');
+    if (lines !== EARLY) return assertEquals(answers.length, 2);
+    assertEquals(initialized.result.serverInfo !== undefined, true);
+    assertEquals(
+      batch.map(({ id, error }) => [id, error?.code]),
+      [[2, undefined], [3, -32600], [4, undefined], [5, undefined]],
+    );
+  });
+}
+
 const BURST = [
   INITIALIZE,
   message(2, "ping"),
