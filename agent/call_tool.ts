@@ -40,6 +40,11 @@ export async function callTool(
 ): Promise<CallToolResult> {
   checkNames(options, CALL_TOOL_NAMES, "callTool()");
   const { signal, onElicit, blobs = "restore" } = options;
+  if ("offline" in options) {
+    throw new TypeError(
+      'Cannot use the option offline for one call: it is for all, as new SmcpAgent({ offline: "wait" })',
+    );
+  }
   const result = onElicit
     ? await callAnswering(requests, call, options, onElicit)
     : await callOnce(requests, call, options);

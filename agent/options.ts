@@ -17,7 +17,8 @@ export interface SmcpAgentOptions extends ConnectionOptions {
   /**
    * What happens to calls while offline: they fail at once (default), or wait within their timeout
    * until the Agent has reconnected and rejoined its office. Before `connect` they always fail. With
-   * `wait`, calls in the first minute after a rejoin also wait for a Computer that has not rejoined.
+   * `wait` they also wait for a Computer that has left the office in the last minute, and in the first
+   * minute after a rejoin for one that is not there; else a Computer that is not there fails with 404.
    */
   offline?: "fail" | "wait";
   /** Fetches documents of other schemes than `http`, `https` and `file`; by scheme, such as `s3` (spec §8.3). */

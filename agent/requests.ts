@@ -20,6 +20,7 @@ import {
   type ClientEvents,
   ENTER_OFFICE_NOTIFICATION,
   ErrorCode,
+  LEAVE_OFFICE_NOTIFICATION,
   ProtocolError,
   TOOL_CALL_PROGRESS_NOTIFICATION,
   type ToolCallCancel,
@@ -182,7 +183,7 @@ export class Requests {
         if (isRefusal(error)) {
           const retryInMs = pacer.learn(error);
           await wait((signal) => sleep(retryInMs, signal), () => error);
-        } else if (arrival && arrivals?.isExpected(error)) {
+        } else if (arrival?.isExpected(error)) {
           const { entered } = arrival;
           await wait((signal) => abortable(entered, signal), () => error);
         } else throw error;
@@ -224,23 +225,33 @@ export function wireTimeout(timeoutMs: number): number {
   );
 }
 
-/** After a reconnect of the Agent, its Computers may still be reconnecting for this long. */
+/** After a reconnect of the Agent, or its own end, a Computer may come back for this long. */
 const RETURN_WINDOW_MS = 60_000;
+
+/** How many Computers that have left are remembered. */
+const MAX_LEFT = 1_000;
 
 /**
  * Waits for Computers that have not reconnected yet: after a restart of the Server all clients
- * reconnect at different times, and the Agent may be the first (spec §9).
+ * reconnect at different times, and the Agent may be the first (spec §9); and for those that have just
+ * left, as they do when they are restarted.
  */
 class Arrivals {
   readonly #waiting = new Set<(computer: string | undefined) => void>();
+  /** When Computers have left; the first of them first. */
+  readonly #leftAt = new Map<string, number>();
   #backAt = -Infinity;
 
   constructor(connection: Connection) {
     connection.on("notification", ({ event, payload }) => {
       if (event === ENTER_OFFICE_NOTIFICATION) this.#wake(payload.computer);
+      else if (event === LEAVE_OFFICE_NOTIFICATION) {
+        this.#left(payload.computer);
+      }
     });
     connection.on("joined", ({ rejoined }) => {
       if (rejoined) this.#backAt = performance.now();
+      this.#leftAt.clear(); // they were of the office before
       this.#wake(undefined);
     });
     connection.on("disconnected", ({ reconnecting }) => {
@@ -248,11 +259,24 @@ class Arrivals {
     });
   }
 
-  /** Checks whether a request failed only because its Computer has not reconnected yet. */
-  isExpected(error: unknown): boolean {
+  #isExpected(error: unknown, computer: string): boolean {
+    const since = Math.max(
+      this.#backAt,
+      this.#leftAt.get(computer) ?? -Infinity,
+    );
     return isComputerNotFound(error) && error instanceof ProtocolError &&
       !("mcp_server" in error.fields) && !("reason" in error.fields) &&
-      performance.now() - this.#backAt < RETURN_WINDOW_MS;
+      performance.now() - since < RETURN_WINDOW_MS;
+  }
+
+  #left(computer: string | undefined): void {
+    if (computer === undefined) return; // an Agent
+    this.#leftAt.delete(computer); // keeps the map in the order of time
+    this.#leftAt.set(computer, performance.now());
+    const [oldest] = this.#leftAt.keys();
+    if (this.#leftAt.size > MAX_LEFT && oldest !== undefined) {
+      this.#leftAt.delete(oldest);
+    }
   }
 
   /**
@@ -260,15 +284,26 @@ class Arrivals {
    * missed.
    *
    * @returns `entered` resolves when another attempt makes sense: the Computer entered, or the Agent
-   * rejoined or was closed; `forget` stops watching
+   * rejoined or was closed; `isExpected` checks whether a request failed only because the Computer has
+   * not reconnected yet; `forget` stops watching
    */
-  expect(computer: string): { entered: Promise<void>; forget: () => void } {
+  expect(
+    computer: string,
+  ): {
+    entered: Promise<void>;
+    isExpected: (error: unknown) => boolean;
+    forget: () => void;
+  } {
     const { promise, resolve } = Promise.withResolvers<void>();
     const wake = (name: string | undefined) => {
       if (name === undefined || name === computer) resolve();
     };
     this.#waiting.add(wake);
-    return { entered: promise, forget: () => this.#waiting.delete(wake) };
+    return {
+      entered: promise,
+      isExpected: (error) => this.#isExpected(error, computer),
+      forget: () => this.#waiting.delete(wake),
+    };
   }
 
   #wake(computer: string | undefined): void {

@@ -235,6 +235,51 @@ Deno.test('a call made with `offline: "wait"` waits for its Computer that comes 
   );
 });
 
+Deno.test('with `offline: "wait"` a call waits for a Computer that has just left, not for one that never was there', async () => {
+  await using stack = new AsyncDisposableStack();
+  const server = stack.use(createSmcpServer());
+  const { url } = await server.listen({ port: 0 });
+  const join = async () => {
+    const pc = scriptedComputer({
+      ...{ url, name: "pc" },
+      script: (event) =>
+        event === "client:get_tools"
+          ? { tools: [], req_id: "1" }
+          : { content: [] },
+    });
+    await pc.connect();
+    await pc.join(OFFICE);
+    return stack.use(pc);
+  };
+  const first = await join();
+  const agent = stack.use(
+    new SmcpAgent({ url, name: "planner", offline: "wait" }),
+  );
+  await agent.connect();
+  await agent.join(OFFICE);
+  const call = (computer: string) =>
+    agent.callTool(computer, "echo", {}, { timeoutMs: 60_000 });
+  const gone = new Promise((resolve) => agent.on("leaveOffice", resolve));
+  await first.close();
+  await gone;
+  const waiting = call("pc");
+  await assertRejects(() => call("nobody"), ProtocolError, "not in");
+  await join();
+  assertEquals((await waiting).content, []);
+});
+
+Deno.test("offline is an option of the Agent: callTool() refuses it, and says where it belongs", async () => {
+  await using agent = new SmcpAgent({ url: "http://127.0.0.1:1", name: "a" });
+  for (const offline of ["wait", "fail"]) {
+    const options: object = { offline };
+    await assertRejects(
+      () => agent.callTool("pc", "echo", {}, options),
+      TypeError,
+      'option offline for one call: it is for all, as new SmcpAgent({ offline: "wait" })',
+    );
+  }
+});
+
 /** An Agent at a Server whose Computer "pc" is away. */
 async function startAway(offline: "wait" | "fail") {
   let isPresent = false;
