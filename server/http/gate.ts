@@ -184,7 +184,10 @@ function admitSession(
   { limiter, slots, draining, cluster, proxies }: RequestParts,
 ): Refusal | undefined {
   const session = sessionOf(query);
-  if (session) return void cluster?.unknownSession(session);
+  if (session) {
+    cluster?.unknownSession(session);
+    return checkMethod(request);
+  }
   if (draining()) return refusal(503, shuttingDown().toPayload());
   // Its clients were just sent elsewhere.
   if (cluster?.hindrance === "fenced") {
@@ -196,6 +199,15 @@ function admitSession(
   }
   const error = limiter.refuse("connectionsPerAddress", { address });
   return refusal(429, error.toPayload());
+}
+
+/** Refuses methods that the polling of a session lacks, which Engine.IO would answer with an empty 500. */
+function checkMethod({ method = "GET" }: RequestHead): Refusal | undefined {
+  if (method === "GET" || method === "POST") return undefined;
+  return refusal(400, {
+    code: ErrorCode.BAD_REQUEST,
+    message: `A session has no method ${method}: poll with GET, send with POST`,
+  });
 }
 
 /**

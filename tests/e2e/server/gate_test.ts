@@ -94,6 +94,30 @@ Deno.test("later requests of an open session are checked like the first (spec §
   assertEquals((await later("&a2c_version=0.2.3")).status, 200);
 });
 
+Deno.test("a polling session refuses every method but GET and POST with 400, and goes on", async () => {
+  await using server = createSmcpServer();
+  const { port } = await server.listen();
+  const opened = await get(port, `/smcp/?${OPENING}=polling`);
+  const { sid } = JSON.parse(opened.body.slice(1));
+  const target = `/smcp/?${OPENING}=polling&sid=${sid}`;
+  for (const method of ["PUT", "DELETE", "PATCH", "QUERY"]) {
+    for (const body of ["", "40/smcp,"]) {
+      const answer = await rawHttp(port, [
+        `${method} ${target} HTTP/1.1`,
+        "Host: 127.0.0.1",
+        `Content-Length: ${body.length}`,
+      ], body);
+      assertEquals([answer.status, JSON.parse(answer.body)], [400, {
+        code: 400,
+        message:
+          `A session has no method ${method}: poll with GET, send with POST`,
+      }]);
+    }
+  }
+  assertEquals((await post(port, target, "40/smcp,")).status, 200);
+  assertMatch((await get(port, target)).body, /^40\/smcp,/);
+});
+
 Deno.test("the handshake announces the maximum message size, 8 MiB by default (spec §10)", async () => {
   for (const maxMessageBytes of [undefined, 5000]) {
     const options = maxMessageBytes === undefined ? {} : { maxMessageBytes };
