@@ -31,8 +31,10 @@ export interface SeatHost {
   readonly maxMessageBytes: number;
   /** Connects an Agent within the process. */
   connect(): InProcessConnection;
-  /** Finds the name of the Agent that sits in an office. */
-  agentOf(office: string): Promise<string | undefined>;
+  /** Finds the Agent that sits in an office, and the node of a cluster that has it, where that is another one. */
+  agentOf(
+    office: string,
+  ): Promise<{ readonly name: string; readonly node?: string } | undefined>;
   /** Names who makes a call; returns what forgets it again. */
   attribute(reqId: string, source: CallSource): () => void;
 }
@@ -88,10 +90,18 @@ export function makeSeat(
     const isRefused = error instanceof ConnectionError &&
       error.code === "refused";
     const holder = isRefused ? await host.agentOf(office) : undefined;
-    return holder === undefined ? error : new Error(
-      `The office ${JSON.stringify(office)} is in use by its Agent ${
-        JSON.stringify(holder)
-      }, and has one seat: stop that Agent, or let it leave the office, and try again`,
+    if (holder === undefined) return error;
+    const { name, node } = holder;
+    const user = `its Agent ${JSON.stringify(name)}${
+      node === undefined ? "" : ` at the node ${JSON.stringify(node)}`
+    }`;
+    const remedy = node === undefined
+      ? ""
+      : "; where it serves MCP clients, a balancer leads all of an office to one node";
+    return new Error(
+      `The office ${
+        JSON.stringify(office)
+      } is in use by ${user}, and has one seat: stop that Agent, or let it leave the office, and try again${remedy}`,
       { cause: error },
     );
   }

@@ -120,10 +120,6 @@ export class ServerCore {
     this.#gateway = gateway && new GatewayRoutes(gateway, {
       ...parts,
       seats,
-      agentOf: (office) =>
-        seats?.holderOf(office) ??
-          local.find(office)?.members.find(({ role }) => role === "agent")
-            ?.name,
       connect: (identity, callerOf) => this.#offer({ identity, callerOf }),
     });
     this.#operator = all.operator && newOperatorRoutes({

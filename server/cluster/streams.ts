@@ -255,6 +255,7 @@ export class Hosted implements Peer {
   readonly version: string;
   readonly instance: string | undefined;
   readonly address: string;
+  readonly node: string;
   identity: Peer["identity"];
   /** The number of its stream. */
   readonly stream: number;
@@ -278,6 +279,7 @@ export class Hosted implements Peer {
     this.instance = instance;
     this.identity = identity;
     this.address = address;
+    this.node = route.node;
     this.stream = stream;
     this.office = office;
     this.#route = route;
@@ -324,13 +326,21 @@ export class Hosted implements Peer {
       if (this.#isClosed) return opened.gone();
       this.#route.send(this, { kind: Kind.opened });
     } else if (!this.#isClosed) {
-      const refusal = isObject ? opened : undefined;
+      const refusal = isObject ? this.#located(opened) : undefined;
       const head = opened === "free"
         ? { kind: Kind.opened, text: "{}" }
         : { kind: Kind.refused, text: JSON.stringify({ refusal }) };
       this.#route.send(this, head);
       this.#close();
     }
+  }
+
+  /** Names this node, too: to its client it is another one. */
+  #located(refusal: Refusal): Refusal {
+    const { holder } = refusal;
+    if (holder === undefined) return refusal;
+    const { node } = this.#route.offices.node;
+    return { ...refusal, holder: { node, ...holder } };
   }
 
   /** Notes that its connection, or its node, is gone. */

@@ -57,9 +57,10 @@ const encodings = new WeakMap<Payload, readonly Uint8Array[]>();
  */
 export class Route {
   readonly offices: ClusterOffices;
+  /** The other node. */
+  readonly node: string;
   readonly carried = new Map<number, Carried>();
   readonly hosted = new Map<number, Hosted>();
-  readonly #node: string;
   /** What ends a question, with its answer if there is one. */
   readonly #questions = new Map<number, (answer?: unknown) => void>();
   #question = 0;
@@ -70,7 +71,7 @@ export class Route {
   #owesReset = false;
 
   constructor(node: string, offices: ClusterOffices) {
-    this.#node = node;
+    this.node = node;
     this.offices = offices;
   }
 
@@ -157,7 +158,7 @@ export class Route {
   }
 
   #pass(office: string, frame: readonly Uint8Array[]): Sent {
-    return this.offices.node.send(this.#node, office, frame);
+    return this.offices.node.send(this.node, office, frame);
   }
 
   // ---------------------------------------------------------------- what arrives
@@ -210,7 +211,7 @@ export class Route {
   }
 
   async #reply(id: number, question: unknown): Promise<void> {
-    const value = await this.offices.answerTo(this.#node, question);
+    const value = await this.offices.answerTo(this.node, question);
     const text = JSON.stringify({ value });
     const { maxMessageBytes } = this.offices.node;
     const isTooLarge =
@@ -218,7 +219,7 @@ export class Route {
     if (isTooLarge) {
       log.warn(
         "An answer to the node {node} is not sent: it is larger than a message may be",
-        { node: this.#node },
+        { node: this.node },
       );
     }
     this.#discuss(Kind.reply, id, isTooLarge ? "{}" : text);

@@ -54,8 +54,6 @@ interface GatewayParts extends RequestParts {
     agents: Identity,
     callerOf: (reqId: string) => CallSource | undefined,
   ) => InProcessConnection;
-  /** Finds the name of the Agent of an office, if its home is here. */
-  readonly agentOf: (office: string) => string | undefined;
   /** The issuers of the tokens that it accepts. */
   readonly authorizationServers: readonly string[];
 }
@@ -85,7 +83,7 @@ export class GatewayRoutes {
       limits: parts.limiter.limits,
       maxMessageBytes: parts.maxMessageBytes,
       connect: () => parts.connect(agents, (reqId) => callers.get(reqId)),
-      agentOf: (office) => Promise.resolve(parts.agentOf(office)),
+      agentOf: (office) => Promise.resolve(parts.seats?.holderOf(office)),
       attribute: (reqId, caller) => {
         callers.set(reqId, caller);
         return () => {

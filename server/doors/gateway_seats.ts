@@ -10,6 +10,7 @@ import type {
   Peer,
   Refusal,
   Seat,
+  SeatHolder,
   WantedSeat,
 } from "../office/peer.ts";
 import type { CallSource, Identity } from "../shared/identity.ts";
@@ -60,8 +61,8 @@ export interface GatewayHost {
    * @throws {ProtocolError} 500 when the Server is shutting down
    */
   connect(): InProcessConnection;
-  /** Finds the name of the Agent that sits in an office, if this process has it. */
-  agentOf(office: string): Promise<string | undefined>;
+  /** Finds the Agent because of which one of the gateway's got no seat in an office; once. */
+  agentOf(office: string): Promise<SeatHolder | undefined>;
   /** Names in the audit log who makes the call with this `req_id`; returns what forgets it again. */
   attribute(reqId: string, source: CallSource): () => void;
 }
@@ -76,7 +77,7 @@ export class GatewaySeats implements Offices {
   readonly #offices: Offices;
   readonly #agents: Identity;
   /** Who has the seats that the gateway's Agents were refused. */
-  readonly #holders = new Map<string, string>();
+  readonly #holders = new Map<string, SeatHolder>();
   readonly #own = new Map<string, Seat>();
   #gateway: Sharer | undefined;
 
@@ -86,8 +87,8 @@ export class GatewaySeats implements Offices {
     this.#agents = agents;
   }
 
-  /** Returns, once, the name of the Agent because of which the gateway's own got no seat. */
-  holderOf(office: string): string | undefined {
+  /** Returns, once, the Agent because of which the gateway's own got no seat. */
+  holderOf(office: string): SeatHolder | undefined {
     const holder = this.#holders.get(office);
     this.#holders.delete(office);
     return holder;
@@ -136,7 +137,11 @@ export class GatewaySeats implements Offices {
     }
     const { holder } = joined;
     if (holder === undefined) return joined;
-    return because(`${JSON.stringify(holder)} has it until it leaves`);
+    const { name, node } = holder;
+    const place = node === undefined
+      ? ""
+      : `, at the node ${JSON.stringify(node)}`;
+    return because(`${JSON.stringify(name)} has it until it leaves${place}`);
   }
 
   async #tryAgain(

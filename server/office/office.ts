@@ -20,6 +20,7 @@ import { serverFor } from "../../protocol/translation.ts";
 import { type Call, computerLeft, type SharedParts } from "./call.ts";
 import { agentName, forbidden, Member, notInOffice } from "./members.ts";
 import {
+  holderOf,
   type OfficeParts,
   type Offices,
   partyOf,
@@ -406,7 +407,7 @@ export function judgeSeat(
   if (holder === undefined) return isFull ? ROOM_FULL : undefined;
   if (isSameInstance(holder.peer, peer)) return undefined;
   if (role === "agent") {
-    return { refused: AGENT_SEAT_TAKEN, holder: holder.name };
+    return { refused: AGENT_SEAT_TAKEN, holder: holderOf(holder) };
   }
   return {
     refused: `Computer ${JSON.stringify(name)} already exists in the room`,

@@ -53,6 +53,8 @@ export interface Peer {
   readonly identity: Identity | undefined;
   /** The client's network address. */
   readonly address: string;
+  /** The node of a cluster that it is connected to, where that is another one. */
+  readonly node?: string;
   /**
    * Sends a notification. All members get the same payload object, so that its encoding can be kept.
    *
@@ -120,9 +122,21 @@ export interface WantedSeat {
 /** Why a client gets no seat, as a message for people. */
 export interface Refusal {
   readonly refused: string;
-  /** The name of the Agent that has the seat, where that is why. */
-  readonly holder?: string;
+  /** The Agent that has the seat, where that is why. */
+  readonly holder?: SeatHolder;
 }
+
+/** The Agent that has the seat of an office. */
+export interface SeatHolder {
+  /** Its name. */
+  readonly name: string;
+  /** The node of a cluster that it is connected to; absent where office and Agent are in this process. */
+  readonly node?: string;
+}
+
+/** Returns the Agent that a member of an office is. */
+export const holderOf = ({ name, peer: { node } }: Seated): SeatHolder =>
+  node === undefined ? { name } : { name, node };
 
 /** Refuses a seat because of an error. */
 export const refusalOf = (error: unknown): Refusal => ({

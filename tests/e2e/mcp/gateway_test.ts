@@ -28,6 +28,7 @@ import {
   post,
 } from "../../support/mcp/post.ts";
 import { hurryTimers } from "../../support/timers.ts";
+import { connectRaw, joinRaw } from "../../support/wire/raw_client.ts";
 
 const { ann, bob } = GATEWAY_KEYS;
 
@@ -97,6 +98,42 @@ Deno.test("the seat is given up when nobody uses it, and taken again; sessions a
   await agent.leave();
   const { status, body } = await list();
   assertEquals([status, body.includes('"pc__echo"')], [200, true]);
+});
+
+Deno.test("at another node of a cluster the reason names the node of the Agent, wherever the office is", async () => {
+  const bus = new Bus();
+  await using stack = new AsyncDisposableStack();
+  const serve = async (name: string) => {
+    const { server, url } = await bus.serve(name, { gateway: mcpGateway() });
+    stack.defer(() => server.close({ graceMs: 0 }));
+    return url;
+  };
+  const [home, here, there] = [
+    await serve("home"),
+    await serve("here"),
+    await serve("there"),
+  ];
+  stack.use(await joinRaw(home, "computer", "pc", "north"));
+  const open = (url: string) => post(`${url}/mcp/north`, { body: INITIALIZE });
+  assertEquals((await open(here)).status, 200);
+  for (const url of [home, there]) {
+    const { status, body } = await open(url);
+    assertEquals([status, JSON.parse(body).error.message], [
+      503,
+      'The office "north" is in use by its Agent "mcp" at the node "here", and has one seat: stop that Agent, or let it leave the office, and try again; where it serves MCP clients, a balancer leads all of an office to one node',
+    ]);
+    const agent = stack.use(await connectRaw(url));
+    assertEquals(await agent.join("agent", "planner", "north"), [
+      false,
+      'Room already has an agent: "mcp" has it until it leaves, at the node "here"',
+    ]);
+  }
+  stack.use(await joinRaw(home, "agent", "planner", "south"));
+  const { body } = await post(`${there}/mcp/south`, { body: INITIALIZE });
+  assertStringIncludes(
+    JSON.parse(body).error.message,
+    'its Agent "planner" at the node "home"',
+  );
 });
 
 Deno.test("a seat with an open stream is not given up", async () => {
