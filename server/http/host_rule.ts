@@ -83,7 +83,7 @@ export function checkHost(
   return isOurs ? undefined : refusal(403, {
     code: ErrorCode.FORBIDDEN,
     message:
-      "Host not allowed: the operator names hosts with --hosts, and proxies with --trust-proxy",
+      "Host not allowed: use a name of this machine, such as localhost; smcp-server lets in others with --hosts, and those of a proxy with --trust-proxy",
   });
 }
 

@@ -347,7 +347,7 @@ const nameProblem = (incoming: RequestHead, parts: RequestParts) =>
     403,
     "Host",
     "this Server has not that name",
-    "use a name of it; its administrator names more with --hosts",
+    "use a name of it, such as localhost; smcp-server lets in others with --hosts",
   );
 
 async function identityOf(

@@ -210,7 +210,7 @@ Deno.test("checkHost() allows the names of this machine and of the operator, and
 
 Deno.test("checkHost() refuses other names with 403, and says how to allow a host", () => {
   const message =
-    "Host not allowed: the operator names hosts with --hosts, and proxies with --trust-proxy";
+    "Host not allowed: use a name of this machine, such as localhost; smcp-server lets in others with --hosts, and those of a proxy with --trust-proxy";
   const refused = (checked: Partial<Checked>, rule?: HostRule) => {
     const { status, body = "" } = check(checked, rule) ?? {};
     assertEquals(
