@@ -34,6 +34,10 @@ const NETWORK: Readonly<Record<string, string>> = {
   ECONNRESET: "it hung up; does it speak http, or https?",
 };
 
+/** Returns whether a request failed since nothing listens at its address. */
+export const isNothingThere = (error: unknown): boolean =>
+  error instanceof ConnectionError && codeOf(error.cause) === "ECONNREFUSED";
+
 /** Explains an error in one line with its remedy; never a stack trace. */
 export function explainFailure(error: unknown): string {
   const text = explain(error);

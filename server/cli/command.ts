@@ -259,12 +259,12 @@ function addKeys(program: Command): void {
 
   addWayFlags(add(
     "revoke",
-    "Make a running Server refuse a key until it reads its keys again",
-    "smcp-server key revoke laptop",
+    "Take a key out of its file, and make a running Server refuse it",
+    "smcp-server key revoke laptop   # until the Server reads its keys again",
     "smcp-server key revoke laptop --api-keys keys.json   # for good",
   )).argument("<id>", "its id")
     .addOption(
-      new Option("--api-keys <file>", "take it out of this file as well"),
+      new Option("--api-keys <file>", "take it out of this file, first"),
     )
     .addOption(reason())
     .action(async (id, flags) => (await load()).keyRevoke(id, flags));

@@ -6,9 +6,11 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import * as fs from "node:fs/promises";
+import { isNothingThere } from "../../cli/explain_failure.ts";
 import { print as say, printError, printJson } from "../../cli/print.ts";
 import { orUsageError, UsageError } from "../../cli/run.ts";
 import { plain } from "../../cli/terminal_text.ts";
+import type * as z from "../../protocol/schema.ts";
 import { type ApiKey, apiKeys, parseApiKeys } from "../auth/api_keys.ts";
 import { codeOf, naming, whyUnreadable } from "./flags.ts";
 import {
@@ -102,7 +104,8 @@ export async function keyList(flags: KeyListFlags): Promise<void> {
 }
 
 /**
- * Takes a key out of the file, if there is one, and makes the running Server refuse it at once.
+ * Takes a key out of the file, if there is one, and makes the running Server refuse it at once. With a
+ * file no Server needs to run, and without credentials none is asked.
  *
  * @throws {Error} when either fails, with what was done
  */
@@ -110,24 +113,28 @@ export async function keyRevoke(
   id: string,
   { apiKeys, reason, ...operator }: KeyRevokeFlags,
 ): Promise<void> {
-  const client = operatorClient(operator);
-  if (apiKeys !== undefined) {
-    const keys = await readKeys({ apiKeys });
-    const left = keys.filter((each) => each.id !== id);
-    if (left.length === keys.length) {
-      throw new UsageError(
-        `no key in the file has the id ${
-          JSON.stringify(id)
-        }; the command "key list" shows them`,
-      );
-    }
-    await writeKeys({ apiKeys }, left);
-    say(`removed from ${plain(apiKeys)}: ${plain(id)}`);
+  const { token, apiKey, url } = operator;
+  const isAsked = apiKeys === undefined || (token ?? apiKey) !== undefined;
+  const client = isAsked ? operatorClient(operator) : undefined;
+  if (apiKeys !== undefined) await removeKey(id, { apiKeys });
+  if (client === undefined) {
+    return printError(
+      "a running Server accepts the key until SIGHUP; none was asked, without --token and --api-key",
+    );
   }
-  const change = { principal: `key:${id}`, reason };
-  const missing = missingNodes(
-    await client.ask("/keys/revoke", schemas.done, change),
-  );
+  let answer: z.output<typeof schemas.done>;
+  try {
+    const change = { principal: `key:${id}`, reason };
+    answer = await client.ask("/keys/revoke", schemas.done, change);
+  } catch (error) {
+    if (apiKeys === undefined || !isNothingThere(error)) throw error;
+    return printError(
+      `no Server listens at ${
+        plain(url)
+      }; one that runs elsewhere accepts the key until SIGHUP`,
+    );
+  }
+  const missing = missingNodes(answer);
   if (missing.length > 0) {
     throw new Error(
       `${missing.join("; ")}: ${plain(id)} is refused by all others; try again`,
@@ -136,6 +143,21 @@ export async function keyRevoke(
   say(
     `refused by the Server until it reads its keys again: ${plain(id)}`,
   );
+}
+
+/** @throws {UsageError} when there is no such key in the file, or no such file */
+async function removeKey(id: string, flags: KeysFlags): Promise<void> {
+  const keys = await readKeys(flags);
+  const left = keys.filter((each) => each.id !== id);
+  if (left.length === keys.length) {
+    throw new UsageError(
+      `no key in the file has the id ${
+        JSON.stringify(id)
+      }; the command "key list" shows them`,
+    );
+  }
+  await writeKeys(flags, left);
+  say(`removed from ${plain(flags.apiKeys)}: ${plain(id)}`);
 }
 
 /** Where the keys are, from the command line. */

@@ -8,6 +8,7 @@ import { createHash } from "node:crypto";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { createSmcpServer } from "../../../../server/mod.ts";
 import { start } from "../../../support/child.ts";
 import {
   argumentsOf,
@@ -150,6 +151,41 @@ Deno.test({
   assertEquals(left.map(({ id }: { id: string }) => id), ["ops"]);
   assert(!server.out.includes("token"), "a key names operators: no token");
   for (const secret of [ops, key]) assert(!server.log.includes(secret));
+});
+
+Deno.test("key revoke takes a key out of its file where no Server runs, or none is asked", async () => {
+  await using folder = await scratch();
+  const file = join(folder.path, "keys.json");
+  const run = (...args: string[]) => runHere("server", ["key", ...args]);
+  const ids = async () =>
+    JSON.parse(await readFile(file, "utf8"))
+      .map(({ id }: { id: string }) => id);
+  for (const id of ["a", "b", "c"]) await run("add", id, "--api-keys", file);
+  const revoke = (id: string, ...args: string[]) =>
+    run("revoke", id, "--api-keys", file, ...args);
+  const unasked = await revoke("a");
+  assertEquals([unasked.code, unasked.stdout], [
+    0,
+    `removed from ${file}: a\n`,
+  ]);
+  assertMatch(unasked.stderr, /accepts the key until SIGHUP; none was asked/);
+  assertEquals(await ids(), ["b", "c"]);
+  const at = (url: string) => ["--url", url, "--token", "t"];
+  const none = await revoke("b", ...at("http://127.0.0.1:1"));
+  assertEquals([none.code, none.stdout], [0, `removed from ${file}: b\n`]);
+  assertMatch(none.stderr, /^no Server listens at http:\/\/127\.0\.0\.1:1;/);
+  assertEquals(await ids(), ["c"]);
+
+  await using server = createSmcpServer();
+  const { url } = await server.listen({ port: 0 });
+  const refused = await revoke("c", ...at(url));
+  assertEquals([refused.code, refused.stdout], [
+    1,
+    `removed from ${file}: c\n`,
+  ]);
+  const both = await run("revoke", "c", "--url", url);
+  assertEquals(both.code, 2);
+  assertMatch(both.stderr, /no token/);
 });
 
 Deno.test("key add --expires stores when a key expires, and key list shows it", async () => {
