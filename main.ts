@@ -14,12 +14,13 @@
  */
 import "./cli/prepare.ts";
 import process from "node:process";
+import { endProcess } from "./cli/run.ts";
 import { runSmcp } from "./cli/smcp.ts";
 import type { CreateServer } from "./computer/cli/up.ts";
 
 const loadMcp = async () => (await import("./mcp/mod.ts")).mcpGateway;
 
-process.exitCode = await runSmcp(process.argv.slice(2), {
+const code = await runSmcp(process.argv.slice(2), {
   server: {
     summary: "Serve A2C-SMCP: offices of agents and computers",
     load: async () => {
@@ -82,3 +83,4 @@ process.exitCode = await runSmcp(process.argv.slice(2), {
     },
   },
 });
+await endProcess(code);

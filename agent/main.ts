@@ -9,9 +9,11 @@
  */
 import "../cli/prepare.ts";
 import process from "node:process";
+import { endProcess } from "../cli/run.ts";
 import { runAgent } from "./cli/command.ts";
 
-process.exitCode = await runAgent(
+const code = await runAgent(
   process.argv.slice(2),
   async () => (await import("../mcp/mod.ts")).pipeOffice,
 );
+await endProcess(code);

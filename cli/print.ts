@@ -71,3 +71,11 @@ export const drawStatus = (text: string, reservedColumns: number): void => {
 
 /** Erases what {@linkcode drawStatus} has shown. */
 export const clearStatus = (): void => void process.stderr.write(ERASE_LINE);
+
+/** Resolves when all that was printed is with its reader, or that is gone. */
+export async function printed(): Promise<void> {
+  for (const output of [process.stdout, process.stderr]) {
+    if (output.writableLength === 0) continue;
+    await new Promise<void>((resolve) => output.write("", () => resolve()));
+  }
+}

@@ -4,11 +4,12 @@
  *
  * @module
  */
+import process from "node:process";
 import { type Command, CommanderError, type Option } from "commander";
 import { reasonOf } from "../client/errors.ts";
 import { nearestWord } from "../shared/checks.ts";
 import { explainFailure } from "./explain_failure.ts";
-import { printError } from "./print.ts";
+import { printed, printError } from "./print.ts";
 import { plain } from "./terminal_text.ts";
 
 /** A wrong use of the command line: exit code 2. */
@@ -167,6 +168,15 @@ function readSwitches(
       );
     }
   }
+}
+
+/**
+ * Ends the process with an exit code, when its output is written: a connection to a Server that does not
+ * answer would hold it.
+ */
+export async function endProcess(code: number): Promise<never> {
+  await printed();
+  process.exit(code);
 }
 
 /**

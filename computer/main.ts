@@ -9,6 +9,8 @@
  */
 import "../cli/prepare.ts";
 import process from "node:process";
+import { endProcess } from "../cli/run.ts";
 import { runComputer } from "./cli/command.ts";
 
-process.exitCode = await runComputer(process.argv.slice(2));
+const code = await runComputer(process.argv.slice(2));
+await endProcess(code);

@@ -14,10 +14,15 @@ import {
   type SMCPTool,
 } from "../../../protocol/mod.ts";
 import type { ComputerScript } from "../../../testing/mod.ts";
+import type { Child } from "../../support/child.ts";
 import { runHere, runMain, startMain } from "../../support/command.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
 import { OFFICE, startOffice } from "../../support/office.ts";
+import { stopped } from "../../support/processes.ts";
 import { scratch } from "../../support/scratch.ts";
+import { nextRequest } from "../../support/server/operator_client.ts";
+import { startServerCommand } from "../../support/server/server_command.ts";
+import { joinRaw } from "../../support/wire/raw_client.ts";
 
 const TIME = { timeout: 120_000 };
 
@@ -446,5 +451,58 @@ Deno.test(
       (await agent.run("tools")).stdout,
       "pc: 3 tools\n  old      Of another SDK.\n  new      A title: Of another SDK.\n  read_it  Of another SDK.\n",
     );
+  },
+);
+
+Deno.test(
+  "Ctrl-C ends a command at a Server that is frozen, before and after it has joined",
+  TIME,
+  async (t) => {
+    const begin = (url: string, ...args: string[]) =>
+      startMain("agent", [...args, "--url", url, "--office", OFFICE]);
+    const assertCancelled = async (command: Child) => {
+      command.signal("SIGINT");
+      assertEquals((await command.status).code, 1);
+      assertEquals(command.errors.at(-1), "error: cancelled");
+    };
+
+    await t.step("while it calls, over polling", async () => {
+      await using server = await startServerCommand(["--port", "0"]);
+      const { url, pid } = server;
+      // Lets no WebSocket through, whose close would end by itself after half a minute.
+      await using proxy = Deno.serve(
+        { hostname: "127.0.0.1", port: 0, onListen() {} },
+        ({ url: asked, method, headers, body }) => {
+          const { pathname, search } = new URL(asked);
+          return fetch(url + pathname + search, { method, headers, body });
+        },
+      );
+      const proxied = `http://127.0.0.1:${proxy.addr.port}`;
+      await using computer = await joinRaw(url, "computer", "pc", OFFICE);
+      computer.handle(
+        "client:get_tools",
+        (_, ack) => ack({ tools: [], req_id: "1" }),
+      );
+      const called = nextRequest(computer);
+      await using call = begin(
+        proxied,
+        ...["call", "slow", "--computer", "pc"],
+      );
+      await called;
+      Deno.kill(pid, "SIGSTOP");
+      await stopped(pid);
+      await assertCancelled(call);
+      Deno.kill(pid, "SIGCONT");
+    });
+
+    await t.step("while it connects", async () => {
+      // As one that is frozen: the system accepts, and nothing answers.
+      using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+      const url = `http://127.0.0.1:${listener.addr.port}`;
+      await using members = begin(url, "members");
+      using request = await listener.accept();
+      await request.read(new Uint8Array(1));
+      await assertCancelled(members);
+    });
   },
 );
