@@ -1,4 +1,11 @@
+/**
+ * The signals of commands, and the terminal whose end one of them reports.
+ *
+ * @module
+ */
+import { closeSync, openSync } from "node:fs";
 import process from "node:process";
+import { isatty } from "node:tty";
 
 /** The signals that end a command, with their exit codes in a shell. */
 const EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
@@ -41,5 +48,29 @@ export function firstSignal(
 export function exitAtOnce(): void {
   for (const name of ["SIGINT", "SIGTERM"] as const) {
     process.on(name, () => process.exit(EXIT_CODES[name]));
+  }
+}
+
+/** The terminal of a process, as it is when this is created. */
+export class OwnTerminal {
+  /** The descriptors of stdin, stdout and stderr that are terminals; none under a service, or after nohup. */
+  readonly #descriptors = [0, 1, 2].filter(isatty);
+  readonly #isControlling = hasTerminal() === true;
+
+  /** Whether there was one, and it was closed since: a SIGHUP then comes of that. */
+  get isGone(): boolean {
+    if (this.#descriptors.length === 0) return false;
+    return !this.#descriptors.some(isatty) ||
+      this.#isControlling && hasTerminal() === false;
+  }
+}
+
+/** Checks whether this process has a terminal; `undefined` where it may not look. */
+function hasTerminal(): boolean | undefined {
+  try {
+    closeSync(openSync("/dev/tty", "r"));
+    return true;
+  } catch (error) {
+    return Object(error).code === "ENXIO" ? false : undefined;
   }
 }

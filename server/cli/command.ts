@@ -29,34 +29,29 @@ const AFTER_HELP = `
 The commands ask a running Server, with the token that it prints at its start on loopback, or an
 operator's key or token.
 
-SIGINT and SIGTERM drain. SIGHUP reads keys and certificates again and opens the log file anew.
+SIGINT and SIGTERM drain, and SIGHUP of a closed terminal does. Another SIGHUP reads keys and
+certificates again and opens the log file anew.
 Exit codes: 0 stopped, 1 failed, 2 wrong usage.`;
 
 /**
- * Runs the server's command. Ends the process itself once it has served, so that nothing that is still
- * open delays the end.
+ * Runs the server's command.
  *
  * @param args without the program's own name
  * @param loadMcp loads what serves MCP; a Server must not import it itself
  * @returns the exit code
  */
-export async function runServer(
+export const runServer = (
   args: readonly string[],
   loadMcp: LoadMcp,
-): Promise<number> {
-  let hasServed = false;
-  const code = await runCommand(
+): Promise<number> =>
+  runCommand(
     () =>
       serverCommand(process.env, async (settings) => {
         const { serve } = await import("./serve.ts");
-        hasServed = true;
         await serve(settings, loadMcp);
       }),
     args,
   );
-  if (hasServed) process.exit(code);
-  return code;
-}
 
 /**
  * Creates the server's command.

@@ -11,7 +11,7 @@ import { explainFailure } from "../../cli/explain_failure.ts";
 import { newOperatorToken, operatorLines } from "../../cli/flags.ts";
 import { listenOrExplain, surviveUncaught } from "../../cli/listen.ts";
 import { orUsageError, UsageError } from "../../cli/run.ts";
-import { firstSignal } from "../../cli/signals.ts";
+import { firstSignal, OwnTerminal } from "../../cli/signals.ts";
 import { PROFILES } from "../../protocol/mod.ts";
 import { apiKeys, parseApiKeys } from "../auth/api_keys.ts";
 import { anyOf, type Authenticator } from "../auth/authenticator.ts";
@@ -87,13 +87,9 @@ async function run(
     signals: ["SIGINT", "SIGTERM"],
     exit: (code) => void logging.flush().then(() => process.exit(code)),
   });
-  const { tls } = security;
-  if (settings.logFile || tls || authenticators.length > 0) {
-    process.on(
-      "SIGHUP",
-      () => reload(settings, authenticators, server, logging),
-    );
-  }
+  const hungUp = whenHungUp(() =>
+    reload(settings, authenticators, server, logging)
+  );
   const address = settings.publicUrl ?? url;
   print(
     `A2C-SMCP ${
@@ -104,9 +100,24 @@ async function run(
   );
   // Not in the log, which others may read.
   if (token !== undefined) print(operatorLines(address, token));
-  const { name } = await Promise.race([stopped, lost.promise]);
+  const { name } = await Promise.race([stopped, hungUp, lost.promise]);
   log.info(`${name}: draining`);
   await server.close();
+}
+
+/**
+ * Resolves at a SIGHUP that comes since the terminal was closed; another one is a wish of the operator.
+ *
+ * @param reload called at each of those
+ */
+function whenHungUp(reload: () => void): Promise<{ readonly name: "SIGHUP" }> {
+  const terminal = new OwnTerminal();
+  return new Promise((resolve) => {
+    process.on("SIGHUP", () => {
+      if (terminal.isGone) resolve({ name: "SIGHUP" });
+      else reload();
+    });
+  });
 }
 
 /**

@@ -18,7 +18,7 @@ import { fixture } from "../../support/computer/mcp_servers.ts";
 import { openPage, pageLink } from "../../support/computer/page_client.ts";
 import { createCounter } from "../../support/fixtures/counter.ts";
 import { OFFICE, type Office, startOffice } from "../../support/office.ts";
-import { gone, listeningPort } from "../../support/processes.ts";
+import { gone, isAlive, listeningPort } from "../../support/processes.ts";
 import { scratch } from "../../support/scratch.ts";
 import {
   assertRestored,
@@ -260,7 +260,7 @@ onTerminal(
 );
 
 onTerminal(
-  "a server ends with its window, or continues if SIGHUP means to reload keys",
+  "a server drains with its window; while that is open SIGHUP reloads",
   async () => {
     await using folder = await scratch();
     const keys = join(folder.path, "keys.json");
@@ -270,23 +270,53 @@ onTerminal(
     );
     const start = async (...args: string[]) => {
       const server = await startOnTerminal("server", ["--port", "0", ...args]);
-      const { all } = await server.until(/http:\S+/);
-      const [url = ""] = /http:\S+\d/.exec(all) ?? [];
-      return { server, url };
+      await server.until(/http:\S+/);
+      return server;
     };
-    const plain = await start();
-    await using _plain = plain.server;
-    await plain.server.hangUp();
-    await gone(plain.server.pid);
+    for (const args of [[], ["--api-keys", keys]]) {
+      await using server = await start(...args);
+      for (let times = 1; times <= 2; times++) {
+        server.signal("SIGHUP");
+        const reloaded = new RegExp(`(SIGHUP: keys[^]*){${times}}`);
+        await server.until(reloaded);
+      }
+      await server.hangUp();
+      await gone(server.pid);
+    }
+  },
+);
 
-    const guarded = await start("--api-keys", keys);
-    await using _guarded = guarded.server;
-    await guarded.server.hangUp();
-    const { status, body } = await fetch(`${guarded.url}/health`);
-    assertEquals(status, 200);
-    await body?.cancel();
-    guarded.server.signal("SIGTERM");
-    await gone(guarded.server.pid);
+onTerminal(
+  "a server without a terminal of its own reloads at SIGHUP, also when the one that started it is closed",
+  async () => {
+    await using folder = await scratch();
+    const log = join(folder.path, "log");
+    const server = [Deno.execPath(), ...argumentsOf("server", [])].concat([
+      ...["--port", "0", "--log-file", log],
+    ]);
+    await using shell = await startTerminal("sh", [
+      "-c",
+      `nohup "$@" </dev/null >"$0" 2>&1 & echo "server=$!="; wait`,
+      join(folder.path, "out"),
+      ...server,
+    ]);
+    const { all } = await shell.until(/server=\d+=/);
+    const [, pid = ""] = /server=(\d+)=/.exec(all) ?? [];
+    await listeningPort(Number(pid));
+    await shell.hangUp();
+    const reloads = async () =>
+      (await Deno.readTextFile(log)).split("SIGHUP: keys").length - 1;
+    try {
+      const before = await reloads();
+      Deno.kill(Number(pid), "SIGHUP");
+      while (await reloads() === before) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      assert(await isAlive(Number(pid)));
+    } finally {
+      Deno.kill(Number(pid), "SIGTERM");
+    }
+    await gone(Number(pid));
   },
 );
 
