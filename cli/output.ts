@@ -1,10 +1,11 @@
 /**
  * Output that neither blocks nor ends a command: lines are queued while their reader pauses, and a closed
- * terminal or pipe is no error.
+ * terminal or pipe is no error. The last part is of the lines of logs.
  *
  * @module
  */
 import type { SocketConstructorOpts } from "node:net";
+import type { LogRecord } from "@logtape/logtape";
 
 /** A writable stream of text. */
 export interface LineStream {
@@ -193,4 +194,21 @@ export function outliveConsole(
       }
     };
   }
+}
+
+/**
+ * Returns the fields of a log record that its message does not contain: ` code=403 reason="…"`.
+ *
+ * @param replacer as of `JSON.stringify()`
+ */
+export function fieldsText(
+  { properties, rawMessage }: Pick<LogRecord, "properties" | "rawMessage">,
+  replacer?: (key: string, value: unknown) => unknown,
+): string {
+  const isContained = (key: string) =>
+    typeof rawMessage === "string" && rawMessage.includes(`{${key}}`);
+  return Object.entries(properties)
+    .filter(([key, value]) => value !== undefined && !isContained(key))
+    .map(([key, value]) => ` ${key}=${JSON.stringify(value, replacer)}`)
+    .join("");
 }

@@ -3,7 +3,7 @@ import { fstatSync } from "node:fs";
 import { Socket } from "node:net";
 import process from "node:process";
 import { reasonOf } from "../util/values.ts";
-import { LineQueue, patientStream } from "../../cli/output.ts";
+import { fieldsText, LineQueue, patientStream } from "../../cli/output.ts";
 import { plainLines } from "../../cli/terminal_text.ts";
 import { surviveUncaught } from "../../cli/listen.ts";
 import { hideSecrets } from "../util/secrets.ts";
@@ -15,8 +15,11 @@ export async function logTo(write: (line: string) => void): Promise<void> {
   await configure({
     reset: true,
     sinks: {
-      lines: (record) =>
-        write(plainLines(hideSecrets(format(record).trimEnd()))),
+      // The Server of `up` has the fields of its audit log in no message.
+      lines: (record) => {
+        const line = format(record).trimEnd() + fieldsText(record);
+        write(plainLines(hideSecrets(line)));
+      },
     },
     loggers: [["a2c-smcp"], ["logtape", "meta"]].map((category) => ({
       category,

@@ -11,7 +11,7 @@ import { closeSync, openSync, statSync, writeSync } from "node:fs";
 import { Socket } from "node:net";
 import { configureSync, type LogRecord, type Sink } from "@logtape/logtape";
 import { setImmediate } from "node:timers";
-import { LineQueue, patientStream } from "../../cli/output.ts";
+import { fieldsText, LineQueue, patientStream } from "../../cli/output.ts";
 import type { AuditEvent } from "../shared/audit.ts";
 import { plainJson } from "../../cli/print.ts";
 import { plain } from "../../cli/terminal_text.ts";
@@ -166,16 +166,10 @@ const OPEN_ERRORS: Readonly<Record<string, string>> = {
 
 /** Formats an event as one line for people: `… WARNING audit: join_refused reason="…" office="north"`. */
 export const prettyLine = (record: LogRecord): string => {
-  const { level, category, properties, rawMessage } = record;
-  // Fields that the message contains are not repeated behind it.
-  const isTold = (key: string) =>
-    typeof rawMessage === "string" && rawMessage.includes(`{${key}}`);
-  const fields = Object.entries(properties)
-    .filter(([key, value]) => value !== undefined && !isTold(key))
-    .map(([key, value]) => ` ${key}=${JSON.stringify(value, plainValue)}`);
+  const { level, category } = record;
   const line = `${timeOf(record)} ${level.toUpperCase()} ${category.at(-1)}: ${
     messageOf(record)
-  }${fields.join("")}`;
+  }${fieldsText(record, plainValue)}`;
   return `${plain(line)}\n`;
 };
 

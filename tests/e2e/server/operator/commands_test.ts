@@ -24,6 +24,7 @@ import {
 } from "../../../support/server/operator_client.ts";
 import { startServerCommand } from "../../../support/server/server_command.ts";
 import { connectRaw, joinRaw } from "../../../support/wire/raw_client.ts";
+import { rawHttp } from "../../../support/wire/raw_http.ts";
 
 const timeout = 240_000;
 
@@ -271,7 +272,7 @@ Deno.test("smcp-server completion has the commands for operators, and their help
 
 Deno.test({
   name:
-    "smcp up prints the token of its operators, who may ask its Computer; with --no-operator there are none",
+    "smcp up prints the token of its operators, who may ask its Computer, and logs whom it refuses; with --no-operator there are none",
   timeout,
 }, async () => {
   await using config = await configFile({ servers: {} });
@@ -294,6 +295,18 @@ Deno.test({
   const path = "/offices/home/computers/pc/config";
   const asked = await operate(url, path, { token });
   assertEquals([asked.status, asked.body.servers], [200, {}]);
+  const foreign = await rawHttp(Number(new URL(url).port), [
+    "GET /smcp/?EIO=4&transport=polling HTTP/1.1",
+    "Host: rebound.example",
+  ]);
+  assertEquals(foreign.status, 403);
+  assertMatch(
+    JSON.parse(foreign.body).message,
+    /^Host not allowed: use .* localhost; smcp-server lets in others with --hosts/,
+  );
+  await child.line(
+    /handshake_refused.* code=403 reason="Host not allowed: .*rebound\.example.*" address="127\.0\.0\.1"/,
+  );
   const off = await up("--no-operator", "--refuse-operators");
   await using _off = off.child;
   assert(!off.child.lines.some((line) => line.includes("Operators")));
