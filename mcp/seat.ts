@@ -92,16 +92,14 @@ export function makeSeat(
     const holder = isRefused ? await host.agentOf(office) : undefined;
     if (holder === undefined) return error;
     const { name, node } = holder;
-    const user = `its Agent ${JSON.stringify(name)}${
-      node === undefined ? "" : ` at the node ${JSON.stringify(node)}`
-    }`;
-    const remedy = node === undefined
-      ? ""
-      : "; where it serves MCP clients, a balancer leads all of an office to one node";
+    const [place, rule] = node === undefined ? ["", ""] : [
+      ` at the node ${JSON.stringify(node)}`,
+      "; where it serves MCP clients, a balancer leads all of an office to one node",
+    ];
     return new Error(
-      `The office ${
-        JSON.stringify(office)
-      } is in use by ${user}, and has one seat: stop that Agent, or let it leave the office, and try again${remedy}`,
+      `The office ${JSON.stringify(office)} is in use by its Agent ${
+        JSON.stringify(name)
+      }${place}, and has one seat: stop that Agent, or let it leave the office, and try again${rule}`,
       { cause: error },
     );
   }

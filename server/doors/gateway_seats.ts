@@ -62,7 +62,9 @@ export interface GatewayHost {
    */
   connect(): InProcessConnection;
   /** Finds the Agent because of which one of the gateway's got no seat in an office; once. */
-  agentOf(office: string): Promise<SeatHolder | undefined>;
+  agentOf(
+    office: string,
+  ): Promise<{ readonly name: string; readonly node?: string } | undefined>;
   /** Names in the audit log who makes the call with this `req_id`; returns what forgets it again. */
   attribute(reqId: string, source: CallSource): () => void;
 }
