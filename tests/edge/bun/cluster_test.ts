@@ -8,7 +8,11 @@ import { testOnBun } from "./on_bun.ts";
 
 const SUITES = ["calls", "command", "mcp", "redis"];
 
-if ((await missingPrograms(["redis-server"])).length === 0) {
+/** Those that these suites start. */
+const PROGRAMS = ["redis-server", "nginx", "haproxy"];
+
+const missing = await missingPrograms(PROGRAMS);
+if (missing.length === 0) {
   testOnBun({
     way: "in a cluster",
     isOverFetch: false,
@@ -17,7 +21,7 @@ if ((await missingPrograms(["redis-server"])).length === 0) {
   });
 } else {
   Deno.test.ignore(
-    "Servers on Bun share their offices: no redis-server",
+    `Servers on Bun share their offices: no ${missing.join(", ")}`,
     () => {},
   );
 }
