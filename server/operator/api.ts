@@ -80,6 +80,9 @@ export interface ApiParts
   recheck(): Promise<void>;
 }
 
+/** The most calls of all offices that are listed. */
+const MAX_LISTED_CALLS = 1000;
+
 /** What this node has, and does, for operators of whatever node. */
 const answerersOf = (
   { local, sessions: { open }, feed, tap, ...server }: ApiParts,
@@ -112,6 +115,14 @@ const answerersOf = (
   calls: ({ office }) => {
     const now = performance.now();
     return local.find(office)?.calls.map((call) => callView(call, now)) ?? [];
+  },
+  all_calls: ({ policy }) => {
+    const now = performance.now();
+    return [...local].filter(({ name }) => seesOffice(policy, name))
+      .flatMap(({ calls }) => calls)
+      .sort((a, b) => a.began - b.began)
+      .slice(0, MAX_LISTED_CALLS)
+      .map((call) => callView(call, now));
   },
   cancel: ({ by, office, req_id, reason }) => {
     const found = local.find(office);
@@ -228,6 +239,21 @@ export function newOperatorApi(parts: ApiParts) {
       const isUnknown = list.length === 0 && !told.missing.unanswered;
       if (kind === "members" && isUnknown) throw noOffice(office);
       return { ...answering(told), [kind]: list };
+    },
+    /** Lists the pending calls of all offices that an operator sees, the oldest first, at most 1,000. */
+    async allCalls(
+      { policy }: Operator,
+    ): Promise<z.infer<typeof schemas.allCalls>> {
+      const told = await askNodes(others, "all_calls", { policy });
+      const own = await here.all_calls({ policy }) ?? [];
+      const calls = [own, ...told.answers.values()].flat()
+        .sort((a, b) => b.ms - a.ms)
+        .slice(0, MAX_LISTED_CALLS);
+      return {
+        ...answering(told),
+        calls,
+        ...(calls.length === MAX_LISTED_CALLS && { partial: true }),
+      };
     },
     /**
      * Asks a Computer what an Agent could.

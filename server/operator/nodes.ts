@@ -31,6 +31,11 @@ const NODE_QUESTIONS = {
   members: { question: z.object({ office }), answer: z.array(schemas.member) },
   /** The calls on their way in an office whose home is there. */
   calls: { question: z.object({ office }), answer: z.array(schemas.call) },
+  /** The longest pending calls of the offices whose home is there that may be seen. */
+  all_calls: {
+    question: z.object({ policy }),
+    answer: z.array(schemas.call),
+  },
   /** Ends calls; answers how many. */
   cancel: { question: z.extend(schemas.cancel, { by, office }), answer: count },
   /** Kicks a member, if the home of its office is there; answers how many. */

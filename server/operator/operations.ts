@@ -127,6 +127,14 @@ export const OPERATIONS: readonly Operation[] = [
     answer: schemas.offices,
     run: ({ api, operator }) => api.offices(operator),
   },
+  {
+    method: "get",
+    path: "/calls",
+    summary:
+      "Lists the pending calls of all offices, the oldest first, at most 1,000",
+    answer: schemas.allCalls,
+    run: ({ api, operator }) => api.allCalls(operator),
+  },
   listing("members", "Lists the members of an office", schemas.members),
   listing("calls", "Lists the calls on their way in an office", schemas.calls),
   {

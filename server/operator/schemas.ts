@@ -137,6 +137,11 @@ export const calls = z.object({
   calls: z.array(call),
 });
 
+/** The calls of all offices. */
+export const allCalls = z.extend(calls, {
+  partial: maybe(z.literal(true), "more calls are pending, which began later"),
+});
+
 /** A process. */
 export const process = z.object({
   draining: z.boolean(),

@@ -6,6 +6,7 @@
  */
 /** @import { Child } from "./element.js" */
 /** @import { Column } from "./list.js" */
+/** @import { AnyCall } from "./text.js" */
 import { fill, h, link, renew } from "./element.js";
 import { createList, rowOf, tableOf } from "./list.js";
 import { every } from "./parts.js";
@@ -13,18 +14,6 @@ import { clock, durationText, hasFailed, runningText } from "./text.js";
 
 /** How often the duration of a running call is drawn. */
 const TICK_MS = 1_000;
-
-/**
- * What the pages have in common of a call.
- * @typedef {object} AnyCall
- * @property {number} key
- * @property {number} beganAt milliseconds since 1970
- * @property {number} [endedAt]
- * @property {number} [ms]
- * @property {string} [outcome]
- * @property {string | null} [waiting] the person that it waits for
- * @property {{ progress: number, total?: number, message?: string }} [progress]
- */
 
 /**
  * Returns the look of a call's outcome.

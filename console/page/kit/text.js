@@ -1,5 +1,17 @@
 // @ts-check
 
+/**
+ * What the pages have in common of a call.
+ * @typedef {object} AnyCall
+ * @property {number} key
+ * @property {number} beganAt milliseconds since 1970
+ * @property {number} [endedAt]
+ * @property {number} [ms]
+ * @property {string} [outcome]
+ * @property {string | null} [waiting] the person that it waits for
+ * @property {{ progress: number, total?: number, message?: string }} [progress]
+ */
+
 /** How something is. @typedef {"good" | "warn" | "bad" | "busy" | "muted"} Tone */
 
 /**

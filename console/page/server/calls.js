@@ -3,7 +3,8 @@
 /** @import { Api } from "../kit/api.js" */
 /** @import { Column } from "../kit/list.js" */
 /** @import { View } from "../kit/page.js" */
-/** @import { Call, ServerLive } from "./live.js" */
+/** @import { Call } from "./call_table.js" */
+/** @import { ServerLive } from "./live.js" */
 import { classOf, createCalls, PROCESS, stateOf } from "../kit/calls.js";
 import { buttonFor, fill, h, link } from "../kit/element.js";
 import {
@@ -19,7 +20,7 @@ import { askReason } from "./dialog.js";
 import { drawing } from "./live.js";
 import { officeHead } from "./office.js";
 
-/** How often calls in flight are read, of which the page may have missed the beginning. */
+/** How often the calls in flight are read: the stream lacks those from before the page was opened. */
 const RELOAD_MS = 5000;
 
 /** @type {readonly [Column<Call>, ...Column<Call>[]]} */
@@ -40,7 +41,7 @@ export const calls = {
     const problems = h("div");
     const nothing = empty(
       "No call yet",
-      "Calls are listed as they begin, from when this page was opened; those of before are not recorded.",
+      "Calls in flight are listed, and those that begin while this page is open; those that ended before are not recorded.",
       "To see one now, try a tool: choose an office, a Computer in it, and a tool.",
     );
     const { bar, table, draw } = createCalls({
@@ -59,14 +60,18 @@ export const calls = {
       nothing,
       table,
     );
-    if (office === undefined) return;
+    const path = office === undefined
+      ? "calls"
+      : `offices/${encodeURIComponent(office)}/calls`;
     loading({
       problems,
       signal,
       everyMs: RELOAD_MS,
-      load: () =>
-        api.get(`offices/${encodeURIComponent(office)}/calls`, signal),
-      show: ({ calls }) => live.adopt(calls),
+      load: async () => {
+        const { lastKey } = live;
+        return { ...await api.get(path, signal), lastKey };
+      },
+      show: (list) => live.adopt(list, office),
     });
   },
 };

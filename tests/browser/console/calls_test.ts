@@ -1,13 +1,14 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { ConfirmAnswer } from "../../../computer/mod.ts";
 import { ProtocolError } from "../../../protocol/mod.ts";
-import { go, signIn, startConsole } from "../support/console_office.ts";
+import { go, signIn, startConsole, TOKEN } from "../support/console_office.ts";
 import { consoleTest, DESK, openTab, PHONE } from "../support/driven.ts";
 import { assertResponsive, tooWide } from "../support/looking.ts";
 import { everything, fixture } from "../../support/computer/mcp_servers.ts";
 import { captureLog } from "../../support/log_capture.ts";
 import { OFFICE } from "../../support/office.ts";
 import { startProxy } from "../../support/proxy.ts";
+import { operate } from "../../support/server/operator_client.ts";
 
 const ORDER = { part: "vice", colour: "green", count: 3 };
 
@@ -77,6 +78,30 @@ consoleTest(
     await page.getByText("cancelled by the operator").waitFor();
     const [audit] = log.audit.filter(({ event }) => event === "call_cancelled");
     assertEquals([audit?.by, audit?.reason], ["operator", "it hangs"]);
+  },
+);
+
+consoleTest(
+  "calls in flight from before the page was opened are among those of all offices, and are cancelled there",
+  async () => {
+    await using console = await startConsole();
+    const { office: { agent, url } } = console;
+    const called = agent.callTool("pc", "wait", {}).catch((error) => error);
+    const status = () => operate(url, "/status", { token: TOKEN });
+    while ((await status()).body.pending_calls === 0);
+    await using tab = await console.open("#/calls", { size: PHONE });
+    const { page } = tab;
+    const row = page.getByRole("row", { name: /wait .* running/ });
+    await row.waitFor();
+    assertEquals(await page.getByText("No call yet").isVisible(), false);
+    await row.getByRole("button", { name: /Cancel… wait/ }).click();
+    const dialog = page.getByRole("dialog", { name: /Cancel wait of planner/ });
+    await dialog.getByLabel("Reason").fill("it hangs");
+    await dialog.getByRole("button", { name: "Cancel the call" }).click();
+    await page.getByRole("row", { name: /wait .* cancelled by the operator/ })
+      .waitFor();
+    assertEquals((await called).message, "Cancelled by an operator: it hangs");
+    assertEquals(await page.getByRole("row", { name: /wait/ }).count(), 1);
   },
 );
 

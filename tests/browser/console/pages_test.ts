@@ -6,7 +6,7 @@ import {
   startConsole,
 } from "../support/console_office.ts";
 import { consoleTest, openTab } from "../support/driven.ts";
-import { LOOKS, startLooking } from "../support/looking.ts";
+import { LOOKS, startLooking, tooWide } from "../support/looking.ts";
 import { decodePng, encodePng } from "../support/png.ts";
 import { everything, fixture } from "../../support/computer/mcp_servers.ts";
 import { joinRaw } from "../../support/wire/raw_client.ts";
@@ -66,6 +66,33 @@ function history(): string {
     `event: ${data.event}\ndata: ${JSON.stringify(data)}\n\n`
   ).join("");
 }
+
+consoleTest(
+  "on telephones the header shows all views, and whether the page is connected",
+  async () => {
+    await using console = await startConsole();
+    for (const width of [320, 360, 390, 430]) {
+      await using tab = await console.open("#/status", {
+        size: { width, height: 740 },
+      });
+      const { page } = tab;
+      const header = page.getByRole("banner");
+      await header.getByText("Connected", { exact: true }).waitFor();
+      const parts = [
+        ...await header.getByRole("link").all(),
+        ...await header.getByRole("status").all(),
+      ];
+      assertEquals(parts.length, 6); // the name, four views, the state
+      for (const part of parts) {
+        const text = `${await part.innerText()} at ${width} px`;
+        const box = await part.boundingBox();
+        assert(box !== null && box.height > 8, text);
+        assert(box.x >= 0 && box.x + box.width <= width, text);
+      }
+      assertEquals(await tooWide(page), []);
+    }
+  },
+);
 
 for (const look of LOOKS) {
   const how = `at ${look.size.width} px in ${look.scheme}`;

@@ -7,6 +7,7 @@ import {
 } from "@std/assert";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { SmcpComputer } from "../../../../computer/mod.ts";
+import type { Role } from "../../../../protocol/mod.ts";
 import {
   apiKeys,
   createMetrics,
@@ -18,7 +19,7 @@ import {
   operate,
   operated,
 } from "../../../support/server/operator_client.ts";
-import { connectRaw } from "../../../support/wire/raw_client.ts";
+import { connectRaw, joinRaw } from "../../../support/wire/raw_client.ts";
 
 const CALL = {
   agent: "planner",
@@ -89,6 +90,54 @@ Deno.test("operators see offices, members and calls in flight", async () => {
   ack({ content: [] });
   await answer;
   assertEquals(await calls(), []);
+});
+
+Deno.test("the calls in flight of all offices are those that an operator sees, the oldest first, at most 1,000", async () => {
+  const roles = ["operator"] as const;
+  await using office = await operated({
+    authenticator: apiKeys([
+      { id: "clients", key: "key-of-clients", roles: ["agent", "computer"] },
+      { id: "south", key: "key-of-south", roles, offices: ["south*"] },
+    ]),
+    limits: { callsPerAgent: 1001, eventsPerSecond: 2000 },
+  });
+  await using clients = new AsyncDisposableStack();
+  const { url } = office;
+  const client = { url, auth: { api_key: "key-of-clients" } };
+  const callIn = async (place: string, ids: readonly string[]) => {
+    const join = async (role: Role, name: string) =>
+      clients.use(await joinRaw(client, role, name, place));
+    const computer = await join("computer", "pc");
+    const agent = await join("agent", "planner");
+    const all = Promise.withResolvers<void>();
+    let count = 0;
+    computer.handle("client:tool_call", () => {
+      if (++count === ids.length) all.resolve();
+    });
+    for (const req_id of ids) {
+      void agent.ask("client:tool_call", { ...CALL, req_id });
+    }
+    await all.promise;
+  };
+  const list = async (token?: string) => {
+    const { body } = await office.get("/calls", token);
+    const ids = body.calls.map((each: Record<string, unknown>) =>
+      `${each.office} ${each.req_id}`
+    );
+    return { ids, partial: body.partial };
+  };
+  assertEquals(await list(), { ids: [], partial: undefined });
+  await callIn("north", ["first"]);
+  await callIn("south-1", ["second"]);
+  const two = { ids: ["north first", "south-1 second"], partial: undefined };
+  assertEquals(await list(), two);
+  const south = { ids: ["south-1 second"], partial: undefined };
+  assertEquals(await list("key-of-south"), south);
+  await callIn("west", Array.from({ length: 1000 }, (_, at) => `${at}`));
+  const { ids, partial } = await list();
+  assertEquals([ids.length, partial], [1000, true]);
+  assertEquals(ids.slice(0, 3), [...two.ids, "west 0"]);
+  assertEquals(await list("key-of-south"), south);
 });
 
 Deno.test("an operator's cancel ends the call for the Agent, notifies the Computer, and is audited", async () => {

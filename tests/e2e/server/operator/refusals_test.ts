@@ -88,8 +88,8 @@ Deno.test("every operation refuses clients that are no operator, other pages, an
   await using office = await served();
   const { url, computer } = office;
   const all = [
-    ...[["/status"], ["/offices"], ["/openapi.json"], ["/events"]] as const,
-    ...[["/unknown"]] as const,
+    ...[["/status"], ["/offices"], ["/calls"]] as const,
+    ...[["/openapi.json"], ["/events"], ["/unknown"]] as const,
     ...operations("north", computer.socket.id),
     REVOKE,
   ];
