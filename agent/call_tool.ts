@@ -82,6 +82,9 @@ async function callAnswering(
   }
 }
 
+/** How long the Computer's own timeout result is waited for, which may say why nothing came. */
+const TIMEOUT_GRACE_MS = 500;
+
 /** Calls a tool; a call that times out or is aborted here is cancelled at the Computer (spec §7). */
 async function callOnce(
   requests: Requests,
@@ -91,6 +94,9 @@ async function callOnce(
   const { timeoutMs = TOOL_TIMEOUT_MS, reqId = crypto.randomUUID() } = options;
   const { signal, onProgress, input, meta } = options;
   const { computer } = call;
+  const timeout = wireTimeout(timeoutMs);
+  // A Computer counts whole seconds.
+  const graceMs = timeout * 1000 > timeoutMs ? 0 : TIMEOUT_GRACE_MS;
   let wait: Wait | undefined;
   const unfollow = requests.follow(reqId, (progress) => {
     const { waiting } = progress;
@@ -102,11 +108,11 @@ async function callOnce(
   try {
     return await requests.ask(TOOL_CALL_EVENT, {
       ...call,
-      timeout: wireTimeout(timeoutMs),
+      timeout,
       progress: onProgress ? true : "waiting",
       ...(input && inputFields(input)),
       ...(meta && { _meta: meta }),
-    }, { timeoutMs, signal, reqId });
+    }, { timeoutMs: timeoutMs + graceMs, signal, reqId });
   } catch (error) {
     if (error instanceof ConnectionError && error.code === "timeout") {
       requests.cancel(reqId, "timeout");

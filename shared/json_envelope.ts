@@ -44,7 +44,8 @@ function membersBefore(text: string): Members {
   const start = text.search(/[^\s\ufeff]/);
   let depth = 0;
   let end = -1;
-  for (let at = start; at >= 0 && at < text.length; at++) {
+  let isOpen = start >= 0;
+  for (let at = start; isOpen && at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case QUOTE:
         at = textEnd(text, at);
@@ -55,7 +56,7 @@ function membersBefore(text: string): Members {
         break;
       case LIST_END:
       case OBJECT_END:
-        depth--;
+        isOpen = --depth > 0; // another object may follow
         break;
       case COMMA:
         if (depth === 1) end = at;

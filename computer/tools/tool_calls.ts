@@ -26,6 +26,7 @@ import { SessionForgottenError } from "../host/mcp/errors.ts";
 import type { AnswerQuestion } from "../host/mcp/connection.ts";
 import type { NamedTool } from "../host/tool_naming.ts";
 import { log } from "../util/log.ts";
+import { hideSecrets } from "../util/secrets.ts";
 import { reasonOf } from "../util/values.ts";
 import { transformResult } from "../util/vrl.ts";
 import { callFailure, refused } from "./call_failure.ts";
@@ -83,6 +84,8 @@ interface RunningCall {
   readonly onProgress: ((progress: ToolProgress) => void) | undefined;
   /** Reports that the call waits for a person. */
   readonly waits: CallWaits;
+  /** Explains why no answer came, from when its MCP server gets the call. */
+  readonly silence: { explain: () => string };
   /** Answers the questions of the MCP server; absent where the person at this Computer does. */
   readonly answer?: AnswerQuestion;
 }
@@ -198,7 +201,8 @@ export class ToolCalls {
       report({ progress: done, ...(message && { message }), waiting });
     });
     try {
-      return await this.#begin({ ...call, onProgress, waits });
+      const silence = { explain: () => "" };
+      return await this.#begin({ ...call, onProgress, waits, silence });
     } finally {
       waits.end();
       throttle?.end(!call.signal.aborted); // before the answer, which is the last word
@@ -255,7 +259,7 @@ export class ToolCalls {
 
   /** Waits for the result of `work`; on timeout or abort, ends before it does. */
   async #untilEnd(
-    { request: { timeout }, signal, waits }: RunningCall,
+    { request: { timeout }, signal, waits, silence }: RunningCall,
     work: (signal: AbortSignal) => Promise<CallToolResult>,
   ): Promise<CallToolResult> {
     const early = Promise.withResolvers<CallToolResult>();
@@ -268,12 +272,16 @@ export class ToolCalls {
       const waiting = waits.now();
       return waiting && { waiting, computer: this.#options.place() };
     };
-    const late = () => end(timeoutResult(timeout, wait()), "timeout");
+    const late = () =>
+      end(
+        timeoutResult(timeout, wait(), hideSecrets(silence.explain())),
+        "timeout",
+      );
     this.#deadlines.add(late, timeout * 1000);
-    const off = onAbort(
-      signal,
-      () => end(abortedResult(signal.reason, wait()), "cancelled"),
-    );
+    const off = onAbort(signal, () => {
+      if (signal.reason === "timeout") silence.explain(); // to the log alone
+      end(abortedResult(signal.reason, wait()), "cancelled");
+    });
     try {
       // The MCP SDK reports every abort as a timeout; only here is it known why the call ended.
       const result = await Promise.race([early.promise, work(abort.signal)]);
@@ -318,6 +326,7 @@ export class ToolCalls {
           const ask = () => this.elicitations.ask(by, question, context);
           return call.waits.during("answer", ask);
         });
+      call.silence.explain = connection.watchOutput();
       const { _meta: meta } = call.request;
       const options = { signal, onProgress, answer, meta };
       const result = await connection.callTool(tool, params, options)

@@ -239,10 +239,15 @@ export function waitedFor(result: CallToolResult): Waiting | undefined {
  * Creates the result of a call that exceeded its `timeout`, in seconds (spec §6, §7).
  *
  * @param wait if it waited for a person then
+ * @param silence what explains that nothing came, to end a sentence
  */
-export function timeoutResult(timeout: number, wait?: Wait): CallToolResult {
+export function timeoutResult(
+  timeout: number,
+  wait?: Wait,
+  silence = "",
+): CallToolResult {
   const text = wait === undefined
-    ? `The tool did not answer within ${timeout} s`
+    ? `The tool did not answer within ${timeout} s${silence}`
     : wait.waiting === "confirmation"
     ? `Nobody at ${wait.computer} confirmed the call within ${timeout} s; the tool did not run`
     : `Nobody at ${wait.computer} answered the question of the tool's MCP server within ${timeout} s`;

@@ -180,6 +180,11 @@ export class ClientConnection {
     this.#onLost = listener;
   }
 
+  /** Returns a function that explains a silence since then, to end a sentence; empty where nothing is to be said. */
+  watchOutput(): () => string {
+    return this.#options.watchOutput?.() ?? (() => "");
+  }
+
   /** Calls a tool; has no timeout besides the signal. */
   async callTool(
     name: string,

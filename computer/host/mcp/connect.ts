@@ -6,7 +6,7 @@
  */
 import { loadPackages } from "../../../shared/packages.ts";
 import type { ServerConfig } from "../../config/config.ts";
-import { log } from "../../util/log.ts";
+import { log, WarnOnce } from "../../util/log.ts";
 import { hideValues, secretsIn } from "../../util/secrets.ts";
 import { reasonOf } from "../../util/values.ts";
 import type { ClientConnectionOptions, McpConnection } from "./connection.ts";
@@ -88,9 +88,6 @@ async function connectHttp(
   return await new HttpAttempts(config, options).connect();
 }
 
-/** Characters of what a child printed in place of a message that an error quotes. */
-const MAX_QUOTED = 200;
-
 /** @param hide hides secrets in a text, before it is cut */
 async function connectStdio(
   { name, server_parameters }: Extract<ServerConfig, { type: "stdio" }>,
@@ -106,11 +103,22 @@ async function connectStdio(
     warn: (warning) =>
       log.warn("MCP server {server}: {warning}", { server: name, warning }),
   });
+  const once = new WarnOnce();
   try {
     return await openConnection(transport, {
       ...options,
       explainLoss: () => transport.end,
       answers: () => transport.answers,
+      watchOutput: () => {
+        const { count } = transport.stray;
+        return () => {
+          const printed = transport.stray.quote(hide, count);
+          if (printed !== "") {
+            once.warn([`MCP server "${name}" did not answer a call${printed}`]);
+          }
+          return printed;
+        };
+      },
     });
   } catch (error) {
     const { end, fault, diagnostics, stray } = transport;
@@ -122,19 +130,10 @@ async function connectStdio(
       : hasEnded
       ? `"${server_parameters.command}" ${end} before it answered`
       : reasonOf(error);
-    const printed = stray === "" ? "" : quoteStray(hide(stray));
     const Failure = hasEnded ? ServerEndedError : Error;
     throw new Failure(
-      [reason + printed, diagnostics].filter(Boolean).join("\n"),
+      [reason + stray.quote(hide), diagnostics].filter(Boolean).join("\n"),
       { cause: error },
     );
   }
-}
-
-function quoteStray(text: string): string {
-  const all = text.trim();
-  const shown = all.length > MAX_QUOTED ? `${all.slice(0, MAX_QUOTED)}…` : all;
-  return `; on its output, which is for messages of MCP alone, it printed ${
-    JSON.stringify(shown)
-  }`;
 }

@@ -80,6 +80,8 @@ export interface ClientConnectionOptions {
   readonly signal: AbortSignal;
   /** Describes how the connection ended, if the transport has the reason. */
   readonly explainLoss?: () => string | undefined;
+  /** Returns a function that quotes what a child printed since then in place of messages, to end a sentence. */
+  readonly watchOutput?: () => () => string;
   /** Counts what the server has answered so far, messages or not; more of it after a ping is a sign of life. */
   readonly answers?: () => number;
   /** Interval of pings; over HTTP nothing else tells that the server is gone. */

@@ -15,6 +15,7 @@ import {
 import { MAX_MESSAGE_VALUES, PARSE_ERROR, TOO_MANY_VALUES } from "./errors.ts";
 import { mendMeta } from "../../../protocol/mcp/mend.ts";
 import { isRecord } from "../../../protocol/names.ts";
+import { type Envelope, envelopeOf } from "../../../shared/json_envelope.ts";
 import { outlineOf } from "../../../shared/json_outline.ts";
 import { countValues } from "../../../shared/json_values.ts";
 import type { Line, LongLine } from "../../../shared/line_decoder.ts";
@@ -102,8 +103,8 @@ export function readInTurns(
 /**
  * Parses the JSON-RPC message in a line from an MCP server.
  *
- * An invalid answer, or one of too many values, becomes an error answer if its request is known: that
- * call fails at once instead of at its timeout, and other calls continue.
+ * An invalid answer, also one that is no JSON, or one of too many values becomes an error answer if its request
+ * is known: that call fails at once instead of at its timeout, and other calls continue.
  *
  * @throws {Error} when the line is not a message; does not quote the line, as it may contain secrets
  */
@@ -119,9 +120,23 @@ export function readMessage(line: Line, encoding: string): JSONRPCMessage {
   const message = JSONRPCMessageSchema.safeParse(withValidMeta(data));
   if (message.success && line.valid) return message.data;
   const problem = line.valid
-    ? "is not a JSON-RPC message"
+    ? `is not ${data === undefined ? "JSON" : "a JSON-RPC message"}`
     : `is not valid ${encoding}; set "encoding", or "encoding_error_handler" to "replace"`;
-  return failed(line, data, problem);
+  return failed(line, data ?? endsOf(line.text), problem);
+}
+
+/** Characters at each end of a line that is no JSON in which its id is searched for. */
+const MAX_END = 4_096;
+
+/** Reads what the ends of a line show that is no JSON, such as one with NaN or two objects. */
+function endsOf(text: string): Envelope & { jsonrpc?: string } {
+  const head = text.slice(0, MAX_END);
+  const tail = text.slice(-MAX_END);
+  const isMessage = /"jsonrpc"\s*:\s*"2\.0"/.test(head + tail);
+  return {
+    ...envelopeOf(head, tail),
+    ...(isMessage && { jsonrpc: "2.0" }),
+  };
 }
 
 /**
@@ -130,7 +145,10 @@ export function readMessage(line: Line, encoding: string): JSONRPCMessage {
  * @throws {Error} when the line is no answer
  */
 function failed(line: Line, data: unknown, problem: string): JSONRPCMessage {
-  if (isRecord(data) && ("result" in data || "error" in data)) {
+  const isAnswer = isRecord(data) &&
+    ("result" in data || "error" in data ||
+      data.jsonrpc === "2.0" && !("method" in data));
+  if (isAnswer) {
     const { id } = data;
     if (typeof id === "string" || typeof id === "number") {
       return errorAnswer(id, problem);

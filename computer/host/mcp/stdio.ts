@@ -41,6 +41,7 @@ import {
   tooManyBytes,
 } from "./errors.ts";
 import { errorAnswer, lineQueue, readInTurns, readMessage } from "./lines.ts";
+import { StrayOutput } from "./stray_output.ts";
 
 /** Silence after which the output of an exited child counts as complete. */
 const DRAIN_QUIET_MS = 20;
@@ -49,9 +50,6 @@ const MAX_DRAINS = 25;
 
 /** Maximum number of replies that a child has not read; it could ask without end and read nothing. */
 const MAX_PENDING_REPLIES = 100;
-
-/** How much is kept of what a child prints that is no message, to be quoted. */
-const MAX_STRAY_CHARACTERS = 4_000;
 
 /** Options of a {@linkcode StdioTransport}. */
 interface StdioOptions {
@@ -81,8 +79,8 @@ export class StdioTransport implements Transport {
   fault: MessageTooLargeError | undefined;
   /** The number of lines on its output so far, messages or not. */
   answers = 0;
-  /** What it first printed on its output that is no message; may contain secrets. */
-  stray = "";
+  /** What it printed on its output that is no message; may contain secrets. */
+  readonly stray: StrayOutput = new StrayOutput();
   readonly #parameters: MCPServerStdioParameters;
   readonly #options: StdioOptions;
   readonly #limit: number;
@@ -268,8 +266,7 @@ export class StdioTransport implements Transport {
       }
       this.onmessage?.(message);
     } catch (error) {
-      const room = MAX_STRAY_CHARACTERS - this.stray.length;
-      this.stray += `${line.text}\n`.slice(0, Math.max(0, room));
+      this.stray.push(line.text);
       this.onerror?.(error as Error);
     }
   }

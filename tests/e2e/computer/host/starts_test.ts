@@ -86,7 +86,10 @@ Deno.test("an MCP server that does not start says why: the field that was refuse
 
 Deno.test("an MCP server that prints other lines in place of its answer is quoted when its time is over", async () => {
   await using host = hostOf({
-    a: scripted({ banner: "Listening on port 8080\n", answer: {} }),
+    a: scripted({
+      banner: "Listening on port 8080\n",
+      answer: { id: 98_765, result: {} },
+    }),
   }, { restart: ONCE, startTimeoutMs: 3_000 });
   await host.start();
   const { error = "" } = host.statuses[0] ?? {};

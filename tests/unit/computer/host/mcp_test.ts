@@ -89,6 +89,8 @@ Deno.test("readMessage() turns an unreadable answer into an error answer, and th
   const rows: [text: string, valid: boolean, id: unknown, part: string][] = [
     ['{"jsonrpc":"2.0","id":7,"result":{"a":"\ufffd"}}', false, 7, "gbk"],
     ['{"jsonrpc":"2.0","id":"x","result":5}', true, "x", "JSON-RPC"],
+    ['{"jsonrpc":"2.0","id":7}', true, 7, "JSON-RPC"],
+    ['{"jsonrpc":"2.0","id":7,"result":{"a":NaN}}', true, 7, "not JSON"],
   ];
   for (const [text, valid, id, part] of rows) {
     const message = readMessage(line(text, valid), "gbk");
@@ -96,7 +98,16 @@ Deno.test("readMessage() turns an unreadable answer into an error answer, and th
     assertStringIncludes(JSON.stringify(message), part);
   }
   for (
-    const text of ["password: hunter2", '{"hunter2":1}', "[]", '"hunter2"']
+    const text of [
+      "password: hunter2",
+      '{"hunter2":1}',
+      '{"id":7,"hunter2":1}',
+      '{"id":7,"hunter2":NaN}',
+      '{"jsonrpc":"2.0","id":7,"method":"x","params":NaN}',
+      '{"jsonrpc":"2.0","id":7,"method":5}',
+      "[]",
+      '"hunter2"',
+    ]
   ) {
     const error = assertThrows(() => readMessage(line(text), "utf-8"), Error);
     assertEquals(error.message.includes("hunter2"), false);
