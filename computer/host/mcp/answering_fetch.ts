@@ -12,7 +12,12 @@ import {
   PARSE_ERROR,
   SessionForgottenError,
 } from "./errors.ts";
-import { contentError, type Hide, statusError } from "./http_answers.ts";
+import {
+  contentError,
+  type Hide,
+  noMessageError,
+  statusError,
+} from "./http_answers.ts";
 import {
   EventScanner,
   isEventStream,
@@ -129,8 +134,11 @@ export function answeringFetch(
       throw await statusError(response, hide);
     }
     if (id === undefined) return response;
-    const isWhole = response.ok && response.status !== 202 &&
-      !isEventStream(response);
+    // Statuses for what is no request: they have no message, and none comes later.
+    if (response.status === 202 || response.status === 204) {
+      throw await noMessageError(response);
+    }
+    const isWhole = response.ok && !isEventStream(response);
     if (isWhole && mediaTypeOf(response) !== "application/json") {
       throw await contentError(response, hide);
     }

@@ -40,6 +40,17 @@ export async function statusError(
   );
 }
 
+/** Returns the error of a response to a request whose status has no message. */
+export async function noMessageError(
+  { body, status }: Response,
+): Promise<HttpAnswerError> {
+  await body?.cancel();
+  return new HttpAnswerError(
+    `answered HTTP ${status} without a message, where MCP has the answer to the request`,
+    status,
+  );
+}
+
 /** Reads the error of a response to a request that has neither JSON nor a stream of events. */
 export async function contentError(
   response: Response,

@@ -69,7 +69,6 @@ const ODD_PINGS: Record<string, Reply> = {
 };
 
 for (const [name, reply] of Object.entries(ODD_PINGS)) {
-  // A ping that is only accepted has no answer, but its call keeps the server from being restarted.
   Deno.test(`an MCP server that answers a ping with ${name} is not restarted, and its call goes on`, async () => {
     const release = Promise.withResolvers<void>();
     await using server = await startScriptedHttp({
@@ -84,7 +83,7 @@ for (const [name, reply] of Object.entries(ODD_PINGS)) {
       a: settings(server, { sse_read_timeout: "PT0.02S" }),
     }, { restart: AT_ONCE });
     const call = textOf(host, "a", "say");
-    await server.answered("ping", reply.status === 202 ? 1 : 3);
+    await server.answered("ping", 3);
     release.resolve();
     assertEquals(await call, "done");
     const { state, restarts } = host.server("a")!.status;
@@ -170,6 +169,11 @@ const REFUSALS: [name: string, reply: Reply, text: string][] = [
     { status: 307, headers: { location: `http://127.0.0.2:9/?k=${SECRET}` } },
     "answered HTTP 307: Redirect to http://127.0.0.2:9/ not followed",
   ],
+  ...[202, 204].map((status): typeof REFUSALS[number] => [
+    `HTTP ${status}`,
+    { status },
+    `answered HTTP ${status} without a message`,
+  ]),
   [
     "no message",
     { body: { ok: true } },
