@@ -38,13 +38,13 @@ export async function callTool(
   call: Call,
   options: CallToolOptions,
 ): Promise<CallToolResult> {
-  checkNames(options, CALL_TOOL_NAMES, "callTool()");
-  const { signal, onElicit, blobs = "restore" } = options;
   if ("offline" in options) {
     throw new TypeError(
       'Cannot use the option offline for one call: it is for all, as new SmcpAgent({ offline: "wait" })',
     );
   }
+  checkNames(options, CALL_TOOL_NAMES, "callTool()");
+  const { signal, onElicit, blobs = "restore" } = options;
   const result = onElicit
     ? await callAnswering(requests, call, options, onElicit)
     : await callOnce(requests, call, options);

@@ -144,7 +144,13 @@ onEachEngine(
     const [, ...late] = await waiting;
     assertEquals(late.slice(0, 2), text);
     assertMatch(String(late[2]), /^43\/smcp,7\[/);
-    assertEquals(await ask(url, { method: "PUT" }), [500, null, null, ""]);
+    const other = "A session has no method PUT: poll with GET, send with POST";
+    assertEquals(await ask(url, { method: "PUT" }), [
+      400,
+      "application/json",
+      null,
+      JSON.stringify({ code: 400, message: other }),
+    ]);
     await post("1");
     const unknown = '{"code":1,"message":"Session ID unknown"}';
     assertEquals(await ask(url), [400, "application/json", null, unknown]);

@@ -155,6 +155,10 @@ export const WORKSHOP_NOTES: Readonly<Record<string, DependencyNote>> = {
     use: "checks the JSON Schema of the configuration",
     instead: "any other validator of JSON Schema",
   },
+  "ajv-formats": {
+    use: "the formats by which MCP clients check results",
+    instead: "without it, schemas with formats would not be compiled",
+  },
   assemblyscript: {
     use: "compiles the scanner of the relay (`deno task build:scan`)",
     instead: "C or Rust, with a toolchain to install",

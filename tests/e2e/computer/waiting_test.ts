@@ -82,7 +82,7 @@ Deno.test("a call that waits for confirmation says so at once, and that it goes 
   await using host = new ToolHost({ servers: { files: files() }, confirm });
   await host.start();
   const local = reports();
-  const own = host.callTool("echo", X, local);
+  const own = host.callTool("echo", X, { onProgress: local.onProgress });
   assertEquals(await local.until(1), [WAITS("the Computer")]);
   await say("no", 1);
   assertEquals(waitedFor(await own), "confirmation");
