@@ -14,7 +14,8 @@ async function givenServer(given: Given): Promise<void> {
 
 /** An Agent reads a file through the Computer. */
 const isServing = async ({ machine }: Given): Promise<void> => {
-  const call = "smcp-agent call read_text_file --office demo --arg path=notes.txt";
+  const call =
+    "smcp-agent call read_text_file --office demo --arg path=notes.txt";
   await machine.run(`until ${call} 2>&1 | grep "what is in"; do :; done`);
 };
 
