@@ -19,8 +19,8 @@ const steps = transcriptOf(
     /deno run -A (?:~|\/home\/you)\/a2c-smcp\/(agent|computer)\/main\.ts/g,
     "npx -p @a2c-smcp/cli smcp-$1",
   ).replaceAll(
-    "deno run -A ~/a2c-smcp/mod.ts up",
-    "npx -p @a2c-smcp/cli smcp up",
+    /deno run -A (?:~|\/home\/you)\/a2c-smcp\/mod\.ts/g,
+    "npx -p @a2c-smcp/cli smcp",
   ),
 );
 
