@@ -4,6 +4,8 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { chooseComputer } from "../../../agent/cli/office.ts";
 import { SmcpComputer } from "../../../computer/mod.ts";
@@ -497,12 +499,15 @@ Deno.test(
 
     await t.step("while it connects", async () => {
       // As one that is frozen: the system accepts, and nothing answers.
-      using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-      const url = `http://127.0.0.1:${listener.addr.port}`;
-      await using members = begin(url, "members");
-      using request = await listener.accept();
-      await request.read(new Uint8Array(1));
+      const listener = createServer().listen(0, "127.0.0.1");
+      await once(listener, "listening");
+      const { port } = listener.address() as AddressInfo;
+      await using members = begin(`http://127.0.0.1:${port}`, "members");
+      const [socket] = await once(listener, "connection") as [Socket];
+      await once(socket, "data");
       await assertCancelled(members);
+      socket.destroy();
+      listener.close();
     });
   },
 );

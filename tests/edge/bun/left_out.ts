@@ -20,9 +20,6 @@ const MEMBERS: Reasons = {
     "an MCP server over sse that is not there is an error with its address, without what is secret in it",
     "an MCP server over streamable that is not there is an error with its address, without what is secret in it",
   ],
-  "the MCP SDK's transport sse reconnects later on Bun": [
-    "a call over sse that meets a forgotten session is repeated once",
-  ],
   "Bun's child processes read ahead of the test": [
     "a Computer's log reports dropped lines once it is read again",
   ],
