@@ -58,7 +58,8 @@ export function clientsCommand(): Command {
  */
 export function bannerLines(address: OfficeAddress, mcp: boolean): string[] {
   const own = shellWord(mcpUrl(address));
-  const [first, last] = [PROTOCOL_NAMES[0], PROTOCOL_NAMES.at(-1)];
+  const first = PROTOCOL_NAMES[0];
+  const last = PROTOCOL_NAMES.at(-1);
   return [
     `Serving A2C-SMCP ${first} to ${last} on ${address.url}`,
     `Agents: ${agentCommand("tools", address)}`,

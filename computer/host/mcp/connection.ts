@@ -115,7 +115,7 @@ export interface McpTool {
   readonly meta: Record<string, unknown>;
 }
 
-/** Maximum number of sentences about what is invalid; somebody has to read them. */
+/** Maximum number of sentences about what is invalid, since people read them. */
 export const MAX_PROBLEMS = 20;
 
 /** Maximum length of identifiers on the wire (spec §4). */

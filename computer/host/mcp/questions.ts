@@ -90,7 +90,7 @@ export class Questions {
   /**
    * Answers a question of the server.
    *
-   * @throws {UnansweredError} nobody can
+   * @throws {UnansweredError} when no running call can answer it
    */
   async answer(
     { key, ...question }: SentQuestion,

@@ -394,7 +394,7 @@ export class OutOfReachError extends Error {
 class Requests {
   readonly #fetch: FetchLike;
   readonly #signal: AbortSignal;
-  /** Whether the last one found nobody, or a server that failed itself. */
+  /** Whether the last one reached no server, or one that failed itself. */
   isTrouble = false;
 
   constructor(fetch: FetchLike, signal: AbortSignal) {
@@ -417,7 +417,7 @@ class Requests {
   /**
    * Runs work that sends some.
    *
-   * @throws what `work` throws, unless the reason is that nobody was reached
+   * @throws what `work` throws, unless the reason is that no server was reached
    */
   async run<T>(work: () => Promise<T>): Promise<T> {
     try {

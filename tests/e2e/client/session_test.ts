@@ -241,7 +241,8 @@ Deno.test('with `offline: "wait"` a call waits for a Computer that has just left
   const { url } = await server.listen({ port: 0 });
   const join = async () => {
     const pc = scriptedComputer({
-      ...{ url, name: "pc" },
+      url,
+      name: "pc",
       script: (event) =>
         event === "client:get_tools"
           ? { tools: [], req_id: "1" }
