@@ -87,8 +87,8 @@ export interface OfficeMcpOptions {
   abandonedMs?: number;
 }
 
-/** The names of {@linkcode OfficeMcpOptions}. */
-export const OFFICE_MCP_NAMES = {
+/** The names of the options that an office and a gateway have. */
+const SHARED_NAMES = {
   computer: true,
   include: true,
   exclude: true,
@@ -97,16 +97,21 @@ export const OFFICE_MCP_NAMES = {
   lenient: true,
   desktopTools: true,
   callTimeoutMs: true,
-  admit: true,
   heartbeatMs: true,
+  maxSessions: true,
+  sessionIdleMs: true,
+  abandonedMs: true,
+} as const;
+
+/** The names of {@linkcode OfficeMcpOptions}. */
+export const OFFICE_MCP_NAMES = {
+  ...SHARED_NAMES,
+  admit: true,
   callsPerSecond: true,
   maxCalls: true,
   hosts: true,
   origins: true,
   maxBodyBytes: true,
-  maxSessions: true,
-  sessionIdleMs: true,
-  abandonedMs: true,
 } satisfies NamesOf<OfficeMcpOptions>;
 
 /** The options with their defaults. */
@@ -242,18 +247,7 @@ export interface McpGatewayOptions extends
 }
 
 const GATEWAY_NAMES = {
-  computer: true,
-  include: true,
-  exclude: true,
-  tools: true,
-  nameLimit: true,
-  lenient: true,
-  desktopTools: true,
-  callTimeoutMs: true,
-  heartbeatMs: true,
-  maxSessions: true,
-  sessionIdleMs: true,
-  abandonedMs: true,
+  ...SHARED_NAMES,
   seatIdleMs: true,
   maxOffices: true,
   agentName: true,
