@@ -5,8 +5,6 @@ ARG DENO_VERSION=2.9.6
 FROM --platform=$BUILDPLATFORM denoland/deno:${DENO_VERSION} AS build
 WORKDIR /src
 COPY deno.json deno.lock ./
-COPY tests/deno.json tests/
-COPY tools/deno.json tools/
 COPY links links
 COPY shared shared
 COPY protocol protocol

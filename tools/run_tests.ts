@@ -42,7 +42,8 @@ try {
   const groups = await Promise.all(groupTests(files).map(writeGroup));
   const { code } = await new Deno.Command(Deno.execPath(), {
     args: [
-      ...["test", "-A", "--frozen", "--no-check", "--parallel"],
+      ...["test", "-A", "--quiet", "--config=tests/deno.json", "--frozen"],
+      ...["--no-check", "--parallel"],
       ...["--preload=tests/preload.ts", ...groups],
     ],
     cwd: root,

@@ -49,10 +49,16 @@ const DOWNLOAD_TIMEOUT_MS = 1_800_000;
 const command = (program: string, ...args: string[]) =>
   run(program, args, root, DOWNLOAD_TIMEOUT_MS);
 
-const locked: Part = {
-  name: "the packages of deno.lock",
-  fetch: () => command("deno", "install", "--frozen", "--quiet"),
-};
+const packagesOf = (file: string): Part => ({
+  name: `the packages of ${file}`,
+  fetch: () =>
+    command("deno", "install", `--config=${file}`, "--frozen", "--quiet"),
+});
+
+const locked = packagesOf("deno.json");
+
+/** What tests and tools import beside what the package does. */
+const workshop = packagesOf("tests/deno.json");
 
 /**
  * Fetches npm's metadata of the packages behind `links` in deno.json, which `deno install` omits; Deno
@@ -235,7 +241,8 @@ const publishedOfPypi: Part = {
 
 const clients: Part = { name: "Claude Code and Codex", fetch: realClients };
 
-const packages = [locked, linked, homes];
+const product = [locked, linked, homes];
+const packages = [...product, workshop];
 
 /** For the suites of tests/e2e, which other suites run in another place. */
 const endToEnd = [...packages, bundler, storage, ...denoServers, npxServers];
@@ -246,7 +253,7 @@ const onBun = [...endToEnd, bun, tarball, clusterProgramsIfPossible];
 /** The downloads of each suite. */
 export const SUITES: Readonly<Record<string, readonly Part[]>> = {
   test: [...endToEnd, systemd],
-  demo: [...packages, ...denoServers],
+  demo: [...product, ...denoServers],
   "demo:cluster": packages,
   bench: [...packages, ...denoServers, ...nodes, bun, bundles, workerd],
   browser: [...packages, bundler, ...denoServers, chromium],

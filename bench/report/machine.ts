@@ -36,7 +36,7 @@ export function thisMachine(): Machine {
 export async function versionsOf(
   absent: ReadonlySet<string>,
 ): Promise<Record<string, string>> {
-  const lock = JSON.parse(await Deno.readTextFile(`${ROOT}deno.lock`));
+  const lock = JSON.parse(await Deno.readTextFile(`${ROOT}tests/deno.lock`));
   const locked = (name: string) => {
     const specifier = `npm:${name}@`;
     const found = Object.entries<string>(lock.specifiers)

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import config from "../../deno.json" with { type: "json" };
+import workshop from "../deno.json" with { type: "json" };
 
 const root = new URL("../../", import.meta.url);
 
@@ -92,11 +93,15 @@ export async function filesOf(
 /** The package's imports, with another module in the place of `server/mod.ts`. */
 function importMap(server: string): string {
   const hrefOf = (path: string) => new URL(path, root).href;
+  const resolved = (target: string) =>
+    target.startsWith("../") ? hrefOf(target.slice("../".length)) : target;
   // What deno.json implies, a map has to say.
   const imports = Object.fromEntries(
-    Object.entries(config.imports).flatMap(([name, target]) => [
+    Object.entries({ ...config.imports, ...workshop.imports }).flatMap((
       [name, target],
-      [`${name}/`, `${target.replace(/^(npm|jsr):/, "$1:/")}/`],
+    ) => [
+      [name, resolved(target)],
+      [`${name}/`, `${resolved(target).replace(/^(npm|jsr):/, "$1:/")}/`],
     ]),
   );
   const replaced = { [hrefOf("server/mod.ts")]: hrefOf(server) };

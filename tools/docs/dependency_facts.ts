@@ -39,10 +39,10 @@ const lock: {
     Record<string, { readonly dependencies?: readonly string[] }>
   >;
 } = JSON.parse(
-  await Deno.readTextFile(new URL("../../deno.lock", import.meta.url)),
+  await Deno.readTextFile(new URL("../../tests/deno.lock", import.meta.url)),
 );
 
-/** The packages that the source, the tests and the tools import by name, with their ids in the lock file. */
+/** The packages that the source, the tests and the tools import by name, with their ids in tests/deno.lock. */
 export const DIRECT: ReadonlyMap<string, string> = new Map(
   Object.entries(lock.specifiers).map(([specifier, version]) => {
     const name = packageName(specifier.slice("npm:".length));
@@ -108,7 +108,7 @@ function lockedId(wanted: string): string {
   const found = Object.keys(lock.npm).find((id) =>
     id === wanted || id.startsWith(`${wanted}_`) || packageName(id) === wanted
   );
-  if (found === undefined) throw new Error(`deno.lock has no ${wanted}`);
+  if (found === undefined) throw new Error(`tests/deno.lock has no ${wanted}`);
   return found;
 }
 

@@ -94,7 +94,7 @@ export async function coverTests(
   },
 ): Promise<TestFile[]> {
   const imports = await importsOf(files, root);
-  const lock = await digestOf(join(root, "deno.lock"));
+  const lock = await digestOf(join(root, "tests/deno.lock"));
   const digests = new Map<string, Promise<string>>();
   const keyOf = async (file: string) => {
     const modules = [...imports.get(file) ?? []].toSorted();
@@ -181,7 +181,7 @@ async function importsOf(
   const text = files.map((file) => `import ${JSON.stringify(base + file)};\n`);
   try {
     await Deno.writeTextFile(entry, text.join(""));
-    const config = fileURLToPath(`${base}deno.json`);
+    const config = fileURLToPath(`${base}tests/deno.json`);
     const args = ["info", "--json", "--no-lock", `--config=${config}`, entry];
     const graph: Graph = JSON.parse(await run("deno", args, root));
     const next = new Map(

@@ -112,7 +112,8 @@ const treeAt = (path: string, temporary: string): Tree => ({
     untilEnded(
       new Deno.Command(Deno.execPath(), {
         args: [
-          ...["test", "-A", "--frozen", "--no-check", "--no-prompt"],
+          ...["test", "-A", "--quiet", "--config=tests/deno.json", "--frozen"],
+          ...["--no-check", "--no-prompt"],
           ...["--preload=tests/preload.ts", ...flags, ...files],
         ],
         cwd: path,

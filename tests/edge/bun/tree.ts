@@ -1,5 +1,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import config from "../../../deno.json" with { type: "json" };
+import workshop from "../../deno.json" with { type: "json" };
 import { findBun } from "../../../tools/npm/bun.ts";
 import { run } from "../../../tools/process.ts";
 import { readTap, type TapResult } from "../../node/read_tap.ts";
@@ -42,7 +44,7 @@ const ADAPTER =
 const OVER_FETCH = ["testing", "tests/e2e", "tests/support", "tests/wire"];
 
 /**
- * Copies this repository, with the packages of deno.lock in `node_modules`.
+ * Copies this repository, with the packages of tests/deno.lock in `node_modules`.
  *
  * A test that starts `deno run` with a module of the copy starts Bun in its place.
  *
@@ -52,9 +54,7 @@ export async function copyTree(isOverFetch: boolean): Promise<Tree> {
   const bun = await findBun();
   const folder = await Deno.makeTempDir({ prefix: "smcp-bun-" });
   await copy(root, folder);
-  await run("deno", [
-    ...["install", "--quiet", "--frozen", "--node-modules-dir=auto"],
-  ], folder);
+  await installPackages(folder);
   await Deno.writeTextFile(
     join(folder, "tsconfig.json"),
     JSON.stringify({ compilerOptions: { baseUrl: ".", paths: PATHS } }),
@@ -81,6 +81,31 @@ export async function copyTree(isOverFetch: boolean): Promise<Tree> {
     },
     [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }),
   };
+}
+
+/**
+ * Installs what source and tests import, into one folder for both: two copies of a package would be two
+ * modules. So the copy's configuration becomes that of the tests.
+ */
+async function installPackages(folder: string): Promise<void> {
+  const { name, version, exports, links } = config;
+  const packages = Object.entries(workshop.imports)
+    .filter(([, target]) => !target.startsWith("../"));
+  const merged = {
+    name,
+    version,
+    exports,
+    links,
+    imports: { ...config.imports, ...Object.fromEntries(packages) },
+  };
+  await Deno.writeTextFile(join(folder, "deno.json"), JSON.stringify(merged));
+  await Deno.copyFile(
+    join(folder, "tests/deno.lock"),
+    join(folder, "deno.lock"),
+  );
+  await run("deno", [
+    ...["install", "--quiet", "--node-modules-dir=auto"],
+  ], folder);
 }
 
 /** A shell script with the name of Deno, which starts the modules of a folder with Bun. */
