@@ -49,7 +49,12 @@ const PACKAGE_ROOMS: Readonly<Record<string, readonly Room[]>> = {
 /** Rooms that browsers and edge platforms load; what they use of Node where it is, they look up at run time. */
 const WEB_ROOMS: readonly string[] = ["client", "agent"] satisfies Room[];
 /** Their parts that run elsewhere alone, or have types alone. */
-const NODE_PARTS = ["agent/cli/", "agent/main.ts", "client/node_modules.ts"];
+const NODE_PARTS = [
+  "agent/cli/",
+  "agent/main.ts",
+  "client/node_fetch.ts",
+  "client/node_modules.ts",
+];
 
 /** Rooms of which no edge platform has bundles, where the default form of zod, of 450 KB, does no harm. */
 const ZOD_ROOMS: readonly string[] = ["computer", "mcp"] satisfies Room[];

@@ -2,7 +2,7 @@ import type { AddressInfo } from "node:net";
 import type { FetchLike, JSONRPCMessage } from "@modelcontextprotocol/client";
 import { assertEquals, assertRejects } from "@std/assert";
 import { createServer, type RequestListener } from "node:http";
-import { nodeFetch } from "../../../mcp/pipe/reach.ts";
+import { nodeFetch } from "../../../client/node_fetch.ts";
 import { Remote } from "../../../mcp/pipe/remote.ts";
 
 /** Serves on a free port of loopback. */

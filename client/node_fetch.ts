@@ -1,0 +1,103 @@
+/**
+ * Requests to the MCP of a Server, in Deno and Node.
+ *
+ * @module
+ */
+import { Agent as TlsAgent, request as requestHttps } from "node:https";
+import { Agent, type IncomingMessage, request as requestHttp } from "node:http";
+import { Readable } from "node:stream";
+import type { ProxyRoute } from "./proxy.ts";
+import { type ClientTlsOptions, tlsReason } from "./tls.ts";
+
+/** As those of the global agent: idle connections are closed before a Server does it. */
+const KEPT = { keepAlive: true, timeout: 5_000 };
+
+/** Statuses whose responses have no body. */
+const BODILESS = [204, 205, 304];
+
+/** A `fetch` that takes what requests of MCP have. */
+export type NodeFetch = (
+  input: string | URL,
+  init?: RequestInit,
+) => Promise<Response>;
+
+/** The address of an office at a Server that serves MCP. */
+export const mcpUrl = (server: string, office: string): URL =>
+  new URL(
+    `/mcp/${encodeURIComponent(office)}`,
+    server.replace(/^ws/i, "http"),
+  );
+
+/**
+ * Makes a `fetch` for MCP on `node:http`: that of Node gives up calls that take longer than five
+ * minutes, and neither it nor Deno's takes certificates in the same way.
+ *
+ * @param route finds the way through a proxy, if there is one
+ */
+export const nodeFetch = (
+  tls: ClientTlsOptions = {},
+  route?: () => Promise<ProxyRoute>,
+): NodeFetch => {
+  const http = onceOnly(new Agent(KEPT));
+  const https = onceOnly(new TlsAgent(KEPT));
+  return async (input, init) => {
+    const proxy = await route?.();
+    const { promise, resolve, reject } = Promise.withResolvers<Response>();
+    const { method = "GET", headers, body, signal } = init ?? {};
+    const url = new URL(input);
+    const [send, agent] = url.protocol === "https:"
+      ? [requestHttps, https]
+      : [requestHttp, http];
+    const request = send(url, {
+      ...tls,
+      agent: proxy ? proxy.agent as Agent : agent,
+      method,
+      headers: Object.fromEntries(new Headers(headers)),
+      ...(signal && { signal }),
+    });
+    request.on("error", async (error: Error & { readonly code?: string }) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const way = { url: url.href, tls };
+      const reason = error.code === "ECONNRESET"
+        ? undefined // a connection that ended: no fault of TLS
+        : await tlsReason(error.code, way, proxy?.agent);
+      if (reason === undefined) return reject(error);
+      const text = reason.replaceAll(/\btls\.(cert|key|ca)\b/g, "--tls-$1");
+      reject(new Error(text, { cause: error }));
+    });
+    request.on("response", (response) => {
+      // The end of the connection in the middle is an error of the body, whoever reads it.
+      response.on("error", () => {});
+      resolve(toResponse(response));
+    });
+    request.end(typeof body === "string" ? body : undefined);
+    return await promise;
+  };
+};
+
+/**
+ * Lets an agent use connections again, but not tell its requests: Deno would send one a second time
+ * when such a connection ends without an answer, though the server may have run it.
+ */
+function onceOnly<T extends Agent>(agent: T): T {
+  const reuse = agent.reuseSocket;
+  agent.reuseSocket = (socket, request) => {
+    reuse.call(agent, socket, request);
+    request.reusedSocket = false;
+  };
+  return agent;
+}
+
+function toResponse(message: IncomingMessage): Response {
+  const { statusCode: status = 500, statusMessage: statusText = "" } = message;
+  const headers = new Headers();
+  for (const [name, values] of Object.entries(message.headersDistinct)) {
+    for (const value of values ?? []) headers.append(name, value);
+  }
+  const isBodiless = BODILESS.includes(status);
+  if (isBodiless) message.resume();
+  const body = isBodiless
+    ? null
+    : Readable.toWeb(message) as ReadableStream<Uint8Array>;
+  return new Response(body, { status, statusText, headers });
+}
