@@ -51,7 +51,7 @@ import {
   type TimedRequestOptions,
   type WatchResourceOptions,
 } from "./options.ts";
-import { Requests } from "./requests.ts";
+import { keepRequests, Requests } from "./requests.ts";
 import { type SkillFile, skillFile } from "./skills.ts";
 
 /**
@@ -90,6 +90,7 @@ export class SmcpAgent implements AsyncDisposable {
     const connection = this.#connection = new Connection(signed, logThrown);
     const events = this.#events;
     this.#requests = new Requests(connection, options);
+    keepRequests(this, this.#requests);
     connection.on("disconnected", () => void (this.#session = {}));
     const { name } = options;
     this.#catalogue = forwardOfficeEvents(connection, name, events, this);

@@ -34,6 +34,20 @@ export const REQUEST_TIMEOUT_MS = 30_000;
 /** Added to a timeout before this side fails: 5 s for the Server, 5 s for the network (spec §7). */
 export const ANSWER_GRACE_MS = 10_000;
 
+/** By Agent. */
+const ofAgents = new WeakMap<object, Requests>();
+
+/** Remembers the requests of an Agent. */
+export const keepRequests = (agent: object, requests: Requests): void =>
+  void ofAgents.set(agent, requests);
+
+/** Returns the requests of an Agent, for what lends its seat. */
+export function requestsOf(agent: object): Requests {
+  const requests = ofAgents.get(agent);
+  if (requests !== undefined) return requests;
+  throw new TypeError("Cannot send its requests: this is no SmcpAgent");
+}
+
 /** How one request is sent. */
 interface Sending {
   /** Milliseconds until it fails with `timeout`; includes all waiting before it is sent. */

@@ -4,13 +4,19 @@
  * An office is opened by its first request, and keeps its sessions and the names of its tools until
  * another one needs its room. Its seat is another matter: requests, open streams and calls hold it,
  * and it is given up when nothing has held it for a while, or lent to an Agent of the same principal
- * once nothing is in flight.
+ * once nothing is in flight. Commands that share the seat hold it for as long as they run.
  *
  * @module
  */
 import { createHash, randomBytes } from "node:crypto";
 import type { McpCaller } from "./http/face.ts";
 import { makeRoom, refusal, untilEnd, useAt } from "./http/guards.ts";
+import {
+  isForSeat,
+  openSeatDoor,
+  type SeatDoor,
+  type SeatDoorParts,
+} from "./http/seat_door.ts";
 import type { OfficeMcp } from "./mod.ts";
 import type { AgentProvider } from "./office/office_view.ts";
 import type { OfficeMcpOptions, ResolvedGatewayOptions } from "./options.ts";
@@ -60,6 +66,8 @@ export interface McpGateway {
 /** An office that is served, with its seat. */
 interface ServedOffice {
   readonly face: ReturnType<ServeOffice>;
+  /** For commands that share the seat; absent where MCP clients see a part of the office. */
+  readonly door: SeatDoor | undefined;
   readonly seat: Seat;
   /** What holds the seat: requests, until their streams end, and calls. */
   readonly uses: Uses;
@@ -67,7 +75,9 @@ interface ServedOffice {
   readonly requests: Uses;
   /** Calls, reads and prompts, which may run on behind the response's headers. */
   readonly calls: Uses;
-  /** Who has used the seat since it was taken: two at most, which is enough to know that they are several. */
+  /** Requests of commands, until their streams end: each command has one that holds the seat. */
+  readonly visits: Uses;
+  /** Which MCP clients have used the seat since it was taken: two at most, which is enough to know that they are several. */
   readonly users: Set<string | undefined>;
 }
 
@@ -86,6 +96,9 @@ export function openGateway(
   /** By name; those used longest ago come first. */
   const offices = new Map<string, ServedOffice>();
   let isClosed = false;
+  // A command would see the rest.
+  const isWhole = shown.computer === undefined &&
+    !shown.include?.length && !shown.exclude?.length;
   const key = randomBytes(16);
   // The same each time that the office is opened: clients may have it from before. Other nodes of a
   // cluster give it others, and cannot serve it while its seat is taken here.
@@ -97,22 +110,27 @@ export function openGateway(
     const isIdle = ({ uses }: ServedOffice) => uses.count === 0;
     if (!makeRoom(offices, maxOffices, isIdle, closeOffice)) return undefined;
     const seat = makeSeat({ office, id: idOf(office) }, agentName, host);
-    const uses = new Uses(seat.giveUp, seatIdleMs);
-    const [requests, calls] = [new Uses(), new Uses()];
+    const users = new Set<string | undefined>();
+    // A command keeps nobody from the seat once it has ended.
+    const idleMs = () => users.size === 0 ? 0 : seatIdleMs;
+    const uses = new Uses(seat.giveUp, idleMs);
+    const requests = new Uses();
+    const calls = new Uses();
+    const admit: SeatDoorParts["admit"] = ({ reqId, principal, client }) => {
+      // Without the seat nobody could cancel the call.
+      const ends = [
+        host.attribute(reqId, {
+          ...(principal !== undefined && { principal }),
+          ...(client && { client: `${client.name} ${client.version}` }),
+        }),
+        uses.begin(),
+        calls.begin(),
+      ];
+      return () => ends.forEach((end) => end());
+    };
     const face = serve(seat.take, {
       ...shown,
-      admit: ({ reqId, principal, client }) => {
-        // Without the seat nobody could cancel the call.
-        const ends = [
-          host.attribute(reqId, {
-            ...(principal !== undefined && { principal }),
-            ...(client && { client: `${client.name} ${client.version}` }),
-          }),
-          uses.begin(),
-          calls.begin(),
-        ];
-        return () => ends.forEach((end) => end());
-      },
+      admit,
       callsPerSecond: shareOf(host.limits.eventsPerSecond),
       maxCalls: shareOf(host.limits.callsPerAgent),
       // The Server has looked at both.
@@ -120,14 +138,12 @@ export function openGateway(
       origins: "*",
       maxBodyBytes: host.maxMessageBytes,
     });
-    const served = {
-      face,
-      seat,
-      uses,
-      requests,
-      calls,
-      users: new Set<string | undefined>(),
-    };
+    const maxBytes = host.maxMessageBytes;
+    const door = isWhole
+      ? openSeatDoor({ take: seat.take, admit, maxBytes })
+      : undefined;
+    const visits = new Uses();
+    const served = { face, door, seat, uses, requests, calls, visits, users };
     offices.set(office, served);
     return served;
   }
@@ -142,8 +158,14 @@ export function openGateway(
           `Too many offices are in use: at most ${maxOffices} at once`;
         return refusal(503, why);
       }
-      const { face, seat, users, uses, requests } = served;
+      const { face, door, seat, users, uses, requests, visits } = served;
       if (uses.count === 0 && !seat.isTaken()) users.clear();
+      if (isForSeat(request)) {
+        if (!door) return refusal(404, "The seat is not shared here");
+        const ends = [uses.begin(), visits.begin()];
+        const answer = () => door.handle(request, caller);
+        return await untilEnd(answer, () => ends.forEach((end) => end()));
+      }
       if (users.size < 2) users.add(caller.principal);
       const end = uses.begin();
       const answered = requests.begin();
@@ -157,7 +179,7 @@ export function openGateway(
     async makeWay(office, principal) {
       const served = offices.get(office);
       if (served === undefined) return undefined;
-      const { seat, users, requests, calls } = served;
+      const { seat, users, requests, calls, visits } = served;
       const who = JSON.stringify(agentName);
       const isShared = () => [...users].some((user) => user !== principal);
       const shared =
@@ -165,9 +187,12 @@ export function openGateway(
           seatIdleMs / 1000
         } seconds after their last request or stream`;
       if (isShared()) return shared;
+      if (!await visits.ended(MAKE_WAY_MS)) {
+        return `${who} has it for a command, until that has ended`;
+      }
       const isQuiet = await requests.ended(MAKE_WAY_MS) &&
         await calls.ended(MAKE_WAY_MS) &&
-        requests.count === 0; // others may have begun meanwhile
+        requests.count + visits.count === 0; // others may have begun meanwhile
       if (!isQuiet) {
         return `${who} has it for MCP clients, until their calls have ended: ${
           Math.max(calls.count, 1)
@@ -197,10 +222,12 @@ export function openGateway(
   };
 }
 
-async function closeOffice({ face, seat, uses }: ServedOffice): Promise<void> {
+async function closeOffice(
+  { face, door, seat, uses }: ServedOffice,
+): Promise<void> {
   uses.close();
   seat.returned();
-  await face.close();
+  await Promise.all([face.close(), door?.close()]);
   await seat.giveUp();
 }
 

@@ -146,14 +146,14 @@ export function makeSeat(
 export class Uses {
   /** How much it is. */
   count = 0;
-  readonly #idle: () => void;
-  readonly #idleMs: number;
+  readonly #idle: (() => void) | undefined;
+  readonly #idleMs: () => number;
   #ended = Promise.withResolvers<void>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isClosed = false;
 
-  /** @param idle called each time that the last use has ended so long ago */
-  constructor(idle = () => {}, idleMs = 0) {
+  /** @param idle called each time that the last use has ended so long ago, as `idleMs` says at its end */
+  constructor(idle?: () => void, idleMs = () => 0) {
     this.#idle = idle;
     this.#idleMs = idleMs;
   }
@@ -168,8 +168,8 @@ export class Uses {
       isOver = true;
       if (--this.count > 0) return;
       this.#ended.resolve();
-      if (this.#isClosed || this.#idleMs === 0) return;
-      this.#timer = setTimeout(this.#idle, this.#idleMs);
+      if (this.#isClosed || !this.#idle) return;
+      this.#timer = setTimeout(this.#idle, this.#idleMs());
     };
   }
 

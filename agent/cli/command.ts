@@ -17,8 +17,9 @@ import { describeVersions } from "../../cli/version.ts";
 
 const AFTER_HELP = `
 Exit codes: 0 done, 1 failed (also when the tool itself failed), 2 wrong usage.
-An office has one agent at a time: each command takes its seat, and gives it up at its end. Your MCP
-clients at the Server's /mcp/OFFICE make way for it when no call of theirs is in flight.`;
+An office has one agent at a time. Where the Server serves MCP, commands share its seat with MCP clients
+at /mcp/OFFICE, as the Agent "mcp". Elsewhere, and with --follow, a --protocol or watch, a command takes
+the seat, and gives it up at its end; MCP clients make way for it when no call of theirs is in flight.`;
 
 const AFTER_MCP = `
 For Claude Code, from a clone:

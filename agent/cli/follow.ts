@@ -11,6 +11,7 @@ import {
   type ComputerFlags,
   type OfficeFlags,
   withAgent,
+  withSeat,
 } from "./office.ts";
 
 /** Flags of `desktop`. */
@@ -34,7 +35,7 @@ export async function desktop(flags: DesktopFlags): Promise<void> {
     const windows = await agent.getDesktop(computer, wanted);
     if (json) printJson(windows);
     else printWindows(windows);
-  });
+  }, follow ? withSeat : withAgent);
 }
 
 async function followWindows(
@@ -63,7 +64,7 @@ function printWindows(windows: readonly string[]): void {
 
 /** Prints every notification of the office until Ctrl-C, one line each. */
 export async function watch(flags: OfficeFlags): Promise<void> {
-  await withAgent(flags, async (agent, signal) => {
+  await withSeat(flags, async (agent, signal) => {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     listen(agent, flags.json === true, reject);
     onAbort(signal, resolve);

@@ -10,6 +10,7 @@ import { clearStatus, drawStatus, print, printError } from "../../cli/print.ts";
 import { SmcpAgent } from "../agent.ts";
 import { explainFailure } from "../../cli/explain_failure.ts";
 import { ownWords, shellWord } from "../../cli/own_command.ts";
+import { shareSeat } from "./shared_seat.ts";
 import { UsageError } from "../../cli/run.ts";
 import { connectionOptions, type ServerFlags } from "../../cli/server_flags.ts";
 import { columns, plain } from "../../cli/terminal_text.ts";
@@ -31,21 +32,31 @@ export interface ComputerFlags extends OfficeFlags {
   computer?: string;
 }
 
+/** Work in an office; its signal is aborted by the first Ctrl-C or SIGTERM, a second one ends the program. */
+type Work<T> = (agent: SmcpAgent, signal: AbortSignal) => Promise<T>;
+
 /**
- * Joins the office for some work, and leaves it at the end.
- *
- * @param work gets a signal that the first Ctrl-C or SIGTERM aborts; a second one ends the program
+ * Joins the office for some work, and leaves it at the end. Where the Server has the seat for MCP clients,
+ * or could have, the work is done by that, and locks nobody out.
  */
-export async function withAgent<T>(
+export const withAgent = <T>(flags: OfficeFlags, work: Work<T>): Promise<T> =>
+  inOffice(flags, work, true);
+
+/** Does work that follows notifications, for which the seat of the office is needed alone. */
+export const withSeat = <T>(flags: OfficeFlags, work: Work<T>): Promise<T> =>
+  inOffice(flags, work, false);
+
+async function inOffice<T>(
   flags: OfficeFlags,
-  work: (agent: SmcpAgent, signal: AbortSignal) => Promise<T>,
+  work: Work<T>,
+  mayShare: boolean,
 ): Promise<T> {
   const read = (file: string) => readFileSync(file, "utf8");
   const options = connectionOptions(flags, read);
   for (const warning of warningsOf(options)) {
     printError(`warning: ${warning}`);
   }
-  const agent = new SmcpAgent(options);
+  let agent = new SmcpAgent(options);
   const abort = new AbortController();
   const { signal } = abort;
   let entered = false;
@@ -55,6 +66,12 @@ export async function withAgent<T>(
   };
   for (const name of SIGNALS) process.once(name, onSignal);
   try {
+    // The seat of a Server speaks one version; who wants another one takes it.
+    const isFree = (flags.protocol ?? "auto") === "auto";
+    const connection = mayShare && isFree
+      ? await shareSeat(options, flags.office, signal)
+      : undefined;
+    if (connection) agent = new SmcpAgent({ connection, name: flags.name });
     await agent.connect();
     await agent.join(flags.office);
     entered = true;
@@ -78,8 +95,9 @@ export const atComputer = <T>(
     computer: string,
     signal: AbortSignal,
   ) => Promise<T>,
+  within: typeof withAgent = withAgent,
 ): Promise<T> =>
-  withAgent(flags, async (agent, signal) => {
+  within(flags, async (agent, signal) => {
     const computer = await chooseComputer(agent, flags, signal);
     return await work(agent, computer, signal);
   });

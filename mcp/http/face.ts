@@ -80,7 +80,9 @@ export function openFace(parts: ServerParts) {
 }
 
 /** What the MCP SDK hands through to handlers; it holds no token, since nobody checks one here. */
-const authInfoOf = ({ principal }: McpCaller): Pick<Message, "authInfo"> =>
+export const authInfoOf = (
+  { principal }: McpCaller,
+): Pick<Message, "authInfo"> =>
   principal === undefined
     ? {}
     : { authInfo: { token: "", clientId: principal, scopes: [] } };
@@ -103,7 +105,7 @@ function refuseHeaders(
 }
 
 /** Reads a body once, for both eras; a refusal where that cannot be. */
-async function readBody(
+export async function readBody(
   request: Request,
   maxBytes: number,
 ): Promise<{ json?: unknown } | Response> {

@@ -1,0 +1,269 @@
+/**
+ * The seat that a Server with MCP has taken, shared by a command.
+ *
+ * A command sends the requests of its Agent to `/mcp/OFFICE` (protocol/shared_seat.ts), so that neither
+ * locks the other out: MCP clients may use the seat before it, and while it runs.
+ *
+ * @module
+ */
+import { PACKAGE_VERSION } from "../../cli/version.ts";
+import { reasonOf } from "../../client/errors.ts";
+import { mcpUrl, nodeFetch } from "../../client/node_fetch.ts";
+import type { UrlOptions } from "../../client/options.ts";
+import { proxyRoute } from "../../client/proxy.ts";
+import { ErrorCode } from "../../protocol/errors.ts";
+import {
+  CANCEL_TOOL_CALL_EVENT,
+  JOIN_OFFICE_EVENT,
+  LEAVE_OFFICE_EVENT,
+  TOOL_CALL_PROGRESS_NOTIFICATION,
+} from "../../protocol/events.ts";
+import {
+  SEAT_SHARED,
+  SHARE_SEAT,
+  SHARED_PROGRESS,
+  SHARED_REQUEST,
+  SHARED_SEAT_MCP,
+} from "../../protocol/shared_seat.ts";
+import { abortable, withTimeout } from "../../shared/async.ts";
+import type {
+  ClientEnd,
+  InProcessConnection,
+  ServerEnd,
+} from "../../shared/in_process.ts";
+import { LineDecoder } from "../../shared/line_decoder.ts";
+
+/** How long a Server may take to share a seat, before the command takes it. */
+const SHARE_TIMEOUT_MS = 10_000;
+/** What a request has around its payload, in bytes. */
+const ENVELOPE_BYTES = 4_096;
+/** The most bytes of a message that is read. */
+const MAX_LINE_BYTES = 128 * 2 ** 20;
+
+/**
+ * Shares the seat of an office with its MCP clients, where the Server serves them.
+ *
+ * @returns `undefined` where it does not, or refuses it for any reason: who takes the seat then gets that
+ * from the Server
+ * @throws the signal's reason
+ */
+export async function shareSeat(
+  options: UrlOptions,
+  office: string,
+  signal: AbortSignal,
+): Promise<InProcessConnection | undefined> {
+  const post = poster(options, office);
+  const held = new AbortController();
+  const messages = post(SHARE_SEAT, {}, held.signal);
+  try {
+    const { value } = await withTimeout(
+      SHARE_TIMEOUT_MS,
+      () => abortable(messages.next(), signal),
+    );
+    if (value?.method === SEAT_SHARED) {
+      const { max_payload } = Object(value.params);
+      const maxPayload = Number(max_payload) - ENVELOPE_BYTES;
+      return {
+        protocol: "0.4",
+        url: options.url,
+        maxPayload,
+        open: (_, end) => new SharedEnd(post, { messages, held, end }),
+      };
+    }
+    await messages.return();
+  } catch {
+    held.abort();
+    signal.throwIfAborted();
+  }
+  return undefined;
+}
+
+/** A message of JSON-RPC. */
+interface Message {
+  readonly method?: unknown;
+  readonly params?: unknown;
+  readonly result?: unknown;
+  readonly error?: unknown;
+}
+
+/** Sends a request, and gives the messages of its answer. */
+type Post = (
+  method: string,
+  params: object,
+  signal: AbortSignal,
+) => AsyncGenerator<Message, void, void>;
+
+/** A refusal by a status of HTTP. */
+class RefusedError extends Error {
+  override readonly name = "RefusedError";
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+function poster(options: UrlOptions, office: string): Post {
+  const url = mcpUrl(options.url, office);
+  const fetch = nodeFetch(options.tls, proxyRoute(options));
+  return async function* (method, params, signal) {
+    const _meta = {
+      "io.modelcontextprotocol/protocolVersion": SHARED_SEAT_MCP,
+      "io.modelcontextprotocol/clientCapabilities": {},
+      "io.modelcontextprotocol/clientInfo": {
+        name: "smcp-agent",
+        version: PACKAGE_VERSION,
+      },
+    };
+    const response = await fetch(url, {
+      method: "POST",
+      headers: {
+        ...options.headers,
+        "content-type": "application/json",
+        "accept": "application/json, text/event-stream",
+        "mcp-protocol-version": SHARED_SEAT_MCP,
+        "mcp-method": method,
+      },
+      body: JSON.stringify({
+        jsonrpc: "2.0",
+        id: 1,
+        method,
+        params: { ...params, _meta },
+      }),
+      signal,
+    });
+    const { status, headers, body } = response;
+    const type = headers.get("content-type") ?? "";
+    if (status !== 200 || !body || !type.startsWith("text/event-stream")) {
+      throw new RefusedError(status, refusalIn(status, await response.text()));
+    }
+    yield* messagesIn(body);
+  };
+}
+
+/** What a Server says in the body of a refusal. */
+function refusalIn(status: number, body: string): string {
+  try {
+    const { error } = Object(JSON.parse(body));
+    const { message } = Object(error);
+    if (typeof message === "string") return message;
+  } catch {
+    // It is of another program.
+  }
+  return `HTTP status ${status}`;
+}
+
+/** Reads a stream of events, each of one line. */
+async function* messagesIn(
+  body: ReadableStream<Uint8Array>,
+): AsyncGenerator<Message, void, void> {
+  const lines = new LineDecoder(
+    { encoding: "utf-8", encoding_error_handler: "replace" },
+    MAX_LINE_BYTES,
+  );
+  for await (const chunk of body) {
+    for (const line of lines.push(chunk)) {
+      if (!("text" in line)) throw new Error("The answer is too large");
+      if (line.text.startsWith("data:")) yield JSON.parse(line.text.slice(5));
+    }
+  }
+}
+
+/** The way of a command's Agent to the Server, while it shares a seat. */
+class SharedEnd implements ServerEnd {
+  readonly id = "shared";
+  readonly #post: Post;
+  readonly #end: ClientEnd;
+  readonly #held: AbortController;
+  /** By `req_id`. */
+  readonly #pending = new Map<unknown, AbortController>();
+
+  constructor(post: Post, { messages, held, end }: {
+    readonly messages: AsyncGenerator<Message, void, void>;
+    readonly held: AbortController;
+    readonly end: ClientEnd;
+  }) {
+    this.#post = post;
+    this.#end = end;
+    this.#held = held;
+    void this.#hold(messages);
+  }
+
+  send(
+    event: string,
+    payload: unknown,
+    answered?: (args: readonly unknown[]) => void,
+  ): void {
+    const fields: Readonly<Record<string, unknown>> = Object(payload);
+    if (event === JOIN_OFFICE_EVENT || event === LEAVE_OFFICE_EVENT) {
+      queueMicrotask(() => answered?.([true, null]));
+    } else if (event === CANCEL_TOOL_CALL_EVENT) {
+      this.#pending.get(fields.req_id)?.abort();
+    } else void this.#ask(event, fields, answered);
+  }
+
+  close(): Promise<void> {
+    this.#held.abort();
+    for (const stop of this.#pending.values()) stop.abort();
+    return Promise.resolve();
+  }
+
+  async #hold(messages: AsyncGenerator<Message, void, void>): Promise<void> {
+    try {
+      while (!(await messages.next()).done);
+      this.#lost("the Server ended the connection");
+    } catch (error) {
+      this.#lost(reasonOf(error));
+    }
+  }
+
+  async #ask(
+    event: string,
+    payload: Readonly<Record<string, unknown>>,
+    answered: (args: readonly unknown[]) => void = () => {},
+  ): Promise<void> {
+    const { req_id } = payload;
+    const stop = new AbortController();
+    this.#pending.set(req_id, stop);
+    try {
+      const params = { event, payload };
+      const messages = this.#post(SHARED_REQUEST, params, stop.signal);
+      for await (const { method, params, result, error } of messages) {
+        if (method === SHARED_PROGRESS) this.#tell(payload, Object(params));
+        else if (result !== undefined) return answered([Object(result).answer]);
+        else if (error !== undefined) {
+          const { message } = Object(error);
+          throw new RefusedError(UNAVAILABLE, String(message));
+        }
+      }
+      this.#lost("the connection ended before the answer");
+    } catch (error) {
+      if (stop.signal.aborted) return;
+      if (!(error instanceof RefusedError)) return this.#lost(reasonOf(error));
+      const { status, message } = error;
+      const code = status === TOO_LARGE ? ErrorCode.BAD_REQUEST : status;
+      answered([{ code, message }]);
+    } finally {
+      this.#pending.delete(req_id);
+    }
+  }
+
+  #tell(
+    { agent, computer, req_id }: Readonly<Record<string, unknown>>,
+    progress: object,
+  ): void {
+    const payload = { ...progress, agent, computer, req_id };
+    this.#end.receive(TOOL_CALL_PROGRESS_NOTIFICATION, payload);
+  }
+
+  #lost(reason: string): void {
+    if (this.#held.signal.aborted) return;
+    void this.close();
+    this.#end.closed(reason, true);
+  }
+}
+
+/** Statuses of HTTP. */
+const TOO_LARGE = 413;
+const UNAVAILABLE = 503;

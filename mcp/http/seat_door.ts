@@ -1,0 +1,147 @@
+/**
+ * Commands of A2C-SMCP that share the seat of an office with its MCP clients.
+ *
+ * They send the requests of an Agent (protocol/shared_seat.ts), which the Agent of the seat repeats: a
+ * command gets the answers of the Computers as they are, and not what MCP makes of them.
+ *
+ * @module
+ */
+import {
+  createMcpHandler,
+  Server,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import { authInfoOf, type McpCaller, readBody } from "./face.ts";
+import type { McpCall } from "../options.ts";
+import type { SmcpAgent } from "../../agent/mod.ts";
+import { invalidParams } from "../tools/result.ts";
+import { ANSWER_GRACE_MS, requestsOf } from "../../agent/requests.ts";
+import { PROTOCOL_VERSION, ProtocolError } from "../../protocol/mod.ts";
+import { TOOL_CALL_EVENT } from "../../protocol/events.ts";
+import {
+  isShareable,
+  OWN_METHODS,
+  SEAT_SHARED,
+  SHARE_SEAT,
+  SHARED_PROGRESS,
+  SHARED_REQUEST,
+} from "../../protocol/shared_seat.ts";
+import { plainObject } from "../../protocol/validation.ts";
+import * as z from "../../protocol/validation.ts";
+import { onAbort } from "../../shared/async.ts";
+
+/** What {@linkcode openSeatDoor} needs. */
+export interface SeatDoorParts {
+  /** Takes the seat, unless it is taken. */
+  readonly take: () => Promise<SmcpAgent>;
+  /** Notes that a request is in flight; returns what ends it. */
+  readonly admit: (
+    call: Pick<McpCall, "reqId" | "principal" | "client">,
+  ) => () => void;
+  /** The largest message, in bytes. */
+  readonly maxBytes: number;
+}
+
+/** Where commands share the seat of one office. */
+export type SeatDoor = ReturnType<typeof openSeatDoor>;
+
+/** Whether a request is one of a command that shares the seat. */
+export const isForSeat = ({ headers }: Request): boolean =>
+  headers.get("mcp-method")?.startsWith(OWN_METHODS) ?? false;
+
+/** Opens the door to a seat. */
+export function openSeatDoor(parts: SeatDoorParts) {
+  const { maxBytes } = parts;
+  const handler = createMcpHandler(() => createSeatServer(parts), {
+    legacy: "reject",
+    responseMode: "sse",
+    maxRequestBodySize: maxBytes,
+  });
+  return {
+    /** Answers one request, which {@linkcode isForSeat}. */
+    async handle(request: Request, caller: McpCaller): Promise<Response> {
+      const body = await readBody(request, maxBytes);
+      if (body instanceof Response) return body;
+      const message = { parsedBody: body.json, ...authInfoOf(caller) };
+      return await handler.fetch(request, message);
+    },
+    /** Cancels all requests. */
+    close: (): Promise<void> => handler.close(),
+  };
+}
+
+const PARAMS = z.looseObject({});
+const REQUEST = z.looseObject({ event: z.string(), payload: plainObject });
+
+function createSeatServer(parts: SeatDoorParts): Server {
+  const info = { name: "a2c-smcp", version: PROTOCOL_VERSION };
+  const server = new Server(info, { capabilities: {} });
+  server.setRequestHandler(
+    SHARE_SEAT,
+    { params: PARAMS },
+    async (_, { mcpReq: { signal, notify } }) => {
+      await parts.take();
+      const params = { max_payload: parts.maxBytes };
+      await notify({ method: SEAT_SHARED, params });
+      await new Promise<void>((resolve) => onAbort(signal, resolve));
+      return {};
+    },
+  );
+  server.setRequestHandler(
+    SHARED_REQUEST,
+    { params: REQUEST },
+    async ({ event, payload }, context) => ({
+      answer: await pass(parts, { event, payload }, server, context),
+    }),
+  );
+  return server;
+}
+
+/**
+ * Repeats the request of a command as the Agent of the seat; a refusal is an answer, too.
+ *
+ * @throws {Error} there is no seat, or no answer
+ */
+async function pass(
+  { take, admit }: SeatDoorParts,
+  { event, payload }: {
+    readonly event: string;
+    readonly payload: Record<string, unknown>;
+  },
+  server: Server,
+  { mcpReq: { signal, notify }, http }: ServerContext,
+): Promise<unknown> {
+  if (!isShareable(event)) {
+    throw invalidParams(
+      `Cannot send ${JSON.stringify(event)} by a shared seat`,
+    );
+  }
+  const requests = requestsOf(await take());
+  const reqId = crypto.randomUUID();
+  const principal = http?.authInfo?.clientId;
+  const client = server.getClientVersion();
+  const ended = admit({
+    reqId,
+    ...(principal !== undefined && { principal }),
+    ...(client && { client }),
+  });
+  const unfollow = requests.follow(reqId, (progress) => {
+    notify({ method: SHARED_PROGRESS, params: { ...progress } }).catch(() => {
+      // The command has gone; its request ends by itself.
+    });
+  });
+  const { timeout } = payload;
+  const timeoutMs = typeof timeout === "number"
+    ? timeout * 1000 + ANSWER_GRACE_MS
+    : undefined;
+  try {
+    return await requests.send(event, payload, { reqId, signal, timeoutMs });
+  } catch (error) {
+    if (signal.aborted && event === TOOL_CALL_EVENT) requests.cancel(reqId);
+    if (error instanceof ProtocolError) return error.toPayload();
+    throw error;
+  } finally {
+    unfollow();
+    ended();
+  }
+}

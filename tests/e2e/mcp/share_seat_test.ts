@@ -1,0 +1,231 @@
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { ConnectionError } from "../../../agent/mod.ts";
+import { runMain, startMain } from "../../support/command.ts";
+import { fixture } from "../../support/computer/mcp_servers.ts";
+import { CLIENTS } from "../../support/mcp/clients.ts";
+import {
+  agentAt,
+  GATEWAY_KEYS,
+  type GatewaySetup,
+  startGateway,
+} from "../../support/mcp/gateway.ts";
+import { modernRequest, post } from "../../support/mcp/post.ts";
+import { OFFICE } from "../../support/office.ts";
+import { holdTimers } from "../../support/timers.ts";
+
+const { ann, bob } = GATEWAY_KEYS;
+
+/** How long a seat is kept for MCP clients without requests. */
+const SEAT_IDLE_MS = 60_000;
+
+/** An office whose Computer has the fixture, and how a command reaches it. */
+async function start(setup: GatewaySetup = {}) {
+  const served = await startGateway({
+    servers: { fix: fixture() },
+    server: { protocol: "all" },
+    ...setup,
+  });
+  const at = ["--url", served.office.url, "--office", OFFICE];
+  return {
+    ...served,
+    run: (...args: string[]) => runMain("agent", [...args, ...at]),
+    begin: (...args: string[]) => startMain("agent", [...args, ...at]),
+    [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
+  };
+}
+
+for (const [kind, connect] of Object.entries(CLIENTS)) {
+  Deno.test(`${kind}: smcp-agent call and tools run while a call over MCP is in flight`, async () => {
+    await using served = await start();
+    await using client = await connect(served);
+    const stop = new AbortController();
+    const slow = client.call("pc__slow", {}, { signal: stop.signal })
+      .catch(String);
+    await client.call("pc__slow_began");
+    const called = await served.run("call", "echo", "--arg", "text=hi");
+    assertEquals([called.code, called.stdout], [0, "hi\n"], called.stderr);
+    const listed = await served.run("tools");
+    assertStringIncludes(listed.stdout, "    fix__slow_began ", listed.stderr);
+    stop.abort();
+    await slow;
+  });
+
+  Deno.test(`${kind}: an MCP client uses the office while smcp-agent call runs, and Ctrl-C cancels that call at the MCP server`, async () => {
+    await using served = await start();
+    await using command = served.begin("call", "slow");
+    await command.line(/^calling slow on pc/);
+    await using client = await connect(served);
+    assert((await client.tools()).length > 0);
+    await client.call("pc__slow_began");
+    command.signal("SIGINT");
+    assertEquals((await command.status).code, 1);
+    assertEquals(command.errors.at(-1), "error: cancelled");
+    await client.call("pc__slow_aborted");
+  });
+}
+
+Deno.test("smcp-agent prints the same whether it shares the seat or takes it", async (t) => {
+  await using served = await start();
+  for (
+    const args of [
+      ["tools"],
+      ["tools", "--verbose", "--computer", "pc"],
+      ["tools", "--json"],
+      ["tools", "--computer", "nobody"],
+      ["call", "echo", "--arg", "text=hi", "--json"],
+      ["call", "fix__echo", "--params", '{"text": "hi"}'],
+      ["call", "big", "--json"],
+      ["call", "meta", "--json"],
+      ["call", "fail"],
+      ["call", "throw"],
+      ["call", "ecko", "--arg", "text=hi"],
+      ["call", "ecko", "--computer", "pc"],
+      ["call", "slow", "--timeout", "1"],
+      ["config", "--json"],
+      ["desktop"],
+      ["resources"],
+      ["prompts", "--json"],
+      ["skills"],
+      ["docs"],
+    ]
+  ) {
+    await t.step(args.join(" "), async () => {
+      const shared = await served.run(...args);
+      const own = await served.run(...args, "--protocol", "0.4");
+      assertEquals(shared, own);
+    });
+  }
+});
+
+Deno.test("a command shows that a tool waits for a person", async () => {
+  const asked = Promise.withResolvers<Record<string, unknown>>();
+  const done = Promise.withResolvers<void>();
+  await using served = await startGateway({ server: { protocol: "all" } });
+  const other = await served.office.addScriptedComputer(
+    "desk",
+    async (event, payload) => {
+      const { req_id } = Object(payload);
+      const description = "asks";
+      const params_schema = { type: "object" };
+      const tool = { name: "ask", description, params_schema };
+      if (event === "client:get_tools") {
+        return { tools: [{ ...tool, return_schema: null }], req_id };
+      }
+      asked.resolve(Object(payload));
+      await done.promise;
+      return { content: [{ type: "text", text: "yes" }] };
+    },
+  );
+  const at = ["--url", served.office.url, "--office", OFFICE];
+  await using command = startMain("agent", ["call", "ask", ...at]);
+  const { agent, req_id } = await asked.promise;
+  assertEquals(agent, "mcp"); // that of the shared seat
+  const progress = { agent, req_id, computer: "desk", progress: 1 };
+  other.send("server:tool_call_progress", {
+    ...progress,
+    waiting: "confirmation",
+    message: "waits for somebody to confirm it",
+  });
+  await command.line(/waits for somebody/);
+  done.resolve();
+  assertEquals((await command.status).code, 0);
+  assertEquals(command.out, ["yes"]);
+});
+
+Deno.test("a command shares the seat with MCP clients of other credentials, and keeps nobody from it once it has ended", async () => {
+  using _ = holdTimers(SEAT_IDLE_MS);
+  await using served = await start({ keys: true, servers: undefined as never });
+  const as = (key: string) => ["--api-key", key];
+  const first = await served.run("tools", ...as(bob));
+  assertEquals(first.code, 0, first.stderr);
+  const { agent } = served.office; // ann's
+  await agent.join(OFFICE);
+  await agent.leave();
+  await using client = await CLIENTS["v2, 2026"]!({
+    url: served.url,
+    fetch: (url, init) => {
+      const headers = new Headers(init?.headers);
+      headers.set("x-api-key", ann);
+      return fetch(url, { ...init, headers });
+    },
+  });
+  await client.tools();
+  const second = await served.run("tools", ...as(bob));
+  assertEquals(second, first);
+  await agent.join(OFFICE); // of the client's credentials
+});
+
+Deno.test("an Agent is refused while a command has the seat, and told so", async () => {
+  await using served = await start();
+  await using command = served.begin("call", "slow");
+  await command.line(/^calling slow on pc/);
+  const error = await assertRejects(
+    () => served.office.agent.join(OFFICE),
+    ConnectionError,
+  );
+  assertEquals(
+    error.message,
+    'Room already has an agent: "mcp" has it for a command, until that has ended',
+  );
+});
+
+Deno.test("a command that cannot share the seat says what it says without MCP", async (t) => {
+  await using served = await start({ keys: true, servers: undefined as never });
+  for (
+    const [name, flags, message] of [
+      ["no credentials", [], "Authentication failed"],
+      ["unknown key", ["--api-key", "unknown-0123456789"], "x"],
+      [
+        "a Computer's key",
+        ["--api-key", GATEWAY_KEYS.computer],
+        "Not allowed to join as agent",
+      ],
+    ] as const
+  ) {
+    await t.step(name, async () => {
+      const shared = await served.run("tools", ...flags);
+      const own = await served.run("tools", ...flags, "--protocol", "0.4");
+      assertEquals(shared, own);
+      assertEquals(shared.code, 1);
+      if (name !== "unknown key") assertStringIncludes(shared.stderr, message);
+    });
+  }
+  await t.step("another Agent", async () => {
+    await served.office.agent.join(OFFICE);
+    const { code, stderr } = await served.run("tools", "--api-key", ann);
+    assertEquals(code, 1);
+    assertStringIncludes(stderr, '"planner" has it until it leaves');
+  });
+});
+
+Deno.test("a command takes the seat where MCP clients see a part of the office", async () => {
+  await using served = await start({ gateway: { exclude: ["pc__slow"] } });
+  const { stdout } = await served.run("tools");
+  assertStringIncludes(stdout, "    fix__slow ");
+  const { stdout: members } = await served.run("members");
+  assert(/^agent +agent /m.test(members), members);
+});
+
+Deno.test("a shared seat sends no events that its Agent would have to answer for", async () => {
+  await using served = await start();
+  for (const event of ["server:join_office", "client:watch_resource", "x"]) {
+    const { body } = await post(
+      served.url,
+      modernRequest("a2c-smcp/request", { event, payload: {} }),
+    );
+    assertStringIncludes(
+      body,
+      `Cannot send ${JSON.stringify(event)} by a shared seat`.replaceAll(
+        '"',
+        '\\"',
+      ),
+    );
+  }
+  await using agent = await agentAt(served.office.url);
+  await agent.join(OFFICE); // nobody has it any more
+});
