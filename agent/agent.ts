@@ -222,7 +222,8 @@ export class SmcpAgent implements AsyncDisposable {
    * `blobs`); what cannot be fetched makes the result an error that says why. After `timeoutMs` the call is cancelled at the Computer and resolves with a
    * timeout result. An aborted `signal` cancels it and rejects at once.
    *
-   * @param tool as {@linkcode tools} names it
+   * @param tool as {@linkcode tools} names it, or by its name of other versions, `read` for `files__read`
+   * and the reverse, where one tool of the Computer has it; that takes a second request
    * @param params as the tool's `params_schema` says
    */
   callTool(
@@ -231,8 +232,9 @@ export class SmcpAgent implements AsyncDisposable {
     params: Record<string, unknown> = {},
     options: CallToolOptions = {},
   ): Promise<CallToolResult> {
+    const office = { requests: this.#requests, tools: this.tools };
     const call = { computer, tool_name: tool, params };
-    return callTool(this.#requests, call, options);
+    return callTool(office, call, options);
   }
 
   /**

@@ -1,12 +1,12 @@
 /**
  * A tool call, from the request to the result that its caller gets.
  *
- * {@linkcode callTool} sends it, answers questions of the MCP server by repeating the call, cancels it
- * when it times out or is aborted, and puts content back that the Computer left out for its size.
+ * {@linkcode callTool} sends it, under the tool's other name where the Computer has none of the given one,
+ * answers questions of the MCP server by repeating the call, cancels it when it times out or is aborted,
+ * and puts content back that the Computer left out for its size.
  *
  * @module
  */
-import { isRecord } from "../protocol/names.ts";
 import { toBase64 } from "./bytes.ts";
 import { fetchWhole } from "./blobs.ts";
 import { CALL_TOOL_NAMES, type CallToolOptions } from "./options.ts";
@@ -15,16 +15,21 @@ import { type Requests, wireTimeout } from "./requests.ts";
 import { ConnectionError, reasonOf } from "../client/errors.ts";
 import {
   type CallToolResult,
+  cancelledResult,
   type ElicitParams,
   type ElicitResult,
   ErrorCode,
+  GET_TOOLS_EVENT,
   resultMeta,
+  type SMCPTool,
   timeoutResult,
   TOOL_CALL_EVENT,
   type ToolCallReq,
   type Wait,
   withResultMeta,
 } from "../protocol/mod.ts";
+import { isIdentifier, isRecord } from "../protocol/names.ts";
+import { nameToCall } from "../protocol/payloads/tools.ts";
 import { checkNames } from "../shared/checks.ts";
 
 /** The default timeout of a tool call. */
@@ -32,9 +37,16 @@ const TOOL_TIMEOUT_MS = 60_000;
 
 type Call = Pick<ToolCallReq, "computer" | "tool_name" | "params">;
 
+/** How calls are sent, and where the other name of a tool is looked up. */
+interface CallOffice {
+  readonly requests: Requests;
+  /** The tools that are known by now, by Computer; absent where only the given name is called. */
+  readonly tools?: ReadonlyMap<string, readonly SMCPTool[]>;
+}
+
 /** Calls a tool, answers its questions, and fetches what its result lacks (0.4 §7.3). */
 export async function callTool(
-  requests: Requests,
+  office: CallOffice,
   call: Call,
   options: CallToolOptions,
 ): Promise<CallToolResult> {
@@ -46,22 +58,23 @@ export async function callTool(
   checkNames(options, CALL_TOOL_NAMES, "callTool()");
   const { signal, onElicit, blobs = "restore" } = options;
   const result = onElicit
-    ? await callAnswering(requests, call, options, onElicit)
-    : await callOnce(requests, call, options);
+    ? await callAnswering(office, call, options, onElicit)
+    : await callOnce(office, call, options);
   if (blobs === "keep") return result;
+  const { requests } = office;
   return restoreResult(result, { requests, computer: call.computer }, signal);
 }
 
 /** Calls a tool, and answers its questions (an extension of this package). */
 async function callAnswering(
-  requests: Requests,
+  office: CallOffice,
   call: Call,
   options: CallToolOptions,
   onElicit: NonNullable<CallToolOptions["onElicit"]>,
 ): Promise<CallToolResult> {
   let { input = {}, reqId = crypto.randomUUID() } = options;
   for (;;) {
-    const result = await callOnce(requests, call, { ...options, input, reqId });
+    const result = await callOnce(office, call, { ...options, input, reqId });
     const { resultType, inputRequests, requestState: state } = result;
     if (resultType !== "input_required" || typeof state !== "string") {
       return result;
@@ -74,7 +87,7 @@ async function callAnswering(
         options.signal?.throwIfAborted();
       }
     } catch (error) {
-      requests.cancel(reqId);
+      office.requests.cancel(reqId);
       throw error;
     }
     input = { responses, state };
@@ -85,19 +98,32 @@ async function callAnswering(
 /** How long the Computer's own timeout result is waited for, which may say why nothing came. */
 const TIMEOUT_GRACE_MS = 500;
 
-/** Calls a tool; a call that times out or is aborted here is cancelled at the Computer (spec §7). */
+/**
+ * Calls a tool, under its other name if the Computer has none of the given one; a call that times out or is
+ * aborted here is cancelled at the Computer (spec §7).
+ *
+ * @param spentMs how much of its time has passed before
+ */
 async function callOnce(
-  requests: Requests,
-  call: Call,
+  { requests, tools }: CallOffice,
+  given: Call,
   options: CallToolOptions,
+  spentMs = 0,
 ): Promise<CallToolResult> {
+  const began = performance.now();
   const { timeoutMs = TOOL_TIMEOUT_MS, reqId = crypto.randomUUID() } = options;
   const { signal, onProgress, input, meta } = options;
-  const { computer } = call;
-  const timeout = wireTimeout(timeoutMs);
+  const { computer, tool_name } = given;
+  // The parts of a call with questions must name the same tool.
+  const call = input && tools
+    ? { ...given, tool_name: nameToCall(tools.get(computer) ?? [], tool_name) }
+    : given;
+  const leftMs = timeoutMs - spentMs;
+  const timeout = wireTimeout(leftMs);
   // A Computer counts whole seconds.
-  const graceMs = timeout * 1000 > timeoutMs ? 0 : TIMEOUT_GRACE_MS;
+  const graceMs = timeout * 1000 > leftMs ? 0 : TIMEOUT_GRACE_MS;
   let wait: Wait | undefined;
+  let result: CallToolResult;
   const unfollow = requests.follow(reqId, (progress) => {
     const { waiting } = progress;
     if (waiting !== undefined) {
@@ -106,13 +132,13 @@ async function callOnce(
     return onProgress?.(progress);
   });
   try {
-    return await requests.ask(TOOL_CALL_EVENT, {
+    result = await requests.ask(TOOL_CALL_EVENT, {
       ...call,
       timeout,
       progress: onProgress ? true : "waiting",
       ...(input && inputFields(input)),
       ...(meta && { _meta: meta }),
-    }, { timeoutMs: timeoutMs + graceMs, signal, reqId });
+    }, { timeoutMs: leftMs + graceMs, signal, reqId });
   } catch (error) {
     if (error instanceof ConnectionError && error.code === "timeout") {
       requests.cancel(reqId, "timeout");
@@ -122,6 +148,76 @@ async function callOnce(
     throw error;
   } finally {
     unfollow();
+  }
+  if (!result.isError || !tools || !isToolUnknown(result)) return result;
+  const refused = { call, options, reqId, result, began, timeoutMs };
+  return await callOtherName({ requests, tools }, refused);
+}
+
+/** Checks whether a Computer has no tool of the called name, so that nothing has run (spec §6). */
+const isToolUnknown = (result: CallToolResult): boolean =>
+  resultMeta(result).error_code === ErrorCode.TOOL_NOT_FOUND;
+
+/** A call whose Computer has no tool of its name. */
+interface RefusedCall {
+  readonly call: Call;
+  readonly options: CallToolOptions;
+  readonly reqId: string;
+  /** The answer to it. */
+  readonly result: CallToolResult;
+  readonly began: number;
+  readonly timeoutMs: number;
+}
+
+/**
+ * Ends the `req_id` of a call that is repeated under the tool's other name. It follows from the first one:
+ * a Computer keeps the answer to each, so that a repeated call does not run twice either.
+ */
+const REPEATED = "~";
+
+/** Repeats a call under the name that the tool has in the version of its Computer, if it has one. */
+async function callOtherName(
+  { requests, tools }: Required<CallOffice>,
+  { call, options, reqId, result, began, timeoutMs }: RefusedCall,
+): Promise<CallToolResult> {
+  const { computer, tool_name } = call;
+  const { signal } = options;
+  const again = `${reqId}${REPEATED}`;
+  if (!isIdentifier(again)) return result;
+  const spentMs = () => performance.now() - began;
+  const sending = { signal, timeoutMs: timeoutMs - spentMs() };
+  let isCancelled = false;
+  const end = requests.onCancel(reqId, () => {
+    isCancelled = true;
+    requests.cancel(again);
+  });
+  try {
+    const listed = tools.get(computer) ??
+      await askTools(requests, computer, sending);
+    if (isCancelled) return cancelledResult();
+    const name = nameToCall(listed, tool_name);
+    const spent = spentMs();
+    if (name === tool_name || spent >= timeoutMs) return result;
+    const named = { ...call, tool_name: name };
+    const repeated = { ...options, reqId: again };
+    return await callOnce({ requests }, named, repeated, spent);
+  } finally {
+    end();
+  }
+}
+
+/** Requests the tools of a Computer that are not known yet; none if that fails. */
+async function askTools(
+  requests: Requests,
+  computer: string,
+  sending: { signal: AbortSignal | undefined; timeoutMs: number },
+): Promise<readonly SMCPTool[]> {
+  try {
+    const asked = requests.ask(GET_TOOLS_EVENT, { computer }, sending);
+    return (await asked).tools;
+  } catch {
+    sending.signal?.throwIfAborted();
+    return [];
   }
 }
 

@@ -66,6 +66,8 @@ export class Requests {
   readonly #pacer = new Pacer();
   /** The receivers of the progress of calls, by `req_id`. */
   readonly #followed = new Map<string, Set<Listener>>();
+  /** What cancels calls that are sent again under another `req_id`. */
+  readonly #repeated = new Set<{ reqId: string; cancel: () => void }>();
   /** Present only with `offline: "wait"`. */
   readonly #arrivals: Arrivals | undefined;
 
@@ -124,10 +126,22 @@ export class Requests {
     return roomForBase64(this.#signed(request), this.#connection.maxPayload);
   }
 
-  /** Cancels a call; does nothing while offline. */
+  /** Cancels a call, whatever its `req_id` is by now; does nothing while offline. */
   cancel(reqId: string, reason?: ToolCallCancel["reason"]): void {
+    const repeated = [...this.#repeated].filter((call) => call.reqId === reqId);
+    if (repeated.length > 0) {
+      for (const { cancel } of repeated) cancel();
+      return;
+    }
     const why = reason === undefined ? {} : { reason };
     this.#connection.send(CANCEL_TOOL_CALL_EVENT, this.#signed(why, reqId));
+  }
+
+  /** Lets `cancel` do something else for a call; returns the function that ends it. */
+  onCancel(reqId: string, cancel: () => void): () => void {
+    const repeated = { reqId, cancel };
+    this.#repeated.add(repeated);
+    return () => this.#repeated.delete(repeated);
   }
 
   /** Receives the increasing progress of a call, and what it waits for; returns the function that ends it. */

@@ -70,9 +70,14 @@ export function resolveTool(
     );
   }
   const away = enabled.find((server) => isKnownToHave(server, name));
-  return away
-    ? notRunning(name, away)
-    : refuse(ErrorCode.TOOL_NOT_FOUND, unknown(name, enabled));
+  if (away) return notRunning(name, away);
+  const clash = [...clashes].find(([, tools]) =>
+    tools.some(({ server, tool }) =>
+      namesOfTool(server, tool.name).includes(name)
+    )
+  );
+  const text = clash ? clashText(...clash) : unknown(name, enabled);
+  return refuse(ErrorCode.TOOL_NOT_FOUND, text);
 }
 
 const refuse = (code: number, text: string): ToolResolution => ({

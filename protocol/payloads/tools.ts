@@ -144,8 +144,18 @@ export function ownToolName(
 }
 
 /**
+ * Returns what a tool of a Computer before 0.3 is called from then on (0.4 §3.5); `undefined` if it is
+ * called so already, or its Computer is older and does not send its MCP server.
+ */
+function laterName(tool: SMCPTool): string | undefined {
+  if (ownToolName(tool) !== tool.name) return undefined;
+  const id = tool.bundle_id ?? z.nameOnly(mcpServerOf(tool) ?? "");
+  return id === undefined ? undefined : `${id}__${tool.name}`;
+}
+
+/**
  * Finds the tools of a Computer that a name means: the one of that name, else those whose own name it is,
- * else the one that is called so from 0.3 on, with the MCP server's name.
+ * else those that are called so from 0.3 on.
  */
 export function toolsMeant(
   tools: readonly SMCPTool[],
@@ -156,10 +166,16 @@ export function toolsMeant(
   const own = tools.filter((tool) => ownToolName(tool) === name);
   return own.length > 0
     ? own
-    : tools.filter((tool) =>
-      tool.bundle_id === undefined &&
-      `${mcpServerOf(tool)}__${tool.name}` === name
-    );
+    : tools.filter((tool) => laterName(tool) === name);
+}
+
+/**
+ * Returns the name to call a tool by, of a Computer that may have it under its name of other versions: the
+ * one tool that is meant, else the name as it is.
+ */
+export function nameToCall(tools: readonly SMCPTool[], name: string): string {
+  const [only, ...others] = toolsMeant(tools, name);
+  return only && others.length === 0 ? only.name : name;
 }
 
 /** The tools of one Computer (spec §4). */

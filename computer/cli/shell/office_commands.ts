@@ -1,4 +1,3 @@
-import { toolsMeant } from "../../../protocol/payloads/tools.ts";
 import { officeLinkOf, type SmcpComputer } from "../../computer.ts";
 import { isRecord } from "../../../protocol/names.ts";
 import { howItEnded, labelOf, STATE_SIGNS } from "../report.ts";
@@ -117,11 +116,11 @@ export const LOOK_COMMANDS: ShellCommands = {
       }
       const { tool_name, params = {}, timeout = TOOL_TIMEOUT_S } = request;
       if (!isRecord(params)) throw new Error('"params" is no object');
-      const result = await computer.callTool(
-        wholeName(computer, tool_name),
-        params,
-        { agent: computer.name, timeoutMs: toMs(timeout), signal },
-      );
+      const result = await computer.callTool(tool_name, params, {
+        agent: computer.name,
+        timeoutMs: toMs(timeout),
+        signal,
+      });
       return pretty(result);
     },
   },
@@ -134,17 +133,6 @@ export const LOOK_COMMANDS: ShellCommands = {
     },
   },
 };
-
-/** Returns the name of the tool that somebody typed, perhaps without its `bundle_id`. */
-function wholeName(computer: SmcpComputer, typed: string): string {
-  const found = toolsMeant(computer.listTools(), typed);
-  if (found.length < 2) return found[0]?.name ?? typed;
-  const tool = JSON.stringify(typed);
-  const names = found.map(({ name }) => name).join(" or ");
-  throw new Error(
-    `several MCP servers offer the tool ${tool}; give its whole name: ${names}`,
-  );
-}
 
 const firstLine = (text: string): string => text.split("\n", 1)[0] ?? "";
 

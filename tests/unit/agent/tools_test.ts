@@ -25,7 +25,11 @@ import {
   ProtocolError,
   type SMCPTool,
 } from "../../../protocol/mod.ts";
-import { MCP_SERVER_KEY } from "../../../protocol/payloads/tools.ts";
+import {
+  MCP_SERVER_KEY,
+  nameToCall,
+  toolsMeant,
+} from "../../../protocol/payloads/tools.ts";
 
 Deno.test("catalogueStep() maps each notification to a step", () => {
   const [computer, agent] = [{ computer: "pc" }, { agent: "a" }];
@@ -252,6 +256,25 @@ Deno.test("a tool is found by its name of 0.3 and later where it has that of ear
     }
     assertEquals(offering(tools, "docs__read"), []);
     assertEquals(offering(tools, "files__files__read"), []);
+  }
+  const spaced = { ...tool("read"), meta: { [MCP_SERVER_KEY]: "my files" } };
+  const translated = tool("read", "my_files"); // as a Server gives it to Agents of 0.3 and later
+  for (const listed of [spaced, translated]) {
+    assertEquals(toolsMeant([listed], "my_files__read"), [listed]);
+  }
+  assertEquals(toolsMeant([tool("read")], "undefined__read"), []);
+});
+
+Deno.test("nameToCall() is the name of the one tool that is meant, else the name as it is", () => {
+  const { laptop } = COMPUTERS;
+  const rows = [
+    ["list", "files__list"],
+    ["docs__read", "docs__read"],
+    ["read", "read"],
+    ["raed", "raed"],
+  ] as const;
+  for (const [name, called] of rows) {
+    assertEquals(nameToCall(laptop, name), called, name);
   }
 });
 

@@ -118,6 +118,7 @@ Deno.test("resolveTool() answers 4001, 4002 and 4003 as in the table of the spec
     ["read", "4001", '"read"', '"r"'],
     ["put", "4001", 'offered as "1_put"'],
     ["1_same", "4001", '"one"', '"two"', "alias", "two_1_same"],
+    ["one__same", "4001", 'named "1_same"', "alias"],
     ["secret", "4002", '"secret"', '"files"'],
     ["hidden", "4002", '"hidden"'],
     ["h", "4002", '"h"'],
