@@ -56,7 +56,7 @@ export interface CallToolOptions extends AgentRequestOptions {
   /**
    * The call's `req_id`, for `SmcpAgent.cancel`; default random. A call repeated with the same one,
    * such as after `lost`, does not run twice while the Computer stays in the office: it gets the
-   * result of the first (spec §7).
+   * result of the first (spec §7). Under the other name of its tool a call has this id with `~`.
    */
   reqId?: string;
   /**

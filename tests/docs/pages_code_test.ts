@@ -1,16 +1,19 @@
 /**
  * The functions that the pages of `docs/` show, called with what they are made for, and the programs
- * of `examples/`, started as they say.
+ * of `examples/`, started as they say; all with the names that tools have at `smcp-server`, and with those
+ * at `smcp up`, which serves all versions.
  *
  * @module
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
 import type { SmcpAgent } from "../../agent/mod.ts";
 import type { Confirm, ConfirmAnswer } from "../../computer/mod.ts";
 import { notes } from "../../examples/notes.ts";
 import { startOffice } from "../../testing/mod.ts";
 import { start } from "../support/child.ts";
 import { fixture } from "../support/computer/mcp_servers.ts";
+import { scratch } from "../support/scratch.ts";
 import { codeBlocks } from "./support/blocks.ts";
 
 const blocks = await codeBlocks();
@@ -28,17 +31,42 @@ async function exported<F>(name: string): Promise<F> {
   return found;
 }
 
+/** A kind of Server: the version that its clients speak, and what is before a tool's own name then. */
+interface Kind {
+  readonly command: string;
+  readonly protocol: "0.2" | "all";
+  readonly speaks: "0.2" | "0.4";
+  readonly prefix: (mcpServer: string) => string;
+}
+
+const KINDS: readonly Kind[] = [
+  {
+    command: "smcp-server",
+    protocol: "0.2",
+    speaks: "0.2",
+    prefix: () => "",
+  },
+  {
+    command: "smcp up",
+    protocol: "all",
+    speaks: "0.4",
+    prefix: (mcpServer) => `${mcpServer}__`,
+  },
+];
+
 /**
  * An office with a Computer that has what the pages speak of.
  *
  * @param confirm answers for the person at the Computer
  */
-const startPageOffice = (confirm: Confirm) =>
+const startPageOffice = ({ protocol, speaks }: Kind, confirm: Confirm) =>
   startOffice({
     officeId: "team-a",
-    agent: { name: "planner" },
+    server: { protocol },
+    agent: { name: "planner", protocol: speaks },
     computers: {
       laptop: {
+        protocol: speaks,
         servers: {
           files: fixture({ only: ["echo", "meta", "slow"] }, {
             tool_meta: {
@@ -99,64 +127,70 @@ const impatientOf = (agent: SmcpAgent): Caller => ({
     agent.callTool(computer, tool, params, { ...options, timeoutMs: 1000 }),
 });
 
-Deno.test({
-  name: "the functions of the page for builders of agents do what it says",
-  timeout: 180_000,
-  fn: async () => {
-    const once: Confirm = () => "once";
-    let person = once;
-    await using office = await startPageOffice((...request) =>
-      person(...request)
+for (const kind of KINDS) {
+  Deno.test({
+    name:
+      `the functions of the page for builders of agents do what it says at ${kind.command}`,
+    timeout: 180_000,
+  }, () => usePage(kind));
+}
+
+async function usePage(kind: Kind): Promise<void> {
+  const files = kind.prefix("files");
+  const once: Confirm = () => "once";
+  let person = once;
+  await using office = await startPageOffice(
+    kind,
+    (...request) => person(...request),
+  );
+  const { agent } = office;
+
+  const modelTools = await exported<(agent: SmcpAgent) => ModelTool[]>(
+    "modelTools",
+  );
+  assertEquals(modelTools(agent).map(({ name }) => name), [
+    `laptop__${files}read_text_file`,
+    `laptop__${files}pay`,
+    `laptop__${files}build`,
+    `laptop__${kind.prefix("notes")}add_note`,
+  ]);
+
+  const calls: unknown[] = [];
+  person = ({ name, params }) => {
+    calls.push([name, params]);
+    return "once";
+  };
+  await (await exported<Use<void>>("readNotes"))(agent);
+  assertEquals(calls, [[`${files}read_text_file`, { path: "notes.txt" }]]);
+
+  const pay = await exported<(agent: Caller) => Promise<string>>("pay");
+  for (
+    const [answer, end] of [
+      ["once", "answered"],
+      ["no", "the person refused"],
+      [undefined, "nobody was there"],
+    ] as const
+  ) {
+    const said = Promise.withResolvers<ConfirmAnswer>();
+    person = () => said.promise;
+    const caller = answer ? agent : impatientOf(agent);
+    const lines = await printed(
+      async () => console.log(await pay(caller)),
+      () => answer && said.resolve(answer), // once the Agent has printed that it waits
     );
-    const { agent } = office;
-
-    const modelTools = await exported<(agent: SmcpAgent) => ModelTool[]>(
-      "modelTools",
-    );
-    assertEquals(modelTools(agent).map(({ name }) => name), [
-      "laptop__read_text_file",
-      "laptop__pay",
-      "laptop__build",
-      "laptop__add_note",
-    ]);
-
-    const calls: unknown[] = [];
-    person = ({ name, params }) => {
-      calls.push([name, params]);
-      return "once";
-    };
-    await (await exported<Use<void>>("readNotes"))(agent);
-    assertEquals(calls, [["read_text_file", { path: "notes.txt" }]]);
-
-    const pay = await exported<(agent: Caller) => Promise<string>>("pay");
-    for (
-      const [answer, end] of [
-        ["once", "answered"],
-        ["no", "the person refused"],
-        [undefined, "nobody was there"],
-      ] as const
-    ) {
-      const said = Promise.withResolvers<ConfirmAnswer>();
-      person = () => said.promise;
-      const caller = answer ? agent : impatientOf(agent);
-      const lines = await printed(
-        async () => console.log(await pay(caller)),
-        () => answer && said.resolve(answer), // once the Agent has printed that it waits
-      );
-      assertEquals(lines, ["waits for confirmation at laptop", end]);
-    }
-  },
-});
+    assertEquals(lines, ["waits for confirmation at laptop", end]);
+  }
+}
 
 const root = new URL("../../", import.meta.url);
 
 /** What each example says when it does what it promises. */
-const says: Record<string, string[]> = {
+const says = (prefix: Kind["prefix"]): Record<string, string[]> => ({
   hono_app: ["GET /smcp/", "GET /", "1 members are here"],
   computer: [
     "notes running",
-    `planner wants note with {"text":"buy milk"}`,
-    "note is done",
+    `planner wants ${prefix("notes")}note with {"text":"buy milk"}`,
+    `${prefix("notes")}note is done`,
     "error_code 4005",
     "window://notes/all",
     "- buy milk",
@@ -167,35 +201,55 @@ const says: Record<string, string[]> = {
   ],
   dpe_resolver: ["# Notes", "- buy milk"],
   in_process: [
-    "planner days_between",
+    `planner ${prefix("clock")}days_between`,
     "365 days",
-    "local days_between",
+    `local ${prefix("clock")}days_between`,
     "366 days",
   ],
-};
+});
 
-for (const [name, lines] of Object.entries(says)) {
-  Deno.test({
-    name: `the example ${name}.ts runs, with the command that it names`,
-    timeout: 120_000,
-  }, async () => {
-    const file = `examples/${name}.ts`;
-    const [, args = ""] = /```sh\n \* deno (run .*)\n/.exec(
-      await Deno.readTextFile(new URL(file, root)),
-    ) ?? [];
-    assertStringIncludes(args, file);
-    await using example = start(
-      Deno.execPath(),
-      [...args.split(" ").toSpliced(1, 0, "--no-prompt", "--frozen")],
-      { cwd: root },
-    );
-    const { code } = await example.status;
-    assertEquals(code, 0, example.lines.join("\n"));
-    for (const line of lines) {
-      assert(
-        example.lines.includes(line),
-        `"${line}" is not in:\n${example.lines.join("\n")}`,
+/** The same program at a Server that serves all versions. */
+const atAll = (code: string): string =>
+  code.replaceAll(
+    "createSmcpServer({",
+    'createSmcpServer({ protocol: "all", ',
+  ).replaceAll("createSmcpServer()", 'createSmcpServer({ protocol: "all" })')
+    .replaceAll(/(?<=from ")\.\//g, new URL("examples/", root).href);
+
+for (const { command, protocol, prefix } of KINDS) {
+  for (const [name, lines] of Object.entries(says(prefix))) {
+    Deno.test({
+      name:
+        `the example ${name}.ts runs, with the command that it names, at a Server as ${command}`,
+      timeout: 120_000,
+    }, async () => {
+      const file = `examples/${name}.ts`;
+      const code = await Deno.readTextFile(new URL(file, root));
+      const [, args = ""] = /```sh\n \* deno (run .*)\n/.exec(code) ?? [];
+      assertStringIncludes(args, file);
+      await using folder = await scratch();
+      const copy = join(folder.path, `${name}.ts`);
+      if (protocol === "all") {
+        assert(atAll(code) !== code);
+        await Deno.writeTextFile(copy, atAll(code));
+      }
+      const program = protocol === "all" ? args.replace(file, copy) : args;
+      await using example = start(
+        Deno.execPath(),
+        [
+          ...["run", "--config=deno.json", "--no-prompt", "--frozen"],
+          ...program.split(" ").slice(1),
+        ],
+        { cwd: root },
       );
-    }
-  });
+      const { code: exitCode } = await example.status;
+      assertEquals(exitCode, 0, example.lines.join("\n"));
+      for (const line of lines) {
+        assert(
+          example.lines.includes(line),
+          `"${line}" is not in:\n${example.lines.join("\n")}`,
+        );
+      }
+    });
+  }
 }

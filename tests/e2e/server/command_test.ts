@@ -64,13 +64,27 @@ Deno.test({
     SMCP_MAX_MESSAGE_BYTES: "4096",
     SMCP_NO_LIMITS: "1",
   });
-  assertMatch(command.line, /http:\/\/127\.0\.0\.1:\d+/);
+  assertMatch(command.line, /^A2C-SMCP 0\.2\.0 .*http:\/\/127\.0\.0\.1:\d+/);
   const health = await (await fetch(`${command.url}/health`)).json();
   assertEquals([health.status, health.protocol_version], ["ok", "0.2.0"]);
   const opened = await fetch(
     `${command.url}/smcp/?EIO=4&transport=polling&a2c_version=0.2.0`,
   );
   assertMatch(await opened.text(), /"maxPayload":4096/);
+});
+
+Deno.test({
+  name: "the command prints the versions that it serves, as /health lists them",
+  timeout,
+}, async () => {
+  for (const protocol of ["all", "0.2,0.4"]) {
+    await using command = await startServerCommand(
+      ["--port", "0", "--protocol", protocol],
+    );
+    const health = await (await fetch(`${command.url}/health`)).json();
+    const versions = health.protocol_versions.join(", ");
+    assertStringIncludes(command.line, `A2C-SMCP ${versions} server`);
+  }
 });
 
 // More mistakes: tests/e2e/commands/mistakes_test.ts
