@@ -21,7 +21,7 @@ import { checkNames } from "../shared/checks.ts";
 import { type FileToPut, type PutFile, putFile } from "./put_file.ts";
 import { getFile, type GotFile } from "./files.ts";
 import { openBlob } from "./blobs.ts";
-import { callTool } from "./call_tool.ts";
+import { type CallOffice, callTool } from "./call_tool.ts";
 import { findTool, type FoundTool, type ToolCatalogue } from "./tools.ts";
 import { type OpenDocument, openDocument } from "./document.ts";
 import {
@@ -75,6 +75,8 @@ export class SmcpAgent implements AsyncDisposable {
   readonly #events = new Emitter<AgentEvents>(logThrown);
   readonly #catalogue: ToolCatalogue;
   readonly #requests: Requests;
+  /** What calls need; made once, since a call passes few functions. */
+  readonly #calls: CallOffice;
   /** Another object once the URIs that Computers have given are invalid (spec §8.3). */
   #session = {};
 
@@ -94,6 +96,7 @@ export class SmcpAgent implements AsyncDisposable {
     connection.on("disconnected", () => void (this.#session = {}));
     const { name } = options;
     this.#catalogue = forwardOfficeEvents(connection, name, events, this);
+    this.#calls = { requests: this.#requests, tools: this.tools };
   }
 
   /** The name that this Agent joins with. */
@@ -232,9 +235,8 @@ export class SmcpAgent implements AsyncDisposable {
     params: Record<string, unknown> = {},
     options: CallToolOptions = {},
   ): Promise<CallToolResult> {
-    const office = { requests: this.#requests, tools: this.tools };
     const call = { computer, tool_name: tool, params };
-    return callTool(office, call, options);
+    return callTool(this.#calls, call, options);
   }
 
   /**

@@ -38,7 +38,7 @@ const TOOL_TIMEOUT_MS = 60_000;
 type Call = Pick<ToolCallReq, "computer" | "tool_name" | "params">;
 
 /** How calls are sent, and where the other name of a tool is looked up. */
-interface CallOffice {
+export interface CallOffice {
   readonly requests: Requests;
   /** The tools that are known by now, by Computer; absent where only the given name is called. */
   readonly tools?: ReadonlyMap<string, readonly SMCPTool[]>;
@@ -118,7 +118,8 @@ async function callOnce(
   const call = input && tools
     ? { ...given, tool_name: nameToCall(tools.get(computer) ?? [], tool_name) }
     : given;
-  const leftMs = timeoutMs - spentMs;
+  // Without arithmetic, what is no number is refused as such.
+  const leftMs = spentMs > 0 ? timeoutMs - spentMs : timeoutMs;
   const timeout = wireTimeout(leftMs);
   // A Computer counts whole seconds.
   const graceMs = timeout * 1000 > leftMs ? 0 : TIMEOUT_GRACE_MS;

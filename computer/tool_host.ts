@@ -26,7 +26,6 @@ import {
   UPDATE_SKILLS_EVENT,
   UPDATE_TOOL_LIST_EVENT,
 } from "../protocol/mod.ts";
-import { nameToCall } from "../protocol/payloads/tools.ts";
 import { BLOB_NAMES, BlobExchange, type BlobOptions } from "./blobs/blobs.ts";
 import type {
   ComputerConfig,
@@ -242,8 +241,7 @@ export class ToolHost implements AsyncDisposable {
   }
 
   /**
-   * Calls a tool by the name that {@linkcode listTools} gives it, or by its name of other versions, `read`
-   * for `files__read` and the reverse, where one tool has it.
+   * Calls a tool by the name that {@linkcode listTools} gives it, or by that of other versions, where it is unique.
    *
    * A tool without `auto_apply` needs confirmation, as it does when an Agent calls it from afar.
    * Every end of a call is a result: failures, refusals, timeouts and cancellations have `isError`
@@ -259,9 +257,8 @@ export class ToolHost implements AsyncDisposable {
   ): Promise<CallToolResult> {
     checkNames(options, CALL_NAMES, "callTool()");
     const { timeoutMs = 60_000, onProgress } = options;
-    const isExact = this.#host.resolve(tool).kind === "call";
     return await answerLocal(this.#parts, TOOL_CALL_EVENT, {
-      tool_name: isExact ? tool : nameToCall(this.listTools(), tool),
+      tool_name: this.#host.nameToCall(tool),
       params,
       timeout: toSeconds(timeoutMs),
       ...(onProgress && { progress: true as const }),

@@ -29,6 +29,7 @@ import {
 } from "./tool_table.ts";
 import { log, logThrown } from "../util/log.ts";
 import type { SMCPTool } from "../../protocol/mod.ts";
+import { nameToCall } from "../../protocol/payloads/tools.ts";
 import { MAX_TIMER_MS } from "../../shared/async.ts";
 
 /**
@@ -144,6 +145,12 @@ export class McpHost implements AsyncDisposable {
   resolve(name: string): ToolResolution {
     const { views, names } = this.#table;
     return resolveTool(name, views, names);
+  }
+
+  /** Returns the name that a tool is called by, from that or its name of other versions. */
+  nameToCall(name: string): string {
+    const isExact = this.resolve(name).kind === "call";
+    return isExact ? name : nameToCall(this.tools(), name);
   }
 
   get #running(): NamedTool[] {

@@ -1,4 +1,4 @@
-import { officeLinkOf, type SmcpComputer } from "../../computer.ts";
+import { officeLinkOf } from "../../computer.ts";
 import { isRecord } from "../../../protocol/names.ts";
 import { howItEnded, labelOf, STATE_SIGNS } from "../report.ts";
 import { redactUrl } from "../../util/secrets.ts";

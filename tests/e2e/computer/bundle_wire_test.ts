@@ -86,7 +86,7 @@ for (const protocol of ["0.2", "0.3", "0.4"] as const) {
     assertEquals(computer.listTools().map(({ name }) => name), names);
     assertEquals((await pc.call(names[0]!, { text: "hello" })).text, "hello");
     assertEquals((await pc.call(names[1]!)).result.isError, undefined);
-    for (const name of isNew ? ["say", "fs_pid", "my_files__echo"] : ["echo"]) {
+    for (const name of isNew ? ["fs_pid", "my_files__echo"] : ["echo"]) {
       assertEquals((await pc.call(name)).meta.error_code, 4001, name);
     }
     const config = await agent.getConfig("pc");
