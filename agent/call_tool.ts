@@ -102,13 +102,13 @@ const TIMEOUT_GRACE_MS = 500;
  * Calls a tool, under its other name if the Computer has none of the given one; a call that times out or is
  * aborted here is cancelled at the Computer (spec §7).
  *
- * @param spentMs how much of its time has passed before
+ * @param restMs how much of its timeout is left, if not all
  */
 async function callOnce(
   { requests, tools }: CallOffice,
   given: Call,
   options: CallToolOptions,
-  spentMs = 0,
+  restMs?: number,
 ): Promise<CallToolResult> {
   const began = performance.now();
   const { timeoutMs = TOOL_TIMEOUT_MS, reqId = crypto.randomUUID() } = options;
@@ -118,11 +118,10 @@ async function callOnce(
   const call = input && tools
     ? { ...given, tool_name: nameToCall(tools.get(computer) ?? [], tool_name) }
     : given;
-  // Without arithmetic, what is no number is refused as such.
-  const leftMs = spentMs > 0 ? timeoutMs - spentMs : timeoutMs;
-  const timeout = wireTimeout(leftMs);
+  const timeLeftMs = restMs ?? timeoutMs;
+  const timeout = wireTimeout(timeLeftMs);
   // A Computer counts whole seconds.
-  const graceMs = timeout * 1000 > leftMs ? 0 : TIMEOUT_GRACE_MS;
+  const graceMs = timeout * 1000 > timeLeftMs ? 0 : TIMEOUT_GRACE_MS;
   let wait: Wait | undefined;
   let result: CallToolResult;
   const unfollow = requests.follow(reqId, (progress) => {
@@ -139,7 +138,7 @@ async function callOnce(
       progress: onProgress ? true : "waiting",
       ...(input && inputFields(input)),
       ...(meta && { _meta: meta }),
-    }, { timeoutMs: leftMs + graceMs, signal, reqId });
+    }, { timeoutMs: timeLeftMs + graceMs, signal, reqId });
   } catch (error) {
     if (error instanceof ConnectionError && error.code === "timeout") {
       requests.cancel(reqId, "timeout");
@@ -150,14 +149,13 @@ async function callOnce(
   } finally {
     unfollow();
   }
-  if (!result.isError || !tools || !isToolUnknown(result)) return result;
-  const refused = { call, options, reqId, result, began, timeoutMs };
+  if (!result.isError || !tools) return result;
+  const { error_code } = resultMeta(result);
+  if (error_code !== ErrorCode.TOOL_NOT_FOUND) return result; // only then nothing has run
+  const leftMs = () => timeLeftMs - (performance.now() - began);
+  const refused = { call, options, reqId, result, leftMs };
   return await callOtherName({ requests, tools }, refused);
 }
-
-/** Checks whether a Computer has no tool of the called name, so that nothing has run (spec §6). */
-const isToolUnknown = (result: CallToolResult): boolean =>
-  resultMeta(result).error_code === ErrorCode.TOOL_NOT_FOUND;
 
 /** A call whose Computer has no tool of its name. */
 interface RefusedCall {
@@ -166,8 +164,8 @@ interface RefusedCall {
   readonly reqId: string;
   /** The answer to it. */
   readonly result: CallToolResult;
-  readonly began: number;
-  readonly timeoutMs: number;
+  /** Returns how much of its time is left. */
+  readonly leftMs: () => number;
 }
 
 /**
@@ -179,14 +177,12 @@ const REPEATED = "~";
 /** Repeats a call under the name that the tool has in the version of its Computer, if it has one. */
 async function callOtherName(
   { requests, tools }: Required<CallOffice>,
-  { call, options, reqId, result, began, timeoutMs }: RefusedCall,
+  { call, options, reqId, result, leftMs }: RefusedCall,
 ): Promise<CallToolResult> {
   const { computer, tool_name } = call;
   const { signal } = options;
   const again = `${reqId}${REPEATED}`;
   if (!isIdentifier(again)) return result;
-  const spentMs = () => performance.now() - began;
-  const sending = { signal, timeoutMs: timeoutMs - spentMs() };
   let isCancelled = false;
   const end = requests.onCancel(reqId, () => {
     isCancelled = true;
@@ -194,31 +190,20 @@ async function callOtherName(
   });
   try {
     const listed = tools.get(computer) ??
-      await askTools(requests, computer, sending);
-    if (isCancelled) return cancelledResult();
+      await requests.ask(GET_TOOLS_EVENT, { computer }, {
+        signal,
+        timeoutMs: leftMs(),
+      }).then((answer) => answer.tools, () => []);
+    signal?.throwIfAborted();
     const name = nameToCall(listed, tool_name);
-    const spent = spentMs();
-    if (name === tool_name || spent >= timeoutMs) return result;
+    const restMs = leftMs();
+    if (isCancelled) return cancelledResult();
+    if (restMs <= 0 || name === tool_name) return result;
     const named = { ...call, tool_name: name };
     const repeated = { ...options, reqId: again };
-    return await callOnce({ requests }, named, repeated, spent);
+    return await callOnce({ requests }, named, repeated, restMs);
   } finally {
     end();
-  }
-}
-
-/** Requests the tools of a Computer that are not known yet; none if that fails. */
-async function askTools(
-  requests: Requests,
-  computer: string,
-  sending: { signal: AbortSignal | undefined; timeoutMs: number },
-): Promise<readonly SMCPTool[]> {
-  try {
-    const asked = requests.ask(GET_TOOLS_EVENT, { computer }, sending);
-    return (await asked).tools;
-  } catch {
-    sending.signal?.throwIfAborted();
-    return [];
   }
 }
 

@@ -66,8 +66,8 @@ export class Requests {
   readonly #pacer = new Pacer();
   /** The receivers of the progress of calls, by `req_id`. */
   readonly #followed = new Map<string, Set<Listener>>();
-  /** What cancels calls that are sent again under another `req_id`. */
-  readonly #repeated = new Set<{ reqId: string; cancel: () => void }>();
+  /** What also cancels calls that are sent again under another `req_id`, and the first one. */
+  readonly #repeated = new Map<() => void, string>();
   /** Present only with `offline: "wait"`. */
   readonly #arrivals: Arrivals | undefined;
 
@@ -128,20 +128,15 @@ export class Requests {
 
   /** Cancels a call, whatever its `req_id` is by now; does nothing while offline. */
   cancel(reqId: string, reason?: ToolCallCancel["reason"]): void {
-    const repeated = [...this.#repeated].filter((call) => call.reqId === reqId);
-    if (repeated.length > 0) {
-      for (const { cancel } of repeated) cancel();
-      return;
-    }
+    this.#repeated.forEach((id, cancel) => id === reqId && cancel());
     const why = reason === undefined ? {} : { reason };
     this.#connection.send(CANCEL_TOOL_CALL_EVENT, this.#signed(why, reqId));
   }
 
-  /** Lets `cancel` do something else for a call; returns the function that ends it. */
+  /** Lets `cancel` do more for a call; returns the function that ends it. */
   onCancel(reqId: string, cancel: () => void): () => void {
-    const repeated = { reqId, cancel };
-    this.#repeated.add(repeated);
-    return () => this.#repeated.delete(repeated);
+    this.#repeated.set(cancel, reqId);
+    return () => this.#repeated.delete(cancel);
   }
 
   /** Receives the increasing progress of a call, and what it waits for; returns the function that ends it. */

@@ -144,16 +144,6 @@ export function ownToolName(
 }
 
 /**
- * Returns what a tool of a Computer before 0.3 is called from then on (0.4 §3.5); `undefined` if it is
- * called so already, or its Computer is older and does not send its MCP server.
- */
-function laterName(tool: SMCPTool): string | undefined {
-  if (ownToolName(tool) !== tool.name) return undefined;
-  const id = tool.bundle_id ?? z.nameOnly(mcpServerOf(tool) ?? "");
-  return id === undefined ? undefined : `${id}__${tool.name}`;
-}
-
-/**
  * Finds the tools of a Computer that a name means: the one of that name, else those whose own name it is,
  * else those that are called so from 0.3 on.
  */
@@ -164,9 +154,10 @@ export function toolsMeant(
   const exact = tools.find((tool) => tool.name === name);
   if (exact) return [exact];
   const own = tools.filter((tool) => ownToolName(tool) === name);
-  return own.length > 0
-    ? own
-    : tools.filter((tool) => laterName(tool) === name);
+  return own.length > 0 ? own : tools.filter((tool) => {
+    const id = z.nameOnly(mcpServerOf(tool) ?? "");
+    return id !== undefined && `${id}__${ownToolName(tool)}` === name;
+  });
 }
 
 /**
