@@ -9,6 +9,7 @@ import { type Command, CommanderError, type Option } from "commander";
 import { reasonOf } from "../client/errors.ts";
 import { nearestWord } from "../shared/checks.ts";
 import { explainFailure } from "./explain_failure.ts";
+import { ownCommand } from "./own_command.ts";
 import { printed, printError } from "./print.ts";
 import { plain } from "./terminal_text.ts";
 
@@ -108,10 +109,17 @@ function explainMissing(line: string, flags: string, program: Command): string {
   }
   const variable = commands.flatMap(({ options }) => options)
     .find((option) => option.flags === flags)?.envVar;
-  return variable === undefined
-    ? line
-    : `${line}; give it, or set ${variable} in the environment`;
+  if (variable === undefined) return line;
+  const remedy = `${line}; give it, or set ${variable} in the environment`;
+  return flags === CONFIG_FLAGS
+    ? `${remedy}; a first one is written by: ${
+      ownCommand("smcp-computer", process.execPath)
+    } init`
+    : remedy;
 }
+
+/** The option that names the configuration of a Computer. */
+const CONFIG_FLAGS = "--config <file>";
 
 /** Suggests the commands whose summaries have the word; all where there are none. */
 function suggestCommands(word: string, program: Command): string {

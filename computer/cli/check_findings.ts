@@ -1,3 +1,5 @@
+import process from "node:process";
+import { ownCommand } from "../../cli/own_command.ts";
 import { partsOf, type ToolHost } from "../tool_host.ts";
 import { type ComputerConfig, serverPlaceholders } from "../config/config.ts";
 import { failureOf, labelOf } from "./report.ts";
@@ -71,7 +73,9 @@ const nothingOffered = (
 ): string[] =>
   skills.length > 0 || servers.some(({ disabled }) => !disabled) ? [] : [
     servers.length === 0
-      ? 'there are no MCP servers, so nothing is offered; add one to "servers", or take those of other programs over with "smcp-computer import"'
+      ? `there are no MCP servers, so nothing is offered; add one to "servers", or take those of other programs over with: ${
+        ownCommand("smcp-computer", process.execPath)
+      } import`
       : 'every MCP server is disabled, so nothing is offered; remove "disabled" from one',
   ];
 

@@ -107,14 +107,28 @@ export function projectOf(file: string): string | undefined {
  * @throws {ConfigError} that names the file
  */
 export async function readConfigFile(file: string): Promise<string> {
+  const cannotRead = (reason: string) =>
+    new ConfigError(file, [{
+      path: [],
+      text: `Cannot read the configuration: ${reason}`,
+    }]);
+  let bytes: Uint8Array;
   try {
-    return await readFile(file, "utf8");
+    bytes = await readFile(file);
   } catch (error) {
-    const reason = READ_ERRORS[`${Object(error).code}`] ?? reasonOf(error);
-    const text = `Cannot read the configuration: ${reason}`;
-    throw new ConfigError(file, [{ path: [], text }]);
+    throw cannotRead(
+      READ_ERRORS[`${Object(error).code}`] ?? reasonOf(error),
+    );
   }
+  // PowerShell writes this by ">".
+  if (UTF_16.includes([...bytes.subarray(0, 2)].join())) {
+    throw cannotRead("it is in UTF-16; save it as UTF-8");
+  }
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }
+
+/** The first bytes of a text in UTF-16. */
+const UTF_16 = ["255,254", "254,255"];
 
 const READ_ERRORS: Readonly<Record<string, string>> = {
   ENOENT: "there is no such file",

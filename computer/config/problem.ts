@@ -152,7 +152,7 @@ export function unknownServerFields(
     (type === "in-process" ? IN_PROCESS_FIELDS : undefined);
   const metas = Object.entries(isRecord(tool_meta) ? tool_meta : {});
   return [
-    ...unknownIn(entry, fields?.own, strictness),
+    ...unknownIn(entry, fields?.own, strictness).map(orOfTools),
     ...below(
       ["server_parameters"],
       unknownIn(server_parameters, fields?.parameters, strictness),
@@ -166,6 +166,16 @@ export function unknownServerFields(
     ),
     ...below(["default_tool_meta"], ofMeta(default_tool_meta)),
   ];
+}
+
+/** Says of a field of tools, such as `auto_apply`, where that belongs. */
+function orOfTools(problem: ConfigProblem): ConfigProblem {
+  const meant = nearestWord(`${problem.path.at(-1)}`, toolMetaFields);
+  if (meant === undefined) return problem;
+  const text = meant === "alias"
+    ? `it is a field of a tool: write "tool_meta": {TOOL: {"alias": …}}`
+    : `it is a field of tools: write "default_tool_meta": {"${meant}": …}, or in "tool_meta" for one of them`;
+  return { ...problem, text };
 }
 
 /** Later versions may add fields here (spec §4), so only misspelled ones are errors. */

@@ -48,7 +48,7 @@ export async function getDpe(
   if (!resolver) {
     throw new ProtocolError(
       ErrorCode.DPE_RESOLVER_NOT_CONFIGURED,
-      "Cannot resolve a DPE URI: this Computer has no DPE resolver; register one",
+      "Cannot resolve a DPE URI: this Computer has no DPE resolver",
       { fields: { uri } },
     );
   }

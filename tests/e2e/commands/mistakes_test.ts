@@ -142,7 +142,7 @@ $ computer run @{keyed} --config {empty} --name pc
 $ computer run --config {empty} --name pc
 2 --office <office>' not specified; give it, or set SMCP_OFFICE
 $ computer run @{free}
-2 --config <file>' not specified; give it, or set SMCP_CONFIG
+2 --config <file>' not specified; give it, or set SMCP_CONFIG …; a first one is written by: …computer/main.ts init
 $ SMCP_OFFICE= computer run --config {empty}
 2 --office is empty; …leave no empty SMCP_OFFICE in the environment
 $ SMCP_NAME= computer run @{free} --config {empty}
@@ -174,7 +174,7 @@ $ SMCP_YES=perhaps computer run @{free} --config {empty} --name other
 > computer check --config file:'{"servers": {"a": {"type": "stdio", "forbiden_tools": []}}}'
 1 file2:1:…: servers.a.forbiden_tools: unknown field; did you mean "forbidden_tools"?
 > computer check --config file:'{"servers": {}}'
-1 problem: there are no MCP servers, so nothing is offered; add one to "servers"
+1 problem: there are no MCP servers, so nothing is offered; add one to "servers", or …with: …computer/main.ts import
 > computer check --config file:'{"mcpServers": {"a": {"command": "x", "disabled": true}}}'
 1 problem: every MCP server is disabled, so nothing is offered; remove "disabled"
 > computer check --config file:'{"mcpServers": {"a": {"command": "npx -y @x/y"}}}'

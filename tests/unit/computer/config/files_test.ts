@@ -28,6 +28,7 @@ import {
 import { redactConfig } from "../../../../computer/config/redact.ts";
 import { ConfigError, loadComputerConfig } from "../../../../computer/mod.ts";
 import { configDocs } from "../../../../tools/docs/config_docs.ts";
+import { scratch } from "../../../support/scratch.ts";
 
 const conforms = new Ajv({ strict: false }).compile(JSON.parse(
   await Deno.readTextFile(
@@ -114,6 +115,9 @@ null
 - servers.a.server_parameters.agrs: unknown field; did you mean "args"?
 {"servers": {"a": {"type": "stdio", "server_parameters": {"command": "x"}, "colour": 1}}}
 - servers.a.colour: unknown field; remove it, or use one of name, bundle_id, disabled, forbidden_tools, tool_meta, default_tool_meta, tool_prefix, vrl, type, server_parameters
+{"servers": {"a": {"type": "stdio", "server_parameters": {"command": "x"}, "auto_aply": true, "alias": "y"}}}
+- servers.a.auto_aply: it is a field of tools: write "default_tool_meta": {"auto_apply": …}, or in "tool_meta" for one of them
+- servers.a.alias: it is a field of a tool: write "tool_meta": {TOOL: {"alias": …}}
 {"servers": {"a": {"type": "stdio", "server_parameters": {"command": "x"}, "forbiden_tools": ["rm"]}}}
 - servers.a.forbiden_tools: unknown field; did you mean "forbidden_tools"?
 {"servers": {"a": {"type": "stdio", "server_parameters": {"command": "x"}, "disbaled": true}}}
@@ -495,6 +499,22 @@ Deno.test("loadComputerConfig() names a missing file", async () => {
     error.message,
     "no/such.json: Cannot read the configuration: there is no such file",
   );
+});
+
+Deno.test("loadComputerConfig() names UTF-16, which PowerShell writes, as the mistake", async () => {
+  await using folder = await scratch();
+  const file = `${folder.path}/computer.json`;
+  for (
+    const [name, mark] of [["little", [255, 254]], ["big", [254, 255]]] as const
+  ) {
+    await Deno.writeFile(file, new Uint8Array([...mark, 0x7b, 0]));
+    await assertRejects(
+      () => loadComputerConfig(file),
+      ConfigError,
+      "Cannot read the configuration: it is in UTF-16; save it as UTF-8",
+      name,
+    );
+  }
 });
 
 Deno.test("parseOptions() accepts an MCP server in process, with the common fields, of which redactConfig() shows the name", () => {
