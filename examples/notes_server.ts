@@ -1,6 +1,6 @@
 /**
  * An MCP server with windows: notes, which an Agent adds with a tool and then sees on the
- * Computer's desktop. It also offers them as a document.
+ * Computer's desktop. It also offers them as a document, and a prompt about them.
  *
  * It does not depend on A2C-SMCP: a window is a resource whose URI starts with `window://`, of a
  * server that declares `resources.subscribe` and notifies of changes.
@@ -73,6 +73,20 @@ mcp.registerResource(
           })),
         }],
       }),
+    }],
+  }),
+);
+
+mcp.registerPrompt(
+  "summary",
+  { description: "Sums up the notes", argsSchema: { words: z.string() } },
+  ({ words }) => ({
+    messages: [{
+      role: "user",
+      content: {
+        type: "text",
+        text: `Sum up in ${words} words:\n${notes.join("\n")}`,
+      },
     }],
   }),
 );

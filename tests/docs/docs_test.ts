@@ -22,7 +22,7 @@ import {
   RUNNABLE,
 } from "../pages/support/scene.ts";
 import { scratch } from "../support/scratch.ts";
-import { codeBlocks, readPages } from "./support/blocks.ts";
+import { codeBlocks, otherBlocks, readPages } from "./support/blocks.ts";
 import { commandsOf, mistakeIn } from "./support/commands.ts";
 import { CLI_NAME } from "../../tools/npm/commands_package.ts";
 import { STILL_OPTIONAL } from "../../tools/npm/dependencies.ts";
@@ -33,6 +33,7 @@ import { complaintOf, isInstalled, outputOf } from "./support/tools.ts";
 const root = new URL("../../", import.meta.url);
 const pages = await readPages();
 const blocks = await codeBlocks();
+const others = await otherBlocks();
 const scripts = blocks.filter(({ language }) => language === "sh");
 const examples = (name: string) =>
   blocks.filter(({ example }) => example === name);
@@ -120,10 +121,25 @@ Deno.test("every code block of the documentation is one that is checked", () => 
 });
 
 Deno.test("no command of the pages asks a registry for this package, which is in none", () => {
-  const asking = blocks.filter(({ language, code }) =>
-    ["sh", "console"].includes(language) && code.includes(`jsr:${config.name}`)
+  const asking = [...blocks, ...others].filter(({ language, code }) =>
+    ["sh", "console"].includes(language) &&
+    /jsr:@a2c-smcp\/|(npm (install|i)|npx|bunx) [^\n]*@a2c-smcp\//.test(code)
   );
   assertEquals(asking.map(({ at }) => at), []);
+});
+
+Deno.test("what a reader has run before a block is on the pages", () => {
+  const shown = [...pages.values()].join("\n");
+  const before = SCENES.flatMap(({ before = [] }) => before)
+    .map((each) => typeof each === "string" ? each : each[0]);
+  assert(before.length > 10);
+  assertEquals(before.filter((line) => !shown.includes(line)), []);
+});
+
+Deno.test("what a reader has beside what the pages say has a reason", () => {
+  for (const { has, prepared } of SCENES) {
+    assert(prepared === undefined || prepared.because.length > 20, has);
+  }
 });
 
 Deno.test("the configurations of the documentation are valid", () => {
@@ -197,7 +213,8 @@ Deno.test("the API keys of the documentation are valid", () => {
   assertEquals(lengths, [2]);
 });
 
-const runnable = blocks.filter(({ language }) => RUNNABLE.includes(language));
+const runnable = [...blocks, ...others]
+  .filter(({ language }) => RUNNABLE.includes(language));
 const pageOf = (at: string) => at.slice(0, at.lastIndexOf(":"));
 
 Deno.test("every command and program of the pages is run by exactly one test, or is listed", async () => {

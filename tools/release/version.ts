@@ -22,6 +22,8 @@ export const PLACES: Readonly<Record<string, readonly RegExp[]>> = {
   "deno.json": [/(?<=^ {2}"version": ")[^"]+/gm],
   "cli/version.ts": [/(?<=PACKAGE_VERSION = ")[^"]+/g],
   "deploy/server.yaml": [/(?<=\/smcp-server:)[\w.]+/g],
+  "docs/edge.md": [TARBALLS],
+  "examples/cloudflare/README.md": [TARBALLS],
   "docs/getting-started.md": [TARBALLS, /(?<=jsr:@a2c-smcp\/sdk@\^)[\d.]+/g],
 };
 

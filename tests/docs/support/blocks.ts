@@ -31,6 +31,32 @@ export async function codeBlocks(): Promise<Block[]> {
   return [...await readPages()].flatMap(([page, text]) => blocksOf(page, text));
 }
 
+/** Every code block of the other Markdown files of the repository, but for what changed. */
+export async function otherBlocks(): Promise<Block[]> {
+  const pages = await readPages();
+  const blocks: Block[] = [];
+  for await (const path of markdownIn("")) {
+    if (pages.has(path) || path === "CHANGELOG.md") continue;
+    blocks.push(
+      ...blocksOf(path, await Deno.readTextFile(new URL(path, root))),
+    );
+  }
+  return blocks;
+}
+
+/** Finds the Markdown files of a folder, without those of others. */
+async function* markdownIn(folder: string): AsyncGenerator<string> {
+  for await (
+    const { name, isFile, isDirectory } of Deno.readDir(
+      new URL(folder, root),
+    )
+  ) {
+    if (/^\.|^(node_modules|dist|coverage)$/.test(name)) continue;
+    if (isFile && name.endsWith(".md")) yield `${folder}${name}`;
+    if (isDirectory) yield* markdownIn(`${folder}${name}/`);
+  }
+}
+
 /** The code of an example, by what the comment in front of it calls it. */
 export async function exampleCode(name: string, page = ""): Promise<string> {
   const found = (await codeBlocks()).find(({ at, example }) =>

@@ -55,8 +55,18 @@ function readNotes(fields: string[]): Command[] {
 
 /** Programs of others that the documentation may use. */
 const OTHERS = [
-  ...["cat", "openssl", "sha256sum", "grep", "cut", "npm", "node", "pip"],
-  ...["python", "deno", "docker", "kubectl", "curl", "git", "claude"],
+  ...["cat", "cp", "mkdir", "openssl", "sha256sum", "grep", "cut", "npm"],
+  ...[
+    "node",
+    "pip",
+    "python",
+    "deno",
+    "docker",
+    "kubectl",
+    "curl",
+    "git",
+    "claude",
+  ],
   ...["wrangler", "@modelcontextprotocol/inspector@2.12.0"],
 ];
 

@@ -1,51 +1,47 @@
 import { assertMatch, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import {
+  FIRST,
   givenCertificates,
   givenConfiguration,
   givenKeys,
-  givenOffice,
   KEYS,
 } from "../support/givens.ts";
-import { skillText } from "../../support/computer/skill_servers.ts";
-import { blockOf, type Given, type Scene } from "../support/scene.ts";
+import {
+  blockOf,
+  type Given,
+  type Prepared,
+  type Scene,
+} from "../support/scene.ts";
 
 const page = "docs/agent-builders.md";
 const started = "docs/getting-started.md";
 
-/** The skill that the pages name, of the user. */
-async function givenSkill({ machine }: Given): Promise<void> {
-  const folder = `${machine.home}/.a2c/skills/user/pdf-forms`;
-  await Deno.mkdir(`${folder}/scripts`, { recursive: true });
-  await Deno.writeTextFile(
-    `${folder}/SKILL.md`,
-    skillText("pdf-forms", "Fills in forms."),
-  );
-  await Deno.writeTextFile(`${folder}/scripts/fill.py`, "print()\n");
-}
+/** How the page makes a skill. */
+const skill = [
+  "mkdir -p ~/.a2c/skills/user/pdf-forms/scripts",
+  `echo 'print("filled in")' > ~/.a2c/skills/user/pdf-forms/scripts/fill.py`,
+  String
+    .raw`printf -- '---\nname: pdf-forms\ndescription: Fills in forms\n---\nRun scripts/fill.py.\n' > ~/.a2c/skills/user/pdf-forms/SKILL.md`,
+];
 
 /** A function of the page, called by a program with an Agent. */
-const used = (name: string, protocol: string, result: string): Scene => ({
+const used = (
+  name: string,
+  result: string,
+  more: Pick<Scene, "before" | "prepared">,
+): Scene => ({
   page,
   has: `function ${name}(`,
-  given: async (given) => {
-    const { machine } = given;
-    await givenSkill(given);
-    await Deno.mkdir(`${machine.folder}/photos`);
-    await machine.write("photos/cat.jpg", "no cat");
-    await givenOffice(
-      given,
-      "team-a",
-      `--protocol ${protocol} --landing-root /srv/inbox`,
-    );
-    const { code } = await blockOf({ page, has: `function ${name}(` });
-    await machine.program("used.ts", code);
-    await machine.program(
+  saves: { "used.ts": `function ${name}(` },
+  ...more,
+  then: async ({ machine }) => {
+    await machine.save(
       "main.ts",
       `
 import { SmcpAgent } from "@a2c-smcp/sdk/agent";
 import { ${name} } from "./used.ts";
-const agent = new SmcpAgent({ url: "http://127.0.0.1:8787", name: "planner", protocol: "${protocol}" });
+const agent = new SmcpAgent({ url: "http://127.0.0.1:8787", name: "planner" });
 await agent.connect();
 await agent.join("team-a");
 await agent.toolsSettled();
@@ -58,95 +54,123 @@ await agent.close();
   },
 });
 
+const toPng: Prepared = {
+  because: "to_png and a photo are examples of what a reader may have",
+  make: async (given) => {
+    await Deno.mkdir(`${given.machine.folder}/photos`);
+    await given.machine.write("photos/cat.jpg", "no cat");
+    await givenConfiguration(given);
+    await given.serve(
+      "smcp up --config office.json --name laptop --office team-a --landing-root inbox",
+    );
+  },
+};
+
+/** An office at a Server of an operator. */
+const operator: Prepared = {
+  because: "smcp.example.com is an example of a Server of somebody else",
+  make: async (given) => {
+    await givenCertificates(given);
+    await givenKeys(given);
+    await given.serve(
+      "smcp-server --host 0.0.0.0 --port 443 --api-keys keys.json --tls-cert cert.pem --tls-key key.pem",
+    );
+  },
+};
+
 /** What the first program of the page prints, whatever its Server calls the tools. */
 const DONE =
-  /laptop (files__)?read_text_file [^]*done .*\[FILE\] computer\.json/;
+  /laptop (files__)?read_text_file [^]*done [^]*\[FILE\] computer\.json/;
 
 /** A Server that only a proxy leads to: its name is that of another address. */
-async function givenProxy(given: Given): Promise<Record<string, string>> {
-  await givenConfiguration(given);
-  await givenCertificates(given);
-  await givenKeys(given);
-  await given.serve(
-    "smcp-server --host 10.0.0.5 --port 443 --api-keys keys.json --tls-cert cert.pem --tls-key key.pem",
+const proxy: Prepared = {
+  because: "the proxy of a company, and a Server outside of it, are examples",
+  make: async (given) => {
+    await givenCertificates(given);
+    await givenKeys(given);
+    await given.serve(
+      "smcp-server --host 10.0.0.5 --port 443 --api-keys keys.json --tls-cert cert.pem --tls-key key.pem",
+    );
+    const file = fileURLToPath(
+      new URL("../support/company_proxy.ts", import.meta.url),
+    );
+    await given.serve(
+      `exec deno run -A --no-config "${file}" tcp://10.0.0.5:443`,
+      /^proxying$/,
+    );
+    return { SMCP_API_KEY: KEYS.laptop, SMCP_TLS_CA: "ca.pem" };
+  },
+};
+
+/** The first program of the page, at the Server that it names and at that of `up`. */
+async function runLoop({ machine, serve }: Given): Promise<void> {
+  await serve(
+    "smcp-computer run --config computer.json --office team-a --name laptop --url https://smcp.example.com",
+    /^joined office /,
+    { SMCP_API_KEY: KEYS.laptop, SMCP_TLS_CA: "ca.pem" },
   );
-  const proxy = fileURLToPath(
-    new URL("../support/company_proxy.ts", import.meta.url),
+  const { code } = await blockOf({
+    page,
+    has: "the key that the operator gave you",
+  });
+  await machine.save("agent.ts", code);
+  const output = await machine.run("deno run -A agent.ts", {
+    DENO_CERT: "ca.pem",
+  });
+  assertMatch(output, DONE);
+  await machine.save(
+    "local.ts",
+    code.replace("https://smcp.example.com", "http://127.0.0.1:8787"),
   );
-  await given.serve(
-    `exec deno run -A --no-config "${proxy}" tcp://10.0.0.5:443`,
-    /^proxying$/,
-  );
-  return { SMCP_API_KEY: KEYS.laptop, SMCP_TLS_CA: "ca.pem" };
+  assertMatch(await machine.run("deno run -A local.ts"), DONE);
 }
 
 /** The blocks of docs/agent-builders.md and docs/getting-started.md that need nothing from a registry. */
 export const AGENTS: readonly Scene[] = [
-  used("convert", "0.4", "6 of 6 bytes\ndone\nresult: undefined"),
-  used("useSkill", "0.4", "result: # pdf-forms"),
+  used("convert", "6 of 6 bytes\ndone\nresult: undefined", {
+    prepared: toPng,
+  }),
+  used("useSkill", "result: Run scripts/fill.py.", {
+    before: [FIRST.init, ...skill, FIRST.up],
+  }),
   {
     page,
     has: "smcp up --config computer.json --name laptop --office team-a --yes",
-    given: givenConfiguration,
   },
   {
     page,
     has:
       'console.log(result.isError ? "failed" : "done", result.content);\nawait agent.close();',
-    given: async (given) => {
-      await givenCertificates(given);
-      await givenKeys(given);
-      await givenConfiguration(given);
-      await given.serve(
-        "smcp-server --host 0.0.0.0 --port 443 --api-keys keys.json --tls-cert cert.pem --tls-key key.pem",
-      );
-      await given.serve(
-        "smcp-computer run --config computer.json --office team-a --name laptop --url https://smcp.example.com",
-        /^MCP server files: running/,
-        { SMCP_API_KEY: KEYS.laptop, SMCP_TLS_CA: "ca.pem" },
-      );
-      const { code } = await blockOf({
-        page,
-        has: "the key that the operator gave you",
-      });
-      await given.machine.program("agent.ts", code);
-      const output = await given.machine.run("deno run -A agent.ts", {
-        DENO_CERT: "ca.pem",
-      });
-      assertMatch(output, DONE);
-
-      await givenOffice(given); // the same program at the Server that the page starts
-      await given.machine.program(
-        "local.ts",
-        code.replace("https://smcp.example.com", "http://127.0.0.1:8787"),
-      );
-      assertMatch(await given.machine.run("deno run -A local.ts"), DONE);
+    prepared: operator,
+    before: [FIRST.init, FIRST.up],
+    then: runLoop,
+  },
+  {
+    page,
+    has: "smcp-agent members\n",
+    before: [FIRST.init, FIRST.up],
+    sees: {
+      members: /laptop/,
+      tools: /files__read_text_file/,
+      "--timeout 10": /buy milk/,
+      "--json": /buy milk|watching/,
+      config: /files/,
     },
   },
   {
     page,
-    has: "smcp-agent skill pdf-forms\n",
-    given: async (given) => {
-      await givenSkill(given);
-      await givenOffice(
-        given,
-        "team-a",
-        "--dpe-dir /srv/documents --landing-root /srv/inbox",
-      );
-    },
+    has: "smcp up --config notes.json",
+    saves: { "notes.json": "notes_server.ts" },
     sees: {
-      members: /laptop/,
-      tools: /read/,
-      "--timeout 10": /what is in notes\.txt/,
-      desktop: /notes\.txt/,
-      resources: /logo\.png/,
-      "docs report": /report/i,
-      "read dpe": /All is well/,
-      prompts: /review/,
-      "prompt review": /Review main\.ts/,
+      desktop: /buy milk/,
+      resources: /window:\/\/notes\/all/,
+      "docs notes": /dpe:\/\/notes\/all/,
+      "read dpe": /buy milk/,
+      prompts: /summary/,
+      "prompt summary": /20 words/,
       "agent skills": /pdf-forms/,
-      "agent put": /photo\.jpg/,
-      config: /files/,
+      "skill pdf-forms": /Run scripts|^$/, // or into a file
+      "agent put": /notes\.txt/,
     },
   },
   {
@@ -157,15 +181,13 @@ export const AGENTS: readonly Scene[] = [
   {
     page: started,
     has: "smcp-computer run --config computer.json --office demo\n",
-    given: async (given) => {
-      await givenConfiguration(given);
-      await given.serve("smcp-server");
-    },
+    before: [FIRST.init, FIRST.server],
   },
   {
     page: started,
     has: "export HTTPS_PROXY=",
-    given: givenProxy,
+    prepared: proxy,
+    before: [FIRST.init],
     then: async ({ machine }) => {
       const url = "https://smcp.example.com";
       const members = `smcp-agent members --office demo --url ${url}`;

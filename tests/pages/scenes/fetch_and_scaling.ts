@@ -1,11 +1,5 @@
 import { givenRedis, WITHOUT_REDIS } from "../support/givens.ts";
-import { blockOf, type Given, type Scene } from "../support/scene.ts";
-
-/** Writes the program of a block as `main.ts`. */
-const program = (page: string, has: string) => async ({ machine }: Given) => {
-  const { code } = await blockOf({ page, has });
-  await machine.program("main.ts", code);
-};
+import type { Given, Prepared, Scene } from "../support/scene.ts";
 
 /** Resolves when a Server accepts sessions, in a cluster once it has joined that: curl asks again after a 503. */
 const isReady = async ({ machine }: Given): Promise<void> =>
@@ -22,23 +16,26 @@ const scaling = "docs/scaling.md";
 const inCode = "const smcp = createSmcpServer({ cluster });";
 const KEY = { TEAM_KEY: "the-key-of-the-team-0123456789ab" };
 
+/** A Redis at an address of the page. */
+const redis = (address: string): Prepared => ({
+  because: "the reader's own: docs/scaling.md says what it has to be",
+  make: (given) => givenRedis(given, address),
+});
+
 /** The blocks of docs/edge.md and docs/scaling.md. */
 export const FETCH_AND_SCALING: readonly Scene[] = [
   {
     page: fetchPage,
     has: "deno serve --unstable-no-legacy-abort",
     covers: [first],
-    given: async (given) => {
-      await program(fetchPage, first)(given);
-      return KEY;
-    },
+    saves: { "main.ts": first },
     then: isReady,
   },
   {
     page: fetchPage,
     has: own,
-    given: async (given) => {
-      await program(fetchPage, own)(given);
+    saves: { "main.ts": own },
+    then: async (given) => {
       const [, url] = await given.serve(
         "deno run -A main.ts",
         /Listening on (http:\S+\/)/,
@@ -51,8 +48,8 @@ export const FETCH_AND_SCALING: readonly Scene[] = [
   {
     page: fetchPage,
     has: closing,
-    given: async (given) => {
-      await program(fetchPage, closing)(given);
+    saves: { "main.ts": closing },
+    then: async (given) => {
       await using child = given.machine.start("exec deno run -A main.ts", KEY);
       await child.line(/Listening on /);
       await isReady(given);
@@ -64,9 +61,9 @@ export const FETCH_AND_SCALING: readonly Scene[] = [
     page: fetchPage,
     has: clustered,
     ignore: WITHOUT_REDIS,
-    given: async (given) => {
-      await givenRedis(given, "127.0.0.1");
-      await program(fetchPage, clustered)(given);
+    prepared: redis("127.0.0.1"),
+    saves: { "main.ts": clustered },
+    then: async (given) => {
       await given.serve("deno serve -A --port 8787 main.ts", /Listening on /);
       await isReady(given);
     },
@@ -75,7 +72,7 @@ export const FETCH_AND_SCALING: readonly Scene[] = [
     page: scaling,
     has: "--cluster redis://10.0.0.9:6379 --cluster-name a",
     ignore: WITHOUT_REDIS,
-    given: async (given) => void await givenRedis(given, "10.0.0.9"),
+    prepared: redis("10.0.0.9"),
     warns: /without TLS/,
     then: isReady,
   },
@@ -83,9 +80,9 @@ export const FETCH_AND_SCALING: readonly Scene[] = [
     page: scaling,
     has: inCode,
     ignore: WITHOUT_REDIS,
-    given: async (given) => {
-      await givenRedis(given, "127.0.0.1");
-      await program(scaling, inCode)(given);
+    prepared: redis("127.0.0.1"),
+    saves: { "main.ts": inCode },
+    then: async (given) => {
       await given.serve(
         "deno run -A main.ts & until curl -sf http://127.0.0.1:8787/ready; do kill -0 $! || exit 1; done; echo; wait",
         /"ready"/,

@@ -7,54 +7,60 @@ import {
   responsesApi,
   startModel,
 } from "../../support/mcp/models.ts";
-import { FRAMEWORKS } from "../../mcp/frameworks.ts";
-import { givenOffice } from "../support/givens.ts";
-import { blockOf, type Given, type Scene } from "../support/scene.ts";
+import { FIRST } from "../support/givens.ts";
+import {
+  blockOf,
+  type Given,
+  type Prepared,
+  type Scene,
+} from "../support/scene.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../../../", import.meta.url));
 
 const started = "docs/getting-started.md";
 
-/** An office of `smcp up` for programs with a framework, whose model is one of our own. */
-async function givenModel(
-  given: Given,
-  api: ApiMaker,
-): Promise<Record<string, string>> {
-  const model = await startModel(
-    api("laptop__read_text_file", { path: "notes.txt" }),
-  );
-  given.defer(() => model[Symbol.asyncDispose]());
-  const port = 4000;
-  await given.machine.forward(port, Number(new URL(model.url).port));
-  await givenOffice(given, "home");
-  const url = `http://127.0.0.1:${port}`;
-  return {
-    KEY: "x",
-    ANTHROPIC_BASE_URL: url,
-    OPENAI_BASE_URL: `${url}/v1`,
-    OPENAI_AGENTS_DISABLE_TRACING: "1",
-  };
-}
+/** The office of `smcp up`, as the README starts it. */
+const home = [FIRST.init, FIRST.notes, FIRST.home];
+
+const CLONE = 'git clone "$REPOSITORY" ~/a2c-smcp';
+
+const repository: Prepared = {
+  because: "$REPOSITORY is the address that the reader has",
+  make: () => Promise.resolve({ REPOSITORY }),
+};
+
+/** A model of our own. */
+const model = (api: ApiMaker): Prepared => ({
+  because: "models cost money: one of our own answers, at another address",
+  make: async (given) => {
+    const model = await startModel(
+      api("laptop__read_text_file", { path: "notes.txt" }),
+    );
+    given.defer(() => model[Symbol.asyncDispose]());
+    const port = 4000;
+    await given.machine.forward(port, Number(new URL(model.url).port));
+    const url = `http://127.0.0.1:${port}`;
+    return {
+      KEY: "x",
+      ANTHROPIC_BASE_URL: url,
+      OPENAI_BASE_URL: `${url}/v1`,
+      OPENAI_AGENTS_DISABLE_TRACING: "1",
+    };
+  },
+});
 
 /** A program with a framework, of examples/mcp: what the page installs, and how it starts it. */
-function framework(
+const framework = (
   [install, program]: readonly [string, string],
   api: ApiMaker,
-): Scene {
-  const page = "docs/agent-builders.md";
-  return {
-    page,
-    has: install,
-    machine: { isNew: true },
-    given: async (given) => {
-      const code = await Deno.readTextFile(`${FRAMEWORKS}/${program}`);
-      await given.machine.write(program, code);
-      await given.machine.write("package.json", '{ "type": "module" }');
-      return await givenModel(given, api);
-    },
-    sees: { [program]: /^The tool says .*what is in notes\.txt/m },
-  };
-}
+): Scene => ({
+  page: "docs/agent-builders.md",
+  has: install,
+  machine: { isNew: true },
+  prepared: model(api),
+  before: home,
+  sees: { [`${program} "`]: /^The tool says .*buy milk/m },
+});
 
 const hasPython = await isInstalled("python3");
 
@@ -67,10 +73,6 @@ async function givenPython({ machine }: Given): Promise<void> {
     await Deno.chmod(file, 0o755);
   }
 }
-
-/** The office of `smcp up`, as the README starts it. */
-const givenHome = async (given: Given): Promise<void> =>
-  void await givenOffice(given, "home");
 
 const python = framework(
   [
@@ -86,7 +88,7 @@ export const FIRST_HOUR: readonly Scene[] = [
     page: "README.md",
     has: "git clone",
     machine: { isNew: true, withoutClone: true },
-    given: () => Promise.resolve({ REPOSITORY }),
+    prepared: repository,
     sees: { "mod.ts up": /^MCP server files: running, / },
     then: async ({ machine }) => {
       const output = await machine.run(
@@ -100,17 +102,15 @@ export const FIRST_HOUR: readonly Scene[] = [
     has: "npx -y deno task demo",
     machine: { isNew: true, withoutClone: true },
     folder: "~/a2c-smcp",
-    given: async ({ machine }) =>
-      void await machine.run(`git clone "${REPOSITORY}" ~/a2c-smcp`),
+    prepared: repository,
+    before: [CLONE],
   },
   {
     page: started,
     has: "npm install ~/a2c-smcp/a2c-smcp-sdk-",
     machine: { isNew: true, withoutClone: true },
-    given: async ({ machine }) =>
-      void await machine.run(
-        `git clone "${REPOSITORY}" ~/a2c-smcp && cd ~/a2c-smcp && deno task pack`,
-      ),
+    prepared: repository,
+    before: [CLONE, ["deno task pack", "~/a2c-smcp"]],
     then: async ({ machine, serve }) => {
       const { code } = await blockOf({
         page: started,
@@ -127,7 +127,7 @@ export const FIRST_HOUR: readonly Scene[] = [
     page: "docs/mcp.md",
     has: "npx -y @modelcontextprotocol/inspector",
     machine: { isNew: true },
-    given: givenHome,
+    before: home,
     sees: { inspector: /"laptop__read_text_file"/ },
   },
   framework(
@@ -155,9 +155,12 @@ export const FIRST_HOUR: readonly Scene[] = [
   {
     ...python,
     ignore: hasPython ? "" : " (skipped: python3 is not installed)",
-    given: async (given) => {
-      await givenPython(given);
-      return await python.given?.(given);
+    prepared: {
+      because: "pip installs into the environment that the reader chooses",
+      make: async (given) => {
+        await givenPython(given);
+        return await python.prepared?.make(given);
+      },
     },
   },
 ];

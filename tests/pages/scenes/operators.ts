@@ -3,13 +3,11 @@ import {
   givenCertificates,
   givenConfiguration,
   givenKeys,
-  givenOffice,
   givenRedis,
   KEYS,
   WITHOUT_REDIS,
 } from "../support/givens.ts";
-import type { Machine } from "../support/machine.ts";
-import type { Given, Scene } from "../support/scene.ts";
+import type { Given, Prepared, Scene } from "../support/scene.ts";
 
 const page = "docs/operators.md";
 const operating = "docs/console.md";
@@ -23,16 +21,47 @@ async (
     `curl -sf --cacert ca.pem ${url}/ready || curl -sfk ${url}/ready`,
   );
 
-/** Puts a stand-in for `systemctl` into the PATH: no user's systemd runs in tests. */
-export async function givenSystemd({ home }: Machine): Promise<void> {
-  await Deno.mkdir(`${home}/state`);
-  await Deno.writeTextFile(`${home}/bin/systemctl`, SYSTEMCTL);
-  await Deno.chmod(`${home}/bin/systemctl`, 0o755);
-}
+/** A stand-in for `systemctl`. */
+export const SYSTEMD: Prepared = {
+  because: "no user's systemd runs in containers: tests/e2e/service has more",
+  make: async ({ machine: { home } }) => {
+    await Deno.mkdir(`${home}/state`);
+    await Deno.writeTextFile(`${home}/bin/systemctl`, SYSTEMCTL);
+    await Deno.chmod(`${home}/bin/systemctl`, 0o755);
+  },
+};
+
+/** Certificates of an authority of our own. */
+const CERTIFICATES: Prepared = {
+  because: "an operator gets certificates from an authority",
+  make: async (given) => {
+    await givenCertificates(given);
+    return { SMCP_TLS_CA: "ca.pem" };
+  },
+};
+
+const ISSUER: Prepared = {
+  because: "login.example is an example of an issuer of tokens",
+  make: async (given) => {
+    await givenCertificates(given);
+    await given.machine.write(
+      "issuer.ts",
+      `Deno.serve({ port: 443, cert: Deno.readTextFileSync("login-cert.pem"), key: Deno.readTextFileSync("login-key.pem") }, () => Response.json({ keys: [] }));`,
+    );
+    await given.serve("deno run -A issuer.ts", /Listening on /);
+    return { DENO_CERT: "ca.pem" };
+  },
+};
+
+/** The keys of the page. */
+const keys = [
+  "smcp-server key add laptop --api-keys keys.json --roles computer --offices 'team-*'",
+  "KEY=$(smcp-server key add planner --api-keys keys.json --roles agent --offices team-a)",
+];
 
 /** Starts a call with `req_id` 42 that does not end by itself, of the office's Agent. */
 async function givenCall(given: Given): Promise<void> {
-  await given.machine.program(
+  await given.machine.save(
     "caller.ts",
     `
 import { SmcpAgent } from "@a2c-smcp/sdk/agent";
@@ -50,19 +79,22 @@ await agent.close();
   await given.serve("deno run -A caller.ts", /^calling$/);
 }
 
-/** Starts an office with a call at a Server with keys; returns the operator's. */
-async function givenOperator(given: Given): Promise<string> {
-  await givenKeys(given);
-  await givenConfiguration(given);
-  await given.serve("smcp-server --api-keys keys.json");
-  await given.serve(
-    "smcp-computer run --config computer.json --office team-a --name laptop",
-    /^MCP server files: running/,
-    { SMCP_API_KEY: KEYS.laptop },
-  );
-  await givenCall(given);
-  return KEYS.ops;
-}
+/** An office at a Server with keys, and a call in it. */
+const OFFICE: Prepared = {
+  because: "an office at work, with the call 42 that hangs, is an example",
+  make: async (given) => {
+    await givenKeys(given);
+    await givenConfiguration(given);
+    await given.serve("smcp-server --api-keys keys.json");
+    await given.serve(
+      "smcp-computer run --config office.json --office team-a --name laptop",
+      /^joined office /,
+      { SMCP_API_KEY: KEYS.laptop },
+    );
+    await givenCall(given);
+    return { TOKEN: KEYS.ops };
+  },
+};
 
 /** The blocks of docs/operators.md and docs/console.md. */
 export const OPERATORS: readonly Scene[] = [
@@ -73,59 +105,46 @@ export const OPERATORS: readonly Scene[] = [
   },
   {
     page,
-    has: "KEY=$(smcp-server key add laptop",
+    has: "KEY=$(smcp-server key add planner",
     sees: { "key list": /laptop/ },
   },
   {
     page,
     has: "--api-keys keys.json --tls-cert cert.pem --tls-key key.pem",
-    given: async (given) => {
-      await givenCertificates(given);
-      return await givenKeys(given);
-    },
+    prepared: CERTIFICATES,
+    before: keys,
     then: isReady("https://smcp.example.com:8787"),
   },
   {
     page,
     has: "SMCP_API_KEY=$KEY smcp-agent members",
-    given: async (given) => {
-      await givenCertificates(given);
-      const keys = await givenKeys(given);
-      await given.serve(
-        "smcp-server --host 0.0.0.0 --port 443 --api-keys keys.json --tls-cert cert.pem --tls-key key.pem",
-      );
-      return { ...keys, SMCP_TLS_CA: "ca.pem" };
-    },
+    prepared: CERTIFICATES,
+    before: [
+      ...keys,
+      "smcp-server --host 0.0.0.0 --api-keys keys.json --tls-cert cert.pem --tls-key key.pem",
+    ],
     sees: { members: /agent/ },
   },
   {
     page,
     has: "--jwt-jwks-url",
-    given: async (given) => {
-      await givenCertificates(given);
-      await given.machine.write(
-        "issuer.ts",
-        `Deno.serve({ port: 443, cert: Deno.readTextFileSync("login-cert.pem"), key: Deno.readTextFileSync("login-key.pem") }, () => Response.json({ keys: [] }));`,
-      );
-      await given.serve("deno run -A issuer.ts", /Listening on /);
-      return { DENO_CERT: "ca.pem" };
-    },
+    prepared: ISSUER,
     then: isReady("https://smcp.example.com:8787"),
   },
   {
     page,
     has: "--tls-client-ca clients.pem",
-    given: givenCertificates,
+    prepared: CERTIFICATES,
     then: async ({ machine }) =>
       void await machine.run(
         "curl -sf --cacert ca.pem --cert cert.pem --key key.pem https://smcp.example.com:8787/ready",
       ),
   },
-  { page, has: "--trust-proxy 1\n", given: givenKeys, then: isReady() },
+  { page, has: "--trust-proxy 1\n", before: keys, then: isReady() },
   {
     page,
     has: "--hosts smcp.example.com\n",
-    given: givenKeys,
+    before: keys,
     then: async ({ machine }) =>
       void await machine.run(
         "curl -sf --connect-to smcp.example.com::127.0.0.1: http://smcp.example.com:8787/ready",
@@ -134,63 +153,59 @@ export const OPERATORS: readonly Scene[] = [
   {
     page,
     has: "--origins https://app.example",
-    given: givenKeys,
+    before: keys,
     then: isReady(),
   },
   {
     page,
     has: "smcp-server --api-keys keys.json --mcp",
-    given: givenKeys,
+    before: keys,
     then: isReady(),
   },
   {
     page,
-    has: 'curl http://127.0.0.1:8787/mcp/office-1 -H "content-type',
-    given: async (given) => void await givenOffice(given, "office-1"),
-    sees: { curl: /laptop__read_text_file/ },
+    has: "curl http://127.0.0.1:8787/mcp/team-a -H",
+    before: [...keys, "smcp-server --api-keys keys.json --mcp"],
+    sees: { curl: /"tools":\[/ },
   },
   {
     page,
     has: "smcp-server service install --print",
-    given: async (given) => {
-      await givenSystemd(given.machine);
-      return await givenKeys(given);
-    },
+    prepared: SYSTEMD,
+    before: keys,
     sees: { "--print": /ExecStart=/, status: /running/ },
   },
   {
     page,
     has: "SMCP_CLUSTER=redis://",
     ignore: WITHOUT_REDIS,
-    given: async (given) => {
-      await givenRedis(given, "10.0.0.5", "secret");
-      return await givenKeys(given);
+    prepared: {
+      because: "the address is an example of a Redis in one's own network",
+      make: (given) => givenRedis(given, "10.0.0.5", "secret"),
     },
+    before: keys,
     warns: /without TLS/,
     then: isReady(),
   },
   { page, has: "--max-connections-per-address 20", then: isReady() },
   {
     page,
-    has: "--log-file /var/log/smcp/server.log",
+    has: "--log-file server.log",
     then: async ({ machine }) =>
       void await machine.run(
-        "smcp-agent members --office a && grep joined /var/log/smcp/server.log",
+        "smcp-agent members --office a && grep joined server.log",
       ),
   },
   {
     page,
     has: "smcp-server --api-keys keys.json --metrics",
-    given: givenKeys,
+    before: keys,
     sees: { curl: /^smcp_connections/m },
   },
   {
     page: operating,
-    has: "export SMCP_TOKEN=…",
-    given: async (given) => {
-      await given.machine.write("token", await givenOperator(given));
-    },
-    fill: "$(cat token)",
+    has: "export SMCP_TOKEN=$TOKEN",
+    prepared: OFFICE,
     sees: {
       "smcp-server offices": /team-a/,
       "smcp-server members": /laptop/,
@@ -201,8 +216,8 @@ export const OPERATORS: readonly Scene[] = [
   },
   {
     page: operating,
-    has: "$TOKEN",
-    given: async (given) => ({ TOKEN: await givenOperator(given) }),
+    has: '$TOKEN" http',
+    prepared: OFFICE,
     sees: { '$TOKEN" http': /team-a/, cancel: /"done":1/ },
   },
   { page, has: "--protocol 0.2,0.4", then: isReady() },
@@ -213,7 +228,7 @@ export const OPERATORS: readonly Scene[] = [
   },
   {
     page: operating,
-    has: "smcp-server key add ops",
+    has: "TOKEN=$(smcp-server key add ops",
     sees: { "key add": /./ },
   },
 ];

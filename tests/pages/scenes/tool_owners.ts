@@ -1,22 +1,45 @@
+import { fileURLToPath } from "node:url";
 import { codeBlocks } from "../../docs/support/blocks.ts";
 import { withVersions } from "../../support/computer/reference_servers.ts";
-import { givenConfiguration } from "../support/givens.ts";
-import { blockOf, type Given, type Scene } from "../support/scene.ts";
-import { givenSystemd } from "./operators.ts";
+import { FIRST, givenCertificates } from "../support/givens.ts";
+import type { Given, Prepared, Scene } from "../support/scene.ts";
+import { SYSTEMD } from "./operators.ts";
 
 const page = "docs/tool-owners.md";
-
-/** A Server at the default address, and a configuration. */
-async function givenServer(given: Given): Promise<void> {
-  await givenConfiguration(given);
-  await given.serve("smcp-server --protocol all");
-}
+const before = [FIRST.init, FIRST.server, FIRST.notes];
 
 /** An Agent reads a file through the Computer. */
 const isServing = async ({ machine }: Given): Promise<void> => {
   const call =
     "smcp-agent call read_text_file --office demo --arg path=notes.txt";
-  await machine.run(`until ${call} 2>&1 | grep "what is in"; do :; done`);
+  await machine.run(`${call} | grep "buy milk"`);
+};
+
+const claudeDesktop: Prepared = {
+  because: "the reader has it already: Claude Desktop and its configuration",
+  make: async ({ machine }) => {
+    const claude = (await codeBlocks())
+      .find(({ example }) => example === "claude-desktop");
+    const folder = `${machine.home}/.config/Claude`;
+    await Deno.mkdir(folder, { recursive: true });
+    await Deno.mkdir(`${machine.home}/Documents`);
+    await Deno.writeTextFile(
+      `${folder}/claude_desktop_config.json`,
+      withVersions(claude?.code ?? "").replaceAll("/home/you", machine.home),
+    );
+  },
+};
+
+const tracker: Prepared = {
+  because: "tracker.example is an example of an MCP server of a company",
+  make: async (given) => {
+    await givenCertificates(given);
+    const file = fileURLToPath(
+      new URL("../support/tracker.ts", import.meta.url),
+    );
+    await given.serve(`exec deno run -A --no-config "${file}"`, /Listening/);
+    return { DENO_CERT: "ca.pem" };
+  },
 };
 
 /** The blocks of docs/tool-owners.md and docs/configuration.md. */
@@ -24,81 +47,58 @@ export const TOOL_OWNERS: readonly Scene[] = [
   {
     page,
     has: "smcp-computer import --out computer.json",
-    given: async ({ machine, serve }) => {
-      const claude = (await codeBlocks())
-        .find(({ example }) => example === "claude-desktop");
-      const folder = `${machine.home}/.config/Claude`;
-      await Deno.mkdir(folder, { recursive: true });
-      await Deno.mkdir(`${machine.home}/Documents`);
-      await Deno.writeTextFile(
-        `${folder}/claude_desktop_config.json`,
-        withVersions(claude?.code ?? "").replaceAll("/home/you", machine.home),
-      );
-      await serve("smcp-server");
-    },
+    prepared: claudeDesktop,
     sees: { import: /Wrote computer.json/, check: /No problem found/ },
   },
   {
     page: "docs/configuration.md",
     has: "SMCP_INPUT_TOKEN=secret",
-    given: async (given) => {
-      await given.serve("smcp-server");
-      await givenConfiguration(given, {
-        inputs: [{ type: "promptString", id: "token", description: "Token" }],
-      });
+    prepared: tracker,
+    saves: { "computer.json": '"$schema"' },
+    before: [FIRST.server, FIRST.notes],
+    sees: { SMCP_INPUT_TOKEN: /^MCP server files: running/ },
+    then: async ({ machine }) => {
+      const call = "smcp-agent call --office demo";
+      await machine.run(`${call} whoami | grep "^Bearer secret$"`);
+      await machine.run(`${call} read --arg path=notes.txt | grep "buy milk"`);
     },
-    then: isServing,
   },
-  { page, has: "--office demo --yes", given: givenServer, then: isServing },
+  { page, has: "--office demo --yes", before, then: isServing },
   {
     page,
     has: "--office demo --ui",
-    given: givenServer,
+    before,
     sees: { "--ui": /http:\/\/127\.0\.0\.1:\d+/ },
     then: isServing,
   },
+  { page, has: "--dpe-dir documents", before, then: isServing },
   {
     page,
-    has: "--dpe-dir /srv/documents",
-    given: givenServer,
-    then: async (given) => {
-      await isServing(given);
-      const read = await given.machine.run(
-        "smcp-agent read dpe://files/report --office demo && ls -A /srv/documents",
-      );
-      if (!/All is well[^]*\S$/.test(read)) throw new Error(read);
-    },
-  },
-  {
-    page,
-    has: "--landing-root /srv/inbox",
-    given: givenServer,
-    then: async ({ machine }) => void await machine.run("ls -d /srv/inbox"),
+    has: "--landing-root inbox",
+    before: [FIRST.init, "smcp-server --protocol all", FIRST.notes],
+    then: async ({ machine }) =>
+      void await machine.run(
+        "smcp-agent put notes.txt --office demo && grep -r milk inbox",
+      ),
   },
   {
     page,
     has: "smcp-computer service install --print",
-    given: async (given) => {
-      await givenSystemd(given.machine);
-      await givenConfiguration(given);
-    },
+    prepared: SYSTEMD,
+    before: [FIRST.init],
     sees: { "--print": /ExecStart=/, status: /running/ },
   },
   {
     page,
     has: "export async function readFile(",
-    given: async (given) => {
-      await givenConfiguration(given);
-      const { code } = await blockOf({
-        page,
-        has: "export async function readFile(",
-      });
-      await given.machine.program("host.ts", code);
-      await given.machine.program(
+    saves: { "host.ts": "export async function readFile(" },
+    before: [FIRST.init, FIRST.notes],
+    then: async ({ machine, serve }) => {
+      await machine.save(
         "main.ts",
         'import { readFile } from "./host.ts";\nconsole.log(await readFile("notes.txt"));\n',
       );
-      await given.serve("deno run -A main.ts", /^what is in notes.txt$/);
+      await serve("deno run -A main.ts", /^buy milk$/);
     },
   },
 ];

@@ -3,7 +3,6 @@ import { fileURLToPath } from "node:url";
 import { missingPrograms } from "../../support/cluster/install.ts";
 import { findValkey, hasValkey } from "../../support/cluster/server_program.ts";
 import { newAuthority, newCertificate } from "../../support/certificates.ts";
-import { cacheOfDeno } from "../../docs/support/home.ts";
 import type { Given } from "./scene.ts";
 
 /** The keys of {@linkcode givenKeys}, by holder; "the key that the operator gave you" is the Agent's. */
@@ -32,57 +31,40 @@ export async function givenKeys(
 /** Writes certificates for all hosts of the pages, of an authority of our own: `cert.pem`, `key.pem`, `ca.pem`, `clients.pem`. */
 export async function givenCertificates({ machine }: Given): Promise<void> {
   const authority = await newAuthority("example");
-  for (const host of ["smcp.example.com", "login.example"]) {
+  const hosts = {
+    "smcp.example.com": "",
+    "login.example": "login-",
+    "tracker.example": "tracker-",
+  };
+  for (const [host, prefix] of Object.entries(hosts)) {
     const { cert, key } = await newCertificate(host, authority, { host });
-    const names = host === "smcp.example.com"
-      ? ["cert.pem", "key.pem"]
-      : ["login-cert.pem", "login-key.pem"];
-    await machine.write(names[0] ?? "", cert);
-    await machine.write(names[1] ?? "", key);
+    await machine.write(`${prefix}cert.pem`, cert);
+    await machine.write(`${prefix}key.pem`, key);
   }
   await machine.write("ca.pem", authority.cert);
   await machine.write("clients.pem", authority.cert);
 }
 
-/** Writes a `computer.json` with the MCP server `files`, and the files that the pages speak of. */
-export async function givenConfiguration(
-  { machine }: Given,
-  more: Readonly<Record<string, unknown>> = {},
-): Promise<void> {
+/** Writes `office.json`, of an MCP server `files` with tools that no published one has. */
+export async function givenConfiguration({ machine }: Given): Promise<void> {
   const path = fileURLToPath(new URL("files_server.ts", import.meta.url));
-  await machine.write(
-    "computer.json",
-    JSON.stringify({
-      ...more,
-      servers: {
-        files: {
-          type: "stdio",
-          server_parameters: {
-            command: "deno",
-            args: ["run", "-A", path],
-            env: { DENO_DIR: await cacheOfDeno() },
-          },
-          default_tool_meta: { auto_apply: true },
-        },
-      },
-    }),
-  );
-  await machine.write("notes.txt", "buy milk\n");
-  await machine.write("photo.jpg", "no photo");
+  const files = {
+    type: "stdio",
+    server_parameters: { command: "deno", args: ["run", "-A", path] },
+    default_tool_meta: { auto_apply: true },
+  };
+  await machine.write("office.json", JSON.stringify({ servers: { files } }));
 }
 
-/** Starts a Server and a Computer, "laptop" with the MCP server `files`, in an office. */
-export async function givenOffice(
-  given: Given,
-  office = "team-a",
-  flags = "",
-): Promise<RegExpMatchArray> {
-  await givenConfiguration(given);
-  const line =
-    `smcp up --config computer.json --name laptop --office ${office} ${flags}`;
-  const child = await given.serve(line, /^MCP server files: running/);
-  return child;
-}
+/** What a reader of the pages for Agents and Computers has done first. */
+export const FIRST = {
+  init: "smcp-computer init",
+  server: "smcp-server",
+  up: "smcp up --config computer.json --name laptop --office team-a --yes",
+  /** As the README starts it: the office is `home`. */
+  home: "deno run -A ~/a2c-smcp/mod.ts up --config computer.json --name laptop",
+  notes: 'echo "buy milk" > notes.txt',
+} as const;
 
 const hasRedis = (await missingPrograms(["redis-server"])).length === 0;
 

@@ -7,10 +7,12 @@ import { scratch } from "../../support/scratch.ts";
 import {
   cacheOfDeno,
   linkPackage,
+  NAMED_HOME,
   npmSettings,
   shareNpmCache,
 } from "../../docs/support/home.ts";
 import { readPages } from "../../docs/support/blocks.ts";
+import { withVersions } from "../../support/computer/reference_servers.ts";
 import { type Outside, servePort, serveRegistries } from "./outside.ts";
 
 /**
@@ -31,8 +33,10 @@ export interface Machine extends AsyncDisposable {
   write(name: string, text: string): Promise<void>;
   /** Lets a port of the machine lead to one of the loopback outside of it. */
   forward(port: number, to: number): Promise<void>;
-  /** Writes a program of the pages into the folder, which finds the package as the pages say. */
-  program(name: string, text: string): Promise<void>;
+  /** Saves a file of the pages in the folder: programs find the package as the pages say, and `/home/you` is the home. */
+  save(name: string, text: string): Promise<void>;
+  /** Without a network, puts the versions that are there into a configuration that names none. */
+  pinVersions(): Promise<void>;
 }
 
 /** How a machine differs from one that has everything. */
@@ -122,7 +126,11 @@ export async function startMachine(
   for (const path of [bin, folder, join(home, "etc")]) await Deno.mkdir(path);
   if (!withoutClone) await Deno.symlink(root, join(home, "a2c-smcp"));
   await Deno.writeTextFile(join(home, ".npmrc"), await npmSettings(!isNew));
-  if (!isNew) await shareNpmCache(home);
+  if (!isNew) {
+    await shareNpmCache(home);
+    await Deno.mkdir(join(home, ".cache"));
+    await Deno.symlink(await cacheOfDeno(), join(home, ".cache/deno"));
+  }
   for (const [name, command] of await shortNames()) {
     const file = join(bin, name);
     await Deno.writeTextFile(file, `#!/bin/sh\nexec ${command} "$@"\n`);
@@ -140,7 +148,7 @@ export async function startMachine(
       dirname(await findNode(24)),
       Deno.env.get("PATH") ?? "",
     ].filter((path) => path !== ".").join(delimiter),
-    ...(isNew ? registries() : { DENO_DIR: await cacheOfDeno() }),
+    ...(isNew ? registries() : {}),
   };
 
   const [unshare = "", ...options] = UNSHARE;
@@ -188,16 +196,29 @@ export async function startMachine(
     },
     write: (name, text) => Deno.writeTextFile(join(folder, name), text),
     forward: (port, to) => forward(port, (path) => servePort(path, to)),
-    async program(name, text) {
+    async save(name, text) {
       const links = join(home, "deno.json");
-      if (!await Deno.stat(links).catch(() => undefined)) {
+      if (name.endsWith(".ts") && !await isThere(links)) {
         await linkPackage(home, { clone: false });
       }
-      await Deno.writeTextFile(join(folder, name), text);
+      const own = text.replaceAll(NAMED_HOME, home);
+      await Deno.writeTextFile(
+        join(folder, name),
+        isNew ? own : withVersions(own),
+      );
+    },
+    async pinVersions() {
+      const file = join(folder, "computer.json");
+      if (isNew || !await isThere(file)) return;
+      const text = await Deno.readTextFile(file);
+      await Deno.writeTextFile(file, withVersions(text));
     },
     [Symbol.asyncDispose]: () => parts.disposeAsync(),
   };
 }
+
+const isThere = (path: string): Promise<boolean> =>
+  Deno.stat(path).then(() => true, () => false);
 
 /** Prepares a network of its own, and files of the system that the pages name; then stays. */
 async function systemOf(home: string): Promise<string> {
@@ -211,10 +232,6 @@ ip link set lo up
 sysctl --quiet net.ipv4.ip_unprivileged_port_start=0
 ${ADDRESSES.map((address) => `ip address add ${address}/32 dev lo`).join("\n")}
 mount --bind "${hosts}" /etc/hosts
-mount -t tmpfs tmpfs /srv
-mkdir /srv/documents /srv/inbox
-mount -t tmpfs tmpfs /var/log
-mkdir /var/log/smcp
 echo ready
 exec sleep infinity`;
 }
