@@ -76,10 +76,20 @@ function oneLine(text: string, program: Command): string {
     return `error: unknown command '${unknown}'${suggested}`;
   }
   if (/unknown option '[^']+'$/.test(line)) return `${line}; --help lists them`;
-  return /missing required argument|too many arguments/.test(line)
-    ? `${line.replace(/\.$/, "")}; --help shows what it takes`
-    : line;
+  if (!/missing required argument|too many arguments/.test(line)) return line;
+  const pair = argumentOfTool(program);
+  const remedy = pair === undefined
+    ? "--help shows what it takes"
+    : `write --arg ${pair}`;
+  return `${line.replace(/\.$/, "")}; ${remedy}`;
 }
+
+/** Finds NAME=VALUE without the `--arg` that the command has for it. */
+const argumentOfTool = (program: Command): string | undefined =>
+  withSubcommands(program)
+    .filter(({ options }) => options.some(({ long }) => long === "--arg"))
+    .flatMap(({ args }) => args.slice(1))
+    .find((word) => /^[\w-]+=/.test(word));
 
 /**
  * Names the variable of a missing option; but where one is misspelled, names that one: commander

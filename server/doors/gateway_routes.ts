@@ -112,6 +112,14 @@ export class GatewayRoutes {
     app.get(metadata, (c) => this.#answer(c, this.#describe));
   }
 
+  /** Says what a path without an office lacks. */
+  hintAt(path: string): string | undefined {
+    const own = this.#gateway.path;
+    return path === own || path === `${own}/`
+      ? `Not found: name the office, as in ${own}/OFFICE`
+      : undefined;
+  }
+
   /** Ends the requests of those whose credentials are not valid any more. */
   recheck(): Promise<void> {
     return this.#open.recheck();

@@ -31,7 +31,11 @@ export interface SmcpEnv {
 /** The parts of a server that {@linkcode httpApp} needs. */
 interface HttpAppParts extends RequestParts {
   /** Adds the routes of a gateway's clients. */
-  readonly gateway: { mount(app: Hono<SmcpEnv>): void } | undefined;
+  readonly gateway: {
+    mount(app: Hono<SmcpEnv>): void;
+    /** Says what is wrong with a path that nothing has; undefined: nothing to do with it. */
+    hintAt(path: string): string | undefined;
+  } | undefined;
   /** Adds the routes of operators. */
   readonly operator: { mount(app: Hono<SmcpEnv>): void } | undefined;
   /** Returns the counts for `/health`. */
@@ -91,7 +95,7 @@ export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
   }
   parts.gateway?.mount(app);
   parts.operator?.mount(app);
-  app.notFound(() => toResponse(notFound()));
+  app.notFound((c) => toResponse(notFound(parts.gateway?.hintAt(c.req.path))));
   app.onError((error) => toResponse(refusal(500, errorPayloadOf(error))));
   return app;
 }

@@ -109,8 +109,8 @@ export function refusal(
 }
 
 /** The refusal for an unknown path. */
-export const notFound = (): Refusal =>
-  refusal(404, { code: ErrorCode.NOT_FOUND, message: "Not found" });
+export const notFound = (message = "Not found"): Refusal =>
+  refusal(404, { code: ErrorCode.NOT_FOUND, message });
 
 /** The refusal for a malformed request. */
 export const invalidRequest = (): Refusal =>

@@ -108,6 +108,8 @@ $ agent mcp --include a.b @{free}
 2 argument "n" is "many", expected a whole number
 > agent call count --arg many @{free}
 2 Expected NAME=VALUE, such as
+> agent call count n=5 @{free}
+2 too many arguments for 'call'…: count, n=5; write --arg n=5
 > agent call count 5 @{free}
 2 too many arguments for 'call'…: count, 5; --help shows what
 > agent call count --timeout 4000 @{free}

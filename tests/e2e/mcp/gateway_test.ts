@@ -75,6 +75,18 @@ for (const [kind, connect] of Object.entries(CLIENTS)) {
   });
 }
 
+Deno.test("an address without an office says that it is missing", async () => {
+  await using gateway = await startGateway();
+  const at = async (path: string) => {
+    const response = await fetch(new URL(path, gateway.url));
+    return [response.status, (await response.json()).message];
+  };
+  const missing = [404, "Not found: name the office, as in /mcp/OFFICE"];
+  assertEquals(await at("/mcp"), missing);
+  assertEquals(await at("/mcp/"), missing);
+  assertEquals(await at("/mcpp"), [404, "Not found"]);
+});
+
 Deno.test("the seat is given up when nobody uses it, and taken again; sessions and names stay", async () => {
   using _ = hurryTimers(1234);
   await using served = await startGateway({ gateway: { seatIdleMs: 1234 } });
