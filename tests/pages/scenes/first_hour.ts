@@ -56,7 +56,7 @@ const framework = (
 ): Scene => ({
   page: "docs/agent-builders.md",
   has: install,
-  machine: { isNew: true },
+  machine: { isOnline: true },
   prepared: model(api),
   before: home,
   sees: { [`${program} "`]: /^The tool says .*buy milk/m },
@@ -82,7 +82,7 @@ const python = framework(
   responsesApi,
 );
 
-/** What fetches packages, by somebody who has fetched nothing yet. */
+/** What fetches packages: the README's blocks by somebody who has fetched nothing yet. */
 export const FIRST_HOUR: readonly Scene[] = [
   {
     page: "README.md",
@@ -126,7 +126,7 @@ export const FIRST_HOUR: readonly Scene[] = [
   {
     page: "docs/mcp.md",
     has: "npx -y @modelcontextprotocol/inspector",
-    machine: { isNew: true },
+    machine: { isOnline: true },
     before: home,
     sees: { inspector: /"laptop__read_text_file"/ },
   },

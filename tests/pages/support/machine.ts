@@ -47,6 +47,8 @@ export interface MachineOptions {
    * those of this machine.
    */
   readonly isNew?: boolean;
+  /** Whether it reaches the registries, with what this machine has fetched already. */
+  readonly isOnline?: boolean;
   /** Whether `~/a2c-smcp` is left out. */
   readonly withoutClone?: boolean;
 }
@@ -118,7 +120,8 @@ async function whyNot(): Promise<string> {
 
 /** Starts a machine. */
 export async function startMachine(
-  { isNew = false, withoutClone = false }: MachineOptions = {},
+  { isNew = false, isOnline = isNew, withoutClone = false }: MachineOptions =
+    {},
 ): Promise<Machine> {
   await using stack = new AsyncDisposableStack();
   const { path: home } = stack.use(await scratch());
@@ -148,7 +151,7 @@ export async function startMachine(
       dirname(await findNode(24)),
       Deno.env.get("PATH") ?? "",
     ].filter((path) => path !== ".").join(delimiter),
-    ...(isNew ? registries() : {}),
+    ...(isOnline ? registries() : {}),
   };
 
   const [unshare = "", ...options] = UNSHARE;
@@ -181,7 +184,7 @@ export async function startMachine(
     );
     await child.line(/^forwarding$/);
   };
-  if (isNew) await forward(REGISTRIES_PORT, serveRegistries);
+  if (isOnline) await forward(REGISTRIES_PORT, serveRegistries);
   parts.use(stack.move());
   return {
     home,
