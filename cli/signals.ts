@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { closeSync, openSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import process from "node:process";
 import { isatty } from "node:tty";
 
@@ -17,7 +17,7 @@ type EndSignal = keyof typeof EXIT_CODES;
  * Resolves at the first signal with its name and exit code.
  *
  * A second signal ends the process at once, except SIGHUP: when a terminal is closed, both the system
- * and the shell send it.
+ * and the shell send it. After `nohup` it is ignored, as it is without a handler.
  *
  * @param signals the signals to wait for; a closed terminal sends SIGHUP
  * @param exit ends the process at the second signal
@@ -28,17 +28,31 @@ export function firstSignal(
     exit = (code) => process.exit(code),
   }: { signals?: readonly EndSignal[]; exit?: (code: number) => void } = {},
 ): Promise<{ readonly name: EndSignal; readonly exitCode: number }> {
+  const isIgnored = ignoresHangUp();
   return new Promise((resolve) => {
     let isEnding = false;
     for (const name of signals) {
       const exitCode = EXIT_CODES[name];
       process.on(name, () => {
+        // Without a handler of its own Deno would end.
+        if (isIgnored && name === "SIGHUP") return;
         if (isEnding && name !== "SIGHUP") exit(exitCode);
         isEnding = true;
         resolve({ name, exitCode });
       });
     }
   });
+}
+
+/** Checks whether this process was started without SIGHUP; only Linux says so, and Node resets it. */
+function ignoresHangUp(): boolean {
+  try {
+    const status = readFileSync("/proc/self/status", "utf8");
+    const [, mask = "0"] = /^SigIgn:\s*([\da-f]+)/m.exec(status) ?? [];
+    return (BigInt(`0x${mask}`) & 1n) === 1n;
+  } catch {
+    return false;
+  }
 }
 
 /**
