@@ -30,18 +30,31 @@ export async function readAt(
   return bytes;
 }
 
+/** Who may use a file; what `stat` of Node returns has it. */
+interface FileAccess {
+  /** Its permissions. */
+  readonly mode: number;
+  /** Its owner. */
+  readonly uid: number;
+  /** Its group. */
+  readonly gid: number;
+}
+
 /**
  * Writes a file in one step: at its path is never half a file, and no failure leaves a draft.
  *
  * @param fs `node:fs/promises`, which browsers do not have
- * @param mode the permissions of the file
+ * @param access the permissions of the file, also with its owner, who is kept where this user may do so
  * @throws {Error} of `node:fs/promises`
  */
 export async function replaceFile(
-  fs: Pick<typeof import("node:fs/promises"), "rename" | "rm" | "writeFile">,
+  fs: Pick<
+    typeof import("node:fs/promises"),
+    "chmod" | "chown" | "rename" | "rm" | "writeFile"
+  >,
   path: string,
   data: string | Uint8Array,
-  mode = 0o666,
+  access: number | FileAccess = 0o666,
 ): Promise<void> {
   // Beside it, hidden: a file is renamed within its folder only.
   const draft = path.replace(
@@ -49,7 +62,14 @@ export async function replaceFile(
     (name) => `.${name}.${crypto.randomUUID()}`,
   );
   try {
-    await fs.writeFile(draft, data, { mode, flag: "wx" });
+    if (typeof access === "number") {
+      await fs.writeFile(draft, data, { mode: access, flag: "wx" });
+    } else {
+      const { mode, uid, gid } = access;
+      await fs.writeFile(draft, data, { mode: 0o600, flag: "wx" });
+      await fs.chown(draft, uid, gid).catch(() => {});
+      await fs.chmod(draft, mode & 0o777); // the umask does not apply to it
+    }
     await fs.rename(draft, path);
   } catch (error) {
     await fs.rm(draft, { force: true }).catch(() => {});

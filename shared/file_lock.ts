@@ -8,8 +8,7 @@
  */
 import { randomUUID } from "node:crypto";
 import * as fs from "node:fs/promises";
-import { sleep } from "../../../shared/async.ts";
-import { isRecord } from "../../../protocol/names.ts";
+import { sleep } from "./async.ts";
 
 /** When a lock is touched, looked at, and given up. */
 export interface LockTimes {
@@ -34,13 +33,13 @@ const TIMES: LockTimes = {
  * Runs work while nothing else holds the lock, in this process or another one.
  *
  * @param path of the lock, in a directory that exists
- * @param signal stops waiting
+ * @param signal stops waiting; default: only the end of the longest wait does
  * @throws what `work` throws; an error when the lock cannot be had in time
  */
 export async function withFileLock<T>(
   path: string,
   work: () => Promise<T>,
-  signal: AbortSignal,
+  signal: AbortSignal = new AbortController().signal,
   times: LockTimes = TIMES,
 ): Promise<T> {
   const id = randomUUID();
@@ -92,7 +91,7 @@ async function create(path: string, id: string): Promise<boolean> {
     await fs.writeFile(path, id, { flag: "wx", mode: 0o600 });
     return true;
   } catch (error) {
-    if (isRecord(error) && error.code === "EEXIST") return false;
+    if (Object(error).code === "EEXIST") return false;
     throw error;
   }
 }

@@ -205,7 +205,7 @@ const entry = z.strictObject({
   ),
 });
 
-const schema: z.ZodMiniType<ApiKey[]> = z.array(entry).check(z.minLength(1));
+const schema: z.ZodMiniType<ApiKey[]> = z.array(entry);
 
 const FIELDS = Object.keys(entry.shape);
 

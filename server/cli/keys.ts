@@ -21,6 +21,7 @@ import {
 } from "./operate.ts";
 import * as schemas from "../operator/schemas.ts";
 import { replaceFile } from "../../shared/bytes.ts";
+import { withFileLock } from "../../shared/file_lock.ts";
 
 /** Flags of `key add`: what the holder may be, where and under which names. */
 interface KeyAddFlags
@@ -48,14 +49,6 @@ interface KeyRevokeFlags extends OperatorFlags, Partial<KeysFlags> {
  */
 export async function keyAdd(id: string, flags: KeyAddFlags): Promise<void> {
   const { roles, offices, names, expires, json } = flags;
-  const keys = await readKeys(flags, true);
-  if (keys.some((each) => each.id === id)) {
-    throw new UsageError(
-      `there is a key with the id ${
-        JSON.stringify(id)
-      } already: revoke it first, or choose another`,
-    );
-  }
   const key = randomBytes(32).toString("hex");
   const hash = createHash("sha256").update(key).digest("hex");
   const entry: ApiKey = {
@@ -67,8 +60,16 @@ export async function keyAdd(id: string, flags: KeyAddFlags): Promise<void> {
     ...(expires !== undefined &&
       { expires: new Date(expires).toISOString() }),
   };
-  const all = orUsageError(() => checked([...keys, entry]));
-  await writeKeys(flags, all);
+  await changeKeys(flags, true, (keys) => {
+    if (keys.some((each) => each.id === id)) {
+      throw new UsageError(
+        `there is a key with the id ${
+          JSON.stringify(id)
+        } already: revoke it first, or choose another`,
+      );
+    }
+    return orUsageError(() => checked([...keys, entry]));
+  });
   if (json) printJson({ id, key }, 0);
   else say(key);
   printError(
@@ -82,6 +83,7 @@ export async function keyAdd(id: string, flags: KeyAddFlags): Promise<void> {
 
 /** Prints who has keys, what for and until when; never the keys. */
 export async function keyList(flags: KeyListFlags): Promise<void> {
+  refuseInline(flags);
   const keys = await readKeys(flags);
   const shown = keys.map(({ key, ...rest }) => ({
     ...rest,
@@ -147,16 +149,15 @@ export async function keyRevoke(
 
 /** @throws {UsageError} when there is no such key in the file, or no such file */
 async function removeKey(id: string, flags: KeysFlags): Promise<void> {
-  const keys = await readKeys(flags);
-  const left = keys.filter((each) => each.id !== id);
-  if (left.length === keys.length) {
+  await changeKeys(flags, false, (keys) => {
+    const left = keys.filter((each) => each.id !== id);
+    if (left.length < keys.length) return left;
     throw new UsageError(
       `no key in the file has the id ${
         JSON.stringify(id)
       }; the command "key list" shows them`,
     );
-  }
-  await writeKeys(flags, left);
+  });
   say(`removed from ${plain(flags.apiKeys)}: ${plain(id)}`);
 }
 
@@ -164,6 +165,14 @@ async function removeKey(id: string, flags: KeysFlags): Promise<void> {
 interface KeysFlags {
   /** The file. */
   readonly apiKeys: string;
+}
+
+/** @throws {UsageError} when `--api-keys` is no file */
+function refuseInline({ apiKeys }: KeysFlags): void {
+  if (!apiKeys.trimStart().startsWith("[")) return;
+  throw new UsageError(
+    "--api-keys is the keys themselves here, which no command can change: name a file with it",
+  );
 }
 
 /**
@@ -176,11 +185,6 @@ async function readKeys(
   { apiKeys: file }: KeysFlags,
   mayBeNew = false,
 ): Promise<ApiKey[]> {
-  if (file.trimStart().startsWith("[")) {
-    throw new UsageError(
-      "--api-keys is the keys themselves here, which no command can change: name a file with it",
-    );
-  }
   let text: string;
   try {
     text = await fs.readFile(file, "utf8");
@@ -195,7 +199,6 @@ async function readKeys(
         : `cannot read the file of --api-keys: ${whyUnreadable(error)}`,
     );
   }
-  if (text.trim() === "[]") return [];
   return orUsageError(() => naming(file, () => checked(parseApiKeys(text))));
 }
 
@@ -206,24 +209,33 @@ function checked(keys: ApiKey[]): ApiKey[] {
 }
 
 /**
- * Writes the keys of a file, in one step: who reads it meanwhile finds the old ones or the new ones. Only
- * its owner may read it.
+ * Changes the keys of a file, in one step: who reads it meanwhile finds the old ones or the new ones, and
+ * commands at one time wait for each other. A new file is its owner's alone; another one stays readable
+ * for whom it was, such as the user of a service.
  *
- * @throws {Error} when it cannot be written
+ * @param mayBeNew as of {@linkcode readKeys}
+ * @throws {UsageError} when the keys cannot be read, and what `change` throws
+ * @throws {Error} when they cannot be written
  */
-async function writeKeys(
-  { apiKeys: file }: KeysFlags,
-  keys: readonly ApiKey[],
+async function changeKeys(
+  flags: KeysFlags,
+  mayBeNew: boolean,
+  change: (keys: readonly ApiKey[]) => readonly ApiKey[],
 ): Promise<void> {
-  const place = await fs.realpath(file).catch(() => file);
+  refuseInline(flags);
+  const place = await fs.realpath(flags.apiKeys).catch(() => flags.apiKeys);
   try {
-    const text = `${JSON.stringify(keys, null, 2)}\n`;
-    await replaceFile(fs, place, text, 0o600);
-  } catch (error) {
-    const code = codeOf(error);
-    throw new Error(`cannot write ${file}: ${WRITE_ERRORS[code] ?? code}`, {
-      cause: error,
+    await withFileLock(`${place}.lock`, async () => {
+      const keys = change(await readKeys(flags, mayBeNew));
+      const text = `${JSON.stringify(keys, null, 2)}\n`;
+      const old = await fs.stat(place).catch(() => undefined);
+      await replaceFile(fs, place, text, old ?? 0o600);
     });
+  } catch (error) {
+    const why = WRITE_ERRORS[codeOf(error)];
+    throw why === undefined
+      ? error
+      : new Error(`cannot write ${flags.apiKeys}: ${why}`, { cause: error });
   }
 }
 

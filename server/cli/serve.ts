@@ -40,6 +40,7 @@ export async function serve(
   const logging = orUsageError(() => startLogging(settings));
   try {
     if (exposed) log.warn(`INSECURE: listening on ${exposed}`);
+    if (security.warning !== undefined) log.warn(security.warning);
     await run(settings, security, logging, {
       ...await loadGateway(settings, loadMcp),
       ...await loadObservers(settings),
@@ -206,6 +207,7 @@ function reload(
     const security = loadSecurity(settings);
     if (security.tls) server.reloadTls(security.tls);
     authenticators.splice(0, Infinity, ...security.authenticators);
+    if (security.warning !== undefined) log.warn(security.warning);
     log.info("SIGHUP: keys, certificates and log file are read anew");
     void server.recheckSessions(); // reports its failures itself
   } catch (error) {
@@ -220,6 +222,8 @@ export interface Security {
   readonly authenticators: readonly Authenticator[];
   /** Certificate and key; absent: HTTP. */
   readonly tls?: TlsOptions;
+  /** For the log, if there is anything to warn of. */
+  readonly warning?: string;
 }
 
 /**
@@ -229,18 +233,30 @@ export interface Security {
  */
 export function loadSecurity(settings: Settings): Security {
   const tls = loadTls(settings);
+  const { authenticators, ...keys } = loadApiKeys(settings);
   return {
-    authenticators: [...loadApiKeys(settings), ...loadJwt(settings)],
+    ...keys,
+    authenticators: [...authenticators, ...loadJwt(settings)],
     ...(tls && { tls }),
   };
 }
 
+const NO_KEYS =
+  "--api-keys: no API key is left, and no client is accepted by one; smcp-server key add makes one";
+
 /** Reads the keys of `--api-keys`: JSON, or a file with it. */
-function loadApiKeys({ apiKeys: keys }: Settings): Authenticator[] {
-  if (!keys) return [];
+function loadApiKeys({ apiKeys: keys }: Settings): Security {
+  if (!keys) return { authenticators: [] };
   const isJson = keys.trimStart().startsWith("[");
   const text = isJson ? keys : readText("--api-keys", keys);
-  const load = () => [apiKeys(parseApiKeys(text))];
+  const load = () => {
+    const list = parseApiKeys(text);
+    const authenticators = [apiKeys(list)];
+    // No error: after `key revoke` of the last key, a reload would leave it in use.
+    return list.length === 0
+      ? { authenticators, warning: NO_KEYS }
+      : { authenticators };
+  };
   return isJson ? load() : naming(keys, load);
 }
 

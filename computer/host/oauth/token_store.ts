@@ -15,10 +15,10 @@ import type {
 import { createHash } from "node:crypto";
 import * as fs from "node:fs/promises";
 import { join } from "node:path";
-import { withFileLock } from "./file_lock.ts";
 import { isRecord } from "../../../protocol/names.ts";
 import { queue } from "../../../shared/async.ts";
 import { replaceFile } from "../../../shared/bytes.ts";
+import { withFileLock } from "../../../shared/file_lock.ts";
 
 /** The stored authorization for one MCP server. */
 export interface SavedAuthorization {

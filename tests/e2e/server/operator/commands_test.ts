@@ -2,11 +2,22 @@ import {
   assert,
   assertEquals,
   assertMatch,
+  assertRejects,
   assertStringIncludes,
 } from "@std/assert";
 import { createHash } from "node:crypto";
-import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  chown,
+  readdir,
+  readFile,
+  readlink,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
+import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { createSmcpServer } from "../../../../server/mod.ts";
 import { start } from "../../../support/child.ts";
@@ -187,6 +198,57 @@ Deno.test("key revoke takes a key out of its file where no Server runs, or none 
   const both = await run("revoke", "c", "--url", url);
   assertEquals(both.code, 2);
   assertMatch(both.stderr, /no token/);
+});
+
+Deno.test("key commands at one time lose no key, and bring none back; the file stays what it was: a link, its owner, its permissions", async () => {
+  await using folder = await scratch();
+  const file = join(folder.path, "keys.json");
+  const link = join(folder.path, "link.json");
+  const key = (...args: string[]) =>
+    runMain("server", ["key", ...args, "--api-keys", link]);
+  await writeFile(file, JSON.stringify([{ id: "old", key: "k" }]));
+  await symlink("keys.json", link);
+  await chmod(file, 0o640);
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) await chown(file, 12, 34);
+  const before = await stat(file);
+  const ids = ["a", "b", "c", "d", "e"];
+  const ends = await Promise.all([
+    ...ids.map((id) => key("add", id)),
+    key("revoke", "old"),
+  ]);
+  assertEquals(ends.map(({ code }) => code), [0, 0, 0, 0, 0, 0]);
+  const left: { id: string }[] = JSON.parse(await readFile(file, "utf8"));
+  assertEquals(left.map(({ id }) => id).sort(), ids);
+  const { mode, uid, gid } = await stat(file);
+  assertEquals({ mode, uid, gid }, {
+    mode: before.mode,
+    uid: before.uid,
+    gid: before.gid,
+  });
+  assertEquals(await readlink(link), "keys.json");
+  assertEquals((await readdir(folder.path)).sort(), ["keys.json", "link.json"]);
+});
+
+Deno.test("after key revoke of the last key the Server accepts nobody, at SIGHUP and when it starts", async () => {
+  await using folder = await scratch();
+  const file = join(folder.path, "keys.json");
+  const { stdout } = await runHere("server", [
+    ...["key", "add", "a", "--api-keys", file],
+  ]);
+  const auth = { api_key: stdout.trim() };
+  const command = ["--port", "0", "--api-keys", file];
+  await using server = await startServerCommand(command);
+  await using client = await connectRaw(server.url, { auth });
+  const gone = client.disconnected();
+  await runHere("server", ["key", "revoke", "a", "--api-keys", file]);
+  server.kill("SIGHUP");
+  await server.logged("are read anew");
+  await gone;
+  await assertRejects(() => connectRaw(server.url, { auth }));
+  await using next = await startServerCommand(command);
+  await next.logged("no API key is left");
+  await assertRejects(() => connectRaw(next.url, { auth }));
 });
 
 Deno.test("key add --expires stores when a key expires, and key list shows it", async () => {

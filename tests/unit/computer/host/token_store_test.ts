@@ -2,15 +2,12 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { readdir, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
-  type LockTimes,
-  withFileLock,
-} from "../../../../computer/host/oauth/file_lock.ts";
-import {
   afterRefusal,
   type Refused,
   type SavedAuthorization,
   TokenStore,
 } from "../../../../computer/host/oauth/token_store.ts";
+import { type LockTimes, withFileLock } from "../../../../shared/file_lock.ts";
 import { scratch } from "../../../support/scratch.ts";
 
 const { signal } = new AbortController();
