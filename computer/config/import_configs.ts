@@ -19,6 +19,7 @@ import {
   oauthOf,
   REDACTED,
   redactValue,
+  replaceSecrets,
   urlCredentials,
 } from "../util/secrets.ts";
 import {
@@ -261,36 +262,42 @@ const differing = (
   );
 
 /**
- * Replaces secrets in the clear, in variables, headers and clients of sign-ins, by inputs: one for each
- * value, wherever it is used. The kind of credentials in a header stays, such as `Bearer`.
+ * Replaces secrets in the clear by inputs: one for each value, wherever it is used, in variables,
+ * headers, arguments, URLs and clients of sign-ins. The kind of credentials in a header stays, such as
+ * `Bearer`.
  */
 export function askSecrets(
   { inputs, servers }: ComputerConfig<MCPServerConfig>,
 ): ComputerConfig<MCPServerConfig> {
   const secrets = new SecretInputs(inputs);
   const replaced = servers.map((server) => {
-    const server_parameters = mapTexts(
+    const ask = (text: string, name: string) => {
+      const [scheme = ""] = /^(basic|bearer|token)\s+/i.exec(text) ?? [];
+      const secret = text.slice(scheme.length);
+      const isLiteral = splitPlaceholders(secret)
+        .every(({ kind }) => kind === "text");
+      return isLiteral
+        ? `${scheme}\${input:${secrets.idOf(secret, server.name, name)}}`
+        : text;
+    };
+    const asked = mapTexts(
       server.server_parameters,
-      (text, [field, name = ""]) => {
-        if (!ASKED.includes(`${field}`) || !isSecret(`${name}`, text)) {
-          return text;
-        }
-        const [scheme = ""] = /^(basic|bearer|token)\s+/i.exec(text) ?? [];
-        const secret = text.slice(scheme.length);
-        const isLiteral = splitPlaceholders(secret)
-          .every(({ kind }) => kind === "text");
-        return isLiteral
-          ? `${scheme}\${input:${secrets.idOf(secret, server.name, `${name}`)}}`
-          : text;
-      },
+      (text, [field, name = ""]) =>
+        NAMED_FIELDS.includes(`${field}`) && isSecret(`${name}`, text)
+          ? ask(text, `${name}`)
+          : text,
     );
+    const server_parameters = {
+      ...Object(asked),
+      ...replaceSecrets(server.server_parameters, ask),
+    };
     return { ...server, server_parameters } as MCPServerConfig;
   });
   return { inputs: [...inputs, ...secrets.inputs.values()], servers: replaced };
 }
 
-/** Fields of an MCP server in which secrets are replaced. */
-const ASKED = ["env", "headers", "oauth"];
+/** Fields of an MCP server whose values have names. */
+const NAMED_FIELDS = ["env", "headers", "oauth"];
 
 const isSecret = (name: string, text: string): boolean =>
   text !== "" &&

@@ -238,13 +238,22 @@ const URL_PARTS =
 /** Private-use character that replaces each placeholder during redaction; no URL syntax matches it. */
 const PLACEHOLDER_MARK = "\ue000";
 
+/**
+ * Replaces a literal value that is secret.
+ *
+ * @param marked the value, with a character for each placeholder in it
+ * @param name of the variable, option, header or parameter that has it; undefined for a user in a URL
+ */
+type Hide = (marked: string, name: string | undefined) => string;
+
+const redactMarked: Hide = (text) => text.replaceAll(/[^\ue000]+/g, REDACTED);
+
 /** Redacts the literal text of a variable's or header's value; placeholders stay (spec §7). */
 export const redactValue = (value: string | number | boolean): string =>
-  withMarks(`${value}`, redactMarked);
+  withMarks(`${value}`, (marked) => redactMarked(marked, undefined));
 
 /** Redacts userinfo, query and fragment of a URL; names of parameters and placeholders stay (spec §7). */
-export const redactUrl = (url: string): string =>
-  withMarks(url, redactMarkedUrl);
+export const redactUrl = (url: string): string => hideInUrl(url, redactMarked);
 
 /**
  * Redacts the arguments of a program (spec §7).
@@ -253,42 +262,81 @@ export const redactUrl = (url: string): string =>
  * (docker's `-e`) or `X: v` (a header), also nested, and what {@linkcode redactUrl} removes of URLs.
  */
 export const redactArguments = (args: readonly string[]): string[] =>
+  hideInArguments(args, redactMarked);
+
+/** Replaces what {@linkcode redactUrl} redacts. */
+const hideInUrl = (url: string, hide: Hide): string =>
+  withMarks(url, (marked) => hideInMarkedUrl(marked, hide));
+
+/** Replaces what {@linkcode redactArguments} redacts. */
+const hideInArguments = (args: readonly string[], hide: Hide): string[] =>
   args.map((arg, i) => {
     const before = args[i - 1] ?? "";
     const isValue = /^-[^=]+$/.test(before) && SECRET_NAME.test(before) &&
       !arg.startsWith("--");
-    return withMarks(arg, isValue ? redactMarked : redactMarkedArgument);
+    return withMarks(
+      arg,
+      (marked) =>
+        isValue
+          ? hide(marked, before.replace(/^-+/, ""))
+          : hideInMarkedArgument(marked, hide),
+    );
   });
 
-function redactMarkedArgument(arg: string): string {
-  if (IS_URL.test(arg)) return redactMarkedUrl(arg);
-  const [, name, sign = "", value = ""] = NAMED_VALUE.exec(arg) ?? [];
-  if (name === undefined) return arg;
-  const redact = SECRET_NAME.test(name) ? redactMarked : redactMarkedArgument;
-  return name + sign + redact(value);
+/**
+ * Replaces the secrets in a URL or in arguments that are not placeholders: of what is redacted, values
+ * with a secret-sounding name, and passwords.
+ *
+ * @param replace gets each secret, and the name of what has it
+ */
+export function replaceSecrets(
+  { url, args }: { readonly url?: string; readonly args?: readonly string[] },
+  replace: (secret: string, name: string) => string,
+): { url?: string; args?: string[] } {
+  const hide: Hide = (marked, name) =>
+    marked === "" || marked.includes(PLACEHOLDER_MARK) || name === undefined ||
+      !isSecretName(name)
+      ? marked
+      : replace(marked, name);
+  return {
+    ...(url !== undefined && { url: hideInUrl(url, hide) }),
+    ...(args !== undefined && { args: hideInArguments(args, hide) }),
+  };
 }
 
-function redactMarkedUrl(text: string): string {
+function hideInMarkedArgument(arg: string, hide: Hide): string {
+  if (IS_URL.test(arg)) return hideInMarkedUrl(arg, hide);
+  const [, name, sign = "", value = ""] = NAMED_VALUE.exec(arg) ?? [];
+  if (name === undefined) return arg;
+  const hidden = SECRET_NAME.test(name)
+    ? hide(value, name.replace(/^-+/, ""))
+    : hideInMarkedArgument(value, hide);
+  return name + sign + hidden;
+}
+
+function hideInMarkedUrl(text: string, hide: Hide): string {
   const [, scheme = "", userinfo, rest = "", query, fragment] =
     URL_PARTS.exec(text) ?? [];
-  const user = userinfo?.slice(0, -1).split(":").map(redactMarked).join(":");
+  const parts = userinfo?.slice(0, -1).split(":");
+  // A user without a password is a token.
+  const user = parts?.map((part, i) =>
+    hide(part, i === 0 && parts.length > 1 ? undefined : "password")
+  ).join(":");
   return [
     scheme,
     user === undefined ? "" : `${user}@`,
     rest,
-    query === undefined ? "" : `?${redactPairs(query)}`,
-    fragment === undefined ? "" : `#${redactPairs(fragment)}`,
+    query === undefined ? "" : `?${hideInPairs(query, hide)}`,
+    fragment === undefined ? "" : `#${hideInPairs(fragment, hide)}`,
   ].join("");
 }
 
-const redactPairs = (pairs: string): string =>
+const hideInPairs = (pairs: string, hide: Hide): string =>
   pairs.split("&").map((pair) => {
     const sign = pair.indexOf("=");
-    return pair.slice(0, sign + 1) + redactMarked(pair.slice(sign + 1));
+    const name = pair.slice(0, Math.max(0, sign));
+    return pair.slice(0, sign + 1) + hide(pair.slice(sign + 1), name);
   }).join("&");
-
-const redactMarked = (text: string): string =>
-  text.replaceAll(/[^\ue000]+/g, REDACTED);
 
 function withMarks(value: string, redact: (marked: string) => string): string {
   const placeholders: string[] = [];

@@ -512,6 +512,7 @@ Deno.test("askSecrets() replaces each secret in the clear by one input, wherever
   assertEquals<unknown>([a, b, c], [
     {
       ...servers[0]?.server_parameters,
+      args: ["--token", "${input:a-TOKEN}"],
       env: {
         TOKEN: "${input:a-TOKEN}",
         KEY: "${input:KEY}",
@@ -540,10 +541,53 @@ Deno.test("askSecrets() replaces each secret in the clear by one input, wherever
     },
   ]);
   assertEquals(asked.servers.flatMap(hiddenValues), [
-    "args.1",
     "env.MODE",
     "env.X_KEY",
   ]);
+  parseComputerConfig(toOwnFormat(asked)); // is valid
+});
+
+Deno.test("askSecrets() replaces secrets in arguments and URLs, and leaves what is no secret, or a placeholder already", () => {
+  const { servers, inputs } = parseComputerConfig({
+    inputs: [prompt("own")],
+    servers: {
+      docker: stdio({
+        args: [
+          ...["run", "-e", "GH_TOKEN=gh-1", "-e", "MODE=fast", "image"],
+          ...["--api-key=k-1", "--password", "p w", "--port", "80"],
+          ...["--header", "Authorization: Bearer b-1"],
+          ...["--header", "X-Key: ${input:own}", "--auth", "a${input:own}"],
+          ...["pg://ann:p-1@h/d?mode=x", "--token="],
+        ],
+      }),
+      web: web(
+        "streamable",
+        "https://tok-1@x.example/mcp?v=2&api_key=q-1&token=gh-1",
+      ),
+    },
+  });
+  const asked = askSecrets({ servers, inputs });
+  assertEquals<unknown>(
+    asked.servers.map(({ server_parameters }) => server_parameters),
+    [
+      {
+        ...servers[0]?.server_parameters,
+        args: [
+          ...["run", "-e", "GH_TOKEN=${input:GH_TOKEN}", "-e", "MODE=fast"],
+          ...["image", "--api-key=${input:api-key}"],
+          ...["--password", "${input:password}", "--port", "80"],
+          ...["--header", "Authorization: Bearer ${input:Authorization}"],
+          ...["--header", "X-Key: ${input:own}", "--auth", "a${input:own}"],
+          ...["pg://ann:${input:docker-password}@h/d?mode=x", "--token="],
+        ],
+      },
+      {
+        ...servers[1]?.server_parameters,
+        url:
+          "https://${input:web-password}@x.example/mcp?v=2&api_key=${input:web-api_key}&token=${input:GH_TOKEN}",
+      },
+    ],
+  );
   parseComputerConfig(toOwnFormat(asked)); // is valid
 });
 
