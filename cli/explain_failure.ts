@@ -38,6 +38,39 @@ const NETWORK: Readonly<Record<string, string>> = {
 export const isNothingThere = (error: unknown): boolean =>
   error instanceof ConnectionError && codeOf(error.cause) === "ECONNREFUSED";
 
+/** Causes and remedies of failed writes, by the code of the operating system; `NotCapable` of Deno. */
+const WRITES: Readonly<Record<string, string>> = {
+  NotCapable: "run again with the --allow-read and --allow-write flags",
+  ENOENT: "there is no such directory; create it",
+  ENOTDIR: "a part of its path is a file; correct that",
+  EACCES: "no permission; allow this user to write there",
+  EPERM: "no permission; allow this user to write there",
+  EISDIR: "it is a directory; name a file in it",
+  EROFS: "it is on a disk that is read-only; make that writable",
+  ENAMETOOLONG: "its name is too long; shorten it",
+  ENOSPC: "the disk is full; make room",
+};
+
+/**
+ * Explains why a file cannot be written.
+ *
+ * @param file for people
+ * @param flag that names it
+ * @returns the error itself if it is none of the file system
+ */
+export function unwritable(
+  error: unknown,
+  file: string,
+  flag: string,
+): unknown {
+  const { name, code }: { name?: unknown; code?: unknown } = Object(error);
+  const why = WRITES[name === "NotCapable" ? name : `${code}`];
+  return why === undefined ? error : new Error(
+    `cannot write ${file}: ${why}, or choose another with ${flag}`,
+    { cause: error },
+  );
+}
+
 /** Explains an error in one line with its remedy; never a stack trace. */
 export function explainFailure(error: unknown): string {
   const text = explain(error);

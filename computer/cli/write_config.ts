@@ -5,6 +5,7 @@
  */
 import { existsSync } from "node:fs";
 import * as fs from "node:fs/promises";
+import { unwritable } from "../../cli/explain_failure.ts";
 import { replaceFile } from "../../shared/bytes.ts";
 
 /** Where a configuration is written. */
@@ -40,19 +41,9 @@ export async function writeConfig(
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : "";
     if (code === "EEXIST") throw taken(target);
-    const why = WRITE_ERRORS[String(code)];
-    throw why === undefined
-      ? error
-      : new Error(`cannot write ${out}: ${why}`, { cause: error });
+    throw unwritable(error, out, "--out");
   }
 }
-
-const WRITE_ERRORS: Readonly<Record<string, string>> = {
-  ENOENT: "there is no such directory; create it, or choose another with --out",
-  EACCES: "no permission; choose another place with --out",
-  EISDIR: "it is a directory; name a file with --out",
-  EROFS: "the disk is read-only; choose another place with --out",
-};
 
 const taken = ({ out, force }: Target): Error => {
   const other = `${out} already exists; choose another with --out`;

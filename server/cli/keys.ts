@@ -6,7 +6,7 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import * as fs from "node:fs/promises";
-import { isNothingThere } from "../../cli/explain_failure.ts";
+import { isNothingThere, unwritable } from "../../cli/explain_failure.ts";
 import { print as say, printError, printJson } from "../../cli/print.ts";
 import { orUsageError, UsageError } from "../../cli/run.ts";
 import { plain } from "../../cli/terminal_text.ts";
@@ -232,16 +232,6 @@ async function changeKeys(
       await replaceFile(fs, place, text, old ?? 0o600);
     });
   } catch (error) {
-    const why = WRITE_ERRORS[codeOf(error)];
-    throw why === undefined
-      ? error
-      : new Error(`cannot write ${flags.apiKeys}: ${why}`, { cause: error });
+    throw unwritable(error, flags.apiKeys, "--api-keys");
   }
 }
-
-const WRITE_ERRORS: Readonly<Record<string, string>> = {
-  NotCapable: "run again with the --allow-read and --allow-write flags",
-  ENOENT: "there is no such directory; create it",
-  EACCES: "no permission; choose another place with --api-keys",
-  EROFS: "it is on a file system that is read-only",
-};

@@ -5,12 +5,13 @@
  *
  * @module
  */
-import { codeOf, type ServerFlags } from "./flags.ts";
+import type { ServerFlags } from "./flags.ts";
 import process from "node:process";
 import { closeSync, openSync, statSync, writeSync } from "node:fs";
 import { Socket } from "node:net";
 import { configureSync, type LogRecord, type Sink } from "@logtape/logtape";
 import { setImmediate } from "node:timers";
+import { unwritable } from "../../cli/explain_failure.ts";
 import { fieldsText, LineQueue, patientStream } from "../../cli/output.ts";
 import type { AuditEvent } from "../shared/audit.ts";
 import { plainJson } from "../../cli/print.ts";
@@ -150,19 +151,9 @@ function open(file: string): number {
   try {
     return openSync(file, "a", 0o640);
   } catch (error) {
-    const why = OPEN_ERRORS[codeOf(error)];
-    throw why === undefined ? error : new Error(
-      `cannot write the log to ${file}: ${why}, or choose another with --log-file`,
-      { cause: error },
-    );
+    throw unwritable(error, `the log to ${file}`, "--log-file");
   }
 }
-
-const OPEN_ERRORS: Readonly<Record<string, string>> = {
-  ENOENT: "there is no such directory; create it",
-  EACCES: "no permission; allow this user to write there",
-  EISDIR: "it is a directory; name a file in it",
-};
 
 /** Formats an event as one line for people: `… WARNING audit: join_refused reason="…" office="north"`. */
 export const prettyLine = (record: LogRecord): string => {

@@ -191,6 +191,8 @@ $ HOME={dir} XDG_CONFIG_HOME={dir} computer import --out {dir}/new.json
 1 no configuration was found; name a file with --from FILE
 > computer import --from file:'{"mcpServers": {"a": {"command": "x"}}}' --out /no/such/new.json
 1 no such directory; create it, or …--out
+> computer init --out {empty}/new.json
+1 cannot write …empty.json/new.json: a part of its path is a file; …--out
 > computer init --out {empty}
 1 empty.json already exists; choose another with --out
 > computer walk
@@ -210,6 +212,8 @@ $ HOME={dir} server --ping-interval 30 service install --print
 2 '--api-keys <file>' not specified; give it, or set SMCP_API_KEYS
 > server key add lab --api-keys /no/such/keys.json
 1 cannot write /no/such/keys.json: …no such directory; create it
+> server key add lab --api-keys {empty}/keys.json
+1 cannot write …keys.json: a part of its path is a file; …--api-keys
 > server key add lab --api-keys {dir}/k.json --roles admin
 2 '--roles <list>' argument 'admin'…of agent, computer, operator
 > server key add lab --api-keys {dir}/k.json --expires soon
