@@ -50,7 +50,7 @@ export async function callTool(
   call: Call,
   options: CallToolOptions,
 ): Promise<CallToolResult> {
-  if ("offline" in options) {
+  if ("offline" in Object(options)) {
     throw new TypeError(
       'Cannot use the option offline for one call: it is for all, as new SmcpAgent({ offline: "wait" })',
     );

@@ -43,7 +43,7 @@ import { loadPackages } from "../shared/packages.ts";
 import type { SmcpAgent } from "../agent/mod.ts";
 import { callQueue } from "./office/turn.ts";
 import { createQuestionStates } from "./office/questions.ts";
-import type { McpCaller } from "./http/face.ts";
+import { CALLER_NAMES, type McpCaller } from "./http/face.ts";
 import { type AgentProvider, OfficeView } from "./office/office_view.ts";
 import {
   type McpGatewayOptions,
@@ -149,7 +149,10 @@ export function officeMcp(
   };
   return {
     fetch: (input, init) => fetchFrom(http, new Request(input, init)),
-    handle: (request, caller = {}) => http.serve(request, caller),
+    async handle(request, caller = {}) {
+      checkNames(caller, CALLER_NAMES, "handle()");
+      return await http.serve(request, caller);
+    },
     serveStdio: (streams = {}) => {
       checkNames(streams, STREAM_NAMES, "serveStdio()");
       const connection = serveOfficeStdio(parts, streams);

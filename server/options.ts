@@ -197,7 +197,7 @@ export type ResolvedOptions = Readonly<ReturnType<typeof resolveOptions>>;
  */
 export function resolveOptions(options: SmcpServerOptions) {
   const { authenticator, tracer, gateway, auditPayloads = false } = options;
-  checkAuthenticator(authenticator);
+  if (authenticator !== undefined) checkAuthenticator(authenticator);
   const protocols = readProtocols(options.protocol ?? "0.2");
   const { trustedProxies, ...numbers } = readNumbers(options, NUMBERS);
   const logCall = auditCalls(auditPayloads);

@@ -143,12 +143,11 @@ export function createSmcpServer<Info>(
 /** Creates a server that listens by `node:http`. */
 export function createSmcpServer(options?: SmcpServerOptions): SmcpServer;
 export function createSmcpServer<Info>(
-  { adapter, ...options }: SmcpServerOptions & {
-    readonly adapter?: Adapter<Info>;
-  } = {},
+  options: SmcpServerOptions & { readonly adapter?: Adapter<Info> } = {},
 ): SmcpServer | FetchServer<Info> {
+  const { adapter }: { adapter?: Adapter<Info> } = Object(options);
   const names = adapter ? FETCH_SERVER_NAMES : SERVER_NAMES;
-  checkNames(options, names, "createSmcpServer()");
+  checkNames(options, { ...names, adapter: true }, "createSmcpServer()");
   return adapter
     ? newFetchServer(options as FetchServerOptions, adapter)
     : newListeningServer(options);

@@ -90,8 +90,10 @@ export type NamesOf<T> = Readonly<
 >;
 
 /**
- * Checks that an object has no other names than its type, which JavaScript and spread objects allow:
- * a misspelled option would be ignored. Anything but an object is left to other checks.
+ * Checks that options are an object that has no other names than its type, which JavaScript and spread
+ * objects allow: a misspelled option would be ignored, as a number would be in their place.
+ *
+ * A nested one may also be absent, switched off, or a function that makes it; whether, other checks say.
  *
  * @param taker the function or class that takes it, such as `createSmcpServer()`
  * @param path of the object in the one that the function takes, with a dot at its end
@@ -103,18 +105,47 @@ export function checkNames(
   taker: string,
   path = "",
 ): void {
-  if (typeof options !== "object" || Array.isArray(options)) return;
-  for (const name of Object.keys(options ?? {})) {
+  const isGiven = path === "" ? options !== undefined : options != null;
+  const isOff = path !== "" && options === false;
+  if (!isGiven || isOff || typeof options === "function") return;
+  if (
+    typeof options !== "object" || Array.isArray(options) || options === null
+  ) {
+    throw noObject(options, names, taker, path);
+  }
+  for (const name of Object.keys(options)) {
     const known = Object.hasOwn(names, name) ? names[name] : names["*"];
     if (known === undefined) throw misspelled(path, name, names, taker);
     if (known === true) continue;
     checkNames(
-      Reflect.get(Object(options), name),
+      Reflect.get(options, name),
       known,
       taker,
       `${path}${name}.`,
     );
   }
+}
+
+/** Does not show the value, which may be a key or token. */
+function noObject(
+  options: unknown,
+  names: NameTable,
+  taker: string,
+  path: string,
+): TypeError {
+  const place = path === ""
+    ? `options of ${taker}`
+    : `option ${JSON.stringify(path.slice(0, -1))} of ${taker}`;
+  const given = options === null
+    ? "null"
+    : Array.isArray(options)
+    ? "a list"
+    : `a value of type ${typeof options}`;
+  return new TypeError(
+    `Cannot use the ${place}: expected an object with ${
+      Object.keys(names).join(", ")
+    }, got ${given}`,
+  );
 }
 
 function misspelled(

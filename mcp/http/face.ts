@@ -12,6 +12,7 @@ import { wantIn } from "../office/resources.ts";
 import { createOfficeServer, type ServerParts } from "../office/server.ts";
 import { wantListened } from "../resources/watches.ts";
 import { messageOf } from "../tools/result.ts";
+import type { NamesOf } from "../../shared/checks.ts";
 import { parsePieces } from "../../shared/json_pieces.ts";
 import { countValues } from "../../shared/json_values.ts";
 import { inSlices } from "../../shared/pace.ts";
@@ -26,6 +27,11 @@ export interface McpCaller {
   /** The name that it proved to have; a session belongs to the one that opened it. */
   readonly principal?: string;
 }
+
+/** The names of {@linkcode McpCaller}. */
+export const CALLER_NAMES = {
+  principal: true,
+} satisfies NamesOf<McpCaller>;
 
 /** One view of an office over HTTP. */
 export type HttpFace = ReturnType<typeof openFace>;

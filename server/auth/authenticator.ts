@@ -62,7 +62,6 @@ export interface Authenticator {
  * @throws {TypeError}
  */
 export function checkAuthenticator(authenticator: unknown): void {
-  if (authenticator === undefined) return;
   const { authenticate }: { authenticate?: unknown } = Object(authenticator);
   if (typeof authenticate === "function") return;
   throw new TypeError(
@@ -72,35 +71,40 @@ export function checkAuthenticator(authenticator: unknown): void {
 
 /**
  * Combines authenticators: tries each in order; the first that admits the client determines its identity.
+ *
+ * @throws {TypeError} for what is none
  */
-export const anyOf = (
+export function anyOf(
   authenticators: readonly Authenticator[],
-): Authenticator => ({
-  async authenticate(credentials) {
-    const refusals: Refused[] = [];
-    for (const authenticator of authenticators) {
-      const verdict = await authenticator.authenticate(credentials);
-      if ("principal" in verdict) return verdict;
-      refusals.push(verdict);
-    }
-    const shown = refusals.find((each) => each.shown !== undefined)?.shown;
-    return {
-      refused: refusals.map(({ refused }) => refused).join(", "),
-      ...(shown !== undefined && { shown }),
-    };
-  },
-  async refresh(identity) {
-    let refused: Refused | undefined;
-    for (const authenticator of authenticators) {
-      const verdict = await authenticator.refresh?.(identity);
-      if (verdict === undefined) continue;
-      if ("principal" in verdict) return verdict;
-      refused = verdict;
-    }
-    return refused;
-  },
-  hasOperators: () => authenticators.some((each) => each.hasOperators?.()),
-  // Each is asked: two may have one principal.
-  revoke: (principal) =>
-    authenticators.filter((each) => each.revoke?.(principal)).length > 0,
-});
+): Authenticator {
+  authenticators.forEach(checkAuthenticator);
+  return {
+    async authenticate(credentials) {
+      const refusals: Refused[] = [];
+      for (const authenticator of authenticators) {
+        const verdict = await authenticator.authenticate(credentials);
+        if ("principal" in verdict) return verdict;
+        refusals.push(verdict);
+      }
+      const shown = refusals.find((each) => each.shown !== undefined)?.shown;
+      return {
+        refused: refusals.map(({ refused }) => refused).join(", "),
+        ...(shown !== undefined && { shown }),
+      };
+    },
+    async refresh(identity) {
+      let refused: Refused | undefined;
+      for (const authenticator of authenticators) {
+        const verdict = await authenticator.refresh?.(identity);
+        if (verdict === undefined) continue;
+        if ("principal" in verdict) return verdict;
+        refused = verdict;
+      }
+      return refused;
+    },
+    hasOperators: () => authenticators.some((each) => each.hasOperators?.()),
+    // Each is asked: two may have one principal.
+    revoke: (principal) =>
+      authenticators.filter((each) => each.revoke?.(principal)).length > 0,
+  };
+}

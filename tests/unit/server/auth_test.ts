@@ -409,6 +409,13 @@ Deno.test("jwt() refuses a private key in every form, explains that, and shows n
   }
 });
 
+Deno.test("anyOf() refuses what is no authenticator, which would fail for each client", () => {
+  for (const other of [undefined, {}, { authenticat: () => {} }]) {
+    const list = [apiKeys([]), other] as never;
+    assertThrows(() => anyOf(list), TypeError, "function authenticate");
+  }
+});
+
 Deno.test("anyOf() admits a client that any authenticator admits, and otherwise combines the reasons", async () => {
   const both = anyOf([
     apiKeys([{ id: "ci", key: "k" }]),

@@ -23,6 +23,7 @@ import { checkNames, type NameTable } from "../../../shared/checks.ts";
 import { scriptedComputer, startOffice } from "../../../testing/mod.ts";
 
 const NETWORK = { url: "http://127.0.0.1:1", name: "m" };
+const PIPE = { agent: NETWORK, office: "o" };
 const TLS = ["tls.cert", "tls.key", "tls.ca"];
 const LIMITS = ["limits.callsPerAgent", "limits.membersPerOffice"];
 
@@ -155,7 +156,14 @@ const TABLE: readonly Row[] = [
     (o) => pipeOffice(o),
     ...["office", "view.include", "agent.protocol", "agent.tls.cert"],
   ),
-  row("", "serveStdio()", (o) => office.serveStdio(o), "stdin"),
+  row("StdioStreams", "serveStdio()", (o) => office.serveStdio(o), "stdin"),
+  row(
+    "McpCaller",
+    "handle()",
+    (o) => office.handle(new Request("http://localhost/mcp"), o),
+    "principal",
+  ),
+  row("", "pipeOffice()", (o) => pipeOffice(PIPE, o), ...["stdin", "stdout"]),
   row("TestOfficeOptions", "startOffice()", (o) => startOffice(o), "officeId"),
   row(
     "",
@@ -304,6 +312,7 @@ const TABLE: readonly Row[] = [
 /** Exported types of this name that no function of the package takes from its users unchecked. */
 const NOT_TAKEN = {
   UpgradeOptions: "given to adapters",
+  GatewayCaller: "given to gateways",
   // Another error in place of the one that is made would hide it.
   ProtocolErrorOptions: "of an error",
 };
@@ -345,9 +354,8 @@ Deno.test("every type of options refuses misspelled names", async () => {
   const names = await Deno.readTextFile(
     new URL("../../docs/api/exported_names.txt", import.meta.url),
   );
-  const exported = names.matchAll(/^([A-Z]\w*Options): /gm).map(([, name]) =>
-    name
-  );
+  const exported = names.matchAll(/^([A-Z]\w*(?:Options|Streams|Caller)): /gm)
+    .map(([, name]) => name);
   assertEquals(
     [...new Set(exported)].sort(),
     [...TABLE.flatMap(({ types }) => types), ...Object.keys(NOT_TAKEN)].sort(),
@@ -367,12 +375,10 @@ Deno.test("checkNames() passes known names of any value, and takes neither inher
   });
   const passed = [
     undefined,
-    null,
-    "text",
-    ["a"],
     () => {},
     {},
     { limit: undefined, tls: undefined },
+    { limit: null, tls: null },
     { tls: false },
     { auth: () => {} },
     { auth: { anything: 1 } },
@@ -380,6 +386,59 @@ Deno.test("checkNames() passes known names of any value, and takes neither inher
     inherited,
   ];
   for (const options of passed) checkNames(options, NAMES, "f()");
+});
+
+Deno.test("checkNames() refuses what is no object, and does not show it", () => {
+  const cases: [unknown, string][] = [
+    [
+      5000,
+      "options of f(): expected an object with limit, auth, tls, got a value of type number",
+    ],
+    [
+      "s3cret",
+      "options of f(): expected an object with limit, auth, tls, got a value of type string",
+    ],
+    [
+      null,
+      "options of f(): expected an object with limit, auth, tls, got null",
+    ],
+    [
+      [],
+      "options of f(): expected an object with limit, auth, tls, got a list",
+    ],
+    [
+      false,
+      "options of f(): expected an object with limit, auth, tls, got a value of type boolean",
+    ],
+    [
+      { tls: true },
+      'option "tls" of f(): expected an object with ca, got a value of type boolean',
+    ],
+    [
+      { tls: ["a"] },
+      'option "tls" of f(): expected an object with ca, got a list',
+    ],
+  ];
+  for (const [options, message] of cases) {
+    const error = assertThrows(
+      () => checkNames(options, NAMES, "f()"),
+      TypeError,
+    );
+    assertEquals(error.message, `Cannot use the ${message}`);
+  }
+});
+
+Deno.test("a function that gets a value in place of its options refuses it, such as listen(8787)", async () => {
+  for (const { taker, use, types } of TABLE) {
+    const isWrapped = ["jwt()", "startOffice()"].includes(taker) ||
+      types.includes("TestComputerOptions");
+    if (types.length === 0 || isWrapped) continue; // inside of other options
+    for (const value of [8787, "text", true]) {
+      const error = await failureOf(use, value as never);
+      assertInstanceOf(error, TypeError, taker);
+      assertStringIncludes(error.message, "expected an object with", taker);
+    }
+  }
 });
 
 Deno.test("checkNames() suggests the place of an option that is one level too high, and else lists the options", () => {
