@@ -61,9 +61,19 @@ interface SkippedOffice {
   readonly office: string;
 }
 
+/** What is made of all sources. */
+interface Imported extends Pick<ForeignConfig, "config"> {
+  /** For each source, its MCP servers as they are imported. */
+  readonly found: readonly (Source & { servers: readonly MCPServerConfig[] })[];
+  /** The names of MCP servers that got a prefix for their tools. */
+  readonly prefixed: readonly string[];
+  /** The names of MCP servers that got a `bundle_id`. */
+  readonly identified: readonly string[];
+}
+
 /** Writes a configuration with the MCP servers of other programs. */
 export async function importConfig(flags: ImportFlags): Promise<void> {
-  const { out, force = false, dryRun, from, json } = flags;
+  const { out, force = false, dryRun = false, from, json } = flags;
   if (!dryRun) checkFree({ out, force });
   const looked = placesOf(from);
   const sources: Source[] = [];
@@ -71,80 +81,98 @@ export async function importConfig(flags: ImportFlags): Promise<void> {
     if (from === undefined && !existsSync(place.file)) continue;
     sources.push(await readSource(place));
   }
-  const { config: { inputs: defined, ...config }, names } = mergeConfigs(
-    sources,
-  );
-  const { servers: prefixes, prefixed } = prefixSamePrograms(config.servers);
-  const { servers: distinct, identified } = distinctIds(prefixes);
-  const { inputs, servers } = askSecrets({
-    inputs: defined,
-    servers: distinct,
-  });
-  const found = sources.map(({ program, file, config, ...more }, i) => ({
-    program,
-    file,
-    servers: config.servers.flatMap(({ name }) =>
-      servers.find((server) => server.name === (names[i]?.get(name) ?? name)) ??
-        []
-    ),
-    problems: more.problems,
-    skipped: more.offices,
-  }));
-  if (json) {
-    const shown = found.map((source) => ({
-      ...source,
-      servers: source.servers.map((server) => ({
-        name: server.name,
-        type: server.type,
-        hidden_values: hiddenValues(server),
-      })),
-    }));
-    const file = dryRun ? null : resolve(out);
-    // Secret values are never printed, only written to the file.
-    const redacted = redactConfig(servers, inputs);
-    printJson({ file, found: shown, ...redacted });
-  }
+  const imported = mergeSources(sources);
+  const { config } = imported;
+  if (json) printFound(imported, dryRun ? null : resolve(out));
   const say = (line: string) => json || print(line);
-  for (const { program, file, servers, problems, skipped } of found) {
-    say(`${program}: ${file}`);
-    serverLines(servers).forEach(say);
-    for (const { name, office } of skipped) {
-      say(
-        `  - skips ${name}: ${office} is an office of A2C-SMCP, and a Computer must not offer an office to itself`,
-      );
-    }
-    for (const line of problems) say(`  ✗ ${line}`);
-  }
-  if (inputs.length > 0) {
-    const ids = inputs.map(({ id }) => id).join(", ");
-    say(`Not copied; read from the environment, or asked for: ${ids}`);
-  }
+  foundLines(imported).forEach(say);
   if (dryRun) {
+    const { servers, inputs } = config;
     say(
       `Would write ${out}: ${servers.length} MCP servers, ${inputs.length} inputs.`,
     );
   }
-  if (prefixed.length > 0) {
-    const them = prefixed.join(", ");
-    say(
-      `The same MCP server more than once: ${them}; each gets "tool_prefix": "auto", or their tools would clash.`,
-    );
-  }
-  if (identified.length > 0) {
-    const them = identified.join(", ");
-    say(
-      `Names that differ only in signs: ${them}; each gets a "bundle_id", or it would not start.`,
-    );
-  }
-  if (servers.length === 0) throw nothing(sources, looked);
+  changeLines(imported).forEach(say);
+  if (config.servers.length === 0) throw nothing(sources, looked);
   if (dryRun) return;
-  await writeConfig({ out, force }, toOwnFormat({ inputs, servers }));
+  await writeConfig({ out, force }, toOwnFormat(config));
   const command = ownCommand("smcp-computer", process.execPath);
   say(
     `Wrote ${out}, which only you can read. Next: ${command} check --config ${
       shellWord(out)
     }`,
   );
+}
+
+function mergeSources(sources: readonly Source[]): Imported {
+  const { config: merged, names } = mergeConfigs(sources);
+  const { servers: prefixes, prefixed } = prefixSamePrograms(merged.servers);
+  const { servers: distinct, identified } = distinctIds(prefixes);
+  const config = askSecrets({ inputs: merged.inputs, servers: distinct });
+  const found = sources.map((source, i) => ({
+    ...source,
+    servers: source.config.servers.flatMap(({ name }) => {
+      const imported = names[i]?.get(name) ?? name;
+      return config.servers.find((server) => server.name === imported) ?? [];
+    }),
+  }));
+  return { config, found, prefixed, identified };
+}
+
+/**
+ * Prints what was found as JSON: secret values are only written to the file.
+ *
+ * @param file null if none is written
+ */
+function printFound(
+  { config: { inputs, servers }, found }: Imported,
+  file: string | null,
+): void {
+  const shown = found.map(({ program, file, servers, problems, offices }) => ({
+    program,
+    file,
+    servers: servers.map((server) => ({
+      name: server.name,
+      type: server.type,
+      hidden_values: hiddenValues(server),
+    })),
+    problems,
+    skipped: offices,
+  }));
+  printJson({ file, found: shown, ...redactConfig(servers, inputs) });
+}
+
+function foundLines({ config: { inputs }, found }: Imported): string[] {
+  const lines = found.flatMap((source) => [
+    `${source.program}: ${source.file}`,
+    ...serverLines(source.servers),
+    ...source.offices.map(({ name, office }) =>
+      `  - skips ${name}: ${office} is an office of A2C-SMCP, and a Computer must not offer an office to itself`
+    ),
+    ...source.problems.map((line) => `  ✗ ${line}`),
+  ]);
+  const ids = inputs.map(({ id }) => id).join(", ");
+  return ids === "" ? lines : [
+    ...lines,
+    `Not copied; read from the environment, or asked for: ${ids}`,
+  ];
+}
+
+function changeLines({ prefixed, identified }: Imported): string[] {
+  const lines: string[] = [];
+  if (prefixed.length > 0) {
+    const them = prefixed.join(", ");
+    lines.push(
+      `The same MCP server more than once: ${them}; each gets "tool_prefix": "auto", or their tools would clash.`,
+    );
+  }
+  if (identified.length > 0) {
+    const them = identified.join(", ");
+    lines.push(
+      `Names that differ only in signs: ${them}; each gets a "bundle_id", or it would not start.`,
+    );
+  }
+  return lines;
 }
 
 const placesOf = (from: string | undefined): KnownFile[] =>
