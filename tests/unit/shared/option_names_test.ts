@@ -473,6 +473,17 @@ Deno.test("checkNames() suggests the place of an option that is one level too hi
   }
 });
 
+Deno.test("createSmcpServer() reads options that an object computes or inherits, and leaves out none", () => {
+  class Options {
+    get publicUrl() {
+      return "nonsense";
+    }
+  }
+  for (const options of [new Options(), Object.create(new Options())]) {
+    assertThrows(() => createSmcpServer(options), TypeError, "publicUrl");
+  }
+});
+
 Deno.test("SmcpAgent() names the place of a token beside auth, and not the token", () => {
   const error = assertThrows(() =>
     new SmcpAgent({ ...NETWORK, ...{ tokn: "s3cret" } })
