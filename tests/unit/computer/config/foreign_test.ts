@@ -554,7 +554,7 @@ Deno.test("askSecrets() replaces secrets in arguments and URLs, and leaves what 
       docker: stdio({
         args: [
           ...["run", "-e", "GH_TOKEN=gh-1", "-e", "MODE=fast", "image"],
-          ...["--api-key=k-1", "--password", "p w", "--port", "80"],
+          ...["--api-key=k-1", "--password", "p w", "--size", "80"],
           ...["--header", "Authorization: Bearer b-1"],
           ...["--header", "X-Key: ${input:own}", "--auth", "a${input:own}"],
           ...["pg://ann:p-1@h/d?mode=x", "--token="],
@@ -575,7 +575,7 @@ Deno.test("askSecrets() replaces secrets in arguments and URLs, and leaves what 
         args: [
           ...["run", "-e", "GH_TOKEN=${input:GH_TOKEN}", "-e", "MODE=fast"],
           ...["image", "--api-key=${input:api-key}"],
-          ...["--password", "${input:password}", "--port", "80"],
+          ...["--password", "${input:password}", "--size", "80"],
           ...["--header", "Authorization: Bearer ${input:Authorization}"],
           ...["--header", "X-Key: ${input:own}", "--auth", "a${input:own}"],
           ...["pg://ann:${input:docker-password}@h/d?mode=x", "--token="],
