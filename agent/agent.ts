@@ -55,7 +55,7 @@ import { keepRequests, Requests } from "./requests.ts";
 import { type SkillFile, skillFile } from "./skills.ts";
 
 /**
- * An Agent: joins one office and uses the Computers in it (spec §1, §9).
+ * An Agent: joins one office and uses the Computers in it (protocol §1, §9).
  *
  * Every request may throw, besides what its own description lists:
  *
@@ -66,7 +66,7 @@ import { type SkillFile, skillFile } from "./skills.ts";
  * - `TypeError`: an option that is no number, such as `timeoutMs: "5"`
  * - the `reason` of the `signal`, as soon as it is aborted
  *
- * Failures of a tool are results with `isError` (spec §6). After a lost connection the Agent
+ * Failures of a tool are results with `isError` (protocol §6). After a lost connection the Agent
  * reconnects and rejoins its office; pending requests fail with `lost` and are not repeated.
  */
 export class SmcpAgent implements AsyncDisposable {
@@ -77,7 +77,7 @@ export class SmcpAgent implements AsyncDisposable {
   readonly #requests: Requests;
   /** What calls need; made once, since a call passes few functions. */
   readonly #calls: CallOffice;
-  /** Another object once the URIs that Computers have given are invalid (spec §8.3). */
+  /** Another object once the URIs that Computers have given are invalid (protocol §8.3). */
   #session = {};
 
   /**
@@ -119,7 +119,7 @@ export class SmcpAgent implements AsyncDisposable {
     return this.#connection.protocol;
   }
 
-  /** The tools of each Computer in the office; a live view that is updated from the join on (spec §9). */
+  /** The tools of each Computer in the office; a live view that is updated from the join on (protocol §9). */
   get tools(): ReadonlyMap<string, readonly SMCPTool[]> {
     return this.#catalogue.byComputer;
   }
@@ -166,7 +166,7 @@ export class SmcpAgent implements AsyncDisposable {
   }
 
   /**
-   * Connects to the Server, and reconnects from then on (spec §2, §9).
+   * Connects to the Server, and reconnects from then on (protocol §2, §9).
    *
    * Makes one attempt, shared by concurrent calls; after a failure it may be called again, after
    * `close` not.
@@ -181,7 +181,7 @@ export class SmcpAgent implements AsyncDisposable {
   }
 
   /**
-   * Joins an office as its Agent, and rejoins it after each reconnect until `leave` (spec §5, §9).
+   * Joins an office as its Agent, and rejoins it after each reconnect until `leave` (protocol §5, §9).
    *
    * @throws {TypeError} when no office can have that name
    * @throws {ConnectionError} `refused` with the Server's reason, such as "Room already has an
@@ -193,7 +193,7 @@ export class SmcpAgent implements AsyncDisposable {
 
   /**
    * Leaves the office; resolves once the Server has freed the seat. Pending calls fail with 4103
-   * (spec §5).
+   * (protocol §5).
    *
    * @throws {ConnectionError} `refused`: still in the office; `lost`, `timeout`: left nevertheless
    */
@@ -218,7 +218,7 @@ export class SmcpAgent implements AsyncDisposable {
   }
 
   /**
-   * Runs a tool (spec §7).
+   * Runs a tool (protocol §7).
    *
    * Resolves with a result for success and for failures of the tool; read its metadata with
    * `resultMeta`. Large images and files, which Computers leave out, are fetched and put back (see
@@ -241,7 +241,7 @@ export class SmcpAgent implements AsyncDisposable {
 
   /**
    * Cancels a running call by its `req_id`; it resolves with a "cancelled" result. Does nothing for
-   * unknown and ended calls, and while offline (spec §7).
+   * unknown and ended calls, and while offline (protocol §7).
    */
   cancel(reqId: string): void {
     this.#requests.cancel(reqId);
@@ -255,7 +255,7 @@ export class SmcpAgent implements AsyncDisposable {
     return queries.tools(this.#requests, computer, options);
   }
 
-  /** Fetches the configuration of a Computer, without secrets (spec §7). */
+  /** Fetches the configuration of a Computer, without secrets (protocol §7). */
   getConfig(
     computer: string,
     options: AgentRequestOptions = {},
@@ -263,7 +263,7 @@ export class SmcpAgent implements AsyncDisposable {
     return queries.config(this.#requests, computer, options);
   }
 
-  /** Fetches the desktop: the windows of a Computer, rendered, most relevant first (spec §8.1). */
+  /** Fetches the desktop: the windows of a Computer, rendered, most relevant first (protocol §8.1). */
   getDesktop(
     computer: string,
     options: GetDesktopOptions = {},
@@ -272,7 +272,7 @@ export class SmcpAgent implements AsyncDisposable {
   }
 
   /**
-   * Yields the desktop now, and again after each change until the loop ends (spec §8.1, §9).
+   * Yields the desktop now, and again after each change until the loop ends (protocol §8.1, §9).
    *
    * Throws if the first fetch fails; later it waits for a Computer that is away. Throws the reason of
    * an aborted `signal`.
@@ -287,7 +287,7 @@ export class SmcpAgent implements AsyncDisposable {
   }
 
   /**
-   * Fetches one page of an MCP server's resources; `next_cursor` leads to the next (spec §8.2).
+   * Fetches one page of an MCP server's resources; `next_cursor` leads to the next (protocol §8.2).
    *
    * @param mcpServer its name, from 0.3 on its `bundle_id`: the key in `getConfig().servers`
    */
@@ -299,7 +299,7 @@ export class SmcpAgent implements AsyncDisposable {
     return queries.resources(this.#requests, computer, mcpServer, options);
   }
 
-  /** Iterates over all resources of an MCP server, fetching each page when it is needed (spec §8.2). */
+  /** Iterates over all resources of an MCP server, fetching each page when it is needed (protocol §8.2). */
   allResources(
     computer: string,
     mcpServer: string,
@@ -363,7 +363,7 @@ export class SmcpAgent implements AsyncDisposable {
     return queries.prompt(this.#requests, place, options);
   }
 
-  /** Fetches the skills of a Computer: names, descriptions and folders (0.4 §6). */
+  /** Fetches the skills of a Computer: names, descriptions and folders (protocol §8.6). */
   getSkills(
     computer: string,
     options: AgentRequestOptions = {},
@@ -402,7 +402,7 @@ export class SmcpAgent implements AsyncDisposable {
   }
 
   /**
-   * Puts a file on a Computer whose owner gave it a folder for that, for the tools there (0.4 §7.5).
+   * Puts a file on a Computer whose owner gave it a folder for that, for the tools there (protocol §8.7).
    *
    * A failed upload leaves nothing behind, and starts over when it is called again.
    *
@@ -443,7 +443,7 @@ export class SmcpAgent implements AsyncDisposable {
   }
 
   /**
-   * Turns a `dpe://` URI into one that can be fetched (spec §8.3). Like the Finder an extension of this
+   * Turns a `dpe://` URI into one that can be fetched (protocol §8.3). Like the Finder an extension of this
    * package: a Computer of another SDK does not know it (400).
    *
    * @throws {ProtocolError} 4011 no resolver, 4012 not a DPE URI, 4013 could not be resolved
@@ -458,7 +458,7 @@ export class SmcpAgent implements AsyncDisposable {
 
   /**
    * Opens a document: resolves its address and fetches it; pages are fetched when they are read
-   * (spec §8.3).
+   * (protocol §8.3).
    *
    * ```ts
    * import type { SmcpAgent } from "@a2c-smcp/sdk/agent";
@@ -485,7 +485,7 @@ export class SmcpAgent implements AsyncDisposable {
     return openDocument(this.#requests, place, options);
   }
 
-  /** Searches the documents of a Computer (spec §8.4); an extension of this package, as {@linkcode getDpe} is. */
+  /** Searches the documents of a Computer (protocol §8.4); an extension of this package, as {@linkcode getDpe} is. */
   getFinder(
     computer: string,
     options: GetFinderOptions = {},
@@ -493,7 +493,7 @@ export class SmcpAgent implements AsyncDisposable {
     return queries.finder(this.#requests, computer, options);
   }
 
-  /** Lists the members of the office, including this Agent (spec §4). */
+  /** Lists the members of the office, including this Agent (protocol §4). */
   listRoom(options: AgentRequestOptions = {}): Promise<SessionInfo[]> {
     return queries.members(this.#requests, this.office, options);
   }

@@ -1,5 +1,5 @@
 /**
- * Bytes on a Computer, by the handle that an answer gave (0.4 §7.4).
+ * Bytes on a Computer, by the handle that an answer gave (protocol §8.7).
  *
  * {@linkcode fetchWhole} fetches them in chunks, several side by side, and starts over when they change
  * meanwhile; {@linkcode openBlob} is the same as a stream. Both compare the SHA-256 at the end.
@@ -39,7 +39,7 @@ interface BlobPlace {
 type Chunk = Omit<GetBlobRet, "blob"> & { readonly bytes: Uint8Array };
 
 /**
- * Fetches the first chunk, and the others when they are read; compares their SHA-256 at the end (0.4 §7.4).
+ * Fetches the first chunk, and the others when they are read; compares their SHA-256 at the end (protocol §8.7).
  *
  * @returns the number of all bytes, and what yields them in order and once
  * @throws {BlobError} `changed`, `invalid`, `unsupported`
@@ -98,7 +98,7 @@ const either = (one: AbortSignal | undefined, other: AbortSignal) =>
   one ? AbortSignal.any([one, other]) : other;
 
 /**
- * Fetches all bytes; starts over when they change meanwhile (0.4 §7.4).
+ * Fetches all bytes; starts over when they change meanwhile (protocol §8.7).
  *
  * @param most bytes at most
  * @throws {BlobError} `changed`, `invalid`, `unsupported`, `too_large`

@@ -44,7 +44,7 @@ export interface CallOffice {
   readonly tools?: ReadonlyMap<string, readonly SMCPTool[]>;
 }
 
-/** Calls a tool, answers its questions, and fetches what its result lacks (0.4 §7.3). */
+/** Calls a tool, answers its questions, and fetches what its result lacks (protocol §8.7). */
 export async function callTool(
   office: CallOffice,
   call: Call,
@@ -100,7 +100,7 @@ const TIMEOUT_GRACE_MS = 500;
 
 /**
  * Calls a tool, under its other name if the Computer has none of the given one; a call that times out or is
- * aborted here is cancelled at the Computer (spec §7).
+ * aborted here is cancelled at the Computer (protocol §7).
  *
  * @param restMs how much of its timeout is left, if not all
  */
@@ -210,7 +210,7 @@ async function callOtherName(
 /** Most bytes that are put back into one result; Computers of all SDKs refuse larger content. */
 const MAX_RESTORED_BYTES = 100 * 2 ** 20;
 
-/** The keys that a Computer adds to content that it left out (0.4 §7.3). */
+/** The keys that a Computer adds to content that it left out (protocol §8.7). */
 const HANDLE_KEY = "a2c_blob_handle";
 const SIZE_KEY = "a2c_total_size";
 const DIGEST_KEY = "a2c_sha256";
@@ -227,7 +227,7 @@ interface LeftOut {
 type Block = CallToolResult["content"][number];
 
 /**
- * Puts the binary content back into a result that its Computer left out (0.4 §7.3).
+ * Puts the binary content back into a result that its Computer left out (protocol §8.7).
  *
  * An empty image must not pass for the image: what cannot be fetched is replaced with a text that
  * says why, and the result becomes an error that counts it in `a2c_missing_blobs`.

@@ -1,5 +1,5 @@
 /**
- * A document that an Agent opened, and its form as Markdown (spec §8.3).
+ * A document that an Agent opened, and its form as Markdown (protocol §8.3).
  *
  * The document is fetched once; its pages when they are read, each time. Addresses are valid for a
  * session only, so they are resolved again when the Agent has reconnected.
@@ -41,14 +41,14 @@ interface DocumentSource {
   readonly getDpe: (uri: string, signal?: AbortSignal) => Promise<GetDPERet>;
   /** Handlers for schemes other than `http`, `https` and `file`. */
   readonly handlers: Readonly<Record<string, DocumentHandler>>;
-  /** Returns another value once the URIs that Computers have given are invalid (spec §8.3). */
+  /** Returns another value once the URIs that Computers have given are invalid (protocol §8.3). */
   readonly session: () => unknown;
   /** Timeout of each fetch in milliseconds. */
   readonly timeoutMs: number;
 }
 
 /**
- * A document that an Agent opened (spec §8.3).
+ * A document that an Agent opened (protocol §8.3).
  *
  * Pages that the document does not contain are fetched each time they are read. Their addresses are
  * resolved again after the Agent left its office or lost its connection, and when they are stale.
@@ -187,7 +187,7 @@ export class OpenDocument {
     throw this.#invalid(`the JSON of page ${page_index} has no elements`);
   }
 
-  /** Requests an address, and fetches what is there; requests a new one once if the first is stale (spec §8.3). */
+  /** Requests an address, and fetches what is there; requests a new one once if the first is stale (protocol §8.3). */
   async #resolve(
     uri: string,
     signal: AbortSignal | undefined,
@@ -287,7 +287,7 @@ const FORMATTERS: ReadonlyMap<string, (text: string) => string> = new Map([
 ]);
 
 /**
- * Converts a document to Markdown for a language model (spec §8.3).
+ * Converts a document to Markdown for a language model (protocol §8.3).
  *
  * A `#` heading for the document, `##` for each page that has a title, `###` for titles within;
  * elements of unknown categories become plain text, empty ones are left out.

@@ -1,5 +1,5 @@
 /**
- * Where the text of documents comes from (spec §8.3).
+ * Where the text of documents comes from (protocol §8.3).
  *
  * {@linkcode fetchText} fetches what is at an address, over HTTP, from a file, or through the handler of
  * another scheme.

@@ -36,7 +36,7 @@ import { checkNames } from "../shared/checks.ts";
  *
  * The event of a notification is its name on the wire without `notify:`, in camelCase
  * (`notify:update_tool_list` is `updateToolList`), with the payload of the wire. Notifications
- * arrive in the order in which the Server sent them (spec §3).
+ * arrive in the order in which the Server sent them (protocol §3).
  */
 export interface AgentEvents extends ConnectionEvents {
   /** Somebody joined the office: `notify:enter_office`. */
@@ -62,7 +62,7 @@ export interface AgentEvents extends ConnectionEvents {
   toolCallCancel: { agent: string; req_id: string };
   /** A call that asked for its progress has come further: `notify:tool_call_progress`. */
   toolCallProgress: ToolCallProgress;
-  /** The tools of a Computer were fetched; `undefined` if it left (spec §9). */
+  /** The tools of a Computer were fetched; `undefined` if it left (protocol §9). */
   tools: { computer: string; tools: readonly SMCPTool[] | undefined };
   /** The tools of a Computer could not be fetched; those known before stay. */
   toolsFailed: { computer: string; error: unknown };
@@ -88,7 +88,7 @@ export const agentEventOf = <N extends Notification>(
   ) as AgentEventOf<N>;
 
 /**
- * Forwards the events of an Agent's office, and keeps its tools up to date (spec §9).
+ * Forwards the events of an Agent's office, and keeps its tools up to date (protocol §9).
  *
  * @param name the Agent's own name
  * @param agent by which the path of its office is found
@@ -140,7 +140,7 @@ export function forwardOfficeEvents(
 }
 
 /**
- * Yields the desktop now, and again after each change (spec §9).
+ * Yields the desktop now, and again after each change (protocol §9).
  *
  * Changes that arrive while the consumer is busy are coalesced into one.
  */

@@ -1,6 +1,6 @@
 /**
  * Where an Agent's office leads to: the offices behind its Computers, which may have other offices as MCP
- * servers (docs/protocol.md §15). Only an Agent that serves its office over MCP gives the office an id.
+ * servers (protocol §15). Only an Agent that serves its office over MCP gives the office an id.
  *
  * @module
  */

@@ -21,7 +21,7 @@ export interface SmcpAgentOptions extends ConnectionOptions {
    * minute after a rejoin for one that is not there; else a Computer that is not there fails with 404.
    */
   offline?: "fail" | "wait";
-  /** Fetches documents of other schemes than `http`, `https` and `file`; by scheme, such as `s3` (spec §8.3). */
+  /** Fetches documents of other schemes than `http`, `https` and `file`; by scheme, such as `s3` (protocol §8.3). */
   documentHandlers?: Readonly<Record<string, DocumentHandler>>;
 }
 
@@ -56,7 +56,7 @@ export interface CallToolOptions extends AgentRequestOptions {
   /**
    * The call's `req_id`, for `SmcpAgent.cancel`; default random. A call repeated with the same one,
    * such as after `lost`, does not run twice while the Computer stays in the office: it gets the
-   * result of the first (spec §7). Under the other name of its tool a call has this id with `~`.
+   * result of the first (protocol §7). Under the other name of its tool a call has this id with `~`.
    */
   reqId?: string;
   /**
@@ -110,7 +110,7 @@ export const CALL_TOOL_NAMES = {
   meta: true,
 } satisfies NamesOf<CallToolOptions>;
 
-/** Options for sending a file to a Computer (0.4 §7.5). */
+/** Options for sending a file to a Computer (protocol §8.7). */
 export interface PutFileOptions extends AgentRequestOptions {
   /**
    * A name from which the Computer takes parts, such as the extension; default: that of the file.
@@ -174,7 +174,7 @@ export interface PutFileProgress {
   readonly total: number;
 }
 
-/** Options for a request for the desktop (spec §8.1). */
+/** Options for a request for the desktop (protocol §8.1). */
 export interface GetDesktopOptions extends AgentRequestOptions {
   /** Maximum number of windows. */
   size?: number;
@@ -189,7 +189,7 @@ export const DESKTOP_NAMES = {
   window: true,
 } satisfies NamesOf<GetDesktopOptions>;
 
-/** Options for a request for a page of resources (spec §8.2). */
+/** Options for a request for a page of resources (protocol §8.2). */
 export interface GetResourcesOptions extends AgentRequestOptions {
   /** `next_cursor` of the previous page. */
   cursor?: string;
@@ -201,7 +201,7 @@ export const RESOURCES_NAMES = {
   cursor: true,
 } satisfies NamesOf<GetResourcesOptions>;
 
-/** Options for a request for a document's address (spec §8.3). */
+/** Options for a request for a document's address (protocol §8.3). */
 export interface GetDpeOptions extends AgentRequestOptions {
   /** Timeout in milliseconds, rounded up to seconds, at most 3,600,000; default 30,000. */
   timeoutMs?: number;
@@ -240,7 +240,7 @@ export const PROMPT_NAMES = {
   input: INPUT_NAMES,
 } satisfies NamesOf<GetPromptOptions>;
 
-/** Options for opening a document (spec §8.3). */
+/** Options for opening a document (protocol §8.3). */
 export interface OpenDocumentOptions extends AgentRequestOptions {
   /** Timeout in milliseconds of the Computer, and of each fetch, at most 3,600,000; default 30,000. */
   timeoutMs?: number;
@@ -252,7 +252,7 @@ export const OPEN_DOCUMENT_NAMES = {
   timeoutMs: true,
 } satisfies NamesOf<OpenDocumentOptions>;
 
-/** Options for a request for a file of a skill (0.4 §6.5). */
+/** Options for a request for a file of a skill (protocol §8.6). */
 export interface GetSkillOptions extends AgentRequestOptions {
   /** Path of the file in the skill's folder; default `SKILL.md`. */
   path?: string;
@@ -264,7 +264,7 @@ export const GET_SKILL_NAMES = {
   path: true,
 } satisfies NamesOf<GetSkillOptions>;
 
-/** Options for a search for documents (spec §8.4). */
+/** Options for a search for documents (protocol §8.4). */
 export interface GetFinderOptions extends AgentRequestOptions {
   /** Matches documents with any of them in title, keywords or summary, case-insensitive. */
   keywords?: string[];

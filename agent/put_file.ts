@@ -1,5 +1,5 @@
 /**
- * Putting a file on a Computer (0.4 §7.5): its SHA-256 first, then chunk after chunk. The answer to the
+ * Putting a file on a Computer (protocol §8.7): its SHA-256 first, then chunk after chunk. The answer to the
  * first chunk names the upload; an upload that fails is abandoned, so that the Computer can drop it.
  *
  * @module
@@ -36,7 +36,7 @@ export interface PutFile {
 /** What sends the chunks. */
 type UploadRequests = Pick<Requests, "ask" | "roomForBase64" | "protocol">;
 
-/** Sends a file to a Computer, one chunk after the other (0.4 §7.5). */
+/** Sends a file to a Computer, one chunk after the other (protocol §8.7). */
 export async function putFile(
   requests: UploadRequests,
   computer: string,
@@ -177,7 +177,7 @@ async function readExactly(
   throw new BlobError("changed", "The file became shorter while it was read");
 }
 
-/** Explains why the first chunk failed: a Computer without uploads may not answer at all (0.4 §7.5). */
+/** Explains why the first chunk failed: a Computer without uploads may not answer at all (protocol §8.7). */
 function refused(error: unknown): unknown {
   const isSilence =
     error instanceof ProtocolError && error.code === ErrorCode.TIMEOUT ||

@@ -40,7 +40,7 @@ import { PagedList } from "../shared/pages.ts";
 /** Stands for no office: a valid name, which the Server answers with 4103. */
 const NO_OFFICE = "-";
 
-/** Requests the tools of a Computer (spec §4). */
+/** Requests the tools of a Computer (protocol §4). */
 export async function tools(
   requests: Requests,
   computer: string,
@@ -51,7 +51,7 @@ export async function tools(
   return (await requests.ask(event, { computer }, options)).tools;
 }
 
-/** Requests the configuration of a Computer (spec §7). */
+/** Requests the configuration of a Computer (protocol §7). */
 export async function config(
   requests: Requests,
   computer: string,
@@ -61,7 +61,7 @@ export async function config(
   return await requests.ask(wire.GET_CONFIG_EVENT, { computer }, options);
 }
 
-/** Requests the skills of a Computer (0.4 §6). */
+/** Requests the skills of a Computer (protocol §8.6). */
 export async function skills(
   requests: Requests,
   computer: string,
@@ -72,7 +72,7 @@ export async function skills(
   return (await requests.ask(event, { computer }, options)).skills;
 }
 
-/** Requests the desktop of a Computer (spec §8.1). */
+/** Requests the desktop of a Computer (protocol §8.1). */
 export async function desktop(
   requests: Requests,
   computer: string,
@@ -85,7 +85,7 @@ export async function desktop(
   return (await requests.ask(wire.GET_DESKTOP_EVENT, wanted, sending)).desktops;
 }
 
-/** Requests one page of resources (spec §8.2). */
+/** Requests one page of resources (protocol §8.2). */
 export async function resources(
   requests: Requests,
   computer: string,
@@ -99,7 +99,7 @@ export async function resources(
   return { ...page, resources: page.resources.map(inMcpSpelling) };
 }
 
-/** Iterates over all resources, requesting each page when it is needed (spec §8.2). */
+/** Iterates over all resources, requesting each page when it is needed (protocol §8.2). */
 export async function* allResources(
   requests: Requests,
   computer: string,
@@ -116,7 +116,7 @@ export async function* allResources(
   } while (list.cursor !== undefined);
 }
 
-/** Searches documents (spec §8.4). */
+/** Searches documents (protocol §8.4). */
 export async function finder(
   requests: Requests,
   computer: string,
@@ -130,7 +130,7 @@ export async function finder(
 }
 
 /**
- * Requests the members of the office (spec §4).
+ * Requests the members of the office (protocol §4).
  *
  * @param office the Agent's office, if it is in one
  */
@@ -196,7 +196,7 @@ export async function prompt(
   return await extension(requests, wire.GET_PROMPT_EVENT, wanted, sending);
 }
 
-/** Requests the address of a document (spec §8.3). */
+/** Requests the address of a document (protocol §8.3). */
 export async function dpe(
   requests: Requests,
   place: Asked<typeof wire.GET_DPE_EVENT>,

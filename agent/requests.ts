@@ -29,9 +29,9 @@ import {
 import { abortable, sleep, withDeadline } from "../shared/async.ts";
 import { checkNumbers, present } from "../shared/checks.ts";
 
-/** How long a Server waits for a Computer where the request has no timeout (spec §7). */
+/** How long a Server waits for a Computer where the request has no timeout (protocol §7). */
 export const REQUEST_TIMEOUT_MS = 30_000;
-/** Added to a timeout before this side fails: 5 s for the Server, 5 s for the network (spec §7). */
+/** Added to a timeout before this side fails: 5 s for the Server, 5 s for the network (protocol §7). */
 export const ANSWER_GRACE_MS = 10_000;
 
 /** By Agent. */
@@ -232,7 +232,7 @@ function aged<R extends object & { timeout?: unknown }>(
 const MAX_TIMEOUT_MS = 3_600_000;
 
 /**
- * Writes the time of a request as the wire does: in whole seconds, rounded up (spec §4).
+ * Writes the time of a request as the wire does: in whole seconds, rounded up (protocol §4).
  *
  * @throws {TypeError} when it is no number
  * @throws {ProtocolError} 400 that names the option, when the time is none or too long
@@ -256,7 +256,7 @@ const MAX_LEFT = 1_000;
 
 /**
  * Waits for Computers that have not reconnected yet: after a restart of the Server all clients
- * reconnect at different times, and the Agent may be the first (spec §9); and for those that have just
+ * reconnect at different times, and the Agent may be the first (protocol §9); and for those that have just
  * left, as they do when they are restarted.
  */
 class Arrivals {
@@ -345,7 +345,7 @@ const RECOVERED_MS = 1_000;
 /** Delay before another attempt if a refusal names none. */
 const DEFAULT_RETRY_MS = 100;
 
-/** Checks whether a request was refused that did not run, and can be sent again (spec §10). */
+/** Checks whether a request was refused that did not run, and can be sent again (protocol §10). */
 const isRefusal = (error: unknown): error is ProtocolError =>
   error instanceof ProtocolError &&
   error.code === ErrorCode.TOO_MANY_REQUESTS && error.details?.ran === false;

@@ -5,7 +5,7 @@ import { GET_SKILL_NAMES, type GetSkillOptions } from "./options.ts";
 import type { Requests } from "./requests.ts";
 import { GET_SKILL_EVENT, type GetSkillRet } from "../protocol/mod.ts";
 
-/** A file of a skill; a long one is fetched when it is read (0.4 §6.5). */
+/** A file of a skill; a long one is fetched when it is read (protocol §8.6). */
 export interface SkillFile {
   /** Name of the skill. */
   readonly name: string;
@@ -34,7 +34,7 @@ export interface SkillFile {
   stream(): ReadableStream<Uint8Array>;
 }
 
-/** Requests a file of a skill (0.4 §6.5). */
+/** Requests a file of a skill (protocol §8.6). */
 export async function skillFile(
   requests: Requests,
   computer: string,
@@ -91,7 +91,7 @@ async function inlineBytes(
 
 /**
  * Puts the folder of a skill in place of `${TFROBOT_SKILL_DIR}`, for a text that goes into a prompt;
- * every other `${…}` stays (0.4 §6.9).
+ * every other `${…}` stays (protocol §8.6).
  *
  * @param skill as `getSkills` lists it; its `path` is the folder on its Computer
  */

@@ -26,7 +26,7 @@ import { checkNames, nearestWord } from "../shared/checks.ts";
 /** How a notification changes an Agent's list of tools. */
 export type CatalogueStep = { fetch: string } | { forget: string } | undefined;
 
-/** Decides how a notification changes the catalogue (spec §9). */
+/** Decides how a notification changes the catalogue (protocol §9). */
 export function catalogueStep(
   { event, payload }: AnyNotification,
 ): CatalogueStep {
@@ -56,7 +56,7 @@ interface CatalogueOffice {
 }
 
 /**
- * The tools of every Computer in the office, kept up to date (spec §9).
+ * The tools of every Computer in the office, kept up to date (protocol §9).
  *
  * Fetches once per Computer at a time: changes during a fetch lead to one more fetch after it, so
  * the last state always arrives, and an old answer never replaces a newer one.
@@ -319,7 +319,7 @@ const MAX_CONCURRENT = 8;
 
 /**
  * Makes requests in order with bounded concurrency, and repeats those that the Server refuses for
- * their rate (spec §10): an office may have more members than an Agent may ask within a second.
+ * their rate (protocol §10): an office may have more members than an Agent may ask within a second.
  */
 class RequestQueue {
   #running = 0;

@@ -37,7 +37,7 @@ const credentialOptions = (): Option[] => [
 ];
 
 /**
- * Creates the headers that carry the credentials, for polling and WebSocket (spec §10).
+ * Creates the headers that carry the credentials, for polling and WebSocket (protocol §10).
  *
  * @throws {UsageError} for a character that no header carries, without showing the credentials
  */

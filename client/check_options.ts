@@ -135,12 +135,12 @@ const isTransports = (value: unknown): boolean =>
 interface ServerAddress {
   /** Scheme, host and port; a path in the URL is not part of it. */
   readonly origin: string;
-  /** The parameters of the URL's query, without that of the protocol (spec §2). */
+  /** The parameters of the URL's query, without that of the protocol (protocol §2). */
   readonly query: Record<string, string>;
 }
 
 /**
- * Parses the URL of a Server; the version cannot be set through it (spec §2).
+ * Parses the URL of a Server; the version cannot be set through it (protocol §2).
  *
  * @throws {TypeError} with an example of a valid URL
  */
@@ -169,7 +169,7 @@ export const warningsOf = (options: Partial<ConnectionOptions>): string[] =>
     .filter((warning) => warning !== undefined);
 
 /**
- * Detects credentials that would be sent to another machine unencrypted (spec §10).
+ * Detects credentials that would be sent to another machine unencrypted (protocol §10).
  *
  * @returns a warning that says what to do, or `undefined`
  */

@@ -50,7 +50,7 @@ const INTERNAL = new ProtocolError(ErrorCode.INTERNAL_ERROR, "Internal error");
 const CLOSED = "close() was called, which is permanent; create another client";
 
 /**
- * A client's connection to a Server: handshake, membership, reconnect (spec §2, §9).
+ * A client's connection to a Server: handshake, membership, reconnect (protocol §2, §9).
  *
  * Shared by Agent and Computer. After a lost connection it reconnects with backoff and
  * jitter, and rejoins its office; after a refusal it does not.
@@ -58,14 +58,14 @@ const CLOSED = "close() was called, which is permanent; create another client";
 export class Connection implements AsyncDisposable {
   readonly #newWire: (listeners: WireListeners) => Wire;
   readonly #events: Emitter<LinkEvents>;
-  /** Answers the Server's requests; without a handler, each is refused (spec §6). */
+  /** Answers the Server's requests; without a handler, each is refused (protocol §6). */
   #answer: RequestHandler = (event) => {
     const text = `Unexpected event: ${event}`;
     throw new ProtocolError(ErrorCode.BAD_REQUEST, text);
   };
   readonly #onThrow: (error: unknown) => void;
   readonly #membership: Membership;
-  /** Identifies this client after a reconnect; not shown to other members (spec §9). */
+  /** Identifies this client after a reconnect; not shown to other members (protocol §9). */
   readonly #instanceId = crypto.randomUUID();
   readonly #retry = new Retry();
   readonly #version: VersionChoice;
@@ -75,7 +75,7 @@ export class Connection implements AsyncDisposable {
   /** Of the requests in flight. */
   readonly #deadlines = new Deadlines();
   #state: ConnectionState = "idle";
-  /** Maximum message size in bytes that the Server accepts, as announced in the handshake (spec §9). */
+  /** Maximum message size in bytes that the Server accepts, as announced in the handshake (protocol §9). */
   maxPayload: number | undefined;
   #opened: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
@@ -179,7 +179,7 @@ export class Connection implements AsyncDisposable {
   }
 
   /**
-   * Joins an office, and rejoins it after each reconnect until `leave` (spec §5, §9).
+   * Joins an office, and rejoins it after each reconnect until `leave` (protocol §5, §9).
    *
    * @throws {TypeError} when no office can have that name
    * @throws {ConnectionError} `refused` with the Server's reason, `offline`, `lost` or `timeout`
@@ -263,7 +263,7 @@ export class Connection implements AsyncDisposable {
 
   /**
    * Handles one event of the Server: answers a request, passes on a known notification, ignores the
-   * rest (spec §3, §6).
+   * rest (protocol §3, §6).
    */
   readonly #receive: WireListeners["receive"] = async (
     event,

@@ -30,7 +30,7 @@ interface MembershipConnection {
   failed(failed: ConnectionEvents["rejoinFailed"]): void;
 }
 
-/** The office of a client, rejoined after each reconnect (spec §5, §9). */
+/** The office of a client, rejoined after each reconnect (protocol §5, §9). */
 export class Membership {
   readonly #who: { role: Role; name: string };
   readonly #connection: MembershipConnection;

@@ -8,7 +8,7 @@ export const FRAMING_BYTES = 64;
 export const MAX_DEPTH = 63;
 
 /**
- * Returns why a message cannot be sent: the Server would close the connection (spec §9).
+ * Returns why a message cannot be sent: the Server would close the connection (protocol §9).
  *
  * @param maxPayload bytes, as announced in the handshake; `undefined` if unknown
  * @returns `undefined` when it can be sent

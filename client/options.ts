@@ -8,7 +8,7 @@ import type { NamesOf } from "../shared/checks.ts";
 import { CLIENT_TLS_NAMES, type ClientTlsOptions } from "./tls.ts";
 import type { ClientProtocol } from "./versions.ts";
 
-/** The credentials of a client: an API key, a token, or what else the Server asks for (spec §10). */
+/** The credentials of a client: an API key, a token, or what else the Server asks for (protocol §10). */
 export interface Credentials {
   /** The API key issued by the operator; keep it in settings or the environment, never in the source. */
   api_key?: string;
@@ -18,7 +18,7 @@ export interface Credentials {
   [field: string]: unknown;
 }
 
-/** Options of a connection (spec §2, §9): to a `url`, or to a Server in this process by a `connection`. */
+/** Options of a connection (protocol §2, §9): to a `url`, or to a Server in this process by a `connection`. */
 export interface ConnectionOptions {
   /** Address of the Server, such as `https://smcp.example.com`. */
   url?: string;
@@ -34,12 +34,12 @@ export interface ConnectionOptions {
   /**
    * The protocol version to speak; default `auto`: the newest that the Server lets in, which `GET
    * /health` lists. Where that lists none, as at other Servers: 0.2, or what a Server that refuses it
-   * speaks. A connection has one version; after a loss it may be another (spec §2).
+   * speaks. A connection has one version; after a loss it may be another (protocol §2).
    */
   protocol?: ClientProtocol | "auto";
   /**
    * Credentials for the Server's authenticator. A function is called at each connect and reconnect;
-   * pass one if they expire, since a session ends with its credentials (spec §10). If it throws, the
+   * pass one if they expire, since a session ends with its credentials (protocol §10). If it throws, the
    * first connect fails; a reconnect calls it again later.
    */
   auth?: Credentials | (() => Credentials | Promise<Credentials>);
@@ -58,7 +58,7 @@ export interface ConnectionOptions {
   /** Extra HTTP headers; browsers cannot send them with a WebSocket. */
   headers?: Record<string, string>;
   /**
-   * Default polling with an upgrade to WebSocket, since only polling reveals the reason of a refusal everywhere (spec §2).
+   * Default polling with an upgrade to WebSocket, since only polling reveals the reason of a refusal everywhere (protocol §2).
    * From 0.3 on every connection begins with polling: `["websocket"]` is then `["polling", "websocket"]`.
    */
   transports?: ("polling" | "websocket")[];
@@ -118,7 +118,7 @@ export type ConnectionState =
   | "reconnecting"
   | "closed";
 
-/** Answers a request of the Server; a thrown error becomes a flat error (spec §6). */
+/** Answers a request of the Server; a thrown error becomes a flat error (protocol §6). */
 export type RequestHandler = (
   event: string,
   payload: unknown,

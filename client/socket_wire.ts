@@ -126,7 +126,7 @@ interface Dial {
   readonly credentials: (give: (auth: Record<string, unknown>) => void) => void;
 }
 
-/** Builds the `auth` of a handshake: credentials, role and instance id (spec §9). */
+/** Builds the `auth` of a handshake: credentials, role and instance id (protocol §9). */
 export async function credentialsOf(
   { auth, role }: Pick<UrlOptions, "auth"> & { role: Role },
   instanceId: string,
@@ -154,7 +154,7 @@ function transportsOf(
     : transports;
 }
 
-/** Creates an unconnected socket that sends the version with every request (spec §2). */
+/** Creates an unconnected socket that sends the version with every request (protocol §2). */
 export function dial(
   { options, credentials, protocol, route }: Dial,
   transports: readonly string[] = transportsOf(options, protocol()),
@@ -184,12 +184,12 @@ export function dial(
 const agentOf = (route: ProxyRoute | undefined): object =>
   route === undefined ? {} : { agent: route.agent };
 
-/** WebSocket close code of a Server that cannot answer an upgrade with HTTP 400 (0.4 §1.4). */
+/** WebSocket close code of a Server that cannot answer an upgrade with HTTP 400 (protocol §2). */
 const VERSION_MISMATCH_CLOSE_CODE = 4900;
 
 /**
  * Watches each handshake of a socket: for the limit that the Server announces, and for a close with
- * 4900, which Socket.IO takes for a lost connection (spec §9; 0.4 §1.4).
+ * 4900, which Socket.IO takes for a lost connection (protocol §2, §9).
  *
  * @returns a function to call right after each `connect`
  */
@@ -213,7 +213,7 @@ function watchEngine(
 }
 
 /**
- * Finds the Server's error behind a failed handshake (spec §2), if there is one, and that of Socket.IO.
+ * Finds the Server's error behind a failed handshake (protocol §2), if there is one, and that of Socket.IO.
  *
  * A refused WebSocket hides it, and also TLS failures, so a client that uses only WebSockets
  * sends one request over polling.

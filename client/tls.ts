@@ -13,7 +13,7 @@ import {
 import * as webWay from "./web_way.ts";
 import type { NamesOf } from "../shared/checks.ts";
 
-/** Certificates of a client and its trusted authorities; all as PEM (spec §10). */
+/** Certificates of a client and its trusted authorities; all as PEM (protocol §10). */
 export interface ClientTlsOptions {
   /** The client's certificate chain without the root; requires `key`. */
   readonly cert?: string;

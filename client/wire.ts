@@ -90,7 +90,7 @@ interface BackoffLimits {
   readonly jitter: number;
 }
 
-/** The delays between attempts to reconnect (spec §9). */
+/** The delays between attempts to reconnect (protocol §9). */
 export const BACKOFF = {
   minDelayMs: 500,
   maxDelayMs: 30_000,
@@ -98,7 +98,7 @@ export const BACKOFF = {
 } as const;
 
 /**
- * Computes the delay before the next attempt, in milliseconds (spec §9).
+ * Computes the delay before the next attempt, in milliseconds (protocol §9).
  *
  * @param attempt the number of failed attempts so far
  * @param random from 0 to 1, so that clients that failed together do not retry together

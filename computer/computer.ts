@@ -56,7 +56,7 @@ export let officeLinkOf: (computer: SmcpComputer) => OfficeLink;
 
 /**
  * A Computer: a {@linkcode ToolHost} with a connection, which offers its tools to the Agent of an
- * office (spec §1).
+ * office (protocol §1).
  *
  * The MCP servers start once it is connected, all at once, and nothing waits for them: what is
  * ready is offered, the rest follows. After a lost connection the Computer reconnects by itself,
@@ -140,7 +140,7 @@ export class SmcpComputer extends ToolHost {
   }
 
   /**
-   * Joins an office, out of the one that it was in, and again after each reconnect (spec §5, §9).
+   * Joins an office, out of the one that it was in, and again after each reconnect (protocol §5, §9).
    *
    * @throws {TypeError} when no office can have that name
    * @throws {ConnectionError} `refused` with the Server's reason, `offline`, `lost` or `timeout`

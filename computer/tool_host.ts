@@ -65,13 +65,13 @@ import { ToolCalls } from "./tools/tool_calls.ts";
 
 /** What a {@linkcode ToolHost} hosts, and how. */
 export interface ToolHostOptions extends HostingOptions, BlobOptions {
-  /** MCP servers by name, or a list of them; what has a default may be left out (spec §4). */
+  /** MCP servers by name, or a list of them; what has a default may be left out (protocol §4). */
   servers:
     | Readonly<Record<string, ServerSettings>>
     | readonly (ServerSettings & { name: string } | ServerConfig)[];
   /** The definitions of `${input:ID}` placeholders. */
   inputs?: readonly MCPServerInput[];
-  /** Asks whether a tool without `auto_apply` may run; without it such calls are answered 4005 (spec §7.3). */
+  /** Asks whether a tool without `auto_apply` may run; without it such calls are answered 4005 (protocol §7). */
   confirm?: Confirm;
   /**
    * The folder of skills, whose part `user` is offered as it is, and watched; those of MCP servers
@@ -289,7 +289,7 @@ export class ToolHost implements AsyncDisposable {
     return desktops;
   }
 
-  /** Lists the skills, as they are now (0.4 §6). */
+  /** Lists the skills, as they are now (protocol §8.6). */
   getSkills(): Promise<A2CSkillRef[]> {
     return this.#parts.skills.list();
   }

@@ -1,13 +1,13 @@
 /**
  * The errors of the protocol: their codes, their form on the wire, and how the refusal of a handshake is
- * read (spec §2, §6).
+ * read (protocol §2, §6).
  *
  * @module
  */
 import { isRecord } from "./names.ts";
 import { PROTOCOL_VERSIONS, protocolOf } from "./version.ts";
 
-/** The error codes of the protocol (spec §6). */
+/** The error codes of the protocol (protocol §6). */
 export const ErrorCode = {
   /** The request is malformed: a field is missing or invalid; sending it again cannot help. */
   BAD_REQUEST: 400,
@@ -75,7 +75,7 @@ export const ErrorCode = {
   INVALID_FINDER_URI: 4204,
 } as const;
 
-/** An error on the wire: flat, with the fields of its code next to `code` and `message` (spec §6). */
+/** An error on the wire: flat, with the fields of its code next to `code` and `message` (protocol §6). */
 export interface ErrorPayload {
   /** One of {@linkcode ErrorCode}, or a code of a later version. */
   code: number;
@@ -91,12 +91,12 @@ export interface ErrorPayload {
 export interface ProtocolErrorOptions extends ErrorOptions {
   /** The payload's `details`. */
   details?: Record<string, unknown>;
-  /** Fields of the code, written next to `code` (spec §6). */
+  /** Fields of the code, written next to `code` (protocol §6). */
   fields?: Record<string, unknown>;
 }
 
 /**
- * An error that is sent over the wire: a code of the protocol with its message and fields (spec §6).
+ * An error that is sent over the wire: a code of the protocol with its message and fields (protocol §6).
  *
  * Local failures (no connection, an invalid configuration file) have other classes.
  */
@@ -122,7 +122,7 @@ export class ProtocolError extends Error {
     this.fields = options.fields ?? {};
   }
 
-  /** Converts to the flat form for the wire, without `cause` and `stack` (spec §6). */
+  /** Converts to the flat form for the wire, without `cause` and `stack` (protocol §6). */
   toPayload(): ErrorPayload {
     return {
       ...this.fields,
@@ -132,7 +132,7 @@ export class ProtocolError extends Error {
     };
   }
 
-  /** Parses an error of the wire, flat or in the nested form of 0.1; `undefined` if `data` is not an error (spec §6). */
+  /** Parses an error of the wire, flat or in the nested form of 0.1; `undefined` if `data` is not an error (protocol §6). */
   static fromPayload(data: unknown): ProtocolError | undefined {
     const payload = toErrorPayload(data);
     if (!payload) return undefined;
@@ -162,10 +162,10 @@ const isErrorPayload = (
 ): data is Record<string, unknown> & ErrorPayload =>
   Number.isInteger(data.code) && typeof data.message === "string";
 
-/** Why bytes cannot be read by their handle (0.4 §11); later versions may add others. */
+/** Why bytes cannot be read by their handle (protocol §6); later versions may add others. */
 export type BlobReason = "invalid_handle" | "forbidden" | "gone" | "range";
 
-/** Why a Computer did not take a chunk of a file (0.4 §7.5); later versions may add others. */
+/** Why a Computer did not take a chunk of a file (protocol §8.7); later versions may add others. */
 export type BlobWriteReason =
   | "forbidden"
   | "invalid_declaration"
@@ -176,14 +176,14 @@ export type BlobWriteReason =
   | "integrity"
   | "io_error";
 
-/** Creates the error of a handle whose bytes cannot be read (0.4 §7.2). */
+/** Creates the error of a handle whose bytes cannot be read (protocol §8.7). */
 export const blobNotAccessible = (reason: BlobReason): ProtocolError => {
   const message = `Blob not accessible: ${BLOB_TEXTS[reason]}`;
   return detailed(ErrorCode.BLOB_NOT_ACCESSIBLE, message, { reason });
 };
 
 /**
- * Creates the error of a chunk that a Computer did not take (0.4 §7.5).
+ * Creates the error of a chunk that a Computer did not take (protocol §8.7).
  *
  * @param why the problem and its fix, for people
  * @param uploadId the upload that it belongs to, once it has begun
@@ -206,19 +206,19 @@ const BLOB_TEXTS: Readonly<Record<BlobReason, string>> = {
   range: "chunk_offset is beyond the end",
 };
 
-/** Why a file of a skill cannot be read (0.4 §6.6); later versions may add others. */
+/** Why a file of a skill cannot be read (protocol §8.6); later versions may add others. */
 export type SkillReason = "traversal" | "forbidden" | "not_found" | "too_large";
 
-/** Creates the error of a name that no skill can have (0.4 §6.2). */
+/** Creates the error of a name that no skill can have (protocol §8.6). */
 export const invalidSkillName = (name: string): ProtocolError =>
   detailed(ErrorCode.INVALID_SKILL_NAME, "Invalid skill name", { name });
 
-/** Creates the error of a skill that is not there, or whose source is gone (0.4 §6.2). */
+/** Creates the error of a skill that is not there, or whose source is gone (protocol §8.6). */
 export const skillNotFound = (name: string): ProtocolError =>
   detailed(ErrorCode.MCP_SERVER_NOT_FOUND, "Skill not found", { name });
 
 /**
- * Creates the error of a file of a skill that cannot be read (0.4 §6.5).
+ * Creates the error of a file of a skill that cannot be read (protocol §8.6).
  *
  * @param totalSize its size in bytes, if that is the reason
  */
@@ -240,7 +240,7 @@ const detailed = (
 ): ProtocolError => new ProtocolError(code, message, { details });
 
 /**
- * The Server has an incompatible version of the protocol (4008, spec §2).
+ * The Server has an incompatible version of the protocol (4008, protocol §2).
  *
  * Reconnecting cannot help; the message says what can.
  */
@@ -277,7 +277,7 @@ function remedyOf(serverVersion: string): string {
 }
 
 /**
- * Parses the body of a refused handshake: an object, a string or bytes (spec §2).
+ * Parses the body of a refused handshake: an object, a string or bytes (protocol §2).
  *
  * @returns the error, or `undefined` when the body is not one
  */
@@ -294,7 +294,7 @@ export function parseErrorBody(body: unknown): ErrorPayload | undefined {
 }
 
 /**
- * Extracts the Server's error from the argument of a `connect_error` listener (spec §2).
+ * Extracts the Server's error from the argument of a `connect_error` listener (protocol §2).
  *
  * Accepts the body itself, or an `Error` that contains it: in `data` (refused by a middleware) or in
  * `context.responseText` / `context.response` / `description` (refused over HTTP).

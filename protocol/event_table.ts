@@ -1,5 +1,5 @@
 /**
- * Which events exist, who sends them, and what parses their payloads (spec §3): the tables that Server,
+ * Which events exist, who sends them, and what parses their payloads (protocol §3): the tables that Server,
  * Agent and Computer share.
  *
  * @module
@@ -18,7 +18,7 @@ import * as resources from "./payloads/resources.ts";
 import * as skills from "./payloads/skills.ts";
 
 /**
- * The most that a payload may have. More is refused before it is parsed (docs/protocol.md §10), so that
+ * The most that a payload may have. More is refused before it is parsed (protocol §10), so that
  * what one client sends does not make others wait.
  */
 export interface Bound {
@@ -28,7 +28,7 @@ export interface Bound {
   readonly values: number;
 }
 
-/** The most bytes of a message to a Server with default limits (docs/protocol.md §10). */
+/** The most bytes of a message to a Server with default limits (protocol §10). */
 export const MESSAGE_BYTES: number = 8 * 2 ** 20;
 
 /** For what has a few fields. */
@@ -81,7 +81,7 @@ export interface ClientEventSpec<E extends events.ClientEvent> {
   readonly bounds: RoutedBounds;
 }
 
-/** Every event that the Server routes from an Agent to one Computer, with its validators (spec §3). */
+/** Every event that the Server routes from an Agent to one Computer, with its validators (protocol §3). */
 export const CLIENT_EVENTS: {
   readonly [E in events.ClientEvent]: ClientEventSpec<E>;
 } = {
@@ -110,7 +110,7 @@ export const CLIENT_EVENTS: {
 export interface ServerEventSpec<E extends events.ServerEvent> {
   /** Who may send it. */
   readonly from: offices.Role | "both";
-  /** `office`: `(bool, str|null)`; `answer`: an object; `none`: fire and forget (spec §3). */
+  /** `office`: `(bool, str|null)`; `answer`: an object; `none`: fire and forget (protocol §3). */
   readonly ack: "office" | "answer" | "none";
   /** Parses the client's request. */
   readonly parseRequest: Parser<events.ServerEvents[E]["request"]>;
@@ -122,7 +122,7 @@ export interface ServerEventSpec<E extends events.ServerEvent> {
   readonly notification?: events.Notification;
 }
 
-/** Every event that the Server answers itself, with its validators (spec §3). */
+/** Every event that the Server answers itself, with its validators (protocol §3). */
 export const SERVER_EVENTS:
   & { readonly [E in events.ServerEvent]: ServerEventSpec<E> }
   & {
@@ -177,7 +177,7 @@ export const SERVER_EVENTS:
     },
   };
 
-/** Every notification that the Server sends to members of an office, with its validator (spec §3). */
+/** Every notification that the Server sends to members of an office, with its validator (protocol §3). */
 export const NOTIFICATIONS: {
   readonly [N in events.Notification]: Parser<events.Notifications[N]>;
 } = {
@@ -205,7 +205,7 @@ export const REQUEST_BOUNDS: Readonly<
   ),
 ]) as Record<events.ClientEvent | events.ServerEvent, Bound>;
 
-/** The bounds of an event, as a Server shows them (docs/protocol.md §10). */
+/** The bounds of an event, as a Server shows them (protocol §10). */
 export interface ShownBounds {
   readonly request: Bound;
   /** Absent where the Server answers. */

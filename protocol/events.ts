@@ -1,5 +1,5 @@
 /**
- * The names of all events, and the types of their payloads (spec §3).
+ * The names of all events, and the types of their payloads (protocol §3).
  *
  * @module
  */
@@ -89,7 +89,7 @@ export const CANCEL_TOOL_CALL_NOTIFICATION = "notify:tool_call_cancel";
 /** A tool call of this Agent has come further. */
 export const TOOL_CALL_PROGRESS_NOTIFICATION = "notify:tool_call_progress";
 
-/** Request and answer of every event that the Server routes to a Computer (spec §3). */
+/** Request and answer of every event that the Server routes to a Computer (protocol §3). */
 export interface ClientEvents {
   /** Runs a tool of a Computer. */
   [TOOL_CALL_EVENT]: {
@@ -159,7 +159,7 @@ export interface ClientEvents {
   };
 }
 
-/** Request of every event that the Server answers itself; `answer` is void for fire and forget (spec §3). */
+/** Request of every event that the Server answers itself; `answer` is void for fire and forget (protocol §3). */
 export interface ServerEvents {
   /** Joins an office. */
   [JOIN_OFFICE_EVENT]: { request: offices.EnterOfficeReq; answer: void };
@@ -206,7 +206,7 @@ export interface ServerEvents {
   };
 }
 
-/** Payload of every notification (spec §3). */
+/** Payload of every notification (protocol §3). */
 export interface Notifications {
   /** A member joined the office. */
   [ENTER_OFFICE_NOTIFICATION]: offices.EnterOfficeNotification;

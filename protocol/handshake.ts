@@ -18,7 +18,7 @@ export interface Version {
 }
 
 /**
- * Parses exactly `MAJOR.MINOR.PATCH`, three plain non-negative integers (spec §2).
+ * Parses exactly `MAJOR.MINOR.PATCH`, three plain non-negative integers (protocol §2).
  *
  * @throws {ProtocolError} 400 `Invalid a2c_version: <why>`
  */
@@ -40,7 +40,7 @@ export function parseVersion(text: string): Version {
 
 /**
  * Returns whether a client's version is compatible with a server's: major equal; while major is 0, minor equal;
- * otherwise the client's minor at most the server's. PATCH has no effect (spec §2).
+ * otherwise the client's minor at most the server's. PATCH has no effect (protocol §2).
  */
 export function isCompatible(
   client: Version | string,
@@ -51,7 +51,7 @@ export function isCompatible(
   return compare(c, min) >= 0 && compare({ ...c, patch: 0 }, max) <= 0;
 }
 
-/** The lowest and highest client version that a server of `server` announces in a 4008 body (spec §2). */
+/** The lowest and highest client version that a server of `server` announces in a 4008 body (protocol §2). */
 export function supportedRange(
   server: Version | string,
 ): { min: string; max: string } {
@@ -79,7 +79,7 @@ export type VersionCheck =
   | { ok: false; body: ErrorPayload };
 
 /**
- * Decides whether a request may pass the version gate (spec §2).
+ * Decides whether a request may pass the version gate (protocol §2).
  *
  * @param sent all values of `a2c_version` in the request's query
  * @param server the server's version

@@ -124,7 +124,7 @@ export function textIn(
   return decoder.decode(bytes.subarray(start, end));
 }
 
-/** The most units of an identifier (docs/protocol.md §4). */
+/** The most units of an identifier (protocol §4). */
 const MAX_NAME = 256;
 
 /** The most bytes of its JSON: each unit may be an escape such as `\u0041`. */

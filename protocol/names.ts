@@ -9,7 +9,7 @@
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Returns whether data is an identifier (spec §4): 1 to 256 UTF-16 units; zod's own length check counts code points. */
+/** Returns whether data is an identifier (protocol §4): 1 to 256 UTF-16 units; zod's own length check counts code points. */
 export const isIdentifier = (data: unknown): data is string =>
   typeof data === "string" && data.length >= 1 && data.length <= 256;
 
@@ -21,19 +21,19 @@ export const hasNoControl = (text: string): boolean => !CONTROL.test(text);
 
 /**
  * Returns whether a text is well-formed Unicode. A lone surrogate has no form in UTF-8: two names that
- * differ in it alone would be one wherever they are encoded, such as in Redis (spec §4).
+ * differ in it alone would be one wherever they are encoded, such as in Redis (protocol §4).
  */
 export const isWellFormed = (text: string): boolean => text.isWellFormed();
 
 /**
- * Returns whether data is valid as the name of a member, in `agent` or `computer` (spec §4): an identifier
+ * Returns whether data is valid as the name of a member, in `agent` or `computer` (protocol §4): an identifier
  * that is well-formed. Every call is checked by it several times, hence without a call of its own.
  */
 export const isMemberName = (data: unknown): data is string =>
   typeof data === "string" && data.length >= 1 && data.length <= 256 &&
   data.isWellFormed();
 
-/** Returns whether data is valid as `name` or `office_id` (spec §5). */
+/** Returns whether data is valid as `name` or `office_id` (protocol §5). */
 export const isOfficeName = (data: unknown): data is string =>
   isMemberName(data) && hasNoControl(data);
 

@@ -16,13 +16,13 @@ import {
   type ProtocolName,
 } from "./version.ts";
 
-/** The properties of a protocol version that differ between versions (spec §12; 0.4 §18). */
+/** The properties of a protocol version that differ between versions (protocol §12, §14). */
 export interface Profile {
   /** The version that the Server announces, and compares with that of clients. */
   readonly version: string;
   /** Whether clients must send `a2c_version`, and see that of others; a sent one is always checked. */
   readonly handshake: boolean;
-  /** Whether every connection of a client begins with polling, whatever its user wants (0.4 §1.4). */
+  /** Whether every connection of a client begins with polling, whatever its user wants (protocol §2). */
   readonly pollingFirst: boolean;
   /** Older names of events: name in the event table → older name. */
   readonly olderNames: Readonly<
@@ -33,14 +33,14 @@ export interface Profile {
       >
     >
   >;
-  /** Whether an MCP server is identified by its `bundle_id`, which is also the prefix of its tools (0.4 §3). */
+  /** Whether an MCP server is identified by its `bundle_id`, which is also the prefix of its tools (protocol §13). */
   readonly bundleIds: boolean;
   /** Events that this version does not have yet. */
   readonly lacks:
     readonly (events.ClientEvent | events.ServerEvent | events.Notification)[];
 }
 
-/** All versions that a Server supports (spec §12). */
+/** All versions that a Server supports (protocol §12). */
 export const PROFILES: Readonly<Record<ProtocolName, Profile>> = {
   "0.2": {
     version: PROTOCOL_VERSIONS["0.2"],
@@ -109,7 +109,7 @@ export function nameOfProfile(profile: Profile): ProtocolName {
 }
 
 /**
- * Returns the event of a name, which may be an older one (spec §12).
+ * Returns the event of a name, which may be an older one (protocol §12).
  *
  * @returns `undefined` for a name that is not a request of that version
  */
@@ -124,7 +124,7 @@ export function eventOf(
   return known && !profile.lacks.includes(event) ? event : undefined;
 }
 
-/** Returns all names under which an event is sent, its current one first, so that clients of any name get it (spec §12). */
+/** Returns all names under which an event is sent, its current one first, so that clients of any name get it (protocol §12). */
 export function namesOf<
   E extends events.ClientEvent | events.ServerEvent | events.Notification,
 >(
@@ -155,7 +155,7 @@ export const unknownTo = (
     { fields: { computer } },
   );
 
-/** Shows a member as the version of the reader does: 0.1 has no `a2c_version` (spec §12). */
+/** Shows a member as the version of the reader does: 0.1 has no `a2c_version` (protocol §12). */
 export function shownTo(reader: Profile, info: SessionInfo): SessionInfo {
   if (reader.handshake) return info;
   const { a2c_version: _, ...shown } = info;

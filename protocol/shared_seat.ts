@@ -1,6 +1,6 @@
 /**
  * Requests of A2C-SMCP at the MCP endpoint of a Server, by which a command shares the seat that the Server
- * has taken for MCP clients (docs/protocol.md §16).
+ * has taken for MCP clients (protocol §16).
  *
  * @module
  */

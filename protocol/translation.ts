@@ -1,6 +1,6 @@
 /**
  * How an MCP server is named in payloads between members of different versions: by its key in `servers`,
- * until 0.2 its name, from 0.3 on its `bundle_id` (docs/protocol.md §14). Answers are edited as the bytes
+ * until 0.2 its name, from 0.3 on its `bundle_id` (protocol §14). Answers are edited as the bytes
  * that came: what this module does not name keeps its bytes, and nothing is built of it.
  *
  * | payload                              | for readers of 0.1 and 0.2            | from 0.3 on            |
@@ -241,7 +241,7 @@ class Translation {
 
   // ---------------------------------------------------------------- get_tools, get_prompts
 
-  /** Adds the `bundle_id` that 0.3 requires to the tools of an older Computer (0.4 §3.6). */
+  /** Adds the `bundle_id` that 0.3 requires to the tools of an older Computer (protocol §13). */
   tools(): Uint8Array {
     return this.#list("tools", (start) => this.#tool(start));
   }
@@ -313,7 +313,7 @@ class Translation {
 
   // ---------------------------------------------------------------- get_config
 
-  /** Writes keys, ids and options as the reader's version has them (0.4 §3.6, §9). */
+  /** Writes keys, ids and options as the reader's version has them (protocol §4, §13). */
   config(): Uint8Array {
     const { reader, start } = this.#answer;
     this.#edit.object(start, (member) => {
@@ -331,7 +331,7 @@ class Translation {
 
   /**
    * Takes the explicit `bundle_id`, else derives it from the name. Where nothing is left of a name, only its
-   * Computer can make the digest of 0.4 §3.2: others see its connection in a redacted form.
+   * Computer can make the digest of protocol §13: others see its connection in a redacted form.
    */
   #byId(at: number): void {
     this.#servers(
@@ -379,7 +379,7 @@ class Translation {
     eachMember(bytes, at, (server) => {
       this.#countServer();
       const key = nameIn(bytes, keyOf(server));
-      // What is longer than a name is none (docs/protocol.md §4), and is not remembered.
+      // What is longer than a name is none (protocol §4), and is not remembered.
       if (key === undefined || !this.#isObject(server)) return;
       const json = JSON.stringify(
         nameOf(key, this.#textOf(server.start, field)),
@@ -405,7 +405,7 @@ class Translation {
     return text;
   }
 
-  /** The options of a pickString have labels since 0.3 (0.4 §9). */
+  /** The options of a pickString have labels since 0.3 (protocol §4). */
   #input(at: number): number {
     const { bytes } = this.#answer;
     if (this.#textOf(at, "type") !== "pickString") {

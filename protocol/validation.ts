@@ -10,7 +10,7 @@ import * as z from "./schema.ts";
 export * from "./schema.ts";
 
 /**
- * Parses unknown wire data; unknown fields pass through, and no value is coerced (spec §1, §4).
+ * Parses unknown wire data; unknown fields pass through, and no value is coerced (protocol §1, §4).
  *
  * @throws {ProtocolError} 400 that names each invalid field, also in `details.fields`
  */
@@ -116,7 +116,7 @@ function stop(
 export const maybe = <T extends z.core.SomeType>(schema: T) =>
   z.exactOptional(z.nullable(schema));
 
-/** `req_id`, `tool_name`, `mcp_server`: 1 to 256 UTF-16 units (spec §4). */
+/** `req_id`, `tool_name`, `mcp_server`: 1 to 256 UTF-16 units (protocol §4). */
 export const identifier = z.string()
   .check(z.refine(isIdentifier, "expected 1 to 256 characters"));
 
@@ -127,29 +127,29 @@ export const textOf = (min: number, max: number) =>
     `expected ${min} to ${max} characters`,
   ));
 
-/** `agent` and `computer`: an identifier that is well-formed Unicode (spec §4). */
+/** `agent` and `computer`: an identifier that is well-formed Unicode (protocol §4). */
 export const memberName = identifier.check(
   z.refine(isWellFormed, "must not contain lone surrogates"),
 );
 
-/** `name` and `office_id`: the same without control characters (spec §5). */
+/** `name` and `office_id`: the same without control characters (protocol §5). */
 export const officeIdentifier = memberName.check(
   z.refine(hasNoControl, "must not contain control characters"),
 );
 
-/** The time that a request may take: 1 to 3600 s (spec §4). */
+/** The time that a request may take: 1 to 3600 s (protocol §4). */
 export const timeoutSeconds = z.int().check(z.minimum(1), z.maximum(3600));
 
 /** A number of bytes, items or pages. */
 export const count = z.int().check(z.minimum(0));
 
-/** `AgentCallData`, the base of every request of an Agent (spec §4). */
+/** `AgentCallData`, the base of every request of an Agent (protocol §4). */
 export const agentCallDataShape = {
   agent: memberName,
   req_id: identifier,
 };
 
-/** A request that the Server routes to a Computer, with fields of its own (spec §4). */
+/** A request that the Server routes to a Computer, with fields of its own (protocol §4). */
 export const computerCall = <S extends z.core.$ZodLooseShape>(fields: S) =>
   z.looseObject({ ...agentCallDataShape, computer: memberName, ...fields });
 
@@ -174,7 +174,7 @@ export const BUNDLE_ID: RegExp = /^(?!.*__)[A-Za-z0-9_-]+$/;
 export const isBundleId = (data: unknown): data is string =>
   typeof data === "string" && BUNDLE_ID.test(data);
 
-/** `bundle_id`, since 0.3: what identifies an MCP server at its Computer (0.4 §3.1). */
+/** `bundle_id`, since 0.3: what identifies an MCP server at its Computer (protocol §13). */
 export const bundleId = z.string().check(z.refine(
   isBundleId,
   'expected letters, digits, "_" and "-", without "__"; leave it out to derive it from the name',
@@ -196,7 +196,7 @@ export const ISO_DURATION =
 const SECONDS_PER_UNIT = [7 * 86_400, 86_400, 3_600, 60, 1];
 
 /**
- * Parses an ISO 8601 duration such as `PT30S` or `P1DT2H`; returns seconds (spec §4).
+ * Parses an ISO 8601 duration such as `PT30S` or `P1DT2H`; returns seconds (protocol §4).
  *
  * @throws {TypeError} for anything else, including years and months
  */

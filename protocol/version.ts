@@ -1,6 +1,6 @@
 /**
- * The protocol versions that this package supports, oldest first (spec §12), with the number of each
- * as it is sent: those of the released SDKs (0.4 §1.1).
+ * The protocol versions that this package supports, oldest first (protocol §12), with the number of each
+ * as it is sent: those of the released SDKs (protocol §2).
  */
 export const PROTOCOL_VERSIONS = {
   "0.1": "0.1.2",
@@ -17,19 +17,19 @@ export const PROTOCOL_NAMES: readonly ProtocolName[] = Object.keys(
   PROTOCOL_VERSIONS,
 ) as ProtocolName[];
 
-/** The protocol version that this package speaks unless told otherwise (spec §2). */
+/** The protocol version that this package speaks unless told otherwise (protocol §2). */
 export const PROTOCOL_VERSION: string = PROTOCOL_VERSIONS["0.2"];
 
-/** The only Socket.IO namespace of the protocol (spec §1). */
+/** The only Socket.IO namespace of the protocol (protocol §1). */
 export const SMCP_NAMESPACE = "/smcp";
 
-/** The URL query parameter that carries the version on every Engine.IO request (spec §2). */
+/** The URL query parameter that carries the version on every Engine.IO request (protocol §2). */
 export const VERSION_PARAMETER = "a2c_version";
 
-/** The response header that repeats the code of a version mismatch (spec §2). */
+/** The response header that repeats the code of a version mismatch (protocol §2). */
 export const ERROR_CODE_HEADER = "X-A2C-Error-Code";
 
-/** Stricter than `@std/semver`, which accepts `v0.2.0`, spaces and pre-releases (spec §2). */
+/** Stricter than `@std/semver`, which accepts `v0.2.0`, spaces and pre-releases (protocol §2). */
 export const PLAIN_VERSION: RegExp = /^(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}$/;
 
 /**

@@ -39,21 +39,21 @@ export interface SmcpServerOptions {
   /**
    * The protocol version that the server lets in, several of them, or `"all"`; default `"0.2"` alone.
    * Members of all versions meet in one office. With `"0.1"` older SDKs without the version handshake
-   * are served too (spec §12).
+   * are served too (protocol §12).
    */
   protocol?: ProtocolName | readonly ProtocolName[] | "all";
-  /** Paths of the Engine.IO endpoint, with and without a trailing slash; default `/smcp/` and `/socket.io/` (spec §2). */
+  /** Paths of the Engine.IO endpoint, with and without a trailing slash; default `/smcp/` and `/socket.io/` (protocol §2). */
   paths?: readonly string[];
-  /** Maximum size of a client's message in bytes, announced as `maxPayload`; default 8 MiB (spec §10). */
+  /** Maximum size of a client's message in bytes, announced as `maxPayload`; default 8 MiB (protocol §10). */
   maxMessageBytes?: number;
   /**
    * Maximum size in bytes of the packet that requests a session, most of which is `auth`; default
-   * 16 KiB. A connection without a session may send four times as much, in 32 packets (spec §10).
+   * 16 KiB. A connection without a session may send four times as much, in 32 packets (protocol §10).
    */
   maxConnectBytes?: number;
-  /** Milliseconds to wait for a Computer's answer where the request has no timeout of its own; default 30,000 (spec §7). */
+  /** Milliseconds to wait for a Computer's answer where the request has no timeout of its own; default 30,000 (protocol §7). */
   requestTimeoutMs?: number;
-  /** Web origins whose pages may connect, such as `https://app.example`, or `"*"`; default none (spec §2). */
+  /** Web origins whose pages may connect, such as `https://app.example`, or `"*"`; default none (protocol §2). */
   origins?: "*" | readonly string[];
   /**
    * Host names that requests may name in addition to those of this machine, such as
@@ -70,9 +70,9 @@ export interface SmcpServerOptions {
    * none: the `Host` header, and with `trustedProxies` `X-Forwarded-Proto`.
    */
   publicUrl?: string;
-  /** Decides who may connect, and what they may join as; default: no authentication (spec §10). */
+  /** Decides who may connect, and what they may join as; default: no authentication (protocol §10). */
   authenticator?: Authenticator;
-  /** Whether the audit log includes parameters and results of tool calls; default `false` (spec §10). */
+  /** Whether the audit log includes parameters and results of tool calls; default `false` (protocol §10). */
   auditPayloads?: boolean;
   /**
    * The cluster that the server belongs to, from `joinCluster` of `@a2c-smcp/sdk/server/cluster`; the
@@ -80,7 +80,7 @@ export interface SmcpServerOptions {
    */
   cluster?: Cluster;
   /**
-   * Overrides the defaults of {@linkcode Limits} (spec §10); `false` removes all count and rate
+   * Overrides the defaults of {@linkcode Limits} (protocol §10); `false` removes all count and rate
    * limits. Message size and nesting depth stay limited.
    */
   limits?: false | Partial<Limits>;
@@ -90,14 +90,14 @@ export interface SmcpServerOptions {
   tracer?: CallTracer;
   /** Number of trusted proxies in front of the server, whose `X-Forwarded-For` and `X-Forwarded-Proto` count; default 0. */
   trustedProxies?: number;
-  /** Milliseconds that a client has from its connection to its admission; default 10,000 (spec §10). */
+  /** Milliseconds that a client has from its connection to its admission; default 10,000 (protocol §10). */
   handshakeTimeoutMs?: number;
   /**
    * Milliseconds that a client has from its connection to the packet that asks for a session, after
    * which its place is free again; default 5000.
    */
   connectTimeoutMs?: number;
-  /** Milliseconds that a request of a server made by `listen` may take for its headers; default 10,000 (spec §10). */
+  /** Milliseconds that a request of a server made by `listen` may take for its headers; default 10,000 (protocol §10). */
   headerTimeoutMs?: number;
   /**
    * The WebSocket implementation: `"fast"`, this package's own, which relays calls without

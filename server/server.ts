@@ -38,7 +38,7 @@ import {
   type SmcpServerOptions,
 } from "./options.ts";
 
-/** An A2C-SMCP server: sessions, offices and routing (spec §1). */
+/** An A2C-SMCP server: sessions, offices and routing (protocol §1). */
 export interface SmcpServer extends AsyncDisposable {
   /**
    * The HTTP side: the version gate before Engine.IO, `GET /health` and the operator API. Serve it with
@@ -61,7 +61,7 @@ export interface SmcpServer extends AsyncDisposable {
   listen(options?: ListenOptions): Promise<ListenAddress>;
   /**
    * Serves `/metrics` on a separate address without authentication. The address of the clients
-   * serves it too, to those who may connect (spec §10).
+   * serves it too, to those who may connect (protocol §10).
    *
    * @throws {TypeError} when the server has no metrics, or is closed
    */

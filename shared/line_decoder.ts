@@ -10,7 +10,7 @@
  */
 import { isUtf8 } from "node:buffer";
 
-/** How to decode text; the fields of a stdio configuration (spec §4). */
+/** How to decode text; the fields of a stdio configuration (protocol §4). */
 export interface TextOptions {
   /** A label of the Encoding Standard, or Python's spelling of it (`latin_1`). */
   readonly encoding: string;

@@ -9,30 +9,30 @@
 export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
   // The Server
   "By default the Server listens on this machine alone; a public address requires authentication.": [
-    "listen() binds to loopback by default (spec §10)",
-    "listen() refuses a public address without authentication, unless insecure is set (spec §10)",
+    "listen() binds to loopback by default (protocol §10)",
+    "listen() refuses a public address without authentication, unless insecure is set (protocol §10)",
   ],
   "It warns of keys that are sent in clear text, and with `--require-tls` does not start.": [
-    "listen() warns of a public address with keys and without TLS, and refuses it with requireTls (spec §10)",
+    "listen() warns of a public address with keys and without TLS, and refuses it with requireTls (protocol §10)",
     "--require-tls refuses a public address without --tls-cert, and says what to do",
   ],
   "A failed TLS connection is logged with the side that lacks something.": [
     "the command logs for each failed handshake which side lacks what, and nothing for port checks",
   ],
   "Without a valid credential there is no session, and a refusal does not reveal the reason.": [
-    "any invalid credentials are refused with the same 401 (spec §10)",
-    "jwt() refuses expired and forged tokens, and those of another issuer or algorithm, and names the claim (spec §10)",
-    "mTLS: clients without a certificate of the authority are refused; it counts as authentication (spec §10)",
+    "any invalid credentials are refused with the same 401 (protocol §10)",
+    "jwt() refuses expired and forged tokens, and those of another issuer or algorithm, and names the claim (protocol §10)",
+    "mTLS: clients without a certificate of the authority are refused; it counts as authentication (protocol §10)",
   ],
   "A private key where a key for verifying belongs is refused.": [
     "jwt() refuses a private key in every form, explains that, and shows nothing of it",
   ],
   "The permissions of a credential are checked at each join, and end when it expires or is revoked.": [
-    "Connection: credentials are asked at every join: roles, offices, names, expiry (spec §10)",
-    "recheckSessions() ends the sessions of a key that expired, whose client gets that as the reason (spec §10)",
-    "recheckSessions() ends the sessions of a removed key, and no others (spec §10)",
-    "recheckSessions() keeps members whose key allows less, and applies it to their next join (spec §10)",
-    "recheckSessions() ends sessions whose JWT was signed with a removed key (spec §10)",
+    "Connection: credentials are asked at every join: roles, offices, names, expiry (protocol §10)",
+    "recheckSessions() ends the sessions of a key that expired, whose client gets that as the reason (protocol §10)",
+    "recheckSessions() ends the sessions of a removed key, and no others (protocol §10)",
+    "recheckSessions() keeps members whose key allows less, and applies it to their next join (protocol §10)",
+    "recheckSessions() ends sessions whose JWT was signed with a removed key (protocol §10)",
   ],
   "A misspelled restriction of a key is an error, not a missing restriction.": [
     "apiKeys() refuses a misspelled restriction, which would not apply",
@@ -42,24 +42,24 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
     "every type of options refuses misspelled names",
   ],
   "No member reaches another office, or learns that it exists.": [
-    "checks of a request: payload, member, role, agent, target, in this order; other offices stay hidden (spec §5)",
-    "checkAccess() checks role, name and office in this order, and never reveals which other offices exist (spec §5)",
-    "each notification goes once to all members of the office except its cause, and to no one else (spec §3)",
+    "checks of a request: payload, member, role, agent, target, in this order; other offices stay hidden (protocol §5)",
+    "checkAccess() checks role, name and office in this order, and never reveals which other offices exist (protocol §5)",
+    "each notification goes once to all members of the office except its cause, and to no one else (protocol §3)",
   ],
   "The answer of a call reaches only the Agent that made it.": [
     "a stock client that lost ${loss} over ${transport} and joins office B does not answer its calls with office A's late result",
     "all requests of the Server have different ack ids, on any connection, and the first is unpredictable",
   ],
   "A seat is taken over only by the same client with the same credential.": [
-    "Office: the same instance and principal takes a seat over: leave, end, enter, in one step (spec §9)",
+    "Office: the same instance and principal takes a seat over: leave, end, enter, in one step (protocol §9)",
   ],
   "A member acts under the name of its join, whatever name it sends.": [
-    "an agent that gives another name acts under the name of its seat; binary data passes both ways (spec §5)", "an agent that gives another name acts under that of its seat, and cannot pretend to be an operator (spec §5)",
-    "checkAccess() checks role, name and office in this order, and never reveals which other offices exist (spec §5)",
+    "an agent that gives another name acts under the name of its seat; binary data passes both ways (protocol §5)", "an agent that gives another name acts under that of its seat, and cannot pretend to be an operator (protocol §5)",
+    "checkAccess() checks role, name and office in this order, and never reveals which other offices exist (protocol §5)",
   ],
   "Web pages of other sites, and DNS rebinding, are refused.": [
     "resources of a page of another site take no slots: 100 images do not keep this machine's Agent out",
-    "a page of another origin cannot open a session, over polling or WebSocket; requests without Origin can (spec §10)",
+    "a page of another origin cannot open a session, over polling or WebSocket; requests without Origin can (protocol §10)",
     "a page of a rebound name reads nothing over loopback: health, metrics, open packet",
     "JSONP is refused, which would let any page load the open packet as a script",
   ],
@@ -141,19 +141,19 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
     "reports keep the bytes of what they report, without what a Computer adds (§3, §7)",
   ],
   "Keys and tokens are never logged; parameters and results only with `--audit-payloads`.": [
-    "no token is ever logged: keys, JWTs and auth in every place, valid and invalid (spec §10)",
-    "tool calls are audited when they end: who, what, duration, outcome; no payload (spec §10)",
+    "no token is ever logged: keys, JWTs and auth in every place, valid and invalid (protocol §10)",
+    "tool calls are audited when they end: who, what, duration, outcome; no payload (protocol §10)",
   ],
   "Refusals are in the audit log with their reason; a flood is counted there, and does not fill it.": [
-    "refused handshakes are audited with the reason, which the client does not get (spec §10)",
-    "a flood of refused handshakes is one line of the audit log, at any stage; omitted ones are counted at the end (spec §10)",
+    "refused handshakes are audited with the reason, which the client does not get (protocol §10)",
+    "a flood of refused handshakes is one line of the audit log, at any stage; omitted ones are counted at the end (protocol §10)",
   ],
   "A process that ran out of file descriptors accepts again once it has some.": [
     "a Server that could not accept because its process had no descriptors left accepts again when it has some",
   ],
   "A slow reader of the log does not block the Server; a log file is complete.": [
-    "an unread log blocks no one: lines are omitted, counted, and reported when it is read again (spec §10)",
-    "--log-file contains every audit line, however many there are (spec §10)",
+    "an unread log blocks no one: lines are omitted, counted, and reported when it is read again (protocol §10)",
+    "--log-file contains every audit line, however many there are (protocol §10)",
   ],
   // The Computer
   "A tool without `auto_apply` runs only if the user at the Computer allows it, at the terminal or on the page of `--ui`, or with `--yes`.": [
@@ -231,31 +231,31 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
     "nothing is left of the MCP servers of a command that is killed",
   ],
   "A handle of a large result reads nothing but that result, in its office alone.": [
-    "0.4 §7.1: 10,000 mutated handles read nothing but what was given out",
-    "0.4 §7.2: what the store no longer has, or had for another office, is gone",
+    "protocol §8.7: 10,000 mutated handles read nothing but what was given out",
+    "protocol §8.7: what the store no longer has, or had for another office, is gone",
   ],
   "A skill gives out files of its own folder, and never its secrets (`.skillenv`), whatever paths, handles and links say.": [
-    "0.4 §6.6: the sandbox refuses hostile paths, each for its reason",
-    "0.4 §6.6: a link in a folder's place is noticed, even when the folder is back at once",
-    "0.4 §6.6: a link that flips all the time never leads out",
-    "0.4 §7.1: 10,000 mutated handles of a skill read nothing but its files",
+    "protocol §8.6: the sandbox refuses hostile paths, each for its reason",
+    "protocol §8.6: a link in a folder's place is noticed, even when the folder is back at once",
+    "protocol §8.6: a link that flips all the time never leads out",
+    "protocol §8.7: 10,000 mutated handles of a skill read nothing but its files",
   ],
   "A skill of an MCP server stays in a folder of its own, within limits of size and number.": [
-    "0.4 §6.4: a skill that is none, or leads out, is not staged",
-    "0.4 §6.4: archives with names that lead out are refused",
-    "0.4 §6.4: archives with links and devices are refused",
-    "0.4 §6.4: bombs are refused before they fill the disk",
+    "protocol §8.6: a skill that is none, or leads out, is not staged",
+    "protocol §8.6: archives with names that lead out are refused",
+    "protocol §8.6: archives with links and devices are refused",
+    "protocol §8.6: bombs are refused before they fill the disk",
   ],
   "Files of Agents are written only into the directory that the owner gave for them, whatever their names.": [
-    "0.4 §7.5: Uploads writes nothing outside of its folder",
-    "0.4 §7.5: cleanHint() leaves a harmless end for a name",
+    "protocol §8.7: Uploads writes nothing outside of its folder",
+    "protocol §8.7: cleanHint() leaves a harmless end for a name",
   ],
   "Results and unfinished files do not stay on the disk, except those of a killed Computer until the next one starts.": [
-    "0.4 §7.1: what a killed Computer left of results is removed by the next one",
-    "0.4 §7.5: a killed Computer leaves nothing of uploads but what the next one removes",
+    "protocol §8.7: what a killed Computer left of results is removed by the next one",
+    "protocol §8.7: a killed Computer leaves nothing of uploads but what the next one removes",
   ],
   "Documents are written only below the directory given for them.": [
-    "localDirResolver() writes nothing outside its directory, whatever the URI (spec §8.3)",
+    "localDirResolver() writes nothing outside its directory, whatever the URI (protocol §8.3)",
   ],
   // The Agent
   "The Agent sends its credential only to the Server, and warns before sending it in clear text to another machine.": [
@@ -270,7 +270,7 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
     "a request with a 429 that does not say that nothing ran is not repeated",
   ],
   "Content that a Computer left out of a result is compared with its SHA-256, and never silently empty.": [
-    "0.4 §7.3: callTool() says loudly what it cannot fetch, and why",
+    "protocol §8.7: callTool() says loudly what it cannot fetch, and why",
   ],
   "Answers of a Computer are validated before use, and shown without control characters.": [
     "invalid JSON and invalid documents are errors that name the field, without its content",
@@ -292,13 +292,13 @@ export const BUDGET: Readonly<Record<string, readonly string[]>> = {
     "a connection without a request is closed after the header timeout",
   ],
   "headers of a request": [
-    "a request with missing headers is answered with 408 after the header timeout (spec §10)",
+    "a request with missing headers is answered with 408 after the header timeout (protocol §10)",
   ],
   "time to the packet that opens a session": [
     "an abandoned handshake releases its slot, over polling and WebSocket",
   ],
   "time until the session is open": [
-    "a connection that never joins the namespace is closed after the handshake timeout (spec §10)",
+    "a connection that never joins the namespace is closed after the handshake timeout (protocol §10)",
   ],
   "packet that opens a session, with auth": [
     "35 sessions with 7.7 MiB of auth are refused, over WebSocket [${engine}]",
@@ -317,7 +317,7 @@ export const BUDGET: Readonly<Record<string, readonly string[]>> = {
     "auth is not kept in memory after the session is open",
   ],
   "sessions of an address (IPv6: a /64)": [
-    "an address over its limit of connections is refused with 429, over polling and for an upgrade alike (spec §10)",
+    "an address over its limit of connections is refused with 429, over polling and for an upgrade alike (protocol §10)",
   ],
   "sessions over one connection": [
     "a connection has one session, however many it requests at once",
@@ -354,19 +354,19 @@ export const BUDGET: Readonly<Record<string, readonly string[]>> = {
     "a stalled message closes its sender with 1008 after 20 seconds",
   ],
   "body of a request over polling": [
-    "a polling POST with a missing body is answered with 408 after its timeout, and its session ends (spec §10)",
+    "a polling POST with a missing body is answered with 408 after its timeout, and its session ends (protocol §10)",
   ],
   "events": [
-    "events over the rate are answered with 429 immediately, joins with false; the connection stays (spec §10)",
+    "events over the rate are answered with 429 immediately, joins with false; the connection stays (protocol §10)",
   ],
   "pending calls of an Agent": [
-    "an Agent has at most callsPerAgent pending calls; the others are answered 429, and did not run (spec §10)",
+    "an Agent has at most callsPerAgent pending calls; the others are answered 429, and did not run (protocol §10)",
   ],
   "members of an office": [
-    "Office: a full office refuses, counts it, and lets a seat be taken over (spec §10)",
+    "Office: a full office refuses, counts it, and lets a seat be taken over (protocol §10)",
   ],
   "queue of a client that does not read": [
-    "a client that does not read is disconnected at the limit, and its callers are answered (spec §10)",
+    "a client that does not read is disconnected at the limit, and its callers are answered (protocol §10)",
   ],
   "silence before a ping": [
     "a connection that answers no ping is closed, and its office is notified",

@@ -169,7 +169,7 @@ export const labelOf = (id: string, name: string = id): string =>
 
 /**
  * Returns how requests name the MCP server that a person typed: by its `bundle_id`, or its name if
- * no other one of the Computer has that (0.4 §3.6).
+ * no other one of the Computer has that (protocol §13).
  *
  * @throws {UsageError} that lists the servers of that name
  */

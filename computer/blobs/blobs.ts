@@ -1,5 +1,5 @@
 /**
- * Content that is exchanged with Agents in parts (0.4 §7): large content of results, which the
+ * Content that is exchanged with Agents in parts (protocol §8.7): large content of results, which the
  * store keeps until it is fetched by a handle, and files that Agents send.
  *
  * @module
@@ -21,7 +21,7 @@ import { checkNumbers, type NamesOf } from "../../shared/checks.ts";
 /** The kind of the handles of results. */
 export const RESULT_KIND = "result";
 
-/** All that a Computer exchanges with Agents in parts: content of results, and files (0.4 §7). */
+/** All that a Computer exchanges with Agents in parts: content of results, and files (protocol §8.7). */
 export class BlobExchange {
   /** The content of results. */
   readonly store: BlobStore;
@@ -70,7 +70,7 @@ export class BlobExchange {
   }
 
   /**
-   * Finds the bytes of a handle (0.4 §7.1).
+   * Finds the bytes of a handle (protocol §8.7).
    *
    * @throws {ProtocolError} 4018 `invalid_handle`, `forbidden` or `gone`
    */
@@ -191,7 +191,7 @@ interface BlobHandle {
   readonly [field: string]: unknown;
 }
 
-/** Writes a handle, which is opaque to Agents (0.4 §7.1). */
+/** Writes a handle, which is opaque to Agents (protocol §8.7). */
 export const writeHandle = (handle: BlobHandle): string =>
   Buffer.from(JSON.stringify(handle)).toString("base64url");
 

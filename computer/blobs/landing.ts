@@ -35,7 +35,7 @@ export interface Part {
   remove(): Promise<void>;
 }
 
-/** The folder of the owner for files of Agents; nothing is written outside of it (0.4 §7.5). */
+/** The folder of the owner for files of Agents; nothing is written outside of it (protocol §8.7). */
 export class Landing {
   readonly #root: string;
 

@@ -29,7 +29,7 @@ interface Entry {
 }
 
 /**
- * Keeps content by its SHA-256, within limits; what was not used for longest goes first (0.4 §7.1).
+ * Keeps content by its SHA-256, within limits; what was not used for longest goes first (protocol §8.7).
  *
  * Old content is written to a folder that only this user can read.
  */

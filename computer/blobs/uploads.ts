@@ -1,5 +1,5 @@
 /**
- * Files that Agents send in chunks (0.4 §7.5): the first chunk declares the file, later ones
+ * Files that Agents send in chunks (protocol §8.7): the first chunk declares the file, later ones
  * continue it, the last one lands it; an upload without a next chunk in time is dropped.
  *
  * @module
@@ -24,7 +24,7 @@ import { queue } from "../../shared/async.ts";
 /** The limits of {@linkcode Uploads}. */
 export type UploadLimits = Required<NonNullable<BlobOptions["uploads"]>>;
 
-/** Takes the files of Agents (0.4 §7.5). */
+/** Takes the files of Agents (protocol §8.7). */
 export class Uploads {
   readonly #landing: Landing | undefined;
   readonly #limits: UploadLimits;
@@ -130,7 +130,7 @@ export class Uploads {
   }
 }
 
-/** One upload: its chunks in order, the file in its place after the last (0.4 §7.5). */
+/** One upload: its chunks in order, the file in its place after the last (protocol §8.7). */
 interface Upload {
   /** Ends it when it waits too long for its next chunk. */
   timer?: ReturnType<typeof setTimeout>;
@@ -285,7 +285,7 @@ const invalid = (why: string, uploadId?: string) =>
 /** Maximum characters that are taken from a hint. */
 const MAX_CHARACTERS = 64;
 
-/** Returns what a hint adds to the name of a file: `[A-Za-z0-9._-]`, or nothing (0.4 §7.5). */
+/** Returns what a hint adds to the name of a file: `[A-Za-z0-9._-]`, or nothing (protocol §8.7). */
 export const cleanHint = (hint: string): string =>
   hint.trim().replaceAll(/[^A-Za-z0-9._-]+/g, "_").slice(0, MAX_CHARACTERS)
     .replaceAll(/^[._-]+|[._-]+$/g, "");

@@ -65,7 +65,7 @@ export const offered = <A extends string>(
 ): readonly Choice<A>[] =>
   choices.filter(({ needsAll }) => isAllShown || !needsAll);
 
-/** Describes the question whether a tool may run: tool, MCP server, arguments, and who asks (spec §7.3). */
+/** Describes the question whether a tool may run: tool, MCP server, arguments, and who asks (protocol §7). */
 export function describeCall(request: ConfirmRequest): QuestionText {
   const { tool, name, server, bundleId, params } = request;
   const { facts, excess } = describeArguments(params);

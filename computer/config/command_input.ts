@@ -94,7 +94,7 @@ interface CommandLine {
 }
 
 /**
- * Determines what an input of type `command` runs (spec §4).
+ * Determines what an input of type `command` runs (protocol §4).
  *
  * Without `args` the command is a shell command line, as in the Python SDK; with a list, a program
  * and its arguments. A map stands for options: `{"field": "token"}` is `--field token`, a name of

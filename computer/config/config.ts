@@ -106,7 +106,7 @@ export const SEEN_FIELDS: readonly string[] = [
 
 /**
  * The fields whose strings may have placeholders. The name and the `bundle_id` are as they are
- * written, so that another value does not make it another server (0.4 §3.1).
+ * written, so that another value does not make it another server (protocol §13).
  */
 export const FILLED_FIELDS: readonly string[] = [
   "server_parameters",
@@ -136,7 +136,7 @@ const pick = <T extends object>(
 
 /**
  * The configuration of an MCP server as users write it: fields with defaults are optional, which
- * leaves the `command` or the `url` (spec §4), and in programs the `server` of `in-process`.
+ * leaves the `command` or the `url` (protocol §4), and in programs the `server` of `in-process`.
  */
 export type ServerSettings =
   | {
@@ -212,7 +212,7 @@ const DIGEST_BYTES = 8;
 
 /**
  * Returns what identifies an MCP server: its explicit `bundle_id`, or the derived one, byte for byte as
- * every SDK does (0.4 §3.2).
+ * every SDK does (protocol §13).
  *
  * From the configuration with its placeholders, so that another secret does not rename its tools.
  */

@@ -50,7 +50,7 @@ const OWN_FORMAT =
   'expected {"inputs": [...], "servers": {NAME: {"type": ..., "server_parameters": {...}}}}';
 
 /**
- * Converts any supported format to our own (spec §4): `{inputs, servers}`, a list of MCP servers
+ * Converts any supported format to our own (protocol §4): `{inputs, servers}`, a list of MCP servers
  * (Python SDK), `{mcpServers}` (Claude Desktop, Cursor, Windsurf), VS Code's `mcp.json`, the
  * `.claude.json` of Claude Code, and `{mcp_servers}` of Codex.
  *
@@ -127,7 +127,7 @@ const draftList = (
   problems: [],
 });
 
-/** Reads `bundleId`, another spelling of `bundle_id` in files (0.4 §3.1). */
+/** Reads `bundleId`, another spelling of `bundle_id` in files (protocol §13). */
 function readSpelling(entry: unknown): Pick<ServerDraft, "entry" | "pathOf"> {
   if (!isRecord(entry) || !("bundleId" in entry) || "bundle_id" in entry) {
     return { entry, pathOf: (field) => field };

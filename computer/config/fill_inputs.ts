@@ -11,7 +11,7 @@ import { reasonOf } from "../util/values.ts";
 import { abortable } from "../../shared/async.ts";
 
 /**
- * Fills the inputs into every string of a configuration but its name and `bundle_id` (spec §4).
+ * Fills the inputs into every string of a configuration but its name and `bundle_id` (protocol §4).
  *
  * Inputs are resolved one after another, in order of appearance.
  *
@@ -97,7 +97,7 @@ export async function resolveAll(
 const MAX_DEPTH = 10;
 
 /**
- * Replaces `${input:ID}` in every string of a value (spec §4).
+ * Replaces `${input:ID}` in every string of a value (protocol §4).
  *
  * A string that consists of one placeholder becomes the input's value, of any type; in other
  * strings the value is inserted as text, structured values as JSON. Placeholders within inserted

@@ -344,7 +344,7 @@ class SecretInputs {
   }
 }
 
-/** Lists the paths of literal values that are redacted for Agents, such as `env.GITHUB_TOKEN` (spec §7). */
+/** Lists the paths of literal values that are redacted for Agents, such as `env.GITHUB_TOKEN` (protocol §7). */
 export function hiddenValues(server: MCPServerConfig): string[] {
   const { server_parameters } = server;
   const shown = redactConfig([server], []).servers[server.name];

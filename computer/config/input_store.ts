@@ -27,7 +27,7 @@ import {
 export type AskedInput = Exclude<MCPServerInput, { type: "command" }>;
 
 /**
- * Asks the user for the value of an input (spec §4).
+ * Asks the user for the value of an input (protocol §4).
  *
  * @param signal withdraws the question
  * @returns the value, of any JSON type; undefined without an answer
@@ -298,7 +298,7 @@ function textsIn(value: unknown): string[] {
   return [JSON.stringify(value), ...Object.values(value).flatMap(textsIn)];
 }
 
-/** Thrown for a value of an input that is none of its options (0.4 §9). */
+/** Thrown for a value of an input that is none of its options (protocol §4). */
 export class InvalidSelectionError extends Error {
   /** Always `"InvalidSelectionError"`. */
   override readonly name = "InvalidSelectionError";

@@ -18,10 +18,10 @@ interface ReadText extends ReadConfig<MCPServerConfig> {
 /**
  * Loads a configuration file: JSON, comments and trailing commas allowed, in our own format or
  * that of Claude Desktop, Claude Code, Codex (TOML), Cursor, Windsurf, VS Code or the Python SDK
- * (spec §4).
+ * (protocol §4).
  *
  * VRL programs are not compiled here: one that does not compile only keeps its own server from
- * starting (spec §7.9).
+ * starting (protocol §7).
  *
  * @throws {ConfigError} that names file, line, path, problem and fix
  */
@@ -33,7 +33,7 @@ export async function loadComputerConfig(
 
 /**
  * Parses the text of a configuration that is to replace another, and compiles its VRL programs: one
- * that does not compile must not replace one that does (spec §7.9).
+ * that does not compile must not replace one that does (protocol §7).
  *
  * @throws {ConfigError} as {@linkcode loadComputerConfig}
  */

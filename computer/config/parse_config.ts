@@ -45,7 +45,7 @@ export interface ReadConfig<S extends ServerConfig = ServerConfig> {
   readonly config: ComputerConfig<S>;
   /** Every problem but `clashes`. */
   readonly problems: readonly ConfigProblem[];
-  /** Servers that derive the `bundle_id` of one before them: they refuse a file (0.4 §3.4). */
+  /** Servers that derive the `bundle_id` of one before them: they refuse a file (protocol §13). */
   readonly clashes: readonly ConfigProblem[];
   /** The place of each MCP server by name. */
   readonly places: ReadonlyMap<string, ConfigPath>;
@@ -58,7 +58,7 @@ const NO_CONTEXT: ForeignContext = {
 };
 
 /**
- * Parses a configuration in any of the formats of {@linkcode draftConfig} (spec §4).
+ * Parses a configuration in any of the formats of {@linkcode draftConfig} (protocol §4).
  *
  * @param source names the origin in messages
  * @throws {ConfigError} that lists every problem
@@ -194,7 +194,7 @@ function readServer<S extends ServerConfig>(
 }
 
 /**
- * Validates the configuration of an MCP server given in code (spec §4, §7.9).
+ * Validates the configuration of an MCP server given in code (protocol §4, §7).
  *
  * @throws {ConfigError} that lists every problem
  */
@@ -212,7 +212,7 @@ export async function readServerConfig(
 }
 
 /**
- * Compiles the VRL programs of MCP servers (spec §7.9).
+ * Compiles the VRL programs of MCP servers (protocol §7).
  *
  * @param places of the servers in their file
  * @returns one problem with the compiler's message for each program that does not compile

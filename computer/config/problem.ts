@@ -178,7 +178,7 @@ function orOfTools(problem: ConfigProblem): ConfigProblem {
   return { ...problem, text };
 }
 
-/** Later versions may add fields here (spec §4), so only misspelled ones are errors. */
+/** Later versions may add fields here (protocol §4), so only misspelled ones are errors. */
 const ofMeta = (meta: unknown): ConfigProblem[] =>
   unknownIn(meta, toolMetaFields, "foreign");
 

@@ -28,7 +28,7 @@ interface ConfigForm {
 }
 
 /**
- * Redacts a Computer's configuration for Agents (spec §7).
+ * Redacts a Computer's configuration for Agents (protocol §7).
  *
  * Copies known fields only: an unknown one could contain anything. Of MCP servers in process there
  * are the names alone: the wire has no type for them, and peers reject unknown types.
@@ -63,7 +63,7 @@ export function redactConfig(
   };
 }
 
-/** Writes the options of a pickString as the version of the office has them (0.4 §9). */
+/** Writes the options of a pickString as the version of the office has them (protocol §4). */
 function inForm(input: MCPServerInput, bundleIds: boolean): MCPServerInput {
   if (input.type !== "pickString") return input;
   const options = pickOptions(input);

@@ -193,13 +193,13 @@ const MAX_EXIT_GRACE_MS = 600_000;
 
 /** Options for starting, restarting and configuring MCP servers. */
 export interface HostingOptions {
-  /** Values of inputs by id; they take precedence over the environment's `SMCP_INPUT_<ID>` (spec §4). */
+  /** Values of inputs by id; they take precedence over the environment's `SMCP_INPUT_<ID>` (protocol §4). */
   inputValues?: Readonly<Record<string, unknown>>;
   /** Asks the user for a value that neither of them has; the input's `default` comes last. */
   askInput?: AskInput;
   /**
    * Lets users authorize the Computer at MCP servers over HTTP that answer 401 and have no
-   * `Authorization` header in their configuration; without it such calls are answered 4006 (spec §6).
+   * `Authorization` header in their configuration; without it such calls are answered 4006 (protocol §6).
    */
   oauth?: OAuthOptions;
   /** How long an MCP server may take to start; default 60,000, as it may have to be downloaded. */

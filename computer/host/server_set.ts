@@ -3,7 +3,7 @@ import type { HostedServer } from "./hosted_server.ts";
 /** The part of a server that it is found by: what identifies it, and its name for people. */
 type Identified = Pick<HostedServer, "bundleId" | "config">;
 
-/** The MCP servers of a Computer in order, by their `bundle_id`: names may be the same (0.4 §3). */
+/** The MCP servers of a Computer in order, by their `bundle_id`: names may be the same (protocol §13). */
 export class ServerSet<S extends Identified = Identified>
   extends Map<string, S> {
   /** Whether the office names servers by their `bundle_id`, as it does since 0.3. */

@@ -69,7 +69,7 @@ export interface ServerView
   readonly refusal?: AuthorizationError | undefined;
 }
 
-/** Describes the state of an MCP server and its next start: `is restarting; …` (spec §6). */
+/** Describes the state of an MCP server and its next start: `is restarting; …` (protocol §6). */
 export const describeState = (
   { state, nextAttempt }: Pick<ServerView, "state" | "nextAttempt">,
 ): string =>

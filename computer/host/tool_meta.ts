@@ -10,7 +10,7 @@ import type {
 } from "../../protocol/mod.ts";
 import { MCP_SERVER_KEY } from "../../protocol/payloads/tools.ts";
 
-/** The four fields of `a2c_tool_meta` on the wire (spec §4). */
+/** The four fields of `a2c_tool_meta` on the wire (protocol §4). */
 export interface EffectiveToolMeta {
   /** Whether the tool runs without user confirmation. */
   readonly auto_apply: boolean | null;
@@ -24,7 +24,7 @@ export interface EffectiveToolMeta {
 
 /**
  * Merges `tool_meta[tool]` over `default_tool_meta` over the tags that the MCP server declares, field
- * by field; null means absent (spec §7.8, 0.4 §8.1).
+ * by field; null means absent (protocol §7).
  */
 export function effectiveToolMeta(
   { tool_meta, default_tool_meta }: Pick<
@@ -47,7 +47,7 @@ export function effectiveToolMeta(
   };
 }
 
-/** Describes a tool as Agents see it (spec §4). */
+/** Describes a tool as Agents see it (protocol §4). */
 export const toSMCPTool = (
   { name, tool, server }: NamedTool,
 ): SMCPTool => ({
@@ -62,7 +62,7 @@ export const toSMCPTool = (
 });
 
 /**
- * Builds `SMCPTool.meta`: simple values, structured ones as JSON strings, no nulls (spec §4).
+ * Builds `SMCPTool.meta`: simple values, structured ones as JSON strings, no nulls (protocol §4).
  *
  * The keys of the protocol override the MCP server's keys of the same name.
  */
@@ -106,7 +106,7 @@ interface Declaration {
 }
 
 /**
- * Reads what an MCP server declares about a tool (0.4 §8.1).
+ * Reads what an MCP server declares about a tool (protocol §7).
  *
  * Only `tags`: it must not switch confirmation off, or rename a tool.
  */

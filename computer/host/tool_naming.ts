@@ -1,5 +1,5 @@
 /**
- * The names of tools (spec §7.7): aliases, prefixes and `bundle_id`s, names that clash, and names in a
+ * The names of tools (protocol §7): aliases, prefixes and `bundle_id`s, names that clash, and names in a
  * configuration that match no tool or are too long.
  *
  * @module
@@ -30,7 +30,7 @@ export interface ToolNames {
   readonly clashes: ReadonlyMap<string, readonly NamedTool[]>;
 }
 
-/** Maximum characters of a tool's name: that of identifiers on the wire (spec §4). */
+/** Maximum characters of a tool's name: that of identifiers on the wire (protocol §4). */
 const MAX_NAME_LENGTH = 256;
 
 /** States in which a server keeps its names; otherwise calls would go to another server meanwhile. */
@@ -40,10 +40,10 @@ const CLAIMS: ReadonlySet<ServerState> = new Set([
   "restarting",
 ]);
 
-/** Between a `bundle_id` and the rest of a name; never a place to split one (0.4 §3.5). */
+/** Between a `bundle_id` and the rest of a name; never a place to split one (protocol §13). */
 const SEPARATOR = "__";
 
-/** Names every tool that is not forbidden, and finds clashes (spec §7.7). */
+/** Names every tool that is not forbidden, and finds clashes (protocol §7). */
 export function nameTools(servers: readonly ServerView[]): ToolNames {
   const tools = servers.filter(({ state }) => CLAIMS.has(state))
     .flatMap((server) => namedTools(server));
@@ -69,7 +69,7 @@ export const namedTools = (server: ServerView): NamedTool[] =>
 /** The part of a server that the names of its tools depend on. */
 type NamingServer = Pick<ServerView, "config" | "bundleId" | "bundleIds">;
 
-/** Returns the name under which a tool is offered: an alias overrides a prefix (spec §7). */
+/** Returns the name under which a tool is offered: an alias overrides a prefix (protocol §7). */
 export const toolName = (server: NamingServer, tool: string): string =>
   server.bundleIds
     ? server.bundleId + SEPARATOR + (aliasOf(server, tool) ?? tool)
@@ -101,7 +101,7 @@ function autoPrefix(name: string): string {
 }
 
 /**
- * Returns whether the configuration forbids a tool, by any of its names (spec §4, 0.4 §3.5): what
+ * Returns whether the configuration forbids a tool, by any of its names (protocol §4, §13): what
  * guards must not depend on the version that the Server speaks.
  */
 export const isForbidden = (server: NamingServer, tool: string): boolean =>
@@ -117,7 +117,7 @@ const aliasOf = (
     ? config.tool_meta[tool]?.alias ?? undefined
     : undefined;
 
-/** Describes a clash and how to resolve it (spec §7.7). */
+/** Describes a clash and how to resolve it (protocol §7). */
 export function clashText(
   name: string,
   claimants: readonly NamedTool[],

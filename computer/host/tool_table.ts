@@ -1,5 +1,5 @@
 /**
- * What a call finds by the name of a tool, or why it cannot be called (spec §6, §7).
+ * What a call finds by the name of a tool, or why it cannot be called (protocol §6, §7).
  *
  * @module
  */
@@ -40,7 +40,7 @@ export type ToolResolution =
   };
 
 /**
- * Finds the tool of a call by its name (spec §6, §7).
+ * Finds the tool of a call by its name (protocol §6, §7).
  *
  * A tool that is unknown, clashing, or of a disabled server: 4001. Forbidden, by name or alias:
  * 4002. Of a server that is not running: 4003 with its state and the next attempt, or 4006 or 4007

@@ -23,10 +23,10 @@ import {
   skillNotAccessible,
 } from "../../protocol/errors.ts";
 
-/** Text up to this is part of the answer; the rest is fetched in parts (0.4 §6.5). */
+/** Text up to this is part of the answer; the rest is fetched in parts (protocol §8.6). */
 const INLINE_BYTES = 32 * 1024;
 
-/** Gets a file of a skill: its text, or a handle for its bytes (0.4 §6.5). */
+/** Gets a file of a skill: its text, or a handle for its bytes (protocol §8.6). */
 export const getSkill: Handler<typeof GET_SKILL_EVENT> = async (
   { name, rel_path, req_id },
   { skills },
@@ -84,7 +84,7 @@ export const chunkLength = (
     Math.min(1, left),
   );
 
-/** Returns a chunk of the bytes that a handle leads to (0.4 §7.2). */
+/** Returns a chunk of the bytes that a handle leads to (protocol §8.7). */
 export async function getBlob(
   { blob_handle, chunk_offset = 0, max_chunk_bytes: wanted, req_id }:
     GetBlobReq,

@@ -27,7 +27,7 @@ import { isRecord } from "../../protocol/names.ts";
 import { reasonOf } from "../util/values.ts";
 import type { Handler, ToolHostParts } from "./parts.ts";
 
-/** Default limit for reading and listing, as for documents (spec §8.3). */
+/** Default limit for reading and listing, as for documents (protocol §8.3). */
 const DEFAULT_TIMEOUT_S = 30;
 
 /**
@@ -101,7 +101,7 @@ async function answerOf<T>(
   }
 }
 
-/** Returns one page of an MCP server's resources, unchanged but for added spellings (spec §8.2, 0.4 §9). */
+/** Returns one page of an MCP server's resources, unchanged but for added spellings (protocol §8.2). */
 export const getResources: Handler<typeof GET_RESOURCES_EVENT> = async (
   { mcp_server, cursor, req_id },
   { hosting },

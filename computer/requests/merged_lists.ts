@@ -1,6 +1,6 @@
 /**
  * The lists that a Computer merges of all its MCP servers, such as that of its tools, within what the Server
- * takes (docs/protocol.md §8.2, §10).
+ * takes (protocol §8.2, §10).
  *
  * What is too large loses whole items, by one rule: of the room each MCP server gets an equal part, the smaller
  * ones first, whose rest the larger ones get; of each its first items that fit are kept. So a small MCP server
@@ -43,7 +43,7 @@ export interface ItemSize {
   readonly owner: string;
   /** As JSON, with the comma after it; `Infinity` for what cannot be sent at all. */
   readonly bytes: number;
-  /** As the Server counts them (docs/protocol.md §10). */
+  /** As the Server counts them (protocol §10). */
   readonly values: number;
 }
 
@@ -164,7 +164,7 @@ const LISTS: ReadonlyMap<ClientEvent, MergedList> = new Map([
 /** The events whose answers are merged lists. */
 export const LIST_EVENTS: readonly ClientEvent[] = [...LISTS.keys()];
 
-/** Why an answer cannot be sent, with the fields of its error (docs/protocol.md §10). */
+/** Why an answer cannot be sent, with the fields of its error (protocol §10). */
 interface Excess {
   readonly why: string;
   readonly fields: { limit?: string; count?: number; max?: number };

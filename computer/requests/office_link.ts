@@ -83,7 +83,7 @@ export class OfficeLink implements RequestOrigin {
     return this.connection.maxPayload;
   }
 
-  /** Announces changes, each burst once; the last state always arrives (spec §8.5). */
+  /** Announces changes, each burst once; the last state always arrives (protocol §8.5). */
   changed(...events: ServerEvent[]): void {
     for (const event of events) this.#changed.add(event);
     this.#timer ??= setTimeout(() => {
@@ -117,7 +117,7 @@ export class OfficeLink implements RequestOrigin {
     this.#notify(TOOL_CALL_PROGRESS_EVENT, progress);
   }
 
-  /** Sets the office; calls and history of another one are dropped, a rejoin keeps them (spec §7.4). */
+  /** Sets the office; calls and history of another one are dropped, a rejoin keeps them (protocol §7). */
   moveTo(office: string | undefined): void {
     if (office !== this.#office) {
       const { calls, watched, blobs, hosting } = this.#host;
@@ -217,7 +217,7 @@ export class OfficeLink implements RequestOrigin {
     });
   }
 
-  /** Names servers and tools as the protocol of the connection does (0.4 §3). */
+  /** Names servers and tools as the protocol of the connection does (protocol §13). */
   #useNames(): void {
     const { bundleIds } = PROFILES[this.connection.protocol];
     this.#host.hosting.host.useBundleIds(bundleIds);

@@ -56,7 +56,7 @@ import type { CallHostedToolOptions } from "./local_options.ts";
 import { LIST_EVENTS } from "./merged_lists.ts";
 import type { Handler, ToolHostParts } from "./parts.ts";
 
-/** The handler of each request (spec §3). */
+/** The handler of each request (protocol §3). */
 const HANDLERS: { readonly [E in ClientEvent]: Handler<E> } = {
   [TOOL_CALL_EVENT]: (request, { calls }, origin) => calls.run(request, origin),
   [GET_TOOLS_EVENT]: ({ req_id, _meta }, { hosting: { host }, office }) => {

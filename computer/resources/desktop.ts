@@ -1,5 +1,5 @@
 /**
- * The desktop (spec §8.1): the windows of all MCP servers are read, ordered and rendered.
+ * The desktop (protocol §8.1): the windows of all MCP servers are read, ordered and rendered.
  *
  * @module
  */
@@ -24,7 +24,7 @@ import {
 } from "../../protocol/mod.ts";
 import { forEachConcurrent, withTimeout } from "../../shared/async.ts";
 
-/** Returns the windows of all MCP servers (spec §8.1). */
+/** Returns the windows of all MCP servers (protocol §8.1). */
 export async function getDesktop(
   { desktop_size: size, window, req_id }: GetDeskTopReq,
   parts: ResourceParts,
@@ -38,7 +38,7 @@ export async function getDesktop(
   return { desktops, req_id };
 }
 
-/** Limit for each MCP server; the Server waits 30 s for the whole desktop (spec §7). */
+/** Limit for each MCP server; the Server waits 30 s for the whole desktop (protocol §7). */
 const READ_TIMEOUT_MS = 10_000;
 /** Per MCP server. */
 const MAX_CONCURRENT_READS = 16;
@@ -46,7 +46,7 @@ const MAX_CONCURRENT_READS = 16;
 /**
  * Reads the windows of all MCP servers at once; a failed or slow server affects only its own.
  *
- * @param wanted reads only the window with exactly this URI (spec §8.1)
+ * @param wanted reads only the window with exactly this URI (protocol §8.1)
  * @param warnings receives a sentence for each server or window that cannot be read
  * @param timeoutMs limit for each server
  * @returns server by server, those of one in the order of its resource list
@@ -100,7 +100,7 @@ export interface ReadWindow {
 }
 
 /**
- * Organizes the windows of all MCP servers into a desktop (spec §8.1).
+ * Organizes the windows of all MCP servers into a desktop (protocol §8.1).
  *
  * @param windows those of one server in the order of its resource list
  * @param size the maximum number of windows over all servers; undefined: no limit
@@ -187,7 +187,7 @@ interface WindowLayout {
 }
 
 /**
- * Reads the layout of a window from its resource; null counts as absent (spec §8.1).
+ * Reads the layout of a window from its resource; null counts as absent (protocol §8.1).
  *
  * @param warn receives a sentence for each invalid field, in whose place a default is used
  */

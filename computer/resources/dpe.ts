@@ -1,5 +1,5 @@
 /**
- * Documents by their `dpe://` URI (spec §8.3): the MCP server of the host is found, the document is
+ * Documents by their `dpe://` URI (protocol §8.3): the MCP server of the host is found, the document is
  * read, and the user's resolver publishes it.
  *
  * @module
@@ -20,7 +20,7 @@ import {
 } from "../../protocol/mod.ts";
 import { withTimeout } from "../../shared/async.ts";
 
-/** Default limit for reading and resolving (spec §8.3). */
+/** Default limit for reading and resolving (protocol §8.3). */
 const DEFAULT_TIMEOUT_S = 30;
 
 /** The parts of a tool host with which documents are found. */
@@ -34,7 +34,7 @@ export interface DpeParts {
 }
 
 /**
- * Turns a `dpe://` URI into one that the Agent can fetch (spec §8.3).
+ * Turns a `dpe://` URI into one that the Agent can fetch (protocol §8.3).
  *
  * @throws {ProtocolError} 4012 not a DPE URI, 4011 no resolver, 4013 any later failure,
  * with `uri` and `reason`
@@ -140,7 +140,7 @@ export interface DpeResolution {
   readonly size?: number | undefined;
 }
 
-/** Publishes documents where Agents can fetch them (spec §8.3). */
+/** Publishes documents where Agents can fetch them (protocol §8.3). */
 export interface DpeResolver {
   /**
    * Publishes the contents of a document.

@@ -1,5 +1,5 @@
 /**
- * The catalogue of documents (spec §8.4): the documents of all MCP servers are listed, filtered and
+ * The catalogue of documents (protocol §8.4): the documents of all MCP servers are listed, filtered and
  * ordered.
  *
  * @module
@@ -36,7 +36,7 @@ interface FinderParts extends ResourceParts {
   };
 }
 
-/** Returns a page of the catalogue of documents (spec §8.4). */
+/** Returns a page of the catalogue of documents (protocol §8.4). */
 export async function getFinder(
   request: GetFinderReq,
   parts: FinderParts,
@@ -55,7 +55,7 @@ export async function getFinder(
   return { ...organizeFinder(documents, request, historyOf(parts)), req_id };
 }
 
-/** Limit for each MCP server; the Server waits 30 s for the whole catalogue (spec §7). */
+/** Limit for each MCP server; the Server waits 30 s for the whole catalogue (protocol §7). */
 const LIST_TIMEOUT_MS = 10_000;
 
 /**
@@ -119,11 +119,11 @@ export type FinderQuery = Pick<
   "keywords" | "file_type" | "offset" | "limit"
 >;
 
-/** Default number of documents in an answer (spec §8.4). */
+/** Default number of documents in an answer (protocol §8.4). */
 const DEFAULT_LIMIT = 20;
 
 /**
- * Organizes the documents of all MCP servers into one page of a catalogue (spec §8.4).
+ * Organizes the documents of all MCP servers into one page of a catalogue (protocol §8.4).
  *
  * @param documents those of one server in the order of its resource list
  * @param query of the request, already validated
@@ -175,7 +175,7 @@ function modifiedAt({ last_modified }: DPEDocumentSummary): number {
 }
 
 /**
- * Creates a document's entry in the catalogue from its resource (spec §8.4).
+ * Creates a document's entry in the catalogue from its resource (protocol §8.4).
  *
  * @param warn receives a sentence for each invalid field, in whose place a default is used
  * @throws {ProtocolError} 4012 when its URI is not a document URI

@@ -1,6 +1,6 @@
 /**
  * Rules about listed resources: which are windows or documents, which changes are announced (spec
- * §8.5), and which MCP server has a host (spec §8.3).
+ * §8.5), and which MCP server has a host (protocol §8.3).
  *
  * @module
  */
@@ -36,7 +36,7 @@ export const fieldsOf = (value: unknown): Record<string, unknown> =>
 export const isGiven = (value: unknown): boolean =>
   value !== undefined && value !== null;
 
-/** Returns the identifying part of a `window://` or `dpe://` URI: without query and fragment (spec §8). */
+/** Returns the identifying part of a `window://` or `dpe://` URI: without query and fragment (protocol §8). */
 export const identityOf = (uri: string): string => uri.replace(/[?#][^]*$/, "");
 
 /** The windows and documents that an MCP server lists. */
@@ -62,7 +62,7 @@ export function listedUris(
 }
 
 /**
- * Decides which events to announce to the office (spec §8.5): those of the lists whose set of URIs
+ * Decides which events to announce to the office (protocol §8.5): those of the lists whose set of URIs
  * changed.
  *
  * @param before the previous lists of the MCP server; {@linkcode NO_URIS} for new contents
@@ -83,7 +83,7 @@ export const changeEvents = (
 const differ = (a: ReadonlySet<string>, b: ReadonlySet<string>): boolean =>
   a.size !== b.size || !a.isSubsetOf(b);
 
-/** The hosts that an MCP server uses; windows and documents share one namespace (spec §8.1, §8.3). */
+/** The hosts that an MCP server uses; windows and documents share one namespace (protocol §8.1, §8.3). */
 export interface HostClaims {
   /** The MCP server. */
   readonly server: string;
@@ -119,7 +119,7 @@ function hosts(
 }
 
 /**
- * Describes each host that more than one MCP server uses, in one sentence (spec §8.1, §8.3).
+ * Describes each host that more than one MCP server uses, in one sentence (protocol §8.1, §8.3).
  *
  * @param claims in the order in which the servers were registered
  */
@@ -141,7 +141,7 @@ export function hostClashes(claims: readonly HostClaims[]): string[] {
 
 /**
  * Finds the MCP servers of a document's host: those that list documents of it, then those that list
- * only windows of it; the document is read from the first (spec §8.3).
+ * only windows of it; the document is read from the first (protocol §8.3).
  *
  * @param claims in the order in which the servers were registered
  */

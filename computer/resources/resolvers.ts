@@ -159,7 +159,7 @@ const encode = (text: string): Uint8Array<ArrayBuffer> =>
   new TextEncoder().encode(text);
 
 /**
- * Publishes documents as files of a directory, for Agents that see the same disk (spec §8.3).
+ * Publishes documents as files of a directory, for Agents that see the same disk (protocol §8.3).
  *
  * Nothing is ever written outside the directory: names contain only safe characters, and a link in
  * the place of a file is replaced, not followed. Files are replaced atomically.

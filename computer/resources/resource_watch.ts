@@ -1,6 +1,6 @@
 /**
  * Watching the windows and documents of all MCP servers: their lists, subscriptions and hosts;
- * changes are announced to the office (spec §8.5).
+ * changes are announced to the office (protocol §8.5).
  *
  * @module
  */
@@ -33,7 +33,7 @@ const LIVE_STATES: ReadonlySet<ServerState> = new Set([
 
 /**
  * Watches the resources of all MCP servers: subscribes to windows and documents, announces
- * changes, and finds the server of a host (spec §8.3, §8.5).
+ * changes, and finds the server of a host (protocol §8.3, §8.5).
  *
  * No MCP session waits for this work: notifications only trigger it.
  */
@@ -67,7 +67,7 @@ export class ResourceWatch {
     return hostClashes(this.#claims());
   }
 
-  /** Finds the MCP server of a document's host; lists all again if none is known (spec §8.3). */
+  /** Finds the MCP server of a document's host; lists all again if none is known (protocol §8.3). */
   async route(host: string): Promise<string | undefined> {
     const known = routeHost(this.#claims(), host);
     const [server, ...others] = known.length > 0
@@ -162,7 +162,7 @@ class WatchedServer {
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
 
-  /** @param changed receives the events to announce to the office (spec §8.5) */
+  /** @param changed receives the events to announce to the office (protocol §8.5) */
   constructor(name: string, changed: (...events: ServerEvent[]) => void) {
     this.#name = name;
     this.#changed = changed;
@@ -170,7 +170,7 @@ class WatchedServer {
 
   /**
    * Returns the URI under which the server lists a document, which is the only one it understands:
-   * Agents see it without query and fragment (spec §8.3). A URI without a query wins, else the first.
+   * Agents see it without query and fragment (protocol §8.3). A URI without a query wins, else the first.
    */
   originalOf(uri: string): string {
     const identity = identityOf(uri);

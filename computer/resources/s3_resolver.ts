@@ -35,7 +35,7 @@ const S3_NAMES = {
 const RETRIES = 3;
 
 /**
- * Publishes documents to an S3-compatible object storage (spec §8.3).
+ * Publishes documents to an S3-compatible object storage (protocol §8.3).
  *
  * The bucket can stay private: the URIs are presigned and grant access to anybody who has them until
  * they expire. Objects are addressed as `ENDPOINT/BUCKET/PREFIX…`.

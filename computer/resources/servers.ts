@@ -13,7 +13,7 @@ export interface RunningServer {
   list(signal: AbortSignal): Promise<Resource[]>;
 }
 
-/** Checks whether an MCP server takes part in Desktop and Finder (spec §8). */
+/** Checks whether an MCP server takes part in Desktop and Finder (protocol §8). */
 export const takesPart = ({ capabilities }: McpConnection): boolean =>
   capabilities.resources?.subscribe === true;
 
@@ -52,7 +52,7 @@ export const historyOf = ({ hosting, calls }: ResourceParts): string[] =>
 
 /**
  * Orders MCP servers by recent use: those in the tool-call history, most recent first, then the
- * rest by name (spec §8.1, §8.4).
+ * rest by name (protocol §8.1, §8.4).
  *
  * @param servers in any order, without duplicates
  * @param history the server of each tool call, oldest first

@@ -25,7 +25,7 @@ interface Watched {
   readonly uris: Map<string, ReturnType<typeof setTimeout> | undefined>;
 }
 
-/** The resources that an Agent watches, besides windows and documents (spec §8.5). */
+/** The resources that an Agent watches, besides windows and documents (protocol §8.5). */
 export class WatchedUris {
   readonly #host: McpHost;
   readonly #tell: (changed: ChangedResource) => void;

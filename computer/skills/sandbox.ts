@@ -13,7 +13,7 @@ import type { SkillReason } from "../../protocol/errors.ts";
 /** The file that is meant where none is named. */
 export const ENTRY_FILE = "SKILL.md";
 
-/** Keeps the secrets of a skill; it never leaves the Computer (0.4 §6.9). */
+/** Keeps the secrets of a skill; it never leaves the Computer (protocol §8.6). */
 const SECRETS_FILE = ".skillenv";
 
 /** How often a file is looked for that changes meanwhile, as when a skill is replaced. */
@@ -46,7 +46,7 @@ const DISK = {
 export type Disk = typeof DISK;
 
 /**
- * Opens a file of a skill, if it may be given out (0.4 §6.6).
+ * Opens a file of a skill, if it may be given out (protocol §8.6).
  *
  * @param root the skill's folder, from the registry and never from a request
  * @param path the path below it, as requested

@@ -29,7 +29,7 @@ type SkillConnection = SkillServer & { readonly connection: McpConnection };
 
 /**
  * The skills of one MCP server: staged when it starts and when it changes them, and hidden while it
- * does not run (0.4 §6.4, §6.8).
+ * does not run (protocol §8.6).
  */
 export class ServerSkills {
   readonly #place: Omit<StagingPlace, "isTaken">;

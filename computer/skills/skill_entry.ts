@@ -1,5 +1,5 @@
 /**
- * What a skill says of itself: its name, and the front matter of its `SKILL.md` (0.4 §6.2, §6.3).
+ * What a skill says of itself: its name, and the front matter of its `SKILL.md` (protocol §8.6).
  *
  * @module
  */
@@ -18,7 +18,7 @@ const WORD = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 export const isSkillWord = (text: string): boolean =>
   text.length <= MAX_WORD_LENGTH && WORD.test(text);
 
-/** Checks whether a text can be the name of a skill: `word`, `plugin:word` or `mcp:server:word` (0.4 §6.2). */
+/** Checks whether a text can be the name of a skill: `word`, `plugin:word` or `mcp:server:word` (protocol §8.6). */
 export function isSkillName(name: string): boolean {
   const parts = name.split(":");
   const [first, second = "", third = ""] = parts;
@@ -51,7 +51,7 @@ export async function readEntry(folder: string): Promise<FrontMatter> {
 /** The front matter has to end within this; every skill's is part of one answer. */
 export const FRONT_MATTER_BYTES = 64 * 1024;
 
-/** What a front matter tells of a skill, as `get_skills` passes it on (0.4 §6.3). */
+/** What a front matter tells of a skill, as `get_skills` passes it on (protocol §8.6). */
 type SkillFields = Omit<
   A2CSkillRef,
   "name" | "source" | "path" | "uri" | "version"

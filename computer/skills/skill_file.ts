@@ -9,7 +9,7 @@ import { type Disk, ENTRY_FILE, openInSkill, SkillFault } from "./sandbox.ts";
 import { bodyOffset, FRONT_MATTER_BYTES } from "./skill_entry.ts";
 import { readAt } from "../../shared/bytes.ts";
 
-/** Files over this are not given out (0.4 §6.5). */
+/** Files over this are not given out (protocol §8.6). */
 const MAX_FILE_BYTES = 100 * 1024 * 1024;
 
 /** A file of a skill as an Agent receives it: `SKILL.md` without its front matter. */
@@ -29,7 +29,7 @@ export interface SkillFile {
 }
 
 /**
- * Opens a file of a skill (0.4 §6.5).
+ * Opens a file of a skill (protocol §8.6).
  *
  * @param root the skill's folder, from the registry
  * @param path the path below it, as requested; `SKILL.md` by default
@@ -117,7 +117,7 @@ async function computeHash(
   return hash.digest("hex");
 }
 
-/** Types by extension; those of the other SDKs, so that a file has the same type everywhere (0.4 §6.7). */
+/** Types by extension; those of the other SDKs, so that a file has the same type everywhere (protocol §8.6). */
 const TYPES: ReadonlyMap<string, string> = new Map([
   [".md", "text/markdown"],
   [".markdown", "text/markdown"],

@@ -1,7 +1,7 @@
 import { isRecord } from "../../protocol/names.ts";
 import type { Resource } from "../../protocol/mod.ts";
 
-/** How an MCP server hands a skill over (0.4 §6.4). */
+/** How an MCP server hands a skill over (protocol §8.6). */
 export type SkillSource =
   | { readonly kind: "mounted"; readonly folder: string }
   | {
@@ -40,7 +40,7 @@ export const isSkillUri = (uri: unknown): uri is string =>
   typeof uri === "string" && uri.length <= MAX_URI_LENGTH &&
   SKILL_URI.test(uri);
 
-/** Finds the skills in a list of resources; one below another is a plain file of it (0.4 §6.4). */
+/** Finds the skills in a list of resources; one below another is a plain file of it (protocol §8.6). */
 export function skillRoots(resources: readonly Resource[]): SkillRoot[] {
   const listed = new Map<string, Record<string, unknown>>();
   for (const { uri, _meta } of resources) {

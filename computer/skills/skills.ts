@@ -1,5 +1,5 @@
 /**
- * The skills of a Computer (0.4 §6).
+ * The skills of a Computer (protocol §8.6).
  *
  * Those of its user are folders that are used in place (`user_skills.ts`). Those of MCP servers are
  * staged into a folder of their own when their server starts (`server_skills.ts`, `stage_skill.ts`).
@@ -30,7 +30,7 @@ import type { BlobSource, ResolveBlob } from "../blobs/blobs.ts";
 import { SkillFault } from "./sandbox.ts";
 import { isSkillName } from "./skill_entry.ts";
 
-/** Changes within this time are announced once (0.4 §6.8). */
+/** Changes within this time are announced once (protocol §8.6). */
 const MERGE_MS = 300;
 
 /** What {@linkcode Skills} works with. */
@@ -43,7 +43,7 @@ interface SkillsOptions {
   readonly changed: () => void;
 }
 
-/** The skills of a Computer: those of its user, and those that MCP servers bring (0.4 §6). */
+/** The skills of a Computer: those of its user, and those that MCP servers bring (protocol §8.6). */
 export class Skills {
   readonly #options: SkillsOptions;
   /** The folder; none without one, or without permission to read it. */
@@ -113,14 +113,14 @@ export class Skills {
     await Promise.all([...this.#servers.values()].map((s) => s.settled()));
   }
 
-  /** Lists the skills, as they are now (0.4 §6.3). */
+  /** Lists the skills, as they are now (protocol §8.6). */
   async list(): Promise<A2CSkillRef[]> {
     await this.#scan();
     return this.known;
   }
 
   /**
-   * Opens a file of a skill (0.4 §6.5).
+   * Opens a file of a skill (protocol §8.6).
    *
    * @param path the path in its folder, as requested
    * @throws {ProtocolError} 4016 for what cannot be a name, 4014 for one of no skill
@@ -231,7 +231,7 @@ function isLocal(config: ServerConfig): boolean {
 export const SKILL_KIND = "skill";
 
 /**
- * Resolves handles of files of skills: registry and sandbox decide each time again (0.4 §7.1).
+ * Resolves handles of files of skills: registry and sandbox decide each time again (protocol §8.7).
  *
  * Each part is read from a file that is opened for it; an Agent may never ask for the last one.
  */

@@ -140,7 +140,7 @@ export class Replacing {
   }
 }
 
-/** How large a skill may be that an MCP server brings: the limits of the other SDKs (0.4 §6.4). */
+/** How large a skill may be that an MCP server brings: the limits of the other SDKs (protocol §8.6). */
 export const STAGING_LIMITS = {
   /** Bytes of all files together. */
   bytes: 256 * 1024 * 1024,
@@ -153,7 +153,7 @@ export const STAGING_LIMITS = {
 /** The same of a test, in which they are smaller. */
 export type StagingLimits = Readonly<typeof STAGING_LIMITS>;
 
-/** For this user alone (0.4 §6.1). */
+/** For this user alone (protocol §8.6). */
 const PRIVATE_FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 const PROGRAM_MODE = 0o700;

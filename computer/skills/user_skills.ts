@@ -15,7 +15,7 @@ export interface FoundSkills {
 }
 
 /**
- * Finds the skills in a folder: each folder in it with a valid `SKILL.md`, used in place (0.4 §6.4).
+ * Finds the skills in a folder: each folder in it with a valid `SKILL.md`, used in place (protocol §8.6).
  *
  * Never rejects: a folder that does not exist has no skills.
  */

@@ -24,7 +24,7 @@ import { isRecord } from "../../protocol/names.ts";
 import { failed } from "./results.ts";
 
 /**
- * Creates the result of a call that the Computer could not complete (spec §6).
+ * Creates the result of a call that the Computer could not complete (protocol §6).
  *
  * An error of the MCP server itself is repeated; an error of the transport is not, since it may
  * contain addresses and tokens. The state of a server that is not running is added.

@@ -1,5 +1,5 @@
 /**
- * Confirmation of tool calls by the user (spec §7.3): the rule, the questions, and the answers that
+ * Confirmation of tool calls by the user (protocol §7): the rule, the questions, and the answers that
  * hold for later calls.
  *
  * @module
@@ -125,7 +125,7 @@ export interface ConfirmRequest {
 export type ConfirmAnswer = "once" | "always" | "no";
 
 /**
- * Asks whether a tool may run (spec §7.3).
+ * Asks whether a tool may run (protocol §7).
  *
  * An error counts as "no". Several questions may be open at once.
  *
@@ -143,7 +143,7 @@ type ConfirmDecision =
   | { readonly kind: "refuse" } & Refusal;
 
 /**
- * Decides whether a call needs user confirmation (spec §7.3).
+ * Decides whether a call needs user confirmation (protocol §7).
  *
  * @param meta of the tool
  * @param alwaysAllowed whether the user answered "always" before

@@ -1,7 +1,7 @@
 /**
- * The results of calls. The table of calls makes each run once (spec §7.4): equal requests share one
+ * The results of calls. The table of calls makes each run once (protocol §7): equal requests share one
  * execution, and the last results are kept within limits. Before it is kept, a result is fitted into a
- * message of the Server (spec §9, 0.4 §7.3): large binary content moves to the store, and what is too
+ * message of the Server (protocol §8.7, §9): large binary content moves to the store, and what is too
  * large even then becomes an error.
  *
  * @module
@@ -26,7 +26,7 @@ import {
   toolErrorResult,
 } from "../../protocol/mod.ts";
 
-// ------------------------------------------------------------------ each call runs once (spec §7.4, §7.6)
+// ------------------------------------------------------------------ each call runs once (protocol §7)
 
 /** Why a running call is aborted: it was cancelled, for what reason, or the Computer left the office. */
 export type AbortReason =
@@ -46,7 +46,7 @@ const MAX_BYTES = 16 * 2 ** 20;
 
 /**
  * Keeps the running and ended tool calls of one office by Agent and `req_id`, which makes calls
- * idempotent (spec §7.4, §7.6). Over a limit, the oldest results are shrunk or dropped first.
+ * idempotent (protocol §7). Over a limit, the oldest results are shrunk or dropped first.
  *
  * Must be cleared when the Computer leaves the office.
  */
@@ -98,7 +98,7 @@ export class CallTable {
     }
   }
 
-  /** Aborts a running call; unknown and ended calls are ignored (spec §7.6). */
+  /** Aborts a running call; unknown and ended calls are ignored (protocol §7). */
   cancel(call: ToolCallCancel): void {
     const { reason } = call;
     const why: AbortReason = reason === "timeout" || reason === "operator"
@@ -152,7 +152,7 @@ const MAX_UNHASHED_CHARACTERS = 512;
 
 /**
  * Computes a short text that is equal for calls of the same tool with equal params; the order of
- * keys does not matter (spec §7.4).
+ * keys does not matter (protocol §7).
  */
 export function callFingerprint(
   { tool_name, params, request_state, input_responses }:
@@ -179,7 +179,7 @@ function sorted(value: unknown): unknown {
   );
 }
 
-// ------------------------------------------------------------------ what fits into a message (spec §9; 0.4 §7.3)
+// ------------------------------------------------------------------ what fits into a message (protocol §8.7, §9)
 
 /** Servers that take less are treated as those of other SDKs, which announce 1 MB. */
 const SMALL_PAYLOAD_BYTES = 2_000_000;
@@ -192,7 +192,7 @@ const FURTHER_BUDGETS = [SMALL_BUDGET_BYTES, 2 ** 10];
 
 /**
  * Makes a result fit into a message of the Server: large binary content moves to the store, and the
- * Agent fetches it from there (0.4 §7.3). What is too large even then, such as a text, becomes an error.
+ * Agent fetches it from there (protocol §8.7). What is too large even then, such as a text, becomes an error.
  *
  * @param store keeps the content until the Agent fetches it
  * @param maxPayload the Server's limit for messages in bytes; without it, nothing is too large
@@ -227,7 +227,7 @@ type Block = CallToolResult["content"][number];
 
 /**
  * Moves binary content that is larger than a budget out of a result, into the store; handles take its
- * place (0.4 §7.3).
+ * place (protocol §8.7).
  *
  * @param budget in bytes; smaller content stays
  * @returns the same result where nothing was moved
@@ -310,14 +310,14 @@ export interface MeasuredResult {
   readonly bytes: number;
 }
 
-/** Measures a result; one that is nested too deeply is replaced with an error (spec §9). */
+/** Measures a result; one that is nested too deeply is replaced with an error (protocol §9). */
 export function measureResult(result: CallToolResult): MeasuredResult {
   const why = whyTooDeep(result);
   const sendable = why === undefined ? result : unsendable(why);
   return { result: sendable, bytes: jsonBytes(sendable) };
 }
 
-/** Replaces a result that is too large for the Server with an error (spec §9). */
+/** Replaces a result that is too large for the Server with an error (protocol §9). */
 export function limitResult(
   measured: MeasuredResult,
   maxPayload: number | undefined,

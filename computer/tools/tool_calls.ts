@@ -1,5 +1,5 @@
 /**
- * Tool calls, from the request to its result (spec §6, §7), in the order in which it happens: a call
+ * Tool calls, from the request to its result (protocol §6, §7), in the order in which it happens: a call
  * is looked up in the table of calls, so that it runs once; its progress and its waiting are
  * reported; its tool is found; it runs until its result, its timeout or its cancellation; the person
  * confirms it, the MCP server executes it, and a VRL program transforms the result.
@@ -157,7 +157,7 @@ export class ToolCalls {
     }
   }
 
-  /** Cancels a call; unknown and ended calls are ignored (spec §7.6). */
+  /** Cancels a call; unknown and ended calls are ignored (protocol §7). */
   cancel(call: ToolCallCancel): void {
     this.#table.cancel(call);
     this.dialogues.end(call);
@@ -371,7 +371,7 @@ const abortedResult = (
     : cancelledResult(reason === "cancelled" ? undefined : reason, wait);
 
 /**
- * Remembers which MCP servers were used last, for the order of Desktop and Finder (spec §8.1); must be
+ * Remembers which MCP servers were used last, for the order of Desktop and Finder (protocol §8.1); must be
  * cleared with the office, whose history must not leak into another.
  */
 export class RecentServers extends Set<string> {

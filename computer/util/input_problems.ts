@@ -20,7 +20,7 @@ export const inputProblems = (
   }),
 ];
 
-/** Finds inputs that would get one environment variable, and so each other's secrets (0.4 §14). */
+/** Finds inputs that would get one environment variable, and so each other's secrets (protocol §4). */
 export function sharedVariables(
   inputs: readonly MCPServerInput[],
 ): InputProblem[] {
@@ -37,7 +37,7 @@ export function sharedVariables(
   });
 }
 
-/** Says where nothing can be picked for an input, or its default cannot (0.4 §9). */
+/** Says where nothing can be picked for an input, or its default cannot (protocol §4). */
 function wrongOption(
   input: MCPServerInput,
 ): { readonly field: string; readonly text: string } | undefined {

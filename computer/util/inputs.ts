@@ -4,7 +4,7 @@
  * @module
  */
 
-/** `${input:ID}` stands for a value that is not in the configuration (spec §4). */
+/** `${input:ID}` stands for a value that is not in the configuration (protocol §4). */
 const PLACEHOLDER = /\$\{input:([^}]*)\}/g;
 
 /** A part of a string: literal text, or one placeholder. */
@@ -64,7 +64,7 @@ export function inputVariables(id: string): string[] {
 }
 
 /**
- * Returns the environment variable of an input in every SDK, byte for byte (0.4 §14).
+ * Returns the environment variable of an input in every SDK, byte for byte (protocol §4).
  *
  * @param owners the `bundle_id` of an MCP server that it is for alone, and a tool's name; no SDK
  * reads those variables yet

@@ -1,5 +1,5 @@
 /**
- * Secrets: which names and values are secret (spec §7), in which forms a program may print them,
+ * Secrets: which names and values are secret (protocol §7), in which forms a program may print them,
  * and how they are hidden in everything that a Computer reports.
  *
  * @module
@@ -216,10 +216,10 @@ function decoded(text: string): string {
   }
 }
 
-/** Replaces a literal value (spec §7). */
+/** Replaces a literal value (protocol §7). */
 export const REDACTED = "<redacted>";
 
-/** Matches names of options whose values are secret (spec §7). */
+/** Matches names of options whose values are secret (protocol §7). */
 const SECRET_NAME: RegExp = /key|token|secret|password|auth/i;
 
 /** Returns whether a variable or header of a name has a secret. */
@@ -248,15 +248,15 @@ type Hide = (marked: string, name: string | undefined) => string;
 
 const redactMarked: Hide = (text) => text.replaceAll(/[^\ue000]+/g, REDACTED);
 
-/** Redacts the literal text of a variable's or header's value; placeholders stay (spec §7). */
+/** Redacts the literal text of a variable's or header's value; placeholders stay (protocol §7). */
 export const redactValue = (value: string | number | boolean): string =>
   withMarks(`${value}`, (marked) => redactMarked(marked, undefined));
 
-/** Redacts userinfo, query and fragment of a URL; names of parameters and placeholders stay (spec §7). */
+/** Redacts userinfo, query and fragment of a URL; names of parameters and placeholders stay (protocol §7). */
 export const redactUrl = (url: string): string => hideInUrl(url, redactMarked);
 
 /**
- * Redacts the arguments of a program (spec §7).
+ * Redacts the arguments of a program (protocol §7).
  *
  * Removes the values of options with a secret-sounding name, written as `--x v`, `--x=v`, `X=v`
  * (docker's `-e`) or `X: v` (a header), also nested, and what {@linkcode redactUrl} removes of URLs.

@@ -1,5 +1,5 @@
 /**
- * VRL programs, which transform results (spec §7.9): checking, running, and their errors as texts.
+ * VRL programs, which transform results (protocol §7): checking, running, and their errors as texts.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { type CallToolResult, withResultMeta } from "../../protocol/mod.ts";
 import { loadPackages } from "../../shared/packages.ts";
 
 /**
- * Runs the VRL program of a server on a result (spec §7.9).
+ * Runs the VRL program of a server on a result (protocol §7).
  *
  * A failure is logged and leaves the result unchanged; never rejects.
  *
@@ -38,11 +38,11 @@ export async function transformResult(
   }
 }
 
-/** Key of the result's metadata for the output of its VRL program (spec §7.9). */
+/** Key of the result's metadata for the output of its VRL program (protocol §7). */
 const VRL_TRANSFORMED = "a2c_vrl_transformed";
 
 /**
- * Creates the event that a VRL program gets: the result and the call (spec §7.9).
+ * Creates the event that a VRL program gets: the result and the call (protocol §7).
  *
  * @param tool the original name, not the alias
  */
@@ -57,7 +57,7 @@ export const vrlEvent = (
   parameters,
 });
 
-/** Adds the output of a VRL program, of any type, as a JSON string (spec §7.9). */
+/** Adds the output of a VRL program, of any type, as a JSON string (protocol §7). */
 export const withTransformed = (
   result: CallToolResult,
   event: unknown,
@@ -80,7 +80,7 @@ const loadCompiler = (): Promise<Compiler> =>
   );
 
 /**
- * Checks the VRL program of a configuration (spec §7.9).
+ * Checks the VRL program of a configuration (protocol §7).
  *
  * @throws {Error} with the compiler's errors, the line and a caret
  */

@@ -68,7 +68,7 @@ const NAMING = ["initialize", "server/discover", "tools/list"];
 const LEADS_BACK =
   "This is the office that the client is in: it would offer the office's tools to the office itself";
 
-/** An MCP server that names its office to clients which may lead back to it (docs/protocol.md §15). */
+/** An MCP server that names its office to clients which may lead back to it (protocol §15). */
 class OfficeServer extends Server {
   readonly #view: OfficeView;
 

@@ -1,7 +1,7 @@
 import * as z from "../validation.ts";
 import type { AgentCallData } from "./tools.ts";
 
-/** Requests a chunk of the bytes behind a handle (0.4 §7.2). */
+/** Requests a chunk of the bytes behind a handle (protocol §8.7). */
 export interface GetBlobReq extends AgentCallData {
   /** Name of the Computer that issued the handle. */
   computer: string;
@@ -13,7 +13,7 @@ export interface GetBlobReq extends AgentCallData {
   max_chunk_bytes?: number;
 }
 
-/** A chunk of the bytes behind a handle (0.4 §7.2). */
+/** A chunk of the bytes behind a handle (protocol §8.7). */
 export interface GetBlobRet {
   /** The handle of the request. */
   blob_handle: string;
@@ -33,7 +33,7 @@ export interface GetBlobRet {
   req_id: string;
 }
 
-/** Sends a chunk of a file to a Computer; the first one declares the file (0.4 §7.5). */
+/** Sends a chunk of a file to a Computer; the first one declares the file (protocol §8.7). */
 export interface PutBlobReq extends AgentCallData {
   /** Name of the target Computer. */
   computer: string;
@@ -58,7 +58,7 @@ export interface PutBlobReq extends AgentCallData {
   abort?: boolean;
 }
 
-/** The answer to a chunk; the last one says where the file is (0.4 §7.5). */
+/** The answer to a chunk; the last one says where the file is (protocol §8.7). */
 export interface PutBlobRet {
   /** The upload, to be named in the next chunk. */
   upload_id: string;

@@ -1,5 +1,5 @@
 /**
- * The configuration of MCP servers as an Agent sees it (spec §4); `config_file.ts` has the stricter form of
+ * The configuration of MCP servers as an Agent sees it (protocol §4); `config_file.ts` has the stricter form of
  * a file.
  *
  * @module
@@ -13,10 +13,10 @@ import {
   toolMetaSchema,
 } from "./tools.ts";
 
-/** The name of an MCP server at its Computer (spec §4). */
+/** The name of an MCP server at its Computer (protocol §4). */
 export type SERVER_NAME = string;
 
-/** The common fields of the three kinds of MCP server configuration (spec §4). */
+/** The common fields of the three kinds of MCP server configuration (protocol §4). */
 export interface BaseMCPServerConfig {
   /** For people; the key in `servers` of 0.2. Empty in a file: the derived `bundle_id`. */
   name: string;
@@ -26,17 +26,17 @@ export interface BaseMCPServerConfig {
   disabled: boolean;
   /** Original names of tools that are neither listed nor callable. */
   forbidden_tools: string[];
-  /** By original tool name; each field overrides that of `default_tool_meta` (spec §7). */
+  /** By original tool name; each field overrides that of `default_tool_meta` (protocol §7). */
   tool_meta: Record<TOOL_NAME, ToolMeta>;
   /** Defaults for fields that `tool_meta` does not set; an `alias` here is an error. */
   default_tool_meta?: ToolMeta | null;
   /** The prefix of the names of tools without an `alias`; `"auto"`: the server's name and `_`. */
   tool_prefix?: string | null;
-  /** A VRL program that transforms each result (spec §7). */
+  /** A VRL program that transforms each result (protocol §7). */
   vrl?: string | null;
 }
 
-/** The parameters of an MCP server that is a child process (spec §4). */
+/** The parameters of an MCP server that is a child process (protocol §4). */
 export interface MCPServerStdioParameters {
   /** The program. */
   command: string;
@@ -54,7 +54,7 @@ export interface MCPServerStdioParameters {
   encoding_error_handler: "strict" | "ignore" | "replace";
 }
 
-/** An MCP server that is a child process (spec §4). */
+/** An MCP server that is a child process (protocol §4). */
 export interface MCPServerStdioConfig extends BaseMCPServerConfig {
   /** The discriminator. */
   type: "stdio";
@@ -80,7 +80,7 @@ export interface OAuthClientParameters {
   callback_port?: number | null;
 }
 
-/** The parameters of an MCP server over Streamable HTTP (spec §4). */
+/** The parameters of an MCP server over Streamable HTTP (protocol §4). */
 export interface MCPServerStreamableHttpParameters {
   /** The endpoint, `http:` or `https:`. */
   url: string;
@@ -96,7 +96,7 @@ export interface MCPServerStreamableHttpParameters {
   oauth?: OAuthClientParameters | null;
 }
 
-/** An MCP server over Streamable HTTP; `http` is read as `streamable` (spec §4). */
+/** An MCP server over Streamable HTTP; `http` is read as `streamable` (protocol §4). */
 export interface MCPServerStreamableHttpConfig extends BaseMCPServerConfig {
   /** The discriminator. */
   type: "streamable";
@@ -104,7 +104,7 @@ export interface MCPServerStreamableHttpConfig extends BaseMCPServerConfig {
   server_parameters: MCPServerStreamableHttpParameters;
 }
 
-/** The parameters of an MCP server over HTTP with SSE (spec §4). */
+/** The parameters of an MCP server over HTTP with SSE (protocol §4). */
 export interface MCPSSEParameters {
   /** The event stream's address, `http:` or `https:`. */
   url: string;
@@ -118,7 +118,7 @@ export interface MCPSSEParameters {
   oauth?: OAuthClientParameters | null;
 }
 
-/** An MCP server over HTTP with SSE (spec §4). */
+/** An MCP server over HTTP with SSE (protocol §4). */
 export interface MCPSSEConfig extends BaseMCPServerConfig {
   /** The discriminator. */
   type: "sse";
@@ -126,19 +126,19 @@ export interface MCPSSEConfig extends BaseMCPServerConfig {
   server_parameters: MCPSSEParameters;
 }
 
-/** The configuration of an MCP server (spec §4). */
+/** The configuration of an MCP server (protocol §4). */
 export type MCPServerConfig =
   | MCPServerStdioConfig
   | MCPServerStreamableHttpConfig
   | MCPSSEConfig;
 
-/** Requests a Computer's configuration (spec §4). */
+/** Requests a Computer's configuration (protocol §4). */
 export interface GetComputerConfigReq extends AgentCallData {
   /** Name of the target Computer. */
   computer: string;
 }
 
-/** A Computer's configuration without secrets (spec §4, §7). */
+/** A Computer's configuration without secrets (protocol §4, §7). */
 export interface GetComputerConfigRet {
   /** The definitions of placeholders, never their values. */
   inputs?: MCPServerInput[] | null;
@@ -148,16 +148,16 @@ export interface GetComputerConfigRet {
   other_servers?: SERVER_NAME[] | null;
 }
 
-/** Reports a change of a Computer's configuration, tools, desktop or documents (spec §3). */
+/** Reports a change of a Computer's configuration, tools, desktop or documents (protocol §3). */
 export interface UpdateComputerConfigReq {
   /** Its own name. */
   computer: string;
 }
 
-/** Notifies of a change of a Computer's configuration; named as in other SDKs (spec §3). */
+/** Notifies of a change of a Computer's configuration; named as in other SDKs (protocol §3). */
 export type UpdateMCPConfigNotification = UpdateComputerConfigReq;
 
-/** Reports a change of a Computer's tools, and notifies of it; named as in other SDKs (spec §3). */
+/** Reports a change of a Computer's tools, and notifies of it; named as in other SDKs (protocol §3). */
 export type UpdateToolListNotification = UpdateComputerConfigReq;
 
 /** @internal A string with a placeholder is checked when the server starts, after substitution. */
@@ -181,7 +181,7 @@ export const toolPrefix = z.string().check(z.refine(
 
 /** @internal The fields of every kind. */
 export const base = {
-  // Empty at Computers of other SDKs, where a name is for people alone (0.4 §3).
+  // Empty at Computers of other SDKs, where a name is for people alone (protocol §13).
   name: z.textOf(0, 256),
   bundle_id: z.maybe(z.bundleId),
   disabled: on(false),

@@ -109,7 +109,7 @@ export const inputsSchema = z.array(inputSchema).check(z.superRefine(
   },
 ));
 
-/** Parses a list of {@linkcode MCPServerInput}, whose ids must be unique (spec §4). */
+/** Parses a list of {@linkcode MCPServerInput}, whose ids must be unique (protocol §4). */
 export const parseMCPServerInputs: z.Parser<MCPServerInput[]> = z.parser(
   inputsSchema,
 );

@@ -2,7 +2,7 @@ import type { AgentCallData } from "./tools.ts";
 import { buildUri, readUri } from "../uri.ts";
 import * as z from "../validation.ts";
 
-/** A window's identity: `window://HOST[/SEG…]` (spec §8.1). */
+/** A window's identity: `window://HOST[/SEG…]` (protocol §8.1). */
 export interface WindowUri {
   /** The namespace of the MCP server's windows, such as `com.example.editor`. */
   readonly host: string;
@@ -19,7 +19,7 @@ export interface ParsedWindowUri {
 }
 
 /**
- * Parses a `window://` URI; drops a query or fragment with a warning (spec §8.1).
+ * Parses a `window://` URI; drops a query or fragment with a warning (protocol §8.1).
  *
  * @throws {TypeError} for an invalid scheme, host or escape, or an empty segment
  */
@@ -34,7 +34,7 @@ export function parseWindowUri(text: string): ParsedWindowUri {
 }
 
 /**
- * Formats a `window://` URI; URL-encodes each segment (spec §8.1).
+ * Formats a `window://` URI; URL-encodes each segment (protocol §8.1).
  *
  * @throws {TypeError} when the host or a segment is empty or cannot be encoded
  */
@@ -42,10 +42,10 @@ export function buildWindowUri({ host, path }: WindowUri): string {
   return buildUri("window", host, path);
 }
 
-/** One rendered window: `URI\n\nBODY`, or the URI alone (spec §8.1). */
+/** One rendered window: `URI\n\nBODY`, or the URI alone (protocol §8.1). */
 export type Desktop = string;
 
-/** Requests a Computer's desktop (spec §4, §8.1). */
+/** Requests a Computer's desktop (protocol §4, §8.1). */
 export interface GetDeskTopReq extends AgentCallData {
   /** Name of the target Computer. */
   computer: string;
@@ -55,7 +55,7 @@ export interface GetDeskTopReq extends AgentCallData {
   window?: string;
 }
 
-/** The desktop of one Computer (spec §4, §8.1). */
+/** The desktop of one Computer (protocol §4, §8.1). */
 export interface GetDeskTopRet {
   /** The windows, most relevant first. */
   desktops: Desktop[];

@@ -1,5 +1,5 @@
 /**
- * Documents (spec §8.3): their `dpe://` URIs, the request for an address, and what is there.
+ * Documents (protocol §8.3): their `dpe://` URIs, the request for an address, and what is there.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { AgentCallData } from "./tools.ts";
 import { buildUri, readUri } from "../uri.ts";
 import * as z from "../validation.ts";
 
-/** A document's identity: `dpe://HOST/DOC-REF` (spec §8.3). */
+/** A document's identity: `dpe://HOST/DOC-REF` (protocol §8.3). */
 export interface DpeUri {
   /** Identifies the MCP server that lists the document. */
   readonly host: string;
@@ -25,7 +25,7 @@ export interface ParsedDpeUri {
 }
 
 /**
- * Parses the `dpe://` URI of a `get_dpe` request, where a query or fragment is an error (spec §8.3).
+ * Parses the `dpe://` URI of a `get_dpe` request, where a query or fragment is an error (protocol §8.3).
  *
  * @throws {ProtocolError} 4012 with `uri` and `reason`
  */
@@ -36,7 +36,7 @@ export function parseDpeUri(text: string): DpeUri {
 }
 
 /**
- * Parses the `dpe://` URI of a listed resource; drops a query or fragment with a warning (spec §8.3).
+ * Parses the `dpe://` URI of a listed resource; drops a query or fragment with a warning (protocol §8.3).
  *
  * @throws {ProtocolError} 4012 with `uri` and `reason`
  */
@@ -51,7 +51,7 @@ export function parseListedDpeUri(text: string): ParsedDpeUri {
 }
 
 /**
- * Formats a `dpe://` URI; URL-encodes each segment (spec §8.3).
+ * Formats a `dpe://` URI; URL-encodes each segment (protocol §8.3).
  *
  * @throws {ProtocolError} 4012 when the host or the document reference is empty or cannot be encoded
  */
@@ -65,7 +65,7 @@ export function buildDpeUri({ host, docRef }: DpeUri): string {
   throw invalid(`dpe://${host}`, MISSING_DOC_REF);
 }
 
-/** Returns the `doc_ref` of a document: its URL-encoded segments joined by `/`, as in its URI (spec §8.4). */
+/** Returns the `doc_ref` of a document: its URL-encoded segments joined by `/`, as in its URI (protocol §8.4). */
 export function docRefOf({ docRef }: DpeUri): string {
   return docRef.map(encodeURIComponent).join("/");
 }
@@ -89,7 +89,7 @@ function invalid(uri: string, cause: unknown): ProtocolError {
   return new ProtocolError(ErrorCode.INVALID_DPE_URI, message, { fields });
 }
 
-/** Requests a Computer to resolve a `dpe://` URI to one that the Agent can fetch (spec §4, §8.3). */
+/** Requests a Computer to resolve a `dpe://` URI to one that the Agent can fetch (protocol §4, §8.3). */
 export interface GetDPEReq extends AgentCallData {
   /** Name of the target Computer. */
   computer: string;
@@ -99,7 +99,7 @@ export interface GetDPEReq extends AgentCallData {
   timeout?: number;
 }
 
-/** The resolved URI of a document (spec §4, §8.3). */
+/** The resolved URI of a document (protocol §4, §8.3). */
 export interface GetDPERet {
   /** `https:`, `file:` or a custom scheme of the resolver; must not be kept beyond the session. */
   uri: string;
@@ -131,7 +131,7 @@ export const getDpe = z.routed(
   ),
 );
 
-/** A document that an Agent fetches from the URI of `get_dpe` (spec §8.3). */
+/** A document that an Agent fetches from the URI of `get_dpe` (protocol §8.3). */
 export interface DPEDocument {
   /** The document's key, given by its MCP server. */
   doc_ref: string;
@@ -155,7 +155,7 @@ export interface DPEDocument {
   last_modified?: string;
 }
 
-/** A page; it has `elements`, or in a manifest the `uri` of its own JSON (spec §8.3). */
+/** A page; it has `elements`, or in a manifest the `uri` of its own JSON (protocol §8.3). */
 export interface DPEPage {
   /** From 0. */
   page_index: number;
@@ -167,7 +167,7 @@ export interface DPEPage {
   uri?: string;
 }
 
-/** An element of a page; its category may define further fields (spec §8.3). */
+/** An element of a page; its category may define further fields (protocol §8.3). */
 export interface DPEElement {
   /** Unique in its document. */
   element_id: string;

@@ -1,5 +1,5 @@
 /**
- * Searching documents (spec §8.4), and the addresses of the 0.2 draft.
+ * Searching documents (protocol §8.4), and the addresses of the 0.2 draft.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { buildUri, readUri } from "../uri.ts";
 import * as z from "../validation.ts";
 
 /**
- * An address in the URI space of an MCP server's own documents, from the 0.2 draft (spec §8.4):
+ * An address in the URI space of an MCP server's own documents, from the 0.2 draft (protocol §8.4):
  * `dpe://HOST`, `…/DOC`, `…/DOC/pages/N`, `…/DOC/elements/ID`, with an optional query.
  *
  * Not a `get_dpe` URI: a page here would be a document of three segments there.
@@ -47,7 +47,7 @@ export interface FinderQuery {
 }
 
 /**
- * Parses an address of the 0.2 draft; ignores unknown parameters (spec §8.4).
+ * Parses an address of the 0.2 draft; ignores unknown parameters (protocol §8.4).
  *
  * @throws {ProtocolError} 4204 with `uri` and `reason`
  */
@@ -61,7 +61,7 @@ export function parseFinderUri(text: string): FinderUri {
 }
 
 /**
- * Formats an address of the 0.2 draft (spec §8.4).
+ * Formats an address of the 0.2 draft (protocol §8.4).
  *
  * @throws {ProtocolError} 4204 when a part is empty or cannot be encoded
  */
@@ -164,7 +164,7 @@ function invalid(uri: string, error: unknown): ProtocolError {
   return new ProtocolError(ErrorCode.INVALID_FINDER_URI, message, { fields });
 }
 
-/** Requests a Computer's catalog of documents (spec §4, §8.4). */
+/** Requests a Computer's catalog of documents (protocol §4, §8.4). */
 export interface GetFinderReq extends AgentCallData {
   /** Name of the target Computer. */
   computer: string;
@@ -178,7 +178,7 @@ export interface GetFinderReq extends AgentCallData {
   limit?: number;
 }
 
-/** A document of the catalog (spec §4, §8.4). */
+/** A document of the catalog (protocol §4, §8.4). */
 export interface DPEDocumentSummary {
   /** The document's key, given by its MCP server. */
   doc_ref: string;
@@ -202,7 +202,7 @@ export interface DPEDocumentSummary {
   last_modified?: string;
 }
 
-/** One page of a document, for an index (spec §4). */
+/** One page of a document, for an index (protocol §4). */
 export interface DPEPageSummary {
   /** From 0. */
   page_index: number;
@@ -216,7 +216,7 @@ export interface DPEPageSummary {
   doc_ref?: string;
 }
 
-/** One element of a page (spec §4). */
+/** One element of a page (protocol §4). */
 export interface DPEElementDetail {
   /** Unique in its document. */
   element_id: string;
@@ -236,7 +236,7 @@ export interface DPEElementDetail {
   metadata?: Record<string, unknown>;
 }
 
-/** A page of the catalog (spec §4, §8.4). */
+/** A page of the catalog (protocol §4, §8.4). */
 export interface GetFinderRet {
   /** From `offset`, at most `limit`. */
   documents: DPEDocumentSummary[];

@@ -1,6 +1,6 @@
 import * as z from "../validation.ts";
 
-/** The common fields of inputs (spec §4). */
+/** The common fields of inputs (protocol §4). */
 export interface MCPServerInputBase {
   /** The ID in `${input:ID}`; unique among all inputs. */
   id: string;
@@ -8,7 +8,7 @@ export interface MCPServerInputBase {
   description: string;
 }
 
-/** A value that the user types (spec §4). */
+/** A value that the user types (protocol §4). */
 export interface MCPServerPromptStringInput extends MCPServerInputBase {
   /** The discriminator. */
   type: "promptString";
@@ -20,7 +20,7 @@ export interface MCPServerPromptStringInput extends MCPServerInputBase {
   password?: boolean | null;
 }
 
-/** A value that the user picks (spec §4). */
+/** A value that the user picks (protocol §4). */
 export interface MCPServerPickStringInput extends MCPServerInputBase {
   /** The discriminator. */
   type: "pickString";
@@ -40,7 +40,7 @@ export interface PickStringOption {
   value: string;
 }
 
-/** A value that a command on the Computer prints (spec §4). */
+/** A value that a command on the Computer prints (protocol §4). */
 export interface MCPServerCommandInput extends MCPServerInputBase {
   /** The discriminator. */
   type: "command";
@@ -52,7 +52,7 @@ export interface MCPServerCommandInput extends MCPServerInputBase {
   args?: string[] | Record<string, string> | null;
 }
 
-/** The definition of a `${input:ID}` placeholder (spec §4). */
+/** The definition of a `${input:ID}` placeholder (protocol §4). */
 export type MCPServerInput =
   | MCPServerPromptStringInput
   | MCPServerPickStringInput

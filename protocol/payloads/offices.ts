@@ -1,5 +1,5 @@
 /**
- * Joining and leaving offices, and their members (spec §4, §5).
+ * Joining and leaving offices, and their members (protocol §4, §5).
  *
  * @module
  */
@@ -7,10 +7,10 @@ import * as z from "../validation.ts";
 import { toErrorPayload } from "../errors.ts";
 import type { AgentCallData } from "./tools.ts";
 
-/** The role of a member of an office (spec §1). */
+/** The role of a member of an office (protocol §1). */
 export type Role = "agent" | "computer";
 
-/** Requests to join an office (spec §4, §5). */
+/** Requests to join an office (protocol §4, §5). */
 export interface EnterOfficeReq {
   /** Fixed for the connection by its first join. */
   role: Role;
@@ -20,19 +20,19 @@ export interface EnterOfficeReq {
   office_id: string;
 }
 
-/** Requests to leave an office (spec §4, §5). */
+/** Requests to leave an office (protocol §4, §5). */
 export interface LeaveOfficeReq {
   /** Must be the office that the caller is in. */
   office_id: string;
 }
 
-/** Requests the members of the caller's office (spec §4). */
+/** Requests the members of the caller's office (protocol §4). */
 export interface ListRoomReq extends AgentCallData {
   /** Must be the office that the caller is in. */
   office_id: string;
 }
 
-/** A member of an office (spec §4). */
+/** A member of an office (protocol §4). */
 export interface SessionInfo {
   /** The Socket.IO id of the member's connection. */
   sid: string;
@@ -42,11 +42,11 @@ export interface SessionInfo {
   role: Role;
   /** The office it is in. */
   office_id: string;
-  /** The version of the request that opened its session; absent in profile 0.1 (spec §12). */
+  /** The version of the request that opened its session; absent in profile 0.1 (protocol §12). */
   a2c_version?: string;
 }
 
-/** The members of an office (spec §4). */
+/** The members of an office (protocol §4). */
 export interface ListRoomRet {
   /** All members, including the caller. */
   sessions: SessionInfo[];
@@ -54,7 +54,7 @@ export interface ListRoomRet {
   req_id: string;
 }
 
-/** Notifies of a member that joined; has exactly one of the two names (spec §3). */
+/** Notifies of a member that joined; has exactly one of the two names (protocol §3). */
 export interface EnterOfficeNotification {
   /** The office. */
   office_id: string;
@@ -64,7 +64,7 @@ export interface EnterOfficeNotification {
   agent?: string;
 }
 
-/** Notifies of a member that left; has exactly one of the two names (spec §3). */
+/** Notifies of a member that left; has exactly one of the two names (protocol §3). */
 export interface LeaveOfficeNotification {
   /** The office. */
   office_id: string;
@@ -74,7 +74,7 @@ export interface LeaveOfficeNotification {
   agent?: string;
 }
 
-/** The two ack arguments of join and leave: success, and the reason for a refusal (spec §3). */
+/** The two ack arguments of join and leave: success, and the reason for a refusal (protocol §3). */
 export type OfficeAck = [ok: true, reason: null] | [ok: false, reason: string];
 
 const role = z.enum(["agent", "computer"]);
@@ -93,7 +93,7 @@ const memberNotification = z.pipe(
   })),
 );
 
-/** Parses a {@linkcode Role}, such as `auth.role` (spec §2). */
+/** Parses a {@linkcode Role}, such as `auth.role` (protocol §2). */
 export const parseRole: z.Parser<Role> = z.parser(role);
 /** Parses an {@linkcode EnterOfficeReq}. */
 export const parseEnterOfficeReq = z.parser(z.looseObject({
@@ -127,7 +127,7 @@ export const parseEnterOfficeNotification = z.parser(memberNotification);
 export const parseLeaveOfficeNotification = z.parser(memberNotification);
 
 /**
- * Parses the ack of a join or leave: two arguments, or one two-element array (spec §3).
+ * Parses the ack of a join or leave: two arguments, or one two-element array (protocol §3).
  *
  * Anything else counts as a refusal, with its message if it has one: a caller must
  * never mistake an error object for success.

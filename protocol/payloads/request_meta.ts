@@ -1,5 +1,5 @@
 /**
- * `_meta` of requests, an extension of this package (docs/protocol.md §15), and what it has about the
+ * `_meta` of requests, an extension of this package (protocol §15), and what it has about the
  * offices that a call passes, or an MCP server leads to.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * Resources of MCP servers: listing, reading and watching them (spec §8.2; 0.4 §9).
+ * Resources of MCP servers: listing, reading and watching them (protocol §8.2).
  *
  * @module
  */
@@ -14,12 +14,12 @@ const LAST_MODIFIED: Twins = ["lastModified", "last_modified"];
 
 /**
  * Adds the protocol's spelling of fields to that of MCP. SDKs differ in which one they read, and some
- * Servers drop the one that they do not know (0.4 §9).
+ * Servers drop the one that they do not know (protocol §4).
  */
 export const inBothSpellings = (resource: Resource): Resource =>
   spelled(resource, add);
 
-/** Returns a resource in the spelling of MCP, whichever its Computer used (0.4 §9). */
+/** Returns a resource in the spelling of MCP, whichever its Computer used (protocol §8.2). */
 export const inMcpSpelling = (resource: Resource): Resource =>
   spelled(resource, merge);
 
@@ -56,7 +56,7 @@ function merge<T extends Record<string, unknown>>(
     : { ...rest, [mcp]: value } as unknown as T;
 }
 
-/** Requests a page of an MCP server's `resources/list` (spec §4, §8.2). */
+/** Requests a page of an MCP server's `resources/list` (protocol §4, §8.2). */
 export interface GetResourcesReq extends AgentCallData {
   /** Name of the target Computer. */
   computer: string;
@@ -67,8 +67,8 @@ export interface GetResourcesReq extends AgentCallData {
 }
 
 /**
- * A resource exactly as the MCP server listed it; validation removes nothing (spec §8.2). On the wire
- * `mime_type` and `annotations.last_modified` stand beside the spelling of MCP (0.4 §9).
+ * A resource exactly as the MCP server listed it; validation removes nothing (protocol §8.2). On the wire
+ * `mime_type` and `annotations.last_modified` stand beside the spelling of MCP (protocol §8.2).
  *
  * The fields named here are those of MCP; any of them may be missing or invalid.
  */
@@ -91,7 +91,7 @@ export interface Resource {
   [field: string]: unknown;
 }
 
-/** A page of an MCP server's resources (spec §4, §8.2). */
+/** A page of an MCP server's resources (protocol §4, §8.2). */
 export interface GetResourcesRet {
   /** The resources, unchanged. */
   resources: Resource[];

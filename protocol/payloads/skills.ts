@@ -1,13 +1,13 @@
 import * as z from "../validation.ts";
 import type { AgentCallData } from "./tools.ts";
 
-/** Requests the skills of a Computer (0.4 §6). */
+/** Requests the skills of a Computer (protocol §8.6). */
 export interface GetSkillsReq extends AgentCallData {
   /** Name of the target Computer. */
   computer: string;
 }
 
-/** A skill of a Computer: a folder with a `SKILL.md` (0.4 §6.3). */
+/** A skill of a Computer: a folder with a `SKILL.md` (protocol §8.6). */
 export interface A2CSkillRef {
   /** Its name, opaque: `<skill>`, `<plugin>:<skill>` or `mcp:<bundle_id>:<skill>`. */
   name: string;
@@ -33,7 +33,7 @@ export interface A2CSkillRef {
   tags?: string[];
 }
 
-/** The skills of a Computer whose source is present (0.4 §6.3). */
+/** The skills of a Computer whose source is present (protocol §8.6). */
 export interface GetSkillsRet {
   /** The skills, in the order of their discovery. */
   skills: A2CSkillRef[];
@@ -41,7 +41,7 @@ export interface GetSkillsRet {
   req_id: string;
 }
 
-/** Requests a file of a skill (0.4 §6.5). */
+/** Requests a file of a skill (protocol §8.6). */
 export interface GetSkillReq extends AgentCallData {
   /** Name of the target Computer. */
   computer: string;
@@ -51,7 +51,7 @@ export interface GetSkillReq extends AgentCallData {
   rel_path?: string;
 }
 
-/** A file of a skill: either its text or a handle for its bytes (0.4 §6.5). */
+/** A file of a skill: either its text or a handle for its bytes (protocol §8.6). */
 export interface GetSkillRet {
   /** Name of the skill. */
   name: string;

@@ -1,5 +1,5 @@
 /**
- * The content of results, and their metadata: errors, timeouts, and whom a call waited for (spec §6).
+ * The content of results, and their metadata: errors, timeouts, and whom a call waited for (protocol §6).
  *
  * @module
  */
@@ -138,7 +138,7 @@ function missingString(block: Record<string, unknown>): string[] | undefined {
 }
 
 /**
- * Returns a result's metadata, from `_meta` and `meta` (spec §6).
+ * Returns a result's metadata, from `_meta` and `meta` (protocol §6).
  *
  * @returns both merged, with precedence of `_meta`; empty if there is none
  */
@@ -146,7 +146,7 @@ export function resultMeta(result: CallToolResult): Record<string, unknown> {
   return { ...result.meta, ...result._meta };
 }
 
-/** Adds metadata to a result, under both keys: `meta` for the Python SDK, `_meta` for MCP (spec §6). */
+/** Adds metadata to a result, under both keys: `meta` for the Python SDK, `_meta` for MCP (protocol §6). */
 export function withResultMeta(
   result: CallToolResult,
   added: Record<string, unknown>,
@@ -159,7 +159,7 @@ export function withResultMeta(
 
 /**
  * Key of a result's metadata: structured content that is no object, which MCP has since 2026-07-28, and
- * earlier readers refuse (spec §6).
+ * earlier readers refuse (protocol §6).
  */
 const STRUCTURED = "a2c_structured_content";
 
@@ -192,7 +192,7 @@ export function carriedStructured(result: CallToolResult): {
 }
 
 /**
- * Creates the result of a call that failed before it reached its tool (spec §6).
+ * Creates the result of a call that failed before it reached its tool (protocol §6).
  *
  * @param code the `error_code`, such as `ErrorCode.TOOL_NOT_FOUND`
  * @param text explains the failure and what to do, for people and models
@@ -236,7 +236,7 @@ export function waitedFor(result: CallToolResult): Waiting | undefined {
 }
 
 /**
- * Creates the result of a call that exceeded its `timeout`, in seconds (spec §6, §7).
+ * Creates the result of a call that exceeded its `timeout`, in seconds (protocol §6, §7).
  *
  * @param wait if it waited for a person then
  * @param silence what explains that nothing came, to end a sentence
@@ -260,7 +260,7 @@ export function timeoutResult(
 }
 
 /**
- * Creates the result of a call that was cancelled (spec §6, §7), as the request to cancel it says.
+ * Creates the result of a call that was cancelled (protocol §6, §7), as the request to cancel it says.
  *
  * @param wait if it waited for a person then
  */

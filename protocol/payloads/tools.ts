@@ -1,5 +1,5 @@
 /**
- * Tools, calls of them, their results and their progress (spec §4, §6, §7).
+ * Tools, calls of them, their results and their progress (protocol §4, §6, §7).
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { type RequestMeta, requestMeta } from "./request_meta.ts";
 import * as z from "../validation.ts";
 import { isIdentifier, isMemberName } from "../names.ts";
 
-/** The common fields of an Agent's requests (spec §4). */
+/** The common fields of an Agent's requests (protocol §4). */
 export interface AgentCallData {
   /** Name of the calling Agent; the Server replaces it by the name of the Agent's seat. */
   agent: string;
@@ -21,7 +21,7 @@ export interface AgentCallData {
   req_id: string;
 }
 
-/** Cancels a running tool call (spec §7). */
+/** Cancels a running tool call (protocol §7). */
 export interface ToolCallCancel extends AgentCallData {
   /**
    * Why, where it is not simply that the Agent wants no answer any more: its timeout has passed, or an
@@ -43,10 +43,10 @@ export function operatorOf(request: AgentCallData): string | undefined {
   return typeof operator === "string" ? operator : undefined;
 }
 
-/** The name of a tool in a call: its alias, or its MCP name (spec §4). */
+/** The name of a tool in a call: its alias, or its MCP name (protocol §4). */
 export type TOOL_NAME = string;
 
-/** Requests a Computer to run one of its tools (spec §4, §7). */
+/** Requests a Computer to run one of its tools (protocol §4, §7). */
 export interface ToolCallReq extends AgentCallData, QuestionFields {
   /** Name of the target Computer, looked up in the caller's office only. */
   computer: string;
@@ -68,7 +68,7 @@ export interface ToolCallReq extends AgentCallData, QuestionFields {
   _meta?: RequestMeta;
 }
 
-/** Requests a Computer's tools (spec §4). */
+/** Requests a Computer's tools (protocol §4). */
 export interface GetToolsReq extends AgentCallData {
   /** Name of the target Computer. */
   computer: string;
@@ -76,10 +76,10 @@ export interface GetToolsReq extends AgentCallData {
   _meta?: RequestMeta;
 }
 
-/** A simple value; anything structured is a JSON string (spec §4). */
+/** A simple value; anything structured is a JSON string (protocol §4). */
 export type AttributeValue = string | number | boolean | null;
 
-/** Metadata of a tool: simple values by name (spec §4). */
+/** Metadata of a tool: simple values by name (protocol §4). */
 export type Attributes = Record<string, AttributeValue>;
 
 /** A picture for lists of tools, as in MCP. */
@@ -94,9 +94,9 @@ export interface Icon {
   theme?: string | null;
 }
 
-/** A tool of a Computer (spec §4). */
+/** A tool of a Computer (protocol §4). */
 export interface SMCPTool {
-  /** The name to call: its alias, or its MCP name (spec §7); since 0.3 behind `bundle_id` and `__`. */
+  /** The name to call: its alias, or its MCP name (protocol §7); since 0.3 behind `bundle_id` and `__`. */
   name: string;
   /** What identifies its MCP server; since 0.3, where it is required. */
   bundle_id?: string | null;
@@ -131,7 +131,7 @@ export function mcpServerOf({ bundle_id, meta }: SMCPTool): string | undefined {
 }
 
 /**
- * Returns a tool's name without the `bundle_id` that it begins with from 0.3 on (0.4 §3.5): for people,
+ * Returns a tool's name without the `bundle_id` that it begins with from 0.3 on (protocol §13): for people,
  * and to compare. Requests need the whole name.
  */
 export function ownToolName(
@@ -169,7 +169,7 @@ export function nameToCall(tools: readonly SMCPTool[], name: string): string {
   return only && others.length === 0 ? only.name : name;
 }
 
-/** The tools of one Computer (spec §4). */
+/** The tools of one Computer (protocol §4). */
 export interface GetToolsRet {
   /** The callable tools, in the order of the Computer's MCP servers. */
   tools: SMCPTool[];
@@ -184,7 +184,7 @@ export interface GetToolsRet {
   _meta?: RequestMeta;
 }
 
-/** The configuration of a tool, which Agents get in `a2c_tool_meta` (spec §4, §7). */
+/** The configuration of a tool, which Agents get in `a2c_tool_meta` (protocol §4, §7). */
 export interface ToolMeta {
   /** Whether to run the tool without a user's confirmation. */
   auto_apply?: boolean | null;
@@ -198,7 +198,7 @@ export interface ToolMeta {
   [field: string]: unknown;
 }
 
-/** The result of a tool call, including failures of the tool (spec §6). */
+/** The result of a tool call, including failures of the tool (protocol §6). */
 export interface CallToolResult {
   /** The content blocks of the result. */
   content: ContentBlock[];
@@ -360,7 +360,7 @@ export const waitingText = (waiting: Waiting, computer: string): string =>
     waiting === "confirmation" ? "confirmation" : "an answer"
   } at ${computer}`;
 
-/** Tells the Agent of a call how far it is (spec §7). */
+/** Tells the Agent of a call how far it is (protocol §7). */
 export interface ToolCallProgress extends AgentCallData, ToolProgress {
   /** Name of the Computer that runs the tool. */
   computer: string;

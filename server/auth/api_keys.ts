@@ -47,7 +47,7 @@ const HASHED = /^sha256:([0-9a-fA-F]{64})$/;
 
 /**
  * Authenticates clients by API key: in the header `x-api-key`, as `auth.api_key`, or as
- * `auth.token`, where the Python SDK puts it (spec §10). The first non-empty one counts.
+ * `auth.token`, where the Python SDK puts it (protocol §10). The first non-empty one counts.
  *
  * Hashed keys need no salt as long as keys are random, such as those of `openssl rand -hex 32`.
  * Comparison time does not depend on the keys.

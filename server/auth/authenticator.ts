@@ -17,12 +17,12 @@ export interface Refused {
   readonly refused: string;
   /**
    * The reason for the client, where only the holder of the credentials can get it, such as "the API
-   * key expired …". Absent: the client gets no reason, as spec §10 requires.
+   * key expired …". Absent: the client gets no reason, as protocol §10 requires.
    */
   readonly shown?: string;
 }
 
-/** Decides who may connect (spec §10). */
+/** Decides who may connect (protocol §10). */
 export interface Authenticator {
   /**
    * Checks credentials, once for each connection.

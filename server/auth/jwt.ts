@@ -52,7 +52,7 @@ const ASYMMETRIC = [
 ];
 
 /**
- * Authenticates clients by JWT: in the header `Authorization: Bearer …`, or as `auth.token` (spec §10).
+ * Authenticates clients by JWT: in the header `Authorization: Bearer …`, or as `auth.token` (protocol §10).
  *
  * A token must have `sub` and `exp`; see {@linkcode readClaims} for the other claims. When it
  * expires, the session ends; clients whose `auth` is a function reconnect with a new result of it.
@@ -176,7 +176,7 @@ const PRINCIPAL_PREFIX = "jwt:";
 const CLOCK_TOLERANCE_SECONDS = 5;
 
 /**
- * Converts the claims of a verified JWT to an identity (spec §10).
+ * Converts the claims of a verified JWT to an identity (protocol §10).
  *
  * `role`, `office_id` and `name` restrict it; each is a string or a list of strings, and `*` in the
  * last two matches any text. An invalid claim is a refusal, since it was meant to restrict something.

@@ -147,7 +147,7 @@ export const serverOptions = (): Option[] => [
   ),
 ];
 
-/** Authentication, TLS and origins (spec §10). */
+/** Authentication, TLS and origins (protocol §10). */
 const securityOptions = (): Option[] => [
   flag(
     "--api-keys <file>",
@@ -225,7 +225,7 @@ const LIMIT_NAMES = Object.keys(LIMITS) as LimitName[];
 /** Limits whose defaults depend on the environment or other limits. */
 const DERIVED: readonly LimitName[] = ["sockets", "socketsPerAddress"];
 
-/** Limits and times (spec §10). */
+/** Limits and times (protocol §10). */
 export const limitOptions = (): Option[] => [
   ...LIMIT_NAMES.map((limit) => {
     const [most, text] = LIMITS[limit];

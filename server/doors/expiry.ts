@@ -58,7 +58,7 @@ export function atTime(
 }
 
 /**
- * Ends a session when its credentials expire (spec §10).
+ * Ends a session when its credentials expire (protocol §10).
  *
  * Closes the connection, not the namespace, so that the client reconnects by itself: with new
  * credentials if it has any, otherwise it gets 401.
@@ -109,7 +109,7 @@ export async function recheckAll(
 
 /**
  * Rechecks the credentials of a session: the result applies to its next join, and ends the session if
- * they are no longer valid (spec §10).
+ * they are no longer valid (protocol §10).
  *
  * Before that, its calls are answered and its office is notified. As in {@linkcode endAtExpiry}, the
  * connection is closed, so that the client reconnects by itself: with other credentials if it has any,

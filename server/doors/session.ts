@@ -84,7 +84,7 @@ interface KeptConnection {
 
 /**
  * The Socket.IO sessions of a server, of all versions: one for every connection to the namespace that
- * may connect and whose `auth` is valid; all others are refused (spec §2, §10).
+ * may connect and whose `auth` is valid; all others are refused (protocol §2, §10).
  */
 export class Sessions implements Reception {
   readonly #parts: SessionParts;
@@ -157,7 +157,7 @@ export class Sessions implements Reception {
     };
   }
 
-  /** Authenticates a client, and reads its `auth` (spec §2, §10); returns the error for one that may not connect. */
+  /** Authenticates a client, and reads its `auth` (protocol §2, §10); returns the error for one that may not connect. */
   async #authenticate(
     connection: WireConnection,
     auth: Record<string, unknown>,
@@ -338,7 +338,7 @@ interface Admission extends ReturnType<typeof readHandshakeAuth> {
 const MAX_INSTANCE_LENGTH = 256;
 
 /**
- * Reads the `auth` object of a connection (spec §2, §9); ignores other fields.
+ * Reads the `auth` object of a connection (protocol §2, §9); ignores other fields.
  *
  * @returns the role that the client must join with, and what distinguishes it from others with its name
  * when it reconnects
@@ -367,7 +367,7 @@ const invalidAuth = (what: string): ProtocolError =>
 const refusedConnect = (message: string): Error =>
   toConnectError(new ProtocolError(ErrorCode.BAD_REQUEST, message));
 
-/** Returns the error for a socket on another namespace (spec §2), and records it. */
+/** Returns the error for a socket on another namespace (protocol §2), and records it. */
 export function refuseNamespace(
   connection: WireConnection,
   { limiter, proxies }: Pick<SessionsParts, "limiter" | "proxies">,

@@ -106,7 +106,7 @@ export function judgeOrigin(
 /**
  * Decides whether an Engine.IO request may pass, and records a refusal. Polling and upgrades are
  * treated alike; checks origin, transport, version, shutdown and the sessions of the address, in this
- * order (spec §2, §10).
+ * order (protocol §2, §10).
  *
  * @param request what Engine.IO will keep as the request of the session
  * @param carrier closes when the request was refused, or its WebSocket has ended; absent where no
@@ -138,7 +138,7 @@ export function judgeQuery(
 }
 
 /**
- * Decides whether an upgrade may pass, with the same checks as polling (spec §2); parameters and result
+ * Decides whether an upgrade may pass, with the same checks as polling (protocol §2); parameters and result
  * as of {@linkcode admitRequest}.
  */
 export const admitUpgrade = (
@@ -211,7 +211,7 @@ function checkMethod({ method = "GET" }: RequestHead): Refusal | undefined {
 }
 
 /**
- * Chooses the version that a client is served in (spec §2, 0.4 §18).
+ * Chooses the version that a client is served in (protocol §2, §14).
  *
  * A version that the server does not let in is refused with the newest, and with the lowest and highest
  * of all.

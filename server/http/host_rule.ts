@@ -14,7 +14,7 @@ import { refusal } from "../shared/http.ts";
 export type Origins = "*" | readonly string[];
 
 /**
- * Decides whether the origin of a request is allowed (spec §10).
+ * Decides whether the origin of a request is allowed (protocol §10).
  *
  * CORS does not cover WebSockets, which a page of any origin can open, nor resources that a page
  * loads: an `<img>` sends no `Origin`, but `Sec-Fetch-Site` reveals another site. Clients that send
@@ -58,7 +58,7 @@ export interface HostRule {
 }
 
 /**
- * Decides whether a request is for this server (spec §10).
+ * Decides whether a request is for this server (protocol §10).
  *
  * Prevents DNS rebinding: a browser treats a page whose name is pointed to this machine as the
  * server's own origin, and only its foreign name in `Host` reveals it. So a request over loopback must
@@ -136,7 +136,7 @@ export function isLoopback(hostname: string): boolean {
 }
 
 /**
- * Describes the danger of listening on an address without authentication (spec §10).
+ * Describes the danger of listening on an address without authentication (protocol §10).
  *
  * @param authenticated whether clients must authenticate
  * @returns the rest of a sentence that begins with "Cannot listen on", or `undefined` if there is no danger
@@ -150,7 +150,7 @@ export const exposure = (
     : `${hostname} without authentication: anybody could use the tools of every computer`;
 
 /**
- * Describes the danger of listening on an address without TLS (spec §10).
+ * Describes the danger of listening on an address without TLS (protocol §10).
  *
  * @returns as {@linkcode exposure}
  */

@@ -44,7 +44,7 @@ interface HttpAppParts extends RequestParts {
   protocols(): Readonly<Record<string, SmcpServerStats>> | undefined;
 }
 
-/** Creates the HTTP app: the gate before Engine.IO, `/health`, `/ready` and `/metrics` (spec §2). */
+/** Creates the HTTP app: the gate before Engine.IO, `/health`, `/ready` and `/metrics` (protocol §2). */
 export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
   const app = new Hono<SmcpEnv>();
   // Only for these paths: the app may be mounted in another one.
@@ -158,7 +158,7 @@ function corsHeaders(
 }
 
 /**
- * Returns whether a request may read the metrics on the address of the clients (spec §10).
+ * Returns whether a request may read the metrics on the address of the clients (protocol §10).
  *
  * With authentication, every client that may connect. Without, only this machine, and no request that
  * a proxy forwarded.

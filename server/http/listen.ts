@@ -26,7 +26,7 @@ import type { NamesOf } from "../../shared/checks.ts";
 /** A server of `node:http`, with or without TLS. */
 export type WebServer = HttpServer | HttpsServer;
 
-/** The certificate of a server, and optionally the authorities of its clients; all as PEM (spec §10). */
+/** The certificate of a server, and optionally the authorities of its clients; all as PEM (protocol §10). */
 export interface TlsOptions {
   /** The server's certificate chain without the root. */
   readonly cert: string;
@@ -45,7 +45,7 @@ export const TLS_NAMES = {
 
 /** Options for `SmcpServer.listen()`. */
 export interface ListenOptions {
-  /** The host to listen on; default `127.0.0.1` (spec §10). */
+  /** The host to listen on; default `127.0.0.1` (protocol §10). */
   hostname?: string;
   /** The port to listen on; default 0, any free port. */
   port?: number;
@@ -53,7 +53,7 @@ export interface ListenOptions {
   tls?: TlsOptions;
   /**
    * Whether to allow a public address without authentication, that is without an `authenticator` and
-   * without `tls.clientCa`; default `false` (spec §10).
+   * without `tls.clientCa`; default `false` (protocol §10).
    */
   insecure?: boolean;
   /**

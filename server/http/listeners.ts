@@ -96,7 +96,7 @@ export class Listeners {
   }
 
   /**
-   * Answers an upgrade request with the same checks and answers as polling (spec §2). Never throws: that
+   * Answers an upgrade request with the same checks and answers as polling (protocol §2). Never throws: that
    * would leave the client waiting forever. Other paths are left to the server's other listeners, if there
    * are any.
    */

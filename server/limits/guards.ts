@@ -288,7 +288,7 @@ export const earlyBytes = (maxConnectBytes: number): number =>
   4 * maxConnectBytes;
 
 /**
- * Disconnects a client for which more than `maxBytes` are queued (spec §10); a single message may be
+ * Disconnects a client for which more than `maxBytes` are queued (protocol §10); a single message may be
  * larger.
  *
  * Engine.IO queues without bound for a polling client that does not read, where text is counted by

@@ -11,7 +11,7 @@ import { TokenBucket } from "../shared/pending.ts";
 import { copyOf } from "../../shared/bytes.ts";
 import { checkNumbers, type NamesOf } from "../../shared/checks.ts";
 
-/** Count and rate limits of a server; a client that exceeds one gets the error 429 (spec §10). */
+/** Count and rate limits of a server; a client that exceeds one gets the error 429 (protocol §10). */
 export interface Limits {
   /** Open sessions per address; default 100. IPv6 addresses are counted by their /64 network. */
   readonly connectionsPerAddress: number;
@@ -122,7 +122,7 @@ export function resolveLimits(
 }
 
 /**
- * Creates the 429 error for a client over a limit, with the limit's name and value (spec §10). For a
+ * Creates the 429 error for a client over a limit, with the limit's name and value (protocol §10). For a
  * refused request, `details` says that it did not run, and when to try again.
  */
 export function overLimit(
@@ -215,7 +215,7 @@ export class RequestRates {
 }
 
 /**
- * Returns the address that a request came from (spec §10).
+ * Returns the address that a request came from (protocol §10).
  *
  * Each trusted proxy appends the address of its own client to `X-Forwarded-For`; entries before
  * those may be forged and are ignored.

@@ -55,7 +55,7 @@ export interface Carrier {
 }
 
 /**
- * The slots that each address has for its sessions (spec §10).
+ * The slots that each address has for its sessions (protocol §10).
  *
  * The request that opens a session reserves a slot before Engine.IO sees it, so that no burst of
  * requests exceeds the limit; the slot is released when the session ends, or when the request ends

@@ -133,7 +133,7 @@ function shown(payload: Payload, field?: string): unknown {
 }
 
 /**
- * Writes each tool call, and each read of contents, to the audit log when it ends (spec §10).
+ * Writes each tool call, and each read of contents, to the audit log when it ends (protocol §10).
  *
  * @param payloads whether parameters and results are written too
  */

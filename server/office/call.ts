@@ -1,5 +1,5 @@
 /**
- * One request of an Agent, from its arrival to its end (spec §7): what its Computer gets, what the Agent
+ * One request of an Agent, from its arrival to its end (protocol §7): what its Computer gets, what the Agent
  * gets, how long that may take.
  *
  * @module
@@ -85,7 +85,7 @@ export function forward(request: CallRequest, ack: Ack | undefined): void {
     }
     const computer = agent.home.computer(about.computer);
     if (computer === undefined) {
-      // Never reveals whether it is in another office (spec §5).
+      // Never reveals whether it is in another office (protocol §5).
       throw failed(
         ErrorCode.NOT_FOUND,
         about.computer,
@@ -189,7 +189,7 @@ export class Call implements Deadline {
   }
 
   /**
-   * Asks under every name that a client of the Computer's version may know (spec §12); the first real
+   * Asks under every name that a client of the Computer's version may know (protocol §12); the first real
    * answer counts. An empty ack and 400 are provisional: they may mean that it does not know the name.
    */
   #askAll(names: readonly string[], payload: Payload): Forget {
@@ -256,7 +256,7 @@ export class Call implements Deadline {
   }
 }
 
-// ------------------------------------------------------------------ what the two get (spec §7, §12; 0.4 §1.2)
+// ------------------------------------------------------------------ what the two get (protocol §7, §12, §14)
 
 /** Whether the two name MCP servers differently in an event; operators see what the Computer has. */
 const differs = ({ agent, computer }: Call): boolean =>
@@ -284,7 +284,7 @@ function translated(answer: Payload, call: Call): Payload {
   }
 }
 
-/** The error in place of an answer that is larger than it may be (docs/protocol.md §10). */
+/** The error in place of an answer that is larger than it may be (protocol §10). */
 const tooMuch = (
   { computer, event }: Call,
   why: string,
@@ -301,7 +301,7 @@ const tooMuch = (
 
 /**
  * Converts a Computer's ack that is no object: 400 for the empty ack of a Computer that does not know
- * the event, as other SDKs leave it (0.4 §12); 500 for anything else.
+ * the event, as other SDKs leave it (protocol §8.3); 500 for anything else.
  */
 function noAnswer(first: Payload | undefined, event: ClientEvent): Payload {
   // The events of the first version are known to all.
@@ -322,7 +322,7 @@ function isReal(answer: Payload | undefined): boolean {
 const bestOf = (given: (Payload | undefined)[]): Payload | undefined =>
   given.find((answer) => toErrorPayload(answer?.peek())) ?? given[0];
 
-/** The error when the Computer left before it answered (spec §5). */
+/** The error when the Computer left before it answered (protocol §5). */
 export const computerLeft = (computer: string): ProtocolError =>
   failed(ErrorCode.NOT_FOUND, computer, "left before it answered", {
     reason: "computer disconnected",
@@ -338,7 +338,7 @@ const failed = (
     fields: { computer, ...more },
   });
 
-// ------------------------------------------------------------------ how long it may take (spec §7)
+// ------------------------------------------------------------------ how long it may take (protocol §7)
 
 /** Added to a request's own `timeout`, so that the Computer's answer comes first. */
 const ANSWER_MARGIN_MS = 5_000;

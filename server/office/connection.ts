@@ -1,5 +1,5 @@
 /**
- * A client of the Server, in an office or in none (spec §3, §5): its events in their order, also while a
+ * A client of the Server, in an office or in none (protocol §3, §5): its events in their order, also while a
  * join waits for another node, its joins and leaves, and what it gets where it has no seat.
  *
  * @module
@@ -89,7 +89,7 @@ export class Connection {
   readonly #waiting: (() => void)[] = [];
   #waitingBytes = 0;
 
-  /** @param role declared at connect, if it was (spec §2) */
+  /** @param role declared at connect, if it was (protocol §2) */
   constructor(peer: Peer, parts: ConnectionParts, role?: Role) {
     this.#peer = peer;
     this.#parts = parts;
@@ -188,7 +188,7 @@ export class Connection {
     }
   }
 
-  /** Answers 400, unless it is a notification: a client's own is ignored (spec §3). */
+  /** Answers 400, unless it is a notification: a client's own is ignored (protocol §3). */
   #refuseName(name: string, ack: Ack | undefined): void {
     if (this.#isGone) return;
     if (hasNotificationPrefix(name)) {
@@ -203,10 +203,10 @@ export class Connection {
     ack?.(errorAnswer(new ProtocolError(ErrorCode.BAD_REQUEST, problem)));
   }
 
-  // ---------------------------------------------------------------- joining and leaving (spec §5)
+  // ---------------------------------------------------------------- joining and leaving (protocol §5)
 
   /**
-   * Answers `(true, null)` or `(false, reason)`, never an error object (spec §3). Later events are kept
+   * Answers `(true, null)` or `(false, reason)`, never an error object (protocol §3). Later events are kept
    * back until another node has answered.
    */
   #acknowledge(
@@ -279,7 +279,7 @@ export class Connection {
     }
   }
 
-  /** Audits an attempt to act in another office (spec §10). */
+  /** Audits an attempt to act in another office (protocol §10). */
   #refuseLeave({ office, role, name }: OwnSeat): OfficeAck {
     const reason = "Cannot leave an office that you are not in";
     const [request, code] = [LEAVE_OFFICE_EVENT, ErrorCode.CROSS_ROOM_ACCESS];
@@ -303,7 +303,7 @@ const ackOf = (event: AnyEvent): "office" | "answer" | "none" =>
   isClientEvent(event) ? "answer" : SERVER_EVENTS[event].ack;
 
 /**
- * Decides what the state of the connection alone decides about a join (spec §5).
+ * Decides what the state of the connection alone decides about a join (protocol §5).
  *
  * @param fixed the role that was declared at connect or fixed by the first join, also after leaving
  * @param own the seat that the connection holds

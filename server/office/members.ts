@@ -64,7 +64,7 @@ function checkSize(answer: ListRoomRet, max: number): void {
   );
 }
 
-// ------------------------------------------------------------------ who may send what (spec §5)
+// ------------------------------------------------------------------ who may send what (protocol §5)
 
 /** What a request claims about its sender. */
 interface Claim {
@@ -133,7 +133,7 @@ export function refuseOutsider(
 export const notInOffice = (): ProtocolError =>
   new ProtocolError(ErrorCode.NOT_IN_ROOM, "Not in an office: join one first");
 
-// ------------------------------------------------------------------ a member, and its events (spec §3)
+// ------------------------------------------------------------------ a member, and its events (protocol §3)
 
 /** What operators see of a member. */
 interface MemberRecord {
@@ -246,7 +246,7 @@ export class Member implements Seat, Seated {
     }
   }
 
-  /** The members, each with its own version (spec §4). */
+  /** The members, each with its own version (protocol §4). */
   #list(payload: unknown): ListRoomRet {
     const { from, parseRequest } = SERVER_EVENTS[LIST_ROOM_EVENT];
     const { agent, office_id, req_id } = parseRequest(payload);
@@ -279,7 +279,7 @@ export class Member implements Seat, Seated {
   }
 
   /**
-   * Passes the progress of a call on to the Agent that made it, and to nobody else (spec §7). That of a
+   * Passes the progress of a call on to the Agent that made it, and to nobody else (protocol §7). That of a
    * call which has ended, or whose Agent did not ask for it, is dropped: its Computer cannot know yet.
    */
   #progress(payload: Payload): undefined {
@@ -310,7 +310,7 @@ export class Member implements Seat, Seated {
     checkAccess(this, { role: "agent", name: about.agent });
     const name = agentName(this);
     if (!this.#saidOtherName && about.agent !== name) {
-      this.#saidOtherName = true; // that of its seat counts (0.4 §10)
+      this.#saidOtherName = true; // that of its seat counts (protocol §5)
       log.debug("An agent's requests say {claimed}, its seat is {name}", {
         claimed: short(about.agent),
         name: short(this.name),
@@ -340,7 +340,7 @@ export class Member implements Seat, Seated {
     ack?.(body);
   }
 
-  /** Sends a notification under each name that its version may know, if it has it (spec §12). */
+  /** Sends a notification under each name that its version may know, if it has it (protocol §12). */
   notify(event: Notification, payload: Payload): void {
     const { peer } = this;
     if (peer.profile.lacks.includes(event)) return;

@@ -84,7 +84,7 @@ export class Office {
     return roles.flatMap((wanted) => all.filter(({ role }) => role === wanted));
   }
 
-  // ---------------------------------------------------------------- taking a seat (spec §5, §9)
+  // ---------------------------------------------------------------- taking a seat (protocol §5, §9)
 
   /**
    * Takes a seat that {@linkcode Office.judge} does not refuse, and notifies the others. The seat of the
@@ -125,7 +125,7 @@ export class Office {
     return this.#seats.get(name);
   }
 
-  // ---------------------------------------------------------------- notices (spec §3)
+  // ---------------------------------------------------------------- notices (protocol §3)
 
   /**
    * Notifies all members, in the order of their seats, but the one that causes it. All get the same
@@ -156,7 +156,7 @@ export class Office {
     this.notify(CANCEL_TOOL_CALL_NOTIFICATION, Payload.of(cancelled));
   }
 
-  // ---------------------------------------------------------------- leaving (spec §5, §9)
+  // ---------------------------------------------------------------- leaving (protocol §5, §9)
 
   /** Makes a member leave; its connection stays, or is gone. */
   leave(member: Member, isGone: boolean): void {
@@ -392,7 +392,7 @@ const holdKey = ({ office, role, name }: WantedSeat): string =>
   JSON.stringify([office, role, name]);
 
 /**
- * Decides what the office alone decides about a join (spec §5, §9, §10).
+ * Decides what the office alone decides about a join (protocol §5, §9, §10).
  *
  * @param holder has the seat now: that of the Agent, or of the Computer with the name
  * @param isFull whether the office has as many members as it may; a seat can still be taken over
@@ -422,7 +422,7 @@ export const ROOM_FULL: Refusal = {
   refused: "Room is full: it has as many members as this server allows",
 };
 
-/** Another principal with the same instance id has guessed it (spec §9). */
+/** Another principal with the same instance id has guessed it (protocol §9). */
 const isSameInstance = (a: Peer, b: Peer): boolean =>
   a.instance !== undefined && a.instance === b.instance &&
   a.identity?.principal === b.identity?.principal;

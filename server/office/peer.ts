@@ -47,7 +47,7 @@ export interface Peer {
   readonly profile: Profile;
   /** The `a2c_version` that it sent; that of the profile if it sent none. */
   readonly version: string;
-  /** Random per client instance, never revealed to others; without it, no other connection counts as the same (spec §9). */
+  /** Random per client instance, never revealed to others; without it, no other connection counts as the same (protocol §9). */
   readonly instance: string | undefined;
   /** Who it is authenticated as, and what it may do; absent without authentication. A recheck replaces it. */
   readonly identity: Identity | undefined;
@@ -98,12 +98,12 @@ export interface Seat {
    */
   receive(event: MemberEvent, payload: Payload, ack?: Ack): void;
   /**
-   * Leaves the office; pending calls of the member are answered (spec §5).
+   * Leaves the office; pending calls of the member are answered (protocol §5).
    *
    * @returns resolves when the seat is free; `undefined` where it is on return
    */
   leave(): Promise<void> | undefined;
-  /** Notes that the connection is closed; pending calls of the member are dropped silently (spec §5). */
+  /** Notes that the connection is closed; pending calls of the member are dropped silently (protocol §5). */
   gone(): void;
 }
 
@@ -171,7 +171,7 @@ export interface Seated extends WantedSeat {
   readonly peer: Peer;
 }
 
-/** A request that passed its checks (spec §5). */
+/** A request that passed its checks (protocol §5). */
 export interface ObservedCall {
   readonly event: ClientEvent;
   /** The Agent, or an operator. */

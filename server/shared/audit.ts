@@ -1,5 +1,5 @@
 /**
- * The audit log (spec §10): how a request ended, the lines of the log as one union of types, and the
+ * The audit log (protocol §10): how a request ended, the lines of the log as one union of types, and the
  * journal to which all parts of a server write.
  *
  * @module
@@ -164,7 +164,7 @@ type EventOf<Lines> = {
 }[keyof Lines];
 
 /**
- * A line of the audit log (spec §10).
+ * A line of the audit log (protocol §10).
  *
  * Never contains credentials; parameters and results only if the operator enabled them.
  */

@@ -82,13 +82,13 @@ export const sessionOf = (query: string): string | undefined =>
 export const parametersOf = (query: string): URLSearchParams =>
   new URL(`?${query}`, "http://server").searchParams;
 
-/** An HTTP response that refuses a request; the same over polling and for an upgrade (spec §2). */
+/** An HTTP response that refuses a request; the same over polling and for an upgrade (protocol §2). */
 export interface Refusal {
   /** The HTTP status. */
   readonly status: 400 | 401 | 403 | 404 | 413 | 429 | 500 | 503;
   /** Headers except for the length. */
   readonly headers: Readonly<Record<string, string>>;
-  /** A flat error as JSON (spec §6). */
+  /** A flat error as JSON (protocol §6). */
   readonly body: string;
 }
 

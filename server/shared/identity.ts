@@ -1,5 +1,5 @@
 /**
- * Who a client is, and what its policy lets it join, use and operate (spec §10): pure rules.
+ * Who a client is, and what its policy lets it join, use and operate (protocol §10): pure rules.
  *
  * @module
  */
@@ -9,9 +9,9 @@ import type { NamesOf } from "../../shared/checks.ts";
 
 /** An authenticated client, and what it may do. */
 export interface Identity {
-  /** Names the holder of the credentials, in logs too; the same one may take its own seat over (spec §9). */
+  /** Names the holder of the credentials, in logs too; the same one may take its own seat over (protocol §9). */
   readonly principal: string;
-  /** Asked at every join; absent allows everything (spec §10). */
+  /** Asked at every join; absent allows everything (protocol §10). */
   readonly policy?: Policy;
   /** Milliseconds since 1970 at which the session ends, and from which joins are refused; absent means never. */
   readonly expiresAt?: number;
@@ -27,7 +27,7 @@ export interface CallSource {
   readonly client?: string;
 }
 
-/** What a client may join as; an absent field allows everything but to operate (spec §10). */
+/** What a client may join as; an absent field allows everything but to operate (protocol §10). */
 export interface Policy {
   /**
    * Allowed roles; `"operator"` joins nowhere, but may use the operator API. That it must be named: the
@@ -66,7 +66,7 @@ export interface MemberSeat {
 }
 
 /**
- * Decides whether an identity may join (spec §10).
+ * Decides whether an identity may join (protocol §10).
  *
  * @param now milliseconds since 1970
  * @returns why not, as a message for people, or `undefined` when it may
@@ -99,7 +99,7 @@ export function checkGatewayUse(
 }
 
 /**
- * Decides whether a policy allows a join (spec §10).
+ * Decides whether a policy allows a join (protocol §10).
  *
  * @returns why not, as a message for people, or `undefined` when it does
  */

@@ -220,7 +220,7 @@ export async function parseInSlices(
   return await inSlices(parsePieces(text), pace);
 }
 
-// ------------------------------------------------------------------ what is let in (docs/protocol.md §10)
+// ------------------------------------------------------------------ what is let in (protocol §10)
 
 /** The most members of a request: the checks would not see those after them. */
 export const MAX_MEMBERS = 256;
@@ -282,7 +282,7 @@ export function toConnectError(error: unknown): Error & { data: ErrorPayload } {
   return Object.assign(new Error(data.message), { data });
 }
 
-/** The error for requests while the server drains (spec §5: shutdown counts as leaving). */
+/** The error for requests while the server drains (protocol §5: shutdown counts as leaving). */
 export const shuttingDown = (): ProtocolError =>
   new ProtocolError(
     ErrorCode.INTERNAL_ERROR,
@@ -299,7 +299,7 @@ export const notServing = (): ProtocolError =>
   );
 
 /**
- * The error for refused credentials (spec §10).
+ * The error for refused credentials (protocol §10).
  *
  * @param shown the reason, for the holder of the credentials alone; absent as a rule
  */

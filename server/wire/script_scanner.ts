@@ -18,7 +18,7 @@ export const Char = {
   CLOSE_OBJECT: 0x7d,
 } as const;
 
-/** Limit of brackets open at once in a packet, its own array included (spec §7). */
+/** Limit of brackets open at once in a packet, its own array included (protocol §7). */
 export const MAX_DEPTH = 64;
 
 /** Result for text that is invalid or nested too deeply: the caller falls back to another parser. */

@@ -170,7 +170,7 @@ export class StockEngine implements ClientEngine {
 const MAX_NAMESPACES = 100;
 
 /**
- * Refuses sockets on namespaces that `io` does not have (spec §2).
+ * Refuses sockets on namespaces that `io` does not have (protocol §2).
  *
  * @param refuse returns the error for a client
  */

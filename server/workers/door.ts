@@ -106,7 +106,7 @@ export function frontOfSession(
 
 /**
  * Decides where a request goes, by what can be decided without an object; the objects check it again, in
- * the same order (spec §2, §10).
+ * the same order (protocol §2, §10).
  *
  * @param random from 0 to 1
  */

@@ -110,7 +110,7 @@ const ofOtherVersion = (origin: string): SmcpServerOptions => ({
 });
 
 consoleTest(
-  "a page reads why it is refused: a Server of another version (spec §2)",
+  "a page reads why it is refused: a Server of another version (protocol §2)",
   async () => {
     await using site = await startSite(ofOtherVersion);
     assertEquals(await site.visit({ scenario: "refused" }), mismatch);
@@ -118,7 +118,7 @@ consoleTest(
 );
 
 consoleTest(
-  "a page with only WebSocket reads the reason over polling (spec §2)",
+  "a page with only WebSocket reads the reason over polling (protocol §2)",
   async () => {
     await using site = await startSite(ofOtherVersion);
     const parameters = { scenario: "refused", transport: "websocket" };
@@ -127,7 +127,7 @@ consoleTest(
 );
 
 consoleTest(
-  "a page of an origin that is not allowed does not get in (spec §10)",
+  "a page of an origin that is not allowed does not get in (protocol §10)",
   async () => {
     await using site = await startSite(() => ({
       origins: ["https://app.example"],

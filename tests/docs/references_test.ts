@@ -209,7 +209,7 @@ Deno.test("docs/protocol.md tells what every error code means", () => {
   }
 });
 
-Deno.test("docs/protocol.md lists what each version lacks, and the error of a Computer that lacks it (0.4 §1.2)", () => {
+Deno.test("docs/protocol.md lists what each version lacks, and the error of a Computer that lacks it (protocol §14)", () => {
   const text = section(14);
   for (const version of PROTOCOL_NAMES) {
     const [row = ""] = text.match(

@@ -27,13 +27,13 @@ export const LEFT_OUT: Readonly<
   listener: [
     "listen() waits until the cluster is joined, and fails with its reason",
     "a page of a rebound name reads nothing over loopback: health, metrics, open packet",
-    "a polling POST with a missing body is answered with 408 after its timeout, and its session ends (spec §10)",
+    "a polling POST with a missing body is answered with 408 after its timeout, and its session ends (protocol §10)",
     "a refused upgrade gets its answer, and is closed even if its client never closes",
     "a separate port serves only metrics, until the server is closed",
     "listen() during or after close() rejects and leaves no port open",
-    "listen() refuses a public address without authentication, unless insecure is set (spec §10)",
-    "listen() warns of a public address with keys and without TLS, and refuses it with requireTls (spec §10)",
-    "mTLS: clients without a certificate of the authority are refused; it counts as authentication (spec §10)",
+    "listen() refuses a public address without authentication, unless insecure is set (protocol §10)",
+    "listen() warns of a public address with keys and without TLS, and refuses it with requireTls (protocol §10)",
+    "mTLS: clients without a certificate of the authority are refused; it counts as authentication (protocol §10)",
     "metrics also count in an attached HTTP server",
     "reloadTls() does not switch client certificates on or off, which a reload cannot enforce",
     "reloadTls() refuses invalid certificates, without showing them; the old ones stay",
@@ -44,11 +44,11 @@ export const LEFT_OUT: Readonly<
   ],
   options: [
     "a connection without a request is closed after the header timeout",
-    "a request with missing headers is answered with 408 after the header timeout (spec §10)",
+    "a request with missing headers is answered with 408 after the header timeout (protocol §10)",
     "createSmcpServer() refuses an unknown engine, and an invalid rate",
   ],
   cutOff: [
-    "a client that does not read is disconnected at the limit, and its callers are answered (spec §10)",
+    "a client that does not read is disconnected at the limit, and its callers are answered (protocol §10)",
   ],
   frames: [
     "frames before an end take effect, and those after it have none (§5.5.1, §7.1.7) [fast]",

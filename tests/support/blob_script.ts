@@ -40,7 +40,7 @@ export interface BlobScriptOptions {
   ) => unknown;
 }
 
-/** A Computer whose tools answer with `content`, and which gives out `bytes` in chunks (0.4 §7.2). */
+/** A Computer whose tools answer with `content`, and which gives out `bytes` in chunks (protocol §8.7). */
 export function blobScript(
   content: unknown,
   bytes: Uint8Array,

@@ -161,7 +161,7 @@ const withoutName = (server: JsonSchema): JsonSchema => ({
   required: server.required?.filter((field) => field !== "name") ?? [],
 });
 
-/** Refuses unknown fields, also in `server_parameters` and its `oauth`; metadata of tools stays open (spec §4). */
+/** Refuses unknown fields, also in `server_parameters` and its `oauth`; metadata of tools stays open (protocol §4). */
 function strict(kind: JsonSchema): JsonSchema {
   const { server_parameters, ...others } = kind.properties ?? {};
   const { oauth, ...parameters } = server_parameters?.properties ?? {};

@@ -118,7 +118,7 @@ export interface McpTool {
 /** Maximum number of sentences about what is invalid, since people read them. */
 export const MAX_PROBLEMS = 20;
 
-/** Maximum length of identifiers on the wire (spec §4). */
+/** Maximum length of identifiers on the wire (protocol §4). */
 const MAX_NAME_LENGTH = 256;
 /** Maximum depth of a tool, which is two levels deep in the answer to Agents. */
 const MAX_TOOL_DEPTH = MAX_DEPTH - 2;

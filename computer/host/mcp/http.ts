@@ -31,7 +31,7 @@ import {
 } from "../../../protocol/mod.ts";
 import { MAX_TIMER_MS } from "../../../shared/async.ts";
 
-/** The configuration of an MCP server over HTTP (spec §4). */
+/** The configuration of an MCP server over HTTP (protocol §4). */
 export type HttpConfig = MCPServerStreamableHttpConfig | MCPSSEConfig;
 
 /** Reads timeouts: ISO 8601 durations for Streamable HTTP, seconds for SSE. */
@@ -61,7 +61,7 @@ const NO_ANSWER = {
 
 /**
  * A transport of the MCP SDK that settles every request it accepted, and never throws for a message:
- * over Streamable HTTP, or over HTTP with SSE for older servers (spec §4).
+ * over Streamable HTTP, or over HTTP with SSE for older servers (protocol §4).
  */
 export class HttpTransport implements Transport {
   onclose?: () => void;

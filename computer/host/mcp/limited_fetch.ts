@@ -56,7 +56,7 @@ export interface HttpTimeouts {
 const MAX_CALL_MS = 3_600_000;
 
 /**
- * Creates a `fetch` with the configured timeouts (spec §4: `timeout`, `sse_read_timeout`).
+ * Creates a `fetch` with the configured timeouts (protocol §4: `timeout`, `sse_read_timeout`).
  *
  * A POST with a JSON-RPC request has no timeout of its own, since its caller has one, and is sent at
  * most once.

@@ -1,6 +1,6 @@
 /**
  * The offices that a Computer is in, and whether an MCP server leads back to one of them: the Computer
- * would offer the office's tools to the office itself (docs/protocol.md §15).
+ * would offer the office's tools to the office itself (protocol §15).
  *
  * @module
  */

@@ -66,7 +66,7 @@ interface StdioOptions {
  *
  * Unlike the MCP SDK's transport it ends all processes of the child, notices the child's exit even
  * while a grandchild holds its output, takes messages of any size up to a limit, of which one above
- * it costs only its request, and decodes the configured encoding (spec §4).
+ * it costs only its request, and decodes the configured encoding (protocol §4).
  */
 export class StdioTransport implements Transport {
   onclose?: () => void;

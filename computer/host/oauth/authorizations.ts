@@ -129,7 +129,7 @@ export type Revocation =
   | { readonly reason: string };
 
 /**
- * OAuth with one MCP server, by the authorization specification of MCP (spec §6).
+ * OAuth with one MCP server, by the authorization specification of MCP (protocol §6).
  *
  * Tokens are renewed automatically, with the client that they were issued to. When the user must
  * act, they are asked once; requests fail until the browser returns.

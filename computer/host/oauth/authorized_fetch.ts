@@ -1,6 +1,6 @@
 /**
  * Access to MCP servers over HTTP: a `fetch` with a token, the errors of a refused access, and the
- * results that Agents get for them (spec §6).
+ * results that Agents get for them (protocol §6).
  *
  * @module
  */
@@ -42,7 +42,7 @@ export interface Authorizer {
 
 /**
  * Creates a `fetch` that adds a token if there is one, and rejects with an error of its own when an
- * MCP server denies access (spec §6).
+ * MCP server denies access (protocol §6).
  *
  * The MCP SDK's transports can add tokens too, but each concurrent request renews the token: with a
  * single-use refresh token, all but one would fail.
@@ -112,7 +112,7 @@ function withToken(
   return { ...init, headers };
 }
 
-/** What the user can do (spec §6). */
+/** What the user can do (protocol §6). */
 interface AuthHint {
   /**
    * - `authorize`: in the browser of the Computer, which shows the address
@@ -140,7 +140,7 @@ interface AuthorizationProblem {
   readonly granted?: Promise<boolean>;
 }
 
-/** An MCP server denies the Computer access (spec §6); its message is for the user. */
+/** An MCP server denies the Computer access (protocol §6); its message is for the user. */
 export class AuthorizationError extends Error {
   /** Always `"AuthorizationError"`. */
   override readonly name = "AuthorizationError";
@@ -167,7 +167,7 @@ const OF_TRANSPORT: ReadonlySet<number> = new Set([404, 405]);
 
 /**
  * Maps an MCP server's response: HTTP 401 to 4006, 403 to 4007, another refusal that names a way to
- * authenticate to 4006, anything else to no authorization error (spec §6, 0.4 §8.3).
+ * authenticate to 4006, anything else to no authorization error (protocol §6).
  *
  * @param isChallenge whether it has the header `WWW-Authenticate`
  */
@@ -279,7 +279,7 @@ interface AuthorizationAnswer {
 }
 
 /**
- * Returns the error result of a call for which the Computer is not authorized (spec §6).
+ * Returns the error result of a call for which the Computer is not authorized (protocol §6).
  *
  * @param address how the office names the server
  */

@@ -68,7 +68,7 @@ async function privateTypes(entry: string) {
   });
 }
 
-/** Fields of the wire, of the log, of the configuration file, of DPE resolvers (spec §8.3) and of Hono, and classes. */
+/** Fields of the wire, of the log, of the configuration file, of DPE resolvers (protocol §8.3) and of Hono, and classes. */
 const KEPT = [
   ...["api_key", "req_id", "ended_by", "server_parameters", "mime_type"],
   ...["mcp_server_name", "Bindings", "Front", "Office"],

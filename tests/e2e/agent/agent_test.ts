@@ -130,7 +130,7 @@ Deno.test("SmcpAgent throws protocol errors, flat or in the nested form of 0.1",
   assertEquals(await codeOf(() => agent.listRoom(), ""), 4103);
 });
 
-Deno.test("SmcpAgent sends no request that the protocol does not allow: 400 names the field (spec §4, §6)", async () => {
+Deno.test("SmcpAgent sends no request that the protocol does not allow: 400 names the field (protocol §4, §6)", async () => {
   // Not connected: a request that were sent would fail with `offline`.
   await using agent = new SmcpAgent({ url: "http://127.0.0.1:1", name: "a" });
   const bad: [field: string, ask: () => Promise<unknown>][] = [
@@ -198,7 +198,7 @@ Deno.test("SmcpAgent updates its tool catalogue on notifications", async () => {
   assertEquals([...agent.tools.keys()], ["pc"]);
 });
 
-Deno.test("SmcpAgent.followDesktop() fetches the desktop again after each change (spec §9)", async () => {
+Deno.test("SmcpAgent.followDesktop() fetches the desktop again after each change (protocol §9)", async () => {
   let desktops = ["window://h/1"];
   const script = (event: string) =>
     event === "client:get_desktop" ? { desktops, req_id: "1" } : ANSWERS[event];
@@ -247,7 +247,7 @@ for (
     ],
   ] as const
 ) {
-  Deno.test(`SmcpAgent.connect() throws ProtocolVersionError on 4008 without a reconnect loop: ${name} (0.4 §1.4)`, async () => {
+  Deno.test(`SmcpAgent.connect() throws ProtocolVersionError on 4008 without a reconnect loop: ${name} (protocol §2)`, async () => {
     await using server = await versionRefusingServer(() => named, options);
     await using agent = new SmcpAgent({
       url: server.url,

@@ -54,7 +54,7 @@ async function callFor(bytes: Uint8Array, options?: BlobScriptOptions) {
   return { result, starts, data: block?.type === "image" && block.data };
 }
 
-Deno.test("0.4 §7.3: callTool() puts large content back, as an inline result would have it", async () => {
+Deno.test("protocol §8.7: callTool() puts large content back, as an inline result would have it", async () => {
   const png = { type: "image", mimeType: "image/png" };
   const wav = { type: "audio", mimeType: "audio/wav" };
   const pdf = { uri: "x:1", mimeType: "application/pdf" };
@@ -82,7 +82,7 @@ Deno.test("0.4 §7.3: callTool() puts large content back, as an inline result wo
   });
 });
 
-Deno.test("0.4 §7.4: callTool() takes chunks of any size, and a resource without bytes", async () => {
+Deno.test("protocol §8.7: callTool() takes chunks of any size, and a resource without bytes", async () => {
   for (const [size, chunk] of [[0, 10], [1, 10], [1_000, 7], [1_000, 500]]) {
     const bytes = someBytes(Number(size));
     const { result, data } = await callFor(bytes, { chunk: Number(chunk) });
@@ -90,7 +90,7 @@ Deno.test("0.4 §7.4: callTool() takes chunks of any size, and a resource withou
   }
 });
 
-Deno.test("0.4 §7.4: callTool() starts over when the bytes change meanwhile", async () => {
+Deno.test("protocol §8.7: callTool() starts over when the bytes change meanwhile", async () => {
   const { data, starts } = await callFor(BYTES, {
     change: (answer, { chunk_offset }, number) =>
       chunk_offset !== 0 && number < 3
@@ -100,7 +100,7 @@ Deno.test("0.4 §7.4: callTool() starts over when the bytes change meanwhile", a
   assertEquals([data, starts], [base64(BYTES), 2]);
 });
 
-Deno.test("0.4 §7.3: callTool() says loudly what it cannot fetch, and why", async () => {
+Deno.test("protocol §8.7: callTool() says loudly what it cannot fetch, and why", async () => {
   const details = { reason: "gone" };
   const gone = { code: 4018, message: "It is no longer there", details };
   const other = "not the announced ones";
@@ -221,7 +221,7 @@ async function skillAt(home: string): Promise<string> {
 }
 
 for (const protocol of ["0.2", "0.4"] as const) {
-  Deno.test(`0.4 §6: getSkills() and getSkill() give texts, long texts and bytes of a Computer of ${protocol}`, async () => {
+  Deno.test(`protocol §8.6: getSkills() and getSkill() give texts, long texts and bytes of a Computer of ${protocol}`, async () => {
     await using folder = await scratch();
     const path = await skillAt(folder.path);
     const long = "ä".repeat(150_000);
@@ -272,7 +272,7 @@ for (const protocol of ["0.2", "0.4"] as const) {
   });
 }
 
-Deno.test("0.4 §6: a skill that is added is notified; a file that changes is not mistaken for the first", async () => {
+Deno.test("protocol §8.6: a skill that is added is notified; a file that changes is not mistaken for the first", async () => {
   await using folder = await scratch();
   await using office = await startOffice({
     computers: { pc: { skillHome: folder.path } },
@@ -290,7 +290,7 @@ Deno.test("0.4 §6: a skill that is added is notified; a file that changes is no
   assertEquals((await (await open()).bytes())[0], 1);
 });
 
-Deno.test("0.4 §6.1: a text that is not the announced one is refused", async () => {
+Deno.test("protocol §8.6: a text that is not the announced one is refused", async () => {
   const skill = {
     ...{ name: "forms", rel_path: "SKILL.md", mime_type: "text/markdown" },
     ...{ total_size: 3, sha256: sha256(Buffer.from("abc")), body: "abd" },

@@ -37,7 +37,7 @@ const agentAt = (url: string, more: Partial<SmcpAgentOptions> = {}) =>
 const joined = (agent: SmcpAgent) =>
   new Promise<unknown>((resolve) => agent.on("joined", resolve));
 
-Deno.test("a client without a wish speaks the newest version that the Server lets in, and none is refused (0.4 §18)", async () => {
+Deno.test("a client without a wish speaks the newest version that the Server lets in, and none is refused (protocol §14)", async () => {
   for (
     const [protocol, newest] of [
       ["0.2", "0.2"],

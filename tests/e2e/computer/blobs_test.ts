@@ -53,7 +53,7 @@ function assertWhole(result: CallToolResult, count: number): void {
   assertEquals(found.map(sha256).join(" "), result.content[0]?.text);
 }
 
-Deno.test("0.4 §7.3: results beyond the Server's limit arrive whole, whatever they consist of", async () => {
+Deno.test("protocol §8.7: results beyond the Server's limit arrive whole, whatever they consist of", async () => {
   await using pc = await inOffice(MEGABYTE);
   for (
     const [as, sizes] of [
@@ -72,7 +72,7 @@ Deno.test("0.4 §7.3: results beyond the Server's limit arrive whole, whatever t
   }
 });
 
-Deno.test("0.4 §7.3: content above the budget leaves the result, smaller content stays", async () => {
+Deno.test("protocol §8.7: content above the budget leaves the result, smaller content stays", async () => {
   const rows: [maxPayload: number, size: number, stays: boolean][] = [
     [MEGABYTE, 32_768, true],
     [MEGABYTE, 32_769, false],
@@ -112,7 +112,7 @@ Deno.test("0.4 §7.3: content above the budget leaves the result, smaller conten
   }
 });
 
-Deno.test("0.4 §7.3: a text beyond the limit, and content beyond that of the store, are errors that say so", async () => {
+Deno.test("protocol §8.7: a text beyond the limit, and content beyond that of the store, are errors that say so", async () => {
   await using pc = await inOffice(100_000, {
     blobStore: { maxBytes: 2_000_000 },
   });
@@ -127,7 +127,7 @@ Deno.test("0.4 §7.3: a text beyond the limit, and content beyond that of the st
   }
 });
 
-Deno.test("0.4 §7.2: what the store no longer has, or had for another office, is gone", async () => {
+Deno.test("protocol §8.7: what the store no longer has, or had for another office, is gone", async () => {
   await using pc = await inOffice(MEGABYTE, {
     blobStore: { maxBytes: 100_000 },
   });

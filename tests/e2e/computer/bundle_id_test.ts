@@ -36,7 +36,7 @@ const states = (host: ToolHost) =>
     { name, bundleId, state },
   ) => [name, bundleId, state]);
 
-Deno.test("0.4 §3.4: of two servers with one bundle_id the first starts, and the other is a problem until that is gone", async () => {
+Deno.test("protocol §13: of two servers with one bundle_id the first starts, and the other is a problem until that is gone", async () => {
   await using host = await startHost({
     servers: { "a b": ECHO, "a_b": PID, "c": { ...PID, bundle_id: "d" } },
   });
@@ -58,7 +58,7 @@ Deno.test("0.4 §3.4: of two servers with one bundle_id the first starts, and th
   assert(!host.status().problems.join().includes("same bundle_id"));
 });
 
-Deno.test("0.4 §3.4: a server that is added, or whose name alone changes in the file, takes the place of that with its bundle_id", async () => {
+Deno.test("protocol §13: a server that is added, or whose name alone changes in the file, takes the place of that with its bundle_id", async () => {
   await using host = await startHost({
     servers: { "a b": ECHO, "z": { ...PID, disabled: true } },
   });
@@ -102,7 +102,7 @@ Deno.test("0.4 §3.4: a server that is added, or whose name alone changes in the
   assertStringIncludes(host.status().problems.join(), '"a b" is not started');
 });
 
-Deno.test("0.4 §3.6: the shell takes a name or an id, completes both, and refuses a name that two servers have", async () => {
+Deno.test("protocol §13: the shell takes a name or an id, completes both, and refuses a name that two servers have", async () => {
   await using pc = await startComputer([
     { ...ECHO, name: "my tools" },
     { ...PID, name: "twin", bundle_id: "twin-1" },
@@ -163,7 +163,7 @@ Deno.test("0.4 §3.6: the shell takes a name or an id, completes both, and refus
   assert(Object.values(servers).every((one) => !("bundle_id" in one)));
 });
 
-Deno.test("0.4 §3.4: check shows a bundle_id that is taken, and ids where they differ", async () => {
+Deno.test("protocol §13: check shows a bundle_id that is taken, and ids where they differ", async () => {
   const check = async (
     servers: Record<string, unknown>,
     ...flags: string[]
@@ -201,7 +201,7 @@ Deno.test("0.4 §3.4: check shows a bundle_id that is taken, and ids where they 
   assertStringIncludes(later.stdout, "tools: b__echo");
 });
 
-Deno.test("0.4 §3.4: a file in which two names derive one bundle_id is refused, in every format, and import gives one an id", async () => {
+Deno.test("protocol §13: a file in which two names derive one bundle_id is refused, in every format, and import gives one an id", async () => {
   const { server_parameters: plain } = ECHO;
   const own = { "a b": ECHO, "a_b": PID };
   const foreign = { mcpServers: { "a b": plain, "a_b": plain } };
@@ -245,7 +245,7 @@ Deno.test("0.4 §3.4: a file in which two names derive one bundle_id is refused,
   assertEquals(servers.map(({ tool_prefix }) => tool_prefix), ["auto", "auto"]);
 });
 
-Deno.test("0.4 §3.6: confirmations have the bundle_id where it differs, and resolvers of documents the name of the MCP server", async () => {
+Deno.test("protocol §13: confirmations have the bundle_id where it differs, and resolvers of documents the name of the MCP server", async () => {
   const { papers } = resourceServers({
     name: "papers",
     resources: [{ uri: "dpe://papers/report", name: "Report" }],

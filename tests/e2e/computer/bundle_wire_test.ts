@@ -31,7 +31,7 @@ const startAt = (
 
 for (const protocol of ["0.2", "0.3", "0.4"] as const) {
   const isNew = protocol !== "0.2";
-  Deno.test(`0.4 §3.6: names of servers and tools at a Server of ${protocol}`, async () => {
+  Deno.test(`protocol §13: names of servers and tools at a Server of ${protocol}`, async () => {
     await using refusing = await startHttpFixture("streamable", {
       only: ["locked"],
       resources: false,
@@ -126,7 +126,7 @@ for (const protocol of ["0.2", "0.3", "0.4"] as const) {
   });
 }
 
-Deno.test("0.4 §3.6: smcp-agent shows ids where they differ, and takes a name or an id", async () => {
+Deno.test("protocol §13: smcp-agent shows ids where they differ, and takes a name or an id", async () => {
   await using pc = await startAt("0.4", {
     ...resourceServers({ name: "a" }),
     "my files": fixture({ only: ["echo"] }, YES),
@@ -147,7 +147,7 @@ Deno.test("0.4 §3.6: smcp-agent shows ids where they differ, and takes a name o
   }
 });
 
-Deno.test("0.4 §9: the Desktop is in order of use, then of bundle_id", async () => {
+Deno.test("protocol §8.1: the Desktop is in order of use, then of bundle_id", async () => {
   const ids = { a: "z", b: undefined, c: "A" };
   const servers = Object.fromEntries(
     Object.entries(ids).map(([name, bundle_id]) => {
@@ -177,7 +177,7 @@ Deno.test("0.4 §9: the Desktop is in order of use, then of bundle_id", async ()
   assertEquals(await order(before), "abc");
 });
 
-Deno.test("0.4 §18: a reconnect to a Server of another version renames the tools, and notifies the office", async () => {
+Deno.test("protocol §14: a reconnect to a Server of another version renames the tools, and notifies the office", async () => {
   await using before = createSmcpServer();
   await using after = createSmcpServer({ protocol: "0.4" });
   const { url } = await before.listen({ port: 0 });
@@ -214,7 +214,7 @@ Deno.test("0.4 §18: a reconnect to a Server of another version renames the tool
   assertEquals(result.content[0]?.text, "hi");
 });
 
-Deno.test("0.4 §18: a Computer with the option of a version uses its names before it is connected", async () => {
+Deno.test("protocol §14: a Computer with the option of a version uses its names before it is connected", async () => {
   const servers = { files: fixture({ only: ["echo"] }, YES) };
   const rows = [[undefined, "echo"], ["0.2", "echo"], [
     "0.4",
@@ -238,7 +238,7 @@ for (
     "my_notes",
   ]] as const
 ) {
-  Deno.test(`0.4 §3.6: prompts and resources of an MCP server are asked for by what names it in ${protocol}`, async () => {
+  Deno.test(`protocol §13: prompts and resources of an MCP server are asked for by what names it in ${protocol}`, async () => {
     const server = new McpServer({ name: "notes", version: "1.0.0" });
     server.registerPrompt("greet", {}, () => ({
       messages: [{ role: "user", content: { type: "text", text: "hello" } }],

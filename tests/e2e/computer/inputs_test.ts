@@ -126,7 +126,7 @@ Deno.test("a server gets its inputs at its start; one with a missing value fails
   assertEquals(pc.computer.status().servers[1]?.state, "running");
 });
 
-Deno.test("an input is filled into the names, tags, guards and programs of a server's tools; the configuration that Agents see keeps the placeholder (spec §4)", async (t) => {
+Deno.test("an input is filled into the names, tags, guards and programs of a server's tools; the configuration that Agents see keeps the placeholder (protocol §4)", async (t) => {
   const settings = {
     tool_prefix: "${input:team}_",
     forbidden_tools: ["${input:forbidden}"],

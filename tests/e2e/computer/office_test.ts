@@ -349,7 +349,7 @@ Deno.test("added and removed servers show at once in configuration and tools", a
   assertEquals(await agent.getTools("pc"), []);
 });
 
-Deno.test("an input that changes is announced as configuration and as tools (spec §8.5)", async () => {
+Deno.test("an input that changes is announced as configuration and as tools (protocol §8.5)", async () => {
   await using pc = await startComputer({});
   const { computer, office: { agent } } = pc;
   const announced = () => {

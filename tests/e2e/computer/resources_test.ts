@@ -59,7 +59,7 @@ const docs = (
   contents,
 });
 
-Deno.test("get_desktop returns the windows of all subscribing servers, the most recently used server first (spec §8.1)", async () => {
+Deno.test("get_desktop returns the windows of all subscribing servers, the most recently used server first (protocol §8.1)", async () => {
   await using world = await startComputer(resourceServers(
     {
       name: "b",
@@ -102,7 +102,7 @@ Deno.test("get_desktop returns the windows of all subscribing servers, the most 
   assertEquals(await only("window://none"), []);
 });
 
-Deno.test("every window is subscribed to: at the start, when added, and after a restart (spec §8.5)", async () => {
+Deno.test("every window is subscribed to: at the start, when added, and after a restart (protocol §8.5)", async () => {
   const resources = ["window://w/1", "window://w/2", "dpe://w/d", "file:///x"]
     .map((uri) => ({ uri }));
   await using world = await startComputer(
@@ -121,7 +121,7 @@ Deno.test("every window is subscribed to: at the start, when added, and after a 
   assertEquals(await subscribed(agent, "w", 3), first);
 });
 
-Deno.test("changes of windows and documents are announced, and only those (spec §8.5)", async () => {
+Deno.test("changes of windows and documents are announced, and only those (protocol §8.5)", async () => {
   await using world = await startComputer(resourceServers({ name: "s" }));
   const { agent } = world.office;
   const announced: string[] = [];
@@ -178,7 +178,7 @@ function noting() {
   };
 }
 
-Deno.test("a server replaced by a disabled one has no windows, documents and hosts (spec §8.5)", async () => {
+Deno.test("a server replaced by a disabled one has no windows, documents and hosts (protocol §8.5)", async () => {
   const resolver = noting();
   const servers = resourceServers({ name: "s" }, {
     name: "t",
@@ -212,7 +212,7 @@ Deno.test("a server replaced by a disabled one has no windows, documents and hos
   assertEquals(computer.status().problems, []);
 });
 
-Deno.test("a burst of changes is coalesced, and its last state arrives (spec §8.5)", async () => {
+Deno.test("a burst of changes is coalesced, and its last state arrives (protocol §8.5)", async () => {
   await using world = await startComputer(resourceServers({ name: "s" }));
   const { agent } = world.office;
   let announced = 0;
@@ -232,7 +232,7 @@ Deno.test("a burst of changes is coalesced, and its last state arrives (spec §8
   assert(announced < 100, `${announced} announcements`);
 });
 
-Deno.test("calls continue during and after handling of resources/list_changed (spec §8.5)", async () => {
+Deno.test("calls continue during and after handling of resources/list_changed (protocol §8.5)", async () => {
   await using world = await startComputer(resourceServers({ name: "s" }));
   const { agent } = world.office;
   for (let i = 0; i < 20; i++) {
@@ -249,7 +249,7 @@ Deno.test("calls continue during and after handling of resources/list_changed (s
   assertEquals(await agent.getDesktop("pc"), [text("window://s/19")]);
 });
 
-Deno.test("get_finder searches and pages through the documents of all subscribing servers (spec §8.4)", async () => {
+Deno.test("get_finder searches and pages through the documents of all subscribing servers (protocol §8.4)", async () => {
   await using world = await startComputer(resourceServers(
     {
       name: "b",
@@ -277,7 +277,7 @@ Deno.test("get_finder searches and pages through the documents of all subscribin
   }
 });
 
-Deno.test("get_dpe refuses with the code of the step that fails (spec §8.3)", async () => {
+Deno.test("get_dpe refuses with the code of the step that fails (protocol §8.3)", async () => {
   await using folder = await scratch();
   await using world = await startComputer(resourceServers(
     docs({ "dpe://docs/gone": null }),
@@ -310,7 +310,7 @@ Deno.test("get_dpe refuses with the code of the step that fails (spec §8.3)", a
   assertEquals((await readdir(folder.path)).length, 1);
 });
 
-Deno.test("a host of two servers is routed to the first registered one, and reported as a problem (spec §8.3)", async () => {
+Deno.test("a host of two servers is routed to the first registered one, and reported as a problem (protocol §8.3)", async () => {
   const resolver = noting();
   using log = captureLog();
   const shared = [{ uri: "dpe://shared/x" }, { uri: "window://shared" }];
@@ -338,7 +338,7 @@ Deno.test("a host of two servers is routed to the first registered one, and repo
   assert(problem.startsWith(says), problem);
 });
 
-Deno.test("an Agent opens a document that its Computer publishes as files, and resolves it again when they are missing, or after leaving and joining (spec §8.3)", async () => {
+Deno.test("an Agent opens a document that its Computer publishes as files, and resolves it again when they are missing, or after leaving and joining (protocol §8.3)", async () => {
   await using folder = await scratch();
   await using world = await startComputer(resourceServers(docs()));
   const { office: { agent }, computer } = world;
@@ -368,7 +368,7 @@ Deno.test("an Agent opens a document that its Computer publishes as files, and r
   assertEquals(await document.toMarkdown(), MARKDOWN);
 });
 
-Deno.test("an Agent opens a document that its Computer publishes in object storage (spec §8.3)", async () => {
+Deno.test("an Agent opens a document that its Computer publishes in object storage (protocol §8.3)", async () => {
   await using storage = await startS3();
   await using world = await startComputer(resourceServers(docs()));
   world.computer.registerDpeResolver(

@@ -32,7 +32,7 @@ const OPTIONS = {
   secretAccessKey: "key",
 };
 
-Deno.test("s3Resolver() uploads to a real storage, and presigns the objects (spec §8.3)", async (t) => {
+Deno.test("s3Resolver() uploads to a real storage, and presigns the objects (protocol §8.3)", async (t) => {
   await using server = await startS3();
   const storage = { ...server, region: "us-east-1" };
 

@@ -94,7 +94,7 @@ Run \${TFROBOT_SKILL_DIR}/scripts/fill.py
   return folder;
 }
 
-Deno.test("0.4 §6: skills of the user are listed, read and fetched in parts", async () => {
+Deno.test("protocol §8.6: skills of the user are listed, read and fetched in parts", async () => {
   await using home = await scratch();
   const folder = await addUserSkill(home.path, "forms");
   await using started = await startComputer({}, { skillHome: home.path });
@@ -190,7 +190,7 @@ Deno.test("0.4 §6: skills of the user are listed, read and fetched in parts", a
   ) assertEquals(await reason(forge(handle)), [4018, "invalid_handle"]);
 });
 
-Deno.test("0.4 §6.5: what is not given out is refused with its code and reason", async () => {
+Deno.test("protocol §8.6: what is not given out is refused with its code and reason", async () => {
   await using home = await scratch();
   const folder = await addUserSkill(home.path, "forms");
   await using huge = await Deno.open(join(folder, "huge.bin"), {
@@ -222,7 +222,7 @@ Deno.test("0.4 §6.5: what is not given out is refused with its code and reason"
   }
 });
 
-Deno.test("0.4 §6.8: changes of the user's folder are announced, bursts once", async () => {
+Deno.test("protocol §8.6: changes of the user's folder are announced, bursts once", async () => {
   await using home = await scratch();
   await using started = await startComputer({}, { skillHome: home.path });
   const agent = await takeSeat(started.office);
@@ -251,7 +251,7 @@ Deno.test("0.4 §6.8: changes of the user's folder are announced, bursts once", 
   assert(problem.includes("Bad Name is left out"), problem);
 });
 
-Deno.test("0.4 §6.4: MCP servers bring skills in three ways; one that cannot be had is left out", async () => {
+Deno.test("protocol §8.6: MCP servers bring skills in three ways; one that cannot be had is left out", async () => {
   await using home = await scratch();
   await using mounts = await scratch();
   const mounted = join(mounts.path, "any-name");
@@ -351,7 +351,7 @@ Deno.test("0.4 §6.4: MCP servers bring skills in three ways; one that cannot be
   await become(agent, ...all);
 });
 
-Deno.test("0.4 §6: without a folder a Computer has no skills", async () => {
+Deno.test("protocol §8.6: without a folder a Computer has no skills", async () => {
   await using started = await startComputer({
     fix: skillServer({
       roots: { "skill://h/a": { source: "resources" } },

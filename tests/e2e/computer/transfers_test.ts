@@ -1,4 +1,4 @@
-/** Transfers between processes, and what is left when one of them is killed (0.4 §7). */
+/** Transfers between processes, and what is left when one of them is killed (protocol §8.7). */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { ProtocolError } from "../../../protocol/mod.ts";
@@ -67,7 +67,7 @@ async function joined(
   return child;
 }
 
-Deno.test("0.4 §7.1: what a killed Computer left of results is removed by the next one", async () => {
+Deno.test("protocol §8.7: what a killed Computer left of results is removed by the next one", async () => {
   await using folder = await scratch();
   await using config = await configFile({ servers: { pictures: PICTURES } });
   await using office = await startOffice({
@@ -96,7 +96,7 @@ Deno.test("0.4 §7.1: what a killed Computer left of results is removed by the n
   assertEquals([...Deno.readDirSync(folder.path)], []);
 });
 
-Deno.test("0.4 §7.5: a killed Computer leaves nothing of uploads but what the next one removes", async () => {
+Deno.test("protocol §8.7: a killed Computer leaves nothing of uploads but what the next one removes", async () => {
   await using folder = await scratch();
   const root = `${folder.path}/landing`;
   await using config = await configFile({ servers: {} });
@@ -126,7 +126,7 @@ Deno.test("0.4 §7.5: a killed Computer leaves nothing of uploads but what the n
   assertEquals(filesIn(root).length, 1);
 });
 
-Deno.test("0.4 §7.5: files go up through a Server of small messages; a cancel in the middle leaves nothing", async () => {
+Deno.test("protocol §8.7: files go up through a Server of small messages; a cancel in the middle leaves nothing", async () => {
   await using folder = await scratch();
   await using office = await startOffice({
     server: { maxMessageBytes: MEGABYTE, protocol: "0.4" },

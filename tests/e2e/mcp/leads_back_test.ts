@@ -1,6 +1,6 @@
 /**
  * An office must not be offered to itself: by its own address, through other offices, or through a proxy
- * (docs/protocol.md §15).
+ * (protocol §15).
  *
  * @module
  */

@@ -58,7 +58,7 @@ async function nextCall(computer: RawFrames) {
 
 Deno.test({
   name:
-    "a malformed answer closes the computer's connection, never the agent's (spec §7)",
+    "a malformed answer closes the computer's connection, never the agent's (protocol §7)",
   timeout: 120_000,
 }, async () => {
   await using server = createSmcpServer();
@@ -77,7 +77,7 @@ Deno.test({
   assertEquals(server.stats.members, 1);
 });
 
-Deno.test("an answer is relayed byte for byte: spaces, escapes, numbers beyond JavaScript's precision (spec §7)", async () => {
+Deno.test("an answer is relayed byte for byte: spaces, escapes, numbers beyond JavaScript's precision (protocol §7)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using agent = await joinFrames(url, "agent");

@@ -62,7 +62,7 @@ async function served(options: SmcpServerOptions = {}) {
 const refused = (url: string, options: RawOptions) =>
   assertRejects(() => connectRaw(url, options));
 
-Deno.test("joins and leaves are audited: office, role, name, principal, address (spec §10)", async () => {
+Deno.test("joins and leaves are audited: office, role, name, principal, address (protocol §10)", async () => {
   await using office = await served();
   const { agent, computer } = await office.pair();
   await agent.request("server:leave_office", { office_id: "north" });
@@ -80,7 +80,7 @@ Deno.test("joins and leaves are audited: office, role, name, principal, address 
   for (const { socket } of log.audit) assertEquals(typeof socket, "string");
 });
 
-Deno.test("refused handshakes are audited with the reason, which the client does not get (spec §10)", async () => {
+Deno.test("refused handshakes are audited with the reason, which the client does not get (protocol §10)", async () => {
   const secret = "0123456789abcdef0123456789abcdef";
   const smcp = jwt({ key: { secret }, audience: "smcp" });
   await using office = await served({
@@ -170,7 +170,7 @@ Deno.test("client data is never used as a log template: braces in names are logg
   ]);
 });
 
-Deno.test("credentials in an authenticator's error are not logged (spec §10)", async () => {
+Deno.test("credentials in an authenticator's error are not logged (protocol §10)", async () => {
   await using office = await served({
     authenticator: {
       authenticate({ auth }) {
@@ -185,7 +185,7 @@ Deno.test("credentials in an authenticator's error are not logged (spec §10)", 
   assertMatch(stacks.join(""), /^\s+at .*authenticate/);
 });
 
-Deno.test("a flood of refused handshakes is one line of the audit log, at any stage; omitted ones are counted at the end (spec §10)", async () => {
+Deno.test("a flood of refused handshakes is one line of the audit log, at any stage; omitted ones are counted at the end (protocol §10)", async () => {
   await using office = await served();
   const { url, port, log } = office;
   const began = performance.now();
@@ -207,7 +207,7 @@ Deno.test("a flood of refused handshakes is one line of the audit log, at any st
   }
 });
 
-Deno.test("a flood over a limit is one line of the audit log (spec §10)", async () => {
+Deno.test("a flood over a limit is one line of the audit log (protocol §10)", async () => {
   await using office = await served({ limits: { eventsPerSecond: 2 } });
   const client = await office.connect(KEYS.planner);
   await Promise.all(
@@ -219,7 +219,7 @@ Deno.test("a flood over a limit is one line of the audit log (spec §10)", async
   ]);
 });
 
-Deno.test("refused joins, and attempts on other offices and names, are audited (spec §10)", async () => {
+Deno.test("refused joins, and attempts on other offices and names, are audited (protocol §10)", async () => {
   await using office = await served();
   const { agent, computer } = await office.pair();
   const second = await office.connect(KEYS.planner);
@@ -248,7 +248,7 @@ Deno.test("refused joins, and attempts on other offices and names, are audited (
   ]);
 });
 
-Deno.test("tool calls are audited when they end: who, what, duration, outcome; no payload (spec §10)", async () => {
+Deno.test("tool calls are audited when they end: who, what, duration, outcome; no payload (protocol §10)", async () => {
   await using office = await served();
   const { agent, computer } = await office.pair();
   const answers = [
@@ -285,7 +285,7 @@ Deno.test("tool calls are audited when they end: who, what, duration, outcome; n
   assertEquals(office.log.text.includes("hunter2"), false);
 });
 
-Deno.test("auditPayloads adds parameters and results (spec §10)", async () => {
+Deno.test("auditPayloads adds parameters and results (protocol §10)", async () => {
   await using office = await served({ auditPayloads: true });
   const { agent, computer } = await office.pair();
   computer.handle("client:tool_call", (payload, ack) => {
@@ -303,7 +303,7 @@ Deno.test("auditPayloads adds parameters and results (spec §10)", async () => {
   );
 });
 
-Deno.test("reads of contents are audited when they end, lists are not; the contents only with auditPayloads (spec §10)", async () => {
+Deno.test("reads of contents are audited when they end, lists are not; the contents only with auditPayloads (protocol §10)", async () => {
   const contents = [{ uri: "note://1", text: "hunter2" }];
   const missing = { code: 4013, message: "No such document", details: {} };
   const uri = "postgres://me:hunter2@db/north?password=hunter2";
@@ -346,7 +346,7 @@ Deno.test("reads of contents are audited when they end, lists are not; the conte
   }
 });
 
-Deno.test("no token is ever logged: keys, JWTs and auth in every place, valid and invalid (spec §10)", async () => {
+Deno.test("no token is ever logged: keys, JWTs and auth in every place, valid and invalid (protocol §10)", async () => {
   const secret = "hunter2-0123456789abcdef0123456789abcdef";
   const token = await new SignJWT({ sub: "ada" })
     .setProtectedHeader({ alg: "HS256" }).setExpirationTime("1h")

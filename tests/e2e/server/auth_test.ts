@@ -39,7 +39,7 @@ const expiredToken = (secret: string) =>
 /** Avoids a timer that Engine.IO leaks for a polling client that is closed during its upgrade. */
 const WEBSOCKET: ["websocket"] = ["websocket"];
 
-Deno.test("an API key in a header, as auth.api_key or as auth.token admits a client over each transport (spec §10)", async () => {
+Deno.test("an API key in a header, as auth.api_key or as auth.token admits a client over each transport (protocol §10)", async () => {
   await using _last = pollingEnds();
   await using server = createSmcpServer({ authenticator: keys() });
   const { url } = await server.listen();
@@ -63,7 +63,7 @@ Deno.test("an API key in a header, as auth.api_key or as auth.token admits a cli
   }
 });
 
-Deno.test("any invalid credentials are refused with the same 401 (spec §10)", async () => {
+Deno.test("any invalid credentials are refused with the same 401 (protocol §10)", async () => {
   const expires = "2020-01-31T00:00:00Z";
   const authenticator = anyOf([
     apiKeys([
@@ -112,7 +112,7 @@ Deno.test("any invalid credentials are refused with the same 401 (spec §10)", a
   assertEquals(server.stats.connections, 0);
 });
 
-Deno.test("a client that is refused with 401 rejects with it, and does not retry (spec §10)", async () => {
+Deno.test("a client that is refused with 401 rejects with it, and does not retry (protocol §10)", async () => {
   await using _last = pollingEnds();
   await using server = createSmcpServer({ authenticator: keys() });
   const { url } = await server.listen();
@@ -124,7 +124,7 @@ Deno.test("a client that is refused with 401 rejects with it, and does not retry
 });
 
 for (const transport of ["polling", "websocket"] as const) {
-  Deno.test(`a session ends when its credentials expire, and its client reconnects with new ones over ${transport} (spec §10)`, async () => {
+  Deno.test(`a session ends when its credentials expire, and its client reconnects with new ones over ${transport} (protocol §10)`, async () => {
     await using _last = pollingEnds();
     using log = captureLog();
     const lives = [500, Infinity]; // milliseconds
@@ -179,7 +179,7 @@ Deno.test("an authenticator gets headers, auth and address; its own failure is n
   assertEquals(seen, Array(2).fill(["1", "t", "127.0.0.1"]));
 });
 
-Deno.test("listen() binds to loopback by default (spec §10)", async () => {
+Deno.test("listen() binds to loopback by default (protocol §10)", async () => {
   await using server = createSmcpServer();
   const { url, hostname, port } = await server.listen();
   assertEquals([hostname, url], ["127.0.0.1", `http://127.0.0.1:${port}`]);
@@ -192,7 +192,7 @@ Deno.test("listen() binds to loopback by default (spec §10)", async () => {
   }
 });
 
-Deno.test("listen() refuses a public address without authentication, unless insecure is set (spec §10)", async () => {
+Deno.test("listen() refuses a public address without authentication, unless insecure is set (protocol §10)", async () => {
   const hostname = "0.0.0.0";
   await using open = createSmcpServer();
   await assertRejects(
@@ -203,7 +203,7 @@ Deno.test("listen() refuses a public address without authentication, unless inse
   await open.listen({ hostname, insecure: true });
 });
 
-Deno.test("listen() warns of a public address with keys and without TLS, and refuses it with requireTls (spec §10)", async () => {
+Deno.test("listen() warns of a public address with keys and without TLS, and refuses it with requireTls (protocol §10)", async () => {
   using log = captureLog();
   const hostname = "0.0.0.0";
   const warnings = () =>
@@ -231,7 +231,7 @@ Deno.test("listen() warns of a public address with keys and without TLS, and ref
 
 Deno.test({
   name:
-    "the command refuses a public address without authentication; --insecure is one line of warning, and so are keys without TLS (spec §10)",
+    "the command refuses a public address without authentication; --insecure is one line of warning, and so are keys without TLS (protocol §10)",
   timeout: 120_000,
 }, async () => {
   const args = ["--host=0.0.0.0", "--port=0"];
@@ -296,7 +296,7 @@ async function served(first: Authenticator) {
 const labAt = (url: string) =>
   joinRaw({ url, ...as(LAB) }, "computer", "lab", "north");
 
-Deno.test("recheckSessions() ends the sessions of a removed key, and no others (spec §10)", async () => {
+Deno.test("recheckSessions() ends the sessions of a removed key, and no others (protocol §10)", async () => {
   using log = captureLog();
   await using server = await served(apiKeys([ADA, LAB]));
   await using lab = await labAt(server.url);
@@ -325,7 +325,7 @@ Deno.test("recheckSessions() ends the sessions of a removed key, and no others (
   );
 });
 
-Deno.test("recheckSessions() ends the sessions of a key that expired, whose client gets that as the reason (spec §10)", async () => {
+Deno.test("recheckSessions() ends the sessions of a key that expired, whose client gets that as the reason (protocol §10)", async () => {
   await using server = await served(apiKeys([ADA, LAB]));
   await using lab = await labAt(server.url);
   const { agent, refused } = await server.ada();
@@ -339,7 +339,7 @@ Deno.test("recheckSessions() ends the sessions of a key that expired, whose clie
   assertEquals([agent.state, server.stats().members], ["closed", 1]);
 });
 
-Deno.test("a session ends when its key expires, at the time that the last recheck found (spec §10)", async () => {
+Deno.test("a session ends when its key expires, at the time that the last recheck found (protocol §10)", async () => {
   using log = captureLog();
   const expiring = (ms: number) => {
     const expires = new Date(Date.now() + ms).toISOString();
@@ -356,7 +356,7 @@ Deno.test("a session ends when its key expires, at the time that the last rechec
   assertEquals(ended.map(({ principal }) => principal), ["key:ada"]);
 });
 
-Deno.test("recheckSessions() ends the sessions of a replaced key; clients with the new one reconnect (spec §10)", async () => {
+Deno.test("recheckSessions() ends the sessions of a replaced key; clients with the new one reconnect (protocol §10)", async () => {
   await using server = await served(apiKeys([ADA]));
   let { key } = ADA;
   const { agent, back } = await server.ada(() => ({ api_key: key }));
@@ -367,7 +367,7 @@ Deno.test("recheckSessions() ends the sessions of a replaced key; clients with t
   assertEquals(server.stats().members, 1);
 });
 
-Deno.test("recheckSessions() keeps members whose key allows less, and applies it to their next join (spec §10)", async () => {
+Deno.test("recheckSessions() keeps members whose key allows less, and applies it to their next join (protocol §10)", async () => {
   using log = captureLog();
   await using server = await served(apiKeys([ADA]));
   const { url } = server;
@@ -398,7 +398,7 @@ async function issuerKey(kid: string) {
   };
 }
 
-Deno.test("recheckSessions() ends sessions whose JWT was signed with a removed key (spec §10)", async () => {
+Deno.test("recheckSessions() ends sessions whose JWT was signed with a removed key (protocol §10)", async () => {
   const [a, b] = [await issuerKey("a"), await issuerKey("b")];
   let published: unknown = { keys: [a.jwk, b.jwk] };
   let fetched = 0;
@@ -443,7 +443,7 @@ Deno.test("recheckSessions() ends sessions whose JWT was signed with a removed k
   assertEquals(server.stats().connections, 1);
 });
 
-Deno.test("recheckSessions() includes sessions whose handshake is pending (spec §10)", async () => {
+Deno.test("recheckSessions() includes sessions whose handshake is pending (protocol §10)", async () => {
   const asked = Promise.withResolvers<void>();
   const letIn = Promise.withResolvers<void>();
   await using server = await served({
@@ -462,7 +462,7 @@ Deno.test("recheckSessions() includes sessions whose handshake is pending (spec 
   await late.disconnected();
 });
 
-Deno.test("a join during the removal of its key is refused (spec §10)", async () => {
+Deno.test("a join during the removal of its key is refused (protocol §10)", async () => {
   await using server = await served(apiKeys([ADA]));
   await using ada = await connectRaw(server.url, as(ADA));
   const changed = server.change(apiKeys([LAB]));

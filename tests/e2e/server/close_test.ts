@@ -67,7 +67,7 @@ Deno.test("close() lets pending calls finish and refuses new calls, joins and se
   await closing;
 });
 
-Deno.test("close() answers calls that exceed graceMs with an error, never with silence; it counts as leaving, with the same notifications (spec §5)", async () => {
+Deno.test("close() answers calls that exceed graceMs with an error, never with silence; it counts as leaving, with the same notifications (protocol §5)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using pair = await rawPair(url, "o");
@@ -165,7 +165,7 @@ async function pair(url: string, transports: ("polling" | "websocket")[]) {
 }
 
 for (const transports of [["websocket"], ["polling", "websocket"]] as const) {
-  Deno.test(`restarts over ${transports}: pending calls finish, clients rejoin by themselves, every request is answered (spec §5, §9)`, async () => {
+  Deno.test(`restarts over ${transports}: pending calls finish, clients rejoin by themselves, every request is answered (protocol §5, §9)`, async () => {
     await using _last = pollingEnds();
     const authenticator = apiKeys([{ id: "all", key: API_KEY }]);
     let server = createSmcpServer({ authenticator });
@@ -216,7 +216,7 @@ Deno.test("a client over polling alone reconnects by itself after a restart", as
   assertEquals(await client.join("agent", "a", "o"), [true, null]);
 });
 
-Deno.test("a client whose auth function fails during a reconnect calls it again (spec §9)", async () => {
+Deno.test("a client whose auth function fails during a reconnect calls it again (protocol §9)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using proxy = await startProxy(url);

@@ -131,7 +131,7 @@ Deno.test({ name: "--help and --version exit 0", timeout }, async () => {
 
 Deno.test({
   name:
-    "the command writes one line per event, as JSON or for people, whatever names are in it, and never a payload (spec §3, §10)",
+    "the command writes one line per event, as JSON or for people, whatever names are in it, and never a payload (protocol §3, §10)",
   timeout,
 }, async () => {
   for (const format of ["json", "pretty"] as const) {

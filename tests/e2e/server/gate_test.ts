@@ -55,7 +55,7 @@ const everyWay = async (
   await upgrade(port, `${path}?EIO=4&transport=websocket${query}`),
 ];
 
-Deno.test("the gate answers GET, POST and upgrade with the same bytes, on every path (spec §2)", async () => {
+Deno.test("the gate answers GET, POST and upgrade with the same bytes, on every path (protocol §2)", async () => {
   await using server = createSmcpServer();
   const { port } = await server.listen();
   const twice = "&a2c_version=0.2.0&a2c_version=0.2.0";
@@ -79,7 +79,7 @@ Deno.test("the gate answers GET, POST and upgrade with the same bytes, on every 
   }
 });
 
-Deno.test("later requests of an open session are checked like the first (spec §2)", async () => {
+Deno.test("later requests of an open session are checked like the first (protocol §2)", async () => {
   await using server = createSmcpServer();
   const { port } = await server.listen();
   const opened = await get(port, `/smcp/?${OPENING}=polling`);
@@ -118,7 +118,7 @@ Deno.test("a polling session refuses every method but GET and POST with 400, and
   assertMatch((await get(port, target)).body, /^40\/smcp,/);
 });
 
-Deno.test("the handshake announces the maximum message size, 8 MiB by default (spec §10)", async () => {
+Deno.test("the handshake announces the maximum message size, 8 MiB by default (protocol §10)", async () => {
   for (const maxMessageBytes of [undefined, 5000]) {
     const options = maxMessageBytes === undefined ? {} : { maxMessageBytes };
     await using server = createSmcpServer(options);
@@ -129,7 +129,7 @@ Deno.test("the handshake announces the maximum message size, 8 MiB by default (s
   }
 });
 
-Deno.test("a client on each path, over polling or WebSocket, connects; its version is shown (spec §2, §4)", async () => {
+Deno.test("a client on each path, over polling or WebSocket, connects; its version is shown (protocol §2, §4)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   const ways = [
@@ -149,7 +149,7 @@ Deno.test("a client on each path, over polling or WebSocket, connects; its versi
   ]);
 });
 
-Deno.test("CORS: for an allowed origin, refusals carry the headers, and preflight is not version-checked (spec §2)", async () => {
+Deno.test("CORS: for an allowed origin, refusals carry the headers, and preflight is not version-checked (protocol §2)", async () => {
   const [own, evil] = ["https://app.example", "https://evil.example"];
   await using server = createSmcpServer({ origins: [own] });
   const { url } = await server.listen();
@@ -178,7 +178,7 @@ Deno.test("CORS: for an allowed origin, refusals carry the headers, and prefligh
   }
 });
 
-Deno.test("a page of another origin cannot open a session, over polling or WebSocket; requests without Origin can (spec §10)", async () => {
+Deno.test("a page of another origin cannot open a session, over polling or WebSocket; requests without Origin can (protocol §10)", async () => {
   const allowed = "https://app.example";
   await using server = createSmcpServer({ origins: [allowed] });
   const { port } = await server.listen();
@@ -254,7 +254,7 @@ Deno.test("a refused upgrade gets its answer, and is closed even if its client n
   await closeServer(server);
 });
 
-Deno.test("sockets on any namespace but /smcp are refused, independent of the version gate (spec §2)", async () => {
+Deno.test("sockets on any namespace but /smcp are refused, independent of the version gate (protocol §2)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   for (const namespace of ["/", "/smcp2", "/socket.io"]) {
@@ -287,7 +287,7 @@ Deno.test("namespaces that clients make up are refused, forgotten, and never man
   assertEquals([most, names()], [100, ["/"]]);
 });
 
-Deno.test("auth.role: optional, an invalid one is refused, a declared one must equal the join's (spec §2)", async () => {
+Deno.test("auth.role: optional, an invalid one is refused, a declared one must equal the join's (protocol §2)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   const error = await connectRaw(url, { auth: { role: "boss" } })

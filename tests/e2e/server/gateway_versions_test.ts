@@ -39,7 +39,7 @@ async function listedTools(url: string): Promise<string[]> {
 }
 
 for (const protocol of ["0.1", "0.2", "0.3", "0.4"] as const) {
-  Deno.test(`an office of ${protocol} is served as an MCP server (0.4 §18)`, async () => {
+  Deno.test(`an office of ${protocol} is served as an MCP server (protocol §14)`, async () => {
     await using server = createSmcpServer({ protocol, gateway: mcpGateway() });
     const { url } = await server.listen();
     await using _computer = await computerOf(url, protocol);
@@ -47,7 +47,7 @@ for (const protocol of ["0.1", "0.2", "0.3", "0.4"] as const) {
   });
 }
 
-Deno.test("MCP shows the tools of Computers of every version in one office, and its Agent makes way for one of any version (0.4 §18)", async () => {
+Deno.test("MCP shows the tools of Computers of every version in one office, and its Agent makes way for one of any version (protocol §14)", async () => {
   const gateway = mcpGateway();
   await using server = createSmcpServer({ protocol: "all", gateway });
   const { url } = await server.listen();

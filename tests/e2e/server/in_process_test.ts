@@ -63,7 +63,7 @@ for (const create of [createSmcpServer, createFetchServer]) {
   });
 }
 
-Deno.test("members in process and over the network share an office, its one Agent and its names (spec §5)", async () => {
+Deno.test("members in process and over the network share an office, its one Agent and its names (protocol §5)", async () => {
   await using smcp = createSmcpServer();
   const { url } = await smcp.listen({ port: 0 });
   const connection = smcp.connect();

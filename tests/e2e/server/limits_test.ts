@@ -45,7 +45,7 @@ const callsOf = (agent: RawClient, count: number, length: number) =>
       req_id: `${i}`,
     }));
 
-Deno.test("an address over its limit of connections is refused with 429, over polling and for an upgrade alike (spec §10)", async () => {
+Deno.test("an address over its limit of connections is refused with 429, over polling and for an upgrade alike (protocol §10)", async () => {
   const limits = { connectionsPerAddress: 2 };
   await using server = createSmcpServer({ limits });
   const { url, port } = await server.listen();
@@ -127,7 +127,7 @@ Deno.test("X-Forwarded-For counts behind a trusted proxy, and is ignored without
   }
 });
 
-Deno.test("events over the rate are answered with 429 immediately, joins with false; the connection stays (spec §10)", async () => {
+Deno.test("events over the rate are answered with 429 immediately, joins with false; the connection stays (protocol §10)", async () => {
   await using server = createSmcpServer({ limits: { eventsPerSecond: 20 } });
   const { url } = await server.listen();
   await using bystander = await joinRaw(url, "computer", "computer", "o");
@@ -186,7 +186,7 @@ Deno.test("fire-and-forget events over the rate are dropped; their sender keeps 
   assert(heard.length >= 8 && heard.length < 60, `${heard.length} came`);
 });
 
-Deno.test("a client that does not read is disconnected at the limit, and its callers are answered (spec §10)", async () => {
+Deno.test("a client that does not read is disconnected at the limit, and its callers are answered (protocol §10)", async () => {
   await using server = createSmcpServer({ limits: { queuedBytes: 2 ** 21 } });
   const { url } = await server.listen();
   await using agent = await joinRaw(url, "agent", "agent", "o");
@@ -318,14 +318,14 @@ Deno.test("a connection that answers no ping is closed, and its office is notifi
   assertEquals(server.stats, { connections: 1, offices: 1, members: 1 });
 });
 
-Deno.test("a connection that never joins the namespace is closed after the handshake timeout (spec §10)", async () => {
+Deno.test("a connection that never joins the namespace is closed after the handshake timeout (protocol §10)", async () => {
   await using server = createSmcpServer({ handshakeTimeoutMs: 200 });
   const { url } = await server.listen();
   await using raw = await RawFrames.open(url);
   await raw.closed;
 });
 
-Deno.test("a request with missing headers is answered with 408 after the header timeout (spec §10)", async () => {
+Deno.test("a request with missing headers is answered with 408 after the header timeout (protocol §10)", async () => {
   await using server = createSmcpServer({ headerTimeoutMs: 200 });
   const { port } = await server.listen();
   const answer = await answerTo(port, `GET ${QUERY}polling HTTP/1.1\r\nHost: `);
@@ -342,7 +342,7 @@ async function answerTo(port: number, text: string): Promise<string> {
   return answer;
 }
 
-Deno.test("a polling POST with a missing body is answered with 408 after its timeout, and its session ends (spec §10)", async () => {
+Deno.test("a polling POST with a missing body is answered with 408 after its timeout, and its session ends (protocol §10)", async () => {
   await using smcp = createSmcpServer();
   // The first is enough for the headers of requests that are not late.
   const server = newServer(smcp.app, undefined, 1_000, 100);

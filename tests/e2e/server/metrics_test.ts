@@ -45,7 +45,7 @@ async function served(limits = {}) {
   return { url, port, [Symbol.asyncDispose]: () => server.close() };
 }
 
-Deno.test("/metrics counts connections, offices, members, events by outcome, refusals by reason, limits and bytes (spec §10)", async () => {
+Deno.test("/metrics counts connections, offices, members, events by outcome, refusals by reason, limits and bytes (protocol §10)", async () => {
   await using server = await served({
     callsPerAgent: 1,
     connectionsPerAddress: 4,
@@ -199,7 +199,7 @@ Deno.test("the main port serves metrics only to this machine, not to forwarded r
   }
 });
 
-Deno.test("with authentication the main port serves metrics to admitted clients (spec §10)", async () => {
+Deno.test("with authentication the main port serves metrics to admitted clients (protocol §10)", async () => {
   await using server = createSmcpServer({
     metrics: createMetrics(),
     authenticator: apiKeys([{ key: "k".repeat(32), id: "prometheus" }]),

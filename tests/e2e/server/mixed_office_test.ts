@@ -34,7 +34,7 @@ const SERVERS = {
 
 Deno.test({
   name:
-    "an Agent of each version uses Computers of all versions in one office: tools, configuration, resources, prompts, desktop, uploads, notices (0.4 §3.6)",
+    "an Agent of each version uses Computers of all versions in one office: tools, configuration, resources, prompts, desktop, uploads, notices (protocol §13)",
   timeout: 240_000,
 }, async () => {
   await using stack = new AsyncDisposableStack();

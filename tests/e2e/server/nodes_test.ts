@@ -71,7 +71,7 @@ async function twoNodes() {
 
 const eventsOf = ({ heard }: RawClient) => heard.map(({ event }) => event);
 
-Deno.test("nodes: all client events are routed to another node, request and answer unchanged (spec §3, §7)", async () => {
+Deno.test("nodes: all client events are routed to another node, request and answer unchanged (protocol §3, §7)", async () => {
   await using nodes = await twoNodes();
   const { agent, computer } = nodes;
   const routed = Object.keys(CLIENT_EVENTS)
@@ -176,7 +176,7 @@ Deno.test("nodes: a Computer that leaves or is gone ends the calls to it, and it
   }
 });
 
-Deno.test("nodes: a seat is taken over from another node: leave, enter, the old connection closed, calls reach the new one (spec §9)", async () => {
+Deno.test("nodes: a seat is taken over from another node: leave, enter, the old connection closed, calls reach the new one (protocol §9)", async () => {
   await using nodes = await emptyNodes();
   const { left, right } = nodes;
   const agent = await left.join("agent", "agent");
@@ -272,7 +272,7 @@ Deno.test("nodes: an office lives where it was joined first, until its last memb
   assertEquals(sessions.length, 3);
 });
 
-Deno.test("nodes: a member that moves to an office at another node leaves its old one first, and keeps it when refused (spec §5)", async () => {
+Deno.test("nodes: a member that moves to an office at another node leaves its old one first, and keeps it when refused (protocol §5)", async () => {
   await using nodes = await emptyNodes();
   const { left, right } = nodes;
   const order: string[] = [];

@@ -27,7 +27,7 @@ const heardBy = async (client: RawClient) => {
   return client.heard.splice(0).map(({ event, payload }) => [event, payload]);
 };
 
-Deno.test("acks of join and leave are two arguments on the wire, for any payload (spec §3)", async () => {
+Deno.test("acks of join and leave are two arguments on the wire, for any payload (protocol §3)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using client = await connectRaw(url);
@@ -44,7 +44,7 @@ Deno.test("acks of join and leave are two arguments on the wire, for any payload
   assertEquals(await leave(), [false, "Not in an office"]);
 });
 
-Deno.test("each notification goes once to all members of the office except its cause, and to no one else (spec §3)", async () => {
+Deno.test("each notification goes once to all members of the office except its cause, and to no one else (protocol §3)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using agent = await joinRaw(url, "agent", "agent", "office");
@@ -133,7 +133,7 @@ Deno.test("each notification goes once to all members of the office except its c
   assertEquals(await heard(), { one: [[LEFT, gone]] });
 });
 
-Deno.test("enter_office is sent after the join took effect: its receivers can call the computer (spec §3)", async () => {
+Deno.test("enter_office is sent after the join took effect: its receivers can call the computer (protocol §3)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using agent = await joinRaw(url, "agent", "a", "o");
@@ -146,7 +146,7 @@ Deno.test("enter_office is sent after the join took effect: its receivers can ca
   assertEquals(await joined, [true, null]);
 });
 
-Deno.test("leave_office is sent before the member is removed: when it leaves, switches or is gone (spec §3)", async () => {
+Deno.test("leave_office is sent before the member is removed: when it leaves, switches or is gone (protocol §3)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   const ways: ((computer: RawClient) => unknown)[] = [
@@ -176,7 +176,7 @@ for (const kind of ["local", "slow"] as const) {
     ...(kind === "slow" && { cluster: slowCluster() }),
   });
 
-  Deno.test(`12 agents racing for one office: exactly one wins, 100 rounds (spec §5), ${kind} offices`, async () => {
+  Deno.test(`12 agents racing for one office: exactly one wins, 100 rounds (protocol §5), ${kind} offices`, async () => {
     await using server = createSmcpServer(options());
     const { url } = await server.listen();
     await using stack = new AsyncDisposableStack();
@@ -199,7 +199,7 @@ for (const kind of ["local", "slow"] as const) {
     }
   });
 
-  Deno.test(`the same instance takes its seat over: leave, disconnect, enter (spec §9), ${kind} offices`, async () => {
+  Deno.test(`the same instance takes its seat over: leave, disconnect, enter (protocol §9), ${kind} offices`, async () => {
     await using server = createSmcpServer({
       ...options(),
       authenticator: {
@@ -242,7 +242,7 @@ for (const kind of ["local", "slow"] as const) {
     }
   });
 
-  Deno.test(`events of one socket take effect in the order of their arrival (spec §3), ${kind} offices`, async () => {
+  Deno.test(`events of one socket take effect in the order of their arrival (protocol §3), ${kind} offices`, async () => {
     await using server = createSmcpServer(options());
     const { url } = await server.listen();
     await using client = await connectRaw(url);
@@ -261,7 +261,7 @@ for (const kind of ["local", "slow"] as const) {
     assertEquals(answers.map(outcome), [4103, true, 1, true, 4103, true]);
   });
 
-  Deno.test(`a join whose socket is already closed leaves no member behind (spec §3), ${kind} offices`, async () => {
+  Deno.test(`a join whose socket is already closed leaves no member behind (protocol §3), ${kind} offices`, async () => {
     await using server = createSmcpServer(options());
     const { url } = await server.listen();
     await using watcher = await joinRaw(url, "agent", "a", "o");

@@ -28,7 +28,7 @@ async function oldOffice() {
   };
 }
 
-Deno.test("profile 0.1 admits clients without a version, and shows no versions (spec §12)", async () => {
+Deno.test("profile 0.1 admits clients without a version, and shows no versions (protocol §12)", async () => {
   await using office = await oldOffice();
   const { agent, computer } = office;
   const session = (role: "agent" | "computer") => ({
@@ -42,7 +42,7 @@ Deno.test("profile 0.1 admits clients without a version, and shows no versions (
   assertEquals(computer.heard, []);
 });
 
-Deno.test("profile 0.1 refuses any sent version except 0.1.x, over polling and upgrade (spec §12)", async () => {
+Deno.test("profile 0.1 refuses any sent version except 0.1.x, over polling and upgrade (protocol §12)", async () => {
   await using office = await oldOffice();
   for (
     const [version, ...statuses] of [
@@ -68,7 +68,7 @@ Deno.test("profile 0.1 refuses any sent version except 0.1.x, over polling and u
   }
 });
 
-Deno.test("profile 0.1 refuses this package's own clients, which support only 0.2 (spec §12)", async () => {
+Deno.test("profile 0.1 refuses this package's own clients, which support only 0.2 (protocol §12)", async () => {
   await using office = await oldOffice();
   await using agent = new SmcpAgent({ url: office.url, name: "planner" });
   const error = await assertRejects(
@@ -78,7 +78,7 @@ Deno.test("profile 0.1 refuses this package's own clients, which support only 0.
   assertEquals(error.serverVersion, "0.1.2");
 });
 
-Deno.test("profile 0.1 routes get_config to Computers with either name, from Agents with either name (spec §12)", async () => {
+Deno.test("profile 0.1 routes get_config to Computers with either name, from Agents with either name (protocol §12)", async () => {
   await using office = await oldOffice();
   const { agent, computer } = office;
   const config = { servers: {}, inputs: null };
@@ -100,7 +100,7 @@ Deno.test("profile 0.1 routes get_config to Computers with either name, from Age
   assertEquals(await agent.ask(NAMES[0] ?? "", REQUEST), refusal);
 });
 
-Deno.test("profile 0.1 keeps offices, isolation and errors, without the events of 0.2 (spec §12)", async () => {
+Deno.test("profile 0.1 keeps offices, isolation and errors, without the events of 0.2 (protocol §12)", async () => {
   await using office = await oldOffice();
   const { agent, computer } = office;
   const stranger = await office.join("agent", "other");
@@ -120,7 +120,7 @@ Deno.test("profile 0.1 keeps offices, isolation and errors, without the events o
 
 Deno.test({
   name:
-    "SMCP_PROTOCOL starts a server of profile 0.1, and an unknown version is refused (spec §12)",
+    "SMCP_PROTOCOL starts a server of profile 0.1, and an unknown version is refused (protocol §12)",
   timeout: 120_000,
 }, async () => {
   const env = { SMCP_PROTOCOL: "0.1" };

@@ -42,7 +42,7 @@ const acksOf = (computer: RawClient, count: number): Promise<Ack[]> =>
 
 const codeOf = (answer: unknown): unknown => Object(answer).code;
 
-Deno.test("the server routes all client events, request and answer unchanged (spec §3, §7)", async () => {
+Deno.test("the server routes all client events, request and answer unchanged (protocol §3, §7)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using pair = await rawPair(url);
@@ -59,7 +59,7 @@ Deno.test("the server routes all client events, request and answer unchanged (sp
   }
 });
 
-Deno.test("an agent that gives another name acts under the name of its seat; binary data passes both ways (spec §5)", async () => {
+Deno.test("an agent that gives another name acts under the name of its seat; binary data passes both ways (protocol §5)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using pair = await rawPair(url);
@@ -85,7 +85,7 @@ Deno.test("an agent that gives another name acts under the name of its seat; bin
   });
 });
 
-Deno.test("the server answers 408 if a computer does not answer in time; its late answer is dropped (spec §7)", async () => {
+Deno.test("the server answers 408 if a computer does not answer in time; its late answer is dropped (protocol §7)", async () => {
   await using server = createSmcpServer({ requestTimeoutMs: 50 });
   const { url } = await server.listen();
   await using pair = await rawPair(url);
@@ -104,7 +104,7 @@ Deno.test("the server answers 408 if a computer does not answer in time; its lat
   assertEquals(answer, { tools: [] });
 });
 
-Deno.test("a cancel overtakes the call that it cancels, and goes to the whole office, including the caller (spec §3, §7)", async () => {
+Deno.test("a cancel overtakes the call that it cancels, and goes to the whole office, including the caller (protocol §3, §7)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using pair = await rawPair(url);
@@ -122,7 +122,7 @@ Deno.test("a cancel overtakes the call that it cancels, and goes to the whole of
   assertEquals(await call, { content: [], isError: true });
 });
 
-Deno.test("a cancel that an agent sent just before it disconnected is delivered (spec §3, §7)", async () => {
+Deno.test("a cancel that an agent sent just before it disconnected is delivered (protocol §3, §7)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using computer = await joinRaw(url, "computer", "computer", "office");

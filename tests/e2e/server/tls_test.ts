@@ -62,7 +62,7 @@ function health(
   });
 }
 
-Deno.test("TLS: https and wss, over both transports (spec §10)", async () => {
+Deno.test("TLS: https and wss, over both transports (protocol §10)", async () => {
   await using server = createSmcpServer();
   const { url } = await server.listen({ tls: first });
   assertMatch(url, /^https:\/\/127\.0\.0\.1:\d+$/);
@@ -78,7 +78,7 @@ Deno.test("TLS: https and wss, over both transports (spec §10)", async () => {
   }
 });
 
-Deno.test("mTLS: clients without a certificate of the authority are refused; it counts as authentication (spec §10)", async () => {
+Deno.test("mTLS: clients without a certificate of the authority are refused; it counts as authentication (protocol §10)", async () => {
   const clients = await newAuthority("clients");
   const tls = { ...first, clientCa: clients.cert };
   const known = await newCertificate("laptop", clients);

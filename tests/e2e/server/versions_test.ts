@@ -22,7 +22,7 @@ const pollingHead = (query: string) => [
   "Host: 127.0.0.1",
 ];
 
-Deno.test("the version table holds against a server of 0.2 and 0.4, over polling and upgrade (0.4 §2, §18)", async () => {
+Deno.test("the version table holds against a server of 0.2 and 0.4, over polling and upgrade (protocol §2, §14)", async () => {
   await using server = createSmcpServer(BOTH);
   const { port } = await server.listen();
   const mismatch = (client: string) =>
@@ -62,7 +62,7 @@ Deno.test("the version table holds against a server of 0.2 and 0.4, over polling
   }
 });
 
-Deno.test("a session keeps the version of its first request, whatever its later ones say (0.4 §2)", async () => {
+Deno.test("a session keeps the version of its first request, whatever its later ones say (protocol §2)", async () => {
   await using server = createSmcpServer(BOTH);
   const { url } = await server.listen();
   const at = (query: string) =>
@@ -86,7 +86,7 @@ Deno.test("a session keeps the version of its first request, whatever its later 
   assertEquals(versions, ["0.4.0", "0.2.0"]);
 });
 
-Deno.test("sessions of an address count together, whatever their versions (0.4 §18)", async () => {
+Deno.test("sessions of an address count together, whatever their versions (protocol §14)", async () => {
   const limits = { connectionsPerAddress: 2 };
   await using server = createSmcpServer({ ...BOTH, limits });
   const { url } = await server.listen();
@@ -102,7 +102,7 @@ Deno.test("sessions of an address count together, whatever their versions (0.4 �
   }
 });
 
-Deno.test("/health of several versions counts each; of one version it is as before, and so are /metrics (0.4 §18)", async () => {
+Deno.test("/health of several versions counts each; of one version it is as before, and so are /metrics (protocol §14)", async () => {
   await using server = createSmcpServer({
     ...BOTH,
     metrics: createMetrics(),
@@ -144,7 +144,7 @@ Deno.test("/health of several versions counts each; of one version it is as befo
   );
 });
 
-Deno.test("a refused version is audited with both versions (0.4 §15.1)", async () => {
+Deno.test("a refused version is audited with both versions (protocol §2)", async () => {
   using log = captureLog();
   await using server = createSmcpServer(BOTH);
   const { url } = await server.listen();
@@ -170,7 +170,7 @@ Deno.test("createSmcpServer() refuses versions that there are not", () => {
   }
 });
 
-Deno.test("--protocol takes a list, all, and nothing else (0.4 §18)", async () => {
+Deno.test("--protocol takes a list, all, and nothing else (protocol §14)", async () => {
   const rows: [value: string, versions: readonly string[] | undefined][] = [
     ["0.4", ["0.4"]],
     ["0.4, 0.2,0.4", ["0.2", "0.4"]],

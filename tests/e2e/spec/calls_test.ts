@@ -13,7 +13,7 @@ const textOf = (result: { content: { text?: string }[] }) =>
 
 Deno.test({
   name:
-    "disabled, forbidden, clashing and unknown tools are not listed, and neither confirmed nor run (spec §4, §7)",
+    "disabled, forbidden, clashing and unknown tools are not listed, and neither confirmed nor run (protocol §4, §7)",
   timeout: 120_000,
 }, async () => {
   const asked: string[] = [];
@@ -66,7 +66,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "the Agent does not get the error text of an MCP server's connection (spec §6)",
+    "the Agent does not get the error text of an MCP server's connection (protocol §6)",
   timeout: 120_000,
 }, async () => {
   await using http = await startHttpFixture("streamable");
@@ -112,7 +112,7 @@ function assertFromFirstToLast(told: readonly ToolProgress[]): void {
 
 Deno.test({
   name:
-    "an Agent that asks gets the progress of its call, the last report before the result, and one that does not ask gets none (spec §7)",
+    "an Agent that asks gets the progress of its call, the last report before the result, and one that does not ask gets none (protocol §7)",
   timeout: 120_000,
 }, async () => {
   await using pc = await startComputer(counter());
@@ -147,7 +147,7 @@ Deno.test("ToolHost.callTool() tells progress too, and a listener that throws di
   assertFromFirstToLast(told);
 });
 
-Deno.test("an Agent gets only progress that increases; a Computer without progress harms no call that asks (spec §7)", async () => {
+Deno.test("an Agent gets only progress that increases; a Computer without progress harms no call that asks (protocol §7)", async () => {
   await using office = await startOffice();
   await using computer = await joinRaw(office.url, "computer", "pc", OFFICE);
   computer.handle(

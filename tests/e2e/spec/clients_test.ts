@@ -38,7 +38,7 @@ const upgraded = ({ conn }: Socket): Promise<void> =>
 
 const CLIENTS = [["Agent", agentAt], ["Computer", computerAt]] as const;
 for (const [role, clientAt] of CLIENTS) {
-  Deno.test(`${role}: every Engine.IO request carries a2c_version once, regardless of the user's URL, and polling comes first (spec §2)`, async () => {
+  Deno.test(`${role}: every Engine.IO request carries a2c_version once, regardless of the user's URL, and polling comes first (protocol §2)`, async () => {
     await using server = await startBareServer();
     const url = `${server.url}/?a2c_version=9.9.9&tenant=x`;
     await using client = clientAt(url, {});
@@ -61,7 +61,7 @@ for (const [role, clientAt] of CLIENTS) {
     }
   });
 
-  Deno.test(`${role}: the user's credentials go into the auth object, and cannot set version, role or instance_id (spec §2)`, async () => {
+  Deno.test(`${role}: the user's credentials go into the auth object, and cannot set version, role or instance_id (protocol §2)`, async () => {
     await using server = await startBareServer();
     const forged = { a2c_version: "9.9.9", role: "boss", instance_id: "mine" };
     const auth = { api_key: "k", ...forged };
@@ -76,7 +76,7 @@ for (const [role, clientAt] of CLIENTS) {
     }
   });
 
-  Deno.test(`${role}: every instance sends its own random instance_id, and the same one when it reconnects (spec §9)`, async () => {
+  Deno.test(`${role}: every instance sends its own random instance_id, and the same one when it reconnects (protocol §9)`, async () => {
     await using server = await startBareServer();
     await using first = clientAt(server.url);
     await first.connect();
@@ -92,7 +92,7 @@ for (const [role, clientAt] of CLIENTS) {
     assertEquals(await id(2), await id(0));
   });
 
-  Deno.test(`${role}: unknown and invalid notifications are ignored (spec §3)`, async () => {
+  Deno.test(`${role}: unknown and invalid notifications are ignored (protocol §3)`, async () => {
     await using server = await startBareServer();
     await using client = clientAt(server.url);
     await client.connect();
@@ -115,7 +115,7 @@ const ECHO = {
 
 Deno.test({
   name:
-    "a call directly after the ack of a join belongs to the new office, and runs (spec §7)",
+    "a call directly after the ack of a join belongs to the new office, and runs (protocol §7)",
   timeout: 120_000,
 }, async () => {
   const answer = Promise.withResolvers<unknown>();
@@ -137,7 +137,7 @@ Deno.test({
   assertEquals(await answer.promise, { content });
 });
 
-Deno.test("a call that arrives after the end of a membership does not run (spec §5)", async () => {
+Deno.test("a call that arrives after the end of a membership does not run (protocol §5)", async () => {
   const codes: unknown[] = [];
   await using server = await startBareServer((socket, event, ack) => {
     if (event !== LEAVE) return ack(true, null);
@@ -161,7 +161,7 @@ Deno.test("a call that arrives after the end of a membership does not run (spec 
   assertEquals([codes, calls], [[4103, 4103], 0]);
 });
 
-Deno.test("a Computer that rejoins its office announces its configuration and tools again (spec §9)", async () => {
+Deno.test("a Computer that rejoins its office announces its configuration and tools again (protocol §9)", async () => {
   await using office = await startOffice();
   await using proxy = await startProxy(office.url);
   await using computer = office.use(computerAt(proxy.url));
@@ -184,7 +184,7 @@ Deno.test("a Computer that rejoins its office announces its configuration and to
   }
 });
 
-Deno.test("an Agent's calls have a req_id each, unless the caller gives one; an error of a handler is not revealed (spec §6, §7)", async () => {
+Deno.test("an Agent's calls have a req_id each, unless the caller gives one; an error of a handler is not revealed (protocol §6, §7)", async () => {
   const ids: unknown[] = [];
   await using office = await startOffice({
     computers: {
@@ -207,7 +207,7 @@ Deno.test("an Agent's calls have a req_id each, unless the caller gives one; an 
   assertEquals(ids.at(-1), "mine");
 });
 
-Deno.test("a Computer writes resources in both spellings (0.4 §9)", async () => {
+Deno.test("a Computer writes resources in both spellings (protocol §8.2)", async () => {
   const lastModified = "2026-11-22T00:00:00Z";
   const resource = { uri: "a://b", name: "b", mimeType: "text/plain" };
   const resourceList = [{ ...resource, annotations: { lastModified } }];

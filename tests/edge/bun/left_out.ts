@@ -27,7 +27,7 @@ const MEMBERS: Reasons = {
     "an MCP server killed during a call, 50 times: error at once, restarted, nothing left",
   ],
   "about Deno: its version, files, log and clients": [
-    "0.4 §6.5: what is not given out is refused with its code and reason",
+    "protocol §8.6: what is not given out is refused with its code and reason",
     "every command prints the versions of package, protocol and runtime",
     "smcp-computer import imports servers of other programs, makes inputs of secrets, and shows none",
   ],
@@ -59,7 +59,7 @@ const LISTENING: Reasons = {
     "too many fragments close with 1008, even empty ones [stock]",
   ],
   "Bun's child processes read ahead of the test": [
-    "an unread log blocks no one: lines are omitted, counted, and reported when it is read again (spec §10)",
+    "an unread log blocks no one: lines are omitted, counted, and reported when it is read again (protocol §10)",
   ],
   "about Deno: its version, tracing and handler": [
     "--help and --version exit 0",

@@ -49,7 +49,7 @@ type Step = (office: Office) => Promise<void>;
 export const textOf = ({ content }: CallToolResult): string =>
   content.map(({ text }) => text ?? "").join("\n");
 
-/** Whether an MCP server is identified by its `bundle_id` in a version (0.4 §3). */
+/** Whether an MCP server is identified by its `bundle_id` in a version (protocol §13). */
 const hasBundleIds = (sdk: Sdk): boolean => sdk >= "0.3";
 
 /** The tools that are not of `fixture`. */
@@ -175,7 +175,7 @@ const FLOW = {
       assertEquals(names, [files, "Vault", "fixture"]);
     },
   },
-  /** Of a person and of an MCP server (0.4 §6). */
+  /** Of a person and of an MCP server (protocol §8.6). */
   skills: {
     "skills are listed": async ({ agent }) => {
       let skills = await agent.skills();
@@ -220,7 +220,7 @@ const FLOW = {
       while (!await isListed()) await agent.heard("update_skills");
     },
   },
-  /** Binary content of results, which may be larger than a message (0.4 §7.3). */
+  /** Binary content of results, which may be larger than a message (protocol §8.7). */
   image: {
     "image of 1 MiB": async ({ agent }) => {
       const params = { bytes: 2 ** 20 };
@@ -232,7 +232,7 @@ const FLOW = {
       assertEquals(Object.keys(image._meta ?? {}), []);
     },
   },
-  /** Files of the Agent for the Computer (0.4 §7.5). */
+  /** Files of the Agent for the Computer (protocol §8.7). */
   upload: {
     upload: async ({ agent, place }) => {
       const bytes = new Uint8Array(randomBytes(2 ** 20));

@@ -139,7 +139,7 @@ Deno.test("a manifest fetches a page, relative, absolute or from the Computer, o
   ]);
 });
 
-Deno.test("a stale URI is requested again once: 403, 404, 410 (spec §8.3)", async () => {
+Deno.test("a stale URI is requested again once: 403, 404, 410 (protocol §8.3)", async () => {
   for (const stale of [403, 404, 410]) {
     await using storage = startStorage({
       "/old": stale,
@@ -169,7 +169,7 @@ Deno.test("a document or page that is still missing is 4201", async () => {
   assertEquals(await codeOf(opened.page(0)), ErrorCode.DOCUMENT_NOT_FOUND);
 });
 
-Deno.test("URIs are not used beyond their session: the document is resolved again (spec §8.3)", async () => {
+Deno.test("URIs are not used beyond their session: the document is resolved again (protocol §8.3)", async () => {
   await using storage = startStorage({
     "/1": document({ uri: "/old" }),
     "/2": document({ uri: "/new" }),

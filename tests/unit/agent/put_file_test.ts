@@ -63,7 +63,7 @@ async function landing() {
   };
 }
 
-Deno.test("0.4 §7.5: putFile() sends bytes, a Blob or a path in chunks that fit, and tells how far it is", async () => {
+Deno.test("protocol §8.7: putFile() sends bytes, a Blob or a path in chunks that fit, and tells how far it is", async () => {
   await using pc = await landing();
   const path = `${pc.folder}/my file.bin`;
   await Deno.writeFile(path, FILE);
@@ -101,7 +101,7 @@ Deno.test("0.4 §7.5: putFile() sends bytes, a Blob or a path in chunks that fit
   assertEquals(small.requests.length, 2);
 });
 
-Deno.test("0.4 §7.5: putFile() gives an upload up that it aborts or that fails, also the first chunk", async () => {
+Deno.test("protocol §8.7: putFile() gives an upload up that it aborts or that fails, also the first chunk", async () => {
   for (const abortAt of [0, 1, 2]) {
     await using pc = await landing();
     const abort = new AbortController();

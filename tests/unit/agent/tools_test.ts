@@ -221,7 +221,7 @@ const COMPUTERS = {
 const of = (...computers: (keyof typeof COMPUTERS)[]) =>
   new Map(computers.map((name) => [name, COMPUTERS[name]]));
 
-Deno.test("0.4 §3.5: a tool is found by its whole name, or by its own one where that is unique", () => {
+Deno.test("protocol §13: a tool is found by its whole name, or by its own one where that is unique", () => {
   const rows: [keyof typeof COMPUTERS, name: string, found: string][] = [
     ["laptop", "files__list", "files__list"],
     ["laptop", "list", "files__list"],
@@ -291,7 +291,7 @@ Deno.test("a misspelt tool is answered with the one that is meant, by its own na
   assertEquals(suggestTool(new Map(), "read"), "");
 });
 
-Deno.test("0.4 §3.5: an ambiguous name is an error that lists the whole ones", () => {
+Deno.test("protocol §13: an ambiguous name is an error that lists the whole ones", () => {
   const rows = [
     [
       ...[of("laptop"), "read", ["laptop"]],
@@ -340,7 +340,7 @@ function follow(...answers: (string[] | Error)[]) {
   return { events, desktop, failed: failed.promise };
 }
 
-Deno.test("followDesktop() continues after a connection loss during a fetch (spec §9)", async () => {
+Deno.test("followDesktop() continues after a connection loss during a fetch (protocol §9)", async () => {
   const { events, desktop, failed } = follow(["one"], lost, ["two"]);
   assertEquals((await desktop.next()).value, ["one"]);
   const next = desktop.next();

@@ -174,7 +174,7 @@ Deno.test("chooseProxy() names the variable that has no URL of a proxy", () => {
 const speaks = (server: string, client = "0.2.0") =>
   new ProtocolVersionError(server, client);
 
-Deno.test("VersionChoice starts with 0.2, and follows a refusal once until it is accepted (0.4 §18)", () => {
+Deno.test("VersionChoice starts with 0.2, and follows a refusal once until it is accepted (protocol §14)", () => {
   const choice = new VersionChoice();
   assertEquals(choice.current, "0.2");
   const refuse = (version: string, client?: string) => [
@@ -187,7 +187,7 @@ Deno.test("VersionChoice starts with 0.2, and follows a refusal once until it is
   assertEquals(refuse("0.3.0", "0.4.0"), [true, "0.3"]);
 });
 
-Deno.test("VersionChoice takes the newest version that a Server lists, and follows its refusal nevertheless (0.4 §18)", () => {
+Deno.test("VersionChoice takes the newest version that a Server lists, and follows its refusal nevertheless (protocol §14)", () => {
   const rows: [listed: string[], taken: string][] = [
     [["0.1.2", "0.2.0", "0.3.1", "0.4.0"], "0.4"],
     [["0.4.0", "0.2.0"], "0.4"],
@@ -235,7 +235,7 @@ Deno.test("VersionChoice keeps a version that was asked for, and refuses what is
   }
 });
 
-Deno.test("dial() begins with polling from 0.3 on, whatever its user wants (0.4 §1.4)", () => {
+Deno.test("dial() begins with polling from 0.3 on, whatever its user wants (protocol §2)", () => {
   const transports = (protocol: "0.2" | "0.3" | "0.4") =>
     dial({
       options: { url: "http://host", name: "a", transports: ["websocket"] },
@@ -373,7 +373,7 @@ Deno.test("Membership.leave() that is refused changes nothing", async () => {
   assertEquals(state(), [undefined, false]);
 });
 
-Deno.test("a request is answered with nothing once the session is gone in which it was asked: the ack's number may be another request's (spec §5, §7)", async () => {
+Deno.test("a request is answered with nothing once the session is gone in which it was asked: the ack's number may be another request's (protocol §5, §7)", async () => {
   const answers: unknown[] = [];
   for (const isLost of [true, false]) {
     const opened = Promise.withResolvers<ClientEnd>();

@@ -80,7 +80,7 @@ const next = <E extends "connected" | "disconnected" | "joined" | "refused">(
   event: E,
 ) => new Promise<void>((resolve) => one.on(event, () => resolve()));
 
-Deno.test("clients in process join, call and are notified in order, and close() frees the seat (spec §5, §9)", async () => {
+Deno.test("clients in process join, call and are notified in order, and close() frees the seat (protocol §5, §9)", async () => {
   await using office = await pair();
   const { server, agent, computer, call } = office;
   const order: unknown[] = [];
@@ -110,7 +110,7 @@ Deno.test("clients in process join, call and are notified in order, and close() 
   }
 });
 
-Deno.test("a client in process that is kicked reconnects and rejoins; its pending request is answered before (spec §5, §9)", async () => {
+Deno.test("a client in process that is kicked reconnects and rejoins; its pending request is answered before (protocol §5, §9)", async () => {
   await using office = await pair();
   const { agent, call } = office;
   const requested = Promise.withResolvers<void>();
@@ -153,7 +153,7 @@ Deno.test("a client in process that closes after a kick does not reconnect; one 
   }
 });
 
-Deno.test("a client in process takes its own seat over with another connection, and the former one ends (spec §9)", async () => {
+Deno.test("a client in process takes its own seat over with another connection, and the former one ends (protocol §9)", async () => {
   const server = serve();
   const ends: { reason: string; isFinal: boolean }[] = [];
   const connection = server.connect();
@@ -195,7 +195,7 @@ Deno.test("a client in process ends when its Server closes, and cannot connect a
   assertThrows(() => server.connect(), ProtocolError, "shutting down");
 });
 
-Deno.test("a request in process ends at its timeout, its abort and the end of its connection; late answers are dropped (spec §7, §9)", async () => {
+Deno.test("a request in process ends at its timeout, its abort and the end of its connection; late answers are dropped (protocol §7, §9)", async () => {
   await using office = await pair();
   const { agent, call, request } = office;
   const answers: ((value: unknown) => void)[] = [];
@@ -220,7 +220,7 @@ Deno.test("a request in process ends at its timeout, its abort and the end of it
   await lost;
 });
 
-Deno.test("a request in process that is too large, or no JSON, is not sent (spec §9)", async () => {
+Deno.test("a request in process that is too large, or no JSON, is not sent (protocol §9)", async () => {
   await using office = await pair();
   const large = { params: { text: "x".repeat(MAX_PAYLOAD) } };
   const send = () => office.request(large);
@@ -229,7 +229,7 @@ Deno.test("a request in process that is too large, or no JSON, is not sent (spec
   await assertRejects(big, TypeError, "as JSON");
 });
 
-Deno.test("the identity of a client in process restricts what it joins as, until it expires (spec §10)", async () => {
+Deno.test("the identity of a client in process restricts what it joins as, until it expires (protocol §10)", async () => {
   const server = serve();
   const identity = { principal: "k", policy: { offices: ["south"] } };
   const { one } = client(server.connect({ identity }), "pc", "computer");

@@ -119,7 +119,7 @@ Deno.test("Catalogue shows none of two tools that have one name at once", async 
   }
 });
 
-Deno.test("0.4 §3.5: Catalogue keeps a part of a long bundle_id in a name, and tells the tools of two servers apart", async () => {
+Deno.test("protocol §13: Catalogue keeps a part of a long bundle_id in a name, and tells the tools of two servers apart", async () => {
   const owners = ["github-enterprise-server-1", "github-enterprise-server-2"];
   const tools = owners.map((bundle_id) => of(bundle_id, "create_pull_request"));
   const shown = async (list: SMCPTool[]) => {
@@ -146,7 +146,7 @@ Deno.test("0.4 §3.5: Catalogue keeps a part of a long bundle_id in a name, and 
 const of = (bundle_id: string, name: string): SMCPTool =>
   tool(`${bundle_id}__${name}`, { bundle_id });
 
-Deno.test("0.4 §3.5: Catalogue leaves the MCP server out of a name where its Computer has one alone, and takes the whole name too", async () => {
+Deno.test("protocol §13: Catalogue leaves the MCP server out of a name where its Computer has one alone, and takes the whole name too", async () => {
   const table = catalogue();
   const list = [of("files", "read"), of("docs", "list")];
   await table.update(office({ laptop: list, pc: [of("files", "read")] }));

@@ -66,7 +66,7 @@ Deno.test("isPlainName() tells which Computers are named as they are by default"
   }
 });
 
-Deno.test("0.4 §3.5: toolName() keeps a bundle_id, and of one that does not fit a part", () => {
+Deno.test("protocol §13: toolName() keeps a bundle_id, and of one that does not fit a part", () => {
   const named = (server: string, own: string) =>
     toolName({ computer: "laptop", server, own }, naming);
   assertEquals(named("files", "read"), "laptop__files__read");

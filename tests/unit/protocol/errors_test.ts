@@ -15,7 +15,7 @@ import {
 } from "../../../protocol/errors.ts";
 import * as z from "../../../protocol/schema.ts";
 
-/** The table of spec §6 and 0.4 §11, and the 429 that the limits of §10 answer with. */
+/** The table of protocol §6, and the 429 that the limits of §10 answer with. */
 const TABLE: Record<string, number> = {
   BAD_REQUEST: 400,
   UNAUTHORIZED: 401,
@@ -150,7 +150,7 @@ Deno.test("toErrorPayload() never takes a tool's result for an error", () => {
   assertEquals(toErrorPayload(result), undefined);
 });
 
-Deno.test("errors about skills have their code and details (0.4 §6.10, §11)", () => {
+Deno.test("errors about skills have their code and details (protocol §6, §8.6)", () => {
   const wire = (error: { toPayload(): unknown }) => error.toPayload();
   assertEquals<unknown>(wire(invalidSkillName("Bad Name!!")), {
     code: 4016,
@@ -173,7 +173,7 @@ Deno.test("errors about skills have their code and details (0.4 §6.10, §11)", 
   );
 });
 
-Deno.test("errors about blobs have their code and reason (0.4 §7.2, §7.5)", () => {
+Deno.test("errors about blobs have their code and reason (protocol §8.7)", () => {
   for (
     const reason of ["invalid_handle", "forbidden", "gone", "range"] as const
   ) {

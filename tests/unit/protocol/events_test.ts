@@ -24,7 +24,7 @@ const UPDATES = [
 ];
 const TOOL_CALLS = ["tool_call_cancel", "tool_call_progress"];
 
-/** The tables of the seeds (spec §3, §11), by prefix. */
+/** The tables of the seeds (protocol §3, §11), by prefix. */
 const NAMES: Readonly<Record<string, readonly string[]>> = {
   client: [
     ...["tool_call", "get_tools", "get_config", "get_desktop", "get_finder"],

@@ -259,13 +259,13 @@ const BOTH: Resource = {
   annotations: { ...MCP.annotations, last_modified: "2026" },
 };
 
-Deno.test("inBothSpellings() adds the protocol's names to those of MCP, and drops nothing (0.4 §9)", () => {
+Deno.test("inBothSpellings() adds the protocol's names to those of MCP, and drops nothing (protocol §8.2)", () => {
   for (const resource of [MCP, BOTH]) {
     assertEquals(inBothSpellings(resource), BOTH);
   }
 });
 
-Deno.test("inMcpSpelling() reads either spelling, and both (0.4 §9)", () => {
+Deno.test("inMcpSpelling() reads either spelling, and both (protocol §8.2)", () => {
   const { mimeType: _, ...rest } = MCP;
   const annotations = { audience: ["user"], last_modified: "2026" };
   const wire = { ...rest, mime_type: "text/plain", annotations };

@@ -73,7 +73,7 @@ const keysOf = (answer: unknown): [string, unknown, unknown][] =>
     return [key, name, bundle_id];
   });
 
-Deno.test("names differ only between 0.2 and 0.3; in requests they are those of events that have mcp_server (0.4 §1.2)", () => {
+Deno.test("names differ only between 0.2 and 0.3; in requests they are those of events that have mcp_server (protocol §14)", () => {
   const named = Object.entries(PROFILES).filter(([, it]) => it.bundleIds);
   assertEquals(named.map(([name]) => name), ["0.3", "0.4"]);
   const names = new ServerNames();
@@ -83,7 +83,7 @@ Deno.test("names differ only between 0.2 and 0.3; in requests they are those of 
   assertEquals(serverFor("client:tool_call", asked, names), undefined);
 });
 
-Deno.test("get_tools of an older Computer: bundle_id from the tag, derived, numbered, or mcp (0.4 §3.2, §3.6)", () => {
+Deno.test("get_tools of an older Computer: bundle_id from the tag, derived, numbered, or mcp (protocol §13)", () => {
   const names = new ServerNames();
   const tool = (server?: string, more: object = {}) => ({
     name: "t",
@@ -115,7 +115,7 @@ Deno.test("get_tools of an older Computer: bundle_id from the tag, derived, numb
   assertEquals(back("nobody"), asked("nobody"));
 });
 
-Deno.test("get_tools without tags: the only MCP server that is known, else mcp (0.4 §3.6)", () => {
+Deno.test("get_tools without tags: the only MCP server that is known, else mcp (protocol §13)", () => {
   const idOf = (servers: Record<string, object>) => {
     const names = new ServerNames();
     translate("client:get_config", configOf(servers), names, NEW);
@@ -141,7 +141,7 @@ Deno.test("get_tools of a newer Computer passes unchanged to an older Agent: nam
   assertEquals(translated === undefined, true);
 });
 
-Deno.test("get_config for a newer Agent: keys and bundle_id are derived, explicit ones stay, a clash gets a number (0.4 §3.4)", () => {
+Deno.test("get_config for a newer Agent: keys and bundle_id are derived, explicit ones stay, a clash gets a number (protocol §13)", () => {
   const names = new ServerNames();
   const answer = configOf({
     "my files": server("my files"),
@@ -174,7 +174,7 @@ Deno.test("get_config for a newer Agent: keys and bundle_id are derived, explici
   );
 });
 
-Deno.test("get_config for an older Agent: keys become names where they are unique (spec §4; 0.4 §3)", () => {
+Deno.test("get_config for an older Agent: keys become names where they are unique (protocol §4, §13)", () => {
   const names = new ServerNames();
   const answer = configOf({
     files: server("The Files", { bundle_id: "files" }),
@@ -203,7 +203,7 @@ Deno.test("get_config for an older Agent: keys become names where they are uniqu
   assertEquals(requestOf(asked("The Files-2"), names), asked("other"));
 });
 
-Deno.test("options of a pickString have the reader's form: texts until 0.2, labels from 0.3 on (0.4 §9)", () => {
+Deno.test("options of a pickString have the reader's form: texts until 0.2, labels from 0.3 on (protocol §4)", () => {
   const input = (options: unknown) => ({
     ...{ id: "i", type: "pickString", description: "d" },
     options,

@@ -144,7 +144,7 @@ Deno.test("a page of resources is typed by what MCP promises, and validated by n
 });
 
 Deno.test("the summaries of pages and elements have the fields of the spec's table", () => {
-  // MCP servers speak of them in their own URI space: no event of the wire carries them (spec §8.4).
+  // MCP servers speak of them in their own URI space: no event of the wire carries them (protocol §8.4).
   const page = same<finder.DPEPageSummary, {
     page_index: number;
     title: string;

@@ -186,7 +186,7 @@ Deno.test("eventOf() finds the event of a version's name, an older one included"
 
 const OLD = PROFILES["0.2"];
 
-Deno.test("unknownTo() is the 400 that names the Computer, its version and the event (0.4 §5)", () => {
+Deno.test("unknownTo() is the 400 that names the Computer, its version and the event (protocol §3)", () => {
   assertEquals(unknownTo("laptop", OLD, "client:put_blob").toPayload(), {
     computer: "laptop",
     code: 400,
@@ -198,7 +198,7 @@ Deno.test("unknownTo() is the 400 that names the Computer, its version and the e
   );
 });
 
-Deno.test("shownTo() leaves a2c_version out for 0.1 alone, whatever the member speaks (spec §12)", () => {
+Deno.test("shownTo() leaves a2c_version out for 0.1 alone, whatever the member speaks (protocol §12)", () => {
   const info = {
     ...{ sid: "s", name: "pc", role: "computer", office_id: "o" } as const,
     a2c_version: "0.4.0",

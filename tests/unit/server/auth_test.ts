@@ -21,7 +21,7 @@ const shown = (over: Partial<Credentials>): Credentials => ({
 const sha256 = (text: string) =>
   `sha256:${createHash("sha256").update(text).digest("hex")}`;
 
-Deno.test("apiKeys() accepts plain and hashed keys, in the header and in auth (spec §10)", async () => {
+Deno.test("apiKeys() accepts plain and hashed keys, in the header and in auth (protocol §10)", async () => {
   const keys = apiKeys([
     { id: "ci", key: "plain-key", offices: ["team-*"] },
     { id: "lab", key: sha256("hashed-key") },
@@ -234,7 +234,7 @@ const principalOf = async (options: JwtOptions, token: string) => {
   return "principal" in verdict ? verdict.principal : verdict.refused;
 };
 
-Deno.test("jwt() accepts tokens in the header and in auth, and restricts by claims (spec §10)", async () => {
+Deno.test("jwt() accepts tokens in the header and in auth, and restricts by claims (protocol §10)", async () => {
   const authenticator = jwt({ key: { secret: SECRET } });
   const token = await sign(KEY, "HS256", { role: "agent" });
   const rows: [Partial<Credentials>, isRead: boolean][] = [
@@ -254,7 +254,7 @@ Deno.test("jwt() accepts tokens in the header and in auth, and restricts by clai
   }
 });
 
-Deno.test("jwt() refuses expired and forged tokens, and those of another issuer or algorithm, and names the claim (spec §10)", async () => {
+Deno.test("jwt() refuses expired and forged tokens, and those of another issuer or algorithm, and names the claim (protocol §10)", async () => {
   const options = {
     key: { secret: SECRET },
     issuer: "https://issuer.example",

@@ -172,7 +172,7 @@ Deno.test("readSettings() reads every flag, and variables: what is not given kee
   }
 });
 
-Deno.test("readSettings() has a flag for every limit and time (spec §10)", async () => {
+Deno.test("readSettings() has a flag for every limit and time (protocol §10)", async () => {
   const options = await readOptions(
     ...["--min-upload-rate=11", "--max-connections-per-address=1"],
     ...["--max-sockets=12", "--max-sockets-per-address=13"],

@@ -78,7 +78,7 @@ async function trio() {
   return { plain, door, agent, computer };
 }
 
-Deno.test("clients in process join, call and are notified as any other (spec §3, §5, §7)", async () => {
+Deno.test("clients in process join, call and are notified as any other (protocol §3, §5, §7)", async () => {
   const { plain, agent, computer } = await trio();
   computer.handle("client:tool_call", () => ({ content: [], echo: 1 }));
   assertEquals(await agent.request("client:tool_call", REQUEST), [
@@ -128,7 +128,7 @@ Deno.test("neither side sees changes of the other's objects, and undefined is le
   assertThrows(() => agent.end.send("x", { big: 1n }), TypeError);
 });
 
-Deno.test("messages arrive in order, and none before the function that sends it has returned (spec §3)", async () => {
+Deno.test("messages arrive in order, and none before the function that sends it has returned (protocol §3)", async () => {
   const { agent, computer } = await trio();
   const order: string[] = [];
   computer.handle("client:tool_call", (payload) => {
@@ -198,7 +198,7 @@ Deno.test("a client that is gone before its long message is parsed gets nothing 
   assertEquals(answered, []);
 });
 
-Deno.test("an empty ack is one, a second one is dropped, and so is one that nobody waits for (spec §7)", async () => {
+Deno.test("an empty ack is one, a second one is dropped, and so is one that nobody waits for (protocol §7)", async () => {
   const { agent, computer } = await trio();
   computer.handle("client:get_dpe", () => undefined);
   const [refused] = await agent.request("client:get_dpe", REQUEST);
@@ -221,7 +221,7 @@ Deno.test("an empty ack is one, a second one is dropped, and so is one that nobo
   ]);
 });
 
-Deno.test("the version, the role, the identity and the instance of a client in process count (spec §5, §9, §10)", async () => {
+Deno.test("the version, the role, the identity and the instance of a client in process count (protocol §5, §9, §10)", async () => {
   const { door, agent, computer } = await trio();
   const [lacking] = await agent.request("client:put_blob", {
     ...{ ...REQUEST, total_size: 1, sha256: "0".repeat(64) },
@@ -245,7 +245,7 @@ Deno.test("the version, the role, the identity and the instance of a client in p
   assertEquals(computer.closed, []);
 });
 
-Deno.test("a client that closes leaves its office after what it sent took effect, and gets nothing more (spec §3, §5)", async () => {
+Deno.test("a client that closes leaves its office after what it sent took effect, and gets nothing more (protocol §3, §5)", async () => {
   const { door, agent, computer } = await trio();
   const answers: unknown[] = [];
   agent.end.send("client:tool_call", REQUEST, (args) => answers.push(args));
@@ -262,7 +262,7 @@ Deno.test("a client that closes leaves its office after what it sent took effect
   assertEquals(door.open.length, 1);
 });
 
-Deno.test("a door that closes ends its connections with the reason, and lets nobody in (spec §5)", async () => {
+Deno.test("a door that closes ends its connections with the reason, and lets nobody in (protocol §5)", async () => {
   const { plain, door, agent, computer } = await trio();
   const drained = plain.offices.drain(0);
   assertThrows(() => connect(door), ProtocolError, "shutting down");

@@ -258,7 +258,7 @@ const NEW = PROFILES["0.2"];
 
 const requests = [...Object.keys(CLIENT_EVENTS), ...Object.keys(SERVER_EVENTS)];
 
-Deno.test("eventOf() maps the names of seed 002 to current ones, only in profile 0.1 (spec §12)", () => {
+Deno.test("eventOf() maps the names of seed 002 to current ones, only in profile 0.1 (protocol §12)", () => {
   const names = {
     "client:get_mcp_config": GET_CONFIG_EVENT,
     "server:update_mcp_config": UPDATE_CONFIG_EVENT,
@@ -278,7 +278,7 @@ Deno.test("eventOf() maps the names of seed 002 to current ones, only in profile
   }
 });
 
-Deno.test("eventOf() lacks in profile 0.1 exactly what came with 0.2 and later (spec §12)", () => {
+Deno.test("eventOf() lacks in profile 0.1 exactly what came with 0.2 and later (protocol §12)", () => {
   assertEquals(
     requests.filter((name) => eventOf(OLD, name) === undefined),
     [
@@ -294,7 +294,7 @@ Deno.test("eventOf() lacks in profile 0.1 exactly what came with 0.2 and later (
   );
 });
 
-Deno.test("each version from 0.2 on has skills and blobs, 0.4 uploads too (0.4 §5, §16)", () => {
+Deno.test("each version from 0.2 on has skills and blobs, 0.4 uploads too (protocol §3)", () => {
   for (const version of ["0.2", "0.3", "0.4"] as const) {
     assertEquals(
       requests.filter((name) => eventOf(PROFILES[version], name) === undefined),
@@ -304,14 +304,14 @@ Deno.test("each version from 0.2 on has skills and blobs, 0.4 uploads too (0.4 �
   }
 });
 
-Deno.test("the versions are those that released SDKs send (0.4 §1.1)", () => {
+Deno.test("the versions are those that released SDKs send (protocol §2)", () => {
   assertEquals(
     Object.values(PROFILES).map(({ version }) => version).sort(),
     ["0.1.2", "0.2.0", "0.3.1", "0.4.0"],
   );
 });
 
-Deno.test("namesOf() returns both names in profile 0.1, the current one first (spec §12)", () => {
+Deno.test("namesOf() returns both names in profile 0.1, the current one first (protocol §12)", () => {
   const older = {
     [GET_CONFIG_EVENT]: "client:get_mcp_config",
     [UPDATE_CONFIG_NOTIFICATION]: "notify:update_mcp_config",
@@ -330,7 +330,7 @@ Deno.test("namesOf() returns both names in profile 0.1, the current one first (s
   );
 });
 
-Deno.test("judgeQuery() of profile 0.1 requires no version, and accepts 0.1.x if one is sent (spec §12)", () => {
+Deno.test("judgeQuery() of profile 0.1 requires no version, and accepts 0.1.x if one is sent (protocol §12)", () => {
   for (const query of ["EIO=4", "a2c_version=0.1.0", "a2c_version=0.1.999"]) {
     assertEquals(gate(query, OLD), undefined, query);
   }

@@ -20,7 +20,7 @@ import { TokenBucket } from "../../../server/shared/pending.ts";
 import { Payload } from "../../../server/wire/mod.ts";
 import { captureLog } from "../../support/log_capture.ts";
 
-Deno.test("resolveLimits() fills in the defaults of the spec (spec §10)", () => {
+Deno.test("resolveLimits() fills in the defaults of the spec (protocol §10)", () => {
   assertEquals(resolveLimits(), {
     connectionsPerAddress: 100,
     sockets: Infinity, // the process's descriptors bound them

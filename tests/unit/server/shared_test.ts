@@ -166,7 +166,7 @@ Deno.test("matches() treats only * as special, for any text, and is fast for any
 
 const seat = { role: "computer", office: "team-a", name: "lab-1" } as const;
 
-Deno.test("checkPolicy() allows what every field allows, and names the one that does not (spec §10)", () => {
+Deno.test("checkPolicy() allows what every field allows, and names the one that does not (protocol §10)", () => {
   const role = (roles: string) =>
     `Not allowed to join as computer: the credentials are for ${roles}`;
   const OFFICE = "Not allowed to join this office";
@@ -217,7 +217,7 @@ Deno.test("isLoopback() accepts only loopback addresses", () => {
   assertEquals([...own, ...others].filter(isLoopback), own);
 });
 
-Deno.test("exposure() finds a public address without authentication (spec §10)", () => {
+Deno.test("exposure() finds a public address without authentication (protocol §10)", () => {
   assertEquals(exposure("127.0.0.1", false), undefined);
   assertEquals(exposure("0.0.0.0", true), undefined);
   assertEquals(

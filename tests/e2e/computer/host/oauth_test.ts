@@ -261,7 +261,7 @@ Deno.test("smcp-computer run shows the page on its terminal, and continues after
   assertEquals(content[0]?.text, "hi");
 });
 
-Deno.test("0.4 §8.3: refusals of a call are about authorization as in the vectors: 401, 403, and 400 with WWW-Authenticate", async () => {
+Deno.test("protocol §6: refusals of a call are about authorization as in the vectors: 401, 403, and 400 with WWW-Authenticate", async () => {
   const challenge = 'Bearer error="invalid_request"';
   const rows: [string, number, string | null | undefined, number][] = [
     ...vectors.vectors.map(({ transport, upstream, expected }) =>

@@ -87,7 +87,7 @@ interface Line {
 const linesOf = (text: string): Line[] =>
   text.trimEnd().split("\n").map((line) => JSON.parse(line));
 
-Deno.test("an unread log blocks no one: lines are omitted, counted, and reported when it is read again (spec §10)", async () => {
+Deno.test("an unread log blocks no one: lines are omitted, counted, and reported when it is read again (protocol §10)", async () => {
   await using server = await startUnread();
   const { child, url } = server;
   await using bystanders = await startBystanders(url, {}, child.pid);
@@ -135,7 +135,7 @@ async function startLogging(
   }
 }
 
-Deno.test("--log-file contains every audit line, however many there are (spec §10)", async () => {
+Deno.test("--log-file contains every audit line, however many there are (protocol §10)", async () => {
   const named = (folder: string) => Promise.resolve(`${folder}/log`);
   await startLogging(named, async (file, server) => {
     await makeCalls(server.url, CALLS);

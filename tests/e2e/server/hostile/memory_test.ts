@@ -18,7 +18,7 @@ const request = (req_id: string, params = {}) => ({
 
 Deno.test({
   name:
-    "300 answers of 1 MB for an agent that does not read leave the server's memory flat, and the agent is disconnected (spec §10)",
+    "300 answers of 1 MB for an agent that does not read leave the server's memory flat, and the agent is disconnected (protocol §10)",
   ignore: Deno.build.os !== "linux",
   timeout: 120_000,
 }, async () => {
@@ -48,7 +48,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "40 pending calls of 4 MB keep no requests in the server's memory (spec §10)",
+    "40 pending calls of 4 MB keep no requests in the server's memory (protocol §10)",
   ignore: Deno.build.os !== "linux",
   timeout: 120_000,
 }, async () => {

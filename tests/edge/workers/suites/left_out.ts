@@ -11,16 +11,16 @@ export const LEFT_OUT: Readonly<
 > = {
   "looks into the server's process, or gives it a function: counts, the log, clusters":
     [
-      "12 agents racing for one office: exactly one wins, 100 rounds (spec §5), slow offices",
+      "12 agents racing for one office: exactly one wins, 100 rounds (protocol §5), slow offices",
       "CONNECT in the payload of a DISCONNECT closes the connection [fast]",
       "CONNECT whose payload is refused is answered by CONNECT_ERROR [fast]",
       "DISCONNECT ends the session; CONNECT over the same connection opens another [fast]",
       "a close packet over a WebSocket ends the session, as do a ping of the client and the end of TCP [fast]",
-      "a join whose socket is already closed leaves no member behind (spec §3), slow offices",
-      "a refused version is audited with both versions (0.4 §15.1)",
-      "events of one socket take effect in the order of their arrival (spec §3), slow offices",
-      "the same instance takes its seat over: leave, disconnect, enter (spec §9), local offices",
-      "the same instance takes its seat over: leave, disconnect, enter (spec §9), slow offices",
+      "a join whose socket is already closed leaves no member behind (protocol §3), slow offices",
+      "a refused version is audited with both versions (protocol §2)",
+      "events of one socket take effect in the order of their arrival (protocol §3), slow offices",
+      "the same instance takes its seat over: leave, disconnect, enter (protocol §9), local offices",
+      "the same instance takes its seat over: leave, disconnect, enter (protocol §9), slow offices",
     ],
   "about node:http servers, TCP connections, and their end": [
     "a refused upgrade gets its answer, and is closed even if its client never closes",
@@ -32,7 +32,7 @@ export const LEFT_OUT: Readonly<
     "unknown paths are 404 with a flat error, over HTTP and for upgrades; invalid targets are harmless",
   ],
   "the Worker answers /health without asking its objects": [
-    "/health of several versions counts each; of one version it is as before, and so are /metrics (0.4 §18)",
+    "/health of several versions counts each; of one version it is as before, and so are /metrics (protocol §14)",
   ],
   "ids of sessions begin with the name of their front": [
     "a session opens with an id of its own, and offers an upgrade over polling alone [fast]",

@@ -55,7 +55,7 @@ function mutate(handle: string, next: (limit: number) => number): string {
   return ways[next(ways.length)] as string;
 }
 
-Deno.test("0.4 §7.1: 10,000 mutated handles read nothing but what was given out", async () => {
+Deno.test("protocol §8.7: 10,000 mutated handles read nothing but what was given out", async () => {
   await using folder = await scratch();
   await Deno.writeTextFile(`${folder.path}/secret`, SECRET);
   const exchange = new BlobExchange({
@@ -95,7 +95,7 @@ Deno.test("0.4 §7.1: 10,000 mutated handles read nothing but what was given out
   await assertRejects(() => read(handle), ProtocolError, "no longer there");
 });
 
-Deno.test("0.4 §7.2: getBlob() answers within the range, the wish, its own limit and the Server's", async () => {
+Deno.test("protocol §8.7: getBlob() answers within the range, the wish, its own limit and the Server's", async () => {
   const exchange = new BlobExchange({});
   const bytes = new Uint8Array(1_000_000).map((_, i) => i);
   const sha256 = await exchange.store.add(bytes, "image/png");
@@ -138,7 +138,7 @@ Deno.test("0.4 §7.2: getBlob() answers within the range, the wish, its own limi
 
 const MOST = 262_144;
 
-Deno.test("a chunk has what is wanted, what is left, or what has room, whichever is least (0.4 §7.2)", () => {
+Deno.test("a chunk has what is wanted, what is left, or what has room, whichever is least (protocol §8.7)", () => {
   type Row = [wanted: number | undefined, left: number, room: number];
   const table: [...Row, length: number][] = [
     [undefined, 10, Infinity, 10],

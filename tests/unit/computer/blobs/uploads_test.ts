@@ -65,7 +65,7 @@ async function inFolder(
   assertEquals(left, []);
 }
 
-Deno.test("0.4 §7.5: Uploads puts a file in its place after the last chunk", () =>
+Deno.test("protocol §8.7: Uploads puts a file in its place after the last chunk", () =>
   inFolder(async (uploads, root) => {
     const first = await uploads.put(
       chunk(0, 400, { name_hint: "../we ird/näme.txt" }),
@@ -100,7 +100,7 @@ Deno.test("0.4 §7.5: Uploads puts a file in its place after the last chunk", ()
     assertEquals(whole.landing_path, `${root}/${whole.upload_id}`);
   }));
 
-Deno.test("0.4 §7.5: Uploads refuses a first chunk in the order of the reasons", () =>
+Deno.test("protocol §8.7: Uploads refuses a first chunk in the order of the reasons", () =>
   inFolder(async (uploads, root) => {
     const rows: [change: Record<string, unknown>, reason: string][] = [
       [{ total_size: 0 }, "invalid_declaration"],
@@ -125,7 +125,7 @@ Deno.test("0.4 §7.5: Uploads refuses a first chunk in the order of the reasons"
     assertEquals(filesIn(root), []);
   }));
 
-Deno.test("0.4 §7.5: Uploads goes on after some failures, and drops the upload after others", () =>
+Deno.test("protocol §8.7: Uploads goes on after some failures, and drops the upload after others", () =>
   inFolder(async (uploads, root) => {
     const rows: [
       change: Record<string, unknown>,
@@ -155,7 +155,7 @@ Deno.test("0.4 §7.5: Uploads goes on after some failures, and drops the upload 
     }
   }));
 
-Deno.test("0.4 §7.5: Uploads takes some at a time, and drops those that are given up or idle", () =>
+Deno.test("protocol §8.7: Uploads takes some at a time, and drops those that are given up or idle", () =>
   inFolder(async (uploads, root) => {
     const first = await uploads.put(chunk(0, 400));
     const second = await uploads.put(chunk(0, 400));
@@ -169,7 +169,7 @@ Deno.test("0.4 §7.5: Uploads takes some at a time, and drops those that are giv
     assertEquals(filesIn(root).length, 1);
   }, { maxConcurrent: 2 }));
 
-Deno.test("0.4 §7.5: Uploads drops an upload that gets no further chunk", () =>
+Deno.test("protocol §8.7: Uploads drops an upload that gets no further chunk", () =>
   inFolder(async (uploads, root) => {
     const { upload_id } = await uploads.put(chunk(0, 400));
     // A watcher of files may miss what happens in a folder that it has not found yet.
@@ -180,7 +180,7 @@ Deno.test("0.4 §7.5: Uploads drops an upload that gets no further chunk", () =>
     );
   }, { idleTimeoutMs: 1 }));
 
-Deno.test("0.4 §7.5: Uploads drops no upload while it takes a chunk", () =>
+Deno.test("protocol §8.7: Uploads drops no upload while it takes a chunk", () =>
   inFolder(async (uploads) => {
     const { upload_id } = await uploads.put(chunk(0, 400));
     const taking = uploads.put(chunk(400, 800, { upload_id }));
@@ -190,7 +190,7 @@ Deno.test("0.4 §7.5: Uploads drops no upload while it takes a chunk", () =>
     await uploads.put(chunk(800, 1_000, { upload_id }));
   }, { idleTimeoutMs: 20 }));
 
-Deno.test("0.4 §7.5: Uploads writes nothing outside of its folder", async () => {
+Deno.test("protocol §8.7: Uploads writes nothing outside of its folder", async () => {
   await using folder = await scratch();
   const path = await Deno.realPath(folder.path);
   await Deno.mkdir(`${path}/outside`);
@@ -225,7 +225,7 @@ Deno.test("0.4 §7.5: Uploads writes nothing outside of its folder", async () =>
   assertEquals(filesIn(`${path}/real`), [landed.upload_id]);
 });
 
-Deno.test("0.4 §7.5: Uploads removes at its start the parts of ended processes", async () => {
+Deno.test("protocol §8.7: Uploads removes at its start the parts of ended processes", async () => {
   await using folder = await scratch();
   const ended = new Deno.Command(Deno.execPath(), {
     args: ["--version"],
@@ -248,7 +248,7 @@ Deno.test("0.4 §7.5: Uploads removes at its start the parts of ended processes"
   await uploads.close();
 });
 
-Deno.test("0.4 §7.5: cleanHint() leaves a harmless end for a name", () => {
+Deno.test("protocol §8.7: cleanHint() leaves a harmless end for a name", () => {
   const rows: [hint: string, clean: string][] = [
     ["../we ird/näme.txt", "we_ird_n_me.txt"],
     ["  report.pdf ", "report.pdf"],

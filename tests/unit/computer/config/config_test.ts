@@ -30,7 +30,7 @@ const serverOf = (name: string, over: object = {}) => ({
 const idsOf = (data: unknown): string[] =>
   readConfig(data).config.servers.map(bundleIdOf);
 
-Deno.test("0.4 §3.3: a configuration gives the ids of all vectors, also to a server without a name", () => {
+Deno.test("protocol §13: a configuration gives the ids of all vectors, also to a server without a name", () => {
   assertEquals(vectors.vectors.length, 16);
   for (const { name, config, expected_bundle_id } of vectors.vectors) {
     const { type, bundle_id, ...server_parameters } = config as
@@ -51,7 +51,7 @@ Deno.test("0.4 §3.3: a configuration gives the ids of all vectors, also to a se
 });
 
 /** The ids are those of Python's a2c-smcp 0.4.2. */
-Deno.test("0.4 §3.2: bundleIdOf() counts code points, and orders keys by them", () => {
+Deno.test("protocol §13: bundleIdOf() counts code points, and orders keys by them", () => {
   const stdio = (over: object = {}) => ({
     type: "stdio",
     server_parameters: { command: "x", ...over },
@@ -98,7 +98,7 @@ Deno.test("0.4 §3.2: bundleIdOf() counts code points, and orders keys by them",
   }
 });
 
-Deno.test("0.4 §3.1: a configuration has explicit and derived ids, under either name of the field", () => {
+Deno.test("protocol §13: a configuration has explicit and derived ids, under either name of the field", () => {
   assertEquals(
     idsOf([
       serverOf("My Server!"),
@@ -115,7 +115,7 @@ Deno.test("0.4 §3.1: a configuration has explicit and derived ids, under either
   );
 });
 
-Deno.test("0.4 §3.2: `http` counts as `streamable`, and placeholders and defaults as they are written", () => {
+Deno.test("protocol §13: `http` counts as `streamable`, and placeholders and defaults as they are written", () => {
   const url = "https://api.example.com/mcp";
   const env = { API_KEY: "${input:api_key}" };
   const rows: [server: object, id: string][] = [
@@ -142,7 +142,7 @@ Deno.test("0.4 §3.2: `http` counts as `streamable`, and placeholders and defaul
   }
 });
 
-Deno.test("0.4 §3.1: an id does not depend on the variables of another program's file", () => {
+Deno.test("protocol §13: an id does not depend on the variables of another program's file", () => {
   const settings = {
     command: "npx",
     args: ["${workspaceFolder}"],
@@ -160,7 +160,7 @@ Deno.test("0.4 §3.1: an id does not depend on the variables of another program'
   }
 });
 
-Deno.test("0.4 §3.1: an invalid id is an error that names field, problem and remedy", () => {
+Deno.test("protocol §13: an invalid id is an error that names field, problem and remedy", () => {
   for (const id of ["a.b", "a__b", "", "ä", " a", 3]) {
     for (const field of ["bundle_id", "bundleId"]) {
       const { message } = assertThrows(

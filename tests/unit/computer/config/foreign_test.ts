@@ -635,7 +635,7 @@ Deno.test("hiddenValues() lists literal values that may be secret, and no placeh
   }
 });
 
-Deno.test("0.4 §3.4: distinctIds() gives a bundle_id to servers that would not start, and to no others", () => {
+Deno.test("protocol §13: distinctIds() gives a bundle_id to servers that would not start, and to no others", () => {
   const names = ["my files", "my_files", "my.files", "other", "web"];
   const { config } = readConfig(
     names.map((name) => ({

@@ -104,7 +104,7 @@ Deno.test("fillPlaceholders() fills every string, and keeps the type of a sole p
   assertThrows(() => fillPlaceholders(nested(11), values), Error, "10 levels");
 });
 
-Deno.test("0.4 §14: inputVariables() lists the environment variables of an input, that of other SDKs last", async () => {
+Deno.test("protocol §4: inputVariables() lists the environment variables of an input, that of other SDKs last", async () => {
   const rows: [id: string, ...variables: string[]][] = [
     ["TOKEN", "SMCP_INPUT_TOKEN", "A2C_SMCP_TOKEN"],
     [
@@ -128,7 +128,7 @@ Deno.test("0.4 §14: inputVariables() lists the environment variables of an inpu
   }
 });
 
-Deno.test("0.4 §14: sharedVariable() gives the names of all vectors", () => {
+Deno.test("protocol §4: sharedVariable() gives the names of all vectors", () => {
   assertEquals(vectors.vectors.length, 16);
   for (const row of vectors.vectors) {
     const owners = [row.bundle_id, row.tool_name].filter((one) => one !== null);
@@ -288,14 +288,14 @@ Deno.test("InputStore forgets only the value of the input that changed", async (
   assertThrows(() => store.put(prompt("")), ConfigError, "input: inputs.0.id");
 });
 
-Deno.test("0.4 §14: two inputs with one variable are an error, also when one is put", () => {
+Deno.test("protocol §4: two inputs with one variable are an error, also when one is put", () => {
   const store = new InputStore([prompt("a-b")]);
   assertThrows(() => store.put(prompt("a_b")), Error, "rename one of them");
   store.put(prompt("a-b", { default: "again" }));
   assertEquals(store.definitions.length, 1);
 });
 
-Deno.test("0.4 §9: a pickString takes values of options in both forms, and no label, and shows no other value", async () => {
+Deno.test("protocol §4: a pickString takes values of options in both forms, and no label, and shows no other value", async () => {
   const of = (region: unknown) =>
     new InputStore([pick()], { values: { region } }).value("region");
   assertEquals([await of("eu"), await of("us")], ["eu", "us"]);
@@ -307,7 +307,7 @@ Deno.test("0.4 §9: a pickString takes values of options in both forms, and no l
   );
 });
 
-Deno.test("0.4 §9: a pickString that nobody answers is its default, then its first option, and not kept", async () => {
+Deno.test("protocol §4: a pickString that nobody answers is its default, then its first option, and not kept", async () => {
   for (
     const [input, value] of [[pick(), "eu"], [
       pick({ default: "us" }),

@@ -191,7 +191,7 @@ Deno.test("longNames() warns above 64 characters, and excludes above 256; behind
   assertEquals(offered([server]).map(({ length }) => length), [64, 65, 256]);
 });
 
-Deno.test("0.4 §3.5: a tool is named by its bundle_id and its alias or own name, always", () => {
+Deno.test("protocol §13: a tool is named by its bundle_id and its alias or own name, always", () => {
   const server = view("my files", ["read", "a__b", "list"], {
     bundle_id: "files",
     tool_prefix: "fs_",
@@ -212,7 +212,7 @@ Deno.test("0.4 §3.5: a tool is named by its bundle_id and its alias or own name
   assertEquals(shown([files])[0], ["fs_read", false, "files"]);
 });
 
-Deno.test("0.4 §3.5: a call is resolved by the table alone, and names are never split; 4001 names the right one", () => {
+Deno.test("protocol §13: a call is resolved by the table alone, and names are never split; 4001 names the right one", () => {
   const known = { tool_meta: { read: { auto_apply: true } } };
   const servers = [
     ...views("a: _b b__c"),
@@ -235,7 +235,7 @@ Deno.test("0.4 §3.5: a call is resolved by the table alone, and names are never
   assertEquals(clashTexts(nameTools(since03(odd)).clashes).length, 1);
 });
 
-Deno.test("0.4 §3.5: servers have no clashes, but two tools of one with one alias are a problem", () => {
+Deno.test("protocol §13: servers have no clashes, but two tools of one with one alias are a problem", () => {
   const same = views("a: read | b: read");
   assertEquals([
     nameTools(since03(same)).clashes.size,
@@ -248,7 +248,7 @@ Deno.test("0.4 §3.5: servers have no clashes, but two tools of one with one ali
   assertStringIncludes(text, 'another "alias" in its tool_meta');
 });
 
-Deno.test("0.4 §3.5: a tool is forbidden by its MCP name, its alias and any name it is offered under", () => {
+Deno.test("protocol §13: a tool is forbidden by its MCP name, its alias and any name it is offered under", () => {
   for (
     const forbidden of ["read", "look", "fs_read", "files__read", "files__look"]
   ) {
@@ -269,7 +269,7 @@ Deno.test("0.4 §3.5: a tool is forbidden by its MCP name, its alias and any nam
   }
 });
 
-Deno.test("0.4 §3.5: tool_meta is by MCP name; another name of a tool is a problem that names it", () => {
+Deno.test("protocol §13: tool_meta is by MCP name; another name of a tool is a problem that names it", () => {
   for (const key of ["files__read", "fs_read", "look"]) {
     const tool_meta = { ...LOOK.tool_meta, [key]: { auto_apply: false } };
     const server = view("files", ["read"], { ...LOOK, tool_meta });
@@ -279,7 +279,7 @@ Deno.test("0.4 §3.5: tool_meta is by MCP name; another name of a tool is a prob
   }
 });
 
-Deno.test("0.4 §3.5: 4006 of a tool of a server that refused names it by its bundle_id", () => {
+Deno.test("protocol §13: 4006 of a tool of a server that refused names it by its bundle_id", () => {
   const known = { tool_meta: { read: { auto_apply: true } } };
   const [bundleId, refusal] = ["my_files", credentialsWanted()];
   const server = view("my files", [], known, "failed");
@@ -295,7 +295,7 @@ Deno.test("0.4 §3.5: 4006 of a tool of a server that refused names it by its bu
   assertEquals([kind, code, fields.mcp_server], ["refuse", 4006, bundleId]);
 });
 
-Deno.test("0.4 §3.6: a server is found by a name that only it has, or by its id; else an error lists both", () => {
+Deno.test("protocol §13: a server is found by a name that only it has, or by its id; else an error lists both", () => {
   const set = new ServerSet<
     { bundleId: string; config: ServerView["config"] }
   >();
@@ -426,7 +426,7 @@ Deno.test("toSMCPTool() has only simple values: JSON strings for structured ones
   }
 });
 
-Deno.test("0.4 §8.1: tags that an MCP server declares are taken where none are configured, and nothing else of its declaration; a malformed one is not", () => {
+Deno.test("protocol §7: tags that an MCP server declares are taken where none are configured, and nothing else of its declaration; a malformed one is not", () => {
   const given = { tags: ["d"], alias: "forged", ret_object_mapper: {} };
   const all = { default_tool_meta: { tags: ["all"] } };
   const of = (tags: unknown) => ({ tool_meta: { x: { tags } } });
@@ -460,7 +460,7 @@ Deno.test("0.4 §8.1: tags that an MCP server declares are taken where none are 
   }
 });
 
-Deno.test("0.4 §8.1: malformed declarations of a server are one warning", () => {
+Deno.test("protocol §7: malformed declarations of a server are one warning", () => {
   const bad = (name: string) =>
     mcpTool(name, { meta: { a2c_tool_meta: { tags: 1 } } });
   assertEquals(malformedTags([mcpTool("a")]), undefined);

@@ -375,7 +375,7 @@ Deno.test("localDirResolver() writes a document, text or bytes, creates the dire
   assertEquals((await readdir(dir)).length, 4, "and nothing else");
 });
 
-Deno.test("localDirResolver() writes nothing outside its directory, whatever the URI (spec §8.3)", async () => {
+Deno.test("localDirResolver() writes nothing outside its directory, whatever the URI (protocol §8.3)", async () => {
   await using folder = await scratch();
   const dir = join(folder.path, "a", "b");
   for (const uri of HOSTILE) {

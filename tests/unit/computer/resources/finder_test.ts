@@ -208,7 +208,7 @@ Deno.test("organizeFinder() returns valid and consistent pages for any list", ()
 
 const listed = (...uris: string[]) => listedUris(uris.map((uri) => ({ uri })));
 
-Deno.test("changeEvents() announces a list whose windows or documents differ, and new contents of one, known or not (spec §8.5)", () => {
+Deno.test("changeEvents() announces a list whose windows or documents differ, and new contents of one, known or not (protocol §8.5)", () => {
   const uris = listed("window://a", "window://b", "dpe://h/1", "file:///x");
   const desktop = "server:update_desktop";
   const finder = "server:update_finder";

@@ -77,7 +77,7 @@ const HOSTILE_NAMES = [
   ),
 ];
 
-Deno.test("0.4 §6.4: a tar.gz is unpacked, for this user alone", async () => {
+Deno.test("protocol §8.6: a tar.gz is unpacked, for this user alone", async () => {
   const long = `${"deep/".repeat(30)}${"n".repeat(90)}.md`;
   const data = await tar(
     { header: { name: "./", size: 0, type: "directory" } },
@@ -101,7 +101,7 @@ Deno.test("0.4 §6.4: a tar.gz is unpacked, for this user alone", async () => {
   });
 });
 
-Deno.test("0.4 §6.4: archives of the programs tar and zip are unpacked", async () => {
+Deno.test("protocol §8.6: archives of the programs tar and zip are unpacked", async () => {
   await using from = await scratch();
   await mkdir(join(from.path, "references"));
   await writeFile(join(from.path, "SKILL.md"), "the entry");
@@ -116,7 +116,7 @@ Deno.test("0.4 §6.4: archives of the programs tar and zip are unpacked", async 
   });
 });
 
-Deno.test("0.4 §6.4: a zip is unpacked, for this user alone", async () => {
+Deno.test("protocol §8.6: a zip is unpacked, for this user alone", async () => {
   const data = zipOf(
     { name: "SKILL.md", data: "the entry" },
     { name: "scripts/", data: "", mode: 0o40755 },
@@ -129,7 +129,7 @@ Deno.test("0.4 §6.4: a zip is unpacked, for this user alone", async () => {
   });
 });
 
-Deno.test("0.4 §6.4: archives with names that lead out are refused", async () => {
+Deno.test("protocol §8.6: archives with names that lead out are refused", async () => {
   for (const name of HOSTILE_NAMES) {
     await refuses(unpackTarGz, await tar(file(name, "evil")), "outside of it");
     await assertRejects(
@@ -141,7 +141,7 @@ Deno.test("0.4 §6.4: archives with names that lead out are refused", async () =
   }
 });
 
-Deno.test("0.4 §6.4: archives with links and devices are refused", async () => {
+Deno.test("protocol §8.6: archives with links and devices are refused", async () => {
   for (const type of ["symlink", "link", "fifo", "character-device"] as const) {
     const data = await tar(
       { header: { name: "a", size: 0, type, linkname: "/etc/passwd" } },
@@ -153,7 +153,7 @@ Deno.test("0.4 §6.4: archives with links and devices are refused", async () => 
   await refuses(unpackZip, link, "it has a link");
 });
 
-Deno.test("0.4 §6.4: bombs are refused before they fill the disk", async () => {
+Deno.test("protocol §8.6: bombs are refused before they fill the disk", async () => {
   const zeros = "\0".repeat(10_000_000);
   const tarBomb = await tar(file("big", zeros));
   const zipBomb = zipOf({ name: "big", data: zeros });
@@ -182,7 +182,7 @@ Deno.test("0.4 §6.4: bombs are refused before they fill the disk", async () => 
   await refuses(unpackTarGz, gzipSync(Buffer.alloc(20_000_000)), "");
 });
 
-Deno.test("0.4 §6.4: damaged archives are refused", async () => {
+Deno.test("protocol §8.6: damaged archives are refused", async () => {
   const good = await tar(file("SKILL.md", "x".repeat(2_000)));
   const zip = zipOf({ name: "SKILL.md", data: "y".repeat(2_000) });
   const broken: [Unpack, Uint8Array][] = [
@@ -261,7 +261,7 @@ const HOSTILE: Partial<Record<SkillReason, readonly string[]>> = {
   ],
 };
 
-Deno.test("0.4 §6.6: the sandbox refuses hostile paths, each for its reason", async () => {
+Deno.test("protocol §8.6: the sandbox refuses hostile paths, each for its reason", async () => {
   await using folder = await scratch();
   const root = await skill(folder.path);
   for (const [reason, paths] of Object.entries(HOSTILE)) {
@@ -278,7 +278,7 @@ Deno.test("0.4 §6.6: the sandbox refuses hostile paths, each for its reason", a
   assertEquals(Object.values(HOSTILE).flat().length, 54);
 });
 
-Deno.test("0.4 §6.6: the sandbox opens what is inside, by links within too", async () => {
+Deno.test("protocol §8.6: the sandbox opens what is inside, by links within too", async () => {
   await using folder = await scratch();
   const root = await skill(folder.path);
   await symlink(root, join(folder.path, "linked"));
@@ -323,7 +323,7 @@ const before = (happens: (path: string) => Promise<unknown>): Disk => ({
   },
 });
 
-Deno.test("0.4 §6.6: a link that is put in the file's place after the check is not followed", async () => {
+Deno.test("protocol §8.6: a link that is put in the file's place after the check is not followed", async () => {
   await using folder = await scratch();
   const root = await skill(folder.path);
   const swap = before(async (path) => {
@@ -337,7 +337,7 @@ Deno.test("0.4 §6.6: a link that is put in the file's place after the check is 
   assertEquals(fault.reason, "not_found");
 });
 
-Deno.test("0.4 §6.6: a link in a folder's place is noticed, even when the folder is back at once", async () => {
+Deno.test("protocol §8.6: a link in a folder's place is noticed, even when the folder is back at once", async () => {
   for (const isBack of [false, true]) {
     await using folder = await scratch();
     const root = await skill(folder.path);
@@ -366,7 +366,7 @@ Deno.test("0.4 §6.6: a link in a folder's place is noticed, even when the folde
   }
 });
 
-Deno.test("0.4 §6.6: a skill that is replaced meanwhile is read from its new place", async () => {
+Deno.test("protocol §8.6: a skill that is replaced meanwhile is read from its new place", async () => {
   await using folder = await scratch();
   const root = await skill(folder.path);
   let replaced = false;
@@ -381,7 +381,7 @@ Deno.test("0.4 §6.6: a skill that is replaced meanwhile is read from its new pl
   await handle.close();
 });
 
-Deno.test("0.4 §6.6: a link that flips all the time never leads out", async () => {
+Deno.test("protocol §8.6: a link that flips all the time never leads out", async () => {
   await using folder = await scratch();
   const root = await skill(folder.path);
   const flips = join(root, "flips.md");

@@ -33,7 +33,7 @@ const bodyOf = (text: string) =>
   );
 const read = (yaml: string) => readFrontMatter(bytes(`---\n${yaml}\n---\n`));
 
-Deno.test("0.4 §6.5: the body is everything after the second fence, with its line ends", () => {
+Deno.test("protocol §8.6: the body is everything after the second fence, with its line ends", () => {
   const rows: [text: string, body: string][] = [
     ["---\na: b\n---\n# T\r\n\nx", "# T\r\n\nx"],
     ["---\r\na: b\r\n---\r\n\r\nx\r\n", "\r\nx\r\n"],
@@ -45,7 +45,7 @@ Deno.test("0.4 §6.5: the body is everything after the second fence, with its li
   for (const [text, body] of rows) assertEquals(bodyOf(text), body, text);
 });
 
-Deno.test("0.4 §6.5: without both fences the whole file is the body", () => {
+Deno.test("protocol §8.6: without both fences the whole file is the body", () => {
   const texts = [
     "",
     "# T\n---\na\n---\n",
@@ -59,7 +59,7 @@ Deno.test("0.4 §6.5: without both fences the whole file is the body", () => {
   assertEquals(texts.map(bodyOf), texts);
 });
 
-Deno.test("readFrontMatter() reads what a skill tells of itself (0.4 §6.3)", async () => {
+Deno.test("readFrontMatter() reads what a skill tells of itself (protocol §8.6)", async () => {
   assertEquals(
     await read(
       `name: csv
@@ -138,7 +138,7 @@ Deno.test("readFrontMatter() is not blown up by aliases", async () => {
   );
 });
 
-Deno.test("isSkillName() takes names of one, two and three segments, and no other text (0.4 §6.2)", () => {
+Deno.test("isSkillName() takes names of one, two and three segments, and no other text (protocol §8.6)", () => {
   const longest = "a".repeat(64);
   const names = ["csv-tools", "mcp:x", "mcp:My_Fixture-2:csv", longest];
   const others = [
@@ -155,7 +155,7 @@ Deno.test("isBundleId() takes what can be a folder and a segment", () => {
   assertEquals([...ids, ...others].filter(isBundleId), ids);
 });
 
-Deno.test("the folder of skills is the one of other Computers of this user (0.4 §6.4)", () => {
+Deno.test("the folder of skills is the one of other Computers of this user (protocol §8.6)", () => {
   const home = homedir();
   const rows: [env: Record<string, string>, folder: string][] = [
     [{ A2C_SKILL_HOME: "/a", XDG_DATA_HOME: "/x" }, "/a"],
@@ -179,7 +179,7 @@ const PIECES = [
   "",
 ];
 
-Deno.test("0.4 §7.1: 10,000 mutated handles of a skill read nothing but its files", async () => {
+Deno.test("protocol §8.7: 10,000 mutated handles of a skill read nothing but its files", async () => {
   await using home = await scratch();
   const folder = join(home.path, "user", "forms");
   await mkdir(join(folder, "data"), { recursive: true });
@@ -234,7 +234,7 @@ Deno.test("0.4 §7.1: 10,000 mutated handles of a skill read nothing but its fil
 
 const UNKNOWN = "application/octet-stream";
 
-Deno.test("0.4 §6.7: types by extension are those of every SDK", () => {
+Deno.test("protocol §8.6: types by extension are those of every SDK", () => {
   const types: Record<string, string> = {
     "text/markdown": "SKILL.md a/b.MARKDOWN ..md",
     "text/plain": "a.txt",
@@ -272,7 +272,7 @@ Deno.test("0.4 §6.7: types by extension are those of every SDK", () => {
   }
 });
 
-Deno.test("0.4 §6.7: which types are text", () => {
+Deno.test("protocol §8.6: which types are text", () => {
   const texts = [
     ..."text/markdown image/svg+xml application/ld+json application/json".split(
       " ",

@@ -78,7 +78,7 @@ const stage = (
     new AbortController().signal,
   );
 
-Deno.test("skillRoots() finds skills and their files (0.4 §6.4)", () => {
+Deno.test("skillRoots() finds skills and their files (protocol §8.6)", () => {
   const archive = { source: "archive", archive_uri: "http://h/z" };
   const rows: [uri: unknown, meta?: Record<string, unknown>][] = [
     ["skill://h/a", { source: "resources", version: 2 }],
@@ -160,7 +160,7 @@ Deno.test("skillRoots() takes a list of 200,000 files in its stride", () => {
   assertEquals(root?.files.length, 200_000);
 });
 
-Deno.test("0.4 §6.4: a skill of resources is staged under its own name, for this user alone", async () => {
+Deno.test("protocol §8.6: a skill of resources is staged under its own name, for this user alone", async () => {
   await using folder = await scratch();
   const image = crypto.getRandomValues(new Uint8Array(500));
   const ref = await stage(
@@ -193,7 +193,7 @@ Deno.test("0.4 §6.4: a skill of resources is staged under its own name, for thi
   assertEquals(await readdir(join(folder.path, "mcp", ".staging")), []);
 });
 
-Deno.test("0.4 §6.4: staging again replaces all files; a failure leaves them as they were", async () => {
+Deno.test("protocol §8.6: staging again replaces all files; a failure leaves them as they were", async () => {
   await using folder = await scratch();
   const [entry, old] = [`${ROOT}/SKILL.md`, `${ROOT}/old.md`];
   const texts = { [entry]: ENTRY, [old]: "old" };
@@ -211,7 +211,7 @@ Deno.test("0.4 §6.4: staging again replaces all files; a failure leaves them as
   assertEquals(await readdir(join(folder.path, "mcp", ".staging")), []);
 });
 
-Deno.test("0.4 §6.4: whoever reads a skill finds it, also while it is replaced", async () => {
+Deno.test("protocol §8.6: whoever reads a skill finds it, also while it is replaced", async () => {
   await using folder = await scratch();
   const entry = `${ROOT}/SKILL.md`;
   const texts = { [entry]: ENTRY };
@@ -237,7 +237,7 @@ Deno.test("0.4 §6.4: whoever reads a skill finds it, also while it is replaced"
   assert(one > 0 && other > 0, `${one}, ${other}`);
 });
 
-Deno.test("0.4 §6.4: a replacement that begins as a reader begins is waited for", async () => {
+Deno.test("protocol §8.6: a replacement that begins as a reader begins is waited for", async () => {
   const replacing = new Replacing();
   const { promise: isMade, resolve: make } = Promise.withResolvers<void>();
   let isThere = true;
@@ -254,7 +254,7 @@ Deno.test("0.4 §6.4: a replacement that begins as a reader begins is waited for
   await replaced;
 });
 
-Deno.test("0.4 §6.4: a skill that is none, or leads out, is not staged", async () => {
+Deno.test("protocol §8.6: a skill that is none, or leads out, is not staged", async () => {
   await using folder = await scratch();
   const named = (name: string) =>
     `---\nname: ${JSON.stringify(name)}\ndescription: d\n---\n`;
@@ -291,7 +291,7 @@ Deno.test("0.4 §6.4: a skill that is none, or leads out, is not staged", async 
   assertEquals(await readdir(join(folder.path, "mcp")), [".staging"]);
 });
 
-Deno.test("0.4 §6.4: a mounted skill is copied, without what lies outside and without secrets", async () => {
+Deno.test("protocol §8.6: a mounted skill is copied, without what lies outside and without secrets", async () => {
   await using folder = await scratch();
   const mounted = join(folder.path, "mounted");
   await mkdir(join(mounted, "scripts"), { recursive: true });
@@ -329,7 +329,7 @@ Deno.test("0.4 §6.4: a mounted skill is copied, without what lies outside and w
   }
 });
 
-Deno.test("0.4 §6.4: an archive is downloaded, checked and unpacked", async () => {
+Deno.test("protocol §8.6: an archive is downloaded, checked and unpacked", async () => {
   await using folder = await scratch();
   const zip = zipOf({ name: "SKILL.md", data: ENTRY });
   const hits: string[] = [];
@@ -377,7 +377,7 @@ Deno.test("0.4 §6.4: an archive is downloaded, checked and unpacked", async () 
   assert(hits.includes("/huge"));
 });
 
-Deno.test("0.4 §6.4: what a killed Computer left unfinished is removed, what runs is not", async () => {
+Deno.test("protocol §8.6: what a killed Computer left unfinished is removed, what runs is not", async () => {
   await using folder = await scratch();
   const workshop = join(folder.path, ".staging");
   const gone = new Deno.Command("true").spawn();

@@ -107,7 +107,7 @@ Deno.test("CallTable refuses a req_id used for another tool or other params with
   }
 });
 
-Deno.test("CallTable.cancel() aborts only a running call, and takes a reason that is none of its own for absence (spec §7.6)", async () => {
+Deno.test("CallTable.cancel() aborts only a running call, and takes a reason that is none of its own for absence (protocol §7)", async () => {
   const planner = { agent: "planner", req_id: "1" };
   const rows: [cancel: Record<string, unknown>, reason: unknown][] = [
     [{ agent: "other", req_id: "1" }, undefined],

@@ -52,7 +52,7 @@ const assertIdle = (plain: ReturnType<typeof plainOffices>) => {
   }
 };
 
-Deno.test("a request of every event passes as it came, and its answer back, once (spec §7)", () => {
+Deno.test("a request of every event passes as it came, and its answer back, once (protocol §7)", () => {
   const { plain, agent, computer } = pair();
   for (const event of EVENTS) {
     const request = Payload.of(requestOf(event));
@@ -74,7 +74,7 @@ Deno.test("a request of every event passes as it came, and its answer back, once
   assertIdle(plain);
 });
 
-Deno.test("checks of a request: payload, member, role, agent, target, in this order; other offices stay hidden (spec §5)", () => {
+Deno.test("checks of a request: payload, member, role, agent, target, in this order; other offices stay hidden (protocol §5)", () => {
   const { plain, agent, computer } = pair();
   plain.join("computer", "hidden", { office: "south" });
   plain.join("computer", "computer", { office: "south" });
@@ -113,7 +113,7 @@ Deno.test("checks of a request: payload, member, role, agent, target, in this or
   assertEquals(computer.asked, []);
 });
 
-Deno.test("an agent that gives another name acts under that of its seat, and cannot pretend to be an operator (spec §5)", () => {
+Deno.test("an agent that gives another name acts under that of its seat, and cannot pretend to be an operator (protocol §5)", () => {
   const { plain, agent, computer } = pair();
   for (const event of EVENTS) {
     const request = requestOf(event);
@@ -132,7 +132,7 @@ Deno.test("an agent that gives another name acts under that of its seat, and can
   }
 });
 
-Deno.test("408 after timeout + 5 s, or after 30 s without a timeout; a late answer is dropped (spec §7)", () => {
+Deno.test("408 after timeout + 5 s, or after 30 s without a timeout; a late answer is dropped (protocol §7)", () => {
   const { plain, agent, computer, advance } = pair();
   const timed: ClientEvent[] = [
     ...["client:get_dpe", "client:read_resource"] as const,
@@ -164,7 +164,7 @@ Deno.test("408 after timeout + 5 s, or after 30 s without a timeout; a late answ
   assertIdle(plain);
 });
 
-Deno.test("answers: an object passes, an empty ack is 400 for what not all know, anything else 500 (spec §7, 0.4 §12)", () => {
+Deno.test("answers: an object passes, an empty ack is 400 for what not all know, anything else 500 (protocol §7, §8.3)", () => {
   const { agent, computer } = pair();
   const answered = (event: string, answer: unknown) => {
     const answers = agent.send(event, requestOf(event));
@@ -198,7 +198,7 @@ const WAYS: Record<string, (computer: PlainClient) => unknown> = {
   switches: (computer) => computer.join("computer", "computer", "south"),
 };
 for (const [way, act] of Object.entries(WAYS)) {
-  Deno.test(`a Computer that ${way} ends its pending calls with 404 at once (spec §5)`, () => {
+  Deno.test(`a Computer that ${way} ends its pending calls with 404 at once (protocol §5)`, () => {
     const { plain, agent, computer } = pair();
     const calls = [CALL, TOOLS].map((event) => agent.send(event, REQUEST));
     act(computer);
@@ -214,7 +214,7 @@ for (const [way, act] of Object.entries(WAYS)) {
   });
 }
 
-Deno.test("the calls of an Agent that leaves are answered 4103; of one that is gone, not at all (spec §5)", () => {
+Deno.test("the calls of an Agent that leaves are answered 4103; of one that is gone, not at all (protocol §5)", () => {
   for (const isGone of [false, true]) {
     const { plain, agent, computer } = pair();
     const answers = agent.send(CALL, REQUEST);
@@ -231,7 +231,7 @@ Deno.test("the calls of an Agent that leaves are answered 4103; of one that is g
   }
 });
 
-Deno.test("an Agent has at most callsPerAgent pending calls; the others are answered 429, and did not run (spec §10)", () => {
+Deno.test("an Agent has at most callsPerAgent pending calls; the others are answered 429, and did not run (protocol §10)", () => {
   const { agent, computer, hits } = pair({ callsPerAgent: 2 });
   const calls = [1, 2, 3].map(() => agent.send(CALL, REQUEST));
   assertEquals(calls.map(codeOf), [undefined, undefined, 429]);
@@ -244,7 +244,7 @@ Deno.test("an Agent has at most callsPerAgent pending calls; the others are answ
   assertEquals(codeOf(agent.send(CALL, REQUEST)), 429);
 });
 
-Deno.test("progress goes to the Agent that asked for it, while its call is pending, with known fields alone (spec §7)", () => {
+Deno.test("progress goes to the Agent that asked for it, while its call is pending, with known fields alone (protocol §7)", () => {
   const { plain, agent, computer } = pair();
   const other = plain.join("computer", "other", { protocol: "0.4" });
   const far = plain.join("computer", "computer", { office: "south" });
@@ -283,7 +283,7 @@ Deno.test("progress goes to the Agent that asked for it, while its call is pendi
   for (const each of everybody) assertEquals(each.take(), []);
 });
 
-Deno.test("what a call waits for is noted, and goes to Agents that ask for that alone, too (spec §7)", () => {
+Deno.test("what a call waits for is noted, and goes to Agents that ask for that alone, too (protocol §7)", () => {
   const rows = [
     [true, ["confirmation", undefined, null]],
     ["waiting", ["confirmation", null]],
@@ -308,7 +308,7 @@ Deno.test("what a call waits for is noted, and goes to Agents that ask for that 
   }
 });
 
-Deno.test("how a call ended says whose cancel or timeout it was (spec §10)", () => {
+Deno.test("how a call ended says whose cancel or timeout it was (protocol §10)", () => {
   const cancelled = {
     ...{ content: [], isError: true, meta: { a2c_cancelled: true } },
   };
@@ -374,7 +374,7 @@ Deno.test("how a call ended says whose cancel or timeout it was (spec §10)", ()
   }
 });
 
-Deno.test("a payload that cannot be encoded ends its call with 500, on either way (spec §6)", () => {
+Deno.test("a payload that cannot be encoded ends its call with 500, on either way (protocol §6)", () => {
   const { plain, agent, computer } = pair();
   const failed = { code: 500, message: "Internal error" };
   const { ask } = computer.peer;
@@ -394,7 +394,7 @@ Deno.test("a payload that cannot be encoded ends its call with 500, on either wa
   assertIdle(plain);
 });
 
-Deno.test("operators see of each member its calls and its last error (spec §10)", () => {
+Deno.test("operators see of each member its calls and its last error (protocol §10)", () => {
   const { plain, agent, computer } = pair();
   const answer = (value: unknown) => {
     agent.send(CALL, REQUEST);

@@ -34,7 +34,7 @@ function trio() {
   return { plain, agent, computer, far };
 }
 
-Deno.test("checkAccess() checks role, name and office in this order, and never reveals which other offices exist (spec §5)", () => {
+Deno.test("checkAccess() checks role, name and office in this order, and never reveals which other offices exist (protocol §5)", () => {
   const rows: [Partial<Seated>, Policy | undefined, object, unknown][] = [
     [{}, undefined, {}, undefined],
     [{}, undefined, { office: "north" }, undefined],
@@ -79,7 +79,7 @@ Deno.test("checkAccess() checks role, name and office in this order, and never r
   }
 });
 
-Deno.test("each update of a Computer reaches the other members of its office alone, with known fields (spec §3, §5)", () => {
+Deno.test("each update of a Computer reaches the other members of its office alone, with known fields (protocol §3, §5)", () => {
   const { plain, agent, computer, far } = trio();
   const other = plain.join("computer", "other");
   for (const each of [agent, computer]) each.take();
@@ -99,7 +99,7 @@ Deno.test("each update of a Computer reaches the other members of its office alo
   }
 });
 
-Deno.test("updates and cancels are checked in the order payload, member, role, name (spec §5)", () => {
+Deno.test("updates and cancels are checked in the order payload, member, role, name (protocol §5)", () => {
   const { plain, agent, computer } = trio();
   const outsider = plain.connect();
   const held = plain.join("agent", "held", {
@@ -121,7 +121,7 @@ Deno.test("updates and cancels are checked in the order payload, member, role, n
   for (const each of [agent, computer, held]) assertEquals(each.take(), []);
 });
 
-Deno.test("list_room is checked in the order payload, member, role, agent, office; 4104 is audited (spec §5)", () => {
+Deno.test("list_room is checked in the order payload, member, role, agent, office; 4104 is audited (protocol §5)", () => {
   const plain = plainOffices();
   const identity = { principal: "k", policy: { names: ["agent"] } };
   const agent = plain.join("agent", "agent", { identity });
@@ -151,7 +151,7 @@ Deno.test("list_room is checked in the order payload, member, role, agent, offic
   assertEquals(codes, [403, 403, 4104]);
 });
 
-Deno.test("only members act: every event of a client that never joined, or left, is 4103 (spec §5)", () => {
+Deno.test("only members act: every event of a client that never joined, or left, is 4103 (protocol §5)", () => {
   const { plain, agent, computer } = trio();
   for (const each of [agent, computer]) {
     each.send("server:leave_office", { office_id: "north" });
@@ -171,7 +171,7 @@ Deno.test("only members act: every event of a client that never joined, or left,
   }
 });
 
-Deno.test("unknown events are 400 and noted; a client's own notify: is ignored, with an empty ack (spec §3)", () => {
+Deno.test("unknown events are 400 and noted; a client's own notify: is ignored, with an empty ack (protocol §3)", () => {
   const { plain, agent, computer } = trio();
   const odd = [
     ...["client:nope", "server:nope", "hello", "", "__proto__", "toString"],
@@ -189,7 +189,7 @@ Deno.test("unknown events are 400 and noted; a client's own notify: is ignored, 
   assertEquals(agent.take(), []);
 });
 
-Deno.test("events take effect without an ack, too, and their errors harm nobody (spec §3)", () => {
+Deno.test("events take effect without an ack, too, and their errors harm nobody (protocol §3)", () => {
   const { plain, agent, computer } = trio();
   agent.connection.receive("client:tool_call", Payload.of(REQUEST));
   assertEquals(computer.asked.map(({ payload }) => payload), [REQUEST]);
@@ -210,7 +210,7 @@ Deno.test("events take effect without an ack, too, and their errors harm nobody 
   assertEquals(agent.take().length, 1);
 });
 
-Deno.test("Connection.refuse() answers in the form of the event's ack (spec §3)", () => {
+Deno.test("Connection.refuse() answers in the form of the event's ack (protocol §3)", () => {
   const { agent } = trio();
   const error = new ProtocolError(ErrorCode.TOO_MANY_REQUESTS, "slow down");
   const answerTo = (event: string) => {
@@ -254,7 +254,7 @@ function slowOffices() {
   return { plain, waiting, answer };
 }
 
-Deno.test("while a join waits for another node, later events wait for it, in order; progress does not (spec §3)", async () => {
+Deno.test("while a join waits for another node, later events wait for it, in order; progress does not (protocol §3)", async () => {
   const { plain, waiting, answer } = slowOffices();
   const client = plain.connect();
   const join = (office_id: string) =>
@@ -284,7 +284,7 @@ Deno.test("while a join waits for another node, later events wait for it, in ord
   assertEquals(plain.offices.find("south")?.members.length, 1);
 });
 
-Deno.test("a client that is gone while its join waits leaves no member behind; its earlier cancel still counts (spec §3)", async () => {
+Deno.test("a client that is gone while its join waits leaves no member behind; its earlier cancel still counts (protocol §3)", async () => {
   const { plain, answer } = slowOffices();
   const watcher = plain.connect();
   watcher.join("computer", "pc");
@@ -310,7 +310,7 @@ Deno.test("a client that is gone while its join waits leaves no member behind; i
   assertEquals(plain.offices.find("north")?.members.length, 1);
 });
 
-Deno.test("while a join waits, one event of any size may follow, then as many as fit into a MiB (spec §3)", async () => {
+Deno.test("while a join waits, one event of any size may follow, then as many as fit into a MiB (protocol §3)", async () => {
   const sizes = [[2 ** 30], [2 ** 19, 2 ** 19 - 512]];
   for (const fitting of sizes) {
     const { plain, answer } = slowOffices();
@@ -326,7 +326,7 @@ Deno.test("while a join waits, one event of any size may follow, then as many as
   }
 });
 
-Deno.test("a join that another node fails is refused without details, and a later one may succeed (spec §6)", async () => {
+Deno.test("a join that another node fails is refused without details, and a later one may succeed (protocol §6)", async () => {
   const { plain, answer } = slowOffices();
   const client = plain.connect();
   const join = (name: string) =>
@@ -341,7 +341,7 @@ Deno.test("a join that another node fails is refused without details, and a late
   assertEquals(fine, [[true, null]]);
 });
 
-Deno.test("depart() leaves after all earlier events, and then closes the connection (spec §10)", async () => {
+Deno.test("depart() leaves after all earlier events, and then closes the connection (protocol §10)", async () => {
   const { plain, answer } = slowOffices();
   const client = plain.connect();
   const done: string[] = [];

@@ -22,7 +22,7 @@ const namesOf = (
 const leave = (client: PlainClient, office_id = "north") =>
   client.send(LEAVE, { office_id })[0];
 
-Deno.test("Office: one Agent, and one Computer of a name; the reasons are those of the spec (spec §5)", () => {
+Deno.test("Office: one Agent, and one Computer of a name; the reasons are those of the spec (protocol §5)", () => {
   const plain = plainOffices();
   const agent = plain.join("agent", "a");
   plain.join("computer", "pc");
@@ -39,7 +39,7 @@ Deno.test("Office: one Agent, and one Computer of a name; the reasons are those 
   assertEquals(other.join("agent", "b"), [true, null]);
 });
 
-Deno.test("Office: joining the own office again succeeds and notifies nobody; another name, office or role is refused (spec §5)", () => {
+Deno.test("Office: joining the own office again succeeds and notifies nobody; another name, office or role is refused (protocol §5)", () => {
   const plain = plainOffices();
   const agent = plain.join("agent", "a");
   const pc = plain.join("computer", "pc");
@@ -69,7 +69,7 @@ Deno.test("Office: joining the own office again succeeds and notifies nobody; an
   assertEquals([...agent.take(), ...pc.take()], []);
 });
 
-Deno.test("Office: the role stays fixed after leaving; the seat is free again (spec §5)", () => {
+Deno.test("Office: the role stays fixed after leaving; the seat is free again (protocol §5)", () => {
   const plain = plainOffices();
   const agent = plain.join("agent", "a");
   assertEquals(leave(agent), [true, null]);
@@ -79,7 +79,7 @@ Deno.test("Office: the role stays fixed after leaving; the seat is free again (s
   assertEquals(agent.join("agent", "z", "south"), [true, null]);
 });
 
-Deno.test("Office: a Computer that switches leaves its office first, and stays where its name is taken (spec §5)", () => {
+Deno.test("Office: a Computer that switches leaves its office first, and stays where its name is taken (protocol §5)", () => {
   const plain = plainOffices();
   const north = plain.join("agent", "n");
   const south = plain.join("agent", "s", { office: "south" });
@@ -102,7 +102,7 @@ Deno.test("Office: a Computer that switches leaves its office first, and stays w
   ]);
 });
 
-Deno.test("Office: everybody but the cause is notified, with one name each; members are listed in order, without their instances (spec §3, §4, §9)", () => {
+Deno.test("Office: everybody but the cause is notified, with one name each; members are listed in order, without their instances (protocol §3, §4, §9)", () => {
   const plain = plainOffices();
   const pc = plain.join("computer", "pc", { id: "p", instance: "secret" });
   const agent = plain.join("agent", "a", { id: "q", version: "0.2.7" });
@@ -129,7 +129,7 @@ Deno.test("Office: everybody but the cause is notified, with one name each; memb
   assertEquals(agent.take(), []);
 });
 
-Deno.test("Office: the same instance and principal takes a seat over: leave, end, enter, in one step (spec §9)", () => {
+Deno.test("Office: the same instance and principal takes a seat over: leave, end, enter, in one step (protocol §9)", () => {
   const plain = plainOffices({ membersPerOffice: 2 });
   const identity = { principal: "key" };
   const me = { instance: "i", identity };
@@ -169,7 +169,7 @@ Deno.test("Office: the same instance and principal takes a seat over: leave, end
   );
 });
 
-Deno.test("Office: a full office refuses, counts it, and lets a seat be taken over (spec §10)", () => {
+Deno.test("Office: a full office refuses, counts it, and lets a seat be taken over (protocol §10)", () => {
   const plain = plainOffices({ membersPerOffice: 1 });
   const pc = plain.join("computer", "pc", { instance: "i" });
   const other = plain.connect();
@@ -185,7 +185,7 @@ Deno.test("Office: a full office refuses, counts it, and lets a seat be taken ov
   assertEquals(other.join("agent", "a"), [true, null]);
 });
 
-Deno.test("Connection: join and leave answer (false, reason) to any payload, and every refusal is audited (spec §3, §10)", () => {
+Deno.test("Connection: join and leave answer (false, reason) to any payload, and every refusal is audited (protocol §3, §10)", () => {
   const plain = plainOffices();
   const client = plain.connect({ identity: { principal: "key" } });
   const long = "x".repeat(257);
@@ -214,7 +214,7 @@ Deno.test("Connection: join and leave answer (false, reason) to any payload, and
   );
 });
 
-Deno.test("Connection: credentials are asked at every join: roles, offices, names, expiry (spec §10)", () => {
+Deno.test("Connection: credentials are asked at every join: roles, offices, names, expiry (protocol §10)", () => {
   const plain = plainOffices();
   const rows: [object, string][] = [
     [
@@ -244,7 +244,7 @@ Deno.test("Connection: credentials are asked at every join: roles, offices, name
   assertEquals(namesOf(plain, "north"), ["computer pc"]);
 });
 
-Deno.test("Connection: naming another office to leave changes nothing, and is audited as 4104 (spec §5)", () => {
+Deno.test("Connection: naming another office to leave changes nothing, and is audited as 4104 (protocol §5)", () => {
   const plain = plainOffices();
   const pc = plain.join("computer", "pc");
   assertEquals(leave(pc, "south"), [

@@ -450,7 +450,7 @@ const steps: fc.Arbitrary<Step>[] = [
 /** Every history begins with an Agent and two Computers in one office. */
 const begin = [join(0, "north"), join(3, "north"), join(6, "north")];
 
-Deno.test(`the office is as its model after every step of ${HISTORIES} random histories: one Agent, unique names, each request ends once and for its sender alone, nothing crosses offices, one order of notices (spec §3, §5, §7, §9)`, async () => {
+Deno.test(`the office is as its model after every step of ${HISTORIES} random histories: one Agent, unique names, each request ends once and for its sender alone, nothing crosses offices, one order of notices (protocol §3, §5, §7, §9)`, async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.commands(steps, { maxCommands: MAX_COMMANDS, size: "max" }),

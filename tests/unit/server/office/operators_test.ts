@@ -54,7 +54,7 @@ function operator(plain: ReturnType<typeof plainOffices>) {
   return { seat, send, heard };
 }
 
-Deno.test("a kicked member leaves with notices, its connection is closed, and its seat is held free with the reason (spec §5)", () => {
+Deno.test("a kicked member leaves with notices, its connection is closed, and its seat is held free with the reason (protocol §5)", () => {
   const { plain, agent, computer } = pair();
   const answers = agent.send("client:tool_call", REQUEST);
   const found = plain.offices.findMember("c");
@@ -210,7 +210,7 @@ Deno.test("disband() closes the connections of an office and frees its seats", (
   assertEquals(plain.offices.find("north"), undefined);
 });
 
-Deno.test("drain refuses joins and calls, waits for pending ones, then everybody leaves with notices (spec §5)", async () => {
+Deno.test("drain refuses joins and calls, waits for pending ones, then everybody leaves with notices (protocol §5)", async () => {
   const { plain, agent, computer } = pair();
   const { offices } = plain;
   const answers = agent.send("client:tool_call", REQUEST);
@@ -235,7 +235,7 @@ Deno.test("drain refuses joins and calls, waits for pending ones, then everybody
   assertEquals(Object(after[0]?.[0]).reason, "server shutting down");
 });
 
-Deno.test("drain ends calls that last longer than its grace (spec §5)", async () => {
+Deno.test("drain ends calls that last longer than its grace (protocol §5)", async () => {
   const { plain, agent, computer } = pair();
   const answers = agent.send("client:tool_call", REQUEST);
   const drained = plain.offices.drain(10_000);
@@ -276,7 +276,7 @@ const codeOf = (answered: Answered | undefined) =>
 const shown = (answered: Answered | undefined): unknown =>
   answered && ("answer" in answered ? answered.answer.parse() : answered);
 
-Deno.test("an operator gets the answer of the Computer in its own version, whatever that is (0.4 §3)", async () => {
+Deno.test("an operator gets the answer of the Computer in its own version, whatever that is (protocol §13)", async () => {
   for (const protocol of ["0.1", "0.2", "0.4"] as const) {
     const { ask, next } = office({ protocol });
     const answered = ask({ event: GET_TOOLS_EVENT });
@@ -338,7 +338,7 @@ Deno.test("an operator that is gone asks nothing; an office without members is n
   assertEquals([...plain.offices].map(({ name }) => name), ["north"]);
 });
 
-Deno.test("each question is audited once with who asks and how it ended; contents only where they are switched on (spec §10)", async () => {
+Deno.test("each question is audited once with who asks and how it ended; contents only where they are switched on (protocol §10)", async () => {
   const { plain, agent, computer, ask, next } = office();
   const ids: unknown[] = [];
   const lines = plain.audit.length;

@@ -30,7 +30,7 @@ function pair(agentVersion: ProtocolName, computerVersion: ProtocolName) {
 
 for (const one of VERSIONS) {
   for (const other of VERSIONS) {
-    Deno.test(`an Agent of ${one} and a Computer of ${other} share an office: every event that both have (0.4 §1.2)`, () => {
+    Deno.test(`an Agent of ${one} and a Computer of ${other} share an office: every event that both have (protocol §14)`, () => {
       const { agent, computer } = pair(one, other);
       const [own, theirs] = [PROFILES[one], PROFILES[other]];
       const unknown = (event: string) => ({
@@ -91,7 +91,7 @@ for (const one of VERSIONS) {
   }
 }
 
-Deno.test("notices reach each member under the names of its version, or not at all where that lacks them (spec §12)", () => {
+Deno.test("notices reach each member under the names of its version, or not at all where that lacks them (protocol §12)", () => {
   const plain = plainOffices();
   const agent = plain.join("agent", "agent", { protocol: "0.1" });
   const sender = plain.join("computer", "pc", { protocol: "0.4" });
@@ -120,7 +120,7 @@ Deno.test("notices reach each member under the names of its version, or not at a
   }
 });
 
-Deno.test("an Agent of 0.1 gets no progress, and no a2c_version in list_room; others get that of each member (spec §12)", () => {
+Deno.test("an Agent of 0.1 gets no progress, and no a2c_version in list_room; others get that of each member (protocol §12)", () => {
   for (const protocol of ["0.1", "0.4"] as const) {
     const { plain, agent, computer } = pair(protocol, "0.3");
     plain.join("computer", "old", { protocol: "0.1" });
@@ -139,7 +139,7 @@ Deno.test("an Agent of 0.1 gets no progress, and no a2c_version in list_room; ot
   }
 });
 
-Deno.test("a request under two names: a real answer wins over 400 and an empty ack, at the deadline the best one counts (spec §12)", () => {
+Deno.test("a request under two names: a real answer wins over 400 and an empty ack, at the deadline the best one counts (protocol §12)", () => {
   const bad = { code: 400, message: "no such event" };
   const config = { servers: {} };
   const CURRENT = 0;
@@ -167,7 +167,7 @@ Deno.test("a request under two names: a real answer wins over 400 and an empty a
   }
 });
 
-Deno.test("an Agent of 0.4 addresses the MCP servers of a Computer of 0.2 by the ids that it got (0.4 §3)", () => {
+Deno.test("an Agent of 0.4 addresses the MCP servers of a Computer of 0.2 by the ids that it got (protocol §13)", () => {
   const { agent, computer } = pair("0.4", "0.2");
   const ask = (event: string, answer: unknown) => {
     const answers = agent.send(event, { ...REQUEST, mcp_server: "my_files" });
@@ -196,7 +196,7 @@ Deno.test("an Agent of 0.4 addresses the MCP servers of a Computer of 0.2 by the
   }]);
 });
 
-Deno.test("an Agent of 0.2 addresses the MCP servers of a Computer of 0.4 by their names; the next one has the ids (0.4 §3)", () => {
+Deno.test("an Agent of 0.2 addresses the MCP servers of a Computer of 0.4 by their names; the next one has the ids (protocol §13)", () => {
   const { plain, agent, computer } = pair("0.2", "0.4");
   const server = { name: "My Files", bundle_id: "files", type: "stdio" };
   const config = { servers: { files: server } };
