@@ -106,7 +106,8 @@ function structuredAnswer(bytes: number): string {
       },
       isError: false,
     }]);
-  let [fits, tooMany] = [0, bytes];
+  let fits = 0;
+  let tooMany = bytes;
   while (tooMany - fits > 1) {
     const middle = Math.floor((fits + tooMany) / 2);
     if (sizeOf(answer(middle, "")) <= bytes) fits = middle;

@@ -87,7 +87,8 @@ export async function writeReport(
   for (const [name, svg] of Object.entries(plotsOf(report))) {
     await Deno.writeTextFile(join(folder, PLOTS, `${name}.svg`), svg);
   }
-  const [page, data] = [join(folder, PAGE), join(folder, DATA)];
+  const page = join(folder, PAGE);
+  const data = join(folder, DATA);
   // The notes are part of the repository, not of the package.
   const own = folder === join(ROOT, "docs");
   const notes = join(own ? join(ROOT, "bench") : folder, "notes.md");

@@ -120,7 +120,8 @@ export async function tlsReason(
 ): Promise<string | undefined> {
   if (code === undefined) return undefined;
   const scheme = /^ws/i.test(url) ? "ws" : "http";
-  const [plain, secure] = [`${scheme}://`, `${scheme}s://`];
+  const plain = `${scheme}://`;
+  const secure = `${scheme}s://`;
   if (!isTls(url)) {
     return NO_HTTP.test(code) && await peerCertificate(url, agent)
       ? `it speaks TLS there; write ${secure} instead of ${plain}`

@@ -121,7 +121,8 @@ function versionsIn(health: unknown): readonly string[] {
 /** @throws {Error} when it is too long */
 async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();
-  let [text, size] = ["", 0];
+  let text = "";
+  let size = 0;
   for await (const chunk of chunks) {
     size += chunk.length;
     if (size > MAX_BYTES) throw new Error("too long");

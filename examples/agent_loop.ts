@@ -65,7 +65,8 @@ async function carryOut(
   { tool, params }: Message & { role: "call" },
 ): Promise<Message> {
   const dot = tool.indexOf(".");
-  const [computer, name] = [tool.slice(0, dot), tool.slice(dot + 1)];
+  const computer = tool.slice(0, dot);
+  const name = tool.slice(dot + 1);
   const result = await agent.callTool(computer, name, params, {
     timeoutMs: 30_000,
   });
@@ -85,7 +86,8 @@ function model(messages: Message[], tools: Tool[]): Message {
     ? question.text.replace(/^.*:/, "").split(",")
     : [];
   const done = messages.filter(({ role }) => role === "result").length;
-  const [thing, tool] = [things[done], tools[0]];
+  const thing = things[done];
+  const tool = tools[0];
   return thing !== undefined && tool
     ? { role: "call", tool: tool.name, params: { text: thing.trim() } }
     : { role: "assistant", text: `I noted ${done} things` };

@@ -108,14 +108,23 @@ export class ServerCore {
     this.#door = new InProcessDoor(forConnections);
     const sessions = this.#sessions = new Sessions({
       ...all,
-      ...{ limiter, slots, engine, journal },
+
+      limiter,
+      slots,
+      engine,
+      journal,
       connections: forConnections,
     });
     engine.serve(sessions);
     const { draining, stats, protocols } = this;
     const parts = this.parts = {
       ...all,
-      ...{ engine, limiter, slots, draining, webSocketOnly },
+
+      engine,
+      limiter,
+      slots,
+      draining,
+      webSocketOnly,
     };
     this.#gateway = gateway && new GatewayRoutes(gateway, {
       ...parts,
@@ -124,7 +133,11 @@ export class ServerCore {
     });
     this.#operator = all.operator && newOperatorRoutes({
       ...parts,
-      ...{ local, sessions, stats, journal },
+
+      local,
+      sessions,
+      stats,
+      journal,
       questions: { ...forConnections, auditPayloads },
       token: all.operator.token,
       version: PACKAGE_VERSION,
@@ -134,7 +147,9 @@ export class ServerCore {
     if (cluster && !all.operator) refuseOperators(cluster.others);
     this.app = httpApp({
       ...parts,
-      ...{ stats, protocols },
+
+      stats,
+      protocols,
       gateway: this.#gateway,
       operator: this.#operator,
     });

@@ -208,7 +208,8 @@ async function textOf(
       "send less",
     );
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  let [text, size] = ["", 0];
+  let text = "";
+  let size = 0;
   if (Number(incoming.headers["content-length"]) > maxBytes) throw tooLarge();
   for await (const chunk of incoming) {
     size += chunk.length;

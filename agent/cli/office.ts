@@ -125,8 +125,13 @@ export async function chooseComputer(
 export function noComputer({ office, url }: OfficeFlags): Error {
   const command = [
     ...ownWords("smcp-computer", process.execPath),
-    ...["run", "--config", "computer.json"],
-    ...["--office", office, "--url", url],
+    "run",
+    "--config",
+    "computer.json",
+    "--office",
+    office,
+    "--url",
+    url,
   ].map(shellWord).join(" ");
   return new Error(
     `no Computer is in the office "${office}"; correct the name if it is misspelt, or start one with: ${command}`,

@@ -61,7 +61,8 @@ export async function docs(words: string[], flags: DocsFlags): Promise<void> {
       return [title, file_type, pages, last_modified?.slice(0, 10) ?? "", uri];
     }),
   );
-  const [first, last] = [offset + 1, offset + documents.length];
+  const first = offset + 1;
+  const last = offset + documents.length;
   if (last < total_count) {
     const rest = `the next with --offset ${last}`;
     print(`${first} to ${last} of ${total_count}; ${rest}`);

@@ -56,7 +56,8 @@ export function compareBalanced(runs: readonly CallsRun[]): BalancedCompared[] {
     .map(([setting, key]) => {
       const compare = (read: (run: CallsRun) => number) =>
         ratioOf(runs, key, [setting, "alone"], read);
-      const [throughput, cpu] = [compare(throughputOf), compare(cpuOf)];
+      const throughput = compare(throughputOf);
+      const cpu = compare(cpuOf);
       return {
         setting,
         ...(throughput && { throughput }),

@@ -157,7 +157,8 @@ async function cpuOfCalls(
   const after = await usage(processes);
   return Object.fromEntries(
     Object.keys(processes).flatMap((name) => {
-      const [from, to] = [before[name], after[name]];
+      const from = before[name];
+      const to = after[name];
       return from === undefined || to === undefined
         ? []
         : [[name, (to - from) / plan.calls]];

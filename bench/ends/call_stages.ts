@@ -37,7 +37,8 @@ export function agentStages(
 }
 
 function between(times: Times, from: string, to: string): number {
-  const [start, end] = [times[from], times[to]];
+  const start = times[from];
+  const end = times[to];
   if (start === undefined || end === undefined) {
     throw new RangeError(
       `Cannot measure from ${from} to ${to}: the call came through ${

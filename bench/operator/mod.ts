@@ -66,8 +66,15 @@ export async function measureOperator(
   const percent = async (server: Running) => {
     const used = await tools.generator.run("calls", server, {
       ...files,
-      ...{ pairs: PAIRS, inflight: 1, rotate: 1, rate },
-      ...{ warmup: seconds, seconds, open_timeout: 60 },
+
+      pairs: PAIRS,
+      inflight: 1,
+      rotate: 1,
+      rate,
+
+      warmup: seconds,
+      seconds,
+      open_timeout: 60,
     });
     const share = 100 * used.serverCpuSeconds / used.seconds;
     tools.tell(

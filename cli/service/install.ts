@@ -126,7 +126,8 @@ function report(title: string, lines: readonly string[]): void {
 
 /** Lists the lines that only one of two definitions has. */
 function difference(before: string, after: string): string[] {
-  const [old, now] = [before.split("\n"), after.split("\n")];
+  const old = before.split("\n");
+  const now = after.split("\n");
   return [
     ...old.filter((line) => !now.includes(line)).map((line) => `- ${line}`),
     ...now.filter((line) => !old.includes(line)).map((line) => `+ ${line}`),

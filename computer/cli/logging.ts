@@ -48,7 +48,8 @@ export function toStderr(line: string): void {
 /** Checks whether stdout is the same pipe, which must keep waiting for its reader: results must not get lost. */
 function sharesOutput(): boolean {
   if (process.stderr.isTTY) return false;
-  const [out, err] = [fstatSync(1), fstatSync(2)];
+  const out = fstatSync(1);
+  const err = fstatSync(2);
   return out.dev === err.dev && out.ino === err.ino;
 }
 

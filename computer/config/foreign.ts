@@ -104,7 +104,11 @@ export function draftForeign(
     entry: present({
       type,
       server_parameters,
-      ...{ bundle_id, disabled, tool_prefix, vrl },
+
+      bundle_id,
+      disabled,
+      tool_prefix,
+      vrl,
       ...approvals(source, problems),
       forbidden_tools: FORBIDDEN_FIELDS.flatMap((name) =>
         names(source, name, problems)

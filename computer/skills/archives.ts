@@ -141,7 +141,8 @@ async function* verified(
   pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   expected: Pick<Entry, "uncompressedSize" | "crc32">,
 ): AsyncGenerator<Uint8Array> {
-  let [size, crc] = [0, 0];
+  let size = 0;
+  let crc = 0;
   for await (const piece of pieces) {
     size += piece.length;
     crc = crc32(piece, crc);

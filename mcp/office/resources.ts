@@ -150,7 +150,8 @@ export const answerCompletionRequests: Answers = (server, parts) => {
     const wanted = value.toLowerCase();
     const found = all.filter((each) => each.toLowerCase().startsWith(wanted));
     const values = found.slice(0, MAX_VALUES);
-    const [total, hasMore] = [found.length, found.length > MAX_VALUES];
+    const total = found.length;
+    const hasMore = found.length > MAX_VALUES;
     return { completion: { values, total, hasMore } };
   });
 

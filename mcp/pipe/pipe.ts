@@ -273,7 +273,8 @@ function serveLocally(
   server: LocalServer,
   deliver: (message: JSONRPCMessage) => void,
 ): Local {
-  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  const stdin = new PassThrough();
+  const stdout = new PassThrough();
   const lines = new ReadBuffer();
   stdout.on("data", (chunk) => {
     lines.append(chunk);

@@ -256,7 +256,8 @@ export class Remote implements Backend {
     const initialize = this.#initialize;
     if (initialize === undefined) return;
     const begun = Promise.withResolvers<JSONRPCMessage>();
-    const [old, next] = [this.#link, this.#newLink(begun.resolve)];
+    const old = this.#link;
+    const next = this.#newLink(begun.resolve);
     const capabilities = await beginSession(next, initialize, begun)
       .catch(async (error) => {
         await next.close();
@@ -266,7 +267,8 @@ export class Remote implements Backend {
     await old.close();
     for (const uri of this.#parts.subscribed) {
       // As the client has done in another session; nobody waits for the answer.
-      const [id, method] = [crypto.randomUUID(), "resources/subscribe"];
+      const id = crypto.randomUUID();
+      const method = "resources/subscribe";
       next.send({ jsonrpc: "2.0", id, method, params: { uri } })
         .catch(this.#tell);
     }

@@ -21,7 +21,8 @@ export function toolFilter(
   include: readonly string[],
   exclude: readonly string[],
 ): (tool: Matchable) => boolean {
-  const [wanted, unwanted] = [include.map(matcher), exclude.map(matcher)];
+  const wanted = include.map(matcher);
+  const unwanted = exclude.map(matcher);
   return ({ names, own, tags }) =>
     (wanted.length === 0 || wanted.some((matches) => matches(names, tags))) &&
     !unwanted.some((matches) => matches([...names, own], tags));

@@ -116,7 +116,9 @@ const serverService: ServiceRole<ServerFlags> = {
       ? ["SMCP_API_KEYS", text]
       : undefined,
   permissions: ({ logFile }) => [
-    ...["--allow-net", "--allow-env", "--allow-read"],
+    "--allow-net",
+    "--allow-env",
+    "--allow-read",
     ...(logFile === undefined ? [] : ["--allow-write"]),
   ],
   async check(flags, env, kept) {

@@ -173,7 +173,8 @@ const MAX_BUFFERED_CHARS = 65_536;
  * @param write writes a text with the given number of lines
  */
 export function newLineBuffer(write: (text: string, lines: number) => void) {
-  let [text, lines] = ["", 0];
+  let text = "";
+  let lines = 0;
   /** Writes the collected lines. */
   const flush = () => {
     const collected = [text, lines] as const;

@@ -127,7 +127,8 @@ const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
 
 function bytesText(bytes: number | undefined): string | undefined {
   if (bytes === undefined) return undefined;
-  let [value, unit] = [bytes, 0];
+  let value = bytes;
+  let unit = 0;
   for (; value >= 1024 && unit < UNITS.length - 1; unit++) value /= 1024;
   return `${unit === 0 ? value : value.toFixed(1)} ${UNITS[unit]}`;
 }

@@ -228,7 +228,9 @@ export class ClusterNode implements ClusterMember, TunnelNode {
     };
     try {
       const connected = await this.#parts.connect(events, { maxMessageBytes });
-      const [tunnel, log, tally] = [this.#tunnel, this.#log, this.#tally];
+      const tunnel = this.#tunnel;
+      const log = this.#log;
+      const tally = this.#tally;
       const parts = { ...this.#parts, tunnel, about, log, tally };
       term = new Term(connected, parts, (reason) => {
         this.#fence(reason);

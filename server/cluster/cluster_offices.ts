@@ -380,7 +380,14 @@ const openingOf = (
   { role, name, office }: WantedSeat,
   isQuestion: boolean,
 ): Opening => ({
-  ...{ role, name, office, version, instance, identity, address, isQuestion },
+  role,
+  name,
+  office,
+  version,
+  instance,
+  identity,
+  address,
+  isQuestion,
   client: id,
   protocol: nameOfProfile(profile),
 });

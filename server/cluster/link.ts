@@ -216,7 +216,10 @@ export class Link {
 
   #tell(kind: NamedFrame["kind"], asks = false): void {
     this.#port.transmit(encodeFrame({
-      ...{ kind, version: LINK_VERSION, from: this.#port.own, asks },
+      kind,
+      version: LINK_VERSION,
+      from: this.#port.own,
+      asks,
       sent: this.#sent,
       ...this.#counts(),
     }));

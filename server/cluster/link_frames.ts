@@ -258,7 +258,8 @@ export class Outbox {
     const stream = this.#streams.get(name);
     if (stream) stream.last = stream.last.next = message;
     else {
-      const [first, last] = [message, message];
+      const first = message;
+      const last = message;
       this.#streams.set(name, { first, last, sent: 0, slot: 0 });
     }
     return true;

@@ -130,10 +130,23 @@ export type Tally = ReturnType<typeof newTally>;
 
 /** Nothing is counted yet. */
 export const newTally = () => ({
-  ...{ messagesOut: 0, messagesIn: 0, bytesOut: 0, bytesIn: 0 },
-  ...{ messagesFull: 0, messagesAway: 0, linksLost: 0 },
-  ...{ nodesSilent: 0, nodesGone: 0, homesLost: 0, beatsFailed: 0 },
-  ...{ dataLost: 0, fences: 0, misrouted: 0 },
+  messagesOut: 0,
+  messagesIn: 0,
+  bytesOut: 0,
+  bytesIn: 0,
+
+  messagesFull: 0,
+  messagesAway: 0,
+  linksLost: 0,
+
+  nodesSilent: 0,
+  nodesGone: 0,
+  homesLost: 0,
+  beatsFailed: 0,
+
+  dataLost: 0,
+  fences: 0,
+  misrouted: 0,
 });
 
 /** What a node publishes about itself. */

@@ -194,11 +194,16 @@ export class GatewayRoutes {
     const token = bearerToken(headers.authorization);
     const auth = token === undefined ? {} : { token };
     const verdict = await authenticator.authenticate({
-      ...{ headers, auth, address },
+      headers,
+      auth,
+      address,
     });
     const record = (code: number, reason: string, principal?: string) =>
       limiter.recordRefusedHandshake("http", {
-        ...{ code, reason, address, office },
+        code,
+        reason,
+        address,
+        office,
         ...(principal !== undefined && { principal }),
       });
     if ("refused" in verdict) {
@@ -303,7 +308,7 @@ function requestedOrigin(
 ): string | undefined {
   const forwarded = proxies > 0 ? headers["x-forwarded-proto"] : undefined;
   const isSecure = forwarded === undefined
-    ? "encrypted" in socket && socket.encrypted === true
+    ? socket.encrypted === true
     : /^https\b/i.test(String(forwarded));
   const url = URL.parse(`${isSecure ? "https" : "http"}://${headers.host}`);
   const isUsable = headers.host !== undefined && url !== null &&

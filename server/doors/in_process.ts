@@ -158,7 +158,9 @@ export class InProcessDoor {
     let { identity } = guest;
     const peer: Peer = {
       id: crypto.randomUUID(),
-      ...{ profile, instance: guest.instance },
+
+      profile,
+      instance: guest.instance,
       get identity() {
         return identity;
       },

@@ -174,7 +174,9 @@ export class Sessions implements Reception {
     };
     try {
       const identity = await authenticator?.authenticate({
-        ...{ auth, headers, address },
+        auth,
+        headers,
+        address,
       });
       if (identity && "refused" in identity) {
         return refuse(unauthorized(identity), identity.refused);
@@ -186,7 +188,11 @@ export class Sessions implements Reception {
         profile.version;
       return {
         ...readHandshakeAuth(auth),
-        ...{ profile, version, identity, address },
+
+        profile,
+        version,
+        identity,
+        address,
       };
     } catch (error) {
       return refuse(error);

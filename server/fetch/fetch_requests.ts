@@ -146,12 +146,14 @@ export function fetchRequests<Info>(parts: FetchRequestsParts<Info>) {
       const { method, url } = request;
       const headers = Object.fromEntries(request.headers);
       const head: RequestHead = {
-        ...{ method, url, headers },
+        method,
+        url,
+        headers,
         socket: {
           remoteAddress: peer,
           // A connection has both ends on this machine, or none: what reaches a loopback address comes from one.
           localAddress: isLoopback(peer) ? peer : undefined,
-          ...{ encrypted: url.startsWith("https:") },
+          encrypted: url.startsWith("https:"),
         },
       };
       const outgoing = new FetchOutgoing();

@@ -120,7 +120,11 @@ export function newFetchServer<Info>(
   const core = new ServerCore(all, engine, webSocketOnly);
   const requests = fetchRequests({
     ...core.parts,
-    ...{ app: core.app, engine, bytes, adapter },
+
+    app: core.app,
+    engine,
+    bytes,
+    adapter,
     isOpenToAll: authenticator !== undefined || options.insecure === true,
   });
   const lag = metrics && new LoopLag();

@@ -172,7 +172,9 @@ async function mayReadMetrics(
   if (authenticator !== undefined) {
     const address = addressOf(incoming, { proxies });
     const verdict = await authenticator.authenticate({
-      ...{ headers, address, auth: {} },
+      headers,
+      address,
+      auth: {},
     });
     return "principal" in verdict;
   }

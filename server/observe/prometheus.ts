@@ -20,8 +20,22 @@ import type {
 
 /** In seconds: from a call within one machine to the longest usual timeout. */
 const DURATION_BUCKETS = [
-  ...[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5],
-  ...[1, 2.5, 5, 10, 30, 60, 300],
+  0.001,
+  0.0025,
+  0.005,
+  0.01,
+  0.025,
+  0.05,
+  0.1,
+  0.25,
+  0.5,
+  1,
+  2.5,
+  5,
+  10,
+  30,
+  60,
+  300,
 ];
 
 /** The reasons for refusals, by the code sent to the client. */

@@ -72,7 +72,10 @@ export const watchCalls =
     const tool = toolOf(call);
     const about = {
       ...whose(agent),
-      ...{ computer, req_id, request: event },
+
+      computer,
+      req_id,
+      request: event,
       ...(tool !== undefined && { tool }),
     };
     journal.observer?.({
@@ -104,7 +107,10 @@ export const watchWaits = (journal: Journal) =>
   journal.observer?.({
     event: "call_waiting",
     ...whose(agent),
-    ...{ computer: computer.name, req_id: reqId, request: event },
+
+    computer: computer.name,
+    req_id: reqId,
+    request: event,
     ...(tool !== undefined && { tool }),
     waiting,
   });

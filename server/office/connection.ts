@@ -282,10 +282,17 @@ export class Connection {
   /** Audits an attempt to act in another office (protocol §10). */
   #refuseLeave({ office, role, name }: OwnSeat): OfficeAck {
     const reason = "Cannot leave an office that you are not in";
-    const [request, code] = [LEAVE_OFFICE_EVENT, ErrorCode.CROSS_ROOM_ACCESS];
+    const request = LEAVE_OFFICE_EVENT;
+    const code = ErrorCode.CROSS_ROOM_ACCESS;
     this.#parts.audit({
-      ...{ event: "access_refused", request, code, reason },
-      ...{ office, role, name },
+      event: "access_refused",
+      request,
+      code,
+      reason,
+
+      office,
+      role,
+      name,
       ...partyOf(this.#peer),
     });
     return [false, reason];

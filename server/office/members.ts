@@ -254,7 +254,10 @@ export class Member implements Seat, Seated {
     const sessions = this.home.members.flatMap(({ peer, role, name }) =>
       role === "operator" ? [] : shownTo(this.peer.profile, {
         sid: peer.id,
-        ...{ name, role, office_id },
+
+        name,
+        role,
+        office_id,
         a2c_version: peer.version,
       })
     );
@@ -330,7 +333,10 @@ export class Member implements Seat, Seated {
     const { code, message: reason } = refusal;
     if (code === ErrorCode.FORBIDDEN || code === ErrorCode.CROSS_ROOM_ACCESS) {
       this.home.parts.audit({
-        ...{ event: "access_refused", request: event, code, reason },
+        event: "access_refused",
+        request: event,
+        code,
+        reason,
         ...partyOf(peer),
         ...(role !== "operator" && { office, role, name }),
       });

@@ -195,7 +195,10 @@ export class Office {
     const { office, role, name, peer } = member;
     if (role === "operator") return;
     this.parts.audit({
-      ...{ event, office, role, name },
+      event,
+      office,
+      role,
+      name,
       ...partyOf(peer),
       ...(reason !== undefined && { reason }),
     });
@@ -230,9 +233,15 @@ export class Office {
     if (role === "operator" || !member.isHeld) return;
     this.parts.audit({
       event: "member_kicked",
-      ...{ by, reason, hold_ms: holdMs },
+
+      by,
+      reason,
+      hold_ms: holdMs,
       ...partyOf(peer),
-      ...{ office, role, name },
+
+      office,
+      role,
+      name,
     });
     const shown = kickedFor(reason);
     if (role === "agent") {
@@ -250,8 +259,15 @@ export class Office {
     const agent = agentName(call.agent);
     this.parts.audit({
       event: "call_cancelled",
-      ...{ by, reason, office: this.name, agent },
-      ...{ computer: computer.name, req_id, request: event },
+
+      by,
+      reason,
+      office: this.name,
+      agent,
+
+      computer: computer.name,
+      req_id,
+      request: event,
     });
     // Other requests than tool calls have no cancel.
     if (event === TOOL_CALL_EVENT) {

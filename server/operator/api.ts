@@ -359,7 +359,11 @@ function memberView(
   const { lastError, joinedAt } = record;
   const bytes = socket?.conn.carried?.();
   return [{
-    ...{ id, office, role, name, version },
+    id,
+    office,
+    role,
+    name,
+    version,
     ...(identity && { principal: identity.principal }),
     address,
     since: iso(joinedAt),

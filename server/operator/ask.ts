@@ -156,7 +156,12 @@ export async function askComputer(
   const [answer, end] = await abortable(promise, signal).catch(() => gone);
   audit({
     event: "operator_asked",
-    ...{ by, office, computer, req_id, request: event },
+
+    by,
+    office,
+    computer,
+    req_id,
+    request: event,
     ...(typeof request.tool_name === "string" && { tool: request.tool_name }),
     ms: Math.round(clock.now() - began),
     ...end,

@@ -234,7 +234,8 @@ const GZIP_HEAD = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff);
 
 /** Makes what writes one stream as gzip. */
 function newGzip() {
-  let [crc, size] = [0, 0];
+  let crc = 0;
+  let size = 0;
   return {
     /** Returns what is sent for some bytes, which are packed once for all streams that get the same piece. */
     wrap(bytes: Uint8Array, piece?: Piece): Uint8Array[] {

@@ -148,7 +148,8 @@ export class EventPages {
     for (const { first, offices, ends, bytes } of pages) {
       for (const [index, office] of offices.entries()) {
         if (first + index < seq || left <= 0) continue;
-        const [start = 0, end = 0] = [ends[index - 1], ends[index]];
+        const start = ends[index - 1] ?? 0;
+        const end = ends[index] ?? 0;
         const text = decoder.decode(bytes.subarray(start, end));
         const [, kind = "", json = ""] = EVENT.exec(text) ?? [];
         events.push({ office, kind, json });

@@ -92,7 +92,11 @@ const listing = (
 ): Operation => ({
   method: "get",
   path: `/offices/{office}/${kind}`,
-  ...{ summary, params: office, answer, problems: [404] },
+
+  summary,
+  params: office,
+  answer,
+  problems: [404],
   run: ({ api, operator, param }) => api.list(kind, operator, param("office")),
 });
 
@@ -146,7 +150,9 @@ export const OPERATIONS: readonly Operation[] = [
     run: async ({ api, operator, param, body }) =>
       await api.change("cancel", operator, {
         ...await body(schemas.cancel),
-        ...{ by: operator.principal, office: param("office") },
+
+        by: operator.principal,
+        office: param("office"),
       }),
   },
   question("tools", "tools", GET_TOOLS_EVENT, schemas.tools),
@@ -183,7 +189,10 @@ export const OPERATIONS: readonly Operation[] = [
     run: async ({ api, operator, param, body }) =>
       await api.change("kick", operator, {
         ...await body(schemas.kick),
-        ...{ by: operator.principal, policy: operator.policy, id: param("id") },
+
+        by: operator.principal,
+        policy: operator.policy,
+        id: param("id"),
       }),
   },
   {
@@ -300,7 +309,10 @@ const parameter = (
   place: "path" | "query" | "header",
   description: string,
 ) => ({
-  ...{ name, in: place, required: place === "path", description },
+  name,
+  in: place,
+  required: place === "path",
+  description,
   schema: { type: "string" },
 });
 

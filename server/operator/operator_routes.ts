@@ -124,7 +124,9 @@ export function newOperatorRoutes(parts: OperatorParts) {
     outgoing.once("close", () => gone.abort());
     if (isLong) open.add(outgoing, operator);
     return run({
-      ...{ operator, api, signal: gone.signal },
+      operator,
+      api,
+      signal: gone.signal,
       param: (name) => c.req.param(name) ?? "",
       async body(schema, size) {
         const most = size === "message"
@@ -293,7 +295,9 @@ async function admitOperator(
   const address = addressOf(incoming, parts);
   const record = (code: number, reason: string, principal?: string) =>
     parts.limiter.recordRefusedHandshake("http", {
-      ...{ code, reason, address },
+      code,
+      reason,
+      address,
       ...(principal !== undefined && { principal }),
     });
   const misnamed = nameProblem(incoming, parts);

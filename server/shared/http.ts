@@ -14,6 +14,8 @@ export interface RequestHead {
   readonly socket: {
     readonly remoteAddress?: string | undefined;
     readonly localAddress?: string | undefined;
+    /** Whether it has TLS. */
+    readonly encrypted?: boolean | undefined;
   };
 }
 

@@ -327,7 +327,9 @@ export function newDoor(
     const auth = token === undefined ? {} : { token };
     const address = addressOf(request);
     const verdict = await authenticator.authenticate({
-      ...{ headers, auth, address },
+      headers,
+      auth,
+      address,
     });
     const mayUse = "principal" in verdict &&
       checkGatewayUse(verdict, office, Date.now()) === undefined;

@@ -97,7 +97,8 @@ export function upgraded(
 ): Response {
   const headers = protocol && { "Sec-WebSocket-Protocol": protocol };
   const init: ResponseInit & WithWebSocket = {
-    ...{ status: 101, webSocket },
+    status: 101,
+    webSocket,
     ...(headers && { headers }),
   };
   return new Response(null, init);

@@ -56,7 +56,8 @@ Deno.test({
     nodes: 2,
     flags: ["--protocol", "0.2,0.4"],
   });
-  const [a, b] = [cluster.node(0).url, cluster.node(1).url];
+  const a = cluster.node(0).url;
+  const b = cluster.node(1).url;
   const young = { url: b, version: "0.4.0" };
   await using agent = await joinAgent(a, "planner", "o");
   await using one = await joinComputer(b, "old", "o");
@@ -189,7 +190,9 @@ Deno.test({
   timeout: 120_000,
 }, async () => {
   await using cluster = await startCluster();
-  const [a, b, c] = [cluster.node(0), cluster.node(1), cluster.node(2)];
+  const a = cluster.node(0);
+  const b = cluster.node(1);
+  const c = cluster.node(2);
   await using agent = await joinAgent(a.url, "planner", "north");
   await using pc = await joinComputer(b.url, "pc", "north");
   await heard(agent, "enter pc");

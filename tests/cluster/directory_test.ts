@@ -251,7 +251,9 @@ async function twoNodes(leaseMs?: number) {
   const b = stack.use(await openNode(redis.url, leaseMs));
   const owned = stack.move();
   return {
-    ...{ redis, a, b },
+    redis,
+    a,
+    b,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -263,7 +263,8 @@ Deno.test({
   timeout: TIMEOUT_MS,
 }, async () => {
   await using cluster = await startCluster();
-  const [a, b] = [cluster.node(0), cluster.node(1)];
+  const a = cluster.node(0);
+  const b = cluster.node(1);
   await using agent = await joinAgent(a.url, "planner", "o");
   await using far = await joinComputer(b.url, "far", "o");
   await using other = await joinAgent(b.url, "other", "p");
@@ -357,7 +358,9 @@ Deno.test({
 }, async () => {
   const lease = ["--cluster-lease", "15"];
   await using cluster = await startCluster({ flags: lease });
-  const [a, b, c] = [cluster.node(0), cluster.node(1), cluster.node(2)];
+  const a = cluster.node(0);
+  const b = cluster.node(1);
+  const c = cluster.node(2);
   await using agent = await joinAgent(a.url, "planner", "o");
   await using far = await joinComputer(b.url, "far", "o");
   await heard(agent, "enter far");
@@ -394,7 +397,9 @@ Deno.test({
   timeout: TIMEOUT_MS,
 }, async () => {
   await using cluster = await startCluster();
-  const [a, b, c] = [cluster.node(0), cluster.node(1), cluster.node(2)];
+  const a = cluster.node(0);
+  const b = cluster.node(1);
+  const c = cluster.node(2);
   await using agent = await joinAgent(a.url, "planner", "o");
   await using far = await joinComputer(b.url, "far", "o");
   await heard(agent, "enter far");
@@ -439,7 +444,12 @@ Deno.test({
 
 Deno.test("rivals() finds two Agents of one office that were served at one time, by the log of each one's own node", () => {
   const line = (name: string, time: number, event = "joined"): AuditLine => ({
-    ...{ time, event, name, office: "o", role: "agent", socket: `of ${name}` },
+    time,
+    event,
+    name,
+    office: "o",
+    role: "agent",
+    socket: `of ${name}`,
   });
   const stay = [line("one", 1), line("one", 9, "left")];
   const call = { ...line("one", 9, "tool_call"), agent: "one", outcome: "ok" };

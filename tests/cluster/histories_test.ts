@@ -401,7 +401,8 @@ class SlowRedis {
       execute: () => Promise<Reply>,
       isSlow: boolean,
     ): Promise<Reply> => {
-      const [before, answeredBefore] = [executed, answered];
+      const before = executed;
+      const answeredBefore = answered;
       const parked = isSlow ? this.#twoDeliveries() : undefined;
       const reply = before.then(() => parked?.[0]).then(execute);
       executed = reply.catch(() => {});

@@ -42,7 +42,8 @@ for (const [sdk, agentKind, computerKind] of CASTS) {
       ? await ourComputer(right.url, place)
       : await pythonComputer(sdk, right.url, place);
     await play(t, {
-      ...{ sdk, computerSdk: sdk },
+      sdk,
+      computerSdk: sdk,
       agent: byMcpName(sdk, agent),
       computer,
       place,

@@ -65,7 +65,8 @@ Deno.test({
   await using _ends = pollingEnds();
   await using cluster = await startServers();
   await using _pc = await joinPc(cluster.node(2).url, "north");
-  const [here, there] = [cluster.node(0).url, cluster.node(1).url];
+  const here = cluster.node(0).url;
+  const there = cluster.node(1).url;
   const echoed = async (text: string) => {
     const { body } = await post(`${here}/mcp/north`, callEcho(text));
     assertEquals(JSON.parse(body).result.content[0].text, text);

@@ -75,7 +75,9 @@ Deno.test({
     redis: { persistent: true },
     flags: ["--cluster-lease", "15"],
   });
-  const [a, b, c] = [cluster.node(0), cluster.node(1), cluster.node(2)];
+  const a = cluster.node(0);
+  const b = cluster.node(1);
+  const c = cluster.node(2);
   await using agent = await joinAgent(a.url, "planner", "o");
   await using near = await joinComputer(a.url, "near", "o");
   await using far = await joinComputer(b.url, "far", "o");
@@ -240,7 +242,8 @@ Deno.test({
   // Longer than a fail-over takes on a machine that is busy with other tests.
   const flags = ["--cluster-lease", "20"];
   await using cluster = await startCluster({ url: redis.url, flags });
-  const [a, b] = [cluster.node(0), cluster.node(1)];
+  const a = cluster.node(0);
+  const b = cluster.node(1);
   await using agent = await joinAgent(a.url, "planner", "o");
   await using near = await joinComputer(a.url, "near", "o");
   await using far = await joinComputer(b.url, "far", "o");
@@ -297,7 +300,8 @@ Deno.test({
   timeout: TIMEOUT_MS,
 }, async () => {
   await using cluster = await startCluster({ nodes: 2 });
-  const [a, b] = [cluster.node(0), cluster.node(1)];
+  const a = cluster.node(0);
+  const b = cluster.node(1);
   await using far = await joinComputer(b.url, "far", "o");
   await using other = await joinAgent(a.url, "other", "p");
   await using near = await joinComputer(b.url, "near", "p");

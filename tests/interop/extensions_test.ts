@@ -35,7 +35,9 @@ async function joinedAgent(url: string): Promise<SmcpAgent> {
 /** This package's Computer in this process, in the office. */
 async function joinedComputer(url: string): Promise<SmcpComputer> {
   const computer = new SmcpComputer({
-    ...{ url, name: COMPUTER, path: "/socket.io/" },
+    url,
+    name: COMPUTER,
+    path: "/socket.io/",
     servers: { fix: fixture({ prompts: true }) },
     confirm: () => "once",
   });

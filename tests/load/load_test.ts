@@ -157,10 +157,12 @@ Deno.test("500 half-open sockets are closed after a heartbeat, and their offices
 });
 
 Deno.test("floods of events: each requested ack is sent, most of them 429; other clients are not slowed down", async () => {
-  const [FLOODERS, EACH] = [20, 3000];
+  const FLOODERS = 20;
+  const EACH = 3000;
   const flags = ["--max-events-per-second=100"];
   await endure(flags, { offices: ["flood"] }, async (victim) => {
-    let [ok, limited] = [0, 0];
+    let ok = 0;
+    let limited = 0;
     await pool(FLOODERS, FLOODERS, async (i) => {
       const client = await LeanClient.connect(victim.url);
       await client.join("computer", `c${i}`, "flood");
@@ -197,7 +199,8 @@ Deno.test("1,000 connects over the limit are refused, and the slots are released
 });
 
 Deno.test("10,000 idle members in 1,000 offices on one process: memory of a connection, broadcasts to all", async () => {
-  const [OFFICES, MEMBERS] = [1000, 10_000];
+  const OFFICES = 1000;
+  const MEMBERS = 10_000;
   await using victim = await Victim.start("--no-limits");
   const before = await victim.memory();
   const clients = await pool(MEMBERS, 40, async (i) => {
@@ -233,7 +236,8 @@ Deno.test("10,000 idle members in 1,000 offices on one process: memory of a conn
 
 Deno.test("30 minutes' worth of churn: memory stays flat, no member is left over, every ack is sent", async () => {
   // As many sessions as in thirty minutes of a busy server with five per second.
-  const [SESSIONS, ROUNDS] = [30 * 60 * 5, 6];
+  const SESSIONS = 30 * 60 * 5;
+  const ROUNDS = 6;
   const offices = Array.from({ length: 20 }, (_, i) => `churn ${i}`);
   const random = seeded(11);
   await using victim = await Victim.start("--no-limits");
@@ -242,7 +246,8 @@ Deno.test("30 minutes' worth of churn: memory stays flat, no member is left over
     await client.join("computer", "computer", offices[i] ?? "");
     return client;
   });
-  let [asked, answered] = [0, 0];
+  let asked = 0;
+  let answered = 0;
   const ask = async (client: LeanClient, event: string, payload: unknown) => {
     asked++;
     if (await client.ask(event, payload) !== undefined) answered++;

@@ -40,7 +40,8 @@ export async function installSuite(
     fileURLToPath(new URL("../support/http_proxy.ts", import.meta.url)),
     join(folder, "http_proxy.ts"),
   );
-  const [ca, clients] = [await newAuthority("root"), await newAuthority("c")];
+  const ca = await newAuthority("root");
+  const clients = await newAuthority("c");
   const certificates = {
     ca: ca.cert,
     clientCa: clients.cert,

@@ -87,7 +87,10 @@ test("runs the three commands, from a Server to a tool call", (node) => {
   // The commands run the first `node` in PATH.
   const PATH = node === "node" ? path : `${dirname(node)}${delimiter}${path}`;
   return runCommands({
-    ...{ folder, program: "node", runner: "npx", env: { PATH } },
+    folder,
+    program: "node",
+    runner: "npx",
+    env: { PATH },
     words: (name) => [binOf(name)],
     version: /A2C-SMCP 0\.2\.0, Node \d+\.\d+/,
   });
@@ -178,8 +181,14 @@ Deno.test(
       ];
     for (const [file, types, lib, ok] of rows) {
       const compilerOptions = {
-        ...{ noEmit: true, strict: true, target: "es2022", types, lib },
-        ...{ module: "nodenext", moduleDetection: "force" },
+        noEmit: true,
+        strict: true,
+        target: "es2022",
+        types,
+        lib,
+
+        module: "nodenext",
+        moduleDetection: "force",
       };
       const project = join(folder, "tsconfig.libraries.json");
       const options = JSON.stringify({ compilerOptions, files: [file] });

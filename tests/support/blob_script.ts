@@ -48,7 +48,8 @@ export function blobScript(
 ): ComputerScript & { readonly requests: GetBlobReq[] } {
   const requests: GetBlobReq[] = [];
   const all = {
-    ...{ mime_type: "image/png", total_size: bytes.length },
+    mime_type: "image/png",
+    total_size: bytes.length,
     sha256: sha256(bytes),
   };
   const script: ComputerScript = (event, payload) => {

@@ -46,7 +46,9 @@ async function make(
   const { cert, private: key } = await generate(
     [{ name: "commonName", value: name }],
     {
-      ...{ keyType: "ec", algorithm: "sha256", extensions },
+      keyType: "ec",
+      algorithm: "sha256",
+      extensions,
       notBeforeDate: new Date(Date.now() - 3_600_000),
       ...(expired && { notAfterDate: new Date(Date.now() - 60_000) }),
       ...(ca && { ca }),

@@ -45,7 +45,8 @@ export function start(
     detached: group,
   }).spawn();
   const lines: string[] = [];
-  const [out, errors]: [string[], string[]] = [[], []];
+  const out: string[] = [];
+  const errors: string[] = [];
   let next: PromiseWithResolvers<boolean> | undefined = Promise.withResolvers();
   const read = async (stream: ReadableStream<Uint8Array>, own: string[]) => {
     let rest = "";
@@ -98,8 +99,16 @@ export function start(
     return status;
   };
   return {
-    ...{ pid: child.pid, lines, out, errors, status },
-    ...{ more, line, signal, stop },
+    pid: child.pid,
+    lines,
+    out,
+    errors,
+    status,
+
+    more,
+    line,
+    signal,
+    stop,
     [Symbol.asyncDispose]: async () => void await stop(),
   };
 }

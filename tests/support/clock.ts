@@ -44,7 +44,8 @@ export class TestClock implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    const [setTimeout, clearTimeout] = [this.#set, this.#clear];
+    const setTimeout = this.#set;
+    const clearTimeout = this.#clear;
     Object.assign(globalThis, { setTimeout, clearTimeout });
     Reflect.deleteProperty(performance, "now");
   }

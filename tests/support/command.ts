@@ -88,10 +88,12 @@ export async function runHere(
   args: readonly string[],
 ): Promise<CommandEnd> {
   const run = await COMMANDS[name]();
-  const [stdout, stderr]: [string[], string[]] = [[], []];
+  const stdout: string[] = [];
+  const stderr: string[] = [];
   const { log, error } = console;
   const { exit } = process;
-  const [out, err] = [process.stdout.write, process.stderr.write];
+  const out = process.stdout.write;
+  const err = process.stderr.write;
   const before = new Set(listeners().map(([, listener]) => listener));
   const take = (texts: string[]) => (text: string | Uint8Array) =>
     texts.push(String(text)) > 0;

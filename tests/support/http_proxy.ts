@@ -46,10 +46,8 @@ export async function startHttpProxy(
   const { at = { host: "127.0.0.1", port: 0 } } = options;
   const { hostname, port } = new URL(server);
   const targets: string[] = [];
-  const [asked, left] = [
-    Promise.withResolvers<void>(),
-    Promise.withResolvers<void>(),
-  ];
+  const asked = Promise.withResolvers<void>();
+  const left = Promise.withResolvers<void>();
   const open = new Set<Duplex>();
   const keep = (socket: Duplex) => {
     open.add(socket);

@@ -207,7 +207,8 @@ onEachEngine(
       await raw.packet("43/smcp,0[true");
       return raw;
     };
-    const [old, next] = [await joined(), await joined()];
+    const old = await joined();
+    const next = await joined();
     assertEquals(await old.get(), { status: 200, body: "41/smcp," });
     assertEquals(await old.get(), { status: 200, body: "6\x1e1" });
     assertEquals((await old.get()).status, 400);

@@ -91,7 +91,8 @@ onEachEngine(
     );
     const plain = await rawHttp(port, HEAD);
     assertEquals(plain.headers["sec-websocket-protocol"], undefined);
-    const [key, version] = ["Sec-WebSocket-Key", "Sec-WebSocket-Version"];
+    const key = "Sec-WebSocket-Key";
+    const version = "Sec-WebSocket-Version";
     for (
       const head of [
         headWith(/-Key/),

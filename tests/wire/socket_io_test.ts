@@ -239,8 +239,13 @@ const place = (num: unknown) => ({ _placeholder: true, num });
 /** An Agent's call with these parameters, without its head. */
 const call = (params: unknown): string =>
   JSON.stringify(["client:tool_call", {
-    ...{ agent: "agent", req_id: crypto.randomUUID(), computer: "computer" },
-    ...{ tool_name: "t", params, timeout: 5 },
+    agent: "agent",
+    req_id: crypto.randomUUID(),
+    computer: "computer",
+
+    tool_name: "t",
+    params,
+    timeout: 5,
   }]);
 
 /** The answer to a call, with an attachment. */

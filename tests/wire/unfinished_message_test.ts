@@ -140,6 +140,7 @@ Deno.test("a slow upload of 8 MiB passes, over many heartbeats without room for 
 
 /** An event that is answered, of so many bytes. */
 function event(id: number, bytes: number): string {
-  const [head, tail] = [`42/smcp,${id}["server:list_room",{"x":"`, '"}]'];
+  const head = `42/smcp,${id}["server:list_room",{"x":"`;
+  const tail = '"}]';
   return head + "x".repeat(bytes - head.length - tail.length) + tail;
 }

@@ -8,16 +8,15 @@ import { configReference } from "./config_reference.ts";
 import { configKinds, configSchema } from "./config_schema.ts";
 
 const docs = new URL("../../docs/", import.meta.url);
-const [BEGIN, END] = [
-  "<!-- generated: reference -->",
-  "<!-- generated: end -->",
-];
+const BEGIN = "<!-- generated: reference -->";
+const END = "<!-- generated: end -->";
 
 /** The generated files: their URLs and contents. */
 export async function configDocs(): Promise<Map<URL, string>> {
   const page = new URL("configuration.md", docs);
   const text = await Deno.readTextFile(page);
-  const [before, after] = [text.indexOf(BEGIN), text.indexOf(END)];
+  const before = text.indexOf(BEGIN);
+  const after = text.indexOf(END);
   if (before < 0 || after < before) {
     throw new Error(`Cannot find ${BEGIN} and ${END} in ${page.pathname}`);
   }

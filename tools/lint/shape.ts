@@ -1,5 +1,6 @@
 /**
- * A plugin of `deno lint` with the rule about the shape of functions: few parameters.
+ * A plugin of `deno lint` with the rules about the shape of code: few parameters, functions of one
+ * screen, and fields written plainly.
  *
  * @module
  */
@@ -44,8 +45,34 @@ const maxParameters: Deno.lint.Rule = {
 const isThis = (param: Deno.lint.Node): boolean =>
   param.type === "Identifier" && param.name === "this";
 
+/** Fields that are wrapped only so that the formatter puts several on a line. */
+const plainFields: Deno.lint.Rule = {
+  create: (context) => ({
+    "ObjectExpression > SpreadElement > ObjectExpression"(node) {
+      context.report({
+        node,
+        message: "Spreads an object that is written here",
+        hint: "Write its fields in the outer object, one a line",
+      });
+    },
+    "VariableDeclarator[id.type='ArrayPattern'][init.type='ArrayExpression']"(
+      node: Deno.lint.VariableDeclarator,
+    ) {
+      const { init } = node;
+      if (init?.type !== "ArrayExpression") return;
+      // `const [first = 0] = [...all]` reads an iterable.
+      if (init.elements.some((one) => one.type === "SpreadElement")) return;
+      context.report({
+        node,
+        message: "Assigns several variables as a list",
+        hint: "Declare each one by itself",
+      });
+    },
+  }),
+};
+
 const plugin: Deno.lint.Plugin = {
   name: "shape",
-  rules: { "max-parameters": maxParameters },
+  rules: { "max-parameters": maxParameters, "plain-fields": plainFields },
 };
 export default plugin;

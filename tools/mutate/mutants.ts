@@ -145,7 +145,8 @@ export function findMutants(path: string, source: string): Mutant[] {
   const lineAt = (at: number) => source.slice(0, at).split("\n").length;
   return edits.toSorted(([, a], [, b]) => a - b).map(
     ([kind, start, end, text]) => {
-      const [first, last] = [lineAt(start), lineAt(end)];
+      const first = lineAt(start);
+      const last = lineAt(end);
       const from = source.lastIndexOf("\n", start - 1) + 1;
       const to = source.indexOf("\n", end);
       const rest = source.slice(end, to < 0 ? undefined : to);
@@ -157,7 +158,10 @@ export function findMutants(path: string, source: string): Mutant[] {
       const identity = [...around, "", ...after].map((line) => line.trim());
       return {
         id: digest(identity.join("\n")).slice(0, 8),
-        ...{ path, kind, line: first },
+
+        path,
+        kind,
+        line: first,
         functions: functions.map(spanOf)
           .filter((span) => span.start <= start && span.end >= end)
           .map(({ start }) => lineAt(start)).reverse(),

@@ -149,7 +149,8 @@ async function tryAll(
   for (const { file, passes } of covered) {
     if (!passes) console.log(`${file} fails as it is, and notices nothing\n`);
   }
-  let [done, survived] = [0, 0];
+  let done = 0;
+  let survived = 0;
   await trees.share(all, async (tree, { room, mutant }) => {
     progress(`mutants: ${done}/${all.length}, ${survived} not noticed`);
     const those = testsOf(

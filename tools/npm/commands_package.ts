@@ -107,7 +107,8 @@ await import("../lib/${BINS[name]}");
 async function copyCode(from: string, to: string): Promise<void> {
   await Deno.mkdir(to);
   for await (const { name, isDirectory } of Deno.readDir(from)) {
-    const [source, target] = [join(from, name), join(to, name)];
+    const source = join(from, name);
+    const target = join(to, name);
     if (isDirectory && !["docs", "gates"].includes(name)) {
       await copyCode(source, target);
     } else if (name.endsWith(".js")) await Deno.copyFile(source, target);

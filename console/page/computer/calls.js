@@ -32,7 +32,9 @@ export const calls = {
       "Calls of the Agent in this Computer's office are listed here as they begin.",
     );
     const { bar, table, draw } = createCalls({
-      ...{ live, signal, nothing },
+      live,
+      signal,
+      nothing,
       most: 200,
       placeholder: "tool, agent or outcome",
       columns: COLUMNS,

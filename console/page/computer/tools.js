@@ -27,7 +27,11 @@ export const tools = {
       return found?.params_schema ?? {};
     };
     const list = createList({
-      ...{ noun: "tools", which: "first", most: 200, body, nothing },
+      noun: "tools",
+      which: "first",
+      most: 200,
+      body,
+      nothing,
       placeholder: "name, MCP server or description",
       items: () => live.computer?.tools ?? [],
       textOf: ({ name, bundleId, description }) =>

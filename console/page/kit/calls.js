@@ -95,8 +95,15 @@ export function createCalls(about) {
   };
   const words = columns.filter(([, , look]) => look !== "number");
   const list = createList({
-    ...{ noun: "calls", which: "latest", placeholder, most },
-    ...{ body, nothing, whole: table, make },
+    noun: "calls",
+    which: "latest",
+    placeholder,
+    most,
+
+    body,
+    nothing,
+    whole: table,
+    make,
     items: () => live.calls.filter(isMeant).toReversed(),
     textOf: (call) =>
       [nameOf(call), ...words.map(([, value]) => value(call))].join("\n"),

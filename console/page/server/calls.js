@@ -45,7 +45,9 @@ export const calls = {
       "To see one now, try a tool: choose an office, a Computer in it, and a tool.",
     );
     const { bar, table, draw } = createCalls({
-      ...{ live, signal, nothing },
+      live,
+      signal,
+      nothing,
       isMeant: (call) => office === undefined || call.office === office,
       most: 100,
       placeholder: "tool, member or outcome",

@@ -88,7 +88,10 @@ export const computer = {
         }
       };
       const list = createList({
-        ...{ noun: "tools", which: "first", most: 200, body },
+        noun: "tools",
+        which: "first",
+        most: 200,
+        body,
         placeholder: "name or description",
         items: () => tools,
         textOf: ({ name, description }) => `${name}\n${description}`,

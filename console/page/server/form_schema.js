@@ -107,8 +107,13 @@ function planGroup(field, about, depth, plan) {
 
 /** Schemas whose fields depend on each other, or stand elsewhere. */
 const COMBINED = [
-  ...["oneOf", "anyOf", "allOf", "not", "if"],
-  ...["$ref", "$dynamicRef"],
+  "oneOf",
+  "anyOf",
+  "allOf",
+  "not",
+  "if",
+  "$ref",
+  "$dynamicRef",
 ];
 
 /** @type {readonly FormField["kind"][]} */

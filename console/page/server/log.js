@@ -35,8 +35,13 @@ export const log = {
       body,
     );
     const list = createList({
-      ...{ noun: "events", which: "latest", most: 200 },
-      ...{ body, nothing, whole: table },
+      noun: "events",
+      which: "latest",
+      most: 200,
+
+      body,
+      nothing,
+      whole: table,
       placeholder: "any words",
       items: () => live.log.toReversed(),
       textOf: (each) => `${each.event} ${textOf(each)}`,

@@ -70,7 +70,10 @@ export const office = {
       await reload();
     };
     const list = createList({
-      ...{ noun: "members", which: "first", most: 200, body },
+      noun: "members",
+      which: "first",
+      most: 200,
+      body,
       placeholder: "name, address or principal",
       items: () => members,
       textOf: ({ name, address = "", principal = "" }) =>

@@ -60,8 +60,13 @@ export const offices = {
     /** @type {any} */
     let status;
     const list = createList({
-      ...{ noun: "offices", which: "first", most: 200 },
-      ...{ body, nothing, whole: columns },
+      noun: "offices",
+      which: "first",
+      most: 200,
+
+      body,
+      nothing,
+      whole: columns,
       placeholder: "name of an office or Agent",
       items: () => offices,
       textOf: ({ office, agent }) => `${office}\n${agent ?? ""}`,

@@ -127,8 +127,12 @@ function secondsTo(last, all) {
 }
 
 const SUMMED = /** @type {const} */ ([
-  ...["connections", "calls", "streams"],
-  ...["queued_bytes", "memory_bytes", "heap_bytes"],
+  "connections",
+  "calls",
+  "streams",
+  "queued_bytes",
+  "memory_bytes",
+  "heap_bytes",
 ]);
 
 /**

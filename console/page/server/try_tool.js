@@ -107,8 +107,11 @@ function callOnce({ api, live, path, tool, signal }, params, timeoutMs) {
   const run = async () => {
     try {
       const result = await api.post(`${path}/call`, {
-        ...{ tool_name: tool.name, params },
-        ...{ timeout_ms: timeoutMs, req_id: reqId },
+        tool_name: tool.name,
+        params,
+
+        timeout_ms: timeoutMs,
+        req_id: reqId,
       }, AbortSignal.any([signal, stop.signal]));
       const isError = result.isError === true;
       end(isError ? "failed" : "done", isError ? "bad" : "good");

@@ -108,8 +108,14 @@ export function parseRedisUrl(url: string): RedisTarget {
   }
   const master = isSocket ? undefined : toMaster(kind, fragment);
   return {
-    ...{ kind, tls, addresses, credentials, database },
-    ...{ master, sentinelCredentials },
+    kind,
+    tls,
+    addresses,
+    credentials,
+    database,
+
+    master,
+    sentinelCredentials,
   };
 }
 

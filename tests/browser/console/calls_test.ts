@@ -214,8 +214,13 @@ consoleTest(
     await using tab = await console.open();
     const { page } = tab;
     const call = {
-      ...{ office: "north", protocol: "0.2", agent: "planner" },
-      ...{ computer: "pc", req_id: "r1", request: "client:tool_call" },
+      office: "north",
+      protocol: "0.2",
+      agent: "planner",
+
+      computer: "pc",
+      req_id: "r1",
+      request: "client:tool_call",
       tool: "listed-first",
     };
     let streams = 0;

@@ -561,14 +561,28 @@ consoleTest(
     });
     const { page } = shown;
     const server = {
-      ...{ bundleId: "a", label: "a", type: "http", tools: 0, restarts: 0 },
-      ...{ state: "starting", does: "is starting", problems: [] },
+      bundleId: "a",
+      label: "a",
+      type: "http",
+      tools: 0,
+      restarts: 0,
+
+      state: "starting",
+      does: "is starting",
+      problems: [],
       authorizeAt: "https://issuer.example/authorize",
     };
     const computer = {
-      ...{ name: "pc", connection: "connected", protocol: "0.2" },
-      ...{ url: shown.url, servers: [server] },
-      ...{ tools: [], skills: [], problems: [] },
+      name: "pc",
+      connection: "connected",
+      protocol: "0.2",
+
+      url: shown.url,
+      servers: [server],
+
+      tools: [],
+      skills: [],
+      problems: [],
     };
     const news = { computer, calls: [], firstCall: 1, questions: [] };
     await page.route("**/ui/v1/events", (route) =>

@@ -51,7 +51,10 @@ function history(): string {
     const at = new Date(now - 1000 * (300 - second)).toISOString();
     const wave = 3 + 2 * Math.sin(second / 19) + Math.sin(second / 5);
     return Array.from({ length: Math.max(1, Math.round(wave)) }, (_, i) => ({
-      ...{ event: "call_ended", at, protocol: "0.2", req_id: `${second}-${i}` },
+      event: "call_ended",
+      at,
+      protocol: "0.2",
+      req_id: `${second}-${i}`,
       office: i % 3 === 2 ? "library" : "north",
       agent: i % 3 === 2 ? "reviewer" : "planner",
       computer: i % 3 === 2 ? "scanner" : "pc",

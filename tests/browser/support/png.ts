@@ -139,7 +139,8 @@ function reduce(
 
 function chunk(type: string, data: Uint8Array): Buffer {
   const body = Buffer.concat([Buffer.from(type), data]);
-  const [size, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
+  const size = Buffer.alloc(4);
+  const sum = Buffer.alloc(4);
   size.writeUInt32BE(data.length);
   sum.writeUInt32BE(crc32(body));
   return Buffer.concat([size, body, sum]);

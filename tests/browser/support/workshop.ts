@@ -116,7 +116,8 @@ export function workshop(
 function gradient(width: number, height: number): string {
   const rgb = new Uint8Array(width * height * 3);
   for (let i = 0; i < width * height; i++) {
-    const [x, y] = [i % width, Math.floor(i / width)];
+    const x = i % width;
+    const y = Math.floor(i / width);
     // Sixteen steps in both directions: as many colours as a palette holds.
     const step = (part: number) => Math.floor(part * 16) * 17;
     rgb.set([step(x / width), 120, step(y / height)], i * 3);

@@ -26,7 +26,8 @@ export async function makeHome(claude?: string): Promise<Home> {
   const home = await Deno.realPath(
     await Deno.makeTempDir({ prefix: "smcp-home-" }),
   );
-  const [settings, folder] = [`${home}/.config/Claude`, `${home}/tools`];
+  const settings = `${home}/.config/Claude`;
+  const folder = `${home}/tools`;
   for (const path of [settings, folder, `${home}/Documents`]) {
     await Deno.mkdir(path, { recursive: true });
   }

@@ -12,7 +12,10 @@ import { OFFICE, startOffice } from "../../support/office.ts";
 import { versionRefusingServer } from "../../support/wire/version_refusing_server.ts";
 
 const tool = (name: string) => ({
-  ...{ name, description: "", params_schema: {}, return_schema: null },
+  name,
+  description: "",
+  params_schema: {},
+  return_schema: null,
 });
 
 const ANSWERS: Record<string, unknown> = {
@@ -88,7 +91,10 @@ Deno.test("SmcpAgent receives every kind of answer of a Computer", async () => {
     ["client:get_dpe", { uri: "dpe://h/d", timeout: 5 }],
     ["client:get_finder", { keywords: ["a"], file_type: "pdf", limit: 1 }],
     ["client:tool_call", {
-      ...{ tool_name: "echo", params, timeout: 7, progress: "waiting" },
+      tool_name: "echo",
+      params,
+      timeout: 7,
+      progress: "waiting",
     }],
   ]);
 });
@@ -167,7 +173,9 @@ Deno.test("SmcpAgent.callTool() cancels a call at its timeout, and returns the t
   const options = { timeoutMs: 1_000, reqId: "r1" };
   const result = await office.agent.callTool("pc", "slow", {}, options);
   assertEquals([result.isError, resultMeta(result)], [true, {
-    ...{ error_code: 4004, a2c_timeout: true, timeout: true },
+    error_code: 4004,
+    a2c_timeout: true,
+    timeout: true,
   }]);
   assertEquals(result.meta, result._meta);
   const payload = { agent: "planner", req_id: "r1", reason: "timeout" };

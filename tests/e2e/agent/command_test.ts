@@ -36,13 +36,20 @@ const TOOL = {
 };
 
 const SUMMARY = {
-  ...{ doc_ref: "report", uri: "dpe://files/report", server: "files" },
-  ...{ file_uri: "file:///report.pdf", file_type: "pdf", page_count: 3 },
+  doc_ref: "report",
+  uri: "dpe://files/report",
+  server: "files",
+
+  file_uri: "file:///report.pdf",
+  file_type: "pdf",
+  page_count: 3,
   last_modified: "2026-01-02T03:04:05Z",
 };
 
 const DOCUMENT = {
-  ...{ doc_ref: "report", uri: "dpe://files/report", title: "The report" },
+  doc_ref: "report",
+  uri: "dpe://files/report",
+  title: "The report",
   pages: [{
     page_index: 0,
     elements: [{ element_id: "e", category: "text", text: "Hello" }],
@@ -93,11 +100,20 @@ async function startScripted() {
       inputs: [{ type: "promptString", id: "token", description: "A token" }],
       servers: {
         files: {
-          ...{ name: "files", type: "stdio", disabled: false },
-          ...{ forbidden_tools: [], tool_meta: {} },
+          name: "files",
+          type: "stdio",
+          disabled: false,
+
+          forbidden_tools: [],
+          tool_meta: {},
           server_parameters: {
-            ...{ command: "npx", args: ["-y"], env: null, cwd: null },
-            ...{ encoding: "utf-8", encoding_error_handler: "strict" },
+            command: "npx",
+            args: ["-y"],
+            env: null,
+            cwd: null,
+
+            encoding: "utf-8",
+            encoding_error_handler: "strict",
           },
         },
       },
@@ -118,12 +134,17 @@ async function startScripted() {
     },
     get_prompts: () => ({
       prompts: [{
-        ...{ name: "review", mcp_server: "files" },
+        name: "review",
+        mcp_server: "files",
         description: "Reviews a file. And more.",
       }, {
         // As Computers of other SDKs send what is absent.
-        ...{ name: "plain", mcp_server: "files" },
-        ...{ title: null, description: null },
+
+        name: "plain",
+        mcp_server: "files",
+
+        title: null,
+        description: null,
       }],
     }),
     get_prompt: (_, payload) => ({
@@ -398,7 +419,8 @@ Deno.test(
     await using agent = await start();
     const computer = agent.office.use(
       new SmcpComputer({
-        ...{ url: agent.office.url, name: "pc" },
+        url: agent.office.url,
+        name: "pc",
         servers: {
           slow: fixture({ start: "hang" }),
           files: fixture({ only: ["echo"] }),

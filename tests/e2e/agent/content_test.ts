@@ -39,8 +39,13 @@ const OTHER_CHUNK = base64(new Uint8Array(262_144));
 const OTHER_DIGEST = sha256(new Uint8Array());
 
 const image = (bytes: Uint8Array) => ({
-  ...{ type: "image", data: "", mimeType: "image/png" },
-  ...{ annotations: null, meta: null, _meta: leftOut(bytes) },
+  type: "image",
+  data: "",
+  mimeType: "image/png",
+
+  annotations: null,
+  meta: null,
+  _meta: leftOut(bytes),
 });
 
 /** Calls the tool of a Computer whose image was left out. */
@@ -110,7 +115,8 @@ Deno.test("protocol §8.7: callTool() says loudly what it cannot fetch, and why"
     change: (first: boolean) => object,
   ][] = [
     [other, 4, (first) => ({
-      ...{ total_size: first ? 600_000 : 700_000, eof: false },
+      total_size: first ? 600_000 : 700_000,
+      eof: false,
     })],
     [other, 4, (first) => first ? { blob: OTHER_CHUNK } : {}],
     [other, 4, () => ({ sha256: OTHER_DIGEST })],
@@ -292,11 +298,17 @@ Deno.test("protocol §8.6: a skill that is added is notified; a file that change
 
 Deno.test("protocol §8.6: a text that is not the announced one is refused", async () => {
   const skill = {
-    ...{ name: "forms", rel_path: "SKILL.md", mime_type: "text/markdown" },
-    ...{ total_size: 3, sha256: sha256(Buffer.from("abc")), body: "abd" },
+    name: "forms",
+    rel_path: "SKILL.md",
+    mime_type: "text/markdown",
+
+    total_size: 3,
+    sha256: sha256(Buffer.from("abc")),
+    body: "abd",
   };
   const pc = (_: string, payload: unknown) => ({
-    ...{ ...skill, req_id: Object(payload).req_id },
+    ...skill,
+    req_id: Object(payload).req_id,
   });
   await using office = await startOffice({ computers: { pc } });
   const error = await assertRejects(
@@ -308,7 +320,10 @@ Deno.test("protocol §8.6: a text that is not the announced one is refused", asy
 
 const offering = (...names: string[]) => () => ({
   tools: names.map((name) => ({
-    ...{ name, description: "", params_schema: {}, return_schema: null },
+    name,
+    description: "",
+    params_schema: {},
+    return_schema: null,
   })),
   req_id: "",
 });
@@ -385,11 +400,15 @@ Deno.test(
     const written = await readFile(at("features.md"));
     assertStringIncludes(written.toString(), "Features");
     assertEquals<unknown>(text, {
-      ...{ path: at("features.md"), mcpServer: "all" },
-      ...{ mimeType: "text/markdown", size: written.length },
+      path: at("features.md"),
+      mcpServer: "all",
+
+      mimeType: "text/markdown",
+      size: written.length,
     });
     await agent.getFile("pc", "demo://resource/dynamic/blob/1", at("blob"), {
-      ...{ mcpServer: "all", timeoutMs: 110_000 },
+      mcpServer: "all",
+      timeoutMs: 110_000,
     });
     assertStringIncludes(await readFile(at("blob"), "utf8"), "Resource 1");
     const part = await agent.getFile("pc", "file:///several", at("blob"));

@@ -79,7 +79,8 @@ Deno.test("calls over the Server's rate are repeated at that rate, and run once"
 });
 
 Deno.test("calls over the Server's limit of concurrent calls wait for running ones", async () => {
-  let [running, most] = [0, 0];
+  let running = 0;
+  let most = 0;
   await using office = await counting(
     { limits: { callsPerAgent: 3 } },
     async () => {
@@ -162,7 +163,8 @@ Deno.test("many calls at once leave an Agent in few writes, and so do their answ
   const { _write, _writev } = Socket.prototype;
   assert(_writev);
   Object.assign(Socket.prototype, {
-    ...{ _write: counted(_write), _writev: counted(_writev) },
+    _write: counted(_write),
+    _writev: counted(_writev),
   });
   try {
     const results = await Promise.all(
@@ -223,8 +225,14 @@ Deno.test("parameters of exactly the maximum size and depth arrive", async () =>
   const call = (params: Record<string, unknown>) =>
     agent.callTool("pc", "t", params);
   const fits = JSON.stringify({
-    ...{ computer: "pc", tool_name: "t", params: { text: "" }, timeout: 60 },
-    ...{ progress: "waiting", agent: agent.name, req_id: "r".repeat(36) },
+    computer: "pc",
+    tool_name: "t",
+    params: { text: "" },
+    timeout: 60,
+
+    progress: "waiting",
+    agent: agent.name,
+    req_id: "r".repeat(36),
   }).length;
   const text = "x".repeat(MAX_BYTES - 64 - fits);
   for (

@@ -171,7 +171,8 @@ Deno.test("another web server, and a proxy without a Server, are reported as suc
       { port: 0, onListen: () => {} },
       () =>
         new Response("<html>Bad gateway of nginx</html>", {
-          ...{ status, headers: { "content-type": "text/html" } },
+          status,
+          headers: { "content-type": "text/html" },
         }),
     );
     const url = `http://127.0.0.1:${web.addr.port}`;
@@ -195,7 +196,8 @@ Deno.test('a call made with `offline: "wait"` waits for its Computer that comes 
   const timeouts: number[] = [];
   const computer = stack.use(
     scriptedComputer({
-      ...{ url: far.url, name: "pc" },
+      url: far.url,
+      name: "pc",
       script: (event, payload) => {
         if (event === "client:get_tools") return { tools: [], req_id: "1" };
         timeouts.push(Object(payload).timeout);

@@ -72,7 +72,9 @@ async function failures(
   const errors: ConnectionError[] = [];
   for (const transports of [["polling"], ["websocket"]] as const) {
     await using agent = new SmcpAgent({
-      ...{ ...options, name: "planner", transports: [...transports] },
+      ...options,
+      name: "planner",
+      transports: [...transports],
     });
     errors.push(await assertRejects(() => agent.connect(), ConnectionError));
   }
@@ -109,7 +111,10 @@ async function members(dialling: Dialling) {
   await agent.connect();
   await agent.join(OFFICE);
   return {
-    ...{ agent, computer, began: began.promise, goOn: goOn.resolve },
+    agent,
+    computer,
+    began: began.promise,
+    goOn: goOn.resolve,
     hello: async () =>
       assertEquals(await agent.callTool("pc", "hello", {}), answer),
     [Symbol.asyncDispose]: async () => {
@@ -315,7 +320,9 @@ Deno.test("secretsInClear() warns of keys and tokens sent to another machine wit
 Deno.test("Agent and Computer warn in the log, and smcp-agent on stderr, before a key is sent in clear text", async () => {
   const options = {
     url: "http://smcp.invalid:1", // reserved by RFC 2606, so nobody answers
-    ...{ name: "a", auth: { api_key: "secret" } },
+
+    name: "a",
+    auth: { api_key: "secret" },
   };
   using log = captureLog();
   await using agent = new SmcpAgent(options);
@@ -340,7 +347,9 @@ Deno.test("a proxy that cuts its tunnels in the middle of a call ends it, and Ag
   await using smcp = await serving();
   await using proxy = await startHttpProxy(smcp.url);
   await using office = await members({
-    ...{ url: smcp.named, proxy: proxy.url, transports: ["websocket"] },
+    url: smcp.named,
+    proxy: proxy.url,
+    transports: ["websocket"],
   });
   const { agent, computer } = office;
   const back = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -445,8 +454,12 @@ for (const tls of [undefined, server]) {
       ...(tls && { tls }),
     });
     await using agent = new SmcpAgent({
-      ...{ url: `https://${HOST}`, proxy: proxy.url, name: "planner" },
-      ...{ tls: { ca: ca.cert }, transports: ["websocket"] },
+      url: `https://${HOST}`,
+      proxy: proxy.url,
+      name: "planner",
+
+      tls: { ca: ca.cert },
+      transports: ["websocket"],
     });
     const refused = assertRejects(() => agent.connect(), ConnectionError);
     await proxy.asked;
@@ -490,7 +503,8 @@ for (const over of ["websocket", "polling"] as const) {
       await using proxy = await startHttpProxy(smcp.url, options);
       const url = options ? smcp.named : smcp.url;
       await using office = await members({
-        ...{ url, transports: [over] },
+        url,
+        transports: [over],
         ...(options && { proxy: proxy.url }),
         ...(tls && { tls: { ca: ca.cert, ...(!options && client) } }),
       });

@@ -27,7 +27,10 @@ Deno.test("an Agent sees and calls the tools of a Computer's MCP servers", async
   // The mapper is for the Agent: the result is unchanged.
   const ret_object_mapper = { text: "$.content[0].text" };
   const echo = {
-    ...{ alias: "say", auto_apply: true, tags: ["t"], ret_object_mapper },
+    alias: "say",
+    auto_apply: true,
+    tags: ["t"],
+    ret_object_mapper,
   };
   await using pc = await startComputer({
     files: fixture({ only: ["echo"] }, { tool_meta: { echo } }),

@@ -39,7 +39,11 @@ async function started(config: object, flags: string[] = []) {
   const page = stack.use(await openPage(link));
   const all = stack.move();
   return {
-    ...{ agent: office.agent, office, running, link, page },
+    agent: office.agent,
+    office,
+    running,
+    link,
+    page,
     /** Resolves when the Computer has joined, and offers a number of tools. */
     offers: (tools: number) =>
       page.until(({ computer }) =>

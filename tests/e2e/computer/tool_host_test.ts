@@ -231,7 +231,8 @@ Deno.test("an Agent uses an MCP server in the Computer's process as any other, b
 });
 
 Deno.test("an MCP server in this process starts, stops, starts again, and is replaced only by another instance", async () => {
-  const [server, other] = [adder(), adder()];
+  const server = adder();
+  const other = adder();
   await using host = await startHost({ servers: { sums: local(server) } });
   const sum = async (tool = "add") =>
     endOf(await host.callTool(tool, { a: 1, b: 1 })).text;
@@ -252,10 +253,8 @@ Deno.test("an MCP server in this process starts, stops, starts again, and is rep
     inputs: [],
     servers: [{ ...local(server), ...given, tool_meta: {} }],
   });
-  const [same, replaced] = [
-    await host.configure(config(server)),
-    await host.configure(config(other)),
-  ];
+  const same = await host.configure(config(server));
+  const replaced = await host.configure(config(other));
   assertEquals([same.update, replaced.update.map(({ name }) => name)], [[], [
     "sums",
   ]]);

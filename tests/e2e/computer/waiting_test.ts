@@ -178,8 +178,12 @@ Deno.test("reports of waiting go to Agents that ask for them, and to no others",
     const answer = await called.promise;
     for (const waiting of ["confirmation", "of a later version", undefined]) {
       await computer.request("server:tool_call_progress", {
-        ...{ computer: "computer", agent: "agent", req_id },
-        ...{ progress: 0, message: "waits for confirmation at computer" },
+        computer: "computer",
+        agent: "agent",
+        req_id,
+
+        progress: 0,
+        message: "waits for confirmation at computer",
         ...(waiting !== undefined && { waiting }),
       });
     }

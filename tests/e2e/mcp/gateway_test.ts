@@ -120,11 +120,9 @@ Deno.test("at another node of a cluster the reason names the node of the Agent, 
     stack.defer(() => server.close({ graceMs: 0 }));
     return url;
   };
-  const [home, here, there] = [
-    await serve("home"),
-    await serve("here"),
-    await serve("there"),
-  ];
+  const home = await serve("home");
+  const here = await serve("here");
+  const there = await serve("there");
   stack.use(await joinRaw(home, "computer", "pc", "north"));
   const open = (url: string) => post(`${url}/mcp/north`, { body: INITIALIZE });
   assertEquals((await open(here)).status, 200);
@@ -250,7 +248,8 @@ const reads: GatewaySetup["answer"] = (event) => {
 };
 
 Deno.test("reads beyond the limits of the seat wait for their turn as calls do, whoever asks", async () => {
-  let [running, most] = [0, 0];
+  let running = 0;
+  let most = 0;
   await using served = await startGateway({
     keys: true,
     server: { limits: { eventsPerSecond: 52, callsPerAgent: 30 } },

@@ -54,7 +54,8 @@ Deno.test("a session that nobody uses ends, one with a stream does not", async (
 Deno.test("the session that was idle longest makes room for another, but none that is in use", async () => {
   await using office = await startOffice();
   await using mcp = officeMcp(office.agent, { maxSessions: 2 });
-  const [first, second] = [await open(mcp), await open(mcp)];
+  const first = await open(mcp);
+  const second = await open(mcp);
   assertEquals(await use(mcp, first), 200); // now the second is idle longer
   const third = await open(mcp);
   assertEquals(await use(mcp, second), 404);

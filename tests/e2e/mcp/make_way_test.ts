@@ -15,7 +15,8 @@ import { holdTimers, hurryTimers } from "../../support/timers.ts";
 const { ann, bob, computer } = GATEWAY_KEYS;
 
 /** How long an Agent waits for calls to end, and MCP clients for an Agent. */
-const [MAKE_WAY_MS, LOAN_MS] = [2_000, 8_000];
+const MAKE_WAY_MS = 2_000;
+const LOAN_MS = 8_000;
 
 /** Why an Agent may not join; it must be refused. */
 async function refusal(agent: SmcpAgent): Promise<string> {

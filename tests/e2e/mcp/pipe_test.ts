@@ -31,7 +31,8 @@ import { startProxy } from "../../support/proxy.ts";
 import { hurryTimers, watchTimers } from "../../support/timers.ts";
 
 /** Times that no other part waits for. */
-const [ABANDONED_MS, SEAT_IDLE_MS] = [54_321, 54_322];
+const ABANDONED_MS = 54_321;
+const SEAT_IDLE_MS = 54_322;
 
 type Kill = (name: "SIGKILL") => void;
 

@@ -184,7 +184,8 @@ Deno.test("skills of an office are resources and prompts of its MCP server", asy
 const shown = (uri: string) =>
   `a2c://pc/resource/fix/${encodeURIComponent(uri)}`;
 
-const [ONE, TWO] = [shown("note://1"), shown("note://2")];
+const ONE = shown("note://1");
+const TWO = shown("note://2");
 const WINDOW = "window://fix/main";
 
 /** Changes a resource. */

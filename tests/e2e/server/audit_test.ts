@@ -28,8 +28,14 @@ const keys = () =>
   ]);
 
 const request = (over: Record<string, unknown> = {}) => ({
-  ...{ agent: "ada", req_id: "r1", computer: "lab-1", tool_name: "pay" },
-  ...{ params: { card: "hunter2-card" }, timeout: 60, ...over },
+  agent: "ada",
+  req_id: "r1",
+  computer: "lab-1",
+  tool_name: "pay",
+
+  params: { card: "hunter2-card" },
+  timeout: 60,
+  ...over,
 });
 
 /** A server, and what is logged. */
@@ -41,7 +47,10 @@ async function served(options: SmcpServerOptions = {}) {
   );
   const { url, port } = await server.listen();
   return {
-    ...{ server, log, url, port },
+    server,
+    log,
+    url,
+    port,
     linesOf: (...events: unknown[]) =>
       log.audit.filter(({ event }) => events.includes(event)),
     connect: async (key: string) => stack.use(await connectRaw(url, as(key))),
@@ -147,7 +156,10 @@ Deno.test("refused handshakes are audited with the reason, which the client does
   assertEquals(
     log.audit,
     rows.map(([code, reason, , address = "127.0.0.1"]) => ({
-      ...{ event: "handshake_refused", code, reason, address },
+      event: "handshake_refused",
+      code,
+      reason,
+      address,
     })),
   );
   assertEquals(log.text.includes("hunter2"), false);
@@ -278,8 +290,15 @@ Deno.test("tool calls are audited when they end: who, what, duration, outcome; n
       ["r4", "x", "error 404"],
       ["r5", "lab-1", "agent gone"],
     ].map(([req_id, computer, outcome]) => ({
-      ...{ event: "tool_call", office: "north", agent: "ada", computer },
-      ...{ principal: "key:planner", tool: "pay", req_id, outcome },
+      event: "tool_call",
+      office: "north",
+      agent: "ada",
+      computer,
+
+      principal: "key:planner",
+      tool: "pay",
+      req_id,
+      outcome,
     })),
   );
   assertEquals(office.log.text.includes("hunter2"), false);
@@ -310,13 +329,18 @@ Deno.test("reads of contents are audited when they end, lists are not; the conte
   const skill = { name: "pdf", rel_path: "scripts/x.py" };
   const rows: [string, fields: object, answer: object, line?: object][] = [
     ["client:read_resource", { mcp_server: "notes", uri }, { contents }, {
-      ...{ mcp_server: "notes", uri: "postgres://db/north", outcome: "ok" },
+      mcp_server: "notes",
+      uri: "postgres://db/north",
+      outcome: "ok",
     }],
     ["client:get_dpe", { uri: "dpe://h/d" }, missing, {
-      ...{ uri: "dpe://h/d", outcome: "error 4013" },
+      uri: "dpe://h/d",
+      outcome: "error 4013",
     }],
     ["client:get_skill", skill, { body: "hunter2" }, {
-      ...{ skill: "pdf", path: "scripts/x.py", outcome: "ok" },
+      skill: "pdf",
+      path: "scripts/x.py",
+      outcome: "ok",
     }],
     ["client:get_resources", { mcp_server: "notes" }, { resources: [] }],
   ];
@@ -334,8 +358,14 @@ Deno.test("reads of contents are audited when they end, lists are not; the conte
       rows.flatMap(([request, , , line]) =>
         line
           ? [{
-            ...{ event: "read", office: "north", agent: "ada", req_id: "r" },
-            ...{ principal: "key:planner", computer: "lab-1", request },
+            event: "read",
+            office: "north",
+            agent: "ada",
+            req_id: "r",
+
+            principal: "key:planner",
+            computer: "lab-1",
+            request,
             ...line,
           }]
           : []

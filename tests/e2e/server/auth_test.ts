@@ -399,7 +399,8 @@ async function issuerKey(kid: string) {
 }
 
 Deno.test("recheckSessions() ends sessions whose JWT was signed with a removed key (protocol §10)", async () => {
-  const [a, b] = [await issuerKey("a"), await issuerKey("b")];
+  const a = await issuerKey("a");
+  const b = await issuerKey("b");
   let published: unknown = { keys: [a.jwk, b.jwk] };
   let fetched = 0;
   await using issuer = Deno.serve(

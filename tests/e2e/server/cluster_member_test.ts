@@ -28,7 +28,10 @@ function newServer(
   options: SmcpServerOptions = {},
 ) {
   const offices = new ClusterOffices({
-    ...{ node: "", homes: new Set(), peers: new Set(), maxMessageBytes: 0 },
+    node: "",
+    homes: new Set(),
+    peers: new Set(),
+    maxMessageBytes: 0,
     claim: () => Promise.reject(new RegistryUnavailableError()),
     release: () => Promise.resolve(),
     send: () => "away",

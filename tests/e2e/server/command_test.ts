@@ -7,8 +7,13 @@ import { startServerCommand } from "../../support/server/server_command.ts";
 import { joinRaw, rawPair } from "../../support/wire/raw_client.ts";
 
 const REQUEST = {
-  ...{ agent: "agent", req_id: "1", computer: "computer", tool_name: "t" },
-  ...{ params: {}, timeout: 60 },
+  agent: "agent",
+  req_id: "1",
+  computer: "computer",
+  tool_name: "t",
+
+  params: {},
+  timeout: 60,
 };
 const timeout = 120_000;
 
@@ -192,10 +197,8 @@ Deno.test({
     await agent.join("computer", "second", "north");
     assertEquals(command.log, "");
   }
-  const [old, now] = [
-    await readFile(`${file}.1`, "utf8"),
-    await readFile(file, "utf8"),
-  ];
+  const old = await readFile(`${file}.1`, "utf8");
+  const now = await readFile(file, "utf8");
   assertMatch(old, /^before\n\{.*"join_refused".*"first".*\}\n/);
   assertEquals(/"joined"/.test(old + now), false);
   assertStringIncludes(now, '"second"');

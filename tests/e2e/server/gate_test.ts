@@ -141,7 +141,10 @@ Deno.test("a client on each path, over polling or WebSocket, connects; its versi
   const list = { agent: "a", req_id: "1", office_id: "o" };
   const { sessions } = Object(await agent.ask("server:list_room", list));
   const member = (client: RawClient, name: string, role: string) => ({
-    ...{ sid: client.socket.id, name, role, office_id: "o" },
+    sid: client.socket.id,
+    name,
+    role,
+    office_id: "o",
   });
   assertEquals(sessions, [
     { ...member(agent, "a", "agent"), a2c_version: "0.2.7" },
@@ -150,7 +153,8 @@ Deno.test("a client on each path, over polling or WebSocket, connects; its versi
 });
 
 Deno.test("CORS: for an allowed origin, refusals carry the headers, and preflight is not version-checked (protocol §2)", async () => {
-  const [own, evil] = ["https://app.example", "https://evil.example"];
+  const own = "https://app.example";
+  const evil = "https://evil.example";
   await using server = createSmcpServer({ origins: [own] });
   const { url } = await server.listen();
   await using without = createSmcpServer();

@@ -24,8 +24,13 @@ import { connectRaw, rawPair } from "../../support/wire/raw_client.ts";
 import { rawHttp } from "../../support/wire/raw_http.ts";
 
 const REQUEST = {
-  ...{ agent: "agent", req_id: "r1", computer: "computer", tool_name: "echo" },
-  ...{ params: { secret: "hunter2" }, timeout: 60 },
+  agent: "agent",
+  req_id: "r1",
+  computer: "computer",
+  tool_name: "echo",
+
+  params: { secret: "hunter2" },
+  timeout: 60,
 };
 
 /** Reads the samples of a Prometheus text: `name{label="x"}` → value. */
@@ -249,17 +254,27 @@ Deno.test("a relayed call is a span with names and outcome, never with parameter
   await agent.ask("client:tool_call", REQUEST);
   await agent.ask("client:get_tools", { ...REQUEST, computer: "nobody" });
   const common = {
-    ...{ kind: 1, "smcp.office": "office", "smcp.agent": "agent" },
-    ...{ "smcp.req_id": "r1", "smcp.tool": "echo" },
+    kind: 1,
+    "smcp.office": "office",
+    "smcp.agent": "agent",
+
+    "smcp.req_id": "r1",
+    "smcp.tool": "echo",
   };
   assertEquals(spans, [
     {
-      ...{ name: "client:tool_call", ...common },
-      ...{ "smcp.computer": "computer", "smcp.outcome": "ok" },
+      name: "client:tool_call",
+      ...common,
+
+      "smcp.computer": "computer",
+      "smcp.outcome": "ok",
     },
     {
-      ...{ name: "client:get_tools", ...common },
-      ...{ "smcp.computer": "nobody", "smcp.outcome": "error 404" },
+      name: "client:get_tools",
+      ...common,
+
+      "smcp.computer": "nobody",
+      "smcp.outcome": "error 404",
       status: { code: 2, message: "error 404" },
     },
   ]);

@@ -44,7 +44,10 @@ Deno.test({
   for (const protocol of CLIENT_PROTOCOLS) {
     const computer = stack.use(
       new SmcpComputer({
-        ...{ url, protocol, name: `pc ${protocol}`, servers: SERVERS },
+        url,
+        protocol,
+        name: `pc ${protocol}`,
+        servers: SERVERS,
         landingRoot: folder.path,
       }),
     );

@@ -40,7 +40,9 @@ Deno.test("a name with a lone surrogate is refused in every request, over WebSoc
       for (const field of fieldsOf(event)) {
         for (const lone of LONE) {
           const [ok, reason] = await client.request(event, {
-            ...{ ...ANY_REQUEST, role: "computer", name: "pc" },
+            ...ANY_REQUEST,
+            role: "computer",
+            name: "pc",
             [field]: lone,
           });
           assert(ok === false && `${reason}`.includes(field), `${reason}`);
@@ -108,7 +110,9 @@ Deno.test("clients refuse a name with a lone surrogate before they send anything
   for (const way of [{ url }, { connection: server.connect() }]) {
     await using agent = new SmcpAgent({ ...way, name: "agent" });
     await using computer = new SmcpComputer({
-      ...{ ...way, name: "computer", servers: {} },
+      ...way,
+      name: "computer",
+      servers: {},
     });
     for (const client of [agent, computer]) {
       await client.connect();

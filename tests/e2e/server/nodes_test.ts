@@ -111,8 +111,12 @@ Deno.test("nodes: a cancel reaches the Computer after its call, progress and wai
   assertEquals(await computer.next("notify:tool_call_cancel"), cancel);
   const { ack } = await asked;
   const progress = {
-    ...{ ...cancel, computer: "computer", progress: 0 },
-    ...{ message: "waits at computer", waiting: "confirmation" },
+    ...cancel,
+    computer: "computer",
+    progress: 0,
+
+    message: "waits at computer",
+    waiting: "confirmation",
   };
   computer.socket.emit("server:tool_call_progress", progress);
   ack({ content: [] });

@@ -123,7 +123,9 @@ Deno.test("each notification goes once to all members of the office except its c
   await two.join("computer", "two", "elsewhere");
   const left = [[LEFT, { office_id, computer: "two" }]];
   assertEquals(await heard(), {
-    ...{ agent: left, one: left, nobody: left },
+    agent: left,
+    one: left,
+    nobody: left,
     far: [[ENTERED, { office_id: "elsewhere", computer: "two" }]],
   });
   // A lost connection counts as leaving.
@@ -163,7 +165,8 @@ Deno.test("leave_office is sent before the member is removed: when it leaves, sw
     while ((await list()).length === 2);
     const { event, payload } = pair.agent.heard.at(-1) ?? {};
     assertEquals([event, payload], [LEFT, {
-      ...{ office_id: "office", computer: "computer" },
+      office_id: "office",
+      computer: "computer",
     }]);
     await done;
     await pair.agent.request(LEAVE, { office_id: "office" });

@@ -23,7 +23,11 @@ async function oldOffice() {
   const computer = await join("computer");
   await agent.next("notify:enter_office");
   return {
-    ...{ url, port, agent, computer, join },
+    url,
+    port,
+    agent,
+    computer,
+    join,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
@@ -32,7 +36,10 @@ Deno.test("profile 0.1 admits clients without a version, and shows no versions (
   await using office = await oldOffice();
   const { agent, computer } = office;
   const session = (role: "agent" | "computer") => ({
-    ...{ sid: office[role].socket.id, name: role, role, office_id: "office" },
+    sid: office[role].socket.id,
+    name: role,
+    role,
+    office_id: "office",
   });
   const list = { agent: "agent", req_id: "1", office_id: "office" };
   assertEquals(await agent.ask("server:list_room", list), {

@@ -18,10 +18,8 @@ import { startServerCommand } from "../../support/server/server_command.ts";
 
 const ca = await newAuthority("root");
 const trusting = { ca: ca.cert };
-const [first, second] = [
-  await newCertificate("first", ca),
-  await newCertificate("second", ca),
-];
+const first = await newCertificate("first", ca);
+const second = await newCertificate("second", ca);
 
 /** A folder with files, until the end of its scope. */
 async function folderOf(files: object) {

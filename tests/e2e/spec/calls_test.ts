@@ -40,8 +40,15 @@ Deno.test({
     (await agent.getTools("pc")).map(({ name }) => name);
   assertEquals(await names(), ["say"]);
   const refusals = {
-    ...{ pid: 4002, id: 4002, directory: 4002, place: 4002 },
-    ...{ dark: 4001, same: 4001, nothing: 4001, echo: 4001 },
+    pid: 4002,
+    id: 4002,
+    directory: 4002,
+    place: 4002,
+
+    dark: 4001,
+    same: 4001,
+    nothing: 4001,
+    echo: 4001,
   };
   for (const [tool, code] of Object.entries(refusals)) {
     const result = await agent.callTool("pc", tool);
@@ -102,7 +109,9 @@ const counter = () => ({
 /** Those in between may come too on a slow machine: ten a second at most. */
 function assertFromFirstToLast(told: readonly ToolProgress[]): void {
   const [first, last] = [1, 30].map((progress) => ({
-    ...{ progress, total: 30, message: "counting" },
+    progress,
+    total: 30,
+    message: "counting",
   }));
   assertEquals([told[0], told.at(-1)], [first, last]);
   const steps = told.map(({ progress }) => progress);

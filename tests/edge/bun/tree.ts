@@ -149,7 +149,8 @@ async function copy(from: string, to: string): Promise<void> {
   await Deno.mkdir(to, { recursive: true });
   for await (const { name, isDirectory, isFile } of Deno.readDir(from)) {
     if (LEFT.includes(name) || name.endsWith(".png")) continue;
-    const [source, target] = [join(from, name), join(to, name)];
+    const source = join(from, name);
+    const target = join(to, name);
     if (isDirectory) await copy(source, target);
     else if (isFile) await Deno.copyFile(source, target);
   }

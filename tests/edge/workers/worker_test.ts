@@ -160,7 +160,10 @@ testWorker(
     await agent.toolsSettled();
     const { body: { offices } } = await at("/offices");
     assertEquals(offices, [{
-      ...{ office: OFFICE, agent: "ai", computers: 1, pending_calls: 0 },
+      office: OFFICE,
+      agent: "ai",
+      computers: 1,
+      pending_calls: 0,
       node: `office:${OFFICE}`,
     }]);
     const call = "computers/pc/call";

@@ -103,7 +103,10 @@ export async function playCast(
     : await pythonComputer(computerSdk, right.url, place);
   const parties = { agent: byMcpName(computerSdk, agent), computer };
   return await play(t, {
-    ...{ sdk, computerSdk, ...parties, place },
+    sdk,
+    computerSdk,
+    ...parties,
+    place,
     lose: (party) => (party === "agent" ? left : right).sever(),
   }, {
     ...KNOWN[`${sdk} ${cast.agent} agent`],

@@ -95,7 +95,9 @@ export const ourServer = (
 /** This package's Agent; the Server of 0.1 does not ask for a version. */
 export function ourAgent(sdk: Sdk | "auto", url: string): AgentParty {
   const agent = new SmcpAgent({
-    ...{ url, name: AGENT, path: "/socket.io/" },
+    url,
+    name: AGENT,
+    path: "/socket.io/",
     protocol: sdk === "0.1" ? "0.2" : sdk,
   });
   const events = new Mailboxes();

@@ -54,7 +54,9 @@ const hasBundleIds = (sdk: Sdk): boolean => sdk >= "0.3";
 
 /** The tools that are not of `fixture`. */
 const OWNERS: Readonly<Record<string, string>> = {
-  ...{ image: "My_Files", digest: "My_Files", locked: "Vault" },
+  image: "My_Files",
+  digest: "My_Files",
+  locked: "Vault",
 };
 
 /** The name of a tool for Agents. */
@@ -185,7 +187,8 @@ const FLOW = {
         skills = await agent.skills();
       }
       const found = new Map(skills.map((skill) => [skill.name, skill]));
-      const [greeting, haiku] = ["greeting", "mcp:My_Files:haiku"];
+      const greeting = "greeting";
+      const haiku = "mcp:My_Files:haiku";
       assertEquals([...found.keys()].sort(), [greeting, haiku]);
       const { source, description } = found.get(greeting) ?? {};
       assertEquals([source, description], ["user", "About greeting."]);

@@ -43,7 +43,9 @@ export async function openWorkplace(): Promise<Workplace> {
     stack.defer(() => http.shutdown());
     const url = `http://127.0.0.1:${http.addr.port}/mcp`;
     return {
-      ...{ name, type: "streamable" as const, server_parameters: { url } },
+      name,
+      type: "streamable" as const,
+      server_parameters: { url },
       default_tool_meta: { auto_apply: true }, // there is no user to ask
     };
   };
@@ -52,7 +54,9 @@ export async function openWorkplace(): Promise<Workplace> {
   await mkdir(landingRoot);
   const place: Workplace = {
     servers: [board(), serve("My Files", FILES), serve("Vault", VAULT)],
-    ...{ skillHome, landingRoot },
+
+    skillHome,
+    landingRoot,
     async addSkill(name, files = {}) {
       const skill = join(skillHome, "user", name);
       await mkdir(join(skill, "scripts"), { recursive: true });
@@ -65,7 +69,8 @@ export async function openWorkplace(): Promise<Workplace> {
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
   await place.addSkill("greeting", {
-    ...{ "scripts/run.sh": SCRIPT, "long.md": LONG_TEXT },
+    "scripts/run.sh": SCRIPT,
+    "long.md": LONG_TEXT,
     ".skillenv": "TOKEN=secret\n",
   });
   return place;
@@ -82,7 +87,9 @@ function board() {
   // Keeps Deno's cache; a puppet has another HOME.
   const HOME = Deno.env.get("HOME") ?? "";
   return {
-    ...{ ...settings, name: "fixture", forbidden_tools: ["pid"] },
+    ...settings,
+    name: "fixture",
+    forbidden_tools: ["pid"],
     default_tool_meta: { auto_apply: true },
     server_parameters: {
       ...server_parameters,
@@ -121,7 +128,8 @@ const FILES: Methods = {
   "resources/list": () => ({
     resources: [
       {
-        ...{ uri: SKILL, name: "haiku" },
+        uri: SKILL,
+        name: "haiku",
         _meta: { source: "resources", version: "1.2.0" },
       },
       { uri: `${SKILL}/SKILL.md`, name: "SKILL.md" },

@@ -33,7 +33,9 @@ const features = {
     const { ToolHost } = await import("@a2c-smcp/sdk/computer");
     const host = new ToolHost({ servers: {} });
     const server = {
-      ...{ type: "stdio", disabled: true, vrl: ".text = 1" },
+      type: "stdio",
+      disabled: true,
+      vrl: ".text = 1",
       server_parameters: { command: "never" },
     };
     await host.addServer("fixture", server).finally(() => host.close());

@@ -115,7 +115,8 @@ test("blobs: a file goes up by its path, and a cancel leaves nothing", async (t)
 
 test("skills: one that is added is announced, read and fetched in parts", async (t) => {
   const { agent, folder } = await start(t, (folder) => ({
-    ...{ servers: {}, skillHome: join(folder, "skills") },
+    servers: {},
+    skillHome: join(folder, "skills"),
   }));
   assert.deepEqual(await agent.getSkills("pc"), []);
   const skill = join(folder, "skills", "user", "forms");

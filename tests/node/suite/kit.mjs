@@ -36,7 +36,9 @@ export function agentOf(t, options) {
 /** A Computer with the MCP server and an Agent, joined; closed after the test. */
 export async function members(t, common, more) {
   const computer = new SmcpComputer({
-    ...{ ...common, name: "pc", servers: servers(more) },
+    ...common,
+    name: "pc",
+    servers: servers(more),
   });
   t.after(() => computer.close());
   await computer.connect();

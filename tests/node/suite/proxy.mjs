@@ -127,7 +127,8 @@ test("proxy: one that the runtime itself takes of the environment is not taken w
 
 test("TLS: client certificates over both transports, and a failure reports what is missing", async (t) => {
   const asking = await serve(t, { ...own, clientCa });
-  const [plain, secure] = [await serve(t), await serve(t, own)];
+  const plain = await serve(t);
+  const secure = await serve(t, own);
   const rows = [
     [asking.here, client, /does not know; .*tls\.ca$/],
     [asking.here, { ca }, /requires a client certificate/],

@@ -125,7 +125,8 @@ export async function startMachine(
 ): Promise<Machine> {
   await using stack = new AsyncDisposableStack();
   const { path: home } = stack.use(await scratch());
-  const [bin, folder] = [join(home, "bin"), join(home, "tools")];
+  const bin = join(home, "bin");
+  const folder = join(home, "tools");
   for (const path of [bin, folder, join(home, "etc")]) await Deno.mkdir(path);
   if (!withoutClone) await Deno.symlink(root, join(home, "a2c-smcp"));
   await Deno.writeTextFile(join(home, ".npmrc"), await npmSettings(!isNew));

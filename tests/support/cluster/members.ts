@@ -50,7 +50,8 @@ export async function joinComputer(
     ),
   );
   return {
-    ...{ client, called },
+    client,
+    called,
     async arrived(calls) {
       while (called.length < calls) {
         await new Promise<void>((resolve) => changed = resolve);
@@ -159,7 +160,11 @@ export const callTool = (
     & { readonly req_id?: string } = {},
 ): Promise<Answer> =>
   agent.ask("client:tool_call", {
-    ...{ agent: name, req_id, computer, tool_name: "echo", params },
+    agent: name,
+    req_id,
+    computer,
+    tool_name: "echo",
+    params,
     timeout: 60,
   }) as Promise<Answer>;
 

@@ -112,7 +112,13 @@ export async function startNode(
   });
   const { pid, lines } = child;
   return {
-    ...{ name, url, pid, lines, audit, frozen, kill },
+    name,
+    url,
+    pid,
+    lines,
+    audit,
+    frozen,
+    kill,
     startedAt: performance.now(),
     get endedAt() {
       return endedAt;

@@ -84,7 +84,9 @@ export async function startRedis(
   if (used) await use(command);
   const owned = stack.move();
   return {
-    ...{ url, port, command },
+    url,
+    port,
+    command,
     get log() {
       return [...former, ...child.lines];
     },

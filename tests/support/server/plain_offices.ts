@@ -62,7 +62,8 @@ export const OFFICE = "north";
 
 /** Creates offices without members. */
 export function plainOffices(options: PlainOptions = {}) {
-  let [now, ids] = [0, 0];
+  let now = 0;
+  let ids = 0;
   const deadlines = new Set<Deadline>();
   const audit: AuditEvent[] = [];
   /** The limits that clients reached. */
@@ -157,7 +158,13 @@ export function plainOffices(options: PlainOptions = {}) {
       return acks;
     };
     return {
-      ...{ peer, connection, heard, asked, ended, gone, send },
+      peer,
+      connection,
+      heard,
+      asked,
+      ended,
+      gone,
+      send,
       take: () => heard.splice(0),
       /** Joins an office; returns the ack. */
       join: (role: Role, name: string, office_id = OFFICE) =>
@@ -167,7 +174,14 @@ export function plainOffices(options: PlainOptions = {}) {
     };
   };
   return {
-    ...{ offices, audit, observed, waits, hits, unknown, deadlines, connect },
+    offices,
+    audit,
+    observed,
+    waits,
+    hits,
+    unknown,
+    deadlines,
+    connect,
     /** Lets time pass. */
     advance(ms: number) {
       now += ms;

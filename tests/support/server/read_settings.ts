@@ -26,7 +26,8 @@ export async function tryReadSettings(
     (line) => errors += `${line}\n`,
   );
   return {
-    ...{ exitCode, errors: errors.split("\n").slice(0, -1) },
+    exitCode,
+    errors: errors.split("\n").slice(0, -1),
     ...(settings && { settings }),
   };
 }

@@ -63,7 +63,10 @@ export async function startServerCommand(
     lines.map((line) => `${line}\n`).join("");
   const line = await lineOf(child.out, "").catch(() => "");
   return {
-    ...{ line, pid: child.pid, exited, kill: child.signal },
+    line,
+    pid: child.pid,
+    exited,
+    kill: child.signal,
     url: /https?:\/\/[^\s/]+/.exec(line)?.[0] ?? "",
     get out() {
       return textOf(child.out);

@@ -85,7 +85,10 @@ Deno.test("an opened document has info, pages and elements", async () => {
   const opened = await open([`${storage.at}/doc`]);
   assertEquals(opened.uri, URI);
   assertEquals(opened.info, {
-    ...{ doc_ref: "doc", uri: URI, title: "The document", summary: "S" },
+    doc_ref: "doc",
+    uri: URI,
+    title: "The document",
+    summary: "S",
   });
   assertEquals(opened.pageIndexes, [0, 1]);
   const elements = [element("a", "first")];
@@ -296,7 +299,9 @@ Deno.test("every method of an opened document refuses a misspelled option", asyn
 
 Deno.test("toMarkdown() formats known categories, and writes others as plain text", () => {
   const of = (category: string, text: string) => ({
-    ...{ element_id: "e", category, text },
+    element_id: "e",
+    category,
+    text,
   });
   const markdown = toMarkdown({ title: "A\n report", summary: "In short" }, [
     {

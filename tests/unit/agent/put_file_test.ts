@@ -51,7 +51,8 @@ async function landing() {
   const folder = await scratch();
   const limits = { maxBytes: 2_000_000, maxConcurrent: 4 };
   const uploads = new Uploads(`${folder.path}/landing`, {
-    ...{ ...limits, idleTimeoutMs: 600_000 },
+    ...limits,
+    idleTimeoutMs: 600_000,
   });
   return {
     put: (request: PutBlobReq) => uploads.put(request),

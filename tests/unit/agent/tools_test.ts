@@ -32,7 +32,8 @@ import {
 } from "../../../protocol/payloads/tools.ts";
 
 Deno.test("catalogueStep() maps each notification to a step", () => {
-  const [computer, agent] = [{ computer: "pc" }, { agent: "a" }];
+  const computer = { computer: "pc" };
+  const agent = { agent: "a" };
   const office = { office_id: "north" };
   const rows: [event: string, payload: object, step?: object][] = [
     ["enter_office", { ...office, ...computer }, { fetch: "pc" }],
@@ -51,7 +52,10 @@ Deno.test("catalogueStep() maps each notification to a step", () => {
 });
 
 const tool = (name: string, bundle_id?: string): SMCPTool => ({
-  ...{ name, description: "", params_schema: {}, return_schema: null },
+  name,
+  description: "",
+  params_schema: {},
+  return_schema: null,
   ...(bundle_id !== undefined && { bundle_id }),
 });
 
@@ -79,7 +83,11 @@ function setup() {
   });
   const answer = (name: string) => fetches.at(-1)?.resolve([tool(name)]);
   return {
-    ...{ catalogue, changes, failures, office, answer },
+    catalogue,
+    changes,
+    failures,
+    office,
+    answer,
     fail: (error: unknown) => fetches.at(-1)?.reject(error),
     count: () => fetches.length,
     known: () => [...catalogue.byComputer.keys()],
@@ -172,7 +180,9 @@ Deno.test("ToolCatalogue.refresh() keeps a Computer that entered during the list
 Deno.test("ToolCatalogue fetches a few at a time, and retries after a 429", async () => {
   const many = Array.from({ length: 30 }, (_, i) => `pc-${i}`);
   const failures: string[] = [];
-  let [requests, running, most] = [0, 0, 0];
+  let requests = 0;
+  let running = 0;
+  let most = 0;
   const catalogue = new ToolCatalogue({
     list: () => Promise.resolve(many),
     fetch: async () => {

@@ -48,7 +48,8 @@ function startRelay(
       socket.onerror = () => {};
       return response;
     });
-  const [agents, computers] = [listen(), listen()];
+  const agents = listen();
+  const computers = listen();
   return {
     name: "relay",
     agentPorts: [agents.addr.port],

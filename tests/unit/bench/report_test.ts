@@ -39,10 +39,24 @@ const row = (
   cpu: number,
   floor = 10,
 ): CallsRow => ({
-  ...{ key, contestant, cpu, callsPerSecond: 1e6 / cpu, floorSpread: 0.1 },
-  ...{ cpuRatio: even(cpu / floor), p99Ratio: even(cpu / floor) },
-  ...{ p50: 1, p90: 2, p99: cpu, p999: 4, generatorShare: 0.3, othersShare: 0 },
-  ...{ rssBytes: 2 ** 20, peakRssBytes: 2 ** 20 },
+  key,
+  contestant,
+  cpu,
+  callsPerSecond: 1e6 / cpu,
+  floorSpread: 0.1,
+
+  cpuRatio: even(cpu / floor),
+  p99Ratio: even(cpu / floor),
+
+  p50: 1,
+  p90: 2,
+  p99: cpu,
+  p999: 4,
+  generatorShare: 0.3,
+  othersShare: 0,
+
+  rssBytes: 2 ** 20,
+  peakRssBytes: 2 ** 20,
 });
 
 const taken = <F>(found: F) => ({
@@ -54,7 +68,10 @@ const taken = <F>(found: F) => ({
 
 const report = (parts: Report["parts"]): Report => ({
   machine: {
-    ...{ processor: "Abacus", cores: 2, memoryBytes: 2 ** 30, system: "linux" },
+    processor: "Abacus",
+    cores: 2,
+    memoryBytes: 2 ** 30,
+    system: "linux",
   },
   versions: { Deno: "2" },
   parts,
@@ -76,21 +93,39 @@ const others = taken([
 ]);
 const open = taken([row("100", "floor", 10), row("100", "ours", 16)]);
 const broadcast = taken([{
-  ...{ members: 1000, contestant: "ours", cpu: even(6), floorSpread: 0.2 },
-  ...{ deliveriesPerSecond: 1, p50: 1, p99: 1 },
+  members: 1000,
+  contestant: "ours",
+  cpu: even(6),
+  floorSpread: 0.2,
+
+  deliveriesPerSecond: 1,
+  p50: 1,
+  p99: 1,
 }]);
 const growth = taken([
   ...[row("50", "floor", 20), row("5000", "floor", 30)],
   ...[row("50", "ours", 40), row("5000", "ours", 73)],
 ]);
 const idle = taken([{
-  ...{ members: 5000, contestant: "ours", bytesPerMember: even(19_999) },
-  ...{ joinsPerSecond: 1, cpuPerJoin: 1 },
+  members: 5000,
+  contestant: "ours",
+  bytesPerMember: even(19_999),
+
+  joinsPerSecond: 1,
+  cpuPerJoin: 1,
 }]);
 
 const clusterRow = (key: string, setting: string, cpu: number): ClusterRow => ({
-  ...{ key, setting, cpu, nodesCpu: cpu - 5, callsPerSecond: 1e6 / cpu },
-  ...{ p50: 1000, p99: 2000, generatorShare: 0.5, othersShare: 2 },
+  key,
+  setting,
+  cpu,
+  nodesCpu: cpu - 5,
+  callsPerSecond: 1e6 / cpu,
+
+  p50: 1000,
+  p99: 2000,
+  generatorShare: 0.5,
+  othersShare: 2,
   ...(setting !== "alone" && { redisCpu: 5 }),
 });
 
@@ -105,7 +140,10 @@ const cluster: ClusterResult = {
     { key: "1m", other: even(3) },
   ],
   paced: {
-    ...{ rate: 400, pairs: 20, addedMs: even(1.01), cpu: even(3) },
+    rate: 400,
+    pairs: 20,
+    addedMs: even(1.01),
+    cpu: even(3),
     rows: [clusterRow("400", "same", 100), clusterRow("400", "other", 300)],
   },
   balanced: {
@@ -113,9 +151,17 @@ const cluster: ClusterResult = {
     compared: [{ setting: "balanced", throughput: even(1.5) }],
   },
   idle: [{
-    ...{ setting: "spread", members: 10_000, joinsPerSecond: 1000 },
-    ...{ cpuPerJoin: 900, redisCpuPerJoin: 60, bytesPerMember: 40_000 },
-    ...{ redisBytes: 2 ** 24, nodesShare: 0.1, redisShare: 0.01 },
+    setting: "spread",
+    members: 10_000,
+    joinsPerSecond: 1000,
+
+    cpuPerJoin: 900,
+    redisCpuPerJoin: 60,
+    bytesPerMember: 40_000,
+
+    redisBytes: 2 ** 24,
+    nodesShare: 0.1,
+    redisShare: 0.01,
     othersShare: 2,
   }],
   programs: { Redis: "7", HAProxy: "2" },
@@ -221,7 +267,10 @@ Deno.test("renderPage() is the goals, the tables, a plot, and how to repeat them
 
 Deno.test("renderPage() says which figures another machine has", () => {
   const machine = {
-    ...{ processor: "Slide rule", cores: 1, memoryBytes: 1, system: "" },
+    processor: "Slide rule",
+    cores: 1,
+    memoryBytes: 1,
+    system: "",
   };
   const elsewhere = { ...taken(cluster), machine };
   assertLines(
@@ -303,7 +352,9 @@ Deno.test("settingOf() has every arrangement of the plans", () => {
 
 Deno.test("renderEnds() writes a section with a table of each kind", () => {
   const cost = (p50: number, stages: PathCost["stages"]): PathCost => ({
-    ...{ p50, stages, cpu: { Client: 7 } },
+    p50,
+    stages,
+    cpu: { Client: 7 },
   });
   const text = renderEnds({
     overhead: {
@@ -324,7 +375,10 @@ Deno.test("renderEnds() writes a section with a table of each kind", () => {
       { command: "server", runtime: "Node 22", ready: 300 },
     ],
     bundle: {
-      ...{ minified: 2_000, gzip: 900, brotli: 800, parts: [["zod", 1_500]] },
+      minified: 2_000,
+      gzip: 900,
+      brotli: 800,
+      parts: [["zod", 1_500]],
     },
   });
   for (

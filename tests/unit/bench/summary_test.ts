@@ -40,7 +40,9 @@ import { summarizeIdle } from "../../../bench/idle.ts";
 import { spreadOf } from "../../../bench/statistics.ts";
 
 const used = (cpuSeconds: number, rssBytes = 2 ** 20) => ({
-  ...{ cpuSeconds, rssBytes, peakRssBytes: rssBytes },
+  cpuSeconds,
+  rssBytes,
+  peakRssBytes: rssBytes,
 });
 
 /** 1,000 calls in 2 s; `cpu` is that of each process in ms, and so in µs of a call. */
@@ -55,12 +57,25 @@ function run(
   const processes = Object.entries(each)
     .map(([name, ms]) => [name, used(ms / 1000)]);
   return {
-    ...{ key: "100", contestant, round, calls: 1000, seconds: 2 },
+    key: "100",
+    contestant,
+    round,
+    calls: 1000,
+    seconds: 2,
     processes: Object.fromEntries(processes),
     serverCpuSeconds: sum / 1000,
-    ...{ generatorCpuSeconds: 1, othersCpuSeconds: 4 },
-    ...{ rssBytes: 1, peakRssBytes: 2 },
-    ...{ p50: 1, p90: 2, p99: 10 * sum, p999: 4, max: 5 },
+
+    generatorCpuSeconds: 1,
+    othersCpuSeconds: 4,
+
+    rssBytes: 1,
+    peakRssBytes: 2,
+
+    p50: 1,
+    p90: 2,
+    p99: 10 * sum,
+    p999: 4,
+    max: 5,
     ...over,
   };
 }
@@ -193,7 +208,9 @@ Deno.test("summarizeIdle() does not count what the first two members loaded", ()
   const step = { ...run("ours", 0, 30), ...STEP };
   const rows = summarizeIdle([{ contestant: "ours", steps: [step] }]);
   assertNear(rows, [{
-    ...{ bytesPerMember: even(2000), joinsPerSecond: 5, cpuPerJoin: 3000 },
+    bytesPerMember: even(2000),
+    joinsPerSecond: 5,
+    cpuPerJoin: 3000,
   }]);
 });
 
@@ -217,7 +234,11 @@ Deno.test("merged() adds turns up, and takes medians of percentiles", () => {
     run("other", turn, { a: 10, redis: 1 }, { p50, max: p50 })
   );
   assertNear(merged(turns), {
-    ...{ calls: 3000, seconds: 6, serverCpuSeconds: 0.033, p50: 200, max: 900 },
+    calls: 3000,
+    seconds: 6,
+    serverCpuSeconds: 0.033,
+    p50: 200,
+    max: 900,
     processes: { redis: { cpuSeconds: 0.003 }, a: { rssBytes: 2 ** 20 } },
   });
 });
@@ -228,8 +249,13 @@ Deno.test("summarizeCluster() parts the CPU of a call among Servers, Redis and b
     run("balanced", 0, { a: 30, b: 20, c: 10, redis: 5, balancer: 7 }),
   ]);
   assertNear(rows, [{ cpu: 40, nodesCpu: 40 }, {
-    ...{ cpu: 72, nodesCpu: 60, redisCpu: 5, balancerCpu: 7 },
-    ...{ callsPerSecond: 500, othersShare: 2 },
+    cpu: 72,
+    nodesCpu: 60,
+    redisCpu: 5,
+    balancerCpu: 7,
+
+    callsPerSecond: 500,
+    othersShare: 2,
   }]);
   const alone = Object.keys(rows[0] ?? {});
   assertEquals(alone.filter((name) => /redis|balancer/.test(name)), []);
@@ -281,7 +307,8 @@ Deno.test("summarizeClusterIdle() counts joins and idleness apart", () => {
   const processes = { a: used(0.03), redis: used(0.02) };
   const step = { ...idle, processes, ...STEP };
   const watched = {
-    ...{ ...idle, members: 12 },
+    ...idle,
+    members: 12,
     processes: { a: used(0.04), redis: used(0.01, 7000) },
   };
   const rows = summarizeClusterIdle([
@@ -289,9 +316,16 @@ Deno.test("summarizeClusterIdle() counts joins and idleness apart", () => {
     { setting: "alone", steps: [step] }, // nobody watched it
   ]);
   assertNear(rows, [{
-    ...{ members: 12, joinsPerSecond: 5, cpuPerJoin: 5000 },
-    ...{ redisCpuPerJoin: 2000, bytesPerMember: 2000, redisBytes: 7000 },
-    ...{ nodesShare: 0.02, redisShare: 0.005 },
+    members: 12,
+    joinsPerSecond: 5,
+    cpuPerJoin: 5000,
+
+    redisCpuPerJoin: 2000,
+    bytesPerMember: 2000,
+    redisBytes: 7000,
+
+    nodesShare: 0.02,
+    redisShare: 0.005,
   }]);
 });
 
@@ -313,7 +347,8 @@ Deno.test("cpuAgainst() compares the CPU of both in each round", () => {
 
 Deno.test("againstCheckout() starts the other Server in its own folder, and names a folder without a Server", async () => {
   const { other, ours } = await againstCheckout(ROOT);
-  const [old, own] = [await other?.prepare(""), await ours?.prepare("")];
+  const old = await other?.prepare("");
+  const own = await ours?.prepare("");
   assertEquals([old?.cwd, own?.cwd], [ROOT, undefined]);
   assertEquals([old?.command, old?.args], [own?.command, own?.args]);
   await assertRejects(
@@ -326,7 +361,10 @@ Deno.test("againstCheckout() starts the other Server in its own folder, and name
 // ---------------------------------------------------------------- the path of a call
 
 const count = (name: string, invocations: number): FunctionCount => ({
-  ...{ file: `${name.split(" ")[0]}.ts`, name, offset: 0, invocations },
+  file: `${name.split(" ")[0]}.ts`,
+  name,
+  offset: 0,
+  invocations,
 });
 
 Deno.test("commonCounts() leaves what ran in every call, as often as where it ran least", () => {
@@ -366,13 +404,31 @@ Deno.test("agentStages() parts the whole time of a call without comparing two cl
   const agent = { start: 100, written: 110, frame: 200, end: 205 };
   // By a clock of its own, which is far from the Agent's.
   const computer = {
-    ...{ frame: 9_000, run: 9_002, request: 9_005, sent: 9_006, line: 9_046 },
-    ...{ answer: 9_050, result: 9_051, ack: 9_053, written: 9_060 },
+    frame: 9_000,
+    run: 9_002,
+    request: 9_005,
+    sent: 9_006,
+    line: 9_046,
+
+    answer: 9_050,
+    result: 9_051,
+    ack: 9_053,
+    written: 9_060,
   };
   const stages = agentStages(agent, computer);
   assertEquals(stages, {
-    ...{ agentOut: 10, server: 30, decode: 2, rules: 3, mcpOut: 1 },
-    ...{ mcpServer: 40, mcpIn: 4, answer: 1, limits: 2, encode: 7, agentIn: 5 },
+    agentOut: 10,
+    server: 30,
+    decode: 2,
+    rules: 3,
+    mcpOut: 1,
+
+    mcpServer: 40,
+    mcpIn: 4,
+    answer: 1,
+    limits: 2,
+    encode: 7,
+    agentIn: 5,
   });
   const sum = Object.values(stages).reduce((sum, time) => sum + time, 0);
   assertEquals(sum, agent.end - agent.start);
@@ -389,13 +445,11 @@ const timed = (
   end: number,
   bytes = 100,
 ) => ({
-  ...{
-    id: "1",
-    bytes,
-    round,
-    path,
-    times: { start: 0, sent: 1, line: 2, end },
-  },
+  id: "1",
+  bytes,
+  round,
+  path,
+  times: { start: 0, sent: 1, line: 2, end },
 });
 
 Deno.test("pathCost() is the median over rounds of each round's median, for one size and way", () => {
@@ -428,7 +482,9 @@ Deno.test("pathCost() compares each round's median with that of the direct calls
   assertEquals(pathCost(100, "here", { calls, cpu: [] }, {}), {
     p50: 15,
     ratio: { low: 1.1, mid: 1.5, high: 2 },
-    ...{ stages: {}, cpu: {} },
+
+    stages: {},
+    cpu: {},
   });
 });
 

@@ -65,7 +65,9 @@ Deno.test("explainFailure() goes by the system's code and class, not by the text
 });
 
 const seated = (role: Role, name: string): Seated & { role: Role } => ({
-  ...{ role, name, office: "north" },
+  role,
+  name,
+  office: "north",
   peer: Object({ id: name }),
 });
 

@@ -239,7 +239,9 @@ Deno.test("dial() begins with polling from 0.3 on, whatever its user wants (prot
   const transports = (protocol: "0.2" | "0.3" | "0.4") =>
     dial({
       options: { url: "http://host", name: "a", transports: ["websocket"] },
-      ...{ route: () => undefined, credentials: () => {} },
+
+      route: () => undefined,
+      credentials: () => {},
       protocol: () => protocol,
     }).io.opts.transports?.length;
   assertEquals((["0.2", "0.3", "0.4"] as const).map(transports), [1, 2, 2]);
@@ -272,7 +274,10 @@ function setup() {
     next?.result.resolve(args);
   };
   return {
-    ...{ membership, sent, joins, answer },
+    membership,
+    sent,
+    joins,
+    answer,
     fail: (error: unknown) => pending.shift()?.result.reject(error),
     state: () => [membership.office, membership.joined],
     async join(office: string) {
@@ -378,7 +383,9 @@ Deno.test("a request is answered with nothing once the session is gone in which 
   for (const isLost of [true, false]) {
     const opened = Promise.withResolvers<ClientEnd>();
     const connection: InProcessConnection = {
-      ...{ protocol: "0.4", url: "in process", maxPayload: 1_000_000 },
+      protocol: "0.4",
+      url: "in process",
+      maxPayload: 1_000_000,
       open: (_client, end) => {
         opened.resolve(end);
         return { id: "1", send: () => {}, close: () => Promise.resolve() };

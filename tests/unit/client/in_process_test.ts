@@ -58,19 +58,26 @@ async function pair(options: ConnectOptions = {}) {
   }
   const request = (payload: object, options: object = {}) =>
     agent.one.request("client:tool_call", {
-      ...{ ...ANY_REQUEST, agent: "planner", computer: "pc", ...payload },
+      ...ANY_REQUEST,
+      agent: "planner",
+      computer: "pc",
+      ...payload,
     }, { timeoutMs: 5000, ...options });
   const call = (req_id: string) => request({ req_id });
-  const [onRequest, kick] = [
-    computer.one.onRequest.bind(computer.one),
-    () => server.kick("planner"),
-  ];
+  const onRequest = computer.one.onRequest.bind(computer.one);
+  const kick = () => server.kick("planner");
   const close = async () => {
     await agent.one.close();
     await computer.one.close();
   };
   return {
-    ...{ server, agent, computer, request, call, onRequest, kick },
+    server,
+    agent,
+    computer,
+    request,
+    call,
+    onRequest,
+    kick,
     [Symbol.asyncDispose]: close,
   };
 }

@@ -57,8 +57,15 @@ Deno.test("the marks of an axis are round, few, and reach the largest value", ()
 
 Deno.test("events of every kind are sentences, and those that need an operator stand out", () => {
   const data = {
-    ...{ name: "pc", role: "computer", by: "key:ops", reason: "it hangs" },
-    ...{ agent: "planner", computer: "pc", tool: "order", ms: 12 },
+    name: "pc",
+    role: "computer",
+    by: "key:ops",
+    reason: "it hangs",
+
+    agent: "planner",
+    computer: "pc",
+    tool: "order",
+    ms: 12,
   };
   const { by: _, reason: __, ...calm } = data;
   const address = "10.0.0.1";

@@ -63,7 +63,8 @@ Deno.test("Catalogue lists by Computer, and leads back from a name to its tool",
 
 Deno.test("Catalogue says since when a tool or its Computer is away, until it is back", async () => {
   const table = catalogue();
-  const [then, later] = [new Date(1000), new Date(2000)];
+  const then = new Date(1000);
+  const later = new Date(2000);
   const away = { kind: "away", computer: "a" } as const;
   await table.update(office({ a: [tool("x"), tool("y")] }), new Date(0));
   await table.update(office({ a: [tool("x")] }), then);
@@ -234,7 +235,8 @@ Deno.test("Catalogue keeps the names of its own tools for these", async () => {
 });
 
 Deno.test("Catalogue includes by the names that it gives and by tags, and excludes by all names that a tool could have", async () => {
-  const [files, docs] = [of("files", "rm"), of("docs", "rm")];
+  const files = of("files", "rm");
+  const docs = of("docs", "rm");
   const safe = tool("safe", {
     meta: { a2c_tool_meta: JSON.stringify({ tags: ["ok"] }) },
   });

@@ -167,7 +167,8 @@ Deno.test("callQueue() begins 400 calls at 90 a second, which a Server with a li
   await Promise.all(calls);
   assertEquals(begun.length, 400);
   // A Server that allows 100 a second, and as many at once, refuses none of them.
-  let [allowance, before] = [100, 0];
+  let allowance = 100;
+  let before = 0;
   for (const at of begun) {
     allowance = Math.min(100, allowance + (at - before) / 10) - 1;
     before = at;
@@ -180,7 +181,8 @@ Deno.test("callQueue() begins 400 calls at 90 a second, which a Server with a li
 Deno.test("callQueue() runs no more at once than allowed, in the order in which they came", async () => {
   const queue = callQueue(Infinity, 3);
   const order: number[] = [];
-  let [running, most] = [0, 0];
+  let running = 0;
+  let most = 0;
   await Promise.all(
     Array.from({ length: 20 }, (_, i) =>
       queue.run(async () => {
@@ -304,7 +306,8 @@ Deno.test("a session counts while it opens, and no more where that fails", async
   const agent = Promise.withResolvers<SmcpAgent>();
   const options = resolveOptions({ maxSessions: 1 });
   const view = new OfficeView(() => agent.promise, options, new Watches());
-  const [queue, states] = [callQueue(1, 1), createQuestionStates()];
+  const queue = callQueue(1, 1);
+  const states = createQuestionStates();
   const sessions = new Sessions({ view, queue, states, options });
   const opening = initialize(sessions, "application/json");
   assertEquals(sessions.size, 1);

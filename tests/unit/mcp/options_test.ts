@@ -108,7 +108,8 @@ Deno.test("checkHeaders() refuses pages of other origins than its own and those 
   }
   const own = { host: "evil.example", origin: "http://evil.example" };
   assertEquals(refused(own, { hosts: "*" }), no);
-  const [origins, origin] = [["https://app.example"], "https://app.example"];
+  const origins = ["https://app.example"];
+  const origin = "https://app.example";
   assertEquals(refused({ host, origin }, { origins }), undefined);
 });
 

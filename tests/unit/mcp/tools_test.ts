@@ -279,11 +279,9 @@ await table.update(
 );
 
 Deno.test("searchTools() finds words of names before those of descriptions, lists all without words, of one Computer where asked, and at most the limit", async () => {
-  const [read, echo, list] = [
-    "laptop__readTextFile",
-    "laptop__echo",
-    "nas__list_files",
-  ];
+  const read = "laptop__readTextFile";
+  const echo = "laptop__echo";
+  const list = "nas__list_files";
   for (
     const [args, names, total = names.length] of [
       [{ query: "read" }, [read, echo]],

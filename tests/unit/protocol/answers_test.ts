@@ -14,24 +14,45 @@ import {
 import type { Parser } from "../../../protocol/validation.ts";
 
 const TOOL = {
-  ...{ name: "echo", description: "" },
-  ...{ params_schema: { type: "object" }, return_schema: null },
+  name: "echo",
+  description: "",
+
+  params_schema: { type: "object" },
+  return_schema: null,
 };
 const DOCUMENT = {
-  ...{ doc_ref: "report", uri: "dpe://docs/report", title: "Report" },
-  ...{ file_uri: "file:///report.pdf", file_type: "pdf" },
-  ...{ page_count: 0, server: "docs" },
+  doc_ref: "report",
+  uri: "dpe://docs/report",
+  title: "Report",
+
+  file_uri: "file:///report.pdf",
+  file_type: "pdf",
+
+  page_count: 0,
+  server: "docs",
 };
 const SESSION = {
-  ...{ sid: "s1", name: "laptop", role: "computer", office_id: "north" },
+  sid: "s1",
+  name: "laptop",
+  role: "computer",
+  office_id: "north",
   a2c_version: "0.2.0",
 };
 const STDIO = {
-  ...{ name: "files", type: "stdio", disabled: false },
-  ...{ forbidden_tools: [], tool_meta: {} },
+  name: "files",
+  type: "stdio",
+  disabled: false,
+
+  forbidden_tools: [],
+  tool_meta: {},
   server_parameters: {
-    ...{ command: "npx", args: [], env: { TOKEN: "<redacted>" }, cwd: null },
-    ...{ encoding: "utf-8", encoding_error_handler: "strict" },
+    command: "npx",
+    args: [],
+    env: { TOKEN: "<redacted>" },
+    cwd: null,
+
+    encoding: "utf-8",
+    encoding_error_handler: "strict",
   },
 };
 const SKILL = { name: "s", source: "user", path: "/s", description: "d" };
@@ -135,10 +156,15 @@ const ANSWERS: Readonly<Record<string, Description>> = {
       {
         servers: {
           web: {
-            ...{ ...STDIO, name: "web", type: "streamable" },
+            ...STDIO,
+            name: "web",
+            type: "streamable",
             server_parameters: {
-              ...{ url: "<redacted>", headers: { a: "<redacted>" } },
-              ...{ timeout: "0:00:30", sse_read_timeout: "PT5M" },
+              url: "<redacted>",
+              headers: { a: "<redacted>" },
+
+              timeout: "0:00:30",
+              sse_read_timeout: "PT5M",
               terminate_on_close: true,
             },
           },
@@ -192,7 +218,9 @@ const ANSWERS: Readonly<Record<string, Description>> = {
     base: { documents: [], total_count: 0, req_id: "1" },
     good: [{
       documents: [DOCUMENT, {
-        ...{ ...DOCUMENT, keywords: ["q1"], summary: "s" },
+        ...DOCUMENT,
+        keywords: ["q1"],
+        summary: "s",
         last_modified: "2026-01-15",
       }],
       total_count: 40,
@@ -256,8 +284,14 @@ const ANSWERS: Readonly<Record<string, Description>> = {
   },
   "client:get_skill": {
     base: {
-      ...{ name: "s", rel_path: "SKILL.md", mime_type: "text/markdown" },
-      ...{ total_size: 0, sha256: "e3b0", req_id: "1", body: "" },
+      name: "s",
+      rel_path: "SKILL.md",
+      mime_type: "text/markdown",
+
+      total_size: 0,
+      sha256: "e3b0",
+      req_id: "1",
+      body: "",
     },
     good: [{ body: undefined, blob_handle: "h", etag: "later" }],
     bad: [
@@ -269,8 +303,15 @@ const ANSWERS: Readonly<Record<string, Description>> = {
   },
   "client:get_blob": {
     base: {
-      ...{ blob_handle: "h", mime_type: "image/png", total_size: 0 },
-      ...{ sha256: "e3b0", chunk_offset: 0, eof: true, blob: "", req_id: "1" },
+      blob_handle: "h",
+      mime_type: "image/png",
+      total_size: 0,
+
+      sha256: "e3b0",
+      chunk_offset: 0,
+      eof: true,
+      blob: "",
+      req_id: "1",
     },
     good: [{ total_size: 9, chunk_offset: 8, eof: false, blob: "AA==" }],
     bad: [
@@ -305,8 +346,13 @@ const ANSWERS: Readonly<Record<string, Description>> = {
     base: { doc_ref: "d", uri: "dpe://h/d", title: "T", pages: [] },
     good: [
       {
-        ...{ file_uri: "file:///d.pdf", file_type: "pdf", summary: "s" },
-        ...{ page_count: 2, keywords: ["k"], last_modified: "2026-01-15" },
+        file_uri: "file:///d.pdf",
+        file_type: "pdf",
+        summary: "s",
+
+        page_count: 2,
+        keywords: ["k"],
+        last_modified: "2026-01-15",
         later: { field: 1 },
         pages: [
           { ...PAGE, title: "p" },
@@ -442,9 +488,12 @@ Deno.test("answer validators read what older SDKs leave out, or send as null", (
       "a document",
       {
         ...ANSWERS["a document"]?.base,
-        ...{ summary: null, page_count: null },
+
+        summary: null,
+        page_count: null,
         ...page({
-          ...{ title: null, uri: null },
+          title: null,
+          uri: null,
           elements: [{ ...ELEMENT, text: null, metadata: null }],
         }),
       },

@@ -9,15 +9,18 @@ const BASE = { disabled: false, forbidden_tools: [], tool_meta: {} };
 
 const MINIMAL = {
   stdio: {
-    ...{ name: "files", type: "stdio" },
+    name: "files",
+    type: "stdio",
     server_parameters: { command: "npx" },
   },
   streamable: {
-    ...{ name: "web", type: "streamable" },
+    name: "web",
+    type: "streamable",
     server_parameters: { url: "https://example.com/mcp" },
   },
   sse: {
-    ...{ name: "old", type: "sse" },
+    name: "old",
+    type: "sse",
     server_parameters: { url: "http://127.0.0.1:3001/sse" },
   },
 };
@@ -25,11 +28,17 @@ const MINIMAL = {
 /** The parameters that each type has by default. */
 const DEFAULTS = {
   stdio: {
-    ...{ args: [], env: null, cwd: null },
-    ...{ encoding: "utf-8", encoding_error_handler: "strict" },
+    args: [],
+    env: null,
+    cwd: null,
+
+    encoding: "utf-8",
+    encoding_error_handler: "strict",
   },
   streamable: {
-    ...{ headers: null, timeout: "PT30S", sse_read_timeout: "PT300S" },
+    headers: null,
+    timeout: "PT30S",
+    sse_read_timeout: "PT300S",
     terminate_on_close: true,
   },
   sse: { headers: null, timeout: 5, sse_read_timeout: 300 },
@@ -37,7 +46,9 @@ const DEFAULTS = {
 
 const FULL = [
   {
-    ...{ name: "files", type: "stdio", disabled: true },
+    name: "files",
+    type: "stdio",
+    disabled: true,
     forbidden_tools: ["rm"],
     tool_meta: {
       read: { alias: "read_file", auto_apply: true, tags: ["fs"] },
@@ -46,27 +57,42 @@ const FULL = [
     default_tool_meta: { auto_apply: false, alias: null },
     vrl: ".a = 1",
     server_parameters: {
-      ...{ command: "npx", args: ["-y", "server"], cwd: "/srv" },
+      command: "npx",
+      args: ["-y", "server"],
+      cwd: "/srv",
       env: { TOKEN: "${input:token}" },
-      ...{ encoding: "latin1", encoding_error_handler: "replace" },
+
+      encoding: "latin1",
+      encoding_error_handler: "replace",
     },
     later: { field: true },
   },
   {
-    ...{ ...BASE, name: "web", type: "streamable" },
-    ...{ default_tool_meta: null, vrl: null },
+    ...BASE,
+    name: "web",
+    type: "streamable",
+
+    default_tool_meta: null,
+    vrl: null,
     server_parameters: {
       url: "http://localhost/mcp?x=1",
       headers: { authorization: "Bearer x", "x-n": 1, "x-b": true },
-      ...{ timeout: "PT1M", sse_read_timeout: "PT0.5S" },
+
+      timeout: "PT1M",
+      sse_read_timeout: "PT0.5S",
       terminate_on_close: false,
     },
   },
   {
-    ...{ ...BASE, name: "old", type: "sse" },
+    ...BASE,
+    name: "old",
+    type: "sse",
     server_parameters: {
-      ...{ url: "https://h/sse", headers: null },
-      ...{ timeout: 0.5, sse_read_timeout: 600 },
+      url: "https://h/sse",
+      headers: null,
+
+      timeout: 0.5,
+      sse_read_timeout: 600,
     },
   },
 ];
@@ -250,11 +276,15 @@ Deno.test("parseMCPServerConfig() refuses everything that is no object", () => {
 
 const prompt = { type: "promptString", id: "key", description: "the key" };
 const pick = {
-  ...{ type: "pickString", id: "region", description: "where" },
+  type: "pickString",
+  id: "region",
+  description: "where",
   options: ["eu", "us"],
 };
 const command = {
-  ...{ type: "command", id: "branch", description: "of the work tree" },
+  type: "command",
+  id: "branch",
+  description: "of the work tree",
   command: "git",
 };
 
@@ -279,7 +309,8 @@ Deno.test("parseMCPServerInputs() refuses an id that is defined twice, across ty
     prompt,
     pick,
     ...[command, pick].map((input) => ({
-      ...{ ...input, id: "key" },
+      ...input,
+      id: "key",
     })),
   ];
   const message = assertFault(parseMCPServerInputs, inputs, "2.id", "3.id");

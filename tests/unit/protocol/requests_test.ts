@@ -21,43 +21,66 @@ const update: Fields = { computer: "member" };
 /** Spec §4, event by event. */
 const REQUESTS: Readonly<Record<string, Fields>> = {
   "client:tool_call": {
-    ...{ ...routed, tool_name: "identifier" },
-    ...{ params: "object", timeout: "timeout" },
+    ...routed,
+    tool_name: "identifier",
+
+    params: "object",
+    timeout: "timeout",
   },
   "client:get_tools": routed,
   "client:get_config": routed,
   "client:get_desktop": { ...routed, desktop_size: "size?", window: "text?" },
   "client:get_resources": {
-    ...{ ...routed, mcp_server: "identifier", cursor: "cursor?" },
+    ...routed,
+    mcp_server: "identifier",
+    cursor: "cursor?",
   },
   "client:get_dpe": { ...routed, uri: "text", timeout: "timeout?" },
   "client:get_finder": {
-    ...{ ...routed, keywords: "texts?", file_type: "text?" },
-    ...{ offset: "offset?", limit: "limit?" },
+    ...routed,
+    keywords: "texts?",
+    file_type: "text?",
+
+    offset: "offset?",
+    limit: "limit?",
   },
   "client:read_resource": { ...resource, timeout: "timeout?" },
   "client:watch_resource": { ...resource, watch: "flag" },
   "client:get_prompts": { ...routed, timeout: "timeout?" },
   "client:get_prompt": {
-    ...{ ...routed, mcp_server: "identifier", name: "text" },
-    ...{ arguments: "words?", timeout: "timeout?" },
+    ...routed,
+    mcp_server: "identifier",
+    name: "text",
+
+    arguments: "words?",
+    timeout: "timeout?",
   },
   "client:get_skills": routed,
   "client:get_skill": { ...routed, name: "identifier", rel_path: "path?" },
   "client:get_blob": {
-    ...{ ...routed, blob_handle: "handle" },
-    ...{ chunk_offset: "integer?", max_chunk_bytes: "offset?" },
+    ...routed,
+    blob_handle: "handle",
+
+    chunk_offset: "integer?",
+    max_chunk_bytes: "offset?",
   },
   "client:put_blob": {
-    ...{ ...routed, upload_id: "identifier?" },
-    ...{ chunk_offset: "integer", eof: "flag", blob: "text" },
+    ...routed,
+    upload_id: "identifier?",
+
+    chunk_offset: "integer",
+    eof: "flag",
+    blob: "text",
   },
   "server:join_office": { role: "role", name: "office", office_id: "office" },
   "server:leave_office": { office_id: "office" },
   "server:list_room": { ...call, office_id: "office" },
   "server:tool_call_cancel": call,
   "server:tool_call_progress": {
-    ...{ ...routed, progress: "number", total: "number?", message: "message?" },
+    ...routed,
+    progress: "number",
+    total: "number?",
+    message: "message?",
   },
   "server:update_config": update,
   "server:update_tool_list": update,
@@ -65,7 +88,9 @@ const REQUESTS: Readonly<Record<string, Fields>> = {
   "server:update_finder": update,
   "server:update_skills": update,
   "server:update_resources": {
-    ...{ ...update, mcp_server: "identifier?", uri: "text?" },
+    ...update,
+    mcp_server: "identifier?",
+    uri: "text?",
   },
 };
 

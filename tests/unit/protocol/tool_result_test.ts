@@ -153,7 +153,10 @@ Deno.test("withResultMeta() mirrors a server's own _meta even when it adds nothi
 
 Deno.test("mcpServerOf() is the bundle_id, else the server's name of older Computers", () => {
   const tool = {
-    ...{ name: "t", description: "", params_schema: {}, return_schema: null },
+    name: "t",
+    description: "",
+    params_schema: {},
+    return_schema: null,
   };
   const named = { ...tool, meta: { [MCP_SERVER_KEY]: "files" } };
   const odd = { ...tool, meta: { [MCP_SERVER_KEY]: 1 } };
@@ -165,8 +168,13 @@ Deno.test("mcpServerOf() is the bundle_id, else the server's name of older Compu
 });
 
 const call = {
-  ...{ agent: "planner", req_id: "1", computer: "laptop" },
-  ...{ tool_name: "echo", params: { message: "hello" }, timeout: 30 },
+  agent: "planner",
+  req_id: "1",
+  computer: "laptop",
+
+  tool_name: "echo",
+  params: { message: "hello" },
+  timeout: 30,
 };
 
 /** Values at the edges of what each field may be, and anything that JSON can hold. */
@@ -249,7 +257,9 @@ Deno.test("parseCallToolResult() takes exactly what the schema takes, and as the
 });
 
 const MCP: Resource = {
-  ...{ uri: "a://b", title: "A", mimeType: "text/plain" },
+  uri: "a://b",
+  title: "A",
+  mimeType: "text/plain",
   annotations: { audience: ["user"], lastModified: "2026" },
   own: { mimeType: 1 },
 };

@@ -59,7 +59,9 @@ const noticeOf = (notice: { mcp_server: string }, names: ServerNames) => ({
 });
 
 const server = (name: string, more: object = {}) => ({
-  ...{ name, type: "stdio", server_parameters: { command: "x" } },
+  name,
+  type: "stdio",
+  server_parameters: { command: "x" },
   ...more,
 });
 const configOf = (servers: Record<string, object>, inputs?: unknown) => ({
@@ -205,7 +207,9 @@ Deno.test("get_config for an older Agent: keys become names where they are uniqu
 
 Deno.test("options of a pickString have the reader's form: texts until 0.2, labels from 0.3 on (protocol §4)", () => {
   const input = (options: unknown) => ({
-    ...{ id: "i", type: "pickString", description: "d" },
+    id: "i",
+    type: "pickString",
+    description: "d",
     options,
   });
   const texts = ["a", "b"];

@@ -295,7 +295,10 @@ Deno.test("parseFinderUri() reads format, depth, offset, limit and categories, a
   const text =
     "dpe://h/d?format=markdown&depth=0&offset=10&limit=5&categories=table,text&later=1";
   assertEquals(parseFinderUri(text).query, {
-    ...{ format: "markdown", depth: 0, offset: 10, limit: 5 },
+    format: "markdown",
+    depth: 0,
+    offset: 10,
+    limit: 5,
     categories: ["table", "text"],
   });
   const none = parseFinderUri("dpe://h/d?categories=").query;

@@ -78,7 +78,7 @@ Deno.test("apiKeys() takes the restrictions of a key, also from a prototype, and
 
 Deno.test("apiKeys() refuses a misspelled restriction, which would not apply", () => {
   for (const [name, meant] of [["ofices", "offices"], ["role", "roles"]]) {
-    const key = { id: "ci", key: "k", ...{ [`${name}`]: ["north"] } };
+    const key = { id: "ci", key: "k", [`${name}`]: ["north"] };
     assertThrows(
       () => apiKeys([key]),
       TypeError,

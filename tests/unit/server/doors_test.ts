@@ -55,7 +55,11 @@ function connect(door: InProcessDoor, guest: Partial<InProcessGuest> = {}) {
       end.send(event, payload, resolve)
     );
   return {
-    ...{ end, heard, closed, answers, request },
+    end,
+    heard,
+    closed,
+    answers,
+    request,
     handle: (event: string, handle: Handler) => handlers.set(event, handle),
     join: (role: string, name: string) =>
       request("server:join_office", { role, name, office_id: "north" }),
@@ -224,7 +228,9 @@ Deno.test("an empty ack is one, a second one is dropped, and so is one that nobo
 Deno.test("the version, the role, the identity and the instance of a client in process count (protocol §5, §9, §10)", async () => {
   const { door, agent, computer } = await trio();
   const [lacking] = await agent.request("client:put_blob", {
-    ...{ ...REQUEST, total_size: 1, sha256: "0".repeat(64) },
+    ...REQUEST,
+    total_size: 1,
+    sha256: "0".repeat(64),
   });
   assertEquals(
     Object(lacking).message,
@@ -363,7 +369,10 @@ async function startListener() {
   failed.catch(() => {});
   const to = { server, hostname, port, lost: resolve, intervalMs: 10 };
   return {
-    ...{ server, hostname, port, lost },
+    server,
+    hostname,
+    port,
+    lost,
     watch: () => watchListener(to),
     /** Resolves when the listener listens again; rejects when it is lost. */
     listening() {

@@ -62,7 +62,8 @@ Deno.test("EventPages shows each what it may see, of any characters", () => {
   assertEquals([of("n"), of("süd"), of("none")], ["é0,é1,é4", "é2,é5", ""]);
   assertEquals(read(pages, 1)[0].length, 6);
   assertEquals(read(pages, 5, (office) => office === "n"), [["é4"], 7]);
-  const [one, two] = [pages.read(1, all), pages.read(1, all)];
+  const one = pages.read(1, all);
+  const two = pages.read(1, all);
   assert(one.bytes.buffer === two.bytes.buffer, "the bytes are not copied");
 });
 
@@ -99,8 +100,13 @@ Deno.test("EventPages lists events as they were added, over pages, up to some by
 });
 
 const began = (req_id: string, params?: string): SeenEvent => ({
-  ...{ event: "call_began", office: "north", agent: "planner" },
-  ...{ computer: "pc", request: "client:tool_call", req_id },
+  event: "call_began",
+  office: "north",
+  agent: "planner",
+
+  computer: "pc",
+  request: "client:tool_call",
+  req_id,
   params,
 });
 

@@ -173,7 +173,9 @@ type Checked = Parameters<typeof checkHost>[0];
 const check = (checked: Partial<Checked>, rule = LOOPBACK) =>
   checkHost(
     {
-      ...{ host: "localhost", target: "/health", localAddress: "127.0.0.1" },
+      host: "localhost",
+      target: "/health",
+      localAddress: "127.0.0.1",
       ...checked,
     },
     rule,

@@ -357,7 +357,8 @@ Deno.test("ObjectLinks reports an object that cannot be reached, and one that is
 
 Deno.test("ObjectLinks takes a new WebSocket of an object in place of its former one", () => {
   const { links, told, send } = setUp();
-  const [first, second] = [new FakeSocket(), new FakeSocket()];
+  const first = new FakeSocket();
+  const second = new FakeSocket();
   links.take("eu-1.aa", first);
   links.take("eu-1.aa", second);
   assertEquals(told, ["eu-1.aa failed"]);
@@ -381,7 +382,8 @@ Deno.test("ObjectLinks closes all, also one that is on its way", async () => {
 
 Deno.test("ObjectLinks tells an object that closes its WebSocket from one that is lost", () => {
   const { links } = setUp();
-  const [retired, lost] = [new FakeSocket(), new FakeSocket()];
+  const retired = new FakeSocket();
+  const lost = new FakeSocket();
   links.take("office:a", retired);
   links.take("office:b", lost);
   retired.ends(1000);

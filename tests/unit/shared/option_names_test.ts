@@ -485,9 +485,8 @@ Deno.test("createSmcpServer() reads options that an object computes or inherits,
 });
 
 Deno.test("SmcpAgent() names the place of a token beside auth, and not the token", () => {
-  const error = assertThrows(() =>
-    new SmcpAgent({ ...NETWORK, ...{ tokn: "s3cret" } })
-  );
+  const misspelt = { ...NETWORK, tokn: "s3cret" };
+  const error = assertThrows(() => new SmcpAgent(misspelt));
   assertInstanceOf(error, TypeError);
   assertStringIncludes(error.message, 'did you mean "auth.token"?');
   assert(!error.message.includes("s3cret"));

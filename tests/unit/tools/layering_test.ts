@@ -391,3 +391,23 @@ Deno.test("shape: a function within another is counted by itself", () => {
     "shape/max-parameters: Takes 6 parameters; the limit is 4",
   ]);
 });
+
+Deno.test("shape: fields and variables are written one by one, not wrapped for the formatter", () => {
+  const found = (source: string) =>
+    Deno.lint.runPlugin(shape, "server/a.ts", source).map(({ id }) => id);
+  for (
+    const source of [
+      "const a = { ...{ b, c }, d };",
+      "const [a, b] = [1, 2];",
+      "const [a, b]: [string[], string[]] = [[], []];",
+    ]
+  ) assertEquals(found(source), ["shape/plain-fields"], source);
+  for (
+    const source of [
+      "const a = { ...b, ...(c && { d }) };",
+      "const { a, ...rest } = { ...b };",
+      "const [first] = [...files];",
+      "[a, b] = [b, a];",
+    ]
+  ) assertEquals(found(source), [], source);
+});

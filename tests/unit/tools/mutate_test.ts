@@ -144,7 +144,10 @@ Deno.test("drawMutants() draws the same after a move to another file, and where 
 });
 
 const fileWith = (file: string, over: Partial<TestFile> = {}): TestFile => ({
-  ...{ file, key: "", passes: true, ms: 100 },
+  file,
+  key: "",
+  passes: true,
+  ms: 100,
   sources: { "a.ts": { 1: true, 3: true } },
   ...over,
 });

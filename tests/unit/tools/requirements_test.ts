@@ -90,7 +90,10 @@ Deno.test("every section that the source names is one of docs/protocol.md", asyn
 Deno.test("the gate finds untested clauses, and misnamed, duplicate and misplaced tests", () => {
   const works = ["works"];
   const row = (id: string, tests = works, planned?: "speed"): Requirement => ({
-    ...{ id, clause: "it works", tests, ...planned && { planned } },
+    id,
+    clause: "it works",
+    tests,
+    ...planned && { planned },
   });
   const table: [rows: Requirement[], faults: string[]][] = [
     [[row("5.9"), row("5.10"), row("10.1")], []],

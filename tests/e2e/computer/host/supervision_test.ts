@@ -131,7 +131,8 @@ Deno.test({
     }
     groups.push(Number((await pc.call("pid")).text));
   }
-  const [first = 0, last = 0] = [memory[0], memory.at(-1)];
+  const first = memory[0] ?? 0;
+  const last = memory.at(-1) ?? 0;
   assert(last - first < 16 * 2 ** 20, `${memory}`);
   assertEquals(new Set(groups).size, 51);
   for (const pid of groups) await gone(pid);
@@ -301,7 +302,8 @@ Deno.test({
   const host = await startHost({ a: fixture(), b: fixture() });
   const escape = async (name: string) =>
     Number(await textOf(host, name, "escape"));
-  const [stopped, crashed] = [await escape("a"), await escape("b")];
+  const stopped = await escape("a");
+  const crashed = await escape("b");
   await host.stopServer("a");
   assertEquals([await isAlive(stopped), await isAlive(crashed)], [false, true]);
   const restarting = new Promise<boolean>((resolve) =>

@@ -19,14 +19,19 @@ Deno.test("members hold neither the text of their join nor that of their last er
     const name = `computer-of-a-name-that-is-not-short-${i}`;
     const computer = stack.use(await connectRaw(url));
     await computer.request("server:join_office", {
-      ...{ role: "computer", name, office_id: "office", pad: long(i) },
+      role: "computer",
+      name,
+      office_id: "office",
+      pad: long(i),
     });
     computer.handle(
       "client:get_config",
       (_, ack) => ack({ code: 500, message: long(i) }),
     );
     await agent.ask("client:get_config", {
-      ...{ agent: "agent", computer: name, req_id: `request-${i}` },
+      agent: "agent",
+      computer: name,
+      req_id: `request-${i}`,
     });
     // Platforms may hold the last message of a connection, until its next one.
     await computer.join("computer", name, "office");

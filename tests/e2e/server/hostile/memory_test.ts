@@ -13,7 +13,11 @@ const COUNT = 300;
 
 const request = (req_id: string, params = {}) => ({
   ...ANY_REQUEST,
-  ...{ req_id, tool_name: "big", params, timeout: 60 },
+
+  req_id,
+  tool_name: "big",
+  params,
+  timeout: 60,
 });
 
 Deno.test({

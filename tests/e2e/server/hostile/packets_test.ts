@@ -162,8 +162,13 @@ testBounded(
       ack({ payload });
     });
     const call = (params: unknown) => ({
-      ...{ agent: "agent", req_id: "1", computer: "computer", tool_name: "t" },
-      ...{ params: { params }, timeout: 60 },
+      agent: "agent",
+      req_id: "1",
+      computer: "computer",
+      tool_name: "t",
+
+      params: { params },
+      timeout: 60,
     });
     const at = (num: unknown) => ({ _placeholder: true, num });
     const hostile: [head: string, params: unknown][] = [

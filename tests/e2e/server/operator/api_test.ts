@@ -62,7 +62,9 @@ Deno.test("operators see offices, members and calls in flight", async () => {
   ]);
   const { members } = (await get(`${north}/members`)).body;
   const counted = {
-    ...{ office: "north", version: "0.2.0", address: "127.0.0.1" },
+    office: "north",
+    version: "0.2.0",
+    address: "127.0.0.1",
     calls: 1,
     pending_calls: 1,
   };

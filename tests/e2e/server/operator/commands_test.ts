@@ -69,8 +69,13 @@ Deno.test({
   await using agent = await joinRaw(url, "agent", "planner", "north");
   const called = nextRequest(computer);
   const answer = agent.ask("client:tool_call", {
-    ...{ agent: "planner", req_id: "r1", computer: "pc", tool_name: "wait" },
-    ...{ params: {}, timeout: 600 }, // longer than all the commands about it
+    agent: "planner",
+    req_id: "r1",
+    computer: "pc",
+    tool_name: "wait",
+
+    params: {},
+    timeout: 600, // longer than all the commands about it
   });
   await called;
 

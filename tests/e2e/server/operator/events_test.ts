@@ -47,8 +47,13 @@ Deno.test("the stream has members that come and go, and each call, also the end 
   const seen = [];
   for (let i = 0; i < 5; i++) seen.push(steady((await events.next()).data));
   const call = {
-    ...{ office: "north", agent: "planner", computer: "pc", req_id: "r1" },
-    ...{ request: "client:tool_call", tool: "echo" },
+    office: "north",
+    agent: "planner",
+    computer: "pc",
+    req_id: "r1",
+
+    request: "client:tool_call",
+    tool: "echo",
   };
   const ended = { event: "call_ended", ...call, outcome: "ok" };
   const planner = { office: "north", role: "agent", name: "planner" };

@@ -16,8 +16,13 @@ import {
 import { connectRaw } from "../../../support/wire/raw_client.ts";
 
 const CALL = {
-  ...{ agent: "planner", req_id: "r1", computer: "pc", tool_name: "wait" },
-  ...{ params: {}, timeout: 60 },
+  agent: "planner",
+  req_id: "r1",
+  computer: "pc",
+  tool_name: "wait",
+
+  params: {},
+  timeout: 60,
 };
 const ORDER = { reason: "because" };
 const CANCEL = "/offices/north/calls/cancel";
@@ -256,7 +261,9 @@ Deno.test("nodes: an operator asks a Computer of another node, and cancels there
   const about = { agent: "operator", computer: "pc", req_id };
   await computer.request("server:tool_call_progress", {
     ...about,
-    ...{ progress: 0, waiting: "confirmation" },
+
+    progress: 0,
+    waiting: "confirmation",
   });
   const { data } = await events.nextOf("call_waiting");
   assertEquals(

@@ -75,8 +75,14 @@ Deno.test("an operator asks a Computer without an Agent, as its version has it; 
   const { ms, ...last } = lines.at(-1) ?? {};
   assertEquals([last, typeof ms, lines.length], [
     {
-      ...{ event: "operator_asked", by: "operator", office: "north" },
-      ...{ computer: "pc", req_id, request: "client:tool_call", tool: "wait" },
+      event: "operator_asked",
+      by: "operator",
+      office: "north",
+
+      computer: "pc",
+      req_id,
+      request: "client:tool_call",
+      tool: "wait",
       outcome: "tool error",
     },
     "number",
@@ -190,8 +196,13 @@ Deno.test("what an operator asks is among the calls in flight, until it is answe
     (await office.get("/offices/north/calls")).body.calls;
   const [{ ms: _, ...shown }] = await calls();
   assertEquals(shown, {
-    ...{ office: "north", agent: "operator", principal: "operator" },
-    ...{ computer: "pc", req_id: "q1", request: "client:tool_call" },
+    office: "north",
+    agent: "operator",
+    principal: "operator",
+
+    computer: "pc",
+    req_id: "q1",
+    request: "client:tool_call",
     tool: "wait",
   });
   const order = { req_id: "q1", reason: "enough" };

@@ -170,10 +170,10 @@ Deno.test("an operator of other offices sees and changes nothing of this one, no
     assertEquals(await send(["/offices"]), [200, { offices: [] }]);
     const [, { offices, members, process }] = await send(["/status"]);
     assertEquals([offices, members, process], [0, 0, undefined]);
-    const [there, nowhere] = [
-      await Promise.all(operations("north", computer.socket.id).map(send)),
-      await Promise.all(operations("nowhere").map(send)),
-    ];
+    const there = await Promise.all(
+      operations("north", computer.socket.id).map(send),
+    );
+    const nowhere = await Promise.all(operations("nowhere").map(send));
     assertEquals(there.map(([code]) => code), there.map(() => 404));
     const text = JSON.stringify(there).replaceAll("north", "nowhere");
     assertEquals(text, JSON.stringify(nowhere));

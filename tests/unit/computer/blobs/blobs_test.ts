@@ -41,7 +41,9 @@ function mutate(handle: string, next: (limit: number) => number): string {
   const i = next(handle.length);
   const bytes = Buffer.from(json);
   bytes[at] = (bytes[at] as number) ^ (1 << next(8));
-  const [path, name, rel_path] = [part, part, part];
+  const path = part;
+  const name = part;
+  const rel_path = part;
   const ways = [
     handle.slice(0, i),
     handle.slice(0, i) + "Aa9_-+/=."[next(9)] + handle.slice(i + 1),

@@ -321,7 +321,9 @@ Deno.test("BlobStore writes what exceeds its memory to a folder for its user alo
 Deno.test("BlobStore removes what was not used for longest, also while it is read", async () => {
   await using fresh = await startStore(300, 100);
   const { store, add } = fresh;
-  const [a, b, c] = [await add(1), await add(2), await add(3)];
+  const a = await add(1);
+  const b = await add(2);
+  const c = await add(3);
   assert(store.get(a)); // used
   const held = store.get(b);
   assertEquals(await add(1, 100, "c/d"), a); // known

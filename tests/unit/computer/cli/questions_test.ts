@@ -229,7 +229,8 @@ Deno.test("outcomeOf() moves up and down without wrapping, and ignores other key
 
 Deno.test("terminalQuestions() asks one question at a time, and removes withdrawn ones", async () => {
   const { questions, shows, type, all } = terminal();
-  const [first, second] = [new AbortController(), new AbortController()];
+  const first = new AbortController();
+  const second = new AbortController();
   const words = [
     questions.confirm(request("t1"), first.signal),
     questions.confirm(request("t2"), second.signal),

@@ -296,7 +296,10 @@ const log = (limits?: Parameters<typeof callLog>[1]) => {
     calls.began({ agent: "a", tool: "t", reqId, params });
   const ended = (reqId: string, text: string) =>
     calls.ended({
-      ...{ agent: "a", tool: "t", reqId, durationMs: 1 },
+      agent: "a",
+      tool: "t",
+      reqId,
+      durationMs: 1,
       result: { content: [{ type: "text", text }] },
     });
   return { calls, began, ended };

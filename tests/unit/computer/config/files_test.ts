@@ -559,7 +559,8 @@ Deno.test("parseOptions() accepts an MCP server in process, with the common fiel
 
   assert(local?.type === "in-process");
   const copy = (over: object) => ({ ...local, ...over });
-  const [circular, other] = [{ ...server, self: {} }, { ...server, self: {} }];
+  const circular = { ...server, self: {} };
+  const other = { ...server, self: {} };
   for (const each of [circular, other]) each.self = each;
   assertEquals(sameServerConfig(local, copy({})), true);
   assertEquals(sameServerConfig(local, copy({ disabled: true })), false);

@@ -222,9 +222,20 @@ Deno.test("protocol §13: a call is resolved by the table alone, and names are n
   ];
   const text = 'it is offered as "files__look"';
   const rows = {
-    ...{ a___b: "a/_b", a__b__c: "a/b__c", a_b__c: "a_b/c" },
-    ...{ b__c: "4001", a__b__d: "4001", c: "4001", __c: "4001", a__: "4001" },
-    ...{ stopped__read: "4003", read: text, look: text, files__read: text },
+    a___b: "a/_b",
+    a__b__c: "a/b__c",
+    a_b__c: "a_b/c",
+
+    b__c: "4001",
+    a__b__d: "4001",
+    c: "4001",
+    __c: "4001",
+    a__: "4001",
+
+    stopped__read: "4003",
+    read: text,
+    look: text,
+    files__read: text,
   };
   for (const [name, expected] of Object.entries(rows)) {
     assertStringIncludes(resolve(name, since03(servers)), expected, name);
@@ -281,7 +292,8 @@ Deno.test("protocol §13: tool_meta is by MCP name; another name of a tool is a 
 
 Deno.test("protocol §13: 4006 of a tool of a server that refused names it by its bundle_id", () => {
   const known = { tool_meta: { read: { auto_apply: true } } };
-  const [bundleId, refusal] = ["my_files", credentialsWanted()];
+  const bundleId = "my_files";
+  const refusal = credentialsWanted();
   const server = view("my files", [], known, "failed");
   const refused = since03([
     { ...server, bundleId, address: bundleId, refusal },

@@ -356,7 +356,8 @@ Deno.test("localDirResolver() writes a document, text or bytes, creates the dire
   // The parts of a manifest are written, and linked in it.
   const image = { blob: btoa("\x00\xff\x80"), mimeType: "image/png" };
   const parts = [{ uri: "dpe://h/d/0", text: "page" }, {
-    ...{ uri: "dpe://h/d/1", ...image },
+    uri: "dpe://h/d/1",
+    ...image,
   }];
   const pages = parts.map(({ uri }, page_index) => ({ page_index, uri }));
   const text = JSON.stringify({ pages });

@@ -343,7 +343,8 @@ Deno.test("protocol §8.6: a link in a folder's place is noticed, even when the 
     const root = await skill(folder.path);
     await mkdir(join(folder.path, "evil"));
     await writeFile(join(folder.path, "evil", "x"), SECRET);
-    const [vault, aside] = [join(root, "vault"), join(root, "aside")];
+    const vault = join(root, "vault");
+    const aside = join(root, "aside");
     const disk: Disk = {
       ...real,
       open: async (path) => {

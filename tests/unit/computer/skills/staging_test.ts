@@ -195,7 +195,8 @@ Deno.test("protocol §8.6: a skill of resources is staged under its own name, fo
 
 Deno.test("protocol §8.6: staging again replaces all files; a failure leaves them as they were", async () => {
   await using folder = await scratch();
-  const [entry, old] = [`${ROOT}/SKILL.md`, `${ROOT}/old.md`];
+  const entry = `${ROOT}/SKILL.md`;
+  const old = `${ROOT}/old.md`;
   const texts = { [entry]: ENTRY, [old]: "old" };
   await stage(folder.path, resources(entry, old), server(texts));
   const list = () => readdir(join(folder.path, "mcp", "fix", "csv"));

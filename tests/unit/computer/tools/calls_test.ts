@@ -151,7 +151,8 @@ Deno.test("CallTable.clear() aborts running calls and forgets all results", asyn
 Deno.test("callFingerprint() distinguishes tools and params, ignores the order of keys, and is short", () => {
   const print = (tool_name: string, params: Record<string, unknown>) =>
     callFingerprint({ tool_name, params });
-  const [a, b] = ["a".repeat(10_000), "b".repeat(10_000)];
+  const a = "a".repeat(10_000);
+  const b = "b".repeat(10_000);
   const same = [
     [{ x: 1, y: [{ p: 1, q: 2 }] }, { y: [{ q: 2, p: 1 }], x: 1 }],
     [{ a, b }, { b, a }],
@@ -253,11 +254,15 @@ Deno.test("moveOut() keeps every byte of content that is decoded in slices", asy
 Deno.test("transformResult() adds the output of a program on the result and its call as JSON to meta and _meta, and nothing if it fails", async () => {
   const content = [{ type: "text" as const, text: "hello" }];
   const call = { tool_name: "greet", parameters: { who: "ann" } };
-  const [result, _meta] = [{ structuredContent: { n: 1 } }, { origin: "x" }];
+  const result = { structuredContent: { n: 1 } };
+  const _meta = { origin: "x" };
   const rows: [over: object, program: string, output?: unknown][] = [
     [result, ".", { content, isError: false, ...call, ...result }],
     [{ isError: true, _meta }, ".seen = true\ndel(.content)", {
-      ...{ isError: true, ...call, _meta, seen: true },
+      isError: true,
+      ...call,
+      _meta,
+      seen: true,
     }],
     [result, ". = 1", 1],
     [result, ". = null", null],

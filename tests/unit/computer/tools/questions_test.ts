@@ -163,7 +163,8 @@ const fieldsOf = (
 
 Deno.test("readFields() reads each kind of field of MCP", () => {
   const named = { title: "Your name", description: "d", minLength: 1 };
-  const [a, b] = [{ value: "a", label: "a" }, { value: "b", label: "b" }];
+  const a = { value: "a", label: "a" };
+  const b = { value: "b", label: "b" };
   const titled = [{ const: "a", title: "A" }];
   const options = [{ value: "a", label: "A" }];
   const text = { kind: "text", isSecret: false };
@@ -334,7 +335,8 @@ Deno.test("progress is reported at once, then at most every 100 ms, the last one
 Deno.test("the last progress is reported when the call ends well, and nothing after that", () => {
   using clock = new TestClock();
   const { told, open } = progressOf(clock);
-  const [good, cancelled] = [open(), open()];
+  const good = open();
+  const cancelled = open();
   for (const call of [good, cancelled]) {
     call.report({ progress: 1 });
     call.report({ progress: 2, message: "done" });

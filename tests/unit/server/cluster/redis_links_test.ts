@@ -30,7 +30,10 @@ const beatOf = (from: string, version = LINK_VERSION) =>
     version,
     from,
     asks: true,
-    ...{ sent: 0, taken: 0, room: 1_000 },
+
+    sent: 0,
+    taken: 0,
+    room: 1_000,
   });
 
 Deno.test("openLinks() publishes the small messages of one turn at once, and keeps their order", async () => {
@@ -259,15 +262,17 @@ async function threeNodes(options: Partial<LinkOptions> = QUICK) {
     redis.connect(),
     redis.connect(),
   ] as const;
-  const [north, south, west] = [
-    await LinkNode.open(connections[0], "north", options),
-    await LinkNode.open(connections[1], "south", options),
-    await LinkNode.open(connections[2], "west", options),
-  ];
+  const north = await LinkNode.open(connections[0], "north", options);
+  const south = await LinkNode.open(connections[1], "south", options);
+  const west = await LinkNode.open(connections[2], "west", options);
   await north.links.meet(["south", "west"]);
   await south.links.meet(["north", "west"]);
   return {
-    ...{ redis, connections, north, south, west },
+    redis,
+    connections,
+    north,
+    south,
+    west,
     async [Symbol.asyncDispose]() {
       for (const node of [north, south, west]) {
         await node[Symbol.asyncDispose]();

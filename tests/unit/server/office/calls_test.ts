@@ -81,7 +81,8 @@ Deno.test("checks of a request: payload, member, role, agent, target, in this or
   plain.join("computer", "gone").vanish();
   const outsider = plain.connect({ protocol: "0.4" });
   const held = plain.join("agent", "agent", {
-    ...{ office: "south", protocol: "0.4" },
+    office: "south",
+    protocol: "0.4",
     identity: { principal: "k", policy: { names: ["ag*"] } },
   });
   for (const event of EVENTS) {
@@ -253,8 +254,13 @@ Deno.test("progress goes to the Agent that asked for it, while its call is pendi
   const everybody = [agent, computer, other, far, farAgent];
   for (const each of everybody) each.take();
   const report = {
-    ...{ agent: "agent", computer: "computer", req_id: "r1", progress: 1 },
-    ...{ total: 3, message: "m" },
+    agent: "agent",
+    computer: "computer",
+    req_id: "r1",
+    progress: 1,
+
+    total: 3,
+    message: "m",
   };
   const tell = (over: object = {}, from = computer) =>
     from.send(PROGRESS, { ...report, ...over, more: 1 });
@@ -296,7 +302,10 @@ Deno.test("what a call waits for is noted, and goes to Agents that ask for that 
     const seen: unknown[] = [];
     for (const waiting of ["confirmation", undefined, null] as const) {
       computer.send(PROGRESS, {
-        ...{ agent: "agent", computer: "computer", req_id: "r1", progress: 1 },
+        agent: "agent",
+        computer: "computer",
+        req_id: "r1",
+        progress: 1,
         ...(waiting !== undefined && { waiting }),
       });
       seen.push(office.calls[0]?.waiting);
@@ -310,7 +319,9 @@ Deno.test("what a call waits for is noted, and goes to Agents that ask for that 
 
 Deno.test("how a call ended says whose cancel or timeout it was (protocol §10)", () => {
   const cancelled = {
-    ...{ content: [], isError: true, meta: { a2c_cancelled: true } },
+    content: [],
+    isError: true,
+    meta: { a2c_cancelled: true },
   };
   const cancel = { agent: "agent", req_id: "r1" };
   const late = { ...cancel, reason: "timeout" };

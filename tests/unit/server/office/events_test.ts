@@ -22,7 +22,10 @@ const UPDATES = Object.entries(SERVER_EVENTS).flatMap(
 );
 
 const seated: Seated = {
-  ...{ role: "agent", name: "planner", office: "north", peer: Object({}) },
+  role: "agent",
+  name: "planner",
+  office: "north",
+  peer: Object({}),
 };
 
 function trio() {
@@ -331,7 +334,9 @@ Deno.test("a join that another node fails is refused without details, and a late
   const client = plain.connect();
   const join = (name: string) =>
     client.send("server:join_office", {
-      ...{ role: "agent", name, office_id: "north" },
+      role: "agent",
+      name,
+      office_id: "north",
     });
   const broken = join("broken");
   await answer();

@@ -120,7 +120,9 @@ class Model {
 }
 
 const newClient = (kind: Kind): ModelClient => ({
-  ...{ ...kind, office: undefined, expected: [] },
+  ...kind,
+  office: undefined,
+  expected: [],
 });
 const seatKey = ({ role, name }: Kind, office: string) =>
   `${office} ${role} ${name}`;
@@ -277,12 +279,18 @@ const call = (
     const acks = timeout > 0
       ? real.clients[at]!.send("client:tool_call", {
         ...request,
-        ...{ tool_name: "t", params: {}, timeout },
+
+        tool_name: "t",
+        params: {},
+        timeout,
         ...(progress && { progress: true }),
       })
       : real.clients[at]!.send("client:get_tools", request);
     model.calls.push({
-      ...{ reqId, caller, end, acks },
+      reqId,
+      caller,
+      end,
+      acks,
       target: end === undefined ? found : undefined,
       hasProgress: progress && timeout > 0,
       due: model.now + (timeout > 0 ? timeout * 1000 + 5000 : 30_000),
@@ -455,7 +463,8 @@ Deno.test(`the office is as its model after every step of ${HISTORIES} random hi
     fc.asyncProperty(
       fc.commands(steps, { maxCommands: MAX_COMMANDS, size: "max" }),
       async (commands) => {
-        const [model, real] = [new Model(), newReal()];
+        const model = new Model();
+        const real = newReal();
         for (const each of begin) each.run(model, real);
         fc.modelRun(() => ({ model, real }), commands);
         await drain(model, real);

@@ -42,7 +42,9 @@ function pair() {
 function operator(plain: ReturnType<typeof plainOffices>) {
   const { peer, heard } = plain.connect({ protocol: "0.4" });
   const seat = plain.offices.join(peer, {
-    ...{ role: "operator", name: "root", office: "north" },
+    role: "operator",
+    name: "root",
+    office: "north",
   }) as Seat;
   const send = (event: Parameters<Seat["receive"]>[0], payload: unknown) => {
     const answers: unknown[] = [];
@@ -153,9 +155,16 @@ Deno.test("an operator's cancel ends a call for both sides; other requests have 
   }
   assertEquals(office.calls, []);
   assertEquals(plain.audit.at(-1), {
-    ...{ event: "call_cancelled", by: "root", reason: "it hangs" },
-    ...{ office: "north", agent: "agent", computer: "computer" },
-    ...{ req_id: "r1", request: "client:get_tools" },
+    event: "call_cancelled",
+    by: "root",
+    reason: "it hangs",
+
+    office: "north",
+    agent: "agent",
+    computer: "computer",
+
+    req_id: "r1",
+    request: "client:get_tools",
   });
 });
 
@@ -181,7 +190,9 @@ Deno.test("an operator asks a Computer without being a member: nobody sees it, a
   const [refused] = send("server:update_config", { computer: "computer" });
   assertEquals(Object(refused).code, 403);
   const [[list] = []] = agent.send("server:list_room", {
-    ...{ agent: "agent", req_id: "l", office_id: "north" },
+    agent: "agent",
+    req_id: "l",
+    office_id: "north",
   }) as [unknown[]];
   assertEquals(Object(list).sessions.length, 2);
   seat.leave();
@@ -253,13 +264,19 @@ function office(options: { protocol?: ProtocolName } = {}) {
   const computer = plain.join("computer", "pc", options);
   agent.take();
   const parts = {
-    ...{ offices: plain.offices, clock: { now: () => 0, date: () => 0 } },
+    offices: plain.offices,
+    clock: { now: () => 0, date: () => 0 },
     audit: (event: AuditEvent) => void plain.audit.push(event),
   };
   const ask = (over: Partial<Question> = {}, auditPayloads = false) =>
     askComputer({
-      ...{ by: "root", office: "north", computer: "pc", request: CALL },
-      ...{ event: TOOL_CALL_EVENT, signal: new AbortController().signal },
+      by: "root",
+      office: "north",
+      computer: "pc",
+      request: CALL,
+
+      event: TOOL_CALL_EVENT,
+      signal: new AbortController().signal,
       ...over,
     }, { ...parts, auditPayloads });
   /** The request that has come, or the next one. */
@@ -358,9 +375,17 @@ Deno.test("each question is audited once with who asks and how it ended; content
   operator.abort();
   await last;
   const line = (at: number, outcome: string) => ({
-    ...{ event: "operator_asked", by: "root", office: "north" },
-    ...{ computer: "pc", req_id: ids[at], request: TOOL_CALL_EVENT },
-    ...{ tool: "echo", ms: 0, outcome },
+    event: "operator_asked",
+    by: "root",
+    office: "north",
+
+    computer: "pc",
+    req_id: ids[at],
+    request: TOOL_CALL_EVENT,
+
+    tool: "echo",
+    ms: 0,
+    outcome,
   });
   assertEquals<unknown>(plain.audit.slice(lines), [
     line(0, "ok"),

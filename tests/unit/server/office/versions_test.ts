@@ -32,7 +32,8 @@ for (const one of VERSIONS) {
   for (const other of VERSIONS) {
     Deno.test(`an Agent of ${one} and a Computer of ${other} share an office: every event that both have (protocol §14)`, () => {
       const { agent, computer } = pair(one, other);
-      const [own, theirs] = [PROFILES[one], PROFILES[other]];
+      const own = PROFILES[one];
+      const theirs = PROFILES[other];
       const unknown = (event: string) => ({
         code: 400,
         message: `Unknown event "${event}"`,

@@ -169,7 +169,8 @@ Deno.test("FrameSocket frees a large frame when it is sent, and not before", asy
   it.socket.cork = it.socket.uncork = () => {}; // sent immediately
   it.frames.limitQueue(2 ** 30, () => {});
   const json = `{"text":"${"x".repeat(40_000)}"}`;
-  const [before, after] = ["b".repeat(100), "a".repeat(10)];
+  const before = "b".repeat(100);
+  const after = "a".repeat(10);
   const expected = textFrame(`42["event",${json}]`);
   for (const ownsBuffer of [true, false]) {
     const bytes = Buffer.from(before + json + after);
@@ -189,7 +190,9 @@ Deno.test("FrameSocket frees a large frame when it is sent, and not before", asy
 
 /** A reader at one moment. */
 const at = (messages: number, held: number, pending = true) => ({
-  ...{ pending, messages, held },
+  pending,
+  messages,
+  held,
   reserved: 0,
 });
 
@@ -262,7 +265,9 @@ Deno.test("UploadWatch ends the largest message when all together hold too much,
     };
     return { holds, upload };
   };
-  const [a, b, c] = [connection("a"), connection("b"), connection("c")];
+  const a = connection("a");
+  const b = connection("b");
+  const c = connection("c");
   a.holds(300);
   b.holds(600);
   c.holds(100);
@@ -290,7 +295,8 @@ function linkTo(
   } = {},
 ): Link {
   const conn = Object.assign(new EventEmitter(), {
-    ...{ isOpen: true, hasQueued },
+    isOpen: true,
+    hasQueued,
     admit: () => frames,
     write: (part: unknown) => written.push(part),
   });
@@ -303,7 +309,9 @@ Deno.test("an ack is sent while its session lasts, and never to the next session
   const acks: (Ack | undefined)[] = [];
   const written: unknown[] = [];
   const conn = Object.assign(new EventEmitter(), {
-    ...{ isOpen: true, isKnownAlive: true, hasQueued: false },
+    isOpen: true,
+    isKnownAlive: true,
+    hasQueued: false,
     admit: () => it.frames,
     write: (part: unknown) => written.push(part),
   });

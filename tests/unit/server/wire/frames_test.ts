@@ -422,7 +422,8 @@ Deno.test("many connections that are behind share each turn, so that others wait
 
 Deno.test("a connection that ends leaves the turns to the others", async () => {
   const handled: string[] = [];
-  const [a, b] = [guarded(), guarded()];
+  const a = guarded();
+  const b = guarded();
   for (const [name, { decoder }] of Object.entries({ a, b })) {
     decoder.on("decoded", ({ data: [packet] }: Packet) => {
       if (packet > 0) handled.push(`${name}${packet}`);
