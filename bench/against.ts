@@ -1,16 +1,15 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
-import { type CallsRun, cpuOf } from "./calls.ts";
-import { ratioOf } from "./calls_summary.ts";
-import { type Contestant, CONTESTANTS, ourServer } from "./contestants/mod.ts";
-import { payloadOf } from "./payloads.ts";
-import { spreadText } from "./terminal_table.ts";
+import { type CallsRun, OURS, ratiosOf } from "./calls.ts";
+import { answerTitle } from "./cases.ts";
+import { type Contestant, ourServer, single } from "./contestants/mod.ts";
+import { quartilesText } from "./statistics.ts";
 
-const OURS = "ours";
-const OTHER = "other";
+const THEIRS = "theirs";
+const SERVER = "server/main.ts";
 
 /** The names of the Servers that {@linkcode againstCheckout} returns, in their turn. */
-export const IN_TURN: readonly string[] = [OTHER, OURS];
+export const IN_TURN: readonly string[] = [THEIRS, OURS];
 
 /**
  * Returns this package's Server, and that of another checkout, started in its folder.
@@ -21,7 +20,6 @@ export const IN_TURN: readonly string[] = [OTHER, OURS];
 export async function againstCheckout(
   root: string,
 ): Promise<Readonly<Record<string, Contestant>>> {
-  const recipe = { ...ourServer(OTHER, []), cwd: root };
   await access(join(root, SERVER)).catch((cause) => {
     throw new Error(
       `Cannot compare with ${root}: it has no ${SERVER}; name the root of another checkout`,
@@ -29,18 +27,18 @@ export async function againstCheckout(
     );
   });
   return {
-    [OTHER]: { title: root, prepare: () => Promise.resolve(recipe) },
-    [OURS]: CONTESTANTS[OURS]!,
+    [THEIRS]: single(root, () => ({ ...ourServer(THEIRS, []), cwd: root })),
+    [OURS]: single("this checkout", () => ourServer(OURS, [])),
   };
 }
 
-const SERVER = "server/main.ts";
-
-/** Tells how much CPU a call costs in comparison with the other checkout, of rounds that have both. */
+/** Compares the CPU of a call with the other checkout's, in rounds that have both. */
 export const cpuAgainst = (runs: readonly CallsRun[]): string[] =>
-  [...new Set(runs.map(({ key }) => key))].flatMap((key) => {
-    const ratio = ratioOf(runs, key, [OURS, OTHER], cpuOf);
-    return ratio === undefined
-      ? []
-      : [`${payloadOf(key).title}: ${spreadText(ratio)} × the CPU of a call`];
+  [...Map.groupBy(runs, ({ key }) => key)].flatMap(([key, mine]) => {
+    const ratios = ratiosOf(mine, [OURS, THEIRS]);
+    return ratios.length === 0 ? [] : [
+      `${answerTitle(key)}, CPU of a call / the other's: ${
+        quartilesText(ratios)
+      }`,
+    ];
   });

@@ -1,91 +1,85 @@
-import { measureBroadcast, summarizeBroadcast } from "./broadcast.ts";
-import { type Group, measureCalls } from "./calls.ts";
-import {
-  type CallsRow,
-  FLOOR,
-  summarize,
-  throughputOf,
-} from "./calls_summary.ts";
-import { measureCluster } from "./cluster/mod.ts";
-import { undisturbed } from "./disturbance.ts";
-import { measureEnds } from "./ends/mod.ts";
-import { measureIdle, summarizeIdle } from "./idle.ts";
-import { measureMcp } from "./mcp/mod.ts";
+/** The runner of all parts. */
+import { disturbancesOf, isDisturbed, measureRows } from "./calls.ts";
+import type { CallsPart, Plan } from "./cases.ts";
+import { measureEnds } from "./ends.ts";
+import { measureMcp } from "./mcp.ts";
 import { measureNeighbours } from "./neighbours/mod.ts";
 import { worstOnly } from "./neighbours/result.ts";
-import { measurePlatforms } from "./platforms/mod.ts";
-import type { Plan } from "./plan.ts";
-import type { Found, Part } from "./report/report.ts";
-import { median } from "./statistics.ts";
+import {
+  type Found,
+  isSame,
+  type Part,
+  type Report,
+  thisDeno,
+  thisMachine,
+} from "./report/report.ts";
 import type { Tools } from "./tools.ts";
+
+const rowsOf = (part: CallsPart) => (plan: Plan, tools: Tools) => {
+  const { calls, rounds, only = "" } = plan;
+  const groups = calls[part].filter(({ key }) => key.match(only));
+  return measureRows(groups, rounds, tools);
+};
 
 /** Measures one part of a plan. */
 export const MEASURES: {
   readonly [P in Part]: (plan: Plan, tools: Tools) => Promise<Found[P]>;
 } = {
-  relay: ({ relay, rounds }, tools) => rowsOf(relay, rounds, tools),
-  others: ({ others, rounds }, tools) => rowsOf(others, rounds, tools),
-  open: ({ open, rounds }, tools) =>
-    each(open, async (group) => {
-      const paced = await atHalfOfTheFloor(group, rounds, tools);
-      return rowsOf(paced, rounds, tools);
-    }),
-  growth: ({ growth, rounds }, tools) => rowsOf(growth, rounds, tools),
-  broadcast: ({ broadcast }, tools) =>
-    each(broadcast.members, (members) =>
-      undisturbed(tools, async () => {
-        const plan = { ...broadcast, members: [members] };
-        return summarizeBroadcast(await measureBroadcast(plan, tools));
-      })),
-  idle: async ({ idle }, tools) =>
-    summarizeIdle(await measureIdle(idle, tools)),
-  ends: ({ rounds }) => measureEnds({ quick: rounds === 1 }),
-  mcp: ({ rounds }) => measureMcp({ quick: rounds === 1 }),
-  cluster: ({ cluster }, tools) => measureCluster(cluster, tools),
-  platforms: ({ platforms }, tools) => measurePlatforms(platforms, tools),
-  neighbours: async ({ rounds }, { tell }) =>
-    worstOnly(await measureNeighbours({ quick: rounds === 1, tell })),
+  relay: rowsOf("relay"),
+  growth: rowsOf("growth"),
+  ends: measureEnds,
+  mcp: measureMcp,
+  cluster: rowsOf("cluster"),
+  platforms: rowsOf("platforms"),
+  neighbours: async (plan, { tell }) =>
+    worstOnly(await measureNeighbours(plan, tell)),
 };
 
-const rowsOf = (
-  groups: readonly Group[],
-  rounds: number,
-  tools: Tools,
-): Promise<CallsRow[]> =>
-  each(
-    groups,
-    (group) =>
-      undisturbed(tools, async () =>
-        summarize(await measureCalls([group], rounds, tools))),
-  );
+/** The parts in order. */
+export const PARTS = Object.keys(MEASURES) as Part[];
 
-/** Measures one after the other. */
-async function each<T, R>(
-  all: readonly T[],
-  measure: (one: T) => Promise<R[]>,
-): Promise<R[]> {
-  const rows: R[] = [];
-  for (const one of all) rows.push(...await measure(one));
-  return rows;
+/**
+ * Measures parts of a plan; keeps the results of others, and the earlier ones of a part of which other work
+ * disturbed all loads.
+ *
+ * @param earlier previous results
+ * @param keep receives the results after each part, so that an interrupted run is not lost
+ */
+export async function measureParts(
+  parts: readonly Part[],
+  plan: Plan,
+  tools: Tools,
+  { earlier, keep }: {
+    readonly earlier: Report | undefined;
+    readonly keep: (report: Report) => Promise<void>;
+  },
+): Promise<Report | undefined> {
+  let report = earlier;
+  for (const part of parts) {
+    tools.tell(`== ${part} ==`);
+    const measured = await MEASURES[part](plan, tools);
+    const found = isRows(measured)
+      ? measured.filter((row) => !isDisturbed(row))
+      : measured;
+    if (isRows(measured)) tools.failures.push(...disturbancesOf(measured));
+    if (Array.isArray(found) && found.length === 0) continue;
+    // Results of another machine keep its name on the page, but those of `relay` define it.
+    const machine = thisMachine();
+    const other = report && part !== "relay" &&
+        !isSame(report.machine, machine)
+      ? report
+      : undefined;
+    const takenAt = new Date().toISOString();
+    const taken = { takenAt, rounds: plan.rounds, machine, found };
+    report = {
+      machine: other?.machine ?? machine,
+      deno: other?.deno ?? thisDeno(),
+      parts: { ...report?.parts, [part]: taken },
+    };
+    await keep(report);
+  }
+  return report;
 }
 
-/** Returns a load at half of the rate that the floor reaches with it; none when the floor failed. */
-async function atHalfOfTheFloor(
-  group: Group,
-  rounds: number,
-  tools: Tools,
-): Promise<Group[]> {
-  const alone = { ...group, contestants: [FLOOR] };
-  const runs = await measureCalls([alone], rounds, tools);
-  if (runs.length === 0) return [];
-  const rate = Math.round(median(runs.map(throughputOf)) / 2);
-  tools.tell(`${group.key}: half of the floor's rate is ${rate} calls/s`);
-  return [{ ...group, load: { ...group.load, rate } }];
-}
-
-/** Returns the number of rounds of a part. */
-export const roundsOf = (plan: Plan, part: Part): number =>
-  part === "broadcast" || part === "idle" || part === "cluster" ||
-    part === "platforms"
-    ? plan[part].rounds
-    : plan.rounds;
+const isRows = (found: Found[Part]): found is Found[CallsPart] =>
+  Array.isArray(found) && found.every((row) => "contestant" in row);

@@ -1,4 +1,4 @@
-/** Placeholder that the load generator replaces by the request id; also in `load/connection/template.h`. */
+/** Placeholder that the load generator replaces by the request id; also in `load/template.h`. */
 export const ID_PLACE = "@".repeat(12);
 
 /** Placeholder that the load generator replaces by the number of a pair. */
@@ -12,29 +12,22 @@ export interface Payload {
   readonly title: string;
   /** Its size in bytes of JSON. */
   readonly bytes: number;
-  /** One long text of ASCII, one with letters of other scripts, or many small values. */
-  readonly kind: "ascii" | "text" | "structured";
+  /** One long text, or many small values. */
+  readonly kind: "text" | "structured";
 }
 
 /** The answers that are measured. */
 export const PAYLOADS: readonly Payload[] = [
-  { name: "100", title: "100 B", bytes: 100, kind: "ascii" },
-  { name: "10k", title: "10 KB", bytes: 10_000, kind: "ascii" },
-  { name: "100k", title: "100 KB", bytes: 100_000, kind: "ascii" },
+  { name: "100", title: "100 B", bytes: 100, kind: "text" },
+  { name: "10k", title: "10 KB", bytes: 10_000, kind: "text" },
+  { name: "100k", title: "100 KB", bytes: 100_000, kind: "text" },
   {
     name: "100k-json",
     title: "100 KB structured",
     bytes: 100_000,
     kind: "structured",
   },
-  { name: "1m", title: "1 MB", bytes: 1_000_000, kind: "ascii" },
-  {
-    name: "100k-text",
-    title: "100 KB non-ASCII",
-    bytes: 100_000,
-    kind: "text",
-  },
-  { name: "1m-text", title: "1 MB non-ASCII", bytes: 1_000_000, kind: "text" },
+  { name: "1m", title: "1 MB", bytes: 1_000_000, kind: "text" },
 ];
 
 /**
@@ -54,8 +47,7 @@ export function payloadOf(name: string): Payload {
 
 /** The JSON of an ack's arguments with a `CallToolResult`, of exactly `bytes` bytes in UTF-8. */
 export function answerOf({ bytes, kind }: Payload): string {
-  if (kind === "structured") return structuredAnswer(bytes);
-  return textAnswer(bytes, kind === "ascii" ? ASCII_LINE : LINE);
+  return kind === "structured" ? structuredAnswer(bytes) : textAnswer(bytes);
 }
 
 /** The JSON of an event's arguments with a call of a tool of the pair's Computer. */
@@ -71,22 +63,23 @@ export function callOf(text: string): string {
   return JSON.stringify(["client:tool_call", call]);
 }
 
-// Resembles a file that a tool has read: mostly ASCII, with lines, quotes and some other scripts.
-const ASCII_LINE =
+/** Resembles a line of a file that a tool has read. */
+const LINE =
   'The quick brown fox said: "jump over the lazy dog", C:\\dogs\\lazy.\n';
-const LINE = ASCII_LINE +
-  "Der Größe nach sortiert; 寓言里的狐狸跳过了懒狗。🦊\tfin\n";
 
-function textAnswer(bytes: number, lines: string): string {
+function textAnswer(bytes: number): string {
   const answer = (text: string) =>
     JSON.stringify([{
       content: [{ type: "text", text: `${ID_PLACE} ${text}` }],
       isError: false,
     }]);
-  const line = sizeOf(JSON.stringify(lines)) - 2;
-  const text = lines.repeat(Math.max(0, bytes - sizeOf(answer(""))) / line);
+  const line = sizeOf(JSON.stringify(LINE)) - 2;
+  const text = LINE.repeat(Math.max(0, bytes - sizeOf(answer(""))) / line);
   return padded(bytes, (padding) => answer(text + padding));
 }
+
+/** The number of rows is a multiple of this. */
+const ROWS = 20;
 
 function structuredAnswer(bytes: number): string {
   const row = (i: number) => ({
@@ -106,14 +99,9 @@ function structuredAnswer(bytes: number): string {
       },
       isError: false,
     }]);
-  let fits = 0;
-  let tooMany = bytes;
-  while (tooMany - fits > 1) {
-    const middle = Math.floor((fits + tooMany) / 2);
-    if (sizeOf(answer(middle, "")) <= bytes) fits = middle;
-    else tooMany = middle;
-  }
-  return padded(bytes, (padding) => answer(fits, padding));
+  let rows = 0;
+  while (sizeOf(answer(rows + ROWS, "")) <= bytes) rows += ROWS;
+  return padded(bytes, (padding) => answer(rows, padding));
 }
 
 function padded(bytes: number, make: (padding: string) => string): string {

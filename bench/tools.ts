@@ -1,13 +1,12 @@
-import { temporaryFolder } from "./leftovers.ts";
-import { CONTESTANTS } from "./contestants/mod.ts";
 import { Field } from "./contestants/field.ts";
+import { CONTESTANTS } from "./contestants/mod.ts";
 import { Generator } from "./generator.ts";
-import { Messages } from "./messages.ts";
+import { temporaryFolder } from "./processes.ts";
 
 /** The tools of every measurement. */
 export interface Tools {
+  /** @throws {NoCompiler} without a C compiler */
   readonly generator: Generator;
-  readonly messages: Messages;
   readonly field: Field;
   /** Measurements that failed, with reasons. */
   readonly failures: string[];
@@ -21,7 +20,6 @@ export async function makeTools(contestants = CONTESTANTS): Promise<Tools> {
   const began = Date.now();
   return {
     generator: await Generator.build(folder),
-    messages: new Messages(folder),
     field: new Field(folder, contestants),
     failures: [],
     tell: (line) => console.error(`${sinceText(began)}  ${line}`),
@@ -44,13 +42,11 @@ export async function attempt<T>(
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       tell(`${what}: ${reason}`);
-      if (left === 0) failures.push(`${what}: ${firstLine(reason)}`);
+      const [line = ""] = reason.split("\n");
+      if (left === 0) failures.push(`${what}: ${line.slice(0, 200)}`);
     }
   }
 }
-
-/** Shortens a text for a page. */
-const firstLine = (text: string) => (text.split("\n")[0] ?? "").slice(0, 200);
 
 function sinceText(began: number): string {
   const seconds = Math.floor((Date.now() - began) / 1000);

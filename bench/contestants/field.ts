@@ -1,11 +1,11 @@
-import { type Contestant, CONTESTANTS } from "./mod.ts";
-import { type Recipe, type Running, start } from "./running.ts";
+import { type Contestant, CONTESTANTS, type Start } from "./mod.ts";
+import type { Target } from "./start.ts";
 
 /** The contestants of this machine; each is prepared once, on first use. */
 export class Field {
   readonly #folder: string;
   readonly #contestants: Readonly<Record<string, Contestant>>;
-  readonly #recipes = new Map<string, Recipe>();
+  readonly #starts = new Map<string, Start>();
   /** Reasons why contestants could not be measured, by name. */
   readonly absent: Map<string, string> = new Map();
 
@@ -18,52 +18,31 @@ export class Field {
   /**
    * Starts a contestant.
    *
-   * @param args additional arguments
    * @returns `undefined` when this machine cannot run it; `absent` has the reason
    */
-  async start(
-    name: string,
-    args: readonly string[] = [],
-  ): Promise<Running | undefined> {
-    const recipe = await this.#recipe(name);
-    return recipe &&
-      await start(
-        { ...recipe, args: [...recipe.args, ...args] },
-        this.#folder,
-      );
+  async start(name: string): Promise<(Target & AsyncDisposable) | undefined> {
+    const start = this.#starts.get(name) ?? await this.#prepare(name);
+    return await start?.();
   }
 
-  async #recipe(name: string): Promise<Recipe | undefined> {
-    const known = this.#recipes.get(name);
-    if (known || this.absent.has(name)) return known;
+  async #prepare(name: string): Promise<Start | undefined> {
+    if (this.absent.has(name)) return undefined;
     try {
-      const recipe = await contestantOf(name, this.#contestants).prepare(
-        this.#folder,
-      );
-      this.#recipes.set(name, recipe);
+      const contestant = this.#contestants[name];
+      if (contestant === undefined) {
+        const names = Object.keys(this.#contestants).join(", ");
+        throw new RangeError(`Unknown server, expected one of ${names}`);
+      }
+      const start = await contestant.prepare(this.#folder);
       // A first run that does not count, for compilations and downloads.
-      await using _server = await start(recipe, this.#folder);
-      return recipe;
+      await using _server = await start();
+      this.#starts.set(name, start);
+      return start;
     } catch (error) {
-      this.#recipes.delete(name);
       const reason = error instanceof Error ? error.message : String(error);
       console.error(`${name} cannot be measured: ${reason}`);
       this.absent.set(name, reason.split("\n")[0] ?? "");
       return undefined;
     }
   }
-}
-
-/** @throws {RangeError} for an unknown name */
-export function contestantOf(
-  name: string,
-  contestants = CONTESTANTS,
-): Contestant {
-  const contestant = contestants[name];
-  if (contestant) return contestant;
-  throw new RangeError(
-    `Unknown contestant "${name}", expected one of ${
-      Object.keys(contestants).join(", ")
-    }`,
-  );
 }

@@ -1,8 +1,11 @@
-import { bunPackage, bunScript, nodePackage, nodeScript } from "./node.ts";
-import { pythonServer } from "./python.ts";
-import { here, type Recipe } from "./running.ts";
-import { rustServer } from "./rust.ts";
+/** The table of all servers that are measured. */
+import { startCluster, whyNoCluster } from "./cluster.ts";
+import { npmServer } from "./node.ts";
+import { here, type Recipe, start, type Target } from "./start.ts";
 import { workerdServer } from "./workerd.ts";
+
+/** Starts a server, or several that work together. */
+export type Start = () => Promise<Target & AsyncDisposable>;
 
 /** A server that can be measured. */
 export interface Contestant {
@@ -14,7 +17,7 @@ export interface Contestant {
    * @param folder a folder for temporary files
    * @throws {Error} when this machine cannot run it
    */
-  prepare(folder: string): Promise<Recipe>;
+  prepare(folder: string): Promise<Start>;
 }
 
 const PERMISSIONS = ["net", "env", "read", "sys"].map((p) => `--allow-${p}`);
@@ -24,11 +27,8 @@ const deno = (script: string, args: readonly string[] = []) => ({
   args: ["run", "--no-prompt", ...PERMISSIONS, script, ...args],
 });
 
-const OUR_ARGS = [
-  "--port=0",
-  // The only limit that the load would exceed: 1,000 events per second of one connection.
-  "--max-events-per-second=1000000",
-];
+/** The only limit that the load would exceed: 1,000 events per second of one connection. */
+const OUR_ARGS = ["--port=0", "--max-events-per-second=1000000"];
 
 /** How to start this package's Server with arguments, and all limits at their defaults. */
 export const limitedServer = (
@@ -42,68 +42,67 @@ export const ourServer = (name: string, args: readonly string[]): Recipe => ({
   ...deno("server/main.ts", [...OUR_ARGS, ...args]),
 });
 
+/** A server that is one process. */
+export const single = (
+  title: string,
+  prepare: (folder: string) => Recipe | Promise<Recipe>,
+): Contestant => ({
+  title,
+  prepare: async (folder) => {
+    const recipe = await prepare(folder);
+    return () => start(recipe, folder);
+  },
+});
+
+const cluster = (title: string, computersAt: 0 | 1): Contestant => ({
+  title,
+  prepare: async (folder) => {
+    const why = await whyNoCluster();
+    if (why !== undefined) throw new Error(why);
+    return () => startCluster(folder, ourServer, computersAt);
+  },
+});
+
 /** All servers that can be measured, by their names on the command line. */
 export const CONTESTANTS: Readonly<Record<string, Contestant>> = {
-  floor: {
-    title: "floor: Deno.serve",
-    prepare: () =>
-      ready({ name: "floor", raw: true, ...deno(here("floor_deno.ts")) }),
-  },
-  "ws-deno": {
-    title: "bare ws, Deno",
-    prepare: () =>
-      ready({ name: "ws-deno", raw: true, ...deno(here("floor_ws.ts")) }),
-  },
-  "ws-node": {
-    title: "bare ws, Node",
-    prepare: (folder) => nodeScript(folder, "ws-node", "floor_ws.ts", true),
-  },
-  stock: {
-    title: "stock Socket.IO, Deno",
-    prepare: () => ready({ name: "stock", ...deno(here("stock.ts")) }),
-  },
-  "stock-node": {
-    title: "stock Socket.IO, Node",
-    prepare: (folder) => nodeScript(folder, "stock-node", "stock.ts", false),
-  },
-  ours: {
-    title: "this package, Deno",
-    prepare: () => ready(ourServer("ours", [])),
-  },
-  "ours-fetch": {
-    title: "this package, Deno.serve",
-    prepare: () =>
-      ready({ name: "ours-fetch", ...deno(here("ours_fetch.ts")) }),
-  },
-  "ours-node": {
-    title: "this package, Node",
-    prepare: (folder) => nodePackage(folder, "ours-node", OUR_ARGS),
-  },
-  "python-0.1": {
-    title: "Python SDK 0.1",
-    prepare: () => pythonServer("python-0.1", "0.1"),
-  },
-  "python-0.2": {
-    title: "Python SDK 0.2",
-    prepare: () => pythonServer("python-0.2", "0.2"),
-  },
-  rust: { title: "Rust SDK", prepare: () => rustServer("rust") },
-  "ours-bun": {
-    title: "this package, Bun",
-    prepare: (folder) => bunPackage(folder, "ours-bun", OUR_ARGS),
-  },
-  "ours-bun-fetch": {
-    title: "this package, Bun.serve",
-    prepare: (folder) => bunScript(folder, "ours-bun-fetch", "ours_bun.ts"),
-  },
-  "ours-workers": {
-    title: "this package, workerd",
-    prepare: (folder) => workerdServer(folder, "ours-workers", false),
-  },
-  "ours-workers-single": {
-    title: "this package, workerd, one object",
-    prepare: (folder) => workerdServer(folder, "ours-workers-single", true),
-  },
+  floor: single("floor: Deno.serve", () => ({
+    name: "floor",
+    raw: true,
+    ...deno(here("floor.ts")),
+  })),
+  stock: single("stock Socket.IO, Deno", () => ({
+    name: "stock",
+    ...deno(here("stock.ts")),
+  })),
+  ours: single("this package, Deno", () => ourServer("ours", [])),
+  "ours-fetch": single("this package, Deno.serve", () => ({
+    name: "ours-fetch",
+    ...deno(here("ours_fetch.ts")),
+  })),
+  "ours-node": single(
+    "this package, Node",
+    (folder) => npmServer(folder, "ours-node", "node", OUR_ARGS),
+  ),
+  "ours-bun": single(
+    "this package, Bun",
+    (folder) => npmServer(folder, "ours-bun", "bun", OUR_ARGS),
+  ),
+  "ours-bun-fetch": single(
+    "this package, Bun.serve",
+    (folder) => npmServer(folder, "ours-bun-fetch", "bun", "ours_bun.ts"),
+  ),
+  "ours-workers": single(
+    "this package, workerd",
+    (folder) => workerdServer(folder, "ours-workers", false),
+  ),
+  "ours-workers-single": single(
+    "this package, workerd, one object",
+    (folder) => workerdServer(folder, "ours-workers-single", true),
+  ),
+  same: cluster("two Servers, both ends at one", 0),
+  other: cluster("two Servers, the ends at different ones", 1),
 };
 
-const ready = (recipe: Recipe): Promise<Recipe> => Promise.resolve(recipe);
+/** Returns the name of a contestant in tables. */
+export const titleOfContestant = (name: string): string =>
+  CONTESTANTS[name]?.title ?? name;

@@ -1,20 +1,12 @@
 /**
  * A typical relay with stock Socket.IO: a map of members, and acks by callback. No version
- * gate, no validation, no limits, no metrics, no audit log. For Deno and Node.
+ * gate, no validation, no limits, no metrics, no audit log.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Server, type Socket } from "socket.io";
 
-interface Join {
-  role: string;
-  name: string;
-  office_id: string;
-}
-interface Call {
-  computer: string;
-  timeout: number;
-}
+type Join = Record<"name" | "role" | "office_id", string>;
 type Ack = (...answer: unknown[]) => void;
 
 const http = createServer();
@@ -37,19 +29,21 @@ io.of("/smcp").on("connection", (socket) => {
       ack(true, null);
     },
   );
-  socket.on("client:tool_call", (call: Call, ack: Ack) => {
-    const computer = seats.get(seat(office, call.computer));
-    if (computer === undefined) return ack({ code: 404, message: "Not found" });
-    computer.timeout(call.timeout * 1000).emit(
-      "client:tool_call",
-      call,
-      (error: Error | null, answer: unknown) =>
-        ack(error ? { code: 408, message: error.message } : answer),
-    );
-  });
-  socket.on("server:update_tool_list", (update: unknown) => {
-    socket.to(office).emit("notify:update_tool_list", update);
-  });
+  socket.on(
+    "client:tool_call",
+    (call: { computer: string; timeout: number }, ack: Ack) => {
+      const computer = seats.get(seat(office, call.computer));
+      if (computer === undefined) {
+        return ack({ code: 404, message: "Not found" });
+      }
+      computer.timeout(call.timeout * 1000).emit(
+        "client:tool_call",
+        call,
+        (error: Error | null, answer: unknown) =>
+          ack(error ? { code: 408, message: error.message } : answer),
+      );
+    },
+  );
 });
 
 http.listen(0, "127.0.0.1", () => {

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { bundle, installForBundles } from "../../tools/npm/bundle.ts";
 import { edgeTools } from "../../tests/support/mcp/npm_tools.ts";
-import { isMissing } from "./node.ts";
-import type { Recipe } from "./running.ts";
+import { once } from "./node.ts";
+import type { Recipe } from "./start.ts";
 
 /** The program, with the limits of the command that is measured. */
 const WORKER = `import { smcpWorker } from "@a2c-smcp/sdk/server/workers";
@@ -38,15 +38,12 @@ export async function workerdServer(
 }
 
 /** Bundles the Worker, once. */
-async function workerFolder(folder: string): Promise<string> {
-  const cwd = join(folder, "worker");
-  if (!await isMissing(cwd)) return cwd;
-  await Deno.mkdir(cwd);
-  await installForBundles(cwd);
-  const { code } = await bundle(cwd, WORKER, "workerd");
-  await Deno.writeTextFile(join(cwd, "worker.mjs"), code);
-  return cwd;
-}
+const workerFolder = (folder: string): Promise<string> =>
+  once(join(folder, "worker"), async (cwd) => {
+    await installForBundles(cwd);
+    const { code } = await bundle(cwd, WORKER, "workerd");
+    await Deno.writeTextFile(join(cwd, "worker.mjs"), code);
+  });
 
 const capnp = (isSingle: boolean): string =>
   `using Workerd = import "/workerd/workerd.capnp";

@@ -1,21 +1,23 @@
 /**
- * Those who attack, a process of its own: `attacker.ts PORT`. It prepares the bytes of an attack when it
- * is asked for, and sends them when it is told to go.
+ * The members that attack, a process of its own: `attacker.ts PORT`. It prepares an attack when it is
+ * asked for one, and begins it at "go".
  *
  * @module
  */
-import { Buffer } from "node:buffer";
 import process from "node:process";
-import { isClientEvent, isServerEvent } from "../../protocol/mod.ts";
+import {
+  isClientEvent,
+  isServerEvent,
+  SERVER_EVENTS,
+} from "../../protocol/mod.ts";
 import { modernRequest, post } from "../../tests/support/mcp/post.ts";
-import type { Bound } from "./bounds.ts";
-import { answerOf, FAILURE, reportOf, requestOf } from "./events.ts";
-import { Party } from "./party.ts";
-import { answerQuestions } from "./processes.ts";
-import type { Reply } from "./raw_client.ts";
+import { pause } from "../processes.ts";
+import { AGENT, answerOf, COMPUTER, FAILURE, requestOf } from "./events.ts";
+import { answerQuestions } from "./helper.ts";
+import { RawClient, type Reply } from "./raw_client.ts";
 import { kindOf } from "./result.ts";
 import type { Pace, Row, Variant } from "./rows.ts";
-import { payloadOf } from "./shapes.ts";
+import { type Bound, payloadOf } from "./shapes.ts";
 
 /** One attack. */
 export interface Attack {
@@ -37,54 +39,145 @@ export interface Attacked {
   readonly answers: Readonly<Record<string, number>>;
 }
 
+interface Prepared {
+  readonly row: Attack["row"];
+  readonly office: string;
+  readonly body: string;
+}
+
 const port = Number(process.argv[2]);
 let offices = 0;
 let prepared: Prepared | undefined;
 
-interface Prepared {
-  readonly attack: Attack;
-  readonly office: string;
-  readonly body: Buffer;
-}
+const requestIn = (event: Row["event"], office: string): string =>
+  JSON.stringify(requestOf(event, office).base);
 
-function prepare(attack: Attack): { readonly bytes: number } {
+function prepare({ row, variant, bound }: Attack): true {
+  const { event, part, way } = row;
   const office = `attacked-${offices++}`;
-  const { row: { event, part, way }, variant, bound } = attack;
-  const sample = variant.isFailure
+  const { base } = variant.isFailure
     ? FAILURE
-    : isServerEvent(event)
-    ? reportOf(event, office)
-    : part === "answer"
+    : part === "answer" && isClientEvent(event)
     ? answerOf(event)
-    : requestOf(event);
-  const base = way === "other-name"
-    ? { ...sample.base, agent: "somebody else" }
-    : { ...sample.base };
-  const place = { base, field: variant.field };
-  const body = Buffer.from(payloadOf(variant.shape, place, bound));
-  prepared = { attack, office, body };
-  return { bytes: body.length };
+    : requestOf(event, office);
+  const place = {
+    base: way === "other-name" ? { ...base, agent: "another" } : base,
+    field: variant.field,
+  };
+  prepared = { row, office, body: payloadOf(variant.shape, place, bound) };
+  return true;
 }
 
-async function run({ attack, office, body }: Prepared): Promise<Attacked> {
-  const { row: { way } } = attack;
-  let { pace } = attack.row;
+/** An Agent and a Computer in an office of their own, or a client in none. */
+class Party {
+  readonly #agent: RawClient | undefined;
+  readonly #computer: RawClient | undefined;
+  readonly #office: string;
+  /** What the Computer answers to one event; the smallest answer to any other. */
+  readonly #answers = new Map<string, string>();
+
+  private constructor(
+    office: string,
+    agent: RawClient | undefined,
+    computer: RawClient | undefined,
+  ) {
+    this.#office = office;
+    this.#agent = agent;
+    this.#computer = computer;
+    if (computer === undefined) return;
+    computer.onRequest = (id, event) => {
+      if (!isClientEvent(event)) return;
+      const smallest = JSON.stringify(answerOf(event).base);
+      computer.answer(id, this.#answers.get(event) ?? smallest);
+    };
+  }
+
+  /** Connects the members that a row needs. */
+  static async open(row: Attack["row"], office: string): Promise<Party> {
+    const { event, part, way } = row;
+    const agent = way === "mcp"
+      ? undefined
+      : await RawClient.open(port, row.agent);
+    if (way === "outsider") return new Party(office, agent, undefined);
+    const computer = await RawClient.open(port, row.computer);
+    await computer.join("computer", COMPUTER, office);
+    await agent?.join("agent", AGENT, office);
+    const party = new Party(office, agent, computer);
+    // The Server translates requests once it has seen names of the Computer's MCP servers.
+    const isTranslated = row.agent !== row.computer && part !== "answer";
+    if (isTranslated && event !== "client:get_config") {
+      await agent?.ask(
+        "client:get_config",
+        requestIn("client:get_config", office),
+      );
+    }
+    return party;
+  }
+
+  /** Whether all of its connections are open. */
+  get isOpen(): boolean {
+    return this.#agent?.isOpen !== false && this.#computer?.isOpen !== false;
+  }
+
+  /** Sends a payload once, as the member that may send it. */
+  async send(
+    { event, part, way }: Attack["row"],
+    body: string,
+  ): Promise<Reply> {
+    if (way === "mcp") return await this.#listTools(body);
+    const isReport = isServerEvent(event) &&
+      SERVER_EVENTS[event].from === "computer";
+    const sender = isReport ? this.#computer ?? this.#agent : this.#agent;
+    if (part === "answer") this.#answers.set(event, body);
+    const request = part === "answer" ? requestIn(event, this.#office) : body;
+    return await sender?.ask(event, request) ?? { closed: 0 };
+  }
+
+  /** Makes an MCP client of the Server list the tools again, which are now those of an answer. */
+  async #listTools(answer: string): Promise<Reply> {
+    this.#answers.set("client:get_tools", answer);
+    const changed = requestIn("server:update_tool_list", this.#office);
+    this.#computer?.notify("server:update_tool_list", changed);
+    const { status, body } = await post(
+      `http://127.0.0.1:${port}/mcp/${this.#office}`,
+      modernRequest("tools/list"),
+    );
+    const names = body.match(/"inputSchema"/g)?.length ?? 0;
+    return { ack: `HTTP ${status}${names > 0 ? `, ${names} tools` : ""}` };
+  }
+
+  /** Closes the connections. */
+  close(): void {
+    this.#agent?.close();
+    this.#computer?.close();
+  }
+}
+
+/** A payload that alone takes so long is not sent again: its effect is seen, and many take minutes. */
+const SLOW_MS = 1000;
+const ONCE: Pace = { inFlight: 1, least: 1, leastMs: 0, most: 1 };
+
+/** A Server that drops a payload must not stop the measurement. */
+const LATEST_MS = 60_000;
+
+async function run({ row, office, body }: Prepared): Promise<Attacked> {
+  let { pace } = row;
   const answers: Record<string, number> = {};
   const began = performance.now();
   let payloads = 0;
-  let party = await Party.open(port, attack.row, office);
+  let party = await Party.open(row, office);
   let opening: Promise<Party> | undefined;
   const isDone = () =>
     payloads >= pace.most ||
     payloads >= pace.least && performance.now() - began >= pace.leastMs;
   const sendOnce = async () => {
-    if (way === "renamed") renumber(body, payloads);
+    const sent = row.way === "renamed" ? renumbered(body, payloads) : body;
     payloads++;
-    const reply = await inTime(send(party, attack, body));
-    const kind = kindOf(reply);
+    const late = pause(LATEST_MS).then((): Reply => ({ ack: "no answer" }));
+    const kind = kindOf(await Promise.race([party.send(row, sent), late]));
     answers[kind] = (answers[kind] ?? 0) + 1;
     if (party.isOpen) return;
-    opening ??= Party.open(port, attack.row, `${office}-${payloads}`);
+    opening ??= Party.open(row, `${office}-${payloads}`);
     party = await opening;
     opening = undefined;
   };
@@ -101,64 +194,17 @@ async function run({ attack, office, body }: Prepared): Promise<Attacked> {
     party.close();
   }
   const seconds = (performance.now() - began) / 1000;
-  return { payloads, bytes: body.length, seconds, answers };
-}
-
-/** Sends the payload once, as a member of its party. */
-async function send(
-  party: Party,
-  { row: { event, part, way } }: Attack,
-  body: Buffer,
-): Promise<Reply> {
-  if (way === "mcp") return await listTools(party, body);
-  if (part === "answer" && isClientEvent(event)) {
-    return await party.askFor(event, body);
-  }
-  return await party.send(event, body);
-}
-
-/** A payload that alone takes so long is not sent again: what it does is seen, and many take minutes. */
-const SLOW_MS = 1000;
-const ONCE: Pace = {
-  inFlight: 1,
-  least: 1,
-  leastMs: 0,
-  most: 1,
-};
-
-const LATEST_MS = 60_000;
-
-/** Waits for a reply no longer than a minute: a Server that drops a payload must not stop the measurement. */
-async function inTime(reply: Promise<Reply>): Promise<Reply> {
-  const late = Promise.withResolvers<Reply>();
-  const timer = setTimeout(
-    () => late.resolve({ ack: "no answer" }),
-    LATEST_MS,
-  );
-  try {
-    return await Promise.race([reply, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** Makes an MCP client of the Server list the tools again. */
-async function listTools(party: Party, body: Buffer): Promise<Reply> {
-  party.changeTools(body);
-  const { status, body: text } = await post(
-    `http://127.0.0.1:${port}/mcp/${party.office}`,
-    modernRequest("tools/list"),
-  );
-  const names = text.match(/"inputSchema"/g)?.length ?? 0;
-  return { ack: `HTTP ${status}${names > 0 ? `, ${names} tools` : ""}` };
+  const bytes = new TextEncoder().encode(body).length;
+  return { payloads, bytes, seconds, answers };
 }
 
 const DIGITS = 8;
 
-/** Makes the name another one, in place. */
-function renumber(body: Buffer, number: number): void {
-  const at = body.indexOf('{"', 1) + 2;
-  body.write(String(number).padStart(DIGITS, "0"), at);
+/** Makes the name another one of the same length. */
+function renumbered(body: string, number: number): string {
+  const at = body.indexOf('{"', body.indexOf('"servers"')) + 2;
+  const name = String(number).padStart(DIGITS, "0");
+  return body.slice(0, at) + name + body.slice(at + DIGITS);
 }
 
 async function answer(question: AttackerQuestion): Promise<unknown> {
@@ -172,4 +218,4 @@ async function answer(question: AttackerQuestion): Promise<unknown> {
   }));
 }
 
-await answerQuestions(answer);
+answerQuestions(answer);

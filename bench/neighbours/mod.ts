@@ -1,39 +1,33 @@
 /**
  * Measures how long a neighbour waits: a call in another office, while a member of one sends the worst
- * payloads that are let in, event by event. Server, neighbours and attackers are processes of their own.
+ * payloads that are let in, event by event. The Server and the attackers are processes of their own.
  *
  * @module
  */
-import { dirname, resolve } from "node:path";
-import { type Recipe, type Running, start } from "../contestants/running.ts";
+import { resolve } from "node:path";
+import { type Recipe, type Running, start } from "../contestants/start.ts";
+import type { Plan } from "../cases.ts";
 import { limitedServer } from "../contestants/mod.ts";
-import { temporaryFolder } from "../leftovers.ts";
+import { memoryOf, pause, resetPeak, temporaryFolder } from "../processes.ts";
 import type { Attack, Attacked } from "./attacker.ts";
-import { type Bound, boundOf, WHOLE_MESSAGE } from "./bounds.ts";
-import type { NeighbourQuestion, Waits } from "./neighbour.ts";
-import { Helper, memoryOf, pause, resetPeak } from "./processes.ts";
-import { progressOf } from "./render.ts";
+import { Neighbour } from "./neighbour.ts";
+import { Helper } from "./helper.ts";
 import {
   type AttackResult,
   type NeighbourRow,
   type NeighboursResult,
+  progressOf,
   quietOf,
   type Times,
-  timesOf,
 } from "./result.ts";
-import { allRows, quickly, type Row, rowsLike, type Variant } from "./rows.ts";
-
-/** How to measure. */
-export interface NeighboursPlan {
-  /** Only proves that it runs. */
-  readonly quick: boolean;
-  /** A regular expression for the titles of rows; default all, or some when quick. */
-  readonly rows?: string;
-  /** Path of the `server/main.ts` of another checkout. */
-  readonly server?: string;
-  /** Reports progress. */
-  tell(line: string): void;
-}
+import {
+  allRows,
+  quickly,
+  type Row,
+  type Variant,
+  WHOLE_MESSAGE,
+} from "./rows.ts";
+import type { Bound } from "./shapes.ts";
 
 /** One row of each kind. */
 const QUICK_ROWS = "^(client:tool_call request|server:update_config|" +
@@ -48,28 +42,26 @@ const QUICK_QUIET_MS = 30;
 const WARM_UP_MS = 1200;
 const SETTLE_MS = 100;
 
-/** A Server that holds more after an attack is replaced before the next row. */
-const MOST_HELD_BYTES = 800 * 2 ** 20;
-
 /** Measures all rows. @throws {Error} when there is no such Server or row */
 export async function measureNeighbours(
-  plan: NeighboursPlan,
+  plan: Plan,
+  tell: (line: string) => void,
 ): Promise<NeighboursResult> {
-  const { quick, tell } = plan;
-  const chosen = rowsLike(allRows(), plan.rows ?? (quick ? QUICK_ROWS : ""));
-  if (chosen.length === 0) throw new Error(`No row is like ${plan.rows}`);
+  const { quick, only = quick ? QUICK_ROWS : "" } = plan;
+  const like = new RegExp(only, "i");
+  const chosen = allRows().filter(({ title }) => like.test(title));
+  if (chosen.length === 0) throw new Error(`No row is like ${only}`);
   const folder = temporaryFolder();
   const rows: NeighbourRow[] = [];
   let scene: Scene | undefined;
   try {
     for (const row of chosen) {
-      if (scene && await scene.isWorn()) {
+      if (scene?.isBroken) {
         await scene[Symbol.asyncDispose]();
         scene = undefined;
       }
       scene ??= await Scene.open(plan, folder);
-      const measured = await scene.measure(quick ? quickly(row) : row, tell);
-      rows.push(measured);
+      rows.push(await scene.measure(quick ? quickly(row) : row, tell));
     }
   } finally {
     await scene?.[Symbol.asyncDispose]();
@@ -77,66 +69,57 @@ export async function measureNeighbours(
   return { rows };
 }
 
+/** The bounds that a Server states at `/health`; one that states none lets in what fits in a message. */
+interface Health {
+  readonly limits?: {
+    readonly events?: Readonly<
+      Record<string, Partial<Readonly<Record<"request" | "answer", Bound>>>>
+    >;
+  };
+}
+
 /** How to start a Server; its limits are a part of what is measured. */
-const recipeOf = (server: string | undefined): Recipe => ({
+const recipeOf = (checkout: string | undefined): Recipe => ({
   ...limitedServer("neighbours", ["--mcp", "--protocol=0.2,0.4"]),
-  ...(server !== undefined && { cwd: dirname(dirname(resolve(server))) }),
+  ...(checkout !== undefined && { cwd: resolve(checkout) }),
 });
 
 /** A Server with two offices: that of the neighbours, and that of the attackers. */
 class Scene implements AsyncDisposable {
+  readonly #stack = new AsyncDisposableStack();
   readonly #server: Running;
-  readonly #agent: Helper;
+  readonly #neighbour: Neighbour;
   readonly #attacker: Helper;
-  readonly #health: unknown;
+  readonly #health: Health;
   readonly #quick: boolean;
-  readonly #stack: AsyncDisposableStack;
-  #isBroken = false;
+  /** Whether a process of it has ended, so that it must be replaced. */
+  isBroken = false;
 
   private constructor(
-    parts: {
-      readonly server: Running;
-      readonly agent: Helper;
-      readonly attacker: Helper;
-      readonly health: unknown;
-    },
-    quick: boolean,
-    stack: AsyncDisposableStack,
+    server: Running,
+    neighbour: Neighbour,
+    { health, quick }: { readonly health: Health; readonly quick: boolean },
   ) {
-    this.#server = parts.server;
-    this.#agent = parts.agent;
-    this.#attacker = parts.attacker;
-    this.#health = parts.health;
+    this.#server = this.#stack.use(server);
+    this.#neighbour = this.#stack.use(neighbour);
+    const { port } = server;
+    this.#attacker = this.#stack.use(
+      new Helper("attacker.ts", [String(port)]),
+    );
+    this.#health = health;
     this.#quick = quick;
-    this.#stack = stack;
   }
 
   static async open(
-    { server: path, quick }: NeighboursPlan,
+    { checkout, quick }: Plan,
     folder: string,
   ): Promise<Scene> {
-    await using stack = new AsyncDisposableStack();
-    const server = stack.use(await start(recipeOf(path), folder));
-    const { port } = server;
-    const computer = stack.use(
-      new Helper("neighbour.ts", ["computer", String(port)]),
-    );
-    await computer.ask("begin");
-    const agent = stack.use(
-      new Helper("neighbour.ts", ["agent", String(port)]),
-    );
-    const attacker = stack.use(new Helper("attacker.ts", [String(port)], 10));
-    await agent.ask("begin");
+    const server = await start(recipeOf(checkout), folder);
+    const neighbour = await Neighbour.open(server.port);
     await pause(quick ? SETTLE_MS : WARM_UP_MS);
-    const response = await fetch(`http://127.0.0.1:${port}/health`);
+    const response = await fetch(`http://127.0.0.1:${server.port}/health`);
     const health = await response.json();
-    return new Scene({ server, agent, attacker, health }, quick, stack.move());
-  }
-
-  /** Whether it must be replaced: a process of it has ended, or the Server holds much memory. */
-  async isWorn(): Promise<boolean> {
-    if (this.#isBroken) return true;
-    return (await memoryOf(this.#server.pid)).now > MOST_HELD_BYTES;
+    return new Scene(server, neighbour, { health, quick });
   }
 
   /** Measures a row; never throws. */
@@ -148,21 +131,21 @@ class Scene implements AsyncDisposable {
     const attacks: AttackResult[] = [];
     let ended: string | undefined;
     try {
-      for (const { variant, size, bound } of this.#trials(row)) {
+      for (const trial of this.#trials(row)) {
         const { variants: _, title: __, ...sent } = row;
-        const attack: Attack = { row: sent, variant, bound };
+        const attack: Attack = { row: sent, ...trial };
         await this.#attacker.ask(attack);
         await pause(SETTLE_MS);
         const before = await this.#quiet();
         quiet.push(before);
-        const result = await this.#attack(attack, size);
+        const result = await this.#attack(attack);
         attacks.push(result);
         tell(progressOf(row.title, before.p99, result));
       }
       await pause(SETTLE_MS);
       quiet.push(await this.#quiet());
     } catch (error) {
-      this.#isBroken = true;
+      this.isBroken = true;
       ended = `${error instanceof Error ? error.message : error}: ${
         this.#server.log().slice(-300)
       }`;
@@ -178,63 +161,37 @@ class Scene implements AsyncDisposable {
   }
 
   /** Every variant at the event's bound, and where that is less than a message, two in a whole one. */
-  #trials(row: Row) {
-    const { event, part, variants } = row;
-    const stated = boundOf(this.#health, { event, part });
-    const shorten = (bound: Bound): Bound =>
-      this.#quick
-        ? { ...bound, bytes: Math.min(bound.bytes, QUICK_BYTES) }
-        : bound;
-    const all = variants.map((variant) => ({
+  #trials({ event, part, variants }: Row) {
+    const of = this.#health.limits?.events?.[event];
+    const stated = part === "answer" ? of?.answer : of?.request;
+    const beyond = stated === undefined ? [] : variants.filter(isBeyond);
+    const most = this.#quick ? QUICK_BYTES : WHOLE_MESSAGE.bytes;
+    const trial = (variant: Variant, bound: Bound) => ({
       variant,
-      size: "bound" as const,
-      bound: shorten(stated),
-    }));
-    const isLess = stated.bytes < WHOLE_MESSAGE.bytes ||
-      stated.values !== undefined;
-    if (!isLess) return all;
+      bound: { ...bound, bytes: Math.min(bound.bytes, most) },
+    });
     return [
-      ...all,
-      ...variants.filter(isBeyond).map((variant) => ({
-        variant,
-        size: "message" as const,
-        bound: shorten(WHOLE_MESSAGE),
-      })),
+      ...variants.map((each) => trial(each, stated ?? WHOLE_MESSAGE)),
+      ...beyond.map((each) => trial(each, WHOLE_MESSAGE)),
     ];
   }
 
   async #quiet(): Promise<Times> {
-    await this.#askAgent("begin");
-    await pause(this.#quick ? QUICK_QUIET_MS : QUIET_MS);
-    const { ms, failed } = await this.#askAgent("end");
-    if (failed === ms.length) throw new Error("The neighbour was cut off");
-    return timesOf(ms);
+    const ms = this.#quick ? QUICK_QUIET_MS : QUIET_MS;
+    const { times, failed } = await this.#neighbour.during(() => pause(ms));
+    if (failed === times.calls) throw new Error("The neighbour was cut off");
+    return times;
   }
 
-  async #attack(
-    attack: Attack,
-    size: AttackResult["size"],
-  ): Promise<AttackResult> {
+  async #attack({ variant, bound }: Attack): Promise<AttackResult> {
     const { pid } = this.#server;
     await resetPeak(pid);
     const { now: before } = await memoryOf(pid);
-    await this.#askAgent("begin");
-    const attacked = await this.#attacker.ask<Attacked>("go");
-    const { ms, failed } = await this.#askAgent("end");
-    const { peak, now: after } = await memoryOf(pid);
-    return {
-      ...attack.variant,
-      ...attacked,
-      size,
-      bound: attack.bound,
-      times: timesOf(ms),
-      failed,
-      memory: { before, peak, after },
-    };
-  }
-
-  #askAgent(question: NeighbourQuestion): Promise<Waits> {
-    return this.#agent.ask<Waits>(question);
+    const { ran, times, failed } = await this.#neighbour.during(() =>
+      this.#attacker.ask<Attacked>("go")
+    );
+    const memory = { before, ...await memoryOf(pid) };
+    return { ...variant, ...ran, bound, times, failed, memory };
   }
 
   /** Ends all of it. */
@@ -245,4 +202,4 @@ class Scene implements AsyncDisposable {
 
 /** Whether a shape is tried beyond the bound, too: those that are refused by their values, and by bytes alone. */
 const isBeyond = ({ shape, field }: Variant): boolean =>
-  field.startsWith("x_") ? shape === "objects" || shape === "text" : false;
+  field.startsWith("x_") && (shape === "objects" || shape === "text");

@@ -1,6 +1,10 @@
-import type { Bound } from "./bounds.ts";
+import type { Memory } from "../processes.ts";
+import type { Goal } from "../report/goals.ts";
+import { textTable } from "../report/text.ts";
+import type { Attacked } from "./attacker.ts";
 import type { Reply } from "./raw_client.ts";
 import type { Pace, Variant } from "./rows.ts";
+import type { Bound } from "./shapes.ts";
 
 /** How long calls took, in ms. */
 export interface Times {
@@ -11,26 +15,15 @@ export interface Times {
 }
 
 /** What one attack did. */
-export interface AttackResult extends Variant {
+export interface AttackResult extends Variant, Attacked {
   /** What the attack kept to: the event's bound, or what fits into a message. */
-  readonly size: "bound" | "message";
   readonly bound: Bound;
-  /** Payloads that were sent, and bytes of each. */
-  readonly payloads: number;
-  readonly bytes: number;
-  readonly seconds: number;
-  /** How the payloads were answered: how many in which way. */
-  readonly answers: Readonly<Record<string, number>>;
   /** The neighbour's calls meanwhile. */
   readonly times: Times;
   /** Calls of the neighbour that were refused or not answered. */
   readonly failed: number;
   /** Resident memory of the Server in bytes: before, at its peak, and afterwards. */
-  readonly memory: {
-    readonly before: number;
-    readonly peak: number;
-    readonly after: number;
-  };
+  readonly memory: Memory & { readonly before: number };
 }
 
 /** A row, with all attacks that were tried. */
@@ -85,8 +78,7 @@ export const addedBytes = (
 export const worstOf = (
   { attacks }: Pick<NeighbourRow, "attacks">,
   figure: (attack: AttackResult) => number,
-): AttackResult | undefined =>
-  attacks.toSorted((a, b) => figure(b) - figure(a))[0];
+): AttackResult | undefined => largest(attacks, figure);
 
 /** Returns a result with the two attacks of each row that are shown: the longest, and the largest. */
 export const worstOnly = ({ rows }: NeighboursResult): NeighboursResult => ({
@@ -140,13 +132,92 @@ export const quietOf = (windows: readonly Times[]): Times =>
 /** Says in a few words how a payload was answered. */
 export function kindOf(reply: Reply): string {
   if ("closed" in reply) return `closed ${reply.closed}`;
-  const { ack } = reply;
-  const [, reason] = /^\[false,"([^"]*)/.exec(ack) ?? [];
-  if (reason !== undefined) return `false: ${reason.slice(0, SHOWN)}`;
-  const [, code] = /^\[\{"code":(\d+)/.exec(ack) ?? [];
-  if (code === undefined) return ack.startsWith("[") ? "accepted" : ack;
-  const [, message = ""] = /"message":"([^"]*)/.exec(ack) ?? [];
-  return `${code} ${message.slice(0, SHOWN)}`;
+  const isRefused = /^\[(false|\{"code":)/.test(reply.ack);
+  if (!isRefused && reply.ack.startsWith("[")) return "accepted";
+  return reply.ack.slice(0, SHOWN);
 }
 
 const SHOWN = 60;
+
+/** Formats bytes as MiB. */
+const mib = (bytes: number): string => (bytes / 2 ** 20).toFixed(0);
+
+/** Returns the largest of some values, and which of them it is. */
+const largest = <T>(all: readonly T[], figure: (one: T) => number) =>
+  all.toSorted((a, b) => figure(b) - figure(a))[0];
+
+/** Returns whether neighbours stay undisturbed: how many rows, and the worst of them. */
+export function neighboursGoals({ rows }: NeighboursResult): Goal[] {
+  const attacks = rows.flatMap((row) =>
+    row.attacks.map((attack) => ({ row, attack }))
+  );
+  const slow = largest(
+    attacks,
+    ({ row, attack }) => attack.times.p99 / allowedMs(row),
+  )?.attack;
+  const large = largest(
+    attacks,
+    ({ row, attack }) => addedBytes(attack) / allowedBytes(row.pace, attack),
+  )?.attack;
+  if (slow === undefined || large === undefined) return [];
+  const all = rows.length;
+  const short = rows.filter(isShort).length;
+  const small = rows.filter(isSmall).length;
+  return [
+    {
+      figure: "p99 of a neighbour's call, by what another member sends",
+      goal: "≤ 10 × without, or 50 ms",
+      measured: `${short} of ${all}; at most ${slow.times.p99.toFixed(0)} ms`,
+      met: short === all,
+    },
+    {
+      figure: "memory that this adds to the Server",
+      goal: "≤ 3 × what passes + 64 MiB",
+      measured: `${small} of ${all}; at most ${mib(addedBytes(large))} MiB`,
+      met: small === all,
+    },
+  ];
+}
+
+/** Writes a line for each row, of its worst attack; the memory is that of the largest. */
+export const neighboursTable = ({ rows }: NeighboursResult): string =>
+  textTable(
+    [
+      "what is sent",
+      "p99 ms",
+      "allowed",
+      "added MiB",
+      "allowed",
+      "worst shape",
+    ],
+    rows.map((row) => {
+      const slow = worstOf(row, ({ times }) => times.p99);
+      const large = worstOf(row, addedBytes);
+      if (slow === undefined || large === undefined || row.ended) {
+        return [row.title, row.ended ?? "not measured"];
+      }
+      return [
+        row.title,
+        slow.times.p99.toFixed(1),
+        allowedMs(row).toFixed(1),
+        mib(addedBytes(large)),
+        mib(allowedBytes(row.pace, large)),
+        `${slow.shape} in ${slow.field}`,
+      ];
+    }),
+  );
+
+/** Says of an attack what it did, in a line. */
+export const progressOf = (
+  row: string,
+  quietMs: number,
+  attack: AttackResult,
+): string =>
+  `${row}, ${attack.shape} in ${attack.field}: ${attack.payloads} × ${
+    (attack.bytes / 1000).toFixed(0)
+  } KB, p99 ${attack.times.p99.toFixed(0)} ms (without ${
+    quietMs.toFixed(1)
+  }), +${mib(addedBytes(attack))} MiB; ${
+    Object.entries(attack.answers)
+      .map(([kind, count]) => `${count} × ${kind}`).join("; ")
+  }`;

@@ -6,24 +6,18 @@
 import {
   CLIENT_EVENTS,
   type ClientEvent,
-  GET_CONFIG_EVENT,
-  GET_PROMPTS_EVENT,
-  GET_TOOLS_EVENT,
   isClientEvent,
   isServerEvent,
-  JOIN_OFFICE_EVENT,
-  LIST_ROOM_EVENT,
   type ProtocolName,
   SERVER_EVENTS,
   type ServerEvent,
-  TOOL_CALL_EVENT,
-  UPDATE_CONFIG_EVENT,
-  UPDATE_RESOURCES_EVENT,
 } from "../../protocol/mod.ts";
 import { PROFILES } from "../../protocol/profiles.ts";
-import type { Part } from "./bounds.ts";
-import { answerOf, reportOf, requestOf, type Sample } from "./events.ts";
-import { ANYWHERE, type Shape, WORST } from "./shapes.ts";
+import { answerOf, requestOf, type Sample } from "./events.ts";
+import { ANYWHERE, type Bound, type Shape, WORST } from "./shapes.ts";
+
+/** A payload of an event, as its sender sees it. */
+export type PayloadPart = "request" | "answer" | "report";
 
 /** Where an attack has its shape. */
 export interface Variant {
@@ -51,7 +45,7 @@ export interface Pace {
 export interface Row {
   readonly title: string;
   readonly event: ClientEvent | ServerEvent;
-  readonly part: Part;
+  readonly part: PayloadPart;
   readonly agent: ProtocolName;
   readonly computer: ProtocolName;
   readonly variants: readonly Variant[];
@@ -70,9 +64,6 @@ export type Way = "outsider" | "other-name" | "renamed" | "mcp";
 /** A member that no version defines. */
 const UNKNOWN = "x_unknown";
 
-const NEW = "0.4";
-const OLD = "0.2";
-
 /**
  * Three in flight: of the largest messages, more would exceed what the Server queues for one client, which
  * it disconnects then.
@@ -85,22 +76,41 @@ const USUAL: Pace = {
   isTriedFirst: true,
 };
 
-const AT_ONCE = 30;
-
-/** All of them at once. */
-const together = (count: number): Pace => ({
-  inFlight: count,
+const paceOf = (inFlight: number, count: number): Pace => ({
+  inFlight,
   least: count,
   leastMs: 0,
   most: count,
 });
 
+/** All of them at once. */
+const together = (count: number): Pace => paceOf(count, count);
+
 /** One after the other. */
-const inTurn = (count: number): Pace => ({
-  inFlight: 1,
-  least: count,
-  leastMs: 0,
-  most: count,
+const inTurn = (count: number): Pace => paceOf(1, count);
+
+const EQUAL = { agent: "0.4", computer: "0.4" } as const;
+
+/** Both orders of two members with different versions. */
+const MIXED = [
+  { agent: "0.4", computer: "0.2" },
+  { agent: "0.2", computer: "0.4" },
+] as const;
+
+/** A row of two members of the newest version, at the usual pace. */
+const row = (
+  title: string,
+  [event, part]: readonly [Row["event"], PayloadPart],
+  variants: readonly Variant[],
+  over: Partial<Row> = {},
+): Row => ({
+  title,
+  event,
+  part,
+  ...EQUAL,
+  variants,
+  pace: USUAL,
+  ...over,
 });
 
 const clientEvents = Object.keys(CLIENT_EVENTS).filter(isClientEvent);
@@ -110,7 +120,7 @@ const unknown = (shape: Shape): Variant => ({ shape, field: UNKNOWN });
 
 const objects = [unknown("objects")];
 
-const ownOf = ({ own = [] }: Sample): Variant[] =>
+const ownOf = ({ own }: Sample): Variant[] =>
   own.map(([field, shape]) => ({ field, shape }));
 
 const failure: Variant = {
@@ -119,204 +129,129 @@ const failure: Variant = {
   isFailure: true,
 };
 
-/** Both orders of two members with different versions. */
-const MIXED = [
-  { agent: NEW, computer: OLD },
-  { agent: OLD, computer: NEW },
-] as const;
-
-const EQUAL = { agent: NEW, computer: NEW } as const;
-
 /** The events for which every shape is tried: one of each way through the Server. */
-const EXAMPLES: readonly Row["event"][] = [
-  TOOL_CALL_EVENT,
-  JOIN_OFFICE_EVENT,
-  UPDATE_CONFIG_EVENT,
-];
+const EXAMPLES: readonly Row["event"][] = [];
 
 /** The shapes of a member that no version defines: all of an example, else those that turned out worst. */
 const anywhere = (event: Row["event"]): Variant[] =>
   (EXAMPLES.includes(event) ? ANYWHERE : WORST).map(unknown);
 
-/** Every event with an ordinary payload; payloads between equal versions are forwarded as they came. */
-const ordinary = (): Row[] => [
-  ...clientEvents.map((event): Row => ({
-    ...EQUAL,
-    event,
-    title: `${event} request`,
-    part: "request",
-    variants: [...anywhere(event), ...ownOf(requestOf(event))],
-    pace: USUAL,
-  })),
-  ...clientEvents.map((event): Row => ({
-    ...EQUAL,
-    event,
-    title: `${event} answer`,
-    part: "answer",
-    variants: [
-      ...anywhere(event),
-      ...ownOf(answerOf(event)),
-      failure,
-    ],
-    pace: USUAL,
-  })),
-  ...serverEvents.map((event): Row => ({
-    ...EQUAL,
-    event,
-    title: event,
-    part: "report",
-    variants: [...anywhere(event), ...ownOf(reportOf(event, ""))],
-    pace: USUAL,
-    ...(event === JOIN_OFFICE_EVENT && { way: "outsider" }),
-  })),
-];
-
 /** The most items that are translated in an answer. */
-const TRANSLATED: Readonly<Partial<Record<ClientEvent, readonly Variant[]>>> = {
-  [GET_TOOLS_EVENT]: [{ shape: "items", field: "tools" }],
-  [GET_PROMPTS_EVENT]: [{ shape: "items", field: "prompts" }],
-  [GET_CONFIG_EVENT]: [{ shape: "named", field: "servers" }],
+const TRANSLATED: Readonly<Partial<Record<ClientEvent, Variant>>> = {
+  "client:get_tools": { shape: "items", field: "tools" },
+  "client:get_prompts": { shape: "items", field: "prompts" },
+  "client:get_config": { shape: "named", field: "servers" },
 };
 
-/** Every payload between members of different versions, in both orders. */
-const translated = (): Row[] =>
-  MIXED.flatMap((versions) => {
-    const between = `${versions.computer} Computer, ${versions.agent} Agent`;
-    const lacks = [versions.agent, versions.computer]
-      .flatMap((version) => PROFILES[version].lacks);
-    const events = clientEvents.filter((event) => !lacks.includes(event));
+/** Requests and answers between two members: forwarded as they came, or translated. */
+function between(versions: Pick<Row, "agent" | "computer">): Row[] {
+  const { agent, computer } = versions;
+  const isMixed = agent !== computer;
+  const names = isMixed ? `, ${computer} Computer, ${agent} Agent` : "";
+  const lacks = [agent, computer].flatMap((name) => PROFILES[name].lacks);
+  const events = clientEvents.filter((event) => !lacks.includes(event));
+  return events.flatMap((event) => {
+    const shapes = isMixed ? objects : anywhere(event);
+    const most = isMixed ? TRANSLATED[event] : undefined;
+    const request = [...shapes, ...ownOf(requestOf(event))];
+    const answer = [...shapes, ...ownOf(answerOf(event)), failure];
+    if (most !== undefined) answer.push(most);
     return [
-      ...events.map((event): Row => ({
-        ...versions,
-        event,
-        title: `${event} request, ${between}`,
-        part: "request",
-        variants: [...objects, ...ownOf(requestOf(event))],
-        pace: USUAL,
-      })),
-      ...events.map((event): Row => ({
-        ...versions,
-        event,
-        title: `${event} answer, ${between}`,
-        part: "answer",
-        variants: [
-          ...objects,
-          ...ownOf(answerOf(event)),
-          ...TRANSLATED[event] ?? [],
-          failure,
-        ],
-        pace: USUAL,
-      })),
-      {
-        ...versions,
-        event: UPDATE_RESOURCES_EVENT,
-        title: `${UPDATE_RESOURCES_EVENT}, ${between}`,
-        part: "report",
-        variants: ownOf(reportOf(UPDATE_RESOURCES_EVENT, "")),
-        pace: USUAL,
-      },
+      row(`${event} request${names}`, [event, "request"], request, versions),
+      row(`${event} answer${names}`, [event, "answer"], answer, versions),
     ];
   });
+}
+
+/** Every event with an ordinary payload, and every payload that is translated. */
+const ordinary = (): Row[] => [
+  ...between(EQUAL),
+  ...serverEvents.map((event) =>
+    row(
+      event,
+      [event, "report"],
+      [...anywhere(event), ...ownOf(requestOf(event))],
+      event === "server:join_office" ? { way: "outsider" } : {},
+    )
+  ),
+  ...MIXED.flatMap((versions) => [
+    ...between(versions),
+    row(
+      `server:update_resources, ${versions.computer} Computer, ${versions.agent} Agent`,
+      ["server:update_resources", "report"],
+      ownOf(requestOf("server:update_resources")),
+      versions,
+    ),
+  ]),
+];
+
+const AT_ONCE = 30;
 
 /** Attacks that were found. */
 const found = (): Row[] => [
-  {
-    ...EQUAL,
-    event: JOIN_OFFICE_EVENT,
-    title: `${AT_ONCE} ${JOIN_OFFICE_EVENT} at once, by a client in no office`,
-    part: "report",
-    variants: objects,
-    pace: together(AT_ONCE),
-    way: "outsider",
-  },
-  {
-    ...EQUAL,
-    event: LIST_ROOM_EVENT,
-    title: `${LIST_ROOM_EVENT}, by a client in no office`,
-    part: "report",
-    variants: objects,
-    pace: USUAL,
-    way: "outsider",
-  },
-  ...([UPDATE_CONFIG_EVENT, LIST_ROOM_EVENT] as const).map((event): Row => ({
-    ...EQUAL,
-    event,
-    title: `${AT_ONCE} ${event} at once`,
-    part: "report",
-    variants: objects,
-    pace: together(AT_ONCE),
-  })),
-  {
-    ...EQUAL,
-    event: TOOL_CALL_EVENT,
-    title: `${TOOL_CALL_EVENT} whose agent is not the seat's name`,
-    part: "request",
-    variants: [
-      ...anywhere(TOOL_CALL_EVENT),
-      ...ownOf(requestOf(TOOL_CALL_EVENT)),
-    ],
-    pace: USUAL,
-    way: "other-name",
-  },
-  {
-    ...MIXED[0],
-    event: GET_TOOLS_EVENT,
-    title: `4 ${GET_TOOLS_EVENT} answers at once, translated`,
-    part: "answer",
-    variants: [{ shape: "objects", field: "tools" }],
-    pace: together(4),
-  },
-  {
-    ...MIXED[0],
-    event: GET_CONFIG_EVENT,
-    title: `${GET_CONFIG_EVENT} answer with another long name each time`,
-    part: "answer",
-    variants: [{ shape: "name", field: "servers" }],
-    pace: inTurn(60),
-    way: "renamed",
-  },
-  {
-    ...EQUAL,
-    event: GET_TOOLS_EVENT,
-    title: "/mcp lists tools whose names become one",
-    part: "answer",
-    variants: [{ shape: "tools", field: "tools" }],
-    pace: inTurn(3),
-    way: "mcp",
-  },
-  {
-    ...EQUAL,
-    event: GET_TOOLS_EVENT,
-    title: "/mcp lists tools, of other shapes",
-    part: "answer",
-    variants: [
-      { shape: "objects", field: "tools" },
-      unknown("objects"),
-      unknown("keys"),
-    ],
-    pace: inTurn(3),
-    way: "mcp",
-  },
+  row(
+    `${AT_ONCE} server:join_office at once, by a client in no office`,
+    ["server:join_office", "report"],
+    objects,
+    { pace: together(AT_ONCE), way: "outsider" },
+  ),
+  row(
+    `server:list_room, by a client in no office`,
+    ["server:list_room", "report"],
+    objects,
+    { way: "outsider" },
+  ),
+  ...(["server:update_config", "server:list_room"] as const).map((event) =>
+    row(`${AT_ONCE} ${event} at once`, [event, "report"], objects, {
+      pace: together(AT_ONCE),
+    })
+  ),
+  row(
+    `client:tool_call whose agent is not the seat's name`,
+    ["client:tool_call", "request"],
+    [...anywhere("client:tool_call"), ...ownOf(requestOf("client:tool_call"))],
+    { way: "other-name" },
+  ),
+  row(
+    `4 client:get_tools answers at once, translated`,
+    ["client:get_tools", "answer"],
+    [{ shape: "objects", field: "tools" }],
+    { ...MIXED[0], pace: together(4) },
+  ),
+  row(
+    `client:get_config answer with another long name each time`,
+    ["client:get_config", "answer"],
+    [{ shape: "name", field: "servers" }],
+    { ...MIXED[0], pace: inTurn(60), way: "renamed" },
+  ),
+  row(
+    "/mcp lists tools whose names become one",
+    ["client:get_tools", "answer"],
+    [{ shape: "tools", field: "tools" }],
+    { pace: inTurn(3), way: "mcp" },
+  ),
+  row("/mcp lists tools, of other shapes", ["client:get_tools", "answer"], [
+    { shape: "objects", field: "tools" },
+    ...objects,
+    unknown("keys"),
+  ], { pace: inTurn(3), way: "mcp" }),
 ];
 
 /** Returns all rows. */
-export const allRows =
-  (): Row[] => [...ordinary(), ...translated(), ...found()];
-
-/** Returns rows whose titles match. @throws {SyntaxError} for no regular expression */
-export const rowsLike = (rows: readonly Row[], pattern: string): Row[] => {
-  const like = new RegExp(pattern, "i");
-  return rows.filter(({ title }) => like.test(title));
-};
+export const allRows = (): Row[] => [...ordinary(), ...found()];
 
 /** Returns a row that only proves that it can be measured. */
 export const quickly = (row: Row): Row => ({
   ...row,
   variants: row.variants.slice(0, 1),
-  pace: {
-    inFlight: Math.min(2, row.pace.inFlight),
-    least: 2,
-    leastMs: 20,
-    most: 2,
-  },
+  pace: { ...paceOf(Math.min(2, row.pace.inFlight), 2), leastMs: 20 },
 });
+
+/** The largest message of a Server's default configuration. */
+const MESSAGE_BYTES = 8 * 2 ** 20;
+
+/** Room for what is around a payload in a message: the packet, the event's name, the id. */
+const AROUND_BYTES = 256;
+
+/** The bound of a message of any event. */
+export const WHOLE_MESSAGE: Bound = { bytes: MESSAGE_BYTES - AROUND_BYTES };

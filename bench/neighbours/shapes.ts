@@ -4,7 +4,14 @@
  * @module
  */
 import { countValues } from "../../shared/json_values.ts";
-import type { Bound } from "./bounds.ts";
+
+/** The most that a payload may have. */
+export interface Bound {
+  /** Bytes of JSON. */
+  readonly bytes: number;
+  /** Commas, colons and opening brackets outside of texts; absent where only bytes count. */
+  readonly values?: number;
+}
 
 /** JSON that repeats one item; `item` returns texts of equal length in bytes. */
 interface Pattern {
@@ -31,16 +38,16 @@ const DEPTH = 60;
 /** The first of numbers that have equally many digits. */
 const FIRST = 1_000_000;
 
-const list = (item: string): Pattern => ({
-  open: "[",
-  close: "]",
+const list = (item: string, open = "[", close = "]"): Pattern => ({
+  open,
+  close,
   item: () => item,
   between: ",",
 });
 
-const text = (item: string): Pattern => ({
-  open: '"',
-  close: '"',
+const text = (item: string, open = '"', close = '"'): Pattern => ({
+  open,
+  close,
   item: () => item,
   between: "",
 });
@@ -50,12 +57,6 @@ const map = (prefix: string, value: string): Pattern => ({
   close: "}",
   item: (index) => `"${prefix}${FIRST + index}":${value}`,
   between: ",",
-});
-
-const inside = (open: string, pattern: Pattern, close: string): Pattern => ({
-  ...pattern,
-  open: open + pattern.open,
-  close: pattern.close + close,
 });
 
 const PATTERNS = {
@@ -78,17 +79,17 @@ const PATTERNS = {
   /** As many of them as are translated. */
   named: { ...map("s", "{}"), most: 999 },
   /** One MCP server with a long name. */
-  name: { ...text("n"), open: '{"', close: '":{}}' },
+  name: text("n", '{"', '":{}}'),
   /** Tools whose names have no letter that every client takes, so that they become one. */
   tools: { ...list(""), item: toolOf, most: 46_000 },
   /** Options of an input, which get labels in the translation. */
-  options: inside(
-    '[{"type":"pickString","id":"i","description":"","options":',
-    list('""'),
-    "}]",
+  options: list(
+    '""',
+    '[{"type":"pickString","id":"i","description":"","options":[',
+    "]}]",
   ),
   /** Details of an error, which is read whole. */
-  details: inside('{"x":', list("{}"), "}"),
+  details: list("{}", '{"x":[', "]}"),
 } satisfies Record<string, Pattern>;
 
 /** The name of a shape. */

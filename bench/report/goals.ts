@@ -1,21 +1,17 @@
-import type { PathCost } from "../ends/result.ts";
-import { payloadIn, shapeIn } from "../calls.ts";
-import { type CallsRow, FLOOR, OURS } from "../calls_summary.ts";
-import { clusterGoals } from "../cluster/goals.ts";
-import { apartText, isDisturbed, type Steadiness } from "../disturbance.ts";
-import { mcpGoals } from "../mcp/goals.ts";
-import { neighboursGoals } from "../neighbours/goals.ts";
-import { type Payload, payloadOf } from "../payloads.ts";
-import { spreadText } from "../terminal_table.ts";
+import { type CallsRow, FLOOR, isDisturbed, OURS } from "../calls.ts";
+import { answerTitle, loadTitle } from "../cases.ts";
+import { endsGoals } from "../ends.ts";
+import { mcpGoals } from "../mcp.ts";
+import { neighboursGoals } from "../neighbours/result.ts";
+import { spreadText } from "../statistics.ts";
 import type { Report } from "./report.ts";
 
-/** A goal and its figure. */
+/** A goal and its result. */
 export interface Goal {
   readonly figure: string;
   readonly goal: string;
   readonly measured: string;
-  /** `undefined` if the figure is only reported. */
-  readonly met?: boolean;
+  readonly met: boolean;
 }
 
 /** Maximum CPU of a call relative to the floor's, by answer and shape. */
@@ -30,196 +26,104 @@ const CPU_GOALS: Readonly<Record<string, number>> = {
   "1m 50x1": 0.7,
 };
 
-/** Maximum p99 at half of the floor's rate, relative to the floor's. */
-const P99_GOAL = 1.5;
-
-/** Minimum calls per CPU second, relative to the Rust SDK's server. */
-const RUST_GOAL = 1.5;
-
-/** Minimum throughput relative to the Python SDK's server. */
-const PYTHON_GOAL = 10;
-
 /** Maximum growth of a call's cost, relative to that of the floor. */
 const GROWTH_GOAL = 1.2;
 
-/** Maximum memory of an idle member. */
-export const IDLE_GOAL_BYTES = 20_000;
-const IDLE_MEMBERS = 5000;
+/** Maximum CPU of a call between two Servers, relative to one inside a Server. */
+const OTHER_GOALS: Readonly<Record<string, number>> = {
+  "100 50x1": 1.7,
+  "10k 50x1": 1.8,
+  "100k 50x1": 2.2,
+  "1m 50x1": 2.5,
+};
 
-/** Maximum microseconds of CPU per delivery of a notification. */
-export const DELIVERY_GOAL = 6;
-const NOTIFIED_MEMBERS = 1000;
+/** Maximum CPU of a call inside a Server of a cluster, relative to one without a cluster. */
+const WITHIN_GOAL = 1.1;
 
-/** Maximum time of a call through Agent, Server and Computer, relative to a direct MCP call. */
-const WHOLE_PATH_GOAL = 1.5;
+/** Maximum milliseconds that another Server adds to the median call at a given rate. */
+const ADDED_MS_GOAL = 1;
+const PACED = "100 20x1@400";
 
-/** The same with all of it in one process. */
-const IN_PROCESS_GOAL = 1.15;
-
-/** Returns which goals are met; omits those without figures. */
-export function goalsOf({ parts }: Report): Goal[] {
+/** Returns which goals are met; omits those without figures, and loads that were disturbed. */
+export function goalsOf(parts: Report["parts"]): Goal[] {
+  const { ends, mcp, neighbours } = parts;
+  const calm = (rows: readonly CallsRow[] = []) =>
+    rows.filter((row) => !isDisturbed(row));
   return [
-    ...cpuGoals(parts.relay?.found ?? []),
-    ...p99Goals(parts.open?.found ?? []),
-    ...rustGoals(parts.others?.found ?? []),
-    ...pythonGoals(parts.others?.found ?? []),
-    ...endsGoals(parts),
-    ...idleGoals(parts),
-    ...broadcastGoals(parts),
-    ...growthGoals(parts.growth?.found ?? []),
-    ...parts.mcp ? mcpGoals(parts.mcp.found) : [],
-    ...parts.cluster ? clusterGoals(parts.cluster.found) : [],
-    ...parts.neighbours ? neighboursGoals(parts.neighbours.found) : [],
+    ...cpuGoals(calm(parts.relay?.found)),
+    ...(ends ? endsGoals(ends.found) : []),
+    ...growthGoals(calm(parts.growth?.found)),
+    ...(mcp ? mcpGoals(mcp.found) : []),
+    ...clusterGoals(parts.cluster?.found ?? []),
+    ...(neighbours ? neighboursGoals(neighbours.found) : []),
   ];
 }
 
 const rowOf = (rows: readonly CallsRow[], key: string, contestant: string) =>
   rows.find((row) => row.key === key && row.contestant === contestant);
 
-/** Returns a goal of a measured load; one that was disturbed is neither met nor missed. */
-const undisturbedGoal = (row: Steadiness, goal: Goal): Goal =>
-  isDisturbed(row)
-    ? {
-      figure: goal.figure,
-      goal: goal.goal,
-      measured: `disturbed: the floor's CPU spread over ${apartText(row)}`,
-    }
-    : goal;
-
-function cpuGoals(rows: readonly CallsRow[]): Goal[] {
-  return Object.entries(CPU_GOALS).flatMap(([key, most]) => {
-    const row = rowOf(rows, key, OURS);
-    if (row?.cpuRatio === undefined) return [];
-    return [undisturbedGoal(row, {
-      figure: `server CPU per call / floor, ${loadTitle(key)}`,
-      goal: `≤ ${most}`,
-      measured: spreadText(row.cpuRatio),
-      met: row.cpuRatio.mid <= most,
-    })];
-  });
+/** A goal of the CPU of a call relative to another one; none without a figure. */
+function ratioGoal(
+  figure: string,
+  row: CallsRow | undefined,
+  goal: number | undefined,
+): Goal[] {
+  const ratio = row?.cpuRatio;
+  if (ratio === undefined || goal === undefined) return [];
+  return [{
+    figure,
+    goal: `≤ ${goal}`,
+    measured: spreadText(ratio),
+    met: ratio.mid <= goal,
+  }];
 }
 
-function p99Goals(rows: readonly CallsRow[]): Goal[] {
-  return rows.flatMap((row) =>
-    row.contestant !== OURS || row.p99Ratio === undefined ? [] : [
-      undisturbedGoal(row, {
-        figure: `p99 at half of the floor's rate / floor, ${titleOf(row.key)}`,
-        goal: `≤ ${P99_GOAL}`,
-        measured: spreadText(row.p99Ratio),
-        met: row.p99Ratio.mid <= P99_GOAL,
-      }),
-    ]
+const cpuGoals = (rows: readonly CallsRow[]): Goal[] =>
+  Object.entries(CPU_GOALS).flatMap(([key, goal]) =>
+    ratioGoal(`CPU, ${loadTitle(key)}`, rowOf(rows, key, OURS), goal)
   );
-}
-
-/** The load in which this package is least ahead. */
-function rustGoals(rows: readonly CallsRow[]): Goal[] {
-  const measured = rows.flatMap((row) =>
-    row.contestant === "rust" && row.oursRatio
-      ? [{ ...row.oursRatio, row }]
-      : []
-  );
-  const [least] = measured.toSorted((a, b) => a.mid - b.mid);
-  if (least === undefined) return [];
-  const { row, mid } = least;
-  return [
-    undisturbedGoal(measured.map(({ row }) => row).find(isDisturbed) ?? row, {
-      figure:
-        `calls per CPU second / the Rust SDK's server, the least of ${measured.length} loads`,
-      goal: `≥ ${RUST_GOAL}`,
-      measured: `${spreadText(least)}, ${loadTitle(row.key)}`,
-      met: mid >= RUST_GOAL,
-    }),
-  ];
-}
-
-function pythonGoals(rows: readonly CallsRow[]): Goal[] {
-  return [...new Set(rows.map(({ key }) => key))].flatMap((key) => {
-    const ours = rowOf(rows, key, OURS);
-    const theirs = ["python-0.1", "python-0.2"]
-      .flatMap((name) => rowOf(rows, key, name)?.callsPerSecond ?? []);
-    if (ours === undefined || theirs.length === 0) return [];
-    const times = ours.callsPerSecond / Math.max(...theirs);
-    return [undisturbedGoal(ours, {
-      figure: `throughput / the Python SDK's server, ${loadTitle(key)}`,
-      goal: `≥ ${PYTHON_GOAL}`,
-      measured: times.toFixed(1),
-      met: times >= PYTHON_GOAL,
-    })];
-  });
-}
 
 function growthGoals(rows: readonly CallsRow[]): Goal[] {
-  const [many, few] = ["5000", "50"].map((key) => rowOf(rows, key, OURS));
-  const [manyFloor, fewFloor] = ["5000", "50"]
-    .map((key) => rowOf(rows, key, FLOOR));
-  if (!many || !few || !manyFloor || !fewFloor) return [];
-  const ours = many.cpu / few.cpu;
-  const floor = manyFloor.cpu / fewFloor.cpu;
-  return [undisturbedGoal(isDisturbed(many) ? many : few, {
+  const growthOf = (contestant: string) => {
+    const [many, few] = ["100 5000:50", "100 50:50"].map((key) =>
+      rowOf(rows, key, contestant)?.cpu
+    );
+    return many && few && many / few;
+  };
+  const ours = growthOf(OURS);
+  const floor = growthOf(FLOOR);
+  if (!ours || !floor) return [];
+  return [{
     figure: "cost per call at 5,000 pairs / at 50 pairs",
     goal: `≤ floor's × ${GROWTH_GOAL}`,
     measured: `${ours.toFixed(2)}; floor's ${floor.toFixed(2)}`,
     met: ours <= floor * GROWTH_GOAL,
-  })];
-}
-
-function idleGoals({ idle }: Report["parts"]): Goal[] {
-  const memory = idle?.found.find((row) =>
-    row.contestant === OURS && row.members === IDLE_MEMBERS
-  )?.bytesPerMember;
-  if (memory === undefined) return [];
-  const [mid, low, high] = [memory.mid, memory.low, memory.high]
-    .map((bytes) => (bytes / 1000).toFixed(1));
-  return [{
-    figure: "memory of an idle member, at 5,000",
-    goal: `≤ ${IDLE_GOAL_BYTES / 1000} KB`,
-    measured: `${mid} KB (${low}–${high})`,
-    met: memory.mid <= IDLE_GOAL_BYTES,
   }];
 }
 
-function broadcastGoals({ broadcast }: Report["parts"]): Goal[] {
-  const row = broadcast?.found.find((row) =>
-    row.contestant === OURS && row.members === NOTIFIED_MEMBERS
+function clusterGoals(rows: readonly CallsRow[]): Goal[] {
+  const [same, other] = ["same", "other"].map((name) =>
+    rowOf(rows, PACED, name)?.p50
   );
-  if (row === undefined) return [];
-  const { low, mid, high } = row.cpu;
-  return [undisturbedGoal(row, {
-    figure: "server CPU per delivery of a notification, 1,000 members",
-    goal: `≤ ${DELIVERY_GOAL} µs`,
-    measured: `${mid.toFixed(1)} µs (${low.toFixed(1)}–${high.toFixed(1)})`,
-    met: mid <= DELIVERY_GOAL,
-  })];
-}
-
-function endsGoals({ ends }: Report["parts"]): Goal[] {
-  const [first] = ends?.found.overhead.payloads ?? [];
-  if (first === undefined) return [];
-  const { bytes, paths: { direct, agent, here } } = first;
-  const goal = (name: string, most: number, cost?: PathCost): Goal[] =>
-    cost?.ratio === undefined ? [] : [{
-      figure: `${name} / the same MCP call made directly, p50, ${bytes} B`,
-      goal: `≤ ${most}`,
-      measured: `${spreadText(cost.ratio)}, ${cost.p50.toFixed(0)} µs / ${
-        direct.p50.toFixed(0)
-      } µs`,
-      met: cost.ratio.mid <= most,
-    }];
+  const addedMs = same && other && (other - same) / 1000;
   return [
-    ...goal(
-      "a call through Agent, Server and Computer",
-      WHOLE_PATH_GOAL,
-      agent,
-    ),
-    ...goal("a call through a Computer in process", IN_PROCESS_GOAL, here),
+    ...Object.entries(OTHER_GOALS).flatMap(([key, goal]) => [
+      ...ratioGoal(
+        `a call between two Servers / inside one, CPU, ${answerTitle(key)}`,
+        rowOf(rows, key, "other"),
+        goal,
+      ),
+      ...ratioGoal(
+        `a call inside one of two Servers / of one, CPU, ${answerTitle(key)}`,
+        rowOf(rows, key, "same"),
+        WITHIN_GOAL,
+      ),
+    ]),
+    ...(addedMs === undefined ? [] : [{
+      figure: "another Server adds to a call, p50, 400 calls/s, 20 pairs",
+      goal: `≤ ${ADDED_MS_GOAL} ms`,
+      measured: `${addedMs.toFixed(2)} ms`,
+      met: addedMs <= ADDED_MS_GOAL,
+    }]),
   ];
 }
-
-/** Returns the name of an answer in tables. */
-export const titleOf = (key: string): Payload["title"] =>
-  payloadOf(payloadIn(key)).title;
-
-/** Returns the name of a load in tables: "10 KB, 50 × 4". */
-export const loadTitle = (key: string): string =>
-  `${titleOf(key)}, ${shapeIn(key)}`;

@@ -1,73 +1,127 @@
-import { shapeIn } from "../calls.ts";
-import { type CallsRow, OURS } from "../calls_summary.ts";
-import { clusterPage } from "../cluster/render.ts";
-import { type Goal, goalsOf, titleOf } from "./goals.ts";
-import { isSame } from "./machine.ts";
-import { number, textTable } from "./markdown.ts";
-import { titleOfContestant } from "./plots.ts";
-import type { Report } from "./report.ts";
-import { ratioText } from "./tables.ts";
+import { type CallsRow, OURS, ratioText } from "../calls.ts";
+import { answerTitle, shapeTitle } from "../cases.ts";
+import { titleOfContestant } from "../contestants/mod.ts";
+import { endsTable } from "../ends.ts";
+import { mcpTable } from "../mcp.ts";
+import { neighboursTable } from "../neighbours/result.ts";
+import { type Goal, goalsOf } from "./goals.ts";
+import { type Found, isSame, type Part, type Report } from "./report.ts";
+import { block, number, textTable } from "./text.ts";
 
-/** Writes the page for readers of the package; everything else is in the notes. */
+/** Writes a table of calls, for a terminal and the page. */
+export function callsTable(rows: readonly CallsRow[]): string {
+  const hasRedis = rows.some(({ redisCpu }) => redisCpu !== undefined);
+  return textTable(
+    [
+      "answer",
+      "pairs × calls",
+      "server",
+      "CPU µs",
+      "× base",
+      ...(hasRedis ? ["of it Redis"] : []),
+      "calls/s",
+      "p50 µs",
+      "p99 µs",
+    ],
+    rows.map((row) => [
+      answerTitle(row.key),
+      shapeTitle(row.key),
+      titleOfContestant(row.contestant),
+      number(row.cpu, 1),
+      ratioText(row.cpuRatio),
+      ...(hasRedis
+        ? [row.redisCpu === undefined ? "" : number(row.redisCpu, 1)]
+        : []),
+      number(row.callsPerSecond),
+      number(row.p50),
+      number(row.p99),
+    ]),
+  );
+}
+
+/** The table of each part, for a terminal. */
+export const TABLES: { readonly [P in Part]: (found: Found[P]) => string } = {
+  relay: callsTable,
+  growth: callsTable,
+  platforms: callsTable,
+  cluster: callsTable,
+  ends: endsTable,
+  mcp: mcpTable,
+  neighbours: neighboursTable,
+};
+
+/** Writes the page. */
 export function renderPage(report: Report): string {
-  const { relay, others, cluster } = report.parts;
+  const { relay, ends, cluster, platforms } = report.parts;
   return [
     "# Performance",
     "<!-- Written by `deno task bench`: edit bench/report. -->",
     introduction(report),
     "## Goals",
     "Ratios inside one run, medians of its rounds; in parentheses the lowest and the highest. CPU is the server's per call, over the floor's. \"50 × 4\" are 50 pairs of an Agent and a Computer with four calls each in flight. A load under which the floor's CPU spread over more than 25 % is not published. Limits are at their defaults, but for events per second.",
-    goalsTable(goalsOf(report)),
+    block(goalsTable(goalsOf(report.parts))),
     ...elsewhere(report),
     ...relay ? relaySection(relay.found, relay.rounds) : [],
-    ...others ? othersSection(others.found) : [],
-    ...cluster ? clusterPage(cluster.found) : [],
+    ...ends
+      ? [
+        "## Agent, Server and Computer",
+        "`echo` of `@modelcontextprotocol/server-everything`, a child process over stdio: called by the MCP SDK's own client, and by an Agent over a Server at a Computer, each a process of its own or all in one. One call at a time, the median of rounds' medians. The answer has the size of the argument.",
+        block(endsTable(ends.found)),
+      ]
+      : [],
+    ...cluster
+      ? [
+        "## Several Servers",
+        "Servers that share their offices through one Redis, all on one machine: CPU per call of all processes together, and its ratio to that of the row above. What follows for operators: [sizing](scaling.md#sizing).",
+        block(callsTable(cluster.found)),
+      ]
+      : [],
+    ...platforms
+      ? [
+        "## Platforms",
+        "The Server on each runtime, each in turn in every round.",
+        block(callsTable(platforms.found)),
+      ]
+      : [],
     REPEAT.trim(),
   ].join("\n\n") + "\n";
 }
 
-function introduction({ machine, versions, parts }: Report): string {
+function introduction({ machine, deno, parts }: Report): string {
   const day = parts.relay ? `, ${parts.relay.takenAt.slice(0, 10)}` : "";
-  return `What the Server costs, beside a bare WebSocket relay that only passes frames on (the *floor*), stock Socket.IO and the servers of the other SDKs. ${machine.processor}, ${machine.cores} cores; Deno ${
-    versions.Deno ?? ""
-  }${day}. A figure in µs is that machine's; a ratio to the floor says more. As data: [performance.json](performance.json).`;
+  return `What the Server costs, beside a bare WebSocket relay that only passes frames on (the *floor*) and stock Socket.IO. ${machine.processor}, ${machine.cores} cores; Deno ${deno}${day}. A figure in µs is that machine's; a ratio to the floor says more. As data: [performance.json](performance.json).`;
 }
 
 /** Says which figures are from another machine than the others. */
-function elsewhere({ machine, parts }: Report): string[] {
-  const others = {
-    "MCP": parts.mcp,
-    "several Servers": parts.cluster,
-    "platforms": parts.platforms,
-  };
-  return Object.entries(others).flatMap(([name, taken]) => {
-    const own = taken?.machine;
-    if (own === undefined || isSame(own, machine)) return [];
-    return [
-      `Those of ${name} are of another machine: ${own.processor}, ${own.cores} cores.`,
-    ];
-  });
-}
-
-/** Writes which goals are met; leaves out what was disturbed. */
-const goalsTable = (goals: readonly Goal[]): string =>
-  textTable(
-    ["figure", "goal", "measured", "met"],
-    goals.filter(({ met }) => met !== undefined)
-      .map(({ figure, goal, measured, met }) => [
-        figure.replace("server CPU per call / floor", "CPU"),
-        ...[goal, measured, met ? "yes" : "no"],
-      ]),
+const elsewhere = ({ machine, parts }: Report): string[] =>
+  Object.entries(parts).flatMap(([part, { machine: own = machine }]) =>
+    isSame(own, machine)
+      ? []
+      : `Those of ${
+        part === "mcp" ? "MCP" : part
+      } are of another machine: ${own.processor}, ${own.cores} cores.`
   );
 
-/** Writes the main table. */
+/** Writes which goals are met. */
+export const goalsTable = (goals: readonly Goal[]): string =>
+  textTable(
+    ["figure", "goal", "measured", "met"],
+    goals.map(({ figure, goal, measured, met }) => [
+      figure,
+      goal,
+      measured,
+      met ? "yes" : "no",
+    ]),
+  );
+
+/** Writes the main table: a line for each load. */
 function relaySection(rows: readonly CallsRow[], rounds: number): string[] {
   const rowOf = (key: string, contestant: string) =>
     rows.find((row) => row.key === key && row.contestant === contestant);
   return [
     "## A call",
     `Server CPU per call by the size of the answer, and by pairs × calls of each in flight. Agents call as fast as answers come. Medians of ${rounds} rounds, in which the servers took turns. The first second of the load in a new process is apart.`,
-    textTable(
+    block(textTable(
       [
         "answer",
         "pairs × calls",
@@ -78,47 +132,24 @@ function relaySection(rows: readonly CallsRow[], rounds: number): string[] {
         "calls/s",
       ],
       [...new Set(rows.map(({ key }) => key))].map((key) => {
-        const [ours, stock] = [OURS, "stock"].map((name) => rowOf(key, name));
+        const ours = rowOf(key, OURS);
         return [
-          titleOf(key),
-          shapeIn(key),
+          answerTitle(key),
+          shapeTitle(key),
           ours ? number(ours.cpu, 1) : "",
           ratioText(ours?.cpuRatio),
           ratioText(ours?.first?.cpuRatio),
-          ratioText(stock?.cpuRatio),
+          ratioText(rowOf(key, "stock")?.cpuRatio),
           ours ? number(ours.callsPerSecond) : "",
         ];
       }),
-    ),
-    "![Server CPU per call, times the floor's](performance/cpu.svg)",
-  ];
-}
-
-/** Writes a table with answers as rows and servers as columns. */
-function othersSection(rows: readonly CallsRow[]): string[] {
-  const keys = [...new Set(rows.map(({ key }) => key))];
-  const contestants = [...new Set(rows.map(({ contestant }) => contestant))];
-  return [
-    "## Other servers, and other scripts",
-    "Server CPU per call in µs, measured apart from the above.",
-    textTable(
-      ["answer", "pairs × calls", ...contestants.map(titleOfContestant)],
-      keys.map((key) => [
-        titleOf(key),
-        shapeIn(key),
-        ...contestants.map((contestant) => {
-          const row = rows.find((row) =>
-            row.key === key && row.contestant === contestant
-          );
-          return row === undefined ? "" : number(row.cpu, 1);
-        }),
-      ]),
-    ),
+    )),
+    "![Server CPU per call, times the floor's](performance.svg)",
   ];
 }
 
 const REPEAT = `
 ## How to repeat it
 
-\`deno task bench\` writes this page: on Linux with a C compiler, an hour and a half, and nothing else to do. \`bench/notes.md\` of the repository has every table, how it was measured, and why a goal is missed. \`deno task bench neighbours\` measures, in ten minutes, how long a call waits while a member of another office sends the worst payloads that are let in, event by event; with \`--server FILE\` that of another checkout.
+\`deno task bench\` writes this page: on Linux with a C compiler, an hour, and nothing else to do. \`bench/notes.md\` of the repository has how it was measured, and why a goal is missed. \`deno task bench relay\` and the names of the other parts (\`deno task bench --help\`) measure one of them and write nothing; \`deno task bench against FOLDER\` compares the CPU of a call with that of another checkout. \`deno task bench neighbours\` measures, in ten minutes, how long a call waits while a member of another office sends the worst payloads that are let in, event by event; with \`--checkout FOLDER\` at the Server of another checkout.
 `;
