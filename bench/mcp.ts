@@ -86,6 +86,8 @@ interface OpenDoor {
   /** The process that the client has started, if any, and its MiB after the list of tools. */
   readonly pid: number | undefined;
   readonly startedMib: number | undefined;
+  /** Of each round that counts. */
+  readonly samples: Sample[];
 }
 
 /** What was measured of a door in a round. */
@@ -117,23 +119,20 @@ export async function measureMcp({ quick, rounds }: Plan): Promise<McpResult> {
   const doors: OpenDoor[] = [];
   for (const door of doorsAt(url)) doors.push(await enter(door, stack));
   const agentMs: number[] = [];
-  const samples = new Map(doors.map((door) => [door, [] as Sample[]]));
   for (let round = -1; round < rounds; round++) { // the first one warms up
     const ms = await medianOf(callAgent, calls);
     if (round >= 0) agentMs.push(ms);
-    for (const [door, taken] of samples) {
+    for (const door of doors) {
       const sample = await measureDoor(door, calls, many);
-      if (round >= 0) taken.push(sample);
+      if (round >= 0) door.samples.push(sample);
     }
   }
-  const [[http, ofHttp] = [undefined, []]] = samples;
-  const rows = [...samples].map(([door, taken]) =>
-    rowOf(door, { taken, agentMs, httpMs: ofHttp.map(({ callMs }) => callMs) })
-  );
+  const [http] = doors;
+  const httpMs = http?.samples.map(({ callMs }) => callMs) ?? [];
   return {
     agentMs: spreadOf(agentMs),
     firstOfOfficeMs: http?.firstListMs ?? 0,
-    doors: await Promise.all(rows),
+    doors: await Promise.all(doors.map((door) => rowOf(door, agentMs, httpMs))),
   };
 }
 
@@ -149,7 +148,7 @@ async function enter(
     !before.includes(pid)
   );
   const startedMib = pid === undefined ? undefined : await residentMib(pid);
-  return { door, client, firstListMs: ms, pid, startedMib };
+  return { door, client, firstListMs: ms, pid, startedMib, samples: [] };
 }
 
 async function measureDoor(
@@ -165,21 +164,18 @@ async function measureDoor(
 }
 
 async function rowOf(
-  { door, pid, startedMib: started }: OpenDoor,
-  { taken, agentMs, httpMs }: {
-    readonly taken: readonly Sample[];
-    readonly agentMs: readonly number[];
-    readonly httpMs: readonly number[];
-  },
+  { door, pid, startedMib: started, samples }: OpenDoor,
+  agentMs: readonly number[],
+  httpMs: readonly number[],
 ): Promise<DoorRow> {
-  const callMs = taken.map(({ callMs }) => callMs);
+  const callMs = samples.map(({ callMs }) => callMs);
   const used = pid === undefined ? 0 : await residentMib(pid);
   return {
     door: door.name,
     addedMs: spreadOf(callMs.map((ms, at) => ms - (agentMs[at] ?? 0))),
     timesHttp: spreadOf(ratios(callMs, httpMs)),
-    callsPerSecond: spreadOf(taken.map(({ rate }) => rate)),
-    firstListMs: spreadOf(taken.map(({ listMs }) => listMs)),
+    callsPerSecond: spreadOf(samples.map(({ rate }) => rate)),
+    firstListMs: spreadOf(samples.map(({ listMs }) => listMs)),
     ...(started !== undefined && { memory: { started, used } }),
   };
 }

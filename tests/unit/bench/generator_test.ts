@@ -182,10 +182,8 @@ async function bench(...args: string[]) {
 }
 
 testCompiled("bench against compares two checkouts", async () => {
-  const stdout = await bench(
-    ...["against", ROOT, "--sizes=100", "--pairs=2", "--rounds=1"],
-    ...["--warmup=0.1", "--seconds=0.2"],
-  );
+  const load = "--sizes=100 --pairs=2 --rounds=1 --warmup=0.1 --seconds=0.2";
+  const stdout = await bench("against", ROOT, ...load.split(" "));
   assertMatch(stdout, /^100 B +2 × 1 +theirs +\d/m);
   assertMatch(stdout, /^100 B +2 × 1 +this package, Deno +\d/m);
   const line =

@@ -196,9 +196,8 @@ Deno.test("ratiosOf() compares in rounds that have both", () => {
 
 Deno.test("loadOf() reads answer, pairs, calls and rate of a key", () => {
   const { load } = loadOf("10k 20x4@400", []);
-  assertEquals([load.payload.bytes, load.pairs, load.inflight, load.rate], [
-    ...[10_000, 20, 4, 400],
-  ]);
+  const { payload, pairs, inflight, rate } = load;
+  assertEquals([payload.bytes, pairs, inflight, rate], [10_000, 20, 4, 400]);
   assertEquals(loadOf("100 5000:50", []).load.rotate, true);
 });
 
