@@ -55,7 +55,7 @@ export interface CallsRow {
 }
 
 /** Microseconds of CPU per call. */
-export const cpuOf = ({ serverCpuSeconds, calls }: CallsMeasured): number =>
+const cpuOf = ({ serverCpuSeconds, calls }: CallsMeasured): number =>
   serverCpuSeconds / calls * 1e6;
 
 /**

@@ -12,7 +12,7 @@ import { startMain } from "../tests/support/command.ts";
 import { DENO_ENV, everything } from "../tests/support/computer/mcp_servers.ts";
 import { OFFICE } from "../tests/support/office.ts";
 import type { Plan } from "./cases.ts";
-import { joinedComputer, medianOf } from "./mcp.ts";
+import { joinedComputer, mediansOf } from "./mcp.ts";
 import { temporaryFolder } from "./processes.ts";
 import type { Goal } from "./report/goals.ts";
 import { number, textTable } from "./report/text.ts";
@@ -42,29 +42,26 @@ const WAYS = {
 
 const SIZES = [100, 10_000, 100_000];
 
-/** Measures calls one after another, each way in turn in each round. */
+/** Measures calls one after another, each way in turn. */
 export async function measureEnds(
   { quick, rounds }: Plan,
 ): Promise<EndsResult> {
-  const calls = quick ? 10 : 200;
   await using stack = new AsyncDisposableStack();
-  const ways: { way: keyof typeof WAYS; call: Call }[] = [];
-  for (const [way, open] of Object.entries(WAYS)) {
-    ways.push({ way: way as keyof typeof WAYS, call: await open(stack) });
-  }
+  const names = Object.keys(WAYS) as (keyof typeof WAYS)[];
+  const calls: Call[] = [];
+  for (const way of names) calls.push(await WAYS[way](stack));
   const rows: EndsRow[] = [];
   for (const bytes of quick ? SIZES.slice(0, 1) : SIZES) {
     const message = "x".repeat(bytes);
-    const times = ways.map((): number[] => []);
+    const turns = calls.map((call) => () => call(message));
+    const medians: number[][] = [];
     for (let round = -1; round < rounds; round++) { // the first one warms up
-      for (const [at, { call }] of ways.entries()) {
-        const ms = await medianOf(() => call(message), calls);
-        if (round >= 0) times[at]?.push(ms);
-      }
+      const found = await mediansOf(turns, quick ? 10 : 200);
+      if (round >= 0) medians.push(found);
     }
-    const [direct = []] = times;
-    for (const [at, { way }] of ways.entries()) {
-      const mine = times[at] ?? [];
+    const direct = medians.map(([first = 0]) => first);
+    for (const [at, way] of names.entries()) {
+      const mine = medians.map((found) => found[at] ?? 0);
       const ratio = spreadOf(ratios(mine, direct));
       rows.push({ bytes, way, ms: spreadOf(mine), ratio });
     }

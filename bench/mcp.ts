@@ -120,7 +120,7 @@ export async function measureMcp({ quick, rounds }: Plan): Promise<McpResult> {
   for (const door of doorsAt(url)) doors.push(await enter(door, stack));
   const agentMs: number[] = [];
   for (let round = -1; round < rounds; round++) { // the first one warms up
-    const ms = await medianOf(callAgent, calls);
+    const [ms = 0] = await mediansOf([callAgent], calls);
     if (round >= 0) agentMs.push(ms);
     for (const door of doors) {
       const sample = await measureDoor(door, calls, many);
@@ -159,7 +159,7 @@ async function measureDoor(
   const { client: further, ms: listMs } = await firstList(door);
   await further.close();
   const call = () => client.call(door.tool, ARGUMENTS);
-  const callMs = await medianOf(call, calls);
+  const [callMs = 0] = await mediansOf([call], calls);
   return { listMs, callMs, rate: await rateOf(call, many) };
 }
 
@@ -205,18 +205,20 @@ async function firstList(
   return { client, ms: performance.now() - start };
 }
 
-/** Returns the median time of calls one after another, in ms. */
-export async function medianOf(
-  call: () => Promise<unknown>,
-  calls: number,
-): Promise<number> {
-  const times: number[] = [];
-  for (let count = 0; count < calls; count++) {
-    const start = performance.now();
-    await call();
-    times.push(performance.now() - start);
+/** Returns the median time of each of some calls, in ms: each in turn with the others, one after another. */
+export async function mediansOf(
+  calls: readonly (() => Promise<unknown>)[],
+  count: number,
+): Promise<number[]> {
+  const times = calls.map((): number[] => []);
+  for (let left = count; left > 0; left--) {
+    for (const [at, call] of calls.entries()) {
+      const start = performance.now();
+      await call();
+      times[at]?.push(performance.now() - start);
+    }
   }
-  return median(times);
+  return times.map(median);
 }
 
 /** Returns the calls per second with {@linkcode AT_ONCE} at once. */

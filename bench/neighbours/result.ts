@@ -58,7 +58,7 @@ export const allowedMs = ({ quiet }: Pick<NeighbourRow, "quiet">): number =>
   Math.max(MOST_TIMES * quiet.p99, SHORT_MS);
 
 /** Returns the bytes of an attack that pass at once. */
-export const passingBytes = (
+const passingBytes = (
   { inFlight }: Pace,
   { bytes, payloads }: Pick<AttackResult, "bytes" | "payloads">,
 ): number => Math.min(Math.min(inFlight, payloads) * bytes, PASSING_BYTES);
@@ -70,12 +70,12 @@ export const allowedBytes = (
 ): number => BYTES_FACTOR * passingBytes(pace, attack) + PARSED_BYTES;
 
 /** Returns the memory that an attack added. */
-export const addedBytes = (
+const addedBytes = (
   { memory }: Pick<AttackResult, "memory">,
 ): number => Math.max(0, memory.peak - memory.before);
 
 /** Returns the attack of a row for which a figure is largest. */
-export const worstOf = (
+const worstOf = (
   { attacks }: Pick<NeighbourRow, "attacks">,
   figure: (attack: AttackResult) => number,
 ): AttackResult | undefined => largest(attacks, figure);

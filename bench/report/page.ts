@@ -65,7 +65,7 @@ export function renderPage(report: Report): string {
     ...ends
       ? [
         "## Agent, Server and Computer",
-        "`echo` of `@modelcontextprotocol/server-everything`, a child process over stdio: called by the MCP SDK's own client, and by an Agent over a Server at a Computer, each a process of its own or all in one. One call at a time, the median of rounds' medians. The answer has the size of the argument.",
+        "`echo` of `@modelcontextprotocol/server-everything`, a child process over stdio: called by the MCP SDK's own client, and by an Agent over a Server at a Computer, each a process of its own or all in one. One call at a time, each way in turn, the median of rounds' medians. The answer has the size of the argument.",
         block(endsTable(ends.found)),
       ]
       : [],
