@@ -2,7 +2,7 @@
 /// <reference lib="dom" />
 /** @import { Api } from "../kit/api.js" */
 /** @import { Tool } from "./computer.js" */
-/** @import { Call, ServerLive } from "./live.js" */
+/** @import { ServerLive } from "./live.js" */
 import { button, fill, h } from "../kit/element.js";
 import { formOf, inline } from "../kit/fields.js";
 import { createForm } from "./form.js";
@@ -109,7 +109,6 @@ function callOnce({ api, live, path, tool, signal }, params, timeoutMs) {
       const result = await api.post(`${path}/call`, {
         tool_name: tool.name,
         params,
-
         timeout_ms: timeoutMs,
         req_id: reqId,
       }, AbortSignal.any([signal, stop.signal]));
