@@ -108,7 +108,6 @@ export class ServerCore {
     this.#door = new InProcessDoor(forConnections);
     const sessions = this.#sessions = new Sessions({
       ...all,
-
       limiter,
       slots,
       engine,
@@ -119,7 +118,6 @@ export class ServerCore {
     const { draining, stats, protocols } = this;
     const parts = this.parts = {
       ...all,
-
       engine,
       limiter,
       slots,
@@ -133,7 +131,6 @@ export class ServerCore {
     });
     this.#operator = all.operator && newOperatorRoutes({
       ...parts,
-
       local,
       sessions,
       stats,
@@ -147,7 +144,6 @@ export class ServerCore {
     if (cluster && !all.operator) refuseOperators(cluster.others);
     this.app = httpApp({
       ...parts,
-
       stats,
       protocols,
       gateway: this.#gateway,

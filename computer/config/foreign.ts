@@ -104,7 +104,6 @@ export function draftForeign(
     entry: present({
       type,
       server_parameters,
-
       bundle_id,
       disabled,
       tool_prefix,

@@ -134,16 +134,13 @@ export const newTally = () => ({
   messagesIn: 0,
   bytesOut: 0,
   bytesIn: 0,
-
   messagesFull: 0,
   messagesAway: 0,
   linksLost: 0,
-
   nodesSilent: 0,
   nodesGone: 0,
   homesLost: 0,
   beatsFailed: 0,
-
   dataLost: 0,
   fences: 0,
   misrouted: 0,

@@ -158,7 +158,6 @@ export class InProcessDoor {
     let { identity } = guest;
     const peer: Peer = {
       id: crypto.randomUUID(),
-
       profile,
       instance: guest.instance,
       get identity() {

@@ -188,7 +188,6 @@ export class Sessions implements Reception {
         profile.version;
       return {
         ...readHandshakeAuth(auth),
-
         profile,
         version,
         identity,

@@ -120,7 +120,6 @@ export function newFetchServer<Info>(
   const core = new ServerCore(all, engine, webSocketOnly);
   const requests = fetchRequests({
     ...core.parts,
-
     app: core.app,
     engine,
     bytes,

@@ -72,7 +72,6 @@ export const watchCalls =
     const tool = toolOf(call);
     const about = {
       ...whose(agent),
-
       computer,
       req_id,
       request: event,
@@ -107,7 +106,6 @@ export const watchWaits = (journal: Journal) =>
   journal.observer?.({
     event: "call_waiting",
     ...whose(agent),
-
     computer: computer.name,
     req_id: reqId,
     request: event,

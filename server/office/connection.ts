@@ -289,7 +289,6 @@ export class Connection {
       request,
       code,
       reason,
-
       office,
       role,
       name,

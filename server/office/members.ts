@@ -254,7 +254,6 @@ export class Member implements Seat, Seated {
     const sessions = this.home.members.flatMap(({ peer, role, name }) =>
       role === "operator" ? [] : shownTo(this.peer.profile, {
         sid: peer.id,
-
         name,
         role,
         office_id,

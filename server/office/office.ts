@@ -233,12 +233,10 @@ export class Office {
     if (role === "operator" || !member.isHeld) return;
     this.parts.audit({
       event: "member_kicked",
-
       by,
       reason,
       hold_ms: holdMs,
       ...partyOf(peer),
-
       office,
       role,
       name,
@@ -259,12 +257,10 @@ export class Office {
     const agent = agentName(call.agent);
     this.parts.audit({
       event: "call_cancelled",
-
       by,
       reason,
       office: this.name,
       agent,
-
       computer: computer.name,
       req_id,
       request: event,

@@ -156,7 +156,6 @@ export async function askComputer(
   const [answer, end] = await abortable(promise, signal).catch(() => gone);
   audit({
     event: "operator_asked",
-
     by,
     office,
     computer,

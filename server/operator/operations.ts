@@ -92,7 +92,6 @@ const listing = (
 ): Operation => ({
   method: "get",
   path: `/offices/{office}/${kind}`,
-
   summary,
   params: office,
   answer,
@@ -150,7 +149,6 @@ export const OPERATIONS: readonly Operation[] = [
     run: async ({ api, operator, param, body }) =>
       await api.change("cancel", operator, {
         ...await body(schemas.cancel),
-
         by: operator.principal,
         office: param("office"),
       }),
@@ -189,7 +187,6 @@ export const OPERATIONS: readonly Operation[] = [
     run: async ({ api, operator, param, body }) =>
       await api.change("kick", operator, {
         ...await body(schemas.kick),
-
         by: operator.principal,
         policy: operator.policy,
         id: param("id"),

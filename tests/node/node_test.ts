@@ -186,7 +186,6 @@ Deno.test(
         target: "es2022",
         types,
         lib,
-
         module: "nodenext",
         moduleDetection: "force",
       };

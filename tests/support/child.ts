@@ -104,7 +104,6 @@ export function start(
     out,
     errors,
     status,
-
     more,
     line,
     signal,

@@ -242,7 +242,6 @@ const call = (params: unknown): string =>
     agent: "agent",
     req_id: crypto.randomUUID(),
     computer: "computer",
-
     tool_name: "t",
     params,
     timeout: 5,

@@ -158,7 +158,6 @@ export function findMutants(path: string, source: string): Mutant[] {
       const identity = [...around, "", ...after].map((line) => line.trim());
       return {
         id: digest(identity.join("\n")).slice(0, 8),
-
         path,
         kind,
         line: first,

@@ -99,7 +99,6 @@ export function createCalls(about) {
     which: "latest",
     placeholder,
     most,
-
     body,
     nothing,
     whole: table,

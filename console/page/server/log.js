@@ -38,7 +38,6 @@ export const log = {
       noun: "events",
       which: "latest",
       most: 200,
-
       body,
       nothing,
       whole: table,

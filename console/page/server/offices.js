@@ -63,7 +63,6 @@ export const offices = {
       noun: "offices",
       which: "first",
       most: 200,
-
       body,
       nothing,
       whole: columns,

@@ -113,7 +113,6 @@ export function parseRedisUrl(url: string): RedisTarget {
     addresses,
     credentials,
     database,
-
     master,
     sentinelCredentials,
   };

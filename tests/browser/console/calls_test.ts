@@ -217,7 +217,6 @@ consoleTest(
       office: "north",
       protocol: "0.2",
       agent: "planner",
-
       computer: "pc",
       req_id: "r1",
       request: "client:tool_call",

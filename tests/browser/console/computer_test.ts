@@ -566,7 +566,6 @@ consoleTest(
       type: "http",
       tools: 0,
       restarts: 0,
-
       state: "starting",
       does: "is starting",
       problems: [],
@@ -576,10 +575,8 @@ consoleTest(
       name: "pc",
       connection: "connected",
       protocol: "0.2",
-
       url: shown.url,
       servers: [server],
-
       tools: [],
       skills: [],
       problems: [],

@@ -39,7 +39,6 @@ const SUMMARY = {
   doc_ref: "report",
   uri: "dpe://files/report",
   server: "files",
-
   file_uri: "file:///report.pdf",
   file_type: "pdf",
   page_count: 3,
@@ -103,7 +102,6 @@ async function startScripted() {
           name: "files",
           type: "stdio",
           disabled: false,
-
           forbidden_tools: [],
           tool_meta: {},
           server_parameters: {
@@ -111,7 +109,6 @@ async function startScripted() {
             args: ["-y"],
             env: null,
             cwd: null,
-
             encoding: "utf-8",
             encoding_error_handler: "strict",
           },
@@ -142,7 +139,6 @@ async function startScripted() {
 
         name: "plain",
         mcp_server: "files",
-
         title: null,
         description: null,
       }],

@@ -42,7 +42,6 @@ const image = (bytes: Uint8Array) => ({
   type: "image",
   data: "",
   mimeType: "image/png",
-
   annotations: null,
   meta: null,
   _meta: leftOut(bytes),
@@ -301,7 +300,6 @@ Deno.test("protocol §8.6: a text that is not the announced one is refused", asy
     name: "forms",
     rel_path: "SKILL.md",
     mime_type: "text/markdown",
-
     total_size: 3,
     sha256: sha256(Buffer.from("abc")),
     body: "abd",
@@ -402,7 +400,6 @@ Deno.test(
     assertEquals<unknown>(text, {
       path: at("features.md"),
       mcpServer: "all",
-
       mimeType: "text/markdown",
       size: written.length,
     });

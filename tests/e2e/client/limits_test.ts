@@ -229,7 +229,6 @@ Deno.test("parameters of exactly the maximum size and depth arrive", async () =>
     tool_name: "t",
     params: { text: "" },
     timeout: 60,
-
     progress: "waiting",
     agent: agent.name,
     req_id: "r".repeat(36),

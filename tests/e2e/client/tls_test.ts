@@ -457,7 +457,6 @@ for (const tls of [undefined, server]) {
       url: `https://${HOST}`,
       proxy: proxy.url,
       name: "planner",
-
       tls: { ca: ca.cert },
       transports: ["websocket"],
     });

@@ -181,7 +181,6 @@ Deno.test("reports of waiting go to Agents that ask for them, and to no others",
         computer: "computer",
         agent: "agent",
         req_id,
-
         progress: 0,
         message: "waits for confirmation at computer",
         ...(waiting !== undefined && { waiting }),

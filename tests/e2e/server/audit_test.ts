@@ -32,7 +32,6 @@ const request = (over: Record<string, unknown> = {}) => ({
   req_id: "r1",
   computer: "lab-1",
   tool_name: "pay",
-
   params: { card: "hunter2-card" },
   timeout: 60,
   ...over,
@@ -294,7 +293,6 @@ Deno.test("tool calls are audited when they end: who, what, duration, outcome; n
       office: "north",
       agent: "ada",
       computer,
-
       principal: "key:planner",
       tool: "pay",
       req_id,
@@ -362,7 +360,6 @@ Deno.test("reads of contents are audited when they end, lists are not; the conte
             office: "north",
             agent: "ada",
             req_id: "r",
-
             principal: "key:planner",
             computer: "lab-1",
             request,

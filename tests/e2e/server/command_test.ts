@@ -11,7 +11,6 @@ const REQUEST = {
   req_id: "1",
   computer: "computer",
   tool_name: "t",
-
   params: {},
   timeout: 60,
 };

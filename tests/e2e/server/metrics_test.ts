@@ -28,7 +28,6 @@ const REQUEST = {
   req_id: "r1",
   computer: "computer",
   tool_name: "echo",
-
   params: { secret: "hunter2" },
   timeout: 60,
 };
@@ -257,7 +256,6 @@ Deno.test("a relayed call is a span with names and outcome, never with parameter
     kind: 1,
     "smcp.office": "office",
     "smcp.agent": "agent",
-
     "smcp.req_id": "r1",
     "smcp.tool": "echo",
   };
@@ -265,14 +263,12 @@ Deno.test("a relayed call is a span with names and outcome, never with parameter
     {
       name: "client:tool_call",
       ...common,
-
       "smcp.computer": "computer",
       "smcp.outcome": "ok",
     },
     {
       name: "client:get_tools",
       ...common,
-
       "smcp.computer": "nobody",
       "smcp.outcome": "error 404",
       status: { code: 2, message: "error 404" },

@@ -114,7 +114,6 @@ Deno.test("nodes: a cancel reaches the Computer after its call, progress and wai
     ...cancel,
     computer: "computer",
     progress: 0,
-
     message: "waits at computer",
     waiting: "confirmation",
   };

@@ -44,7 +44,6 @@ Deno.test({
     id: 4002,
     directory: 4002,
     place: 4002,
-
     dark: 4001,
     same: 4001,
     nothing: 4001,

@@ -54,7 +54,6 @@ export async function openWorkplace(): Promise<Workplace> {
   await mkdir(landingRoot);
   const place: Workplace = {
     servers: [board(), serve("My Files", FILES), serve("Vault", VAULT)],
-
     skillHome,
     landingRoot,
     async addSkill(name, files = {}) {

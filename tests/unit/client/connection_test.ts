@@ -239,7 +239,6 @@ Deno.test("dial() begins with polling from 0.3 on, whatever its user wants (prot
   const transports = (protocol: "0.2" | "0.3" | "0.4") =>
     dial({
       options: { url: "http://host", name: "a", transports: ["websocket"] },
-
       route: () => undefined,
       credentials: () => {},
       protocol: () => protocol,

@@ -61,7 +61,6 @@ Deno.test("events of every kind are sentences, and those that need an operator s
     role: "computer",
     by: "key:ops",
     reason: "it hangs",
-
     agent: "planner",
     computer: "pc",
     tool: "order",

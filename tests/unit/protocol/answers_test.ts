@@ -16,7 +16,6 @@ import type { Parser } from "../../../protocol/validation.ts";
 const TOOL = {
   name: "echo",
   description: "",
-
   params_schema: { type: "object" },
   return_schema: null,
 };
@@ -24,10 +23,8 @@ const DOCUMENT = {
   doc_ref: "report",
   uri: "dpe://docs/report",
   title: "Report",
-
   file_uri: "file:///report.pdf",
   file_type: "pdf",
-
   page_count: 0,
   server: "docs",
 };
@@ -42,7 +39,6 @@ const STDIO = {
   name: "files",
   type: "stdio",
   disabled: false,
-
   forbidden_tools: [],
   tool_meta: {},
   server_parameters: {
@@ -50,7 +46,6 @@ const STDIO = {
     args: [],
     env: { TOKEN: "<redacted>" },
     cwd: null,
-
     encoding: "utf-8",
     encoding_error_handler: "strict",
   },
@@ -162,7 +157,6 @@ const ANSWERS: Readonly<Record<string, Description>> = {
             server_parameters: {
               url: "<redacted>",
               headers: { a: "<redacted>" },
-
               timeout: "0:00:30",
               sse_read_timeout: "PT5M",
               terminate_on_close: true,
@@ -287,7 +281,6 @@ const ANSWERS: Readonly<Record<string, Description>> = {
       name: "s",
       rel_path: "SKILL.md",
       mime_type: "text/markdown",
-
       total_size: 0,
       sha256: "e3b0",
       req_id: "1",
@@ -306,7 +299,6 @@ const ANSWERS: Readonly<Record<string, Description>> = {
       blob_handle: "h",
       mime_type: "image/png",
       total_size: 0,
-
       sha256: "e3b0",
       chunk_offset: 0,
       eof: true,
@@ -349,7 +341,6 @@ const ANSWERS: Readonly<Record<string, Description>> = {
         file_uri: "file:///d.pdf",
         file_type: "pdf",
         summary: "s",
-
         page_count: 2,
         keywords: ["k"],
         last_modified: "2026-01-15",
@@ -488,7 +479,6 @@ Deno.test("answer validators read what older SDKs leave out, or send as null", (
       "a document",
       {
         ...ANSWERS["a document"]?.base,
-
         summary: null,
         page_count: null,
         ...page({

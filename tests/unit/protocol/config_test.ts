@@ -31,7 +31,6 @@ const DEFAULTS = {
     args: [],
     env: null,
     cwd: null,
-
     encoding: "utf-8",
     encoding_error_handler: "strict",
   },
@@ -61,7 +60,6 @@ const FULL = [
       args: ["-y", "server"],
       cwd: "/srv",
       env: { TOKEN: "${input:token}" },
-
       encoding: "latin1",
       encoding_error_handler: "replace",
     },
@@ -71,13 +69,11 @@ const FULL = [
     ...BASE,
     name: "web",
     type: "streamable",
-
     default_tool_meta: null,
     vrl: null,
     server_parameters: {
       url: "http://localhost/mcp?x=1",
       headers: { authorization: "Bearer x", "x-n": 1, "x-b": true },
-
       timeout: "PT1M",
       sse_read_timeout: "PT0.5S",
       terminate_on_close: false,
@@ -90,7 +86,6 @@ const FULL = [
     server_parameters: {
       url: "https://h/sse",
       headers: null,
-
       timeout: 0.5,
       sse_read_timeout: 600,
     },

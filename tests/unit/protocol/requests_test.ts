@@ -23,7 +23,6 @@ const REQUESTS: Readonly<Record<string, Fields>> = {
   "client:tool_call": {
     ...routed,
     tool_name: "identifier",
-
     params: "object",
     timeout: "timeout",
   },
@@ -40,7 +39,6 @@ const REQUESTS: Readonly<Record<string, Fields>> = {
     ...routed,
     keywords: "texts?",
     file_type: "text?",
-
     offset: "offset?",
     limit: "limit?",
   },
@@ -51,7 +49,6 @@ const REQUESTS: Readonly<Record<string, Fields>> = {
     ...routed,
     mcp_server: "identifier",
     name: "text",
-
     arguments: "words?",
     timeout: "timeout?",
   },
@@ -60,14 +57,12 @@ const REQUESTS: Readonly<Record<string, Fields>> = {
   "client:get_blob": {
     ...routed,
     blob_handle: "handle",
-
     chunk_offset: "integer?",
     max_chunk_bytes: "offset?",
   },
   "client:put_blob": {
     ...routed,
     upload_id: "identifier?",
-
     chunk_offset: "integer",
     eof: "flag",
     blob: "text",

@@ -171,7 +171,6 @@ const call = {
   agent: "planner",
   req_id: "1",
   computer: "laptop",
-
   tool_name: "echo",
   params: { message: "hello" },
   timeout: 30,

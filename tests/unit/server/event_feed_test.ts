@@ -103,7 +103,6 @@ const began = (req_id: string, params?: string): SeenEvent => ({
   event: "call_began",
   office: "north",
   agent: "planner",
-
   computer: "pc",
   request: "client:tool_call",
   req_id,

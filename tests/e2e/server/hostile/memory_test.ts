@@ -13,7 +13,6 @@ const COUNT = 300;
 
 const request = (req_id: string, params = {}) => ({
   ...ANY_REQUEST,
-
   req_id,
   tool_name: "big",
   params,

@@ -166,7 +166,6 @@ testBounded(
       req_id: "1",
       computer: "computer",
       tool_name: "t",
-
       params: { params },
       timeout: 60,
     });

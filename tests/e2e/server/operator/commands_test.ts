@@ -73,7 +73,6 @@ Deno.test({
     req_id: "r1",
     computer: "pc",
     tool_name: "wait",
-
     params: {},
     timeout: 600, // longer than all the commands about it
   });

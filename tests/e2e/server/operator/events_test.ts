@@ -51,7 +51,6 @@ Deno.test("the stream has members that come and go, and each call, also the end 
     agent: "planner",
     computer: "pc",
     req_id: "r1",
-
     request: "client:tool_call",
     tool: "echo",
   };

@@ -20,7 +20,6 @@ const CALL = {
   req_id: "r1",
   computer: "pc",
   tool_name: "wait",
-
   params: {},
   timeout: 60,
 };
@@ -261,7 +260,6 @@ Deno.test("nodes: an operator asks a Computer of another node, and cancels there
   const about = { agent: "operator", computer: "pc", req_id };
   await computer.request("server:tool_call_progress", {
     ...about,
-
     progress: 0,
     waiting: "confirmation",
   });

@@ -78,7 +78,6 @@ Deno.test("an operator asks a Computer without an Agent, as its version has it; 
       event: "operator_asked",
       by: "operator",
       office: "north",
-
       computer: "pc",
       req_id,
       request: "client:tool_call",
@@ -199,7 +198,6 @@ Deno.test("what an operator asks is among the calls in flight, until it is answe
     office: "north",
     agent: "operator",
     principal: "operator",
-
     computer: "pc",
     req_id: "q1",
     request: "client:tool_call",

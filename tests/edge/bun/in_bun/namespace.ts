@@ -352,7 +352,6 @@ Object.assign(globalThis, {
       const { size, mode, mtime } = await files.stat(path);
       return { size, mode, mtime };
     },
-
     realPath: files.realpath,
     chmod: files.chmod,
     rename: files.rename,

@@ -225,13 +225,11 @@ Deno.test("protocol §13: a call is resolved by the table alone, and names are n
     a___b: "a/_b",
     a__b__c: "a/b__c",
     a_b__c: "a_b/c",
-
     b__c: "4001",
     a__b__d: "4001",
     c: "4001",
     __c: "4001",
     a__: "4001",
-
     stopped__read: "4003",
     read: text,
     look: text,

@@ -30,7 +30,6 @@ const beatOf = (from: string, version = LINK_VERSION) =>
     version,
     from,
     asks: true,
-
     sent: 0,
     taken: 0,
     room: 1_000,

@@ -258,7 +258,6 @@ Deno.test("progress goes to the Agent that asked for it, while its call is pendi
     computer: "computer",
     req_id: "r1",
     progress: 1,
-
     total: 3,
     message: "m",
   };

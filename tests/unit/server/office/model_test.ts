@@ -279,7 +279,6 @@ const call = (
     const acks = timeout > 0
       ? real.clients[at]!.send("client:tool_call", {
         ...request,
-
         tool_name: "t",
         params: {},
         timeout,

@@ -158,11 +158,9 @@ Deno.test("an operator's cancel ends a call for both sides; other requests have 
     event: "call_cancelled",
     by: "root",
     reason: "it hangs",
-
     office: "north",
     agent: "agent",
     computer: "computer",
-
     req_id: "r1",
     request: "client:get_tools",
   });
@@ -274,7 +272,6 @@ function office(options: { protocol?: ProtocolName } = {}) {
       office: "north",
       computer: "pc",
       request: CALL,
-
       event: TOOL_CALL_EVENT,
       signal: new AbortController().signal,
       ...over,
@@ -378,11 +375,9 @@ Deno.test("each question is audited once with who asks and how it ended; content
     event: "operator_asked",
     by: "root",
     office: "north",
-
     computer: "pc",
     req_id: ids[at],
     request: TOOL_CALL_EVENT,
-
     tool: "echo",
     ms: 0,
     outcome,
