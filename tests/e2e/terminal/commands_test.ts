@@ -104,7 +104,7 @@ onTerminal(
     );
     const call = line.replace(" tools ", " call echo --arg text=hello ");
     assertEquals(await type(call), "hello\n");
-    await up.until("✓ files__echo by agent");
+    await up.until("✓ files__echo by mcp"); // which shares its seat with the command
     await up.type("\x03");
     assertEquals(await assertRestored(up), 0);
   },
