@@ -28,6 +28,9 @@ export interface Bound {
   readonly values: number;
 }
 
+/** The most members of a request: a Server's checks would not see those after them. */
+export const MAX_MEMBERS = 256;
+
 /** The most bytes of a message to a Server with default limits (protocol §10). */
 export const MESSAGE_BYTES: number = 8 * 2 ** 20;
 

@@ -4,8 +4,12 @@
  *
  * @module
  */
-import { CLIENT_EVENTS } from "./event_table.ts";
-import { LIST_ROOM_EVENT, WATCH_RESOURCE_EVENT } from "./events.ts";
+import { isClientEvent } from "./event_table.ts";
+import {
+  type ClientEvent,
+  LIST_ROOM_EVENT,
+  WATCH_RESOURCE_EVENT,
+} from "./events.ts";
 
 /** The revision of MCP that these requests are made in. */
 export const SHARED_SEAT_MCP = "2026-07-28";
@@ -26,6 +30,8 @@ export const SHARED_REQUEST = `${OWN_METHODS}request`;
 export const SHARED_PROGRESS = "notifications/a2c-smcp/progress";
 
 /** Whether an event can be sent by a shared seat: one that is answered, and leaves nothing behind for the Agent. */
-export const isShareable = (event: string): boolean =>
+export const isShareable = (
+  event: string,
+): event is ClientEvent | typeof LIST_ROOM_EVENT =>
   event === LIST_ROOM_EVENT ||
-  Object.hasOwn(CLIENT_EVENTS, event) && event !== WATCH_RESOURCE_EVENT;
+  isClientEvent(event) && event !== WATCH_RESOURCE_EVENT;

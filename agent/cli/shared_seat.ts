@@ -11,7 +11,7 @@ import { reasonOf } from "../../client/errors.ts";
 import { mcpUrl, nodeFetch } from "../../client/node_fetch.ts";
 import type { UrlOptions } from "../../client/options.ts";
 import { proxyRoute } from "../../client/proxy.ts";
-import { ErrorCode } from "../../protocol/errors.ts";
+import { ErrorCode, type ErrorPayload } from "../../protocol/errors.ts";
 import {
   CANCEL_TOOL_CALL_EVENT,
   JOIN_OFFICE_EVENT,
@@ -93,14 +93,15 @@ type Post = (
   signal: AbortSignal,
 ) => AsyncGenerator<Message, void, void>;
 
-/** A refusal by a status of HTTP. */
+/** A refusal of a request, which did not run. */
 class RefusedError extends Error {
   override readonly name = "RefusedError";
-  readonly status: number;
+  /** The refusal as a Server answers it to an Agent. */
+  readonly answer: ErrorPayload;
 
-  constructor(status: number, message: string) {
-    super(message);
-    this.status = status;
+  constructor(answer: ErrorPayload) {
+    super(answer.message);
+    this.answer = answer;
   }
 }
 
@@ -136,22 +137,31 @@ function poster(options: UrlOptions, office: string): Post {
     const { status, headers, body } = response;
     const type = headers.get("content-type") ?? "";
     if (status !== 200 || !body || !type.startsWith("text/event-stream")) {
-      throw new RefusedError(status, refusalIn(status, await response.text()));
+      throw new RefusedError(await refusalIn(response));
     }
     yield* messagesIn(body);
   };
 }
 
-/** What a Server says in the body of a refusal. */
-function refusalIn(status: number, body: string): string {
+/** Returns the refusal in a response, in the form in which a Server answers it to an Agent. */
+async function refusalIn(response: Response): Promise<ErrorPayload> {
+  const { status, headers } = response;
+  const message = messageIn(await response.text()) ?? `HTTP status ${status}`;
+  if (status === TOO_LARGE) return { code: ErrorCode.BAD_REQUEST, message };
+  if (status !== ErrorCode.TOO_MANY_REQUESTS) return { code: status, message };
+  const retry_in_ms = Number(headers.get("retry-after")) * 1000;
+  return { code: status, message, details: { ran: false, retry_in_ms } };
+}
+
+/** Returns the message of an error of JSON-RPC. */
+function messageIn(body: string): string | undefined {
   try {
     const { error } = Object(JSON.parse(body));
     const { message } = Object(error);
-    if (typeof message === "string") return message;
+    return typeof message === "string" ? message : undefined;
   } catch {
-    // It is of another program.
+    return undefined; // it is of another program
   }
-  return `HTTP status ${status}`;
 }
 
 /** Reads a stream of events, each of one line. */
@@ -234,16 +244,17 @@ class SharedEnd implements ServerEnd {
         else if (result !== undefined) return answered([Object(result).answer]);
         else if (error !== undefined) {
           const { message } = Object(error);
-          throw new RefusedError(UNAVAILABLE, String(message));
+          throw new RefusedError({
+            code: UNAVAILABLE,
+            message: String(message),
+          });
         }
       }
       this.#lost("the connection ended before the answer");
     } catch (error) {
       if (stop.signal.aborted) return;
       if (!(error instanceof RefusedError)) return this.#lost(reasonOf(error));
-      const { status, message } = error;
-      const code = status === TOO_LARGE ? ErrorCode.BAD_REQUEST : status;
-      answered([{ code, message }]);
+      answered([error.answer]);
     } finally {
       this.#pending.delete(req_id);
     }

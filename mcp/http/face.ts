@@ -114,6 +114,7 @@ function refuseHeaders(
 export async function readBody(
   request: Request,
   maxBytes: number,
+  maxValues = MAX_VALUES,
 ): Promise<{ json?: unknown } | Response> {
   if (request.method !== "POST") return {};
   if (!isJsonContentType(request.headers.get("content-type"))) {
@@ -123,10 +124,10 @@ export async function readBody(
   if (body.tooLarge) {
     return refusal(413, `The body is too large: at most ${maxBytes} bytes`);
   }
-  if (countValues(body.text, MAX_VALUES) > MAX_VALUES) {
+  if (countValues(body.text, maxValues) > maxValues) {
     return refusal(
       413,
-      `The body has too many values in lists and objects: at most ${MAX_VALUES} are let in; send less at once, or long data as one text`,
+      `The body has too many values in lists and objects: at most ${maxValues} are let in; send less at once, or long data as one text`,
     );
   }
   let json: unknown;

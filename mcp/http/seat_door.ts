@@ -16,7 +16,16 @@ import type { McpCall } from "../options.ts";
 import type { SmcpAgent } from "../../agent/mod.ts";
 import { invalidParams } from "../tools/result.ts";
 import { ANSWER_GRACE_MS, requestsOf } from "../../agent/requests.ts";
-import { PROTOCOL_VERSION, ProtocolError } from "../../protocol/mod.ts";
+import {
+  ErrorCode,
+  PROTOCOL_VERSION,
+  ProtocolError,
+} from "../../protocol/mod.ts";
+import {
+  type Bound,
+  MAX_MEMBERS,
+  REQUEST_BOUNDS,
+} from "../../protocol/event_table.ts";
 import { TOOL_CALL_EVENT } from "../../protocol/events.ts";
 import {
   isShareable,
@@ -29,6 +38,8 @@ import {
 import { plainObject } from "../../protocol/validation.ts";
 import * as z from "../../protocol/validation.ts";
 import { onAbort } from "../../shared/async.ts";
+import { weighing } from "../../shared/json_values.ts";
+import { inSlices } from "../../shared/pace.ts";
 
 /** What {@linkcode openSeatDoor} needs. */
 export interface SeatDoorParts {
@@ -60,7 +71,7 @@ export function openSeatDoor(parts: SeatDoorParts) {
   return {
     /** Answers one request, which {@linkcode isForSeat}. */
     async handle(request: Request, caller: McpCaller): Promise<Response> {
-      const body = await readBody(request, maxBytes);
+      const body = await readBody(request, maxBytes, MOST_VALUES);
       if (body instanceof Response) return body;
       const message = { parsedBody: body.json, ...authInfoOf(caller) };
       return await handler.fetch(request, message);
@@ -69,6 +80,12 @@ export function openSeatDoor(parts: SeatDoorParts) {
     close: (): Promise<void> => handler.close(),
   };
 }
+
+/** What a request has around its payload, in values. */
+const ENVELOPE_VALUES = 100;
+/** The most values of a body: each event has its own bound. */
+const MOST_VALUES = ENVELOPE_VALUES +
+  Math.max(...Object.values(REQUEST_BOUNDS).map(({ values }) => values));
 
 const PARAMS = z.looseObject({});
 const REQUEST = z.looseObject({ event: z.string(), payload: plainObject });
@@ -116,6 +133,8 @@ async function pass(
       `Cannot send ${JSON.stringify(event)} by a shared seat`,
     );
   }
+  const excess = await excessOf(REQUEST_BOUNDS[event], payload);
+  if (excess) return excess.toPayload();
   const requests = requestsOf(await take());
   const reqId = crypto.randomUUID();
   const principal = http?.authInfo?.clientId;
@@ -145,3 +164,30 @@ async function pass(
     ended();
   }
 }
+
+/**
+ * Returns why a request is not let in, as the Server does for those that reach it as text (protocol §10);
+ * `undefined` when it is.
+ */
+async function excessOf(
+  most: Bound,
+  payload: Record<string, unknown>,
+): Promise<ProtocolError | undefined> {
+  const { values } = await inSlices(weighing(payload));
+  const found = [
+    ["bytes", most.bytes === Infinity ? 0 : bytesOf(payload), most.bytes],
+    ["members", Object.keys(payload).length, MAX_MEMBERS],
+    ["values", values, most.values],
+  ] as const;
+  const over = found.find(([, count, max]) => count > max);
+  if (over === undefined) return undefined;
+  const [limit, count, max] = over;
+  return new ProtocolError(
+    ErrorCode.BAD_REQUEST,
+    `Invalid payload: it has ${count} ${limit}, and may have at most ${max}`,
+    { fields: { limit, count, max } },
+  );
+}
+
+const bytesOf = (payload: object): number =>
+  new TextEncoder().encode(JSON.stringify(payload)).length;

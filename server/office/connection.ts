@@ -23,12 +23,11 @@ import {
   parseEnterOfficeReq,
   parseLeaveOfficeReq,
 } from "../../protocol/payloads/offices.ts";
-import { REQUEST_BOUNDS } from "../../protocol/event_table.ts";
+import { MAX_MEMBERS, REQUEST_BOUNDS } from "../../protocol/event_table.ts";
 import {
   errorAnswer,
   type Excess,
   excessOf,
-  MAX_MEMBERS,
   type Payload,
   shuttingDown,
 } from "../shared/payload.ts";

@@ -222,9 +222,6 @@ export async function parseInSlices(
 
 // ------------------------------------------------------------------ what is let in (protocol §10)
 
-/** The most members of a request: the checks would not see those after them. */
-export const MAX_MEMBERS = 256;
-
 /** Why a payload is not let in. */
 export interface Excess {
   readonly why: string;

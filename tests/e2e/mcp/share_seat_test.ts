@@ -229,3 +229,42 @@ Deno.test("a shared seat sends no events that its Agent would have to answer for
   await using agent = await agentAt(served.office.url);
   await agent.join(OFFICE); // nobody has it any more
 });
+
+Deno.test("a request by a shared seat has the bounds of its event", async (t) => {
+  await using served = await start({ servers: undefined as never });
+  const send = async (event: string, payload: Record<string, unknown>) => {
+    const request = { event, payload: { computer: "pc", ...payload } };
+    const asked = modernRequest("a2c-smcp/request", request);
+    const { body } = await post(served.url, asked);
+    const [, message = "{}"] = /^data: (.*)$/m.exec(body) ?? [];
+    return JSON.parse(message).result.answer;
+  };
+  await t.step("a large call runs", async () => {
+    const params = { text: "hi", list: Array(90_000).fill(0) };
+    const call = { tool_name: "echo", params, timeout: 60 };
+    const answer = await send("client:tool_call", call);
+    assertEquals(answer.content, [{ type: "text", text: "hi" }]);
+  });
+  const members = Array.from({ length: 256 }, (_, i) => [`m${i}`, 0]);
+  for (
+    const [payload, limit, max] of [
+      [{ list: Array(1_000).fill(0) }, "values", 1_000],
+      [{ text: "é".repeat(40_000) }, "bytes", 65_536],
+      [Object.fromEntries(members), "members", 256],
+    ] as const
+  ) {
+    await t.step(`${limit} of a question`, async () => {
+      const { code, ...refused } = await send("client:get_config", payload);
+      assertEquals([code, refused.limit, refused.max], [400, limit, max]);
+    });
+  }
+});
+
+Deno.test("a command that shares a seat waits where the Server limits its requests", async () => {
+  await using served = await start({
+    server: { protocol: "all", limits: { eventsPerSecond: 3 } },
+    servers: undefined as never,
+  });
+  const called = await served.run("call", "echo", "--arg", "text=hi");
+  assertEquals([called.code, called.stdout], [0, "hi\n"], called.stderr);
+});

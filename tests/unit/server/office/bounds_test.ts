@@ -15,7 +15,7 @@ import {
   REQUEST_BOUNDS,
   shownBounds,
 } from "../../../../protocol/event_table.ts";
-import { excessOf, MAX_MEMBERS } from "../../../../server/shared/payload.ts";
+import { excessOf } from "../../../../server/shared/payload.ts";
 import { JsonText } from "../../../../server/wire/json_text.ts";
 import { readPacket } from "../../../../server/wire/text_packet.ts";
 import { Payload } from "../../../../server/wire/mod.ts";
