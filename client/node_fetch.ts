@@ -6,6 +6,7 @@
 import { Agent as TlsAgent, request as requestHttps } from "node:https";
 import { Agent, type IncomingMessage, request as requestHttp } from "node:http";
 import { Readable } from "node:stream";
+import type { UrlOptions } from "./options.ts";
 import type { ProxyRoute } from "./proxy.ts";
 import { type ClientTlsOptions, tlsReason } from "./tls.ts";
 
@@ -21,12 +22,23 @@ export type NodeFetch = (
   init?: RequestInit,
 ) => Promise<Response>;
 
+/** The path of a Server's Socket.IO endpoint, below the one by which a proxy leads to the Server. */
+const SMCP_PATH = /^(.*)\/smcp\/?$/;
+
+/** Whether MCP is beside the Socket.IO endpoint of this path: others may be those of another Server. */
+export const isBesideMcp = ({ path }: Pick<UrlOptions, "path">): boolean =>
+  path === undefined || SMCP_PATH.test(path);
+
 /** The address of an office at a Server that serves MCP. */
-export const mcpUrl = (server: string, office: string): URL =>
-  new URL(
-    `/mcp/${encodeURIComponent(office)}`,
-    server.replace(/^ws/i, "http"),
-  );
+export function mcpUrl(
+  { url: server, path = "" }: Pick<UrlOptions, "url" | "path">,
+  office: string,
+): URL {
+  const url = new URL("/", server.replace(/^ws/i, "http"));
+  const [, prefix = ""] = SMCP_PATH.exec(path) ?? [];
+  url.pathname = `${prefix}/mcp/${encodeURIComponent(office)}`;
+  return url;
+}
 
 /**
  * Makes a `fetch` for MCP on `node:http`: that of Node gives up calls that take longer than five

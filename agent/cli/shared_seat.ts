@@ -8,7 +8,7 @@
  */
 import { PACKAGE_VERSION } from "../../cli/version.ts";
 import { reasonOf } from "../../client/errors.ts";
-import { mcpUrl, nodeFetch } from "../../client/node_fetch.ts";
+import { isBesideMcp, mcpUrl, nodeFetch } from "../../client/node_fetch.ts";
 import type { UrlOptions } from "../../client/options.ts";
 import { proxyRoute } from "../../client/proxy.ts";
 import { ErrorCode, type ErrorPayload } from "../../protocol/errors.ts";
@@ -52,6 +52,7 @@ export async function shareSeat(
   office: string,
   signal: AbortSignal,
 ): Promise<InProcessConnection | undefined> {
+  if (!isBesideMcp(options)) return undefined;
   const post = poster(options, office);
   const held = new AbortController();
   const messages = post(SHARE_SEAT, {}, held.signal);
@@ -106,7 +107,7 @@ class RefusedError extends Error {
 }
 
 function poster(options: UrlOptions, office: string): Post {
-  const url = mcpUrl(options.url, office);
+  const url = mcpUrl(options, office);
   const fetch = nodeFetch(options.tls, proxyRoute(options));
   return async function* (method, params, signal) {
     const _meta = {

@@ -41,7 +41,7 @@ export interface Reach {
  * @throws {TypeError} when the address of the Server or of the proxy is no URL
  */
 export function reachOf({ agent, office, view = {} }: PipeOptions): Reach {
-  const url = mcpUrl(agent.url, office);
+  const url = mcpUrl(agent, office);
   url.search = writeView(view).toString();
   const fetch = nodeFetch(agent.tls, proxyRoute(agent));
   return { url, fetch, headers: agent.headers ?? {} };

@@ -7,11 +7,12 @@ import {
 import { ConnectionError } from "../../../agent/mod.ts";
 import { runMain, startMain } from "../../support/command.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
-import { CLIENTS } from "../../support/mcp/clients.ts";
+import { CLIENTS, connectV1 } from "../../support/mcp/clients.ts";
 import {
   agentAt,
   GATEWAY_KEYS,
   type GatewaySetup,
+  pipeCommand,
   startGateway,
 } from "../../support/mcp/gateway.ts";
 import { modernRequest, post } from "../../support/mcp/post.ts";
@@ -19,6 +20,25 @@ import { OFFICE } from "../../support/office.ts";
 import { holdTimers } from "../../support/timers.ts";
 
 const { ann, bob } = GATEWAY_KEYS;
+
+/** Leads `/team/` to one Server, and all else to another. */
+function startPrefix(team: string, other: string) {
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+    (request) => {
+      const { pathname, search } = new URL(request.url);
+      const url = pathname.startsWith("/team/")
+        ? new URL(pathname.slice("/team".length), team)
+        : new URL(pathname, other);
+      url.search = search;
+      return fetch(url, request);
+    },
+  );
+  return {
+    url: `http://127.0.0.1:${server.addr.port}`,
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+}
 
 /** How long a seat is kept for MCP clients without requests. */
 const SEAT_IDLE_MS = 60_000;
@@ -267,4 +287,35 @@ Deno.test("a command that shares a seat waits where the Server limits its reques
   });
   const called = await served.run("call", "echo", "--arg", "text=hi");
   assertEquals([called.code, called.stdout], [0, "hi\n"], called.stderr);
+});
+
+Deno.test("behind a proxy that leads to several Servers by their paths, the Server of --path is asked", async (t) => {
+  await using team = await start({ servers: undefined as never });
+  await using other = await start({ servers: undefined as never });
+  const tool = { name: "go", description: "", return_schema: null };
+  const tools = [{ ...tool, params_schema: { type: "object" } }];
+  await team.office.addScriptedComputer(
+    "team-pc",
+    () => ({ tools, req_id: "1" }),
+  );
+  await using proxy = startPrefix(team.office.url, other.office.url);
+  await t.step("by commands", async () => {
+    const at = ["--url", proxy.url, "--path", "/team/smcp/"];
+    const args = ["members", "--office", OFFICE, ...at];
+    const { stdout, stderr } = await runMain("agent", args);
+    assert(/^mcp +agent /m.test(stdout), stdout + stderr);
+    assertStringIncludes(stdout, "team-pc ");
+  });
+  await t.step("by smcp-agent mcp", async () => {
+    const command = pipeCommand(proxy.url, "--path", "/team/smcp/");
+    await using client = await connectV1(command);
+    const names = (await client.tools()).map(({ name }) => name);
+    assert(names.includes("team-pc__go"), String(names));
+  });
+});
+
+Deno.test("a command takes the seat where --path is not of a Server with MCP", async () => {
+  await using served = await start({ servers: undefined as never });
+  const { stdout } = await served.run("members", "--path", "/socket.io/");
+  assert(/^agent +agent /m.test(stdout), stdout);
 });
