@@ -71,6 +71,8 @@ interface ServedOffice {
   readonly seat: Seat;
   /** What holds the seat: requests, until their streams end, and calls. */
   readonly uses: Uses;
+  /** Those of MCP clients, for which the seat is kept a while longer. */
+  readonly clientUses: Uses;
   /** Requests that have no response yet. */
   readonly requests: Uses;
   /** Calls, reads and prompts, which may run on behind the response's headers. */
@@ -111,26 +113,28 @@ export function openGateway(
     if (!makeRoom(offices, maxOffices, isIdle, closeOffice)) return undefined;
     const seat = makeSeat({ office, id: idOf(office) }, agentName, host);
     const users = new Set<string | undefined>();
+    const giveUpUnused = () => {
+      if (users.size + uses.count === 0) void seat.giveUp();
+    };
     // A command keeps nobody from the seat once it has ended.
-    const idleMs = () => users.size === 0 ? 0 : seatIdleMs;
-    const uses = new Uses(seat.giveUp, idleMs);
+    const uses = new Uses(giveUpUnused);
+    const clientUses = new Uses(() => {
+      users.clear();
+      giveUpUnused();
+    }, seatIdleMs);
     const requests = new Uses();
     const calls = new Uses();
     const admit: SeatDoorParts["admit"] = ({ reqId, principal, client }) => {
       // Without the seat nobody could cancel the call.
-      const ends = [
-        host.attribute(reqId, {
-          ...(principal !== undefined && { principal }),
-          ...(client && { client: `${client.name} ${client.version}` }),
-        }),
-        uses.begin(),
-        calls.begin(),
-      ];
-      return () => ends.forEach((end) => end());
+      const source = {
+        ...(principal !== undefined && { principal }),
+        ...(client && { client: `${client.name} ${client.version}` }),
+      };
+      return endAll(host.attribute(reqId, source), uses.begin(), calls.begin());
     };
     const face = serve(seat.take, {
       ...shown,
-      admit,
+      admit: (call) => endAll(clientUses.begin(), admit(call)),
       callsPerSecond: shareOf(host.limits.eventsPerSecond),
       maxCalls: shareOf(host.limits.callsPerAgent),
       // The Server has looked at both.
@@ -143,7 +147,17 @@ export function openGateway(
       ? openSeatDoor({ take: seat.take, admit, maxBytes })
       : undefined;
     const visits = new Uses();
-    const served = { face, door, seat, uses, requests, calls, visits, users };
+    const served = {
+      face,
+      door,
+      seat,
+      uses,
+      clientUses,
+      requests,
+      calls,
+      visits,
+      users,
+    };
     offices.set(office, served);
     return served;
   }
@@ -162,12 +176,11 @@ export function openGateway(
       if (uses.count === 0 && !seat.isTaken()) users.clear();
       if (isForSeat(request)) {
         if (!door) return refusal(404, "The seat is not shared here");
-        const ends = [uses.begin(), visits.begin()];
-        const answer = () => door.handle(request, caller);
-        return await untilEnd(answer, () => ends.forEach((end) => end()));
+        const end = endAll(uses.begin(), visits.begin());
+        return await untilEnd(() => door.handle(request, caller), end);
       }
       if (users.size < 2) users.add(caller.principal);
-      const end = uses.begin();
+      const end = endAll(served.clientUses.begin(), uses.begin());
       const answered = requests.begin();
       try {
         const answer = () => face.handle(request, caller);
@@ -223,13 +236,16 @@ export function openGateway(
 }
 
 async function closeOffice(
-  { face, door, seat, uses }: ServedOffice,
+  { face, door, seat, uses, clientUses }: ServedOffice,
 ): Promise<void> {
   uses.close();
+  clientUses.close();
   seat.returned();
   await Promise.all([face.close(), door?.close()]);
   await seat.giveUp();
 }
+
+const endAll = (...ends: (() => void)[]) => () => ends.forEach((end) => end());
 
 const shareOf = (limit: number): number =>
   Math.max(1, Math.floor(limit * CALL_SHARE));

@@ -147,13 +147,13 @@ export class Uses {
   /** How much it is. */
   count = 0;
   readonly #idle: (() => void) | undefined;
-  readonly #idleMs: () => number;
+  readonly #idleMs: number;
   #ended = Promise.withResolvers<void>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isClosed = false;
 
-  /** @param idle called each time that the last use has ended so long ago, as `idleMs` says at its end */
-  constructor(idle?: () => void, idleMs = () => 0) {
+  /** @param idle called each time that the last use has ended `idleMs` ago */
+  constructor(idle?: () => void, idleMs = 0) {
     this.#idle = idle;
     this.#idleMs = idleMs;
   }
@@ -169,7 +169,7 @@ export class Uses {
       if (--this.count > 0) return;
       this.#ended.resolve();
       if (this.#isClosed || !this.#idle) return;
-      this.#timer = setTimeout(this.#idle, this.#idleMs());
+      this.#timer = setTimeout(this.#idle, this.#idleMs);
     };
   }
 

@@ -14,10 +14,11 @@ import {
   type GatewaySetup,
   pipeCommand,
   startGateway,
+  withKey,
 } from "../../support/mcp/gateway.ts";
 import { modernRequest, post } from "../../support/mcp/post.ts";
 import { OFFICE } from "../../support/office.ts";
-import { holdTimers } from "../../support/timers.ts";
+import { holdTimers, keepTimers } from "../../support/timers.ts";
 
 const { ann, bob } = GATEWAY_KEYS;
 
@@ -178,6 +179,22 @@ Deno.test("a command shares the seat with MCP clients of other credentials, and 
   const second = await served.run("tools", ...as(bob));
   assertEquals(second, first);
   await agent.join(OFFICE); // of the client's credentials
+});
+
+Deno.test("a command does not prolong the time for which MCP clients keep the seat", async () => {
+  using timers = keepTimers(SEAT_IDLE_MS);
+  await using served = await start({ keys: true, servers: undefined as never });
+  await post(served.url, withKey(bob, modernRequest("tools/list")));
+  const { length } = timers.armed;
+  const { code, stderr } = await served.run("tools", "--api-key", bob);
+  assertEquals([code, timers.armed.length], [0, length], stderr);
+  await using command = served.begin("call", "slow", "--api-key", bob);
+  await command.line(/^calling slow on pc/);
+  await served.holds(1);
+  timers.fire();
+  served.release();
+  assertEquals((await command.status).code, 0, command.errors.join());
+  await served.office.agent.join(OFFICE); // ann's, who is none of them
 });
 
 Deno.test("an Agent is refused while a command has the seat, and told so", async () => {
