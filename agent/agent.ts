@@ -226,7 +226,8 @@ export class SmcpAgent implements AsyncDisposable {
    * timeout result. An aborted `signal` cancels it and rejects at once.
    *
    * @param tool as {@linkcode tools} names it, or by its name of other versions, `read` for `files__read`
-   * and the reverse, where one tool of the Computer has it; that takes a second request
+   * and the reverse, where one tool of the Computer has it; that takes a second request. A name with `__` is
+   * never that of another MCP server's tool
    * @param params as the tool's `params_schema` says
    */
   callTool(

@@ -163,10 +163,15 @@ export function toolsMeant(
 /**
  * Returns the name to call a tool by, of a Computer that may have it under its name of other versions: the
  * one tool that is meant, else the name as it is.
+ *
+ * A name with `__` names its MCP server: while that is away, a tool that another one calls so, such as
+ * `other__files__read` for `files__read`, must not get the call.
  */
 export function nameToCall(tools: readonly SMCPTool[], name: string): string {
   const [only, ...others] = toolsMeant(tools, name);
-  return only && others.length === 0 ? only.name : name;
+  if (only === undefined || others.length > 0) return name;
+  const isOfOther = name.includes("__") && ownToolName(only) === name;
+  return isOfOther ? name : only.name;
 }
 
 /** The tools of one Computer (protocol §4). */

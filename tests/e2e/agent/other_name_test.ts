@@ -237,3 +237,25 @@ Deno.test("the tools of a Computer that are not known yet are requested once, an
   assert((await agent.callTool("pc", "read")).isError);
   assertEquals(asked, expected);
 });
+
+Deno.test("a call of a tool whose MCP server is away gets to no other one, which has a tool of that whole name", async () => {
+  const called: unknown[] = [];
+  const tools = [{ ...listed("other__files__read"), bundle_id: "other" }];
+  await using office = await startOffice({
+    server: { protocol: "all" },
+    agent: { protocol: "0.4" },
+    computers: {
+      pc: (event, payload) => {
+        const { req_id, tool_name } = Object(payload);
+        if (event !== "client:tool_call") return { tools, req_id };
+        called.push(tool_name);
+        return tool_name === tools[0]?.name ? { content: [] } : UNKNOWN;
+      },
+    },
+  });
+  const { agent } = office;
+  await agent.toolsSettled();
+  const refused = await agent.callTool("pc", "files__read");
+  assertEquals(resultMeta(refused).error_code, 4001);
+  assertEquals(called, ["files__read"]);
+});

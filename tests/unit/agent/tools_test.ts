@@ -288,6 +288,13 @@ Deno.test("nameToCall() is the name of the one tool that is meant, else the name
   }
 });
 
+Deno.test("nameToCall() sends no call for one MCP server to another, which has a tool of that whole name", () => {
+  const foreign = tool("other__files__read", "other");
+  assertEquals(nameToCall([foreign], "files__read"), "files__read");
+  const plain = { ...tool("files__read"), meta: { [MCP_SERVER_KEY]: "other" } };
+  assertEquals(nameToCall([plain], "other__files__read"), "files__read");
+});
+
 Deno.test("a misspelt tool is answered with the one that is meant, by its own name or the whole one", () => {
   const rows: [name: string, suggestion: string][] = [
     ["raed", '; did you mean "read"?'],
