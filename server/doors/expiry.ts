@@ -12,7 +12,7 @@ import type { ProtocolError } from "../../protocol/mod.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
 import { closed } from "../http/closing.ts";
 import type { RequestParts } from "../http/gate.ts";
-import { RequestRates } from "../limits/limits.ts";
+import { type RequestKind, RequestRates } from "../limits/limits.ts";
 import type { Outgoing } from "../shared/http.ts";
 import type { Identity } from "../shared/identity.ts";
 import { failure, log } from "../shared/log.ts";
@@ -162,9 +162,10 @@ export class OpenExchanges {
     outgoing: Outgoing,
     address: string,
     principal: string | undefined,
+    kind?: RequestKind,
   ): ProtocolError | undefined {
     const client = principal ?? `address ${address}`;
-    const taken = this.#rates.take(client, performance.now());
+    const taken = this.#rates.take(client, performance.now(), kind);
     if (typeof taken === "function") return void outgoing.on("close", taken);
     return this.#parts.limiter.refuse(taken, {
       address,

@@ -15,8 +15,9 @@ import {
 } from "../shared/identity.ts";
 import { ErrorCode, type ErrorPayload } from "../../protocol/mod.ts";
 import { isOfficeName, OFFICE_NAME_RULE } from "../../protocol/names.ts";
+import { SHARE_SEAT } from "../../protocol/shared_seat.ts";
 import { API_KEY_HEADER } from "../auth/api_keys.ts";
-import { addressOf } from "../limits/limits.ts";
+import { addressOf, type RequestKind } from "../limits/limits.ts";
 import {
   errorPayloadOf,
   shuttingDown,
@@ -158,7 +159,9 @@ export class GatewayRoutes {
     const address = addressOf(incoming, this.#parts);
     const identity = await this.#authenticate(incoming, office, address);
     const caller = identity && { principal: identity.principal };
-    const excess = this.#open.count(outgoing, address, caller?.principal);
+    const { principal } = caller ?? {};
+    const kind = kindOf(incoming);
+    const excess = this.#open.count(outgoing, address, principal, kind);
     if (excess) refuse(429, excess.toPayload(), { "Retry-After": "1" });
     if (Number(incoming.headers["content-length"]) > maxMessageBytes) {
       // Here it is let pass unread, so that the client gets the answer.
@@ -228,6 +231,18 @@ export class GatewayRoutes {
     return resourceUrls(incoming, path, this.#parts);
   }
 }
+
+/** Methods of MCP whose answers last as long as their clients wait for something else. */
+const STREAMS: readonly unknown[] = ["subscriptions/listen", SHARE_SEAT];
+
+/**
+ * Returns what a request waits for. A client has a stream open beside its calls, which must not wait for
+ * the end of that.
+ */
+const kindOf = ({ method, headers }: RequestHead): RequestKind =>
+  method === "GET" || STREAMS.includes(headers["mcp-method"])
+    ? "stream"
+    : "call";
 
 /**
  * Returns the office that a request is for.

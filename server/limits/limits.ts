@@ -160,15 +160,22 @@ const LIMIT_MESSAGES = {
 /** After this time without a request there is nothing to know of a client: its bucket is full again. */
 const FORGET_MS = 1000;
 
+/** What a request of a gateway's client waits for: an answer, or nothing but what happens, as a stream. */
+export type RequestKind = "call" | "stream";
+
 /**
- * Limits the HTTP requests of each client of a gateway: how many come in a second, and how many are
- * open at once.
+ * Limits the HTTP requests of each client of a gateway: how many come in a second, and how many of each
+ * kind are open at once.
  */
 export class RequestRates {
   readonly #limits: Pick<Limits, "eventsPerSecond" | "callsPerAgent">;
   readonly #clients = new Map<
     string,
-    { readonly bucket: TokenBucket; open: number; usedAt: number }
+    {
+      readonly bucket: TokenBucket;
+      readonly open: Record<RequestKind, number>;
+      usedAt: number;
+    }
   >();
   #sweptAt = -Infinity;
 
@@ -192,24 +199,29 @@ export class RequestRates {
   take(
     client: string,
     now: number,
+    kind: RequestKind = "call",
   ): (() => void) | "eventsPerSecond" | "callsPerAgent" {
     this.#sweep(now);
     const { eventsPerSecond, callsPerAgent } = this.#limits;
-    const entry = this.#clients.get(client) ??
-      { bucket: new TokenBucket(eventsPerSecond, now), open: 0, usedAt: now };
+    const entry = this.#clients.get(client) ?? {
+      bucket: new TokenBucket(eventsPerSecond, now),
+      open: { call: 0, stream: 0 },
+      usedAt: now,
+    };
     this.#clients.set(client, entry);
     entry.usedAt = now;
     if (!entry.bucket.take(now)) return "eventsPerSecond";
-    if (entry.open >= callsPerAgent) return "callsPerAgent";
-    entry.open++;
-    return () => void entry.open--;
+    if (entry.open[kind] >= callsPerAgent) return "callsPerAgent";
+    entry.open[kind]++;
+    return () => void entry.open[kind]--;
   }
 
   #sweep(now: number): void {
     if (now - this.#sweptAt < FORGET_MS) return;
     this.#sweptAt = now;
     for (const [client, { open, usedAt }] of this.#clients) {
-      if (open === 0 && now - usedAt >= FORGET_MS) this.#clients.delete(client);
+      const isIdle = open.call + open.stream === 0;
+      if (isIdle && now - usedAt >= FORGET_MS) this.#clients.delete(client);
     }
   }
 }

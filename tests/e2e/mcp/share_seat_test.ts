@@ -336,3 +336,20 @@ Deno.test("a command takes the seat where --path is not of a Server with MCP", a
   const { stdout } = await served.run("members", "--path", "/socket.io/");
   assert(/^agent +agent /m.test(stdout), stdout);
 });
+
+Deno.test("commands hold the seat beside as many requests as the Server allows their principal at once", async () => {
+  await using served = await start({
+    server: { protocol: "all", limits: { callsPerAgent: 2 } },
+    servers: undefined as never,
+  });
+  await using first = served.begin("call", "slow");
+  await using second = served.begin("call", "slow");
+  for (const command of [first, second]) {
+    await command.line(/^calling slow on pc/);
+  }
+  await served.holds(2);
+  served.release();
+  for (const command of [first, second]) {
+    assertEquals((await command.status).code, 0, command.errors.join());
+  }
+});

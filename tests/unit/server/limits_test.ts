@@ -5,6 +5,7 @@ import {
   clientAddress,
   DEFAULT_LIMITS,
   overLimit,
+  type RequestKind,
   RequestRates,
   resolveLimits,
 } from "../../../server/limits/limits.ts";
@@ -344,8 +345,8 @@ Deno.test("DescriptorBudget finds an unknown limit before it is reached, with fe
 Deno.test("RequestRates.take() limits the requests of a client per second, and how many are open at once until they end", () => {
   const rates = new RequestRates({ eventsPerSecond: 3, callsPerAgent: 2 });
   const ends: (() => void)[] = [];
-  const take = (client: string, now: number) => {
-    const found = rates.take(client, now);
+  const take = (client: string, now: number, kind?: RequestKind) => {
+    const found = rates.take(client, now, kind);
     if (typeof found === "function") ends.push(found);
     return typeof found === "function" ? "taken" : found;
   };
@@ -355,6 +356,8 @@ Deno.test("RequestRates.take() limits the requests of a client per second, and h
   assertEquals(take("b", 0), "taken");
   assertEquals(take("a", 0), "eventsPerSecond");
   assertEquals(take("a", 500), "taken");
+  assertEquals(take("a", 1000), "callsPerAgent");
+  assertEquals(take("a", 2000, "stream"), "taken"); // beside the calls
 });
 
 Deno.test("RequestRates forgets clients that have nothing open and a full allowance", () => {
