@@ -169,10 +169,10 @@ interface RefusedCall {
 }
 
 /**
- * Ends the `req_id` of a call that is repeated under the tool's other name. It follows from the first one:
+ * Returns the `req_id` of a call that is repeated under the tool's other name. It follows from the first one:
  * a Computer keeps the answer to each, so that a repeated call does not run twice either.
  */
-const REPEATED = "~";
+export const repeatedId = (reqId: string): string => `${reqId}~`;
 
 /** Repeats a call under the name that the tool has in the version of its Computer, if it has one. */
 async function callOtherName(
@@ -181,7 +181,7 @@ async function callOtherName(
 ): Promise<CallToolResult> {
   const { computer, tool_name } = call;
   const { signal } = options;
-  const again = `${reqId}${REPEATED}`;
+  const again = repeatedId(reqId);
   if (!isIdentifier(again)) return result;
   let isCancelled = false;
   const end = requests.onCancel(reqId, () => {

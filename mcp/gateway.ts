@@ -9,6 +9,7 @@
  * @module
  */
 import { createHash, randomBytes } from "node:crypto";
+import { repeatedId } from "../agent/call_tool.ts";
 import type { McpCaller } from "./http/face.ts";
 import { makeRoom, refusal, untilEnd, useAt } from "./http/guards.ts";
 import {
@@ -130,7 +131,12 @@ export function openGateway(
         ...(principal !== undefined && { principal }),
         ...(client && { client: `${client.name} ${client.version}` }),
       };
-      return endAll(host.attribute(reqId, source), uses.begin(), calls.begin());
+      return endAll(
+        host.attribute(reqId, source),
+        host.attribute(repeatedId(reqId), source),
+        uses.begin(),
+        calls.begin(),
+      );
     };
     const face = serve(seat.take, {
       ...shown,

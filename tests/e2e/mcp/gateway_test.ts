@@ -7,6 +7,7 @@ import {
 } from "@std/assert";
 import { SignJWT } from "jose";
 import { mcpGateway } from "../../../mcp/mod.ts";
+import { ProtocolError } from "../../../protocol/mod.ts";
 import { apiKeys, type Authenticator, jwt } from "../../../server/mod.ts";
 import { Bus } from "../../support/cluster/bus.ts";
 import { captureLog } from "../../support/log_capture.ts";
@@ -440,4 +441,46 @@ Deno.test("mcpGateway() refuses what it cannot use, and names it", () => {
       [{ nameLimit: 1 }, "Cannot use nameLimit 1"],
     ] as const
   ) assertThrows(() => mcpGateway(options), Error, message);
+});
+
+Deno.test("the audit log says who calls a tool that has got its other name meanwhile", async () => {
+  using log = captureLog();
+  await using served = await startGateway({ keys: true });
+  await served.computer.leave();
+  let name = "look";
+  let asked = () => {};
+  const desk = await served.office.addScriptedComputer(
+    "desk",
+    async (event, payload) => {
+      const { req_id, tool_name } = Object(payload);
+      if (event === "client:get_tools") {
+        setTimeout(asked); // behind the answer
+        return { tools: [listed(name)], req_id };
+      }
+      if (event !== "client:tool_call") throw new ProtocolError(404, "none");
+      if (tool_name === "fix__look") return { content: [] };
+      const { promise, resolve } = Promise.withResolvers<void>();
+      asked = resolve;
+      name = "fix__look";
+      desk.send("server:update_tool_list", { computer: "desk" });
+      await promise;
+      return { content: [], isError: true, meta: { error_code: 4001 } };
+    },
+    { auth: { api_key: GATEWAY_KEYS.computer } },
+  );
+  const call = modernRequest("tools/call", { name: "desk__look" });
+  await post(served.url, withKey(ann, modernRequest("tools/list")));
+  await post(served.url, withKey(ann, call));
+  const calls = log.audit.filter(({ event }) => event === "tool_call")
+    .map(({ tool, principal, client }) => [tool, principal, client]);
+  const caller = ["key:ann", "raw 1.0.0"];
+  assertEquals(calls, [["look", ...caller], ["fix__look", ...caller]]);
+});
+
+const listed = (name: string) => ({
+  bundle_id: "fix",
+  name,
+  description: "",
+  params_schema: { type: "object" },
+  return_schema: null,
 });
