@@ -12,6 +12,7 @@ import {
 import {
   type Bound,
   isServerEvent,
+  MAX_MEMBERS,
   REQUEST_BOUNDS,
   shownBounds,
 } from "../../../../protocol/event_table.ts";
