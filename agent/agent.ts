@@ -222,13 +222,13 @@ export class SmcpAgent implements AsyncDisposable {
    *
    * Resolves with a result for success and for failures of the tool; read its metadata with
    * `resultMeta`. Large images and files, which Computers leave out, are fetched and put back (see
-   * `blobs`); what cannot be fetched makes the result an error that says why. After `timeoutMs` the call is cancelled at the Computer and resolves with a
-   * timeout result. An aborted `signal` cancels it and rejects at once.
+   * `blobs`); what cannot be fetched makes the result an error with the reason. After `timeoutMs` the call is cancelled at the Computer and resolves with a
+   * timeout result. An aborted `signal` cancels it and rejects immediately.
    *
    * @param tool as {@linkcode tools} names it, or by its name of other versions, `read` for `files__read`
    * and the reverse, where one tool of the Computer has it; that takes a second request. A name with `__` is
    * never that of another MCP server's tool
-   * @param params as the tool's `params_schema` says
+   * @param params by the tool's `params_schema`
    */
   callTool(
     computer: string,
@@ -326,7 +326,7 @@ export class SmcpAgent implements AsyncDisposable {
   }
 
   /**
-   * Lets a Computer tell of each change of a resource: as `updateResources`, at most ten times a second,
+   * Lets a Computer notify each change of a resource: as `updateResources`, at most ten times a second,
    * until this Agent or the Computer leaves, or with `stop` no more. An extension of this package, as for reading.
    *
    * @throws {ProtocolError} 404 the MCP server does not run, 4015 it offers no subscriptions, 400 it has no such resource

@@ -149,7 +149,7 @@ async function fetchChunk(
     : bytes.length === 0 && end < chunk.total_size
     ? "is empty before the end"
     : chunk.eof !== (end === chunk.total_size)
-    ? `says ${chunk.eof ? "that" : "not that"} it is the last one`
+    ? `is ${chunk.eof ? "" : "not "}marked as the last one`
     : undefined;
   if (bytes && why === undefined) return { ...chunk, bytes };
   const message = `Cannot fetch from Computer "${computer}": a chunk ${why}`;
@@ -197,7 +197,7 @@ export function openBlob(
     },
     async cancel(reason) {
       cancelled.abort(reason);
-      // What is on its way fails with that reason, which nobody waits for.
+      // Requests in flight fail with that reason, which is not waited for.
       await chunks.return().catch(() => {});
     },
   }, { highWaterMark: 0 });

@@ -95,7 +95,7 @@ async function callAnswering(
   }
 }
 
-/** How long the Computer's own timeout result is waited for, which may say why nothing came. */
+/** How long the Computer's own timeout result is waited for, which may have the reason. */
 const TIMEOUT_GRACE_MS = 500;
 
 /**
@@ -230,7 +230,7 @@ type Block = CallToolResult["content"][number];
  * Puts the binary content back into a result that its Computer left out (protocol §8.7).
  *
  * An empty image must not pass for the image: what cannot be fetched is replaced with a text that
- * says why, and the result becomes an error that counts it in `a2c_missing_blobs`.
+ * has the reason, and the result becomes an error that counts it in `a2c_missing_blobs`.
  *
  * @throws the reason of the signal
  */

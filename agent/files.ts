@@ -58,7 +58,7 @@ export interface GotFile {
   readonly path: string;
   /** Number of bytes. */
   readonly size: number;
-  /** Its media type, if the MCP server says it. */
+  /** Its media type, if the MCP server gives it. */
   readonly mimeType?: string;
   /** How requests name the MCP server that has it. */
   readonly mcpServer: string;

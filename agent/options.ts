@@ -15,7 +15,7 @@ import type { NamesOf } from "../shared/checks.ts";
 /** Options of an Agent. */
 export interface SmcpAgentOptions extends ConnectionOptions {
   /**
-   * What happens to calls while offline: they fail at once (default), or wait within their timeout
+   * What happens to calls while offline: they fail immediately (default), or wait within their timeout
    * until the Agent has reconnected and rejoined its office. Before `connect` they always fail. With
    * `wait` they also wait for a Computer that has left the office in the last minute, and in the first
    * minute after a rejoin for one that is not there; else a Computer that is not there fails with 404.
@@ -61,13 +61,13 @@ export interface CallToolOptions extends AgentRequestOptions {
   reqId?: string;
   /**
    * Receives how far the tool is, as its MCP server counts it: increasing, at most ten times a
-   * second, and nothing after the call has ended. A report with `waiting` says that the call waits for
+   * second, and nothing after the call has ended. A report with `waiting` means that the call waits for
    * a person at the Computer, or with `null` no more; `waitedFor` returns the same for a result.
    * Older Servers and Computers report nothing.
    */
   onProgress?: (progress: ToolProgress) => unknown;
   /**
-   * Answers what the tool's MCP server asks during the call, where nobody at the Computer does; the
+   * Answers questions of the tool's MCP server during the call, where no person at the Computer does; the
    * call is repeated with the answer by itself, with `timeoutMs` for each part. An error cancels the
    * call. Older Computers do not ask.
    */
@@ -229,7 +229,7 @@ export const WATCH_NAMES = {
 export interface GetPromptOptions extends TimedRequestOptions {
   /** What the prompt is filled in with. */
   arguments?: Record<string, string>;
-  /** As for a tool call: resolves with what the MCP server asks, where nobody at the Computer answers. */
+  /** As for a tool call: resolves with the questions of the MCP server, where no person at the Computer answers. */
   input?: NonNullable<CallToolOptions["input"]>;
 }
 

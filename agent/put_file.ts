@@ -67,7 +67,7 @@ export async function putFile(
   }
 }
 
-/** A file on its way to a Computer. */
+/** A file that is sent to a Computer. */
 interface Upload {
   readonly requests: UploadRequests;
   readonly computer: string;
@@ -99,7 +99,7 @@ async function sendAll(
         eof: false,
         blob: "",
       };
-      // Without room the request itself fails, and says why.
+      // Without room the request itself fails, with the reason.
       const room = Math.max(1, requests.roomForBase64(empty));
       const most = Math.min(CHUNK_BYTES, room);
       const bytes = await readExactly(source, sent, most);
@@ -142,7 +142,8 @@ function landed(
   { computer, source, digest }: Upload,
 ): PutFile {
   if (path === undefined) {
-    const message = `Computer "${computer}" does not say where it put the file`;
+    const message =
+      `Computer "${computer}" did not return the path of the file`;
     throw new BlobError("invalid", message);
   }
   if (sha256?.toLowerCase() !== digest) {

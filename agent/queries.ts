@@ -2,7 +2,7 @@
  * The requests of an Agent that read something, where more is to do than to send them; tool calls are in
  * `call_tool.ts`.
  *
- * The last part is about requests that older peers do not support, whose errors say so.
+ * The last part is about requests that older peers do not support, which their errors state.
  *
  * @module
  */
@@ -81,8 +81,9 @@ export async function desktop(
   checkNames(options, DESKTOP_NAMES, "getDesktop()");
   const { size, window, ...sending } = options;
   checkNumbers({ size });
-  const wanted = present({ computer, desktop_size: size, window });
-  return (await requests.ask(wire.GET_DESKTOP_EVENT, wanted, sending)).desktops;
+  const request = present({ computer, desktop_size: size, window });
+  return (await requests.ask(wire.GET_DESKTOP_EVENT, request, sending))
+    .desktops;
 }
 
 /** Requests one page of resources (protocol §8.2). */
@@ -94,8 +95,8 @@ export async function resources(
 ): Promise<wire.GetResourcesRet> {
   checkNames(options, RESOURCES_NAMES, "getResources()");
   const { cursor, ...sending } = options;
-  const wanted = present({ computer, mcp_server: mcpServer, cursor });
-  const page = await requests.ask(wire.GET_RESOURCES_EVENT, wanted, sending);
+  const request = present({ computer, mcp_server: mcpServer, cursor });
+  const page = await requests.ask(wire.GET_RESOURCES_EVENT, request, sending);
   return { ...page, resources: page.resources.map(inMcpSpelling) };
 }
 
@@ -109,8 +110,8 @@ export async function* allResources(
   checkNames(options, REQUEST_NAMES, "allResources()");
   const list = new PagedList<wire.Resource>("uri");
   do {
-    const wanted = present({ ...options, cursor: list.cursor });
-    const page = await resources(requests, computer, mcpServer, wanted);
+    const request = present({ ...options, cursor: list.cursor });
+    const page = await resources(requests, computer, mcpServer, request);
     const { resources: items, next_cursor: nextCursor } = page;
     yield* list.take({ items, nextCursor });
   } while (list.cursor !== undefined);
@@ -125,8 +126,8 @@ export async function finder(
   checkNames(options, FINDER_NAMES, "getFinder()");
   const { keywords, fileType, offset, limit, ...sending } = options;
   checkNumbers({ offset, limit });
-  const wanted = { computer, keywords, file_type: fileType, offset, limit };
-  return await requests.ask(wire.GET_FINDER_EVENT, present(wanted), sending);
+  const request = { computer, keywords, file_type: fileType, offset, limit };
+  return await requests.ask(wire.GET_FINDER_EVENT, present(request), sending);
 }
 
 /**
@@ -188,12 +189,12 @@ export async function prompt(
 ): Promise<wire.GetPromptRet> {
   checkNames(options, PROMPT_NAMES, "getPrompt()");
   const { arguments: params, input, ...sending } = options;
-  const wanted = {
+  const request = {
     ...place,
     ...present({ arguments: params }),
     ...(input && inputFields(input)),
   };
-  return await extension(requests, wire.GET_PROMPT_EVENT, wanted, sending);
+  return await extension(requests, wire.GET_PROMPT_EVENT, request, sending);
 }
 
 /** Requests the address of a document (protocol §8.3). */
@@ -250,7 +251,7 @@ export async function askTimed<
 const LACKED = ": its version lacks this extension; upgrade it";
 
 /**
- * Sends a request that older peers do not support, and says so in its error: they refuse the event by
+ * Sends a request that older peers do not support, which its error states: they refuse the event by
  * its name, answer nothing at all, or with nothing, as Python's Server does.
  */
 async function extension<E extends Extension>(

@@ -26,7 +26,7 @@ import {
   type ToolCallCancel,
   type ToolProgress,
 } from "../protocol/mod.ts";
-import { abortable, sleep, withDeadline } from "../shared/async.ts";
+import { abortable, RateQueue, sleep, withDeadline } from "../shared/async.ts";
 import { checkNumbers, present } from "../shared/checks.ts";
 
 /** How long a Server waits for a Computer where the request has no timeout (protocol §7). */
@@ -63,7 +63,10 @@ type Listener = (progress: ToolProgress) => unknown;
 export class Requests {
   readonly #connection: Connection;
   readonly #name: string;
-  readonly #pacer = new Pacer();
+  /** Sends all requests immediately, until the Server refuses one and names a limit. */
+  #queue = new RateQueue();
+  /** The latest refusal, because of which requests wait. */
+  #refusal: ProtocolError | undefined;
   /** The receivers of the progress of calls, by `req_id`. */
   readonly #followed = new Map<string, Set<Listener>>();
   /** What also cancels calls that are sent again under another `req_id`, and the first one. */
@@ -88,6 +91,10 @@ export class Requests {
       return Promise.all(
         [...followed].map(async (listener) => await listener(payload)),
       );
+    });
+    // The Server of another connection may have other limits.
+    connection.on("connected", () => {
+      this.#queue = new RateQueue();
     });
     if (offline === "wait") this.#arrivals = new Arrivals(connection);
   }
@@ -171,51 +178,123 @@ export class Requests {
     { timeoutMs = REQUEST_TIMEOUT_MS + ANSWER_GRACE_MS, signal }: Sending,
   ): Promise<unknown> {
     const connection = this.#connection;
-    const pacer = this.#pacer;
     const arrivals = this.#arrivals;
-    const began = performance.now();
-    const leftMs = () => Math.max(1, timeoutMs - (performance.now() - began));
-    const wait = (
-      work: (signal: AbortSignal) => Promise<void>,
-      error: () => unknown,
-    ) => withDeadline(leftMs(), work, { signal, error });
+    const deadline = { timeoutMs, began: performance.now(), signal };
     for (;;) {
-      if (arrivals && !connection.isReady) {
-        const why = `Not connected within ${timeoutMs / 1000} s`;
-        await wait(
-          (signal) => connection.ready(signal),
-          () => new ConnectionError("offline", why),
-        );
-      }
-      const arrival = request.computer === undefined
+      if (arrivals && !connection.isReady) await this.#connected(deadline);
+      const { computer } = request;
+      const arrival = computer === undefined
         ? undefined
-        : arrivals?.expect(request.computer);
+        : arrivals?.expect(computer);
+      const queue = this.#queue;
       try {
-        if (!pacer.tryTurn()) {
-          await wait((signal) => pacer.turn(signal), () => pacer.last);
-        }
+        if (!queue.tryBegin()) await this.#turn(queue, deadline);
         try {
-          return await connection.request(event, aged(request, began), {
-            timeoutMs: leftMs(),
-            signal,
-          });
+          return await connection.request(
+            event,
+            aged(request, deadline.began),
+            {
+              timeoutMs: leftMs(deadline),
+              signal,
+            },
+          );
         } finally {
-          pacer.done();
+          queue.end();
         }
       } catch (error) {
-        if (isRefusal(error)) {
-          const retryInMs = pacer.learn(error);
-          await wait((signal) => sleep(retryInMs, signal), () => error);
-        } else if (arrival?.isExpected(error)) {
-          const { entered } = arrival;
-          await wait((signal) => abortable(entered, signal), () => error);
-        } else throw error;
+        await this.#retryable(error, arrival, deadline);
       } finally {
         arrival?.forget();
       }
     }
   }
+
+  /** Waits for the connection. */
+  async #connected(deadline: Deadline): Promise<void> {
+    const why = `Not connected within ${deadline.timeoutMs / 1000} s`;
+    await waitFor(
+      deadline,
+      (signal) => this.#connection.ready(signal),
+      () => new ConnectionError("offline", why),
+    );
+  }
+
+  /** Waits for the turn of a request. */
+  async #turn(queue: RateQueue, deadline: Deadline): Promise<void> {
+    await waitFor(
+      deadline,
+      (signal) => queue.begin(signal),
+      () => this.#refusal,
+    );
+  }
+
+  /**
+   * Waits until a request that has failed can be sent again.
+   *
+   * @throws its error, where it cannot
+   */
+  async #retryable(
+    error: unknown,
+    arrival: Arrival | undefined,
+    deadline: Deadline,
+  ): Promise<void> {
+    if (isRefusal(error)) {
+      const retryInMs = this.#slowDown(error);
+      await waitFor(
+        deadline,
+        (signal) => sleep(retryInMs, signal),
+        () => error,
+      );
+    } else if (arrival?.isExpected(error)) {
+      const { entered } = arrival;
+      await waitFor(
+        deadline,
+        (signal) => abortable(entered, signal),
+        () => error,
+      );
+    } else throw error;
+  }
+
+  /** Keeps later requests below the limit of a refusal; returns the milliseconds until another attempt. */
+  #slowDown(refusal: ProtocolError): number {
+    this.#refusal = refusal;
+    const { details: { retry_in_ms } = {}, fields: { limit, max } } = refusal;
+    const retryInMs = isPositive(retry_in_ms) ? retry_in_ms : DEFAULT_RETRY_MS;
+    if (limit === "events_per_second" && isPositive(max)) {
+      this.#queue.limitRate(max * RATE_SHARE, retryInMs);
+    } else if (limit === "calls_per_agent" && isPositive(max)) {
+      this.#queue.limitAtOnce(max);
+    }
+    return retryInMs;
+  }
 }
+
+/** The time that a request has, with all waiting. */
+interface Deadline {
+  readonly timeoutMs: number;
+  readonly began: number;
+  /** Ends it early. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Returns the milliseconds that are left, at least 1. */
+const leftMs = ({ timeoutMs, began }: Deadline): number =>
+  Math.max(1, timeoutMs - (performance.now() - began));
+
+/**
+ * Waits for something, in the time that is left.
+ *
+ * @param late makes the error at the deadline
+ */
+const waitFor = (
+  deadline: Deadline,
+  work: (signal: AbortSignal) => Promise<void>,
+  late: () => unknown,
+): Promise<void> =>
+  withDeadline(leftMs(deadline), work, {
+    signal: deadline.signal,
+    error: late,
+  });
 
 /** Reduces the timeout of a request to the time that is left, in whole seconds. */
 function aged<R extends object & { timeout?: unknown }>(
@@ -235,7 +314,7 @@ const MAX_TIMEOUT_MS = 3_600_000;
  * Writes the time of a request as the wire does: in whole seconds, rounded up (protocol §4).
  *
  * @throws {TypeError} when it is no number
- * @throws {ProtocolError} 400 that names the option, when the time is none or too long
+ * @throws {ProtocolError} 400 that names the option, when the time is not above 0, or too long
  */
 export function wireTimeout(timeoutMs: number): number {
   checkNumbers({ timeoutMs });
@@ -248,11 +327,21 @@ export function wireTimeout(timeoutMs: number): number {
   );
 }
 
-/** After a reconnect of the Agent, or its own end, a Computer may come back for this long. */
+/** After a reconnect of the Agent, or its own end, a Computer may reconnect for this long. */
 const RETURN_WINDOW_MS = 60_000;
 
 /** How many Computers that have left are remembered. */
 const MAX_LEFT = 1_000;
+
+/** A Computer that a request may wait for. */
+interface Arrival {
+  /** Resolves when another attempt makes sense: the Computer entered, or the Agent rejoined or was closed. */
+  readonly entered: Promise<void>;
+  /** Whether a request failed only because the Computer has not reconnected yet. */
+  isExpected(error: unknown): boolean;
+  /** Stops watching. */
+  forget(): void;
+}
 
 /**
  * Waits for Computers that have not reconnected yet: after a restart of the Server all clients
@@ -305,18 +394,8 @@ class Arrivals {
   /**
    * Watches for a Computer; must be called before the request is sent, so that its arrival is not
    * missed.
-   *
-   * @returns `entered` resolves when another attempt makes sense: the Computer entered, or the Agent
-   * rejoined or was closed; `isExpected` checks whether a request failed only because the Computer has
-   * not reconnected yet; `forget` stops watching
    */
-  expect(
-    computer: string,
-  ): {
-    entered: Promise<void>;
-    isExpected: (error: unknown) => boolean;
-    forget: () => void;
-  } {
+  expect(computer: string): Arrival {
     const { promise, resolve } = Promise.withResolvers<void>();
     const wake = (name: string | undefined) => {
       if (name === undefined || name === computer) resolve();
@@ -340,8 +419,6 @@ export const isComputerNotFound = (error: unknown): boolean =>
 
 /** Share of the Server's rate to use: cancellations count too, and clocks differ. */
 const RATE_SHARE = 0.9;
-/** After this long without a request the Server allows a burst again. */
-const RECOVERED_MS = 1_000;
 /** Delay before another attempt if a refusal names none. */
 const DEFAULT_RETRY_MS = 100;
 
@@ -349,83 +426,6 @@ const DEFAULT_RETRY_MS = 100;
 const isRefusal = (error: unknown): error is ProtocolError =>
   error instanceof ProtocolError &&
   error.code === ErrorCode.TOO_MANY_REQUESTS && error.details?.ran === false;
-
-/**
- * Keeps an Agent's requests below the limits of its Server: requests are sent at once until the
- * Server refuses one and names a limit; from then on they are sent in order, at that rate.
- */
-class Pacer {
-  /** The latest refusal, the reason why requests wait. */
-  last: ProtocolError | undefined;
-  /** Milliseconds between two requests; 0 while no rate is known. */
-  #gapMs = 0;
-  /** When the next request may be sent. */
-  #nextAt = 0;
-  #maxRunning = Infinity;
-  #running = 0;
-  readonly #waiting = new Set<() => void>();
-
-  /** Takes a turn if one is free at once; release it with `done`. */
-  tryTurn(): boolean {
-    if (this.#gapMs > 0 || this.#running >= this.#maxRunning) return false;
-    this.#running++;
-    return true;
-  }
-
-  /** Waits for a turn; release it with `done`. */
-  async turn(signal: AbortSignal): Promise<void> {
-    while (this.#running >= this.#maxRunning) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.#waiting.add(resolve);
-      await abortable(promise, signal)
-        .finally(() => this.#waiting.delete(resolve));
-    }
-    this.#running++;
-    const ms = this.#book(performance.now());
-    if (ms < 1) return; // below the resolution of timers
-    try {
-      await sleep(ms, signal);
-    } catch (error) {
-      this.done();
-      throw error;
-    }
-  }
-
-  /** Releases a turn after its request ended. */
-  done(): void {
-    this.#running--;
-    const [next] = this.#waiting;
-    if (next === undefined || this.#running >= this.#maxRunning) return;
-    this.#waiting.delete(next);
-    next();
-  }
-
-  /** Adapts the rate to a refusal; returns the milliseconds to wait before another attempt. */
-  learn(refusal: ProtocolError): number {
-    this.last = refusal;
-    const { details: { retry_in_ms } = {}, fields: { limit, max } } = refusal;
-    const retryInMs = isPositive(retry_in_ms) ? retry_in_ms : DEFAULT_RETRY_MS;
-    if (limit === "events_per_second" && isPositive(max)) {
-      this.#gapMs = 1000 / (max * RATE_SHARE);
-      const free = performance.now() + retryInMs;
-      this.#nextAt = Math.max(this.#nextAt, free);
-    } else if (limit === "calls_per_agent" && isPositive(max)) {
-      this.#maxRunning = max;
-    }
-    return retryInMs;
-  }
-
-  /** Reserves the next turn, and returns the milliseconds until it. */
-  #book(now: number): number {
-    if (now - this.#nextAt > RECOVERED_MS) {
-      this.#gapMs = 0;
-      return 0;
-    }
-    const at = Math.max(now, this.#nextAt);
-    this.#nextAt = at + this.#gapMs;
-    return at - now;
-  }
-}
 
 const isPositive = (value: unknown): value is number =>
   typeof value === "number" && Number.isFinite(value) && value > 0;

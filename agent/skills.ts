@@ -43,8 +43,11 @@ export async function skillFile(
 ): Promise<SkillFile> {
   checkNames(options, GET_SKILL_NAMES, "getSkill()");
   const { signal, reqId, path } = options;
-  const wanted = present({ computer, name, rel_path: path });
-  const answer = await requests.ask(GET_SKILL_EVENT, wanted, { signal, reqId });
+  const request = present({ computer, name, rel_path: path });
+  const answer = await requests.ask(GET_SKILL_EVENT, request, {
+    signal,
+    reqId,
+  });
   const digest = answer.sha256.toLowerCase();
   const { body, blob_handle: handle = "", total_size: size } = answer;
   const place = { requests, computer, handle, expected: digest };

@@ -157,7 +157,7 @@ export class ToolCatalogue {
     }, (error) => {
       if (!current()) return;
       if (!isComputerNotFound(error)) this.#office.failed(computer, error);
-      else if (!fetch.again) this.forget(computer); // otherwise it has come back
+      else if (!fetch.again) this.forget(computer); // otherwise it has reconnected
     }).then(() => {
       if (!current()) return;
       this.#fetches.delete(computer);
@@ -327,7 +327,7 @@ class RequestQueue {
   #over = new AbortController();
 
   /**
-   * Makes a request, at once if a slot is free.
+   * Makes a request, immediately if a slot is free.
    *
    * @param isTransient selects the failures worth another attempt
    * @throws what `request` throws, or an `AbortError` after {@linkcode RequestQueue.end}

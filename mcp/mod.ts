@@ -37,13 +37,12 @@
  */
 import "../shared/check_runtime.ts";
 import process from "node:process";
-import { abortable } from "../shared/async.ts";
+import { abortable, RateQueue } from "../shared/async.ts";
 import { checkNames } from "../shared/checks.ts";
 import { loadPackages } from "../shared/packages.ts";
 import type { SmcpAgent } from "../agent/mod.ts";
-import { callQueue } from "./office/turn.ts";
 import { createQuestionStates } from "./office/questions.ts";
-import { CALLER_NAMES, type McpCaller } from "./http/face.ts";
+import { CALLER_NAMES, type McpCaller } from "./http/http_view.ts";
 import { type AgentProvider, OfficeView } from "./office/office_view.ts";
 import {
   type McpGatewayOptions,
@@ -52,10 +51,10 @@ import {
   resolveGatewayOptions,
   resolveOptions,
 } from "./options.ts";
-import { type HttpViews, openViews } from "./http/views.ts";
+import { HttpViews } from "./http/views.ts";
 import { PIPE_NAMES, type PipeOptions, reachOf } from "./pipe/reach.ts";
-import { type McpGateway, openGateway } from "./gateway.ts";
-import type { SeatHost } from "./seat.ts";
+import { McpGateway } from "./gateway.ts";
+import type { Gateway, GatewayHost } from "../shared/gateway.ts";
 import { Watches } from "./resources/watches.ts";
 import { toolFilter } from "./tools/filter.ts";
 import {
@@ -67,17 +66,17 @@ import {
 
 export type {
   AgentProvider,
+  Gateway,
+  GatewayHost,
   McpCaller,
-  McpGateway,
   McpGatewayOptions,
   OfficeMcpOptions,
   PipeOptions,
-  SeatHost,
   StdioConnection,
   StdioStreams,
 };
 export type { Admitted, McpCall } from "./options.ts";
-export type { CallSource } from "./seat.ts";
+export type { CallSource, GatewayCaller, SeatUse } from "../shared/gateway.ts";
 export type { ViewOptions } from "./http/views.ts";
 export type { SmcpAgent, SmcpAgentOptions } from "../agent/mod.ts";
 export type {
@@ -97,7 +96,7 @@ export interface OfficeMcp extends AsyncDisposable {
   /**
    * Answers an HTTP request of MCP that came over a network.
    *
-   * The query of its URL says how the client sees the office, within the options given here:
+   * The query of its URL chooses how the client sees the office, within the options given here:
    * `computer`, `include`, `exclude`, `tools`, `name-limit`, `timeout` in seconds, `lenient` and
    * `desktop-tools`, as in `?computer=laptop&tools=search`.
    *
@@ -108,7 +107,7 @@ export interface OfficeMcp extends AsyncDisposable {
   handle(request: Request, caller?: McpCaller): Promise<Response>;
   /** Serves the client that has started this process. */
   serveStdio(streams?: StdioStreams): StdioConnection;
-  /** Asks for the Agent again, and tells clients if they see something else now; for one that was not there yet. */
+  /** Asks for the Agent again, and notifies clients if they see something else now; for one that was not there yet. */
   refresh(): Promise<void>;
   /** Cancels all calls, and ends sessions and connections; the Agent stays as it is. */
   close(): Promise<void>;
@@ -135,11 +134,11 @@ export function officeMcp(
   const view = new OfficeView(provider, resolved, watches);
   const parts = {
     view,
-    queue: callQueue(resolved.callsPerSecond, resolved.maxCalls),
+    queue: new RateQueue(resolved.callsPerSecond, resolved.maxCalls),
     states: createQuestionStates(),
     options: resolved,
   };
-  const http = openViews(parts);
+  const http = new HttpViews(parts);
   const connections = new Set<StdioConnection>();
   const close = async () => {
     const closing = [...connections].map((connection) => connection.close());
@@ -169,7 +168,7 @@ export function officeMcp(
 /**
  * Makes the gateway of a Server that shows each of its offices as an MCP server at `/mcp/OFFICE`.
  *
- * In an office it sits as its Agent, from the first request until nobody has used it for a while; any
+ * It is the Agent of an office from the first request until the office was unused for a while; any
  * number of MCP clients share that seat.
  *
  * ```ts
@@ -187,9 +186,9 @@ export function officeMcp(
  */
 export function mcpGateway(
   options: McpGatewayOptions = {},
-): (host: SeatHost) => McpGateway {
+): (host: GatewayHost) => Gateway {
   const resolved = resolveGatewayOptions(options);
-  return (host) => openGateway(host, resolved, officeMcp);
+  return (host) => new McpGateway(host, resolved, officeMcp);
 }
 
 /**
@@ -197,7 +196,7 @@ export function mcpGateway(
  * `/mcp/OFFICE` of the Server. Where that has no MCP, the seat of the office's Agent is taken.
  *
  * Any number of copies can run at once. None ends because the Server is away or the seat is taken:
- * the program sees no tools until then, and instructions that say why.
+ * the program sees no tools until then, and the reason in the instructions.
  *
  * @throws {TypeError} naming what cannot be used
  */

@@ -2,7 +2,7 @@
  * The options of `officeMcp()` and `mcpGateway()`.
  *
  * Defaults and ranges are tables; a number out of its range is refused at the start. A client's own
- * view, as the query of its URL says it, can only narrow what is served.
+ * view, by the query of its URL, can only narrow what is served.
  *
  * @module
  */
@@ -32,7 +32,7 @@ export interface McpCall {
   readonly client?: { readonly name: string; readonly version: string };
 }
 
-/** What is called when a call has ended, if anybody wants to know. */
+/** What is called when a call has ended, if anything. */
 export type Admitted = (() => void) | void;
 
 /** Options of {@linkcode officeMcp}. */
@@ -57,11 +57,11 @@ export interface OfficeMcpOptions {
   lenient?: boolean;
   /** Adds the tools `desktop`, `find_documents` and `read_document`, for clients that show models no resources; default false. */
   desktopTools?: boolean;
-  /** Milliseconds after which a call is given up, 1000 to 3,600,000; default 3,600,000: the client decides. */
+  /** Milliseconds after which a call is cancelled, 1000 to 3,600,000; default 3,600,000: the client decides. */
   callTimeoutMs?: number;
   /**
-   * Told of each call of a tool, each read and each prompt before it is sent, to count and to log it;
-   * what it throws is its failure. A function that it returns is called when it has ended.
+   * Called before each call of a tool, each read and each prompt, to count and to log it; what it throws
+   * is its failure. A function that it returns is called when it has ended.
    */
   admit?: (call: McpCall) => Admitted | Promise<Admitted>;
   /** Milliseconds between the signs of life of a running call, for clients that ask for progress; default 10,000. */
@@ -81,9 +81,9 @@ export interface OfficeMcpOptions {
   maxBodyBytes?: number;
   /** The most sessions of clients of MCP 2025-11-25 and before; default 1000. */
   maxSessions?: number;
-  /** Milliseconds after which a session that nobody uses ends; default 1,800,000. */
+  /** Milliseconds after which an unused session ends; default 1,800,000. */
   sessionIdleMs?: number;
-  /** Milliseconds after which the calls of a session are cancelled when its client listens no more; default 60,000. */
+  /** Milliseconds after which the calls of a session are cancelled when its client has no open stream any more; default 60,000. */
   abandonedMs?: number;
 }
 
@@ -198,27 +198,27 @@ function check(
 }
 
 /**
- * Fills in what a client wants to see of an office, within what it is allowed to.
+ * Fills in how a client asks to see an office, within what it is allowed to.
  *
  * @throws {RangeError} naming a number that is out of its range
  * @throws {TypeError} naming what cannot be used
  */
 export function narrowOptions(
   within: ResolvedOptions,
-  wanted: OfficeMcpOptions,
+  asked: OfficeMcpOptions,
 ): ResolvedOptions {
   const { within: _, ...given } = within;
   const { computer, callTimeoutMs } = given;
-  if (computer !== undefined && (wanted.computer ?? computer) !== computer) {
-    const [asked, only] = [wanted.computer, computer].map((name) =>
-      JSON.stringify(name)
-    );
+  if (computer !== undefined && (asked.computer ?? computer) !== computer) {
+    const given = JSON.stringify(asked.computer);
     throw new TypeError(
-      `Cannot use computer ${asked}: only ${only} is served here`,
+      `Cannot use computer ${given}: only ${
+        JSON.stringify(computer)
+      } is served here`,
     );
   }
   const all = { include: [], exclude: [] };
-  const resolved = resolveOptions({ ...given, ...all, ...wanted });
+  const resolved = resolveOptions({ ...given, ...all, ...asked });
   return {
     ...resolved,
     callTimeoutMs: Math.min(resolved.callTimeoutMs, callTimeoutMs),
@@ -238,7 +238,7 @@ export interface McpGatewayOptions extends
     | "maxCalls"
     | "origins"
   > {
-  /** Milliseconds without a request or an open stream after which the seat in an office is given up; default 60,000. */
+  /** Milliseconds without a request or an open stream after which the seat in an office is left; default 60,000. */
   seatIdleMs?: number;
   /** The most offices that are served at once; default 100. */
   maxOffices?: number;
@@ -253,8 +253,14 @@ const GATEWAY_NAMES = {
   agentName: true,
 } satisfies NamesOf<McpGatewayOptions>;
 
-/** The options of a gateway with their defaults, and how it shows each office. */
-export type ResolvedGatewayOptions = ReturnType<typeof resolveGatewayOptions>;
+/** The options of a gateway with their defaults. */
+export interface ResolvedGatewayOptions {
+  readonly seatIdleMs: number;
+  readonly maxOffices: number;
+  readonly agentName: string;
+  /** How each office is shown. */
+  readonly office: OfficeMcpOptions;
+}
 
 /**
  * Fills in the defaults.
@@ -262,7 +268,9 @@ export type ResolvedGatewayOptions = ReturnType<typeof resolveGatewayOptions>;
  * @throws {RangeError} naming a number that is out of its range
  * @throws {TypeError} naming what cannot be used
  */
-export function resolveGatewayOptions(options: McpGatewayOptions) {
+export function resolveGatewayOptions(
+  options: McpGatewayOptions,
+): ResolvedGatewayOptions {
   checkNames(options, GATEWAY_NAMES, "mcpGateway()");
   const {
     seatIdleMs = 60_000,

@@ -2,94 +2,125 @@
  * The seat of an office, and what holds it.
  *
  * A seat is an `SmcpAgent` within the Server's process, made when a request needs it. While it
- * leaves, or is lent to another Agent, the next one that takes it waits. `Uses` counts what is in
- * flight, and says when nothing has been for a while.
+ * leaves, or is lent to another Agent, the next request waits. `Uses` counts what is in flight, and
+ * calls back when nothing has been for a while.
  *
  * @module
  */
 import { officePathOf } from "../agent/office_path.ts";
 import { ConnectionError, SmcpAgent } from "../agent/mod.ts";
 import { withTimeout } from "../shared/async.ts";
-import type { InProcessConnection } from "../shared/in_process.ts";
+import type { GatewayHost } from "../shared/gateway.ts";
 
-/** Who makes a call, for the Server's audit log. */
-export interface CallSource {
-  /** Who it is authenticated as; absent without authentication. */
-  readonly principal?: string;
-  /** Name and version of the MCP client, as it says itself. */
-  readonly client?: string;
-}
-
-/** What a Server gives the gateway in it; `GatewayHost` of `@a2c-smcp/sdk/server` is one. */
-export interface SeatHost {
-  /** What an Agent must stay below. */
-  readonly limits: {
-    readonly eventsPerSecond: number;
-    readonly callsPerAgent: number;
-  };
-  /** The largest request, in bytes. */
-  readonly maxMessageBytes: number;
-  /** Connects an Agent within the process. */
-  connect(): InProcessConnection;
-  /** Finds the Agent that sits in an office, and the node of a cluster that has it, where that is another one. */
-  agentOf(
-    office: string,
-  ): Promise<{ readonly name: string; readonly node?: string } | undefined>;
-  /** Names who makes a call; returns what forgets it again. */
-  attribute(reqId: string, source: CallSource): () => void;
-}
-
-/** How long an Agent has the seat to itself that got it from here, before its end is no longer waited for. */
+/** How long another Agent has the seat, before its leave is no longer waited for. */
 const LOAN_MS = 8_000;
 
-/** The one seat of an office for an Agent: taken when it is needed, and given up when it is not. */
-export type Seat = ReturnType<typeof makeSeat>;
+/** The one seat of an office for an Agent: taken when it is needed, and left when it is not. */
+export class Seat {
+  readonly #office: string;
+  readonly #id: string;
+  readonly #name: string;
+  readonly #host: GatewayHost;
+  #taken: Promise<SmcpAgent> | undefined;
+  /** Resolves when the seat that was left is free. */
+  #leaving: Promise<void> = Promise.resolve();
+  #endLoan = () => {};
 
-/**
- * Makes a seat that nobody has taken.
- *
- * @param id of the office, for its Computers
- * @param name of the Agent that sits there
- */
-export function makeSeat(
-  { office, id }: { readonly office: string; readonly id: string },
-  name: string,
-  host: SeatHost,
-) {
-  let taken: Promise<SmcpAgent> | undefined;
-  /** Ends when the seat that was given up is free. */
-  let leaving = Promise.resolve();
-  let endLoan = () => {};
+  /**
+   * Makes a seat that is not taken.
+   *
+   * @param id of the office, for its Computers
+   * @param name of the Agent
+   */
+  constructor(
+    { office, id }: { readonly office: string; readonly id: string },
+    name: string,
+    host: GatewayHost,
+  ) {
+    this.#office = office;
+    this.#id = id;
+    this.#name = name;
+    this.#host = host;
+  }
 
-  const giveUp = (until?: Promise<void>): Promise<void> => {
-    const before = leaving;
-    const left = taken?.then((agent) => agent.close(), () => before) ?? before;
-    taken = undefined;
-    leaving = left.then(() => until);
-    return left;
+  /** Whether it is taken, or about to be. */
+  get isTaken(): boolean {
+    return this.#taken !== undefined;
+  }
+
+  /**
+   * Takes the seat, unless it is taken.
+   *
+   * @throws {Error} naming the Agent that has it, and what to do
+   */
+  readonly take = (): Promise<SmcpAgent> => {
+    if (this.#taken) return this.#taken;
+    const lost = () => {
+      if (this.#taken === taking) void this.leave();
+    };
+    const taking = this.#taken = this.#join(lost);
+    taking.catch(lost);
+    return taking;
   };
 
-  async function sit(lost: () => void): Promise<SmcpAgent> {
-    await leaving;
-    const agent = new SmcpAgent({ connection: host.connect(), name });
-    officePathOf(agent).name(id);
+  /**
+   * Leaves the seat to another Agent; resolves when it is free. Until `endLoan`, but 8 seconds at
+   * most, `take` waits: most Agents stay for one call.
+   */
+  lend(): Promise<void> {
+    this.#endLoan();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, LOAN_MS);
+    this.#endLoan = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    return this.leave(promise);
+  }
+
+  /** Ends the wait for another Agent. */
+  endLoan(): void {
+    this.#endLoan();
+  }
+
+  /**
+   * Leaves the seat; resolves when it is free.
+   *
+   * @param until what the next `take` waits for
+   */
+  leave(until?: Promise<void>): Promise<void> {
+    const before = this.#leaving;
+    const left = this.#taken?.then((agent) => agent.close(), () => before) ??
+      before;
+    this.#taken = undefined;
+    this.#leaving = left.then(() => until);
+    return left;
+  }
+
+  async #join(lost: () => void): Promise<SmcpAgent> {
+    await this.#leaving;
+    const connection = this.#host.connect();
+    const agent = new SmcpAgent({ connection, name: this.#name });
+    officePathOf(agent).name(this.#id);
     try {
       await agent.connect();
-      await agent.join(office);
+      await agent.join(this.#office);
     } catch (error) {
       await agent.close();
-      throw await explained(error);
+      throw await this.#explained(error);
     }
-    // Somebody else may have the seat after an interruption: the next request tries again.
+    // Another Agent may have the seat after an interruption: the next request tries again.
     agent.on("rejoinFailed", lost);
     agent.on("refused", lost);
     return agent;
   }
 
-  async function explained(error: unknown): Promise<unknown> {
+  async #explained(error: unknown): Promise<unknown> {
     const isRefused = error instanceof ConnectionError &&
       error.code === "refused";
-    const holder = isRefused ? await host.agentOf(office) : undefined;
+    const holder = isRefused
+      ? await this.#host.agentOf(this.#office)
+      : undefined;
     if (holder === undefined) return error;
     const { name, node } = holder;
     const [place, rule] = node === undefined ? ["", ""] : [
@@ -97,54 +128,17 @@ export function makeSeat(
       "; where it serves MCP clients, a balancer leads all of an office to one node",
     ];
     return new Error(
-      `The office ${JSON.stringify(office)} is in use by its Agent ${
+      `The office ${JSON.stringify(this.#office)} is in use by its Agent ${
         JSON.stringify(name)
       }${place}, and has one seat: stop that Agent, or let it leave the office, and try again${rule}`,
       { cause: error },
     );
   }
-
-  return {
-    /** Whether it is taken, or about to be. */
-    isTaken: (): boolean => taken !== undefined,
-    /**
-     * Takes the seat, unless it is taken.
-     *
-     * @throws {Error} somebody else sits there; says who, and what to do
-     */
-    take: (): Promise<SmcpAgent> => {
-      if (taken) return taken;
-      const lost = () => {
-        if (taken === taking) void giveUp();
-      };
-      const taking = taken = sit(lost);
-      taking.catch(lost);
-      return taking;
-    },
-    /**
-     * Gives the seat up to another Agent; resolves when it is free. Until `returned`, but 8 seconds at
-     * most, `take` waits: most Agents stay for one call.
-     */
-    lend: (): Promise<void> => {
-      endLoan();
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const timer = setTimeout(resolve, LOAN_MS);
-      endLoan = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      return giveUp(promise);
-    },
-    /** Ends the wait for another Agent. */
-    returned: () => endLoan(),
-    /** Gives the seat up; resolves when it is free. */
-    giveUp: () => giveUp(),
-  };
 }
 
 /** Counts what is in use, or in flight. */
 export class Uses {
-  /** How much it is. */
+  /** The uses that have not ended. */
   count = 0;
   readonly #idle: (() => void) | undefined;
   readonly #idleMs: number;
@@ -152,7 +146,7 @@ export class Uses {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isClosed = false;
 
-  /** @param idle called each time that the last use has ended `idleMs` ago */
+  /** @param idle called `idleMs` after the last use has ended, unless another one has begun */
   constructor(idle?: () => void, idleMs = 0) {
     this.#idle = idle;
     this.#idleMs = idleMs;
@@ -173,7 +167,7 @@ export class Uses {
     };
   }
 
-  /** Waits until nothing is in use; returns whether that came to be in time. */
+  /** Waits until nothing is in use; returns whether that was in time. */
   async ended(timeoutMs: number): Promise<boolean> {
     if (this.count > 0) {
       await withTimeout(timeoutMs, () => this.#ended.promise).catch(() => {});
@@ -181,7 +175,7 @@ export class Uses {
     return this.count === 0;
   }
 
-  /** Calls nothing any more. */
+  /** Ends the calls of `idle`. */
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);

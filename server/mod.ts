@@ -66,7 +66,7 @@ export type {
   InProcessConnection,
   ServerEnd,
 } from "../shared/in_process.ts";
-export type { CallSource, Identity, Policy } from "./shared/identity.ts";
+export type { Identity, Policy } from "./shared/identity.ts";
 export type { SmcpEnv } from "./http/http_app.ts";
 export type { Limits } from "./limits/limits.ts";
 export type {
@@ -85,10 +85,12 @@ export type {
   ClusterStatus,
 } from "./shared/cluster.ts";
 export type {
+  CallSource,
   Gateway,
   GatewayCaller,
   GatewayHost,
-} from "./doors/gateway_seats.ts";
+  SeatUse,
+} from "../shared/gateway.ts";
 export type { CallSpan, CallTracer } from "./observe/watch_calls.ts";
 export type {
   ListenAddress,

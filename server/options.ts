@@ -32,7 +32,7 @@ import {
 } from "./auth/authenticator.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import { type Cluster, memberOf } from "./shared/cluster.ts";
-import type { Gateway, GatewayHost } from "./doors/gateway_seats.ts";
+import type { Gateway, GatewayHost } from "../shared/gateway.ts";
 
 /** Options for `createSmcpServer()`. */
 export interface SmcpServerOptions {

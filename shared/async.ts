@@ -1,5 +1,5 @@
 /**
- * Work with an end: aborting, deadlines, bounded concurrency, order, and coalescing.
+ * Work with an end: aborting, deadlines, bounded concurrency and rates, order, and coalescing.
  *
  * @module
  */
@@ -243,5 +243,134 @@ export class Deadlines {
     if (next < Infinity) this.#wakeAt(next, next - now);
     due.sort((a, b) => a[1] - b[1]); // several, where the process was busy
     for (const [late] of due) if (this.#waiting.delete(late)) late();
+  }
+}
+
+/** Lets work begin in its order, as often and as much at once as limits allow. */
+export class RateQueue {
+  #perSecond: number;
+  #atOnce: number;
+  #running = 0;
+  /** How many may begin now; earned by time, and the work of one second at most. */
+  #allowance: number;
+  #allowedAt = performance.now();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #waiting = new Set<() => void>();
+
+  /**
+   * @param perSecond the most that begin in a second, and how many may begin at once
+   * @param atOnce the most that run at once
+   */
+  constructor(perSecond = Infinity, atOnce = Infinity) {
+    this.#perSecond = perSecond;
+    this.#atOnce = atOnce;
+    this.#allowance = perSecond;
+  }
+
+  /** How many wait. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /**
+   * Begins work, unless it has to wait; `end` must follow.
+   *
+   * @param isFirst whether no other work came before
+   */
+  tryBegin(isFirst: boolean = this.#waiting.size === 0): boolean {
+    if (!isFirst || this.#running >= this.#atOnce) return false;
+    if (this.#perSecond < Infinity) {
+      this.#refill();
+      if (this.#allowance < 1) return false;
+      this.#allowance--;
+    }
+    this.#running++;
+    return true;
+  }
+
+  /**
+   * Waits until work may begin; `end` must follow.
+   *
+   * @throws the signal's reason, as soon as that is aborted
+   */
+  begin(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
+      const off = onAbort(signal, () => {
+        this.#waiting.delete(begin);
+        this.#next();
+        reject(signal.reason);
+      });
+      const begin = () => {
+        off();
+        resolve();
+      };
+      this.#waiting.add(begin);
+      this.#next();
+    });
+  }
+
+  /** Notes that work has ended. */
+  end(): void {
+    this.#running--;
+    if (this.#waiting.size > 0) this.#next();
+  }
+
+  /**
+   * Runs work in its order.
+   *
+   * @throws the signal's reason, as soon as that is aborted while the work waits
+   */
+  async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    signal.throwIfAborted();
+    if (!this.tryBegin()) await this.begin(signal);
+    try {
+      return await work();
+    } finally {
+      this.end();
+    }
+  }
+
+  /** Limits the rate from now on; the next work may begin after a time. */
+  limitRate(perSecond: number, nextInMs: number): void {
+    this.#refill();
+    this.#perSecond = perSecond;
+    const next = 1 - nextInMs * perSecond / 1000;
+    this.#allowance = Math.min(this.#allowance, next);
+  }
+
+  /** Limits from now on how much runs at once. */
+  limitAtOnce(most: number): void {
+    this.#atOnce = most;
+  }
+
+  #refill(): void {
+    const now = performance.now();
+    const passedMs = now - this.#allowedAt;
+    this.#allowedAt = now;
+    if (this.#perSecond === Infinity) return; // times no time at all it is NaN
+    const earned = passedMs * this.#perSecond / 1000;
+    const most = Math.max(1, this.#perSecond);
+    this.#allowance = Math.min(most, this.#allowance + earned);
+  }
+
+  /** Begins all waiting work that may begin now. */
+  #next(): void {
+    for (const begin of this.#waiting) {
+      if (!this.tryBegin(true)) return this.#nextLater();
+      this.#waiting.delete(begin);
+      begin();
+    }
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #nextLater(): void {
+    if (this.#running >= this.#atOnce) return; // `end` goes on
+    const missing = 1 - this.#allowance;
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#next();
+    }, Math.ceil(missing * 1000 / this.#perSecond));
   }
 }

@@ -167,7 +167,7 @@ function failure(
 ): Error {
   const { error_code, a2c_timeout } = resultMeta(result);
   const waited = a2c_timeout === true ? waitedFor(result) : undefined;
-  const remedy = waited ? NOBODY[waited] : REMEDIES[Number(error_code)];
+  const remedy = waited ? UNANSWERED[waited] : REMEDIES[Number(error_code)];
   // Only a tool that is not listed has a suggestion.
   return new Error(
     `the tool "${tool}" failed${
@@ -177,11 +177,11 @@ function failure(
 }
 
 /** Remedies for calls in which a person at the Computer did not answer in time. */
-const NOBODY: Readonly<Record<Waiting, string>> = {
+const UNANSWERED: Readonly<Record<Waiting, string>> = {
   confirmation:
-    "nobody confirmed it: somebody at the Computer has to answer its question, or its configuration allows the tool with auto_apply",
+    "not confirmed in time: a person at the Computer has to answer its question, or its configuration has to allow the tool with auto_apply",
   answer:
-    "nobody answered: somebody at the Computer has to, in its terminal or on its page (--ui)",
+    "not answered in time: a person at the Computer has to, in its terminal or on its page (--ui)",
 };
 
 const REMEDIES: Readonly<Record<number, string>> = {
@@ -189,9 +189,9 @@ const REMEDIES: Readonly<Record<number, string>> = {
   4002: "the Computer's configuration forbids it",
   4004: "give it more time with --timeout",
   4005:
-    "somebody at the Computer has to allow it, or its configuration with auto_apply",
-  4006: "somebody at the Computer has to sign in",
-  4007: "somebody at the Computer has to sign in again",
+    "a person at the Computer has to allow it, or its configuration with auto_apply",
+  4006: "a person at the Computer has to sign in",
+  4007: "a person at the Computer has to sign in again",
 };
 
 /** Puts a file on a Computer, and prints where it is there. */
@@ -243,7 +243,7 @@ interface ReadArguments {
  *
  * Strings, and values without a type in the schema, are taken as written; all others are JSON.
  *
- * @param schema the tool's `params_schema`; absent when nobody lists the tool
+ * @param schema the tool's `params_schema`; absent when the tool is not listed
  */
 export function readArguments(
   pairs: readonly (readonly [name: string, value: string])[],
@@ -347,7 +347,7 @@ const asRecord = (value: unknown): Record<string, unknown> =>
   isRecord(value) ? value : {};
 
 /**
- * Describes where a text stops being JSON, if the error of the parser tells.
+ * Describes where a text stops being JSON, if the error of the parser has the position.
  *
  * This goes by the wording of V8, whose errors have no field for the position.
  */

@@ -5,11 +5,17 @@
  * @module
  */
 import process from "node:process";
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Command, InvalidArgumentError, type Option } from "commander";
 import { printContent } from "../../cli/print.ts";
 import type { LoadMcp } from "./mcp.ts";
 import { addCompletion } from "../../cli/completion.ts";
-import { addHelp, integer, readName } from "../../cli/flags.ts";
+import {
+  addHelp,
+  addOptions,
+  integer,
+  option,
+  readName,
+} from "../../cli/flags.ts";
 import { commandHint } from "../../cli/own_command.ts";
 import { reporting, runCommand } from "../../cli/run.ts";
 import { addServerFlags } from "../../cli/server_flags.ts";
@@ -19,7 +25,7 @@ const AFTER_HELP = `
 Exit codes: 0 done, 1 failed (also when the tool itself failed), 2 wrong usage.
 An office has one agent at a time. Where the Server serves MCP, commands share its seat with MCP clients
 at /mcp/OFFICE, as the Agent "mcp". Elsewhere, and with --follow, a --protocol or watch, a command takes
-the seat, and gives it up at its end; MCP clients make way for it when no call of theirs is in flight.`;
+the seat, and leaves it at its end; MCP clients make way for it when no call of theirs is in flight.`;
 
 const AFTER_MCP = `
 For Claude Code, from a clone:
@@ -27,7 +33,7 @@ For Claude Code, from a clone:
 
 Any number of copies can run at once: they share the seat that the Server takes at /mcp/OFFICE. Of a
 Server without MCP the first copy takes the seat; the others show no tools, and why, until it is free.
-Stdout belongs to the messages; problems are told on stderr. It ends with its client.`;
+Stdout belongs to the messages; errors go to stderr. It ends with its client.`;
 
 /**
  * Runs the Agent's command.
@@ -56,35 +62,71 @@ export function agentCommand(loadMcp: LoadMcp): Command {
     "after",
     AFTER_HELP + commandHint("smcp-agent", process.execPath),
   );
-  const inOffice = (name: string, summary: string, examples: string[]) =>
-    addOfficeFlags(
-      addHelp(
-        program.command(name),
-        summary,
-        examples.map((line) => `smcp-agent ${line} --office demo`),
-      ),
-    );
-  const add = (
-    [name, summary]: readonly [name: string, summary: string],
-    examples: string[],
-    ...options: Option[]
-  ) =>
-    [option("--json", "print JSON"), ...options].reduce(
-      (command, option) => command.addOption(option),
-      inOffice(name, summary, examples),
-    );
+  addMembers(program);
+  addTools(program);
+  addCall(program);
+  addDesktop(program);
+  addResources(program);
+  addDocs(program);
+  addRead(program);
+  addPrompts(program);
+  addPrompt(program);
+  addSkills(program);
+  addSkill(program);
+  addPut(program);
+  addConfig(program);
+  addWatch(program);
+  addMcp(program, loadMcp);
+  addCompletion(program, printContent);
+  return program;
+}
 
-  add(["members", "List the members of the office"], ["members"])
+/** Adds a subcommand that joins an office. */
+const addInOffice = (
+  program: Command,
+  name: string,
+  summary: string,
+  examples: string[],
+): Command =>
+  addOfficeFlags(
+    addHelp(
+      program.command(name),
+      summary,
+      examples.map((line) => `smcp-agent ${line} --office demo`),
+    ),
+  );
+
+/** Adds a subcommand that prints what it gets, as JSON too. */
+const addQuery = (
+  program: Command,
+  [name, summary]: readonly [name: string, summary: string],
+  examples: string[],
+  ...options: Option[]
+): Command =>
+  addOptions(
+    addInOffice(program, name, summary, examples),
+    option("--json", "print JSON"),
+    ...options,
+  );
+
+function addMembers(program: Command): void {
+  addQuery(program, ["members", "List the members of the office"], ["members"])
     .action(async (flags) => (await looking()).members(flags));
+}
 
-  add(
+function addTools(program: Command): void {
+  addQuery(
+    program,
     ["tools", "List the tools of the office"],
     ["tools", "tools --verbose"],
     computerOption(),
     option("--verbose", "show the parameters of each tool"),
   ).action(async (flags) => (await looking()).tools(flags));
+}
 
-  add(
+function addCall(program: Command): void {
+  addQuery(
+    program,
     ["call", "Call a tool; a terminal shows how far it is, Ctrl-C cancels it"],
     [
       "call read_text_file --arg path=notes.txt",
@@ -102,8 +144,11 @@ export function agentCommand(loadMcp: LoadMcp): Command {
   )
     .argument("<tool>", "its name, as `tools` lists it")
     .action(async (tool, flags) => (await calling()).call(tool, flags));
+}
 
-  add(
+function addDesktop(program: Command): void {
+  addQuery(
+    program,
     ["desktop", "Show the windows of a Computer"],
     ["desktop", "desktop --follow --size 3"],
     option("--follow", "show them again after each change, until Ctrl-C"),
@@ -112,18 +157,21 @@ export function agentCommand(loadMcp: LoadMcp): Command {
     option("--window <uri>", "only the window with this URI"),
     computerOption(),
   ).action(async (flags) => (await following()).desktop(flags));
+}
 
-  add(
-    ["resources", "List the resources of MCP servers"],
-    ["resources files"],
-    computerOption(),
-  )
+function addResources(program: Command): void {
+  addQuery(program, ["resources", "List the resources of MCP servers"], [
+    "resources files",
+  ], computerOption())
     .argument("[mcp_server]", "only of this one")
     .action(async (server, flags) =>
       (await looking()).resources(server, flags)
     );
+}
 
-  add(
+function addDocs(program: Command): void {
+  addQuery(
+    program,
     ["docs", "Search the documents of a Computer"],
     ["docs", "docs quarterly report --type pdf"],
     option("--type <file_type>", "only these, such as pdf"),
@@ -135,8 +183,11 @@ export function agentCommand(loadMcp: LoadMcp): Command {
   )
     .argument("[query...]", "words in title, keywords or summary; any counts")
     .action(async (words, flags) => (await reading()).docs(words, flags));
+}
 
-  add(
+function addRead(program: Command): void {
+  addQuery(
+    program,
     ["read", "Print a document as Markdown, or a resource of an MCP server"],
     [
       "read dpe://files/report.pdf",
@@ -156,14 +207,20 @@ export function agentCommand(loadMcp: LoadMcp): Command {
         ? (await reading()).read(uri, flags)
         : (await reading()).readResource(uri, server, flags)
     );
+}
 
-  add(
+function addPrompts(program: Command): void {
+  addQuery(
+    program,
     ["prompts", "List the prompts of a Computer"],
     ["prompts"],
     computerOption(),
   ).action(async (flags) => (await reading()).prompts(flags));
+}
 
-  add(
+function addPrompt(program: Command): void {
+  addQuery(
+    program,
     ["prompt", "Show a prompt of an MCP server, filled in"],
     ["prompt args-prompt everything --arg city=Paris"],
     argOption("an argument of the prompt; repeatable"),
@@ -174,11 +231,21 @@ export function agentCommand(loadMcp: LoadMcp): Command {
     .action(async (name, server, flags) =>
       (await reading()).prompt(name, server, flags)
     );
+}
 
-  add(["skills", "List the skills of a Computer"], ["skills"], computerOption())
+function addSkills(program: Command): void {
+  addQuery(
+    program,
+    ["skills", "List the skills of a Computer"],
+    ["skills"],
+    computerOption(),
+  )
     .action(async (flags) => (await reading()).skills(flags));
+}
 
-  add(
+function addSkill(program: Command): void {
+  addQuery(
+    program,
     ["skill", "Print a skill, or a file of it"],
     [
       "skill pdf-forms",
@@ -193,27 +260,37 @@ export function agentCommand(loadMcp: LoadMcp): Command {
     .action(async (name, path, flags) =>
       (await reading()).skill(name, path, flags)
     );
+}
 
-  add(
+function addPut(program: Command): void {
+  addQuery(
+    program,
     ["put", "Put a file on a Computer, and print where it is there"],
     ["put report.pdf", "put photo.jpg --computer laptop"],
     computerOption(),
   )
     .argument("<file>", "the file on this machine")
     .action(async (file, flags) => (await calling()).put(file, flags));
+}
 
-  add(
-    ["config", "Show the configuration of a Computer"],
-    ["config"],
-    computerOption(),
-  ).action(async (flags) => (await looking()).config(flags));
+function addConfig(program: Command): void {
+  addQuery(program, ["config", "Show the configuration of a Computer"], [
+    "config",
+  ], computerOption()).action(async (flags) => (await looking()).config(flags));
+}
 
-  add(
-    ["watch", "Print every notification of the office, until Ctrl-C"],
-    ["watch", "watch --json"],
-  ).action(async (flags) => (await following()).watch(flags));
+function addWatch(program: Command): void {
+  addQuery(program, [
+    "watch",
+    "Print every notification of the office, until Ctrl-C",
+  ], ["watch", "watch --json"]).action(async (flags) =>
+    (await following()).watch(flags)
+  );
+}
 
-  const mcp = inOffice(
+function addMcp(program: Command, loadMcp: LoadMcp): void {
+  const mcp = addInOffice(
+    program,
     "mcp",
     "Serve the office to an MCP client, over stdin and stdout",
     [
@@ -222,12 +299,8 @@ export function agentCommand(loadMcp: LoadMcp): Command {
       "mcp --tools search",
     ],
   );
-  for (const option of mcpOptions()) mcp.addOption(option);
-  mcp.addHelpText("after", AFTER_MCP)
+  addOptions(mcp, ...mcpOptions()).addHelpText("after", AFTER_MCP)
     .action(async (flags) => (await import("./mcp.ts")).mcp(flags, loadMcp));
-
-  addCompletion(program, printContent);
-  return program;
 }
 
 // Loaded when a subcommand runs, so that the help stays fast.
@@ -246,13 +319,6 @@ const addOfficeFlags = (command: Command): Command =>
       option("--name <name>", "the name to join with")
         .argParser(readName("--name", "SMCP_NAME")).default("agent"),
     );
-
-/** Creates an option that its variable sets too, such as `SMCP_NAME_LIMIT` for `--name-limit`. */
-function option(flags: string, summary: string): Option {
-  const option = new Option(flags, summary);
-  const name = option.name().replaceAll("-", "_").toUpperCase();
-  return option.env(`SMCP_${name}`);
-}
 
 const computerOption = (summary = "only this Computer"): Option =>
   option("--computer <name>", summary);
@@ -297,7 +363,7 @@ const mcpOptions = (): Option[] => [
   ),
   option(
     "--timeout <seconds>",
-    "give a call up after so long, 1 to 3600 (default: 3600, the client decides)",
+    "cancel a call after this time, 1 to 3600 (default: 3600, the client decides)",
   ).argParser(integer(1, 3600)),
 ];
 

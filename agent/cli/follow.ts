@@ -28,11 +28,11 @@ interface DesktopFlags extends ComputerFlags {
 export async function desktop(flags: DesktopFlags): Promise<void> {
   const { size, window, follow, json } = flags;
   await atComputer(flags, async (agent, computer, signal) => {
-    const wanted = { ...present({ size, window }), signal };
+    const options = { ...present({ size, window }), signal };
     if (follow) {
-      return await followWindows(agent, computer, wanted, json === true);
+      return await followWindows(agent, computer, options, json === true);
     }
-    const windows = await agent.getDesktop(computer, wanted);
+    const windows = await agent.getDesktop(computer, options);
     if (json) printJson(windows);
     else printWindows(windows);
   }, follow ? withSeat : withAgent);
@@ -41,11 +41,11 @@ export async function desktop(flags: DesktopFlags): Promise<void> {
 async function followWindows(
   agent: SmcpAgent,
   computer: string,
-  wanted: GetDesktopOptions & { signal: AbortSignal },
+  options: GetDesktopOptions & { signal: AbortSignal },
   json: boolean,
 ): Promise<void> {
   try {
-    for await (const windows of agent.followDesktop(computer, wanted)) {
+    for await (const windows of agent.followDesktop(computer, options)) {
       if (json) printJson(windows, 0);
       else {
         print(`== ${time()}  ${plain(computer)}`);
@@ -53,7 +53,7 @@ async function followWindows(
       }
     }
   } catch (error) {
-    if (!wanted.signal.aborted) throw error; // Ctrl-C ends following
+    if (!options.signal.aborted) throw error; // Ctrl-C ends following
   }
 }
 

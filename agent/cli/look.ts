@@ -176,7 +176,7 @@ function printGroup(
   });
 }
 
-/** Describes a tool in a line, with its title where that says more than its name. */
+/** Describes a tool in a line, with its title where that is more than its name. */
 function describe(tool: SMCPTool): string {
   const { title, description } = tool;
   const letters = (text: string) =>
@@ -194,7 +194,7 @@ async function grouped(
   signal: AbortSignal,
 ): Promise<Group[]> {
   const byServer = Map.groupBy(tools, mcpServerOf);
-  // Other Computers may not tell the servers of their tools; then there is nothing to group by.
+  // Other Computers may not name the servers of their tools; then there is nothing to group by.
   const isKnown = tools.length === 0 || byServer.size > 1 ||
     !byServer.has(undefined);
   const servers = isKnown ? await configured(agent, computer, signal) : {};
@@ -213,7 +213,7 @@ async function grouped(
   return rest ? [...groups, { server: undefined, tools: rest }] : groups;
 }
 
-/** Returns the servers of a Computer; none if it does not tell, since its tools are still shown. */
+/** Returns the servers of a Computer; none if it does not answer, since its tools are still shown. */
 async function configured(
   agent: SmcpAgent,
   computer: string,

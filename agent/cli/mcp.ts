@@ -22,7 +22,7 @@ interface McpFlags extends Omit<OfficeFlags, "json"> {
   tools?: "all" | "search";
   /** Maximum characters of a name. */
   nameLimit?: number;
-  /** Seconds after which a call is given up. */
+  /** Seconds after which a call is cancelled. */
   timeout?: number;
   /** Adds tools that read. */
   desktopTools?: true;

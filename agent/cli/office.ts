@@ -37,7 +37,7 @@ type Work<T> = (agent: SmcpAgent, signal: AbortSignal) => Promise<T>;
 
 /**
  * Joins the office for some work, and leaves it at the end. Where the Server has the seat for MCP clients,
- * or could have, the work is done by that, and locks nobody out.
+ * or could have, the work is done by that, and locks no client out.
  */
 export const withAgent = <T>(flags: OfficeFlags, work: Work<T>): Promise<T> =>
   inOffice(flags, work, true);
@@ -66,7 +66,7 @@ async function inOffice<T>(
   };
   for (const name of SIGNALS) process.once(name, onSignal);
   try {
-    // The seat of a Server speaks one version; who wants another one takes it.
+    // The seat of a Server speaks one version; a command with another one takes it.
     const isFree = (flags.protocol ?? "auto") === "auto";
     const connection = mayShare && isFree
       ? await shareSeat(options, flags.office, signal)

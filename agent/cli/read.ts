@@ -40,11 +40,11 @@ interface DocsFlags extends ComputerFlags {
 export async function docs(words: string[], flags: DocsFlags): Promise<void> {
   const { type, offset, limit } = flags;
   const keywords = words.length > 0 ? words : undefined;
-  const wanted = present({ keywords, fileType: type, offset, limit });
+  const query = present({ keywords, fileType: type, offset, limit });
   const found = await atComputer(
     flags,
     (agent, computer, signal) =>
-      agent.getFinder(computer, { ...wanted, signal }),
+      agent.getFinder(computer, { ...query, signal }),
   );
   if (flags.json) return printJson(found);
   const { documents, total_count } = found;
@@ -115,7 +115,10 @@ export async function readResource(
   });
   if (flags.json) return printJson(contents);
   if (flags.output !== undefined) {
-    return await writeFile(flags.output, Buffer.concat(contents.map(bytesOf)));
+    return await writeFile(
+      flags.output,
+      Buffer.concat(contents.map(readBytes)),
+    );
   }
   for (const { text, blob, mimeType } of contents) {
     if (typeof text === "string") printContent(text);
@@ -168,7 +171,7 @@ export async function prompt(
   }
 }
 
-const bytesOf = ({ text, blob }: ResourceContents): Buffer =>
+const readBytes = ({ text, blob }: ResourceContents): Buffer =>
   typeof text === "string"
     ? Buffer.from(text)
     : Buffer.from(typeof blob === "string" ? blob : "", "base64");
@@ -193,8 +196,8 @@ export async function skill(
   flags: ReadFlags,
 ): Promise<void> {
   await atComputer(flags, async (agent, computer, signal) => {
-    const wanted = { ...present({ path }), signal };
-    const file = await agent.getSkill(computer, name, wanted)
+    const options = { ...present({ path }), signal };
+    const file = await agent.getSkill(computer, name, options)
       .catch((error) => {
         throw explained(error, name, path);
       });

@@ -43,8 +43,8 @@ const MAX_LINE_BYTES = 128 * 2 ** 20;
 /**
  * Shares the seat of an office with its MCP clients, where the Server serves them.
  *
- * @returns `undefined` where it does not, or refuses it for any reason: who takes the seat then gets that
- * from the Server
+ * @returns `undefined` where it does not, or refuses it for any reason: a command that takes the seat then gets
+ * that from the Server
  * @throws the signal's reason
  */
 export async function shareSeat(
@@ -181,7 +181,7 @@ async function* messagesIn(
   }
 }
 
-/** The way of a command's Agent to the Server, while it shares a seat. */
+/** The connection of a command's Agent with the Server, while it shares a seat. */
 class SharedEnd implements ServerEnd {
   readonly id = "shared";
   readonly #post: Post;
@@ -241,7 +241,7 @@ class SharedEnd implements ServerEnd {
       const params = { event, payload };
       const messages = this.#post(SHARED_REQUEST, params, stop.signal);
       for await (const { method, params, result, error } of messages) {
-        if (method === SHARED_PROGRESS) this.#tell(payload, Object(params));
+        if (method === SHARED_PROGRESS) this.#report(payload, Object(params));
         else if (result !== undefined) return answered([Object(result).answer]);
         else if (error !== undefined) {
           const { message } = Object(error);
@@ -261,7 +261,7 @@ class SharedEnd implements ServerEnd {
     }
   }
 
-  #tell(
+  #report(
     { agent, computer, req_id }: Readonly<Record<string, unknown>>,
     progress: object,
   ): void {

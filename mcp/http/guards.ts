@@ -3,7 +3,7 @@
  *
  * The headers `Host` and `Origin` are checked before anything reads a request; pages of allowed
  * origins get the headers of CORS. A failure before any method is a JSON-RPC error. `untilEnd()`
- * tells when a response has been sent to its end, which holds sessions, views and seats; of these there
+ * calls back when a response has been sent to its end, which holds sessions, views and seats; of these there
  * is a limited number, and the idle one that was used longest ago gives way to a new one.
  *
  * @module
@@ -152,7 +152,7 @@ export function withPlainAccept(request: Request): Request {
 
 /**
  * Answers a request, and calls a function once when the body of the response has ended, however it
- * ended; at once where there is none.
+ * ended; immediately where there is none.
  *
  * @param isHeld whether the body is waited for; default always
  */

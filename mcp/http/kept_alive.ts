@@ -2,7 +2,7 @@
  * Answers that take long, for clients of MCP 2026-07-28.
  *
  * The MCP SDK begins such an answer once there is something to send, which for a call without a
- * progress token is its result; proxies, and clients, give up a request that is silent for a minute.
+ * progress token is its result; proxies, and clients, cancel a request that is silent for a minute.
  * So an answer that takes longer begins as a stream of events with comments, as those of sessions do,
  * and the result is the event after them.
  *
@@ -56,7 +56,7 @@ export async function keptAlive(
 /**
  * Writes comments until the answer comes, and then that.
  *
- * @throws {Error} there is none, or nobody reads any more
+ * @throws {Error} there is none, or the client has closed the stream
  */
 async function send(
   answering: Promise<Response>,
@@ -70,7 +70,7 @@ async function send(
   const timer = setInterval(comment, everyMs);
   let response: Response;
   try {
-    response = await Promise.race([answering, endOf(writer)]);
+    response = await Promise.race([answering, rejectAtEnd(writer)]);
   } catch (error) {
     await writer.abort(error);
     throw error;
@@ -90,8 +90,8 @@ async function send(
   await writer.close();
 }
 
-/** Rejects when nobody reads any more. */
-const endOf = (writer: WritableStreamDefaultWriter): Promise<never> =>
+/** Rejects when the client has closed the stream. */
+const rejectAtEnd = (writer: WritableStreamDefaultWriter): Promise<never> =>
   writer.closed.then(() => {
     throw new Error("The client has closed the stream");
   });

@@ -104,7 +104,7 @@ const DECIMAL = /^-?\d+(\.\d+)?$/;
  * Compares the headers of a call with its arguments.
  *
  * @param schema of the tool's input
- * @returns what is wrong, for the person who runs the client; undefined if nothing is
+ * @returns the problem, for the person who runs the client; undefined if there is none
  */
 export function headerMismatch(
   schema: unknown,
@@ -113,12 +113,12 @@ export function headerMismatch(
 ): string | undefined {
   for (const { header, path, isNumber } of mirroredIn(schema)) {
     const value = valueAt(args, path);
-    const wanted = textOf(value);
-    if (wanted === undefined) continue;
+    const expected = textOf(value);
+    if (expected === undefined) continue;
     const given = headers.get(header);
     const name = path.join(".");
     if (given === null) {
-      return `The argument ${name} has a value, and the header ${header} is missing: send it, as inputSchema says with ${KEYWORD}`;
+      return `The argument ${name} has a value, and the header ${header} is missing: send it, by ${KEYWORD} of inputSchema`;
     }
     const text = decoded(given);
     if (text === undefined) {
@@ -126,7 +126,7 @@ export function headerMismatch(
     }
     const isEqual = isNumber && typeof value === "number" && DECIMAL.test(text)
       ? Number(text) === value
-      : text === wanted;
+      : text === expected;
     if (!isEqual) {
       return `The header ${header} differs from the argument ${name}: send the same value in both`;
     }

@@ -8,10 +8,11 @@
  */
 import {
   createMcpHandler,
+  type McpHttpHandler,
   Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import { authInfoOf, type McpCaller, readBody } from "./face.ts";
+import { type McpCaller, readBody, toAuthInfo } from "./http_view.ts";
 import type { McpCall } from "../options.ts";
 import type { SmcpAgent } from "../../agent/mod.ts";
 import { invalidParams } from "../tools/result.ts";
@@ -41,7 +42,7 @@ import { onAbort } from "../../shared/async.ts";
 import { weighing } from "../../shared/json_values.ts";
 import { inSlices } from "../../shared/pace.ts";
 
-/** What {@linkcode openSeatDoor} needs. */
+/** What a {@linkcode SeatDoor} works with. */
 export interface SeatDoorParts {
   /** Takes the seat, unless it is taken. */
   readonly take: () => Promise<SmcpAgent>;
@@ -53,32 +54,36 @@ export interface SeatDoorParts {
   readonly maxBytes: number;
 }
 
-/** Where commands share the seat of one office. */
-export type SeatDoor = ReturnType<typeof openSeatDoor>;
-
 /** Whether a request is one of a command that shares the seat. */
 export const isForSeat = ({ headers }: Request): boolean =>
   headers.get("mcp-method")?.startsWith(OWN_METHODS) ?? false;
 
-/** Opens the door to a seat. */
-export function openSeatDoor(parts: SeatDoorParts) {
-  const { maxBytes } = parts;
-  const handler = createMcpHandler(() => createSeatServer(parts), {
-    legacy: "reject",
-    responseMode: "sse",
-    maxRequestBodySize: maxBytes,
-  });
-  return {
-    /** Answers one request, which {@linkcode isForSeat}. */
-    async handle(request: Request, caller: McpCaller): Promise<Response> {
-      const body = await readBody(request, maxBytes, MOST_VALUES);
-      if (body instanceof Response) return body;
-      const message = { parsedBody: body.json, ...authInfoOf(caller) };
-      return await handler.fetch(request, message);
-    },
-    /** Cancels all requests. */
-    close: (): Promise<void> => handler.close(),
-  };
+/** Where commands share the seat of one office. */
+export class SeatDoor {
+  readonly #maxBytes: number;
+  readonly #handler: McpHttpHandler;
+
+  constructor(parts: SeatDoorParts) {
+    this.#maxBytes = parts.maxBytes;
+    this.#handler = createMcpHandler(() => createSeatServer(parts), {
+      legacy: "reject",
+      responseMode: "sse",
+      maxRequestBodySize: parts.maxBytes,
+    });
+  }
+
+  /** Answers one request, which {@linkcode isForSeat}. */
+  async handle(request: Request, caller: McpCaller): Promise<Response> {
+    const body = await readBody(request, this.#maxBytes, MOST_VALUES);
+    if (body instanceof Response) return body;
+    const message = { parsedBody: body.json, ...toAuthInfo(caller) };
+    return await this.#handler.fetch(request, message);
+  }
+
+  /** Cancels all requests. */
+  close(): Promise<void> {
+    return this.#handler.close();
+  }
 }
 
 /** What a request has around its payload, in values. */

@@ -2,30 +2,20 @@
  * Sessions of clients of MCP 2025-11-25 and before.
  *
  * The first request, `initialize`, makes a server and a transport, which later ones find by their
- * `Mcp-Session-Id`. When no request or stream is open, two timers run: one cancels the calls that
- * nobody waits for, one ends the session.
+ * `Mcp-Session-Id`. When no request or stream is open, two timers run: one cancels the calls
+ * of a client that is gone, one ends the session.
  *
  * @module
  */
 import {
-  type AuthInfo,
   isInitializeRequest,
   type Server,
   type ServerEvent,
 } from "@modelcontextprotocol/server";
-import {
-  createOfficeServer,
-  type ServerParts,
-  tellClient,
-} from "../office/server.ts";
+import { createOfficeServer, notifyClient } from "../office/server.ts";
+import type { ServerParts } from "../office/server_parts.ts";
 import { makeRoom, refusal, RpcError, untilEnd, useAt } from "./guards.ts";
-import { SessionTransport } from "./session_transport.ts";
-
-/** A request's body, and whose it is, as transports of the MCP SDK take them. */
-export interface Message {
-  readonly parsedBody: unknown;
-  readonly authInfo?: AuthInfo;
-}
+import { type Message, SessionTransport } from "./session_transport.ts";
 
 /** The sessions of clients of MCP 2025-11-25 and before, which open a stream to be notified of changes. */
 export class Sessions {
@@ -56,9 +46,9 @@ export class Sessions {
     return await session.serve(request, message);
   }
 
-  /** Tells all clients of a change. */
-  tell(event: ServerEvent): void {
-    for (const session of this.#sessions.values()) session.tell(event);
+  /** Notifies all clients of a change. */
+  notify(event: ServerEvent): void {
+    for (const session of this.#sessions.values()) session.notify(event);
   }
 
   /** Ends all sessions. */
@@ -75,15 +65,15 @@ export class Sessions {
       return refusal(400, why);
     }
     const { options: { maxSessions } } = this.#parts;
-    const isIdle = (session: Session) => session.isIdle();
+    const isIdle = (session: Session) => session.isIdle;
     const close = (session: Session) => session.close();
     if (!makeRoom(this.#sessions, maxSessions, isIdle, close)) {
       return refusal(503, `Too many sessions: at most ${maxSessions}`);
     }
-    const id = crypto.randomUUID(); // nobody else has it before the response
+    const id = crypto.randomUUID(); // no other client has it before the response
     const ended = () => this.#sessions.delete(id);
     const principal = message.authInfo?.clientId;
-    const session = openSession(this.#parts, id, principal, ended);
+    const session = new Session(this.#parts, id, principal, ended);
     this.#sessions.set(id, session);
     let isOpen = false;
     try {
@@ -96,75 +86,88 @@ export class Sessions {
   }
 }
 
-type Session = ReturnType<typeof openSession>;
-
 /**
- * Opens the session of one client of MCP 2025-11-25 or before: its server, and the transport that HTTP
+ * The session of one client of MCP 2025-11-25 or before: its server, and the transport that HTTP
  * requests with its `Mcp-Session-Id` go to.
- *
- * @param principal who opens it; nobody else may use it
- * @param ended called at its end
  */
-function openSession(
-  parts: ServerParts,
-  id: string,
-  principal: string | undefined,
-  ended: () => void,
-) {
-  const { sessionIdleMs, abandonedMs } = parts.options;
-  const transport = new SessionTransport({ sessionIdGenerator: () => id });
+class Session {
+  /** Who has opened it, and alone may use it. */
+  readonly principal: string | undefined;
+  readonly #parts: ServerParts;
+  readonly #transport: SessionTransport;
   /** Answers the client, from its first request on. */
-  let server: Server | undefined;
-  /** Aborted when the client listens no more; another one follows. */
-  let calls = new AbortController();
+  #server: Server | undefined;
+  /** Aborted when the client has no open stream any more; another one follows. */
+  #calls = new AbortController();
   /** Requests that are not answered to their end, streams included. */
-  let open = 0;
-  let timers: ReturnType<typeof setTimeout>[] = [];
-  let hasEnded = false;
+  #open = 0;
+  #timers: ReturnType<typeof setTimeout>[] = [];
+  #hasEnded = false;
 
-  const stopTimers = () => timers.splice(0).forEach(clearTimeout);
-
-  const startTimers = () => {
-    if (hasEnded) return;
-    timers = [
-      setTimeout(() => {
-        calls.abort(new Error("The client listens no more"));
-        calls = new AbortController();
-      }, abandonedMs),
-      setTimeout(() => void transport.close(), sessionIdleMs),
-    ];
-  };
-
-  async function connect(): Promise<void> {
-    const cancelled = () => calls.signal;
-    server = await createOfficeServer({ ...parts, cancelled });
-    await transport.serve(server);
+  /** @param ended called at its end */
+  constructor(
+    parts: ServerParts,
+    id: string,
+    principal: string | undefined,
+    ended: () => void,
+  ) {
+    this.#parts = parts;
+    this.principal = principal;
+    this.#transport = new SessionTransport({ sessionIdGenerator: () => id });
+    this.#transport.onclose = () => {
+      this.#hasEnded = true;
+      this.#stopTimers();
+      ended();
+    };
   }
 
-  transport.onclose = () => {
-    hasEnded = true;
-    stopTimers();
-    ended();
-  };
-  return {
-    principal,
-    /** Whether nobody waits for anything of it. */
-    isIdle: (): boolean => open === 0,
-    /** Tells the client of a change, if it listens. */
-    tell: (event: ServerEvent) => server && tellClient(server, event),
-    /** Answers one HTTP request of the client. */
-    async serve(request: Request, message: Message): Promise<Response> {
-      open++;
-      stopTimers();
-      const answer = async () => {
-        if (!server) await connect();
-        return await transport.handleRequest(request, message);
-      };
-      return await untilEnd(answer, () => {
-        if (--open === 0) startTimers();
-      });
-    },
-    /** Ends the session and cancels its calls. */
-    close: (): Promise<void> => transport.close(),
-  };
+  /** Whether no request or stream is open. */
+  get isIdle(): boolean {
+    return this.#open === 0;
+  }
+
+  /** Notifies the client of a change, if it has a stream for that. */
+  notify(event: ServerEvent): void {
+    if (this.#server) notifyClient(this.#server, event);
+  }
+
+  /** Answers one HTTP request of the client. */
+  async serve(request: Request, message: Message): Promise<Response> {
+    this.#open++;
+    this.#stopTimers();
+    const answer = async () => {
+      if (!this.#server) await this.#connect();
+      return await this.#transport.handleRequest(request, message);
+    };
+    return await untilEnd(answer, () => {
+      if (--this.#open === 0) this.#startTimers();
+    });
+  }
+
+  /** Ends the session and cancels its calls. */
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  async #connect(): Promise<void> {
+    const cancelled = () => this.#calls.signal;
+    this.#server = await createOfficeServer({ ...this.#parts, cancelled });
+    await this.#transport.serve(this.#server);
+  }
+
+  #startTimers(): void {
+    if (this.#hasEnded) return;
+    const { sessionIdleMs, abandonedMs } = this.#parts.options;
+    this.#timers = [
+      setTimeout(() => {
+        this.#calls.abort(new Error("The client listens no more"));
+        this.#calls = new AbortController();
+      }, abandonedMs),
+      setTimeout(() => void this.close(), sessionIdleMs),
+    ];
+  }
+
+  #stopTimers(): void {
+    this.#timers.splice(0).forEach(clearTimeout);
+  }
 }

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { type HttpFace, type McpCaller, openFace } from "./face.ts";
+import { HttpView, type McpCaller } from "./http_view.ts";
 import {
   checkHeaders,
   corsHeaders,
@@ -18,7 +18,7 @@ import {
   useAt,
 } from "./guards.ts";
 import { OfficeView } from "../office/office_view.ts";
-import type { ServerParts } from "../office/server.ts";
+import type { ServerParts } from "../office/server_parts.ts";
 import { narrowOptions, type OfficeMcpOptions } from "../options.ts";
 import { messageOf } from "../tools/result.ts";
 import type { NamesOf } from "../../shared/checks.ts";
@@ -31,30 +31,64 @@ const MAX_TOOLS = 100_000;
 const MAX_PATTERNS = 100;
 
 /** One view of an office, and how many requests of it are not answered to their end. */
-interface Shown {
+interface OpenView {
   readonly view: OfficeView;
-  readonly face: HttpFace;
+  readonly http: HttpView;
   open: number;
 }
 
 /** An office as its clients ask for it by the queries of their URLs, such as `?tools=search`. */
-export type HttpViews = ReturnType<typeof openViews>;
-
-/** @param parts of the office as it is shown without a query */
-export function openViews(parts: ServerParts) {
-  const { options, view: { provider, watches } } = parts;
-  const whole = openFace(parts);
+export class HttpViews {
+  /** Of the office as it is shown without a query. */
+  readonly #parts: ServerParts;
+  readonly #whole: HttpView;
   /** By query; those used longest ago come first. */
-  const shown = new Map<string, Shown>();
-  let isClosed = false;
+  readonly #views = new Map<string, OpenView>();
+  #isClosed = false;
 
-  const answer: HttpFace["serve"] = async (request, caller) => {
-    if (isClosed) return refusal(503, "The MCP server is closed");
+  /** @param parts of the office as it is shown without a query */
+  constructor(parts: ServerParts) {
+    this.#parts = parts;
+    this.#whole = new HttpView(parts);
+  }
+
+  /** Answers one request. */
+  async serve(request: Request, caller: McpCaller): Promise<Response> {
+    // A page of the web must not even choose a view.
+    const { headers, method } = request;
+    const { options } = this.#parts;
+    const refused = checkHeaders(headers, options);
+    if (refused !== undefined) return refusal(403, refused);
+    const shared = corsHeaders(headers, options);
+    if (shared === undefined) return await this.#answer(request, caller);
+    if (method === "OPTIONS") return preflight(headers, shared);
+    const response = await this.#answer(request, caller);
+    for (const [name, value] of Object.entries(shared)) {
+      response.headers.set(name, value);
+    }
+    return response;
+  }
+
+  /** Asks for the Agent again, and notifies clients if they see something else now. */
+  async refresh(): Promise<void> {
+    const views = [this.#parts, ...this.#views.values()];
+    await Promise.all(views.map(({ view }) => view.ready()));
+  }
+
+  /** Cancels all that runs, and ends all streams and sessions. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const views = [...this.#views.values()];
+    await Promise.all([this.#whole.close(), ...views.map(closeView)]);
+  }
+
+  async #answer(request: Request, caller: McpCaller): Promise<Response> {
+    if (this.#isClosed) return refusal(503, "The MCP server is closed");
     const { search, searchParams } = new URL(request.url);
-    if (search === "") return await whole.serve(request, caller);
-    let found: Shown | undefined;
+    if (search === "") return await this.#whole.serve(request, caller);
+    let found: OpenView | undefined;
     try {
-      found = find(readView(searchParams));
+      found = this.#find(readView(searchParams));
     } catch (error) {
       return refusal(400, messageOf(error));
     }
@@ -63,11 +97,11 @@ export function openViews(parts: ServerParts) {
         `Too many different queries are in use: at most ${MAX_VIEWS}, with ${MAX_TOOLS} tools in all`;
       return refusal(503, why);
     }
-    const { face } = found;
+    const { http } = found;
     found.open++;
     const ended = () => found.open--;
-    return await untilEnd(() => face.serve(request, caller), ended);
-  };
+    return await untilEnd(() => http.serve(request, caller), ended);
+  }
 
   /**
    * Finds the view of a query, and makes it where it is new.
@@ -75,63 +109,38 @@ export function openViews(parts: ServerParts) {
    * @returns `undefined` when there is no room for another one
    * @throws {TypeError | RangeError} naming what cannot be used
    */
-  function find(wanted: OfficeMcpOptions): Shown | undefined {
-    const query = writeView(wanted);
+  #find(asked: OfficeMcpOptions): OpenView | undefined {
+    const query = writeView(asked);
     query.sort();
     const key = query.toString();
-    const known = useAt(shown, key);
+    const known = useAt(this.#views, key);
     if (known) return known;
-    const narrowed = narrowOptions(options, wanted);
-    const view = new OfficeView(provider, narrowed, watches);
-    const isIdle = ({ open, face }: Shown) => open === 0 && !face.hasSessions();
-    const tools = [...shown.values()]
-      .reduce((sum, { view }) => sum + view.catalogue.tools.length, 0);
-    const most = tools > MAX_TOOLS ? shown.size : MAX_VIEWS;
-    if (!makeRoom(shown, most, isIdle, closeShown)) return undefined;
-    const face = openFace({ ...parts, view, options: narrowed });
-    const made = { view, face, open: 0 };
-    shown.set(key, made);
+    const options = narrowOptions(this.#parts.options, asked);
+    const { provider, watches } = this.#parts.view;
+    const view = new OfficeView(provider, options, watches);
+    if (!this.#makeRoom()) return undefined;
+    const http = new HttpView({ ...this.#parts, view, options });
+    const made = { view, http, open: 0 };
+    this.#views.set(key, made);
     return made;
   }
 
-  return {
-    /** Answers one request. */
-    async serve(request: Request, caller: McpCaller): Promise<Response> {
-      // A page of the web must not even choose a view.
-      const { headers, method } = request;
-      const refused = checkHeaders(headers, options);
-      if (refused !== undefined) return refusal(403, refused);
-      const shared = corsHeaders(headers, options);
-      if (shared === undefined) return await answer(request, caller);
-      if (method === "OPTIONS") return preflight(headers, shared);
-      const response = await answer(request, caller);
-      for (const [name, value] of Object.entries(shared)) {
-        response.headers.set(name, value);
-      }
-      return response;
-    },
-    /** Asks for the Agent again, and tells clients if they see something else now. */
-    async refresh(): Promise<void> {
-      const views = [parts, ...shown.values()];
-      await Promise.all(views.map(({ view }) => view.ready()));
-    },
-    /** Cancels all that runs, and ends all streams and sessions. */
-    async close(): Promise<void> {
-      isClosed = true;
-      await Promise.all([
-        whole.close(),
-        ...[...shown.values()].map(closeShown),
-      ]);
-    },
-  };
+  #makeRoom(): boolean {
+    const isIdle = ({ open, http }: OpenView) =>
+      open === 0 && !http.hasSessions;
+    const tools = [...this.#views.values()]
+      .reduce((sum, { view }) => sum + view.catalogue.tools.length, 0);
+    const most = tools > MAX_TOOLS ? this.#views.size : MAX_VIEWS;
+    return makeRoom(this.#views, most, isIdle, closeView);
+  }
 }
 
-async function closeShown({ view, face }: Shown): Promise<void> {
-  await face.close();
+async function closeView({ view, http }: OpenView): Promise<void> {
+  await http.close();
   view.close();
 }
 
-/** How one client sees an office, as the query of its URL says it: `/mcp/OFFICE?tools=search`. */
+/** How one client sees an office, by the query of its URL: `/mcp/OFFICE?tools=search`. */
 export type ViewOptions = Pick<
   OfficeMcpOptions,
   | "computer"
@@ -172,7 +181,7 @@ const PARAMETERS = {
 type Kind = typeof PARAMETERS[keyof typeof PARAMETERS][1];
 
 /**
- * Reads how a client wants to see an office.
+ * Reads how a client sees an office.
  *
  * @throws {TypeError} naming a parameter that does not exist, or its value
  */
@@ -211,7 +220,7 @@ function read(name: string, kind: Kind, values: readonly string[]): unknown {
   return kind === "number" ? Number(value) : value;
 }
 
-/** What the values of each kind look like, and how that is said. */
+/** The pattern of the values of each kind, and its description. */
 const FORMS = {
   text: [/./s, "a value"],
   mode: [/^(all|search)$/, '"all" or "search"'],

@@ -1,7 +1,7 @@
 /**
  * One call of a tool, from an MCP client to a Computer.
  *
- * Whatever fails on the way is a result that the model can read. While the call runs, a client that
+ * A failure is a result that the model can read. While the call runs, a client that
  * asked for progress gets signs of life, between which the tool's own numbers stay as they are.
  *
  * @module
@@ -13,7 +13,7 @@ import type { CallQuestions } from "./questions.ts";
 import type { Turn } from "./turn.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { Found, ToolAddress } from "../tools/catalogue.ts";
-import { failure, failureOf, toMcpResult } from "../tools/result.ts";
+import { failure, toFailure, toMcpResult } from "../tools/result.ts";
 import {
   type CallToolResult,
   ErrorCode,
@@ -41,7 +41,7 @@ export interface Asked {
 }
 
 /**
- * Calls a tool of a Computer. What fails on the way is a result too, for the model to read; when the
+ * Calls a tool of a Computer. A failure is a result too, for the model to read; when the
  * client cancels the call, so does the Agent.
  */
 export async function callOffice(
@@ -68,7 +68,7 @@ export async function callOffice(
   };
   const reporter = progressToken === undefined
     ? undefined
-    : reportProgress(computer, options.heartbeatMs, send);
+    : new ProgressReporter(computer, options.heartbeatMs, send);
   try {
     return await turn.run({ computer, tool }, async ({ signal, reqId }) => {
       const result = await agent.callTool(computer, tool, args, {
@@ -77,15 +77,18 @@ export async function callOffice(
         signal,
         meta,
         ...(questions && { input: questions.input }),
-        ...(reporter && { onProgress: reporter.report }),
+        ...(reporter &&
+          {
+            onProgress: (progress: ToolProgress) => reporter.report(progress),
+          }),
       });
-      // The Computer waits: who goes away before the answer ends the call there too.
+      // The Computer waits: a client that is gone before the answer ends the call there too.
       const held = () => onAbort(signal, () => agent.cancel(reqId));
       return await questions?.toQuestion(result, held) ??
         await tooMuch(result, { computer, tool }) ?? toMcpResult(result);
     });
   } catch (error) {
-    return failureOf(error);
+    return toFailure(error);
   } finally {
     reporter?.end();
   }
@@ -124,7 +127,7 @@ async function tooMuch(
     : `${MAX_VALUES} values in lists and objects`;
   return failure(
     "too_large",
-    `What ${tool} on ${computer} answered has more than ${most}; the tool has run. Ask it for less at once, or for one text`,
+    `The result of ${tool} on ${computer} has more than ${most}; the tool has run. Ask it for less at once, or for one text`,
   );
 }
 
@@ -136,7 +139,7 @@ export function awayResult(
   return hasLeft
     ? failure(
       ErrorCode.NOT_FOUND,
-      `${computer} is away since ${time}; its tools come back when it does`,
+      `${computer} is away since ${time}; its tools return when it reconnects`,
     )
     : failure(
       ErrorCode.TOOL_NOT_FOUND,
@@ -144,7 +147,7 @@ export function awayResult(
     );
 }
 
-/** What is said of a running call. */
+/** The progress of a running call. */
 export type Progress = Omit<
   Mcp.ProgressNotificationParams,
   "progressToken" | "_meta"
@@ -154,46 +157,61 @@ export type Progress = Omit<
 const BEAT = 1e-6;
 
 /**
- * Tells a client that its call still runs, and how far it has come where that is known.
+ * Notifies a client that its call still runs, and of its progress where that is known.
  *
  * Progress must only ever increase (MCP): a sign of life adds next to nothing, so that the numbers of
  * the tool stay as they are; those that do not increase are left out.
- *
- * @param computer where the call runs
- * @param everyMs milliseconds between two signs of life
  */
-export function reportProgress(
-  computer: string,
-  everyMs: number,
-  send: (progress: Progress) => void,
-) {
-  const began = performance.now();
-  let last: number | undefined;
-  let waiting: ToolProgress["waiting"];
-  const beat = () => {
-    const before = last ?? 0;
-    last = before + Math.max(BEAT, Math.abs(before) * 2 ** -50);
-    const passed = Math.round((performance.now() - began) / 1000);
-    const message = waiting
-      ? `${waitingText(waiting, computer)}, ${passed} s`
-      : `running for ${passed} s on ${computer}`;
-    send({ progress: last, message });
-  };
-  let timer = setInterval(beat, everyMs);
-  return {
-    /** Passes on what the tool itself reports, and that it waits for a person. */
-    report({ waiting: now, ...progress }: ToolProgress): void {
-      if (now !== undefined) {
-        waiting = now;
-        beat();
-      } else if (progress.progress > (last ?? -Infinity)) {
-        last = progress.progress;
-        send(progress);
-      } else return;
-      clearInterval(timer);
-      timer = setInterval(beat, everyMs);
-    },
-    /** Tells nothing more. */
-    end: () => clearInterval(timer),
+export class ProgressReporter {
+  readonly #computer: string;
+  readonly #everyMs: number;
+  readonly #send: (progress: Progress) => void;
+  readonly #began = performance.now();
+  #last: number | undefined;
+  #waiting: ToolProgress["waiting"];
+  #timer: ReturnType<typeof setInterval>;
+
+  /**
+   * @param computer where the call runs
+   * @param everyMs milliseconds between two signs of life
+   */
+  constructor(
+    computer: string,
+    everyMs: number,
+    send: (progress: Progress) => void,
+  ) {
+    this.#computer = computer;
+    this.#everyMs = everyMs;
+    this.#send = send;
+    this.#timer = setInterval(this.#beat, everyMs);
+  }
+
+  /** Passes on what the tool itself reports, and that it waits for a person. */
+  report({ waiting, ...progress }: ToolProgress): void {
+    if (waiting !== undefined) {
+      this.#waiting = waiting;
+      this.#beat();
+    } else if (progress.progress > (this.#last ?? -Infinity)) {
+      this.#last = progress.progress;
+      this.#send(progress);
+    } else return;
+    clearInterval(this.#timer);
+    this.#timer = setInterval(this.#beat, this.#everyMs);
+  }
+
+  /** Reports nothing more. */
+  end(): void {
+    clearInterval(this.#timer);
+  }
+
+  readonly #beat = (): void => {
+    const before = this.#last ?? 0;
+    const progress = before + Math.max(BEAT, Math.abs(before) * 2 ** -50);
+    this.#last = progress;
+    const passed = Math.round((performance.now() - this.#began) / 1000);
+    const message = this.#waiting
+      ? `${waitingText(this.#waiting, this.#computer)}, ${passed} s`
+      : `running for ${passed} s on ${this.#computer}`;
+    this.#send({ progress, message });
   };
 }

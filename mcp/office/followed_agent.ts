@@ -2,7 +2,7 @@
  * What the Computers of an office offer, by its Agent.
  *
  * A Computer's tools are offered once its configuration has been asked for, since their names depend
- * on it. It is asked for once, and again when the Computer has changed it or has come back; where it
+ * on it. It is asked for once, and again when the Computer has changed it or has reconnected; where it
  * cannot be had, names are whole until then.
  *
  * @module
@@ -90,7 +90,7 @@ export class FollowedAgent {
   }
 
   /**
-   * Resolves when all Computers have said what they offer, after a time at most.
+   * Resolves when the offers of all Computers are known, after a time at most.
    *
    * @param waitedFor Computers whose MCP servers did not offer a tool in time: they may be for reading
    * alone; those of now are added
@@ -175,9 +175,9 @@ export class FollowedAgent {
     tools: readonly SMCPTool[],
   ): Promise<boolean> {
     const offering = new Set(tools.map(mcpServerOf));
-    // Older Computers do not say whose a tool is, and nothing depends on what they would answer.
-    const isUntold = offering.size === 1 && offering.has(undefined);
-    const known = isUntold ? UNKNOWN : await this.#configOf(computer);
+    // Older Computers do not name the MCP server of a tool, and nothing depends on their configuration.
+    const isUnnamed = offering.size === 1 && offering.has(undefined);
+    const known = isUnnamed ? UNKNOWN : await this.#configOf(computer);
     const isOld = this.#hasEnded || this.#agent.tools.get(computer) !== tools;
     if (isOld || known === undefined) return false;
     const { enabled, servers } = known;

@@ -2,7 +2,7 @@
  * What all MCP servers of one view share: the Agent, its tools, and what changes.
  *
  * Every request asks for the Agent again. Another one than before is followed: the first request
- * waits until its Computers have said what they offer, for some seconds at most; later changes are
+ * waits for the offers of its Computers, for some seconds at most; later changes are
  * notified together, a moment after the first of them.
  *
  * @module
@@ -13,18 +13,18 @@ import type { SmcpAgent } from "../../agent/mod.ts";
 import { Catalogue } from "../tools/catalogue.ts";
 import { FollowedAgent, type Trouble } from "./followed_agent.ts";
 import type { ResolvedOptions } from "../options.ts";
-import { openReads, type Reads } from "../resources/reads.ts";
+import { Reads } from "../resources/reads.ts";
 import type { Watches } from "../resources/watches.ts";
 
 /**
- * Gives the Agent that sits in the office, joined. It is asked for every request, and gives the same
- * one for as long as that keeps its seat; a rejection says why there is none.
+ * Gives the Agent of the office, joined. It is called for every request, and gives the same
+ * one for as long as that keeps its seat; a rejection has the reason why there is none.
  */
 export type AgentProvider = () => SmcpAgent | Promise<SmcpAgent>;
 
 /** How long the first request waits for the tools of all Computers; the rest is notified when it comes. */
 const SETTLE_TIMEOUT_MS = 5_000;
-/** Changes within this time are notified as one: a Computer that comes back causes three. */
+/** Changes within this time are notified as one: a Computer that reconnects causes three. */
 export const BURST_MS = 50;
 
 const NO_TROUBLES: ReadonlyMap<string, Trouble> = new Map();
@@ -42,14 +42,7 @@ export class OfficeView {
   readonly #listeners = new Set<(event: ServerEvent) => void>();
   /** Computers whose MCP servers did not offer a tool in time. */
   readonly #waitedFor = new Set<string>();
-  #agent: SmcpAgent | undefined;
-  /** What is read of that Agent. */
-  #followed: FollowedAgent | undefined;
-  #offs: (() => void)[] = [];
-  #settled: Promise<void> = Promise.resolve();
-  /** Whether the Agent's Computers have been waited for: before, nothing is notified. */
-  #isSettled = false;
-  #burst: ReturnType<typeof setTimeout> | undefined;
+  #following: Following | undefined;
   /** Whether clients would see something else than when they were last notified. */
   #isChanged = false;
   /** Whether a client was notified that there is no Agent. */
@@ -68,22 +61,22 @@ export class OfficeView {
     this.watches = watches;
     this.catalogue = new Catalogue(options);
     const notify = (event: ServerEvent) => this.#notify(event);
-    this.reads = openReads(notify, watches, options.computer);
+    this.reads = new Reads(notify, watches, options.computer);
   }
 
   /** What is wrong, by Computer. */
   get troubles(): ReadonlyMap<string, Trouble> {
-    return this.#followed?.troubles ?? NO_TROUBLES;
+    return this.#following?.computers.troubles ?? NO_TROUBLES;
   }
 
-  /** The office's name, once somebody has asked for its Agent. */
+  /** The office's name, once a request has asked for its Agent. */
   get office(): string | undefined {
-    return this.#agent?.office;
+    return this.#following?.agent.office;
   }
 
   /** The ids of this office and of those behind it; none without an Agent. */
   get offices(): readonly string[] {
-    const agent = this.#agent;
+    const { agent } = this.#following ?? {};
     return agent ? officePathOf(agent).ids(agent.tools.values()) : [];
   }
 
@@ -101,16 +94,15 @@ export class OfficeView {
       throw error;
     }
     if (this.#isClosed) throw new Error("The MCP server is closed");
-    if (agent !== this.#agent) this.#follow(agent);
-    let waited: Promise<void>;
+    if (agent !== this.#following?.agent) this.#follow(agent);
+    let waited: Following | undefined;
     do { // an Agent that replaces another one meanwhile has to settle as well
-      waited = this.#settled;
-      await waited;
-    } while (waited !== this.#settled);
-    const followed = this.#followed;
-    if (followed && agent === this.#agent) {
-      await followed.inspected(SETTLE_TIMEOUT_MS);
-      await this.#refresh(followed);
+      waited = this.#following;
+      await waited?.settled;
+    } while (waited !== this.#following);
+    if (waited?.agent === agent) {
+      await waited.computers.inspected(SETTLE_TIMEOUT_MS);
+      await this.#refresh(waited);
     }
     return agent;
   }
@@ -124,62 +116,41 @@ export class OfficeView {
   /** Ends following the Agent, which stays as it is. */
   close(): void {
     this.#isClosed = true;
-    this.#unfollow();
+    this.#following?.end();
+    this.#following = undefined;
     this.catalogue.close();
     this.#listeners.clear();
   }
 
   #follow(agent: SmcpAgent): void {
-    const wasSeen = this.#followed !== undefined || this.#wasMissing;
-    this.#unfollow();
+    const wasSeen = this.#following !== undefined || this.#wasMissing;
+    this.#following?.end();
     const path = officePathOf(agent);
     if (path.id === undefined) path.name(crypto.randomUUID());
-    const followed = new FollowedAgent(agent, () => {
-      if (followed === this.#followed && this.#isSettled) this.#notifySoon();
+    const following: Following = new Following(agent, {
+      reads: this.reads,
+      waitedFor: this.#waitedFor,
+      settled: () => this.#settled(following, wasSeen),
+      changed: () => this.#notifyChange(following),
     });
-    this.#agent = agent;
-    this.#followed = followed;
-    this.#offs = this.reads.watch(agent);
-    this.#settled = this.#settle(followed, wasSeen);
-    this.#settled.catch(() => {}); // closed meanwhile
+    this.#following = following;
   }
 
-  async #settle(followed: FollowedAgent, wasSeen: boolean): Promise<void> {
-    await followed.settled(SETTLE_TIMEOUT_MS, this.#waitedFor);
-    if (followed !== this.#followed) return;
-    this.#isSettled = true;
-    await this.#refresh(followed);
-    if (followed !== this.#followed) return;
-    if (wasSeen) this.#notifySoon();
+  async #settled(following: Following, wasSeen: boolean): Promise<void> {
+    await this.#refresh(following);
+    if (following !== this.#following) return;
+    if (wasSeen) following.changeSoon();
     else this.#isChanged = false;
   }
 
-  #unfollow(): void {
-    this.#followed?.end();
-    this.#followed = undefined;
-    this.#agent = undefined;
-    for (const off of this.#offs.splice(0)) off();
-    this.#isSettled = false;
-    // It would be of the Agent before, and keep the next one from notifying.
-    clearTimeout(this.#burst);
-    this.#burst = undefined;
-  }
-
-  #notifySoon(): void {
-    this.#burst ??= setTimeout(() => {
-      this.#burst = undefined;
-      this.#notifyChange().catch(() => {}); // closed meanwhile
-    }, BURST_MS);
-  }
-
-  async #notifyChange(): Promise<void> {
-    if (this.#followed) await this.#refresh(this.#followed);
+  async #notifyChange(following: Following): Promise<void> {
+    await this.#refresh(following);
     if (!this.#isChanged) return;
     this.#isChanged = false;
     this.#notify({ kind: "tools_list_changed" });
   }
 
-  async #refresh({ offers }: FollowedAgent): Promise<void> {
+  async #refresh({ computers: { offers } }: Following): Promise<void> {
     if (await this.catalogue.update(offers)) this.#isChanged = true;
     const offices = this.offices.join();
     if (offices !== this.#notifiedOffices) this.#isChanged = true;
@@ -188,5 +159,67 @@ export class OfficeView {
 
   #notify(event: ServerEvent): void {
     for (const listener of this.#listeners) listener(event);
+  }
+}
+
+/** What {@linkcode Following} works with. */
+interface FollowingParts {
+  readonly reads: Reads;
+  /** Computers whose MCP servers did not offer a tool in time. */
+  readonly waitedFor: Set<string>;
+  /** Called when the Agent's Computers have been waited for. */
+  settled(): Promise<void>;
+  /** Called a moment after the first of some changes. */
+  changed(): Promise<void>;
+}
+
+/** The Agent that a view follows, until another one replaces it. */
+class Following {
+  readonly agent: SmcpAgent;
+  /** What its Computers offer. */
+  readonly computers: FollowedAgent;
+  /** Resolves when its Computers have been waited for. */
+  readonly settled: Promise<void>;
+  readonly #parts: FollowingParts;
+  readonly #offs: (() => void)[];
+  /** Whether its Computers have been waited for: before, nothing is notified. */
+  #isSettled = false;
+  #burst: ReturnType<typeof setTimeout> | undefined;
+  #hasEnded = false;
+
+  constructor(agent: SmcpAgent, parts: FollowingParts) {
+    this.agent = agent;
+    this.#parts = parts;
+    this.computers = new FollowedAgent(agent, () => {
+      if (this.#isSettled) this.changeSoon();
+    });
+    this.#offs = parts.reads.watch(agent);
+    this.settled = this.#settle();
+    this.settled.catch(() => {}); // closed meanwhile
+  }
+
+  /** Reports a change, together with others that follow it. */
+  changeSoon(): void {
+    if (this.#hasEnded) return;
+    this.#burst ??= setTimeout(() => {
+      this.#burst = undefined;
+      this.#parts.changed().catch(() => {}); // closed meanwhile
+    }, BURST_MS);
+  }
+
+  /** Follows no more; the Agent stays as it is. */
+  end(): void {
+    this.#hasEnded = true;
+    this.computers.end();
+    for (const off of this.#offs.splice(0)) off();
+    clearTimeout(this.#burst);
+  }
+
+  async #settle(): Promise<void> {
+    const { settled, waitedFor } = this.#parts;
+    await this.computers.settled(SETTLE_TIMEOUT_MS, waitedFor);
+    if (this.#hasEnded) return;
+    this.#isSettled = true;
+    await settled();
   }
 }

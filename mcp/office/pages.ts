@@ -16,9 +16,9 @@ interface Page<T> {
  *
  * @param cursor of the request: the `nextCursor` of the page before
  * @param weightOf what an item weighs
- * @throws {ProtocolError} the cursor is none of ours
+ * @throws {ProtocolError} the cursor is invalid
  */
-export function pageOf<T>(
+export function cutPage<T>(
   list: readonly T[],
   cursor: string | undefined,
   weightOf: (item: T) => Weight,

@@ -1,13 +1,13 @@
 import type * as Mcp from "@modelcontextprotocol/server";
 import { isRecord } from "../../protocol/names.ts";
 import type { SmcpAgent } from "../../agent/mod.ts";
-import { questionsOf } from "./questions.ts";
-import { turnOf } from "./turn.ts";
-import { pageOf } from "./pages.ts";
+import { type CallQuestions, readQuestions } from "./questions.ts";
+import { Turn } from "./turn.ts";
+import { cutPage } from "./pages.ts";
 import { listed } from "./resources.ts";
-import type { Answers } from "./server.ts";
+import type { Answers, ServerParts } from "./server_parts.ts";
 import type { OfficePrompt } from "../resources/reads.ts";
-import { skillPrompt } from "../resources/shelf.ts";
+import { skillPrompt } from "../resources/contents.ts";
 import { type Naming, skillName, toolName } from "../tools/names.ts";
 import { type ConfiguredServers, isShortName } from "../tools/servers.ts";
 import { invalidParams, messageOf, toMcpBlock } from "../tools/result.ts";
@@ -15,70 +15,79 @@ import { onAbort } from "../../shared/async.ts";
 import { weigh } from "../../shared/json_values.ts";
 import { Pace } from "../../shared/pace.ts";
 
-/** Makes a server answer what is asked about prompts. */
+/** Makes a server answer requests for prompts. */
 export const answerPromptRequests: Answers = (server, parts) => {
-  const { view, states, options: { nameLimit: limit, computer } } = parts;
-  const table = async (agent: SmcpAgent) =>
-    await promptTable(
-      await view.reads.prompts.list(agent, view.catalogue.computers),
-      { limit, prefix: computer === undefined },
-      (computer) => view.catalogue.serversOf(computer),
-    );
   server.setRequestHandler("prompts/list", async ({ params }) => {
-    const prompts = await listed(async () =>
-      [...await table(await view.ready())]
-        .filter(([name, { shown }]) => name === shown.name)
-        .map(([, { shown }]) => shown)
-    );
-    const { items, next } = pageOf(prompts, params?.cursor, weigh);
+    const prompts = await listed(async () => {
+      const table = await namedPrompts(parts, await parts.view.ready());
+      return [...table].filter(([name, { shown }]) => name === shown.name)
+        .map(([, { shown }]) => shown);
+    });
+    const { items, next } = cutPage(prompts, params?.cursor, weigh);
     return { prompts: items, ...next };
   });
-  server.setRequestHandler(
-    "prompts/get",
-    async ({ params }, context) => {
-      const { name, arguments: filled = {} } = params;
-      const agent = await view.ready();
-      const found = (await table(agent)).get(name);
-      if (!found) throw invalidParams(`Unknown prompt: ${name}`);
-      const { computer, skill, prompt: { mcp_server, name: own } } = found;
-      const turn = turnOf(server, context, parts);
-      const questions = questionsOf(server, context, states);
-      try {
-        return await turn.run(
-          { computer, prompt: own },
-          async (
-            request,
-          ): Promise<Mcp.GetPromptResult | Mcp.InputRequiredResult> => {
-            if (skill) {
-              return await skillPrompt(agent, computer, skill, request);
-            }
-            const got = await agent.getPrompt(computer, mcp_server, own, {
-              arguments: filled,
-              ...request,
-              ...(questions && { input: questions.input }),
-            });
-            const question = await questions?.toQuestion(
-              got,
-              () => onAbort(turn.signal, () => agent.cancel(request.reqId)),
-            );
-            if (question) return question;
-            const { description } = got;
-            const messages = got.messages.map(({ role, content }) => ({
-              role,
-              content: toMcpBlock(content),
-            }));
-            return {
-              messages,
-              ...(description !== undefined && { description }),
-            };
-          },
-        );
-      } catch (error) {
-        throw invalidParams(messageOf(error));
-      }
-    },
-  );
+  server.setRequestHandler("prompts/get", async ({ params }, context) => {
+    const { name, arguments: filled = {} } = params;
+    const agent = await parts.view.ready();
+    const found = (await namedPrompts(parts, agent)).get(name);
+    if (!found) throw invalidParams(`Unknown prompt: ${name}`);
+    const turn = new Turn(server, context, parts);
+    const questions = readQuestions(server, context, parts.states);
+    try {
+      return await getPrompt(agent, found, filled, { turn, questions });
+    } catch (error) {
+      throw invalidParams(messageOf(error));
+    }
+  });
 };
+
+/** Gets a prompt of a Computer, or the question of its MCP server to the client. */
+async function getPrompt(
+  agent: SmcpAgent,
+  { computer, skill, prompt: { mcp_server, name: own } }: NamedPrompt,
+  filled: Record<string, string>,
+  { turn, questions }: {
+    readonly turn: Turn;
+    readonly questions: CallQuestions | undefined;
+  },
+): Promise<Mcp.GetPromptResult | Mcp.InputRequiredResult> {
+  return await turn.run({ computer, prompt: own }, async (
+    request,
+  ): Promise<Mcp.GetPromptResult | Mcp.InputRequiredResult> => {
+    if (skill) return await skillPrompt(agent, computer, skill, request);
+    const got = await agent.getPrompt(computer, mcp_server, own, {
+      arguments: filled,
+      ...request,
+      ...(questions && { input: questions.input }),
+    });
+    const question = await questions?.toQuestion(
+      got,
+      () => onAbort(turn.signal, () => agent.cancel(request.reqId)),
+    );
+    if (question) return question;
+    const { description } = got;
+    return {
+      messages: got.messages.map(({ role, content }) => ({
+        role,
+        content: toMcpBlock(content),
+      })),
+      ...(description !== undefined && { description }),
+    };
+  });
+}
+
+/** Returns the table of prompts of a view. */
+async function namedPrompts(
+  { view, options: { nameLimit: limit, computer } }: ServerParts,
+  agent: SmcpAgent,
+): Promise<Map<string, NamedPrompt>> {
+  const { reads, catalogue } = view;
+  return await promptTable(
+    await reads.prompts.list(agent, catalogue.computers),
+    { limit, prefix: computer === undefined },
+    (computer) => catalogue.serversOf(computer),
+  );
+}
 
 /**
  * Names prompts by the rule of tools: each has a name that clients see, and always a whole one, with its
@@ -111,9 +120,9 @@ export async function promptTable(
       isShortName({ server, own }, serversOf(computer));
     const name = isShort ? toolName({ computer, own }, naming) : whole;
     const named = { ...each, shown: shownPrompt(each, name, naming) };
-    for (const way of new Set([name, whole])) {
-      if (table.has(way)) clashes.add(way);
-      table.set(way, named);
+    for (const alias of new Set([name, whole])) {
+      if (table.has(alias)) clashes.add(alias);
+      table.set(alias, named);
     }
   }
   for (const name of clashes) table.delete(name); // as of tools
@@ -140,11 +149,11 @@ function shownPrompt(
     ...(typeof title === "string" && { title: `${title}${suffix}` }),
     ...(text && { description: text }),
     ...(Array.isArray(params) &&
-      { arguments: params.filter(isRecord).flatMap(fieldOf) }),
+      { arguments: params.filter(isRecord).flatMap(toArguments) }),
   };
 }
 
-const fieldOf = (
+const toArguments = (
   { name, description, required }: Record<string, unknown>,
 ): Mcp.PromptArgument[] =>
   typeof name !== "string" ? [] : [{

@@ -16,41 +16,44 @@ export const createQuestionStates = (): QuestionStates =>
   });
 
 /** Lets an MCP server ask the client of a call. */
-export type CallQuestions = NonNullable<ReturnType<typeof questionsOf>>;
+export interface CallQuestions {
+  /** For the Agent's call. */
+  readonly input: NonNullable<CallToolOptions["input"]>;
+  /**
+   * Makes the question for the client from an answer of the Computer, if it is one.
+   *
+   * @param held called when the client ends the call with its request, even while the question waits
+   */
+  toQuestion(
+    result: object,
+    held: () => void,
+  ): Promise<Mcp.InputRequiredResult | undefined>;
+}
 
 /**
  * Reads what a call may ask its client, and what the client has answered.
  *
  * @returns undefined when the client cannot be asked
- * @throws {ProtocolError} invalid params: an answer is none
+ * @throws {ProtocolError} invalid params: an answer is invalid
  */
-export function questionsOf(
+export function readQuestions(
   server: Mcp.Server,
   context: Mcp.ServerContext,
   states: QuestionStates,
-) {
+): CallQuestions | undefined {
   const elicitation = server.getClientCapabilities()?.elicitation;
   const canFill = elicitation !== undefined &&
     (elicitation.form !== undefined || elicitation.url === undefined);
   if (!canFill) return undefined;
   const { requestState, inputResponses, envelope } = context.mcpReq;
   const state = requestState<string>();
-  const input: NonNullable<CallToolOptions["input"]> = {
+  const input: CallQuestions["input"] = {
     ...(state !== undefined && { state }),
     ...(inputResponses && { responses: readResponses(inputResponses) }),
   };
   return {
-    /** For the Agent's call. */
     input,
-    /**
-     * Makes the question for the client out of an answer of the Computer, if it is one.
-     *
-     * @param held called when the client ends the call with its request, even while the question waits
-     */
-    async toQuestion(
-      result: object,
-      held: () => void,
-    ): Promise<Mcp.InputRequiredResult | undefined> {
+    async toQuestion(result, held) {
       const { resultType, inputRequests, requestState }: Record<
         string,
         unknown

@@ -6,18 +6,18 @@ import {
 import { isRecord } from "../../protocol/names.ts";
 
 /**
- * Gives each request of a client an id of our own, since clients use one for several at once: each
+ * Gives each request of a client a unique id, since clients use one for several at once: each
  * must get its own answer.
  *
  * Ours has the client's in it, so that an answer needs no table. A cancellation that means several
- * requests ends all of them: which one the client gives up, nobody can tell.
+ * requests ends all of them: which one the client cancels is unknown.
  */
 export class RequestIds {
   #count = 0;
   /** Our ids of requests without an answer, by the client's. */
   readonly #open = new Map<RequestId, Set<string>>();
 
-  /** Gives a request an id of our own; anything else is returned as it is. */
+  /** Gives a request a unique id; anything else is returned as it is. */
   begin<T>(message: T): T {
     if (!isRecord(message) || typeof message.method !== "string") {
       return message;
@@ -30,7 +30,7 @@ export class RequestIds {
     return { ...message, id: own };
   }
 
-  /** Returns a message of the client with our ids. */
+  /** Returns a message of the client with unique ids. */
   take(message: JSONRPCMessage): JSONRPCMessage[] {
     return this.spread(this.begin(message));
   }
@@ -59,7 +59,7 @@ export class RequestIds {
     const { id: own } = message;
     if (own === undefined) return message;
     this.end(own);
-    const id = clientsOf(own);
+    const id = toClientId(own);
     return "result" in message
       ? { ...message, id, result: stamped(message.result) }
       : { ...message, id };
@@ -67,7 +67,7 @@ export class RequestIds {
 
   /** Forgets a request that has or gets no answer. */
   end(own: RequestId): void {
-    const id = clientsOf(own);
+    const id = toClientId(own);
     const open = this.#open.get(id);
     open?.delete(String(own));
     if (open?.size === 0) this.#open.delete(id);
@@ -76,7 +76,7 @@ export class RequestIds {
 
 const CANCELLED = "notifications/cancelled";
 
-/** The request that a client gives up with a message, if it does. */
+/** The request that a client cancels with a message, if it does. */
 export function cancelledBy(message: JSONRPCMessage): RequestId | undefined {
   if (!("method" in message) || "id" in message) return undefined;
   if (message.method !== CANCELLED) return undefined;
@@ -85,7 +85,7 @@ export function cancelledBy(message: JSONRPCMessage): RequestId | undefined {
 }
 
 /** The client's id in one of ours; any other as it is. */
-function clientsOf(own: RequestId): RequestId {
+function toClientId(own: RequestId): RequestId {
   if (typeof own !== "string" || !/^\d+:/.test(own)) return own;
   try {
     const id: unknown = JSON.parse(own.slice(own.indexOf(":") + 1));
@@ -101,6 +101,6 @@ function stamped<T extends { _meta?: Record<string, unknown> | undefined }>(
 ): T {
   const own = value._meta?.[SUBSCRIPTION_ID_META_KEY];
   if (typeof own !== "string") return value;
-  const _meta = { ...value._meta, [SUBSCRIPTION_ID_META_KEY]: clientsOf(own) };
+  const _meta = { ...value._meta, [SUBSCRIPTION_ID_META_KEY]: toClientId(own) };
   return { ...value, _meta };
 }

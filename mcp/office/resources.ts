@@ -6,21 +6,25 @@
  *
  * @module
  */
-import { turnOf } from "./turn.ts";
-import { pageOf } from "./pages.ts";
-import type { Answers, ServerParts } from "./server.ts";
-import { readableServers, readOwnUri, readPlace } from "../resources/shelf.ts";
+import { Turn } from "./turn.ts";
+import { cutPage } from "./pages.ts";
+import type { Answers, ServerParts } from "./server_parts.ts";
 import {
+  readableServers,
+  readOwnUri,
+  readPlace,
+} from "../resources/contents.ts";
+import {
+  type Subscribe,
   subscribe,
+  type Subscription,
   unsubscribe,
-  type Want,
-  type Wish,
 } from "../resources/watches.ts";
 import { placeOf, TEMPLATES } from "../resources/uris.ts";
 import { invalidParams, messageOf } from "../tools/result.ts";
 import { weigh } from "../../shared/json_values.ts";
 
-/** Makes a server answer what is asked about resources. */
+/** Makes a server answer requests for resources. */
 export const answerResourceRequests: Answers = (server, parts) => {
   const { view, options: { computer: only } } = parts;
   server.setRequestHandler("resources/list", async ({ params }) => {
@@ -28,7 +32,7 @@ export const answerResourceRequests: Answers = (server, parts) => {
       const agent = await view.ready();
       return await view.reads.resources.list(agent, view.catalogue.computers);
     });
-    const { items, next } = pageOf(resources, params?.cursor, weigh);
+    const { items, next } = cutPage(resources, params?.cursor, weigh);
     return { resources: items, ...next };
   });
   server.setRequestHandler(
@@ -44,7 +48,7 @@ export const answerResourceRequests: Answers = (server, parts) => {
         throw invalidParams(`There is no resource ${uri}`, { uri });
       }
       const agent = await view.ready();
-      const turn = turnOf(server, context, parts);
+      const turn = new Turn(server, context, parts);
       try {
         return await turn.run(
           { computer, uri },
@@ -59,13 +63,13 @@ export const answerResourceRequests: Answers = (server, parts) => {
       }
     },
   );
-  const want = wantIn(parts);
+  const begin = subscribeIn(parts);
   server.setRequestHandler(
     "resources/subscribe",
     async ({ params: { uri } }) => {
       try {
         await view.ready();
-        await subscribe(server, uri, want);
+        await subscribe(server, uri, begin);
       } catch (error) {
         throw invalidParams(messageOf(error), { uri });
       }
@@ -78,7 +82,7 @@ export const answerResourceRequests: Answers = (server, parts) => {
   });
 };
 
-/** Lists nothing while there is no Agent: the instructions say why. */
+/** Lists nothing while there is no Agent: the reason is in the instructions. */
 export async function listed<T>(list: () => Promise<T[]>): Promise<T[]> {
   try {
     return await list();
@@ -87,50 +91,52 @@ export async function listed<T>(list: () => Promise<T[]>): Promise<T[]> {
   }
 }
 
-/** Lets a resource be watched by its URI in this view. */
-export const wantIn =
-  ({ view, options: { computer: only } }: ServerParts): Want => (uri) => {
+/** Subscribes to a resource by its URI in this view. */
+export const subscribeIn =
+  ({ view, options: { computer: only } }: ServerParts): Subscribe => (uri) => {
     const place = placeOf(uri);
-    if (!place && only !== undefined) return wantOwn(view, only, uri);
+    if (!place && only !== undefined) return subscribeOwn(view, only, uri);
     const isShown = (only ?? place?.computer) === place?.computer;
-    return place && isShown ? view.watches.want(place) : unwatched(uri);
+    return place && isShown ? view.watches.subscribe(place) : unwatched(uri);
   };
 
-/** Watches a URI of one Computer's MCP servers, at each of them: nobody says whose it is. */
-function wantOwn(
+/** Subscribes to a URI of one Computer's MCP servers at each of them, since any may have it. */
+function subscribeOwn(
   view: ServerParts["view"],
   computer: string,
   uri: string,
-): Wish {
+): Subscription {
   let isOver = false;
-  const wishes: Wish[] = [];
+  const subscriptions: Subscription[] = [];
   const begin = async () => {
     const servers = await readableServers(await view.ready(), computer, {});
     if (isOver) return;
-    wishes.push(
+    subscriptions.push(
       ...servers.map((server) =>
-        view.watches.want({ kind: "resource", computer, server, uri })
+        view.watches.subscribe({ kind: "resource", computer, server, uri })
       ),
     );
-    await Promise.any(wishes.map(({ ready }) => ready)).catch((error) => {
-      throw error.errors?.at(-1) ?? error;
-    });
+    await Promise.any(subscriptions.map(({ ready }) => ready)).catch(
+      (error) => {
+        throw error.errors?.at(-1) ?? error;
+      },
+    );
   };
   const ready = begin();
   ready.catch(() => {});
   return {
     ready,
-    release: () => {
+    end: () => {
       isOver = true;
-      for (const wish of wishes) wish.release();
+      for (const each of subscriptions) each.end();
     },
   };
 }
 
-function unwatched(uri: string): Wish {
+function unwatched(uri: string): Subscription {
   const ready = Promise.reject(new Error(`There is no resource ${uri}`));
   ready.catch(() => {});
-  return { ready, release() {} };
+  return { ready, end() {} };
 }
 
 /** The most values of an answer, as MCP limits it. */
@@ -145,10 +151,10 @@ export const answerCompletionRequests: Answers = (server, parts) => {
   server.setRequestHandler("completion/complete", async ({ params }) => {
     const { ref, argument: { name, value }, context } = params;
     const all = ref.type === "ref/resource"
-      ? await valuesOf(ref.uri, name, context?.arguments ?? {})
+      ? await completions(ref.uri, name, context?.arguments ?? {})
       : [];
-    const wanted = value.toLowerCase();
-    const found = all.filter((each) => each.toLowerCase().startsWith(wanted));
+    const prefix = value.toLowerCase();
+    const found = all.filter((each) => each.toLowerCase().startsWith(prefix));
     const values = found.slice(0, MAX_VALUES);
     const total = found.length;
     const hasMore = found.length > MAX_VALUES;
@@ -156,7 +162,7 @@ export const answerCompletionRequests: Answers = (server, parts) => {
   });
 
   /** All values that a variable of a template can have beside known ones, in order. */
-  async function valuesOf(
+  async function completions(
     uriTemplate: string,
     variable: string,
     known: Readonly<Record<string, string>>,

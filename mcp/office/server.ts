@@ -2,7 +2,7 @@
  * The MCP server of one request, session or connection over stdio.
  *
  * It is made for each of them, has no state of its own, and answers from what the view shares. Its
- * instructions say to a model which Computers there are, how tools are named, and what is wrong now.
+ * instructions list for a model the Computers, how tools are named, and what is wrong now.
  *
  * @module
  */
@@ -12,14 +12,13 @@ import {
   Server,
   type ServerEvent,
 } from "@modelcontextprotocol/server";
-import type { CallQueue } from "./turn.ts";
-import type { QuestionStates } from "./questions.ts";
 import {
   answerCompletionRequests,
   answerResourceRequests,
 } from "./resources.ts";
 import type { OfficeView } from "./office_view.ts";
 import { answerPromptRequests } from "./prompts.ts";
+import type { ServerParts } from "./server_parts.ts";
 import { answerToolRequests } from "./tools.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { isSubscribed } from "../resources/watches.ts";
@@ -112,25 +111,8 @@ async function instructions({ view, options }: ServerParts): Promise<string> {
   return instructionsOf(view, options);
 }
 
-/** Makes a server answer some kind of requests. */
-export type Answers = (server: Server, parts: ServerParts) => void;
-
-/** What MCP servers of an office share. */
-export interface ServerParts {
-  /** The Agent and its tools. */
-  readonly view: OfficeView;
-  /** The turns of all requests of the seat. */
-  readonly queue: CallQueue;
-  /** Seals what questions to clients remember. */
-  readonly states: QuestionStates;
-  /** How the office is shown. */
-  readonly options: ResolvedOptions;
-  /** Gives the signal that cancels whatever one server does now; absent where the requests' own do. */
-  readonly cancelled?: () => AbortSignal;
-}
-
 /** Notifies the client of one server of a change; one that has just gone is left out. */
-export function tellClient(server: Server, event: ServerEvent): void {
+export function notifyClient(server: Server, event: ServerEvent): void {
   send(server, event).catch(() => {
     // It has just ended.
   });
@@ -157,7 +139,7 @@ const MAX_NAMED = 50;
 const MAX_SENTENCES = 5;
 const MAX_SENTENCE = 500;
 
-/** Says to a model what this server is: the Computers, how their tools are named, and what is wrong. */
+/** Describes the server to a model: the Computers, how their tools are named, and what is wrong. */
 export function instructionsOf(
   { office, catalogue, troubles }:
     & Pick<OfficeView, "office" | "troubles">

@@ -6,14 +6,15 @@ import {
   StdioServerTransport,
 } from "@modelcontextprotocol/server/stdio";
 import { RequestIds } from "./request_ids.ts";
-import { wantIn } from "./resources.ts";
-import { createOfficeServer, type ServerParts, tellClient } from "./server.ts";
-import { watchListened } from "../resources/watches.ts";
+import { subscribeIn } from "./resources.ts";
+import { createOfficeServer, notifyClient } from "./server.ts";
+import type { ServerParts } from "./server_parts.ts";
+import { ListenStreams } from "../resources/watches.ts";
 import type { NamesOf } from "../../shared/checks.ts";
 
-/** The way to a client that has started this process. */
+/** The streams to a client that has started this process. */
 export interface StdioStreams {
-  /** What the client says; default the process's stdin. */
+  /** What the client writes; default the process's stdin. */
   readonly stdin?: Readable;
   /** What it reads; default the process's stdout, where nothing else may be written. */
   readonly stdout?: Writable;
@@ -41,7 +42,7 @@ export function serveOfficeStdio(
   // A client probes the era with a server that is thrown away.
   const servers = new Set<Server>();
   const off = parts.view.onChange((event) => {
-    for (const server of servers) tellClient(server, event);
+    for (const server of servers) notifyClient(server, event);
   });
   const ids = new RequestIds();
   const transport = new StdioServerTransport(stdin, stdout);
@@ -54,7 +55,7 @@ export function serveOfficeStdio(
     server.onclose = () => void servers.delete(server);
     return server;
   }, { transport });
-  const listening = watchListened(wantIn(parts));
+  const listening = new ListenStreams(subscribeIn(parts));
   const { onclose, onmessage } = transport;
   transport.onmessage = (message) => {
     for (const each of ids.take(message)) {

@@ -11,13 +11,13 @@ import { isRecord } from "../../protocol/names.ts";
 import type * as Mcp from "@modelcontextprotocol/server";
 import type { SmcpAgent } from "../../agent/mod.ts";
 import { type Asked, awayResult, callOffice } from "./call.ts";
-import { isQuestion, questionsOf } from "./questions.ts";
-import { type Turn, turnOf } from "./turn.ts";
-import type { Answers, ServerParts } from "./server.ts";
-import { pageOf } from "./pages.ts";
-import { readPlace } from "../resources/shelf.ts";
+import { isQuestion, readQuestions } from "./questions.ts";
+import { Turn } from "./turn.ts";
+import type { Answers, ServerParts } from "./server_parts.ts";
+import { cutPage } from "./pages.ts";
+import { readPlace } from "../resources/contents.ts";
 import { DESKTOP_TOOL_NAMES } from "../tools/names.ts";
-import { failure, failureOf, invalidParams } from "../tools/result.ts";
+import { failure, invalidParams, toFailure } from "../tools/result.ts";
 import {
   CALL_TOOL,
   readQuery,
@@ -36,8 +36,8 @@ export const answerToolRequests: Answers = (server, parts) => {
   server.setRequestHandler("tools/call", async ({ params }, context) => {
     const result = await answerCall(parts, params, {
       request: context.mcpReq,
-      turn: turnOf(server, context, parts),
-      questions: questionsOf(server, context, parts.states),
+      turn: new Turn(server, context, parts),
+      questions: readQuestions(server, context, parts.states),
     });
     if (isQuestion(result)) return result;
     const found = parts.view.catalogue.find(params.name);
@@ -59,10 +59,10 @@ async function listTools(
   try {
     await view.ready();
   } catch {
-    return { tools: [] }; // the instructions say why, and so does a call
+    return { tools: [] }; // the reason is in the instructions, and in the error of a call
   }
   const { tools } = view.catalogue;
-  const { items, next } = pageOf(tools, cursor, ({ weight }) => weight);
+  const { items, next } = cutPage(tools, cursor, ({ weight }) => weight);
   const isFirst = cursor === undefined; // clients may read this page alone
   const shown = items.map(({ shown }) => shown);
   return { tools: [...shown, ...(isFirst ? own : [])], ...next };
@@ -78,7 +78,7 @@ async function answerCall(
   try {
     agent = await view.ready();
   } catch (error) {
-    return failureOf(error);
+    return toFailure(error);
   }
   const { computer: only } = options;
   if (options.desktopTools && DESKTOP_TOOL_NAMES.has(name)) {
@@ -99,16 +99,16 @@ async function answerCall(
       : text(JSON.stringify(await searchTools(view.catalogue.tools, query)));
   }
   if (isSearch && name === CALL_TOOL) {
-    const { name: wanted, arguments: inner = {} } = args;
-    if (typeof wanted !== "string") {
+    const { name: tool, arguments: inner = {} } = args;
+    if (typeof tool !== "string") {
       return wrong(
         `name: expected the name of a tool, as ${SEARCH_TOOLS} gives it`,
       );
     }
     if (!isRecord(inner)) return wrong("arguments: expected an object");
-    return await call(wanted, inner) ?? failure(
+    return await call(tool, inner) ?? failure(
       ErrorCode.TOOL_NOT_FOUND,
-      `There is no tool ${wanted}; find the tools that there are with ${SEARCH_TOOLS}`,
+      `There is no tool ${tool}; find the tools that there are with ${SEARCH_TOOLS}`,
     );
   }
   const result = isSearch ? undefined : await call(name, args);
@@ -176,7 +176,7 @@ async function callDesktopTool(
       return text(contents && "text" in contents ? contents.text : "");
     });
   } catch (error) {
-    return failureOf(error);
+    return toFailure(error);
   }
 }
 

@@ -7,7 +7,7 @@ import {
   type RequestId,
   STDIO_DEFAULT_MAX_BUFFER_SIZE,
 } from "@modelcontextprotocol/client";
-import { MAX_BATCH } from "../http/face.ts";
+import { MAX_BATCH } from "../http/http_view.ts";
 import { envelopeOf } from "../../shared/json_envelope.ts";
 import {
   type Line,
@@ -122,7 +122,7 @@ function readLine(text: string): (JSONRPCMessage | BadLine)[] {
   if (!Array.isArray(data) || data.length === 0) return [readMessage(data)];
   if (data.length <= MAX_BATCH) return data.map(readMessage);
   const what =
-    `has too many messages: ${data.length}, and at most ${MAX_BATCH} are let in`;
+    `has too many messages: ${data.length}, and at most ${MAX_BATCH} are allowed`;
   return [badLine(INVALID_REQUEST, null, what)];
 }
 

@@ -9,7 +9,7 @@ import {
 import { cancelledBy } from "../office/request_ids.ts";
 import { isListen } from "./messages.ts";
 
-/** A message of the client that is not passed on yet, or the answer to a line that is none. */
+/** A message of the client that is not passed on yet, or the answer to an invalid line. */
 type Waiting =
   | { readonly message: JSONRPCMessage }
   | { readonly refusal: JSONRPCMessage };

@@ -17,7 +17,7 @@ export interface Backend {
   close(): Promise<void>;
 }
 
-/** Whether a request is one of MCP 2026-07-28 or later, which say so each for itself. */
+/** Whether a request is one of MCP 2026-07-28 or later, which have their version in themselves. */
 export const isModern = ({ params }: JSONRPCRequest): boolean =>
   params?._meta?.[PROTOCOL_VERSION_META_KEY] !== undefined;
 
@@ -32,29 +32,31 @@ export const failureFor = (id: RequestId, message: string): JSONRPCMessage => ({
   error: { code: -32000, message },
 });
 
-/** Notifies of those lists of a server that a client wants to be notified of. */
-const changesOf = (
-  isWanted: (list: string) => boolean,
+/** Makes the notifications of lists that a client has asked for. */
+const listChanges = (
+  isAsked: (list: string) => boolean,
   params?: Record<string, unknown>,
 ): JSONRPCMessage[] =>
-  ["tools", "prompts", "resources"].filter(isWanted).map((list) => ({
+  ["tools", "prompts", "resources"].filter(isAsked).map((list) => ({
     jsonrpc: "2.0",
     method: `notifications/${list}/list_changed`,
     ...(params && { params }),
   }));
 
-/** Tells a client before 2026 that lists may be other ones, as the server's capabilities allow it. */
+/** Makes the notifications for a client before 2026 that lists may have changed, as the server's capabilities allow it. */
 export const changesFor = (capabilities: unknown): JSONRPCMessage[] =>
-  changesOf((list) => Object(Object(capabilities)[list]).listChanged === true);
+  listChanges((list) =>
+    Object(Object(capabilities)[list]).listChanged === true
+  );
 
-/** Tells a client on its stream of changes that lists may be other ones, where it asked for them. */
+/** Makes the notifications on a stream of changes that lists may have changed, where its client asked for them. */
 export const changesOn = ({ id, params }: JSONRPCRequest): JSONRPCMessage[] =>
-  changesOf(
+  listChanges(
     (list) => Object(params?.notifications)[`${list}ListChanged`] === true,
     { _meta: { [SUBSCRIPTION_ID_META_KEY]: id } },
   );
 
-/** What a person does about a status, where the Server's own words do not say it. */
+/** The remedy for a status, which the Server's own words may lack. */
 const REMEDIES: Readonly<Record<number, string>> = {
   401:
     "give a key that the Server knows with --api-key (SMCP_API_KEY), or a valid token with --token (SMCP_TOKEN)",
@@ -64,10 +66,10 @@ const REMEDIES: Readonly<Record<number, string>> = {
 /** Codes of the operating system, in words. */
 const NETWORK: Readonly<Record<string, string>> = {
   ECONNREFUSED:
-    "nobody listens there; start a Server, or correct the address with --url",
+    "connection refused; start a Server, or correct the address with --url",
   ECONNRESET: "the connection ended before the answer",
-  ENOTFOUND: "there is no such host; correct the address with --url",
-  ETIMEDOUT: "it does not answer",
+  ENOTFOUND: "unknown host; correct the address with --url",
+  ETIMEDOUT: "no answer",
 };
 
 /** The code of an error of the operating system, such as `ECONNREFUSED`. */
@@ -77,7 +79,7 @@ export function codeOf(error: unknown): string | undefined {
   return cause === undefined ? undefined : codeOf(cause);
 }
 
-/** Says in one sentence why a request to the Server failed, and what to do. */
+/** Describes in one sentence why a request to the Server failed, and what to do. */
 export function explain(url: URL, error: unknown): string {
   if (error instanceof SdkHttpError) {
     const { text } = error.data;
@@ -88,11 +90,11 @@ export function explain(url: URL, error: unknown): string {
   return `Cannot reach the Server at ${url.origin}: ${why}`;
 }
 
-/** Says why the Server refused a request, by its status and the body of its answer. */
+/** Describes why the Server refused a request, by its status and the body of its answer. */
 export function explainStatus(url: URL, status: number, body: string): string {
-  const said = messageIn(body) ?? `HTTP status ${status} from ${url.origin}`;
+  const reason = messageIn(body) ?? `HTTP status ${status} from ${url.origin}`;
   const remedy = REMEDIES[status];
-  return remedy === undefined ? said : `${said}; ${remedy}`;
+  return remedy === undefined ? reason : `${reason}; ${remedy}`;
 }
 
 /** The message of an error of JSON-RPC, or of one of the Server's own. */

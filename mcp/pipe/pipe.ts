@@ -8,17 +8,13 @@
  *
  * @module
  */
-import { PassThrough } from "node:stream";
-import {
-  type JSONRPCMessage,
-  ReadBuffer,
-  serializeMessage,
-} from "@modelcontextprotocol/client";
+import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import type { AgentProvider } from "../office/office_view.ts";
 import { ClientLines } from "./client_lines.ts";
 import { Conversation } from "./conversation.ts";
+import { Local, type LocalServer } from "./local.ts";
 import { type Backend, explain, explainStatus } from "./messages.ts";
-import { type OwnSeat, ownSeat } from "./own_seat.ts";
+import { OwnSeat } from "./own_seat.ts";
 import type { PipeOptions, Reach } from "./reach.ts";
 import { Remote } from "./remote.ts";
 import { RequestIds } from "../office/request_ids.ts";
@@ -39,29 +35,30 @@ const RETRY_MS = 1_000;
 /** How long requests may take that are pending when the client sends no more. */
 const LAST_ANSWERS_MS = 30_000;
 
-/** Who answers the client. */
-type Answering =
-  /** Nobody now: messages wait; `next`, which takes over, may send notifications already. */
+/** Which side answers the client. */
+type State =
+  /** None: messages wait; `next`, which takes over, may send notifications already. */
   | { readonly kind: "waiting"; readonly next?: Backend }
   /** This process, with the seat of the office, or with the reason why the Server is away. */
   | { readonly kind: "local"; readonly backend: Local }
   /** The Server. */
-  | { readonly kind: "remote"; readonly backend: Backend };
+  | { readonly kind: "remote"; readonly backend: Remote };
 
 /**
  * Connects the program that has started this process with an office: through its Server where that
  * serves MCP, else by a seat of its own. It outlives a Server that is away, and a seat that is taken:
- * a program shows the end of its MCP server as an error that nobody understands.
+ * programs show the end of an MCP server as an error without its reason.
  */
 export class Pipe implements StdioConnection {
   readonly #options: PipeOptions;
   readonly #parts: PipeParts;
   readonly #client: ClientLines;
+  readonly #seat: OwnSeat;
   readonly #conversation = new Conversation();
   readonly #ids = new RequestIds();
   readonly #end = new AbortController();
   readonly #closed = Promise.withResolvers<void>();
-  #answering: Answering = { kind: "waiting" };
+  #state: State = { kind: "waiting" };
   #closing: Promise<void> | undefined;
   /** Ends the wait for the last answers; present once the client sends no more. */
   #lastAnswers: ReturnType<typeof setTimeout> | undefined;
@@ -70,6 +67,8 @@ export class Pipe implements StdioConnection {
   constructor(options: PipeOptions, parts: PipeParts) {
     this.#options = options;
     this.#parts = parts;
+    const { agent, office } = options;
+    this.#seat = new OwnSeat(agent, office, () => this.#seatChanged());
     this.#client = new ClientLines(parts.stdin, parts.stdout, {
       onMessage: (message) => {
         for (const own of this.#ids.take(message)) this.#conversation.take(own);
@@ -91,7 +90,7 @@ export class Pipe implements StdioConnection {
     });
   }
 
-  /** Resolves when the pipe is closed, or its client has gone and what it asked for is answered. */
+  /** Resolves when the pipe is closed, or its client has gone and all its requests are answered. */
   get closed(): Promise<void> {
     return this.#closed.promise;
   }
@@ -104,48 +103,46 @@ export class Pipe implements StdioConnection {
   async #close(): Promise<void> {
     clearTimeout(this.#lastAnswers);
     this.#end.abort(new Error("The pipe is closed"));
-    const last = this.#voice;
-    this.#answering = { kind: "waiting" };
+    const last = this.#sender;
+    this.#state = { kind: "waiting" };
     await last?.close();
     await this.#client.close();
     this.#closed.resolve();
   }
 
-  /** Who may send messages to the client. */
-  get #voice(): Backend | undefined {
-    return this.#answering.kind === "waiting"
-      ? this.#answering.next
-      : this.#answering.backend;
+  /** The one whose messages reach the client. */
+  get #sender(): Backend | undefined {
+    return this.#state.kind === "waiting"
+      ? this.#state.next
+      : this.#state.backend;
   }
 
-  /** Finds who answers, and goes on to look where that is nobody. */
+  /** Finds the side that answers, and continues to look while the Server is away. */
   async #connect(): Promise<void> {
-    const { agent, office } = this.#options;
     const { reach } = this.#parts;
     const { signal } = this.#end;
     let found = await probe(reach, signal);
     if (found === "served") {
       return this.#use({ kind: "remote", backend: this.#newRemote() });
     }
-    const isAway = found !== "absent";
-    const changed = () => {
-      if (this.#closing) return;
-      this.#log(seat.state());
-      if (this.#answering.kind !== "local") this.#serveHere(seat);
-      else void this.#answering.backend.refresh();
-    };
-    const reason = found === "absent" ? "" : found.away;
-    const seat = ownSeat(agent, office, changed, reason);
-    if (isAway) {
-      this.#log(reason);
-      this.#serveHere(seat);
+    if (found !== "absent") {
+      this.#log(found.away);
+      this.#seat.unavailable(found.away);
+      this.#serveHere();
     }
     while (found !== "absent") {
       await sleep(RETRY_MS, signal);
       found = await probe(reach, signal);
       if (found === "served" && await this.#switchOver()) return;
     }
-    await seat.hold(signal);
+    await this.#seat.hold(signal);
+  }
+
+  #seatChanged(): void {
+    if (this.#closing) return;
+    this.#log(this.#seat.description);
+    if (this.#state.kind === "local") void this.#state.backend.refresh();
+    else this.#serveHere();
   }
 
   #newRemote(): Remote {
@@ -158,26 +155,26 @@ export class Pipe implements StdioConnection {
     return remote;
   }
 
-  #serveHere(seat: OwnSeat): void {
-    const backend: Local = serveLocally(
-      this.#parts.serve(seat.provide),
+  #serveHere(): void {
+    const backend: Local = new Local(
+      this.#parts.serve(this.#seat.provide),
       (message) => this.#deliver(message, backend),
     );
     this.#use({ kind: "local", backend });
   }
 
-  #use(answering: Answering): void {
-    this.#answering = answering;
+  #use(state: State): void {
+    this.#state = state;
     this.#pass();
   }
 
   /** Lets the Server answer from now on; returns whether it can. */
   async #switchOver(): Promise<boolean> {
-    const before = this.#answering;
-    // Its answer would be lost; it comes at once.
+    const before = this.#state;
+    // Its answer would be lost; it comes immediately.
     if (this.#conversation.isOpening) return false;
     const remote = this.#newRemote();
-    this.#answering = { kind: "waiting", next: remote };
+    this.#state = { kind: "waiting", next: remote };
     const { initialize, listens } = this.#conversation;
     try {
       await remote.takeOver(initialize, listens);
@@ -193,7 +190,7 @@ export class Pipe implements StdioConnection {
   }
 
   #deliver(message: JSONRPCMessage, from: Backend): void {
-    if (from !== this.#voice) return;
+    if (from !== this.#sender) return;
     this.#conversation.deliver(message);
     this.#pass();
   }
@@ -201,12 +198,10 @@ export class Pipe implements StdioConnection {
   /** Passes on what does not have to wait, in both directions; ends after the last answer. */
   #pass(): void {
     if (this.#closing) return;
-    const answering = this.#answering;
+    const state = this.#state;
     const conversation = this.#conversation;
-    if (answering.kind !== "waiting") {
-      for (const message of conversation.toSend()) {
-        answering.backend.send(message);
-      }
+    if (state.kind !== "waiting") {
+      for (const message of conversation.toSend()) state.backend.send(message);
     }
     for (const message of conversation.toWrite()) {
       this.#client.send(this.#ids.giveBack(message));
@@ -220,13 +215,13 @@ export class Pipe implements StdioConnection {
 
 /**
  * What is at the address of an office's MCP server: `absent` where the Server has no MCP (one of another
- * make, an older one, or one without `--mcp`); `away` says why not now, and perhaps later.
+ * make, an older one, or one without `--mcp`); `away` is the reason why not now, and perhaps later.
  */
 type Found = "served" | "absent" | { readonly away: string };
 
-/** Statuses of a Server that does not know the path. */
+/** Statuses of a Server without the path. */
 const ABSENT = [404, 501];
-/** Statuses that pass: the Server is busy or ending, or somebody's own Agent has the office's seat. */
+/** Statuses that pass: the Server is busy or ending, or another Agent has the office's seat. */
 const AWAY = [429, 502, 503, 504];
 
 /** Finds out whether a Server serves MCP, by a request that changes nothing in any revision of MCP. */
@@ -246,51 +241,11 @@ async function probe(
   const { status } = response;
   if (response.ok) {
     await response.body?.cancel();
-    return "served"; // a stream of somebody else's MCP server
+    return "served"; // a stream of another MCP server
   }
   const body = await response.text().catch(() => "");
   if (ABSENT.includes(status)) return "absent";
   return AWAY.includes(status)
     ? { away: explainStatus(url, status, body) }
     : "served";
-}
-
-/** The part of an `OfficeMcp` that serves a pipe. */
-interface LocalServer {
-  serveStdio(streams: StdioStreams): StdioConnection;
-  refresh(): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** Answers messages in this process. */
-interface Local extends Backend {
-  /** Tells the client if it sees something else now. */
-  refresh(): Promise<void>;
-}
-
-/** @param deliver takes what the server says */
-function serveLocally(
-  server: LocalServer,
-  deliver: (message: JSONRPCMessage) => void,
-): Local {
-  const stdin = new PassThrough();
-  const stdout = new PassThrough();
-  const lines = new ReadBuffer();
-  stdout.on("data", (chunk) => {
-    lines.append(chunk);
-    let message = lines.readMessage();
-    for (; message !== null; message = lines.readMessage()) deliver(message);
-  });
-  server.serveStdio({ stdin, stdout });
-  return {
-    send: (message) => void stdin.write(serializeMessage(message)),
-    refresh: () =>
-      server.refresh().catch(() => {
-        // There is still no Agent; a request for tools says why.
-      }),
-    close: async () => {
-      await server.close();
-      stdin.destroy();
-    },
-  };
 }

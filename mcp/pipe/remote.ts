@@ -38,15 +38,18 @@ import { cancelledBy } from "../office/request_ids.ts";
 interface RemoteParts extends Reach {
   /** The resources that every session of the client subscribes to. */
   readonly subscribed: ReadonlySet<string>;
-  /** Takes what the server says. */
+  /** Takes the messages of the server. */
   readonly deliver: (message: JSONRPCMessage) => void;
-  /** Takes a line for the person who looks for a fault. */
+  /** Takes a line about a problem. */
   readonly log: (line: string) => void;
 }
 
 /** How long a request waits for a Server that is just being started again. */
-const PATIENCE_MS = 5_000;
+const RESTART_TIMEOUT_MS = 5_000;
+/** Milliseconds between two attempts to send a request. */
 const RETRY_MS = 200;
+/** Milliseconds between two attempts to begin a session for a client that sends nothing. */
+const REOPEN_RETRY_MS = 5_000;
 /** How long the end waits for a Server to end a session. */
 const END_TIMEOUT_MS = 1_000;
 
@@ -57,11 +60,11 @@ interface Pending {
   readonly stop: AbortController;
   /** Where it was sent; absent until then. */
   link?: Link;
-  /** Told when its stream has ended without an answer. */
+  /** Called when its stream has ended without an answer. */
   ended(): void;
 }
 
-/** Passes messages on to a server over HTTP, and comes back by itself when that was away. */
+/** Passes messages on to a server over HTTP, and reconnects by itself when that was away. */
 export class Remote implements Backend {
   readonly #parts: RemoteParts;
   readonly #pending = new Map<RequestId, Pending>();
@@ -97,7 +100,7 @@ export class Remote implements Backend {
     const cancelled = cancelledBy(message);
     if (cancelled !== undefined) return void this.#cancel(cancelled, message);
     if (!isJSONRPCRequest(message)) {
-      return void this.#post(message).catch(this.#tell);
+      return void this.#post(message).catch(this.#logError);
     }
     if (message.method === "initialize") this.#initialize = message;
     if (this.#initialize === undefined && !isModern(message)) {
@@ -139,7 +142,7 @@ export class Remote implements Backend {
     if (!("method" in message) && message.id !== undefined) {
       const pending = this.#pending.get(message.id);
       if (pending === undefined) return; // its client has given it up
-      // A server that ends says so; the stream begins again with its successor.
+      // The answer of a server that ends; the stream begins again with its successor.
       const isPause = isListen(pending.message) &&
         isJSONRPCResultResponse(message);
       if (isPause) return pending.ended();
@@ -165,22 +168,22 @@ export class Remote implements Backend {
       await this.#post(message, pending);
     } catch (error) {
       if (pending.stop.signal.aborted) return;
-      this.#tell(error); // not every client shows the error of its first request
+      this.#logError(error); // not every client shows the error of its first request
       this.#fail(pending, explain(this.#parts.url, error));
     }
   }
 
-  /** Keeps a stream of changes open for as long as its client wants it. */
+  /** Keeps a stream of changes open until its client ends it. */
   async #listen(message: JSONRPCRequest, isAgain: boolean): Promise<void> {
     let ended = Promise.withResolvers<void>();
     const pending = this.#track(message, () => ended.resolve());
     const signal = AbortSignal.any([pending.stop.signal, this.#end.signal]);
-    const isWanted = () => this.#pending.get(message.id) === pending;
-    for (let isNews = isAgain; isWanted(); isNews = true) {
+    const isOpen = () => this.#pending.get(message.id) === pending;
+    for (let isNews = isAgain; isOpen(); isNews = true) {
       ended = Promise.withResolvers();
       try {
         await this.#post(message, pending);
-        if (!isWanted()) return; // it was refused
+        if (!isOpen()) return; // it was refused
         if (isNews) changesOn(message).forEach(this.#parts.deliver);
         await abortable(ended.promise, signal);
       } catch (error) {
@@ -197,7 +200,9 @@ export class Remote implements Backend {
     const pending = this.#pending.get(id);
     if (pending === undefined) return;
     this.#pending.delete(id);
-    if (!isModern(pending.message)) await this.#post(message).catch(this.#tell);
+    if (!isModern(pending.message)) {
+      await this.#post(message).catch(this.#logError);
+    }
     pending.stop.abort(new Error("The client has cancelled it"));
   }
 
@@ -227,7 +232,7 @@ export class Remote implements Backend {
     message: JSONRPCMessage,
     pending: Pending | undefined,
   ): Promise<void> {
-    const until = performance.now() + PATIENCE_MS;
+    const until = performance.now() + RESTART_TIMEOUT_MS;
     const options = pending && {
       requestSignal: pending.stop.signal,
       onRequestStreamEnd: () => pending.ended(),
@@ -237,7 +242,7 @@ export class Remote implements Backend {
       try {
         return await link.send(message, options);
       } catch (error) {
-        // Nothing else says for sure that nobody has got the message.
+        // Only this error is proof that no server has got the message.
         const isUnsent = codeOf(error) === "ECONNREFUSED";
         if (!isUnsent || performance.now() > until) throw error;
       }
@@ -266,11 +271,11 @@ export class Remote implements Backend {
     this.#link = next;
     await old.close();
     for (const uri of this.#parts.subscribed) {
-      // As the client has done in another session; nobody waits for the answer.
+      // As the client has done in another session; its answer is not needed.
       const id = crypto.randomUUID();
       const method = "resources/subscribe";
       next.send({ jsonrpc: "2.0", id, method, params: { uri } })
-        .catch(this.#tell);
+        .catch(this.#logError);
     }
     for (const pending of this.#pending.values()) {
       if (pending.link === old) this.#fail(pending, UNANSWERED);
@@ -285,13 +290,13 @@ export class Remote implements Backend {
       try {
         await this.#reopen();
       } catch (error) {
-        this.#tell(error);
-        await sleep(PATIENCE_MS, this.#end.signal).catch(() => {});
+        this.#logError(error);
+        await sleep(REOPEN_RETRY_MS, this.#end.signal).catch(() => {});
       }
     }
   }
 
-  readonly #tell = (error: unknown): void => {
+  readonly #logError = (error: unknown): void => {
     if (this.#end.signal.aborted) return;
     this.#parts.log(explain(this.#parts.url, error));
   };
@@ -311,10 +316,10 @@ const answerOutside = ({ id, method }: JSONRPCRequest): JSONRPCMessage =>
 
 const UNANSWERED = "The connection to the Server ended before the answer";
 
-/** One session over HTTP; for MCP 2026 just the way there, since that has no sessions. */
+/** One session over HTTP; for MCP 2026 a transport alone, since that has no sessions. */
 type Link = StreamableHTTPClientTransport;
 
-/** How soon, and how often, the stream on which a session tells of changes is opened again. */
+/** How soon, and how often, the stream of changes of a session is opened again. */
 const RECONNECTION = {
   initialReconnectionDelay: 200,
   reconnectionDelayGrowFactor: 1.5,
@@ -322,13 +327,13 @@ const RECONNECTION = {
   maxRetries: Infinity,
 };
 
-/** @param lost called when the server does not know the session any more */
+/** @param lost called when the server has forgotten the session */
 function openLink({ url, fetch, headers }: Reach, lost: () => void): Link {
   const mirroring = mirroringFetch(fetch);
   const link = new StreamableHTTPClientTransport(url, {
     fetch: async (input, init) => {
       const response = await mirroring(input, init);
-      // The stream of changes finds it out, too, and nobody else would notice.
+      // The stream of changes finds it out, too, and nothing else would notice.
       if (response.status === 404 && init?.method === "GET") lost();
       return response;
     },

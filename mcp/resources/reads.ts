@@ -6,10 +6,10 @@
  *
  * @module
  */
-import type { ServerEvent } from "@modelcontextprotocol/server";
+import type { Resource, ServerEvent } from "@modelcontextprotocol/server";
 import type { SmcpAgent } from "../../agent/mod.ts";
-import { resourcesOf, skillsOf } from "./shelf.ts";
-import { uriOf } from "./uris.ts";
+import { resourcesOf, skillsOf } from "./contents.ts";
+import { type Place, uriOf } from "./uris.ts";
 import type { Watches } from "./watches.ts";
 import type { A2CSkillRef, Prompt } from "../../protocol/mod.ts";
 import { withTimeout } from "../../shared/async.ts";
@@ -29,71 +29,97 @@ export interface OfficePrompt {
   readonly isWhole?: boolean;
 }
 
-/** What an office has to read, resources and prompts, and what changes in it. */
-export type Reads = ReturnType<typeof openReads>;
-
 const KINDS = ["resources", "prompts"] as const;
+type Kind = typeof KINDS[number];
 
-/**
- * @param tell notifies all clients of a change
- * @param watches what clients have subscribed to
- * @param only the one Computer that is shown, by the URIs of its MCP servers too
- */
-export function openReads(
-  tell: (event: ServerEvent) => void,
-  watches: Watches,
-  only: string | undefined,
-) {
-  const changed = (kind: typeof KINDS[number]) =>
-    tell({ kind: `${kind}_list_changed` });
-  const lists = {
-    resources: perComputer(resourcesOf, () => changed("resources")),
-    prompts: perComputer(promptsOf, () => changed("prompts")),
-  };
-  const updated = (uri: string) => tell({ kind: "resource_updated", uri });
-  /** Drops what was listed of a Computer, and says so. */
-  const drop = (computer: string | undefined, kinds: typeof KINDS[number][]) =>
+/** What an office has to read, resources and prompts, and what changes in it. */
+export class Reads {
+  /** The resources of all Computers. */
+  readonly resources: ComputerLists<Resource> = new ComputerLists(
+    resourcesOf,
+    () => this.#changed("resources"),
+  );
+  /** The prompts of all Computers. */
+  readonly prompts: ComputerLists<OfficePrompt> = new ComputerLists(
+    promptsOf,
+    () => this.#changed("prompts"),
+  );
+  readonly #notify: (event: ServerEvent) => void;
+  readonly #watches: Watches;
+  readonly #only: string | undefined;
+
+  /**
+   * @param notify notifies all clients of a change
+   * @param watches what clients have subscribed to
+   * @param only the one Computer that is shown, by the URIs of its MCP servers too
+   */
+  constructor(
+    notify: (event: ServerEvent) => void,
+    watches: Watches,
+    only: string | undefined,
+  ) {
+    this.#notify = notify;
+    this.#watches = watches;
+    this.#only = only;
+  }
+
+  /** Listens to an Agent; returns what ends that. */
+  watch(agent: SmcpAgent): (() => void)[] {
+    this.#watches.use(agent);
+    for (const kind of KINDS) this[kind].forget();
+    const dropAll = ({ computer }: { computer?: string }) =>
+      this.#drop(computer, KINDS);
+    return [
+      agent.on("updateDesktop", ({ computer }) => {
+        this.#drop(computer, ["resources"]);
+        this.#updated(uriOf({ kind: "desktop", computer }));
+        this.#allUpdated(computer, "window");
+      }),
+      agent.on("updateFinder", ({ computer }) => {
+        this.#drop(computer, ["resources"]);
+        this.#allUpdated(computer, "document");
+      }),
+      agent.on("updateResources", ({ computer, mcp_server: server, uri }) => {
+        if (uri === undefined) {
+          // A client may have listed them before this process or this Agent was there.
+          for (const kind of KINDS) this[kind].forget(computer);
+          return KINDS.forEach((kind) => this.#changed(kind));
+        }
+        if (server === undefined) return;
+        this.#updated(uriOf({ kind: "resource", computer, server, uri }));
+        if (computer === this.#only) this.#updated(uri);
+      }),
+      agent.on("updateSkills", ({ computer }) => {
+        dropAll({ computer });
+        this.#allUpdated(computer, "skill");
+      }),
+      agent.on("updateConfig", dropAll),
+      agent.on("updateToolList", dropAll), // as MCP servers come and go
+      agent.on("tools", dropAll),
+    ];
+  }
+
+  #changed(kind: Kind): void {
+    this.#notify({ kind: `${kind}_list_changed` });
+  }
+
+  #updated(uri: string): void {
+    this.#notify({ kind: "resource_updated", uri });
+  }
+
+  /** Notifies all subscriptions to a kind of resources of a Computer. */
+  #allUpdated(computer: string, kind: Place["kind"]): void {
+    for (const uri of this.#watches.subscribed(computer, kind)) {
+      this.#updated(uri);
+    }
+  }
+
+  /** Drops the lists of a Computer, and notifies that. */
+  #drop(computer: string | undefined, kinds: readonly Kind[]): void {
     kinds.filter((kind) =>
-      computer !== undefined && lists[kind].forget(computer)
-    ).forEach(changed);
-  const dropAll = ({ computer }: { computer?: string }) =>
-    drop(computer, [...KINDS]);
-  return {
-    ...lists,
-    /** Listens to an Agent; returns what ends that. */
-    watch(agent: SmcpAgent): (() => void)[] {
-      watches.use(agent);
-      for (const kind of KINDS) lists[kind].forget();
-      return [
-        agent.on("updateDesktop", ({ computer }) => {
-          drop(computer, ["resources"]);
-          updated(uriOf({ kind: "desktop", computer }));
-          watches.wanted(computer, "window").forEach(updated);
-        }),
-        agent.on("updateFinder", ({ computer }) => {
-          drop(computer, ["resources"]);
-          watches.wanted(computer, "document").forEach(updated);
-        }),
-        agent.on("updateResources", ({ computer, mcp_server: server, uri }) => {
-          if (uri === undefined) {
-            // Whoever listed them may have done so before this process or this Agent was there.
-            for (const kind of KINDS) lists[kind].forget(computer);
-            return KINDS.forEach(changed);
-          }
-          if (server === undefined) return;
-          updated(uriOf({ kind: "resource", computer, server, uri }));
-          if (computer === only) updated(uri);
-        }),
-        agent.on("updateSkills", ({ computer }) => {
-          dropAll({ computer });
-          watches.wanted(computer, "skill").forEach(updated);
-        }),
-        agent.on("updateConfig", dropAll),
-        agent.on("updateToolList", dropAll), // as MCP servers come and go
-        agent.on("tools", dropAll),
-      ];
-    },
-  };
+      computer !== undefined && this[kind].forget(computer)
+    ).forEach((kind) => this.#changed(kind));
+  }
 }
 
 /** Lists the prompts of a Computer's MCP servers, and its skills as such. */
@@ -128,45 +154,60 @@ async function promptsOf(
 /** How long a list waits for Computers; what comes later is notified as a change. */
 const LIST_WAIT_MS = 4_000;
 
+/** What a Computer has listed; `done` is absent until it answers. */
+interface ComputerList<T> {
+  readonly fetched: Promise<T[]>;
+  done?: T[];
+}
+
 /**
- * A list of what each Computer of an office has, kept until the Computer says that it changed: one
+ * The lists of one kind of each Computer of an office, kept until the Computer notifies a change: one
  * listing is many requests.
- *
- * @param fetch fetches the list of one Computer
- * @param late called when a Computer has answered after a list had to do without it
  */
-function perComputer<T>(
-  fetch: (agent: SmcpAgent, computer: string) => Promise<T[]>,
-  late: () => void,
-) {
-  let listedBy: SmcpAgent | undefined;
-  const lists = new Map<string, { fetched: Promise<T[]>; done?: T[] }>();
-  const listOf = (agent: SmcpAgent, computer: string) => {
-    const known = lists.get(computer);
+class ComputerLists<T> {
+  readonly #fetch: (agent: SmcpAgent, computer: string) => Promise<T[]>;
+  readonly #late: () => void;
+  readonly #lists = new Map<string, ComputerList<T>>();
+  #agent: SmcpAgent | undefined;
+
+  /**
+   * @param fetch fetches the list of one Computer
+   * @param late called when a Computer has answered after a list had to do without it
+   */
+  constructor(
+    fetch: (agent: SmcpAgent, computer: string) => Promise<T[]>,
+    late: () => void,
+  ) {
+    this.#fetch = fetch;
+    this.#late = late;
+  }
+
+  /** Lists what the Computers have, in order. */
+  async list(agent: SmcpAgent, computers: readonly string[]): Promise<T[]> {
+    if (agent !== this.#agent) this.#lists.clear();
+    this.#agent = agent;
+    const found = computers.map((computer) => this.#of(agent, computer));
+    const all = Promise.all(found.map(({ fetched }) => fetched));
+    await withTimeout(LIST_WAIT_MS, () => all).catch(() => {});
+    if (!found.every(({ done }) => done)) void all.then(this.#late);
+    return found.flatMap(({ done }) => done ?? []);
+  }
+
+  /** Drops what a Computer had, or all of them; returns whether there was anything. */
+  forget(computer?: string): boolean {
+    if (computer !== undefined) return this.#lists.delete(computer);
+    this.#lists.clear();
+    return true;
+  }
+
+  #of(agent: SmcpAgent, computer: string): ComputerList<T> {
+    const known = this.#lists.get(computer);
     if (known) return known;
-    const list: { fetched: Promise<T[]>; done?: T[] } = {
-      fetched: fetch(agent, computer).catch((): T[] => [])
+    const list: ComputerList<T> = {
+      fetched: this.#fetch(agent, computer).catch((): T[] => [])
         .then((fetched) => list.done = fetched),
     };
-    lists.set(computer, list);
+    this.#lists.set(computer, list);
     return list;
-  };
-  return {
-    /** Lists what the Computers have, in order. */
-    async list(agent: SmcpAgent, computers: readonly string[]): Promise<T[]> {
-      if (agent !== listedBy) lists.clear();
-      listedBy = agent;
-      const found = computers.map((computer) => listOf(agent, computer));
-      const all = Promise.all(found.map(({ fetched }) => fetched));
-      await withTimeout(LIST_WAIT_MS, () => all).catch(() => {});
-      if (!found.every(({ done }) => done)) void all.then(late);
-      return found.flatMap(({ done }) => done ?? []);
-    },
-    /** Drops what a Computer had, or all of them; returns whether there was anything. */
-    forget(computer?: string): boolean {
-      if (computer !== undefined) return lists.delete(computer);
-      lists.clear();
-      return true;
-    },
-  };
+  }
 }

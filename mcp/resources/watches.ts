@@ -24,7 +24,7 @@ import { withTimeout } from "../../shared/async.ts";
 const WATCH_TIMEOUT_MS = 10_000;
 
 /** A resource that some client has subscribed to. */
-interface Wanted {
+interface Watched {
   readonly place: Place;
   /** By how many. */
   count: number;
@@ -33,38 +33,38 @@ interface Wanted {
 }
 
 /** A client's subscription to a resource. */
-export interface Wish {
+export interface Subscription {
   /** Resolves once changes are reported, or will be when the Computer is back. */
   readonly ready: Promise<void>;
   /** Ends it. */
-  release(): void;
+  end(): void;
 }
 
-/** Lets Computers tell of the resources that clients of any view have subscribed to. */
+/** Lets Computers notify the resources that clients of any view have subscribed to. */
 export class Watches {
   /** By URI of the office. */
-  readonly #wanted = new Map<string, Wanted>();
+  readonly #watched = new Map<string, Watched>();
   #agent: SmcpAgent | undefined;
   #offs: (() => void)[] = [];
 
-  /** Asks through this Agent from now on, for what is wanted already too. */
+  /** Asks through this Agent from now on, also for the subscriptions that there are. */
   use(agent: SmcpAgent): void {
     if (agent === this.#agent) return;
     this.close();
     this.#agent = agent;
     const of = (computer?: string) =>
-      [...this.#wanted.values()].filter(({ place }) =>
+      [...this.#watched.values()].filter(({ place }) =>
         (computer ?? place.computer) === place.computer
       );
     const again = (computer?: string) => {
-      for (const wanted of of(computer)) {
-        this.#begin(wanted)?.catch(() => {
+      for (const watched of of(computer)) {
+        this.#begin(watched)?.catch(() => {
           // Its MCP server may start later, and its tools are announced then.
         });
       }
     };
     const forget = (computer?: string) => {
-      for (const wanted of of(computer)) wanted.begun = undefined;
+      for (const watched of of(computer)) watched.begun = undefined;
     };
     const joined = () => {
       forget(); // Computers have seen the Agent leave
@@ -78,24 +78,24 @@ export class Watches {
     joined();
   }
 
-  /** Lets a resource be watched for one client more; windows and documents are notified anyway. */
-  want(place: Place): Wish {
+  /** Subscribes one client to a resource; windows and documents are notified anyway. */
+  subscribe(place: Place): Subscription {
     const uri = uriOf(place);
-    const fresh: Wanted = { place, count: 0, begun: undefined };
-    const wanted = this.#wanted.get(uri) ?? fresh;
-    this.#wanted.set(uri, wanted);
-    wanted.count++;
-    const ready = this.#begin(wanted) ?? wanted.begun ?? Promise.resolve();
-    ready.catch(() => {}); // for who does not wait for it
+    const fresh: Watched = { place, count: 0, begun: undefined };
+    const watched = this.#watched.get(uri) ?? fresh;
+    this.#watched.set(uri, watched);
+    watched.count++;
+    const ready = this.#begin(watched) ?? watched.begun ?? Promise.resolve();
+    ready.catch(() => {}); // not every caller waits for it
     let isOver = false;
     return {
       ready,
-      release: () => {
+      end: () => {
         if (isOver) return;
         isOver = true;
-        if (--wanted.count > 0) return;
-        this.#wanted.delete(uri);
-        if (!wanted.begun || place.kind !== "resource") return;
+        if (--watched.count > 0) return;
+        this.#watched.delete(uri);
+        if (!watched.begun || place.kind !== "resource") return;
         const { computer, server, uri: own } = place;
         this.#agent?.watchResource(computer, server, own, { stop: true })
           .catch(() => {
@@ -105,9 +105,9 @@ export class Watches {
     };
   }
 
-  /** The URIs of a kind that are wanted of a Computer. */
-  wanted(computer: string, kind: Place["kind"]): string[] {
-    return [...this.#wanted]
+  /** The URIs of a kind that clients have subscribed to at a Computer. */
+  subscribed(computer: string, kind: Place["kind"]): string[] {
+    return [...this.#watched]
       .filter(([, { place }]) =>
         place.kind === kind && place.computer === computer
       )
@@ -121,18 +121,18 @@ export class Watches {
   }
 
   /** @returns `undefined` when it has begun already, or there is nothing to ask for */
-  #begin(wanted: Wanted): Promise<void> | undefined {
-    const { place } = wanted;
+  #begin(watched: Watched): Promise<void> | undefined {
+    const { place } = watched;
     const agent = this.#agent;
-    if (wanted.begun || place.kind !== "resource" || !agent) return undefined;
+    if (watched.begun || place.kind !== "resource" || !agent) return undefined;
     const { computer, server, uri } = place;
     const begun = withTimeout(
       WATCH_TIMEOUT_MS,
       (signal) => agent.watchResource(computer, server, uri, { signal }),
     );
-    wanted.begun = begun;
+    watched.begun = begun;
     return begun.catch((error) => {
-      if (wanted.begun === begun) wanted.begun = undefined;
+      if (watched.begun === begun) watched.begun = undefined;
       if (!isAway(error)) throw error;
     });
   }
@@ -151,68 +151,68 @@ const STATELESS_SINCE = "2026-07-28";
 /** The most URIs of a client. */
 const MAX_URIS = 1_000;
 
-/** Lets a resource be watched for a client, by a URI as the client writes it. */
-export type Want = (uri: string) => Wish;
+/** Subscribes a client to a resource, by a URI as the client writes it. */
+export type Subscribe = (uri: string) => Subscription;
 
 /** The resources that the client of a session has subscribed to; later revisions ask the SDK. */
-const subscribed = new WeakMap<Server, Map<string, Wish>>();
+const subscribed = new WeakMap<Server, Map<string, Subscription>>();
 
 /**
- * Notes that a client wants to know of changes.
+ * Subscribes the client of a session.
  *
  * @throws {Error} it cannot be notified of them
  */
 export async function subscribe(
   server: Server,
   uri: string,
-  want: Want,
+  begin: Subscribe,
 ): Promise<void> {
-  const uris = urisOf(server);
+  const uris = openSubscriptions(server);
   if (uris.has(uri)) return;
   if (uris.size >= MAX_URIS) {
     throw new Error(`Too many subscriptions: at most ${MAX_URIS}`);
   }
-  const wish = want(uri);
-  uris.set(uri, wish);
+  const subscription = begin(uri);
+  uris.set(uri, subscription);
   try {
-    await wish.ready;
+    await subscription.ready;
   } catch (error) {
-    wish.release();
-    if (uris.get(uri) === wish) uris.delete(uri);
+    subscription.end();
+    if (uris.get(uri) === subscription) uris.delete(uri);
     throw error;
   }
 }
 
-/** Notes that it wants so no more. */
+/** Ends its subscription. */
 export function unsubscribe(server: Server, uri: string): void {
   const uris = subscribed.get(server);
-  uris?.get(uri)?.release();
+  uris?.get(uri)?.end();
   uris?.delete(uri);
 }
 
-/** Returns whether a client may want the changes of a resource; since 2026 the SDK keeps its list. */
+/** Returns whether a client may have subscribed to a resource; since 2026 the SDK keeps its list. */
 export const isSubscribed = (server: Server, uri: string): boolean =>
   (server.getNegotiatedProtocolVersion() ?? "") >= STATELESS_SINCE ||
   subscribed.get(server)?.has(uri) === true;
 
-function urisOf(server: Server): Map<string, Wish> {
+function openSubscriptions(server: Server): Map<string, Subscription> {
   const known = subscribed.get(server);
   if (known) return known;
-  const uris = new Map<string, Wish>();
+  const uris = new Map<string, Subscription>();
   subscribed.set(server, uris);
   const { onclose } = server;
   server.onclose = () => {
     onclose?.();
-    for (const wish of uris.values()) wish.release();
+    for (const subscription of uris.values()) subscription.end();
     uris.clear();
   };
   return uris;
 }
 
-/** Lets the resources be watched that a message asks for with `subscriptions/listen`; `undefined` for any other. */
-export function wantListened(
+/** Subscribes to the resources of `subscriptions/listen`; `undefined` for any other message. */
+export function subscribeListened(
   message: unknown,
-  want: Want,
+  begin: Subscribe,
 ): (() => void) | undefined {
   if (!isRecord(message) || message.method !== "subscriptions/listen") {
     return undefined;
@@ -220,39 +220,42 @@ export function wantListened(
   const uris: unknown =
     Object(Object(message.params).notifications).resourceSubscriptions;
   if (!Array.isArray(uris)) return undefined;
-  const wishes = uris.slice(0, MAX_URIS)
+  const subscriptions = uris.slice(0, MAX_URIS)
     .filter((uri) => typeof uri === "string")
-    .map(want);
-  return () => wishes.forEach((wish) => wish.release());
+    .map(begin);
+  return () => subscriptions.forEach((each) => each.end());
 }
 
-/**
- * Lets the resources be watched that the streams of changes ask for which a client opens over one
- * connection.
- */
-export function watchListened(want: Want) {
-  const ends = new Map<RequestId, () => void>();
-  return {
-    /** Takes note of a message of the client. */
-    saw(message: JSONRPCMessage): void {
-      if (isJSONRPCRequest(message)) {
-        const end = wantListened(message, want);
-        if (end === undefined) return;
-        ends.get(message.id)?.();
-        ends.set(message.id, end);
-      } else if (
-        isJSONRPCNotification(message) &&
-        message.method === "notifications/cancelled"
-      ) {
-        const id = message.params?.requestId as RequestId;
-        ends.get(id)?.();
-        ends.delete(id);
-      }
-    },
-    /** Ends all of them. */
-    end(): void {
-      for (const end of ends.values()) end();
-      ends.clear();
-    },
-  };
+/** Subscribes to the resources of the streams of changes that a client opens over one connection. */
+export class ListenStreams {
+  readonly #begin: Subscribe;
+  /** What ends the subscriptions of each stream. */
+  readonly #ends = new Map<RequestId, () => void>();
+
+  constructor(begin: Subscribe) {
+    this.#begin = begin;
+  }
+
+  /** Takes note of a message of the client. */
+  saw(message: JSONRPCMessage): void {
+    if (isJSONRPCRequest(message)) {
+      const end = subscribeListened(message, this.#begin);
+      if (end === undefined) return;
+      this.#ends.get(message.id)?.();
+      this.#ends.set(message.id, end);
+    } else if (
+      isJSONRPCNotification(message) &&
+      message.method === "notifications/cancelled"
+    ) {
+      const id = message.params?.requestId as RequestId;
+      this.#ends.get(id)?.();
+      this.#ends.delete(id);
+    }
+  }
+
+  /** Ends all of them. */
+  end(): void {
+    for (const end of this.#ends.values()) end();
+    this.#ends.clear();
+  }
 }

@@ -2,7 +2,7 @@
  * The table of an office's tools by the names that clients see.
  *
  * A tool has one that clients see, and always a whole one, with its MCP server. Names follow from the
- * configurations of Computers alone: what somebody allowed to be called must never become another
+ * configurations of Computers alone: what a person has allowed must never become another
  * tool. Patterns choose which tools are shown.
  *
  * @module
@@ -10,7 +10,7 @@
 import { createHash } from "node:crypto";
 import type { Tool } from "@modelcontextprotocol/server";
 import type { ResolvedOptions } from "../options.ts";
-import { toolFilter } from "./filter.ts";
+import { type ToolFilter, toolFilter } from "./filter.ts";
 import { DESKTOP_TOOL_NAMES, type Naming, toolName } from "./names.ts";
 import { type ConfiguredServers, ownedTool } from "./servers.ts";
 import { tagsOf, toMcpTool } from "./tool.ts";
@@ -67,7 +67,7 @@ type CatalogueOptions = Pick<
   | "within"
 >;
 
-/** Names kept of tools that are away, so that a call of one says so; the oldest go first. */
+/** Names kept of tools that are away, for the error of a call; the oldest go first. */
 const MAX_AWAY_NAMES = 10_000;
 
 /** The most that a tool may weigh: models use a small part of it, and to show it takes no time that others notice. */
@@ -99,9 +99,9 @@ interface Listed {
 export class Catalogue {
   readonly #options: CatalogueOptions;
   readonly #naming: Naming;
-  readonly #filter: ReturnType<typeof toolFilter>;
+  readonly #filter: ToolFilter;
   /** Judges tools by the names that they would have without the client's wishes. */
-  readonly #within: ReturnType<typeof toolFilter> | undefined;
+  readonly #within: ToolFilter | undefined;
   readonly #listed = new Map<string, Listed>();
   /** What can be called, by each name; `undefined` where several tools have it. */
   #names: ReadonlyMap<string, OfferedTool | undefined> = new Map();
@@ -109,7 +109,7 @@ export class Catalogue {
   readonly #away = new Map<string, AwayTool>();
   /** Updates run one after another, since each of them pauses. */
   readonly #inTurn = queue();
-  /** Aborted when nobody needs the table any more. */
+  /** Aborted when the table is not used any more. */
   readonly #closed = new AbortController();
   #tools: readonly OfferedTool[] = [];
 
@@ -263,7 +263,7 @@ export class Catalogue {
     return this.#within({ names, own: allowed.own, tags });
   }
 
-  /** Makes the table of names anew, and notes which tools are away. */
+  /** Makes the table of names again, and notes which tools are away. */
   async #index(now: Date, pace: Pace): Promise<void> {
     const all = this.computers.flatMap(
       (computer) => this.#listed.get(computer)?.offered ?? [],

@@ -1,3 +1,6 @@
+/** Whether a tool passes the patterns of a filter. */
+export type ToolFilter = (tool: Matchable) => boolean;
+
 /** What a pattern is compared with. */
 interface Matchable {
   /** The names by which clients may mean it. */
@@ -13,19 +16,20 @@ const TAG = "tag:";
 /**
  * Makes the filter of patterns such as `laptop__*` and `tag:safe`.
  *
- * @param include any of them must match; none at all lets everything in
+ * @param include any of them must match; without any, everything passes
  * @param exclude none of them may match
  * @throws {TypeError} naming a pattern that can match nothing
  */
 export function toolFilter(
   include: readonly string[],
   exclude: readonly string[],
-): (tool: Matchable) => boolean {
-  const wanted = include.map(matcher);
-  const unwanted = exclude.map(matcher);
+): ToolFilter {
+  const included = include.map(matcher);
+  const excluded = exclude.map(matcher);
   return ({ names, own, tags }) =>
-    (wanted.length === 0 || wanted.some((matches) => matches(names, tags))) &&
-    !unwanted.some((matches) => matches([...names, own], tags));
+    (included.length === 0 ||
+      included.some((matches) => matches(names, tags))) &&
+    !excluded.some((matches) => matches([...names, own], tags));
 }
 
 type Matcher = (names: readonly string[], tags: readonly string[]) => boolean;

@@ -32,11 +32,11 @@ export function toMcpResult(result: CallToolResult): Mcp.CallToolResult {
   return mended as typeof mended & Mcp.CallToolResult;
 }
 
-/** A result says itself what is left out of it. */
+/** A result has a note about what is left out of it. */
 const ignore = () => {};
 
 /** Makes the result of a call that did not reach its tool, or whose answer got lost. */
-export function failureOf(error: unknown): Mcp.CallToolResult {
+export function toFailure(error: unknown): Mcp.CallToolResult {
   const isKnown = error instanceof ProtocolError ||
     error instanceof ConnectionError;
   const code = isKnown ? error.code : ErrorCode.INTERNAL_ERROR;
@@ -47,7 +47,7 @@ export function failureOf(error: unknown): Mcp.CallToolResult {
 export const invalidParams = (message: string, data?: object): McpError =>
   new McpError(ProtocolErrorCode.InvalidParams, message, data);
 
-/** What an error says. */
+/** The message of an error. */
 export const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);
 
@@ -92,7 +92,7 @@ const isMcpBlock = (
   block: Record<string, unknown>,
 ): block is Record<string, unknown> & Mcp.ContentBlock => KINDS.has(block.type);
 
-/** The object that a JSON text says; `undefined` for anything else. */
+/** The object of a JSON text; `undefined` for anything else. */
 export function parseObject(
   text: unknown,
 ): Record<string, unknown> | undefined {
@@ -103,7 +103,7 @@ export function parseObject(
 /** The most values of a JSON text within a tool, which would count as one text otherwise. */
 const MAX_VALUES = 20_000;
 
-/** What a JSON text says; `undefined` where it is none, or one of too many values. */
+/** The value of a JSON text; `undefined` where it is none, or one of too many values. */
 export function parsed(text: string): unknown {
   if (countValues(text, MAX_VALUES) > MAX_VALUES) return undefined;
   try {

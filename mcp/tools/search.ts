@@ -46,7 +46,7 @@ export const SEARCH_MODE_TOOLS: readonly Tool[] = [
     name: CALL_TOOL,
     title: "Call a tool",
     description:
-      "Call a tool that search_tools has found, with arguments as its input schema says.",
+      "Call a tool that search_tools has found, with arguments by its input schema.",
     inputSchema: {
       type: "object",
       properties: {
@@ -59,14 +59,20 @@ export const SEARCH_MODE_TOOLS: readonly Tool[] = [
 ];
 
 /** What to look for: words, of which any counts; the Computer, if only one is meant; the most to find. */
-type SearchQuery = Exclude<ReturnType<typeof readQuery>, string>;
+interface SearchQuery {
+  readonly query: string;
+  readonly limit: number;
+  readonly computer?: string;
+}
 
 /**
  * Reads the arguments of `search_tools`.
  *
- * @returns a sentence that says what is wrong with them
+ * @returns a sentence about the problem, where they are invalid
  */
-export function readQuery(args: Readonly<Record<string, unknown>>) {
+export function readQuery(
+  args: Readonly<Record<string, unknown>>,
+): SearchQuery | string {
   const { query = "", computer, limit = DEFAULT_LIMIT } = args;
   if (typeof query !== "string") {
     return "query: expected words to look for, as a string";
@@ -93,7 +99,7 @@ export async function searchTools(
   tools: readonly OfferedTool[],
   { query, computer, limit }: SearchQuery,
 ) {
-  const words = [...new Set(wordsOf(query))].slice(0, MAX_WORDS);
+  const words = [...new Set(splitWords(query))].slice(0, MAX_WORDS);
   const pace = new Pace();
   const found: { tool: OfferedTool; score: number }[] = [];
   for (const tool of tools) {
@@ -113,15 +119,15 @@ export async function searchTools(
 }
 
 /** Words of people and of programs: `readTextFile` is three. */
-const wordsOf = (text: string): string[] =>
+const splitWords = (text: string): string[] =>
   text.slice(0, MAX_TEXT).replaceAll(/([a-z\d])([A-Z])/g, "$1 $2").toLowerCase()
     .split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "");
 
 function score(tool: OfferedTool, words: readonly string[]): number {
   const { shown, original } = tool;
-  const name = new Set(wordsOf(`${shown.name} ${shown.title ?? ""}`));
-  const tags = new Set(tagsOf(original).flatMap(wordsOf));
-  const text = wordsOf(`${shown.description ?? ""}`);
+  const name = new Set(splitWords(`${shown.name} ${shown.title ?? ""}`));
+  const tags = new Set(tagsOf(original).flatMap(splitWords));
+  const text = splitWords(`${shown.description ?? ""}`);
   let sum = 0;
   for (const word of words) {
     if (name.has(word)) sum += 8;

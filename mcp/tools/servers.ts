@@ -51,7 +51,7 @@ export function configuredServers(
 
 /** The parts of a tool's name after its Computer. */
 export interface OwnedTool {
-  /** Its MCP server; `undefined` where its Computer, of before 0.3, does not say it. */
+  /** Its MCP server; `undefined` where its Computer, of before 0.3, does not name it. */
   readonly server: string | undefined;
   /** Its alias or MCP name. */
   readonly own: string;

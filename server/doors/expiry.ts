@@ -5,9 +5,9 @@
  * @module
  */
 import { clearTimeout, setTimeout } from "node:timers";
-import { partyOf } from "../office/peer.ts";
+import type { Connection } from "../office/connection.ts";
+import { partyOf, type Peer } from "../office/peer.ts";
 import { type Journal, seatOf } from "../shared/audit.ts";
-import type { Session } from "./session.ts";
 import type { ProtocolError } from "../../protocol/mod.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
 import { closed } from "../http/closing.ts";
@@ -16,6 +16,7 @@ import { type RequestKind, RequestRates } from "../limits/limits.ts";
 import type { Outgoing } from "../shared/http.ts";
 import type { Identity } from "../shared/identity.ts";
 import { failure, log } from "../shared/log.ts";
+import type { ClientSocket } from "../wire/mod.ts";
 
 /** The longest delay of a timer in milliseconds; a longer one would fire immediately. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -57,6 +58,16 @@ export function atTime(
   return () => prevent();
 }
 
+/** A session that ends with its credentials. */
+interface ExpiringSession extends Peer {
+  /** Replaced by rechecks. */
+  identity: Identity | undefined;
+  /** Called when it was replaced by another one, which may expire at another time. */
+  readonly renewed: (() => void) | undefined;
+  readonly socket: ClientSocket;
+  readonly connection: Connection;
+}
+
 /**
  * Ends a session when its credentials expire (protocol §10).
  *
@@ -66,7 +77,7 @@ export function atTime(
  * @returns a function to call when the identity of the session has another expiry
  */
 export function endAtExpiry(
-  session: Session,
+  session: ExpiringSession,
   journal: Journal,
   clock: Clock = SYSTEM_CLOCK,
 ): () => void {
@@ -92,7 +103,7 @@ export function endAtExpiry(
 
 /**
  * Waits for rechecks of sessions, and logs one line for all that failed: those sessions stay, since an
- * unreachable issuer says nothing about their credentials.
+ * unreachable issuer is no verdict about their credentials.
  */
 export async function recheckAll(
   rechecks: readonly Promise<void>[],
@@ -116,7 +127,7 @@ export async function recheckAll(
  * otherwise it gets 401.
  */
 export async function recheck(
-  session: Session,
+  session: ExpiringSession,
   authenticator: Authenticator | undefined,
   journal: Journal,
 ): Promise<void> {
@@ -144,7 +155,7 @@ export async function recheck(
  * hours, so each ends with the credentials that it was opened with.
  */
 export class OpenExchanges {
-  readonly #open = new Map<Outgoing, ReturnType<typeof exchange> | undefined>();
+  readonly #open = new Map<Outgoing, Exchange | undefined>();
   readonly #parts: Pick<RequestParts, "authenticator" | "limiter">;
   readonly #rates: RequestRates;
 
@@ -203,8 +214,15 @@ export class OpenExchanges {
   }
 }
 
+/** A request with credentials. */
+interface Exchange {
+  readonly identity: Identity;
+  /** Cancels its end at their expiry. */
+  readonly prevent: () => void;
+}
+
 /** Ends a request at the expiry of the credentials that it was sent with, unless that is prevented. */
-const exchange = (outgoing: Outgoing, identity: Identity) => ({
+const exchange = (outgoing: Outgoing, identity: Identity): Exchange => ({
   identity,
   prevent: atTime(identity.expiresAt ?? Infinity, () => outgoing.destroy()),
 });

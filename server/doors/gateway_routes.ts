@@ -6,13 +6,10 @@
  */
 import type { Context, Hono } from "hono";
 import { cors } from "hono/cors";
-import type { Gateway, GatewayHost, GatewaySeats } from "./gateway_seats.ts";
+import type { GatewaySeats } from "./gateway_seats.ts";
+import type { CallSource, Gateway, GatewayHost } from "../../shared/gateway.ts";
 import type { InProcessConnection } from "../../shared/in_process.ts";
-import {
-  type CallSource,
-  checkGatewayUse,
-  type Identity,
-} from "../shared/identity.ts";
+import { checkGatewayUse, type Identity } from "../shared/identity.ts";
 import { ErrorCode, type ErrorPayload } from "../../protocol/mod.ts";
 import { isOfficeName, OFFICE_NAME_RULE } from "../../protocol/names.ts";
 import { SHARE_SEAT } from "../../protocol/shared_seat.ts";
@@ -38,11 +35,11 @@ import { bearerToken } from "../../shared/authorization.ts";
 import { HOST } from "../../shared/http.ts";
 import { OpenExchanges } from "./expiry.ts";
 
-/** A gateway that is wanted, and what it shares with other parts. */
+/** How a gateway is made, and what it shares with other parts. */
 interface GatewaySetup {
   /** Makes it. */
   readonly start: (host: GatewayHost) => Gateway;
-  /** Who its Agents are: one object for all, by which they are recognized. */
+  /** The identity of its Agents: one object for all, by which they are recognized. */
   readonly agents: Identity;
 }
 
@@ -50,7 +47,7 @@ interface GatewaySetup {
 interface GatewayParts extends RequestParts {
   /** The seats of its Agents. */
   readonly seats: GatewaySeats | undefined;
-  /** Connects its Agents; `callerOf` finds who sends the request with a `req_id` by them. */
+  /** Connects its Agents; `callerOf` finds the sender of the request with a `req_id`. */
   readonly connect: (
     agents: Identity,
     callerOf: (reqId: string) => CallSource | undefined,
@@ -113,7 +110,7 @@ export class GatewayRoutes {
     app.get(metadata, (c) => this.#answer(c, this.#describe));
   }
 
-  /** Says what a path without an office lacks. */
+  /** Returns what a path without an office lacks. */
   hintAt(path: string): string | undefined {
     const own = this.#gateway.path;
     return path === own || path === `${own}/`
@@ -164,7 +161,7 @@ export class GatewayRoutes {
     const excess = this.#open.count(outgoing, address, principal, kind);
     if (excess) refuse(429, excess.toPayload(), { "Retry-After": "1" });
     if (Number(incoming.headers["content-length"]) > maxMessageBytes) {
-      // Here it is let pass unread, so that the client gets the answer.
+      // It is not read, so that the client gets the answer.
       refuse(413, {
         code: ErrorCode.BAD_REQUEST,
         message: `The body is too large: at most ${maxMessageBytes} bytes`,
@@ -184,7 +181,7 @@ export class GatewayRoutes {
     });
   };
 
-  /** Decides who sends a request, and whether they may use the office. */
+  /** Authenticates the client of a request, and checks whether it may use the office. */
   async #authenticate(
     incoming: RequestHead,
     office: string,
@@ -316,7 +313,7 @@ export function resourceUrls(
   };
 }
 
-/** @param proxies number of trusted proxies, of which the first says whether the client used HTTPS */
+/** @param proxies number of trusted proxies, of which the first states whether the client used HTTPS */
 function requestedOrigin(
   { headers, socket }: Pick<RequestHead, "headers" | "socket">,
   proxies: number,

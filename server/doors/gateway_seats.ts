@@ -1,9 +1,8 @@
 /**
- * What a gateway and a server are to each other, and how the gateway's Agents make way for others.
+ * How the Agents of a gateway make way for others.
  *
  * @module
  */
-import type { Limits } from "../limits/limits.ts";
 import { AGENT_SEAT_TAKEN } from "../office/office.ts";
 import type {
   Offices,
@@ -13,65 +12,12 @@ import type {
   SeatHolder,
   WantedSeat,
 } from "../office/peer.ts";
-import type { CallSource, Identity } from "../shared/identity.ts";
-import type { InProcessConnection } from "../../shared/in_process.ts";
-
-/**
- * Serves offices in another protocol over HTTP, such as MCP: it sits in an office as its Agent, and
- * answers requests for `PATH/OFFICE`, which the Server has admitted.
- */
-export interface Gateway {
-  /** The path before the name of the office, such as `/mcp`. */
-  readonly path: string;
-  /** Answers a request; its `signal` is aborted when the client goes away. */
-  handle(request: Request, caller: GatewayCaller): Promise<Response>;
-  /**
-   * Frees the seat of an office for an Agent that may use the office as the gateway's clients do.
-   *
-   * @param principal as which that Agent is authenticated
-   * @returns `undefined` once the seat is free; else who uses it and until when, as the rest of a sentence
-   */
-  makeWay(
-    office: string,
-    principal: string | undefined,
-  ): Promise<string | undefined>;
-  /** Is called when another Agent has left an office, or was not let in after all. */
-  seatFreed(office: string): void;
-  /** Lets the calls end that have their answers, then ends all requests and gives up all seats. */
-  close(): Promise<void>;
-}
-
-/** Whose request a gateway answers. */
-export interface GatewayCaller {
-  /** The office that it may use. */
-  readonly office: string;
-  /** Who it is authenticated as; absent without authentication. */
-  readonly principal?: string;
-}
-
-/** What a Server gives its gateway. */
-export interface GatewayHost {
-  /** What its Agents must stay below. */
-  readonly limits: Pick<Limits, "eventsPerSecond" | "callsPerAgent">;
-  /** The largest request, in bytes. */
-  readonly maxMessageBytes: number;
-  /**
-   * Connects an Agent of the gateway within the process, as the gateway's and nobody else's.
-   *
-   * @throws {ProtocolError} 500 when the Server is shutting down
-   */
-  connect(): InProcessConnection;
-  /** Finds the Agent because of which one of the gateway's got no seat in an office; once. */
-  agentOf(
-    office: string,
-  ): Promise<{ readonly name: string; readonly node?: string } | undefined>;
-  /** Names in the audit log who makes the call with this `req_id`; returns what forgets it again. */
-  attribute(reqId: string, source: CallSource): () => void;
-}
+import type { Identity } from "../shared/identity.ts";
+import type { Gateway, SeatUse } from "../../shared/gateway.ts";
 
 type Joined = Seat | Refusal;
 
-/** Who gives up seats: a gateway. */
+/** A gateway, as far as it frees seats. */
 type Sharer = Pick<Gateway, "makeWay" | "seatFreed">;
 
 /** The offices of a server with a gateway, whose Agents make way for others. */
@@ -139,11 +85,7 @@ export class GatewaySeats implements Offices {
     }
     const { holder } = joined;
     if (holder === undefined) return joined;
-    const { name, node } = holder;
-    const place = node === undefined
-      ? ""
-      : `, at the node ${JSON.stringify(node)}`;
-    return because(`${JSON.stringify(name)} has it until it leaves${place}`);
+    return taken(describeHolder(holder));
   }
 
   async #tryAgain(
@@ -152,8 +94,8 @@ export class GatewaySeats implements Offices {
     gateway: Sharer,
   ): Promise<Joined> {
     const { office } = wanted;
-    const why = await gateway.makeWay(office, peer.identity?.principal);
-    if (why !== undefined) return because(why);
+    const use = await gateway.makeWay(office, peer.identity?.principal);
+    if (use !== undefined) return taken(describeUse(use));
     const joined = await this.#offices.join(peer, wanted);
     if (!("refused" in joined)) return returned(joined, office, gateway);
     gateway.seatFreed(office);
@@ -161,9 +103,30 @@ export class GatewaySeats implements Offices {
   }
 }
 
-const because = (why: string): Refusal => ({
+const taken = (why: string): Refusal => ({
   refused: `${AGENT_SEAT_TAKEN}: ${why}`,
 });
+
+function describeHolder({ name, node }: SeatHolder): string {
+  const place = node === undefined
+    ? ""
+    : `, at the node ${JSON.stringify(node)}`;
+  return `${JSON.stringify(name)} has it until it leaves${place}`;
+}
+
+function describeUse({ holder, until }: SeatUse): string {
+  const name = JSON.stringify(holder);
+  switch (until.kind) {
+    case "idle":
+      return `${name} has it for MCP clients with other credentials, until ${
+        until.idleMs / 1000
+      } seconds after their last request or stream`;
+    case "command":
+      return `${name} has it for a command, until that has ended`;
+    case "calls":
+      return `${name} has it for MCP clients, until their calls have ended: ${until.inFlight} in flight`;
+  }
+}
 
 /** A seat that the gateway may take again once it is left. */
 function returned(seat: Seat, office: string, gateway: Sharer): Seat {

@@ -18,7 +18,7 @@ import type {
   ServerEnd,
 } from "../../shared/in_process.ts";
 import { Connection, type ConnectionParts } from "../office/connection.ts";
-import type { Answer, Peer } from "../office/peer.ts";
+import type { Answer, Forget, Peer } from "../office/peer.ts";
 import {
   isParsedAtOnce,
   parseInSlices,
@@ -26,12 +26,9 @@ import {
   shuttingDown,
   unauthorized,
 } from "../shared/payload.ts";
-import {
-  type CallSource,
-  type Identity,
-  IDENTITY_NAMES,
-} from "../shared/identity.ts";
+import { type Identity, IDENTITY_NAMES } from "../shared/identity.ts";
 import type { NamesOf } from "../../shared/checks.ts";
+import type { CallSource } from "../../shared/gateway.ts";
 import { Pace } from "../../shared/pace.ts";
 import { atTime } from "./expiry.ts";
 
@@ -40,8 +37,8 @@ export interface ConnectOptions {
   /** The protocol version that the client speaks, whichever the server lets in; default `"0.4"`. */
   readonly protocol?: InProcessConnection["protocol"] | undefined;
   /**
-   * Who the client is, and what it may join as; default: nobody, and anything. The server's authenticator
-   * is not asked, since the program itself vouches for the client.
+   * Who the client is, and what it may join as; default: without a name, as anything. The server's
+   * authenticator is not asked, since the program itself vouches for the client.
    */
   readonly identity?: Identity | undefined;
 }
@@ -54,7 +51,7 @@ export const CONNECT_NAMES = {
 
 /** Options of {@linkcode InProcessDoor.offer}. */
 export interface OfferOptions extends ConnectOptions {
-  /** Finds who sends the request with a `req_id` in the name of the client. */
+  /** Finds the sender of the request with a `req_id` in the name of the client. */
   readonly callerOf?: ((reqId: string) => CallSource | undefined) | undefined;
 }
 
@@ -82,25 +79,29 @@ const BATCHES_PER_TURN = 200;
  */
 export class InProcessDoor {
   readonly #parts: ConnectionParts;
-  readonly #open = new Map<Peer, Connection>();
-  readonly #queue = new MessageQueue();
+  readonly #shared: DoorParts;
   #isClosed = false;
 
   /** @param parts what the connections of all doors work with */
   constructor(parts: ConnectionParts) {
     this.#parts = parts;
+    this.#shared = {
+      connections: parts,
+      queue: new MessageQueue(),
+      open: new Set(),
+      isClosed: () => this.isClosed,
+    };
   }
 
   /** The open connections. */
   get open(): { readonly profile: Profile; readonly connection: Connection }[] {
-    const open = [...this.#open];
-    return open.map(([{ profile }, connection]) => ({ profile, connection }));
+    return [...this.#shared.open];
   }
 
   /**
    * Makes what a client takes in place of a URL, and opens as often as it needs.
    *
-   * @param server what it says of the server
+   * @param server how it describes the server
    * @throws {TypeError} naming the option that cannot be used
    * @throws {ProtocolError} 500 when the server is shutting down
    */
@@ -142,88 +143,159 @@ export class InProcessDoor {
     if (this.isClosed) throw shuttingDown();
     const { expiresAt = Infinity } = guest.identity ?? {};
     if (expiresAt <= this.#parts.clock.date()) throw unauthorized();
-    const open = this.#open;
-    const deliver = (run: () => void) =>
-      this.#queue.add(() => {
-        if (open.has(peer)) run();
-      });
-    const inbox = new Inbox(deliver);
-    const close = () => {
-      prevent();
-      inbox.end();
-      open.delete(peer);
-      connection.gone();
-    };
-    const profile = PROFILES[guest.protocol];
-    let { identity } = guest;
-    const peer: Peer = {
-      id: crypto.randomUUID(),
-      profile,
-      instance: guest.instance,
-      get identity() {
-        return identity;
-      },
-      version: profile.version,
-      address: ADDRESS,
-      send: (event, payload) =>
-        // All members get the same object.
-        inbox.take(payload, (value) => end.receive(event, copyOf(value))),
-      ask(event, payload, answered) {
-        let isWaiting = true;
-        const answer = (value?: unknown) => {
-          const copy = copyOf(value);
-          deliver(() => {
-            if (!isWaiting) return;
-            isWaiting = false;
-            answered(copy === undefined ? undefined : Payload.of(copy));
-          });
-        };
-        inbox.take(payload, (value) => end.receive(event, value, answer));
-        return () => isWaiting = false;
-      },
-      end: (reason, isReplaced) =>
-        inbox.after(() =>
-          deliver(() => {
-            close();
-            end.closed(reason, isReplaced || this.isClosed);
-          })
-        ),
-    };
-    const connection = new Connection(peer, this.#parts, guest.role);
-    open.set(peer, connection);
-    const expire = () => peer.end("its credentials expired", false);
-    const prevent = atTime(expiresAt, expire);
-    return {
-      id: peer.id,
-      send(event, payload, answered) {
-        const copy = Payload.of(copyOf(payload));
-        const ack = (answer: Answer | undefined) => {
-          if (answer === undefined) return;
-          if (answer instanceof Payload) {
-            inbox.take(answer, (value) => answered?.([value]));
-          } else inbox.after(() => deliver(() => answered?.(answer)));
-        };
-        deliver(() => {
-          const caller = guest.callerOf?.(Object(copy.peek()).req_id);
-          if (caller && identity) identity = { ...identity, caller };
-          connection.receive(event, copy, answered && ack);
-          identity = guest.identity;
-        });
-      },
-      close: () =>
-        new Promise((resolve) =>
-          this.#queue.add(() => {
-            if (open.has(peer)) close();
-            resolve();
-          })
-        ),
-    };
+    const peer = new GuestPeer(guest, end, this.#shared);
+    this.#shared.open.add(peer);
+    return new GuestEnd(guest, peer, this.#shared.queue);
   }
 
   /** Closes all connections, and opens no more. */
   close(reason: string): void {
     this.#isClosed = true;
-    for (const peer of this.#open.keys()) peer.end(reason, false);
+    for (const peer of this.#shared.open) peer.end(reason, false);
+  }
+}
+
+/** What the connections of a door share. */
+interface DoorParts {
+  readonly connections: ConnectionParts;
+  /** The messages of all of them. */
+  readonly queue: MessageQueue;
+  /** Those that are open. */
+  readonly open: Set<GuestPeer>;
+  readonly isClosed: () => boolean;
+}
+
+/** A client of this process, as offices see it. */
+class GuestPeer implements Peer {
+  readonly id: string = crypto.randomUUID();
+  readonly profile: Profile;
+  readonly version: string;
+  readonly instance: string | undefined;
+  readonly address = ADDRESS;
+  /** Replaced while an event is handled that is sent in the name of a caller. */
+  identity: Identity | undefined;
+  readonly connection: Connection;
+  /** What it gets. */
+  readonly inbox: Inbox;
+  readonly #end: ClientEnd;
+  readonly #parts: DoorParts;
+  readonly #stopTimer: () => void;
+
+  constructor(
+    { protocol, identity, instance, role }: InProcessGuest,
+    end: ClientEnd,
+    parts: DoorParts,
+  ) {
+    this.profile = PROFILES[protocol];
+    this.version = this.profile.version;
+    this.instance = instance;
+    this.identity = identity;
+    this.#end = end;
+    this.#parts = parts;
+    this.inbox = new Inbox(this.deliver);
+    this.connection = new Connection(this, parts.connections, role);
+    const expire = () => this.end("its credentials expired", false);
+    this.#stopTimer = atTime(identity?.expiresAt ?? Infinity, expire);
+  }
+
+  /** Runs a function in the order of all messages, unless the connection is closed by then. */
+  readonly deliver = (run: () => void): void => {
+    const { queue, open } = this.#parts;
+    queue.add(() => {
+      if (open.has(this)) run();
+    });
+  };
+
+  send(event: string, payload: Payload): void {
+    // All members get the same object.
+    this.inbox.take(
+      payload,
+      (value) => this.#end.receive(event, copyAsJson(value)),
+    );
+  }
+
+  ask(
+    event: string,
+    payload: Payload,
+    answered: (answer: Payload | undefined) => void,
+  ): Forget {
+    let isWaiting = true;
+    const answer = (value?: unknown) => {
+      const copy = copyAsJson(value);
+      this.deliver(() => {
+        if (!isWaiting) return;
+        isWaiting = false;
+        answered(copy === undefined ? undefined : Payload.of(copy));
+      });
+    };
+    this.inbox.take(
+      payload,
+      (value) => this.#end.receive(event, value, answer),
+    );
+    return () => isWaiting = false;
+  }
+
+  end(reason: string, isReplaced: boolean): void {
+    this.inbox.after(() =>
+      this.deliver(() => {
+        this.close();
+        this.#end.closed(reason, isReplaced || this.#parts.isClosed());
+      })
+    );
+  }
+
+  /** Notes that the connection is closed. */
+  close(): void {
+    if (!this.#parts.open.delete(this)) return;
+    this.#stopTimer();
+    this.inbox.end();
+    this.connection.gone();
+  }
+}
+
+/** The connection of a client of this process, at its end. */
+class GuestEnd implements ServerEnd {
+  readonly id: string;
+  readonly #guest: InProcessGuest;
+  readonly #peer: GuestPeer;
+  readonly #queue: MessageQueue;
+
+  constructor(guest: InProcessGuest, peer: GuestPeer, queue: MessageQueue) {
+    this.id = peer.id;
+    this.#guest = guest;
+    this.#peer = peer;
+    this.#queue = queue;
+  }
+
+  send(
+    event: string,
+    payload: unknown,
+    answered?: (args: readonly unknown[]) => void,
+  ): void {
+    const copy = Payload.of(copyAsJson(payload));
+    const peer = this.#peer;
+    const ack = answered && ((answer: Answer | undefined) => {
+      if (answer === undefined) return;
+      if (answer instanceof Payload) {
+        peer.inbox.take(answer, (value) => answered([value]));
+      } else peer.inbox.after(() => peer.deliver(() => answered(answer)));
+    });
+    peer.deliver(() => {
+      const { identity, callerOf } = this.#guest;
+      const caller = callerOf?.(Object(copy.peek()).req_id);
+      if (caller && identity) peer.identity = { ...identity, caller };
+      peer.connection.receive(event, copy, ack);
+      peer.identity = identity;
+    });
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve) =>
+      this.#queue.add(() => {
+        this.#peer.close();
+        resolve();
+      })
+    );
   }
 }
 
@@ -271,7 +343,7 @@ class Inbox {
     }
     this.#wait(async () => {
       const pace = new Pace(this.#gone.signal);
-      await pace.turn(); // whoever sent it was read in this one
+      await pace.turn(); // its sender was read in this one
       const value = await parseInSlices(payload, pace);
       this.#deliver(() => run(value));
     });
@@ -282,7 +354,7 @@ class Inbox {
     this.#gone.abort();
   }
 
-  /** Runs a function after all that waits, at once where nothing does. */
+  /** Runs a function after all that waits, immediately where nothing does. */
   after(run: () => void): void {
     if (this.#last === undefined) run();
     else this.#wait(run);
@@ -300,5 +372,5 @@ class Inbox {
 }
 
 /** Throws what cannot be sent, and drops what no peer would get. */
-const copyOf = (value: unknown): unknown =>
+const copyAsJson = (value: unknown): unknown =>
   value === undefined ? undefined : JSON.parse(JSON.stringify(value));

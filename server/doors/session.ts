@@ -1,6 +1,6 @@
 /**
- * The Socket.IO sessions of a server. A client's way: its connection is opened, and guarded from then on;
- * it asks for the namespace, is authenticated, and gets a {@linkcode Session}, the peer of an office. What
+ * The Socket.IO sessions of a server. The connection of a client is opened, and guarded from then on; it
+ * asks for the namespace, is authenticated, and gets a {@linkcode Session}, the peer of an office. What
  * it sends from then on reaches its {@linkcode Connection} to the office, unless it sends too much.
  *
  * @module
@@ -183,7 +183,9 @@ export class Sessions implements Reception {
       }
       const { query } = splitTarget(url);
       const profile = chooseProfile(query, profiles);
-      if (isRefusal(profile)) throw new Error("The gate let in any version");
+      if (isRefusal(profile)) {
+        throw new Error("The gate admitted an unsupported version");
+      }
       const version = parametersOf(query).getAll(VERSION_PARAMETER).at(-1) ??
         profile.version;
       return {
@@ -264,7 +266,7 @@ export class Session extends Link implements Peer {
   identity: Identity | undefined;
   /** Called when it was replaced by another one, which may expire at another time. */
   renewed: (() => void) | undefined;
-  /** Its way to its office. */
+  /** Its connection to its office. */
   readonly connection: Connection;
   readonly #rate: TokenBucket;
   readonly #parts: SessionParts;
@@ -330,8 +332,16 @@ const MOST_BYTES: ReadonlyMap<string, number> = new Map(
   ),
 );
 
-/** What is known of a client that was let in. */
-interface Admission extends ReturnType<typeof readHandshakeAuth> {
+/** The `auth` object of a connection. */
+interface HandshakeAuth {
+  /** The role that the client must join with. */
+  readonly role: Role | undefined;
+  /** Distinguishes it from others with its name when it reconnects. */
+  readonly instance: string | undefined;
+}
+
+/** A client that was admitted. */
+interface Admission extends HandshakeAuth {
   /** The version that it is served in. */
   readonly profile: Profile;
   /** The `a2c_version` that it sent; that of the profile if it sent none. */
@@ -345,13 +355,11 @@ const MAX_INSTANCE_LENGTH = 256;
 /**
  * Reads the `auth` object of a connection (protocol §2, §9); ignores other fields.
  *
- * @returns the role that the client must join with, and what distinguishes it from others with its name
- * when it reconnects
  * @throws {ProtocolError} 400 when `role` or `instance_id` is present but invalid
  */
 export function readHandshakeAuth(
   { role, instance_id: instance }: Record<string, unknown>,
-) {
+): HandshakeAuth {
   let parsed: Role | undefined;
   try {
     if (role !== undefined) parsed = parseRole(role);

@@ -35,7 +35,7 @@ import {
 import { Payload } from "../wire/mod.ts";
 import type { ConnectionParts } from "../office/connection.ts";
 import type { Metrics } from "./metrics.ts";
-import type { CallSource } from "../shared/identity.ts";
+import type { CallSource } from "../../shared/gateway.ts";
 
 /**
  * Called for each request when it arrives. The returned function is called once, when the request

@@ -6,6 +6,7 @@
 import type { Role } from "../../protocol/mod.ts";
 import { isWellFormed } from "../../protocol/names.ts";
 import type { NamesOf } from "../../shared/checks.ts";
+import type { CallSource } from "../../shared/gateway.ts";
 
 /** An authenticated client, and what it may do. */
 export interface Identity {
@@ -17,14 +18,6 @@ export interface Identity {
   readonly expiresAt?: number;
   /** Who sends a request in its name, for the audit log: an MCP client, whose Agent is the gateway's. */
   readonly caller?: CallSource;
-}
-
-/** Who made a call that a gateway's Agent sends. */
-export interface CallSource {
-  /** Who it is authenticated as; absent without authentication. */
-  readonly principal?: string;
-  /** Name and version of its program, as that says itself. */
-  readonly client?: string;
 }
 
 /** What a client may join as; an absent field allows everything but to operate (protocol §10). */

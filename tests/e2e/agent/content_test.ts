@@ -122,7 +122,7 @@ Deno.test("protocol §8.7: callTool() says loudly what it cannot fetch, and why"
     ["is empty before the end", 1, () => ({ blob: "", eof: false })],
     ["begins at 5 instead of 0", 1, () => ({ chunk_offset: 5 })],
     ["of at most 262144", 1, () => ({ blob: base64(BYTES), eof: true })],
-    ["says that it is the last one", 1, () => ({ eof: true })],
+    ["is marked as the last one", 1, () => ({ eof: true })],
     ["openBlob", 1, () => ({ total_size: 2 ** 30, eof: false })],
     ["no longer there", 1, () => gone],
     ["update it", 1, () => {

@@ -248,7 +248,7 @@ Deno.test("operators see what calls wait for: in the list of calls, in the strea
   assertEquals(resultMeta((await own).body).a2c_waited_for, "confirmation");
 });
 
-Deno.test("smcp-agent call says that it waits, and that nobody confirmed it", async () => {
+Deno.test("smcp-agent call shows that it waits, and that it was not confirmed", async () => {
   const { confirm, say } = person();
   await using pc = await startComputer({ files: files() }, { confirm });
   const { office } = pc;
@@ -261,7 +261,7 @@ Deno.test("smcp-agent call says that it waits, and that nobody confirmed it", as
   assertEquals((await command.status).code, 1);
   const output = command.lines.join("\n");
   assertStringIncludes(output, "Nobody at pc confirmed the call within 15 s");
-  assertStringIncludes(output, "nobody confirmed it");
+  assertStringIncludes(output, "not confirmed in time");
   assertEquals(output.includes("--timeout"), false, output);
   await say("no");
 });

@@ -71,7 +71,7 @@ for (const [kind, connect] of Object.entries(CLIENTS)) {
       assertEquals([away.isError, away._meta?.error_code], [true, 404]);
       assertMatch(
         String(away.content[0]?.text),
-        /^pc is away since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC; its tools come back when it does$/,
+        /^pc is away since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC; its tools return when it reconnects$/,
       );
       await office.computer.join(OFFICE);
       await client.changed(2);

@@ -178,7 +178,7 @@ Deno.test("putFile() explains a peer without uploads, and one that answers nonse
     [new ConnectionError("timeout", "late"), "unsupported", "protocol 0.4"],
     [new ProtocolError(408, "late"), "unsupported", "protocol 0.4"],
     [new ProtocolError(400, "Unknown event"), "unsupported", "Unknown event"],
-    [ret, "invalid", "where it put the file"],
+    [ret, "invalid", "did not return the path of the file"],
     [{ ...ret, landing_path: "/x", sha256: "0" }, "changed", other],
     [{ ...ret, landing_path: "/x" }, "changed", other],
   ];

@@ -1,13 +1,12 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { SmcpAgent } from "../../../agent/mod.ts";
-import { openGateway } from "../../../mcp/gateway.ts";
+import { McpGateway } from "../../../mcp/gateway.ts";
 import { Sessions } from "../../../mcp/http/sessions.ts";
-import { type Progress, reportProgress } from "../../../mcp/office/call.ts";
+import { type Progress, ProgressReporter } from "../../../mcp/office/call.ts";
 import type { Trouble } from "../../../mcp/office/followed_agent.ts";
 import { OfficeView } from "../../../mcp/office/office_view.ts";
 import { createQuestionStates } from "../../../mcp/office/questions.ts";
 import { instructionsOf } from "../../../mcp/office/server.ts";
-import { callQueue } from "../../../mcp/office/turn.ts";
 import {
   type Admitted,
   type OfficeMcpOptions,
@@ -17,7 +16,7 @@ import {
 import { Watches } from "../../../mcp/resources/watches.ts";
 import { Catalogue } from "../../../mcp/tools/catalogue.ts";
 import { computerPart } from "../../../mcp/tools/names.ts";
-import { TestClock } from "../../support/clock.ts";
+import { RateQueue } from "../../../shared/async.ts";
 import { INITIALIZE } from "../../support/mcp/post.ts";
 
 /** What is said of an office of some Computers, each with so many tools. */
@@ -111,7 +110,7 @@ Deno.test("instructionsOf() names the Computers and their tools, what is wrong a
 function report(everyMs: number) {
   const sent: Progress[] = [];
   let onSent = () => {};
-  const reporter = reportProgress("laptop", everyMs, (progress) => {
+  const reporter = new ProgressReporter("laptop", everyMs, (progress) => {
     sent.push(progress);
     onSent();
   });
@@ -128,7 +127,7 @@ const isIncreasing = (sent: readonly Progress[]) =>
     i === 0 || progress > (sent[i - 1]?.progress ?? Infinity)
   );
 
-Deno.test("reportProgress() passes on the tool's own numbers, and signs of life between them stay below the next", async () => {
+Deno.test("ProgressReporter passes on the tool's own numbers, and signs of life between them stay below the next", async () => {
   const { reporter, sent, reached } = report(1);
   reporter.report({ progress: 0, total: 3 });
   await reached(3);
@@ -143,94 +142,18 @@ Deno.test("reportProgress() passes on the tool's own numbers, and signs of life 
   );
 });
 
-Deno.test("reportProgress() leaves out numbers that do not increase", () => {
+Deno.test("ProgressReporter leaves out numbers that do not increase", () => {
   const { reporter, sent } = report(60_000);
   for (const progress of [5, 5, 4, 6, 1e15]) reporter.report({ progress });
   reporter.end();
   assertEquals(sent.map(({ progress }) => progress), [5, 6, 1e15]);
 });
 
-/** Lets everything run that waits for nothing but its turn. */
-const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
-
-const { signal } = new AbortController();
-
-Deno.test("callQueue() begins 400 calls at 90 a second, which a Server with a limit of 100 lets through", async () => {
-  using clock = new TestClock();
-  const queue = callQueue(90, 1000);
-  const begun: number[] = [];
-  const calls = Array.from(
-    { length: 400 },
-    () => queue.run(() => Promise.resolve(begun.push(clock.time)), signal),
-  );
-  do await clock.settled(); while (clock.next());
-  await Promise.all(calls);
-  assertEquals(begun.length, 400);
-  // A Server that allows 100 a second, and as many at once, refuses none of them.
-  let allowance = 100;
-  let before = 0;
-  for (const at of begun) {
-    allowance = Math.min(100, allowance + (at - before) / 10) - 1;
-    before = at;
-    assert(allowance >= 0, `refused at ${at} ms`);
-  }
-  const lastAt = begun.at(-1) ?? 0;
-  assert(lastAt >= 3400 && lastAt <= 3700, `${lastAt}`);
-});
-
-Deno.test("callQueue() runs no more at once than allowed, in the order in which they came", async () => {
-  const queue = callQueue(Infinity, 3);
-  const order: number[] = [];
-  let running = 0;
-  let most = 0;
-  await Promise.all(
-    Array.from({ length: 20 }, (_, i) =>
-      queue.run(async () => {
-        order.push(i);
-        most = Math.max(most, ++running);
-        await settled();
-        running--;
-      }, signal)),
-  );
-  assertEquals(most, 3);
-  assertEquals(order, Array.from({ length: 20 }, (_, i) => i));
-});
-
-Deno.test("callQueue() gives the turn of a call that failed to the next one", async () => {
-  const queue = callQueue(Infinity, 1);
-  const failing = queue.run(() => Promise.reject(new Error("no")), signal);
-  const next = queue.run(() => Promise.resolve("yes"), signal);
-  await assertRejects(() => failing, Error, "no");
-  assertEquals(await next, "yes");
-});
-
-Deno.test("callQueue() forgets a call that is cancelled while it waits, and its timer", async () => {
-  using clock = new TestClock();
-  const queue = callQueue(1, 10);
-  await queue.run(() => Promise.resolve(), signal);
-  const abort = new AbortController();
-  let hasRun = false;
-  const waiting = queue.run(() => {
-    hasRun = true;
-    return Promise.resolve();
-  }, abort.signal);
-  await clock.settled();
-  assertEquals(clock.timers, 1);
-  abort.abort(new Error("changed my mind"));
-  await assertRejects(() => waiting, Error, "changed my mind");
-  assertEquals([queue.waiting(), clock.timers, hasRun], [0, 0, false]);
-  await assertRejects(
-    () => queue.run(() => Promise.resolve(), abort.signal),
-    Error,
-    "changed my mind",
-  );
-});
-
 /** A gateway whose requests and calls end when the test says so. */
 function startGateway() {
   let endCall: Admitted | Promise<Admitted>;
   const answers: PromiseWithResolvers<Response>[] = [];
-  const gateway = openGateway(
+  const gateway = new McpGateway(
     {
       limits: { eventsPerSecond: 100, callsPerAgent: 10 },
       maxMessageBytes: 1000,
@@ -275,10 +198,10 @@ Deno.test("makeWay() refuses an Agent when a request has begun while it waited f
   const way = gateway.makeWay("ann");
   const answer = gateway.begin("ann");
   await gateway.endCall();
-  assertEquals(
-    await way,
-    '"mcp" has it for MCP clients, until their calls have ended: 1 in flight',
-  );
+  assertEquals(await way, {
+    holder: "mcp",
+    until: { kind: "calls", inFlight: 1 },
+  });
   await answer();
   assertEquals(await gateway.makeWay("ann"), undefined);
 });
@@ -289,10 +212,10 @@ Deno.test("makeWay() refuses an Agent when somebody else has used the seat while
   const way = gateway.makeWay("ann");
   await gateway.begin("bob")();
   await gateway.endCall();
-  assertEquals(
-    await way,
-    '"mcp" has it for MCP clients with other credentials, until 60 seconds after their last request or stream',
-  );
+  assertEquals(await way, {
+    holder: "mcp",
+    until: { kind: "idle", idleMs: 60_000 },
+  });
 });
 
 /** Sends `initialize`; the transport of the MCP SDK refuses what does not accept both forms of an answer. */
@@ -306,7 +229,7 @@ Deno.test("a session counts while it opens, and no more where that fails", async
   const agent = Promise.withResolvers<SmcpAgent>();
   const options = resolveOptions({ maxSessions: 1 });
   const view = new OfficeView(() => agent.promise, options, new Watches());
-  const queue = callQueue(1, 1);
+  const queue = new RateQueue(1, 1);
   const states = createQuestionStates();
   const sessions = new Sessions({ view, queue, states, options });
   const opening = initialize(sessions, "application/json");

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { pageOf } from "../../../mcp/office/pages.ts";
+import { cutPage } from "../../../mcp/office/pages.ts";
 import { promptTable } from "../../../mcp/office/prompts.ts";
 import type { OfficePrompt } from "../../../mcp/resources/reads.ts";
 import type { ConfiguredServers } from "../../../mcp/tools/servers.ts";
@@ -8,7 +8,7 @@ import type { Weight } from "../../../shared/json_values.ts";
 
 const weightOf = (weight: Weight) => weight;
 
-Deno.test("pageOf() gives every item once and in order, in pages that weigh little but for a single item", () => {
+Deno.test("cutPage() gives every item once and in order, in pages that weigh little but for a single item", () => {
   const weights = fc.array(
     fc.record({ values: fc.nat(60_000), letters: fc.nat(2_000_000) }),
     { maxLength: 20 },
@@ -17,7 +17,7 @@ Deno.test("pageOf() gives every item once and in order, in pages that weigh litt
     const seen: Weight[] = [];
     let cursor: string | undefined;
     do {
-      const { items, next } = pageOf(list, cursor, weightOf);
+      const { items, next } = cutPage(list, cursor, weightOf);
       const sum = (of: (weight: Weight) => number) =>
         items.reduce((all, item) => all + of(item), 0);
       assert(
@@ -33,17 +33,21 @@ Deno.test("pageOf() gives every item once and in order, in pages that weigh litt
   }));
 });
 
-Deno.test("pageOf() gives a usual list whole, and refuses a cursor that it did not give", () => {
+Deno.test("cutPage() gives a usual list whole, and refuses a cursor that it did not give", () => {
   const list = Array.from(
     { length: 800 },
     () => ({ values: 50, letters: 900 }),
   );
-  assertEquals(pageOf(list, undefined, weightOf), { items: list, next: {} });
+  assertEquals(cutPage(list, undefined, weightOf), { items: list, next: {} });
   for (const cursor of ["", "0", "-1", "1.5", "1e9", "x".repeat(100)]) {
-    assertThrows(() => pageOf(list, cursor, weightOf), Error, "Invalid cursor");
+    assertThrows(
+      () => cutPage(list, cursor, weightOf),
+      Error,
+      "Invalid cursor",
+    );
   }
   // The list has become shorter.
-  assertEquals(pageOf(list, "900", weightOf), { items: [], next: {} });
+  assertEquals(cutPage(list, "900", weightOf), { items: [], next: {} });
 });
 
 Deno.test("promptTable() names prompts of one name in linear time, and those of one MCP server once", async () => {

@@ -4,7 +4,7 @@ import { ConnectionError } from "../../../agent/mod.ts";
 import { resolveOptions } from "../../../mcp/options.ts";
 import { Catalogue } from "../../../mcp/tools/catalogue.ts";
 import { computerPart, toolName } from "../../../mcp/tools/names.ts";
-import { failureOf, toMcpResult } from "../../../mcp/tools/result.ts";
+import { toFailure, toMcpResult } from "../../../mcp/tools/result.ts";
 import { readQuery, searchTools } from "../../../mcp/tools/search.ts";
 import { toMcpTool } from "../../../mcp/tools/tool.ts";
 import { ProtocolError, timeoutResult } from "../../../protocol/mod.ts";
@@ -241,7 +241,7 @@ Deno.test("toMcpResult() writes pieces of an unknown kind as text", () => {
   );
 });
 
-Deno.test("failureOf() makes a result for the model and a code for programs", () => {
+Deno.test("toFailure() makes a result for the model and a code for programs", () => {
   assertEquals(toMcpResult(timeoutResult(5))._meta?.error_code, 4004);
   for (
     const [error, text, code] of [
@@ -250,7 +250,7 @@ Deno.test("failureOf() makes a result for the model and a code for programs", ()
       ["odd", "odd", 500],
     ] as const
   ) {
-    const { content, isError, _meta } = failureOf(error);
+    const { content, isError, _meta } = toFailure(error);
     assertEquals([content, isError, _meta?.error_code], [
       [{ type: "text", text }],
       true,

@@ -1,0 +1,93 @@
+/**
+ * The contract between a Server and its gateway, which serves offices in another protocol, such as MCP.
+ *
+ * @module
+ */
+import type { InProcessConnection } from "./in_process.ts";
+
+/**
+ * Serves offices in another protocol over HTTP, such as MCP: it joins an office as its Agent, and
+ * answers requests for `PATH/OFFICE`, which the Server has admitted.
+ */
+export interface Gateway {
+  /** The path before the name of the office, such as `/mcp`. */
+  readonly path: string;
+  /** Answers a request; its `signal` is aborted when the client goes away. */
+  handle(request: Request, caller: GatewayCaller): Promise<Response>;
+  /**
+   * Frees the seat of an office for an Agent with the principal of all clients that used the seat, once
+   * no call is in flight.
+   *
+   * @param principal as which that Agent is authenticated
+   * @returns `undefined` once the seat is free
+   */
+  makeWay(
+    office: string,
+    principal: string | undefined,
+  ): Promise<SeatUse | undefined>;
+  /**
+   * Called when another Agent has left an office, or was refused after all: open streams may need the
+   * seat again.
+   */
+  seatFreed(office: string): void;
+  /** Lets the calls end that have their answers, then ends all requests and leaves all offices. */
+  close(): Promise<void>;
+}
+
+/** Whose request a gateway answers. */
+export interface GatewayCaller {
+  /** The office that it may use. */
+  readonly office: string;
+  /** Who it is authenticated as; absent without authentication. */
+  readonly principal?: string;
+}
+
+/** Why a gateway keeps a seat. */
+export interface SeatUse {
+  /** Name of the Agent that has it. */
+  readonly holder: string;
+  /** What ends that. */
+  readonly until:
+    /** Clients with other credentials neither send a request nor have an open stream for `idleMs`. */
+    | { readonly kind: "idle"; readonly idleMs: number }
+    /** A command, which shares the seat, ends. */
+    | { readonly kind: "command" }
+    /** The calls in flight end. */
+    | { readonly kind: "calls"; readonly inFlight: number };
+}
+
+/** What a Server gives its gateway. */
+export interface GatewayHost {
+  /** The limits of an Agent. */
+  readonly limits: {
+    /** Events per second. */
+    readonly eventsPerSecond: number;
+    /** Calls in flight. */
+    readonly callsPerAgent: number;
+  };
+  /** The largest request, in bytes. */
+  readonly maxMessageBytes: number;
+  /**
+   * Connects an Agent of the gateway within the process.
+   *
+   * @throws {ProtocolError} 500 when the Server is shutting down
+   */
+  connect(): InProcessConnection;
+  /**
+   * Returns, once, the Agent because of which one of the gateway's got no seat in an office, and its
+   * node, where that is another one of a cluster.
+   */
+  agentOf(
+    office: string,
+  ): Promise<{ readonly name: string; readonly node?: string } | undefined>;
+  /** Names in the audit log who makes the call with this `req_id`; returns what forgets it again. */
+  attribute(reqId: string, source: CallSource): () => void;
+}
+
+/** Who makes a call that a gateway's Agent sends. */
+export interface CallSource {
+  /** Who it is authenticated as; absent without authentication. */
+  readonly principal?: string;
+  /** Name and version of its program, as the program itself states them. */
+  readonly client?: string;
+}
