@@ -43,7 +43,7 @@ const code = await runSmcp(process.argv.slice(2), {
     },
   },
   agent: {
-    summary: "Look into an office of A2C-SMCP and call the tools in it",
+    summary: "Inspect an office of A2C-SMCP and call its tools",
     load: async () => {
       const { agentCommand, runAgent } = await import("./agent/cli/command.ts");
       const loadPipe = async () => (await import("./mcp/mod.ts")).pipeOffice;
@@ -76,7 +76,7 @@ const code = await runSmcp(process.argv.slice(2), {
     },
   },
   clients: {
-    summary: "Print how each MCP client and agent gets the tools of up",
+    summary: "Print the setup of each MCP client and agent",
     load: async () => {
       const { clientsCommand, runClients } = await import("./cli/clients.ts");
       return { run: runClients, make: clientsCommand };

@@ -1,7 +1,7 @@
 import { Connection } from "../client/connection.ts";
 import { Emitter } from "../client/emitter.ts";
 import type { ConnectionState } from "../client/options.ts";
-import type { ClientProtocol } from "../client/versions.ts";
+import type { ClientProtocol } from "../client/options.ts";
 import type {
   A2CSkillRef,
   CallToolResult,

@@ -37,7 +37,7 @@ export function clientsCommand(): Command {
     .addHelpText("afterAll", commandHint("smcp", process.execPath));
   const command = addHelp(
     program.command("clients"),
-    "Print how each MCP client and agent gets the tools of up",
+    "Print the setup of each MCP client and agent",
     ["smcp clients", "smcp clients --office demo"],
   );
   addOptions(
@@ -73,7 +73,7 @@ export function bannerLines(address: OfficeAddress, mcp: boolean): string[] {
   ];
 }
 
-/** Describes each way to an office. */
+/** Describes each kind of access to an office. */
 function clientsText(address: OfficeAddress): string {
   const { url, office } = address;
   const own = mcpUrl(address);

@@ -42,23 +42,23 @@ export const clusterOptions = (): Option[] => [
   ),
   option(
     "--cluster-cert <file>",
-    "a client certificate in PEM form, for a Redis that wants one",
+    "a client certificate in PEM form, for a Redis that requires one",
   ),
   option("--cluster-key <file>", "its private key"),
   option(
     "--cluster-name <name>",
-    "what the ids of this server's polling sessions begin with, for a balancer that routes by them (default: random)",
+    "prefix of the ids of this server's polling sessions, for a balancer that routes by them (default: random)",
   ),
   option(
     "--cluster-lease <seconds>",
-    "how long the server goes on without Redis; longer than a fail-over takes, the same at all servers",
+    "how long the server continues without Redis; longer than a fail-over, the same at all servers",
   ).default(6).argParser(integer(4, 3600)),
 ];
 
 /**
  * Reads the values of {@linkcode clusterOptions}.
  *
- * @param env tells whether the address comes from the environment
+ * @param env shows whether the address comes from the environment
  * @returns `undefined` for a Server alone
  * @throws {UsageError} for flags that do nothing
  */

@@ -21,7 +21,7 @@ export function addCompletion(
   const name = program.name();
   const command = addHelp(
     program.command("completion"),
-    "Print what makes a shell complete this command",
+    "Print a script that completes this command in a shell",
     [
       `source <(${name} completion bash)      # in ~/.bashrc`,
       `source <(${name} completion zsh)       # in ~/.zshrc, after compinit`,

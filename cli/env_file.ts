@@ -7,7 +7,7 @@ export const ENV_FILE_VARIABLE = "SMCP_ENV_FILE";
 /** The permissions of a file that only its owner can use. */
 export const PRIVATE_MODE = 0o600;
 
-/** The permissions of everybody but the owner. */
+/** The permissions of all but the owner. */
 const OTHERS = 0o077;
 
 /** What is wrong with a file of variables, and what to do. */
@@ -57,7 +57,7 @@ export function loadEnvFile(env: Record<string, string | undefined>): void {
 
 /**
  * Parses lines of `NAME=value`; a value in double quotes is a JSON string. Lines that are empty or
- * begin with `#` say nothing.
+ * begin with `#` are skipped.
  *
  * @param file its name, for errors
  * @throws {EnvFileError} that names the line; the message never contains a value

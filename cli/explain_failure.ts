@@ -1,5 +1,10 @@
-import { codeOf, describeFailure, isDenied } from "../client/failures.ts";
-import { ConnectionError, reasonOf } from "../client/errors.ts";
+import {
+  codeOf,
+  ConnectionError,
+  describeFailure,
+  isDenied,
+  reasonOf,
+} from "../client/errors.ts";
 import {
   ErrorCode,
   ProtocolError,
@@ -9,11 +14,11 @@ import {
 /** Remedies for error codes of the protocol, in terms of the command line. */
 const REMEDIES: Readonly<Record<number, string>> = {
   [ErrorCode.UNAUTHORIZED]:
-    "give a key that the Server knows with --api-key (SMCP_API_KEY), or a valid token with --token (SMCP_TOKEN)",
+    "give a key of this Server with --api-key (SMCP_API_KEY), or a valid token with --token (SMCP_TOKEN)",
   [ErrorCode.FORBIDDEN]: "ask the Server's operator to allow it",
   [ErrorCode.TIMEOUT]: "the Computer may be overloaded: try again",
   [ErrorCode.TOO_MANY_REQUESTS]: "wait a moment, and ask for less at a time",
-  [ErrorCode.INTERNAL_ERROR]: "its operator finds the cause in its log",
+  [ErrorCode.INTERNAL_ERROR]: "its log has the cause",
   [ErrorCode.DPE_RESOLVER_NOT_CONFIGURED]:
     "start the Computer with --dpe-dir, or register a resolver in its code",
   [ErrorCode.INVALID_DPE_URI]:
@@ -24,14 +29,14 @@ const REMEDIES: Readonly<Record<number, string>> = {
 /** Causes and remedies of failed connections, by the code of the operating system or of TLS. */
 const NETWORK: Readonly<Record<string, string>> = {
   ECONNREFUSED:
-    "nobody listens there; start a Server, or correct the address with --url",
+    "connection refused; start a Server, or correct the address with --url",
   ENOTFOUND:
-    "there is no such host; correct the address with --url, or name the proxy that leads there with --proxy",
+    "unknown host name; correct the address with --url, or name the proxy that leads there with --proxy",
   EAI_AGAIN:
-    "the name of the host cannot be looked up; is this machine connected to a network?",
-  ETIMEDOUT: "it does not answer; is a firewall in between?",
-  EHOSTUNREACH: "there is no way to it; is this machine on the right network?",
-  ECONNRESET: "it hung up; does it speak http, or https?",
+    "the host name cannot be looked up; is this machine connected to a network?",
+  ETIMEDOUT: "no answer; is a firewall in between?",
+  EHOSTUNREACH: "host unreachable; is this machine on the right network?",
+  ECONNRESET: "connection reset; does it speak http, or https?",
 };
 
 /** Returns whether a request failed since nothing listens at its address. */
@@ -74,7 +79,7 @@ export function unwritable(
 /** Explains an error in one line with its remedy; never a stack trace. */
 export function explainFailure(error: unknown): string {
   const text = explain(error);
-  // What a Server, a Computer or a proxy says must not pass as lines of ours.
+  // A message of a Server, a Computer or a proxy must not pass as lines of ours.
   return error instanceof ProtocolError || error instanceof ConnectionError
     ? text.replaceAll(/\s*[\r\n]\s*/g, " ")
     : text;
@@ -108,14 +113,14 @@ function explain(error: unknown): string {
 /** Finds the remedy of a 404: of an HTTP path it has no fields, of a Computer its name. */
 const remedyOfNotFound = ({ fields }: ProtocolError): string | undefined =>
   typeof fields.computer === "string"
-    ? 'the command "members" lists who is there; name one of them with --computer'
+    ? 'the command "members" lists the Computers; name one with --computer'
     : typeof fields.mcp_server === "string" && fields.reason === undefined
     ? 'the command "config" lists the MCP servers'
     : Object.keys(fields).length === 0
     ? "correct --url, or the path with --path"
     : undefined;
 
-/** Explains why nobody was reached; unknown causes keep the message of the client. */
+/** Explains why no Server was reached; unknown causes keep the message of the client. */
 function explainUnreachable({ message, cause }: ConnectionError): string {
   const { text, from } = describeFailure(cause);
   const [where] = message.split(`: ${text}`, 1);
@@ -145,10 +150,10 @@ const JOIN_REMEDIES: readonly (readonly [wording: RegExp, remedy: string])[] = [
   ],
   [
     /already has an agent/i,
-    "a Server does not tell outsiders who; stop that agent, or join another office with --office",
+    "only its members can see which one; stop that agent, or join another office with --office",
   ],
   [/already exists/i, "choose another name with --name"],
-  [/full/i, "leave some other member out, or ask the Server's operator"],
+  [/full/i, "remove another member, or ask the Server's operator"],
   [
     /not allowed to join as agent/i,
     `smcp-agent joins as agent: give ${CREDENTIALS} of an agent`,

@@ -55,12 +55,12 @@ export const readName =
   (flag: string, variable: string) => (text: string): string => {
     if (text.trim() === "") {
       throw new UsageError(
-        `${flag} is empty; name something with it, and leave no empty ${variable} in the environment`,
+        `${flag} is empty; give it a value, and unset ${variable} where that is empty`,
       );
     }
     if (isOfficeName(text)) return text;
     throw new UsageError(
-      `${flag} (${variable}) is no name: expected ${OFFICE_NAME_RULE}`,
+      `${flag} (${variable}) is not a name: expected ${OFFICE_NAME_RULE}`,
     );
   };
 
@@ -73,12 +73,12 @@ export const publicUrlOption = (): Option =>
     orUsageError(() => readPublicUrl(text, "--public-url (SMCP_PUBLIC_URL)"))
   );
 
-/** Makes the token of who operates a Server that only this machine reaches. */
+/** Creates the operator token of a Server that only this machine reaches. */
 export const newOperatorToken = (): string => randomBytes(32).toString("hex");
 
 /**
- * Tells who may operate a Server, and the link to its console; for stdout, not for the log, which others
- * may read.
+ * Returns lines with the operator API, its token and the link to the console; for stdout, not for the
+ * log, which others may read.
  */
 export const operatorLines = (url: string, token: string): string =>
   `Operators: ${url}/operator/v1 with the token ${token}
@@ -92,5 +92,5 @@ Console: ${url}/console#token=${token}`;
 export const operatorOption = (access: string): Option =>
   option(
     "--no-operator",
-    `serve no operator API; otherwise it is there for ${access}`,
+    `serve no operator API; by default it is open to ${access}`,
   );

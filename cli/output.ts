@@ -58,7 +58,7 @@ export class LineQueue {
       this.#leftOut += lines;
       return;
     }
-    if (this.#leftOut > 0) this.#say();
+    if (this.#leftOut > 0) this.#reportDropped();
     this.#put(text, lines);
     if (!this.#writing) this.#next();
   }
@@ -92,7 +92,7 @@ export class LineQueue {
 
   #next(): void {
     // All lines before the gap are written.
-    if (this.#waiting.length === 0 && this.#leftOut > 0) this.#say();
+    if (this.#waiting.length === 0 && this.#leftOut > 0) this.#reportDropped();
     const batch = this.#waiting.shift();
     if (batch === undefined) return this.#rest();
     this.#writing = true;
@@ -110,7 +110,7 @@ export class LineQueue {
     });
   }
 
-  #say(): void {
+  #reportDropped(): void {
     const lines = this.#leftOut;
     this.#leftOut = 0;
     this.#put(this.#options.leftOut(lines), lines);
@@ -159,13 +159,13 @@ export function patientStream(
 /** The codes of writing to a terminal or pipe that was closed, in Node and in Deno. */
 const CLOSED: readonly unknown[] = ["EIO", "EPIPE"];
 
-/** Checks whether an error only means that nobody reads the output any more. */
+/** Checks whether an error only means that the reader of the output is gone. */
 export const isClosedOutput = (error: unknown): boolean =>
   error instanceof Error && "code" in error && CLOSED.includes(error.code);
 
 /**
- * Lets a command live on, or come to its end, when its terminal or pipe is closed: to say
- * so would fail the same way, without end.
+ * Lets a command continue, or finish, when its terminal or pipe is closed: reporting the error would
+ * fail with the same one, endlessly.
  */
 export function outliveOutput(...outputs: Pick<LineStream, "on">[]): void {
   for (const output of outputs) {

@@ -9,7 +9,7 @@ const COMMANDS = {
 /** A command of the package. */
 export type CommandName = keyof typeof COMMANDS;
 
-/** Where the code of the package comes from, as a module's URL tells it. */
+/** Where the code of the package comes from, as a module's URL shows it. */
 export interface Origin {
   /** The URL of its folder. */
   readonly root: string;

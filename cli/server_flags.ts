@@ -1,5 +1,5 @@
 /**
- * The options of commands that dial a Server: its address, the way there, and credentials.
+ * The options of commands that dial a Server: its address, proxy and certificates, and credentials.
  *
  * @module
  */
@@ -8,19 +8,20 @@ import type { Command, Option } from "commander";
 import type { RequestOptions } from "node:https";
 import { addOptions, option } from "./flags.ts";
 import { orUsageError, UsageError } from "./run.ts";
-import { isHeaderText, parseServerUrl } from "../client/check_options.ts";
+import { isHeaderText } from "../client/check_options.ts";
 import type { ConnectionError } from "../client/errors.ts";
-import type { UrlOptions } from "../client/options.ts";
+import type { ClientProtocol, UrlOptions } from "../client/options.ts";
 import {
   chooseProxy,
   proxyRoute,
   unreadableExemptions,
 } from "../client/proxy.ts";
-import { unreachable } from "../client/failures.ts";
+import { parseServerUrl } from "../client/server_url.ts";
 import { checkTls, type ClientTlsOptions } from "../client/tls.ts";
-import { CLIENT_PROTOCOLS, type ClientProtocol } from "../client/versions.ts";
+import { unreachable } from "../client/unreachable.ts";
+import { CLIENT_PROTOCOLS } from "../client/versions.ts";
 
-/** Credentials on the command line; visible to everybody who lists processes, unlike the environment. */
+/** Credentials on the command line; visible in lists of processes, unlike the environment. */
 export interface CredentialFlags {
   /** `--api-key` or `SMCP_API_KEY`. */
   apiKey?: string;
@@ -59,8 +60,8 @@ function check(flag: string, value: string): void {
   );
 }
 
-/** The way to a Server, from the command line. */
-export interface WayFlags {
+/** How to reach a Server, from the command line. */
+export interface AddressFlags {
   /** Address of the Server. */
   url: string;
   /** An HTTP proxy, or `none`. */
@@ -74,7 +75,7 @@ export interface WayFlags {
 }
 
 /** The address of a Server and the identity to join with, from the command line. */
-export interface ServerFlags extends WayFlags, CredentialFlags {
+export interface ServerFlags extends AddressFlags, CredentialFlags {
   /** HTTP path of its Socket.IO endpoint. */
   path: string;
   /** The protocol version to speak. */
@@ -93,19 +94,19 @@ export const addServerFlags = (command: Command): Command =>
       "HTTP path of the Server's Socket.IO endpoint; /socket.io/ for one of the Python SDK",
     ).default("/smcp/"),
     protocolOption(command),
-    ...wayOptions(),
+    ...addressOptions(),
     ...credentialOptions(),
   );
 
-/** Adds the options of {@linkcode WayFlags} and of credentials to a command. */
-export const addWayFlags = (command: Command): Command =>
-  addOptions(command, urlOption(), ...wayOptions(), ...credentialOptions());
+/** Adds the options of {@linkcode AddressFlags} and of credentials to a command. */
+export const addAddressFlags = (command: Command): Command =>
+  addOptions(command, urlOption(), ...addressOptions(), ...credentialOptions());
 
 const urlOption = (): Option =>
   option("--url <url>", "address of the Server")
     .default("http://127.0.0.1:8787");
 
-const wayOptions = (): Option[] => [
+const addressOptions = (): Option[] => [
   option(
     "--proxy <url>",
     "reach the Server through this HTTP proxy, or none (default: the one of HTTPS_PROXY, HTTP_PROXY or ALL_PROXY, but for the hosts of NO_PROXY)",
@@ -125,7 +126,7 @@ const wayOptions = (): Option[] => [
 export const protocolOption = (command: Command): Option =>
   command.createOption(
     "--protocol <version>",
-    "the version of A2C-SMCP to speak; auto: the newest that the Server lets in",
+    "the version of A2C-SMCP to speak; auto: the newest that the Server accepts",
   ).choices(["auto", ...CLIENT_PROTOCOLS]).default("auto")
     .env("SMCP_CLIENT_PROTOCOL");
 
@@ -139,7 +140,7 @@ export const connectionOptions = (
   flags: ServerFlags,
   read: (file: string) => string,
 ): UrlOptions => ({
-  ...readWay(flags, read),
+  ...readAddress(flags, read),
   path: flags.path,
   ...(flags.protocol && { protocol: flags.protocol }),
   name: flags.name,
@@ -147,29 +148,29 @@ export const connectionOptions = (
 });
 
 /** How requests of `node:http` and `node:https` reach a Server. */
-export interface HttpWay {
+export interface HttpRoute {
   /** Returns options for a request. */
   options(): Promise<RequestOptions>;
   /** Creates the error for a request that reached no Server, as other clients explain it. */
   failure(error: unknown): Promise<ConnectionError>;
-  /** What the user should know before. */
+  /** A warning for the user, with its remedy. */
   readonly warning: string | undefined;
 }
 
 /**
- * Finds the way of requests to a Server from the command line.
+ * Reads how requests reach a Server from the command line.
  *
  * @param read reads a text file
  * @throws {UsageError} that names the invalid file or option
  */
-export function httpWay(
-  flags: WayFlags,
+export function httpRoute(
+  flags: AddressFlags,
   read: (file: string) => string,
-): HttpWay {
-  const options = orUsageError(() => readWay(flags, read));
+): HttpRoute {
+  const options = orUsageError(() => readAddress(flags, read));
   const route = proxyRoute(options);
   return {
-    // Node's own agent could take a proxy of the environment though there is to be none.
+    // Node's own agent could use a proxy of the environment against --proxy none.
     options: async () => ({
       ...options.tls,
       agent: (await route?.())?.agent as Agent | undefined ?? false,
@@ -180,8 +181,8 @@ export function httpWay(
   };
 }
 
-function readWay(
-  { url, proxy, tlsCert, tlsKey, tlsCa }: WayFlags,
+function readAddress(
+  { url, proxy, tlsCert, tlsKey, tlsCa }: AddressFlags,
   read: (file: string) => string,
 ): Pick<UrlOptions, "url" | "proxy" | "tls"> {
   parseServerUrl(url);

@@ -44,7 +44,7 @@ export function firstSignal(
   });
 }
 
-/** Checks whether this process was started without SIGHUP; only Linux says so, and Node resets it. */
+/** Checks whether this process was started without SIGHUP; only Linux shows it, and Node resets it. */
 function ignoresHangUp(): boolean {
   try {
     const status = readFileSync("/proc/self/status", "utf8");

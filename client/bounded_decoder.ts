@@ -10,12 +10,12 @@
 import { Decoder, type Packet, PacketType } from "socket.io-parser";
 import { ConnectionError } from "./errors.ts";
 import { ErrorCode, ProtocolError } from "../protocol/errors.ts";
-import { outlineOf } from "../shared/json_outline.ts";
-import { countValues } from "../shared/json_values.ts";
+import { outlineOf } from "../shared/json/outline.ts";
+import { countValues } from "../shared/json/values.ts";
 
 /** The most values of a request or a notification: those of a call's arguments. */
 export const MAX_EVENT_VALUES = 100_000;
-/** The most values of an answer: those of a Computer's tools. Whose answer it is, a packet does not say. */
+/** The most values of an answer: those of a Computer's tools; a packet does not name its sender. */
 export const MAX_ANSWER_VALUES = 1_000_000;
 
 /** Type, attachments, namespace and id of a packet; its payload follows. */
@@ -29,7 +29,7 @@ export class BoundedDecoder extends Decoder {
     }
     const bounded = bound(chunk);
     if (typeof bounded === "object") {
-      // Its listeners are those of the Manager, which knows this event alone.
+      // Its only listener is the Manager, and this is the only event that it emits to it.
       this.emitReserved("decoded", bounded);
     } else super.add(bounded ?? chunk);
   }

@@ -1,13 +1,13 @@
 /**
- * Checks of a client's options, which JavaScript does not check, and of its URL.
+ * Checks of a client's options, which JavaScript does not check.
  *
  * @module
  */
-import { checkTls, unreadableExemptions } from "./node_way.ts";
+import { checkTls, unreadableExemptions } from "./node_network.ts";
 import type { ConnectionOptions, Credentials } from "./options.ts";
-import { isTls } from "./tls.ts";
+import { isTls, parseServerUrl } from "./server_url.ts";
 import { isOfficeName, isRecord, OFFICE_NAME_RULE } from "../protocol/names.ts";
-import { VERSION_PARAMETER } from "../protocol/version.ts";
+import { isLoopbackName } from "../shared/loopback.ts";
 
 const TRANSPORTS: readonly unknown[] = ["polling", "websocket"];
 
@@ -58,7 +58,7 @@ export function checkOptions(options: ConnectionOptions): void {
 /**
  * Checks the name of an office, which JavaScript does not check.
  *
- * @throws {TypeError} that says what is expected
+ * @throws {TypeError} that names what is expected
  */
 export function checkOffice(office: unknown): asserts office is string {
   if (isOfficeName(office)) return;
@@ -72,7 +72,7 @@ export function checkOffice(office: unknown): asserts office is string {
 /** The options of a client, of which nothing is certain. */
 type Given = { readonly [N in keyof ConnectionOptions]?: unknown };
 
-/** What options of a network connection have no use for in this process, and what to do instead. */
+/** Options of a network connection, which do nothing within a process, each with its remedy. */
 const NETWORK_ONLY = {
   url: "give one of them",
   protocol: "give it to connect() of the Server",
@@ -90,7 +90,7 @@ export const NETWORK_OPTIONS: readonly string[] = Object.keys(NETWORK_ONLY);
 function checkInProcess(given: Given): void {
   const { open }: { open?: unknown } = Object(given.connection);
   if (typeof open !== "function") {
-    const expected = "what connect() of a Server in this process returns";
+    const expected = "the result of connect() of a Server in this process";
     throw invalid("connection", expected);
   }
   for (const [name, remedy] of Object.entries(NETWORK_ONLY)) {
@@ -131,39 +131,9 @@ const isTransports = (value: unknown): boolean =>
   Array.isArray(value) && value.length > 0 &&
   value.every((name) => TRANSPORTS.includes(name));
 
-/** The parts of a Server's URL. */
-interface ServerAddress {
-  /** Scheme, host and port; a path in the URL is not part of it. */
-  readonly origin: string;
-  /** The parameters of the URL's query, without that of the protocol (protocol §2). */
-  readonly query: Record<string, string>;
-}
-
-/**
- * Parses the URL of a Server; the version cannot be set through it (protocol §2).
- *
- * @throws {TypeError} with an example of a valid URL
- */
-export function parseServerUrl(url: string): ServerAddress {
-  const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (!parsed || !/^(https?|wss?):$/.test(parsed.protocol)) {
-    const shown = JSON.stringify(url);
-    throw new TypeError(
-      `Cannot connect to ${shown}: expected a URL such as "http://127.0.0.1:8787" or "https://smcp.example.com"`,
-    );
-  }
-  const query = Object.fromEntries(parsed.searchParams);
-  delete query[VERSION_PARAMETER];
-  return { origin: `${parsed.protocol}//${parsed.host}`, query };
-}
-
 const SECRET_HEADER = /^(x-api-key|authorization|cookie)$/i;
 
-/** Returns whether the host of a URL is this machine, by its name. */
-export const isLoopback = (hostname: string): boolean =>
-  /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/i.test(hostname);
-
-/** Returns what the user of a client should know before it connects, each with what to do. */
+/** Returns the warnings about a client's options, each with its remedy. */
 export const warningsOf = (options: Partial<ConnectionOptions>): string[] =>
   [secretsInClear(options), unreadableExemptions(options)]
     .filter((warning) => warning !== undefined);
@@ -171,17 +141,17 @@ export const warningsOf = (options: Partial<ConnectionOptions>): string[] =>
 /**
  * Detects credentials that would be sent to another machine unencrypted (protocol §10).
  *
- * @returns a warning that says what to do, or `undefined`
+ * @returns a warning with its remedy, or `undefined`
  */
 export function secretsInClear(
   { url, auth, headers = {} }: Partial<ConnectionOptions>,
 ): string | undefined {
   if (url === undefined) return undefined; // in this process
   const { host, hostname } = new URL(url);
-  if (isTls(url) || isLoopback(hostname)) return undefined;
+  if (isTls(url) || isLoopbackName(hostname)) return undefined;
   const inAuth = typeof auth === "function" ||
     Object.keys(auth ?? {}).length > 0;
   const inHeaders = Object.keys(headers).some((n) => SECRET_HEADER.test(n));
   if (!inAuth && !inHeaders) return undefined;
-  return `The key or token goes to ${host} unencrypted, where anyone on the way can read it: use https:// there`;
+  return `The key or token goes to ${host} unencrypted, so that others on the network can read it: use https://`;
 }

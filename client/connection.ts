@@ -14,9 +14,10 @@ import { ConnectionError, reasonOf } from "./errors.ts";
 import { InProcessWire } from "./in_process_wire.ts";
 import { Membership } from "./membership.ts";
 import { checkRequest } from "./message_limits.ts";
-import { proxyRoute } from "./node_way.ts";
+import { proxyRoute } from "./node_network.ts";
 import type {
   AnyNotification,
+  ClientProtocol,
   ConnectionOptions,
   ConnectionState,
   LinkEvents,
@@ -26,11 +27,7 @@ import type {
 } from "./options.ts";
 import type { ProxyRoute } from "./proxy.ts";
 import { credentialsOf, SocketWire } from "./socket_wire.ts";
-import {
-  type ClientProtocol,
-  servedVersions,
-  VersionChoice,
-} from "./versions.ts";
+import { servedVersions, VersionChoice } from "./versions.ts";
 import {
   CLOSE_TIMEOUT_MS,
   Retry,
@@ -40,7 +37,8 @@ import {
 import { ErrorCode, ProtocolError } from "../protocol/errors.ts";
 import { isNotification, NOTIFICATIONS } from "../protocol/event_table.ts";
 import type { Role } from "../protocol/payloads/offices.ts";
-import { abortable, Deadlines, onAbort } from "../shared/async.ts";
+import { abortable, onAbort } from "../shared/async.ts";
+import { type Deadline, Deadlines } from "../shared/deadlines.ts";
 
 /** Options of a connection, with the client's role. */
 type RoleOptions = ConnectionOptions & { role: Role };
@@ -69,11 +67,11 @@ export class Connection implements AsyncDisposable {
   readonly #instanceId = crypto.randomUUID();
   readonly #retry = new Retry();
   readonly #version: VersionChoice;
-  /** Finds the way through a proxy, and the version that the Server lets in, where they are not given. */
+  /** Opens the route through a proxy, and chooses a version that the Server accepts, where they are not given. */
   #prepare: (() => Promise<void>) | undefined;
   #wire: Wire | undefined;
   /** Of the requests in flight. */
-  readonly #deadlines = new Deadlines();
+  readonly #deadlines = new Deadlines(true);
   #state: ConnectionState = "idle";
   /** Maximum message size in bytes that the Server accepts, as announced in the handshake (protocol §9). */
   maxPayload: number | undefined;
@@ -253,10 +251,14 @@ export class Connection implements AsyncDisposable {
           resolve(args);
         }
       };
-      const late = () => settle();
-      this.#deadlines.add(late, timeoutMs);
+      const now = performance.now();
+      const deadline: Deadline = {
+        due: now + timeoutMs,
+        expire: () => settle(),
+      };
+      this.#deadlines.add(deadline, now);
       wire.send(event, payload, (...args) => {
-        if (this.#deadlines.remove(late)) settle(args);
+        if (this.#deadlines.remove(deadline)) settle(args);
       });
     });
   }

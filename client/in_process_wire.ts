@@ -14,7 +14,7 @@ import {
 } from "./wire.ts";
 import { reasonOf } from "./errors.ts";
 
-/** The way to a Server in this process. It connects at once; a refusal is final, since the Server is gone. */
+/** A connection to a Server in this process. It opens at once; a refusal is final, since the Server is gone. */
 export class InProcessWire implements Wire {
   readonly isRetrying = false;
   readonly #connection: InProcessConnection;

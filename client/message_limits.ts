@@ -41,7 +41,7 @@ export const whyTooLarge = (
 
 /**
  * Returns a number of bytes that an object as JSON certainly does not exceed, without writing it: a text is
- * not read. `Infinity` where only `JSON.stringify` can tell, or below more than so many levels.
+ * not read. `Infinity` where only `JSON.stringify` can count, or below more than so many levels.
  */
 function atMostBytes(value: object, levels: number): number {
   if (levels === 0 || "toJSON" in value) return Infinity;

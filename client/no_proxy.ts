@@ -2,7 +2,7 @@
  * The hosts of `NO_PROXY`, which are reached without a proxy.
  *
  * The rule is that of Go (`golang.org/x/net/http/httpproxy`), whose test vectors the tests take, but for a
- * leading dot, which means the name itself as well, as in curl and Deno. No library for JavaScript knows
+ * leading dot, which means the name itself as well, as in curl and Deno. No library for JavaScript supports
  * ranges. The platform parses names (`URL`) and addresses (`node:net`), so that each has one form.
  *
  * @module

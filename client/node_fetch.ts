@@ -41,10 +41,10 @@ export function mcpUrl(
 }
 
 /**
- * Makes a `fetch` for MCP on `node:http`: that of Node gives up calls that take longer than five
- * minutes, and neither it nor Deno's takes certificates in the same way.
+ * Makes a `fetch` for MCP on `node:http`: that of Node ends calls after five minutes, and
+ * takes certificates by another option than that of Deno.
  *
- * @param route finds the way through a proxy, if there is one
+ * @param route opens the route through a proxy, if there is one
  */
 export const nodeFetch = (
   tls: ClientTlsOptions = {},
@@ -69,10 +69,10 @@ export const nodeFetch = (
     });
     request.on("error", async (error: Error & { readonly code?: string }) => {
       if (signal?.aborted) return reject(signal.reason);
-      const way = { url: url.href, tls };
+      const target = { url: url.href, tls };
       const reason = error.code === "ECONNRESET"
         ? undefined // a connection that ended: no fault of TLS
-        : await tlsReason(error.code, way, proxy?.agent);
+        : await tlsReason(error.code, target, proxy?.agent);
       if (reason === undefined) return reject(error);
       const text = reason.replaceAll(/\btls\.(cert|key|ca)\b/g, "--tls-$1");
       reject(new Error(text, { cause: error }));
@@ -88,7 +88,7 @@ export const nodeFetch = (
 };
 
 /**
- * Lets an agent use connections again, but not tell its requests: Deno would send one a second time
+ * Lets an agent reuse connections, but hides that from its requests: Deno would send one a second time
  * when such a connection ends without an answer, though the server may have run it.
  */
 function onceOnly<T extends Agent>(agent: T): T {

@@ -3,10 +3,13 @@ import type {
   ProtocolVersionError,
 } from "../protocol/errors.ts";
 import type { Notifications } from "../protocol/events.ts";
+import type { ProtocolName } from "../protocol/version.ts";
 import type { InProcessConnection } from "../shared/in_process.ts";
 import type { NamesOf } from "../shared/checks.ts";
 import { CLIENT_TLS_NAMES, type ClientTlsOptions } from "./tls.ts";
-import type { ClientProtocol } from "./versions.ts";
+
+/** The versions that a client can speak: those with a handshake. */
+export type ClientProtocol = Exclude<ProtocolName, "0.1">;
 
 /** The credentials of a client: an API key, a token, or what else the Server asks for (protocol §10). */
 export interface Credentials {

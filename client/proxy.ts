@@ -1,5 +1,5 @@
 /**
- * The HTTP proxy on the way to a Server.
+ * The HTTP proxy between a client and its Server.
  *
  * {@linkcode chooseProxy} decides whether there is one, from the option of a client and the variables
  * of its environment. {@linkcode openProxy} makes an agent of `node:http` that dials through it:
@@ -8,10 +8,9 @@
  *
  * @module
  */
+import { isLoopbackName } from "../shared/loopback.ts";
 import { loadPackages } from "../shared/packages.ts";
-import { isLoopback } from "./check_options.ts";
-import { codeOf, describeFailure } from "./failures.ts";
-import { ConnectionError } from "./errors.ts";
+import { codeOf, ConnectionError, describeFailure } from "./errors.ts";
 import { readNoProxy } from "./no_proxy.ts";
 import type { UrlOptions } from "./options.ts";
 import {
@@ -22,8 +21,9 @@ import {
   type IncomingMessage,
   nodeModule,
 } from "./node_modules.ts";
-import { type ClientTlsOptions, isTls } from "./tls.ts";
-import * as webWay from "./web_way.ts";
+import { isTls } from "./server_url.ts";
+import type { ClientTlsOptions } from "./tls.ts";
+import * as webNetwork from "./web_network.ts";
 
 /** A proxy that was chosen. */
 export interface Proxy {
@@ -35,7 +35,7 @@ export interface Proxy {
   readonly unreadable?: readonly string[];
 }
 
-/** The way through a proxy. */
+/** The route through a proxy. */
 export interface ProxyRoute {
   /** The URL of the proxy, without a password. */
   readonly url: string;
@@ -64,12 +64,12 @@ export function chooseProxy(
   variable: (name: string) => string | undefined = environment,
   option = "the option proxy",
 ): Proxy | undefined {
-  if (!hasNodeModules()) return webWay.proxyRoute({ proxy: given });
+  if (!hasNodeModules()) return webNetwork.proxyRoute({ proxy: given });
   if (given === false) return undefined;
   if (given !== undefined) return { url: parse(given, option) };
   const { hostname, port } = new URL(serverUrl);
   const secure = isTls(serverUrl);
-  if (isLoopback(hostname)) return undefined;
+  if (isLoopbackName(hostname)) return undefined;
   const find = (...names: string[]) =>
     names.flatMap((name) => [name.toLowerCase(), name])
       .map((name) => ({ name, text: variable(name) ?? "" }))
@@ -89,7 +89,7 @@ export function chooseProxy(
  * Detects entries of `NO_PROXY` that name no host, such as `10.0.0.0/`, where a Server is reached through
  * a proxy of the environment: they may have meant it.
  *
- * @returns a warning that says what to do, or `undefined`
+ * @returns a warning with its remedy, or `undefined`
  */
 export function unreadableExemptions(
   { url, proxy }: Partial<Pick<UrlOptions, "url" | "proxy">>,
@@ -151,10 +151,11 @@ export function loadProxiesBy(loader: () => Promise<ProxyLibrary>): void {
 }
 
 /**
- * Returns what makes the way through the proxy to a Server, once; `undefined` where there is none.
+ * Returns a function that opens the route through the proxy to a Server, once; `undefined` where there is
+ * no proxy.
  *
  * `tls.ca` is trusted for an `https:` proxy too. The first call loads the library, and rejects with an
- * error that says what to install where a bundle has left it out.
+ * error that names the package to install where a bundle lacks it.
  *
  * @throws {TypeError} as {@linkcode chooseProxy}
  */
@@ -224,7 +225,7 @@ function machineAuthorities(): readonly string[] {
   return tls?.getCACertificates?.("default") ?? tls?.rootCertificates ?? [];
 }
 
-/** Says what a proxy needs that did not answer CONNECT with 200. */
+/** Explains an answer to CONNECT other than 200, with its remedy. */
 function statusReason(
   answer: Answer | undefined,
   { username }: URL,
@@ -234,17 +235,17 @@ function statusReason(
   if (status === 407) {
     const schemes = String(headers["proxy-authenticate"] ?? "Basic");
     if (!/\bbasic\b/i.test(schemes)) {
-      return `takes no password, but ${schemes}; run a proxy on this machine that does that, and name it`;
+      return `does not support Basic authentication, but ${schemes}; run a proxy on this machine that does, and name it`;
     }
     return username === ""
       ? "requires a user and a password: write them into its URL, as in http://user:password@proxy.example:3128"
       : "does not accept the user and the password of its URL; correct them";
   }
   if (status === 403 || status === 405) {
-    return `does not allow a connection to ${host} (HTTP ${status}): ask its operator to allow it (many allow port 443 alone), or except the host with NO_PROXY`;
+    return `does not allow a connection to ${host} (HTTP ${status}): ask its operator to allow it (many allow only port 443), or exempt the host with NO_PROXY`;
   }
   return status >= 500
-    ? `does not reach ${host} (HTTP ${status}); correct the Server's address, or except the host with NO_PROXY`
+    ? `cannot reach ${host} (HTTP ${status}); correct the Server's address, or exempt the host with NO_PROXY`
     : `refused a connection to ${host} (HTTP ${status}); is it an HTTP proxy?`;
 }
 
@@ -253,19 +254,19 @@ const NO_TLS = "does not speak TLS; write http:// for it";
 
 /** Causes and remedies of proxies that were not reached, by the code of the operating system or of TLS. */
 const NETWORK: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "is not there: nobody listens; correct its address",
-  ENOTFOUND: "is not there: there is no such host; correct its address",
-  EAI_AGAIN: "is not found: its name cannot be looked up",
+  ECONNREFUSED: "cannot be reached: connection refused; correct its address",
+  ENOTFOUND: "cannot be reached: unknown host name; correct its address",
+  EAI_AGAIN: "cannot be reached: its host name cannot be looked up",
   ETIMEDOUT: NO_ANSWER,
   ABORT_ERR: NO_ANSWER,
   EPERM:
-    "may not be reached: by Deno without --allow-net for it, or because of a firewall",
+    "may not be reached: Deno needs --allow-net for it, or a firewall is in between",
   EPROTO: NO_TLS,
   ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
 };
 
-/** Matches what a proxy does that got no TLS, or TLS, against its will; the library has a text for the one. */
-const HUNG_UP = /ECONNRESET|EPIPE|ended before receiving CONNECT/;
+/** Matches the errors of a proxy that expected TLS, or expected none; the library has a text for the one. */
+const CONNECTION_CLOSED = /ECONNRESET|EPIPE|ended before receiving CONNECT/;
 
 function networkReason(error: unknown, { protocol }: URL): string {
   const cause = { description: error };
@@ -273,10 +274,10 @@ function networkReason(error: unknown, { protocol }: URL): string {
   const known = NETWORK[code];
   if (known !== undefined) return known;
   const { text } = describeFailure(cause);
-  if (HUNG_UP.test(`${code} ${text}`)) {
+  if (CONNECTION_CLOSED.test(`${code} ${text}`)) {
     return protocol === "https:"
-      ? "hung up; write http:// for it if it does not speak TLS"
-      : "hung up; is it an HTTP proxy? Write https:// for it if it speaks TLS";
+      ? "closed the connection; write http:// for it if it does not speak TLS"
+      : "closed the connection; is it an HTTP proxy? Write https:// for it if it speaks TLS";
   }
   return /CERT|VERIFY|ISSUER/i.test(code + text)
     ? `has a certificate that is not trusted (${text}): give its authority with tls.ca`

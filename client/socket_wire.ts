@@ -1,10 +1,10 @@
 /**
- * The way to a Server over Socket.IO: dialing with version and credentials, watching each handshake, and
- * finding the Server's error behind a failed one.
+ * The connection to a Server over Socket.IO: dialing with version and credentials, watching each
+ * handshake, and finding the Server's error behind a failed one.
  *
  * @module
  */
-import { isFinal, unreachable } from "./failures.ts";
+import { isFinal } from "./errors.ts";
 import {
   Fetch,
   io,
@@ -15,11 +15,12 @@ import {
 } from "socket.io-client";
 import { Encoder } from "socket.io-parser";
 import { BoundedDecoder } from "./bounded_decoder.ts";
-import { checkAuth, parseServerUrl } from "./check_options.ts";
-import { joining } from "./node_way.ts";
-import type { UrlOptions } from "./options.ts";
+import { checkAuth } from "./check_options.ts";
+import { joining } from "./node_network.ts";
+import type { ClientProtocol, UrlOptions } from "./options.ts";
 import type { ProxyRoute } from "./proxy.ts";
-import type { ClientProtocol } from "./versions.ts";
+import { parseServerUrl } from "./server_url.ts";
+import { unreachable } from "./unreachable.ts";
 import {
   type Acked,
   BACKOFF,
@@ -37,7 +38,7 @@ import {
   VERSION_PARAMETER,
 } from "../protocol/version.ts";
 
-/** The way to a Server over Socket.IO, which connects again by itself when no Server was reached. */
+/** A connection over Socket.IO, which retries by itself when no Server was reached. */
 export class SocketWire implements Wire {
   readonly #dial: Dial;
   readonly #socket: Socket;
@@ -119,7 +120,7 @@ export const HANDSHAKE_TIMEOUT_MS = 20_000;
 /** The target of a connection, with credentials. */
 interface Dial {
   readonly options: UrlOptions;
-  /** The way through a proxy, if there is one. */
+  /** The route through a proxy, if there is one. */
   readonly route: () => ProxyRoute | undefined;
   /** The version of the next attempt. */
   protocol(): ClientProtocol;

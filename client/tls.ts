@@ -10,7 +10,8 @@ import {
   nodeModule,
   type TLSSocket,
 } from "./node_modules.ts";
-import * as webWay from "./web_way.ts";
+import { isTls } from "./server_url.ts";
+import * as webNetwork from "./web_network.ts";
 import type { NamesOf } from "../shared/checks.ts";
 
 /** Certificates of a client and its trusted authorities; all as PEM (protocol §10). */
@@ -47,7 +48,7 @@ export function checkTls(
   url: string,
   names: TlsNames = OPTIONS,
 ): void {
-  if (!hasNodeModules()) return webWay.checkTls(tls);
+  if (!hasNodeModules()) return webNetwork.checkTls(tls);
   const { cert, key, ca } = tls ?? {};
   const first = (["cert", "key", "ca"] as const)
     .find((name) => tls?.[name] !== undefined);
@@ -87,9 +88,6 @@ export function checkTls(
     );
   }
 }
-
-/** Returns whether a URL requires TLS. */
-export const isTls = (url: string): boolean => /^(https|wss):/i.test(url);
 
 /** Returns when a certificate expired, if it has. */
 function expiryOf(cert: string | undefined): string | undefined {

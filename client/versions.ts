@@ -1,18 +1,12 @@
-import { parseServerUrl } from "./check_options.ts";
-import { open, type WayRequest } from "./node_way.ts";
+import { type PageRequest, requestPage } from "./node_network.ts";
+import type { ClientProtocol } from "./options.ts";
+import { parseServerUrl } from "./server_url.ts";
 import { ProtocolVersionError } from "../protocol/errors.ts";
-import {
-  PROTOCOL_NAMES,
-  type ProtocolName,
-  protocolOf,
-} from "../protocol/version.ts";
-
-/** The versions that a client can speak: those with a handshake. */
-export type ClientProtocol = Exclude<ProtocolName, "0.1">;
+import { PROTOCOL_NAMES, protocolOf } from "../protocol/version.ts";
 
 /** The versions that a client can speak, oldest first. */
 export const CLIENT_PROTOCOLS: readonly ClientProtocol[] = PROTOCOL_NAMES
-  .filter((name) => name !== "0.1"); // the profiles say it too, but load the schemas
+  .filter((name) => name !== "0.1"); // the profiles have it too, but load the schemas
 
 /**
  * Chooses the version of each attempt to connect.
@@ -85,11 +79,11 @@ const MAX_BYTES = 64 * 1024;
 /**
  * Asks a Server with `GET /health` which versions it lets in.
  *
- * @returns their numbers, such as `0.4.0`; none where no answer says them: another Server, an older one,
- *   or one that forwards no such path. Never rejects: the connection explains what is wrong
+ * @returns their numbers, such as `0.4.0`; none where no answer lists them: from another Server, an
+ *   older one, or a proxy without that path. Never rejects: the connection explains what is wrong
  */
 export async function servedVersions(
-  { options, route, signal }: WayRequest,
+  { options, route, signal }: PageRequest,
 ): Promise<readonly string[]> {
   const ended = new AbortController();
   const end = () => ended.abort();
@@ -101,7 +95,9 @@ export async function servedVersions(
     const url = new URL("/health", origin.replace(/^ws/i, "http"));
     url.search = new URLSearchParams(query).toString();
     const request = { options, route, signal: ended.signal };
-    return versionsIn(JSON.parse(await textOf(await open(url.href, request))));
+    return versionsIn(
+      JSON.parse(await readText(await requestPage(url.href, request))),
+    );
   } catch {
     return [];
   } finally {
@@ -119,7 +115,7 @@ function versionsIn(health: unknown): readonly string[] {
 }
 
 /** @throws {Error} when it is too long */
-async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+async function readText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   let size = 0;

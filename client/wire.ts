@@ -13,7 +13,7 @@ import type {
 /** How long leaving the office may take when closing, and again closing the connection. */
 export const CLOSE_TIMEOUT_MS = 3_000;
 
-/** The way to a Server, over which a client connects again after each loss: a socket, or none in its process. */
+/** The connection to a Server, which a client renews after each loss: a socket, or none in its process. */
 export interface Wire {
   /** Whether there is a connection right now. */
   readonly isOpen: boolean;

@@ -4,7 +4,7 @@ import {
   type ConnectionOptions,
   type ConnectionState,
 } from "../client/options.ts";
-import type { ClientProtocol } from "../client/versions.ts";
+import type { ClientProtocol } from "../client/options.ts";
 import { checkNames, type NamesOf } from "../shared/checks.ts";
 import { OfficeLink } from "./requests/office_link.ts";
 import {

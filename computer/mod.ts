@@ -148,4 +148,4 @@ export type {
   ServerEnd,
 } from "../shared/in_process.ts";
 export type { ClientTlsOptions } from "../client/tls.ts";
-export type { ClientProtocol } from "../client/versions.ts";
+export type { ClientProtocol } from "../client/options.ts";

@@ -43,7 +43,7 @@ async function demo(): Promise<void> {
         flags: ["--cluster-name", name, "--trust-proxy", "1"],
       }),
     );
-    say(`$ smcp-server --cluster ${redis.url} --cluster-name ${name}`);
+    print(`$ smcp-server --cluster ${redis.url} --cluster-name ${name}`);
     return server;
   }));
 
@@ -54,7 +54,7 @@ async function demo(): Promise<void> {
       ? await startPageBalancer("haproxy-session.cfg", servers)
       : await startBalancer(servers),
   );
-  say(`clients connect to ${balancer.url}`);
+  print(`clients connect to ${balancer.url}`);
 
   step("Let five Computers and an Agent join an office, wherever they land");
   for (const name of COMPUTERS) await joinComputer(balancer.url, name);
@@ -69,7 +69,7 @@ async function demo(): Promise<void> {
   const calls = new Calls(agent);
   running.defer(() => calls.stop());
   await calls.answered(CALLS_BETWEEN);
-  say(calls.summary());
+  print(calls.summary());
 
   const victim =
     servers.find((server) =>
@@ -96,7 +96,7 @@ async function killed(
   await victim.kill();
   await picture(servers, (count) => count === COMPUTERS.length + 1);
   await calls.answered(CALLS_BETWEEN);
-  say(`${calls.total - before} calls since then. ${calls.summary()}`);
+  print(`${calls.total - before} calls since then. ${calls.summary()}`);
 }
 
 async function joinComputer(url: string, name: string): Promise<void> {
@@ -107,7 +107,7 @@ async function joinComputer(url: string, name: string): Promise<void> {
       script: (event) =>
         event === "client:get_tools"
           ? { req_id: "tools", tools: [] }
-          : { content: [{ type: "text", text: `${name} says hello` }] },
+          : { content: [{ type: "text", text: `hello from ${name}` }] },
     }),
   );
   await computer.connect();
@@ -168,7 +168,7 @@ class Calls {
 const hosts = (server: TestNode, name: string): boolean =>
   server.isRunning && membersOf(server).some((member) => member.name === name);
 
-/** Shows who sits where, as the Servers' own logs say, once that is enough members. */
+/** Shows the members of each Server, by the Servers' own logs, once there are enough. */
 async function picture(
   servers: readonly TestNode[],
   isEnough: (members: number) => boolean,
@@ -182,7 +182,7 @@ async function picture(
     );
     console.log(
       server.isRunning
-        ? `      Server ${server.name} ┤ ${names.join(", ") || "nobody"}`
+        ? `      Server ${server.name} ┤ ${names.join(", ") || "no member"}`
         : `      Server ${server.name} ┘ killed`,
     );
   }
@@ -193,7 +193,7 @@ function step(title: string): void {
   console.log(`\n${title}`);
 }
 
-function say(line: string): void {
+function print(line: string): void {
   console.log(`  ${line}`);
 }
 

@@ -21,7 +21,7 @@ await using computer = new SmcpComputer({
   name: "laptop",
   servers: { notes: { ...notes, tool_meta: { add_note: { alias: "note" } } } },
   confirm: ({ agent, name, params }) => {
-    console.log(`${agent} wants ${name} with ${JSON.stringify(params)}`);
+    console.log(`${agent} calls ${name} with ${JSON.stringify(params)}`);
     return String(params.text).includes("secret") ? "no" : "once";
   },
 });

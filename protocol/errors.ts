@@ -242,7 +242,7 @@ const detailed = (
 /**
  * The Server has an incompatible version of the protocol (4008, protocol §2).
  *
- * Reconnecting cannot help; the message says what can.
+ * Reconnecting cannot help; the message has the remedy.
  */
 export class ProtocolVersionError extends Error {
   /** Always `"ProtocolVersionError"`. */

@@ -11,6 +11,7 @@ import * as documents from "./payloads/documents.ts";
 import * as events from "./events.ts";
 import * as finder from "./payloads/finder.ts";
 import * as offices from "./payloads/offices.ts";
+import { parseCallToolResult } from "./payloads/tool_result.ts";
 import * as tools from "./payloads/tools.ts";
 import type { Parser } from "./validation.ts";
 import * as prompts from "./payloads/prompts.ts";
@@ -90,7 +91,7 @@ export const CLIENT_EVENTS: {
 } = {
   [events.TOOL_CALL_EVENT]: {
     parseRequest: tools.parseToolCallReq,
-    parseAnswer: tools.parseCallToolResult,
+    parseAnswer: parseCallToolResult,
     bounds: CALLING,
   },
   [events.GET_TOOLS_EVENT]: { ...tools.getTools, bounds: LISTING },

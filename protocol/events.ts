@@ -9,6 +9,7 @@ import type * as desktop from "./payloads/desktop.ts";
 import type * as documents from "./payloads/documents.ts";
 import type * as finder from "./payloads/finder.ts";
 import type * as offices from "./payloads/offices.ts";
+import type { CallToolResult } from "./payloads/tool_result.ts";
 import type * as tools from "./payloads/tools.ts";
 import type * as prompts from "./payloads/prompts.ts";
 import type * as resources from "./payloads/resources.ts";
@@ -94,7 +95,7 @@ export interface ClientEvents {
   /** Runs a tool of a Computer. */
   [TOOL_CALL_EVENT]: {
     request: tools.ToolCallReq;
-    answer: tools.CallToolResult;
+    answer: CallToolResult;
   };
   /** Lists the tools of a Computer. */
   [GET_TOOLS_EVENT]: { request: tools.GetToolsReq; answer: tools.GetToolsRet };

@@ -47,9 +47,11 @@ export {
 export {
   type AudioBlock,
   type BlockBase,
+  type CallToolResult,
   cancelledResult,
   type ContentBlock,
   type ImageBlock,
+  parseCallToolResult,
   type ResourceBlock,
   type ResourceLinkBlock,
   resultMeta,
@@ -58,6 +60,7 @@ export {
   toolErrorResult,
   type Wait,
   waitedFor,
+  type Waiting,
   withResultMeta,
 } from "./payloads/tool_result.ts";
 export {
@@ -167,13 +170,11 @@ export {
   type AgentCallData,
   type Attributes,
   type AttributeValue,
-  type CallToolResult,
   type GetToolsReq,
   type GetToolsRet,
   type Icon,
   mcpServerOf,
   ownToolName,
-  parseCallToolResult,
   parseToolCallReq,
   type SMCPTool,
   type TOOL_NAME,
@@ -182,7 +183,6 @@ export {
   type ToolCallReq,
   type ToolMeta,
   type ToolProgress,
-  type Waiting,
 } from "./payloads/tools.ts";
 export type { RequestMeta } from "./payloads/request_meta.ts";
 export { eventOf, namesOf, type Profile, PROFILES } from "./profiles.ts";

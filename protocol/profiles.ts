@@ -22,7 +22,7 @@ export interface Profile {
   readonly version: string;
   /** Whether clients must send `a2c_version`, and see that of others; a sent one is always checked. */
   readonly handshake: boolean;
-  /** Whether every connection of a client begins with polling, whatever its user wants (protocol §2). */
+  /** Whether every connection of a client begins with polling, whatever its options (protocol §2). */
   readonly pollingFirst: boolean;
   /** Older names of events: name in the event table → older name. */
   readonly olderNames: Readonly<

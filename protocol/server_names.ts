@@ -13,7 +13,7 @@ const MAX_NAME_BYTES = 256 * 1024;
 export const NAMELESS = "mcp";
 
 /**
- * What the MCP servers of one Computer are called by members that name them the other way. A name that
+ * The names of one Computer's MCP servers, for members of versions that name them otherwise. A name that
  * was once given keeps its meaning as long as the Computer has its seat, unless it has names without end:
  * when the table is full, all are forgotten.
  */
@@ -48,18 +48,20 @@ export class ServerNames {
   }
 
   /**
-   * Gives a server a name, with a number if another one has it; the same one for the same wish.
+   * Gives a server a name, with a number if another one has it; the same one for the same request.
    *
    * @throws {NamesFullError} when there are too many names, or too large ones
    */
-  give(server: string, wanted: string): string {
+  give(server: string, requested: string): string {
     const before = this.#given.get(server);
-    if (before === wanted || before?.startsWith(`${wanted}-`)) return before;
-    let name = wanted;
+    if (before === requested || before?.startsWith(`${requested}-`)) {
+      return before;
+    }
+    let name = requested;
     while ((this.#own.get(name) ?? server) !== server) {
-      const number = this.#numbers.get(wanted) ?? 2;
-      this.#numbers.set(wanted, number + 1);
-      name = `${wanted}-${number}`;
+      const number = this.#numbers.get(requested) ?? 2;
+      this.#numbers.set(requested, number + 1);
+      name = `${requested}-${number}`;
     }
     if (before === undefined && this.#given.size >= MAX_SERVERS) {
       throw new NamesFullError(`names more than ${MAX_SERVERS} MCP servers`);

@@ -147,10 +147,10 @@ export function whyUntranslated(error: unknown): string | undefined {
 /** The most tools, servers, prompts and options of an answer that is translated, together. */
 export const MAX_TRANSLATED_ITEMS = 10_000;
 
-/** The longest error code, with room for a number written in an unusual way. */
+/** The longest error code, with room for a number written in an unusual form. */
 const MAX_CODE_BYTES = 64;
 
-/** One answer on its way to a reader of another version. */
+/** One answer for a reader of another version. */
 class Translation {
   readonly #answer: AnswerText;
   readonly #names: ServerNames;
@@ -228,7 +228,7 @@ class Translation {
     return `"${to}":${JSON.stringify(given)}`;
   }
 
-  /** The result of a failed tool call, whose `meta` names an MCP server that wants authorization. */
+  /** The result of a failed tool call, whose `meta` names an MCP server that requires authorization. */
   failedResult(): Uint8Array {
     this.#edit.object(this.#answer.start, (member) => {
       const isMeta = this.#isNamed(member, "meta") ||
@@ -265,7 +265,7 @@ class Translation {
     );
   }
 
-  /** The tag of this package's Computers says which server a tool is of. */
+  /** The tag by which this package's Computers name the server of a tool. */
   #tagIn(meta: JsonMember): string | undefined {
     if (!this.#isObject(meta)) return undefined;
     const { bytes } = this.#answer;

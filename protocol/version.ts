@@ -17,7 +17,7 @@ export const PROTOCOL_NAMES: readonly ProtocolName[] = Object.keys(
   PROTOCOL_VERSIONS,
 ) as ProtocolName[];
 
-/** The protocol version that this package speaks unless told otherwise (protocol §2). */
+/** The protocol version that this package speaks by default (protocol §2). */
 export const PROTOCOL_VERSION: string = PROTOCOL_VERSIONS["0.2"];
 
 /** The only Socket.IO namespace of the protocol (protocol §1). */
@@ -35,7 +35,7 @@ export const PLAIN_VERSION: RegExp = /^(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}$/;
 /**
  * Returns which of the versions of this package is compatible with a server's.
  *
- * @param version the server's, as it told it
+ * @param version as the server announced it
  */
 export function protocolOf(version: string): ProtocolName | undefined {
   // While the major number is 0, the minor one decides.

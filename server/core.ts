@@ -24,7 +24,7 @@ import {
   watchCalls,
   watchWaits,
 } from "./observe/watch_calls.ts";
-import type { ConnectionParts, OwnSeat } from "./office/connection.ts";
+import type { OfficeClientParts, OwnSeat } from "./office/office_client.ts";
 import { LocalOffices } from "./office/office.ts";
 import type { Offices, Peer } from "./office/peer.ts";
 import type { CloseOptions, ResolvedOptions } from "./options.ts";
@@ -36,7 +36,8 @@ import { httpApp, type SmcpEnv } from "./http/http_app.ts";
 import type { RequestParts } from "./http/gate.ts";
 import { refuseOperators } from "./operator/nodes.ts";
 import { newOperatorRoutes } from "./operator/operator_routes.ts";
-import { CLOCK, type Deadline, Deadlines } from "./shared/pending.ts";
+import { Deadlines } from "../shared/deadlines.ts";
+import { CLOCK } from "./shared/pending.ts";
 import { Journal } from "./shared/audit.ts";
 import { log, short } from "./shared/log.ts";
 import type { ClientEngine } from "./wire/mod.ts";
@@ -60,7 +61,7 @@ export class ServerCore {
   readonly #offices: Offices;
   readonly #gateway: GatewayRoutes | undefined;
   readonly #operator: ReturnType<typeof newOperatorRoutes> | undefined;
-  readonly #deadlines = new Deadlines<Deadline>();
+  readonly #deadlines = new Deadlines();
   readonly #memberBytes: () => number[];
   #isDraining = false;
   #closing: Promise<void> | undefined;
@@ -74,80 +75,55 @@ export class ServerCore {
     engine: ClientEngine,
     webSocketOnly: boolean,
   ) {
-    const { metrics, cluster, gateway, limits, auditPayloads } = all;
     const journal = new Journal();
-    const limiter = new Limiter(limits, metrics, journal);
-    const slots = new ConnectionSlots(limits.connectionsPerAddress);
-    const local = new LocalOffices({
-      clock: CLOCK,
-      deadlines: this.#deadlines,
-      limiter,
-      audit: journal.write,
-      observe: watchCalls(all.observer, journal, auditPayloads),
-      waits: watchWaits(journal),
-      maxMessageBytes: all.maxMessageBytes,
-      requestTimeoutMs: all.requestTimeoutMs,
-    });
-    const everywhere: Offices = cluster?.start({
-      protocols: all.protocols,
-      membersPerOffice: limits.membersPerOffice,
-      maxMessageBytes: all.maxMessageBytes,
-      pingIntervalMs: all.heartbeat.intervalMs,
-      pingTimeoutMs: all.heartbeat.timeoutMs,
-    }, local) ?? local;
-    const seats = gateway && new GatewaySeats(everywhere, gateway.agents);
-    const offices = this.#offices = seats ?? everywhere;
-    const forConnections: ConnectionParts = {
-      offices,
-      audit: journal.write,
-      clock: CLOCK,
-      unknownEvent: unknownEvents(),
-      measure: metrics && measureEvents(metrics),
-    };
+    const limiter = new Limiter(all.limits, all.metrics, journal);
+    const slots = new ConnectionSlots(all.limits.connectionsPerAddress);
+    const shared: SharedParts = { ...all, engine, journal, limiter, slots };
+    this.parts = { ...shared, draining: this.draining, webSocketOnly };
+    const { local, seats, offices } = buildOffices(shared, this.#deadlines);
+    this.#offices = offices;
     this.#memberBytes = () => local.memberBytes();
-    this.#door = new InProcessDoor(forConnections);
-    const sessions = this.#sessions = new Sessions({
-      ...all,
-      limiter,
-      slots,
-      engine,
-      journal,
-      connections: forConnections,
+    const doors = buildDoors(shared, offices);
+    this.#sessions = doors.sessions;
+    this.#door = doors.inProcess;
+    this.#gateway = this.#newGateway(seats);
+    this.#operator = this.#newOperator(local, doors, journal);
+    this.app = httpApp({
+      ...this.parts,
+      stats: this.stats,
+      protocols: this.protocols,
+      gateway: this.#gateway,
+      operator: this.#operator,
     });
-    engine.serve(sessions);
-    const { draining, stats, protocols } = this;
-    const parts = this.parts = {
-      ...all,
-      engine,
-      limiter,
-      slots,
-      draining,
-      webSocketOnly,
-    };
-    this.#gateway = gateway && new GatewayRoutes(gateway, {
-      ...parts,
+  }
+
+  #newGateway(seats: GatewaySeats | undefined): GatewayRoutes | undefined {
+    const { gateway } = this.parts;
+    return gateway && new GatewayRoutes(gateway, {
+      ...this.parts,
       seats,
       connect: (identity, callerOf) => this.#offer({ identity, callerOf }),
     });
-    this.#operator = all.operator && newOperatorRoutes({
-      ...parts,
+  }
+
+  #newOperator(
+    local: LocalOffices,
+    { sessions, clientParts }: Doors,
+    journal: Journal,
+  ) {
+    const { operator, cluster, auditPayloads } = this.parts;
+    if (cluster && !operator) refuseOperators(cluster.others);
+    return operator && newOperatorRoutes({
+      ...this.parts,
       local,
       sessions,
-      stats,
+      stats: this.stats,
       journal,
-      questions: { ...forConnections, auditPayloads },
-      token: all.operator.token,
+      questions: { ...clientParts, auditPayloads },
+      token: operator.token,
       version: PACKAGE_VERSION,
       since: Date.now(),
       recheck: () => this.recheck(),
-    });
-    if (cluster && !all.operator) refuseOperators(cluster.others);
-    this.app = httpApp({
-      ...parts,
-      stats,
-      protocols,
-      gateway: this.#gateway,
-      operator: this.#operator,
     });
   }
 
@@ -204,7 +180,7 @@ export class ServerCore {
   /**
    * Resolves when clients can join offices: in a cluster once this node has joined it.
    *
-   * @throws {Error} that says why not, when that takes too long
+   * @throws {Error} with the reason, when that takes too long
    */
   async ready(): Promise<void> {
     await this.parts.cluster?.joined();
@@ -246,6 +222,68 @@ export class ServerCore {
   }
 }
 
+/** The parts that offices and doors share. */
+interface SharedParts extends ResolvedOptions {
+  readonly engine: ClientEngine;
+  readonly journal: Journal;
+  readonly limiter: Limiter;
+  readonly slots: ConnectionSlots;
+}
+
+/** The offices of this process, and those that clients reach. */
+interface BuiltOffices {
+  readonly local: LocalOffices;
+  /** The seats of the gateway's Agents. */
+  readonly seats: GatewaySeats | undefined;
+  readonly offices: Offices;
+}
+
+/** Builds the offices: those of this process, of the cluster, and the seats of the gateway. */
+function buildOffices(shared: SharedParts, deadlines: Deadlines): BuiltOffices {
+  const { cluster, gateway, journal, limiter, limits } = shared;
+  const local = new LocalOffices({
+    clock: CLOCK,
+    deadlines,
+    limiter,
+    audit: journal.write,
+    observe: watchCalls(shared.observer, journal, shared.auditPayloads),
+    waits: watchWaits(journal),
+    maxMessageBytes: shared.maxMessageBytes,
+    requestTimeoutMs: shared.requestTimeoutMs,
+  });
+  const everywhere: Offices = cluster?.start({
+    protocols: shared.protocols,
+    membersPerOffice: limits.membersPerOffice,
+    maxMessageBytes: shared.maxMessageBytes,
+    pingIntervalMs: shared.heartbeat.intervalMs,
+    pingTimeoutMs: shared.heartbeat.timeoutMs,
+  }, local) ?? local;
+  const seats = gateway && new GatewaySeats(everywhere, gateway.agents);
+  return { local, seats, offices: seats ?? everywhere };
+}
+
+/** The ways in for clients. */
+interface Doors {
+  readonly sessions: Sessions;
+  readonly inProcess: InProcessDoor;
+  readonly clientParts: OfficeClientParts;
+}
+
+/** Builds the doors to the offices, and opens that of the engine. */
+function buildDoors(shared: SharedParts, offices: Offices): Doors {
+  const { engine, journal, metrics } = shared;
+  const clientParts: OfficeClientParts = {
+    offices,
+    audit: journal.write,
+    clock: CLOCK,
+    unknownEvent: unknownEvents(),
+    measure: metrics && measureEvents(metrics),
+  };
+  const sessions = new Sessions({ ...shared, connections: clientParts });
+  engine.serve(sessions);
+  return { sessions, inProcess: new InProcessDoor(clientParts), clientParts };
+}
+
 /** A connection of any door. */
 interface Client extends Pick<Peer, "profile"> {
   readonly connection: { readonly held: OwnSeat | undefined };
@@ -261,7 +299,7 @@ function countsOf(clients: readonly Client[]): SmcpServerStats {
 }
 
 /** Logs events that clients make up, unless there are many. */
-function unknownEvents(): ConnectionParts["unknownEvent"] {
+function unknownEvents(): OfficeClientParts["unknownEvent"] {
   const lines = new LogThrottle<{ name: string; socket: string }>(
     (line, omitted) =>
       log.warn("Unknown event {name}", {

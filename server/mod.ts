@@ -9,7 +9,7 @@
  * console.log(`Agents and Computers connect to ${url}`);
  * ```
  *
- * On a public address, restrict who may connect, and what they may join as:
+ * On a public address, restrict which clients may connect, and what they may join as:
  *
  * ```ts
  * import { readFileSync } from "node:fs";

@@ -5,9 +5,9 @@
  */
 import { checkNumbers, type NamesOf } from "../shared/checks.ts";
 import { readPublicUrl } from "../shared/http.ts";
-import { PROFILES, type ProtocolName } from "../protocol/mod.ts";
+import { type Profile, PROFILES, type ProtocolName } from "../protocol/mod.ts";
 import { bothForms } from "./http/gate.ts";
-import { readHosts } from "./http/host_rule.ts";
+import { type HostRule, readHosts } from "./http/host_rule.ts";
 import type { Heartbeat } from "./wire/mod.ts";
 import {
   LIMIT_NAMES,
@@ -18,6 +18,7 @@ import {
 } from "./limits/limits.ts";
 import {
   auditCalls,
+  type CallObserver,
   type CallTracer,
   combineObservers,
   traceCalls,
@@ -31,7 +32,11 @@ import {
   checkAuthenticator,
 } from "./auth/authenticator.ts";
 import type { Metrics } from "./observe/metrics.ts";
-import { type Cluster, memberOf } from "./shared/cluster.ts";
+import {
+  type Cluster,
+  type ClusterMember,
+  memberOf,
+} from "./shared/cluster.ts";
 import type { Gateway, GatewayHost } from "../shared/gateway.ts";
 
 /** Options for `createSmcpServer()`. */
@@ -70,7 +75,7 @@ export interface SmcpServerOptions {
    * none: the `Host` header, and with `trustedProxies` `X-Forwarded-Proto`.
    */
   publicUrl?: string;
-  /** Decides who may connect, and what they may join as; default: no authentication (protocol §10). */
+  /** Decides which clients may connect, and what they may join as; default:  no authentication (protocol §10). */
   authenticator?: Authenticator;
   /** Whether the audit log includes parameters and results of tool calls; default `false` (protocol §10). */
   auditPayloads?: boolean;
@@ -121,8 +126,8 @@ export interface SmcpServerOptions {
    */
   authorizationServers?: readonly string[];
   /**
-   * Who may use the operator API at `/operator/v1`, besides those whose credentials have the role
-   * `operator`: who has this token, of at least 32 characters, operates all offices. `false` switches
+   * Grants the operator API at `/operator/v1`, besides to credentials with the role
+   * `operator`: the holder of this token, of at least 32 characters, operates all offices. `false` switches
    * the API off; default no token.
    */
   operator?: false | { readonly token: string };
@@ -186,8 +191,39 @@ const NUMBERS = {
 
 const HEARTBEAT: Heartbeat = { intervalMs: 25_000, timeoutMs: 20_000 };
 
+/** The options that a server uses as they are given, or with their default. */
+type PlainOptions = Pick<
+  SmcpServerOptions,
+  | Exclude<keyof typeof NUMBERS, "trustedProxies">
+  | "paths"
+  | "origins"
+  | "heartbeat"
+  | "wsEngine"
+  | "auditPayloads"
+  | "authorizationServers"
+>;
+
 /** Options with all defaults filled in. */
-export type ResolvedOptions = Readonly<ReturnType<typeof resolveOptions>>;
+export interface ResolvedOptions
+  extends HostRule, Readonly<Required<PlainOptions>> {
+  /** The versions that may connect, oldest first. */
+  readonly protocols: readonly ProtocolName[];
+  /** Those of {@linkcode ResolvedOptions.protocols}. */
+  readonly profiles: readonly Profile[];
+  readonly authenticator: Authenticator | undefined;
+  readonly cluster: ClusterMember | undefined;
+  readonly limits: Limits;
+  /** Observes all requests: for the audit log, and for traces. */
+  readonly observer: CallObserver;
+  readonly metrics: Metrics | undefined;
+  /** Makes the gateway; its Agents share one identity, by which they are recognized. */
+  readonly gateway: {
+    readonly start: NonNullable<SmcpServerOptions["gateway"]>;
+    readonly agents: Identity;
+  } | undefined;
+  /** The operator API, which has a token or not; `undefined` where it is switched off. */
+  readonly operator: { readonly token: string | undefined } | undefined;
+}
 
 /**
  * Fills in the defaults of a server's options.
@@ -195,7 +231,7 @@ export type ResolvedOptions = Readonly<ReturnType<typeof resolveOptions>>;
  * @throws {TypeError} naming what cannot be used
  * @throws {RangeError} when a limit is less than 1, or no number
  */
-export function resolveOptions(options: SmcpServerOptions) {
+export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
   const { authenticator, tracer, gateway, auditPayloads = false } = options;
   if (authenticator !== undefined) checkAuthenticator(authenticator);
   const protocols = readProtocols(options.protocol ?? "0.2");

@@ -61,7 +61,7 @@ export interface SmcpServer extends AsyncDisposable {
   listen(options?: ListenOptions): Promise<ListenAddress>;
   /**
    * Serves `/metrics` on a separate address without authentication. The address of the clients
-   * serves it too, to those who may connect (protocol §10).
+   * serves it too, to clients that may connect (protocol §10).
    *
    * @throws {TypeError} when the server has no metrics, or is closed
    */
@@ -153,7 +153,7 @@ export function createSmcpServer<Info>(
     : newListeningServer(options);
 }
 
-/** Connects the parts of a server, in the order of a client's way: listeners, connections, sessions. */
+/** Connects the parts of a server, in the order in which a client meets them: listeners, connections, sessions. */
 function newListeningServer(options: SmcpServerOptions): SmcpServer {
   const all = resolveOptions(options);
   const ws = wsEngineOption(

@@ -11,7 +11,7 @@ export interface PageHeaders {
 /**
  * Decides whether a request comes from no page, or from a page of the server itself.
  *
- * Unlike for clients, no other page can be allowed: whoever operates, does it from here.
+ * Unlike for clients, no other page can be allowed: operators use the pages of this server only.
  *
  * @param host the `Host` header, which was found to be this server's
  */
@@ -23,7 +23,7 @@ export function isOwnPage(
     return false;
   }
   if (origin === undefined) return true;
-  // A proxy may have taken TLS off, so the scheme says nothing.
+  // A proxy may have taken TLS off, so the scheme is no evidence.
   return host !== undefined && URL.canParse(origin) &&
     new URL(origin).host === host.toLowerCase().replace(/:(80|443)$/, "");
 }

@@ -12,12 +12,12 @@ export function nearestWord(
   known: readonly string[],
 ): string | undefined {
   const plain = (text: string) => text.toLowerCase().replaceAll(/[_-]/g, "");
-  const wanted = plain(word);
-  if (wanted.length > MAX_WORD_CHARACTERS) return undefined;
+  const plainWord = plain(word);
+  if (plainWord.length > MAX_WORD_CHARACTERS) return undefined;
   let best: { word: string; edits: number } | undefined;
   for (const candidate of known.slice(0, MAX_CANDIDATES)) {
     if (candidate.length > 2 * MAX_WORD_CHARACTERS) continue;
-    const edits = distance(wanted, plain(candidate));
+    const edits = distance(plainWord, plain(candidate));
     const limit = Math.min(MAX_EDITS, Math.floor(plain(candidate).length / 2));
     if (edits <= limit && edits < (best?.edits ?? Infinity)) {
       best = { word: candidate, edits };
@@ -93,7 +93,7 @@ export type NamesOf<T> = Readonly<
  * Checks that options are an object that has no other names than its type, which JavaScript and spread
  * objects allow: a misspelled option would be ignored, as a number would be in their place.
  *
- * A nested one may also be absent, switched off, or a function that makes it; whether, other checks say.
+ * A nested one may also be absent, switched off, or a function that makes it; other checks decide that.
  *
  * @param taker the function or class that takes it, such as `createSmcpServer()`
  * @param path of the object in the one that the function takes, with a dot at its end

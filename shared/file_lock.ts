@@ -1,5 +1,5 @@
 /**
- * A lock between all processes that use a file: a file beside it, which exists while somebody holds it.
+ * A lock between all processes that use a file: a file beside it, which exists while a process holds it.
  *
  * The holder touches it again and again. One that is not touched any more was left behind by a
  * process that ended, and is removed by the next that waits.
@@ -107,7 +107,7 @@ async function discard(path: string, mark: string): Promise<void> {
   const aside = `${path}.${randomUUID()}`;
   try {
     await fs.rename(path, aside);
-    // Somebody else was faster, and this is the lock of the next holder.
+    // Another process was faster: this is the lock of the next holder.
     if (await markOf(aside) !== mark) await fs.link(aside, path);
   } catch {
     // Gone, or there is a new one: the next look shows which.

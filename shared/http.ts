@@ -29,14 +29,16 @@ export function readPublicUrl(text: string, name: string): string {
 
 function publicUrlProblem(url: URL | null): string | undefined {
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    return "it is no URL that begins with https:// or http://";
+    return "it is not an https:// or http:// URL";
   }
   if (url.username !== "" || url.password !== "") {
     return "it has a user or a password";
   }
   if (url.href.includes("#")) return "it has a fragment";
   if (url.href.includes("?")) return "it has a query";
-  return HOST.test(url.host) ? undefined : "its host is no name or address";
+  return HOST.test(url.host)
+    ? undefined
+    : "its host is neither a name nor an address";
 }
 
 /** What is wrong with one field of a request. */
@@ -139,7 +141,7 @@ export const toProblemResponse = (
  * Converts what a schema refused.
  *
  * @param what names the whole
- * @param fix says where the right form is described
+ * @param fix where the right form is described
  */
 export const invalidFields = (
   error: $ZodError,
@@ -184,10 +186,10 @@ export async function readJson(
       415,
       "Content-Type",
       "it is not application/json",
-      "send the body as JSON, and say so",
+      "send the body as JSON, with this media type",
     );
   }
-  const text = await textOf(incoming, maxBytes);
+  const text = await readText(incoming, maxBytes);
   try {
     return JSON.parse(text);
   } catch {
@@ -196,7 +198,7 @@ export async function readJson(
 }
 
 /** Reads what is too long as well, since a refusal before its end would not arrive. */
-async function textOf(
+async function readText(
   incoming: Incoming,
   maxBytes: number,
 ): Promise<string> {

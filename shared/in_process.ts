@@ -29,7 +29,7 @@ export interface InProcessClient {
   readonly instance?: string;
 }
 
-/** The way from the Server to its client. No method may throw. */
+/** The direction from the Server to its client. No method may throw. */
 export interface ClientEnd {
   /**
    * Handles a notification, or a request.
@@ -50,7 +50,7 @@ export interface ClientEnd {
   closed(reason: string, isFinal: boolean): void;
 }
 
-/** The way from a client to its Server. */
+/** The direction from a client to its Server. */
 export interface ServerEnd {
   /** The id of the connection, as `list_room` shows it. */
   readonly id: string;

@@ -7,7 +7,7 @@
  * @module
  */
 
-/** How long a slice lasts: less than anybody notices, and far more than a turn of the event loop costs. */
+/** How long a slice lasts: too short to notice, and far longer than a turn of the event loop takes. */
 const SLICE_MS = 5;
 
 /** Settles with the turn of the last slice that waits. */

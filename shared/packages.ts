@@ -2,9 +2,9 @@
  * Loads what needs packages that the npm package only recommends: `npm install @a2c-smcp/sdk` alone
  * brings what an Agent needs. In Deno the import map names them all.
  *
- * @param task what cannot be done without them, as "Cannot …" says it
+ * @param task what cannot be done without them, to follow "Cannot"
  * @param packages as `npm install` takes them
- * @throws {Error} that says what to install, when one of them is missing
+ * @throws {Error} that names the packages to install, when one of them is missing
  */
 export async function loadPackages<T extends object>(
   task: string,

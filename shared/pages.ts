@@ -19,7 +19,7 @@ export class PagedList<T> {
   /** Why the list ends, though the last page has a cursor. */
   problem: string | undefined;
 
-  /** @param key the field that tells items apart */
+  /** @param key the field that identifies an item */
   constructor(key: string) {
     this.#key = key;
   }

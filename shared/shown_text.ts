@@ -86,7 +86,7 @@ const SIGNS = '"\\⟨⟩\u2329\u232a';
 
 /** How the characters that are not simply shown are written. */
 interface Spelling {
-  /** Writes a character in another way than by its name; `undefined` for its name. */
+  /** Writes a character otherwise than by its name; `undefined` for its name. */
   readonly of: (character: string) => string | undefined;
   /** Whether many spaces and line breaks are shown by their number. */
   readonly countsRuns: boolean;

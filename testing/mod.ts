@@ -15,7 +15,7 @@
  *           req_id: "1",
  *           tools: [{
  *             name: "echo",
- *             description: "Says it again",
+ *             description: "Repeats a text",
  *             params_schema: { type: "object" },
  *             return_schema: null,
  *           }],

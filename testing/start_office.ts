@@ -23,7 +23,7 @@ import { checkNames, type NamesOf } from "../shared/checks.ts";
 
 /** Options for {@linkcode startOffice}. */
 export interface TestOfficeOptions {
-  /** The office that everybody joins; default `"test"`. */
+  /** The office that all members join; default `"test"`. */
   officeId?: string;
   /** Options of the Server. */
   server?: SmcpServerOptions;
@@ -78,7 +78,7 @@ const SCRIPTED_NAMES = {
 export interface TestOffice extends AsyncDisposable {
   /** Address of the Server, for clients that are to come over the network. */
   readonly url: string;
-  /** The office that everybody joined. */
+  /** The office that all members joined. */
   readonly officeId: string;
   /** The Server. */
   readonly server: SmcpServer;
@@ -131,8 +131,14 @@ export async function startOffice(
   const members = new CloseStack(server);
   try {
     const { url } = await server.listen({ port: 0 });
-    const way = wayTo(server, url, options.server);
-    const office = newOffice({ server, url, officeId }, way, members, options);
+    const office = new Office({
+      server,
+      url,
+      officeId,
+      connectionFor: chooseConnections(server, url, options.server),
+      members,
+      agent: options.agent,
+    });
     for (const [name, computer] of Object.entries(computers)) {
       await (typeof computer === "function"
         ? office.addScriptedComputer(name, computer)
@@ -155,17 +161,17 @@ export async function startOffice(
   }
 }
 
-/** How members reach the Server, from their own options. */
-type Way = (
+/** Chooses how a member reaches the Server, from its own options. */
+type ChooseConnection = (
   options: Partial<ConnectionOptions>,
 ) => Pick<ConnectionOptions, "url" | "connection">;
 
 /** In the process where nothing needs the network, with the version that a client would choose there. */
-function wayTo(
+function chooseConnections(
   server: SmcpServer,
   url: string,
   { authenticator, protocol: served = "0.2" }: SmcpServerOptions = {},
-): Way {
+): ChooseConnection {
   const protocol =
     CLIENT_PROTOCOLS.findLast((name) =>
       served === "all" || [served].flat().includes(name)
@@ -181,63 +187,100 @@ function wayTo(
 const needsNetwork = (options: Partial<ConnectionOptions>): boolean =>
   NETWORK_OPTIONS.some((name) => Reflect.get(options, name) !== undefined);
 
-function newOffice(
-  about: Pick<TestOffice, "server" | "url" | "officeId">,
-  way: Way,
-  members: CloseStack,
-  options: TestOfficeOptions,
-): TestOffice {
-  const { officeId } = about;
-  const { agent: own = {} } = options;
-  const agent = new SmcpAgent({ ...way(own), name: "agent", ...own });
-  const computers = new Map<string, SmcpComputer>();
+/** What an office is made of. */
+interface OfficeParts extends Pick<TestOffice, "server" | "url" | "officeId"> {
+  readonly connectionFor: ChooseConnection;
+  /** Closes the members. */
+  readonly members: CloseStack;
+  /** Options of the Agent. */
+  readonly agent: Partial<SmcpAgentOptions> | undefined;
+}
+
+class Office implements TestOffice {
+  readonly url: string;
+  readonly officeId: string;
+  readonly server: SmcpServer;
+  readonly agent: SmcpAgent;
+  readonly #connectionFor: ChooseConnection;
+  readonly #members: CloseStack;
+  readonly #computers = new Map<string, SmcpComputer>();
+
+  constructor(parts: OfficeParts) {
+    const { agent = {} } = parts;
+    this.url = parts.url;
+    this.officeId = parts.officeId;
+    this.server = parts.server;
+    this.#connectionFor = parts.connectionFor;
+    this.#members = parts.members;
+    this.agent = new SmcpAgent({
+      ...this.#connectionFor(agent),
+      name: "agent",
+      ...agent,
+    });
+  }
+
+  computer(name: string): SmcpComputer {
+    const found = this.#computers.get(name);
+    if (found) return found;
+    const names = [...this.#computers.keys()].join(", ") || "none";
+    throw new Error(`There is no Computer "${name}"; there are: ${names}`);
+  }
+
+  async addComputer(
+    name: string,
+    options: TestComputerOptions = {},
+  ): Promise<SmcpComputer> {
+    this.#members.checkOpen();
+    const computer = this.use(
+      new SmcpComputer({
+        ...this.#connectionFor(options),
+        servers: {},
+        confirm: () => "once",
+        ...options,
+        name,
+      }),
+    );
+    await computer.connect();
+    await computer.serversSettled();
+    await computer.join(this.officeId);
+    this.#computers.set(name, computer);
+    await this.#introduce();
+    await this.agent.toolsSettled();
+    return computer;
+  }
+
+  async addScriptedComputer(
+    name: string,
+    script: ComputerScript,
+    options: Partial<ConnectionOptions> = {},
+  ): Promise<ScriptedComputer> {
+    this.#members.checkOpen();
+    const connection = this.#connectionFor(options);
+    const computer = this.use(
+      scriptedComputer({ ...connection, ...options, name, script }),
+    );
+    await computer.connect();
+    await computer.join(this.officeId);
+    await this.#introduce();
+    return computer;
+  }
+
   /** The Agent is notified of a member before the Server answers what it asks after the join. */
-  const introduce = async () => {
-    if (agent.office === officeId) await agent.listRoom();
-  };
-  const close = () => members.close();
-  return {
-    ...about,
-    agent,
-    computer(name) {
-      const found = computers.get(name);
-      if (found) return found;
-      const names = [...computers.keys()].join(", ") || "none";
-      throw new Error(`There is no Computer "${name}"; there are: ${names}`);
-    },
-    async addComputer(name, options = {}) {
-      members.checkOpen();
-      const computer = members.use(
-        new SmcpComputer({
-          ...way(options),
-          servers: {},
-          confirm: () => "once",
-          ...options,
-          name,
-        }),
-      );
-      await computer.connect();
-      await computer.serversSettled();
-      await computer.join(officeId);
-      computers.set(name, computer);
-      await introduce();
-      await agent.toolsSettled();
-      return computer;
-    },
-    async addScriptedComputer(name, script, options = {}) {
-      members.checkOpen();
-      const computer = members.use(
-        scriptedComputer({ ...way(options), ...options, name, script }),
-      );
-      await computer.connect();
-      await computer.join(officeId);
-      await introduce();
-      return computer;
-    },
-    use: (item) => members.use(item),
-    close,
-    [Symbol.asyncDispose]: close,
-  };
+  async #introduce(): Promise<void> {
+    if (this.agent.office === this.officeId) await this.agent.listRoom();
+  }
+
+  use<T extends AsyncDisposable>(item: T): T {
+    return this.#members.use(item);
+  }
+
+  close(): Promise<void> {
+    return this.#members.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
 }
 
 /** Closes what a test started, the last first; Node 22 has no `AsyncDisposableStack`. */
@@ -296,7 +339,7 @@ export interface ScriptedComputerEvents extends ConnectionEvents {
   notification: AnyNotification;
 }
 
-/** A Computer without MCP servers, which answers as a script says. */
+/** A Computer without MCP servers, which answers by a script. */
 export interface ScriptedComputer extends AsyncDisposable {
   /** Connects to the Server. */
   connect(): Promise<void>;

@@ -113,7 +113,7 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
     "100,000 nested brackets close the sender, in events, acks and connects, over both transports",
     "100,000 random packets: the server survives, sends every requested ack, and keeps nothing",
   ],
-  "What is larger than the bounds of its event is refused before it is parsed, with an answer that says why; an answer of a Computer that is, is replaced by an error that names it.": [
+  "What is larger than the bounds of its event is refused before it is parsed, with an answer that has the reason; an answer of a Computer that is, is replaced by an error that names it.": [
     "every event over its bound gets its ack, over WebSocket and polling, and the connection stays; so does one that no version has (§10)",
     "an event over its bound is refused in the form of its ack, without being parsed, and nobody gets it (§10)",
     "an answer over its bound is 500 in its place, which names the Computer; the next call works (§10)",
@@ -234,7 +234,7 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
     "protocol §8.7: 10,000 mutated handles read nothing but what was given out",
     "protocol §8.7: what the store no longer has, or had for another office, is gone",
   ],
-  "A skill gives out files of its own folder, and never its secrets (`.skillenv`), whatever paths, handles and links say.": [
+  "A skill gives out files of its own folder, and never its secrets (`.skillenv`), whatever paths, handles and links name.": [
     "protocol §8.6: the sandbox refuses hostile paths, each for its reason",
     "protocol §8.6: a link in a folder's place is noticed, even when the folder is back at once",
     "protocol §8.6: a link that flips all the time never leads out",

@@ -11,7 +11,7 @@ export const REQUIREMENTS_0_4: readonly Requirement[] = [
   // §2 Versions and the handshake
   { id: "2.25", clause: "Each version sends the number of its released SDKs", tests: ["the versions are those that released SDKs send (protocol §2)"] },
   { id: "2.26", clause: "From 0.3 on clients open with polling, whatever their user wants",
-    tests: ["dial() begins with polling from 0.3 on, whatever its user wants (protocol §2)"] },
+    tests: ["dial() begins with polling from 0.3 on, whatever its options (protocol §2)"] },
   { id: "2.27", clause: "Close code 4900: no reconnect, one request over polling for the 4008, then the version error",
     tests: ["SmcpAgent.connect() throws ProtocolVersionError on 4008 without a reconnect loop: ${name} (protocol §2)"] },
   { id: "2.28", clause: "The rule of compatibility holds for each version that a Server serves",

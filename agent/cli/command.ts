@@ -51,7 +51,7 @@ export const runAgent = (
 export function agentCommand(loadMcp: LoadMcp): Command {
   const program = addHelp(
     reporting(new Command("smcp-agent"), process.env),
-    "Look into an office of A2C-SMCP and call the tools in it",
+    "Inspect an office of A2C-SMCP and call its tools",
     [
       "export SMCP_URL=http://127.0.0.1:8787 SMCP_OFFICE=demo",
       "smcp-agent members",

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { countValues } from "../../shared/json_values.ts";
+import { countValues } from "../../shared/json/values.ts";
 
 /** The most that a payload may have. */
 export interface Bound {

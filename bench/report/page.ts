@@ -89,7 +89,7 @@ export function renderPage(report: Report): string {
 
 function introduction({ machine, deno, parts }: Report): string {
   const day = parts.relay ? `, ${parts.relay.takenAt.slice(0, 10)}` : "";
-  return `What the Server costs, beside a bare WebSocket relay that only passes frames on (the *floor*) and stock Socket.IO. ${machine.processor}, ${machine.cores} cores; Deno ${deno}${day}. A figure in µs is that machine's; a ratio to the floor says more. As data: [performance.json](performance.json).`;
+  return `What the Server costs, beside a bare WebSocket relay that only passes frames on (the *floor*) and stock Socket.IO. ${machine.processor}, ${machine.cores} cores; Deno ${deno}${day}. A figure in µs is that machine's; a ratio to the floor holds elsewhere. As data: [performance.json](performance.json).`;
 }
 
 /** Says which figures are from another machine than the others. */

@@ -1,5 +1,5 @@
 /**
- * The subcommand `service`: how it is with a service, its end, and, in `install.ts`, its making.
+ * The subcommand `service`: the state of a service, its removal, and, in `install.ts`, its installation.
  *
  * @module
  */
@@ -7,13 +7,14 @@ import { dirname } from "node:path";
 import { existsSync, rmdirSync, rmSync } from "node:fs";
 import { type Command, Option } from "commander";
 import { print } from "../print.ts";
-import { isExposed, type Variables } from "../env_file.ts";
+import { isExposed } from "../env_file.ts";
 import { addHelp } from "../flags.ts";
 import { UsageError } from "../run.ts";
 import { readOwn } from "./files.ts";
-import { type FindSecret, install, recordGiven } from "./install.ts";
-import { type ServiceName, userService } from "./manager.ts";
+import { install, recordGiven, type ServiceRole } from "./install.ts";
+import type { ServiceName } from "./manager.ts";
 import { plain } from "../terminal_text.ts";
+import { userService } from "./user_service.ts";
 
 /** Adds the subcommand `service` to a program. */
 export function addService<Flags extends object>(
@@ -25,7 +26,7 @@ export function addService<Flags extends object>(
   program.enablePositionalOptions();
   const service = addHelp(
     program.command("service"),
-    "Keep it running: a service of this user, by systemd or launchd",
+    "Keep it running, as a user service of systemd or launchd",
     [
       `${name} service install ${role.example}`,
       `${name} service status`,
@@ -34,7 +35,7 @@ export function addService<Flags extends object>(
   );
   const installs = addHelp(
     service.command("install"),
-    "Start it now and at each login, with these options; or change them",
+    "Start it now and at each login, with these options; again to change them",
     [
       `${name} service install ${role.example}`,
       `${name} service install --print ${role.example}`,
@@ -53,24 +54,24 @@ export function addService<Flags extends object>(
   });
   addHelp(
     service.command("status"),
-    "Tell whether it runs, since when, and the last lines of its log",
+    "Show whether it runs, since when, and the last lines of its log",
     [`${name} service status`],
   ).action(() => explained(() => status(name)));
   addHelp(
     service.command("remove"),
-    "Stop it, and delete what install has written",
+    "Stop it, and delete the files of install",
     [`${name} service remove`],
   ).action(() => explained(() => remove(name)));
 }
 
-/** @throws {UsageError} for options before `service`, which would get lost */
+/** @throws {UsageError} for options before `service`, which would be ignored */
 function checkNoneBefore(program: Command): void {
   const early = program.options.find((option) =>
     program.getOptionValueSource(option.attributeName()) === "cli"
   );
   if (early === undefined) return;
   throw new UsageError(
-    `${early.long} stands before "service", where it does nothing; write it after "install"`,
+    `${early.long} has no effect before "service"; write it after "install"`,
   );
 }
 
@@ -82,47 +83,13 @@ async function explained(work: () => Promise<void>): Promise<void> {
     if (!(error instanceof Error) || error.name !== "NotCapable") throw error;
     const [reason] = error.message.split(",");
     throw new Error(
-      `Deno does not let this command do that (${reason}); start it with "deno run -A", use the command smcp, or put in place yourself what "--print" shows`,
+      `Deno does not permit that (${reason}); start it with "deno run -A", use the command smcp, or write the files that "--print" shows`,
     );
   }
 }
 
-/** What a command is as a service. */
-export interface ServiceRole<Flags extends object> {
-  /** Its name. */
-  readonly name: ServiceName;
-  /** What it is, in a few words. */
-  readonly summary: string;
-  /** Options in the examples of the help. */
-  readonly example: string;
-  /** The words before the options. */
-  readonly words: readonly string[];
-  /** Adds the options of the command. */
-  addFlags(command: Command): Command;
-  /** Options that do nothing in a service. */
-  readonly except: readonly string[];
-  /** Finds credentials among the options. */
-  readonly findSecret: FindSecret;
-  /** Returns Deno's flags for the command. */
-  permissions(flags: Flags): readonly string[];
-  /**
-   * Checks the options as the command itself would, as far as that is possible now.
-   *
-   * @param env this environment
-   * @param kept further variables that the service has already
-   * @returns variables that the service needs of this environment, and that may be credentials; and
-   * notes for a person
-   * @throws {Error} for what the service would fail with
-   */
-  check(
-    flags: Flags,
-    env: Readonly<Record<string, string | undefined>>,
-    kept: Variables,
-  ): Promise<{ variables: Variables; notes: readonly string[] }>;
-}
-
 /**
- * Prints how a service is, and the last lines of its log.
+ * Prints the state of a service, and the last lines of its log.
  *
  * @throws {Error} when it does not run
  */
@@ -131,7 +98,7 @@ async function status(name: ServiceName): Promise<void> {
   const { file, envFile, log } = service;
   if (readOwn(file, name) === undefined) {
     throw new Error(
-      `${name} is not installed as a service (there is no ${file}); "${name} service install --help" says how`,
+      `${name} is not installed as a service (there is no ${file}); see "${name} service install --help"`,
     );
   }
   await service.check();
@@ -150,7 +117,7 @@ async function status(name: ServiceName): Promise<void> {
     ].join("\n"),
   );
   if (state === "failed") {
-    throw new Error(`${name} does not run; its log says why`);
+    throw new Error(`${name} does not run; see its log`);
   }
   if (state === "stopped") {
     throw new Error(`${name} does not run; install it again to start it`);
@@ -171,7 +138,7 @@ async function remove(name: ServiceName): Promise<void> {
   const isDefined = readOwn(file, name) !== undefined;
   const hasVariables = readOwn(envFile, name) !== undefined;
   if (!isDefined && !hasVariables) {
-    print(`${name} is not installed as a service; nothing to remove`);
+    print(`${name} is not installed as a service: nothing to remove`);
   }
   if (isDefined) {
     await service.check();

@@ -1,6 +1,6 @@
 /**
- * The files of a service: its definition, and the variables that it needs, of which credentials stand in a
- * file for its user alone.
+ * The files of a service: its definition, and the variables that it needs, of which credentials are in a
+ * file that only its user can read.
  *
  * @module
  */
@@ -40,7 +40,7 @@ const PLACES = [
  * Picks what a service needs of this environment: without it, it would not find the programs that
  * are found here, or the network.
  *
- * @returns those that everybody may see, and those for the file of credentials
+ * @returns public ones, and those for the file of credentials
  */
 export function pickVariables(
   env: Readonly<Record<string, string | undefined>>,
@@ -66,7 +66,7 @@ export function pickVariables(
 /**
  * Reads a file that `install` makes; `undefined` if there is none.
  *
- * @throws {Error} when somebody else made it
+ * @throws {Error} when it was made by hand or by another program
  */
 export function readOwn(file: string, name: ServiceName): string | undefined {
   let text: string;
@@ -78,11 +78,11 @@ export function readOwn(file: string, name: ServiceName): string | undefined {
   }
   if (text.slice(0, 300).includes(madeBy(name))) return text;
   throw new Error(
-    `${file} is not made by "${name} service install", and is left alone; move it away first`,
+    `${file} was not made by "${name} service install", and is kept; move it away first`,
   );
 }
 
-/** Writes a file in one step, so that nobody meets half of it. */
+/** Writes a file in one step, so that no reader gets half of it. */
 export function writeWhole(file: string, text: string, mode: number): void {
   // Only this user can look into the directories that are made for it.
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
@@ -101,10 +101,10 @@ export function writeWhole(file: string, text: string, mode: number): void {
  * Adds variables to those that a service has, in a file for its user alone.
  *
  * @param given new variables, stronger than the old ones
- * @param dropped names of variables that are given in another way now
+ * @param dropped names of variables that are no longer given as such
  * @returns all of them; one line for each that is new, changed or kept, without values; whether the
  * service has to be started again for them; and what writes them
- * @throws {Error} when somebody else made the file, or it cannot be read
+ * @throws {Error} when the file was made by hand or by another program, or cannot be read
  */
 export function changeVariables(
   file: string,
@@ -123,7 +123,7 @@ export function changeVariables(
   const all: Variables = { ...Object.fromEntries(kept), ...given };
   const next = formatEnvFile([
     `${madeBy(name)}: credentials, as NAME=VALUE. Only you may read this file.`,
-    "What you change here counts from the next start of the service on.",
+    "Changes take effect at the next start of the service.",
   ], all);
   const wasExposed = text !== undefined && isExposed(file);
   const names = Object.keys({ ...old, ...all });
@@ -132,7 +132,7 @@ export function changeVariables(
   return {
     all,
     changes: [
-      ...(wasExposed ? ["others could read it; now only you can"] : []),
+      ...(wasExposed ? ["it was readable by others; now only by you"] : []),
       ...changed.map((one) => {
         const is = !(one in old) ? "added" : one in all ? "changed" : "removed";
         return `${one} ${is}`;

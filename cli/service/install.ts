@@ -11,18 +11,52 @@ import { hasPassword } from "../cluster_flags.ts";
 import type { Variables } from "../env_file.ts";
 import { denoModule, originOf, runtimeOf } from "../own_command.ts";
 import { isSwitch } from "../run.ts";
-import type { ServiceRole } from "./command.ts";
 import {
   changeVariables,
   pickVariables,
   readOwn,
   writeWhole,
 } from "./files.ts";
-import { type ServiceName, type UserService, userService } from "./manager.ts";
+import type { ServiceName } from "./manager.ts";
+import { type UserService, userService } from "./user_service.ts";
 import { plain } from "../terminal_text.ts";
 
 /** Definitions are no secret. */
 const OPEN_MODE = 0o644;
+
+/** What a command is as a service. */
+export interface ServiceRole<Flags extends object> {
+  /** Its name. */
+  readonly name: ServiceName;
+  /** What it is, in a few words. */
+  readonly summary: string;
+  /** Options in the examples of the help. */
+  readonly example: string;
+  /** The words before the options. */
+  readonly words: readonly string[];
+  /** Adds the options of the command. */
+  addFlags(command: Command): Command;
+  /** Options that do nothing in a service. */
+  readonly except: readonly string[];
+  /** Finds credentials among the options. */
+  readonly findSecret: FindSecret;
+  /** Returns Deno's flags for the command. */
+  permissions(flags: Flags): readonly string[];
+  /**
+   * Checks the options as the command itself would, as far as that is possible now.
+   *
+   * @param env this environment
+   * @param kept further variables that the service has already
+   * @returns variables that the service needs of this environment, and that may be credentials; and
+   * notes for a person
+   * @throws {Error} for what the service would fail with
+   */
+  check(
+    flags: Flags,
+    env: Readonly<Record<string, string | undefined>>,
+    kept: Variables,
+  ): Promise<{ variables: Variables; notes: readonly string[] }>;
+}
 
 /**
  * Installs a command as a service, or changes that service, and starts it.
@@ -30,7 +64,7 @@ const OPEN_MODE = 0o644;
  * @param command the command `install`
  * @param given its options, as they were given
  * @param flags their values
- * @throws {Error} that says what to do; nothing is written then, unless the service does not start
+ * @throws {Error} with the remedy; nothing is written then, unless the service does not start
  */
 export async function install<Flags extends object>(
   role: ServiceRole<Flags>,
@@ -73,16 +107,16 @@ export async function install<Flags extends object>(
   if (flags.print) return show(service, definition, Object.keys(changed.all));
   changed.save();
   report(
-    `credentials: ${service.envFile}, for your eyes only`,
+    `credentials: ${service.envFile}, readable only by you`,
     changed.changes,
   );
   const isNew = write(service.file, before, definition) || changed.isChanged;
   if (!isNew && (await service.state()).state === "running") {
-    print(`${name} runs as before`);
+    print(`${name} is unchanged and runs`);
   } else {
     await service.start();
     print(
-      `started ${name}, now and at each login; "${name} service status" tells how it is`,
+      `started ${name}, now and at each login; "${name} service status" shows its state`,
     );
   }
   for (const note of [...notes, ...service.notes]) print(`note: ${note}`);
@@ -97,7 +131,7 @@ function show(
   const shown = variables.map((variable) => `  ${variable}=(not shown)`);
   printError(
     [
-      `would write ${envFile}, for your eyes only:`,
+      `would write ${envFile}, readable only by you:`,
       ...(shown.length > 0 ? shown : ["  (no credentials)"]),
       `would write ${file}:`,
     ].join("\n"),
@@ -105,7 +139,7 @@ function show(
   printContent(definition.trimEnd());
 }
 
-/** Writes a definition, and says what is new in it; returns whether anything is. */
+/** Writes a definition, and prints what is new in it; returns whether anything is. */
 function write(
   file: string,
   before: string | undefined,
@@ -238,7 +272,7 @@ const FETCHED = /[\\/](_npx|bunx-\d+-[^\\/]*)[\\/]/;
  * Returns the program and the arguments that start a command of the package again, from this very
  * code and runtime.
  *
- * Every way to start the package is known by the program, the URL of its code, and the first words
+ * Each kind of start is recognized by the program, the URL of its code, and the first words
  * of the command line: `smcp` passes on what follows the name of a role.
  *
  * @param permissions the flags of Deno for the command
@@ -258,7 +292,7 @@ export function launchOf(
       ? ["bunx", "bun add"]
       : ["npx", "npm install"];
     throw new Error(
-      `Cannot start ${script} as a service: it is in the cache of ${runner}, which does not last; install the commands with "${install} --global @a2c-smcp/cli", and call ${name} without ${runner}`,
+      `Cannot start ${script} as a service: it is in the cache of ${runner}, which may be deleted; install the commands with "${install} --global @a2c-smcp/cli", and call ${name} without ${runner}`,
     );
   }
   if (runtime !== "deno") return [program, script, ...viaSmcp];

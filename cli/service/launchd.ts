@@ -84,7 +84,7 @@ export function launchd(name: ServiceName, home: string): ServiceManager {
       const state = stateOfJob(output);
       const since = state.state === "running"
         ? await startOf(state.detail ?? "")
-        // About when it failed; launchd does not tell.
+        // About when it failed; launchd does not record it.
         : statSync(logFile, { throwIfNoEntry: false })?.mtime.toString();
       return { ...state, ...(since !== undefined && { since }) };
     },
@@ -179,10 +179,10 @@ const escape = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;")
     .replaceAll(">", "&gt;").replaceAll("\r", "&#13;");
 
-/** The exit code and signal that launchd tells of a service that did not fail. */
+/** The exit code and signal that launchd shows of a service that did not fail. */
 const FINE = /^(0\b|\(never exited\))/;
 
-/** Reads what `launchctl print` says of a service; only its own fields have one tab before them. */
+/** Reads the output of `launchctl print` for a service; only its own fields have one tab before them. */
 export function stateOfJob(output: string): ServiceState {
   const field = (name: string): string | undefined =>
     new RegExp(`^\\t${name} = (.*)$`, "m").exec(output)?.[1]?.trim();
@@ -197,7 +197,7 @@ export function stateOfJob(output: string): ServiceState {
     return { state: "failed", detail: `a signal ended it: ${signal}` };
   }
   if (!FINE.test(code)) {
-    const detail = `exit code ${code}; it is started again soon`;
+    const detail = `exit code ${code}; it restarts soon`;
     return { state: "failed", detail };
   }
   return { state: state === "spawn scheduled" ? "starting" : "stopped" };

@@ -1,14 +1,11 @@
 /**
- * What manages the services of a user, and how its programs are run.
+ * What systemd and launchd have in common: their interface, and how their programs are run.
  *
  * @module
  */
 import process from "node:process";
 import { execFile } from "node:child_process";
-import { isAbsolute, join } from "node:path";
 import type { CommandName } from "../own_command.ts";
-import { launchd } from "./launchd.ts";
-import { systemd } from "./systemd.ts";
 
 /** The name of a service, which is that of its command. */
 export type ServiceName = CommandName & ("smcp-computer" | "smcp-server");
@@ -43,7 +40,7 @@ export interface ServiceManager {
   readonly file: string;
   /** The command that shows its log. */
   readonly log: string;
-  /** What a person may want to know once the service is installed. */
+  /** Notes for the user, once the service is installed. */
   readonly notes: readonly string[];
   /**
    * Writes the definition of a service.
@@ -51,9 +48,9 @@ export interface ServiceManager {
    * @throws {Error} for what it cannot hold
    */
   define(service: Service): string;
-  /** @throws {Error} that says what to do, when it cannot be used here */
+  /** @throws {Error} with the remedy, when it cannot be used here */
   check(): Promise<void>;
-  /** Starts the service anew as its file defines it, and at each login. */
+  /** Restarts the service as its file defines it, also at each login. */
   start(): Promise<void>;
   /** Stops the service, also for the next logins, and deletes its file. */
   remove(): Promise<void>;
@@ -75,49 +72,6 @@ export function checkText(what: string, text: string, unfit: RegExp): string {
       JSON.stringify(text)
     }; rename it`,
   );
-}
-
-/** A service of this user: what manages it, and the file with its credentials. */
-export interface UserService extends ServiceManager {
-  /** The file with its credentials. */
-  readonly envFile: string;
-}
-
-/**
- * Finds out what manages the services of this user.
- *
- * @throws {Error} that says what to do instead, where nothing does
- */
-export function userService(name: ServiceName): UserService {
-  const { platform, env } = process;
-  if (platform === "win32") {
-    throw new Error(
-      `Windows has no services of a user; let the Task Scheduler start the command at log on: schtasks /Create /SC ONLOGON /TN ${name} /TR "COMMAND", with credentials in a file that the variable SMCP_ENV_FILE names`,
-    );
-  }
-  const home = env.HOME ?? "";
-  if (!isAbsolute(home)) {
-    throw new Error(
-      "the environment variable HOME does not name your home directory; set it",
-    );
-  }
-  const chosen = env.XDG_CONFIG_HOME ?? "";
-  const config = isAbsolute(chosen) ? chosen : join(home, ".config");
-  const manager = platform === "darwin"
-    ? launchd(name, home)
-    : systemd(name, config, env.USER || env.LOGNAME || undefined);
-  return {
-    ...manager,
-    envFile: join(config, "a2c-smcp", `${name}.env`),
-    async check() {
-      if (process.getuid?.() === 0) {
-        throw new Error(
-          `this is root, and ${name} would run as root at root's logins; run this as the user that the service is for, without sudo`,
-        );
-      }
-      await manager.check();
-    },
-  };
 }
 
 /** Log lines can be long. */

@@ -81,7 +81,7 @@ export function systemd(
 }
 
 /**
- * Says why the user manager cannot be used, and what to do.
+ * Explains why the user manager cannot be used, with the remedy.
  *
  * @param end that of `systemctl --user`
  * @param linger the command that keeps the user's session
@@ -93,7 +93,7 @@ export function whyUnusable(
   isBooted: boolean,
 ): string {
   const byHand =
-    'let what starts programs here start the command; "service install --print" shows it';
+    'start the command by the supervisor of this machine; "service install --print" shows it';
   if (end === undefined) {
     return `there is no systemd here (no systemctl); ${byHand}`;
   }
@@ -105,7 +105,7 @@ export function whyUnusable(
   if (
     /connect to (user )?.*bus|XDG_RUNTIME_DIR|No medium found/i.test(stderr)
   ) {
-    return `you have no session of systemd (${first}); log in as this user, not by su or sudo, or have the session kept, by "${linger}" and "export XDG_RUNTIME_DIR=/run/user/$(id -u)"`;
+    return `you have no session of systemd (${first}); log in as this user, not by su or sudo, or keep the session, by "${linger}" and "export XDG_RUNTIME_DIR=/run/user/$(id -u)"`;
   }
   return `"systemctl --user" failed: ${first}`;
 }
@@ -198,15 +198,15 @@ const SHOWN =
 
 /** Reasons of a failure in words, by the `Result` of a unit or by systemd's own exit codes. */
 const REASONS: Readonly<Record<string, string>> = {
-  "start-limit-hit": "it failed too often, and is not started again",
+  "start-limit-hit": "it failed too often, and is not restarted",
   "signal": "a signal ended it",
   "core-dump": "it crashed",
   "oom-kill": "the machine was out of memory",
   "timeout": "it did not start or stop in time",
   "resources":
     "its folder or its memory is missing; does its folder still exist?",
-  "200": "its folder is not there any more; install it again in another",
-  "203": "its program is not there any more; install it again",
+  "200": "its folder no longer exists; install it again in another",
+  "203": "its program no longer exists; install it again",
 };
 
 /** Reads what `systemctl show` prints of a unit. */
@@ -219,7 +219,7 @@ export function stateOfUnit(output: string): ServiceState {
   );
   const { LoadState, ActiveState, StateChangeTimestamp: since } = shown;
   if (LoadState !== "loaded") {
-    const detail = `systemd says of its unit: ${LoadState || "nothing"}`;
+    const detail = `load state of its unit: ${LoadState || "unknown"}`;
     return { state: "stopped", detail };
   }
   const status = shown.ExecMainStatus ?? "0";
@@ -233,7 +233,7 @@ export function stateOfUnit(output: string): ServiceState {
       return made("running", `process ${shown.MainPID ?? "?"}`);
     case "activating":
       return shown.SubState === "auto-restart"
-        ? made("failed", `${failure}; it is started again soon`)
+        ? made("failed", `${failure}; it restarts soon`)
         : made("starting");
     case "failed":
       return made("failed", failure);

@@ -2,7 +2,7 @@ import process from "node:process";
 import { print, printJson } from "../../cli/print.ts";
 import { StoppedError } from "../../cli/run.ts";
 import { reasonOf } from "../util/values.ts";
-import type { ClientProtocol } from "../../client/versions.ts";
+import type { ClientProtocol } from "../../client/options.ts";
 import { PROFILES } from "../../protocol/mod.ts";
 import { tryLists } from "../requests/requests.ts";
 import { partsOf, ToolHost } from "../tool_host.ts";

@@ -8,7 +8,8 @@ import { addHelp } from "../../cli/flags.ts";
 import { commandHint } from "../../cli/own_command.ts";
 import { reporting, runCommand } from "../../cli/run.ts";
 import { addServerFlags, connectionOptions } from "../../cli/server_flags.ts";
-import { addService, type ServiceRole } from "../../cli/service/command.ts";
+import { addService } from "../../cli/service/command.ts";
+import type { ServiceRole } from "../../cli/service/install.ts";
 import { describeVersions } from "../../cli/version.ts";
 import { CLIENT_PROTOCOLS } from "../../client/versions.ts";
 import {

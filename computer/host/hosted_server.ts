@@ -12,7 +12,7 @@ import {
   type ServerConfig,
 } from "../config/config.ts";
 import { TransientInputError } from "../config/fill_inputs.ts";
-import type { McpConnection } from "./mcp/connection.ts";
+import type { McpConnection } from "./mcp/mcp_connection.ts";
 import { LeadsBackError, type OwnOffices } from "./mcp/own_offices.ts";
 import { AuthorizationError } from "./oauth/authorized_fetch.ts";
 import type { ServerSet } from "./server_set.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import type { ServerConfig } from "../config/config.ts";
-import type { McpTool } from "./mcp/connection.ts";
+import type { McpTool } from "./mcp/mcp_connection.ts";
 import { ServerEndedError } from "./mcp/errors.ts";
 import { LeadsBackError } from "./mcp/own_offices.ts";
 import { AuthorizationError } from "./oauth/authorized_fetch.ts";

@@ -1,4 +1,4 @@
-import type { McpTool } from "./mcp/connection.ts";
+import type { McpTool } from "./mcp/mcp_connection.ts";
 import type { ServerView } from "./server_status.ts";
 import type { NamedTool } from "./tool_naming.ts";
 import { isRecord } from "../../protocol/names.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { McpTool } from "./mcp/connection.ts";
+import type { McpTool } from "./mcp/mcp_connection.ts";
 import type { ServerState, ServerView } from "./server_status.ts";
 import { malformedTags } from "./tool_meta.ts";
 import { nearestWord } from "../../shared/checks.ts";

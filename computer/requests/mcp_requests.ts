@@ -19,7 +19,10 @@ import { mendContent } from "../../protocol/mcp/mend.ts";
 import { getPrompt as promptParsers } from "../../protocol/payloads/prompts.ts";
 import { onAbort, withTimeout } from "../../shared/async.ts";
 import type { McpHost } from "../host/host.ts";
-import type { AnswerQuestion, McpConnection } from "../host/mcp/connection.ts";
+import type {
+  AnswerQuestion,
+  McpConnection,
+} from "../host/mcp/mcp_connection.ts";
 import { takesPart } from "../resources/servers.ts";
 import { requestFailure } from "../tools/call_failure.ts";
 import { type Dialogue, INPUT_REQUIRED } from "../tools/dialogues.ts";

@@ -33,7 +33,7 @@ import type { Bound } from "../../protocol/event_table.ts";
 import { isRecord } from "../../protocol/names.ts";
 import { MCP_SERVER_KEY } from "../../protocol/payloads/tools.ts";
 import { MAX_TRANSLATED_ITEMS } from "../../protocol/translation.ts";
-import { weigh } from "../../shared/json_values.ts";
+import { weigh } from "../../shared/json/values.ts";
 import { WarnOnce } from "../util/log.ts";
 import { hideSecrets } from "../util/secrets.ts";
 

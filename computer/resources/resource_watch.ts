@@ -5,7 +5,7 @@
  * @module
  */
 import type { McpHost } from "../host/host.ts";
-import type { McpConnection } from "../host/mcp/connection.ts";
+import type { McpConnection } from "../host/mcp/mcp_connection.ts";
 import type { ServerState } from "../host/server_status.ts";
 import {
   changeEvents,

@@ -1,5 +1,5 @@
 import type { McpHost } from "../host/host.ts";
-import type { McpConnection } from "../host/mcp/connection.ts";
+import type { McpConnection } from "../host/mcp/mcp_connection.ts";
 import type { Resource, ResourceContents } from "../../protocol/mod.ts";
 import type { WarnOnce } from "../util/log.ts";
 

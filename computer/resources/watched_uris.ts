@@ -4,7 +4,7 @@ import {
   type UpdateResources,
 } from "../../protocol/mod.ts";
 import type { McpHost } from "../host/host.ts";
-import type { McpConnection } from "../host/mcp/connection.ts";
+import type { McpConnection } from "../host/mcp/mcp_connection.ts";
 import { log } from "../util/log.ts";
 import { reasonOf } from "../util/values.ts";
 import { isDocument, isWindow } from "./listed.ts";

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { isAbsolute, join } from "node:path";
 import { opendir, realpath } from "node:fs/promises";
-import type { McpConnection } from "../host/mcp/connection.ts";
+import type { McpConnection } from "../host/mcp/mcp_connection.ts";
 import { openInSkill, SkillFault } from "./sandbox.ts";
 import { pathBelow, type SkillRoot, type SkillSource } from "./skill_roots.ts";
 import type { StagingFolder } from "./stage_skill.ts";

@@ -4,7 +4,7 @@ import {
   withTimeout,
 } from "../../shared/async.ts";
 import type { A2CSkillRef } from "../../protocol/mod.ts";
-import type { McpConnection } from "../host/mcp/connection.ts";
+import type { McpConnection } from "../host/mcp/mcp_connection.ts";
 import { log } from "../util/log.ts";
 import { reasonOf } from "../util/values.ts";
 import type { SkillServer } from "./fetch_skill.ts";

@@ -7,7 +7,7 @@
 import type {
   AnswerQuestion,
   QuestionContext,
-} from "../host/mcp/connection.ts";
+} from "../host/mcp/mcp_connection.ts";
 import { UnansweredError } from "../host/mcp/errors.ts";
 import {
   type AgentCallData,

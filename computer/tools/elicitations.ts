@@ -1,4 +1,4 @@
-import type { QuestionContext } from "../host/mcp/connection.ts";
+import type { QuestionContext } from "../host/mcp/mcp_connection.ts";
 import { UnansweredError } from "../host/mcp/errors.ts";
 import { problemsOf, readFields } from "./form.ts";
 import { log } from "../util/log.ts";

@@ -19,11 +19,12 @@ import {
   withResultMeta,
 } from "../../protocol/mod.ts";
 import { operatorOf, waitingText } from "../../protocol/payloads/tools.ts";
-import { Deadlines, onAbort } from "../../shared/async.ts";
+import { onAbort } from "../../shared/async.ts";
+import { type Deadline, Deadlines } from "../../shared/deadlines.ts";
 import type { BlobStore } from "../blobs/store.ts";
 import type { McpHost } from "../host/host.ts";
 import { SessionForgottenError } from "../host/mcp/errors.ts";
-import type { AnswerQuestion } from "../host/mcp/connection.ts";
+import type { AnswerQuestion } from "../host/mcp/mcp_connection.ts";
 import type { NamedTool } from "../host/tool_naming.ts";
 import { log } from "../util/log.ts";
 import { hideSecrets } from "../util/secrets.ts";
@@ -103,7 +104,7 @@ export class ToolCalls {
   readonly #options: ToolCallsOptions;
   readonly #table = new CallTable();
   readonly #decide: ReturnType<typeof confirmations>;
-  readonly #deadlines = new Deadlines();
+  readonly #deadlines = new Deadlines(true);
   readonly #throttle = progressThrottles();
 
   constructor(
@@ -272,12 +273,16 @@ export class ToolCalls {
       const waiting = waits.now();
       return waiting && { waiting, computer: this.#options.place() };
     };
-    const late = () =>
-      end(
-        timeoutResult(timeout, wait(), hideSecrets(silence.explain())),
-        "timeout",
-      );
-    this.#deadlines.add(late, timeout * 1000);
+    const now = performance.now();
+    const deadline: Deadline = {
+      due: now + timeout * 1000,
+      expire: () =>
+        end(
+          timeoutResult(timeout, wait(), hideSecrets(silence.explain())),
+          "timeout",
+        ),
+    };
+    this.#deadlines.add(deadline, now);
     const off = onAbort(signal, () => {
       if (signal.reason === "timeout") silence.explain(); // to the log alone
       end(abortedResult(signal.reason, wait()), "cancelled");
@@ -287,7 +292,7 @@ export class ToolCalls {
       const result = await Promise.race([early.promise, work(abort.signal)]);
       return withResultMeta(result, {}); // under both names
     } finally {
-      this.#deadlines.remove(late);
+      this.#deadlines.remove(deadline);
       off();
     }
   }

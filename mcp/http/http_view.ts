@@ -16,8 +16,8 @@ import type { ServerParts } from "../office/server_parts.ts";
 import { subscribeListened } from "../resources/watches.ts";
 import { messageOf } from "../tools/result.ts";
 import type { NamesOf } from "../../shared/checks.ts";
-import { parsePieces } from "../../shared/json_pieces.ts";
-import { countValues } from "../../shared/json_values.ts";
+import { parsePieces } from "../../shared/json/pieces.ts";
+import { countValues } from "../../shared/json/values.ts";
 import { inSlices } from "../../shared/pace.ts";
 
 /** The most values of a body: a call's arguments for people and models have some hundred. */

@@ -39,7 +39,7 @@ import {
 import { plainObject } from "../../protocol/validation.ts";
 import * as z from "../../protocol/validation.ts";
 import { onAbort } from "../../shared/async.ts";
-import { weighing } from "../../shared/json_values.ts";
+import { weighing } from "../../shared/json/values.ts";
 import { inSlices } from "../../shared/pace.ts";
 
 /** What a {@linkcode SeatDoor} works with. */

@@ -27,7 +27,7 @@ import {
 } from "../../protocol/payloads/request_meta.ts";
 import { waitingText } from "../../protocol/payloads/tools.ts";
 import { onAbort } from "../../shared/async.ts";
-import { weighing } from "../../shared/json_values.ts";
+import { weighing } from "../../shared/json/values.ts";
 import { inSlices } from "../../shared/pace.ts";
 
 /** One call of a client. */

@@ -1,5 +1,5 @@
 import { invalidParams } from "../tools/result.ts";
-import type { Weight } from "../../shared/json_values.ts";
+import type { Weight } from "../../shared/json/values.ts";
 
 /** What a page may weigh, but for its first item: what it takes to send it no other request notices. */
 const MAX_PAGE: Weight = { values: 40_000, letters: 1_500_000 };

@@ -12,7 +12,7 @@ import { type Naming, skillName, toolName } from "../tools/names.ts";
 import { type ConfiguredServers, isShortName } from "../tools/servers.ts";
 import { invalidParams, messageOf, toMcpBlock } from "../tools/result.ts";
 import { onAbort } from "../../shared/async.ts";
-import { weigh } from "../../shared/json_values.ts";
+import { weigh } from "../../shared/json/values.ts";
 import { Pace } from "../../shared/pace.ts";
 
 /** Makes a server answer requests for prompts. */

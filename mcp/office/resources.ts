@@ -22,7 +22,7 @@ import {
 } from "../resources/watches.ts";
 import { placeOf, TEMPLATES } from "../resources/uris.ts";
 import { invalidParams, messageOf } from "../tools/result.ts";
-import { weigh } from "../../shared/json_values.ts";
+import { weigh } from "../../shared/json/values.ts";
 
 /** Makes a server answer requests for resources. */
 export const answerResourceRequests: Answers = (server, parts) => {

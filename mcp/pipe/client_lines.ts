@@ -8,7 +8,7 @@ import {
   STDIO_DEFAULT_MAX_BUFFER_SIZE,
 } from "@modelcontextprotocol/client";
 import { MAX_BATCH } from "../http/http_view.ts";
-import { envelopeOf } from "../../shared/json_envelope.ts";
+import { envelopeOf } from "../../shared/json/envelope.ts";
 import {
   type Line,
   LineDecoder,

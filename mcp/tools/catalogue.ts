@@ -16,7 +16,7 @@ import { type ConfiguredServers, ownedTool } from "./servers.ts";
 import { tagsOf, toMcpTool } from "./tool.ts";
 import type { SMCPTool } from "../../protocol/mod.ts";
 import { queue } from "../../shared/async.ts";
-import { weigh, type Weight } from "../../shared/json_values.ts";
+import { weigh, type Weight } from "../../shared/json/values.ts";
 import { Pace } from "../../shared/pace.ts";
 
 /** Where a tool is: what a name stands for. */

@@ -13,7 +13,7 @@ import {
 } from "../../protocol/mod.ts";
 import { mendContent, mendResult } from "../../protocol/mcp/mend.ts";
 import { carriedStructured } from "../../protocol/payloads/tool_result.ts";
-import { countValues } from "../../shared/json_values.ts";
+import { countValues } from "../../shared/json/values.ts";
 
 /**
  * Makes the MCP result of what a Computer answered: everything passes as it is, but what MCP does

@@ -232,7 +232,7 @@ function wrongMembers(
 
 /**
  * Mends a piece of content, of a result or a prompt: a field that may be absent is left out where it is invalid;
- * what lacks a field that it must have, or bytes that are no base64, becomes a text that says so. Pieces of
+ * what lacks a field that it must have, or bytes that are no base64, becomes a text that explains it. Pieces of
  * unknown kinds stay as they are.
  *
  * @param note receives a sentence about each change
@@ -330,7 +330,7 @@ function mendEmbedded(
 
 /**
  * Mends the contents of a resource, which have a URI, and a text or bytes as base64; bytes that are not base64
- * become a text that says so.
+ * become a text that explains it.
  *
  * @param note receives a sentence about each change
  */

@@ -178,7 +178,7 @@ const KEYWORDS: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
 const DIALECT =
   /^https?:\/\/json-schema\.org\/(?:draft-0[67]|draft\/2019-09|(draft\/2020-12))\/schema#?$/;
 
-/** The most schemas that may be in each other by way of references; Ajv's stack has room for about twice as many. */
+/** The most schemas that may be in each other by references; Ajv's stack has room for about twice as many. */
 const MAX_LEVELS = 250;
 
 /** The most characters of a schema's pointer, of which there is one for each. */
@@ -282,7 +282,7 @@ class Check {
     }
   }
 
-  /** Notes a name, of which there must be no other: the two could not be told apart. */
+  /** Notes a name, of which there must be no other: the two could not be distinguished. */
   #name(names: Map<string, string>, name: string, pointer: string): void {
     if (names.has(name)) this.why ??= `"${name.slice(0, 100)}" is not unique`;
     names.set(name, pointer);

@@ -58,7 +58,7 @@ export interface PutBlobReq extends AgentCallData {
   abort?: boolean;
 }
 
-/** The answer to a chunk; the last one says where the file is (protocol §8.7). */
+/** The answer to a chunk; the last one has the path of the file (protocol §8.7). */
 export interface PutBlobRet {
   /** The upload, to be named in the next chunk. */
   upload_id: string;

@@ -69,9 +69,9 @@ export interface GetPromptReq extends AgentCallData, QuestionFields {
 
 /** One message of a prompt. */
 export interface PromptMessage {
-  /** Who says it. */
+  /** The speaker. */
   role: "user" | "assistant";
-  /** What is said. */
+  /** The content of the message. */
   content: ContentBlock;
 }
 

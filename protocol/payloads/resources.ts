@@ -141,7 +141,7 @@ export interface ReadResourceRet {
   req_id: string;
 }
 
-/** Asks a Computer to tell of each change of a resource, or to tell no more; an extension of this package. */
+/** Subscribes to changes of a resource of a Computer, or ends that; an extension of this package. */
 export interface WatchResourceReq extends AgentCallData {
   /** Name of the target Computer. */
   computer: string;
@@ -149,7 +149,7 @@ export interface WatchResourceReq extends AgentCallData {
   mcp_server: string;
   /** The resource's URI, as for reading. */
   uri: string;
-  /** Whether to tell of changes from now on. */
+  /** Whether to notify of changes from now on. */
   watch: boolean;
 }
 
@@ -160,7 +160,7 @@ export interface WatchResourceRet {
 }
 
 /**
- * Tells that a watched resource has new contents, or without `uri` that the Computer lists other
+ * Notifies that a watched resource has new contents, or without `uri` that the Computer lists other
  * resources or prompts; an extension of this package.
  */
 export interface UpdateResources {

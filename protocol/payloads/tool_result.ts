@@ -1,10 +1,9 @@
 /**
- * The content of results, and their metadata: errors, timeouts, and whom a call waited for (protocol §6).
+ * Results of tool calls: their content, and their metadata: errors, timeouts, and whom a call waited for (protocol §6).
  *
  * @module
  */
 import { ErrorCode } from "../errors.ts";
-import type { CallToolResult, ToolCallCancel, Waiting } from "./tools.ts";
 import * as z from "../validation.ts";
 
 /** The optional fields of all content blocks. */
@@ -137,6 +136,55 @@ function missingString(block: Record<string, unknown>): string[] | undefined {
   return missing === undefined ? undefined : [missing];
 }
 
+/** The result of a tool call, including failures of the tool (protocol §6). */
+export interface CallToolResult {
+  /** The content blocks of the result. */
+  content: ContentBlock[];
+  /** The structured result, if the tool has one. */
+  structuredContent?: Record<string, unknown> | null;
+  /** Whether the call failed; absent means no. */
+  isError?: boolean | null;
+  /** Result-level metadata (`error_code`, `a2c_timeout`, …), as the Python SDK reads it. */
+  meta?: Record<string, unknown> | null;
+  /** The same under MCP's name; read either with {@linkcode resultMeta}. */
+  _meta?: Record<string, unknown> | null;
+  /** Fields of later versions of MCP. */
+  [field: string]: unknown;
+}
+
+/** @internal */
+export const callToolResultSchema = z.looseObject({
+  content: z.listOf(contentBlockSchema),
+  structuredContent: z.maybe(z.plainObject),
+  isError: z.maybe(z.boolean()),
+  meta: z.maybe(z.plainObject),
+  _meta: z.maybe(z.plainObject),
+});
+
+/** Returns whether data is a text block without metadata. */
+const isBareText = (data: unknown): boolean =>
+  z.isPlainObject(data) && data.type === "text" &&
+  typeof data.text === "string" && data.annotations === undefined &&
+  data.meta === undefined && data._meta === undefined &&
+  !Object.hasOwn(data, "__proto__");
+
+/** Returns whether data is certainly a valid result, of texts; a fast path of its schema. */
+const isTextResult = (data: unknown): data is CallToolResult =>
+  z.isPlainObject(data) && Array.isArray(data.content) &&
+  data.content.every(isBareText) &&
+  (data.structuredContent === undefined ||
+    z.isPlainObject(data.structuredContent)) &&
+  (data.isError === undefined || typeof data.isError === "boolean") &&
+  (data.meta === undefined || z.isPlainObject(data.meta)) &&
+  (data._meta === undefined || z.isPlainObject(data._meta)) &&
+  !Object.hasOwn(data, "__proto__");
+
+/** Parses a {@linkcode CallToolResult}; unknown content types pass through. */
+export const parseCallToolResult: z.Parser<CallToolResult> = z.parser(
+  callToolResultSchema,
+  isTextResult,
+);
+
 /**
  * Returns a result's metadata, from `_meta` and `meta` (protocol §6).
  *
@@ -206,6 +254,12 @@ export function toolErrorResult(
   return failed(text, { error_code: code, ...fields });
 }
 
+/**
+ * The person at the Computer that a call waits for: one who confirms it, or one who answers a question of
+ * its MCP server.
+ */
+export type Waiting = "confirmation" | "answer";
+
 /** The person whom a call waited for when it ended. */
 export interface Wait {
   /** What was expected of them. */
@@ -228,8 +282,8 @@ export const toWaiting = (value: unknown): Waiting | null =>
   value === "confirmation" || value === "answer" ? value : null;
 
 /**
- * Returns what a failed call waited for: nobody confirmed it or answered in time (4004), the person at
- * the Computer refused it (4005), or it was cancelled before; `undefined` if it waited for nobody.
+ * Returns what a failed call waited for: it was not confirmed or answered in time (4004), the person at
+ * the Computer refused it (4005), or it was cancelled before; `undefined` if it did not wait.
  */
 export function waitedFor(result: CallToolResult): Waiting | undefined {
   return toWaiting(resultMeta(result)[WAITED_FOR]) ?? undefined;
@@ -249,8 +303,8 @@ export function timeoutResult(
   const text = wait === undefined
     ? `The tool did not answer within ${timeout} s${silence}`
     : wait.waiting === "confirmation"
-    ? `Nobody at ${wait.computer} confirmed the call within ${timeout} s; the tool did not run`
-    : `Nobody at ${wait.computer} answered the question of the tool's MCP server within ${timeout} s`;
+    ? `The call was not confirmed at ${wait.computer} within ${timeout} s; the tool did not run`
+    : `The question of the tool's MCP server was not answered at ${wait.computer} within ${timeout} s`;
   return failed(text, {
     error_code: ErrorCode.TOOL_TIMEOUT,
     a2c_timeout: true,
@@ -260,12 +314,12 @@ export function timeoutResult(
 }
 
 /**
- * Creates the result of a call that was cancelled (protocol §6, §7), as the request to cancel it says.
+ * Creates the result of a call that was cancelled (protocol §6, §7), by the reason of the request to cancel it.
  *
  * @param wait if it waited for a person then
  */
 export function cancelledResult(
-  reason?: ToolCallCancel["reason"],
+  reason?: "timeout" | "operator",
   wait?: Wait,
 ): CallToolResult {
   const [how, code] = CANCELLED.get(reason) ??

@@ -1,14 +1,10 @@
 /**
- * Tools, calls of them, their results and their progress (protocol §4, §6, §7).
+ * Tools, calls of them and their progress (protocol §4, §6, §7).
  *
  * @module
  */
 import { type QuestionFields, questionShape } from "./elicitation.ts";
-import {
-  type ContentBlock,
-  contentBlockSchema,
-  toWaiting,
-} from "./tool_result.ts";
+import { toWaiting, type Waiting } from "./tool_result.ts";
 import { type RequestMeta, requestMeta } from "./request_meta.ts";
 import * as z from "../validation.ts";
 import { isIdentifier, isMemberName } from "../names.ts";
@@ -24,7 +20,7 @@ export interface AgentCallData {
 /** Cancels a running tool call (protocol §7). */
 export interface ToolCallCancel extends AgentCallData {
   /**
-   * Why, where it is not simply that the Agent wants no answer any more: its timeout has passed, or an
+   * Why, where the Agent did not simply drop the call: its timeout has passed, or an
    * operator of the Server ends the call. An extension of this package; receivers take any other value
    * for absence.
    */
@@ -35,8 +31,8 @@ export interface ToolCallCancel extends AgentCallData {
 export const OPERATOR_AGENT = "operator";
 
 /**
- * Returns the operator who asks, as the Server says in `operator`; `undefined` where an Agent asks. A
- * Server takes the field out of what its clients send.
+ * Returns the operator who asks, which the Server writes into `operator`; `undefined` where an Agent asks.
+ * A Server removes the field from the requests of clients.
  */
 export function operatorOf(request: AgentCallData): string | undefined {
   const { operator } = request as AgentCallData & { operator?: unknown };
@@ -57,8 +53,8 @@ export interface ToolCallReq extends AgentCallData, QuestionFields {
   /** The timeout in seconds, 1 to 3600. */
   timeout: number;
   /**
-   * Asks for progress of the call; with `"waiting"` only for reports that it waits for a person, or no
-   * more. Receivers take any other value for absence.
+   * Asks for progress of the call; with `"waiting"` only for reports that it begins, or ceases,
+   * to wait for a person. Receivers take any other value for absence.
    */
   progress?: true | "waiting";
   /**
@@ -86,7 +82,7 @@ export type Attributes = Record<string, AttributeValue>;
 export interface Icon {
   /** An `https:` or `data:` URI. */
   src: string;
-  /** The media type, if `src` does not tell. */
+  /** The media type, if `src` does not contain it. */
   mimeType?: string | null;
   /** Such as `["48x48"]`, or `["any"]` for what scales. */
   sizes?: string[] | null;
@@ -203,22 +199,6 @@ export interface ToolMeta {
   [field: string]: unknown;
 }
 
-/** The result of a tool call, including failures of the tool (protocol §6). */
-export interface CallToolResult {
-  /** The content blocks of the result. */
-  content: ContentBlock[];
-  /** The structured result, if the tool has one. */
-  structuredContent?: Record<string, unknown> | null;
-  /** Whether the call failed; absent means no. */
-  isError?: boolean | null;
-  /** Result-level metadata (`error_code`, `a2c_timeout`, …), as the Python SDK reads it. */
-  meta?: Record<string, unknown> | null;
-  /** The same under MCP's name; read either with {@linkcode resultMeta}. */
-  _meta?: Record<string, unknown> | null;
-  /** Fields of later versions of MCP. */
-  [field: string]: unknown;
-}
-
 /** @internal */
 export const toolCallReqSchema = z.computerCall({
   tool_name: z.identifier,
@@ -246,15 +226,6 @@ export const smcpToolSchema = z.looseObject({
     sizes: z.maybe(z.listOf(z.string())),
     theme: z.maybe(z.string()),
   }))),
-});
-
-/** @internal */
-export const callToolResultSchema = z.looseObject({
-  content: z.listOf(contentBlockSchema),
-  structuredContent: z.maybe(z.plainObject),
-  isError: z.maybe(z.boolean()),
-  meta: z.maybe(z.plainObject),
-  _meta: z.maybe(z.plainObject),
 });
 
 /** @internal */
@@ -297,7 +268,7 @@ export const parseToolCallReq: z.Parser<ToolCallReq> = z.parser(
 /** The parsers of `client:get_tools`; an absent `return_schema`, as older SDKs send it, becomes `null`. */
 export const getTools = z.routed(
   z.computerCall({ _meta: z.exactOptional(requestMeta) }),
-  // Anybody's: a list of tools is not lost because of it.
+  // Lenient: a list of tools is not lost because of it.
   z.answer({
     tools: z.listOf(smcpToolSchema),
     _meta: z.exactOptional(z.custom<RequestMeta>()),
@@ -311,38 +282,8 @@ function toTexts(value: unknown): string[] {
     : [];
 }
 
-/** Returns whether data is a text block without metadata. */
-const isBareText = (data: unknown): boolean =>
-  z.isPlainObject(data) && data.type === "text" &&
-  typeof data.text === "string" && data.annotations === undefined &&
-  data.meta === undefined && data._meta === undefined &&
-  !Object.hasOwn(data, "__proto__");
-
-/** Returns whether data is certainly a valid result, of texts; as {@linkcode isToolCallReq}. */
-const isTextResult = (data: unknown): data is CallToolResult =>
-  z.isPlainObject(data) && Array.isArray(data.content) &&
-  data.content.every(isBareText) &&
-  (data.structuredContent === undefined ||
-    z.isPlainObject(data.structuredContent)) &&
-  (data.isError === undefined || typeof data.isError === "boolean") &&
-  (data.meta === undefined || z.isPlainObject(data.meta)) &&
-  (data._meta === undefined || z.isPlainObject(data._meta)) &&
-  !Object.hasOwn(data, "__proto__");
-
-/** Parses a {@linkcode CallToolResult}; unknown content types pass through. */
-export const parseCallToolResult: z.Parser<CallToolResult> = z.parser(
-  callToolResultSchema,
-  isTextResult,
-);
-
 /** The most characters of {@linkcode ToolProgress.message}; a Computer cuts longer ones. */
 export const MAX_PROGRESS_MESSAGE_LENGTH = 1000;
-
-/**
- * The person at the Computer that a call waits for: one who confirms it, or one who answers a question of
- * its MCP server.
- */
-export type Waiting = "confirmation" | "answer";
 
 /** How far a running tool call has come, as its MCP server counts it. */
 export interface ToolProgress {
@@ -353,19 +294,19 @@ export interface ToolProgress {
   /** For people; at most 1,000 characters. */
   message?: string;
   /**
-   * Only where this changes: what the call waits for from now on, or `null` when it waits for nobody any
-   * more. Also reported to Agents that ask for nothing else.
+   * Only where this changes: what the call waits for from now on, or `null` when it no longer
+   * waits. Also reported to Agents that ask for nothing else.
    */
   waiting?: Waiting | null;
 }
 
-/** Says what a call waits for, such as `waits for confirmation at laptop`. */
+/** Describes what a call waits for, such as `waits for confirmation at laptop`. */
 export const waitingText = (waiting: Waiting, computer: string): string =>
   `waits for ${
     waiting === "confirmation" ? "confirmation" : "an answer"
   } at ${computer}`;
 
-/** Tells the Agent of a call how far it is (protocol §7). */
+/** Reports to an Agent how far its call is (protocol §7). */
 export interface ToolCallProgress extends AgentCallData, ToolProgress {
   /** Name of the Computer that runs the tool. */
   computer: string;

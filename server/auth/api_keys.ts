@@ -52,8 +52,8 @@ const HASHED = /^sha256:([0-9a-fA-F]{64})$/;
  * Hashed keys need no salt as long as keys are random, such as those of `openssl rand -hex 32`.
  * Comparison time does not depend on the keys.
  *
- * @throws {TypeError} for a misspelled field, an empty key, a duplicate `id`, no time in `expires`, names for an operator, and a
- * pattern with a lone surrogate
+ * @throws {TypeError} for a misspelled field, an empty key, a duplicate `id`, an invalid time in `expires`,
+ * names for an operator, and a pattern with a lone surrogate
  */
 export function apiKeys(keys: readonly ApiKey[]): Authenticator {
   const isList = Array.isArray(keys) &&
@@ -65,66 +65,92 @@ export function apiKeys(keys: readonly ApiKey[]): Authenticator {
       'Cannot use the API keys: expected a list such as [{ id: "ci", key: "…" }]',
     );
   }
-  const pepper = randomBytes(32);
-  const blind = (digest: Uint8Array) =>
-    createHmac("sha256", pepper).update(digest).digest();
-  const known = keys.map((entry, at) => {
-    if (keys.findIndex(({ id }) => id === entry.id) !== at) {
-      throw new TypeError(
-        `Cannot use two API keys with the id ${
-          JSON.stringify(entry.id)
-        }: give each holder an id of its own`,
-      );
+  return new ApiKeyAuthenticator(keys);
+}
+
+/** A key as it is compared. */
+interface KnownKey {
+  /** The HMAC of the SHA-256 of the key. */
+  readonly digest: Uint8Array;
+  readonly identity: Identity;
+}
+
+/** The authenticator of {@linkcode apiKeys}. */
+class ApiKeyAuthenticator implements Authenticator {
+  readonly #pepper = randomBytes(32);
+  readonly #known: readonly KnownKey[];
+  /** The principals that operators have revoked. */
+  readonly #revoked = new Set<string>();
+
+  constructor(keys: readonly ApiKey[]) {
+    this.#known = keys.map((entry, at) => {
+      if (keys.findIndex(({ id }) => id === entry.id) !== at) {
+        throw new TypeError(
+          `Cannot use two API keys with the id ${
+            JSON.stringify(entry.id)
+          }: give each holder an id of its own`,
+        );
+      }
+      const identity = identityOf(entry);
+      const mistake = misspellingIn(entry) ?? checkOperatorPolicy(entry) ??
+        checkPatterns(entry);
+      if (mistake !== undefined) throw unusable(entry, mistake);
+      const digest = digestOf(entry);
+      digests.set(identity, digest);
+      return { digest: this.#blind(digest), identity };
+    });
+  }
+
+  authenticate(credentials: Credentials): Identity | Refused {
+    const sent = sentKey(credentials);
+    if (sent === undefined) return { refused: "no API key" };
+    const digest = this.#blind(sha256(sent));
+    let found: Identity | undefined;
+    for (const key of this.#known) { // no early exit: the time must not reveal the key's position
+      if (timingSafeEqual(key.digest, digest)) found = key.identity;
     }
-    const identity = identityOf(entry);
-    const mistake = misspellingIn(entry) ?? checkOperatorPolicy(entry) ??
-      checkPatterns(entry);
-    if (mistake !== undefined) throw unusable(entry, mistake);
-    const digest = digestOf(entry);
-    digests.set(identity, digest);
-    return { digest: blind(digest), identity };
-  });
-  const revoked = new Set<string>();
-  const judge = (identity: Identity): Identity | Refused => {
+    return found ? this.#judge(found) : { refused: "unknown API key" };
+  }
+
+  refresh(identity: Identity): Identity | Refused | undefined {
+    const held = digests.get(identity);
+    if (held === undefined) return undefined;
+    const digest = this.#blind(held);
+    const same = this.#known.find((key) =>
+      key.identity.principal === identity.principal &&
+      timingSafeEqual(key.digest, digest)
+    );
+    return same
+      ? this.#judge(same.identity)
+      : { refused: "the API key was removed" };
+  }
+
+  hasOperators(): boolean {
+    return this.#known.some(({ identity }) => mayOperate(identity.policy));
+  }
+
+  revoke(principal: string): boolean {
+    const isKnown = this.#known.some(({ identity }) =>
+      identity.principal === principal
+    );
+    if (isKnown) this.#revoked.add(principal);
+    return isKnown;
+  }
+
+  /** Returns the HMAC of a key's digest, so that the time of a comparison reveals nothing of it. */
+  #blind(digest: Uint8Array): Uint8Array {
+    return createHmac("sha256", this.#pepper).update(digest).digest();
+  }
+
+  #judge(identity: Identity): Identity | Refused {
     const { principal, expiresAt = Infinity } = identity;
-    if (revoked.has(principal)) {
+    if (this.#revoked.has(principal)) {
       return { refused: "the API key was revoked by an operator" };
     }
     if (Date.now() < expiresAt) return identity;
     const shown = `the API key expired at ${new Date(expiresAt).toISOString()}`;
     return { refused: shown, shown };
-  };
-  return {
-    authenticate(credentials) {
-      const sent = sentKey(credentials);
-      if (sent === undefined) return { refused: "no API key" };
-      const digest = blind(sha256(sent));
-      let found: Identity | undefined;
-      for (const key of known) { // no early exit: the time must not reveal the key's position
-        if (timingSafeEqual(key.digest, digest)) found = key.identity;
-      }
-      return found ? judge(found) : { refused: "unknown API key" };
-    },
-    refresh(identity) {
-      const held = digests.get(identity);
-      if (held === undefined) return undefined;
-      const digest = blind(held);
-      const same = known.find((key) =>
-        key.identity.principal === identity.principal &&
-        timingSafeEqual(key.digest, digest)
-      );
-      return same ? judge(same.identity) : { refused: "the API key is gone" };
-    },
-    hasOperators: () =>
-      known.some(({ identity }) => mayOperate(identity.policy)),
-    revoke(principal) {
-      const isKnown = known.some(({ identity }) =>
-        identity.principal === principal
-      );
-      if (isKnown) revoked.add(principal);
-      return isKnown;
-    },
-  };
+  }
 }
 
 function sentKey({ headers, auth }: Credentials): string | undefined {
@@ -138,7 +164,7 @@ const sha256 = (text: string): Uint8Array =>
 const unusable = ({ id }: ApiKey, why: string): TypeError =>
   new TypeError(`Cannot use the API key ${JSON.stringify(id)}: ${why}`);
 
-/** Finds a field that was probably meant as another one; a key may have any others, as rows of a table do. */
+/** Finds a misspelled field; a key may have unknown ones, as rows of a table do. */
 function misspellingIn(entry: ApiKey): string | undefined {
   for (const name of Object.keys(entry)) {
     const meant = FIELDS.includes(name) ? undefined : meantBy(name);

@@ -43,13 +43,13 @@ export interface Authenticator {
     identity: Identity,
   ): Identity | Refused | undefined | Promise<Identity | Refused | undefined>;
   /**
-   * Returns whether anybody can be an operator; absent: nobody can. The operator API is off while it
-   * says no.
+   * Returns whether there can be an operator; absent: there cannot. While it returns `false`, the operator API
+   * is off.
    */
   hasOperators?(): boolean;
   /**
    * Refuses the holder of credentials from now on, as long as this authenticator is in use; open
-   * sessions end when they are checked again. Absent: nobody can be refused.
+   * sessions end when they are checked again. Absent: holders cannot be refused.
    *
    * @returns whether it can be one of this authenticator's
    */
@@ -57,7 +57,7 @@ export interface Authenticator {
 }
 
 /**
- * Checks an authenticator, which JavaScript does not: with another value nobody could connect.
+ * Checks an authenticator, which JavaScript does not: with another value all clients would be refused.
  *
  * @throws {TypeError}
  */
@@ -103,7 +103,7 @@ export function anyOf(
       return refused;
     },
     hasOperators: () => authenticators.some((each) => each.hasOperators?.()),
-    // Each is asked: two may have one principal.
+    // Each is called: two may have one principal.
     revoke: (principal) =>
       authenticators.filter((each) => each.revoke?.(principal)).length > 0,
   };

@@ -136,7 +136,7 @@ const expiry = ({ exp }: jose.JWTPayload): Pick<Refused, "shown"> =>
     ? {}
     : { shown: `the token expired at ${new Date(exp * 1000).toISOString()}` };
 
-/** Returns whether the issuer's JWK set was unavailable, which says nothing about the token. */
+/** Returns whether the issuer's JWK set was unavailable, which means nothing for the token. */
 const isOutage = (code: string): boolean =>
   ["ERR_JWKS_TIMEOUT", "ERR_JWKS_INVALID", "ERR_JOSE_GENERIC"].includes(code);
 

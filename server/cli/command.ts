@@ -1,6 +1,6 @@
 /**
- * The commands of `smcp-server`: the one that serves, the service, and those that ask a running Server.
- * What a command runs is imported when it runs, so that help and completion stay fast.
+ * The commands of `smcp-server`: the one that serves, the service, and those that send requests to a running
+ * Server. Each imports its code when it runs, so that help and completion stay fast.
  *
  * @module
  */
@@ -11,8 +11,9 @@ import { addCompletion } from "../../cli/completion.ts";
 import { addHelp, integer } from "../../cli/flags.ts";
 import { commandHint } from "../../cli/own_command.ts";
 import { isSwitch, reporting, runCommand } from "../../cli/run.ts";
-import { addWayFlags } from "../../cli/server_flags.ts";
-import { addService, type ServiceRole } from "../../cli/service/command.ts";
+import { addAddressFlags } from "../../cli/server_flags.ts";
+import { addService } from "../../cli/service/command.ts";
+import type { ServiceRole } from "../../cli/service/install.ts";
 import { describeVersions } from "../../cli/version.ts";
 import {
   addSettings,
@@ -26,18 +27,18 @@ import type { LoadMcp } from "./serve.ts";
 import { parseExpiry } from "../shared/identity.ts";
 
 const AFTER_HELP = `
-The commands ask a running Server, with the token that it prints at its start on loopback, or an
-operator's key or token.
+The subcommands send requests to a running Server, with the token that it prints at its start on
+loopback, or an operator's key or token.
 
-SIGINT and SIGTERM drain, and SIGHUP of a closed terminal does. Another SIGHUP reads keys and
-certificates again and opens the log file anew.
+SIGINT, SIGTERM and the SIGHUP of a closed terminal drain. Any other SIGHUP reloads keys and
+certificates and reopens the log file.
 Exit codes: 0 stopped, 1 failed, 2 wrong usage.`;
 
 /**
  * Runs the server's command.
  *
  * @param args without the program's own name
- * @param loadMcp loads what serves MCP; a Server must not import it itself
+ * @param loadMcp loads the MCP gateway, which a Server must not import itself
  * @returns the exit code
  */
 export const runServer = (
@@ -110,7 +111,7 @@ const serverService: ServiceRole<ServerFlags> = {
   words: [],
   addFlags: addSettings,
   except: [],
-  // A file of keys is named in the definition, the keys themselves are not.
+  // The definition may name a file of keys, but must not contain keys.
   findSecret: (flag, text) =>
     flag === "--api-keys" && text.trimStart().startsWith("[")
       ? ["SMCP_API_KEYS", text]
@@ -134,71 +135,10 @@ const DAY_SECONDS = 86_400;
 
 /** Adds the commands for operators to the server's command; each loads its code when it runs. */
 function addOperatorCommands(program: Command): void {
-  const add = (name: string, summary: string, ...examples: string[]) =>
-    addWayFlags(addHelp(program.command(name), summary, examples));
-  const load = () => import("./operate.ts");
-
-  add(
-    "offices",
-    "List the offices of a running Server",
-    "smcp-server offices --token $TOKEN",
-  ).addOption(json()).action(async (flags) => (await load()).offices(flags));
-
-  const lists = [
-    ["members", "List the members of an office"],
-    ["calls", "List the calls on their way in an office"],
-  ] as const;
-  for (const [name, summary] of lists) {
-    add(name, summary, `smcp-server ${name} team-a`)
-      .argument("<office>", "the office's id")
-      .addOption(json())
-      .action(async (office, flags) => (await load())[name](office, flags));
-  }
-
-  add(
-    "watch",
-    "Show what happens, one line for each event, until Ctrl-C",
-    "smcp-server watch",
-    "smcp-server watch team-a --json",
-  ).argument("[office]", "the office's id; all that you may see without it")
-    .addOption(json())
-    .action(async (office, flags) => (await load()).watch(office, flags));
-
-  add(
-    "kick",
-    "Kick a member out of its office",
-    'smcp-server kick team-a laptop --reason "maintenance"',
-    "smcp-server kick team-a laptop --hold 0   # it may come back at once",
-  ).argument("<office>", "the office's id").argument("<name>", "its name")
-    .addOption(reason())
-    .addOption(
-      flag("--role <role>", "where an agent and a computer have one name")
-        .choices(["agent", "computer"]),
-    )
-    .addOption(
-      flag(
-        "--hold <seconds>",
-        "for how long its joins are answered with the reason; 0 for not at all",
-      ).default(60).argParser(integer(0, DAY_SECONDS)),
-    )
-    .action(async (office, name, flags) =>
-      (await load()).kick(office, name, flags)
-    );
-
-  add(
-    "cancel",
-    "End a call for its agent, and tell its computer to stop",
-    'smcp-server cancel team-a 42 --reason "it hangs"',
-  ).argument("<office>", "the office's id")
-    .argument("<req_id>", "its id, as `calls` and the audit log have it")
-    .addOption(reason())
-    .action(async (office, id, flags) =>
-      (await load()).cancel(office, id, flags)
-    );
-  addKeys(program);
-}
-
-function addKeys(program: Command): void {
+  addLists(program);
+  addWatch(program);
+  addKick(program);
+  addCancel(program);
   const key = addHelp(
     program.command("key"),
     "Make, list and revoke API keys",
@@ -207,35 +147,122 @@ function addKeys(program: Command): void {
       "smcp-server key list",
     ],
   );
-  const add = (name: string, summary: string, ...examples: string[]) =>
-    addHelp(key.command(name), summary, examples);
-  const file = () =>
-    flag("--api-keys <file>", "the JSON file of --api-keys")
-      .makeOptionMandatory();
-  const load = () => import("./keys.ts");
+  addKeyAdd(key);
+  addKeyList(key);
+  addKeyRevoke(key);
+}
 
-  add(
-    "add",
-    "Make a key, print it once, and store its hash",
+const operatorCommand = (
+  program: Command,
+  name: string,
+  summary: string,
+  ...examples: string[]
+): Command =>
+  addAddressFlags(addHelp(program.command(name), summary, examples));
+
+const loadOperate = () => import("./operate.ts");
+
+function addLists(program: Command): void {
+  operatorCommand(
+    program,
+    "offices",
+    "List the offices of a running Server",
+    "smcp-server offices --token $TOKEN",
+  ).addOption(json())
+    .action(async (flags) => (await loadOperate()).offices(flags));
+  const lists = [
+    ["members", "List the members of an office"],
+    ["calls", "List the calls in flight in an office"],
+  ] as const;
+  for (const [name, summary] of lists) {
+    operatorCommand(program, name, summary, `smcp-server ${name} team-a`)
+      .argument("<office>", "the office's id")
+      .addOption(json())
+      .action(async (office, flags) =>
+        (await loadOperate())[name](office, flags)
+      );
+  }
+}
+
+function addWatch(program: Command): void {
+  operatorCommand(
+    program,
+    "watch",
+    "Print events, one a line, until Ctrl-C",
+    "smcp-server watch",
+    "smcp-server watch team-a --json",
+  ).argument("[office]", "the office's id; default: all that you may see")
+    .addOption(json())
+    .action(async (office, flags) =>
+      (await loadOperate()).watch(office, flags)
+    );
+}
+
+function addKick(program: Command): void {
+  operatorCommand(
+    program,
+    "kick",
+    "Kick a member out of its office",
+    'smcp-server kick team-a laptop --reason "maintenance"',
+    "smcp-server kick team-a laptop --hold 0   # it may rejoin immediately",
+  ).argument("<office>", "the office's id").argument("<name>", "its name")
+    .addOption(reason())
+    .addOption(
+      flag("--role <role>", "where an agent and a computer have the same name")
+        .choices(["agent", "computer"]),
+    )
+    .addOption(
+      flag(
+        "--hold <seconds>",
+        "for how long its joins are refused with the reason; 0: not at all",
+      ).default(60).argParser(integer(0, DAY_SECONDS)),
+    )
+    .action(async (office, name, flags) =>
+      (await loadOperate()).kick(office, name, flags)
+    );
+}
+
+function addCancel(program: Command): void {
+  operatorCommand(
+    program,
+    "cancel",
+    "End a call for its agent, and cancel it on its computer",
+    'smcp-server cancel team-a 42 --reason "it hangs"',
+  ).argument("<office>", "the office's id")
+    .argument("<req_id>", "its id, as `calls` and the audit log have it")
+    .addOption(reason())
+    .action(async (office, id, flags) =>
+      (await loadOperate()).cancel(office, id, flags)
+    );
+}
+
+const loadKeys = () => import("./keys.ts");
+
+const keysFile = (): Option =>
+  flag("--api-keys <file>", "the JSON file of --api-keys")
+    .makeOptionMandatory();
+
+function addKeyAdd(key: Command): void {
+  addHelp(key.command("add"), "Make a key, print it once, and store its hash", [
     "smcp-server key add laptop --api-keys keys.json --roles computer",
     "smcp-server key add guest --api-keys keys.json --expires 90d",
     "smcp-server key add ops --api-keys keys.json --roles operator",
-  ).argument("<id>", "names the holder, in logs too")
-    .addOption(file())
+  ]).argument("<id>", "names the holder, in logs too")
+    .addOption(keysFile())
     .addOption(
       flag(
         "--roles <list>",
-        `what its holder may be: ${
+        `the roles of its holder: ${
           ROLES.join(", ")
         } (default: agent and computer)`,
       ).argParser(roles),
     )
     .addOption(
-      flag("--offices <list>", "in which offices; * matches any text")
+      flag("--offices <list>", "offices that it may join; * matches any text")
         .argParser(patterns),
     )
     .addOption(
-      flag("--names <list>", "under which names, likewise")
+      flag("--names <list>", "names that it may have, likewise")
         .argParser(patterns),
     )
     .addOption(
@@ -245,30 +272,33 @@ function addKeys(program: Command): void {
       ).argParser(expiry),
     )
     .addOption(json())
-    .action(async (id, flags) => (await load()).keyAdd(id, flags));
+    .action(async (id, flags) => (await loadKeys()).keyAdd(id, flags));
+}
 
-  add(
-    "list",
-    "List who has keys, what for, and until when",
+function addKeyList(key: Command): void {
+  addHelp(key.command("list"), "List the keys, with their rights and expiry", [
     "smcp-server key list --api-keys keys.json",
-  ).addOption(file()).addOption(json())
-    .action(async (flags) => (await load()).keyList(flags));
+  ]).addOption(keysFile()).addOption(json())
+    .action(async (flags) => (await loadKeys()).keyList(flags));
+}
 
-  addWayFlags(add(
+function addKeyRevoke(key: Command): void {
+  operatorCommand(
+    key,
     "revoke",
-    "Take a key out of its file, and make a running Server refuse it",
+    "Remove a key from its file, and make a running Server refuse it",
     "smcp-server key revoke laptop   # until the Server reads its keys again",
-    "smcp-server key revoke laptop --api-keys keys.json   # for good",
-  )).argument("<id>", "its id")
+    "smcp-server key revoke laptop --api-keys keys.json   # permanently",
+  ).argument("<id>", "its id")
     .addOption(
-      new Option("--api-keys <file>", "take it out of this file, first"),
+      new Option("--api-keys <file>", "remove it from this file, first"),
     )
     .addOption(reason())
-    .action(async (id, flags) => (await load()).keyRevoke(id, flags));
+    .action(async (id, flags) => (await loadKeys()).keyRevoke(id, flags));
 }
 
 const reason = (): Option =>
-  flag("--reason <text>", "what those are told whom it concerns")
+  flag("--reason <text>", "the reason that members get")
     .default("no reason was given");
 
 const json = (): Option => flag("--json", "print JSON");
@@ -277,7 +307,7 @@ const patterns = (text: string): string[] => {
   const list = text.split(",").map((part) => part.trim());
   if (list.every((part) => part !== "")) return list;
   throw new InvalidArgumentError(
-    "Expected texts separated by commas, none of them empty.",
+    "Expected a list separated by commas without empty entries.",
   );
 };
 
@@ -304,5 +334,5 @@ function expiry(text: string): number {
     );
   }
   if (time > Date.now()) return time;
-  throw new InvalidArgumentError("Expected a time that is not past.");
+  throw new InvalidArgumentError("Expected a time in the future.");
 }

@@ -1,6 +1,6 @@
 /**
  * The flags of the server: one list of options, from which help, completion, variables and services
- * follow, and the type of what commander makes of them. Each names its variable of the environment.
+ * follow, and the type of commander's result. Each names its environment variable.
  *
  * @module
  */
@@ -91,7 +91,7 @@ type LimitFlags = {
   readonly [L in LimitName as `max${Capitalize<L>}`]?: number;
 };
 
-/** Environment only: a command line is visible to everybody who lists processes. */
+/** Environment only: all users of a machine can list its command lines. */
 export const JWT_SECRET = "SMCP_JWT_SECRET";
 
 const MILLION = 10 ** 6;
@@ -117,22 +117,22 @@ export const serverOptions = (): Option[] => [
     .default(8 * 2 ** 20).argParser(integer(1024, 2 ** 30)),
   flag(
     "--ws-engine <name>",
-    "what carries WebSockets: fast, or stock, which is the package ws",
+    "the WebSocket implementation: fast, or stock, the package ws",
   ).choices(WS_ENGINES).default("fast"),
   flag(
     "--no-limits",
-    "lift every count and rate limit; message size and depth stay limited",
+    "remove all count and rate limits; message size and depth stay limited",
   ),
   ...securityOptions(),
   ...limitOptions(),
   ...observeOptions(),
   flag(
     "--mcp",
-    "serve each office as an MCP server at /mcp/OFFICE, to those that may join it as agent",
+    "serve each office as an MCP server at /mcp/OFFICE, to clients that may join it as agent",
   ),
   flag(
     "--mcp-idle-seconds <number>",
-    "seconds without a request or an open stream after which MCP gives up an office's seat for an agent (default: 60)",
+    "seconds without a request or an open stream after which MCP leaves the agent's seat of an office (default: 60)",
   ).argParser(integer(1, DAY_SECONDS)),
   ...clusterOptions(),
   flag("--log-level <level>", "the least important events to log")
@@ -143,7 +143,7 @@ export const serverOptions = (): Option[] => [
   ).choices(["json", "pretty"]),
   flag(
     "--log-file <file>",
-    "add the log to this file instead of stderr, every line of it; SIGHUP opens it again",
+    "append the log to this file instead of stderr; SIGHUP reopens it",
   ),
 ];
 
@@ -151,15 +151,15 @@ export const serverOptions = (): Option[] => [
 const securityOptions = (): Option[] => [
   flag(
     "--api-keys <file>",
-    'let in who has one of the keys of a JSON file: [{"id": "ci", "key": "sha256:…", "roles"?, "offices"?, "names"?}]; the variable may hold the JSON itself',
+    'authenticate clients by API keys, of a JSON file: [{"id": "ci", "key": "sha256:…", "roles"?, "offices"?, "names"?}]; the variable may hold the JSON itself',
   ),
   flag(
     "--jwt-key <file>",
-    `let in who has a JWT signed for this public key: PEM, JWK or JWK set (a shared secret: env ${JWT_SECRET})`,
+    `authenticate clients by JWT, signed for this public key: PEM, JWK or JWK set (a shared secret: env ${JWT_SECRET})`,
   ),
   flag(
     "--jwt-jwks-url <url>",
-    "let in who has a JWT signed for a key of the JWK set at this address",
+    "authenticate clients by JWT, signed for a key of the JWK set at this URL",
   ),
   flag(
     "--jwt-algorithms <list>",
@@ -171,7 +171,7 @@ const securityOptions = (): Option[] => [
   flag("--tls-key <file>", "the certificate's private key"),
   flag(
     "--tls-client-ca <file>",
-    "let in only clients with a certificate of these authorities (mTLS)",
+    "require a client certificate of one of these authorities (mTLS)",
   ),
   flag(
     "--origins <list>",
@@ -179,13 +179,13 @@ const securityOptions = (): Option[] => [
   ).default([], "none").argParser(origins),
   flag(
     "--hosts <list>",
-    "names that requests may be for, such as smcp.example.com, or * (default: over loopback localhost alone, unless --trust-proxy; else any)",
+    "host names of requests, such as smcp.example.com, or * (default: over loopback without --trust-proxy, localhost; else any)",
   ).argParser(hosts),
   publicUrlOption(),
   flag("--insecure", "listen on a public address without authentication"),
   flag("--require-tls", "refuse a public address without --tls-cert"),
   operatorOption(
-    "keys and tokens with the role operator, and on loopback without any for who has the token that is printed",
+    "keys and tokens with the role operator; on loopback without authentication, for the token that is printed",
   ),
   flag(
     "--audit-payloads",
@@ -197,25 +197,25 @@ const securityOptions = (): Option[] => [
 const LIMITS: Readonly<
   Record<LimitName, readonly [most: number, text: string]>
 > = {
-  connectionsPerAddress: [MILLION, "sessions open at once from one address"],
+  connectionsPerAddress: [MILLION, "open sessions of one address"],
   sockets: [
     MILLION,
-    "TCP connections open at once (default: what the process's descriptors allow, which is the most in any case)",
+    "open TCP connections (default and maximum: what the process's descriptors allow)",
   ],
   socketsPerAddress: [
     MILLION,
-    "TCP connections open at once from one address; not counted behind --trust-proxy (default: 400, or four times --max-connections-per-address where that is more; with --mcp, --max-calls-per-agent in addition)",
+    "open TCP connections of one address; not counted behind --trust-proxy (default: 400, or four times --max-connections-per-address where that is more; with --mcp, --max-calls-per-agent in addition)",
   ],
   eventsPerSecond: [MILLION, "events per second of one connection"],
-  callsPerAgent: [MILLION, "calls of one agent that wait for their answers"],
+  callsPerAgent: [MILLION, "pending calls of one agent"],
   membersPerOffice: [MILLION, "members of one office"],
   queuedBytes: [
     2 ** 40,
-    "bytes that wait for a client which does not read, before it is cut off",
+    "bytes queued for a client that does not read, above which it is disconnected",
   ],
   unfinishedBytes: [
     2 ** 40,
-    "bytes of all messages that have not arrived whole, before the largest is cut off",
+    "bytes of all incomplete messages, above which the sender of the largest is disconnected",
   ],
 };
 
@@ -242,7 +242,7 @@ export const limitOptions = (): Option[] => [
   ).default(MAX_CONNECT_BYTES).argParser(integer(1024, 2 ** 20)),
   flag(
     "--trust-proxy [count]",
-    "proxies of your own in front of the server, whose X-Forwarded-For is believed (1 without a count)",
+    "proxies of your own in front of the server, whose X-Forwarded-For is used (1 without a count)",
   ).default(0).preset("1").argParser(integer(0, 100)),
   seconds(
     "handshake-timeout",
@@ -267,11 +267,11 @@ export const limitOptions = (): Option[] => [
 const observeOptions = (): Option[] => [
   flag(
     "--metrics",
-    "serve /metrics to those that may connect; without authentication to this machine alone",
+    "serve /metrics to clients that may connect; without authentication, to this machine alone",
   ),
   flag(
     "--metrics-port <number>",
-    "serve /metrics on a port of its own, to whoever reaches it",
+    "serve /metrics on a port of its own, without authentication",
   ).argParser(integer(0, 65535)),
   flag("--metrics-host <address>", "address of that port")
     .default("127.0.0.1"),
@@ -323,7 +323,7 @@ function origins(text: string): Origins {
   });
 }
 
-/** The flags of the command line, checked, with what only the environment has. */
+/** The checked flags of the command line, with the settings that only the environment has. */
 export interface Settings extends ServerFlags {
   /** Whether metrics are collected, for whatever port. */
   readonly metrics: boolean;
@@ -353,12 +353,12 @@ export function readSettings(
   const clustering = readCluster(flags, env);
   const hasTls = (tlsCert ?? tlsKey ?? tlsClientCa) !== undefined;
   if (hasTls && (tlsCert === undefined || tlsKey === undefined)) {
-    throw new UsageError("--tls-cert and --tls-key belong together: give both");
+    throw new UsageError("--tls-cert and --tls-key must be given together");
   }
   const keys = [jwtKey, jwtJwksUrl, jwtSecret].filter((key) => key);
   if (keys.length > 1) {
     throw new UsageError(
-      `only one of --jwt-key, --jwt-jwks-url and ${JWT_SECRET} can be used`,
+      `only one of --jwt-key, --jwt-jwks-url and ${JWT_SECRET} can be given`,
     );
   }
   checkRestrictions(flags, keys.length > 0);
@@ -373,7 +373,7 @@ export function readSettings(
   };
 }
 
-/** @throws {UsageError} when nothing would ask for what a JWT must have: there is no key, or no value */
+/** @throws {UsageError} when a restriction of JWTs has no effect: there is no key, or no value */
 function checkRestrictions(
   { jwtAlgorithms, jwtIssuer, jwtAudience }: ServerFlags,
   hasKey: boolean,
@@ -459,7 +459,7 @@ export function naming<T>(file: string, load: () => T): T {
   }
 }
 
-/** Says why a file cannot be read. */
+/** Returns why a file cannot be read. */
 export function whyUnreadable(error: unknown): string {
   const code = codeOf(error);
   return READ_ERRORS[code] ?? code;

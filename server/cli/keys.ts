@@ -7,7 +7,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import * as fs from "node:fs/promises";
 import { isNothingThere, unwritable } from "../../cli/explain_failure.ts";
-import { print as say, printError, printJson } from "../../cli/print.ts";
+import { print as printLine, printError, printJson } from "../../cli/print.ts";
 import { orUsageError, UsageError } from "../../cli/run.ts";
 import { plain } from "../../cli/terminal_text.ts";
 import type * as z from "../../protocol/schema.ts";
@@ -15,7 +15,7 @@ import { type ApiKey, apiKeys, parseApiKeys } from "../auth/api_keys.ts";
 import { codeOf, naming, whyUnreadable } from "./flags.ts";
 import {
   missingNodes,
-  operatorClient,
+  OperatorClient,
   type OperatorFlags,
   print,
 } from "./operate.ts";
@@ -63,7 +63,7 @@ export async function keyAdd(id: string, flags: KeyAddFlags): Promise<void> {
   await changeKeys(flags, true, (keys) => {
     if (keys.some((each) => each.id === id)) {
       throw new UsageError(
-        `there is a key with the id ${
+        `the file has a key with the id ${
           JSON.stringify(id)
         } already: revoke it first, or choose another`,
       );
@@ -71,7 +71,7 @@ export async function keyAdd(id: string, flags: KeyAddFlags): Promise<void> {
     return orUsageError(() => checked([...keys, entry]));
   });
   if (json) printJson({ id, key }, 0);
-  else say(key);
+  else printLine(key);
   printError(
     `stored its hash in ${
       plain(flags.apiKeys)
@@ -81,7 +81,7 @@ export async function keyAdd(id: string, flags: KeyAddFlags): Promise<void> {
   );
 }
 
-/** Prints who has keys, what for and until when; never the keys. */
+/** Prints the holders of keys, with their rights and expiry; never the keys. */
 export async function keyList(flags: KeyListFlags): Promise<void> {
   refuseInline(flags);
   const keys = await readKeys(flags);
@@ -106,7 +106,7 @@ export async function keyList(flags: KeyListFlags): Promise<void> {
 }
 
 /**
- * Takes a key out of the file, if there is one, and makes the running Server refuse it at once. With a
+ * Takes a key out of the file, if there is one, and makes the running Server refuse it. With a
  * file no Server needs to run, and without credentials none is asked.
  *
  * @throws {Error} when either fails, with what was done
@@ -117,11 +117,11 @@ export async function keyRevoke(
 ): Promise<void> {
   const { token, apiKey, url } = operator;
   const isAsked = apiKeys === undefined || (token ?? apiKey) !== undefined;
-  const client = isAsked ? operatorClient(operator) : undefined;
+  const client = isAsked ? new OperatorClient(operator) : undefined;
   if (apiKeys !== undefined) await removeKey(id, { apiKeys });
   if (client === undefined) {
     return printError(
-      "a running Server accepts the key until SIGHUP; none was asked, without --token and --api-key",
+      "a running Server accepts the key until SIGHUP; add --token or --api-key to revoke it there too",
     );
   }
   let answer: z.output<typeof schemas.done>;
@@ -139,10 +139,10 @@ export async function keyRevoke(
   const missing = missingNodes(answer);
   if (missing.length > 0) {
     throw new Error(
-      `${missing.join("; ")}: ${plain(id)} is refused by all others; try again`,
+      `${missing.join("; ")}: all others refuse ${plain(id)}; try again`,
     );
   }
-  say(
+  printLine(
     `refused by the Server until it reads its keys again: ${plain(id)}`,
   );
 }
@@ -158,7 +158,7 @@ async function removeKey(id: string, flags: KeysFlags): Promise<void> {
       }; the command "key list" shows them`,
     );
   });
-  say(`removed from ${plain(flags.apiKeys)}: ${plain(id)}`);
+  printLine(`removed from ${plain(flags.apiKeys)}: ${plain(id)}`);
 }
 
 /** Where the keys are, from the command line. */
@@ -171,7 +171,7 @@ interface KeysFlags {
 function refuseInline({ apiKeys }: KeysFlags): void {
   if (!apiKeys.trimStart().startsWith("[")) return;
   throw new UsageError(
-    "--api-keys is the keys themselves here, which no command can change: name a file with it",
+    "--api-keys has the keys themselves, which no command can change: name a file",
   );
 }
 

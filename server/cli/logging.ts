@@ -114,7 +114,7 @@ function toStderr(line: (record: LogRecord) => string): Target {
 
 /** Creates the record that reports dropped lines. */
 function leftOut(omitted: number): LogRecord {
-  const rawMessage = "Lines were left out here: nobody read the log";
+  const rawMessage = "Lines were dropped: the log was not read";
   return {
     category: ["a2c-smcp", "server"],
     level: "warning",
@@ -164,11 +164,11 @@ export const prettyLine = (record: LogRecord): string => {
   return `${plain(line)}\n`;
 };
 
-/** Characters after which the buffer is written at once. */
+/** Characters above which the buffer is written immediately. */
 const MAX_BUFFERED_CHARS = 65_536;
 
 /**
- * Makes what collects the lines of one turn of the event loop and writes them at its end, in one write.
+ * Creates a buffer that collects the lines of one turn of the event loop, and writes them in one write.
  *
  * @param write writes a text with the given number of lines
  */

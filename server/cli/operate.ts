@@ -9,12 +9,13 @@ import { readFileSync } from "node:fs";
 import { request as httpsRequest } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type IncomingMessage, request as httpRequest } from "node:http";
-import { print as say, printError, printJson } from "../../cli/print.ts";
+import { print as printLine, printError, printJson } from "../../cli/print.ts";
 import { UsageError } from "../../cli/run.ts";
 import {
+  type AddressFlags,
   type CredentialFlags,
-  httpWay,
-  type WayFlags,
+  type HttpRoute,
+  httpRoute,
 } from "../../cli/server_flags.ts";
 import { columns as inColumns, plain } from "../../cli/terminal_text.ts";
 import { isOfficeName, OFFICE_NAME_RULE } from "../../protocol/names.ts";
@@ -31,7 +32,7 @@ interface ShowFlags extends OperatorFlags {
 /** Prints the offices. */
 export async function offices(flags: ShowFlags): Promise<void> {
   const { offices, node } = await read(flags, "/offices", schemas.offices);
-  print(flags, offices, "nobody is in any office that you may see", {
+  print(flags, offices, "no office that you may see has members", {
     OFFICE: ({ office }) => office,
     AGENT: ({ agent }) => agent,
     COMPUTERS: ({ computers }) => computers,
@@ -42,7 +43,7 @@ export async function offices(flags: ShowFlags): Promise<void> {
 
 /** Prints the members of an office. */
 export async function members(office: string, flags: ShowFlags): Promise<void> {
-  const path = pathOf(office, "members");
+  const path = officePath(office, "members");
   const { members } = await read(flags, path, schemas.members);
   print(flags, members, "", {
     NAME: ({ name }) => name,
@@ -59,11 +60,11 @@ export async function members(office: string, flags: ShowFlags): Promise<void> {
   });
 }
 
-/** Prints the calls on their way in an office. */
+/** Prints the pending calls of an office. */
 export async function calls(office: string, flags: ShowFlags): Promise<void> {
-  const path = pathOf(office, "calls");
+  const path = officePath(office, "calls");
   const { calls } = await read(flags, path, schemas.calls);
-  print(flags, calls, "no calls are on their way", {
+  print(flags, calls, "no calls in flight", {
     REQ_ID: (each) => each.req_id,
     AGENT: ({ agent }) => agent,
     COMPUTER: ({ computer }) => computer,
@@ -79,24 +80,24 @@ async function read<S extends z.ZodMiniType<MissingNodes>>(
   path: string,
   schema: S,
 ): Promise<z.output<S>> {
-  const answer = await operatorClient(flags).ask(path, schema);
-  for (const said of missingNodes(answer)) {
-    printError(`warning: ${said}: what is there is missing here`);
+  const answer = await new OperatorClient(flags).ask(path, schema);
+  for (const nodes of missingNodes(answer)) {
+    printError(`warning: ${nodes}: its entries are missing from this list`);
   }
   return answer;
 }
 
-/** Returns the path of something of an office. */
-const pathOf = (office: string, what: string): string =>
-  `/offices/${encodedName(office)}/${what}`;
+/** Returns a path below that of an office. */
+const officePath = (office: string, rest: string): string =>
+  `/offices/${encodedName(office)}/${rest}`;
 
-/** @throws {UsageError} when it can be no name, which a URL could not carry */
+/** @throws {UsageError} for an invalid name, which a URL could not carry */
 function encodedName(office: string): string {
   if (isOfficeName(office)) return encodeURIComponent(office);
   throw new UsageError(
-    `${
+    `invalid office name ${
       plain(JSON.stringify(office))
-    } is the name of no office: expected ${OFFICE_NAME_RULE}`,
+    }: expected ${OFFICE_NAME_RULE}`,
   );
 }
 
@@ -115,12 +116,12 @@ export function print<Item>(
   >,
 ): void {
   if (json) return printJson(list);
-  if (list.length === 0 && empty !== undefined) return say(empty);
+  if (list.length === 0 && empty !== undefined) return printLine(empty);
   const cells = Object.values(columns);
   const rows = list.map((item) =>
     cells.map((cell) => String(cell(item) ?? "-"))
   );
-  inColumns([Object.keys(columns), ...rows]).forEach(say);
+  inColumns([Object.keys(columns), ...rows]).forEach(printLine);
 }
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -137,8 +138,7 @@ function bytesText(bytes: number | undefined): string | undefined {
 const RETRY_MS = 1000;
 
 /**
- * Prints what happens, one line for each event, until a signal; a stream that is lost is opened again
- * where it was.
+ * Prints events, one a line, until a signal; a lost stream is opened again at its last event.
  *
  * @throws {Error} when it cannot be opened
  */
@@ -146,8 +146,8 @@ export async function watch(
   office: string | undefined,
   flags: ShowFlags,
 ): Promise<void> {
-  const client = operatorClient(flags);
-  const [what, query] = office === undefined ? ["all offices", ""] : [
+  const client = new OperatorClient(flags);
+  const [watched, query] = office === undefined ? ["all offices", ""] : [
     `the office "${plain(office)}"`,
     `?office=${encodedName(office)}`,
   ];
@@ -160,17 +160,17 @@ export async function watch(
         if (kind === "end") {
           printError(`the stream ended: ${plain(String(data.reason))}`);
         } else if (kind === "open" && last === undefined) {
-          printError(`watching ${what} (Ctrl-C ends it)`);
+          printError(`watching ${watched} (Ctrl-C ends it)`);
         } else if (kind === "open") {
           if (data.missed === true) printError("events were missed");
         } else {
           if (flags.json) printJson(data, 0);
-          else say(eventLine(kind, data));
+          else printLine(eventLine(kind, data));
         }
         last = id;
       }
     } catch {
-      // The next try says why, if it lasts.
+      // The next attempt reports the reason, if it lasts.
     }
     await sleep(RETRY_MS);
   }
@@ -228,10 +228,10 @@ export const missingNodes = (
   { unanswered = [], not_operated = [] }: MissingNodes,
 ): string[] =>
   ([
-    ["no answer came from the node", unanswered],
-    ["operators cannot ask, because of --no-operator, the node", not_operated],
-  ] as const).filter(([, nodes]) => nodes.length > 0).map(([said, nodes]) =>
-    `${said}${nodes.length > 1 ? "s" : ""} ${plain(nodes.join(", "))}`
+    ["no answer from the node", unanswered],
+    ["the operator API is off, by --no-operator, on the node", not_operated],
+  ] as const).filter(([, nodes]) => nodes.length > 0).map(([problem, nodes]) =>
+    `${problem}${nodes.length > 1 ? "s" : ""} ${plain(nodes.join(", "))}`
   );
 
 /** Flags of commands that change something. */
@@ -242,7 +242,7 @@ interface ChangeFlags extends OperatorFlags {
 
 /** Flags of `kick`. */
 interface KickFlags extends ChangeFlags {
-  /** Tells an Agent and a Computer of one name apart. */
+  /** Distinguishes an Agent and a Computer of one name. */
   readonly role?: "agent" | "computer";
   /** Seconds in which the seat stays closed. */
   readonly hold: number;
@@ -259,8 +259,8 @@ export async function kick(
   flags: KickFlags,
 ): Promise<void> {
   const { reason, role, hold } = flags;
-  const client = operatorClient(flags);
-  const path = pathOf(office, "members");
+  const client = new OperatorClient(flags);
+  const path = officePath(office, "members");
   const { members } = await client.ask(path, schemas.members);
   const found = members.filter((each) =>
     each.name === name && (role ?? each.role) === each.role
@@ -268,15 +268,15 @@ export async function kick(
   const [member] = found;
   if (member === undefined) {
     throw new Error(
-      `no such member is in ${plain(office)}: ${
+      `no member of this name in ${plain(office)}: ${
         plain(name)
-      }; the command "members" lists who is there`,
+      }; the command "members" lists them`,
     );
   }
   if (found.length > 1) {
     throw new Error(
-      `several members are called ${plain(name)}: ${
-        found.map(({ role }) => `--role ${role}`).join(", or ")
+      `several members have the name ${plain(name)}: ${
+        found.map(({ role }) => `add --role ${role}`).join(", or ")
       }`,
     );
   }
@@ -285,7 +285,7 @@ export async function kick(
     schemas.done,
     { reason, hold_ms: hold * 1000 },
   );
-  say(`kicked: ${plain(name)}`);
+  printLine(`kicked: ${plain(name)}`);
 }
 
 /**
@@ -299,113 +299,119 @@ export async function cancel(
   flags: ChangeFlags,
 ): Promise<void> {
   const { reason } = flags;
-  const path = pathOf(office, "calls/cancel");
-  await operatorClient(flags).ask(path, schemas.done, { req_id, reason });
-  say(`cancelled: ${plain(req_id)}`);
+  const path = officePath(office, "calls/cancel");
+  await new OperatorClient(flags).ask(path, schemas.done, { req_id, reason });
+  printLine(`cancelled: ${plain(req_id)}`);
 }
 
-/** The way to a Server, and who asks, from the command line. */
-export type OperatorFlags = WayFlags & CredentialFlags;
+/** The address of a Server and the credentials, from the command line. */
+export type OperatorFlags = AddressFlags & CredentialFlags;
 
 /** The largest answer that is read, in bytes: the members of the largest office take a few MiB. */
 const MAX_ANSWER_BYTES = 256 * 2 ** 20;
 
-/**
- * Makes a client of the operator API of a Server.
- *
- * @throws {UsageError} without credentials, and for an address, a proxy or a file that is none
- */
-export function operatorClient({ token, apiKey, ...flags }: OperatorFlags) {
-  const way = httpWay(flags, (file) => readFileSync(file, "utf8"));
-  if (way.warning !== undefined) printError(`warning: ${way.warning}`);
-  const sent = token ?? apiKey;
-  if (sent === undefined || !/^[\x21-\x7e]+$/.test(sent)) {
-    throw new UsageError(
-      "no token: give the one that the Server printed at its start, or an operator's, with --token (SMCP_TOKEN), or a key with --api-key (SMCP_API_KEY)",
-    );
-  }
-  // As the other commands take it.
-  const base = flags.url.replace(/\/+$/, "").replace(/^ws/, "http");
-  const stranger = () =>
-    new Error(
-      `what answers at ${base} is no operator API of this version; correct --url`,
-    );
+/** A client of the operator API of a Server. */
+export class OperatorClient {
+  readonly #server: HttpRoute;
+  readonly #token: string;
+  /** The URL of the Server, without a slash at its end. */
+  readonly #base: string;
 
-  const send = async (
+  /** @throws {UsageError} without credentials, and for an invalid address, proxy or file */
+  constructor({ token, apiKey, ...flags }: OperatorFlags) {
+    this.#server = httpRoute(flags, (file) => readFileSync(file, "utf8"));
+    const { warning } = this.#server;
+    if (warning !== undefined) printError(`warning: ${warning}`);
+    const sent = token ?? apiKey;
+    if (sent === undefined || !/^[\x21-\x7e]+$/.test(sent)) {
+      throw new UsageError(
+        "no token: give the one that the Server printed at its start, or an operator's, with --token (SMCP_TOKEN), or a key with --api-key (SMCP_API_KEY)",
+      );
+    }
+    this.#token = sent;
+    // As the other commands take it.
+    this.#base = flags.url.replace(/\/+$/, "").replace(/^ws/, "http");
+  }
+
+  /**
+   * Reads something, or changes it.
+   *
+   * @param body of a change
+   */
+  async ask<S extends z.ZodMiniType>(
+    path: string,
+    schema: S,
+    body?: unknown,
+  ): Promise<z.output<S>> {
+    const response = await this.#send(path, body);
+    const result = schema.safeParse(await readAnswer(response));
+    if (result.success) return result.data;
+    throw this.#noOperatorApi();
+  }
+
+  /** Opens a stream of events. */
+  stream(
+    path: string,
+    lastEventId: string | undefined,
+  ): Promise<IncomingMessage> {
+    const headers = lastEventId ? { "Last-Event-ID": lastEventId } : {};
+    return this.#send(path, undefined, headers);
+  }
+
+  async #send(
     path: string,
     body?: unknown,
     headers: Readonly<Record<string, string>> = {},
-  ): Promise<IncomingMessage> => {
-    const url = new URL(`${base}/operator/v1${path}`);
+  ): Promise<IncomingMessage> {
+    const url = new URL(`${this.#base}/operator/v1${path}`);
     const text = body === undefined ? undefined : JSON.stringify(body);
     const request = url.protocol === "https:" ? httpsRequest : httpRequest;
-    const { promise, resolve, reject } = Promise.withResolvers<
-      IncomingMessage
-    >();
-    request(url, {
-      ...await way.options(),
+    const answered = Promise.withResolvers<IncomingMessage>();
+    const fail = (error: Error) =>
+      this.#server.failure(error).then(answered.reject, answered.reject);
+    const options = {
+      ...await this.#server.options(),
       method: text === undefined ? "GET" : "POST",
       headers: {
         ...headers,
-        Authorization: `Bearer ${sent}`,
+        Authorization: `Bearer ${this.#token}`,
         ...(text !== undefined && {
           "Content-Type": "application/json",
           "Content-Length": String(Buffer.byteLength(text)),
         }),
       },
-    }, resolve)
-      .on("error", (error) => way.failure(error).then(reject, reject))
-      .end(text);
-    const response = await promise;
-    if (response.statusCode !== 200) throw await problemOf(response);
+    };
+    request(url, options, answered.resolve).on("error", fail).end(text);
+    const response = await answered.promise;
+    if (response.statusCode !== 200) throw await this.#refusal(response);
     return response;
-  };
+  }
 
   /** Explains a refusal in terms of the command line. */
-  const problemOf = async (response: IncomingMessage): Promise<Error> => {
+  async #refusal(response: IncomingMessage): Promise<Error> {
     const { statusCode } = response;
-    const { data } = schemas.problem.safeParse(await jsonOf(response));
+    const { data } = schemas.problem.safeParse(await readAnswer(response));
     if (data === undefined) {
-      return statusCode !== 404 ? stranger() : new Error(
-        `the Server at ${base} has no operator API: give a key the role operator, or correct --url`,
+      return statusCode !== 404 ? this.#noOperatorApi() : new Error(
+        `the Server at ${this.#base} has no operator API: give a key the role operator, or correct --url`,
       );
     }
     if (statusCode !== 401) return new Error(data.detail);
-    const why = EXPIRED.exec(data.detail)?.[0] ??
-      "the Server does not know this token";
+    const reason = EXPIRED.exec(data.detail)?.[0] ?? "unknown token";
     return new Error(
-      `${why}: give the one that it printed at its start, or an operator's, with --token (SMCP_TOKEN)`,
+      `${reason}: give the one that the Server printed at its start, or an operator's, with --token (SMCP_TOKEN)`,
     );
-  };
+  }
 
-  return {
-    /**
-     * Reads something, or changes it.
-     *
-     * @param body of a change
-     */
-    async ask<S extends z.ZodMiniType>(
-      path: string,
-      schema: S,
-      body?: unknown,
-    ): Promise<z.output<S>> {
-      const response = await send(path, body);
-      const result = schema.safeParse(await jsonOf(response));
-      if (result.success) return result.data;
-      throw stranger();
-    },
-    /** Opens a stream of events. */
-    stream: (path: string, lastEventId: string | undefined) =>
-      send(
-        path,
-        undefined,
-        lastEventId ? { "Last-Event-ID": lastEventId } : {},
-      ),
-  };
+  #noOperatorApi(): Error {
+    return new Error(
+      `no operator API of this version at ${this.#base}; correct --url`,
+    );
+  }
 }
 
-/** Reads a body, whatever it is; `undefined` for what is no JSON. */
-async function jsonOf(response: IncomingMessage): Promise<unknown> {
+/** Reads a body; returns `undefined` unless it is JSON. */
+async function readAnswer(response: IncomingMessage): Promise<unknown> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of response) {

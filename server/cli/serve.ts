@@ -18,7 +18,8 @@ import { anyOf, type Authenticator } from "../auth/authenticator.ts";
 import { jwt, type JwtKey } from "../auth/jwt.ts";
 import { naming, optionsOf, readText, type Settings } from "./flags.ts";
 import { type Logging, startLogging } from "./logging.ts";
-import { clearText, exposure, isLoopback } from "../http/host_rule.ts";
+import { isLoopback } from "../../shared/loopback.ts";
+import { clearText, exposure } from "../http/host_rule.ts";
 import { type TlsOptions, toHttpsOptions } from "../http/listen.ts";
 import { createSmcpServer, type SmcpServer } from "../mod.ts";
 import { createMetrics } from "../observe/prometheus.ts";
@@ -83,7 +84,7 @@ async function run(
   const url = await listen(server, settings, security, lost.reject);
   const metrics = await listenMetrics(server, settings);
   surviveUncaught((error, kind) => log.error(kind, failure(error)));
-  // Before the line is printed: its reader may send a signal at once.
+  // Before the line is printed: its reader may send a signal immediately.
   const stopped = firstSignal({
     signals: ["SIGINT", "SIGTERM"],
     exit: (code) => void logging.flush().then(() => process.exit(code)),
@@ -107,7 +108,7 @@ async function run(
 }
 
 /**
- * Resolves at a SIGHUP that comes since the terminal was closed; another one is a wish of the operator.
+ * Resolves at a SIGHUP that comes since the terminal was closed; any other is a command to reload.
  *
  * @param reload called at each of those
  */
@@ -122,7 +123,7 @@ function whenHungUp(reload: () => void): Promise<{ readonly name: "SIGHUP" }> {
 }
 
 /**
- * Makes a token for operators where only this machine can show it, and no keys name any.
+ * Makes a token for operators where only this machine can show it, and no key has their role.
  *
  * @returns `undefined` where there is none
  */
@@ -156,7 +157,7 @@ function checkExposure(
   const exposed = exposure(host, authenticated);
   if (exposed === undefined || insecure) return exposed;
   throw new UsageError(
-    `cannot listen on ${exposed}; use --api-keys, a --jwt option or --tls-client-ca, or insist with --insecure`,
+    `cannot listen on ${exposed}; use --api-keys, a --jwt option or --tls-client-ca, or accept this with --insecure`,
   );
 }
 
@@ -208,11 +209,13 @@ function reload(
     if (security.tls) server.reloadTls(security.tls);
     authenticators.splice(0, Infinity, ...security.authenticators);
     if (security.warning !== undefined) log.warn(security.warning);
-    log.info("SIGHUP: keys, certificates and log file are read anew");
+    log.info("SIGHUP: keys, certificates and log file are reloaded");
     void server.recheckSessions(); // reports its failures itself
   } catch (error) {
     const reason = explainFailure(error);
-    log.error("SIGHUP: everything stays as it was. {reason}", { reason });
+    log.error("SIGHUP: reload failed, nothing was changed. {reason}", {
+      reason,
+    });
   }
 }
 
@@ -229,7 +232,7 @@ export interface Security {
 /**
  * Reads keys and certificates.
  *
- * @throws {TypeError} in one line for people, without anything of what the files hold
+ * @throws {TypeError} in one line for people, without the contents of the files
  */
 export function loadSecurity(settings: Settings): Security {
   const tls = loadTls(settings);
@@ -242,7 +245,7 @@ export function loadSecurity(settings: Settings): Security {
 }
 
 const NO_KEYS =
-  "--api-keys: no API key is left, and no client is accepted by one; smcp-server key add makes one";
+  "--api-keys: the list is empty, so no client is accepted by an API key; smcp-server key add makes one";
 
 /** Reads the keys of `--api-keys`: JSON, or a file with it. */
 function loadApiKeys({ apiKeys: keys }: Settings): Security {
@@ -304,7 +307,7 @@ export type LoadMcp = () => Promise<
   ) => NonNullable<SmcpServerOptions["gateway"]>
 >;
 
-/** Loads what serves MCP, if it is asked for. */
+/** Loads the MCP gateway, if the flags ask for it. */
 async function loadGateway(
   { mcp, mcpIdleSeconds, jwtIssuer = "" }: Settings,
   load: LoadMcp,
@@ -344,7 +347,7 @@ async function loadObservers(
 }
 
 /**
- * Connects to the cluster of the command line, if it names one; only then what it needs is loaded.
+ * Connects to the cluster of the command line, if it names one; only then loads its packages.
  *
  * @throws {UsageError} when the address, a file or a name is wrong
  * @throws {Error} when Redis cannot be reached, refuses, or does not fit
@@ -356,7 +359,7 @@ export async function loadCluster(
   const { url, caFile, certFile, keyFile, name, leaseMs } = settings;
   if (settings.isPasswordVisible) {
     log.warn(
-      "Whoever lists the processes of this machine sees the password in --cluster: give the address in the variable SMCP_CLUSTER instead",
+      "All users of this machine can see the password in --cluster: give the address in the variable SMCP_CLUSTER instead",
     );
   }
   const { joinCluster } = await import("../cluster/mod.ts");
@@ -369,7 +372,7 @@ export async function loadCluster(
     const options = { leaseMs, tls, ...(name !== undefined && { name }) };
     return { cluster: await joinCluster(url, options) };
   } catch (error) {
-    // What is wrong with the settings, in contrast to what is wrong with Redis.
+    // A mistake in the settings, in contrast to a failure of Redis.
     if (!(error instanceof TypeError)) throw error;
     throw new UsageError(error.message, { cause: error });
   }

@@ -13,7 +13,7 @@ import {
   RegistryUnavailableError,
 } from "./directory.ts";
 import type { LinkEvents, Sent } from "./link.ts";
-import { type About, aboutOf, causeOf, newTally, NodeLog } from "./node_log.ts";
+import { type About, aboutOf, causeOf, NodeLog, Tally } from "./node_log.ts";
 import { type Connect, type FenceReason, Term } from "./term.ts";
 import type { LocalOffices } from "../office/office.ts";
 import type { Offices } from "../office/peer.ts";
@@ -54,7 +54,7 @@ export class ClusterNode implements ClusterMember, TunnelNode {
   readonly name: string;
   readonly #parts: ClusterNodeParts;
   readonly #log: NodeLog;
-  readonly #tally = newTally();
+  readonly #tally = new Tally();
   readonly #listeners: ((outcome: ClaimOutcome, ms: number) => void)[] = [];
   readonly #tunnel: NodeTunnel;
   #joined = newPromise();
@@ -220,11 +220,11 @@ export class ClusterNode implements ClusterMember, TunnelNode {
     over: () => void,
   ): Promise<Term | undefined> {
     let term: Term | undefined;
-    // What arrives before there is a term is for nobody: no other node lists this one yet.
+    // Without a term no other node lists this one, so what arrives is dropped.
     const events: LinkEvents = {
-      received: (...told) => term?.events.received(...told),
-      failed: (...told) => term?.events.failed(...told),
-      connected: (...told) => term?.events.connected(...told),
+      received: (...args) => term?.events.received(...args),
+      failed: (...args) => term?.events.failed(...args),
+      connected: (...args) => term?.events.connected(...args),
     };
     try {
       const connected = await this.#parts.connect(events, { maxMessageBytes });
@@ -246,7 +246,7 @@ export class ClusterNode implements ClusterMember, TunnelNode {
       const isKnown = reason === this.#whyNotJoined;
       this.#whyNotJoined = reason;
       if (!this.#isLeaving && !isKnown) {
-        this.#log.tell("cannotJoin", { reason });
+        this.#log.write("cannotJoin", { reason });
       }
       await term?.leave();
       return undefined;
@@ -254,7 +254,7 @@ export class ClusterNode implements ClusterMember, TunnelNode {
     this.#whyNotJoined = undefined;
     const { node } = term.connected.directory;
     const { size: others } = term.neighbours;
-    this.#log.tell("joined", { node, name: this.name, others });
+    this.#log.write("joined", { node, name: this.name, others });
     this.#joined.resolve();
     return term;
   }
@@ -265,7 +265,7 @@ export class ClusterNode implements ClusterMember, TunnelNode {
     this.#tally.fences++;
     this.#hindrance = "fenced";
     this.#term = undefined;
-    this.#log.tell(reason, { homes });
+    this.#log.write(reason, { homes });
     this.#tunnel.fence(FENCED[reason]);
   }
 
@@ -291,7 +291,7 @@ const COUNTED = {
   away: "messagesAway",
 } as const;
 
-/** Nobody has to wait for it. */
+/** Its rejection may stay unhandled. */
 function newPromise() {
   const promise = Promise.withResolvers<void>();
   promise.promise.catch(() => {});

@@ -37,13 +37,13 @@ import { sleep } from "../../shared/async.ts";
 export type { Home, Messenger, Sent };
 export { unreachable };
 
-/** A join waits so long beyond the lease of a home that has ended. */
-const PATIENCE_MS = 2000;
+/** How much longer than the lease of a home that has ended a join waits. */
+const JOIN_MARGIN_MS = 2000;
 
 /** How often the home of an office is claimed while another node does not answer. */
 const RETRY_MS = 250;
 
-/** How soon it is claimed again when the other node says that it is not the home any more. */
+/** How soon it is claimed again when the other node answers that it is no longer the home. */
 const FIRST_RETRY_MS = 10;
 
 /** How long at most those who leave wait for their last answers. */
@@ -149,7 +149,7 @@ export class ClusterOffices implements Offices, OtherNodes {
     wanted: WantedSeat,
     former: Seat | undefined,
   ): Promise<Seat | Refusal> {
-    const end = performance.now() + this.#leaseMs + PATIENCE_MS;
+    const end = performance.now() + this.#leaseMs + JOIN_MARGIN_MS;
     const { office } = wanted;
     for (let delay = FIRST_RETRY_MS;; delay = Math.min(2 * delay, RETRY_MS)) {
       const home = this.#isHome(office)
@@ -201,7 +201,7 @@ export class ClusterOffices implements Offices, OtherNodes {
   /** Gives a client of another node a seat, if this one is the home of the office. */
   async host(opening: Opening, hosted: Hosted): Promise<void> {
     const { office } = opening;
-    // The answer to the claim of this node may be on its way.
+    // The answer to the claim of this node may be in flight.
     await this.#claims.get(office)?.catch(() => {});
     const local = this.#local;
     if (local === undefined || this.isClosed || !this.#isHome(office)) {
@@ -397,7 +397,7 @@ const openingOf = (
  * the home of nothing, each claim fails, and all nodes are away.
  */
 export interface TunnelNode extends Directory, Messenger {
-  /** Returns whether this node may serve now; to be asked at each event, since timers may be late. */
+  /** Returns whether this node may serve now; to be called at each event, since timers may be late. */
   isServing(): boolean;
 }
 

@@ -63,7 +63,7 @@ export interface LeasedDirectory extends Directory, AsyncDisposable {
    * @throws {RegistryUnavailableError} when it was not answered: the lease may be renewed or not
    */
   beat(about: string): Promise<Beat>;
-  /** Ends the lease at once; all offices that are at home here are without a home. */
+  /** Ends the lease immediately; all offices that are at home here are without a home. */
   leave(): Promise<void>;
 }
 
@@ -125,13 +125,13 @@ const RETRY_MS = 500;
 type LeaseState =
   /** It serves. */
   | "valid"
-  /** Its clocks disagree: it refuses what is asked of it until a beat was answered. */
+  /** Its clocks disagree: it refuses requests until a beat is answered. */
   | "doubtful"
   /** Others may have its homes: it closes the connections of all clients. */
   | "over";
 
 /**
- * Decides when a node may serve (the other half is Redis, which gives nobody a home of a living node).
+ * Decides when a node may serve (the other half is Redis, which never assigns the home of a living node again).
  *
  * It has no clock and no timer: it gets the time, and is asked at each event, since a process that was
  * frozen runs its timers late. The lease is counted from before its beat was sent; Redis counts from when
@@ -168,7 +168,7 @@ export class Lease {
     this.#next = Infinity;
   }
 
-  /** Tells what the node may do; `over` before the first beat. */
+  /** Returns what the node may do; `over` before the first beat. */
   state(now: Instant): LeaseState {
     if (this.#sent === undefined) return "over";
     const limit = this.#leaseMs - MARGIN_MS;
@@ -177,7 +177,7 @@ export class Lease {
     return wall >= limit ? "doubtful" : "valid";
   }
 
-  /** In how many milliseconds the next beat is due; 0 at once; infinite after {@linkcode end}. */
+  /** In how many milliseconds the next beat is due; 0: immediately; infinite after {@linkcode end}. */
   untilBeat(now: Instant): number {
     const due = this.state(now) === "doubtful" ? this.#retry : this.#next;
     return Math.max(0, due - now.steady);

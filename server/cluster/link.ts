@@ -1,5 +1,5 @@
 /**
- * The link between two nodes: its order and windows, and the watch that tells a frozen
+ * The link between two nodes: its order and windows, and the watch that distinguishes a frozen
  * peer, and one that has ended, from one that lives. Neither clock nor network: `redis_links.ts` has
  * both.
  *
@@ -29,11 +29,11 @@ export type LinkLimits = Readonly<
 interface LinkPort {
   /** This node. */
   readonly own: string;
-  /** Returns how many bytes the peer may have on their way to this node. */
+  /** Returns how many bytes the peer may have in flight to this node. */
   window(): number;
   /** Sends a frame; frames arrive in order, or are missing. */
   transmit(frame: Buffer): void;
-  /** Asks for its `flush()`, at the end of this turn of the event loop. */
+  /** Requests its `flush()`, at the end of this turn of the event loop. */
   schedule(): void;
   /** Takes a message. */
   received(message: Buffer): void;
@@ -57,9 +57,9 @@ interface Unconfirmed {
 /**
  * The link to one node: order and windows, without clock and network.
  *
- * Frames with messages say how many bytes were sent before them since the two nodes met, and all frames how
+ * Frames with messages have the count of bytes sent before them since the two nodes met, and all frames how
  * many their sender has taken and how many more may follow. So whatever is missing, or comes twice, is
- * found out: the next frame of messages shows it, or a beat. Who misses something asks for it.
+ * found out: the next frame of messages shows it, or a beat. A node that misses something requests it.
  */
 export class Link {
   /** Whether the peer has answered. */
@@ -70,7 +70,7 @@ export class Link {
   readonly #inbox: Inbox;
   /** What may have to be sent again; never more than a window. */
   readonly #unconfirmed: Unconfirmed[] = [];
-  /** Whether what is missing was asked for, and has not come yet. */
+  /** Whether missing bytes were requested, and have not come yet. */
   #hasAsked = false;
   // In bytes, since the two met.
   #sent = 0;
@@ -118,16 +118,16 @@ export class Link {
   }
 
   /**
-   * Tells the peer that this node lives, and what was sent. Until it has answered, asks it for that, and
-   * for what it has sent and this end has not taken.
+   * Sends the peer a sign of life, with what was sent. Until it has answered, requests the same of it, and
+   * what it has sent and this end has not taken.
    */
   beat(): void {
-    this.#tell("beat", !this.isOpen);
+    this.#sendNamed("beat", !this.isOpen);
   }
 
-  /** Says goodbye, and is of no use any more. */
+  /** Says goodbye, and cannot be used any more. */
   bye(): void {
-    this.#tell("bye");
+    this.#sendNamed("bye");
     this.close();
   }
 
@@ -178,8 +178,8 @@ export class Link {
         this.#port.transmit(sent.frame);
       }
     }
-    // After what was sent again: what is missing still is asked for once more.
-    if (asks) this.#tell("beat");
+    // After what was sent again: what is still missing is requested once more.
+    if (asks) this.#sendNamed("beat");
     else if (sent > this.#taken) this.#ask();
     if (isFirst) this.#port.opened();
     this.#schedule();
@@ -195,7 +195,7 @@ export class Link {
 
   #ask(): void {
     this.#hasAsked = true;
-    this.#tell("beat", true);
+    this.#sendNamed("beat", true);
   }
 
   /** The peer has taken so many bytes, and may get more. */
@@ -214,7 +214,7 @@ export class Link {
     return this.isOpen && this.#outbox.bytes > 0 && this.#sent < this.#maySend;
   }
 
-  #tell(kind: NamedFrame["kind"], asks = false): void {
+  #sendNamed(kind: NamedFrame["kind"], asks = false): void {
     this.#port.transmit(encodeFrame({
       kind,
       version: LINK_VERSION,
@@ -240,7 +240,7 @@ export class Link {
     return { taken, room: this.#granted - taken };
   }
 
-  /** Whether to tell the peer that it may send more: else its window would close. */
+  /** Whether the peer must learn that it may send more: otherwise its window would close. */
   #owesGrant(): boolean {
     const window = this.#port.window();
     return this.#taken + window - this.#granted >= window / 2;
@@ -249,7 +249,7 @@ export class Link {
 
 /** What became of a message to another node. */
 export type Sent =
-  /** It waits for the peer, or is on its way; if it cannot arrive, the node is reported as silent, lost or gone. */
+  /** It waits for the peer, or is in flight; if it cannot arrive, the node is reported as silent, lost or gone. */
   | "sent"
   /** The queue to that node is full. */
   | "full"
@@ -260,7 +260,7 @@ export type Sent =
 export type Failure =
   /** Messages from or to it are missing: it has left before it took them, or one cannot be read. */
   | "lost"
-  /** It was not heard of for a while, but its process may live; reported once, until it is heard again. */
+  /** Nothing came from it for a while, but its process may live; reported once, until something comes. */
   | "silent"
   /**
    * Its process has ended, or its connection to Redis. In the second case it may come back, and what was
@@ -295,7 +295,7 @@ export interface Messenger {
 
 type WatchLimits = Readonly<Record<"silentMs" | "goneMs", number>>;
 
-/** Tells a frozen node, and one whose process has ended, from one that lives; without a clock of its own. */
+/** Distinguishes a frozen node, and one whose process has ended, from one that lives; without a clock of its own. */
 export class Watch {
   readonly #limits: WatchLimits;
   #heardAt: number;
@@ -314,12 +314,12 @@ export class Watch {
     this.#isSilent = false;
   }
 
-  /** Nothing could be heard for a while, since this process itself did not run. */
+  /** Nothing could be received for a while, since this process itself did not run. */
   excuse(ms: number): void {
     this.#heardAt += ms;
   }
 
-  /** Returns whether the node has become silent since it was asked last. */
+  /** Returns whether the node has become silent since the last call. */
   becameSilent(now: number): boolean {
     const wasSilent = this.#isSilent;
     this.#isSilent ||= now - this.#heardAt >= this.#limits.silentMs;
@@ -327,7 +327,7 @@ export class Watch {
   }
 
   /**
-   * Somebody looked how many receive what is sent to the node.
+   * Takes the number of subscribers of the node's channel.
    *
    * Only who was there can have ended: a node that is cut off from a Redis which has just taken over
    * lives, and serves until its lease ends.
@@ -347,7 +347,7 @@ export class Watch {
     this.#wasThere = true;
   }
 
-  /** Another Redis is asked, or one that has forgotten: what was seen says nothing any more. */
+  /** The Redis is another one, or has lost its data: former looks no longer count. */
   forgetLooks(): void {
     this.#emptyAt = undefined;
     this.#wasThere = false;

@@ -10,14 +10,14 @@ import { createHash } from "node:crypto";
 import * as z from "../../protocol/schema.ts";
 import { release } from "../../shared/bytes.ts";
 
-/** The version of what nodes say to each other; they work with one that is older or newer by one. */
-export const LINK_VERSION = 6;
+/** The version of the links: nodes of one cluster must have the same. */
+export const LINK_VERSION = 1;
 
 const whole = z.int().check(z.minimum(0));
 
 /** The frames that are JSON; fields of a later version are ignored. */
 const named = z.object({
-  /** Says that the sender lives, or ends a link for good. */
+  /** A sign of life, or the end of the link. */
   kind: z.enum(["beat", "bye"]),
   version: whole,
   from: z.string().check(z.minLength(1), z.maxLength(255)),
@@ -132,7 +132,7 @@ export interface Piece {
   readonly start: number;
   /** The length of the piece. */
   readonly length: number;
-  /** Tells the pieces of messages apart that are on their way at once. */
+  /** Distinguishes the pieces of messages that are in flight at a time. */
   readonly slot: number;
 }
 
@@ -200,10 +200,10 @@ export function* readItems(frame: Buffer, start: number): Generator<Item> {
 /** What a queue costs for each message, above its bytes. */
 const OVERHEAD_BYTES = 64;
 
-/** Short messages still fit into a full queue: what says that another one did not is one of them. */
+/** Short messages still fit into a full queue: the refusal of another message is one of them. */
 const SHORT_BYTES = 1024;
 
-/** How many messages in pieces are on their way at once: the receiver has room for these only. */
+/** How many messages in pieces are in flight at a time: the receiver has room for these only. */
 export const MAX_OPEN_MESSAGES = 4;
 
 interface Message {
@@ -224,7 +224,7 @@ interface Stream {
 /**
  * The queue to a node.
  *
- * Streams take turns, with a message each; larger ones travel in pieces, a few at once, so that neither a
+ * Streams take turns, with a message each; larger ones travel in pieces, a few at a time, so that neither a
  * flood of small messages nor large ones keep the others waiting. Messages of one stream stay in order.
  */
 export class Outbox {
@@ -384,7 +384,7 @@ export class Inbox {
   #open(slot: number, total: number): void {
     if (this.#partial.has(slot)) throw new FrameError("a message begins twice");
     if (this.#partial.size >= MAX_OPEN_MESSAGES) {
-      throw new FrameError("too many messages come in pieces at once");
+      throw new FrameError("too many messages in pieces");
     }
     this.#partial.set(slot, { message: Buffer.allocUnsafe(total), filled: 0 });
   }

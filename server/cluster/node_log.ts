@@ -13,12 +13,12 @@ import { log } from "../shared/log.ts";
 /** How many differences are remembered, so that each is logged once. */
 const MAX_LOGGED = 1000;
 
-/** What an operator must know of a node: one line for each event, with its remedy. */
+/** The log of a node: one line for each event, with its remedy. */
 const NOTES = {
   joined:
     "Joined the cluster at {place} as the node {node}, with {others} others; ids of its sessions begin with {name}",
   back: "Redis at {place} answers again",
-  /** Redis was restarted just before this node came: it does not know yet which offices live where. */
+  /** Redis was restarted just before this node came: it has no homes of offices yet. */
   settling:
     "Redis at {place} has no data of the cluster yet: the first joins wait for up to {seconds} s, until no former node can serve any more",
   restarted:
@@ -29,37 +29,37 @@ const NOTES = {
 
 const WARNINGS = {
   emptied:
-    "Redis at {place} has lost its data: the {homes} offices that live here are registered again. If nobody emptied it, check that it is not used by others, and its maxmemory-policy",
+    "Redis at {place} has lost its data: the {homes} offices that live here are registered again. Unless it was emptied on purpose, check that no other program uses it, and its maxmemory-policy",
   homesLost:
-    "{lost} offices that lived here live at other nodes by now: their members are disconnected. Give all nodes the same lease",
+    "{lost} offices that lived here have moved to other nodes: their members are disconnected. Give all nodes the same lease",
   /** Leaving has failed. */
   notLeft:
     "Cannot leave the cluster in order: its offices are free when its lease ends: {reason}",
   nodeEnded:
     "The lease of the node {node} ({name}) has ended: its offices are free. If it still runs, it could not reach Redis, or was stopped for too long",
   nodeGone:
-    "The node {node} ({name}) has ended without leaving: it was killed, or failed. Its calls end, and its offices are free when its lease ends; its own log may say why",
+    "The node {node} ({name}) has ended without leaving: it was killed, or failed. Its calls end, and its offices are free when its lease ends; its own log may have the reason",
   nodeSilent:
-    "The node {node} ({name}) is silent: calls on their way to it end. It is overloaded or stopped, or cannot send through Redis; its offices are free when its lease ends",
+    "The node {node} ({name}) is silent: pending calls to it end. It is overloaded or stopped, or cannot send through Redis; its offices are free when its lease ends",
   nodeLost:
-    "Messages between this node and the node {node} ({name}) may be lost: clients here whose office lives there, and the other way round, reconnect. Frequent ones mean that Redis disconnects the nodes, as its own log says",
+    "Messages between this node and the node {node} ({name}) may be lost: clients here whose office lives there, and the other way round, reconnect. Frequent ones mean that Redis disconnects the nodes, see its own log",
   differs:
-    "The nodes differ in {setting}: {own} here, {other} at the node {node} ({name}). Give all nodes the same, unless this is an update on its way",
+    "The nodes differ in {setting}: {own} here, {other} at the node {node} ({name}). Give all nodes the same, unless the nodes are being updated",
   misrouted:
     "The balancer is not sticky: a request of a session of the node {name} came here, and was refused. All requests of a polling session must reach one node, see docs/scaling.md",
 } as const;
 
 const ERRORS = {
   cannotJoin:
-    "Cannot join the cluster at {place}, trying again: {reason}. Nobody can join an office here until then",
+    "Cannot join the cluster at {place}, trying again: {reason}. Until then clients cannot join an office here",
   away:
-    "Redis at {place} does not answer: nobody can join an office, and calls to other nodes fail; in {seconds} s this node disconnects its clients. Bring Redis back, or the network to it: {reason}",
-  /** Redis says that its lease has ended. */
+    "Redis at {place} does not answer: clients cannot join an office, and calls to other nodes fail; in {seconds} s this node disconnects its clients. Restore Redis, or the network to it: {reason}",
+  /** According to Redis, its lease has ended. */
   reaped:
     "Fenced: this node did not renew its lease, and others may have the {homes} offices that lived here. All clients are disconnected, and reconnect; check whether the process was stopped or overloaded",
   /** Its lease has ended without an answer of Redis. */
   leaseOver:
-    "Fenced: this node could not renew its lease with Redis at {place}, and others may have the {homes} offices that lived here. All clients are disconnected, and reconnect; bring Redis back, or the network to it, or check whether the process was stopped",
+    "Fenced: this node could not renew its lease with Redis at {place}, and others may have the {homes} offices that lived here. All clients are disconnected, and reconnect; restore Redis, or the network to it, or check whether the process was stopped",
   /** Something that must not fail. */
   failed: "Cannot follow the cluster: {reason}",
 } as const;
@@ -70,12 +70,12 @@ type Line = keyof typeof LINES;
 
 type Facts = Readonly<Record<string, unknown>>;
 
-/** Writes what an operator must know of a node. */
+/** Writes the log of a node for operators. */
 export class NodeLog {
   readonly #place: string;
   readonly #logged = new Set<string>();
   readonly #misrouted = new LogThrottle<Facts>((facts, omitted) =>
-    this.tell("misrouted", { ...facts, ...(omitted > 0 && { omitted }) })
+    this.write("misrouted", { ...facts, ...(omitted > 0 && { omitted }) })
   );
   #isAway = false;
 
@@ -85,7 +85,7 @@ export class NodeLog {
   }
 
   /** Writes a line. */
-  tell(line: Line, facts: Facts = {}): void {
+  write(line: Line, facts: Facts = {}): void {
     const text = LINES[line];
     const level = line in NOTES ? "info" : line in WARNINGS ? "warn" : "error";
     const place = text.includes("{place}") && { place: this.#place };
@@ -97,19 +97,19 @@ export class NodeLog {
     const key = `${facts.setting} ${facts.other}`;
     if (this.#logged.has(key) || this.#logged.size >= MAX_LOGGED) return;
     this.#logged.add(key);
-    this.tell("differs", facts);
+    this.write("differs", facts);
   }
 
   /** Redis does not answer. */
   away(untilOverMs: number, reason: string): void {
     const seconds = Math.round(untilOverMs / 1000);
-    if (!this.#isAway) this.tell("away", { seconds, reason });
+    if (!this.#isAway) this.write("away", { seconds, reason });
     this.#isAway = true;
   }
 
   /** Redis answers. */
   back(): void {
-    if (this.#isAway) this.tell("back");
+    if (this.#isAway) this.write("back");
     this.#isAway = false;
   }
 
@@ -125,26 +125,23 @@ export function causeOf(error: unknown): string {
   return error.cause instanceof Error ? causeOf(error.cause) : error.message;
 }
 
-/** What a node has counted; the tunnel, the links and the directory have the rest. */
-export type Tally = ReturnType<typeof newTally>;
-
-/** Nothing is counted yet. */
-export const newTally = () => ({
-  messagesOut: 0,
-  messagesIn: 0,
-  bytesOut: 0,
-  bytesIn: 0,
-  messagesFull: 0,
-  messagesAway: 0,
-  linksLost: 0,
-  nodesSilent: 0,
-  nodesGone: 0,
-  homesLost: 0,
-  beatsFailed: 0,
-  dataLost: 0,
-  fences: 0,
-  misrouted: 0,
-});
+/** The counts of a node; the tunnel, the links and the directory have the rest. */
+export class Tally {
+  messagesOut = 0;
+  messagesIn = 0;
+  bytesOut = 0;
+  bytesIn = 0;
+  messagesFull = 0;
+  messagesAway = 0;
+  linksLost = 0;
+  nodesSilent = 0;
+  nodesGone = 0;
+  homesLost = 0;
+  beatsFailed = 0;
+  dataLost = 0;
+  fences = 0;
+  misrouted = 0;
+}
 
 /** What a node publishes about itself. */
 export interface About {
@@ -154,7 +151,7 @@ export interface About {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** A setting that two nodes have not alike. */
+/** A setting in which two nodes differ. */
 interface Difference {
   /** The setting, as a flag or an option. */
   readonly setting: string;
@@ -188,7 +185,7 @@ const about = z.object({
   settings: z.catch(z.record(z.string(), z.unknown()), {}),
 });
 
-/** Reads what another node publishes; of another version it may be less, or more. */
+/** Reads what another node publishes; another version may publish less, or more. */
 export function readAbout(text: string): About {
   let json: unknown;
   try {

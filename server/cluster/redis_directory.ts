@@ -1,7 +1,7 @@
 /**
  * The directory in Redis: claims, releases and beats, each one script that runs atomically; the scripts
  * are at the end. Redis may lose its data: a new epoch begins then, in which each node registers its
- * homes again before anybody gets new ones.
+ * homes again before new ones are assigned.
  *
  * @module
  */
@@ -21,16 +21,16 @@ import {
   NotConnectedError,
   type Reply,
   type Script,
-} from "./redis/connection.ts";
+} from "./redis/redis_connection.ts";
 import { log } from "../shared/log.ts";
 import { onAbort } from "../../shared/async.ts";
 
-/** When a claim asks again for a home that is not known yet: at first soon, later less often. */
+/** When a claim asks again for a home that is not registered yet: at first soon, later less often. */
 const FIRST_RETRY_MS = 20;
 const MAX_RETRY_MS = 250;
 
 /** How much longer than a lease a claim waits until homes are known. */
-const PATIENCE_MS = 1000;
+const CLAIM_MARGIN_MS = 1000;
 
 /** How many homes one script takes again: more would hold Redis for too long. */
 const RESTORE_STEP = 500;
@@ -75,9 +75,9 @@ export class RedisDirectory implements LeasedDirectory {
     this.#clock = clock;
   }
 
-  /** Asks Redis, again while it does not know all homes. */
+  /** Asks Redis, again while it does not have all homes. */
   async claim(office: string): Promise<Home> {
-    const end = this.#now + this.#leaseMs + PATIENCE_MS;
+    const end = this.#now + this.#leaseMs + CLAIM_MARGIN_MS;
     let delay = FIRST_RETRY_MS;
     for (;;) {
       const home = await this.#claim(office);
@@ -189,7 +189,7 @@ export class RedisDirectory implements LeasedDirectory {
   }
 
   /**
-   * Takes all homes again, which others cannot have got: in a new epoch nobody gets one for a lease, and
+   * Takes all homes again, which others cannot have got: in a new epoch none is assigned for a lease, and
    * by then this node serves no more unless this is done.
    *
    * @returns the offices whose home is elsewhere nevertheless: an other node has another lease
@@ -236,21 +236,21 @@ export class RedisDirectory implements LeasedDirectory {
       });
     if (this.#isRefused) {
       this.#isRefused = false;
-      log.info("Redis at {place} does again what this node asks", {
+      log.info("Redis at {place} accepts commands again", {
         place: this.#redis.place,
       });
     }
     return reply;
   }
 
-  /** What fails without an answer fails beats too: the node logs it. */
+  /** A failure without an answer fails the heartbeats too, which the node logs. */
   #failed(error: unknown): void {
     const isRefusal = error instanceof Error &&
       /^[A-Z]{2,} /.test(error.message);
     if (!isRefusal || this.#isRefused || this.#closing.signal.aborted) return;
     this.#isRefused = true;
     log.warn(
-      "Redis at {place} refuses what this node asks, look into its memory and its access list: {reason}",
+      "Redis at {place} refuses commands, check its memory and its access list: {reason}",
       { place: this.#redis.place, reason: String(error) },
     );
   }

@@ -52,7 +52,7 @@ const DEFAULTS = {
   pieceBytes: 256 * KIB,
   /** The most bytes that wait for a node. */
   queueBytes: 64 * MIB,
-  /** How often a node tells each peer that it lives. */
+  /** The interval of the signs of life to each peer. */
   beatMs: 2_000,
   /** A peer of which nothing has arrived for so long is silent. */
   silentMs: 6_000,
@@ -145,7 +145,7 @@ class RedisLinks implements Messenger, AsyncDisposable {
   readonly #peers = new Map<string, Peer>();
   /** By what they are called in frames of messages. */
   readonly #senders = new Map<number, Peer>();
-  /** Ids never come back: what these say is ignored for ever. */
+  /** Ids never come back: their frames are ignored from then on. */
   readonly #ended = new Set<string>();
   /** Those that are flushed at the end of this turn. */
   #scheduled = new Set<Peer>();
@@ -282,7 +282,7 @@ class RedisLinks implements Messenger, AsyncDisposable {
       .catch((error) => this.#warn(error));
   }
 
-  /** Tells once for each connection: what Redis refuses, it refuses each time. */
+  /** Logs once for each connection: what Redis refuses, it refuses each time. */
   #warn(error: unknown): void {
     if (this.#hasWarned || !this.#redis.connected) return;
     this.#hasWarned = true;
@@ -326,9 +326,9 @@ class RedisLinks implements Messenger, AsyncDisposable {
 
   #senderOf({ kind, version, from }: NamedFrame): Peer | undefined {
     if (this.#ended.has(from)) return undefined;
-    if (Math.abs(version - LINK_VERSION) > 1) {
+    if (version !== LINK_VERSION) {
       log.error(
-        "The node {node} speaks version {version} of the links, this one version {own}: they do not work together. Update all nodes to versions that follow each other",
+        "Refused the node {node}: it has version {version} of the cluster's links, this node has {own}; update all nodes to the same release",
         { node: from, version, own: LINK_VERSION },
       );
       this.drop(from);
@@ -352,7 +352,7 @@ class RedisLinks implements Messenger, AsyncDisposable {
 
   // ---------------------------------------------------------------- looks
 
-  /** Waits from the end of the last look, so that a slow Redis is not asked twice at once. */
+  /** Waits from the end of the last look, so that a slow Redis has one request at a time. */
   #scheduleLook(): void {
     if (this.#isClosed) return;
     const { lookMs, now } = this.#settings;
@@ -364,7 +364,7 @@ class RedisLinks implements Messenger, AsyncDisposable {
     }, lookMs + 1);
   }
 
-  /** @param lateMs how late this look is: without having run, a process has heard nothing */
+  /** @param lateMs how late this look is: a process that did not run has received nothing */
   #listen(lateMs: number): void {
     const { connected } = this.#redis;
     const now = this.#settings.now();
@@ -394,7 +394,7 @@ class RedisLinks implements Messenger, AsyncDisposable {
     for (const [index, peer] of peers.entries()) {
       const { node, watch } = peer;
       if (!this.#peers.has(node)) continue;
-      // Redis that does not know this node either says nothing about others.
+      // If Redis lacks the subscription of this node too, its counts of others mean nothing.
       if (own === 0) watch.forgetLooks();
       else if (watch.looked(others[index] ?? 1, now()) && !peer.isGone) {
         peer.isGone = true;

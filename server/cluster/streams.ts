@@ -12,8 +12,9 @@ import {
   type Profile,
   type ProtocolError,
 } from "../../protocol/mod.ts";
-import type { Route } from "./tunnel.ts";
+import type { Sent } from "./link.ts";
 import {
+  type FrameHead,
   Kind,
   notSent,
   type Opening,
@@ -29,6 +30,33 @@ import type {
   Seat,
 } from "../office/peer.ts";
 import { errorAnswer, Payload, shuttingDown } from "../shared/payload.ts";
+
+/** The parts of a frame but for its stream. */
+export type Head = Omit<FrameHead, "stream">;
+
+/** What a frame is of: a stream, or none, and what shares its order. */
+export interface Origin {
+  readonly stream?: number;
+  readonly office: string;
+}
+
+/** The route of streams to another node, as they use it. */
+export interface StreamRoute {
+  /** The other node. */
+  readonly node: string;
+  /** The offices of this node. */
+  readonly offices: {
+    readonly node: { readonly node: string };
+    readonly isClosed: boolean;
+    /** Called when a stream has ended, or has no request left. */
+    rested(): void;
+  };
+  readonly carried: { delete(stream: number): boolean };
+  readonly hosted: { delete(stream: number): boolean };
+  send(origin: Origin, head: Head, payload?: Payload): Sent;
+  answer(origin: Origin, head: Head, payload: Payload | undefined): void;
+  notify(hosted: Hosted, event: string, payload: Payload): void;
+}
 
 const NOTHING = Payload.of(null);
 
@@ -51,7 +79,7 @@ export class Carried implements Seat {
   readonly stream: number;
   readonly office: string;
   readonly #peer: Peer;
-  readonly #route: Route;
+  readonly #route: StreamRoute;
   readonly #opened = Promise.withResolvers<Opened>();
   readonly #acks = new Map<number, Ack>();
   readonly #asks = new Map<number, Forget>();
@@ -64,7 +92,7 @@ export class Carried implements Seat {
   #early: TunnelFrame[] | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(stream: number, peer: Peer, office: string, route: Route) {
+  constructor(stream: number, peer: Peer, office: string, route: StreamRoute) {
     this.stream = stream;
     this.office = office;
     this.#peer = peer;
@@ -72,7 +100,7 @@ export class Carried implements Seat {
     this.#identity = peer.identity;
   }
 
-  /** Asks for the seat; `waitMs` is how long it may take to answer. */
+  /** Requests the seat; `waitMs` is how long it may take to answer. */
   open(opening: Opening, waitMs: number): Promise<Opened> {
     this.#timer = setTimeout(() => this.gone(), waitMs);
     const text = JSON.stringify(opening);
@@ -261,7 +289,7 @@ export class Hosted implements Peer {
   readonly stream: number;
   /** The name of its office. */
   readonly office: string;
-  readonly #route: Route;
+  readonly #route: StreamRoute;
   readonly #asks = new Map<number, (answer: Payload | undefined) => void>();
   #seat: Seat | undefined;
   #isClosed = false;
@@ -271,7 +299,7 @@ export class Hosted implements Peer {
     stream: number,
     { client, office, version, instance, identity, address }: Opening,
     profile: Profile,
-    route: Route,
+    route: StreamRoute,
   ) {
     this.id = client;
     this.profile = profile;

@@ -40,7 +40,7 @@ export type Connect = (
   settings: { readonly maxMessageBytes: number },
 ) => Promise<Connected>;
 
-/** Why a node is fenced: its lease has ended without an answer of Redis, or Redis says that it has. */
+/** Why a node is fenced: its lease has ended without an answer of Redis, or by its answer. */
 export type FenceReason = "leaseOver" | "reaped";
 
 /** What all terms of a node share. */
@@ -115,7 +115,7 @@ export class Term {
     return this.#lease.untilOver(this.#now);
   }
 
-  /** Returns whether this node may serve now; to be asked at each event, since timers may be late. */
+  /** Returns whether this node may serve now; to be called at each event, since timers may be late. */
   isServing(): boolean {
     if (!this.#isReady || this.#isOver) return false;
     if (this.#lease.state(this.#now) === "valid") return true;
@@ -123,19 +123,21 @@ export class Term {
     return false;
   }
 
-  /** Looks at the lease soon: what has asked must not be ended while it asks. */
+  /** Checks the lease soon, but not in this turn: its caller must not be ended meanwhile. */
   #hurry(): void {
     queueMicrotask(() => this.#tick());
   }
 
-  /** Gives up the lease, unless it is lost, and closes the connections. */
+  /** Releases the lease, unless it is lost, and closes the connections. */
   async leave(): Promise<void> {
     const wasOver = this.#isOver;
     this.#stop();
     try {
       if (!this.#isReaped) await this.connected.directory.leave();
     } catch (error) {
-      if (!wasOver) this.#parts.log.tell("notLeft", { reason: causeOf(error) });
+      if (!wasOver) {
+        this.#parts.log.write("notLeft", { reason: causeOf(error) });
+      }
     }
     await this.connected.close();
   }
@@ -155,7 +157,7 @@ export class Term {
       const { tally, log, tunnel } = this.#parts;
       const [figure, line] = FAILURES[failure];
       tally[figure]++;
-      log.tell(line, { node, name: this.neighbours.get(node)?.name ?? "" });
+      log.write(line, { node, name: this.neighbours.get(node)?.name ?? "" });
       tunnel.failed(node, failure);
     },
     connected: (isConnected) => {
@@ -164,7 +166,7 @@ export class Term {
       if (!isConnected) {
         return this.#parts.log.away(this.leaseMs, "the connection was lost");
       }
-      // Whatever has happened meanwhile, it is known at once.
+      // What has happened meanwhile is known immediately.
       this.#isWanted = this.#isAnswered = true;
       this.#arm();
     },
@@ -231,7 +233,7 @@ export class Term {
     if (this.#isConnected) log.back();
     this.#followData(beat);
     this.#met = this.#followNodes(beat);
-    this.#met.catch((error) => log.tell("failed", { reason: causeOf(error) }));
+    this.#met.catch((error) => log.write("failed", { reason: causeOf(error) }));
     return true;
   }
 
@@ -240,14 +242,14 @@ export class Term {
     if (!isNew) return;
     if (!this.#isReady) {
       const seconds = Math.ceil(settleMs / 1000);
-      if (seconds > 0) log.tell("settling", { seconds });
+      if (seconds > 0) log.write("settling", { seconds });
       return;
     }
     const { homes } = this.connected.directory;
     if (isEmpty) tally.dataLost++;
     tally.homesLost += lost.length;
-    log.tell(isEmpty ? "emptied" : "restarted", { homes: homes.size });
-    if (lost.length > 0) log.tell("homesLost", { lost: lost.length });
+    log.write(isEmpty ? "emptied" : "restarted", { homes: homes.size });
+    if (lost.length > 0) log.write("homesLost", { lost: lost.length });
     for (const office of lost) tunnel.homeLost(office);
   }
 
@@ -264,7 +266,7 @@ export class Term {
       if (nodes.has(node) || isLinked && !hasEnded) continue;
       this.neighbours.delete(node);
       const line = isLinked ? "nodeEnded" : "nodeLeft";
-      log.tell(line, { node, name: known.name });
+      log.write(line, { node, name: known.name });
       links.drop(node);
       tunnel.failed(node, "gone");
     }
@@ -273,7 +275,7 @@ export class Term {
       const other = readAbout(text);
       const { name } = other;
       this.neighbours.set(node, { name, missing: 0 });
-      log.tell("nodeJoined", { node, name });
+      log.write("nodeJoined", { node, name });
       for (const each of differences(about, other)) {
         log.differs({ ...each, node, name });
       }

@@ -10,12 +10,18 @@ import {
   PROFILES,
   type ProtocolError,
 } from "../../protocol/mod.ts";
-import type { ClusterOffices } from "./cluster_offices.ts";
-import type { Sent } from "./link.ts";
-import { Carried, Hosted, type Opened } from "./streams.ts";
+import type { Messenger, Sent } from "./link.ts";
+import {
+  Carried,
+  type Head,
+  Hosted,
+  type Opened,
+  type Origin,
+  type StreamRoute,
+} from "./streams.ts";
 import {
   encodeHead,
-  type FrameHead,
+  type HeldSeat,
   Kind,
   notSent,
   type Opening,
@@ -25,17 +31,8 @@ import {
 import type { Peer } from "../office/peer.ts";
 import { log } from "../shared/log.ts";
 import { errorAnswer, type Payload } from "../shared/payload.ts";
-import { limitTime } from "../shared/pending.ts";
+import { limitTime } from "../../shared/deadlines.ts";
 import { bytesOfPayload } from "../wire/mod.ts";
-
-/** The parts of a frame but for its stream. */
-type Head = Omit<FrameHead, "stream">;
-
-/** What a frame is of: a stream, or none, and what shares its order. */
-interface Origin {
-  readonly stream?: number;
-  readonly office: string;
-}
 
 /** A notification for some clients of a node. */
 interface Notice {
@@ -43,6 +40,25 @@ interface Notice {
   readonly event: string;
   readonly payload: Payload;
   readonly streams: number[];
+}
+
+/** The offices of this node, as its routes use them. */
+interface RoutedOffices {
+  /** This node. */
+  readonly node: Pick<Messenger, "send"> & {
+    readonly node: string;
+    readonly maxMessageBytes: number;
+  };
+  /** The number of the youngest stream that this node has opened. */
+  stream: number;
+  /** Requests to Computers of other nodes, and of other nodes to Computers here. */
+  callsOut: number;
+  callsIn: number;
+  readonly isClosed: boolean;
+  hold(seat: HeldSeat): void;
+  host(opening: Opening, hosted: Hosted): Promise<void>;
+  answerTo(node: string, question: unknown): Promise<unknown>;
+  rested(): void;
 }
 
 /** An office gives all members the same payload object, of which nodes get the same bytes. */
@@ -55,8 +71,8 @@ const encodings = new WeakMap<Payload, readonly Uint8Array[]>();
  * What ends all streams: the other node has ended, or is silent. The node of the clients then closes their
  * connections, so that they come back; that of the offices frees their seats.
  */
-export class Route {
-  readonly offices: ClusterOffices;
+export class Route implements StreamRoute {
+  readonly offices: RoutedOffices;
   /** The other node. */
   readonly node: string;
   readonly carried = new Map<number, Carried>();
@@ -70,12 +86,12 @@ export class Route {
   /** The other node has not got yet that all streams have ended. */
   #owesReset = false;
 
-  constructor(node: string, offices: ClusterOffices) {
+  constructor(node: string, offices: RoutedOffices) {
     this.node = node;
     this.offices = offices;
   }
 
-  /** Asks for a seat; `waitMs` is how long it may take to answer. */
+  /** Requests a seat; `waitMs` is how long it may take to answer. */
   open(peer: Peer, opening: Opening, waitMs: number): Promise<Opened> {
     const stream = ++this.offices.stream;
     const carried = new Carried(stream, peer, opening.office, this);
@@ -143,7 +159,7 @@ export class Route {
     encodings.set(payload, encoded);
     const head = { kind: Kind.notice, stream: 0, text, streams };
     if (this.#pass(office, [encodeHead(head), ...encoded]) === "sent") return;
-    // Whoever misses a notification must come back, to find out what has changed.
+    // A client that misses a notification must reconnect, to find out what has changed.
     for (const stream of streams) {
       // Not while its office goes on to notify others.
       queueMicrotask(() => this.hosted.get(stream)?.lose(TOO_MUCH));
@@ -237,7 +253,7 @@ export class Route {
 
   // ---------------------------------------------------------------- ends
 
-  /** Ends all streams, and lets the other node know. */
+  /** Ends all streams, and notifies the other node. */
   lose(error: ProtocolError, reason: string): void {
     const { carried, hosted } = this;
     this.#owesReset = carried.size + hosted.size > 0;

@@ -11,7 +11,7 @@ import type { Kick } from "../office/office.ts";
 import type { Peer, WantedSeat } from "../office/peer.ts";
 import { type Payload, payloadOfBytes } from "../wire/mod.ts";
 
-/** Who asks for a seat in an office at another node. */
+/** A client that requests a seat in an office at another node. */
 export interface Opening
   extends
     WantedSeat,
@@ -20,7 +20,7 @@ export interface Opening
   readonly client: string;
   /** The name of its profile. */
   readonly protocol: string;
-  /** Only asks whether it would get the seat: it has to leave another one before. */
+  /** Whether this is only a query, as the client has to leave another seat before. */
   readonly isQuestion: boolean;
 }
 
@@ -29,9 +29,9 @@ export interface Opening
  * stream, and given it its number.
  */
 export const Kind = {
-  /** Asks for a seat: {@linkcode Opening}. */
+  /** Requests a seat: {@linkcode Opening}. */
   open: 1,
-  /** Gives the seat, or says that it would be given. */
+  /** Grants the seat, or confirms that it would be granted. */
   opened: 2,
   /** Why there is no seat: `refusal`, absent where the node is not the home of the office, or not for much longer. */
   refused: 3,
@@ -74,7 +74,7 @@ export interface FrameHead {
   readonly kind: number;
   /** The number of the stream; 0 for a frame of none. */
   readonly stream: number;
-  /** Tells the requests of one stream apart. */
+  /** Distinguishes the requests of one stream. */
   readonly id?: number;
   /** A name, or JSON. */
   readonly text?: string;

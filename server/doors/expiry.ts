@@ -5,7 +5,7 @@
  * @module
  */
 import { clearTimeout, setTimeout } from "node:timers";
-import type { Connection } from "../office/connection.ts";
+import type { OfficeClient } from "../office/office_client.ts";
 import { partyOf, type Peer } from "../office/peer.ts";
 import { type Journal, seatOf } from "../shared/audit.ts";
 import type { ProtocolError } from "../../protocol/mod.ts";
@@ -65,7 +65,7 @@ interface ExpiringSession extends Peer {
   /** Called when it was replaced by another one, which may expire at another time. */
   readonly renewed: (() => void) | undefined;
   readonly socket: ClientSocket;
-  readonly connection: Connection;
+  readonly connection: OfficeClient;
 }
 
 /**

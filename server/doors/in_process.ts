@@ -17,7 +17,10 @@ import type {
   InProcessConnection,
   ServerEnd,
 } from "../../shared/in_process.ts";
-import { Connection, type ConnectionParts } from "../office/connection.ts";
+import {
+  OfficeClient,
+  type OfficeClientParts,
+} from "../office/office_client.ts";
 import type { Answer, Forget, Peer } from "../office/peer.ts";
 import {
   isParsedAtOnce,
@@ -78,12 +81,12 @@ const BATCHES_PER_TURN = 200;
  * objects. None arrives before the function that sends it has returned.
  */
 export class InProcessDoor {
-  readonly #parts: ConnectionParts;
+  readonly #parts: OfficeClientParts;
   readonly #shared: DoorParts;
   #isClosed = false;
 
   /** @param parts what the connections of all doors work with */
-  constructor(parts: ConnectionParts) {
+  constructor(parts: OfficeClientParts) {
     this.#parts = parts;
     this.#shared = {
       connections: parts,
@@ -94,7 +97,10 @@ export class InProcessDoor {
   }
 
   /** The open connections. */
-  get open(): { readonly profile: Profile; readonly connection: Connection }[] {
+  get open(): {
+    readonly profile: Profile;
+    readonly connection: OfficeClient;
+  }[] {
     return [...this.#shared.open];
   }
 
@@ -157,7 +163,7 @@ export class InProcessDoor {
 
 /** What the connections of a door share. */
 interface DoorParts {
-  readonly connections: ConnectionParts;
+  readonly connections: OfficeClientParts;
   /** The messages of all of them. */
   readonly queue: MessageQueue;
   /** Those that are open. */
@@ -174,7 +180,7 @@ class GuestPeer implements Peer {
   readonly address = ADDRESS;
   /** Replaced while an event is handled that is sent in the name of a caller. */
   identity: Identity | undefined;
-  readonly connection: Connection;
+  readonly connection: OfficeClient;
   /** What it gets. */
   readonly inbox: Inbox;
   readonly #end: ClientEnd;
@@ -193,7 +199,7 @@ class GuestPeer implements Peer {
     this.#end = end;
     this.#parts = parts;
     this.inbox = new Inbox(this.deliver);
-    this.connection = new Connection(this, parts.connections, role);
+    this.connection = new OfficeClient(this, parts.connections, role);
     const expire = () => this.end("its credentials expired", false);
     this.#stopTimer = atTime(identity?.expiresAt ?? Infinity, expire);
   }

@@ -1,7 +1,7 @@
 /**
  * The Socket.IO sessions of a server. The connection of a client is opened, and guarded from then on; it
  * asks for the namespace, is authenticated, and gets a {@linkcode Session}, the peer of an office. What
- * it sends from then on reaches its {@linkcode Connection} to the office, unless it sends too much.
+ * it sends from then on reaches its {@linkcode OfficeClient} of the office, unless it sends too much.
  *
  * @module
  */
@@ -22,15 +22,18 @@ import {
 } from "../../protocol/mod.ts";
 import { Arrivals, guardQueue, PacketGuards } from "../limits/guards.ts";
 import { addressOf, clientAddress, overLimit } from "../limits/limits.ts";
-import { Connection, type ConnectionParts } from "../office/connection.ts";
+import {
+  OfficeClient,
+  type OfficeClientParts,
+} from "../office/office_client.ts";
 import {
   type Ack,
   type ClientSocket,
-  type Connection as WireConnection,
   type ConnectionGuard,
   Link,
   type Payload,
   type Reception,
+  type WireConnection,
 } from "../wire/mod.ts";
 import { partyOf, type Peer } from "../office/peer.ts";
 import type { Journal } from "../shared/audit.ts";
@@ -68,7 +71,7 @@ interface SessionsParts extends
   /** Notes sessions that end. */
   readonly journal: Journal;
   /** What every connection to an office works with. */
-  readonly connections: ConnectionParts;
+  readonly connections: OfficeClientParts;
 }
 
 /** `flood` is the answer to events beyond the rate: an error costs more than all else done for such an event. */
@@ -267,7 +270,7 @@ export class Session extends Link implements Peer {
   /** Called when it was replaced by another one, which may expire at another time. */
   renewed: (() => void) | undefined;
   /** Its connection to its office. */
-  readonly connection: Connection;
+  readonly connection: OfficeClient;
   readonly #rate: TokenBucket;
   readonly #parts: SessionParts;
 
@@ -290,7 +293,7 @@ export class Session extends Link implements Peer {
     this.address = admission.address;
     this.#rate = rate;
     this.#parts = parts;
-    this.connection = new Connection(this, parts.connections, role);
+    this.connection = new OfficeClient(this, parts.connections, role);
   }
 
   protected override receive(

@@ -20,7 +20,7 @@ import type { PlatformSocket } from "../wire/fetch_engine.ts";
 import type { Adapter, Upgraded, UpgradeOptions } from "./fetch_requests.ts";
 export type { Adapter, PlatformSocket, Upgraded, UpgradeOptions };
 
-/** What Deno tells about a request beside it: `Deno.ServeHandlerInfo`. */
+/** The second argument of Deno's handler: `Deno.ServeHandlerInfo`. */
 export interface FetchInfo {
   /** The other end of the connection. */
   readonly remoteAddr: {

@@ -8,7 +8,8 @@
 import type { Hono } from "hono";
 import { ErrorCode } from "../../protocol/mod.ts";
 import { admitUpgrade, type RequestParts } from "../http/gate.ts";
-import { exposure, isLoopback } from "../http/host_rule.ts";
+import { isLoopback } from "../../shared/loopback.ts";
+import { exposure } from "../http/host_rule.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
 import { clientAddress } from "../limits/limits.ts";
 import { SocketSlots } from "../limits/slots.ts";
@@ -33,14 +34,14 @@ import { closed, track } from "../http/closing.ts";
 
 /**
  * How long a request is not watched for the end of its client. Deno prints a warning once the signal of any
- * request was read, so that most programs, whose requests are short, must not read one.
+ * request is read, so short requests, which are nearly all, must not read one.
  */
 const SHORT_MS = 1_000;
 
 /** Time limit for the body of a request, as that of `listen`; a late one is answered with 408. */
 const BODY_TIMEOUT_MS = 60_000;
 
-/** The parts of a server that {@linkcode fetchRequests} needs. */
+/** The parts of a server that {@linkcode FetchRequests} needs. */
 interface FetchRequestsParts<Info> extends RequestParts {
   /** Answers what is no upgrade. */
   readonly app: Hono<SmcpEnv>;
@@ -54,57 +55,97 @@ interface FetchRequestsParts<Info> extends RequestParts {
   readonly isOpenToAll: boolean;
 }
 
-/** Answers the requests of a platform as a listener of `node:http` would, with the same app and gate. */
-export function fetchRequests<Info>(parts: FetchRequestsParts<Info>) {
-  const { adapter, app, bytes, engine, isOpenToAll, limiter, paths } = parts;
-  /** Limits open requests and WebSockets. */
-  const sockets = new SocketSlots(parts);
-  /** The WebSockets. */
-  const open = new Set<Outgoing>();
+/** A request as its platform gave it, and as the app and the engine see it. */
+interface Given {
+  readonly request: Request;
+  readonly head: RequestHead;
+  readonly outgoing: FetchOutgoing;
+}
 
-  /** Refuses other machines where nobody has to say who they are, as `listen` refuses such an address. */
-  const judgePeer = (address: string): Refusal | undefined => {
-    const exposed = exposure(address, isOpenToAll);
+/** Answers the requests of a platform as a listener of `node:http` would, with the same app and gate. */
+export class FetchRequests<Info> {
+  readonly #parts: FetchRequestsParts<Info>;
+  /** Limits open requests and WebSockets. */
+  readonly #sockets: SocketSlots;
+  /** The open WebSockets. */
+  readonly #open = new Set<Outgoing>();
+
+  constructor(parts: FetchRequestsParts<Info>) {
+    this.#parts = parts;
+    this.#sockets = new SocketSlots(parts);
+  }
+
+  /** Resolves when all WebSockets are closed, at the latest after a second. */
+  closed(): Promise<void> {
+    return closed(this.#open);
+  }
+
+  /** Answers a request. */
+  async answer(request: Request, info: Info | undefined): Promise<Response> {
+    const { adapter, paths } = this.#parts;
+    const peer = clientAddress(adapter.addressOf(request, info), undefined, 0);
+    const release = this.#judgePeer(peer) ?? this.#sockets.take(peer);
+    if (typeof release !== "function") return toResponse(release);
+    adapter.hold?.(request, info);
+    const head = headOf(request, peer);
+    const outgoing = new FetchOutgoing();
+    outgoing.once("close", release);
+    const isUpgrade = head.headers.upgrade?.toLowerCase() === "websocket";
+    const isForEngine = paths.includes(splitTarget(request.url).path);
+    const given: Given = { request, head, outgoing };
+    return isUpgrade && isForEngine
+      ? this.#upgrade(
+        given,
+        (options) => adapter.upgrade(request, options, info),
+      )
+      : await this.#exchange(given, isForEngine);
+  }
+
+  /** Refuses other machines where clients need no credentials, as `listen` refuses such an address. */
+  #judgePeer(address: string): Refusal | undefined {
+    const exposed = exposure(address, this.#parts.isOpenToAll);
     if (exposed === undefined) return undefined;
     const code = ErrorCode.FORBIDDEN;
     const reason = `cannot serve ${exposed}; insecure: true allows it`;
-    limiter.recordRefusedHandshake("http", { code, reason, address });
+    this.#parts.limiter.recordRefusedHandshake("http", {
+      code,
+      reason,
+      address,
+    });
     return refusal(403, {
       code,
       message:
         "This server has no authentication, so it serves its own machine alone",
     });
-  };
+  }
 
-  const upgrade = (
-    head: RequestHead,
-    outgoing: FetchOutgoing,
+  #upgrade(
+    { head, outgoing }: Given,
     make: (options: UpgradeOptions) => Upgraded,
-  ): Response => {
+  ): Response {
     try {
-      const refused = admitUpgrade(head, outgoing, parts);
+      const refused = admitUpgrade(head, outgoing, this.#parts);
       if (refused) return refuse(refused, outgoing);
-      const { response, socket } = engine.upgrade(head, make);
+      const { response, socket } = this.#parts.engine.upgrade(head, make);
       if (socket === undefined) outgoing.close();
       else {
         outgoing.destroy = () => socket.close();
         socket.whenGone(() => outgoing.close());
-        track(open, outgoing);
+        track(this.#open, outgoing);
       }
       return response;
     } catch (error) {
       log.warn("Cannot answer an upgrade request", failure(error));
       return refuse(invalidRequest(), outgoing);
     }
-  };
+  }
 
-  const exchange = async (
-    given: Request,
+  async #exchange(
+    { request: given, head, outgoing }: Given,
     isForEngine: boolean,
-    head: RequestHead,
-    outgoing: FetchOutgoing,
-  ): Promise<Response> => {
-    // Nobody reads the answer of a client that is gone; a call that it waits for ends.
+  ): Promise<Response> {
+    const { app, bytes } = this.#parts;
+    // The answer to a client that is gone is not read; a call that it waits for ends.
     const gone = new AbortController();
     const leave = () => {
       outgoing.close();
@@ -130,44 +171,21 @@ export function fetchRequests<Info>(parts: FetchRequestsParts<Info>) {
       late.promise,
     ]).finally(() => clearTimeout(watch));
     return outgoing.passed(answer, bytes);
-  };
-
-  return {
-    /** Resolves when all WebSockets are closed, at the latest after a second. */
-    closed: (): Promise<void> => closed(open),
-
-    /** Answers a request. */
-    async answer(request: Request, info: Info | undefined): Promise<Response> {
-      const given = adapter.addressOf(request, info);
-      const peer = clientAddress(given, undefined, 0);
-      const release = judgePeer(peer) ?? sockets.take(peer);
-      if (typeof release !== "function") return toResponse(release);
-      adapter.hold?.(request, info);
-      const { method, url } = request;
-      const headers = Object.fromEntries(request.headers);
-      const head: RequestHead = {
-        method,
-        url,
-        headers,
-        socket: {
-          remoteAddress: peer,
-          // A connection has both ends on this machine, or none: what reaches a loopback address comes from one.
-          localAddress: isLoopback(peer) ? peer : undefined,
-          encrypted: url.startsWith("https:"),
-        },
-      };
-      const outgoing = new FetchOutgoing();
-      outgoing.once("close", release);
-      const isUpgrade = headers.upgrade?.toLowerCase() === "websocket";
-      const isForEngine = paths.includes(splitTarget(url).path);
-      const make = (options: UpgradeOptions) =>
-        adapter.upgrade(request, options, info);
-      return isUpgrade && isForEngine
-        ? upgrade(head, outgoing, make)
-        : await exchange(request, isForEngine, head, outgoing);
-    },
-  };
+  }
 }
+
+/** Returns a request as `node:http` has it, without its body. */
+const headOf = (request: Request, peer: string): RequestHead => ({
+  method: request.method,
+  url: request.url,
+  headers: Object.fromEntries(request.headers),
+  socket: {
+    remoteAddress: peer,
+    // A connection has both ends on this machine, or none: what reaches a loopback address comes from one.
+    localAddress: isLoopback(peer) ? peer : undefined,
+    encrypted: request.url.startsWith("https:"),
+  },
+});
 
 /** Ends the connection with a refusal: its client expects no more HTTP. */
 function refuse(refused: Refusal, outgoing: FetchOutgoing): Response {
@@ -196,7 +214,7 @@ function ownRequest(
 }
 
 /**
- * Returns a request with a body that is read once, by whoever iterates over it, if not by the `Request`
+ * Returns a request with a body that is read once, by iterating over it, if not by the `Request`
  * itself. Reading throws when the client is gone, or the body was dropped.
  *
  * @param bytes counts those of the body

@@ -8,6 +8,7 @@ import type { Limits } from "../limits/limits.ts";
 import {
   CLOSE_NAMES,
   type CloseOptions,
+  type ResolvedOptions,
   resolveOptions,
   SERVER_NAMES,
   type SmcpServerOptions,
@@ -21,7 +22,7 @@ import { LoopLag, type SmcpServerStats } from "../observe/metrics.ts";
 import { ErrorCode } from "../../protocol/mod.ts";
 import { log } from "../shared/log.ts";
 import { refusal, sessionOf, splitTarget, toResponse } from "../shared/http.ts";
-import { type Adapter, fetchRequests } from "./fetch_requests.ts";
+import { type Adapter, FetchRequests } from "./fetch_requests.ts";
 import type { FetchInfo } from "./deno.ts";
 
 /** Options of `createSmcpServer()` with an adapter: all that a platform's `fetch` can keep. */
@@ -32,7 +33,7 @@ export interface FetchServerOptions extends
   > {
   /**
    * Overrides the defaults of `Limits`; `false` removes all count and rate limits. Here `sockets` and
-   * `socketsPerAddress` count open requests and WebSockets, also those that are asked to close.
+   * `socketsPerAddress` count open requests and WebSockets, also those that are closing.
    */
   limits?: false | Partial<Omit<Limits, "unfinishedBytes">>;
   /**
@@ -102,76 +103,117 @@ export function newFetchServer<Info>(
     "leave it out, or use createSmcpServer() without an adapter, with listen()",
   );
   const all = resolveOptions(options as SmcpServerOptions);
-  const { authenticator, cluster, maxConnectBytes, metrics } = all;
   const { name, maxMessageBytes: most = Infinity } = adapter;
   if (all.maxMessageBytes > most) {
     throw new RangeError(
       `Cannot serve by fetch with maxMessageBytes ${all.maxMessageBytes}: messages have at most ${most} bytes on ${name}`,
     );
   }
-  const bytes: ByteCount = { received: 0, sent: 0 };
-  const engine = new FetchEngine({
-    ...all,
-    earlyPayload: earlyBytes(maxConnectBytes),
-    sessionPrefix: sessionPrefixOf(all),
-    bytes,
-  });
-  const webSocketOnly = cluster !== undefined && !cluster.routesSessions;
-  const core = new ServerCore(all, engine, webSocketOnly);
-  const requests = fetchRequests({
-    ...core.parts,
-    app: core.app,
-    engine,
-    bytes,
-    adapter,
-    isOpenToAll: authenticator !== undefined || options.insecure === true,
-  });
-  const lag = metrics && new LoopLag();
-  metrics?.observe({
-    ...core.counts,
-    bytes: () => ({ ...bytes }),
-    loopLagMs: () => lag?.read() ?? 0,
-  });
-  let watch: (() => void) | undefined;
-  let isReplaced = false;
-  const replaced = () => {
-    if (isReplaced) return;
-    isReplaced = true;
-    log.error(SEVERAL);
-    void close();
+  const isOpenToAll = all.authenticator !== undefined ||
+    options.insecure === true;
+  return new PlatformServer(all, adapter, isOpenToAll);
+}
+
+/** The server of {@linkcode newFetchServer}. */
+class PlatformServer<Info> implements FetchServer<Info> {
+  readonly #core: ServerCore;
+  readonly #requests: FetchRequests<Info>;
+  readonly #adapter: Adapter<Info>;
+  readonly #lag: LoopLag | undefined;
+  /** Stops watching for other isolates; set by the first request. */
+  #unwatch: (() => void) | undefined;
+  #isReplaced = false;
+
+  /** @param isOpenToAll whether requests of other machines are answered */
+  constructor(
+    all: ResolvedOptions,
+    adapter: Adapter<Info>,
+    isOpenToAll: boolean,
+  ) {
+    const { cluster, metrics } = all;
+    const bytes: ByteCount = { received: 0, sent: 0 };
+    const engine = new FetchEngine({
+      ...all,
+      earlyPayload: earlyBytes(all.maxConnectBytes),
+      sessionPrefix: sessionPrefixOf(all),
+      bytes,
+    });
+    const webSocketOnly = cluster !== undefined && !cluster.routesSessions;
+    const core = new ServerCore(all, engine, webSocketOnly);
+    this.#core = core;
+    this.#adapter = adapter;
+    this.#requests = new FetchRequests({
+      ...core.parts,
+      app: core.app,
+      engine,
+      bytes,
+      adapter,
+      isOpenToAll,
+    });
+    const lag = metrics && new LoopLag();
+    this.#lag = lag;
+    metrics?.observe({
+      ...core.counts,
+      bytes: () => ({ ...bytes }),
+      loopLagMs: () => lag?.read() ?? 0,
+    });
+  }
+
+  get stats(): SmcpServerStats {
+    return this.#core.stats();
+  }
+
+  readonly fetch = (request: Request, info?: Info): Promise<Response> => {
+    // Sessions of before still get their last answers.
+    if (this.#isReplaced && !sessionOf(splitTarget(request.url).query)) {
+      const error = { code: ErrorCode.INTERNAL_ERROR, message: SEVERAL };
+      return Promise.resolve(toResponse(refusal(503, error)));
+    }
+    this.#unwatch ??= this.#watchOthers();
+    return this.#requests.answer(request, info);
   };
-  const close = async (options?: CloseOptions) => {
+
+  connect(options?: ConnectOptions): InProcessConnection {
+    return this.#core.connect(options);
+  }
+
+  recheckSessions(): Promise<void> {
+    return this.#core.recheck();
+  }
+
+  async close(options?: CloseOptions): Promise<void> {
     checkNames(options, CLOSE_NAMES, "close()");
-    watch?.();
+    this.#unwatch?.();
     // At SIGTERM `deno serve` stops its listener and all WebSockets: nothing else keeps the process then.
     const hold = setInterval(() => {}, HOLD_INTERVAL_MS);
     try {
-      await core.close(options, async () => {
-        await requests.closed();
-        lag?.stop();
+      await this.#core.close(options, async () => {
+        await this.#requests.closed();
+        this.#lag?.stop();
       });
     } finally {
       clearInterval(hold);
     }
-  };
-  return {
-    get stats() {
-      return core.stats();
-    },
-    fetch(request, info) {
-      // Sessions of before still get their last answers.
-      if (isReplaced && !sessionOf(splitTarget(request.url).query)) {
-        const error = { code: ErrorCode.INTERNAL_ERROR, message: SEVERAL };
-        return Promise.resolve(toResponse(refusal(503, error)));
-      }
-      if (!cluster) watch ??= adapter.watchOthers?.(replaced) ?? (() => {});
-      return requests.answer(request, info);
-    },
-    connect: (options) => core.connect(options),
-    recheckSessions: () => core.recheck(),
-    close,
-    [Symbol.asyncDispose]: () => close(),
-  };
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Watches for other isolates, unless they share their offices; returns what stops it. */
+  #watchOthers(): () => void {
+    const watch = this.#core.parts.cluster
+      ? undefined
+      : this.#adapter.watchOthers?.(() => this.#replaced());
+    return watch ?? (() => {});
+  }
+
+  #replaced(): void {
+    if (this.#isReplaced) return;
+    this.#isReplaced = true;
+    log.error(SEVERAL);
+    void this.close();
+  }
 }
 
 /** What no platform that calls a `fetch` handler can keep of the options of `createSmcpServer()`, and why. */

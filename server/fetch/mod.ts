@@ -1,5 +1,5 @@
 /**
- * The Server for platforms that call a `fetch` handler: `deno serve`, somebody's own `Deno.serve`, Deno
+ * The Server for platforms that call a `fetch` handler: `deno serve`, your own `Deno.serve`, Deno
  * Deploy. There it needs no listener of its own.
  *
  * ```ts

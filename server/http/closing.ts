@@ -1,11 +1,11 @@
-import { limitTime } from "../shared/pending.ts";
-import type { Connection } from "../wire/mod.ts";
+import { limitTime } from "../../shared/deadlines.ts";
+import type { WireConnection } from "../wire/mod.ts";
 
 /** How long a shutdown waits for clients that do not read, or do not close. */
 const TIMEOUT_MS = 1000;
 
 /** Resolves when every connection has passed its queued packets to its transport, or at the deadline. */
-export const flushed = (connections: Iterable<Connection>): Promise<void> =>
+export const flushed = (connections: Iterable<WireConnection>): Promise<void> =>
   all(connections, TIMEOUT_MS, (connection, done) => {
     if (!connection.hasQueued) return done();
     connection.on("drain", done);

@@ -54,7 +54,7 @@ export interface RequestParts extends HostRule {
   readonly profiles: readonly Profile[];
   /** The node that the server is in a cluster, if it is in one. */
   readonly cluster: ClusterMember | undefined;
-  /** Decides who may connect; without it, everybody may. */
+  /** Decides which clients may connect; without it, all may. */
   readonly authenticator: Authenticator | undefined;
   /** Handles the Engine.IO requests that pass the gate. */
   readonly engine: ClientEngine;

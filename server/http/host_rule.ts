@@ -4,9 +4,9 @@
  *
  * @module
  */
-import { BlockList, isIP } from "node:net";
 import { ErrorCode } from "../../protocol/errors.ts";
 import type { PageHeaders } from "../../shared/authorization.ts";
+import { isLoopback, isLoopbackName } from "../../shared/loopback.ts";
 import type { Refusal } from "../shared/http.ts";
 import { refusal } from "../shared/http.ts";
 
@@ -120,20 +120,7 @@ const AUTHORITY = /^(\[[\d:.a-f]+\]|[^\s:/?#@[\]\\%*]+)(:\d*)?$/i;
 
 /** `0.0.0.0` and `::` count, since servers print them as their address; DNS rebinding cannot use them. */
 const isThisMachine = (name: string): boolean =>
-  isIP(name) !== 0
-    ? isLoopback(name) || name === "0.0.0.0" || name === "::"
-    : name === "localhost" || name.endsWith(".localhost");
-
-const loopback = new BlockList();
-loopback.addSubnet("127.0.0.0", 8, "ipv4");
-loopback.addAddress("::1", "ipv6");
-
-/** Returns whether only this machine can reach an address; of names, only `localhost` counts. */
-export function isLoopback(hostname: string): boolean {
-  const family = isIP(hostname);
-  if (family === 0) return hostname.toLowerCase() === "localhost";
-  return loopback.check(hostname, family === 4 ? "ipv4" : "ipv6");
-}
+  isLoopbackName(name) || name === "0.0.0.0" || name === "::";
 
 /**
  * Describes the danger of listening on an address without authentication (protocol §10).
@@ -147,7 +134,7 @@ export const exposure = (
 ): string | undefined =>
   authenticated || isLoopback(hostname)
     ? undefined
-    : `${hostname} without authentication: anybody could use the tools of every computer`;
+    : `${hostname} without authentication: anyone could use the tools of every Computer`;
 
 /**
  * Describes the danger of listening on an address without TLS (protocol §10).
@@ -160,4 +147,4 @@ export const clearText = (
 ): string | undefined =>
   secured || isLoopback(hostname)
     ? undefined
-    : `${hostname} without TLS: keys, calls and results can be read on their way`;
+    : `${hostname} without TLS: keys, calls and results can be read in transit`;

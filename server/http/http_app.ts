@@ -17,7 +17,7 @@ import {
   toResponse,
 } from "../shared/http.ts";
 import { admitRequest, judgeHost, type RequestParts } from "./gate.ts";
-import { isLoopback } from "./host_rule.ts";
+import { isLoopback } from "../../shared/loopback.ts";
 import { addressOf } from "../limits/limits.ts";
 import type { Metrics, SmcpServerStats } from "../observe/metrics.ts";
 import type { ClusterStatus } from "../shared/cluster.ts";
@@ -33,7 +33,7 @@ interface HttpAppParts extends RequestParts {
   /** Adds the routes of a gateway's clients. */
   readonly gateway: {
     mount(app: Hono<SmcpEnv>): void;
-    /** Says what is wrong with a path that nothing has; undefined: nothing to do with it. */
+    /** Returns a hint for an unknown path that looks like one of its own. */
     hintAt(path: string): string | undefined;
   } | undefined;
   /** Adds the routes of operators. */

@@ -229,32 +229,40 @@ export const closeServer = (server: WebServer): Promise<void> =>
 /** Maximum number of refused sockets that wait for their answer to be read; others are closed immediately. */
 const MAX_PENDING_REFUSALS = 16;
 
-/**
- * Returns what limits the TCP connections of a server, before anything is read from them; call it before
- * the server listens.
- */
-export function socketGate(slots: SocketSlots): (server: WebServer) => void {
-  let answering = 0;
-  const refuse = (socket: Socket, isSecure: boolean, answer: Refusal) => {
-    // An answer would need a TLS handshake first, which is expensive.
-    if (isSecure || answering >= MAX_PENDING_REFUSALS) {
-      socket.on("error", () => {});
-      return void socket.destroy();
-    }
-    answering++;
-    socket.on("close", () => answering--);
-    endSocket(socket, toHttpText(answer));
-  };
-  return (server) => {
+/** Limits the TCP connections of servers, before anything is read from them. */
+export class SocketGate {
+  readonly #slots: SocketSlots;
+  /** Refused sockets whose answer is not read yet. */
+  #answering = 0;
+
+  constructor(slots: SocketSlots) {
+    this.#slots = slots;
+  }
+
+  /** Limits the connections of a server, which must not listen yet. */
+  guard(server: WebServer): void {
     const isSecure = "setSecureContext" in server;
     const listeners = server.listeners("connection");
     server.removeAllListeners("connection");
     server.on("connection", (socket: Socket) => {
       const address = clientAddress(socket.remoteAddress ?? "", undefined, 0);
-      const taken = slots.take(address);
-      if (typeof taken !== "function") return refuse(socket, isSecure, taken);
+      const taken = this.#slots.take(address);
+      if (typeof taken !== "function") {
+        return this.#refuse(socket, isSecure, taken);
+      }
       socket.on("close", taken);
       for (const each of listeners) Reflect.apply(each, server, [socket]);
     });
-  };
+  }
+
+  #refuse(socket: Socket, isSecure: boolean, answer: Refusal): void {
+    // An answer would need a TLS handshake first, which is expensive.
+    if (isSecure || this.#answering >= MAX_PENDING_REFUSALS) {
+      socket.on("error", () => {});
+      return void socket.destroy();
+    }
+    this.#answering++;
+    socket.on("close", () => this.#answering--);
+    endSocket(socket, toHttpText(answer));
+  }
 }

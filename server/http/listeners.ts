@@ -20,7 +20,7 @@ import {
   listenUnless,
   newServer,
   replaceCertificates,
-  socketGate,
+  SocketGate,
   type TlsOptions,
   type WebServer,
 } from "./listen.ts";
@@ -66,7 +66,7 @@ export class Listeners {
   readonly #ofMetrics: WebServer[] = [];
   readonly #stops: (() => void)[] = [];
   readonly #upgraded = new Set<Duplex>();
-  readonly #guard: ReturnType<typeof socketGate>;
+  readonly #gate: SocketGate;
   readonly #traffic = new Traffic();
   readonly #lag: LoopLag | undefined;
 
@@ -76,7 +76,7 @@ export class Listeners {
     counts: Pick<MetricsSource, "stats" | "memberBytes" | "cluster">,
   ) {
     this.#parts = parts;
-    this.#guard = socketGate(new SocketSlots(parts));
+    this.#gate = new SocketGate(new SocketSlots(parts));
     if (parts.metrics === undefined) return;
     const lag = this.#lag = new LoopLag();
     parts.metrics.observe({
@@ -136,7 +136,7 @@ export class Listeners {
     const { app, headerTimeoutMs, limiter, proxies } = this.#parts;
     const warning = this.#judge(to);
     const server = newServer(app, to.tls, headerTimeoutMs);
-    this.#guard(server);
+    this.#gate.guard(server);
     this.attach(server);
     watchHandshakes(server, (failure) => limiter.recordTlsFailure(failure));
     const address = await listenUnless(this.#parts.draining, server, to);
@@ -157,7 +157,7 @@ export class Listeners {
     app.get("/metrics", hostGuard(this.#parts), (c) => showMetrics(c, metrics));
     app.notFound(() => toResponse(notFound()));
     const server = newServer(app, to.tls, METRICS_HEADER_TIMEOUT_MS);
-    this.#guard(server);
+    this.#gate.guard(server);
     const address = await listenUnless(this.#parts.draining, server, to);
     this.#ofMetrics.push(server);
     return address;
@@ -252,13 +252,13 @@ export function watchListener(
   const openProbe = () => {
     const socket = probe = connect({ port, host: hostname });
     socket.on("connect", () => socket.destroy());
-    // The probe may lack a descriptor, which says nothing about the listener.
+    // The probe may lack a descriptor, which means nothing for the listener.
     socket.on("error", () => missed = 0);
     missed = 1;
   };
   const check = () => {
     if (isAlive) return void (isAlive = false);
-    // Where nobody listens, since a restart has failed, a probe says nothing.
+    // Without a listener, since a restart has failed, a probe means nothing.
     if (missed === 0 && server.listening) return openProbe();
     if (missed++ <= MAX_MISSED_CHECKS) return;
     probe?.destroy();
@@ -306,7 +306,7 @@ export function describeTlsFailure(
     return `the client's certificate is not accepted (${certificate}): it must be of an authority in --tls-client-ca, and be valid today`;
   }
   if (code === "ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE") {
-    return "the client shows no certificate, and --tls-client-ca asks for one: give it --tls-cert and --tls-key";
+    return "the client sent no certificate, and --tls-client-ca requires one: give it --tls-cert and --tls-key";
   }
   if (/ALERT_UNKNOWN_CA/.test(code)) {
     return `the client does not know the authority of this server's certificate: ${TRUST_HINT}`;

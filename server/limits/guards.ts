@@ -5,12 +5,12 @@
  * @module
  */
 import { Buffer } from "node:buffer";
-import { type Deadline, Deadlines } from "../shared/pending.ts";
+import { type Deadline, Deadlines } from "../../shared/deadlines.ts";
 import {
-  type Connection,
   type ConnectionGuard,
   type CutOff,
   purposeOf,
+  type WireConnection,
 } from "../wire/mod.ts";
 import {
   ErrorCode,
@@ -36,14 +36,17 @@ export class Arrivals {
   readonly #times: ArrivalTimes;
   readonly #deadlines = new Deadlines();
   /** Connections that have no session yet. */
-  readonly #waiting = new WeakMap<Connection, Deadline & { opened: number }>();
+  readonly #waiting = new WeakMap<
+    WireConnection,
+    Deadline & { opened: number }
+  >();
 
   constructor(times: ArrivalTimes) {
     this.#times = times;
   }
 
   /** Watches a connection from now on. */
-  opened(connection: Connection): void {
+  opened(connection: WireConnection): void {
     const { connectTimeoutMs, handshakeTimeoutMs } = this.#times;
     const time = Math.min(connectTimeoutMs, handshakeTimeoutMs);
     this.#watch(connection, performance.now(), time);
@@ -51,7 +54,7 @@ export class Arrivals {
   }
 
   /** Notes that a connection has asked for a session, for the first time or again. */
-  asked(connection: Connection): void {
+  asked(connection: WireConnection): void {
     const arrival = this.#waiting.get(connection);
     if (arrival === undefined) return;
     this.ended(connection);
@@ -59,7 +62,7 @@ export class Arrivals {
   }
 
   /** Stops watching a connection that has a session or is closed. */
-  ended(connection: Connection): void {
+  ended(connection: WireConnection): void {
     const arrival = this.#waiting.get(connection);
     if (arrival === undefined) return;
     this.#waiting.delete(connection);
@@ -71,7 +74,11 @@ export class Arrivals {
     this.#deadlines.clear();
   }
 
-  #watch(connection: Connection, opened: number, milliseconds: number): void {
+  #watch(
+    connection: WireConnection,
+    opened: number,
+    milliseconds: number,
+  ): void {
     const expire = () => connection.close(true);
     const arrival = { opened, due: opened + milliseconds, expire };
     this.#waiting.set(connection, arrival);
@@ -82,7 +89,7 @@ export class Arrivals {
 /** The guards of all connections of a server. */
 export class PacketGuards {
   readonly #limits: PacketLimits;
-  readonly #guards = new WeakMap<Connection, SessionGuard>();
+  readonly #guards = new WeakMap<WireConnection, SessionGuard>();
 
   /**
    * Applies `limits` to each connection.
@@ -100,7 +107,7 @@ export class PacketGuards {
 
   /** Guards a new connection. */
   add(
-    connection: Connection,
+    connection: WireConnection,
     refused: ConstructorParameters<typeof SessionGuard>[2],
   ): ConnectionGuard {
     const guard = new SessionGuard(connection, this.#limits, refused);
@@ -109,7 +116,7 @@ export class PacketGuards {
   }
 
   /** Returns the guard of a connection. */
-  of(connection: Connection): SessionGuard | undefined {
+  of(connection: WireConnection): SessionGuard | undefined {
     return this.#guards.get(connection);
   }
 }
@@ -136,7 +143,7 @@ interface PacketLimits {
  * session, and then against the limits of each kind.
  */
 class SessionGuard implements ConnectionGuard {
-  readonly #connection: Connection;
+  readonly #connection: WireConnection;
   readonly #limits: PacketLimits;
   readonly #refused: (reason: string, party: AuditParty | undefined) => void;
   #party: AuditParty | undefined;
@@ -149,7 +156,7 @@ class SessionGuard implements ConnectionGuard {
 
   /** @param refused called once, with the reason for closing the connection */
   constructor(
-    connection: Connection,
+    connection: WireConnection,
     limits: PacketLimits,
     refused: (reason: string, party: AuditParty | undefined) => void,
   ) {
@@ -298,7 +305,7 @@ export const earlyBytes = (maxConnectBytes: number): number =>
  * @param cut called just before the connection is closed
  */
 export function guardQueue(
-  connection: Connection,
+  connection: WireConnection,
   maxBytes: number,
   cut: CutOff,
 ): void {

@@ -38,11 +38,14 @@ type Flooding = Extract<
   { event: "handshake_refused" | "limit_hit" | "packet_refused" | "tls_failed" }
 >;
 
-/** What an audit event says. */
-type Said<Event extends keyof AuditLines> = Omit<AuditLines[Event], "omitted">;
+/** The fields of an audit event. */
+type AuditFields<Event extends keyof AuditLines> = Omit<
+  AuditLines[Event],
+  "omitted"
+>;
 
 /** A failed TLS handshake. */
-export type TlsFailure = Said<"tls_failed">;
+export type TlsFailure = AuditFields<"tls_failed">;
 
 /**
  * The limits of a server, and the record of refusals: every limit hit is counted, and a flood of
@@ -105,7 +108,7 @@ export class Limiter {
    */
   recordRefusedHandshake(
     stage: RefusalStage,
-    refused: Said<"handshake_refused">,
+    refused: AuditFields<"handshake_refused">,
     now?: number,
   ): boolean {
     const { code, principal = "", reason } = refused;
@@ -115,7 +118,7 @@ export class Limiter {
   }
 
   /** Records a session that was closed because of a packet. */
-  recordRefusedPacket(refused: Said<"packet_refused">): void {
+  recordRefusedPacket(refused: AuditFields<"packet_refused">): void {
     this.#write({ event: "packet_refused", ...refused }, "packet");
   }
 

@@ -31,7 +31,7 @@ export interface Limits {
   readonly eventsPerSecond: number;
   /**
    * Pending calls of one Agent; default 1000, as many as the default rate allows per second, and far
-   * more than a model requests at once.
+   * more than a model requests at a time.
    */
   readonly callsPerAgent: number;
   /** Members of one office, including its Agent; default 1000, which a notification reaches in about 20 ms. */
@@ -123,7 +123,7 @@ export function resolveLimits(
 
 /**
  * Creates the 429 error for a client over a limit, with the limit's name and value (protocol §10). For a
- * refused request, `details` says that it did not run, and when to try again.
+ * refused request, `details` has that it did not run, and when to try again.
  */
 export function overLimit(
   limits: Limits,
@@ -157,7 +157,7 @@ const LIMIT_MESSAGES = {
     `Too many calls: at most ${max} may wait for their answers at once`,
 } as const;
 
-/** After this time without a request there is nothing to know of a client: its bucket is full again. */
+/** After this time without a request a client is forgotten: its bucket is full again. */
 const FORGET_MS = 1000;
 
 /** What a request of a gateway's client waits for: an answer, or nothing but what happens, as a stream. */
@@ -192,7 +192,7 @@ export class RequestRates {
   /**
    * Admits a request.
    *
-   * @param client its principal, or its address where nobody has to say who it is
+   * @param client its principal, or its address where clients do not authenticate
    * @param now milliseconds of a monotonic clock
    * @returns what to call when it has ended, or the limit that it exceeds
    */

@@ -9,7 +9,7 @@ import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
 import type { Limiter } from "./limiter.ts";
 import { addressGroup } from "./limits.ts";
 import { type Refusal, refusal } from "../shared/http.ts";
-import type { Connection } from "../wire/mod.ts";
+import type { WireConnection } from "../wire/mod.ts";
 
 /** Counts open connections per address. */
 export class AddressCount {
@@ -65,7 +65,7 @@ export class ConnectionSlots {
   readonly #count: AddressCount;
   readonly #pending = new WeakMap<object, () => void>();
 
-  /** @param perAddress sessions at once; `Infinity` for any number */
+  /** @param perAddress open sessions; `Infinity` for any number */
   constructor(perAddress: number) {
     this.#count = new AddressCount(perAddress);
   }
@@ -85,7 +85,7 @@ export class ConnectionSlots {
    * Transfers the slot of a request to the session that it has opened. Where a WebSocket cannot be cut
    * off, its client keeps the slot until it is gone.
    */
-  transfer(connection: Connection): void {
+  transfer(connection: WireConnection): void {
     const release = this.#pending.get(connection.request);
     if (release === undefined) return;
     this.#pending.delete(connection.request);

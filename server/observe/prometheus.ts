@@ -3,7 +3,7 @@
  * text in the exposition format (version 0.0.4).
  *
  * A family is a name, a help text, a type and the samples that it has when it is read. Gauges and
- * counts that somebody else keeps are read from there; what only metrics need is kept in
+ * counts that other parts keep are read from there; what only metrics need is kept in
  * {@linkcode newCounter} and {@linkcode newHistogram}, a number for each combination of labels.
  *
  * @module

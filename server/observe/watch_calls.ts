@@ -10,6 +10,7 @@ import type {
   Answer,
   ObservedCall,
   OfficeParts,
+  PendingCall,
   Seated,
 } from "../office/peer.ts";
 import {
@@ -23,7 +24,6 @@ import {
   type ToolCallReq,
   type Waiting,
 } from "../../protocol/mod.ts";
-import type { Call } from "../office/call.ts";
 import {
   audit,
   type AuditedRead,
@@ -33,7 +33,7 @@ import {
   type Journal,
 } from "../shared/audit.ts";
 import { Payload } from "../wire/mod.ts";
-import type { ConnectionParts } from "../office/connection.ts";
+import type { OfficeClientParts } from "../office/office_client.ts";
 import type { Metrics } from "./metrics.ts";
 import type { CallSource } from "../../shared/gateway.ts";
 
@@ -42,7 +42,7 @@ import type { CallSource } from "../../shared/gateway.ts";
  * ended, with the Agent's answer, or `undefined` if the Agent was gone, and with how it ended. Both must be
  * read in that turn: a large payload is freed when it is sent.
  */
-type CallObserver = OfficeParts["observe"];
+export type CallObserver = OfficeParts["observe"];
 
 /** Combines several observers into one. */
 export const combineObservers =
@@ -100,7 +100,7 @@ export const watchCalls =
 /** Notifies the observer of what a call waits for. */
 export const watchWaits = (journal: Journal) =>
 (
-  { agent, computer, reqId, tool, event }: Call,
+  { agent, computer, reqId, tool, event }: PendingCall,
   waiting: Waiting | null,
 ): void => {
   journal.observer?.({
@@ -171,7 +171,7 @@ export const auditCalls = (payloads: boolean): CallObserver => (call) => {
     });
 };
 
-/** The fields of a request that say what is read, with theirs of the audit log. */
+/** The fields of a request that name what is read, with theirs of the audit log. */
 type ReadFields = readonly [
   string,
   "mcp_server" | "uri" | "prompt" | "skill" | "path",
@@ -189,7 +189,7 @@ const READS: Readonly<Partial<Record<ClientEvent, ReadFields>>> = {
   [GET_SKILL_EVENT]: [["name", "skill"], ["rel_path", "path"]],
 };
 
-/** Says what a request reads, for the audit log. */
+/** Describes what a request reads, for the audit log. */
 function describeRead(
   event: ClientEvent,
   payload: Payload,
@@ -211,7 +211,7 @@ const withoutSecrets = (uri: string): string =>
 /** Times events; those that a client made up share one label. */
 export const measureEvents = (
   metrics: Metrics,
-): NonNullable<ConnectionParts["measure"]> =>
+): NonNullable<OfficeClientParts["measure"]> =>
 (event) => {
   const began = performance.now();
   return (answer, end = eventEnd(answer)) =>

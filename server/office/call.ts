@@ -11,6 +11,7 @@ import {
   GET_PROMPT_EVENT,
   GET_PROMPTS_EVENT,
   namesOf,
+  type Notification,
   PROFILES,
   ProtocolError,
   READ_RESOURCE_EVENT,
@@ -27,13 +28,16 @@ import {
   shuttingDown,
 } from "../shared/payload.ts";
 import { type CallEnd, endOf, TIMEOUT_OF_SERVER } from "../shared/audit.ts";
-import { type Deadline, removeItem } from "../shared/pending.ts";
+import type { Deadline } from "../../shared/deadlines.ts";
+import { removeItem } from "../shared/pending.ts";
 import {
   type Ack,
   type Forget,
   type ObservedCall,
   type OfficeParts,
   partyOf,
+  type PendingCall,
+  type Seated,
 } from "./peer.ts";
 import { CLIENT_EVENTS } from "../../protocol/event_table.ts";
 import { unknownTo } from "../../protocol/profiles.ts";
@@ -43,7 +47,6 @@ import {
   translateAnswer,
   whyUntranslated,
 } from "../../protocol/translation.ts";
-import type { Member } from "./members.ts";
 
 /** What the offices of a process share. */
 export interface SharedParts extends OfficeParts {
@@ -57,14 +60,30 @@ export interface SharedParts extends OfficeParts {
   idle: (() => void) | undefined;
 }
 
+/** A member, as its calls use it. */
+interface CallMember extends Seated {
+  /** Its pending calls. */
+  readonly calls: Call[];
+  readonly record: { calls: number };
+  /** The names of a Computer's MCP servers for members of other versions. */
+  names: ServerNames | undefined;
+  /** Its office. */
+  readonly home: {
+    readonly parts: SharedParts;
+    computer(name: string): CallMember | undefined;
+  };
+  notify(event: Notification, payload: Payload): void;
+  noteFailure(answer: Payload | undefined, end: CallEnd): void;
+}
+
 /** A request that its sender may send. */
 interface CallRequest extends ObservedCall {
-  readonly agent: Member;
+  readonly agent: CallMember;
 }
 
 /** Who waits for the end of a request. */
 interface Caller {
-  readonly agent: Member;
+  readonly agent: CallMember;
   readonly ack: Ack | undefined;
   readonly ended: ReturnType<OfficeParts["observe"]>;
 }
@@ -125,14 +144,14 @@ function reply(
 }
 
 /** A request that its Computer has not answered yet; it belongs to both members. */
-export class Call implements Deadline {
+export class Call implements Deadline, PendingCall {
   readonly event: ClientEvent;
   readonly reqId: string;
   /** The tool, of a tool call. */
   readonly tool: string | undefined;
-  readonly agent: Member;
-  readonly computer: Member;
-  /** What the Agent wants to get of its progress. */
+  readonly agent: CallMember;
+  readonly computer: CallMember;
+  /** What the Agent has requested of its progress. */
   readonly progress: ToolCallReq["progress"];
   /** The person that it waits for. */
   waiting: Waiting | undefined;
@@ -151,7 +170,7 @@ export class Call implements Deadline {
   /** Does not keep the request, which would stay in memory until the answer. */
   constructor(
     { agent, event, about }: CallRequest,
-    computer: Member,
+    computer: CallMember,
     caller: Caller,
   ) {
     const { clock, requestTimeoutMs } = agent.home.parts;
@@ -189,8 +208,8 @@ export class Call implements Deadline {
   }
 
   /**
-   * Asks under every name that a client of the Computer's version may know (protocol §12); the first real
-   * answer counts. An empty ack and 400 are provisional: they may mean that it does not know the name.
+   * Asks under every name that a client of the Computer's version may have (protocol §12); the first real
+   * answer counts. An empty ack and 400 are provisional: they may mean that it does not have the name.
    */
   #askAll(names: readonly string[], payload: Payload): Forget {
     const answers = new Map<string, Payload | undefined>();
@@ -220,7 +239,7 @@ export class Call implements Deadline {
   /**
    * Ends the call with an error, or without one for an Agent that is gone.
    *
-   * @param how default: as the error says
+   * @param how default: by the error
    */
   end(error: ProtocolError | undefined, how?: CallEnd): void {
     this.#forget?.();
@@ -353,7 +372,7 @@ const TIMED: ReadonlySet<ClientEvent> = new Set<ClientEvent>([
 ]);
 
 /**
- * Decides how a call ends that its Agent cancels. Other SDKs do not say that they cancel because of the
+ * Decides how a call ends that its Agent cancels. Other SDKs do not mark a cancel because of the
  * timeout, which has passed then.
  *
  * @param now milliseconds of the clock of `due`

@@ -22,6 +22,7 @@ import {
   TOOL_CALL_EVENT,
   TOOL_CALL_PROGRESS_EVENT,
   TOOL_CALL_PROGRESS_NOTIFICATION,
+  type ToolCallCancel,
   UPDATE_RESOURCES_EVENT,
 } from "../../protocol/mod.ts";
 import { OPERATOR_AGENT } from "../../protocol/payloads/tools.ts";
@@ -37,8 +38,12 @@ import { copyOf } from "../../shared/bytes.ts";
 import { errorPayloadOf, Payload } from "../shared/payload.ts";
 import { restrictsNames } from "../shared/identity.ts";
 import { log, short } from "../shared/log.ts";
-import { type Call, endOfCancelled, forward } from "./call.ts";
-import type { Office } from "./office.ts";
+import {
+  type Call,
+  endOfCancelled,
+  forward,
+  type SharedParts,
+} from "./call.ts";
 import {
   type Ack,
   type MemberEvent,
@@ -64,7 +69,7 @@ function checkSize(answer: ListRoomRet, max: number): void {
   );
 }
 
-// ------------------------------------------------------------------ who may send what (protocol §5)
+// ------------------------------------------------------------------ rights of senders (protocol §5)
 
 /** What a request claims about its sender. */
 interface Claim {
@@ -78,7 +83,7 @@ interface Claim {
 
 /**
  * Decides whether a member may send a request with a valid payload: role (403), name (403), office
- * (4104), in this order. Who is no member was refused before ({@linkcode refuseOutsider}).
+ * (4104), in this order. Outsiders were refused before ({@linkcode refuseOutsider}).
  *
  * A Computer must give its own name. An Agent may give any, since released SDKs take it from another
  * setting than the name of the join; the name of its seat counts. Credentials that restrict names
@@ -160,6 +165,20 @@ const PROGRESS = "computer agent req_id progress total message waiting"
 /** The fields of a report that a resource has changed. */
 const RESOURCE = ["computer", "mcp_server", "uri"];
 
+/** An office, as its members use it. */
+interface MemberOffice {
+  readonly parts: SharedParts;
+  readonly members: readonly Member[];
+  computer(name: string): Member | undefined;
+  notify(event: Notification, notice: Payload, cause?: Member): void;
+  notifyCancel(
+    sender: Seated,
+    req_id: string,
+    reason: ToolCallCancel["reason"],
+  ): void;
+  leave(member: Member, isGone: boolean): void;
+}
+
 /** A member, or an operator, in its office. */
 export class Member implements Seat, Seated {
   readonly peer: Peer;
@@ -175,11 +194,15 @@ export class Member implements Seat, Seated {
   /** Until its office takes the seat away. */
   isHeld = true;
   /** Its office. */
-  readonly home: Office;
+  readonly home: MemberOffice;
   /** Whether the log has that its requests give another name than its seat's. */
   #saidOtherName = false;
 
-  constructor(peer: Peer, { role, name, office }: WantedSeat, home: Office) {
+  constructor(
+    peer: Peer,
+    { role, name, office }: WantedSeat,
+    home: MemberOffice,
+  ) {
     this.peer = peer;
     this.role = role;
     this.name = name;
@@ -281,8 +304,8 @@ export class Member implements Seat, Seated {
   }
 
   /**
-   * Passes the progress of a call on to the Agent that made it, and to nobody else (protocol §7). That of a
-   * call which has ended, or whose Agent did not ask for it, is dropped: its Computer cannot know yet.
+   * Passes the progress of a call on to the Agent that made it alone (protocol §7). That of a
+   * call which has ended, or whose Agent did not ask for it, is dropped: its Computer may not have the news yet.
    */
   #progress(payload: Payload): undefined {
     const { from, parseRequest } = SERVER_EVENTS[TOOL_CALL_PROGRESS_EVENT];
@@ -345,7 +368,7 @@ export class Member implements Seat, Seated {
     ack?.(body);
   }
 
-  /** Sends a notification under each name that its version may know, if it has it (protocol §12). */
+  /** Sends a notification under each name of it in the receiver's version (protocol §12). */
   notify(event: Notification, payload: Payload): void {
     const { peer } = this;
     if (peer.profile.lacks.includes(event)) return;
@@ -372,7 +395,7 @@ export const agentName = ({ role, name }: Seated): string =>
 
 /**
  * Replaces the Agent's name in a request by that of its seat, so that the Computer gets a call and its
- * cancel with the same name. Only the Server says that an operator asks, so that the Computer may
+ * cancel with the same name. Only the Server marks a request of an operator, so that the Computer may
  * refuse: a client's own `operator` is left out.
  */
 function asOfSeat(seat: Seated, payload: Payload): Payload {

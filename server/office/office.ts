@@ -33,7 +33,7 @@ import {
 } from "./peer.ts";
 import { AGENT_GONE, CANCELLED_BY_OPERATOR } from "../shared/audit.ts";
 import { Payload, shuttingDown } from "../shared/payload.ts";
-import type { Deadline } from "../shared/pending.ts";
+import type { Deadline } from "../../shared/deadlines.ts";
 
 /** Who changes something as an operator, and why. */
 export interface Order {
@@ -52,7 +52,7 @@ export interface Kick extends Order {
 /** The key of the Agent's seat; that of a Computer is its name, that of an operator its connection. */
 const AGENT = Symbol("agent");
 
-/** One office; it exists while somebody has a seat. */
+/** One office; it exists while a seat in it is taken. */
 export class Office {
   /** The `office_id` of the wire. */
   readonly name: string;
@@ -147,7 +147,7 @@ export class Office {
 
   /** Notifies the whole office of a cancel, the Agent included: other programs of its own may show the call. */
   notifyCancel(
-    sender: Member,
+    sender: Seated,
     req_id: string,
     reason: ToolCallCancel["reason"],
   ): void {
@@ -183,7 +183,7 @@ export class Office {
     this.#audit("left", member, reason); // after its calls, which have lines of their own
   }
 
-  /** Notifies the others; nobody sees operators. */
+  /** Notifies the others; operators are invisible. */
   #announce(event: Notification, member: Member): void {
     const { office, role, name } = member;
     if (role === "operator") return;
@@ -204,7 +204,7 @@ export class Office {
     });
   }
 
-  /** Ends all calls, and makes everybody leave, at shutdown. */
+  /** Ends all calls, and makes all members leave, at shutdown. */
   close(): void {
     for (const call of this.calls) call.end(shuttingDown());
     for (const each of [...this.members, ...this.#with("operator")]) {
@@ -213,7 +213,7 @@ export class Office {
   }
 
   /**
-   * Closes the connections of all members as a network would, and frees their seats, at once: another
+   * Closes the connections of all members as a network would, and frees their seats, in one turn: another
    * process may be the home of the office.
    */
   disband(reason: string): void {
@@ -324,7 +324,7 @@ export class LocalOffices implements Offices {
     return this.#offices.values();
   }
 
-  /** Finds an office that somebody is in. */
+  /** Finds an office with members. */
   find(name: string): Office | undefined {
     return this.#offices.get(name);
   }
@@ -380,7 +380,7 @@ export class LocalOffices implements Offices {
   }
 
   /**
-   * Refuses joins and calls, waits for pending calls, ends those that remain, and makes everybody leave.
+   * Refuses joins and calls, waits for pending calls, ends those that remain, and makes all members leave.
    *
    * @param graceMs how long to wait at most
    */

@@ -1,5 +1,5 @@
 /**
- * The words between an office and its surroundings: a peer is the way to a client, a seat the way of a
+ * The words between an office and its surroundings: a peer leads to a client, a seat leads a
  * member to its office; the parts are what the offices of a process work with.
  *
  * @module
@@ -16,12 +16,12 @@ import type {
   Waiting,
 } from "../../protocol/mod.ts";
 import type { AuditEvent, AuditParty, CallEnd } from "../shared/audit.ts";
-import type { CLOCK, Deadline } from "../shared/pending.ts";
-import type { Call } from "./call.ts";
+import type { Deadline } from "../../shared/deadlines.ts";
+import type { CLOCK } from "../shared/pending.ts";
 import type { Identity } from "../shared/identity.ts";
 import { errorPayloadOf, type Payload } from "../shared/payload.ts";
 
-/** A member's role; an operator has a seat without being a member: nobody sees it, and it only asks. */
+/** A member's role; an operator has a seat without being a member: it is invisible, and only sends requests. */
 export type SeatRole = Role | "operator";
 
 /** The answer to an event: a payload, or all arguments of its ack. */
@@ -29,7 +29,7 @@ export type Answer = Payload | readonly unknown[];
 
 /**
  * Sends the answer to an event; called once, with `undefined` when its sender is gone. How it ended is
- * given where the answer alone does not say it.
+ * given where the answer alone does not show it.
  */
 export type Ack = (answer: Answer | undefined, end?: CallEnd) => void;
 
@@ -37,7 +37,7 @@ export type Ack = (answer: Answer | undefined, end?: CallEnd) => void;
 export type Forget = () => void;
 
 /**
- * The way from an office to a client: a session, a stream from another node, a connection in this
+ * A client as its office reaches it: a session, a stream from another node, a connection in this
  * process. No method throws but {@linkcode Peer.ask}, and none calls the office before it returns.
  */
 export interface Peer {
@@ -84,7 +84,7 @@ export interface Peer {
 }
 
 /**
- * The way from a member to its office. Events take effect in the order of the calls; no method throws.
+ * A member's seat in its office. Events take effect in the order of the calls; no method throws.
  * One that does not hold its seat any more gets 4103.
  */
 export interface Seat {
@@ -112,7 +112,7 @@ export type MemberEvent =
   | ClientEvent
   | Exclude<ServerEvent, typeof JOIN_OFFICE_EVENT | typeof LEAVE_OFFICE_EVENT>;
 
-/** The seat that a client asks for. */
+/** The seat that a client requests. */
 export interface WantedSeat {
   readonly role: SeatRole;
   readonly name: string;
@@ -159,7 +159,7 @@ export interface Offices {
     former?: Seat,
   ): Seat | Refusal | Promise<Seat | Refusal>;
   /**
-   * Refuses joins and calls, waits for pending calls, ends those that remain, and makes everybody leave.
+   * Refuses joins and calls, waits for pending calls, ends those that remain, and makes all members leave.
    *
    * @param graceMs how long to wait at most
    */
@@ -180,6 +180,16 @@ export interface ObservedCall {
   readonly about: ClientEvents[ClientEvent]["request"];
   /** The request as the Computer gets it, unless versions differ. */
   readonly payload: Payload;
+}
+
+/** A request that its Computer has not answered yet, for those that watch it. */
+export interface PendingCall {
+  readonly event: ClientEvent;
+  readonly reqId: string;
+  /** The tool, of a tool call. */
+  readonly tool: string | undefined;
+  readonly agent: Seated;
+  readonly computer: Seated;
 }
 
 /** What the offices of a process work with. */
@@ -212,7 +222,7 @@ export interface OfficeParts {
     call: ObservedCall,
   ) => (answer: Payload | undefined, end: CallEnd) => void;
   /** Called when a call begins to wait for a person at its Computer, and with `null` when it ends. */
-  readonly waits: (call: Call, waiting: Waiting | null) => void;
+  readonly waits: (call: PendingCall, waiting: Waiting | null) => void;
   /** The most bytes of a message, also of an answer that is translated. */
   readonly maxMessageBytes: number;
   /** How long to wait for an answer to requests without a timeout of their own. */

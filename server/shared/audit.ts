@@ -48,12 +48,12 @@ export const endText = ({ outcome, ended_by }: CallEnd): string =>
     ? outcome
     : `${outcome} ${outcome === "timeout" ? "of" : "by"} the ${ended_by}`;
 
-/** How requests end without a fault of anybody. */
+/** How requests end without a fault. */
 const FINE: readonly string[] = ["ok", "cancelled", "agent gone"];
 
 /**
  * Returns whether the end of a call is an error of one of its two members. An Agent that did not wait
- * longer says nothing of its Computer.
+ * longer has nothing to do with its Computer.
  */
 export const isFaultOf = (
   role: Role,
@@ -124,7 +124,7 @@ export interface AuditLines {
     principal?: string;
     office?: string;
   } & Throttled;
-  /** A TLS handshake failed; the reason says which side lacks what. */
+  /** A TLS handshake failed; the reason names the side, and what it lacks. */
   tls_failed: { reason: string; address: string } & Throttled;
   /** A join was answered with `false`. */
   join_refused: Reasoned;
@@ -139,13 +139,13 @@ export interface AuditLines {
   /** A session was ended because its credentials were revoked. */
   session_revoked: Reasoned;
   joined: AuditParty & MemberSeat;
-  /** A member has left; without an address when its node did not say so itself, and why then. */
+  /** A member has left; without an address, and with the reason, when its node did not report it itself. */
   left: { reason?: string; socket: string } & Partial<AuditParty> & MemberSeat;
   /** An operator kicked a member. */
   member_kicked: Ordered & { hold_ms: number } & AuditParty & MemberSeat;
   /** An operator ended a call. */
   call_cancelled: Ordered & { request: string } & NamedRequest;
-  /** A Computer was asked by an operator, who has no seat. */
+  /** A request of an operator, who has no seat, to a Computer. */
   operator_asked:
     & { by: string; request: string; tool?: string }
     & { ms: number; params?: unknown; result?: unknown }
@@ -180,9 +180,9 @@ interface NamedRequest {
 
 /** A request that a Computer answered: who, where, how long, how it ended. */
 interface AuditedRequest extends NamedRequest, CallEnd {
-  /** Who it is authenticated as; behind a gateway's Agent, who asked the gateway. */
+  /** Its identity; behind a gateway's Agent, that of the gateway's client. */
   readonly principal?: string;
-  /** Behind a gateway's Agent, the program that asked, as that says itself. */
+  /** Behind a gateway's Agent, the client's program, by its own claim. */
   readonly client?: string;
   /** Milliseconds from its arrival to its answer. */
   readonly ms: number;

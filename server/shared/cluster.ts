@@ -54,7 +54,7 @@ export interface ClusterMember extends ClusterSource {
   /**
    * Resolves when it has joined.
    *
-   * @throws {Error} that says why not: the next try has failed, or takes too long; it goes on trying
+   * @throws {Error} with the reason: the next try has failed, or takes too long; it goes on trying
    */
   joined(): Promise<void>;
   /** Notes a request of a session that is not here. */
@@ -107,7 +107,7 @@ export interface ClusterStatus {
 export type ClusterHindrance =
   /** Its lease has ended, and others may have its homes; it joins again as a new node. */
   | "fenced"
-  /** It has not joined yet, or Redis does not answer: nobody can join an office. */
+  /** It has not joined yet, or Redis does not answer: clients cannot join an office. */
   | "registry unavailable";
 
 /** What a node of a cluster has counted since its start. */
@@ -134,7 +134,7 @@ export interface ClusterFigures {
   readonly messagesAway: number;
   /** How often messages from or to a node may have been lost. */
   readonly linksLost: number;
-  /** How often a node was not heard of for a while. */
+  /** How often nothing came from a node for a while. */
   readonly nodesSilent: number;
   /** Nodes that have ended without leaving. */
   readonly nodesGone: number;
@@ -155,7 +155,7 @@ export interface ClusterFigures {
 /** Which node a claim of a home has found: this one, which may have got it by that, or another. */
 export type ClaimOutcome = "here" | "elsewhere" | "failed";
 
-/** What a node tells to metrics. */
+/** The figures of a node for metrics. */
 export interface ClusterSource {
   /** Returns how it is. */
   status(): ClusterStatus;

@@ -33,7 +33,7 @@ export interface Outgoing {
   on(event: "close", listener: () => void): unknown;
   /** The same as {@linkcode Outgoing.on}. */
   once(event: "close", listener: () => void): unknown;
-  /** Says that the body is not complete when the response is returned; `node:http` sees that by itself. */
+  /** Marks that the body is not complete when the response is returned; `node:http` sees that by itself. */
   readonly lasts?: () => void;
   /** Ends the response early. */
   destroy(): unknown;

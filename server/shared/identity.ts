@@ -12,7 +12,7 @@ import type { CallSource } from "../../shared/gateway.ts";
 export interface Identity {
   /** Names the holder of the credentials, in logs too; the same one may take its own seat over (protocol §9). */
   readonly principal: string;
-  /** Asked at every join; absent allows everything (protocol §10). */
+  /** Checked at every join; absent allows everything (protocol §10). */
   readonly policy?: Policy;
   /** Milliseconds since 1970 at which the session ends, and from which joins are refused; absent means never. */
   readonly expiresAt?: number;
@@ -29,7 +29,7 @@ export interface Policy {
   readonly roles?: readonly (Role | "operator")[];
   /** Patterns of allowed offices, for an operator of those it sees; `*` matches any text. */
   readonly offices?: readonly string[];
-  /** Patterns of allowed names of members; `*` matches any text. They say nothing of an operator. */
+  /** Patterns of allowed names of members; `*` matches any text. They do not apply to an operator. */
   readonly names?: readonly string[];
 }
 
@@ -51,7 +51,7 @@ export const IDENTITY_NAMES = {
   } satisfies NamesOf<CallSource>,
 } satisfies NamesOf<Identity>;
 
-/** The seat of a member, or the one that a join asks for. */
+/** The seat of a member, or the one that a join requests. */
 export interface MemberSeat {
   readonly role: Role;
   readonly office: string;
@@ -114,7 +114,7 @@ export function checkPolicy(
   return undefined;
 }
 
-/** Returns whether a policy lets its holder use the operator API: it must say so. */
+/** Returns whether a policy lets its holder use the operator API: it must name the role. */
 export const mayOperate = (policy: Policy | undefined): boolean =>
   policy?.roles?.includes("operator") === true;
 

@@ -5,7 +5,7 @@ import {
   type ErrorPayload,
   ProtocolError,
 } from "../../protocol/mod.ts";
-import { parsePieces } from "../../shared/json_pieces.ts";
+import { parsePieces } from "../../shared/json/pieces.ts";
 import { inSlices, Pace } from "../../shared/pace.ts";
 import { failure, log } from "./log.ts";
 
@@ -197,7 +197,7 @@ function unread(): never {
 
 // ------------------------------------------------------------------ what takes long
 
-/** Bytes of a payload up to which it is parsed at once: that takes no time that anybody notices. */
+/** Bytes of a payload up to which it is parsed immediately: that takes no noticeable time. */
 const PARSED_AT_ONCE_BYTES = 65_536;
 
 /** Whether a payload can be parsed without keeping others waiting. */

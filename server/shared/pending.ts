@@ -1,9 +1,9 @@
 /**
- * What waits: the clocks, lists that cost the garbage collector nothing, deadlines with one timer for
- * all, and token buckets.
+ * The clocks of this process, lists of pending work, and token buckets.
  *
  * @module
  */
+import { swapRemove } from "../../shared/deadlines.ts";
 
 /** The clocks of this process, both in milliseconds: a monotonic one, and that since 1970. */
 export const CLOCK: Readonly<Record<"now" | "date", () => number>> = {
@@ -11,123 +11,10 @@ export const CLOCK: Readonly<Record<"now" | "date", () => number>> = {
   date: () => Date.now(),
 };
 
-/**
- * Removes an item in O(1) by swapping in the last one (order is not preserved).
- *
- * Per-call state is kept in such lists, never in a `Map` or `Set`: those allocate a new table after
- * some deletions, and the old one points to it. Once an old table is promoted, V8 keeps every later
- * one and its contents alive until the next full collection, so each minor one would copy all calls.
- */
-export function swapRemove<T>(list: T[], at: number): void {
-  const last = list.pop();
-  if (last !== undefined && at < list.length) list[at] = last;
-}
-
 /** Removes an item, if it is there, by linear search: the lists are short. */
 export function removeItem<T>(list: T[], item: T): void {
   const at = list.indexOf(item);
   if (at >= 0) swapRemove(list, at);
-}
-
-/** Something that must end by a certain time. */
-export interface Deadline {
-  /** When it expires, in milliseconds of `performance.now()`. */
-  readonly due: number;
-  /** Its index in {@linkcode Deadlines}, which maintain it. */
-  place?: number;
-  /** Called once, when it expires. */
-  expire(): void;
-}
-
-/** How many milliseconds late a timer is where the process did not run, or read nothing, for a while. */
-const STALL_MS = 100;
-
-/** The most milliseconds that a time limit is extended by then. */
-const MAX_GRACE_MS = 1000;
-
-/**
- * Calls back when what is waited for has not come in time. After a stall of the process that is up to a
- * second later, once it has read what came meanwhile.
- *
- * @param keepsProcess whether it keeps the process running
- * @returns a function that stops it
- */
-export function limitTime(
-  milliseconds: number,
-  over: () => void,
-  keepsProcess = true,
-): () => void {
-  const end = performance.now() + milliseconds;
-  let timer: ReturnType<typeof setTimeout>;
-  const wait = (milliseconds: number, then: () => void) => {
-    timer = setTimeout(then, milliseconds);
-    if (!keepsProcess) timer.unref();
-  };
-  wait(milliseconds, () => {
-    const lateMs = Math.min(performance.now() - end, MAX_GRACE_MS);
-    if (lateMs < STALL_MS) over();
-    else wait(lateMs, over);
-  });
-  return () => clearTimeout(timer);
-}
-
-/**
- * Watches many deadlines with one timer.
- *
- * Nearly all are removed long before they are due. Removing one does not touch the timer, which fires
- * at the earliest deadline of the time when it was set, and is only then set again.
- */
-export class Deadlines<T extends Deadline> {
-  readonly #open: T[] = [];
-  #disarm = () => {};
-  #next = Infinity;
-
-  /** Iterates over the deadlines. */
-  [Symbol.iterator](): Iterator<T> {
-    return this.#open.values();
-  }
-
-  /** Watches a deadline until it expires or is removed. */
-  add(deadline: T, now: number): void {
-    deadline.place = this.#open.push(deadline) - 1;
-    if (deadline.due < this.#next) this.#arm(deadline.due, now);
-  }
-
-  /** Removes a deadline; returns whether it was watched. */
-  remove(deadline: T): boolean {
-    const { place } = deadline;
-    if (place === undefined || this.#open[place] !== deadline) return false;
-    swapRemove(this.#open, place);
-    const moved = this.#open[place];
-    if (moved !== undefined) moved.place = place;
-    return true;
-  }
-
-  /** Removes all deadlines. */
-  clear(): void {
-    this.#open.length = 0;
-    this.#disarm();
-    this.#next = Infinity;
-  }
-
-  #arm(due: number, now: number): void {
-    this.#disarm();
-    this.#next = due;
-    // The next one may be overdue already, and Node warns of negative delays.
-    const delay = Math.max(0, Math.round(due - now));
-    // What waits keeps the process by its connection; where those have ended, nothing waits.
-    this.#disarm = limitTime(delay, () => this.#expire(due), false);
-  }
-
-  #expire(due: number): void {
-    this.#next = Infinity;
-    for (const deadline of [...this.#open]) {
-      if (deadline.due <= due && this.remove(deadline)) deadline.expire();
-    }
-    let next = Infinity;
-    for (const { due } of this.#open) next = Math.min(next, due);
-    if (next < this.#next) this.#arm(next, performance.now());
-  }
 }
 
 /**

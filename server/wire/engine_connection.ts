@@ -7,11 +7,11 @@
 import { EventEmitter } from "node:events";
 import type { Incoming, RequestHead } from "../shared/http.ts";
 import type {
-  Connection,
   CutOff,
   EngineOptions,
   PacketData,
-} from "./connection.ts";
+  WireConnection,
+} from "./wire_connection.ts";
 import type { FetchSocket } from "./fetch_socket.ts";
 import { bytesOf } from "./payload_bytes.ts";
 import { Buffer } from "node:buffer";
@@ -34,9 +34,9 @@ type Timer = ReturnType<typeof setTimeout>;
  * A client's connection of Engine.IO, version 4, as the stock server has it: over polling, over a
  * WebSocket, or over the first and then the second.
  *
- * Events: those of `Connection`, and `message` with the data of each.
+ * Events: those of `WireConnection`, and `message` with the data of each.
  */
-export class EngineConnection extends EventEmitter implements Connection {
+export class EngineConnection extends EventEmitter implements WireConnection {
   readonly request: RequestHead;
   readonly #options: ConnectionOptions;
   #state: "open" | "closing" | "closed" = "open";
@@ -146,7 +146,7 @@ export class EngineConnection extends EventEmitter implements Connection {
   /**
    * Waits for packets.
    *
-   * @param answer called once with them, possibly at once
+   * @param answer called once with them, possibly before this returns
    * @returns what to call when its client is gone; `undefined` for a second poll at once, which ends the
    * connection
    */

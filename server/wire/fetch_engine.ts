@@ -18,12 +18,12 @@ import {
   asksForWebSocket,
   type ClientEngine,
   type ClientSocket,
-  type Connection,
   type ConnectionGuard,
   type EngineOptions,
   firstProtocol,
   type Reception,
-} from "./connection.ts";
+  type WireConnection,
+} from "./wire_connection.ts";
 import { PacketDecoder } from "./packet_decoder.ts";
 import { EngineConnection } from "./engine_connection.ts";
 import {
@@ -70,7 +70,7 @@ export class FetchEngine implements ClientEngine {
     this.#options = options;
   }
 
-  get connections(): Connection[] {
+  get connections(): WireConnection[] {
     return [...this.#clients.values()].map(({ conn }) => conn);
   }
 
@@ -149,7 +149,7 @@ export class FetchEngine implements ClientEngine {
 
   #open(request: RequestHead, ws?: FetchSocket): Client {
     const reception = this.#reception;
-    if (reception === undefined) throw new Error("Nobody takes clients");
+    if (reception === undefined) throw new Error("No reception was set");
     const { sessionPrefix = "" } = this.#options;
     const sid = sessionPrefix + randomId();
     const conn = new EngineConnection(sid, request, this.#options, ws);
@@ -182,7 +182,7 @@ const answered = (body: string | ReadableStream<Uint8Array>, type: string) =>
     headers: { "Content-Type": type, "Cache-Control": "no-store" },
   });
 
-/** Answers a poll: at once, since the platform tells that a client is gone only by a body that it waits for. */
+/** Answers a poll: immediately, since the platform reports that a client is gone only by a body that it waits for. */
 function poll(
   conn: EngineConnection,
   { lasts }: Exchange["outgoing"],
@@ -215,7 +215,7 @@ async function post(
 
 const socketEncoder = new Encoder();
 
-/** A connection with its Socket.IO: who asks for which namespace, and the socket in that of the protocol. */
+/** A connection with its Socket.IO: the namespaces that clients request, and the socket in that of the protocol. */
 class Client {
   readonly conn: EngineConnection;
   /** Checks what the connection sends. */
@@ -249,7 +249,7 @@ class Client {
       return void this.#connect(nsp, data);
     }
     if (socket && type === PacketType.DISCONNECT) {
-      // Not at once: nothing of the same payload belongs to a next session.
+      // Not immediately: nothing of the same payload belongs to a next session.
       return queueMicrotask(() => {
         this.#socket = undefined;
         socket.left();
@@ -265,7 +265,7 @@ class Client {
   async #connect(nsp: string, auth = {}): Promise<void> {
     const { conn } = this;
     const socket = new NamespaceSocket(this);
-    // Never at once: what follows in the same payload may close the connection.
+    // Never immediately: what follows in the same payload may close the connection.
     const isOurs = nsp === SMCP_NAMESPACE;
     const verdict =
       await (isOurs
@@ -319,6 +319,6 @@ class NamespaceSocket extends EventEmitter implements ClientSocket {
   }
 }
 
-/** Returns an id that nobody guesses, as Engine.IO makes them: 20 characters. */
+/** Returns an id that cannot be guessed, as Engine.IO makes them: 20 characters. */
 const randomId = (): string =>
   Buffer.from(crypto.getRandomValues(new Uint8Array(15))).toString("base64url");

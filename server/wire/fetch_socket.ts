@@ -5,7 +5,7 @@
  */
 import { Buffer } from "node:buffer";
 import { failure, log } from "../shared/log.ts";
-import { type SharedText, TapSocket } from "./connection.ts";
+import { type SharedText, TapSocket } from "./wire_connection.ts";
 import type { JsonText } from "./json_text.ts";
 
 /** The part of a platform's WebSocket that is used. */
@@ -48,7 +48,7 @@ const OPEN = 1;
  *
  * A platform collects a message of any size before it shows, and most give no way to destroy a
  * connection: closing puts a close frame behind all that is queued. So a peer that exceeds a limit is
- * told to close, nothing is sent to it any more, and {@linkcode FetchSocket.whenGone} says when it has
+ * told to close, nothing is sent to it any more, and {@linkcode FetchSocket.whenGone} calls back when it has
  * gone.
  *
  * Events: `message` (text or `Buffer`, whether it is binary), `error`, and `close` (code, reason) once.
@@ -183,7 +183,7 @@ export class FetchSocket extends TapSocket {
     this.#tellClosed(1006);
   }
 
-  /** @param code as the platform says it, 0 for a connection that broke off */
+  /** @param code of the platform, 0 for a connection that broke off */
   #end(code: number): void {
     this.isClosing = this.#isGone = true;
     this.#tellClosed(code === 0 ? 1006 : code);

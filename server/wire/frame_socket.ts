@@ -8,7 +8,8 @@
 import type { Duplex } from "node:stream";
 import { Buffer, isUtf8 } from "node:buffer";
 import { failure, log } from "../shared/log.ts";
-import { type Deadline, Deadlines, TokenBucket } from "../shared/pending.ts";
+import { type Deadline, Deadlines } from "../../shared/deadlines.ts";
+import { TokenBucket } from "../shared/pending.ts";
 import {
   bytesFrame,
   checkClose,
@@ -20,7 +21,7 @@ import {
   textFrame,
 } from "./frames.ts";
 import type { ByteRange, JsonText } from "./json_text.ts";
-import { type SharedText, TapSocket } from "./connection.ts";
+import { type SharedText, TapSocket } from "./wire_connection.ts";
 import { release } from "../../shared/bytes.ts";
 
 /** Maximum number of pings, pongs and closes of a peer; regular clients send a few per minute. */
@@ -49,7 +50,7 @@ export class FrameSocket extends TapSocket implements FrameListener {
   readonly #reader: FrameReader;
   readonly #uploads: UploadWatch | undefined;
   #upload: Upload | undefined;
-  #pongs: ReturnType<typeof pongsOn> | undefined;
+  #pongs: ((payload: Uint8Array) => void) | undefined;
   #controls: TokenBucket | undefined;
   #started = false;
   #closeCode = 1006;

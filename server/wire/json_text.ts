@@ -13,7 +13,7 @@ import {
   keyOf,
   nameIn,
 } from "../../protocol/json_bytes.ts";
-import { ValueCounter } from "../../shared/json_values.ts";
+import { ValueCounter } from "../../shared/json/values.ts";
 import { type Changes, Payload } from "../shared/payload.ts";
 import { load, memory, scanner } from "./scanner_memory.ts";
 import { Char, NO_JSON } from "./script_scanner.ts";
@@ -43,7 +43,7 @@ export interface Found {
   readonly mayBeError: boolean;
   /** As {@linkcode JsonText.large}; absent where it was not scanned in this form: found when it is needed. */
   readonly large?: readonly number[];
-  /** Absent where another process has scanned it, or nobody. */
+  /** Absent where another process has scanned it, or none. */
   readonly values?: number;
   readonly members?: number;
 }

@@ -9,14 +9,14 @@ import { Buffer } from "node:buffer";
 import { Encoder, type Packet, PacketType } from "socket.io-parser";
 import { randomInt } from "node:crypto";
 import { SMCP_NAMESPACE } from "../../protocol/mod.ts";
-import { swapRemove } from "../shared/pending.ts";
+import { swapRemove } from "../../shared/deadlines.ts";
 import type {
   ClientSocket,
-  Connection,
   PacketData,
   SharedText,
   TapSocket,
-} from "./connection.ts";
+  WireConnection,
+} from "./wire_connection.ts";
 import { type ByteRange, type DecodedText, JsonText } from "./json_text.ts";
 import { readPacket } from "./text_packet.ts";
 import { PacketDecoder } from "./packet_decoder.ts";
@@ -45,7 +45,7 @@ const encoder = new Encoder();
  */
 export abstract class Link {
   readonly socket: ClientSocket;
-  readonly #conn: Connection;
+  readonly #conn: WireConnection;
   readonly #events: ReadonlyMap<string, number>;
   /** The decoder of the connection, which offers its packets to this session. */
   readonly #decoder: PacketDecoder | undefined;
@@ -146,7 +146,7 @@ export abstract class Link {
       return type === MESSAGE && !this.#ended && !this.#stock &&
         // Packets that came over polling before an upgrade may still wait for their turn.
         !this.#decoder?.queue &&
-        // While a pong is due, the first message tells Engine.IO that the client is alive.
+        // While a pong is due, the first message shows Engine.IO that the client is alive.
         conn.isKnownAlive &&
         this.#takeText(message, start + 1);
     };

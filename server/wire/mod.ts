@@ -10,12 +10,12 @@ export type {
   Carried,
   ClientEngine,
   ClientSocket,
-  Connection,
   ConnectionGuard,
   CutOff,
   Heartbeat,
   Reception,
-} from "./connection.ts";
+  WireConnection,
+} from "./wire_connection.ts";
 export { type Ack, Link } from "./link.ts";
 export { purposeOf } from "./packet_decoder.ts";
 export { bytesOfPayload, payloadOfBytes } from "./payload_bytes.ts";

@@ -29,7 +29,6 @@ import {
   type Carried,
   type ClientEngine,
   type ClientSocket,
-  type Connection,
   type ConnectionGuard,
   type CutOff,
   type EngineOptions,
@@ -37,7 +36,8 @@ import {
   type PacketData,
   type Reception,
   TapSocket,
-} from "./connection.ts";
+  type WireConnection,
+} from "./wire_connection.ts";
 import { guardedParser, PacketDecoder } from "./packet_decoder.ts";
 import { createHash } from "node:crypto";
 import { type ServerOptions, type WebSocket, WebSocketServer } from "ws";
@@ -90,7 +90,7 @@ export class StockEngine implements ClientEngine {
     });
   }
 
-  get connections(): Connection[] {
+  get connections(): WireConnection[] {
     const open = Object.values(this.#engine["clients"]);
     return open.map((raw: RawConnection) => this.#connection(raw));
   }
@@ -211,7 +211,7 @@ function connectionFailed(this: Socket): void {
 }
 
 /** A connection of Engine.IO. */
-export class StockConnection implements Connection {
+export class StockConnection implements WireConnection {
   /** Checks what it sends. */
   guard: ConnectionGuard | undefined;
   readonly #raw: RawConnection;
@@ -287,7 +287,7 @@ export class StockConnection implements Connection {
     else socket.resume();
   }
 
-  /** Calls back at once: a connection is sure to end. */
+  /** Calls back immediately: a connection is sure to end. */
   whenGone(gone: () => void): void {
     gone();
   }
@@ -303,11 +303,11 @@ export class StockConnection implements Connection {
     return { received: bytesRead, sent: bytesWritten, queued: writableLength };
   }
 
-  on(...listening: Parameters<Connection["on"]>): void {
+  on(...listening: Parameters<WireConnection["on"]>): void {
     this.#raw.on(...listening);
   }
 
-  off(...listening: Parameters<Connection["off"]>): void {
+  off(...listening: Parameters<WireConnection["off"]>): void {
     this.#raw.off(...listening);
   }
 }
@@ -320,10 +320,10 @@ const isPausable = (
 
 /** A socket of Socket.IO. */
 export class StockSocket implements ClientSocket {
-  readonly conn: Connection;
+  readonly conn: WireConnection;
   readonly #raw: Socket;
 
-  constructor(raw: Socket, conn: Connection) {
+  constructor(raw: Socket, conn: WireConnection) {
     this.#raw = raw;
     this.conn = conn;
   }

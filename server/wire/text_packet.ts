@@ -27,7 +27,7 @@ export const MAX_ELEMENTS = 1024;
 export interface TextPacket {
   /** The event's name; `undefined` for an ack. */
   readonly event: string | undefined;
-  /** The id of the ack, or of the ack that the sender asked for. */
+  /** The id of the ack, or of the ack that the sender requested. */
   readonly id: number | undefined;
   /** The first argument; further ones are dropped. */
   readonly body: Payload;

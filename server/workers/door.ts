@@ -41,10 +41,10 @@ import { failure, jsonLine, log } from "../shared/log.ts";
 import type { ObjectNamespace, ObjectStub } from "./platform.ts";
 
 /** Where a request goes. */
-type Way =
+type Route =
   /** The object of this name that holds sessions. */
   | { readonly front: string }
-  /** The home of an office, where its gateway sits, if the credentials are good for it; else the registry. */
+  /** The home of an office, where its gateway is, if the credentials are valid for it; else the registry. */
   | { readonly office: string }
   /** The object of this name beside those of offices. */
   | { readonly object: string }
@@ -76,10 +76,10 @@ export const LINK_PATH = `${OWN_PATHS}link`;
 /** The path of the metrics of one object. */
 export const METRICS_PATH = `${OWN_PATHS}metrics`;
 
-/** The continents as Cloudflare names them, and one for requests that come from nowhere. */
+/** The continents as Cloudflare names them, and one for requests of unknown origin. */
 const CONTINENTS = ["af", "an", "as", "eu", "na", "oc", "sa", "xx"];
 
-/** Names a front: there is a bounded number, so that nobody can make objects at will. */
+/** Names a front: their number is bounded, so that clients cannot make objects at will. */
 const FRONT = /^([a-z]{2})-(0|[1-9]\d?)$/;
 
 /** Returns the name of one of the fronts of a continent. */
@@ -110,12 +110,12 @@ export function frontOfSession(
  *
  * @param random from 0 to 1
  */
-export function wayOf(
+export function routeRequest(
   { url, method, headers }: Pick<Request, "url" | "method" | "headers">,
   continent: string | undefined,
   rules: DoorRules,
   random: number,
-): Way {
+): Route {
   const { path, query } = splitTarget(url);
   const host = headers.get("Host") ?? undefined;
   const asked = { host, target: url, localAddress: undefined };
@@ -124,7 +124,7 @@ export function wayOf(
   if (path.startsWith(OWN_PATHS)) return { refused: notFound() };
   const isForPages = path === "/health" || rules.paths.includes(path);
   if (isForPages && method === "OPTIONS") {
-    // A page asks whether it may ask: any front answers, whatever the version.
+    // The preflight of a page: any front answers, for any version.
     return { front: frontOf(continent, rules.fronts, random) };
   }
   if (path === "/health") return { answer: "health" };
@@ -199,12 +199,15 @@ const WORKER_NAMES = {
 const NOT_KEPT = {
   ...BY_FETCH,
   cluster: "its objects are one already",
-  trustedProxies: "the platform says who the client is",
-  "limits.queuedBytes": "the platform does not say what it has queued",
+  trustedProxies: "the platform sends the address of the client",
+  "limits.queuedBytes": "the platform does not show how much is queued",
 };
 
 /** What a message has between objects besides what a client has sent. */
 const ENVELOPE_BYTES = 64 * 1024;
+
+/** The options of this entry alone. */
+type ObjectOptions = Required<Pick<SmcpWorkerOptions, "fronts" | "single">>;
 
 const DEFAULT_FRONTS = 4;
 const MAX_FRONTS = 100;
@@ -214,7 +217,7 @@ const MAX_FRONTS = 100;
  *
  * @throws {TypeError} naming what cannot be used, and the remedy
  */
-export function checkWorkerOptions(options: SmcpWorkerOptions) {
+export function checkWorkerOptions(options: SmcpWorkerOptions): ObjectOptions {
   checkKept(options, NOT_KEPT, "serve on Cloudflare", "leave it out");
   checkNames(options, WORKER_NAMES, "smcpWorker()");
   const { fronts = DEFAULT_FRONTS, single = false } = options;
@@ -231,7 +234,7 @@ export function checkWorkerOptions(options: SmcpWorkerOptions) {
   }
   if (options.authenticator === undefined && options.insecure !== true) {
     throw new TypeError(
-      "Cannot serve the internet without authentication, anybody could use the tools of every computer: set authenticator, such as apiKeys(parseApiKeys(env.SMCP_KEYS)), or insecure: true for a try",
+      "Cannot serve the internet without authentication, since anyone could use the tools of every Computer: set authenticator, such as apiKeys(parseApiKeys(env.SMCP_KEYS)), or insecure: true for a try",
     );
   }
   return { fronts, single };
@@ -245,16 +248,14 @@ export const addressOf = (request: Request): string =>
   request.headers.get("CF-Connecting-IP") ?? "";
 
 /** The options with those of this entry filled in. */
-export type CheckedOptions =
-  & SmcpWorkerOptions
-  & ReturnType<typeof checkWorkerOptions>;
+export type CheckedOptions = SmcpWorkerOptions & ObjectOptions;
 
 /** @throws {TypeError} naming what cannot be used */
 export const resolveWorkerOptions = (
   { metrics: _, ...options }: SmcpWorkerOptions,
 ): ResolvedOptions => resolveOptions(options as SmcpServerOptions);
 
-/** Returns the way to an object. */
+/** Returns the stub of an object. */
 export function stubOf(
   env: object,
   binding: "FRONT" | "OFFICE",
@@ -272,24 +273,49 @@ export function stubOf(
 const isNamespace = (value: unknown): value is ObjectNamespace =>
   value instanceof Object && "idFromName" in value && "get" in value;
 
-/** The headers by which Cloudflare says where a request comes from. */
+/** Returns the continent that Cloudflare reports for a request. */
 const continentOf = (request: Request): string | undefined => {
   const { cf }: { cf?: { continent?: unknown } } = Object(request);
   return typeof cf?.continent === "string" ? cf.continent : undefined;
 };
 
-/** Returns what answers requests: by itself, or by the object that they go to. */
-export function newDoor(
-  env: object,
-  { single, ...options }: CheckedOptions,
-): (request: Request) => Promise<Response> {
-  logToConsole();
-  const all = { ...resolveWorkerOptions(options), fronts: options.fronts };
-  const { authenticator, origins, profiles } = all;
-  const limiter = new Limiter(all.limits, undefined, new Journal());
+/** Answers the requests of the Worker: itself, or by the object that they go to. */
+export class Door {
+  readonly #env: object;
+  readonly #rules: DoorRules & ResolvedOptions;
+  readonly #isSingle: boolean;
+  readonly #limiter: Limiter;
+
+  constructor(env: object, { single, ...options }: CheckedOptions) {
+    logToConsole();
+    this.#env = env;
+    this.#isSingle = single;
+    this.#rules = { ...resolveWorkerOptions(options), fronts: options.fronts };
+    this.#limiter = new Limiter(this.#rules.limits, undefined, new Journal());
+  }
+
+  /** Answers a request. */
+  async answer(request: Request): Promise<Response> {
+    const continent = continentOf(request);
+    const route = routeRequest(request, continent, this.#rules, Math.random());
+    if ("refused" in route) return this.#refuse(route.refused, request);
+    if ("answer" in route && route.answer !== "unknown session") {
+      return this.#allow(request, this.#describe(route.answer));
+    }
+    if (this.#isSingle) return await this.#pass(request, "OFFICE", SINGLE);
+    if ("answer" in route) return this.#allow(request, unknownSession());
+    if ("front" in route) {
+      return await this.#pass(request, "FRONT", route.front);
+    }
+    const object = "object" in route
+      ? route.object
+      : await this.#findHome(route.office, request);
+    return await this.#pass(request, "OFFICE", object);
+  }
 
   /** Lets pages of allowed origins read an answer. */
-  const allow = (request: Request, response: Response): Response => {
+  #allow(request: Request, response: Response): Response {
+    const { origins } = this.#rules;
     const origin = request.headers.get("Origin");
     if (origin === null || origins !== "*" && !origins.includes(origin)) {
       return response;
@@ -299,74 +325,58 @@ export function newDoor(
     headers.set("Access-Control-Expose-Headers", ERROR_CODE_HEADER);
     if (origins !== "*") headers.append("Vary", "Origin");
     return response;
-  };
+  }
 
-  const pass = async (
+  async #pass(
     request: Request,
     binding: "FRONT" | "OFFICE",
     object: string,
-  ): Promise<Response> => {
-    const stub = stubOf(env, binding, object);
+  ): Promise<Response> {
+    const stub = stubOf(this.#env, binding, object);
     try {
       return await stub.fetch(request);
     } catch (error) {
       // It was replaced by a deploy, moved, or has too much to do.
-      const what = { object, ...failure(error) };
-      log.warn("The object {object} did not answer", what);
+      const details = { object, ...failure(error) };
+      log.warn("The object {object} did not answer", details);
       const refused = refusal(503, unreachable().toPayload());
-      return allow(request, toResponse(refused));
+      return this.#allow(request, toResponse(refused));
     }
-  };
+  }
 
-  /** Nobody without good credentials makes the object of an office: the registry refuses them. */
-  const findHome = async (office: string, request: Request) => {
+  /** Finds the object for an office; without valid credentials none is made, and the registry refuses. */
+  async #findHome(office: string, request: Request): Promise<string> {
+    const { authenticator } = this.#rules;
     if (office === "") return REGISTRY;
     if (authenticator === undefined) return homeOf(office);
     const headers = Object.fromEntries(request.headers);
     const token = bearerToken(headers.authorization);
-    const auth = token === undefined ? {} : { token };
-    const address = addressOf(request);
     const verdict = await authenticator.authenticate({
       headers,
-      auth,
-      address,
+      auth: token === undefined ? {} : { token },
+      address: addressOf(request),
     });
     const mayUse = "principal" in verdict &&
       checkGatewayUse(verdict, office, Date.now()) === undefined;
     return mayUse ? homeOf(office) : REGISTRY;
-  };
+  }
 
-  const describe = (what: "health" | "ready"): Response => {
-    if (what === "ready") return Response.json({ status: "ready" });
-    const versions = profiles.map(({ version }) => version);
+  #describe(path: "health" | "ready"): Response {
+    if (path === "ready") return Response.json({ status: "ready" });
+    const versions = this.#rules.profiles.map(({ version }) => version);
     return Response.json({
       status: "ok",
       protocol_version: versions.at(-1),
       ...(versions.length > 1 && { protocol_versions: versions }),
     });
-  };
+  }
 
-  const refuse = (refused: Refusal, request: Request): Response => {
+  #refuse(refused: Refusal, request: Request): Response {
     const { code, message: reason }: ErrorPayload = JSON.parse(refused.body);
     const address = addressOf(request);
-    limiter.recordRefusedHandshake("http", { code, reason, address });
-    return allow(request, toResponse(refused));
-  };
-
-  return async (request) => {
-    const way = wayOf(request, continentOf(request), all, Math.random());
-    if ("refused" in way) return refuse(way.refused, request);
-    if ("answer" in way && way.answer !== "unknown session") {
-      return allow(request, describe(way.answer));
-    }
-    if (single) return await pass(request, "OFFICE", SINGLE);
-    if ("answer" in way) return allow(request, unknownSession());
-    if ("front" in way) return await pass(request, "FRONT", way.front);
-    const object = "object" in way
-      ? way.object
-      : await findHome(way.office, request);
-    return await pass(request, "OFFICE", object);
-  };
+    this.#limiter.recordRefusedHandshake("http", { code, reason, address });
+    return this.#allow(request, toResponse(refused));
+  }
 }
 
 /** The answer of Engine.IO, at which clients connect again. */

@@ -23,7 +23,7 @@ import type {
 import { failure, log } from "../shared/log.ts";
 import type { WorkerWebSocket } from "./platform.ts";
 
-/** The object that operators ask, which the others tell that they live. */
+/** The object that answers operators, to which the others send a sign of life. */
 export const REGISTRY = "registry";
 
 /** What the name of an office's object begins with. */
@@ -46,8 +46,8 @@ export const objectOf = (
     ? { binding: "OFFICE", name: node }
     : { binding: "FRONT", name: node.split(".", 1)[0] ?? "" };
 
-/** How long a join waits for the object of its office, which may start just then. */
-const PATIENCE_MS = 6000;
+/** Time limit of a join for the object of its office, which may have to start first. */
+const OFFICE_START_MS = 6000;
 
 /** How often an object looks whether it is still of use. */
 const LOOK_MS = 30_000;
@@ -140,7 +140,7 @@ export abstract class ObjectLinks implements Messenger {
   /** Adds one of which the messages come by {@linkcode ObjectLinks.received}. */
   add(node: string, socket: WorkerWebSocket): void {
     const former = this.#links.get(node);
-    // The other object has begun anew: its end of the former one is not there any more.
+    // The other object was restarted: its end of the former one is gone.
     if (former && !Array.isArray(former)) this.ended(node, former);
     this.#links.set(node, socket);
     this.#retired.delete(node);
@@ -193,7 +193,7 @@ export abstract class ObjectLinks implements Messenger {
     try {
       socket.send(message);
     } catch {
-      // It is closed, which its event has not said yet.
+      // It is closed, but its event has not come yet.
       queueMicrotask(() => this.ended(node, socket));
     }
   }
@@ -221,7 +221,7 @@ interface ObjectNodeParts {
  * A Durable Object as a node of a cluster. Which object is the home of an office follows from its name, so
  * there is nothing to agree on, and no lease: the platform runs one object of a name.
  *
- * An object that has clients, or members of its office, tells the registry so by a WebSocket, and closes
+ * An object that has clients, or members of its office, informs the registry by a WebSocket, and closes
  * all of its own once it has none: then it costs nothing.
  */
 export class ObjectNode extends ObjectLinks
@@ -243,7 +243,7 @@ export class ObjectNode extends ObjectLinks
     const isRegistry = object === REGISTRY;
     this.#parts = parts;
     this.name = object;
-    // Its streams begin anew with it, unlike those of an object that is reached by its name.
+    // Its streams restart with it, unlike those of an object that is reached by its name.
     this.node = office === undefined && !isRegistry
       ? `${object}.${crypto.randomUUID().slice(0, 8)}`
       : object;
@@ -252,7 +252,7 @@ export class ObjectNode extends ObjectLinks
       has: (name) =>
         isRegistry ? !this.peers.has(homeOf(name)) : name === office,
     };
-    this.#offices = new ClusterOffices(this, PATIENCE_MS);
+    this.#offices = new ClusterOffices(this, OFFICE_START_MS);
   }
 
   // ---------------------------------------------------------------- directory
@@ -261,7 +261,7 @@ export class ObjectNode extends ObjectLinks
 
   claim(office: string): Promise<Home> {
     const node = this.homes.has(office) ? this.node : homeOf(office);
-    return Promise.resolve({ node, leaseLeftMs: PATIENCE_MS });
+    return Promise.resolve({ node, leaseLeftMs: OFFICE_START_MS });
   }
 
   /** Does nothing: messages to other objects may still be queued when its office is empty. */
@@ -282,7 +282,7 @@ export class ObjectNode extends ObjectLinks
     if (node === REGISTRY) setTimeout(() => this.#look(), RETRY_MS);
   }
 
-  /** Lets the registry know that the object is used, until it is not. */
+  /** Informs the registry that the object is used, until it is not. */
   use(): void {
     if (this.#parts.object === REGISTRY) return;
     this.connect(REGISTRY);
@@ -332,7 +332,7 @@ export class ObjectNode extends ObjectLinks
   status(): ClusterStatus {
     return {
       node: this.node,
-      leaseMs: PATIENCE_MS,
+      leaseMs: OFFICE_START_MS,
       redis: "connected",
       nodes: this.peers.size + 1,
     };

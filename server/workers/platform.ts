@@ -37,11 +37,11 @@ export interface WorkerWebSocket {
 export interface ObjectNamespace {
   /** Returns the id of a name. */
   idFromName(name: string): object;
-  /** Returns the way to an object, which exists from its first request on. */
+  /** Returns the stub of an object, which exists from its first request on. */
   get(id: object): ObjectStub;
 }
 
-/** The way to an object: sends it a request. */
+/** The stub of an object: sends it requests. */
 export type ObjectStub = Pick<ObjectHandlers, "fetch">;
 
 /** What an object is made with. */
@@ -117,7 +117,7 @@ export function open(socket: WorkerWebSocket): WorkerWebSocket {
 
 const CONNECTING = 0;
 
-/** A WebSocket of Cloudflare with the interface of browsers; open when whoever made it has returned. */
+/** A WebSocket of Cloudflare with the interface of browsers; open when its maker has returned. */
 class HandledSocket implements PlatformSocket {
   readonly bufferedAmount = 0; // the platform does not say
   binaryType = "arraybuffer"; // as `open` has set it

@@ -13,10 +13,10 @@ import {
   addressOf,
   type CheckedOptions,
   checkWorkerOptions,
+  Door,
   LINK_PATH,
   logToConsole,
   METRICS_PATH,
-  newDoor,
   resolveWorkerOptions,
   type SmcpWorkerOptions,
   stubOf,
@@ -87,7 +87,7 @@ export function smcpWorker<Env extends object>(
     checkWorkerOptions(options);
     resolveWorkerOptions(options);
   }
-  let door: ReturnType<typeof newDoor> | undefined;
+  let door: Door | undefined;
   const newClass = (): ObjectClass<Env> =>
     class extends SmcpObject {
       constructor(state: ObjectState, env: Env) {
@@ -97,8 +97,8 @@ export function smcpWorker<Env extends object>(
   return {
     worker: {
       async fetch(request, env) {
-        door ??= newDoor(env, optionsOf(env));
-        return await door(request);
+        door ??= new Door(env, optionsOf(env));
+        return await door.answer(request);
       },
     },
     Front: newClass(),
@@ -205,7 +205,7 @@ class SmcpObject implements ObjectHandlers {
   }
 }
 
-/** Asks for no compressed answer: the platform compresses, and would do so again. */
+/** Requests an uncompressed answer: the platform compresses, and would do so again. */
 function plain(request: Request): Request {
   if (request.headers.has("Upgrade")) return request;
   const headers = new Headers(request.headers);
@@ -213,7 +213,7 @@ function plain(request: Request): Request {
   return new Request(request, { headers });
 }
 
-/** Connects an object with another one, by a path that the door lets nobody use. */
+/** Connects an object with another one, by a path that the door refuses to clients. */
 async function dial(
   env: object,
   from: string,
@@ -231,8 +231,8 @@ async function dial(
 const GREATEST = /^process_|_(?:seconds|up|nodes|max)$/;
 
 /**
- * Adds up the metrics of several objects in the exposition format of Prometheus. Objects that are gone do
- * not count any more, so that counters may fall.
+ * Adds up the metrics of several objects in the exposition format of Prometheus. Objects that have
+ * ended no longer count, so counters may fall.
  */
 export function sumMetrics(texts: readonly string[]): string {
   // By name: the lines of help and type, and the samples by their labels.

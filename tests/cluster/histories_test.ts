@@ -30,7 +30,7 @@ import {
   newScript,
   type Reply,
   type Script,
-} from "../../server/cluster/redis/connection.ts";
+} from "../../server/cluster/redis/redis_connection.ts";
 import { FakeClock, settled } from "../support/cluster/fake_clock.ts";
 import { startRedis } from "../support/cluster/redis.ts";
 

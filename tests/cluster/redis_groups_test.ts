@@ -49,7 +49,7 @@ Deno.test("connectRedis() needs one sentinel that names the master, and a passwo
     await assertRejects(
       () => connectRedis(`${sentinel}#other`),
       Error,
-      'knows no master named "other": the name is after "#"',
+      'has no master named "other": the name is after "#"',
     );
   });
 

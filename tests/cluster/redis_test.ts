@@ -9,7 +9,7 @@ import {
 import {
   newScript,
   NotConnectedError,
-} from "../../server/cluster/redis/connection.ts";
+} from "../../server/cluster/redis/redis_connection.ts";
 import { newAuthority, newCertificate } from "../support/certificates.ts";
 import { found, until } from "../support/cluster/programs.ts";
 import { startRedis } from "../support/cluster/redis.ts";
@@ -156,7 +156,7 @@ Deno.test("connectRedis() says why it cannot connect, without a password", async
     ["unix:///nowhere/redis.sock", "/nowhere/redis.sock"],
     [`redis://${quiet}`, `${quiet}: it does not answer in time`],
     [`rediss://${quiet}`, `${quiet}: Connection timeout`],
-    [guarded.url, "wants a password"],
+    [guarded.url, "needs a password"],
     [guarded.urlOf("node", "secret1"), "refuses the user and password"],
     [guarded.urlOf("nobody", "secret"), "refuses the user"],
     [`redis://${place}/99`, "DB index is out of range"],
@@ -195,7 +195,7 @@ Deno.test(
       [redis.url, "Cannot reach Redis", client],
       [
         redis.url.replace("rediss", "redis"),
-        "then the URL begins with rediss://",
+        "the URL begins with rediss://",
       ],
     ]);
   },

@@ -167,7 +167,7 @@ async function usePage(kind: Kind): Promise<void> {
     const [answer, end] of [
       ["once", "answered"],
       ["no", "the person refused"],
-      [undefined, "nobody was there"],
+      [undefined, "no answer in time"],
     ] as const
   ) {
     const said = Promise.withResolvers<ConfirmAnswer>();
@@ -188,7 +188,7 @@ const says = (prefix: Kind["prefix"]): Record<string, string[]> => ({
   hono_app: ["GET /smcp/", "GET /", "1 members are here"],
   computer: [
     "notes running",
-    `planner wants ${prefix("notes")}note with {"text":"buy milk"}`,
+    `planner calls ${prefix("notes")}note with {"text":"buy milk"}`,
     `${prefix("notes")}note is done`,
     "error_code 4005",
     "window://notes/all",

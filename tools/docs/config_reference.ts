@@ -5,8 +5,8 @@ const TITLES: Record<string, string> = {
   stdio: "A child process (`stdio`)",
   streamable: "Streamable HTTP (`streamable`, or `http`)",
   sse: "HTTP with SSE (`sse`)",
-  promptString: "Somebody types it (`promptString`)",
-  pickString: "Somebody picks it (`pickString`)",
+  promptString: "Typed by a person (`promptString`)",
+  pickString: "Picked by a person (`pickString`)",
   command: "A command prints it (`command`)",
 };
 

@@ -6,8 +6,6 @@
  *
  * @module
  */
-import { relative, resolve, sep } from "node:path";
-import { fileURLToPath } from "node:url";
 import {
   type Fault,
   judgeDenoGlobal,
@@ -15,14 +13,9 @@ import {
   judgeText,
   judgeUsing,
 } from "./layering_rules.ts";
+import { fileOf } from "./paths.ts";
 import { isStream, judgeConsole, judgeStream } from "./print_rules.ts";
 import { judgeComparer, judgeComparison, type Side } from "./version_rules.ts";
-
-const root = fileURLToPath(new URL("../../", import.meta.url));
-
-/** Returns the path of a file from the repository's root, with `/`. */
-const fileOf = (context: Deno.lint.RuleContext): string =>
-  relative(root, resolve(root, context.filename)).replaceAll(sep, "/");
 
 const imports = rule((file, report) => ({
   ImportDeclaration(node) {

@@ -4,6 +4,9 @@
  *
  * @module
  */
+import { HOUSE } from "./layering_rules.ts";
+import { LONG_FUNCTIONS } from "./long_functions.ts";
+import { fileOf } from "./paths.ts";
 
 /** The largest number of parameters of a function, method, constructor, or signature of one. */
 export const MAX_PARAMETERS = 4;
@@ -71,8 +74,67 @@ const plainFields: Deno.lint.Rule = {
   }),
 };
 
+/** The largest number of lines of a function: a screen. */
+export const MAX_LINES = 60;
+
+/** A function with a body. */
+type Body =
+  | Deno.lint.FunctionDeclaration
+  | Deno.lint.FunctionExpression
+  | Deno.lint.ArrowFunctionExpression;
+
+const maxLines: Deno.lint.Rule = {
+  create: (context) => {
+    const file = fileOf(context);
+    if (!isSource(file)) return {};
+    const long = LONG_FUNCTIONS[file] ?? [];
+    return {
+      "FunctionDeclaration, FunctionExpression, ArrowFunctionExpression"(
+        node: Body,
+      ) {
+        const lines = context.sourceCode.getText(node).split("\n").length;
+        if (lines <= MAX_LINES || long.includes(nameOf(node))) return;
+        context.report({
+          node,
+          message: `${
+            nameOf(node)
+          } has ${lines} lines; the limit is ${MAX_LINES}`,
+          hint: "Move a part that has a name of the domain into a function",
+        });
+      },
+    };
+  },
+};
+
+/** Returns whether a file is part of the package; tests and tools may have longer functions. */
+const isSource = (file: string): boolean =>
+  HOUSE.some((room) => file.startsWith(`${room}/`)) || !file.includes("/");
+
+/** Returns the name of a function, or of what holds it. */
+function nameOf(node: Body): string {
+  if (node.type !== "ArrowFunctionExpression" && node.id) return node.id.name;
+  const { parent } = node;
+  const holder = parent.type === "VariableDeclarator"
+    ? parent.id
+    : "key" in parent
+    ? parent.key
+    : undefined;
+  switch (holder?.type) {
+    case "Identifier":
+      return holder.name;
+    case "PrivateIdentifier":
+      return `#${holder.name}`;
+    default:
+      return "a function without a name";
+  }
+}
+
 const plugin: Deno.lint.Plugin = {
   name: "shape",
-  rules: { "max-parameters": maxParameters, "plain-fields": plainFields },
+  rules: {
+    "max-parameters": maxParameters,
+    "plain-fields": plainFields,
+    "max-lines": maxLines,
+  },
 };
 export default plugin;

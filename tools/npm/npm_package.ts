@@ -114,7 +114,7 @@ const SIDE_EFFECTS = [
 
 /** What bundlers for browsers and Workers take instead of a module, or leave out. */
 const IN_BROWSERS = {
-  "./client/node_way.js": "./client/web_way.js",
+  "./client/node_network.js": "./client/web_network.js",
   "./agent/files.js": "./agent/no_files.js",
   // Some look for its modules of Node otherwise.
   "https-proxy-agent": false,

@@ -26,7 +26,7 @@ import {
   readResult,
   readTool,
   type WholeList,
-} from "./connection.ts";
+} from "./mcp_connection.ts";
 import { ServerEndedError, SessionForgottenError } from "./errors.ts";
 import { refusedHandshake } from "./handshake.ts";
 import { AuthorizationError } from "../oauth/authorized_fetch.ts";

@@ -9,7 +9,10 @@ import type { ServerConfig } from "../../config/config.ts";
 import { log, WarnOnce } from "../../util/log.ts";
 import { hideValues, secretsIn } from "../../util/secrets.ts";
 import { reasonOf } from "../../util/values.ts";
-import type { ClientConnectionOptions, McpConnection } from "./connection.ts";
+import type {
+  ClientConnectionOptions,
+  McpConnection,
+} from "./mcp_connection.ts";
 import type { HttpConfig } from "./http.ts";
 import type { HttpOptions } from "./http_attempts.ts";
 import { HandshakeError, NEVER_STARTED, ServerEndedError } from "./errors.ts";

@@ -17,7 +17,10 @@ import {
   type Authorizer,
 } from "../oauth/authorized_fetch.ts";
 import { openConnection } from "./client_connection.ts";
-import type { ClientConnectionOptions, McpConnection } from "./connection.ts";
+import type {
+  ClientConnectionOptions,
+  McpConnection,
+} from "./mcp_connection.ts";
 import { DEFAULT_MESSAGE_BYTES, HttpAnswerError } from "./errors.ts";
 import { type HttpConfig, httpTimeouts, HttpTransport } from "./http.ts";
 import { type Hide, quotingFetch } from "./http_answers.ts";

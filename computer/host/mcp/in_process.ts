@@ -4,7 +4,10 @@ import type { InProcessServer } from "../../config/config.ts";
 import { isRecord } from "../../../protocol/names.ts";
 import { reasonOf } from "../../util/values.ts";
 import { openConnection } from "./client_connection.ts";
-import type { ClientConnectionOptions, McpConnection } from "./connection.ts";
+import type {
+  ClientConnectionOptions,
+  McpConnection,
+} from "./mcp_connection.ts";
 import { PARSE_ERROR } from "./errors.ts";
 
 /**

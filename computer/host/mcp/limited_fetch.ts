@@ -6,7 +6,7 @@
  */
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport";
 import { MAX_MESSAGE_VALUES, MessageTooLargeError } from "./errors.ts";
-import { ValueCounter } from "../../../shared/json_values.ts";
+import { ValueCounter } from "../../../shared/json/values.ts";
 import { withDeadline, withTimeout } from "../../../shared/async.ts";
 
 /** What Deno makes for requests that share no connection with others. */

@@ -15,9 +15,9 @@ import {
 import { MAX_MESSAGE_VALUES, PARSE_ERROR, TOO_MANY_VALUES } from "./errors.ts";
 import { mendMeta } from "../../../protocol/mcp/mend.ts";
 import { isRecord } from "../../../protocol/names.ts";
-import { type Envelope, envelopeOf } from "../../../shared/json_envelope.ts";
-import { outlineOf } from "../../../shared/json_outline.ts";
-import { countValues } from "../../../shared/json_values.ts";
+import { type Envelope, envelopeOf } from "../../../shared/json/envelope.ts";
+import { outlineOf } from "../../../shared/json/outline.ts";
+import { countValues } from "../../../shared/json/values.ts";
 import type { Line, LongLine } from "../../../shared/line_decoder.ts";
 
 /** Lines to process per turn of the event loop. */

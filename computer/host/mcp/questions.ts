@@ -7,7 +7,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Client } from "@modelcontextprotocol/sdk/client";
 // @ts-types="@modelcontextprotocol/sdk/types"
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
-import type { AnswerQuestion } from "./connection.ts";
+import type { AnswerQuestion } from "./mcp_connection.ts";
 import { UnansweredError } from "./errors.ts";
 import type { ElicitParams, ElicitResult } from "../../../protocol/mod.ts";
 

@@ -20,7 +20,7 @@ import {
 import { existsSync } from "node:fs";
 import process from "node:process";
 import type { MCPServerStdioParameters } from "../../../protocol/mod.ts";
-import { envelopeOf } from "../../../shared/json_envelope.ts";
+import { envelopeOf } from "../../../shared/json/envelope.ts";
 import {
   type Line,
   LineDecoder,

@@ -8,13 +8,13 @@
 import type { Buffer } from "node:buffer";
 import { sleep } from "../../../shared/async.ts";
 import {
-  Connection,
   type DialSettings,
   loadLibrary,
   NotConnectedError,
+  RedisConnection,
   type Reply,
   type Script,
-} from "./connection.ts";
+} from "./redis_connection.ts";
 import { type Ask, checkServer, findServers, type Servers } from "./servers.ts";
 import {
   type Address,
@@ -26,7 +26,7 @@ import {
 
 const CHECK_INTERVAL_MS = 1000;
 
-/** Every how many checks it is asked whether another server takes the writes now. */
+/** After how many checks it is asked whether another server takes the writes now. */
 const CHECKS_PER_REFRESH = 5;
 
 const FIRST_DELAY_MS = 50;
@@ -74,31 +74,31 @@ export async function connectRedis(
  * A connection for commands to each server that takes writes, and one for the subscription, which may get
  * more than the answers can wait for.
  *
- * All of them are made by one loop, which asks anew where the servers are after each loss: with
+ * All of them are made by one loop, which looks the servers up again after each loss: with
  * sentinels or a Redis Cluster what was lost is likely somewhere else by then.
  */
 export class Redis implements AsyncDisposable {
   /** What this is, for people, without a password. */
   readonly place: string;
   /**
-   * When the youngest of the connections was made, as `performance.now()` says it; `undefined` while
+   * When the youngest of the connections was made, in milliseconds of `performance.now()`; `undefined` while
    * one of them is missing. Just after a new one others may not have subscribed again yet.
    */
   since: number | undefined;
   readonly #target: DialSettings;
   readonly #isSharded: boolean;
-  readonly #connections = new Map<string, Connection>();
+  readonly #connections = new Map<string, RedisConnection>();
   readonly #listeners = new Set<(isConnected: boolean) => void>();
   readonly #closing = new AbortController();
   #servers: Servers | undefined;
   /** The channel of this process, and what takes its messages. */
   #subscription: Parameters<Redis["subscribe"]> | undefined;
-  #subscriber: Connection | undefined;
+  #subscriber: RedisConnection | undefined;
   /**
-   * Subscriptions that were silent, until there is another. To end one tells the others that this
+   * Subscriptions that were silent, until there is another. The end of one shows the others that this
    * process has ended, if only the answers of Redis are lost.
    */
-  readonly #parked = new Set<Connection>();
+  readonly #parked = new Set<RedisConnection>();
   #repairing: Promise<void> | undefined;
   #isStale = false;
   #failure = "not connected";
@@ -157,7 +157,7 @@ export class Redis implements AsyncDisposable {
    */
   publish(channel: string, message: Buffer): Promise<number> {
     const command = this.#isSharded ? "SPUBLISH" : "PUBLISH";
-    const publish = (connection: Connection) =>
+    const publish = (connection: RedisConnection) =>
       connection.publish(command, channel, message);
     return this.#use(channel, publish);
   }
@@ -227,10 +227,10 @@ export class Redis implements AsyncDisposable {
     return this.close();
   }
 
-  /** Looks for the servers again after an answer that says that this one has not what it had. */
+  /** Looks for the servers again after an answer by which this one has lost its data. */
   async #use<T>(
     key: string,
-    work: (connection: Connection) => Promise<T>,
+    work: (connection: RedisConnection) => Promise<T>,
   ): Promise<T> {
     try {
       return await work(this.#connectionOf(key));
@@ -240,7 +240,7 @@ export class Redis implements AsyncDisposable {
     }
   }
 
-  #connectionOf(key: string): Connection {
+  #connectionOf(key: string): RedisConnection {
     const address = this.#servers?.owner(key);
     const connection = address && this.#connections.get(written(address));
     if (connection !== undefined) return connection;
@@ -267,7 +267,7 @@ export class Redis implements AsyncDisposable {
         this.#failure = error instanceof Error ? error.message : String(error);
         this.#isStale = true;
         delay = Math.min(2 * delay, MAX_DELAY_MS);
-        // Not all nodes at once.
+        // Not all nodes at the same time.
         const jittered = delay * (0.5 + Math.random() / 2);
         await sleep(jittered, signal).catch(() => {});
       }
@@ -299,7 +299,7 @@ export class Redis implements AsyncDisposable {
     if (this.#subscription === undefined) return;
     const [channel, receive] = this.#subscription;
     const address = servers.owner(channel);
-    if (address === undefined) throw new Error(`Nobody has ${channel}`);
+    if (address === undefined) throw new Error(`No subscriber of ${channel}`);
     if (this.#subscriber?.place === written(address)) return;
     this.#drop(this.#subscriber);
     this.#subscriber = await this.#open(
@@ -318,10 +318,10 @@ export class Redis implements AsyncDisposable {
   /** @param prepare is done before the connection counts */
   async #open(
     address: Address,
-    prepare?: (connection: Connection) => Promise<void>,
-  ): Promise<Connection> {
+    prepare?: (connection: RedisConnection) => Promise<void>,
+  ): Promise<RedisConnection> {
     this.#closing.signal.throwIfAborted();
-    const connection: Connection = await Connection.open(
+    const connection: RedisConnection = await RedisConnection.open(
       this.#target,
       address,
       (reason) => this.#lose(connection, reason),
@@ -338,14 +338,14 @@ export class Redis implements AsyncDisposable {
     }
   }
 
-  #lose(connection: Connection, reason: Error): void {
+  #lose(connection: RedisConnection, reason: Error): void {
     if (!this.#all().includes(connection)) return;
     this.#failure = reason.message;
     this.#drop(connection);
     this.#repair();
   }
 
-  #drop(connection: Connection | undefined): void {
+  #drop(connection: RedisConnection | undefined): void {
     if (connection === undefined) return;
     connection.end();
     if (this.#subscriber === connection) this.#subscriber = undefined;
@@ -355,8 +355,8 @@ export class Redis implements AsyncDisposable {
     this.#update();
   }
 
-  /** Gives up a connection that is silent. */
-  #leave(connection: Connection, reason: Error): void {
+  /** Drops a silent connection. */
+  #leave(connection: RedisConnection, reason: Error): void {
     if (this.#subscriber !== connection) return this.#lose(connection, reason);
     this.#subscriber = undefined;
     this.#parked.add(connection);
@@ -375,7 +375,7 @@ export class Redis implements AsyncDisposable {
     for (const connection of this.#all()) this.#drop(connection);
   }
 
-  #all(): Connection[] {
+  #all(): RedisConnection[] {
     return [...this.#connections.values(), this.#subscriber]
       .filter((connection) => connection !== undefined);
   }
@@ -408,7 +408,7 @@ export class Redis implements AsyncDisposable {
     const { kind, sentinelCredentials: credentials } = this.#target;
     const own = kind === "sentinel" && { credentials, database: 0 };
     const settings = { ...this.#target, ...own };
-    const connection = await Connection.open(settings, address, () => {});
+    const connection = await RedisConnection.open(settings, address, () => {});
     return await connection.ask(command).finally(() => connection.end());
   };
 }

@@ -6,7 +6,7 @@
  */
 import { Buffer } from "node:buffer";
 import { log } from "../../shared/log.ts";
-import type { Reply } from "./connection.ts";
+import type { Reply } from "./redis_connection.ts";
 import { type Address, type RedisTarget, written } from "./url.ts";
 
 /** Asks one server, over a connection that is there or a new one. */
@@ -21,15 +21,15 @@ export interface Servers {
   readonly masters: readonly Address[];
   /** Returns the server that has a key or a sharded channel. */
   owner(key: string): Address | undefined;
-  /** Whoever has told it, to be asked first the next time. */
-  readonly told: readonly Address[];
+  /** The servers that gave these addresses, to be asked first the next time. */
+  readonly sources: readonly Address[];
 }
 
 /**
  * Finds the servers of a target.
  *
  * @param known what was found before
- * @throws {Error} when nobody can tell it
+ * @throws {Error} when no server has the answer
  */
 export async function findServers(
   target: RedisTarget,
@@ -38,10 +38,10 @@ export async function findServers(
 ): Promise<Servers> {
   const { kind, addresses, master: name = "" } = target;
   if (kind === "single") return toServers(addresses[0], []);
-  const { told = [], masters = [] } = known ?? {};
+  const { sources = [], masters = [] } = known ?? {};
   const others = kind === "cluster" ? masters : [];
   const failures: unknown[] = [];
-  for (const address of distinct([...told, ...others, ...addresses])) {
+  for (const address of distinct([...sources, ...others, ...addresses])) {
     try {
       return kind === "sentinel"
         ? toServers(await masterOf(name, address, ask), [address])
@@ -57,10 +57,10 @@ export async function findServers(
   throw new Error(reasons.join("; "));
 }
 
-const toServers = (master: Address, told: readonly Address[]): Servers => ({
+const toServers = (master: Address, sources: readonly Address[]): Servers => ({
   masters: [master],
   owner: () => master,
-  told,
+  sources,
 });
 
 const distinct = (addresses: readonly Address[]): Address[] =>
@@ -78,7 +78,7 @@ async function masterOf(
   });
   if (answer !== null) return toAddress(answer, sentinel);
   throw new Error(
-    `The sentinel at ${written(sentinel)} knows no master named ${
+    `The sentinel at ${written(sentinel)} has no master named ${
       JSON.stringify(name)
     }: the name is after "#" in the URL`,
   );
@@ -104,7 +104,7 @@ async function shardsOf(node: Address, ask: Ask): Promise<Servers> {
       const slot = slotOf(key);
       return shards.find(([from, to]) => from <= slot && slot <= to)?.[2];
     },
-    told: [node],
+    sources: [node],
   };
 }
 
@@ -181,7 +181,7 @@ export async function checkServer(
       `Redis at ${place} is a node of a Redis Cluster: its URL begins with redis-cluster://`,
     );
   }
-  // It tells of this field only where a master without replicas takes no writes.
+  // It has this field only where a master without replicas takes no writes.
   if (kind === "sentinel" && !info.has("min_slaves_good_slaves")) {
     log.warn(
       "Redis at {place} takes writes after a split of the network that has made another the master, so that an office may have two homes: set min-replicas-to-write 1 and min-replicas-max-lag 10",

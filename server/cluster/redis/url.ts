@@ -19,7 +19,7 @@ export interface Credentials {
   readonly password: string;
 }
 
-/** What a URL says. */
+/** The parts of a URL. */
 export interface RedisTarget {
   /** `addresses` are the server, the sentinels, or some nodes of a Redis Cluster. */
   readonly kind: "single" | "sentinel" | "cluster";
@@ -29,7 +29,7 @@ export interface RedisTarget {
   readonly database: number;
   /** The name of the master, for sentinels. */
   readonly master: string | undefined;
-  /** What sentinels want, if anything. */
+  /** The credentials for sentinels, if they need any. */
   readonly sentinelCredentials: Credentials | undefined;
 }
 
@@ -46,7 +46,7 @@ const SCHEMES: Readonly<
   "unix": { kind: "single", tls: false, port: 0 },
 };
 
-/** What a user is called who has only a password. */
+/** The name of a user with only a password. */
 const DEFAULT_USER = "default";
 
 /**
@@ -56,7 +56,7 @@ const DEFAULT_USER = "default";
  * |---|---|
  * | `redis://user:password@host:6379/0` | one server; `rediss://` with TLS |
  * | `unix:///run/redis/redis.sock?db=0` | one server on this machine |
- * | `redis-sentinel://user:password@h1,h2:26379/0#mymaster` | the master that sentinels name; with `?sentinelUser=…&sentinelPassword=…` where these want a password too; `rediss-sentinel://` with TLS to all of them |
+ * | `redis-sentinel://user:password@h1,h2:26379/0#mymaster` | the master that sentinels name; with `?sentinelUser=…&sentinelPassword=…` where these need a password too; `rediss-sentinel://` with TLS to all of them |
  * | `redis-cluster://user:password@h1:6379,h2` | a Redis Cluster, of which some nodes are named; `rediss-cluster://` with TLS |
  *
  * User, password and database may be left out, as may ports; a password alone is `:password@`. What is
@@ -202,7 +202,7 @@ const wrong = (reason: string): TypeError =>
 export interface RedisTls {
   /** The authorities of the servers, instead of those that the system trusts. */
   readonly ca?: string | undefined;
-  /** The certificate of this client, where Redis wants one. */
+  /** The certificate of this client, where Redis requires one. */
   readonly cert?: string | undefined;
   /** The private key of `cert`. */
   readonly key?: string | undefined;

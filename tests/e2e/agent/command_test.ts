@@ -340,7 +340,7 @@ Deno.test(
       throw new ProtocolError(500, "out of order");
     });
     const ill =
-      'Cannot get the tools of "ill": out of order; its operator finds the cause in its log';
+      'Cannot get the tools of "ill": out of order; its log has the cause';
     const ways = [["tools"], ["tools", "--json"], ["call", "echo"]];
     for (const args of ways) {
       const end = await agent.run(...args);

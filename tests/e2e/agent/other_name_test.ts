@@ -10,10 +10,8 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { resultMeta } from "../../../agent/mod.ts";
-import {
-  CLIENT_PROTOCOLS,
-  type ClientProtocol,
-} from "../../../client/versions.ts";
+import type { ClientProtocol } from "../../../client/options.ts";
+import { CLIENT_PROTOCOLS } from "../../../client/versions.ts";
 import { PROFILES } from "../../../protocol/mod.ts";
 import type { SmcpComputer } from "../../../computer/mod.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";

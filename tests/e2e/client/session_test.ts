@@ -164,8 +164,8 @@ Deno.test("a connection that is lost in its handshake fails connect(), which can
 
 Deno.test("another web server, and a proxy without a Server, are reported as such", async () => {
   const noServer =
-    /: what answers there is no A2C-SMCP server( \(HTTP \d+\))?; correct --url, or the path with --path$/;
-  const proxy = /: HTTP 50\d, of a proxy that does not reach its Server$/;
+    /: not an A2C-SMCP server( \(HTTP \d+\))?; correct --url, or the path with --path$/;
+  const proxy = /: HTTP 50\d from a proxy that cannot reach its Server$/;
   for (const status of [200, 401, 404, 500, 502, 503]) {
     await using web = Deno.serve(
       { port: 0, onListen: () => {} },

@@ -25,9 +25,9 @@ const TRANSCRIPT = `
 > agent members @http://127.0.0.1:99999
 1 :99999": expected a URL such as "http:
 $ agent members @http://127.0.0.1:1
-1 127.0.0.1:1: nobody listens there; start a Server, or …--url
+1 127.0.0.1:1: connection refused; start a Server, or …--url
 > agent members @http://no-such-host.invalid
-1 no such host; correct the address with --url | cannot be looked up
+1 unknown host name; correct the address with --url | cannot be looked up
 > agent members @{https}
 1 does not speak TLS there; write http:
 > agent members --path /nowhere/ @{free}
@@ -51,17 +51,17 @@ $ agent members
 > agent members --url {free} --ofice north
 2 unknown option '--ofice' (Did you mean --office?)
 > agent members --url {free} --office {long}
-2 --office (SMCP_OFFICE) is no name: expected 1 to 256 characters
+2 --office (SMCP_OFFICE) is not a name: expected 1 to 256 characters
 > agent members --url {free} --office {lone}
-2 --office (SMCP_OFFICE) is no name: …lone surrogates
+2 --office (SMCP_OFFICE) is not a name: …lone surrogates
 > agent members --name {lone} @{free}
-2 --name (SMCP_NAME) is no name: …lone surrogates
+2 --name (SMCP_NAME) is not a name: …lone surrogates
 > agent members --name '' @{free}
-2 --name is empty; name something with it
+2 --name is empty; give it a value
 $ SMCP_OFFICE= agent members
-2 --office is empty; …leave no empty SMCP_OFFICE in the environment
+2 --office is empty; …unset SMCP_OFFICE where that is empty
 $ SMCP_NAME= agent members @{free}
-2 --name is empty; …leave no empty SMCP_NAME in the environment
+2 --name is empty; …unset SMCP_NAME where that is empty
 > agent members --protocol 0.5 @{free}
 2 '--protocol <version>' argument '0.5'…choices are auto, 0.2,
 > agent members --tls-ca no.pem @{free}
@@ -130,11 +130,11 @@ $ agent mcp --include a.b @{free}
 1 speaks protocol 0.2, which has no uploads; choose 0.4 …--protocol
 
 > computer run @http://127.0.0.1:1 --config {empty} --name pc
-1 nobody listens there; start a Server, or correct the address with --url; or wait until it is there, with --wait
+1 connection refused; start a Server, or correct the address with --url; or wait until it is there, with --wait
 > computer run @foo --config {empty} --name pc
 1 "foo": expected a URL
 > computer run @{web} --config {empty} --name pc
-1 no A2C-SMCP server (HTTP 404); correct --url, or the path with --path
+1 not an A2C-SMCP server (HTTP 404); correct --url, or the path with --path
 $ computer run @{keyed} --config {empty} --name pc
 1 Authentication failed; give a key …--api-key (SMCP_API_KEY)
 > computer run @{keyed} --config {empty} --name pc --api-key agent-key
@@ -146,9 +146,9 @@ $ computer run --config {empty} --name pc
 $ computer run @{free}
 2 --config <file>' not specified; give it, or set SMCP_CONFIG …; a first one is written by: …computer/main.ts init
 $ SMCP_OFFICE= computer run --config {empty}
-2 --office is empty; …leave no empty SMCP_OFFICE in the environment
+2 --office is empty; …unset SMCP_OFFICE where that is empty
 $ SMCP_NAME= computer run @{free} --config {empty}
-2 --name is empty; …leave no empty SMCP_NAME in the environment
+2 --name is empty; …unset SMCP_NAME where that is empty
 > computer run @{free} --config no/such.json --name other
 1 no/such.json: …there is no such file; write a first one with: …computer/main.ts init --out no/such.json; or take the MCP servers …import …; an example: {"servers":
 > up --config no/such.json
@@ -207,7 +207,7 @@ $ server --host 192.0.2.1 --port 0 --insecure
 > server --host 0.0.0.0 --port 0
 2 cannot listen on …; use --api-keys
 $ HOME={dir} server --ping-interval 30 service install --print
-2 --ping-interval stands before "service", where it does nothing; write it after "install"
+2 --ping-interval has no effect before "service"; write it after "install"
 > server key add lab
 2 '--api-keys <file>' not specified; give it, or set SMCP_API_KEYS
 > server key add lab --api-keys /no/such/keys.json
@@ -237,7 +237,7 @@ $ HOME={dir} server --ping-interval 30 service install --print
 > server --port 0 --api-keys no.json
 2 Cannot read no.json, the file of --api-keys: there is no such file
 > server --port 0 --tls-cert cert.pem
-2 --tls-cert and --tls-key belong together: give both
+2 --tls-cert and --tls-key must be given together
 > server --port 0 --tls-cert {empty} --tls-key {empty}
 2 --tls-cert …empty.json, --tls-key …: … not valid PEM
 > server --port 0 --jwt-key {empty}

@@ -129,7 +129,7 @@ Deno.test({
   await using walled = await startHttpProxy(server.here, { refuse: 403 });
   const refused = `the proxy http://${new URL(walled.url).host}`;
   // Of the Server, not of a proxy "none".
-  const direct = "no such host; correct the address with --url";
+  const direct = "unknown host name; correct the address with --url";
   type Row = [env: Record<string, string>, args: string[], says?: string];
   const rows: Row[] = [
     [{ HTTP_PROXY: proxy.url }, []],
@@ -164,7 +164,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "smcp-computer run --wait also waits behind a proxy that does not reach the Server yet",
+    "smcp-computer run --wait also waits behind a proxy that cannot reach the Server yet",
   timeout,
 }, async () => {
   await using office = await startOffice();
@@ -176,7 +176,7 @@ Deno.test({
     ...["run", "--wait", "--name", "pc", "--config", config.file],
     ...["--url", office.url, "--proxy", way.url, "--office", OFFICE],
   ]);
-  await computer.line(/^waiting for the Server: .* does not reach .*HTTP 503/);
+  await computer.line(/^waiting for the Server: .* cannot reach .*HTTP 503/);
   way.turnTo(ready.url);
   await computer.line(/^joined office north as pc$/);
 });

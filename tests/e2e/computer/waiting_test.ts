@@ -102,7 +102,7 @@ Deno.test("the result of a call that nobody confirmed says so, also where the ca
   assertEquals([meta, waitedFor(result)], [LATE, "confirmation"]);
   assertEquals(
     text,
-    "Nobody at pc confirmed the call within 1 s; the tool did not run",
+    "The call was not confirmed at pc within 1 s; the tool did not run",
   );
   await say("no");
 });
@@ -115,7 +115,7 @@ Deno.test("a Computer's own answer says what the call waited for: at its timeout
     endOf(await wire.call({ tool_name: "echo", params: X, req_id, timeout }));
   const late = await call("1", 1);
   assertEquals(late.meta, LATE);
-  assertStringIncludes(late.text, "Nobody at pc confirmed");
+  assertStringIncludes(late.text, "not confirmed at pc");
 
   const cancelled = call("2");
   await asked(1);
@@ -260,7 +260,7 @@ Deno.test("smcp-agent call shows that it waits, and that it was not confirmed", 
   await command.line(/^waits for confirmation at pc$/);
   assertEquals((await command.status).code, 1);
   const output = command.lines.join("\n");
-  assertStringIncludes(output, "Nobody at pc confirmed the call within 15 s");
+  assertStringIncludes(output, "The call was not confirmed at pc within 15 s");
   assertStringIncludes(output, "not confirmed in time");
   assertEquals(output.includes("--timeout"), false, output);
   await say("no");

@@ -213,13 +213,13 @@ Deno.test("listen() warns of a public address with keys and without TLS, and ref
   await assertRejects(
     () => server.listen({ hostname, requireTls: true }),
     TypeError,
-    "Cannot listen on 0.0.0.0 without TLS: keys, calls and results can be read on their way; give tls",
+    "Cannot listen on 0.0.0.0 without TLS: keys, calls and results can be read in transit; give tls",
   );
   await server.listen({ requireTls: true }); // loopback
   assertEquals(warnings(), []);
   await server.listen({ hostname });
   assertEquals(warnings(), [
-    "Listening on 0.0.0.0 without TLS: keys, calls and results can be read on their way",
+    "Listening on 0.0.0.0 without TLS: keys, calls and results can be read in transit",
   ]);
   await using behind = createSmcpServer({
     authenticator: keys(),
@@ -321,7 +321,7 @@ Deno.test("recheckSessions() ends the sessions of a removed key, and no others (
     revoked.map(({ principal, reason, office, name }) => [
       ...[principal, reason, office, name],
     ]),
-    [["key:ada", "the API key is gone", "north", "ada"]],
+    [["key:ada", "the API key was removed", "north", "ada"]],
   );
 });
 

@@ -5,10 +5,8 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { BlobError, SmcpAgent } from "../../../agent/mod.ts";
-import {
-  CLIENT_PROTOCOLS,
-  type ClientProtocol,
-} from "../../../client/versions.ts";
+import type { ClientProtocol } from "../../../client/options.ts";
+import { CLIENT_PROTOCOLS } from "../../../client/versions.ts";
 import { SmcpComputer } from "../../../computer/mod.ts";
 import {
   mcpServerOf,

@@ -177,11 +177,11 @@ Deno.test("the command accepts certificates by flag, and reloads them at SIGHUP 
   await using client = await joinRaw({ url, tls: trusting }, "agent", "a", "o");
   await files.write(second);
   command.kill("SIGHUP");
-  await command.logged("read anew");
+  await command.logged("are reloaded");
   assertEquals((await health(url, trusting)).shown, "second");
   await files.write({ cert: "junk" });
   command.kill("SIGHUP");
-  await command.logged("everything stays as it was");
+  await command.logged("reload failed");
   assertEquals((await health(url, trusting)).shown, "second");
   assertEquals(await client.join("agent", "a", "o"), [true, null]);
 });
@@ -218,7 +218,7 @@ Deno.test("the command logs for each failed handshake which side lacks what, and
   const port = Number(new URL(url).port);
   (await Deno.connect({ port })).close();
   await assertRejects(() => health(url, trusting));
-  await command.logged("the client shows no certificate, and");
+  await command.logged("the client sent no certificate, and");
   await assertRejects(() => health(url, { ...trusting, ...second }));
   await command.logged("the client's certificate is not accepted");
   await assertRejects(() => health(url, { ca: clients.cert }));
@@ -245,6 +245,6 @@ Deno.test({
   assertEquals(await command.exited, 2);
   assertEquals(
     command.log,
-    "error: cannot listen on 0.0.0.0 without TLS: keys, calls and results can be read on their way; use --tls-cert and --tls-key, or leave out --require-tls\n",
+    "error: cannot listen on 0.0.0.0 without TLS: keys, calls and results can be read in transit; use --tls-cert and --tls-key, or leave out --require-tls\n",
   );
 });

@@ -1,4 +1,4 @@
-import { newTally } from "../../../server/cluster/node_log.ts";
+import { Tally } from "../../../server/cluster/node_log.ts";
 import type { NodeTunnel } from "../../../server/cluster/cluster_offices.ts";
 import type { ClusterMember } from "../../../server/shared/cluster.ts";
 
@@ -12,7 +12,7 @@ export const fakeMember = (
   others: tunnel.others,
   status: () => ({ node: "", leaseMs: 0, redis: "connected", nodes: 0 }),
   figures: () => ({
-    ...newTally(),
+    ...new Tally(),
     ...tunnel.counts,
     queuedBytes: 0,
     homes: 0,

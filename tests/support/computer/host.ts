@@ -4,7 +4,7 @@ import { InputStore } from "../../../computer/config/input_store.ts";
 import { connectMcp } from "../../../computer/host/mcp/connect.ts";
 import { McpHost, type McpHostOptions } from "../../../computer/host/host.ts";
 import type { ServerSettings } from "../../../computer/mod.ts";
-import type { McpConnection } from "../../../computer/host/mcp/connection.ts";
+import type { McpConnection } from "../../../computer/host/mcp/mcp_connection.ts";
 import type { ServerState } from "../../../computer/host/server_status.ts";
 
 /** A host of real MCP servers, not started yet. */

@@ -1,4 +1,4 @@
-import type { McpTool } from "../../../computer/host/mcp/connection.ts";
+import type { McpTool } from "../../../computer/host/mcp/mcp_connection.ts";
 import type {
   ServerState,
   ServerView,

@@ -5,7 +5,7 @@ import {
   type Waiting,
 } from "../../../protocol/mod.ts";
 import { DEFAULT_LIMITS, overLimit } from "../../../server/limits/limits.ts";
-import { Connection } from "../../../server/office/connection.ts";
+import { OfficeClient } from "../../../server/office/office_client.ts";
 import { LocalOffices } from "../../../server/office/office.ts";
 import type {
   ObservedCall,
@@ -18,7 +18,7 @@ import {
   type CallEnd,
   endText,
 } from "../../../server/shared/audit.ts";
-import type { Deadline } from "../../../server/shared/pending.ts";
+import type { Deadline } from "../../../shared/deadlines.ts";
 import type { Identity } from "../../../server/shared/identity.ts";
 import { Payload } from "../../../server/shared/payload.ts";
 
@@ -141,7 +141,7 @@ export function plainOffices(options: PlainOptions = {}) {
       end: (reason, isReplaced) =>
         void ended.push(isReplaced ? `replaced: ${reason}` : reason),
     };
-    const connection = new Connection(peer, {
+    const connection = new OfficeClient(peer, {
       offices: seen,
       audit: parts.audit,
       clock: parts.clock,

@@ -30,7 +30,7 @@ import {
   type Bound,
   payloadOf,
 } from "../../../bench/neighbours/shapes.ts";
-import { countValues } from "../../../shared/json_values.ts";
+import { countValues } from "../../../shared/json/values.ts";
 import {
   CLIENT_EVENTS,
   isClientEvent,

@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { explainFailure, joinRemedy } from "../../../cli/explain_failure.ts";
-import { unreachable } from "../../../client/failures.ts";
+import { unreachable } from "../../../client/unreachable.ts";
 import { ProtocolError, type Role } from "../../../protocol/mod.ts";
 import { judgeSeat, ROOM_FULL } from "../../../server/office/office.ts";
 import type { Seated } from "../../../server/office/peer.ts";
@@ -15,7 +15,7 @@ Deno.test("explainFailure() goes by the code and fields of an answer; a 408 name
         404,
         "Not here",
         { computer: "pc" },
-        'Not here; the command "members" lists who is there; name one of them with --computer',
+        'Not here; the command "members" lists the Computers; name one with --computer',
       ],
       [
         404,
@@ -36,7 +36,7 @@ Deno.test("explainFailure() goes by the code and fields of an answer; a 408 name
   }
 });
 
-Deno.test("explainFailure() goes by the system's code and class, not by the text, when nobody is reached", async () => {
+Deno.test("explainFailure() goes by the system's code and class, not by the text, when no Server is reached", async () => {
   const error = (code: string) =>
     Object.assign(new Error("mentions ENOTFOUND and no A2C-SMCP server"), {
       code,
@@ -47,7 +47,7 @@ Deno.test("explainFailure() goes by the system's code and class, not by the text
     [
       "http://a.example",
       error("ECONNREFUSED"),
-      "nobody listens there; start a Server, or correct the address with --url",
+      "connection refused; start a Server, or correct the address with --url",
     ],
     [
       "https://a.example",
@@ -81,7 +81,7 @@ Deno.test("joinRemedy() knows the Server's refusals by their wording", () => {
   const rows: [reason: string | undefined, remedy: RegExp][] = [
     [taken(agent), /join another office with --office/],
     [taken(computer), /another name with --name/],
-    [ROOM_FULL.refused, /leave some other member out/],
+    [ROOM_FULL.refused, /remove another member/],
     [
       'Room already has an agent: "mcp" has it for MCP clients, until …',
       /^try again then, .*--office/,

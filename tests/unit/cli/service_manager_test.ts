@@ -155,18 +155,18 @@ Deno.test({
   },
 });
 
-/** What systemd says of a unit, and the state that it has. */
+/** What systemd prints of a unit, and the state that it has. */
 const UNITS = `
 ActiveState=active MainPID=7
   running: process 7
 ActiveState=activating SubState=start
   starting
 ActiveState=activating SubState=auto-restart ExecMainStatus=1
-  failed: exit code 1; it is started again soon
+  failed: exit code 1; it restarts soon
 ActiveState=failed Result=exit-code ExecMainStatus=203
-  failed: its program is not there any more; install it again
+  failed: its program no longer exists; install it again
 ActiveState=failed Result=start-limit-hit ExecMainStatus=1
-  failed: it failed too often, and is not started again
+  failed: it failed too often, and is not restarted
 ActiveState=inactive
   stopped
 `;
@@ -178,7 +178,7 @@ state = running, pid = 7, last exit code = (never exited)
 state = running, pid = 7, last exit code = 1
   running: process 7
 state = spawn scheduled, last exit code = 78: EX_CONFIG
-  failed: exit code 78: EX_CONFIG; it is started again soon
+  failed: exit code 78: EX_CONFIG; it restarts soon
 state = not running, last terminating signal = Killed: 9
   failed: a signal ended it: Killed: 9
 state = spawn scheduled, last exit code = (never exited)
@@ -203,7 +203,7 @@ Deno.test("stateOfUnit() and stateOfJob() read the state from the output of syst
   }
   assertEquals(stateOfUnit("LoadState=not-found\nActiveState=inactive\n"), {
     state: "stopped",
-    detail: "systemd says of its unit: not-found",
+    detail: "load state of its unit: not-found",
   });
   for (const [shown, state] of rowsOf(JOBS)) {
     const lines = shown.replaceAll(", ", "\n\t");

@@ -6,7 +6,8 @@ import {
   assertThrows,
 } from "@std/assert";
 import fc from "fast-check";
-import { checkOptions, parseServerUrl } from "../../../client/check_options.ts";
+import { checkOptions } from "../../../client/check_options.ts";
+import { parseServerUrl } from "../../../client/server_url.ts";
 import { Connection } from "../../../client/connection.ts";
 import { Emitter } from "../../../client/emitter.ts";
 import { ConnectionError } from "../../../client/errors.ts";
@@ -89,7 +90,10 @@ Deno.test("checkOptions() names the option that is invalid, and what is expected
     [{ ...right, transports: "websocket" }, /option transports: expected \["/],
     [{ ...right, transports: [] }, /option transports: expected \["polling"/],
     [{ ...right, transports: ["ws"] }, /option transports: expected \["poll/],
-    [{ ...inside, connection: {} }, /option connection: expected what conn/],
+    [
+      { ...inside, connection: {} },
+      /option connection: expected the result of conn/,
+    ],
     [{ ...right, connection }, /option url with connection.*: give one of/],
     [{ ...inside, auth: { token: "s3cret" } }, /option auth with .*identity/],
     [{ ...inside, protocol: "0.2" }, /option protocol with .*give it to conn/],
@@ -235,7 +239,7 @@ Deno.test("VersionChoice keeps a version that was asked for, and refuses what is
   }
 });
 
-Deno.test("dial() begins with polling from 0.3 on, whatever its user wants (protocol §2)", () => {
+Deno.test("dial() begins with polling from 0.3 on, whatever its options (protocol §2)", () => {
   const transports = (protocol: "0.2" | "0.3" | "0.4") =>
     dial({
       options: { url: "http://host", name: "a", transports: ["websocket"] },

@@ -4,7 +4,7 @@ import { cutPage } from "../../../mcp/office/pages.ts";
 import { promptTable } from "../../../mcp/office/prompts.ts";
 import type { OfficePrompt } from "../../../mcp/resources/reads.ts";
 import type { ConfiguredServers } from "../../../mcp/tools/servers.ts";
-import type { Weight } from "../../../shared/json_values.ts";
+import type { Weight } from "../../../shared/json/values.ts";
 
 const weightOf = (weight: Weight) => weight;
 

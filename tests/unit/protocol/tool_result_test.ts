@@ -12,7 +12,10 @@ import {
   inMcpSpelling,
 } from "../../../protocol/payloads/resources.ts";
 import {
+  type CallToolResult,
+  callToolResultSchema,
   cancelledResult,
+  parseCallToolResult,
   resultMeta,
   timeoutResult,
   toolErrorResult,
@@ -21,12 +24,9 @@ import {
   withResultMeta,
 } from "../../../protocol/payloads/tool_result.ts";
 import {
-  type CallToolResult,
-  callToolResultSchema,
   isToolCallReq,
   MCP_SERVER_KEY,
   mcpServerOf,
-  parseCallToolResult,
   parseToolCallReq,
   toolCallReqSchema,
   waitingText,
@@ -86,9 +86,9 @@ Deno.test("results of calls that waited for a person say for what, to people and
       {
         none: "The tool did not answer within 9 s",
         confirmation:
-          "Nobody at pc confirmed the call within 9 s; the tool did not run",
+          "The call was not confirmed at pc within 9 s; the tool did not run",
         answer:
-          "Nobody at pc answered the question of the tool's MCP server within 9 s",
+          "The question of the tool's MCP server was not answered at pc within 9 s",
       },
     ],
     [

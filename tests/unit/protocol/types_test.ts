@@ -20,6 +20,7 @@ import * as offices from "../../../protocol/payloads/offices.ts";
 import * as prompts from "../../../protocol/payloads/prompts.ts";
 import * as resources from "../../../protocol/payloads/resources.ts";
 import * as skills from "../../../protocol/payloads/skills.ts";
+import * as results from "../../../protocol/payloads/tool_result.ts";
 import * as tools from "../../../protocol/payloads/tools.ts";
 import {
   agentCallDataShape,
@@ -56,7 +57,7 @@ Deno.test("the interfaces of the wire and their schemas say the same", () => {
   proves<tools.AgentCallData>()(z.looseObject(agentCallDataShape), true);
   proves<tools.ToolCallCancel>()(tools.parseToolCallCancel, true);
   proves<tools.ToolCallReq>()(tools.toolCallReqSchema, true);
-  proves<tools.CallToolResult>()(tools.callToolResultSchema, true);
+  proves<results.CallToolResult>()(results.callToolResultSchema, true);
   proves<tools.GetToolsReq>()(tools.getTools.parseRequest, true);
   proves<tools.GetToolsRet>()(tools.getTools.parseAnswer, true);
   proves<tools.SMCPTool>()(tools.smcpToolSchema, true);

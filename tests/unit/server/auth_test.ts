@@ -177,7 +177,7 @@ Deno.test("apiKeys() keeps the identity of a key at a recheck, unless another ho
   const [own, other] = ["ci", "lab"].map((id) => apiKeys([{ id, key: "k" }]));
   const identity = await own!.authenticate(shown({ auth: { api_key: "k" } }));
   const refresh = (keys: typeof own) => keys?.refresh?.(identity as Identity);
-  const gone = { refused: "the API key is gone" };
+  const gone = { refused: "the API key was removed" };
   assertEquals([refresh(own), refresh(other)], [identity as Identity, gone]);
 });
 

@@ -465,7 +465,7 @@ Deno.test("describeTlsFailure() says which side lacks what, for the codes of Nod
   const rows: [code: string, expected: string, certificate?: string][] = [
     [
       "ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE",
-      `${client} shows no certificate`,
+      `${client} sent no certificate`,
     ],
     [
       "ERR_SSL_TLSV1_ALERT_UNKNOWN_CA",

@@ -420,7 +420,7 @@ Deno.test("publicUrl is an absolute URL of HTTP without credentials, query and f
     assertEquals(readPublicUrl(given, "publicUrl"), publicUrl);
     assertEquals(resolveOptions({ publicUrl: given }).publicUrl, publicUrl);
   }
-  const noUrl = "it is no URL that begins with https:// or http://";
+  const noUrl = "it is not an https:// or http:// URL";
   const secret = "it has a user or a password";
   const bad = {
     "": noUrl,
@@ -435,7 +435,7 @@ Deno.test("publicUrl is an absolute URL of HTTP without credentials, query and f
     "https://a.example?x=s3cret": "it has a query",
     "https://a.example/#": "it has a fragment",
     "https://a.example/?x#y": "it has a fragment",
-    'https://a"b.example': "its host is no name or address",
+    'https://a"b.example': "its host is neither a name nor an address",
   };
   for (const [publicUrl, problem] of Object.entries(bad)) {
     const make = () => createSmcpServer({ publicUrl });

@@ -7,10 +7,10 @@ import {
   PacketGuards,
 } from "../../../server/limits/guards.ts";
 import { MAX_CONNECT_BYTES } from "../../../server/limits/limits.ts";
-import type { Connection } from "../../../server/wire/mod.ts";
+import type { WireConnection } from "../../../server/wire/mod.ts";
 
 /** A polling client's connection, which keeps what it is given. */
-class FakeConnection extends EventEmitter implements Connection {
+class FakeConnection extends EventEmitter implements WireConnection {
   readonly request = { url: "/", headers: {}, socket: {} };
   readonly remoteAddress = "";
   readonly isOpen = true;

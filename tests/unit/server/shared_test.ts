@@ -1,11 +1,7 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
 import { ProtocolError } from "../../../protocol/mod.ts";
 import { readHandshakeAuth } from "../../../server/doors/session.ts";
-import {
-  checkOrigin,
-  exposure,
-  isLoopback,
-} from "../../../server/http/host_rule.ts";
+import { checkOrigin, exposure } from "../../../server/http/host_rule.ts";
 import {
   checkIdentity,
   checkPolicy,
@@ -13,12 +9,6 @@ import {
   type Policy,
 } from "../../../server/shared/identity.ts";
 import { TimeText } from "../../../server/shared/log.ts";
-import { type Deadline, Deadlines } from "../../../server/shared/pending.ts";
-import {
-  hurryTimers,
-  keepsRunning,
-  watchTimers,
-} from "../../support/timers.ts";
 
 Deno.test("readHandshakeAuth() reads role and instance_id, and refuses invalid ones", () => {
   assertEquals(readHandshakeAuth({}), { role: undefined, instance: undefined });
@@ -36,96 +26,6 @@ Deno.test("readHandshakeAuth() reads role and instance_id, and refuses invalid o
     const refused = () => readHandshakeAuth(auth);
     assertEquals(assertThrows(refused, ProtocolError).code, 400);
   }
-});
-
-/** Deadlines that note their names when they expire, and the end of all. */
-function noted() {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const ends: string[] = [];
-  const at = (due: number, name: string, then = () => {}): Deadline => ({
-    due,
-    expire: () => {
-      ends.push(name);
-      then();
-      if (name.startsWith("last")) resolve();
-    },
-  });
-  return { ends, at, over: promise, deadlines: new Deadlines() };
-}
-
-Deno.test("Deadlines has one timer, for the earliest of them, and expires those that are due", async () => {
-  using _running = keepsRunning();
-  using timers = hurryTimers(10_000, 20_000, 5_000, 15_000);
-  const { ends, at, over, deadlines } = noted();
-  const taken = at(5_000, "taken back");
-  const all = [at(10_000, "2"), at(20_000, "3"), taken, at(5_000, "last: 1")];
-  for (const each of all) deadlines.add(each, 0);
-  assertEquals(timers.armed, [10_000, 5_000]);
-  deadlines.remove(taken);
-  await over;
-  assertEquals(ends, ["last: 1"]);
-  deadlines.clear();
-});
-
-Deno.test("Deadlines continues with the next one after the earliest, also when that was removed or added while others expire", async () => {
-  using _running = keepsRunning();
-  const { ends, at, over, deadlines } = noted();
-  const now = performance.now();
-  const removed = at(now + 1, "removed");
-  const last = at(now + 4, "last");
-  const all = [
-    removed,
-    at(now + 2, "2", () => deadlines.add(last, now)),
-    at(now + 3, "3"),
-  ];
-  for (const deadline of all) deadlines.add(deadline, now);
-  deadlines.remove(removed);
-  await over;
-  assertEquals(ends, ["2", "3", "last"]);
-});
-
-Deno.test("Deadlines sets no negative delay when the next one is overdue, since Node warns of it", async () => {
-  using _running = keepsRunning();
-  const delays: (number | undefined)[] = [];
-  using _ = watchTimers((delay) => delays.push(delay));
-  const { at, over, deadlines } = noted();
-  const now = performance.now();
-  // Overdue by the time that the first one has expired.
-  const last = at(now - 500, "last");
-  deadlines.add(at(now - 1000, "1", () => deadlines.add(last, now)), now);
-  await over;
-  assertEquals(delays.filter((delay) => !(delay! >= 0)), []);
-  assert(delays.length >= 2);
-});
-
-Deno.test("Deadlines wait for what came in time while the process was stalled", async () => {
-  using _running = keepsRunning();
-  const { ends, at, over, deadlines } = noted();
-  const now = performance.now();
-  const answered = at(now + 1, "last: answered");
-  for (const each of [answered, at(now + 1, "last: silent")]) {
-    deadlines.add(each, now);
-  }
-  // Stands for an answer that is read in a later turn than that of the timer.
-  setTimeout(() => deadlines.remove(answered) && ends.push("answer"), 2);
-  while (performance.now() < now + 200);
-  await over;
-  assertEquals(ends, ["answer", "last: silent"]);
-});
-
-Deno.test("Deadlines.remove() removes the given one, in any order, and only once", () => {
-  const { at, deadlines } = noted();
-  const all = [5, 3, 1, 4, 2].map((due) => at(due * 1e6, ""));
-  for (const deadline of all) deadlines.add(deadline, 0);
-  const left = new Set(all);
-  for (const index of [2, 0, 4, 3, 1]) {
-    const deadline = all[index]!;
-    assertEquals(deadlines.remove(deadline), true);
-    assertEquals(deadlines.remove(deadline), false);
-    left.delete(deadline);
-    assertEquals(new Set(deadlines), left);
-  }
-  deadlines.clear();
 });
 
 Deno.test("TimeText writes what Date does", () => {
@@ -208,21 +108,12 @@ Deno.test("checkIdentity() refuses expired credentials, regardless of the policy
   );
 });
 
-Deno.test("isLoopback() accepts only loopback addresses", () => {
-  const own = ["127.0.0.1", "127.8.9.10", "::1", "localhost", "LOCALHOST"];
-  const others = [
-    ...["0.0.0.0", "::", "", "10.0.0.1", "192.168.1.1", "128.0.0.1"],
-    ...["example.com", "localhost.example.com", "127.0.0.1.example.com"],
-  ];
-  assertEquals([...own, ...others].filter(isLoopback), own);
-});
-
 Deno.test("exposure() finds a public address without authentication (protocol §10)", () => {
   assertEquals(exposure("127.0.0.1", false), undefined);
   assertEquals(exposure("0.0.0.0", true), undefined);
   assertEquals(
     exposure("0.0.0.0", false),
-    "0.0.0.0 without authentication: anybody could use the tools of every computer",
+    "0.0.0.0 without authentication: anyone could use the tools of every Computer",
   );
 });
 

@@ -10,8 +10,8 @@ import {
   frontOfSession,
   LINK_PATH,
   METRICS_PATH,
+  routeRequest,
   type SmcpWorkerOptions,
-  wayOf,
 } from "../../../server/workers/door.ts";
 import { smcpWorker } from "../../../server/workers/mod.ts";
 import { ObjectLinks } from "../../../server/workers/object_node.ts";
@@ -34,7 +34,7 @@ interface Asked {
 /** Returns where a request goes; a refusal as its status and code. */
 function go(target: string, asked: Asked = {}) {
   const { headers, rules = rulesOf({ gateway: mcpGateway() }) } = asked;
-  const way = wayOf(
+  const route = routeRequest(
     {
       url: `https://smcp.example${target}`,
       headers: new Headers({ Host: "smcp.example", ...headers }),
@@ -44,16 +44,20 @@ function go(target: string, asked: Asked = {}) {
     rules,
     0.5,
   );
-  if (!("refused" in way)) return way;
-  return [way.refused.status, JSON.parse(way.refused.body).code];
+  if (!("refused" in route)) return route;
+  return [route.refused.status, JSON.parse(route.refused.body).code];
 }
 
 const HANDSHAKE = "/smcp/?EIO=4&transport=polling&a2c_version=0.2.0";
 
-type Row = readonly [target: string, way: unknown, asked?: Asked];
+type Row = readonly [target: string, route: unknown, asked?: Asked];
 
-const all = (targets: readonly string[], way: unknown, asked?: Asked): Row[] =>
-  targets.map((target) => asked ? [target, way, asked] : [target, way]);
+const all = (
+  targets: readonly string[],
+  route: unknown,
+  asked?: Asked,
+): Row[] =>
+  targets.map((target) => asked ? [target, route, asked] : [target, route]);
 
 const HOSTILE = [
   ...["x", ".x", "eu.x", "eu-.x", "eu-3.x", "eu-03.x", "eu--1.x", "eu-1e0.x"],
@@ -129,9 +133,9 @@ const WAYS: Readonly<Record<string, readonly Row[]>> = {
 };
 
 for (const [name, rows] of Object.entries(WAYS)) {
-  Deno.test(`wayOf(): ${name}`, () => {
-    for (const [target, way, asked] of rows) {
-      assertEquals(go(target, asked), way, target);
+  Deno.test(`routeRequest(): ${name}`, () => {
+    for (const [target, route, asked] of rows) {
+      assertEquals(go(target, asked), route, target);
     }
   });
 }
@@ -169,7 +173,7 @@ const REFUSED: readonly [options: object, message: string][] = [
   [{ cluster: {} }, "with cluster: its objects are one already; leave it out"],
   [
     { trustedProxies: 1 },
-    "with trustedProxies: the platform says who the client is; leave it out",
+    "with trustedProxies: the platform sends the address of the client; leave it out",
   ],
   [
     { wsEngine: "fast" },
@@ -177,7 +181,7 @@ const REFUSED: readonly [options: object, message: string][] = [
   ],
   [
     { limits: { queuedBytes: 1 } },
-    "with limits.queuedBytes: the platform does not say what it has queued; leave it out",
+    "with limits.queuedBytes: the platform does not show how much is queued; leave it out",
   ],
   [
     { limits: { unfinishedBytes: 1 } },
@@ -367,7 +371,7 @@ Deno.test("ObjectLinks takes a new WebSocket of an object in place of its former
   assertEquals([first.sent, second.sent], [[], ["hi"]]);
 });
 
-Deno.test("ObjectLinks closes all, also one that is on its way", async () => {
+Deno.test("ObjectLinks closes all, also one that is still connecting", async () => {
   const { links, told, send, connect } = setUp();
   const open = new FakeSocket();
   links.take("registry", open);

@@ -2,7 +2,6 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import {
   abortable,
   coalesce,
-  Deadlines,
   forEachConcurrent,
   onAbort,
   queue,
@@ -151,80 +150,6 @@ Deno.test("coalesce() runs once at a time, and once more for triggers in between
   await done.promise;
   await Promise.resolve();
   assertEquals(gates.length, 2);
-});
-
-/** Resolves with the names of what was called back, when `count` were. */
-function recorder(count: number) {
-  const called: string[] = [];
-  const { promise, resolve } = Promise.withResolvers<string[]>();
-  const late = (name: string) => () => {
-    if (called.push(name) === count) resolve(called);
-  };
-  return { called, late, all: promise };
-}
-
-Deno.test("Deadlines calls back in the order of the deadlines, and leaves out what was removed", async () => {
-  let now = 0;
-  const { performance } = globalThis;
-  globalThis.performance = Object.create(performance, {
-    now: { value: () => now },
-  });
-  try {
-    const deadlines = new Deadlines();
-    const { late, all } = recorder(3);
-    const removed = late("removed");
-    deadlines.add(late("third"), 4);
-    deadlines.add(removed, 1);
-    deadlines.add(late("first"), 1);
-    deadlines.add(late("second"), 2);
-    assertEquals(deadlines.remove(removed), true);
-    assertEquals(deadlines.remove(removed), false);
-    now = 5; // all are due in one turn
-    assertEquals(await all, ["first", "second", "third"]);
-  } finally {
-    globalThis.performance = performance;
-  }
-});
-
-Deno.test("Deadlines.end() calls all back once, and takes more after that", async () => {
-  const deadlines = new Deadlines();
-  const { called, late, all } = recorder(3);
-  deadlines.add(late("a"), 60_000);
-  deadlines.add(late("b"), 1);
-  deadlines.end();
-  assertEquals(called, ["a", "b"]);
-  deadlines.add(late("c"), 1);
-  assertEquals(await all, ["a", "b", "c"]);
-});
-
-Deno.test("Deadlines.release() leaves no timer, at once or after the last that waits", () => {
-  // The leak checks of the runner see a timer that stays.
-  const idle = new Deadlines();
-  const late = () => {};
-  idle.add(late, 60_000);
-  idle.remove(late);
-  idle.release();
-
-  const busy = new Deadlines();
-  busy.add(late, 60_000);
-  busy.release();
-  busy.remove(late);
-});
-
-Deno.test("Deadlines calls what one callback removes from another no more", async () => {
-  const deadlines = new Deadlines();
-  const called: string[] = [];
-  const other = () => called.push("other");
-  await new Promise<void>((resolve) => {
-    deadlines.add(() => {
-      called.push("one");
-      deadlines.remove(other);
-      resolve();
-    }, 1);
-    deadlines.add(other, 1);
-  });
-  deadlines.release();
-  assertEquals(called, ["one"]);
 });
 
 Deno.test("readAt() reads on until it has all, or the file ends", async () => {

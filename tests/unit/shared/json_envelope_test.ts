@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { envelopeOf } from "../../../shared/json_envelope.ts";
+import { envelopeOf } from "../../../shared/json/envelope.ts";
 
 const END = 4_096;
 const LONG = "y".repeat(2 * END);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { assertEquals } from "@std/assert";
-import { outlineOf } from "../../../shared/json_outline.ts";
+import { outlineOf } from "../../../shared/json/outline.ts";
 
 const emptied = (value: unknown): unknown =>
   typeof value !== "object" || value === null

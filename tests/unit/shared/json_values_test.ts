@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { parsePieces } from "../../../shared/json_pieces.ts";
+import { parsePieces } from "../../../shared/json/pieces.ts";
 import {
   countValues,
   ValueCounter,
   weigh,
-} from "../../../shared/json_values.ts";
+} from "../../../shared/json/values.ts";
 
 /** Counts by walking: the members of objects twice, those of lists once, an empty container once. */
 function walked(value: unknown): number {

@@ -1,6 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import layering from "../../../tools/lint/layering.ts";
-import shape, { MAX_PARAMETERS } from "../../../tools/lint/shape.ts";
+import { LONG_FUNCTIONS } from "../../../tools/lint/long_functions.ts";
+import shape, { MAX_LINES, MAX_PARAMETERS } from "../../../tools/lint/shape.ts";
 
 /** Returns the findings of the layering in a file, as `rule line`. */
 const faults = (file: string, source: string): string[] =>
@@ -410,4 +411,48 @@ Deno.test("shape: fields and variables are written one by one, not wrapped for t
       "[a, b] = [b, a];",
     ]
   ) assertEquals(found(source), [], source);
+});
+
+/** Ways to declare a function, each with a name in front of its body. */
+const FUNCTIONS: readonly ((body: string) => string)[] = [
+  (body) => `function long() {${body}}`,
+  (body) => `const long = () => {${body}};`,
+  (body) => `const a = { long() {${body}} };`,
+  (body) => `const a = { long: async () => {${body}} };`,
+  (body) => `class A { long() {${body}} }`,
+  (body) => `const a = { get long() {${body}} };`,
+];
+
+Deno.test("shape: a function of the package has at most 60 lines, each by itself", () => {
+  const found = (file: string, source: string) =>
+    Deno.lint.runPlugin(shape, file, source).map(({ message }) => message);
+  const most = "\n".repeat(MAX_LINES - 1);
+  const fault = "long has 61 lines; the limit is 60";
+  for (const declare of FUNCTIONS) {
+    assertEquals(found("mcp/a.ts", declare(most)), [], declare(""));
+    assertEquals(found("mcp/a.ts", declare(`${most}\n`)), [fault], declare(""));
+  }
+  const method = `class A { #long() {${most}\n} }`;
+  assertEquals(found("console/page/a.js", method), [`#${fault}`]);
+  const both = `function outer() { run(() => {${most}\n}); }`;
+  assertEquals(found("main.ts", both), [
+    "outer has 61 lines; the limit is 60",
+    "a function without a name has 61 lines; the limit is 60",
+  ]);
+  assertEquals(found("tests/a_test.ts", method), []);
+  assertEquals(found("tools/a.ts", method), []);
+});
+
+Deno.test("shape: each function that may be longer is longer", async () => {
+  for (const [file, names] of Object.entries(LONG_FUNCTIONS)) {
+    const url = new URL(`../../../${file}`, import.meta.url);
+    const source = await Deno.readTextFile(url);
+    // By another path, it is no exception.
+    const room = file.slice(0, file.indexOf("/"));
+    const extension = file.slice(file.lastIndexOf("."));
+    const found = Deno.lint.runPlugin(shape, `${room}/a${extension}`, source)
+      .filter(({ id }) => id === "shape/max-lines")
+      .map(({ message }) => message.slice(0, message.indexOf(" has ")));
+    assertEquals(found.toSorted(), names.toSorted(), file);
+  }
 });

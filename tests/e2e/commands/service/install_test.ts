@@ -76,7 +76,7 @@ Deno.test("service install twice changes nothing, and with other options lists t
   await home.succeed(INSTALL, { SMCP_TOKEN: KEY });
   assertEquals(await restarts(), 1);
   const again = await home.succeed(INSTALL, { SMCP_TOKEN: KEY });
-  assertMatch(again.stdout, /^unchanged: .*\n.*runs as before$/m);
+  assertMatch(again.stdout, /^unchanged: .*\n.*is unchanged and runs$/m);
   assertEquals(await restarts(), 0);
 
   const { stdout } = await home.succeed([...INSTALL, "--watch"]);
@@ -95,7 +95,7 @@ Deno.test("service install twice changes nothing, and with other options lists t
   const status = await home.succeed(["service", "status"]);
   assertMatch(status.stdout, /others can use it.*install it again/);
   const repaired = await home.succeed(INSTALL);
-  assertMatch(repaired.stdout, /others could read it; now only you can/);
+  assertMatch(repaired.stdout, /it was readable by others; now only by you/);
   assertEquals(await home.modeOf(ENV_FILE), "600");
 });
 
@@ -135,7 +135,7 @@ Deno.test("service install --print writes and starts nothing, and shows no crede
   assertMatch(stdout, /^# Made by smcp-computer service install/);
   assertStringIncludes(
     stderr,
-    `would write ${join(home.path, ENV_FILE)}, for your eyes only:
+    `would write ${join(home.path, ENV_FILE)}, readable only by you:
   SMCP_API_KEY=(not shown)
   SMCP_PROXY=(not shown)
 would write ${join(home.path, UNIT)}:
@@ -181,7 +181,7 @@ last lines of the log:
   assertMatch(end.stdout, /^smcp-computer: failed \(exit code 2\)$/m);
   assertEquals(
     end.stderr,
-    "error: smcp-computer does not run; its log says why\n",
+    "error: smcp-computer does not run; see its log\n",
   );
 });
 
@@ -201,7 +201,7 @@ Deno.test("service remove deletes the files of install, and nothing else", async
     "systemctl --user reset-failed smcp-computer.service",
   ]);
   const again = await home.succeed(["service", "remove"]);
-  assertMatch(again.stdout, /not installed as a service; nothing to remove/);
+  assertMatch(again.stdout, /not installed as a service: nothing to remove/);
 });
 
 Deno.test("on a Mac, a service has a plist, is loaded again once the old one is gone, shows its log and is removed", async () => {
@@ -306,7 +306,7 @@ const REFUSALS: readonly Refusal[] = [
   {
     name: "for root",
     env: { TEST_UID: "0" },
-    says: /this is root, .*run this as the user .*without sudo/,
+    says: /would run as root, .*run this as the user .*without sudo/,
   },
   {
     name: "without systemd",
@@ -319,7 +319,8 @@ const REFUSALS: readonly Refusal[] = [
       "state/no-bus":
         "System has not been booted with systemd as init system (PID 1). Can't operate.\nFailed to connect to bus: Host is down\n",
     },
-    says: /systemd does not run here, as in most containers; let what starts/,
+    says:
+      /systemd does not run here, as in most containers; start the command by/,
   },
   {
     name: "on Windows",
@@ -335,12 +336,12 @@ const REFUSALS: readonly Refusal[] = [
   {
     name: "over a unit of somebody else",
     files: { [UNIT]: "[Service]\n" },
-    says: /smcp-computer\.service is not made by .*left alone; move it away/,
+    says: /smcp-computer\.service was not made by .*is kept; move it away/,
   },
   {
     name: "over credentials of somebody else",
     files: { [ENV_FILE]: "A=b\n" },
-    says: /smcp-computer\.env is not made by .*left alone; move it away/,
+    says: /smcp-computer\.env was not made by .*is kept; move it away/,
   },
   {
     name: "with a credential file that was broken by hand",
@@ -423,6 +424,6 @@ Deno.test("without Deno's permissions, service install says how to get on", asyn
   assertEquals((await install.status).code, 1);
   assertMatch(
     install.lines.join("\n"),
-    /^error: Deno does not let this command do that \(Requires sys access to "uid"\); start it with "deno run -A", .*"--print" shows$/,
+    /^error: Deno does not permit that \(Requires sys access to "uid"\); start it with "deno run -A", .*"--print" shows$/,
   );
 });

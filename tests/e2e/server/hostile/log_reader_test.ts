@@ -14,7 +14,7 @@ const root = fileURLToPath(new URL("../../../../", import.meta.url));
 const CALLS = 8000;
 
 /** The message of the line about omitted lines. */
-const GAP = "Lines were left out here: nobody read the log";
+const GAP = "Lines were dropped: the log was not read";
 
 const MANY = ["--port", "0", "--max-events-per-second", "1000000"];
 

@@ -192,15 +192,15 @@ Deno.test("nodes: a key is revoked on all; where one does not answer the command
   bus.isConnected = false;
   assertEquals(await run("offices"), {
     code: 0,
-    stdout: "nobody is in any office that you may see\n",
+    stdout: "no office that you may see has members\n",
     stderr:
-      "warning: no answer came from the node right: what is there is missing here\n",
+      "warning: no answer from the node right: its entries are missing from this list\n",
   });
   const { code, stderr } = await revoke();
   assertEquals(code, 1);
   assertStringIncludes(
     stderr,
-    "no answer came from the node right: pc is refused by all others; try again",
+    "no answer from the node right: all others refuse pc; try again",
   );
   bus.isConnected = true;
   const post = { principal: "key:pc", ...ORDER };
@@ -220,11 +220,11 @@ Deno.test("nodes: one that was started with --no-operator is named, and a key th
   assertEquals(body, { node: "left", not_operated: ["right"], offices: [] });
   assertEquals(
     (await nodes.run("offices")).stderr,
-    "warning: operators cannot ask, because of --no-operator, the node right: what is there is missing here\n",
+    "warning: the operator API is off, by --no-operator, on the node right: its entries are missing from this list\n",
   );
   const { code, stderr } = await nodes.revoke();
   assertEquals(code, 1);
-  assertStringIncludes(stderr, "the node right: pc is refused by all");
+  assertStringIncludes(stderr, "the node right: all others refuse pc");
 });
 
 Deno.test("nodes: a stream ends when events of another node are missing, and says so when it goes on", async () => {

@@ -7,7 +7,7 @@ import {
   failuresAfterLoss,
   RESTART_POLICY,
 } from "../../../../computer/host/hosted_server.ts";
-import type { McpConnection } from "../../../../computer/host/mcp/connection.ts";
+import type { McpConnection } from "../../../../computer/host/mcp/mcp_connection.ts";
 import {
   EventScanner,
   fetchWithTimeouts,

@@ -24,7 +24,7 @@ import { connectMcp } from "../../../../computer/host/mcp/connect.ts";
 import {
   type AnswerQuestion,
   readTool,
-} from "../../../../computer/host/mcp/connection.ts";
+} from "../../../../computer/host/mcp/mcp_connection.ts";
 import {
   CONNECTION_CLOSED,
   HttpAnswerError,

@@ -7,7 +7,7 @@ import type {
 } from "@modelcontextprotocol/sdk/types.js";
 import { parseComputerConfig } from "../../../../computer/config/parse_config.ts";
 import { openConnection } from "../../../../computer/host/mcp/client_connection.ts";
-import type { ClientConnectionOptions } from "../../../../computer/host/mcp/connection.ts";
+import type { ClientConnectionOptions } from "../../../../computer/host/mcp/mcp_connection.ts";
 import { StdioTransport } from "../../../../computer/host/mcp/stdio.ts";
 import { watchTimers } from "../../../support/timers.ts";
 

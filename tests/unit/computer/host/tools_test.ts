@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import type { McpTool } from "../../../../computer/host/mcp/connection.ts";
+import type { McpTool } from "../../../../computer/host/mcp/mcp_connection.ts";
 import { credentialsWanted } from "../../../../computer/host/oauth/authorized_fetch.ts";
 import { ServerSet } from "../../../../computer/host/server_set.ts";
 import type {

@@ -6,7 +6,7 @@ import {
   readWindows,
   windowLayout,
 } from "../../../../computer/resources/desktop.ts";
-import type { McpConnection } from "../../../../computer/host/mcp/connection.ts";
+import type { McpConnection } from "../../../../computer/host/mcp/mcp_connection.ts";
 import { orderServers } from "../../../../computer/resources/servers.ts";
 import type { Resource, ResourceContents } from "../../../../protocol/mod.ts";
 

@@ -12,7 +12,7 @@ import {
 import { basename, dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { HostedServer } from "../../../../computer/host/hosted_server.ts";
-import type { McpConnection } from "../../../../computer/host/mcp/connection.ts";
+import type { McpConnection } from "../../../../computer/host/mcp/mcp_connection.ts";
 import {
   localDirResolver,
   type ResourceContents,

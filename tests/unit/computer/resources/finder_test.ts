@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
-import { allPages } from "../../../../computer/host/mcp/connection.ts";
+import { allPages } from "../../../../computer/host/mcp/mcp_connection.ts";
 import {
   documentSummary,
   type FinderQuery,

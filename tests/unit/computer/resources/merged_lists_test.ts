@@ -16,7 +16,7 @@ import {
   GET_TOOLS_EVENT,
   ProtocolError,
 } from "../../../../protocol/mod.ts";
-import { countValues } from "../../../../shared/json_values.ts";
+import { countValues } from "../../../../shared/json/values.ts";
 
 const size: fc.Arbitrary<ItemSize> = fc.record({
   owner: fc.constantFrom("a", "b", "c", "d"),

@@ -149,8 +149,8 @@ Deno.test("ClusterNode ends the homes that another node has after lost data, and
   assertEquals([tunnel.calls, lost()], [["lost home lost"], [1, 1]]);
   const lines = log.records.map(({ message }) => message.join(""));
   assertEquals(lines.filter((line) => /lost its data|^1 off/.test(line)), [
-    "Redis at redis:6379 has lost its data: the 0 offices that live here are registered again. If nobody emptied it, check that it is not used by others, and its maxmemory-policy",
-    "1 offices that lived here live at other nodes by now: their members are disconnected. Give all nodes the same lease",
+    "Redis at redis:6379 has lost its data: the 0 offices that live here are registered again. Unless it was emptied on purpose, check that no other program uses it, and its maxmemory-policy",
+    "1 offices that lived here have moved to other nodes: their members are disconnected. Give all nodes the same lease",
   ]);
 });
 

@@ -7,7 +7,7 @@ import {
 import {
   loadLibrary,
   requireVersion6,
-} from "../../../../server/cluster/redis/connection.ts";
+} from "../../../../server/cluster/redis/redis_connection.ts";
 import {
   checkServer,
   slotOf,

@@ -213,7 +213,7 @@ Deno.test("events take effect without an ack, too, and their errors harm nobody 
   assertEquals(agent.take().length, 1);
 });
 
-Deno.test("Connection.refuse() answers in the form of the event's ack (protocol §3)", () => {
+Deno.test("OfficeClient.refuse() answers in the form of the event's ack (protocol §3)", () => {
   const { agent } = trio();
   const error = new ProtocolError(ErrorCode.TOO_MANY_REQUESTS, "slow down");
   const answerTo = (event: string) => {

@@ -27,7 +27,7 @@ import {
 import type { RequestMeta } from "../../../protocol/payloads/request_meta.ts";
 import { carryStructured } from "../../../protocol/payloads/tool_result.ts";
 import { log } from "../../util/log.ts";
-import { weigh, type Weight } from "../../../shared/json_values.ts";
+import { weigh, type Weight } from "../../../shared/json/values.ts";
 import { type Page, PagedList } from "../../../shared/pages.ts";
 
 /** Options of one request to an MCP server. */

@@ -1,4 +1,4 @@
-import { textEnd } from "./json_pieces.ts";
+import { textEnd } from "./pieces.ts";
 import {
   BACKSLASH,
   COMMA,
@@ -7,7 +7,7 @@ import {
   OBJECT,
   OBJECT_END,
   QUOTE,
-} from "./json_characters.ts";
+} from "./characters.ts";
 
 /** What the ends of a JSON-RPC message show of it. */
 export interface Envelope {

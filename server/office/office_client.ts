@@ -59,7 +59,8 @@ const MAX_WAITING_BYTES = 2 ** 20;
 const WAITING_OVERHEAD_BYTES = 256;
 
 /** What a connection works with. */
-export interface ConnectionParts extends Pick<OfficeParts, "audit" | "clock"> {
+export interface OfficeClientParts
+  extends Pick<OfficeParts, "audit" | "clock"> {
   readonly offices: Offices;
   /** Notes an event that the client's version does not have. */
   readonly unknownEvent: (peer: Peer, name: string) => void;
@@ -76,9 +77,9 @@ export interface ConnectionParts extends Pick<OfficeParts, "audit" | "clock"> {
  * seat. They take effect in the order of their arrival, also while a join waits for another node (spec
  * §3). No method throws.
  */
-export class Connection {
+export class OfficeClient {
   readonly #peer: Peer;
-  readonly #parts: ConnectionParts;
+  readonly #parts: OfficeClientParts;
   #role: Role | undefined;
   #own: OwnSeat | undefined;
   #isGone = false;
@@ -89,7 +90,7 @@ export class Connection {
   #waitingBytes = 0;
 
   /** @param role declared at connect, if it was (protocol §2) */
-  constructor(peer: Peer, parts: ConnectionParts, role?: Role) {
+  constructor(peer: Peer, parts: OfficeClientParts, role?: Role) {
     this.#peer = peer;
     this.#parts = parts;
     this.#role = role;
@@ -312,7 +313,7 @@ const ackOf = (event: AnyEvent): "office" | "answer" | "none" =>
  *
  * @param fixed the role that was declared at connect or fixed by the first join, also after leaving
  * @param own the seat that the connection holds
- * @returns its own seat where it joins that again, of which nobody is notified; `undefined` when it may
+ * @returns its own seat where it joins that again, which notifies no member; `undefined` when it may
  *   have the seat if the office agrees
  */
 function judgeJoiner(

@@ -1,12 +1,6 @@
-import { countValues } from "./json_values.ts";
-import { textEnd } from "./json_pieces.ts";
-import {
-  LIST,
-  LIST_END,
-  OBJECT,
-  OBJECT_END,
-  QUOTE,
-} from "./json_characters.ts";
+import { countValues } from "./values.ts";
+import { textEnd } from "./pieces.ts";
+import { LIST, LIST_END, OBJECT, OBJECT_END, QUOTE } from "./characters.ts";
 
 /** The most values of an outline. */
 const MAX_VALUES = 200;

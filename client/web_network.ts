@@ -1,6 +1,6 @@
 /**
- * The way to a Server where the platform has settings of its own for proxies and certificates: what
- * bundles for browsers and Workers have in place of `client/node_way.ts`.
+ * The network to a Server where the platform has settings of its own for proxies and certificates: what
+ * bundles for browsers and Workers have in place of `client/node_network.ts`.
  *
  * @module
  */
@@ -30,7 +30,7 @@ export function proxyRoute(
 /** Returns `undefined`: there is no environment. */
 export const unreadableExemptions = (_: object): undefined => undefined;
 
-/** Returns `undefined`: the platform does not say why a handshake failed. */
+/** Returns `undefined`: the platform hides the reason of a failed handshake. */
 export const tlsReason = (): Promise<undefined> => Promise.resolve(undefined);
 
 /** A request, and what ends it. */
@@ -44,7 +44,7 @@ interface WebRequest {
  *
  * @throws when there is no answer, or none with a body
  */
-export async function open(
+export async function requestPage(
   url: string,
   { options: { headers = {} }, signal }: WebRequest,
 ): Promise<AsyncIterable<Uint8Array>> {

@@ -1,6 +1,6 @@
 /**
  * One connection to one server of Redis, over the package `redis`: commands with a deadline, a
- * subscription, a sign of life each second, and errors that say what is wrong and where.
+ * subscription, a sign of life each second, and errors that name the problem and the place.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import {
   type RedisTls,
   written,
 } from "./url.ts";
-import { type Deadline, Deadlines } from "../../shared/pending.ts";
+import { type Deadline, Deadlines } from "../../../shared/deadlines.ts";
 import { withTimeout } from "../../../shared/async.ts";
 import { loadPackages } from "../../../shared/packages.ts";
 
@@ -93,13 +93,13 @@ const MOST_UNANSWERED = 5;
  * One connection to one server.
  *
  * The clients of the package for sentinels and for a Redis Cluster repeat what has failed, also what may
- * have been done, and let commands wait for a connection. Here all that fails fails once, and whoever
- * uses it decides where to connect again.
+ * have been done, and let commands wait for a connection. Here each failure is reported once, and the caller
+ * decides where to connect again.
  */
-export class Connection {
+export class RedisConnection {
   /** Its address, for people and as a key. */
   readonly place: string;
-  /** When it was made, as `performance.now()` says it. */
+  /** When it was made, in milliseconds of `performance.now()`. */
   readonly since: number = performance.now();
   readonly #client: Client;
   readonly #deadlines = new Deadlines();
@@ -114,13 +114,13 @@ export class Connection {
    * Connects.
    *
    * @param onLost is called when the connection has ended by itself, unless `isReady` was false already
-   * @throws {Error} that says what is wrong, and where
+   * @throws {Error} that names the problem and the place
    */
   static async open(
     settings: DialSettings,
     address: Address,
     onLost: (reason: Error) => void,
-  ): Promise<Connection> {
+  ): Promise<RedisConnection> {
     const { library, tls, certificates, credentials, database } = settings;
     const endpoint = { ...address, ...certificates };
     const client: Client = library.createClient({
@@ -151,7 +151,7 @@ export class Connection {
       throw explained(error);
     }
     client.once("terminated", (error) => onLost(explained(error)));
-    return new Connection(address, client);
+    return new RedisConnection(address, client);
   }
 
   /** Whether it stands. */
@@ -159,7 +159,7 @@ export class Connection {
     return this.#client.isReady;
   }
 
-  /** Asks, and waits for a bounded time: one timer watches all, as they may be thousands. */
+  /** Sends a request, and waits for a bounded time: one timer watches all, as they may be thousands. */
   ask(command: readonly string[]): Promise<Reply> {
     const { promise, resolve, reject } = Promise.withResolvers<Reply>();
     const now = performance.now();
@@ -217,7 +217,7 @@ export class Connection {
    * Asks for a sign of life, and calls back when there was none for a while, or it is a replica now.
    *
    * It counts questions, not time: a process that was frozen finds the answers only after its timers, and
-   * the package's own time limit of a socket begins anew with whatever is sent.
+   * the package's own time limit of a socket restarts with each write.
    */
   check(isFixed: boolean, lose: (reason: Error) => void): void {
     if (this.#unanswered >= MOST_UNANSWERED) return lose(this.#noAnswer());
@@ -253,15 +253,15 @@ const isMaster = (role: Reply): boolean =>
  * Makes a connection with TLS, and waits for the first answer.
  *
  * The package `redis` listens for errors a moment after the handshake. In Deno the refusal of a client
- * certificate, which TLS 1.3 tells after the handshake, comes before that, and would end the process.
+ * certificate, which TLS 1.3 sends after the handshake, comes before that, and would end the process.
  * So a server that refuses is met here first.
  *
- * @throws {Error} what the server or the check of its certificate says
+ * @throws {Error} the error of the server, or of the check of its certificate
  */
 async function probeTls(endpoint: ConnectionOptions): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const socket = connect(endpoint);
-  // Whatever Redis says to it, that it says something is enough.
+  // Any answer of Redis is enough.
   socket.once("secureConnect", () => socket.write("PING\r\n"));
   socket.once("data", () => resolve());
   socket.on("error", reject);
@@ -271,12 +271,12 @@ async function probeTls(endpoint: ConnectionOptions): Promise<void> {
   await promise.finally(() => socket.destroy());
 }
 
-/** Each with what is said of a server instead of that it cannot be reached. */
+/** Refusals, with the problem that a message names in place of "cannot reach". */
 const REFUSALS: readonly (readonly [RegExp, string])[] = [
   [/^WRONGPASS|^ERR AUTH/, "refuses the user and password of the URL: "],
   [
     /^NOAUTH/,
-    "wants a password: write it into the URL, as in redis://user:password@host: ",
+    "needs a password: write it into the URL, as in redis://user:password@host: ",
   ],
   [/unknown command.*HELLO/i, "is too old: version 6.2 or later is needed: "],
 ];
@@ -289,15 +289,15 @@ function explain(cause: unknown, place: string, tls: boolean): Error {
   const hint =
     /closed unexpectedly|ECONNRESET|timed? ?out|in time/i.test(reason)
       ? tls
-        ? " (does it speak TLS? if not, the URL begins with redis://)"
-        : " (does it want TLS? then the URL begins with rediss://)"
+        ? " (if it has no TLS, the URL begins with redis://)"
+        : " (if it needs TLS, the URL begins with rediss://)"
       : /ECONNREFUSED|ENOTFOUND/.test(reason)
-      ? " (does it run there? if not, correct the URL)"
+      ? " (check that it runs there, and the URL)"
       : "";
   return new Error(`Cannot reach ${at}: ${reason}${hint}`, { cause });
 }
 
-/** Names several addresses of one host, which Node tells in parts. */
+/** Names several addresses of one host, which Node reports in parts. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === "") {
     return error.errors.map(String).join("; ");

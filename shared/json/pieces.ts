@@ -16,7 +16,7 @@ import {
   OBJECT,
   OBJECT_END,
   QUOTE,
-} from "./json_characters.ts";
+} from "./characters.ts";
 
 /** Values of a piece: `JSON.parse` takes some milliseconds for them. */
 const PIECE_VALUES = 10_000;

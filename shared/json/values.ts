@@ -1,20 +1,13 @@
 /**
  * How much a JSON text, or what it was parsed to, takes to work on.
  *
- * Bytes say little of that: 2.6 million `{}` are 8 MB of text and 150 MB of objects. So _values_ are
+ * Their bytes are no measure of that: 2.6 million `{}` are 8 MB of text and 150 MB of objects. So _values_ are
  * counted: the commas, colons and opening brackets outside of texts, which a scan finds without building
  * anything. A value and the name of a member count about one each; a long text counts as none.
  *
  * @module
  */
-import {
-  BACKSLASH,
-  COLON,
-  COMMA,
-  LIST,
-  OBJECT,
-  QUOTE,
-} from "./json_characters.ts";
+import { BACKSLASH, COLON, COMMA, LIST, OBJECT, QUOTE } from "./characters.ts";
 
 const LINE_FEED = 0x0a;
 const RETURN = 0x0d;

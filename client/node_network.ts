@@ -1,6 +1,6 @@
 /**
- * The way to a Server in Deno, Node and similar runtimes: through a proxy, and with certificates.
- * Bundles for browsers and Workers have `web_way.ts` in its place (tools/npm/npm_package.ts).
+ * The network to a Server in Deno, Node and similar runtimes: through a proxy, and with certificates.
+ * Bundles for browsers and Workers have `web_network.ts` in its place (tools/npm/npm_package.ts).
  *
  * @module
  */
@@ -8,8 +8,8 @@ import type { NodeWebSocket } from "socket.io-client";
 import type { UrlOptions } from "./options.ts";
 import type { ProxyRoute } from "./proxy.ts";
 import { hasNodeModules, nodeModule } from "./node_modules.ts";
-import { isTls } from "./tls.ts";
-import * as webWay from "./web_way.ts";
+import { isTls } from "./server_url.ts";
+import * as webNetwork from "./web_network.ts";
 
 export { proxyRoute, unreadableExemptions } from "./proxy.ts";
 export { checkTls, tlsReason } from "./tls.ts";
@@ -34,9 +34,9 @@ export const joining = (
   };
 
 /** A request, with what leads it to its Server, and what ends it. */
-export interface WayRequest {
+export interface PageRequest {
   readonly options: Pick<UrlOptions, "url" | "headers" | "tls">;
-  /** The way through a proxy, if there is one. */
+  /** The route through a proxy, if there is one. */
   readonly route: ProxyRoute | undefined;
   readonly signal: AbortSignal;
 }
@@ -46,22 +46,22 @@ export interface WayRequest {
  *
  * @throws when there is no answer, or none with a body
  */
-export async function open(
+export async function requestPage(
   url: string,
-  given: WayRequest,
+  request: PageRequest,
 ): Promise<AsyncIterable<Uint8Array>> {
-  if (!hasNodeModules()) return await webWay.open(url, given);
-  const { options: { headers, tls }, route, signal } = given;
+  if (!hasNodeModules()) return await webNetwork.requestPage(url, request);
+  const { options: { headers, tls }, route, signal } = request;
   // `fetch` has no option for certificates and proxies that Deno and Node share.
-  const request = nodeModule(isTls(url) ? "node:https" : "node:http")
+  const sent = nodeModule(isTls(url) ? "node:https" : "node:http")
     ?.request(url, { ...tls, headers, signal, agent: route?.agent ?? false });
-  if (request === undefined) throw new Error("no node:http");
+  if (sent === undefined) throw new Error("no node:http");
   return await new Promise((resolve, reject) => {
-    request.on("error", reject);
-    request.on(
+    sent.on("error", reject);
+    sent.on(
       "response",
       (answer) => answer.statusCode === 200 ? resolve(answer) : reject(answer),
     );
-    request.end();
+    sent.end();
   });
 }

@@ -1,5 +1,5 @@
 /**
- * What the server needs of the connections and sessions of its clients, whoever provides them: stock
+ * What the server needs of the connections and sessions of its clients, from any engine: stock
  * Engine.IO and Socket.IO for `listen()`, and an engine of our own behind `fetch`.
  *
  * @module
@@ -14,7 +14,7 @@ import type { ByteRange, DecodedText, JsonText } from "./json_text.ts";
 /** The data of a packet. */
 export type PacketData = string | ArrayBuffer | ArrayBufferView;
 
-/** The events of a {@linkcode Connection}. */
+/** The events of a {@linkcode WireConnection}. */
 export interface ConnectionEvents {
   /** A packet came from the client. */
   packet(packet: { readonly data?: unknown }): void;
@@ -31,12 +31,12 @@ export interface ConnectionEvents {
 }
 
 /** A client's connection of Engine.IO, over polling or a WebSocket. */
-export interface Connection {
+export interface WireConnection {
   /** The request that opened it. */
   readonly request: RequestHead;
   /** The address of the other end, which may be a proxy. */
   readonly remoteAddress: string;
-  /** Whether packets pass in both directions: it is neither closed nor told to close. */
+  /** Whether packets pass in both directions: it is neither closed nor closing. */
   readonly isOpen: boolean;
   /** Whether the transport takes packets right now. */
   readonly isWritable: boolean;
@@ -95,12 +95,12 @@ export interface ClientSocket {
   /** Its id, which is not that of the connection. */
   readonly id: string;
   /** The connection. */
-  readonly conn: Connection;
+  readonly conn: WireConnection;
   /** Whether it is in the namespace. */
   readonly connected: boolean;
   /** The decoder of the connection, which offers packets to the session. */
   readonly decoder: PacketDecoder | undefined;
-  /** Tells the client to leave, and closes the connection. */
+  /** Makes the client leave, and closes the connection. */
   disconnect(): void;
   /** Calls back when it has left the namespace. */
   once(event: "disconnect", left: () => void): unknown;
@@ -121,7 +121,7 @@ export interface ConnectionGuard extends PacketGuard {
 /** Decides about clients, and takes them. */
 export interface Reception {
   /** Called with each new connection, before it is read; returns its guard. */
-  opened(connection: Connection): ConnectionGuard;
+  opened(connection: WireConnection): ConnectionGuard;
   /**
    * Decides about a client that asks for the namespace of the protocol.
    *
@@ -134,7 +134,7 @@ export interface Reception {
     auth: Record<string, unknown>,
   ): Promise<ConnectError | (() => void)>;
   /** Returns the error for a client that asks for another namespace, and notes it. */
-  elsewhere(connection: Connection): ConnectError;
+  elsewhere(connection: WireConnection): ConnectError;
   /** Notes a request that Engine.IO refused. */
   refused(request: RequestHead, code: number, message: string): void;
 }
@@ -159,7 +159,7 @@ export interface EngineOptions {
 /** What provides connections. */
 export interface ClientEngine {
   /** The open connections. */
-  readonly connections: Iterable<Connection>;
+  readonly connections: Iterable<WireConnection>;
   /** Takes clients from now on; called once, before the first request. */
   serve(reception: Reception): void;
   /**

@@ -1,0 +1,147 @@
+/**
+ * Time limits that survive a stall of the process, one at a time or many with one timer.
+ *
+ * @module
+ */
+
+/** Something that must end by a certain time. */
+export interface Deadline {
+  /** When it expires, in milliseconds of `performance.now()`. */
+  readonly due: number;
+  /** Its index in {@linkcode Deadlines}, which maintain it. */
+  place?: number;
+  /** Called once, when it expires. */
+  expire(): void;
+}
+
+/** How many milliseconds late a timer is where the process did not run, or read nothing, for a while. */
+const STALL_MS = 100;
+
+/** The most milliseconds that a time limit is extended by then. */
+const MAX_GRACE_MS = 1000;
+
+/**
+ * Calls back when what is waited for has not come in time. After a stall of the process that is up to a
+ * second later, once it has read what came meanwhile.
+ *
+ * @param keepsProcess whether it keeps the process running
+ * @returns a function that stops it
+ */
+export function limitTime(
+  milliseconds: number,
+  over: () => void,
+  keepsProcess = true,
+): () => void {
+  const end = performance.now() + milliseconds;
+  let timer: ReturnType<typeof setTimeout>;
+  const wait = (milliseconds: number, then: () => void) => {
+    timer = setTimeout(then, milliseconds);
+    if (!keepsProcess) timer.unref();
+  };
+  wait(milliseconds, () => {
+    const lateMs = Math.min(performance.now() - end, MAX_GRACE_MS);
+    if (lateMs < STALL_MS) over();
+    else wait(lateMs, over);
+  });
+  return () => clearTimeout(timer);
+}
+
+/**
+ * Watches many deadlines with one timer.
+ *
+ * Nearly all are removed long before they are due. Removing one does not touch the timer, which fires
+ * at the earliest deadline of the time when it was set, and is only then set again. So the owner must
+ * call {@linkcode Deadlines.clear}, {@linkcode Deadlines.end} or {@linkcode Deadlines.release} at its end.
+ *
+ * By default the timer does not keep the process running: the connection does on which the work waits.
+ */
+export class Deadlines<T extends Deadline = Deadline> {
+  readonly #open: T[] = [];
+  readonly #keepsProcess: boolean;
+  #disarm = () => {};
+  #next = Infinity;
+  #isReleased = false;
+
+  /** @param keepsProcess whether the timer keeps the process running, also after the last removal */
+  constructor(keepsProcess = false) {
+    this.#keepsProcess = keepsProcess;
+  }
+
+  /** Iterates over the deadlines. */
+  [Symbol.iterator](): Iterator<T> {
+    return this.#open.values();
+  }
+
+  /** Watches a deadline until it expires or is removed. */
+  add(deadline: T, now: number): void {
+    this.#isReleased = false;
+    deadline.place = this.#open.push(deadline) - 1;
+    if (deadline.due < this.#next) this.#arm(deadline.due, now);
+  }
+
+  /** Removes a deadline; returns whether it was watched. */
+  remove(deadline: T): boolean {
+    const { place } = deadline;
+    if (place === undefined || this.#open[place] !== deadline) return false;
+    swapRemove(this.#open, place);
+    const moved = this.#open[place];
+    if (moved !== undefined) moved.place = place;
+    if (this.#isReleased) this.release();
+    return true;
+  }
+
+  /** Removes all deadlines, and stops the timer. */
+  clear(): void {
+    this.#open.length = 0;
+    this.#stop();
+  }
+
+  /** Expires all deadlines immediately, and stops the timer. */
+  end(): void {
+    const all = [...this.#open];
+    this.clear();
+    for (const deadline of all) deadline.expire();
+  }
+
+  /** Stops the timer once no deadline is left, until the next `add`. */
+  release(): void {
+    this.#isReleased = true;
+    if (this.#open.length === 0) this.#stop();
+  }
+
+  #arm(due: number, now: number): void {
+    this.#disarm();
+    this.#next = due;
+    // The next one may be overdue already, and Node warns of negative delays.
+    const delay = Math.max(0, Math.round(due - now));
+    const expire = () => this.#expire(due);
+    this.#disarm = limitTime(delay, expire, this.#keepsProcess);
+  }
+
+  #stop(): void {
+    this.#disarm();
+    this.#next = Infinity;
+  }
+
+  #expire(due: number): void {
+    this.#next = Infinity;
+    for (const deadline of [...this.#open]) {
+      if (deadline.due <= due && this.remove(deadline)) deadline.expire();
+    }
+    let next = Infinity;
+    for (const { due } of this.#open) next = Math.min(next, due);
+    if (next < this.#next) this.#arm(next, performance.now());
+  }
+}
+
+/**
+ * Removes an item in O(1) by swapping in the last one (order is not preserved).
+ *
+ * Per-call state is kept in such lists, never in a `Map` or `Set`: those allocate a new table after
+ * some deletions, and the old one points to it. Once an old table is promoted, V8 keeps every later
+ * one and its contents alive until the next full collection, so each minor one would copy all calls.
+ */
+export function swapRemove<T>(list: T[], at: number): void {
+  const last = list.pop();
+  if (last !== undefined && at < list.length) list[at] = last;
+}
