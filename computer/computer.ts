@@ -34,7 +34,7 @@ const COMPUTER_NAMES = {
 } satisfies NamesOf<SmcpComputerOptions>;
 
 /** Returns the options without those of the connection, which a {@linkcode ToolHost} refuses. */
-const hostOptionsOf = (options: SmcpComputerOptions): ToolHostOptions =>
+const toHostOptions = (options: SmcpComputerOptions): ToolHostOptions =>
   Object.fromEntries(
     Object.entries(options).filter(([name]) => name in TOOL_HOST_NAMES),
   ) as typeof options;
@@ -47,7 +47,7 @@ export interface ComputerStatus extends ToolHostStatus {
   readonly connection: ConnectionState;
   /** The protocol version of the connection, or of the next attempt. */
   readonly protocol: ClientProtocol;
-  /** The office that it is in, or comes back to. */
+  /** The office that it is in, or rejoins. */
   readonly office?: string;
 }
 
@@ -58,7 +58,7 @@ export let officeLinkOf: (computer: SmcpComputer) => OfficeLink;
  * A Computer: a {@linkcode ToolHost} with a connection, which offers its tools to the Agent of an
  * office (protocol §1).
  *
- * The MCP servers start once it is connected, all at once, and nothing waits for them: what is
+ * The MCP servers start in parallel once it is connected, and nothing waits for them: what is
  * ready is offered, the rest follows. After a lost connection the Computer reconnects by itself,
  * and joins its office again.
  */
@@ -80,7 +80,7 @@ export class SmcpComputer extends ToolHost {
     checkNames(options, COMPUTER_NAMES, "SmcpComputer");
     const signed = { ...options, role: "computer" } as const;
     const connection = new Connection(signed, logThrown); // first: if it throws, nothing is left behind
-    super(hostOptionsOf(options));
+    super(toHostOptions(options));
     this.#link = new OfficeLink(signed, connection, partsOf(this));
   }
 
@@ -94,12 +94,12 @@ export class SmcpComputer extends ToolHost {
     return this.#link.url;
   }
 
-  /** The office that it is in, or comes back to after a reconnect. */
+  /** The office that it is in, or rejoins after a reconnect. */
   get office(): string | undefined {
     return this.#link.connection.office;
   }
 
-  /** Tells how it and its MCP servers are doing. */
+  /** Returns its status, and that of its MCP servers. */
   override status(): ComputerStatus {
     const { name, connection: { state, protocol, office } } = this.#link;
     return {
@@ -150,7 +150,7 @@ export class SmcpComputer extends ToolHost {
   }
 
   /**
-   * Leaves the office; resolves when its name is free. Calls that run there are given up.
+   * Leaves the office; resolves when its name is free. Calls that run there are aborted.
    *
    * @throws {ConnectionError} `refused`: it is still there; `lost`, `timeout`: it is out anyway
    */
@@ -163,7 +163,7 @@ export class SmcpComputer extends ToolHost {
    * the name is free for the next one.
    */
   override async close(): Promise<void> {
-    // The tools first: what ends from now on is announced to nobody.
+    // The tools first: what ends from now on is not announced.
     await Promise.all([super.close(), this.#link.close()]);
   }
 }

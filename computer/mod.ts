@@ -53,7 +53,7 @@ export {
   type ToolHostOptions,
   type ToolHostStatus,
 } from "./tool_host.ts";
-export type { BlobOptions } from "./blobs/blobs.ts";
+export type { BlobOptions } from "./blobs/options.ts";
 export type { HostingOptions } from "./host/hosting.ts";
 export type {
   ComputerEvents,

@@ -26,7 +26,8 @@ import {
   UPDATE_SKILLS_EVENT,
   UPDATE_TOOL_LIST_EVENT,
 } from "../protocol/mod.ts";
-import { BLOB_NAMES, BlobExchange, type BlobOptions } from "./blobs/blobs.ts";
+import { BlobExchange } from "./blobs/blobs.ts";
+import { BLOB_NAMES, type BlobOptions } from "./blobs/options.ts";
 import type {
   ComputerConfig,
   ConfigChanges,
@@ -78,7 +79,7 @@ export interface ToolHostOptions extends HostingOptions, BlobOptions {
    * are kept in its part `mcp`. Without it there are no skills.
    */
   skillHome?: string;
-  /** Answers questions that MCP servers ask during tool calls; without it they get the answer that nobody can. */
+  /** Answers questions that MCP servers ask during tool calls; without it they are refused. */
   elicit?: Elicit;
 }
 
@@ -126,8 +127,7 @@ export let partsOf: (host: ToolHost) => ToolHostParts;
 /**
  * Hosts MCP servers, and offers their tools, windows and documents to this process.
  *
- * A {@linkcode SmcpComputer} is a tool host with a connection to a Server; this is one without,
- * for programs whose Agent runs in the same process, and for tests.
+ * A {@linkcode SmcpComputer} adds a Server; this is for an Agent in the same process, and for tests.
  */
 export class ToolHost implements AsyncDisposable {
   readonly #parts: ToolHostParts;
@@ -198,7 +198,7 @@ export class ToolHost implements AsyncDisposable {
     return this.#parts.hosting.inputs;
   }
 
-  /** Tells how the MCP servers are doing. */
+  /** Returns the status of the MCP servers. */
   status(): ToolHostStatus {
     const { hosting: { host }, watch, skills, calls, lists } = this.#parts;
     const problems = [
@@ -225,9 +225,9 @@ export class ToolHost implements AsyncDisposable {
   }
 
   /**
-   * Starts the MCP servers, all at once; resolves when each runs or has failed.
+   * Starts the MCP servers in parallel; resolves when each runs or has failed.
    *
-   * Never rejects: {@linkcode status} says how it went. A tool can be called as soon as its own
+   * Never rejects: {@linkcode status} has the outcome. A tool can be called as soon as its own
    * MCP server runs.
    */
   async start(): Promise<void> {
@@ -468,7 +468,7 @@ export class ToolHost implements AsyncDisposable {
     this.#parts.resolver = resolver;
   }
 
-  /** Gives up running calls and stops every MCP server for good; nothing that they started is left. */
+  /** Aborts running calls and stops every MCP server for good; nothing that they started is left. */
   async close(): Promise<void> {
     const { hosting, calls, watch, watched, blobs, skills, office } =
       this.#parts;

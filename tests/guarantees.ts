@@ -168,7 +168,7 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
   ],
   "A stray key or click is no answer.": [
     "terminalQuestions() ignores keys typed before they are accepted",
-    "outcomeOf() moves up and down without wrapping, and ignores other keys",
+    "pressKey() moves up and down without wrapping, and ignores other keys",
     "shell: input typed for it answers no question, and is restored afterwards",
     "a click at the moment when a question appears is no answer to it",
   ],

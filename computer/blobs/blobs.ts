@@ -10,13 +10,14 @@ import {
   DEFAULT_BLOB_STORE_BYTES,
   DEFAULT_UPLOAD_BYTES,
 } from "../util/defaults.ts";
-import { BlobStore } from "./store.ts";
+import type { BlobOptions } from "./options.ts";
+import { type BlobSource, BlobStore } from "./store.ts";
 import { Uploads } from "./uploads.ts";
 import { logThrown } from "../util/log.ts";
 import { isRecord } from "../../protocol/names.ts";
 import { blobNotAccessible } from "../../protocol/errors.ts";
 import { MAX_TIMER_MS } from "../../shared/async.ts";
-import { checkNumbers, type NamesOf } from "../../shared/checks.ts";
+import { checkNumbers } from "../../shared/checks.ts";
 
 /** The kind of the handles of results. */
 export const RESULT_KIND = "result";
@@ -27,7 +28,7 @@ export class BlobExchange {
   readonly store: BlobStore;
   /** The files of Agents. */
   readonly uploads: Uploads;
-  /** Who resolves which kind of handle. */
+  /** The resolvers by the kind of handle. */
   readonly #kinds = new Map<string, ResolveBlob>();
   #started: Promise<unknown> | undefined;
 
@@ -115,67 +116,9 @@ function checkLimits(
   }
 }
 
-/** Options for content that is too large for a message, and for files of Agents. */
-export interface BlobOptions {
-  /**
-   * The folder for files that Agents send, which is made if it is missing; without one, none is
-   * taken. Take it from the owner, never from a file of a project: whoever writes it says where
-   * Agents write.
-   */
-  landingRoot?: string;
-  /** Limits of those files. */
-  uploads?: {
-    /** Maximum bytes of a file; default 100 MiB. */
-    readonly maxBytes?: number;
-    /** Maximum files at a time; default 4. */
-    readonly maxConcurrent?: number;
-    /** How long a file may wait for its next part until it is given up; default 120,000. */
-    readonly idleTimeoutMs?: number;
-  };
-  /**
-   * What keeps large images and files of results until Agents have fetched them; what was not used
-   * for longest goes first.
-   */
-  blobStore?: {
-    /** Maximum bytes altogether; default 512 MiB. A single image or file has at most 100 MiB. */
-    readonly maxBytes?: number;
-    /** Maximum bytes in memory; what is older is written to the disk. Default 32 MiB. */
-    readonly memoryBytes?: number;
-    /** The folder in which a private one is made for them; default: the system's for temporary files. */
-    readonly directory?: string;
-  };
-}
-
-/** The names of {@linkcode BlobOptions}. */
-export const BLOB_NAMES = {
-  landingRoot: true,
-  uploads: {
-    maxBytes: true,
-    maxConcurrent: true,
-    idleTimeoutMs: true,
-  } satisfies NamesOf<NonNullable<BlobOptions["uploads"]>>,
-  blobStore: {
-    maxBytes: true,
-    memoryBytes: true,
-    directory: true,
-  } satisfies NamesOf<NonNullable<BlobOptions["blobStore"]>>,
-} satisfies NamesOf<BlobOptions>;
-
-/** Bytes that a handle leads to, as they are now. */
-export interface BlobSource {
-  /** Their media type. */
-  readonly mimeType: string;
-  /** Number of bytes. */
-  readonly size: number;
-  /** SHA-256 as lower-case hexadecimal digits. */
-  readonly sha256: string;
-  /** Reads bytes; the range is within the size. */
-  read(offset: number, length: number): Promise<Uint8Array>;
-}
-
 /**
- * Finds the bytes of a handle, and applies the rules of those who issued it again: what the handle
- * says is never trusted.
+ * Finds the bytes of a handle, and applies the rules of those who issued it again: the fields of
+ * the handle are never trusted.
  *
  * @throws {ProtocolError} 4018 `invalid_handle`, `forbidden` or `gone`
  */
@@ -183,9 +126,9 @@ export type ResolveBlob = (
   handle: BlobHandle,
 ) => BlobSource | Promise<BlobSource>;
 
-/** What a handle says: who resolves it, and what that one wrote into it. Anybody can write one. */
+/** The fields of a handle: its kind, and those of its issuer. It may be forged. */
 interface BlobHandle {
-  /** Who resolves it. */
+  /** The kind, which has one resolver. */
   readonly kind: string;
   /** Further fields, for that one alone. */
   readonly [field: string]: unknown;

@@ -8,13 +8,25 @@ import { createHash, randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { lstat, mkdir, open, readdir, rm } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
-import type { BlobOptions, BlobSource } from "./blobs.ts";
+import type { BlobOptions } from "./options.ts";
 import { log } from "../util/log.ts";
 import { isLeftOver, ownerMark } from "../util/processes.ts";
 import { reasonOf } from "../util/values.ts";
 import { blobNotAccessible } from "../../protocol/errors.ts";
 import { queue } from "../../shared/async.ts";
 import { readAt } from "../../shared/bytes.ts";
+
+/** Bytes that a handle leads to, as they are now. */
+export interface BlobSource {
+  /** Their media type. */
+  readonly mimeType: string;
+  /** Number of bytes. */
+  readonly size: number;
+  /** SHA-256 as lower-case hexadecimal digits. */
+  readonly sha256: string;
+  /** Reads bytes; the range is within the size. */
+  read(offset: number, length: number): Promise<Uint8Array>;
+}
 
 /** Bytes that are hashed or written before others get their turn. */
 const SLICE_BYTES = 4 * 2 ** 20;
@@ -113,14 +125,14 @@ export class BlobStore {
     const size = bytes.length;
     const added: Entry = { sha256, size, mimeType, bytes, file: undefined };
     this.#entries.set(sha256, added);
-    let excess = sizeOf([...this.#entries.values()]) - this.maxBytes;
+    let excess = totalSize([...this.#entries.values()]) - this.maxBytes;
     for (const oldest of this.#entries.values()) {
       if (excess <= 0) break;
       excess -= oldest.size;
       await this.#remove(oldest);
     }
     const inMemory = [...this.#entries.values()].filter((one) => one.bytes);
-    excess = sizeOf(inMemory) - this.#memoryBytes;
+    excess = totalSize(inMemory) - this.#memoryBytes;
     for (const oldest of inMemory) {
       if (excess <= 0) break;
       excess -= oldest.size;
@@ -163,7 +175,7 @@ export class BlobStore {
   }
 }
 
-const sizeOf = (entries: readonly Entry[]): number =>
+const totalSize = (entries: readonly Entry[]): number =>
   entries.reduce((sum, { size }) => sum + size, 0);
 
 /** @throws {ProtocolError} 4018 `gone` when it was removed meanwhile */

@@ -1,13 +1,13 @@
 /**
  * Files that Agents send in chunks (protocol §8.7): the first chunk declares the file, later ones
- * continue it, the last one lands it; an upload without a next chunk in time is dropped.
+ * continue it, the last one completes it; an upload without a next chunk in time is dropped.
  *
  * @module
  */
 import { Buffer } from "node:buffer";
 import { createHash, randomUUID } from "node:crypto";
-import type { BlobOptions } from "./blobs.ts";
-import { Landing, type Part } from "./landing.ts";
+import type { BlobOptions } from "./options.ts";
+import { type Part, UploadFolder } from "./upload_folder.ts";
 import { log } from "../util/log.ts";
 import { isBase64, reasonOf } from "../util/values.ts";
 import type {
@@ -26,22 +26,22 @@ export type UploadLimits = Required<NonNullable<BlobOptions["uploads"]>>;
 
 /** Takes the files of Agents (protocol §8.7). */
 export class Uploads {
-  readonly #landing: Landing | undefined;
+  readonly #folder: UploadFolder | undefined;
   readonly #limits: UploadLimits;
   readonly #running = new Map<string, Upload>();
-  /** Those being given up, since no further chunk came in time. */
+  /** Those being dropped, since no further chunk came in time. */
   readonly #late = new Set<Promise<void>>();
   #closed = false;
 
   /** @param root the folder for them; without one, nothing is taken */
   constructor(root: string | undefined, limits: UploadLimits) {
-    this.#landing = root === undefined ? undefined : new Landing(root);
+    this.#folder = root === undefined ? undefined : new UploadFolder(root);
     this.#limits = limits;
   }
 
   /** Removes what killed processes left; never rejects. */
   async start(): Promise<void> {
-    await this.#landing?.removeLeftOver();
+    await this.#folder?.removeLeftOver();
   }
 
   /**
@@ -50,14 +50,14 @@ export class Uploads {
    * @throws {ProtocolError} 4019
    */
   async put(request: PutBlobReq): Promise<PutBlobRet> {
-    if (!this.#landing) {
+    if (!this.#folder) {
       throw blobWriteFailed(
         "forbidden",
-        "this Computer takes no files; its owner can give them a folder with landingRoot (--landing-root)",
+        "this Computer accepts no files; its owner can set a folder for them with landingRoot (--landing-root)",
       );
     }
     if (request.upload_id === undefined) {
-      return await this.#begin(this.#landing, request);
+      return await this.#begin(this.#folder, request);
     }
     const upload = this.#running.get(request.upload_id);
     if (!upload) throw unknownUpload(request.upload_id);
@@ -69,7 +69,7 @@ export class Uploads {
     }
   }
 
-  /** Gives up all uploads; never rejects. */
+  /** Drops all uploads; never rejects. */
   async drop(): Promise<void> {
     const dropping = [...this.#running].map(([id, upload]) => {
       this.#forget(id);
@@ -78,19 +78,19 @@ export class Uploads {
     await Promise.all([...dropping, ...this.#late]);
   }
 
-  /** Gives up all uploads, and takes no more. */
+  /** Drops all uploads, and takes no more. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.drop();
   }
 
-  async #begin(landing: Landing, request: PutBlobReq): Promise<PutBlobRet> {
+  async #begin(folder: UploadFolder, request: PutBlobReq): Promise<PutBlobRet> {
     const declared = readDeclaration(request);
     const { maxBytes, maxConcurrent } = this.#limits;
     if (declared.size > maxBytes) {
       throw blobWriteFailed(
         "too_large",
-        `it has ${declared.size} bytes, and this Computer takes at most ${maxBytes}`,
+        `it has ${declared.size} bytes, and this Computer accepts at most ${maxBytes}`,
       );
     }
     if (this.#closed || this.#running.size >= maxConcurrent) {
@@ -100,8 +100,8 @@ export class Uploads {
       );
     }
     const id = randomUUID().replaceAll("-", "");
-    const part = landing.create(id);
-    const upload = beginUpload(id, declared, part, () => this.#forget(id));
+    const part = folder.create(id);
+    const upload = new Upload(id, declared, part, () => this.#forget(id));
     this.#running.set(id, upload); // takes its place before anything is awaited
     try {
       return await upload.take(request);
@@ -113,7 +113,7 @@ export class Uploads {
     }
   }
 
-  /** Gives an upload up that gets no further chunk in time. */
+  /** Drops an upload that gets no further chunk in time. */
   #expectNext(id: string): void {
     const upload = this.#running.get(id);
     if (!upload) return;
@@ -131,112 +131,141 @@ export class Uploads {
 }
 
 /** One upload: its chunks in order, the file in its place after the last (protocol §8.7). */
-interface Upload {
+class Upload {
   /** Ends it when it waits too long for its next chunk. */
-  timer?: ReturnType<typeof setTimeout>;
+  timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #id: string;
+  readonly #declared: Declaration;
+  readonly #creating: Promise<Part>;
+  readonly #ended: () => void;
+  readonly #hash = createHash("sha256");
+  readonly #inTurn = queue();
+  #received = 0;
+  #isOver = false;
+
+  /**
+   * @param creating its file
+   * @param ended called when it ends, before its answer
+   */
+  constructor(
+    id: string,
+    declared: Declaration,
+    creating: Promise<Part>,
+    ended: () => void,
+  ) {
+    this.#id = id;
+    this.#declared = declared;
+    this.#creating = creating;
+    this.#ended = ended;
+  }
+
   /**
    * Takes the next chunk, after those before it.
    *
    * @throws {ProtocolError} 4019
    */
-  take(request: PutBlobReq): Promise<PutBlobRet>;
-  /** Gives it up, and removes what has arrived, after the chunk that is being written. */
-  drop(): Promise<void>;
-}
+  take(request: PutBlobReq): Promise<PutBlobRet> {
+    return this.#inTurn(() => this.#take(request));
+  }
 
-/**
- * Begins an upload.
- *
- * @param creating its file
- * @param ended called when it ends, before its answer
- */
-function beginUpload(
-  id: string,
-  { size, sha256, hint }: Declaration,
-  creating: Promise<Part>,
-  ended: () => void,
-): Upload {
-  const hash = createHash("sha256");
-  let received = 0;
-  let isOver = false;
-  const inTurn = queue();
-  const end = async () => {
-    if (isOver) return;
-    isOver = true;
-    ended();
-    const part = await creating.catch(() => undefined); // none could be created
-    await part?.remove();
-  };
-  const fail = async (reason: BlobWriteReason, why: string): Promise<never> => {
-    await end();
-    throw blobWriteFailed(reason, why, id);
-  };
-  const onDisk = <T>(work: Promise<T>): Promise<T> =>
-    work.catch((error) => {
-      const reason = reasonOf(error);
-      log.warn("Cannot write a file of an Agent: {reason}", { reason });
-      return fail("io_error", "the Computer cannot write it");
-    });
-  const land = async (part: Part): Promise<Partial<PutBlobRet>> => {
-    const actual = hash.digest("hex");
-    if (actual !== sha256) {
-      const why = `the bytes that arrived have the SHA-256 ${actual}`;
-      return await fail("integrity", why);
-    }
-    const name = [id, cleanHint(hint)].filter((text) => text !== "").join("_");
-    const path = await onDisk(part.land(name));
-    isOver = true;
-    ended();
-    log.info("Took a file of {size} bytes of an Agent: {path}", { size, path });
-    return { landing_path: path, total_size: size, sha256: actual };
-  };
-  const take = async (request: PutBlobReq): Promise<PutBlobRet> => {
-    if (isOver) throw unknownUpload(id);
-    const part = await creating;
-    const { upload_id, chunk_offset, eof, req_id } = request;
-    const answer = { upload_id: id, chunk_offset, req_id };
+  /** Drops the upload, and removes what has arrived, after the chunk that is being written. */
+  drop(): Promise<void> {
+    return this.#inTurn(() => this.#end());
+  }
+
+  async #take(request: PutBlobReq): Promise<PutBlobRet> {
+    if (this.#isOver) throw unknownUpload(this.#id);
+    const part = await this.#creating;
+    const { chunk_offset, eof, req_id } = request;
+    const answer = { upload_id: this.#id, chunk_offset, req_id };
     if (request.abort === true) {
-      await end();
+      await this.#end();
       return answer;
     }
+    const bytes = await this.#readChunk(request);
+    await this.#onDisk(part.write(bytes));
+    this.#hash.update(bytes);
+    this.#received += bytes.length;
+    return eof ? { ...answer, ...await this.#finish(part) } : answer;
+  }
+
+  /** Returns the bytes of the chunk that is expected next; one that exceeds the file ends the upload. */
+  async #readChunk(request: PutBlobReq): Promise<Uint8Array> {
+    const { upload_id, chunk_offset, eof, blob } = request;
     if (upload_id !== undefined) checkLaterChunk(request);
-    if (chunk_offset !== received) {
-      const why =
-        `chunk_offset is ${chunk_offset}, and ${received} bytes have arrived`;
-      throw blobWriteFailed("range", why, id);
+    if (chunk_offset !== this.#received) {
+      throw this.#failure(
+        "range",
+        `chunk_offset is ${chunk_offset}, and ${this.#received} bytes have arrived`,
+      );
     }
-    if (!isBase64(request.blob)) {
-      throw invalid("blob must be base64", upload_id);
+    if (!isBase64(blob)) throw invalid("blob must be base64", upload_id);
+    const bytes = Buffer.from(blob, "base64");
+    const end = chunk_offset + bytes.length;
+    const { size } = this.#declared;
+    if (end > size) {
+      const why = `it has more than the declared ${size} bytes`;
+      return await this.#fail("range", why);
     }
-    const bytes = Buffer.from(request.blob, "base64");
-    const until = chunk_offset + bytes.length;
-    if (until > size) {
-      return await fail("range", `it has more than the declared ${size} bytes`);
+    if (eof && end < size) {
+      const why = `the last chunk ends at ${end} of ${size} bytes`;
+      throw this.#failure("range", why);
     }
-    if (eof && until < size) {
-      const why = `the last chunk ends at ${until} of ${size} bytes`;
-      throw blobWriteFailed("range", why, id);
+    return bytes;
+  }
+
+  /** Puts the complete file in its place. */
+  async #finish(part: Part): Promise<Partial<PutBlobRet>> {
+    const { size, sha256, hint } = this.#declared;
+    const actual = this.#hash.digest("hex");
+    if (actual !== sha256) {
+      const why = `the bytes that arrived have the SHA-256 ${actual}`;
+      return await this.#fail("integrity", why);
     }
-    await onDisk(part.write(bytes));
-    hash.update(bytes);
-    received = until;
-    return eof ? { ...answer, ...await land(part) } : answer;
-  };
-  return {
-    take: (request) => inTurn(() => take(request)),
-    drop: () => inTurn(end),
-  };
+    const name = [this.#id, cleanHint(hint)]
+      .filter((text) => text !== "").join("_");
+    const path = await this.#onDisk(part.complete(name));
+    this.#isOver = true;
+    this.#ended();
+    log.info("Took a file of {size} bytes of an Agent: {path}", { size, path });
+    return { landing_path: path, total_size: size, sha256: actual };
+  }
+
+  #onDisk<T>(work: Promise<T>): Promise<T> {
+    return work.catch((error) => {
+      const reason = reasonOf(error);
+      log.warn("Cannot write a file of an Agent: {reason}", { reason });
+      return this.#fail("io_error", "the Computer cannot write it");
+    });
+  }
+
+  async #end(): Promise<void> {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#ended();
+    const part = await this.#creating.catch(() => undefined); // none could be created
+    await part?.remove();
+  }
+
+  async #fail(reason: BlobWriteReason, why: string): Promise<never> {
+    await this.#end();
+    throw this.#failure(reason, why);
+  }
+
+  #failure(reason: BlobWriteReason, why: string): ProtocolError {
+    return blobWriteFailed(reason, why, this.#id);
+  }
 }
 
 /** Creates the error of an upload that does not exist, or no longer. */
 const unknownUpload = (id: string): ProtocolError =>
   blobWriteFailed(
     "invalid_upload",
-    "there is no such upload, or it was given up; start over without upload_id",
+    "there is no such upload, or it was dropped; start over without upload_id",
     id,
   );
 
-/** What the first chunk says of a file. */
+/** The declaration of a file in its first chunk. */
 interface Declaration {
   /** Number of bytes, at least 1. */
   readonly size: number;

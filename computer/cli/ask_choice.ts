@@ -17,7 +17,7 @@ import { type Canvas, paint, Screen, type Span } from "./screen.ts";
 
 /** A question with answers to choose from. */
 export interface ChoiceQuestion<A extends string> {
-  /** What it shows. */
+  /** Its content. */
   readonly text: QuestionText;
   /** The answers, from top to bottom. */
   readonly choices: readonly Choice<A>[];
@@ -31,7 +31,7 @@ export interface ChoiceQuestion<A extends string> {
 interface Asked<A extends string> {
   /** The answer that Enter chooses. */
   readonly selected: A;
-  /** What was opened, and seen. */
+  /** How much was opened, and seen. */
   readonly reading: Reading;
 }
 
@@ -43,74 +43,114 @@ interface Asked<A extends string> {
  *
  * @returns undefined when the question was dismissed or withdrawn
  */
-export async function askChoice<A extends string>(
+export const askChoice = <A extends string>(
   question: ChoiceQuestion<A>,
   terminal: AskingTerminal,
-): Promise<A | undefined> {
-  const { input, output, signal } = terminal;
-  const screen = new Screen(output);
-  let asked: Asked<A> = { selected: question.first, reading: UNREAD };
-  let view: QuestionView | undefined;
-  const draw = (last?: string): QuestionView => {
-    const { columns, rows } = screen;
-    view = viewQuestion(question.text, {
-      columns: columns - MARGIN.length,
-      rows: rows - framedRows(question.choices),
-    }, asked.reading);
-    asked = { ...asked, reading: view.reading };
-    show(screen, linesOf(question, asked, view, last).slice(0, rows));
-    return view;
-  };
-  await ignoreKeys(terminal, () => draw("…"));
-  let cause: unknown;
-  const redraw = () => void draw(isSettling ? "…" : undefined);
-  let isSettling = false;
-  let isHeard = false;
-  /** Drops keys until none came for a moment, so that a paste turns one page, and answers nothing. */
-  const settle = async () => {
-    isSettling = true;
-    redraw();
-    do {
-      isHeard = false;
-      await inTime(PAGE_MS, signal);
-    } while (isHeard && !signal.aborted);
-    isSettling = false;
-    if (!signal.aborted) redraw();
-  };
-  try {
-    emitKeypressEvents(input);
-    const keys = on(input, "keypress", { signal, close: ["end"] });
-    input.resume();
-    output.on("resize", redraw);
-    output.write(HIDE_CURSOR);
-    redraw(); // keys are received by now: what it prints may ask for them
-    for await (const [, key] of keys) {
-      if (isSettling && !isDismissal(key)) {
-        isHeard = true;
-        continue;
-      }
-      const outcome = outcomeOf(question, asked, view ?? draw(), key);
-      if ("answer" in outcome) {
-        const { answer } = outcome;
-        const chosen = question.choices.find((each) => each.answer === answer);
-        show(screen, endedLines(question.text, chosen?.label ?? "No"));
-        return answer;
-      }
-      const { selected, reading } = asked;
-      asked = outcome;
-      if (outcome.reading !== reading) void settle();
-      else if (outcome.selected !== selected) redraw();
-    }
-  } catch (error) {
-    cause = error; // also where it is withdrawn
-  } finally {
-    output.off("resize", redraw);
-    output.write(SHOW_CURSOR);
-    input.pause();
+): Promise<A | undefined> => new ChoicePrompt(question, terminal).ask();
+
+/** A question on a terminal, and how far it is read. */
+class ChoicePrompt<A extends string> {
+  readonly #question: ChoiceQuestion<A>;
+  readonly #terminal: AskingTerminal;
+  readonly #screen: Screen;
+  #asked: Asked<A>;
+  /** The current view: keys are about it, whatever the size of the terminal is by now. */
+  #view: QuestionView | undefined;
+  /** Whether keys are dropped after a page was turned. */
+  #isSettling = false;
+  /** Whether a key was dropped. */
+  #isPressed = false;
+
+  constructor(question: ChoiceQuestion<A>, terminal: AskingTerminal) {
+    this.#question = question;
+    this.#terminal = terminal;
+    this.#screen = new Screen(terminal.output);
+    this.#asked = { selected: question.first, reading: UNREAD };
   }
-  if (!signal.aborted) throw new Error("the terminal is gone", { cause });
-  screen.draw([]);
-  return undefined;
+
+  async ask(): Promise<A | undefined> {
+    const { input, output, signal } = this.#terminal;
+    await ignoreKeys(this.#terminal, () => this.#draw("…"));
+    const redraw = () => void this.#redraw();
+    let cause: unknown;
+    try {
+      emitKeypressEvents(input);
+      const keys = on(input, "keypress", { signal, close: ["end"] });
+      input.resume();
+      output.on("resize", redraw);
+      output.write(HIDE_CURSOR);
+      redraw(); // keys are received by now: what it prints may ask for them
+      for await (const [, key] of keys) {
+        const outcome = this.#press(key);
+        if ("answer" in outcome) return this.#end(outcome.answer);
+      }
+    } catch (error) {
+      cause = error; // also where it is withdrawn
+    } finally {
+      output.off("resize", redraw);
+      output.write(SHOW_CURSOR);
+      input.pause();
+    }
+    if (!signal.aborted) throw new Error("the terminal is gone", { cause });
+    this.#screen.draw([]);
+    return undefined;
+  }
+
+  #press(key: Key): KeyOutcome<A> {
+    const before = this.#asked;
+    if (this.#isSettling && !isDismissal(key)) {
+      this.#isPressed = true;
+      return before;
+    }
+    const view = this.#view ?? this.#draw();
+    const outcome = pressKey(this.#question, before, view, key);
+    if ("answer" in outcome) return outcome;
+    this.#asked = outcome;
+    if (outcome.reading !== before.reading) void this.#settle();
+    else if (outcome.selected !== before.selected) this.#redraw();
+    return outcome;
+  }
+
+  /** Drops keys until none came for a moment, so that a paste turns one page, and answers nothing. */
+  async #settle(): Promise<void> {
+    const { signal } = this.#terminal;
+    this.#isSettling = true;
+    this.#redraw();
+    do {
+      this.#isPressed = false;
+      await inTime(PAGE_MS, signal);
+    } while (this.#isPressed && !signal.aborted);
+    this.#isSettling = false;
+    if (!signal.aborted) this.#redraw();
+  }
+
+  #redraw(): void {
+    this.#draw(this.#isSettling ? "…" : undefined);
+  }
+
+  /** @param last the line below the answers, in place of the keys */
+  #draw(last?: string): QuestionView {
+    const { text, choices } = this.#question;
+    const { columns, rows } = this.#screen;
+    const room = {
+      columns: columns - MARGIN.length,
+      rows: rows - framedRows(choices),
+    };
+    const view = viewQuestion(text, room, this.#asked.reading);
+    this.#view = view;
+    this.#asked = { ...this.#asked, reading: view.reading };
+    const lines = questionLines(this.#question, this.#asked, view, last);
+    show(this.#screen, lines.slice(0, rows));
+    return view;
+  }
+
+  /** Leaves the question with its answer. */
+  #end(answer: A | undefined): A | undefined {
+    const { text, choices } = this.#question;
+    const chosen = choices.find((each) => each.answer === answer);
+    show(this.#screen, endedLines(text, chosen?.label ?? "No"));
+    return answer;
+  }
 }
 
 const MARGIN = "│ ";
@@ -124,13 +164,13 @@ const show = (screen: Screen, lines: readonly Span[][]): void => {
 };
 
 /** @param last the line below the answers, in place of the keys */
-function linesOf<A extends string>(
+function questionLines<A extends string>(
   { text, choices, keyHint }: ChoiceQuestion<A>,
   { selected, reading }: Asked<A>,
   view: QuestionView,
   last?: string,
 ): Span[][] {
-  const hint = reading.isAllShown ? keyHint : hintOf(text, view);
+  const hint = reading.isAllShown ? keyHint : readingHint(text, view);
   return [
     [["◆ ", "busy"], [text.title, "bold"]],
     ...view.lines.map((
@@ -146,8 +186,11 @@ function linesOf<A extends string>(
   ];
 }
 
-/** Says why there are few answers, and what to do. */
-function hintOf({ excess, facts }: QuestionText, view: QuestionView): string {
+/** Explains why there are few answers, and what to do. */
+function readingHint(
+  { excess, facts }: QuestionText,
+  view: QuestionView,
+): string {
   if (view.isTooSmall) return "enlarge the terminal to read the question";
   if (excess !== undefined) return `${excess}: too much to be allowed`;
   if (!view.reading.isOpen) return "Space shows all of it, for other answers";
@@ -157,7 +200,7 @@ function hintOf({ excess, facts }: QuestionText, view: QuestionView): string {
   return `Space shows more, ${Math.floor(100 * share)} % shown${back}`;
 }
 
-/** What stays of a question: what it was about, and the answer. */
+/** The lines that stay of a question: its subject, and the answer. */
 const endedLines = (
   { title, subject }: QuestionText,
   answer: string,
@@ -188,7 +231,7 @@ const BACK: readonly unknown[] = ["b", "pageup"];
  * The arrows stop at the first and the last answer, so that repeated ones cannot wrap from "no" to
  * "yes". Answers that are not offered have no key. Other keys have no effect.
  */
-export function outcomeOf<A extends string>(
+export function pressKey<A extends string>(
   { choices }: Pick<ChoiceQuestion<A>, "choices">,
   { selected, reading }: Asked<A>,
   view: QuestionView,
@@ -220,11 +263,11 @@ const PAGE_MS = 100;
 const MAX_LATE_MS = 100;
 
 /** Waits until keys are accepted: until none was pressed for a moment. */
-export const untilKeysCount: Terminal["wait"] = async (signal, heard) => {
+export const untilKeysCount: Terminal["wait"] = async (signal, wasPressed) => {
   do {
     await setTimeout(IGNORE_KEYS_MS, undefined, { signal }).catch(() => {});
     await inTime(PAGE_MS, signal); // keys that are already buffered are read first
-  } while (heard() && !signal.aborted);
+  } while (wasPressed() && !signal.aborted);
 };
 
 /** Waits for a time in which the process did not stand still. */
@@ -246,11 +289,11 @@ export async function ignoreKeys(
   { input, wait, signal }: AskingTerminal,
   show: () => void,
 ): Promise<void> {
-  let isHeard = false;
-  const ignore = () => isHeard = true;
-  const heard = () => {
-    const was = isHeard;
-    isHeard = false;
+  let isPressed = false;
+  const ignore = () => isPressed = true;
+  const wasPressed = () => {
+    const was = isPressed;
+    isPressed = false;
     return was;
   };
   input.setRawMode?.(true);
@@ -258,7 +301,7 @@ export async function ignoreKeys(
   input.resume();
   show();
   try {
-    await wait(signal, heard);
+    await wait(signal, wasPressed);
   } finally {
     input.off("data", ignore);
     input.pause();
@@ -287,9 +330,12 @@ export interface Terminal {
   /**
    * Resolves when keys are accepted, or at once when the signal is aborted.
    *
-   * @param heard returns whether a key was pressed since it was asked last
+   * @param wasPressed returns whether a key was pressed since its last call
    */
-  readonly wait: (signal: AbortSignal, heard: () => boolean) => Promise<void>;
+  readonly wait: (
+    signal: AbortSignal,
+    wasPressed: () => boolean,
+  ) => Promise<void>;
 }
 
 /** A terminal with a question. */

@@ -1,6 +1,7 @@
 import process from "node:process";
 import { print, printJson } from "../../cli/print.ts";
 import { StoppedError } from "../../cli/run.ts";
+import type { ComputerConfig } from "../config/config.ts";
 import { reasonOf } from "../util/values.ts";
 import type { ClientProtocol } from "../../client/options.ts";
 import { PROFILES } from "../../protocol/mod.ts";
@@ -8,8 +9,9 @@ import { tryLists } from "../requests/requests.ts";
 import { partsOf, ToolHost } from "../tool_host.ts";
 import {
   checked,
+  type CheckedServer,
   type Findings,
-  resourcesOf,
+  listResourceUris,
   sumUp,
 } from "./check_findings.ts";
 import {
@@ -19,7 +21,7 @@ import {
   person,
   strayVariables,
 } from "./make_computer.ts";
-import { labelOf } from "./report.ts";
+import { serverLabel } from "./report.ts";
 import { logTo } from "./logging.ts";
 import { firstSignal } from "../../cli/signals.ts";
 import {
@@ -29,7 +31,7 @@ import {
   shorten,
   textWidth,
 } from "../../cli/terminal_text.ts";
-import { liveBlock, paint, plainView, type View } from "./screen.ts";
+import { LiveBlock, paint, plainView, type View } from "./screen.ts";
 import type { ServerStatus } from "../host/server_status.ts";
 
 /** The flags of `check`. */
@@ -53,30 +55,9 @@ export async function check(flags: CheckFlags): Promise<void> {
     warnings.add(reasonOf(line.replace(/^.*?a2c-smcp·computer:?\s*/, "")))
   );
   const view = viewFor(flags);
-  const askInput = flags.json ? undefined : person(() => view)?.askInput;
-  const tools = new ToolHost({
-    ...hostOptions(flags, config, () => {}),
-    // Declared as `run` does: some offer a tool only to clients that can be asked.
-    elicit: () => ({ action: "cancel" }),
-    restart: { minDelayMs: A_DAY_MS, maxDelayMs: A_DAY_MS }, // each is started once
-    ...(askInput && { askInput }),
-  });
-  const { protocol = "auto" } = flags;
-  if (protocol !== "auto") {
-    partsOf(tools).hosting.host.useBundleIds(PROFILES[protocol].bundleIds);
-  }
+  const tools = hostFor(flags, config, view);
   const found = new Map<string, string[]>();
-  const shown = new Set<string>();
-  const show = () => {
-    const { servers, tools: offered } = tools.status();
-    for (const server of servers) {
-      const uris = found.get(server.bundleId);
-      if (!uris && view.keepsOrder) return;
-      if (!uris || shown.has(server.bundleId)) continue;
-      shown.add(server.bundleId);
-      serverLines(checked(server, offered, uris), servers).forEach(view.note);
-    }
-  };
+  const list = new ServerList(tools, found, view);
   let isEnded = false;
   try {
     const signal = firstSignal();
@@ -86,7 +67,7 @@ export async function check(flags: CheckFlags): Promise<void> {
     const stopped = await Promise.race([
       examine(tools, found, (waiting) => {
         if (isEnded) return;
-        show();
+        list.showChecked();
         view.waitFor(waiting);
       }),
       signal,
@@ -94,17 +75,75 @@ export async function check(flags: CheckFlags): Promise<void> {
     isEnded = true;
     const findings = sumUp(tools, config, found, warnings);
     if (flags.json) printJson(findings);
-    const left = findings.servers.filter((server) =>
-      !shown.has(server.bundleId)
-    );
-    const all = tools.status().servers;
-    left.flatMap((server) => serverLines(server, all)).forEach(view.note);
+    list.showRest(findings.servers);
     tailLines(findings).forEach(view.note);
     conclude(findings, found.size, stopped?.exitCode);
     view.note("No problem found.");
   } finally {
     view.close();
     await tools.close();
+  }
+}
+
+/** Makes the host of a check, in which each MCP server is started once. */
+function hostFor(
+  flags: CheckFlags,
+  config: ComputerConfig,
+  view: View,
+): ToolHost {
+  const askInput = flags.json ? undefined : person(() => view)?.askInput;
+  const tools = new ToolHost({
+    ...hostOptions(flags, config, () => {}),
+    // Declared as `run` does: some offer a tool only to clients that can be asked.
+    elicit: () => ({ action: "cancel" }),
+    restart: { minDelayMs: A_DAY_MS, maxDelayMs: A_DAY_MS },
+    ...(askInput && { askInput }),
+  });
+  const { protocol = "auto" } = flags;
+  if (protocol !== "auto") {
+    partsOf(tools).hosting.host.useBundleIds(PROFILES[protocol].bundleIds);
+  }
+  return tools;
+}
+
+/** Shows each MCP server once. */
+class ServerList {
+  readonly #tools: ToolHost;
+  readonly #found: ReadonlyMap<string, readonly string[]>;
+  readonly #view: CheckView;
+  readonly #shown = new Set<string>();
+
+  /** @param found the URIs of the checked MCP servers, by `bundle_id` */
+  constructor(
+    tools: ToolHost,
+    found: ReadonlyMap<string, readonly string[]>,
+    view: CheckView,
+  ) {
+    this.#tools = tools;
+    this.#found = found;
+    this.#view = view;
+  }
+
+  /** Shows the servers that are checked by now. */
+  showChecked(): void {
+    const { servers, tools } = this.#tools.status();
+    for (const server of servers) {
+      const uris = this.#found.get(server.bundleId);
+      if (!uris && this.#view.keepsOrder) return;
+      if (uris) this.#show(checked(server, tools, uris), servers);
+    }
+  }
+
+  /** Shows the servers that are not shown yet, whether they are checked or not. */
+  showRest(servers: readonly CheckedServer[]): void {
+    const all = this.#tools.status().servers;
+    for (const server of servers) this.#show(server, all);
+  }
+
+  #show(server: CheckedServer, all: readonly ServerStatus[]): void {
+    if (this.#shown.has(server.bundleId)) return;
+    this.#shown.add(server.bundleId);
+    serverLines(server, all).forEach(this.#view.note);
   }
 }
 
@@ -121,15 +160,15 @@ async function examine(
 ): Promise<undefined> {
   const { servers } = tools.status();
   const waiting = new Map(
-    servers.map((server) => [server.bundleId, labelOf(server)]),
+    servers.map((server) => [server.bundleId, serverLabel(server)]),
   );
-  const looks: Promise<void>[] = [];
-  const lookAt = async (bundleId: string) => {
-    found.set(bundleId, await resourcesOf(tools, bundleId));
+  const checks: Promise<void>[] = [];
+  const listResources = async (bundleId: string) => {
+    found.set(bundleId, await listResourceUris(tools, bundleId));
     settled([...waiting.values()]);
   };
   const ended = (bundleId: string) => {
-    if (waiting.delete(bundleId)) looks.push(lookAt(bundleId));
+    if (waiting.delete(bundleId)) checks.push(listResources(bundleId));
   };
   tools.on("serverState", ({ bundleId, state }) => {
     if (state !== "starting") ended(bundleId);
@@ -139,7 +178,7 @@ async function examine(
   }
   settled([...waiting.values()]);
   await tools.start();
-  await Promise.all(looks);
+  await Promise.all(checks);
   await partsOf(tools).skills.settled();
   // Requested so that their problems are logged.
   await tryLists(partsOf(tools));
@@ -184,8 +223,8 @@ interface CheckView extends View {
 function viewFor({ json }: CheckFlags): CheckView {
   const { stdout, env } = process;
   if (!json && stdout.isTTY && env.TERM !== "dumb") return liveCheckView();
-  const say = (line: string) => json || print(line);
-  return { ...plainView(say), keepsOrder: true, waitFor: () => {} };
+  const printLine = (line: string) => json || print(line);
+  return { ...plainView(printLine), keepsOrder: true, waitFor: () => {} };
 }
 
 /** Creates a view that prints lines above a live block of the pending servers. */
@@ -193,7 +232,7 @@ function liveCheckView(): CheckView {
   const colour = !process.env.NO_COLOR;
   const start = performance.now();
   let waiting: readonly string[] = [];
-  const { print: draw, changed, ...block } = liveBlock(
+  const block = new LiveBlock(
     process.stdout,
     ({ columns }) => ({
       lines: pendingLines(waiting, performance.now() - start)
@@ -202,12 +241,13 @@ function liveCheckView(): CheckView {
     }),
   );
   return {
-    ...block,
-    note: (text) => draw(plainLines(text)),
+    note: (text) => block.print(plainLines(text)),
+    asking: (question) => block.asking(question),
+    close: () => block.close(),
     keepsOrder: false,
     waitFor: (names) => {
       waiting = names;
-      changed();
+      block.changed();
     },
   };
 }
@@ -228,14 +268,17 @@ function pendingLines(waiting: readonly string[], elapsed: number): string[] {
 
 /** Formats the lines of one MCP server, aligned with those of all others. */
 function serverLines(
-  server: ReturnType<typeof checked>,
+  server: CheckedServer,
   servers: readonly ServerStatus[],
 ): string[] {
   const { type, state, tools, windows, documents } = server;
   const widest = (textOf: (server: ServerStatus) => string) =>
     Math.max(...servers.map((each) => textWidth(plain(textOf(each)))));
   const cells: [text: string, width: number][] = [
-    [`${SIGNS[state] ?? "✗"} ${plain(labelOf(server))}`, 2 + widest(labelOf)],
+    [
+      `${SIGNS[state] ?? "✗"} ${plain(serverLabel(server))}`,
+      2 + widest(serverLabel),
+    ],
     [type, widest(({ type }) => type)],
     [state, widest((s) => s.state === "disabled" ? s.state : "running")],
     [count(tools.length, "tool"), "99 tools".length],
@@ -255,7 +298,7 @@ const tailLines = (
   { inputs, skills, warnings, problems }: Findings,
 ): string[] => [
   ...inputs.map(({ id, type, used }) =>
-    `input ${plain(id)} (${type})${used ? "" : ": nobody uses it"}`
+    `input ${plain(id)} (${type})${used ? "" : ": unused"}`
   ),
   ...skills.length === 0
     ? []

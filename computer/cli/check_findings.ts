@@ -2,7 +2,7 @@ import process from "node:process";
 import { ownCommand } from "../../cli/own_command.ts";
 import { partsOf, type ToolHost } from "../tool_host.ts";
 import { type ComputerConfig, serverPlaceholders } from "../config/config.ts";
-import { failureOf, labelOf } from "./report.ts";
+import { describeFailure, serverLabel } from "./report.ts";
 import { isDocument, isWindow } from "../resources/listed.ts";
 import { PagedList } from "../../shared/pages.ts";
 import type { Resource } from "../../protocol/mod.ts";
@@ -10,7 +10,33 @@ import type { OfferedTool } from "../host/tool_table.ts";
 import type { ServerStatus } from "../host/server_status.ts";
 
 /** The findings about a configuration, as `--json` prints them. */
-export type Findings = ReturnType<typeof sumUp>;
+export interface Findings {
+  /** Its MCP servers, in the order of the file. */
+  readonly servers: readonly CheckedServer[];
+  /** Its inputs, and whether a placeholder has their id. */
+  readonly inputs: readonly {
+    readonly id: string;
+    readonly type: string;
+    readonly used: boolean;
+  }[];
+  /** The names of the skills. */
+  readonly skills: readonly string[];
+  /** Problems that keep something from working, each with a remedy. */
+  readonly problems: readonly string[];
+  /** Oddities that do no harm. */
+  readonly warnings: readonly string[];
+}
+
+/** An MCP server, and what it offers. */
+export interface CheckedServer
+  extends Pick<ServerStatus, "name" | "bundleId" | "type" | "state" | "error"> {
+  /** The names of its tools. */
+  readonly tools: readonly string[];
+  /** The URIs of its windows. */
+  readonly windows: readonly string[];
+  /** The URIs of its documents. */
+  readonly documents: readonly string[];
+}
 
 /**
  * Sums up the findings so far.
@@ -22,7 +48,7 @@ export function sumUp(
   config: ComputerConfig,
   found: ReadonlyMap<string, readonly string[]>,
   warnings: ReadonlySet<string>,
-) {
+): Findings {
   const { servers, tools, skills, problems } = host.status();
   const used = config.servers.flatMap(serverPlaceholders);
   return {
@@ -35,27 +61,28 @@ export function sumUp(
       used: used.includes(id),
     })),
     skills,
-    /** Problems that keep something from working, each with a remedy. */
     problems: [
-      ...problemsOf(servers, failureOf),
-      ...problemsOf(servers, (server) => server.problems),
-      ...problemsOf(servers, ({ bundleId }) => officeProblems(host, bundleId)),
+      ...describeProblems(servers, describeFailure),
+      ...describeProblems(servers, (server) => server.problems),
+      ...describeProblems(
+        servers,
+        ({ bundleId }) => officeProblems(host, bundleId),
+      ),
       ...problems,
       ...nothingOffered(config, skills),
     ],
-    /** Oddities that do no harm. */
     warnings: [...warnings].filter((text) =>
       !problems.some((problem) => text.includes(problem))
     ),
   };
 }
 
-const problemsOf = (
+const describeProblems = (
   servers: readonly ServerStatus[],
   find: (server: ServerStatus) => readonly string[],
 ): string[] =>
   servers.flatMap((server) =>
-    find(server).map((text) => `MCP server "${labelOf(server)}": ${text}`)
+    find(server).map((text) => `MCP server "${serverLabel(server)}": ${text}`)
   );
 
 /** Finds that an MCP server is an office; a check is in none itself, so that it cannot compare them. */
@@ -89,7 +116,7 @@ export const checked = (
   { name, bundleId, type, state, error }: ServerStatus,
   tools: readonly OfferedTool[],
   uris: readonly string[] = [],
-) => ({
+): CheckedServer => ({
   name,
   bundleId,
   type,
@@ -102,7 +129,7 @@ export const checked = (
 });
 
 /** Lists the URIs of all resources; none if the server does not run or offers none. */
-export async function resourcesOf(
+export async function listResourceUris(
   host: ToolHost,
   server: string,
 ): Promise<string[]> {

@@ -54,29 +54,54 @@ export function computerCommand(): Command {
     "after",
     AFTER_HELP + commandHint("smcp-computer", process.execPath),
   );
-  const add = (name: string, summary: string, ...examples: string[]) =>
-    addHelp(
-      program.command(name),
-      summary,
-      examples.map((line) => `smcp-computer ${line}`),
-    );
+  addRun(program);
+  addCheck(program);
+  addSignIn(program);
+  addSignOut(program);
+  addInit(program);
+  addImport(program);
+  addShell(program);
+  addService(program, computerService);
+  addCompletion(program, printContent);
+  return program;
+}
 
-  const runs = add(
+/** @param examples without the program's own name */
+const addSubcommand = (
+  program: Command,
+  name: string,
+  summary: string,
+  examples: readonly string[],
+): Command =>
+  addHelp(
+    program.command(name),
+    summary,
+    examples.map((line) => `smcp-computer ${line}`),
+  );
+
+function addRun(program: Command): void {
+  const command = addSubcommand(
+    program,
     "run",
     "Start the MCP servers and serve until stopped",
-    "run --config computer.json --office demo",
-    "run --config computer.json --office demo --watch --yes",
+    [
+      "run --config computer.json --office demo",
+      "run --config computer.json --office demo --watch --yes",
+    ],
   );
-  addRunFlags(runs)
+  addRunFlags(command)
     .action(async (flags) => (await import("./run.ts")).run(flags));
+}
 
-  const checks = add(
+function addCheck(program: Command): void {
+  const command = addSubcommand(
+    program,
     "check",
     "Start each MCP server once; list what it offers, and problems",
-    "check --config computer.json",
+    ["check --config computer.json"],
   );
   addOptions(
-    checks,
+    command,
     ...hostFlags(),
     new Option(
       "--protocol <version>",
@@ -85,60 +110,75 @@ export function computerCommand(): Command {
       .env("SMCP_CLIENT_PROTOCOL"),
     option("--json", "print JSON"),
   ).action(async (flags) => (await import("./check.ts")).check(flags));
+}
 
-  const signsIn = add(
+function addSignIn(program: Command): void {
+  const command = addSubcommand(
+    program,
     "sign-in",
     "Sign in to an MCP server over HTTP, in a browser",
-    "sign-in tracker --config computer.json",
+    ["sign-in tracker --config computer.json"],
   ).argument("<server>", "its name in the configuration");
-  addOptions(signsIn, ...signInFlags())
+  addOptions(command, ...signInFlags())
     .action(async (server, flags) =>
       (await import("./sign_in.ts")).signIn(server, flags)
     );
+}
 
-  const signsOut = add(
+function addSignOut(program: Command): void {
+  const command = addSubcommand(
+    program,
     "sign-out",
-    "Revoke and remove what a sign-in left",
-    "sign-out tracker --config computer.json",
+    "Revoke and remove the tokens of a sign-in",
+    ["sign-out tracker --config computer.json"],
   ).argument("<server>", "its name in the configuration");
-  addOptions(signsOut, ...signInFlags())
+  addOptions(command, ...signInFlags())
     .action(async (server, flags) =>
       (await import("./sign_in.ts")).signOut(server, flags)
     );
+}
 
-  addOptions(
-    add(
-      "init",
-      "Write a first configuration, for the files of this folder",
-      "init",
-    ),
-    outOption(),
-  ).action(async (flags) => (await import("./init.ts")).initConfig(flags));
+function addInit(program: Command): void {
+  const command = addSubcommand(
+    program,
+    "init",
+    "Write a first configuration, for the files of this folder",
+    ["init"],
+  );
+  addOptions(command, outOption())
+    .action(async (flags) => (await import("./init.ts")).initConfig(flags));
+}
 
-  const imports = add(
+function addImport(program: Command): void {
+  const command = addSubcommand(
+    program,
     "import",
     "Write a configuration with the MCP servers of other programs",
-    "import",
-    "import --dry-run",
-    "import --from ~/.cursor/mcp.json --out cursor.json",
+    [
+      "import",
+      "import --dry-run",
+      "import --from ~/.cursor/mcp.json --out cursor.json",
+    ],
   );
   addOptions(
-    imports,
+    command,
     option("--from <file>", "import this file instead of the known ones"),
     outOption(),
     option("--force", "replace an existing file"),
     option("--dry-run", "show what would be written, but write nothing"),
     option("--json", "print JSON"),
   ).action(async (flags) => (await import("./import.ts")).importConfig(flags));
+}
 
-  const shells = add(
+function addShell(program: Command): void {
+  const command = addSubcommand(
+    program,
     "shell",
     "Control a Computer interactively",
-    "shell",
-    "shell --config computer.json --office demo",
+    ["shell", "shell --config computer.json --office demo"],
   );
   addOptions(
-    addServerFlags(shells),
+    addServerFlags(command),
     ...servingFlags(false),
     officeFlag(false),
     option("--history <file>", "the file that keeps the history of lines")
@@ -148,10 +188,6 @@ export function computerCommand(): Command {
       "also keep parameters of tools, values and definitions in it",
     ),
   ).action(async (flags) => (await import("./shell/shell.ts")).shell(flags));
-
-  addService(program, computerService);
-  addCompletion(program, printContent);
-  return program;
 }
 
 const outOption = () =>
@@ -171,7 +207,7 @@ const computerService: ServiceRole<RunFlags> = {
     if (flag === "--proxy" && text.includes("@")) return ["SMCP_PROXY", text];
     if (flag !== "--input") return undefined;
     const [id, value] = parseInputFlag(text);
-    return [variableOf(id), value];
+    return [fileVariable(id), value];
   },
   permissions: () => ["-A"],
   async check(flags, env, kept) {
@@ -183,30 +219,31 @@ const computerService: ServiceRole<RunFlags> = {
     connectionOptions(flags, (file) => readFileSync(file, "utf8"));
     const variables: Record<string, string> = {};
     for (const { id } of inputs) {
-      const value = valueOf(id, env);
-      if (value !== undefined) variables[variableOf(id)] = value;
+      const value = environmentValue(id, env);
+      if (value !== undefined) variables[fileVariable(id)] = value;
     }
     const hasPage = wantsPage(flags);
     const open = inputs.filter((input) =>
       !hasPage && input.type === "promptString" &&
       input.default === undefined && flags.input[input.id] === undefined &&
-      (valueOf(input.id, env) ?? valueOf(input.id, kept)) === undefined
+      (environmentValue(input.id, env) ?? environmentValue(input.id, kept)) ===
+        undefined
     );
     return {
       variables,
       notes: [
         ...open.map(({ id }) =>
-          `input "${id}" has no value, and a service can ask nobody; install again with --input ${id}=VALUE`
+          `input "${id}" has no value, and a service has no terminal to ask for it; install again with --input ${id}=VALUE`
         ),
         ...(flags.yes || hasPage ? [] : [
-          "a service can ask nobody, so it refuses tools that need confirmation; set auto_apply in the configuration, or install again with --yes or --ui",
+          "a service has no terminal, so it refuses tools that need confirmation; set auto_apply in the configuration, or install again with --yes or --ui",
         ]),
       ],
     };
   },
 };
 
-const valueOf = (
+const environmentValue = (
   id: string,
   env: Readonly<Record<string, string | undefined>>,
 ): string | undefined =>
@@ -214,5 +251,5 @@ const valueOf = (
     .find((value) => value !== undefined);
 
 /** Returns the strongest variable of an input that a file can hold; one of them always is. */
-const variableOf = (id: string): string =>
+const fileVariable = (id: string): string =>
   inputVariables(id).find(isVariableName) ?? id;

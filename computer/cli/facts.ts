@@ -1,5 +1,5 @@
 /**
- * What a question shows, as a list: the arguments of a call with every name at every depth, and how a
+ * The content of a question, as a list: the arguments of a call with every name at every depth, and how a
  * long text is cut.
  *
  * Values of JSON become lines of `name: value`. An object or a list with objects in it has a line for
@@ -18,7 +18,7 @@ export interface Fact {
   readonly name: string;
   /** 0 with words of ours, 1 for an argument, more for what is in it. */
   readonly depth: number;
-  /** The text, with the breaks of its lines; empty where the name says all. */
+  /** The text, with the breaks of its lines; empty where the name is enough. */
   readonly text: string;
   /** The number of characters that it stands for. */
   readonly length: number;
@@ -37,11 +37,11 @@ const MIN_VALUE = 3;
 /** Arguments as a question shows them. */
 interface ShownArguments {
   readonly facts: readonly Fact[];
-  /** Why nobody can allow them; of these only the beginning is shown. */
+  /** Why they cannot be allowed; of these only the beginning is shown. */
   readonly excess?: string;
 }
 
-/** Describes the arguments of a call; looks at little more than {@linkcode MAX_BYTES} of them. */
+/** Describes the arguments of a call; reads little more than {@linkcode MAX_BYTES} of them. */
 export function describeArguments(
   params: Readonly<Record<string, unknown>>,
 ): ShownArguments {
@@ -53,7 +53,7 @@ export function describeArguments(
 }
 
 /** Returns why the texts of a question are too much to be read, or nothing. */
-export function excessOf(texts: readonly string[]): string | undefined {
+export function describeExcess(texts: readonly string[]): string | undefined {
   const measure = new Measure();
   measure.add(texts, 0);
   return measure.excess;
@@ -142,7 +142,7 @@ function* itemsOf(
   depth: number,
 ): Generator<Fact> {
   if (from === to) return;
-  const text = list.slice(from, to).map(textOf).join(", ");
+  const text = list.slice(from, to).map(valueText).join(", ");
   const name = to - from === 1 ? `[${from}]` : `[${from} to ${to - 1}]`;
   yield { name, depth, text, length: text.length };
 }
@@ -159,17 +159,17 @@ function* factsOf(
   } else if (typeof value === "string") {
     yield { name, depth, text: quoted(value, true), length: value.length };
   } else {
-    const text = textOf(value);
+    const text = valueText(value);
     yield { name, depth, text, length: text.length };
   }
 }
 
 /** Writes a value that has no names in it. */
-const textOf = (value: unknown): string =>
+const valueText = (value: unknown): string =>
   typeof value === "string"
     ? quoted(value)
     : Array.isArray(value)
-    ? `[${value.map(textOf).join(", ")}]`
+    ? `[${value.map(valueText).join(", ")}]`
     : isRecord(value)
     ? "{}"
     : String(value);
@@ -182,7 +182,7 @@ const sizeText = (value: object): string =>
 const counted = (number: number, what: string): string =>
   `${number} ${what}${number === 1 ? "" : "s"}`;
 
-/** How much is shown of a name, and of a value, that nobody can allow. */
+/** How much is shown of a name, and of a value, that cannot be allowed. */
 const MAX_BEGINNING = 24;
 
 /** Describes the first of arguments that are too many or too large. */

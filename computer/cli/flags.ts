@@ -58,7 +58,7 @@ export const signInFlags = (required = true): Option[] => [
   ).default(defaultOAuthDirectory(process.env)),
   new Option(
     "--input <id=value>",
-    "the value of an input; repeatable; visible to everybody who lists processes, unlike the environment variable SMCP_INPUT_<ID>",
+    "the value of an input; repeatable; visible in the list of processes, unlike the environment variable SMCP_INPUT_<ID>",
   ).argParser(collectInput).default({}, "none"),
 ];
 
@@ -96,17 +96,17 @@ export const servingFlags = (required = true): Option[] => [
   ),
   option(
     "--landing-root <dir>",
-    "take files that agents send, and put them into this directory, for the tools here",
+    "accept files from agents, and store them in this directory, for the tools here",
   ),
-  option("--max-upload <bytes>", "the largest file that is taken")
+  option("--max-upload <bytes>", "the largest file that is accepted")
     .argParser(bytes).default(DEFAULT_UPLOAD_BYTES),
   option(
     "--blob-store <bytes>",
-    "how much of large images and files of results is kept for agents to fetch",
+    "the most bytes of large images and files of results to keep for agents",
   ).argParser(bytes).default(DEFAULT_BLOB_STORE_BYTES),
   option(
     "--refuse-operators",
-    "answer no questions of the Server's operators: only agents use the tools",
+    "refuse requests of the Server's operators: only agents use the tools",
   ),
   option("--yes", "run every tool without confirmation"),
 ];

@@ -61,7 +61,7 @@ interface SkippedOffice {
   readonly office: string;
 }
 
-/** What is made of all sources. */
+/** The result of an import. */
 interface Imported extends Pick<ForeignConfig, "config"> {
   /** For each source, its MCP servers as they are imported. */
   readonly found: readonly (Source & { servers: readonly MCPServerConfig[] })[];
@@ -75,7 +75,7 @@ interface Imported extends Pick<ForeignConfig, "config"> {
 export async function importConfig(flags: ImportFlags): Promise<void> {
   const { out, force = false, dryRun = false, from, json } = flags;
   if (!dryRun) checkFree({ out, force });
-  const looked = placesOf(from);
+  const looked = filesToRead(from);
   const sources: Source[] = [];
   for (const place of looked) {
     if (from === undefined && !existsSync(place.file)) continue;
@@ -84,20 +84,20 @@ export async function importConfig(flags: ImportFlags): Promise<void> {
   const imported = mergeSources(sources);
   const { config } = imported;
   if (json) printFound(imported, dryRun ? null : resolve(out));
-  const say = (line: string) => json || print(line);
-  foundLines(imported).forEach(say);
+  const note = (line: string) => json || print(line);
+  foundLines(imported).forEach(note);
   if (dryRun) {
     const { servers, inputs } = config;
-    say(
+    note(
       `Would write ${out}: ${servers.length} MCP servers, ${inputs.length} inputs.`,
     );
   }
-  changeLines(imported).forEach(say);
+  changeLines(imported).forEach(note);
   if (config.servers.length === 0) throw nothing(sources, looked);
   if (dryRun) return;
   await writeConfig({ out, force }, toOwnFormat(config));
   const command = ownCommand("smcp-computer", process.execPath);
-  say(
+  note(
     `Wrote ${out}, which only you can read. Next: ${command} check --config ${
       shellWord(out)
     }`,
@@ -154,7 +154,7 @@ function foundLines({ config: { inputs }, found }: Imported): string[] {
   const ids = inputs.map(({ id }) => id).join(", ");
   return ids === "" ? lines : [
     ...lines,
-    `Not copied; read from the environment, or asked for: ${ids}`,
+    `Values not copied, but read from the environment or asked for: ${ids}`,
   ];
 }
 
@@ -169,13 +169,13 @@ function changeLines({ prefixed, identified }: Imported): string[] {
   if (identified.length > 0) {
     const them = identified.join(", ");
     lines.push(
-      `Names that differ only in signs: ${them}; each gets a "bundle_id", or it would not start.`,
+      `Names that differ only in punctuation: ${them}; each gets a "bundle_id", or it would not start.`,
     );
   }
   return lines;
 }
 
-const placesOf = (from: string | undefined): KnownFile[] =>
+const filesToRead = (from: string | undefined): KnownFile[] =>
   from !== undefined
     ? [{ program: from, suffix: "2", file: resolve(from) }]
     : knownFiles({
@@ -239,7 +239,7 @@ async function officesIn(
   return found.flat();
 }
 
-/** How long a Server may take to say that it is one. */
+/** How long a Server may take to identify itself. */
 const PROBE_TIMEOUT_MS = 3_000;
 
 /**

@@ -24,7 +24,7 @@ export async function initConfig({ out }: { out: string }): Promise<void> {
   await writeConfig({ out }, exampleConfig(folder));
   const file = shellWord(out);
   print(
-    `Wrote ${out}: agents may read and write the files in ${folder}, without a question; for one, remove "auto_apply".
+    `Wrote ${out}: agents may read and write the files in ${folder}, without confirmation; to require it, remove "auto_apply".
 Next: ${ownCommand("smcp", process.execPath)} up --config ${file}`,
   );
 }

@@ -30,13 +30,13 @@ import {
   callerText,
   callKey,
   howItEnded,
-  labelOf,
   onStatusChange,
+  serverLabel,
   STATE_SIGNS,
 } from "./report.ts";
 import {
   type Canvas,
-  liveBlock,
+  LiveBlock,
   type Look,
   paint,
   type Span,
@@ -60,7 +60,7 @@ export function liveView(
   colour: boolean,
 ): View {
   const calls = new Map<string, RunningCall>();
-  const block = liveBlock(canvas, ({ columns, rows }) => {
+  const block = new LiveBlock(canvas, ({ columns, rows }) => {
     const status = computer.status();
     const isTimed = calls.size > 0 ||
       status.servers.some(({ nextAttempt }) => nextAttempt);
@@ -77,7 +77,7 @@ export function liveView(
       againIn: isTimed ? TICK_MS : undefined,
     };
   });
-  const { screen, changed, asking } = block;
+  const changed = () => block.changed();
   const advanced = ({ progress, ...call }: ToolCallAdvanced) => {
     const key = callKey(call);
     const running = calls.get(key);
@@ -98,14 +98,14 @@ export function liveView(
     }),
     computer.on("callEnded", (call) => {
       calls.delete(callKey(call));
-      const { columns } = screen;
+      const { columns } = block.screen;
       block.print(paint(endedCall(call, columns), { columns, colour }));
     }),
   ];
   return {
     note: (text) =>
-      block.print(wrap(plainLines(startOfNote(text)), screen.columns)),
-    asking,
+      block.print(wrap(plainLines(startOfNote(text)), block.screen.columns)),
+    asking: (question) => block.asking(question),
     close: () => {
       block.close();
       offs.forEach((off) => off());
@@ -179,7 +179,7 @@ function bodyLines(
   const widest = (texts: string[]) => Math.max(0, ...texts.map(textWidth));
   const name = Math.min(
     Math.floor(columns * 0.4),
-    widest(servers.map((server) => brief(labelOf(server), columns))),
+    widest(servers.map((server) => brief(serverLabel(server), columns))),
   );
   const state = widest(servers.map(({ state }) => state));
   const reason = (text: string, style: Style): Span[][] =>
@@ -192,7 +192,7 @@ function bodyLines(
       [
         ["  "],
         STATE_SIGNS[server.state],
-        [` ${pad(brief(labelOf(server), name), name)}  `],
+        [` ${pad(brief(serverLabel(server), name), name)}  `],
         [pad(server.state, state), "dim"],
         ["  "],
         ...progress(server, now),

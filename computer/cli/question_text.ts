@@ -1,5 +1,5 @@
 /**
- * What the questions say, at the terminal and on the page: what will run comes first, who asks last.
+ * The texts of questions, at the terminal and on the page: the tool to run comes first, the caller last.
  *
  * Words of ours and texts of others do not mix: each text of others follows a name on lines of its own,
  * in quotes, and odd characters are named.
@@ -15,21 +15,21 @@ import type { Field } from "../tools/form.ts";
 import {
   cutText,
   describeArguments,
-  excessOf,
+  describeExcess,
   type Fact,
   firstUnits,
   MAX_NAMES,
 } from "./facts.ts";
 
-/** What a question shows, in this order. */
+/** The content of a question, in this order. */
 export interface QuestionText {
   /** The question, in words of ours. */
   readonly title: string;
-  /** What it is about, in one line that begins with words of ours. */
+  /** Its subject, in one line that begins with words of ours. */
   readonly subject: string;
-  /** What it is about: all of it, or if there is an excess the beginning. */
+  /** The facts that it is about, or if there is an excess their beginning. */
   readonly facts: readonly Fact[];
-  /** Why nobody can say yes, such as "more than 200 names". */
+  /** Why the call cannot be allowed, such as "more than 200 names". */
   readonly excess?: string;
 }
 
@@ -52,7 +52,7 @@ export const CHOICES: readonly Choice[] = [
   { answer: "no", key: "n", label: "No", needsAll: false },
 ];
 
-/** Whether a person wants to answer, from top to bottom. */
+/** Whether to answer a form, from top to bottom. */
 export const WILLING_CHOICES: readonly Choice<"accept" | "decline">[] = [
   { answer: "accept", key: "y", label: "Answer", needsAll: true },
   { answer: "decline", key: "n", label: "Decline", needsAll: false },
@@ -72,7 +72,7 @@ export function describeCall(request: ConfirmRequest): QuestionText {
   const none = facts.length === 0 ? "none" : "";
   return {
     title: "Run this tool?",
-    subject: subjectOf(request),
+    subject: describeSubject(request),
     facts: [
       ours("Tool", quoted(tool)),
       ...name === tool ? [] : [ours("Called as", quoted(name))],
@@ -85,20 +85,20 @@ export function describeCall(request: ConfirmRequest): QuestionText {
   };
 }
 
-/** Says in one line which tool is asked for, and by whom. */
-const subjectOf = (request: ConfirmRequest): string =>
+/** Names the tool and its caller in one line. */
+const describeSubject = (request: ConfirmRequest): string =>
   `tool ${quoted(request.tool)} of MCP server ${
     quoted(request.server)
   }, asked by ${callerPhrase(request)}`;
 
-/** Describes what an MCP server wants to know: the MCP server, its text, the fields, and during which call. */
+/** Describes the question of an MCP server: the MCP server, its text, the fields, and during which call. */
 export function describeForm(
   { server, bundleId, agent, operator, tool, message }: ElicitRequest,
   fields: readonly Field[],
 ): QuestionText {
   const excess = fields.length > MAX_NAMES
     ? `more than ${MAX_NAMES} fields`
-    : excessOf([message, ...fields.flatMap(textsOf)]);
+    : describeExcess([message, ...fields.flatMap(fieldTexts)]);
   const seen = excess === undefined
     ? message
     : firstUnits(message, MAX_EXCERPT);
@@ -111,8 +111,8 @@ export function describeForm(
     subject: `question of MCP server ${quoted(server)}`,
     facts: [
       ...serverFacts(server, bundleId),
-      { ...ours("It says", quoted(seen, true)), length: message.length },
-      ...fields.length > 0 ? [ours("It wants", "")] : [],
+      { ...ours("Question", quoted(seen, true)), length: message.length },
+      ...fields.length > 0 ? [ours("Fields", "")] : [],
       ...excess === undefined ? fields.map(fieldFact) : [],
       ...call,
     ],
@@ -136,7 +136,7 @@ const serverFacts = (server: string, bundleId: string | undefined): Fact[] => [
 ];
 
 /** The texts of a field that are its MCP server's. */
-const textsOf = (field: Field): string[] => [
+const fieldTexts = (field: Field): string[] => [
   field.name,
   field.label,
   field.description ?? "",
@@ -154,7 +154,7 @@ const KINDS: Readonly<Record<Field["kind"], string>> = {
   choices: "some of",
 };
 
-/** Says what an option is called, and what is sent for it where that differs. */
+/** Returns the label of an option, and the value that is sent for it where that differs. */
 const optionPhrase = ({ label, value }: {
   readonly label: string;
   readonly value: unknown;
@@ -187,7 +187,7 @@ const MAX_CALLER_COLUMNS = 40;
 /** How much of a name is looked at, so that what it repeats is counted; names in an office are shorter. */
 const MAX_CALLER = 1_024;
 
-/** Says who asks; the name is in quotes, and a long one is cut. */
+/** Names who asks; the name is in quotes, and a long one is cut. */
 export function callerPhrase(
   { agent, operator }: {
     readonly agent: string;
@@ -221,9 +221,9 @@ export function logLines(request: ConfirmRequest): string[] {
   const note = excess === undefined
     ? []
     : [`  only the beginning: the arguments are ${excess}`];
-  return [subjectOf(request), ...note, ...lines];
+  return [describeSubject(request), ...note, ...lines];
 }
 
 /** Describes the input that is asked for. */
-export const messageOf = ({ id, description }: AskedInput): string =>
+export const inputMessage = ({ id, description }: AskedInput): string =>
   `${plain(description || "Value")} (input "${plain(id)}")`;

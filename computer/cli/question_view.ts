@@ -21,7 +21,7 @@ interface Place {
   readonly unit: number;
 }
 
-/** What a person has opened of a question, and seen. */
+/** How much of a question a person has opened, and seen. */
 export interface Reading {
   /** Whether long texts are whole. */
   readonly isOpen: boolean;
@@ -34,13 +34,13 @@ export interface Reading {
 /** How a question begins. */
 export const UNREAD: Reading = { isOpen: false, tops: [], isAllShown: false };
 
-/** What is on the terminal. */
+/** The lines on the terminal. */
 export interface QuestionView {
   /** The lines between title and answers. */
   readonly lines: readonly string[];
   /** Where the next page begins; absent at the end, and where nothing can be shown. */
   readonly next?: Place;
-  /** What was read with it. */
+  /** How much was read with it. */
   readonly reading: Reading;
   /** Whether the terminal has room for a question. */
   readonly isTooSmall: boolean;
@@ -50,7 +50,7 @@ export interface QuestionView {
 const MIN_COLUMNS = 24;
 const MIN_ROWS = 3;
 
-/** What goes on with a text of others. */
+/** Marks the continuation of a text of others. */
 const GOES_ON = "┊ ";
 /** Deeper names have the number of their depth instead. */
 const MAX_INDENT = 4;
@@ -141,17 +141,17 @@ interface Line {
 }
 
 /** Writes a name and what follows it. */
-const flowOf = ({ name, text }: Fact): string =>
+const factText = ({ name, text }: Fact): string =>
   text === "" ? name : `${name}: ${text}`;
 
-const indentOf = ({ depth }: Fact): string =>
+const factIndent = ({ depth }: Fact): string =>
   " ".repeat(2 * Math.min(depth, MAX_INDENT)) +
   (depth > MAX_INDENT ? `${depth}› ` : "");
 
 /** Yields the lines of a fact from one of its units on, one by one. */
 function* linesOf(fact: Fact, columns: number, from: number): Generator<Line> {
-  const flow = flowOf(fact);
-  const indent = indentOf(fact);
+  const flow = factText(fact);
+  const indent = factIndent(fact);
   const further = `${
     " ".repeat(2 * Math.min(fact.depth, MAX_INDENT))
   }  ${GOES_ON}`;
@@ -187,7 +187,7 @@ function* cutLines(fact: Fact, columns: number): Generator<Line> {
   if (lines.length <= SHORT_LINES || !first) return yield* lines;
   const further = " ".repeat(2 * Math.min(fact.depth, MAX_INDENT) + 2);
   const room = columns - textWidth(further + GOES_ON);
-  const cut = cutText(flowOf(fact), room, room);
+  const cut = cutText(factText(fact), room, room);
   yield first;
   const length = fact.length.toLocaleString("en");
   const note = shorten(`${further}… ${length} characters in all …`, columns);

@@ -85,7 +85,7 @@ export function report(
 }
 
 /** Returns the name of an MCP server, with what identifies it where that is something else. */
-export const labelOf = (
+export const serverLabel = (
   { name, bundleId }: Pick<ServerStatus, "name" | "bundleId">,
 ): string => bundleId === name ? name : `${name} (${bundleId})`;
 
@@ -144,7 +144,7 @@ export function howItEnded(result: ToolCallEnded["result"]): string {
 const REMEDIES: Readonly<Record<ServerFailure, string>> = {
   ended: "run its command by hand to see why",
   not_ready:
-    "run its command by hand: does it wait for something, or is it no MCP server?",
+    "run its command by hand to see whether it is an MCP server, and what it waits for",
   unreachable: "is it running, and is its url right?",
   refused: "give it an Authorization header, or sign in when the Computer runs",
   not_found: "correct the path of its url",
@@ -153,7 +153,9 @@ const REMEDIES: Readonly<Record<ServerFailure, string>> = {
 };
 
 /** Returns why an MCP server does not run, with a remedy; in one line unless it marks a place. */
-export function failureOf({ error, state, failure }: ServerStatus): string[] {
+export function describeFailure(
+  { error, state, failure }: ServerStatus,
+): string[] {
   if (error === undefined || state === "running") return [];
   if (/\n\s*\^/.test(error)) return [error]; // it marks a place with a caret
   const text = error.replaceAll(/\s*\n\s*/g, ": ");

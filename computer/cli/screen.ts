@@ -41,7 +41,7 @@ export class Screen {
 
   /** Maximum width of a line: on some terminals, writing to the last column wraps. */
   get columns(): number {
-    return Math.max(1, widthOf(this.#canvas) - 1);
+    return Math.max(1, canvasWidth(this.#canvas) - 1);
   }
 
   /** Maximum height of the block: the cursor is below it. */
@@ -67,7 +67,7 @@ export class Screen {
 
   /** Returns the sequence that moves the cursor to the top of the block, whose lines may have wrapped. */
   #toTop(): string {
-    const columns = widthOf(this.#canvas);
+    const columns = canvasWidth(this.#canvas);
     const rows = this.#drawn.reduce(
       (sum, line) => {
         const width = textWidth(stripVTControlCharacters(line).trimEnd());
@@ -79,8 +79,8 @@ export class Screen {
   }
 }
 
-/** The width of a terminal; those that do not say it, such as serial consoles, say 0. */
-const widthOf = ({ columns }: Canvas): number => columns || 80;
+/** The width of a terminal; those that do not report it, such as serial consoles, have 0. */
+const canvasWidth = ({ columns }: Canvas): number => columns || 80;
 
 /** The meaning of a text, which determines its look. */
 export type Style = "good" | "bad" | "busy" | "dim" | "bold";
@@ -161,8 +161,9 @@ export const plainView = (print: (text: string) => unknown): View => ({
 /** Changes within this time are drawn together. */
 const REDRAW_DELAY_MS = 50;
 
-/** What a live block shows now. */
-interface LiveBlock {
+/** The content of a {@linkcode LiveBlock}. */
+export interface BlockContent {
+  /** Its lines. */
   readonly lines: readonly string[];
   /** When it is drawn again without a change, in milliseconds: it shows a duration. */
   readonly againIn?: number | undefined;
@@ -171,70 +172,85 @@ interface LiveBlock {
 /**
  * Keeps a block at the end of a terminal's output that is drawn again as it changes; it is removed
  * while a question is asked, and at the end.
- *
- * @param blockOf describes the block
  */
-export function liveBlock(
-  canvas: Canvas,
-  blockOf: (screen: Screen) => LiveBlock,
-) {
-  const screen = new Screen(canvas);
-  let above: string[] = [];
-  let asked = 0;
-  let closed = false;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let isDue = false;
-  const show = (block: readonly string[]) => {
-    clearTimeout(timer);
-    isDue = false;
-    screen.draw(block, above);
-    above = [];
+export class LiveBlock {
+  /** Where it is drawn. */
+  readonly screen: Screen;
+  readonly #canvas: Canvas;
+  readonly #describe: (screen: Screen) => BlockContent;
+  /** Lines to print above the block when it is drawn next. */
+  #above: string[] = [];
+  /** The number of open questions. */
+  #questions = 0;
+  #isClosed = false;
+  #isDue = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #onResize = (): void => this.changed();
+  readonly #onResume = (): void => {
+    this.screen.leave(); // the shell wrote below the block after Ctrl-Z
+    this.changed();
   };
-  const draw = () => {
-    const { lines, againIn } = blockOf(screen);
-    show(lines);
-    if (againIn !== undefined) timer = setTimeout(draw, againIn);
-  };
-  const changed = () => {
-    if (isDue || asked > 0 || closed) return;
-    isDue = true;
-    clearTimeout(timer);
-    timer = setTimeout(draw, REDRAW_DELAY_MS);
-  };
-  const resumed = () => {
-    screen.leave(); // the shell wrote below the block after Ctrl-Z
-    changed();
-  };
-  canvas.on("resize", changed);
-  process.on("SIGCONT", resumed);
-  draw();
-  return {
-    screen,
-    /** Draws the block again, soon. */
-    changed,
-    /** Prints lines above the block. */
-    print: (lines: string) => {
-      above.push(...lines.split("\n"));
-      if (closed) show([]);
-      else changed();
-    },
-    /** Hands the terminal over to a question until it is answered. */
-    asking: async <T>(question: () => Promise<T>): Promise<T> => {
-      if (asked++ === 0) show([]);
-      try {
-        return await question();
-      } finally {
-        asked--;
-        changed();
-      }
-    },
-    /** Removes the block; printed lines stay visible. */
-    close: () => {
-      if (closed) return;
-      show([]);
-      closed = true;
-      canvas.off("resize", changed);
-      process.off("SIGCONT", resumed);
-    },
-  };
+
+  /**
+   * Draws the block.
+   *
+   * @param describe returns its content
+   */
+  constructor(canvas: Canvas, describe: (screen: Screen) => BlockContent) {
+    this.#canvas = canvas;
+    this.#describe = describe;
+    this.screen = new Screen(canvas);
+    canvas.on("resize", this.#onResize);
+    process.on("SIGCONT", this.#onResume);
+    this.#draw();
+  }
+
+  /** Draws the block again, soon. */
+  changed(): void {
+    if (this.#isDue || this.#questions > 0 || this.#isClosed) return;
+    this.#isDue = true;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#draw(), REDRAW_DELAY_MS);
+  }
+
+  /** Prints lines above the block. */
+  print(lines: string): void {
+    this.#above.push(...lines.split("\n"));
+    if (this.#isClosed) this.#show([]);
+    else this.changed();
+  }
+
+  /** Hands the terminal over to a question until it is answered. */
+  async asking<T>(question: () => Promise<T>): Promise<T> {
+    if (this.#questions++ === 0) this.#show([]);
+    try {
+      return await question();
+    } finally {
+      this.#questions--;
+      this.changed();
+    }
+  }
+
+  /** Removes the block; printed lines stay visible. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#show([]);
+    this.#isClosed = true;
+    this.#canvas.off("resize", this.#onResize);
+    process.off("SIGCONT", this.#onResume);
+  }
+
+  #draw(): void {
+    const { lines, againIn } = this.#describe(this.screen);
+    this.#show(lines);
+    if (againIn === undefined) return;
+    this.#timer = setTimeout(() => this.#draw(), againIn);
+  }
+
+  #show(block: readonly string[]): void {
+    clearTimeout(this.#timer);
+    this.#isDue = false;
+    this.screen.draw(block, this.#above);
+    this.#above = [];
+  }
 }

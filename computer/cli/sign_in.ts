@@ -62,8 +62,8 @@ export const signIn = (server: string, flags: SignInFlags): Promise<void> =>
       const hasToken = await session.token() !== undefined;
       print(
         hasToken
-          ? `${name}: signed in already; to sign in as somebody else, use sign-out first`
-          : `${name}: it takes no sign-in`,
+          ? `${name}: signed in already; to sign in as another user, use sign-out first`
+          : `${name}: it needs no sign-in`,
       );
       return;
     } catch (error) {

@@ -10,14 +10,19 @@ import {
   CHOICES,
   describeCall,
   describeForm,
-  messageOf,
+  inputMessage,
   WILLING_CHOICES,
 } from "./question_text.ts";
 import { paint, Screen, type View } from "./screen.ts";
 import type { AskedInput } from "../config/input_store.ts";
 import type { ConfirmAnswer, ConfirmRequest } from "../tools/confirmations.ts";
 import type { ElicitRequest } from "../tools/elicitations.ts";
-import { type Field, problemOf, readFields, valueOf } from "../tools/form.ts";
+import {
+  checkField,
+  type Field,
+  parseTyped,
+  readFields,
+} from "../tools/form.ts";
 import { define } from "../util/values.ts";
 import {
   type ElicitResult,
@@ -28,7 +33,14 @@ import { queue } from "../../shared/async.ts";
 import { loadPackages } from "../../shared/packages.ts";
 
 /** Asks the user at the terminal, one question at a time. */
-export type TerminalQuestions = ReturnType<typeof terminalQuestions>;
+export interface TerminalQuestions {
+  /** Asks for the value of an input; secrets are not echoed. */
+  askInput(input: AskedInput, signal: AbortSignal): Promise<unknown>;
+  /** Asks whether a tool may run. */
+  confirm(request: ConfirmRequest, signal: AbortSignal): Promise<ConfirmAnswer>;
+  /** Asks the question of an MCP server, field by field. */
+  elicit(request: ElicitRequest, signal: AbortSignal): Promise<ElicitResult>;
+}
 
 /**
  * Creates the questions of a terminal; the prompt library is loaded with the first question for a
@@ -40,7 +52,10 @@ export type TerminalQuestions = ReturnType<typeof terminalQuestions>;
  *
  * @param asking hands the terminal over to one question at a time
  */
-export function terminalQuestions(terminal: Terminal, asking: View["asking"]) {
+export function terminalQuestions(
+  terminal: Terminal,
+  asking: View["asking"],
+): TerminalQuestions {
   const { input } = terminal;
   const ask = <T>(
     signal: AbortSignal,
@@ -61,12 +76,10 @@ export function terminalQuestions(terminal: Terminal, asking: View["asking"]) {
       })
     );
   return {
-    /** Asks for the value of an input; secrets are not echoed. */
-    askInput: (asked: AskedInput, signal: AbortSignal): Promise<unknown> =>
+    askInput: (asked, signal) =>
       ask(signal, undefined, (terminal) => askInput(asked, terminal)),
 
-    /** Asks whether a tool may run. */
-    confirm: (request: ConfirmRequest, signal: AbortSignal) =>
+    confirm: (request, signal) =>
       ask<ConfirmAnswer>(signal, "no", async (terminal) => {
         const question = {
           text: describeCall(request),
@@ -77,8 +90,7 @@ export function terminalQuestions(terminal: Terminal, asking: View["asking"]) {
         return await askChoice(question, terminal) ?? "no";
       }),
 
-    /** Asks what an MCP server wants to know, field by field. */
-    elicit: (request: ElicitRequest, signal: AbortSignal) =>
+    elicit: (request, signal) =>
       ask<ElicitResult>(
         signal,
         { action: "cancel" },
@@ -90,12 +102,20 @@ export function terminalQuestions(terminal: Terminal, asking: View["asking"]) {
 /** Asks after all earlier questions of the terminal, of which a process has one. */
 const inTurn = queue();
 
+/** The prompts of the library, and the options that all of them get. */
+type Prompts = typeof import("@clack/prompts") & {
+  readonly common: AskingTerminal & { readonly message: string };
+};
+
 /**
  * Shows what is asked until keys are accepted.
  *
- * @returns the prompts of the library, with their options; undefined when the question is withdrawn
+ * @returns undefined when the question is withdrawn
  */
-async function announce(message: string, terminal: AskingTerminal) {
+async function announce(
+  message: string,
+  terminal: AskingTerminal,
+): Promise<Prompts | undefined> {
   const screen = new Screen(terminal.output);
   const { columns } = screen;
   const line = paint([[message], [" …"]], { columns, colour: false });
@@ -114,7 +134,7 @@ async function askInput(
   input: AskedInput,
   terminal: AskingTerminal,
 ): Promise<string | undefined> {
-  const prompts = await announce(messageOf(input), terminal);
+  const prompts = await announce(inputMessage(input), terminal);
   if (!prompts) return undefined;
   const { isCancel, password, select, text, common } = prompts;
   if (input.type === "pickString") {
@@ -166,7 +186,7 @@ const defaultText = (
 ) => value && { placeholder: promptLine(value, terminal) };
 
 /**
- * Asks what an MCP server wants to know: first whether to answer, with "decline" as the default, then
+ * Asks the question of an MCP server: first whether to answer, with "decline" as the default, then
  * field by field. Esc and Ctrl-C cancel at any time.
  */
 async function askForm(
@@ -196,7 +216,7 @@ async function askForm(
 const CANCELLED = Symbol("cancelled");
 type FieldAnswer = ElicitValue | undefined | typeof CANCELLED;
 
-/** Asks for the value of a field, until it is valid or the person gives up. */
+/** Asks for the value of a field, until it is valid or cancelled. */
 async function askField(
   field: Field,
   terminal: AskingTerminal,
@@ -209,7 +229,7 @@ async function askField(
     const prompts = await announce(message, terminal);
     const value = prompts ? await prompt(field, prompts) : CANCELLED;
     // What a prompt cannot check itself is asked again: nothing chosen where something must be.
-    if (value === CANCELLED || problemOf(field, value) === undefined) {
+    if (value === CANCELLED || checkField(field, value) === undefined) {
       return value;
     }
   }
@@ -224,9 +244,7 @@ const YES_OR_NO = [
 
 async function prompt(
   field: Field,
-  { isCancel, multiselect, password, select, text, common }: NonNullable<
-    Awaited<ReturnType<typeof announce>>
-  >,
+  { isCancel, multiselect, password, select, text, common }: Prompts,
 ): Promise<FieldAnswer> {
   switch (field.kind) {
     case "boolean":
@@ -258,13 +276,13 @@ async function prompt(
     default: {
       const fallback = field.default === undefined ? "" : `${field.default}`;
       const validate = (typed: string | undefined) =>
-        problemOf(field, valueOf(field, typed || fallback));
+        checkField(field, parseTyped(field, typed || fallback));
       const options = { ...common, validate };
       const answer = field.kind === "text" && field.isSecret
         ? await password(options)
         : await text({ ...options, ...defaultText(fallback, common) });
       if (isCancel(answer)) return CANCELLED;
-      return valueOf(field, answer || fallback);
+      return parseTyped(field, answer || fallback);
     }
   }
 }

@@ -50,7 +50,7 @@ interface EmbeddedServer {
 export type CreateServer = (
   options: {
     readonly mcp: boolean;
-    /** Who operates it: who has the token, or nobody. */
+    /** The token of its operators; false without operators. */
     readonly operator: false | { readonly token: string };
     /** The URL by which clients reach it, other than that of its port. */
     readonly publicUrl: string | undefined;

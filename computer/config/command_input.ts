@@ -108,11 +108,11 @@ export function commandLine(
   if (options.length === 0) return { command };
   return {
     command,
-    args: options.flatMap(([name, value]) => [optionOf(name), value]),
+    args: options.flatMap(([name, value]) => [optionFlag(name), value]),
   };
 }
 
-function optionOf(name: string): string {
+function optionFlag(name: string): string {
   if (name.startsWith("-")) return name;
   return name.length === 1 ? `-${name}` : `--${name}`;
 }

@@ -217,11 +217,12 @@ const DIGEST_BYTES = 8;
  * From the configuration with its placeholders, so that another secret does not rename its tools.
  */
 export const bundleIdOf = (config: ServerConfig): string =>
-  config.bundle_id ?? nameOnly(config.name) ?? `bundle_${digestOf(config)}`;
+  config.bundle_id ?? nameOnly(config.name) ??
+    `bundle_${addressDigest(config)}`;
 
-function digestOf(config: ServerConfig): string {
+function addressDigest(config: ServerConfig): string {
   const hash = createHash("sha256");
-  for (const part of partsOf(config)) {
+  for (const part of addressParts(config)) {
     const bytes = typeof part === "string" ? utf8(part) : new Uint8Array();
     const count = new DataView(new ArrayBuffer(4)); // big endian
     count.setUint32(0, typeof part === "string" ? bytes.length : part);
@@ -231,7 +232,7 @@ function digestOf(config: ServerConfig): string {
 }
 
 /** Lists how a server is reached in texts, and before those of a list or a map, how many there are. */
-function partsOf(config: ServerConfig): (string | number)[] {
+function addressParts(config: ServerConfig): (string | number)[] {
   const { type, name } = config;
   // Nothing else is known of it; a name is given to one only.
   if (type === "in-process") return [type, name];

@@ -4,19 +4,16 @@ import {
   codexServers,
   isClaudeCode,
 } from "./agent_programs.ts";
-import {
-  draftForeign,
-  draftVsCodeInputs,
-  type ForeignContext,
-  isForeign,
-} from "./foreign.ts";
+import { draftForeign, draftVsCodeInputs, isForeign } from "./foreign.ts";
 import {
   below,
   type ConfigPath,
   type ConfigProblem,
+  type SourceMap,
   type Strictness,
   unknownIn,
 } from "./problem.ts";
+import { type ForeignContext, VariableInputs } from "./variable_inputs.ts";
 
 /** An MCP server of a file, converted to our own format but not validated. */
 export interface ServerDraft {
@@ -28,8 +25,8 @@ export interface ServerDraft {
   readonly entry: unknown;
   /** How unknown fields are treated. */
   readonly strictness: Strictness;
-  /** Maps the path of a field of `entry` to its path in the file below `path`. */
-  readonly pathOf: (field: ConfigPath) => ConfigPath;
+  /** The places of the fields of `entry` in the file, below `path`. */
+  readonly sources: SourceMap;
   /** Its `server_parameters` with the variables of the other format; default: as in `entry`. */
   readonly raw?: Record<string, unknown>;
 }
@@ -42,7 +39,7 @@ interface ConfigDraft {
   readonly strictness: Strictness;
   /** In the order of the file. */
   readonly servers: readonly ServerDraft[];
-  /** What could not be converted. */
+  /** Problems of the conversion. */
   readonly problems: readonly ConfigProblem[];
 }
 
@@ -128,15 +125,14 @@ const draftList = (
 });
 
 /** Reads `bundleId`, another spelling of `bundle_id` in files (protocol §13). */
-function readSpelling(entry: unknown): Pick<ServerDraft, "entry" | "pathOf"> {
+function readSpelling(entry: unknown): Pick<ServerDraft, "entry" | "sources"> {
   if (!isRecord(entry) || !("bundleId" in entry) || "bundle_id" in entry) {
-    return { entry, pathOf: (field) => field };
+    return { entry, sources: [] };
   }
   const { bundleId: bundle_id, ...rest } = entry;
   return {
     entry: { ...rest, bundle_id },
-    pathOf: (path) =>
-      path[0] === "bundle_id" ? ["bundleId", ...path.slice(1)] : path,
+    sources: [[["bundle_id"], ["bundleId"]]],
   };
 }
 
@@ -147,31 +143,29 @@ function draftMap(
   context: ForeignContext,
 ): ConfigDraft {
   const problems: ConfigProblem[] = [];
-  const known: unknown[] = Array.isArray(inputs) ? [...inputs] : [];
+  const defined: readonly unknown[] = Array.isArray(inputs) ? inputs : [];
+  const variables = new VariableInputs(defined, context);
   const drafts = Object.entries(servers).map(([key, value]): ServerDraft => {
     const path = [field, key];
-    const { entry, pathOf } = readSpelling(value);
+    const { entry, sources } = readSpelling(value);
     const hasOwnForm = isRecord(entry) && "server_parameters" in entry;
     if (!isForeign(entry) && (field === "servers" || hasOwnForm)) {
       const named = isRecord(entry) ? { name: key, ...entry } : entry;
-      return { path, key, entry: named, strictness: "own", pathOf };
+      return { path, key, entry: named, strictness: "own", sources };
     }
-    const foreign = draftForeign(entry, field, context);
+    const foreign = draftForeign(entry, field, variables);
     problems.push(...below(path, foreign.problems));
-    for (const input of foreign.inputs) {
-      if (known.every((one) => Object(one).id !== input.id)) known.push(input);
-    }
     return {
       path,
       key,
       entry: { name: key, ...foreign.entry },
       strictness: "foreign",
-      pathOf: (field) => pathOf(foreign.pathOf(field)),
+      sources: [...sources, ...foreign.sources],
       raw: foreign.raw,
     };
   });
   return {
-    inputs: Array.isArray(inputs) ? known : inputs,
+    inputs: Array.isArray(inputs) ? [...inputs, ...variables.added] : inputs,
     strictness: "foreign",
     servers: drafts,
     problems,

@@ -4,7 +4,6 @@ import {
   SEEN_FIELDS,
   type ServerConfig,
 } from "./config.ts";
-import type { InputStore } from "./input_store.ts";
 import { readEntry } from "./parse_config.ts";
 import { placeholderIds, splitPlaceholders } from "../util/inputs.ts";
 import { reasonOf } from "../util/values.ts";
@@ -59,8 +58,13 @@ export class TransientInputError extends Error {
   override readonly name = "TransientInputError";
 }
 
-/** What resolves the values of inputs. */
-type InputValues = Pick<InputStore, "value" | "show">;
+/** Resolves the values of inputs. */
+interface InputValues {
+  /** Resolves the value of an input; rejects if it has none. */
+  value(id: string): Promise<unknown>;
+  /** Marks the value as visible to Agents; returns false if the input is secret. */
+  show(id: string): boolean;
+}
 
 /**
  * Resolves inputs one after another, so that the user is asked one question at a time.
@@ -124,16 +128,19 @@ function fillString(
   const parts = splitPlaceholders(text);
   const [only] = parts;
   if (parts.length === 1 && only?.kind === "placeholder") {
-    return valueOf(only.id, values);
+    return requireValue(only.id, values);
   }
   return parts.map((part) => {
     if (part.kind === "text") return part.text;
-    const value = valueOf(part.id, values);
+    const value = requireValue(part.id, values);
     return typeof value === "string" ? value : JSON.stringify(value);
   }).join("");
 }
 
-function valueOf(id: string, values: ReadonlyMap<string, unknown>): unknown {
+function requireValue(
+  id: string,
+  values: ReadonlyMap<string, unknown>,
+): unknown {
   if (values.has(id)) return values.get(id);
   throw new Error(`Cannot fill in \${input:${id}}: it has no value`);
 }

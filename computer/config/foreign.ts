@@ -6,12 +6,16 @@
  *
  * @module
  */
-import { mapTexts } from "./config.ts";
-import { type ConfigPath, type ConfigProblem, unknownIn } from "./problem.ts";
-import { ENVIRONMENT_ID } from "../util/inputs.ts";
+import {
+  type ConfigPath,
+  type ConfigProblem,
+  type SourceMap,
+  sourcePath,
+  unknownIn,
+} from "./problem.ts";
+import { replaceVariables, type VariableInputs } from "./variable_inputs.ts";
 import { isRecord } from "../../protocol/names.ts";
 import { present } from "../../shared/checks.ts";
-import type { MCPServerPromptStringInput } from "../../protocol/mod.ts";
 
 const URL_FIELDS = ["url", "serverUrl", "httpUrl"];
 const APPROVED_FIELDS = ["alwaysAllow", "autoApprove"];
@@ -54,21 +58,18 @@ export const isForeign = (entry: unknown): boolean =>
  * `tool_prefix`, `inherit_env` and `vrl` are kept. Fields that only concern the other program are dropped, unless
  * they look like a misspelled field that restricts something.
  *
- * @returns the entry without the name, not validated; `raw`, its `server_parameters` with their
- * variables; the environment variables that it uses, as inputs; what could not be converted, with
- * paths relative to the server; and what maps the path of a field to that in the other format
+ * @param variables receives the variables that it uses
  */
 export function draftForeign(
   entry: unknown,
   field: "servers" | "mcpServers" | "mcp_servers",
-  context: ForeignContext,
-) {
+  variables: VariableInputs,
+): ForeignDraft {
   const source = isRecord(entry) ? entry : {};
   const problems = unknownIn(source, GUARD_FIELDS, "foreign");
   const urlField = URL_FIELDS.find((name) => name in source);
-  const client = clientOf(source);
-  const pathOf = (path: ConfigPath) => pathIn(path, urlField, client);
-  const type = typeOf(source, urlField, problems);
+  const client = readClient(source);
+  const type = readType(source, urlField, problems);
   if ("envFile" in source) {
     const text = "envFile is not supported; move the variables to env";
     problems.push({ path: ["envFile"], text });
@@ -79,48 +80,51 @@ export function draftForeign(
       ? { command, args, env: readEnv(env), inherit_env, cwd }
       : { url: urlField && source[urlField], headers, oauth: client?.oauth },
   );
-  const inputs: MCPServerPromptStringInput[] = [];
-  const bare = field !== "servers";
-  const server_parameters = mapTexts(
-    raw,
-    (text, path) => {
-      if (path[0] === "inherit_env") return text; // the schema refuses any text
-      return text.replaceAll(VARIABLE, (variable, name: string) => {
-        const expanded = expandVariable(name, bare, context, inputs);
-        // In other formats an unknown variable may be meant for a shell; in VS Code's it cannot.
-        if (expanded === undefined && !bare) {
-          problems.push({
-            path: pathOf(["server_parameters", ...path]),
-            text:
-              `${variable} is not supported here; write its value, or use \${env:NAME} or \${input:ID}`,
-          });
-        }
-        return expanded ?? variable;
-      });
-    },
-  );
+  const isVsCode = field === "servers";
+  const { value, unknown } = replaceVariables(raw, variables, !isVsCode);
+  const sources = parameterSources(urlField, client);
+  // In other formats an unknown variable may be meant for a shell; in VS Code's it cannot.
+  for (const { path, variable } of isVsCode ? unknown : []) {
+    problems.push({
+      path: sourcePath(sources, ["server_parameters", ...path]),
+      text:
+        `${variable} is not supported here; write its value, or use \${env:NAME} or \${input:ID}`,
+    });
+  }
   const { bundle_id, disabled, tool_prefix, vrl } = source;
+  const forbidden_tools = FORBIDDEN_FIELDS.flatMap((name) =>
+    names(source, name, problems)
+  );
   return {
     entry: present({
       type,
-      server_parameters,
+      server_parameters: value,
       bundle_id,
       disabled,
       tool_prefix,
       vrl,
       ...approvals(source, problems),
-      forbidden_tools: FORBIDDEN_FIELDS.flatMap((name) =>
-        names(source, name, problems)
-      ),
+      forbidden_tools,
     }),
     raw,
-    pathOf,
-    inputs,
+    sources,
     problems,
   };
 }
 
-function typeOf(
+/** An MCP server of another format, converted to our own. */
+interface ForeignDraft {
+  /** The MCP server without its name, not validated. */
+  readonly entry: Record<string, unknown>;
+  /** Its `server_parameters` with the variables of the other format. */
+  readonly raw: Record<string, unknown>;
+  /** The places of the fields of `entry` in the other format. */
+  readonly sources: SourceMap;
+  /** Problems of the conversion, with paths below the server. */
+  readonly problems: readonly ConfigProblem[];
+}
+
+function readType(
   source: Record<string, unknown>,
   urlField: string | undefined,
   problems: ConfigProblem[],
@@ -207,7 +211,9 @@ interface ForeignClient {
 }
 
 /** Reads the client as which another program signs in; undefined where it registers one. */
-function clientOf(source: Record<string, unknown>): ForeignClient | undefined {
+function readClient(
+  source: Record<string, unknown>,
+): ForeignClient | undefined {
   const oauth: Record<string, unknown> = {};
   const places: Record<string, ConfigPath> = {};
   for (const [place, field, ours] of CLIENT_FIELDS) {
@@ -222,89 +228,20 @@ function clientOf(source: Record<string, unknown>): ForeignClient | undefined {
   return Object.keys(oauth).length === 0 ? undefined : { oauth, places };
 }
 
-function pathIn(
-  path: ConfigPath,
+/** Lists the places of the fields of `server_parameters` in another format, which has them beside the type. */
+const parameterSources = (
   urlField: string | undefined,
   client: ForeignClient | undefined,
-): ConfigPath {
-  const [first, second, ...rest] = path;
-  if (first !== "server_parameters") return path;
-  if (second === undefined) return [];
-  if (second === "oauth" && client) {
-    const [field, ...inner] = rest;
-    return [...client.places[`${field}`] ?? [], ...inner];
-  }
-  return [second === "url" ? urlField ?? second : second, ...rest];
-}
-
-/** The values of variables in other programs' configurations. */
-export interface ForeignContext {
-  /** Value of `${workspaceFolder}`: the folder that the file belongs to; undefined: it is asked for. */
-  readonly workspaceFolder: string | undefined;
-  /** Value of `${userHome}`. */
-  readonly userHome: string;
-  /** Value of `${pathSeparator}`. */
-  readonly pathSeparator: string;
-}
-
-/** The variables of VS Code, Cursor and Claude Code. */
-const VARIABLE = /\$\{([^}]*)\}/g;
-
-/** The variables of a workspace, and what each is, for people. */
-const WORKSPACE: Readonly<Record<string, string>> = {
-  workspaceFolder: "The path of the project's folder",
-  workspaceRoot: "The path of the project's folder",
-  workspaceFolderBasename: "The name of the project's folder",
-};
-
-/** `${TOKEN}` and `${TOKEN:-default}` of Claude Code; lower-case names are left to the shell. */
-const BARE_NAME = /^([A-Z_][A-Z0-9_]*)(?::-([^]*))?$/;
-
-/**
- * Replaces a variable; `undefined` for an unknown one.
- *
- * `${env:NAME}` becomes the placeholder `${input:env:NAME}`, so that the value stays out of the
- * configuration, and a missing variable affects only one server.
- *
- * @param bare whether `${NAME}` is a variable of the environment, too
- * @param inputs receives the variables of the environment
- */
-function expandVariable(
-  name: string,
-  bare: boolean,
-  context: ForeignContext,
-  inputs: MCPServerPromptStringInput[],
-): string | undefined {
-  if (name.startsWith("input:")) return `\${${name}}`;
-  const [, bareName, fallback] = bare ? BARE_NAME.exec(name) ?? [] : [];
-  const variable = name.startsWith("env:") ? name.slice(4) : bareName;
-  if (variable === undefined) {
-    const { workspaceFolder, pathSeparator } = context;
-    if (workspaceFolder === undefined && Object.hasOwn(WORKSPACE, name)) {
-      const id = name === "workspaceRoot" ? "workspaceFolder" : name;
-      const description = WORKSPACE[id] ?? "";
-      inputs.push({ type: "promptString", id, description });
-      return `\${input:${id}}`;
-    }
-    const folders = workspaceFolder?.split(/[\\/]/) ?? [];
-    const known: Readonly<Record<string, string | undefined>> = {
-      ...context,
-      workspaceRoot: workspaceFolder,
-      workspaceFolderBasename: folders.findLast(Boolean) ?? "",
-      "/": pathSeparator,
-    };
-    return Object.hasOwn(known, name) ? known[name] : undefined;
-  }
-  const id = `${ENVIRONMENT_ID}${variable}`;
-  inputs.push({
-    type: "promptString",
-    id,
-    description: `The environment variable ${variable}`,
-    password: true,
-    ...(fallback !== undefined && { default: fallback }),
-  });
-  return `\${input:${id}}`;
-}
+): SourceMap => [
+  [["server_parameters"], []],
+  ...(urlField === undefined
+    ? []
+    : [[["server_parameters", "url"], [urlField]] as const]),
+  ...(client ? [[["server_parameters", "oauth"], []] as const] : []),
+  ...Object.entries(client?.places ?? {}).map(([field, place]) =>
+    [["server_parameters", "oauth", field], place] as const
+  ),
+];
 
 /**
  * Converts VS Code's inputs to our own format.

@@ -10,7 +10,8 @@ import { isDeepStrictEqual } from "node:util";
 import { bundleIdOf, type ComputerConfig, mapTexts } from "./config.ts";
 import { redactConfig } from "./redact.ts";
 import {
-  ENVIRONMENT_ID,
+  environmentId,
+  environmentVariable,
   inputVariables,
   splitPlaceholders,
 } from "../util/inputs.ts";
@@ -93,8 +94,8 @@ export interface MergedConfig {
 
 /**
  * Merges configurations. Equal entries are kept once; different ones with the same name get the
- * configuration's suffix. Of inputs for the same environment variable the first wins: renamed, it
- * would no longer find its variable.
+ * configuration's suffix. Inputs for the same environment variable get a number if their defaults
+ * differ: with a suffix, they would no longer find their variable.
  */
 export function mergeConfigs(
   configs: readonly ForeignConfig[],
@@ -104,14 +105,20 @@ export function mergeConfigs(
   const names = configs.map(({ suffix, config }) => {
     const ids = new Map(config.inputs.map((input) => {
       const { id } = input;
-      const isShared = id.startsWith(ENVIRONMENT_ID) && inputs.has(id);
+      const variable = environmentVariable(id);
       const make = (id: string) => ({ ...input, id });
-      return [id, isShared ? id : place(inputs, id, suffix, make)];
+      return [
+        id,
+        variable === undefined
+          ? place(inputs, suffixed(id, suffix), make)
+          : place(inputs, numbered(variable), make, hasDefault),
+      ];
     }));
     return new Map(config.servers.map((server) => {
       const own = rename(server, ids);
       const { name } = server;
-      return [name, place(servers, name, suffix, (name) => ({ ...own, name }))];
+      const make = (name: string) => ({ ...own, name });
+      return [name, place(servers, suffixed(name, suffix), make)];
     }));
   });
   return {
@@ -120,23 +127,36 @@ export function mergeConfigs(
   };
 }
 
-/** Stores an item under the first name that is free or holds an equal item; returns the name. */
+/** The name of an item at an attempt, from 0 on, to find one that is free. */
+type NameAt = (attempt: number) => string;
+
+const suffixed = (name: string, suffix: string): NameAt => (attempt) =>
+  [name, `${name}-${suffix}`][attempt] ?? `${name}-${suffix}-${attempt}`;
+
+const numbered = (variable: string): NameAt => (attempt) =>
+  environmentId(variable, attempt + 1);
+
+/** Stores an item under the first name that is free or holds the same item; returns the name. */
 function place<T>(
   taken: Map<string, T>,
-  name: string,
-  suffix: string,
+  nameAt: NameAt,
   make: (name: string) => T,
+  isSame: (holder: T, item: T) => boolean = isDeepStrictEqual,
 ): string {
   for (let attempt = 0;; attempt++) {
-    const wanted = [name, `${name}-${suffix}`][attempt] ??
-      `${name}-${suffix}-${attempt}`;
-    const item = make(wanted);
-    const holder = taken.get(wanted);
-    if (holder !== undefined && !isDeepStrictEqual(holder, item)) continue;
-    taken.set(wanted, item);
-    return wanted;
+    const name = nameAt(attempt);
+    const item = make(name);
+    const holder = taken.get(name);
+    if (holder !== undefined && !isSame(holder, item)) continue;
+    taken.set(name, holder ?? item);
+    return name;
   }
 }
+
+/** Whether an input has the default of another one, which may have none. */
+const hasDefault = (holder: MCPServerInput, item: MCPServerInput): boolean =>
+  item.type === "command" || (item.default ?? null) === null ||
+  holder.type !== "command" && holder.default === item.default;
 
 function rename<T extends MCPServerConfig>(
   server: T,

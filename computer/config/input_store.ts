@@ -228,7 +228,7 @@ export class InputStore implements ComputerInputs {
     this.#closed.abort(new Error("the Computer is closed"));
   }
 
-  /** @param forget called when nobody chose the value, so that it is looked for again */
+  /** @param forget called when the value was not chosen by a user, so that it is resolved again */
   async #resolve(id: string, forget: () => void): Promise<unknown> {
     const input = this.#need(id);
     const found = await this.#find(input);

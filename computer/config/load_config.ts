@@ -65,7 +65,7 @@ function valid(
 export async function readConfigText(
   text: string,
   file: string,
-  workspaceOf: (file: string) => string | undefined = folderOf,
+  workspaceOf: (file: string) => string | undefined = fileFolder,
 ): Promise<ReadText> {
   const { value, problems, locate } = await readData(text, file);
   const read = readConfig(value, {
@@ -91,7 +91,7 @@ async function readData(
 }
 
 /** Returns the folder of a file, or the project that VS Code or Cursor keep it for. */
-const folderOf = (file: string): string => projectOf(file) ?? dirname(file);
+const fileFolder = (file: string): string => projectOf(file) ?? dirname(file);
 
 /** Returns the project that a file of VS Code or Cursor is in; undefined for the user's own file. */
 export function projectOf(file: string): string | undefined {
@@ -159,66 +159,95 @@ const MAX_DELAY_MS = 1_000;
  */
 export async function watchConfig(
   file: string,
-  { changed, refused }: ConfigListener,
+  listener: ConfigListener,
 ): Promise<Disposable> {
-  let last: string | undefined;
-  let closed = false;
-  let quiet: ReturnType<typeof setTimeout> | undefined;
-  let anyway: ReturnType<typeof setTimeout> | undefined;
-  const isNew = (state: string) => {
-    if (closed || state === last) return false;
-    last = state;
-    return true;
-  };
-  const reload = coalesce(async () => {
-    try {
-      const text = await readConfigFile(file).catch((error) => {
-        if (isNew(reasonOf(error))) throw error;
-      });
-      if (text === undefined || !isNew(text)) return;
-      const config = await parseComputerConfigText(text, file);
-      if (!closed) changed(config);
-    } catch (error) {
-      if (!closed) refused(reasonOf(error));
-    }
-  });
-  const disarm = () => {
-    clearTimeout(quiet);
-    clearTimeout(anyway);
-    anyway = undefined;
-  };
-  const read = () => {
-    disarm();
-    reload();
-  };
-  const later = () => {
-    if (closed) return;
-    clearTimeout(quiet);
-    quiet = setTimeout(read, QUIET_PERIOD_MS);
-    anyway ??= setTimeout(read, MAX_DELAY_MS);
-  };
   const target = await realpath(file).catch(() => file);
   const folders = new Set([file, target].map((path) => dirname(resolve(path))));
-  const watchers: FSWatcher[] = [];
-  const close = () => {
-    closed = true;
-    disarm();
-    for (const watcher of watchers) watcher.close();
-  };
-  try {
-    for (const folder of folders) {
-      const watcher = watch(folder, later);
-      watchers.push(watcher);
-      watcher.on(
-        "error",
-        (error) => refused(`Cannot watch the directory: ${reasonOf(error)}`),
-      );
-    }
-  } catch (error) {
-    close();
-    const reason = reasonOf(error);
-    throw new Error(`Cannot watch ${file}: ${reason}`, { cause: error });
+  const watching = new ConfigWatch(file, listener);
+  watching.start([...folders]);
+  return watching;
+}
+
+class ConfigWatch implements Disposable {
+  readonly #file: string;
+  readonly #listener: ConfigListener;
+  readonly #watchers: FSWatcher[] = [];
+  readonly #reload: () => void = coalesce(() => this.#read());
+  /** The last text, or why there was none. */
+  #last: string | undefined;
+  #isClosed = false;
+  #quiet: ReturnType<typeof setTimeout> | undefined;
+  #latest: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(file: string, listener: ConfigListener) {
+    this.#file = file;
+    this.#listener = listener;
   }
-  reload();
-  return { [Symbol.dispose]: close };
+
+  /** @throws {Error} when a folder cannot be watched */
+  start(folders: readonly string[]): void {
+    try {
+      for (const folder of folders) this.#watch(folder);
+    } catch (error) {
+      this[Symbol.dispose]();
+      const reason = reasonOf(error);
+      throw new Error(`Cannot watch ${this.#file}: ${reason}`, {
+        cause: error,
+      });
+    }
+    this.#reload();
+  }
+
+  [Symbol.dispose](): void {
+    this.#isClosed = true;
+    this.#disarm();
+    for (const watcher of this.#watchers) watcher.close();
+  }
+
+  #watch(folder: string): void {
+    const watcher = watch(folder, () => this.#schedule());
+    this.#watchers.push(watcher);
+    watcher.on("error", (error) => {
+      const reason = `Cannot watch the directory: ${reasonOf(error)}`;
+      this.#listener.refused(reason);
+    });
+  }
+
+  /** Reads the file after a while, which starts again with each event, up to a limit. */
+  #schedule(): void {
+    if (this.#isClosed) return;
+    const read = () => {
+      this.#disarm();
+      this.#reload();
+    };
+    clearTimeout(this.#quiet);
+    this.#quiet = setTimeout(read, QUIET_PERIOD_MS);
+    this.#latest ??= setTimeout(read, MAX_DELAY_MS);
+  }
+
+  #disarm(): void {
+    clearTimeout(this.#quiet);
+    clearTimeout(this.#latest);
+    this.#latest = undefined;
+  }
+
+  async #read(): Promise<void> {
+    const { changed, refused } = this.#listener;
+    try {
+      const text = await readConfigFile(this.#file).catch((error) => {
+        if (this.#isNew(reasonOf(error))) throw error;
+      });
+      if (text === undefined || !this.#isNew(text)) return;
+      const config = await parseComputerConfigText(text, this.#file);
+      if (!this.#isClosed) changed(config);
+    } catch (error) {
+      if (!this.#isClosed) refused(reasonOf(error));
+    }
+  }
+
+  #isNew(state: string): boolean {
+    if (this.#isClosed || state === this.#last) return false;
+    this.#last = state;
+    return true;
+  }
 }

@@ -22,7 +22,7 @@ const ANY_PACKAGE = /^((npm|jsr):\/?)?@a2c-smcp\/(cli|sdk)(@[^/]*)?$/;
 export interface OfficeEntry {
   /** How it is one, for people: its URL without query, or the command. */
   readonly shown: string;
-  /** The address that says whether it is; absent where the command does already. */
+  /** The address that shows whether it is; absent where the command does already. */
   readonly url?: URL;
 }
 

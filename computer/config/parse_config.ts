@@ -24,13 +24,14 @@ import {
   type ServerSettings,
 } from "./config.ts";
 import { draftConfig, type ServerDraft } from "./draft.ts";
-import type { ForeignContext } from "./foreign.ts";
+import type { ForeignContext } from "./variable_inputs.ts";
 import {
   below,
   ConfigError,
   type ConfigPath,
   type ConfigProblem,
   explainIssues,
+  sourcePath,
   unknownInputFields,
   unknownServerFields,
 } from "./problem.ts";
@@ -164,12 +165,12 @@ function readWith<S extends ServerConfig>(
 
 function readServer<S extends ServerConfig>(
   readEntry: ReadEntry<S>,
-  { path, key, entry, strictness, pathOf, raw }: ServerDraft,
+  { path, key, entry, strictness, sources, raw }: ServerDraft,
   problems: ConfigProblem[],
 ): S | undefined {
   const placed = (problem: ConfigProblem): ConfigProblem => ({
     ...problem,
-    path: [...path, ...pathOf(problem.path)],
+    path: [...path, ...sourcePath(sources, problem.path)],
   });
   problems.push(...unknownServerFields(entry, strictness).map(placed));
   const read = readEntry(entry);

@@ -1,6 +1,6 @@
 /**
- * What is wrong with a configuration, in words: the error that lists it, the validator's issues, and
- * fields that nobody expects.
+ * The problems of a configuration, in words: the error that lists them, the validator's issues, and
+ * unknown fields.
  *
  * @module
  */
@@ -23,7 +23,7 @@ export type ConfigPath = readonly (string | number)[];
 export interface ConfigProblem {
   /** The place of the problem. */
   readonly path: readonly (string | number)[];
-  /** What is wrong, and how to fix it. */
+  /** The problem, and how to fix it. */
   readonly text: string;
 }
 
@@ -69,10 +69,10 @@ export const explainIssues = (
 ): ConfigProblem[] =>
   issues.map((issue) => ({
     path: issue.path.map((key) => typeof key === "symbol" ? String(key) : key),
-    text: textOf(issue, value, isInput),
+    text: explainIssue(issue, value, isInput),
   }));
 
-function textOf(
+function explainIssue(
   issue: core.$ZodIssue,
   value: unknown,
   isInput: boolean,
@@ -92,7 +92,7 @@ function textOf(
         ? "expected a text, a number, true or false"
         : "expected a list of texts, or a map of them";
     case "invalid_type": {
-      const received = typeNameOf(valueAt(value, path));
+      const received = typeName(valueAt(value, path));
       const wanted = TYPE_NAMES[issue.expected] ?? issue.expected;
       return received === "undefined"
         ? `it is missing; expected ${wanted}`
@@ -113,7 +113,7 @@ function textOf(
 const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>((inner, key) => Reflect.get(Object(inner), key), value);
 
-function typeNameOf(value: unknown): string {
+function typeName(value: unknown): string {
   if (value === null) return "null";
   return Array.isArray(value) ? "array" : typeof value;
 }
@@ -168,7 +168,7 @@ export function unknownServerFields(
   ];
 }
 
-/** Says of a field of tools, such as `auto_apply`, where that belongs. */
+/** Explains where a field of tools belongs, such as `auto_apply`. */
 function orOfTools(problem: ConfigProblem): ConfigProblem {
   const meant = nearestWord(`${problem.path.at(-1)}`, toolMetaFields);
   if (meant === undefined) return problem;
@@ -218,3 +218,22 @@ export const below = (
   problems: readonly ConfigProblem[],
 ): ConfigProblem[] =>
   problems.map((problem) => ({ ...problem, path: [...path, ...problem.path] }));
+
+/**
+ * The places of the fields of a converted value in its source, relative to the value. The longest
+ * path that leads to a field counts; a field without one is at the same place in both.
+ */
+export type SourceMap = readonly (readonly [
+  field: ConfigPath,
+  source: ConfigPath,
+])[];
+
+/** Returns the place of a field in the source. */
+export function sourcePath(map: SourceMap, field: ConfigPath): ConfigPath {
+  const [nearest] = map
+    .filter(([path]) => path.every((key, i) => key === field[i]))
+    .toSorted(([a], [b]) => b.length - a.length);
+  if (!nearest) return field;
+  const [path, source] = nearest;
+  return [...source, ...field.slice(path.length)];
+}

@@ -14,13 +14,8 @@ import {
 } from "./hosted_server.ts";
 import { OwnOffices } from "./mcp/own_offices.ts";
 import { ServerSet } from "./server_set.ts";
-import { toSMCPTool } from "./tool_meta.ts";
-import {
-  clashTexts,
-  type NamedTool,
-  nameTools,
-  type ToolNames,
-} from "./tool_naming.ts";
+import { type NamedTool, toSMCPTool } from "./tool_meta.ts";
+import { clashTexts, nameTools, type ToolNames } from "./tool_naming.ts";
 import type { ServerStatus, ServerView } from "./server_status.ts";
 import {
   type OfferedTool,
@@ -97,7 +92,7 @@ export class McpHost implements AsyncDisposable {
     ];
   }
 
-  /** Names servers and tools as another version of the protocol does, and tells of the changes. */
+  /** Names servers and tools as another version of the protocol does, and announces the changes. */
   useBundleIds(bundleIds: boolean): void {
     if (bundleIds === this.names.bundleIds) return;
     this.names.bundleIds = bundleIds;
@@ -164,7 +159,7 @@ export class McpHost implements AsyncDisposable {
     return this.#tools = { views, names: nameTools(views) };
   }
 
-  /** Starts all servers at once; resolves when each runs or has failed. */
+  /** Starts all servers in parallel; resolves when each runs or has failed. */
   async start(): Promise<void> {
     if (this.#closed) return;
     await Promise.all(this.names.values().map((server) => server.start()));
@@ -211,7 +206,7 @@ export class McpHost implements AsyncDisposable {
     if (next !== old.bundleId) this.names.delete(old.bundleId);
     const server = this.#insert(config);
     this.#changed();
-    if (config.disabled) this.#tell(server); // it never starts, so no other event follows
+    if (config.disabled) this.#announce(server); // it never starts, so no other event follows
     await Promise.all([this.#retire(old), server.start()]);
   }
 
@@ -299,7 +294,7 @@ export class McpHost implements AsyncDisposable {
       restart: { ...RESTART_POLICY, ...restart },
       onState: () => {
         this.#tools = undefined;
-        this.#tell(server);
+        this.#announce(server);
       },
       onTools: () => {
         this.#tools = undefined;
@@ -320,7 +315,7 @@ export class McpHost implements AsyncDisposable {
     return server;
   }
 
-  #tell(server: HostedServer): void {
+  #announce(server: HostedServer): void {
     if (this.server(server.bundleId) !== server) return; // replaced or removed
     const { status } = server;
     const { name, state } = status;
@@ -348,7 +343,7 @@ export interface McpHostOptions
   extends Pick<HostedServerOptions, "connect" | "prepare"> {
   /** As a {@linkcode HostedServer} has it; default 60,000. */
   readonly startTimeoutMs?: number | undefined;
-  /** What differs from {@linkcode RESTART_POLICY}. */
+  /** Differences from {@linkcode RESTART_POLICY}. */
   readonly restart?: Partial<RestartPolicy> | undefined;
 }
 

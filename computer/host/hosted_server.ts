@@ -12,12 +12,12 @@ import {
   type ServerConfig,
 } from "../config/config.ts";
 import { TransientInputError } from "../config/fill_inputs.ts";
-import type { McpConnection } from "./mcp/mcp_connection.ts";
+import type { McpConnection, ToolList } from "./mcp/mcp_connection.ts";
 import { LeadsBackError, type OwnOffices } from "./mcp/own_offices.ts";
 import { AuthorizationError } from "./oauth/authorized_fetch.ts";
 import type { ServerSet } from "./server_set.ts";
 import {
-  endOf,
+  describeEnd,
   NotReadyError,
   type ServerEnd,
   type ServerState,
@@ -42,7 +42,7 @@ import type { NamesOf } from "../../shared/checks.ts";
 export class HostedServer {
   /** The configuration as loaded, with its placeholders. */
   readonly config: ServerConfig;
-  /** What identifies the server. */
+  /** The `bundle_id` of the server. */
   readonly bundleId: string;
   readonly #options: HostedServerOptions;
   /**
@@ -139,7 +139,7 @@ export class HostedServer {
       this.#options.offices.check(connection.offices);
     } catch (error) {
       this.connection = undefined;
-      this.#setState("failed", endOf(error));
+      this.#setState("failed", describeEnd(error));
       void connection.close();
     }
   }
@@ -156,7 +156,7 @@ export class HostedServer {
   }
 
   /**
-   * Reconnects at once after a connection turned out to be unusable; resolves when the server runs
+   * Reconnects immediately after a connection turned out to be unusable; resolves when the server runs
    * or the attempt has failed.
    *
    * @param lost the unusable connection
@@ -200,13 +200,12 @@ export class HostedServer {
   }
 
   async #start(abort: AbortController): Promise<void> {
-    const { connect, prepare, startTimeoutMs, offices } = this.#options;
+    const { prepare, startTimeoutMs, offices } = this.#options;
     const { signal } = abort;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const isFirst = this.#ranFrom === undefined;
     this.#setState(isFirst ? "starting" : "restarting", this.#end);
-    let connection: McpConnection | undefined;
-    let lost: Error | undefined;
+    const opening: Opening = {};
     let again = false;
     try {
       // Outside of the timeout: a user may be typing.
@@ -215,50 +214,75 @@ export class HostedServer {
       timer = setTimeout(() => {
         abort.abort(new NotReadyError(config, startTimeoutMs));
       }, startTimeoutMs);
-      const opened = connection = await connect(config, signal);
-      offices.check(opened.offices);
-      let dirty = false;
-      opened.onLost((reason) => {
-        lost = reason;
-        if (this.connection === opened) this.#lost(reason);
-      });
-      opened.onNotification((method, params) => {
-        if (method === TOOLS_CHANGED) {
-          dirty = true;
-          this.#relist();
-        }
-        this.#options.onNotification(method, params);
-      });
-      const list = await opened.listTools({ signal });
-      if (lost) throw lost;
-      signal.throwIfAborted();
-      offices.check(opened.offices); // the Computer may have joined meanwhile
-      const seen = seenConfig(this.config, config);
-      // The same one as long as it is equal: what users allowed is about this object.
-      if (!sameServerConfig(this.seen, seen)) this.seen = seen;
-      if (!isFirst) this.#restarts++;
-      this.#ranFrom = performance.now();
-      this.#refusal = undefined;
-      this.connection = opened;
-      this.#take(list);
-      this.#setState("running");
-      if (dirty) this.#relist();
+      await this.#open(config, opening, signal);
     } catch (error) {
-      await connection?.close();
+      await opening.connection?.close();
       again ||= error instanceof TransientInputError;
       if (!this.#wanted || signal.reason === STOPPED) return;
-      // Without a connection, the error says more than the signal: it has the server's output.
-      const why: unknown = connection && signal.aborted
+      // Without a connection, the error has more than the signal: the server's output.
+      const why: unknown = opening.connection && signal.aborted
         ? signal.reason
-        : lost ?? offices.explain(error);
+        : opening.lost ?? offices.explain(error);
       again &&= !(why instanceof LeadsBackError); // only another office helps
       this.#refusal = refusal(why);
       if (again) this.#tryAgain();
-      this.#setState(again && !isFirst ? "restarting" : "failed", endOf(why));
+      this.#setState(
+        again && !isFirst ? "restarting" : "failed",
+        describeEnd(why),
+      );
     } finally {
       clearTimeout(timer);
       this.#starting = undefined;
     }
+  }
+
+  /**
+   * Connects and lists the tools; the server runs then.
+   *
+   * @param opening receives the connection, and why it is lost
+   */
+  async #open(
+    config: ServerConfig,
+    opening: Opening,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { connect, offices, onNotification } = this.#options;
+    const connection = opening.connection = await connect(config, signal);
+    offices.check(connection.offices);
+    let isListOld = false;
+    connection.onLost((reason) => {
+      opening.lost = reason;
+      if (this.connection === connection) this.#lost(reason);
+    });
+    connection.onNotification((method, params) => {
+      if (method === TOOLS_CHANGED) {
+        isListOld = true;
+        this.#relist();
+      }
+      onNotification(method, params);
+    });
+    const list = await connection.listTools({ signal });
+    if (opening.lost) throw opening.lost;
+    signal.throwIfAborted();
+    offices.check(connection.offices); // the Computer may have joined meanwhile
+    this.#began(config, connection, list);
+    if (isListOld) this.#relist();
+  }
+
+  #began(
+    config: ServerConfig,
+    connection: McpConnection,
+    list: ToolList,
+  ): void {
+    const seen = seenConfig(this.config, config);
+    // The same one as long as it is equal: what users allowed is about this object.
+    if (!sameServerConfig(this.seen, seen)) this.seen = seen;
+    if (this.#ranFrom !== undefined) this.#restarts++;
+    this.#ranFrom = performance.now();
+    this.#refusal = undefined;
+    this.connection = connection;
+    this.#take(list);
+    this.#setState("running");
   }
 
   #take(list: ToolList): void {
@@ -280,7 +304,7 @@ export class HostedServer {
     );
     this.#refusal = refusal(reason);
     this.#tryAgain();
-    this.#setState("restarting", endOf(reason));
+    this.#setState("restarting", describeEnd(reason));
   }
 
   #tryAgain(): void {
@@ -326,11 +350,17 @@ export class HostedServer {
   }
 }
 
-/** The refusal of an MCP server that wants an authorization. */
+/** An attempt to start a server. */
+interface Opening {
+  /** Its connection, once there is one. */
+  connection?: McpConnection;
+  /** Why the connection was lost. */
+  lost?: Error;
+}
+
+/** The refusal of an MCP server that needs an authorization. */
 const refusal = (error: unknown): AuthorizationError | undefined =>
   error instanceof AuthorizationError ? error : undefined;
-
-type ToolList = Awaited<ReturnType<McpConnection["listTools"]>>;
 
 const TOOLS_CHANGED = "notifications/tools/list_changed";
 const STOPPED = new Error("it was stopped while it started");

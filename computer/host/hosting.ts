@@ -1,5 +1,5 @@
 /**
- * What hosting MCP servers depends on at run time: inputs, authorizations, secrets; and the changes
+ * The dependencies of hosting MCP servers at run time: inputs, authorizations, secrets; and the changes
  * of a configuration while its servers run.
  *
  * @module
@@ -49,7 +49,7 @@ export class Hosting {
    * Creates a host; its servers are not started yet.
    *
    * @param inputsChanged called when the definition of an input changed
-   * @param elicits returns whether somebody may answer the questions of MCP servers
+   * @param elicits returns whether a person may answer the questions of MCP servers
    */
   constructor(
     config: ComputerConfig,

@@ -1,7 +1,10 @@
-import type { HostedServer } from "./hosted_server.ts";
-
-/** The part of a server that it is found by: what identifies it, and its name for people. */
-type Identified = Pick<HostedServer, "bundleId" | "config">;
+/** The part of a server that it is found by. */
+interface Identified {
+  /** Its `bundle_id`. */
+  readonly bundleId: string;
+  /** Its configuration, with the name for people. */
+  readonly config: { readonly name: string };
+}
 
 /** The MCP servers of a Computer in order, by their `bundle_id`: names may be the same (protocol §13). */
 export class ServerSet<S extends Identified = Identified>

@@ -32,7 +32,7 @@ export type ServerState =
 export interface ServerStatus {
   /** Its name in the configuration, for people. */
   readonly name: string;
-  /** What identifies it; equal to the name unless that has other characters or it is configured. */
+  /** Its `bundle_id`; equal to the name unless that has other characters or it is configured. */
   readonly bundleId: string;
   /** The type of its configuration. */
   readonly type: ServerConfig["type"];
@@ -83,8 +83,8 @@ export const describeState = (
  * - `ended`: its process ended
  * - `not_ready`: it did not start in its time
  * - `not_executable`: its program may not be executed
- * - `unreachable`: nobody answers at its address
- * - `refused`: it wants an authorization
+ * - `unreachable`: its address does not answer
+ * - `refused`: it needs an authorization
  * - `not_found`: it answers, but not at this path
  * - `leads_back`: it leads to an office that the Computer is in, to which it would offer itself
  */
@@ -113,7 +113,7 @@ const BY_CODE: Readonly<Record<string, ServerFailure>> = {
 };
 
 /** Classifies the error that an MCP server does not run for, by its class and code and those of its causes. */
-export function failureOf(error: unknown): ServerFailure | undefined {
+export function classifyFailure(error: unknown): ServerFailure | undefined {
   let isFetchFailure = false;
   const seen = new Set<unknown>();
   for (
@@ -129,7 +129,7 @@ export function failureOf(error: unknown): ServerFailure | undefined {
     const code = "code" in cause ? cause.code : undefined;
     const known = BY_CODE[String(code)];
     if (known !== undefined) return known;
-    // All that fetch tells in Deno, and what the SDK makes of it for SSE: the event without a status.
+    // All that fetch reports in Deno, and what the SDK makes of it for SSE: the event without a status.
     isFetchFailure ||= cause instanceof TypeError ||
       "event" in cause && code === undefined;
   }
@@ -140,8 +140,8 @@ export function failureOf(error: unknown): ServerFailure | undefined {
 export type ServerEnd = Pick<ServerStatus, "error" | "failure">;
 
 /** Describes the error that an MCP server does not run for. */
-export function endOf(error: unknown): ServerEnd {
-  const failure = failureOf(error);
+export function describeEnd(error: unknown): ServerEnd {
+  const failure = classifyFailure(error);
   return { error: reasonOf(error), ...(failure && { failure }) };
 }
 
@@ -163,5 +163,5 @@ function describe(config: ServerConfig, ms: number): string {
   const lacking = config.server_parameters.inherit_env === false
     ? ', even of the variables for certificate authorities and proxies ("inherit_env" is false)'
     : "";
-  return `${late} (its environment is reduced${lacking}: what it needs of this one belongs in its "env")`;
+  return `${late} (its environment is reduced${lacking}: set the variables that it needs in its "env")`;
 }

@@ -1,6 +1,5 @@
 import type { McpTool } from "./mcp/mcp_connection.ts";
 import type { ServerView } from "./server_status.ts";
-import type { NamedTool } from "./tool_naming.ts";
 import { isRecord } from "../../protocol/names.ts";
 import type {
   AttributeValue,
@@ -45,6 +44,19 @@ export function effectiveToolMeta(
     ret_object_mapper: own.ret_object_mapper ?? fallback.ret_object_mapper ??
       null,
   };
+}
+
+/** A tool with the name by which Agents call it. */
+export interface NamedTool {
+  /**
+   * Its alias, or its MCP name with the prefix of its server; since 0.3 the `bundle_id` of its server,
+   * `__`, and its alias or MCP name.
+   */
+  readonly name: string;
+  /** The MCP server that has it. */
+  readonly server: ServerView;
+  /** The tool as the server lists it. */
+  readonly tool: McpTool;
 }
 
 /** Describes a tool as Agents see it (protocol §4). */
@@ -97,7 +109,7 @@ const isSimple = (value: unknown): value is AttributeValue =>
 /** The key of a tool's `_meta` in which an MCP server declares tags. */
 const KEY = "a2c_tool_meta";
 
-/** What an MCP server declares about a tool. */
+/** The declaration of an MCP server about a tool. */
 interface Declaration {
   /** Whether it is none, valid, or to be dropped. */
   readonly kind: "absent" | "valid" | "malformed";

@@ -4,23 +4,9 @@
  *
  * @module
  */
-import type { McpTool } from "./mcp/mcp_connection.ts";
 import type { ServerState, ServerView } from "./server_status.ts";
-import { malformedTags } from "./tool_meta.ts";
+import { malformedTags, type NamedTool } from "./tool_meta.ts";
 import { nearestWord } from "../../shared/checks.ts";
-
-/** A tool with the name by which Agents call it. */
-export interface NamedTool {
-  /**
-   * Its alias, or its MCP name with the prefix of its server; since 0.3 the `bundle_id` of its server,
-   * `__`, and its alias or MCP name.
-   */
-  readonly name: string;
-  /** The MCP server that has it. */
-  readonly server: ServerView;
-  /** The tool as the server lists it. */
-  readonly tool: McpTool;
-}
 
 /** The names of all tools of a Computer. */
 export interface ToolNames {
@@ -72,21 +58,21 @@ type NamingServer = Pick<ServerView, "config" | "bundleId" | "bundleIds">;
 /** Returns the name under which a tool is offered: an alias overrides a prefix (protocol §7). */
 export const toolName = (server: NamingServer, tool: string): string =>
   server.bundleIds
-    ? server.bundleId + SEPARATOR + (aliasOf(server, tool) ?? tool)
-    : aliasOf(server, tool) ?? prefixOf(server) + tool;
+    ? server.bundleId + SEPARATOR + (configuredAlias(server, tool) ?? tool)
+    : configuredAlias(server, tool) ?? toolPrefix(server) + tool;
 
 /**
  * Returns all names by which a configuration may mean a tool: its original name, its alias, and
  * those that it is offered under in any version of the protocol.
  */
 export function namesOfTool(server: NamingServer, tool: string): string[] {
-  const own = aliasOf(server, tool) ?? tool;
+  const own = configuredAlias(server, tool) ?? tool;
   const withId = [tool, own].map((name) => server.bundleId + SEPARATOR + name);
-  return [tool, own, prefixOf(server) + tool, ...withId];
+  return [tool, own, toolPrefix(server) + tool, ...withId];
 }
 
 /** Returns the prefix of an MCP server's tools; empty without `tool_prefix`. */
-function prefixOf({ config }: Pick<ServerView, "config">): string {
+function toolPrefix({ config }: Pick<ServerView, "config">): string {
   const { tool_prefix, name } = config;
   return tool_prefix === "auto" ? autoPrefix(name) : tool_prefix ?? "";
 }
@@ -109,7 +95,7 @@ export const isForbidden = (server: NamingServer, tool: string): boolean =>
     .some((name) => server.config.forbidden_tools.includes(name));
 
 /** Returns the configured alias of a tool, by its original name. */
-const aliasOf = (
+const configuredAlias = (
   { config }: Pick<ServerView, "config">,
   tool: string,
 ): string | undefined =>
@@ -122,7 +108,7 @@ export function clashText(
   name: string,
   claimants: readonly NamedTool[],
 ): string {
-  const labels = labelsOf(claimants);
+  const labels = serverLabels(claimants);
   const who = claimants.map(({ server: { bundleId }, tool }) =>
     `MCP server "${labels.get(bundleId)}"` +
     (tool.name === name ? "" : ` (its tool "${tool.name}")`)
@@ -137,7 +123,7 @@ export function clashText(
 }
 
 /** Returns what people call each server, by `bundle_id`, which is part of it where names are equal. */
-function labelsOf(claimants: readonly NamedTool[]): Map<string, string> {
+function serverLabels(claimants: readonly NamedTool[]): Map<string, string> {
   const servers = new Map(
     claimants.map(({ server }) => [server.bundleId, server.name]),
   );
@@ -159,7 +145,7 @@ export function clashTexts(
 ): string[] {
   const groups = Map.groupBy(
     clashes,
-    ([, claimants]) => JSON.stringify([...labelsOf(claimants).values()]),
+    ([, claimants]) => JSON.stringify([...serverLabels(claimants).values()]),
   );
   return [...groups].flatMap(([key, group]) => {
     const servers: string[] = JSON.parse(key);

@@ -1,14 +1,14 @@
 /**
- * What a call finds by the name of a tool, or why it cannot be called (protocol §6, §7).
+ * Finds the tool of a call by its name, or the reason why it cannot be called (protocol §6, §7).
  *
  * @module
  */
 import { authorizationAnswer } from "./oauth/authorized_fetch.ts";
 import { describeState, type ServerView } from "./server_status.ts";
+import type { NamedTool } from "./tool_meta.ts";
 import {
   clashText,
   isForbidden,
-  type NamedTool,
   namedTools,
   namesOfTool,
   toolName,
@@ -22,7 +22,7 @@ export interface OfferedTool {
   readonly name: string;
   /** The name of the MCP server that has it. */
   readonly server: string;
-  /** What identifies that server, where it is not the name. */
+  /** The server's `bundle_id`, where it is not the name. */
   readonly bundleId?: string;
 }
 
@@ -97,7 +97,7 @@ function forbids(server: ServerView, name: string): boolean {
     );
 }
 
-/** Returns whether a stopped server has a tool; before its first start only its configuration tells. */
+/** Returns whether a stopped server has a tool; before its first start only its configuration shows it. */
 const isKnownToHave = (server: ServerView, name: string): boolean =>
   server.state !== "running" && (
     namedTools(server).some((named) => named.name === name) ||

@@ -63,12 +63,12 @@ async function inline(
   return { ...answer, total_size: bytes.length, sha256, body };
 }
 
-/** Most bytes of one chunk: as many as Computers of other SDKs send. */
+/** Maximum bytes of one chunk, as Computers of other SDKs have it. */
 const MAX_CHUNK_BYTES = 262_144;
 
 /**
  * Returns how many bytes a chunk has: at least one while any are left, since a reader could not go on
- * from an empty one. With less room its answer cannot be sent, which its own check says.
+ * from an empty one. With less room its answer cannot be sent, which is checked elsewhere.
  *
  * @param wanted the request's `max_chunk_bytes`; 0 and absent mean as many as a chunk may have
  * @param left from the offset to the end

@@ -87,7 +87,7 @@ function notSupported(
  * @param timeout in seconds
  * @throws {ProtocolError} 408 it did not answer in time, 400 or 500 it answered with an error
  */
-async function answerOf<T>(
+async function awaitAnswer<T>(
   name: string,
   timeout: number | undefined = DEFAULT_TIMEOUT_S,
   ask: (signal: AbortSignal) => Promise<T>,
@@ -130,7 +130,7 @@ export const readResource: Handler<typeof READ_RESOURCE_EVENT> = async (
   const connection = askedServer(hosting.host, mcp_server, "resources");
   const read = (signal: AbortSignal) =>
     connection.readResource(uri, { signal });
-  return { contents: await answerOf(mcp_server, timeout, read), req_id };
+  return { contents: await awaitAnswer(mcp_server, timeout, read), req_id };
 };
 
 /** Less than a Server waits, so that the MCP server is named. */
@@ -148,7 +148,7 @@ export const watchResource: Handler<typeof WATCH_RESOURCE_EVENT> = async (
   const { host } = hosting;
   const connection = askedServer(host, mcp_server, "resources");
   if (!takesPart(connection)) {
-    const why = "tells of no changes of its resources";
+    const why = "announces no changes of its resources";
     throw notSupported(host, mcp_server, "resources.subscribe", why);
   }
   const subscribe = (signal: AbortSignal) =>
@@ -157,7 +157,7 @@ export const watchResource: Handler<typeof WATCH_RESOURCE_EVENT> = async (
     mcp_server,
     uri,
     connection,
-    () => answerOf(mcp_server, TIMEOUT_S, subscribe),
+    () => awaitAnswer(mcp_server, TIMEOUT_S, subscribe),
   );
   return { req_id };
 };
@@ -177,7 +177,7 @@ export const getPrompts: Handler<typeof GET_PROMPTS_EVENT> = async (
     if (!connection?.capabilities.prompts) return [];
     try {
       const list = (signal: AbortSignal) => connection.listPrompts({ signal });
-      const prompts = await answerOf(name, seconds, list);
+      const prompts = await awaitAnswer(name, seconds, list);
       // One without a name cannot be asked for.
       return prompts.flatMap((entry) =>
         isRecord(entry) && typeof entry.name === "string"
@@ -199,8 +199,8 @@ export const getPrompt: Handler<typeof GET_PROMPT_EVENT> = async (
   parts,
 ) => {
   const { mcp_server, timeout, req_id } = request;
-  const dialogue = dialogueOf(request, parts);
-  const turn = await answerOf(mcp_server, timeout, (signal) => {
+  const dialogue = openDialogue(request, parts);
+  const turn = await awaitAnswer(mcp_server, timeout, (signal) => {
     onAbort(signal, () => dialogue.end.abort("timeout"));
     return dialogue.turn.promise;
   });
@@ -229,7 +229,7 @@ const mendMessage = (message: unknown): unknown =>
     : message;
 
 /** @throws {ProtocolError} as {@linkcode askedServer}, and 400: there is no such question */
-function dialogueOf(
+function openDialogue(
   request: GetPromptReq,
   { hosting: { host }, calls: { elicitations, dialogues } }: ToolHostParts,
 ): Dialogue<Record<string, unknown>> {

@@ -37,7 +37,7 @@ import { weigh } from "../../shared/json/values.ts";
 import { WarnOnce } from "../util/log.ts";
 import { hideSecrets } from "../util/secrets.ts";
 
-/** What an item of a list takes. */
+/** The size of an item of a list. */
 export interface ItemSize {
   /** Whose it is. */
   readonly owner: string;
@@ -107,9 +107,9 @@ const ROUNDING = 1e-9;
 /** A member of an answer that is a merged list. */
 interface MergedList {
   readonly field: string;
-  /** What its items are called. */
+  /** The noun for its items. */
   readonly noun: string;
-  /** What its items are owned by, for people. */
+  /** The noun for their owners. */
   readonly owners: string;
   /** Whether its items come in pages, whose order is that of the whole. */
   readonly isPaged?: boolean;
@@ -170,7 +170,7 @@ interface Excess {
   readonly fields: { limit?: string; count?: number; max?: number };
 }
 
-/** Room in the answer for what is said of the items that are left out. */
+/** Room in the answer for the problems about items that are left out. */
 const PROBLEMS_BYTES = 16 * 2 ** 10;
 const PROBLEM_VALUES = 20;
 /** How many items of an owner are named, and how many owners. */
@@ -188,7 +188,7 @@ export class MergedLists {
     this.#changed = changed;
   }
 
-  /** What was left out of the last answers, in one sentence for each owner. */
+  /** A sentence for each owner about items that the last answers left out. */
   get problems(): string[] {
     return [...this.#leftOut.values()].flat();
   }
@@ -285,7 +285,7 @@ export class MergedLists {
   }
 }
 
-/** Adds what is said of the items that are left out; little room is for items rather than for that. */
+/** Adds the problems about items that are left out; if there is little room, items go first. */
 function withProblems<T extends object>(
   event: ClientEvent,
   answer: T,
@@ -293,8 +293,8 @@ function withProblems<T extends object>(
   maxPayload: number | undefined,
 ): T {
   if (problems.length === 0) return answer;
-  const told = { ...answer, problems };
-  return excessOf(event, told, maxPayload) ? answer : told;
+  const complete = { ...answer, problems };
+  return excessOf(event, complete, maxPayload) ? answer : complete;
 }
 
 function excessOf(
@@ -388,7 +388,7 @@ const translationBytes = (
     : 0;
 
 /**
- * Says what is left out, in one sentence for each owner; secrets are hidden.
+ * Describes what is left out, in one sentence for each owner; secrets are hidden.
  *
  * @param why such as `it is too large; offer less`
  */

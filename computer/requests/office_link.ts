@@ -28,7 +28,7 @@ import { operatorOf } from "../../protocol/payloads/tools.ts";
 import type { ChangedResource } from "../resources/watched_uris.ts";
 import type { RequestOrigin } from "../tools/tool_calls.ts";
 import { log, logThrown } from "../util/log.ts";
-import type { ToolHostParts } from "./parts.ts";
+import type { HostOffice, ToolHostParts } from "./parts.ts";
 import { answerRequest } from "./requests.ts";
 
 /** Options of the connection of a Computer. */
@@ -42,14 +42,14 @@ type LinkOptions = ConnectionOptions & {
 const COALESCE_MS = 50;
 
 /** Connects a tool host to a Server, and offers its tools to an office there. */
-export class OfficeLink implements RequestOrigin {
+export class OfficeLink implements RequestOrigin, HostOffice {
   #options: LinkOptions;
   /** The connection, until it is switched to another Server. */
   connection: Connection;
   readonly #host: ToolHostParts;
   /** The office that calls and history belong to. */
   #office: string | undefined;
-  /** What is announced next. */
+  /** The changes to announce next. */
   readonly #changed = new Set<ServerEvent>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -234,7 +234,7 @@ export class OfficeLink implements RequestOrigin {
     try {
       this.connection.send(event, { computer: this.name, ...about });
     } catch {
-      // Too large for this Server; nobody waits for it.
+      // Too large for this Server; no request depends on it.
     }
   }
 }

@@ -1,16 +1,36 @@
 import type { Emitter } from "../../client/emitter.ts";
-import type { ClientEvent, ClientEvents } from "../../protocol/mod.ts";
+import type {
+  ClientEvent,
+  ClientEvents,
+  ServerEvent,
+} from "../../protocol/mod.ts";
 import type { BlobExchange } from "../blobs/blobs.ts";
 import type { Hosting } from "../host/hosting.ts";
 import type { DpeResolver } from "../resources/dpe.ts";
 import type { ResourceWatch } from "../resources/resource_watch.ts";
-import type { WatchedUris } from "../resources/watched_uris.ts";
+import type {
+  ChangedResource,
+  WatchedUris,
+} from "../resources/watched_uris.ts";
 import type { Skills } from "../skills/skills.ts";
 import type { ComputerEvents } from "../tools/events.ts";
 import type { RequestOrigin, ToolCalls } from "../tools/tool_calls.ts";
 import type { WarnOnce } from "../util/log.ts";
 import type { MergedLists } from "./merged_lists.ts";
-import type { OfficeLink } from "./office_link.ts";
+
+/** The office that the tools of a host are offered to. */
+export interface HostOffice {
+  /** The Computer's name in the office. */
+  readonly name: string;
+  /** The connection to its Server, with the name of the office once the Computer has joined. */
+  readonly connection: { readonly office: string | undefined };
+  /** Announces changes. */
+  changed(...events: ServerEvent[]): void;
+  /** Announces that a watched resource changed. */
+  updated(changed: ChangedResource): void;
+  /** Drops what belongs to an office other than this one. */
+  moveTo(office: string | undefined): void;
+}
 
 /** The parts of a tool host, for its requests, connections and commands. */
 export interface ToolHostParts {
@@ -35,7 +55,7 @@ export interface ToolHostParts {
   /** Publishes documents, if the user registered one. */
   resolver: DpeResolver | undefined;
   /** The office that the tools are offered to. */
-  office: OfficeLink | undefined;
+  office: HostOffice | undefined;
 }
 
 /**

@@ -3,12 +3,12 @@
  *
  * @module
  */
-import { fieldsOf, identityOf, isGiven, isWindow, quote } from "./listed.ts";
+import { fieldsOf, isGiven, isWindow, quote, withoutQuery } from "./listed.ts";
 import {
-  historyOf,
   orderServers,
   participants,
   readContents,
+  recentAddresses,
   type ResourceParts,
   type RunningServer,
 } from "./servers.ts";
@@ -32,7 +32,7 @@ export async function getDesktop(
   if (size !== undefined && size <= 0) return { desktops: [], req_id };
   const warnings: string[] = [];
   const windows = await readWindows(participants(parts), window, warnings);
-  const history = historyOf(parts);
+  const history = recentAddresses(parts);
   const desktops = organizeDesktop(windows, size, history, warnings);
   parts.warnOnce.warn(warnings);
   return { desktops, req_id };
@@ -44,7 +44,7 @@ const READ_TIMEOUT_MS = 10_000;
 const MAX_CONCURRENT_READS = 16;
 
 /**
- * Reads the windows of all MCP servers at once; a failed or slow server affects only its own.
+ * Reads the windows of all MCP servers in parallel; a failed or slow server affects only its own.
  *
  * @param wanted reads only the window with exactly this URI (protocol §8.1)
  * @param warnings receives a sentence for each server or window that cannot be read
@@ -87,7 +87,7 @@ export async function readWindows(
 
 const matches = (uri: unknown, wanted: string | undefined): boolean =>
   isWindow(uri) &&
-  (wanted === undefined || uri === wanted || identityOf(uri) === wanted);
+  (wanted === undefined || uri === wanted || withoutQuery(uri) === wanted);
 
 /** A window with its contents. */
 export interface ReadWindow {
@@ -159,7 +159,7 @@ function toPane(
   }
   return {
     server,
-    uri: identityOf(uri),
+    uri: withoutQuery(uri),
     texts: contents.flatMap(({ text }) => text ?? []),
     ...windowLayout(resource, warn),
   };

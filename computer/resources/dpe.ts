@@ -120,7 +120,7 @@ function readResolution(answer: unknown): Omit<GetDPERet, "req_id"> {
   };
 }
 
-/** What a {@linkcode DpeResolver} gets besides the contents. */
+/** Further arguments of a {@linkcode DpeResolver}. */
 export interface DpeResolverContext {
   /** The name of the MCP server that provided the contents. */
   readonly mcp_server_name: string;

@@ -4,11 +4,17 @@
  *
  * @module
  */
-import { fieldsOf, identityOf, isDocument, isGiven, quote } from "./listed.ts";
 import {
-  historyOf,
+  fieldsOf,
+  isDocument,
+  isGiven,
+  quote,
+  withoutQuery,
+} from "./listed.ts";
+import {
   orderServers,
   participants,
+  recentAddresses,
   type ResourceParts,
   type RunningServer,
 } from "./servers.ts";
@@ -52,14 +58,17 @@ export async function getFinder(
     { documents: all, total_count: all.length, req_id },
     maxPayload,
   );
-  return { ...organizeFinder(documents, request, historyOf(parts)), req_id };
+  return {
+    ...organizeFinder(documents, request, recentAddresses(parts)),
+    req_id,
+  };
 }
 
 /** Limit for each MCP server; the Server waits 30 s for the whole catalogue (protocol §7). */
 const LIST_TIMEOUT_MS = 10_000;
 
 /**
- * Lists the documents of all MCP servers at once; a failed or slow server affects only its own.
+ * Lists the documents of all MCP servers in parallel; a failed or slow server affects only its own.
  *
  * @param warnings receives a sentence for each server that cannot be listed
  * @returns server by server, those of one in the order of its resource list
@@ -203,7 +212,7 @@ export function documentSummary(
   const lastModified = text(fieldsOf(resource.annotations).lastModified);
   return {
     doc_ref: docRef,
-    uri: identityOf(listed),
+    uri: withoutQuery(listed),
     file_uri: text(meta.file_uri) ?? "",
     file_type: text(meta.file_type) ?? "",
     title: text(resource.title) || text(resource.name) || docRef,

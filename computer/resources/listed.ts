@@ -37,7 +37,8 @@ export const isGiven = (value: unknown): boolean =>
   value !== undefined && value !== null;
 
 /** Returns the identifying part of a `window://` or `dpe://` URI: without query and fragment (protocol §8). */
-export const identityOf = (uri: string): string => uri.replace(/[?#][^]*$/, "");
+export const withoutQuery = (uri: string): string =>
+  uri.replace(/[?#][^]*$/, "");
 
 /** The windows and documents that an MCP server lists. */
 export interface ListedUris {

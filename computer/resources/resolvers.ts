@@ -77,8 +77,10 @@ export async function documentFiles(
   const { default: mime } = await import("mime/lite");
   const others = contents.filter((item) => item !== own);
   return {
-    document: fileOf(name, own, mime),
-    parts: others.map((item, i) => fileOf(`${name}.${i + 1}`, item, mime)),
+    document: toDocumentFile(name, own, mime),
+    parts: others.map((item, i) =>
+      toDocumentFile(`${name}.${i + 1}`, item, mime)
+    ),
   };
 }
 
@@ -113,7 +115,7 @@ async function baseName(dpeUri: string): Promise<string> {
   return [readable, hex.join("")].filter((part) => part !== "").join("-");
 }
 
-function fileOf(
+function toDocumentFile(
   name: string,
   { uri, text, blob, mimeType }: ResourceContents,
   mime: { getExtension(type: string): string | null },

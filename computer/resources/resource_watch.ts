@@ -12,11 +12,11 @@ import {
   type HostClaims,
   hostClaims,
   hostClashes,
-  identityOf,
   type ListedUris,
   listedUris,
   NO_URIS,
   routeHost,
+  withoutQuery,
 } from "./listed.ts";
 import { takesPart } from "./servers.ts";
 import { log, WarnOnce } from "../util/log.ts";
@@ -173,9 +173,9 @@ class WatchedServer {
    * Agents see it without query and fragment (protocol §8.3). A URI without a query wins, else the first.
    */
   originalOf(uri: string): string {
-    const identity = identityOf(uri);
+    const identity = withoutQuery(uri);
     if (this.#documents.has(identity)) return identity;
-    return [...this.#documents].find((one) => identityOf(one) === identity) ??
+    return [...this.#documents].find((one) => withoutQuery(one) === identity) ??
       uri;
   }
 

@@ -37,7 +37,7 @@ const RETRIES = 3;
 /**
  * Publishes documents to an S3-compatible object storage (protocol §8.3).
  *
- * The bucket can stay private: the URIs are presigned and grant access to anybody who has them until
+ * The bucket can stay private: the URIs are presigned and grant access to all who have them until
  * they expire. Objects are addressed as `ENDPOINT/BUCKET/PREFIX…`.
  *
  * ```ts
@@ -58,41 +58,54 @@ const RETRIES = 3;
  */
 export function s3Resolver(options: S3ResolverOptions): DpeResolver {
   checkNames(options, S3_NAMES, "s3Resolver()");
-  const { endpoint, bucket, prefix = "", expiresInMs = 3_600_000 } = options;
-  const { region, accessKeyId, secretAccessKey } = options;
+  const bucket = new Bucket(options, expiresInSeconds(options));
+  return {
+    resolve: (uri, contents, { signal }) =>
+      publish(uri, contents, async (file) => {
+        signal.throwIfAborted();
+        await bucket.upload(file, signal);
+        return await bucket.presign(file.name);
+      }),
+  };
+}
+
+/** @throws {TypeError} when the endpoint or the time is invalid */
+function expiresInSeconds(
+  { endpoint, expiresInMs = 3_600_000 }: S3ResolverOptions,
+): number {
   if (!/^https?:/i.test(endpoint) || !URL.canParse(endpoint)) {
     throw new TypeError(
       `Cannot use the S3 endpoint "${endpoint}": it must be an http(s) URL`,
     );
   }
   checkNumbers({ expiresInMs });
-  const expires = expiresInMs / 1000;
-  if (!Number.isInteger(expires) || expires < 1 || expires > 604_800) {
-    throw new TypeError(
-      `Cannot presign with the expiresInMs ${expiresInMs}: it must be whole seconds, 1000 to 604800000`,
-    );
+  const seconds = expiresInMs / 1000;
+  if (Number.isInteger(seconds) && seconds >= 1 && seconds <= 604_800) {
+    return seconds;
   }
-  let loading: Promise<AwsClient> | undefined;
-  const load = () =>
-    loading ??= import("aws4fetch").then(({ AwsClient }) =>
-      new AwsClient({
-        service: "s3",
-        region,
-        accessKeyId,
-        secretAccessKey,
-        retries: RETRIES,
-      })
-    );
-  const locate = (name: string) =>
-    [endpoint.replace(/\/+$/, ""), bucket, ...`${prefix}${name}`.split("/")]
-      .map((part, i) => i === 0 ? part : encodeURIComponent(part)).join("/");
+  throw new TypeError(
+    `Cannot presign with the expiresInMs ${expiresInMs}: it must be whole seconds, 1000 to 604800000`,
+  );
+}
 
-  const upload = async (
+/** A bucket of an object storage. */
+class Bucket {
+  readonly #options: S3ResolverOptions;
+  readonly #expiresInSeconds: number;
+  #client: Promise<AwsClient> | undefined;
+
+  constructor(options: S3ResolverOptions, expiresInSeconds: number) {
+    this.#options = options;
+    this.#expiresInSeconds = expiresInSeconds;
+  }
+
+  /** Stores a file as an object. */
+  async upload(
     { name, bytes, mimeType }: DocumentFile,
     signal: AbortSignal,
-  ) => {
-    const client = await load();
-    const response = await client.fetch(locate(name), {
+  ): Promise<void> {
+    const client = await this.#load();
+    const response = await client.fetch(this.#address(name), {
       method: "PUT",
       headers: { "content-type": mimeType },
       body: bytes,
@@ -108,21 +121,35 @@ export function s3Resolver(options: S3ResolverOptions): DpeResolver {
         `the object storage answered the upload of "${name}" with ${response.status}`,
       );
     }
-  };
-  const presign = async (name: string): Promise<string> => {
-    const client = await load();
+  }
+
+  /** Returns a URL that grants access to an object for a time. */
+  async presign(name: string): Promise<string> {
+    const client = await this.#load();
     const { url } = await client.sign(
-      `${locate(name)}?X-Amz-Expires=${expires}`,
+      `${this.#address(name)}?X-Amz-Expires=${this.#expiresInSeconds}`,
       { method: "GET", aws: { signQuery: true } },
     );
     return url;
-  };
-  return {
-    resolve: (uri, contents, { signal }) =>
-      publish(uri, contents, async (file) => {
-        signal.throwIfAborted();
-        await upload(file, signal);
-        return await presign(file.name);
-      }),
-  };
+  }
+
+  #load(): Promise<AwsClient> {
+    const { region, accessKeyId, secretAccessKey } = this.#options;
+    return this.#client ??= import("aws4fetch").then(({ AwsClient }) =>
+      new AwsClient({
+        service: "s3",
+        region,
+        accessKeyId,
+        secretAccessKey,
+        retries: RETRIES,
+      })
+    );
+  }
+
+  #address(name: string): string {
+    const { endpoint, bucket, prefix = "" } = this.#options;
+    const path = [bucket, ...`${prefix}${name}`.split("/")];
+    return [endpoint.replace(/\/+$/, ""), ...path.map(encodeURIComponent)]
+      .join("/");
+  }
 }

@@ -47,7 +47,7 @@ export interface ResourceParts {
 }
 
 /** Names the MCP servers whose tools were called as the office does, the most recent last. */
-export const historyOf = ({ hosting, calls }: ResourceParts): string[] =>
+export const recentAddresses = ({ hosting, calls }: ResourceParts): string[] =>
   calls.recent.history.map((id) => hosting.host.names.addressOf(id));
 
 /**

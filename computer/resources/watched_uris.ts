@@ -21,21 +21,21 @@ export type ChangedResource = Required<Omit<UpdateResources, "computer">>;
 interface Watched {
   /** Where they are subscribed to. */
   connection: McpConnection;
-  /** Each with the timer of a change that is not told yet. */
+  /** Each with the timer of a change that is not announced yet. */
   readonly uris: Map<string, ReturnType<typeof setTimeout> | undefined>;
 }
 
 /** The resources that an Agent watches, besides windows and documents (protocol §8.5). */
 export class WatchedUris {
   readonly #host: McpHost;
-  readonly #tell: (changed: ChangedResource) => void;
+  readonly #notify: (changed: ChangedResource) => void;
   /** By MCP server, as the Agent names it. */
   readonly #servers = new Map<string, Watched>();
 
-  /** @param tell tells the office, at most ten times a second of each resource */
-  constructor(host: McpHost, tell: (changed: ChangedResource) => void) {
+  /** @param notify notifies the office, at most ten times a second of each resource */
+  constructor(host: McpHost, notify: (changed: ChangedResource) => void) {
     this.#host = host;
-    this.#tell = tell;
+    this.#notify = notify;
     host.on("resourceUpdated", ({ server, uri }) => {
       for (const name of this.#namesOf(server)) this.#changed(name, uri);
     });
@@ -82,7 +82,7 @@ export class WatchedUris {
   /** Watches a resource no more. */
   remove(server: string, uri: string): void {
     if (!this.#forget(server, uri)) return;
-    // Windows and documents stay subscribed to for everybody.
+    // Windows and documents stay subscribed to for all.
     if (isWindow(uri) || isDocument(uri)) return;
     this.#host.names.at(server)?.connection?.unsubscribe(uri).catch(() => {
       // It has ended, or has no such request: its report is dropped.
@@ -114,11 +114,11 @@ export class WatchedUris {
   #changed(server: string, uri: string): void {
     const uris = this.#servers.get(server)?.uris;
     if (!uris?.has(uri) || uris.get(uri) !== undefined) return;
-    const tell = () => {
+    const announce = () => {
       uris.set(uri, undefined);
-      this.#tell({ mcp_server: server, uri });
+      this.#notify({ mcp_server: server, uri });
     };
-    uris.set(uri, setTimeout(tell, COALESCE_MS));
+    uris.set(uri, setTimeout(announce, COALESCE_MS));
   }
 
   /** A restarted MCP server has no subscription, and may have other contents. */

@@ -4,7 +4,7 @@ import { crc32, createGunzip, createInflateRaw } from "node:zlib";
 // @ts-types="npm:@types/yauzl@^3.4.0"
 import type { Entry } from "yauzl";
 import { loadPackages } from "../../shared/packages.ts";
-import type { StagingFolder } from "./stage_skill.ts";
+import type { StagingFolder } from "./staging_folder.ts";
 
 /** The kind of a file in its Unix mode, which stands in the upper half of the attributes; 0 where it has none. */
 const KIND = 0o170000;
@@ -64,11 +64,11 @@ function unpacked(
     return atMost(maxBytes, inflated(packed, createInflateRaw));
   }
   throw new Error(
-    `it is packed in a way that is unknown here: ${JSON.stringify(fileName)}`,
+    `its compression is not supported: ${JSON.stringify(fileName)}`,
   );
 }
 
-/** What tar adds to each file: a header, a filling, and a long name. */
+/** The overhead of tar for each file: a header, padding, and a long name. */
 const OVERHEAD_BYTES = 8 * 1024;
 
 /**
@@ -104,7 +104,7 @@ export async function unpackTarGz(
   }
 }
 
-/** Unpacks data from the first read on: before it, nobody would handle the error of damaged data. */
+/** Unpacks data from the first read on: before it, the error of damaged data would not be handled. */
 async function* inflated(
   data: Uint8Array,
   unpacking: () => Transform,

@@ -6,10 +6,10 @@ import { opendir, realpath } from "node:fs/promises";
 import type { McpConnection } from "../host/mcp/mcp_connection.ts";
 import { openInSkill, SkillFault } from "./sandbox.ts";
 import { pathBelow, type SkillRoot, type SkillSource } from "./skill_roots.ts";
-import type { StagingFolder } from "./stage_skill.ts";
+import type { StagingFolder } from "./staging_folder.ts";
 import { withDeadline } from "../../shared/async.ts";
 
-/** What a skill is fetched from. */
+/** The source of a skill. */
 export interface SkillServer {
   /** The MCP server. */
   readonly connection: Pick<McpConnection, "readResource">;
@@ -23,7 +23,7 @@ const READ_TIMEOUT_MS = 60_000;
 /**
  * Writes the files of a skill into a folder.
  *
- * @throws {Error} that says why it cannot be had
+ * @throws {Error} with the reason why it cannot be fetched
  */
 export async function fetchSkill(
   { uri, source, files }: SkillRoot,
@@ -75,7 +75,7 @@ async function download(
   signal: AbortSignal,
 ): Promise<Uint8Array> {
   if (!/^https?:/i.test(uri)) {
-    throw new Error("the address of its archive is none of http or https");
+    throw new Error("the URL of its archive is not http or https");
   }
   const response = await fetch(uri, { signal });
   if (!response.ok) {

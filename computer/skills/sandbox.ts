@@ -21,9 +21,9 @@ const MAX_ATTEMPTS = 3;
 
 /** A file of a skill that is open. */
 interface OpenedFile {
-  /** What to read from; the caller closes it. */
+  /** The open file; the caller closes it. */
   readonly handle: FileHandle;
-  /** What it was when it was opened. */
+  /** Its status when it was opened. */
   readonly stats: BigIntStats;
   /** Its real path below the skill's real folder, with `/`. */
   readonly path: string;
@@ -42,7 +42,7 @@ const DISK = {
   lstat: (path: string): Promise<BigIntStats> => lstat(path, { bigint: true }),
 };
 
-/** What the sandbox asks of the disk. */
+/** The operations of the disk that the sandbox uses. */
 export type Disk = typeof DISK;
 
 /**
@@ -63,7 +63,7 @@ export async function openInSkill(
     try {
       return await openInside(root, wanted, disk);
     } catch (error) {
-      // Whether something is missing, or may not be read, is nobody's business.
+      // Whether something is missing, or may not be read, is not disclosed.
       const isOfDisk = error instanceof Error && "code" in error;
       if (isOfDisk) throw new SkillFault("not_found");
       if (error !== CHANGED) throw error;
@@ -125,7 +125,7 @@ function checkReal(realRoot: string, real: string): string {
   return segments.join("/");
 }
 
-/** Checks what was really opened: a link may have been put in the way since the path was checked. */
+/** Checks what was really opened: a link may have been created since the path was checked. */
 async function checkOpened(
   handle: FileHandle,
   stats: BigIntStats,
@@ -149,7 +149,7 @@ async function checkOpened(
 const isSame = (a: BigIntStats, b: BigIntStats): boolean =>
   a.dev === b.dev && a.ino === b.ino;
 
-/** What is at the path is no longer what was checked. */
+/** The file at the path is no longer the one that was checked. */
 const CHANGED = new Error("it changed while it was opened");
 
 /** A file of a skill that is not given out; whoever asked receives the reason alone. */

@@ -14,7 +14,7 @@ import { removeStaged, stageSkill, type StagingPlace } from "./stage_skill.ts";
 /** How many skills of one MCP server are staged. */
 const MAX_SKILLS = 1_000;
 const MAX_CONCURRENT_SUBSCRIPTIONS = 16;
-/** Limit for all subscriptions; without them only `list_changed` tells of changes. */
+/** Limit for all subscriptions; without them only `list_changed` announces changes. */
 const SUBSCRIBE_TIMEOUT_MS = 5_000;
 
 /** A skill of the list, as it was staged or failed. */
@@ -164,8 +164,8 @@ export class ServerSkills {
         const problem = `Skill ${root.uri} is left out: ${reasonOf(error)}`;
         staged.push({ root, problem });
         if (signal.aborted) continue;
-        const said = { server: place.server, problem };
-        log.warn("MCP server {server}: {problem}", said);
+        const properties = { server: place.server, problem };
+        log.warn("MCP server {server}: {problem}", properties);
       }
     }
     return staged;

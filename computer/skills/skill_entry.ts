@@ -1,5 +1,5 @@
 /**
- * What a skill says of itself: its name, and the front matter of its `SKILL.md` (protocol §8.6).
+ * The description of a skill: its name, and the front matter of its `SKILL.md` (protocol §8.6).
  *
  * @module
  */
@@ -28,9 +28,9 @@ export function isSkillName(name: string): boolean {
 }
 
 /**
- * Reads what a folder says of itself as a skill.
+ * Reads the description of a skill from its folder.
  *
- * @throws {Error} that says why it is none
+ * @throws {Error} with the reason why it is not a skill
  */
 export async function readEntry(folder: string): Promise<FrontMatter> {
   const { handle } = await openInSkill(folder, ENTRY_FILE).catch((error) => {
@@ -51,7 +51,7 @@ export async function readEntry(folder: string): Promise<FrontMatter> {
 /** The front matter has to end within this; every skill's is part of one answer. */
 export const FRONT_MATTER_BYTES = 64 * 1024;
 
-/** What a front matter tells of a skill, as `get_skills` passes it on (protocol §8.6). */
+/** The fields of a front matter, as `get_skills` passes them on (protocol §8.6). */
 type SkillFields = Omit<
   A2CSkillRef,
   "name" | "source" | "path" | "uri" | "version"
@@ -61,7 +61,7 @@ type SkillFields = Omit<
 interface FrontMatter {
   /** The skill's name for itself. */
   readonly name: string | undefined;
-  /** What it tells of the skill. */
+  /** The fields of the skill. */
   readonly fields: SkillFields;
 }
 
@@ -81,7 +81,7 @@ export const bodyOffset = (head: Uint8Array): number =>
  * Reads the front matter of a `SKILL.md`.
  *
  * @param head the beginning of the file, at least {@linkcode FRONT_MATTER_BYTES} of it
- * @throws {Error} that says what is wrong with it
+ * @throws {Error} with its problem
  */
 export async function readFrontMatter(
   head: Uint8Array,
@@ -95,9 +95,9 @@ export async function readFrontMatter(
   const data = await parseYaml(fences.yaml);
   const { name } = data;
   if (name !== undefined && typeof name !== "string") {
-    throw new Error(`"name" in its front matter is no text`);
+    throw new Error(`"name" in its front matter is not a text`);
   }
-  return { name, fields: fieldsOf(data) };
+  return { name, fields: readFields(data) };
 }
 
 function findFences(
@@ -122,9 +122,12 @@ async function parseYaml(text: string): Promise<Record<string, unknown>> {
     data = JSON.parse(JSON.stringify(parse(text, { logLevel: "error" })) ?? "");
   } catch (error) {
     const [line] = reasonOf(error).split("\n");
-    throw new Error(`its front matter is no YAML: ${line?.replace(/:$/, "")}`, {
-      cause: error,
-    });
+    throw new Error(
+      `its front matter is not YAML: ${line?.replace(/:$/, "")}`,
+      {
+        cause: error,
+      },
+    );
   }
   if (!isRecord(data)) throw new Error("its front matter has no fields");
   if (JSON.stringify(data).length <= FRONT_MATTER_BYTES) return data;
@@ -133,7 +136,7 @@ async function parseYaml(text: string): Promise<Record<string, unknown>> {
   );
 }
 
-function fieldsOf(data: Record<string, unknown>): SkillFields {
+function readFields(data: Record<string, unknown>): SkillFields {
   const { description, license, compatibility, metadata, tags } = data;
   if (typeof description !== "string" || description.trim() === "") {
     throw new Error(`its front matter has no "description"`);

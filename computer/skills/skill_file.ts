@@ -61,7 +61,7 @@ export async function openSkillFile(
       mimeType,
       isText: isTextType(mimeType),
       totalSize,
-      sha256: () => hashOf(stats, start, totalSize, read),
+      sha256: () => cachedHash(stats, start, totalSize, read),
       read,
       close: () => handle.close(),
     };
@@ -86,7 +86,7 @@ const kept = new Map<string, Promise<string>>();
  * @param stats what the file is: a hash is taken again once any of it has changed
  * @param read reads from that offset on
  */
-function hashOf(
+function cachedHash(
   { dev, ino, size, mtimeNs, ctimeNs }: BigIntStats,
   start: number,
   length: number,

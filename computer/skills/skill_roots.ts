@@ -21,11 +21,11 @@ export interface SkillRoot {
     readonly kind: "invalid";
     readonly problem: string;
   };
-  /** The version that the server tells. */
+  /** The version in the server's list. */
   readonly version: string | undefined;
   /** URIs of the resources below it. */
   readonly files: readonly string[];
-  /** Changes with anything that the list tells of it. */
+  /** Changes with any of its fields in the list. */
   readonly state: string;
 }
 
@@ -60,7 +60,7 @@ export function skillRoots(resources: readonly Resource[]): SkillRoot[] {
     const files = below.get(uri) ?? [];
     return {
       uri,
-      source: sourceOf(meta),
+      source: readSource(meta),
       version: meta.version?.toString(),
       files,
       state: JSON.stringify([meta, files.toSorted()]),
@@ -85,16 +85,16 @@ function topmost(
   return undefined;
 }
 
-function sourceOf(meta: Record<string, unknown>): SkillRoot["source"] {
+function readSource(meta: Record<string, unknown>): SkillRoot["source"] {
   const { source, mount_dir: folder } = meta;
   if (source === "resources") return { kind: source };
   if (source === "mounted") {
     return typeof folder === "string"
       ? { kind: source, folder }
-      : invalid(`"mount_dir" is no text`);
+      : invalid(`"mount_dir" is not a text`);
   }
   const { archive_uri: uri, archive_format: format, archive_sha256 } = meta;
-  if (typeof uri !== "string") return invalid(`"archive_uri" is no text`);
+  if (typeof uri !== "string") return invalid(`"archive_uri" is not a text`);
   if (format !== "tar.gz" && format !== "zip") {
     return invalid(`"archive_format" is neither "tar.gz" nor "zip"`);
   }
@@ -102,7 +102,7 @@ function sourceOf(meta: Record<string, unknown>): SkillRoot["source"] {
   if (sha256 === undefined) return { kind: "archive", uri, format, sha256 };
   return typeof sha256 === "string" && /^[0-9a-f]{64}$/i.test(sha256)
     ? { kind: "archive", uri, format, sha256: sha256.toLowerCase() }
-    : invalid(`"archive_sha256" is no SHA-256 in hexadecimal digits`);
+    : invalid(`"archive_sha256" is not a SHA-256 in hexadecimal digits`);
 }
 
 const invalid = (problem: string): SkillRoot["source"] => ({

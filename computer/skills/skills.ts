@@ -22,18 +22,19 @@ import { ServerSkills } from "./server_skills.ts";
 import { removeLeftOvers, Replacing } from "./stage_skill.ts";
 import {
   findUserSkills,
+  folderProblem,
   type FoundSkills,
-  refusalOf,
   watchFolder,
 } from "./user_skills.ts";
-import type { BlobSource, ResolveBlob } from "../blobs/blobs.ts";
+import type { ResolveBlob } from "../blobs/blobs.ts";
+import type { BlobSource } from "../blobs/store.ts";
 import { SkillFault } from "./sandbox.ts";
 import { isSkillName } from "./skill_entry.ts";
 
 /** Changes within this time are announced once (protocol §8.6). */
 const MERGE_MS = 300;
 
-/** What {@linkcode Skills} works with. */
+/** The dependencies of {@linkcode Skills}. */
 interface SkillsOptions {
   /** The folder of skills; without one there are none. */
   readonly home: string | undefined;
@@ -93,7 +94,7 @@ export class Skills {
     const home = this.#home;
     if (home === undefined || this.#started) return;
     this.#started = true;
-    const refusal = await this.#track(refusalOf(userFolder(home)));
+    const refusal = await this.#track(folderProblem(userFolder(home)));
     if (this.#closed) return;
     if (refusal !== undefined) {
       this.#home = undefined;

@@ -6,7 +6,7 @@ import { log } from "../util/log.ts";
 import { reasonOf } from "../util/values.ts";
 import type { A2CSkillRef } from "../../protocol/mod.ts";
 
-/** What was found in a folder of skills. */
+/** The skills of a folder, and its problems. */
 export interface FoundSkills {
   /** The skills, by name. */
   readonly refs: readonly A2CSkillRef[];
@@ -48,7 +48,9 @@ export async function findUserSkills(folder: string): Promise<FoundSkills> {
  *
  * Tries it: permissions of the runtime refuse what the mode of a folder allows.
  */
-export async function refusalOf(folder: string): Promise<string | undefined> {
+export async function folderProblem(
+  folder: string,
+): Promise<string | undefined> {
   try {
     await (await opendir(folder)).close();
   } catch (error) {

@@ -47,7 +47,7 @@ export function callFailure(
 
 /** Why a call is refused. */
 export interface Refusal {
-  /** What programs tell it by, such as 4005. */
+  /** The code for programs, such as 4005. */
   readonly code: number;
   /** The reason, for users and models. */
   readonly text: string;
@@ -78,9 +78,9 @@ function whatHappened(error: unknown): string {
     return `answered with something that is not a tool result (${error.message})`;
   }
   if (error instanceof MessageTooLargeError) return error.message;
-  const pages = pagesOf(error);
+  const pages = requiredPages(error);
   if (pages.length > 0) {
-    return `needs somebody to open ${
+    return `needs a person to open ${
       pages.join(" and ")
     } first; then call again`;
   }
@@ -96,7 +96,7 @@ function whatHappened(error: unknown): string {
 }
 
 /** The pages that a person must open before an MCP server does what it was asked for. */
-function pagesOf(error: unknown): string[] {
+function requiredPages(error: unknown): string[] {
   if (mcpErrorCode(error) !== URL_REQUIRED) return [];
   const { data } = error instanceof HttpAnswerError
     ? Object(error.rpc)

@@ -24,24 +24,56 @@ interface Question {
   readonly allow: () => void;
 }
 
-/**
- * Asks for user confirmation of tool calls, and remembers "always" answers.
- *
- * @param confirm asks the user; without it, calls that need confirmation are refused
- * @param place returns the name of this Computer, for people
- * @returns decides on one call, asking the user if necessary; resolves to `run` or `refuse`. An
- * "always" also answers all open questions about the same tool. The call's `signal` withdraws the
- * question, and the decision is meaningless then
- */
-export function confirmations(
-  confirm: Confirm | undefined,
-  place: () => string,
-) {
+/** Asks for user confirmation of tool calls, and remembers "always" answers. */
+export class Confirmations {
+  readonly #confirm: Confirm | undefined;
+  readonly #place: () => string;
   /** Allowed tools by the configuration of their server: a replaced one may be another program. */
-  const always = new WeakMap<BaseMCPServerConfig, Set<string>>();
-  const open = new Set<Question>();
+  readonly #always = new WeakMap<BaseMCPServerConfig, Set<string>>();
+  readonly #open = new Set<Question>();
 
-  async function ask(
+  /**
+   * @param confirm asks the user; without it, calls that need confirmation are refused
+   * @param place returns the name of this Computer, for people
+   */
+  constructor(confirm: Confirm | undefined, place: () => string) {
+    this.#confirm = confirm;
+    this.#place = place;
+  }
+
+  /**
+   * Decides on one call, asking the user if necessary.
+   *
+   * An "always" also answers all open questions about the same tool. The call's `signal` withdraws
+   * the question, and the decision is meaningless then.
+   */
+  async decide(
+    request: ConfirmRequest,
+    config: BaseMCPServerConfig,
+    { signal, waits }: { signal: AbortSignal; waits: CallWaits },
+  ): Promise<Exclude<ConfirmDecision, { kind: "ask" }>> {
+    const { tool, name, server } = request;
+    const decision = decideConfirmation(
+      effectiveToolMeta(config, tool),
+      this.#always.get(config)?.has(tool) ?? false,
+      this.#confirm !== undefined,
+      request,
+    );
+    if (decision.kind !== "ask") return decision;
+    const ask = () => this.#ask(request, config, signal);
+    const answer = await waits.during("confirmation", ask);
+    if (answer === "always") this.#allow(config, tool);
+    if (answer === "always" || answer === "once") return { kind: "run" };
+    return {
+      kind: "refuse",
+      code: ErrorCode.TOOL_REQUIRES_CONFIRMATION,
+      text:
+        `The person at ${this.#place()} refused the call of tool "${name}" of MCP server "${server}"; do not repeat it unchanged`,
+      fields: waitedMeta("confirmation"),
+    };
+  }
+
+  async #ask(
     request: ConfirmRequest,
     config: BaseMCPServerConfig,
     signal: AbortSignal,
@@ -55,52 +87,29 @@ export function confirmations(
     const { tool, name } = request;
     const question = { config, tool, allow: () => end("once") };
     const off = onAbort(signal, () => end("no"));
-    open.add(question);
+    this.#open.add(question);
     try {
-      const answer = confirm?.(request, withdrawn.signal) ?? "no";
+      const answer = this.#confirm?.(request, withdrawn.signal) ?? "no";
       return await Promise.race([settled.promise, answer]);
     } catch (error) {
       const properties = { tool: name, reason: reasonOf(error) };
       log.warn("Cannot ask whether {tool} may run: {reason}", properties);
       return "no";
     } finally {
-      open.delete(question);
+      this.#open.delete(question);
       off();
     }
   }
 
-  return async (
-    request: ConfirmRequest,
-    config: BaseMCPServerConfig,
-    { signal, waits }: { signal: AbortSignal; waits: CallWaits },
-  ): Promise<Exclude<ConfirmDecision, { kind: "ask" }>> => {
-    const { tool } = request;
-    const decision = decideConfirmation(
-      effectiveToolMeta(config, tool),
-      always.get(config)?.has(tool) ?? false,
-      confirm !== undefined,
-      request,
-    );
-    if (decision.kind !== "ask") return decision;
-    const asking = () => ask(request, config, signal);
-    const answer = await waits.during("confirmation", asking);
-    if (answer === "always") {
-      always.set(config, (always.get(config) ?? new Set()).add(tool));
-      for (const question of [...open]) {
-        const isSame = question.config === config && question.tool === tool;
-        if (isSame) question.allow();
-      }
+  /** Allows a tool for good, and its open questions. */
+  #allow(config: BaseMCPServerConfig, tool: string): void {
+    const tools = this.#always.get(config) ?? new Set();
+    this.#always.set(config, tools.add(tool));
+    for (const question of [...this.#open]) {
+      const isSame = question.config === config && question.tool === tool;
+      if (isSame) question.allow();
     }
-    if (answer === "always" || answer === "once") return { kind: "run" };
-    const { name, server } = request;
-    return {
-      kind: "refuse",
-      code: ErrorCode.TOOL_REQUIRES_CONFIRMATION,
-      text:
-        `The person at ${place()} refused the call of tool "${name}" of MCP server "${server}"; do not repeat it unchanged`,
-      fields: waitedMeta("confirmation"),
-    };
-  };
+  }
 }
 
 /** A tool call that needs user confirmation. */
@@ -111,7 +120,7 @@ export interface ConfirmRequest {
   readonly operator?: string;
   /** The name of the MCP server that has the tool. */
   readonly server: string;
-  /** What identifies that server, where it is not the name; another one may have that, too. */
+  /** The server's `bundle_id`, where it is not the name; another one may have the same name. */
   readonly bundleId?: string;
   /** The tool's original name. */
   readonly tool: string;
@@ -161,7 +170,7 @@ export function decideConfirmation(
     kind: "refuse",
     code: ErrorCode.TOOL_REQUIRES_CONFIRMATION,
     text:
-      `Tool "${name}" of MCP server "${server}" requires confirmation, and nobody at the Computer can give it; ` +
+      `Tool "${name}" of MCP server "${server}" requires confirmation, and this Computer cannot ask a person; ` +
       "set auto_apply to true for it in tool_meta, or start the Computer with --yes or on a terminal",
   };
 }

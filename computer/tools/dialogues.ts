@@ -101,7 +101,7 @@ export class Dialogues {
       waiting.dialogue.about === request.about;
     if (!isSame) {
       throw invalid(
-        "request_state is unknown, expired, or of another call; make the call anew",
+        "request_state is unknown, expired, or of another call; make the call again",
       );
     }
     const { dialogue, key, answer } = waiting;

@@ -1,6 +1,6 @@
 import type { QuestionContext } from "../host/mcp/mcp_connection.ts";
 import { UnansweredError } from "../host/mcp/errors.ts";
-import { problemsOf, readFields } from "./form.ts";
+import { checkForm, readFields } from "./form.ts";
 import { log } from "../util/log.ts";
 import { reasonOf } from "../util/values.ts";
 import type { ElicitParams, ElicitResult } from "../../protocol/mod.ts";
@@ -15,71 +15,76 @@ type AskingCall =
   & { readonly agent: string };
 
 /** Answers the questions of MCP servers with the help of the person at the Computer. */
-export type Elicitations = ReturnType<typeof elicitations>;
+export class Elicitations {
+  readonly #elicit: Elicit | undefined;
+  #open = 0;
 
-/** @param elicit asks the person; without it, questions are refused */
-export function elicitations(elicit: Elicit | undefined) {
-  let open = 0;
-  return {
-    /** Whether there is somebody to ask. */
-    canAsk: elicit !== undefined,
-    /**
-     * Asks the person.
-     *
-     * @throws {UnansweredError} sent to the MCP server
-     */
-    async ask(
-      { server, bundleId, ...caller }: AskingCall,
-      { message, requestedSchema }: ElicitParams,
-      { signal, isCertain }: QuestionContext,
-    ): Promise<ElicitResult> {
-      if (!elicit) {
-        throw new UnansweredError(
-          "nobody at the Computer can answer, and the caller takes no questions",
-        );
-      }
-      const fields = readFields(requestedSchema);
-      if (open >= MAX_OPEN_QUESTIONS) {
-        throw new UnansweredError(
-          `${MAX_OPEN_QUESTIONS} other questions wait for an answer`,
-        );
-      }
-      open++;
-      try {
-        const asked = elicit({
-          server,
-          ...(bundleId !== undefined && { bundleId }),
-          ...(isCertain && caller),
-          message,
-          requestedSchema,
-        }, signal);
-        const answer = await abortable(Promise.resolve(asked), signal);
-        const { action, content } = answer;
-        if (action !== "accept") return { action };
-        const values = content ?? {};
-        const problems = problemsOf(fields, values);
-        if (problems.length > 0) throw new TypeError(problems.join("; "));
-        return { action, content: values };
-      } catch (error) {
-        if (signal.aborted) return { action: "cancel" };
-        // The values are no part of the reason: they may be secret.
-        log.warn(
-          "A question of MCP server {server} was not answered: {reason}",
-          { server, reason: reasonOf(error) },
-        );
-        throw new UnansweredError("asking the person at the Computer failed");
-      } finally {
-        open--;
-      }
-    },
-  };
+  /** @param elicit asks the person; without it, questions are refused */
+  constructor(elicit: Elicit | undefined) {
+    this.#elicit = elicit;
+  }
+
+  /** Whether there is a person to ask. */
+  get canAsk(): boolean {
+    return this.#elicit !== undefined;
+  }
+
+  /**
+   * Asks the person.
+   *
+   * @throws {UnansweredError} sent to the MCP server
+   */
+  async ask(
+    { server, bundleId, ...caller }: AskingCall,
+    { message, requestedSchema }: ElicitParams,
+    { signal, isCertain }: QuestionContext,
+  ): Promise<ElicitResult> {
+    if (!this.#elicit) {
+      throw new UnansweredError(
+        "this Computer cannot ask a person, and the caller accepts no questions",
+      );
+    }
+    const fields = readFields(requestedSchema);
+    if (this.#open >= MAX_OPEN_QUESTIONS) {
+      throw new UnansweredError(
+        `${MAX_OPEN_QUESTIONS} other questions wait for an answer`,
+      );
+    }
+    this.#open++;
+    try {
+      const asked = this.#elicit({
+        server,
+        ...(bundleId !== undefined && { bundleId }),
+        ...(isCertain && caller),
+        message,
+        requestedSchema,
+      }, signal);
+      const answer = await abortable(Promise.resolve(asked), signal);
+      const { action, content } = answer;
+      if (action !== "accept") return { action };
+      const values = content ?? {};
+      const problems = checkForm(fields, values);
+      if (problems.length > 0) throw new TypeError(problems.join("; "));
+      return { action, content: values };
+    } catch (error) {
+      if (signal.aborted) return { action: "cancel" };
+      // The values are no part of the reason: they may be secret.
+      log.warn(
+        "A question of MCP server {server} was not answered: {reason}",
+        { server, reason: reasonOf(error) },
+      );
+      throw new UnansweredError("asking the person at the Computer failed");
+    } finally {
+      this.#open--;
+    }
+  }
 }
 
 /** A question that an MCP server asks during a tool call, or while it makes a prompt. */
 export interface ElicitRequest {
   /** The MCP server that asks; everything below `message` is its own text. */
   readonly server: string;
-  /** What identifies that server, where it is not the name; another one may have that, too. */
+  /** The server's `bundle_id`, where it is not the name; another one may have the same name. */
   readonly bundleId?: string;
   /** The calling Agent; absent when several calls run there, and any of them may have caused the question. */
   readonly agent?: string;

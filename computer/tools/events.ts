@@ -31,7 +31,7 @@ export interface ToolHostEvents {
 /**
  * Events of a Computer, with their values: those of its tool host, and those of the connection.
  *
- * No name is one of the wire: the Computer itself tells its office what changed (`toolsChanged` as
+ * No name is one of the wire: the Computer itself announces changes to its office (`toolsChanged` as
  * `server:update_tool_list`, `configChanged` as `server:update_config`).
  */
 export interface ComputerEvents extends ToolHostEvents, ConnectionEvents {}
@@ -62,7 +62,7 @@ export interface ToolCallAdvanced extends ToolCallStarted {
 
 /** A tool call that waits for a person, or no more. */
 export interface ToolCallWaiting extends ToolCallStarted {
-  /** What it waits for; `null`: it goes on. */
+  /** The reason for the wait; `null`: it goes on. */
   readonly waiting: Waiting | null;
 }
 

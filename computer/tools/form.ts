@@ -20,8 +20,8 @@ export function readFields(requestedSchema: Schema): Field[] {
   const needed = new Set(Array.isArray(required) ? required : []);
   return Object.entries(properties).map(([name, schema]) => {
     if (!isRecord(schema)) throw invalid(name, "has no schema");
-    const label = textOf(schema.title) ?? name;
-    const description = textOf(schema.description);
+    const label = nonEmptyText(schema.title) ?? name;
+    const description = nonEmptyText(schema.description);
     const field: Field = {
       name,
       label,
@@ -30,7 +30,7 @@ export function readFields(requestedSchema: Schema): Field[] {
       ...readRules(name, label, schema),
     };
     const { default: fallback, ...rest } = { default: undefined, ...field };
-    return fallback !== undefined && problemOf(field, fallback) !== undefined
+    return fallback !== undefined && checkField(field, fallback) !== undefined
       ? rest as Field
       : field;
   });
@@ -49,7 +49,7 @@ function readRules(name: string, label: string, schema: Schema): Rules {
       };
     case "array": {
       const options = isRecord(schema.items)
-        ? optionsOf(schema.items)
+        ? readOptions(schema.items)
         : undefined;
       if (!options) throw invalid(name, "has no values to choose from");
       return {
@@ -60,7 +60,7 @@ function readRules(name: string, label: string, schema: Schema): Rules {
       };
     }
     case "string": {
-      const options = optionsOf(schema);
+      const options = readOptions(schema);
       const fallback = pick(schema, isText, ["default"]);
       if (options) return { kind: "choice", options, ...fallback };
       return {
@@ -81,15 +81,15 @@ function readRules(name: string, label: string, schema: Schema): Rules {
 const SECRET =
   /pass(word|phrase|code)|secret|token|credential|api[ _-]?key|private[ _-]?key|\bpin\b/i;
 
-function optionsOf(schema: Schema): FieldOption[] | undefined {
+function readOptions(schema: Schema): FieldOption[] | undefined {
   const { enum: values, enumNames, oneOf, anyOf } = schema;
   const titled = oneOf ?? anyOf;
   if (Array.isArray(titled)) {
     const options = titled.filter(isRecord).flatMap((entry) => {
-      const value = textOf(entry.const);
+      const value = nonEmptyText(entry.const);
       return value === undefined
         ? []
-        : [{ value, label: textOf(entry.title) ?? value }];
+        : [{ value, label: nonEmptyText(entry.title) ?? value }];
     });
     return options.length > 0 ? options : undefined;
   }
@@ -103,7 +103,7 @@ function optionsOf(schema: Schema): FieldOption[] | undefined {
  *
  * @returns undefined for nothing
  */
-export function valueOf(
+export function parseTyped(
   field: Pick<Field, "kind">,
   typed: string,
 ): ElicitValue | undefined {
@@ -112,7 +112,7 @@ export function valueOf(
   return typed.trim() === "" ? NaN : Number(typed);
 }
 
-const textOf = (value: unknown): string | undefined =>
+const nonEmptyText = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;
 
 /** Returns the properties that are there and of the type. */
@@ -147,7 +147,7 @@ interface FieldOption {
 export type Field = Rules & {
   /** The key of the value. */
   readonly name: string;
-  /** What people see: the title, or the name. */
+  /** The label for people: the title, or the name. */
   readonly label: string;
   readonly description?: string;
   readonly isRequired: boolean;
@@ -185,8 +185,8 @@ interface Options {
   readonly options: readonly FieldOption[];
 }
 
-/** Says what is wrong with a value, or nothing. */
-export function problemOf(
+/** Describes the problem of a value; undefined if it is valid. */
+export function checkField(
   field: Field,
   value: unknown,
 ): string | undefined {
@@ -201,7 +201,7 @@ export function problemOf(
         return "Expected a number";
       }
       const { isInteger, minimum = -Infinity, maximum = Infinity } = field;
-      return firstOf(
+      return firstBroken(
         [isInteger && !Number.isInteger(value), "Expected a whole number"],
         [value < minimum, `At least ${minimum}`],
         [value > maximum, `At most ${maximum}`],
@@ -212,7 +212,7 @@ export function problemOf(
       const { minLength = 0, maxLength = Infinity, format = "" } = field;
       const { length } = [...value];
       const [fits, expected] = FORMATS.get(format) ?? [];
-      return firstOf(
+      return firstBroken(
         [length < minLength, `At least ${minLength} characters`],
         [length > maxLength, `At most ${maxLength} characters`],
         [fits?.(value) === false, `Expected ${expected}`],
@@ -225,7 +225,7 @@ export function problemOf(
         return "Not some of the values";
       }
       const { minItems = 0, maxItems = Infinity } = field;
-      return firstOf(
+      return firstBroken(
         [value.length < minItems, `At least ${minItems} of the values`],
         [value.length > maxItems, `At most ${maxItems} of the values`],
       );
@@ -233,8 +233,8 @@ export function problemOf(
   }
 }
 
-/** Says what is wrong with an answer, one sentence for each field; the values are not part of it. */
-export function problemsOf(
+/** Describes the problems of an answer, one sentence for each field; the values are not part of it. */
+export function checkForm(
   fields: readonly Field[],
   content: Readonly<Record<string, unknown>>,
 ): string[] {
@@ -242,13 +242,13 @@ export function problemsOf(
     const value = Object.hasOwn(content, field.name)
       ? content[field.name]
       : undefined;
-    const problem = problemOf(field, value);
+    const problem = checkField(field, value);
     return problem === undefined ? [] : [`${field.name}: ${problem}`];
   });
 }
 
 /** Returns the text of the first rule that is broken. */
-const firstOf = (
+const firstBroken = (
   ...rules: readonly (readonly [isBroken: boolean, text: string])[]
 ): string | undefined => rules.find(([isBroken]) => isBroken)?.[1];
 

@@ -1,5 +1,5 @@
 /**
- * What a caller gets of a running call: its progress, at a limited rate, and its waiting
+ * The reports of a running call to its caller: its progress, at a limited rate, and its waiting
  * for a person.
  *
  * @module
@@ -15,56 +15,84 @@ const INTERVAL_PER_CALL_MS = 10;
 /**
  * Limits how often the calls of a Computer report their progress, so that tools which count quickly
  * leave room for the Computer's other events within the Server's rate.
- *
- * @returns opens the throttle of one call, which must be ended: it passes on at most ten reports a
- * second, of which the last one wins
  */
-export function progressThrottles() {
-  let calls = 0;
-  return (tell: (progress: ToolProgress) => void) => {
-    let last = -Infinity;
-    let toldAt = -Infinity;
-    let waiting: ToolProgress | undefined;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let isEnded = false;
-    const flush = () => {
-      clearTimeout(timer);
-      timer = undefined;
-      const progress = waiting;
-      waiting = undefined;
-      if (progress === undefined) return;
-      toldAt = performance.now();
-      tell(shortened(progress));
-    };
-    calls++;
-    return {
-      /** Takes a report, now or at the next turn; one that does not increase is dropped (MCP). */
-      report(progress: ToolProgress): void {
-        if (isEnded || !(progress.progress > last)) return;
-        last = progress.progress;
-        waiting = progress;
-        const interval = Math.max(
-          MIN_INTERVAL_MS,
-          INTERVAL_PER_CALL_MS * calls,
-        );
-        const wait = toldAt + interval - performance.now();
-        if (wait <= 0) flush();
-        else timer ??= setTimeout(flush, wait);
-      },
-      /**
-       * Takes no more reports.
-       *
-       * @param tellLast whether to tell at once what still waits for its turn
-       */
-      end(tellLast: boolean): void {
-        if (isEnded) return;
-        isEnded = true;
-        if (tellLast) flush();
-        clearTimeout(timer);
-        calls--;
-      },
-    };
-  };
+export class ProgressThrottle {
+  #calls = 0;
+
+  /**
+   * Opens the throttle of one call, which must be ended: it passes on at most ten reports a second,
+   * of which the last one wins.
+   */
+  open(report: (progress: ToolProgress) => void): CallProgress {
+    this.#calls++;
+    return new CallProgress(report, {
+      interval: () =>
+        Math.max(MIN_INTERVAL_MS, INTERVAL_PER_CALL_MS * this.#calls),
+      ended: () => this.#calls--,
+    });
+  }
+}
+
+/** The throttle that all calls share. */
+interface SharedThrottle {
+  /** Returns the milliseconds between two reports. */
+  readonly interval: () => number;
+  /** Called when the call takes no more reports. */
+  readonly ended: () => void;
+}
+
+/** The throttle of one call. */
+class CallProgress {
+  readonly #report: (progress: ToolProgress) => void;
+  readonly #throttle: SharedThrottle;
+  /** The highest progress so far. */
+  #last = -Infinity;
+  #reportedAt = -Infinity;
+  #waiting: ToolProgress | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isEnded = false;
+
+  constructor(
+    report: (progress: ToolProgress) => void,
+    throttle: SharedThrottle,
+  ) {
+    this.#report = report;
+    this.#throttle = throttle;
+  }
+
+  /** Takes a report, now or at the next turn; one that does not increase is dropped (MCP). */
+  report(progress: ToolProgress): void {
+    if (this.#isEnded || !(progress.progress > this.#last)) return;
+    this.#last = progress.progress;
+    this.#waiting = progress;
+    const next = this.#reportedAt + this.#throttle.interval();
+    const wait = next - performance.now();
+    if (wait <= 0) this.#flush();
+    else this.#timer ??= setTimeout(() => this.#flush(), wait);
+  }
+
+  /**
+   * Takes no more reports.
+   *
+   * @param flush whether to report immediately what still waits for its turn
+   */
+  end(flush: boolean): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    if (flush) this.#flush();
+    clearTimeout(this.#timer);
+    this.#throttle.ended();
+  }
+
+  #flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const progress = this.#waiting;
+    this.#waiting = undefined;
+    if (progress === undefined) return;
+    this.#reportedAt = performance.now();
+    this.#report(shortened(progress));
+  }
 }
 
 function shortened(progress: ToolProgress): ToolProgress {
@@ -80,47 +108,54 @@ function shortened(progress: ToolProgress): ToolProgress {
 /** A program that decides in place of a person takes less: nothing is reported of it. */
 const GRACE_MS = 50;
 
-/** What reports the waiting of one call. */
-export type CallWaits = ReturnType<typeof callWaits>;
-
 /** Reports that one call waits for a person, and that it goes on. */
-export function callWaits(
-  report: (waiting: Waiting | null) => void,
-) {
-  const open: Waiting[] = [];
-  let reported: Waiting | undefined;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let isEnded = false;
-  const send = () => {
-    clearTimeout(timer);
-    timer = undefined;
-    if (open[0] === reported) return;
-    reported = open[0];
-    report(reported ?? null);
-  };
-  const changed = () => {
-    if (isEnded) return;
-    if (open[0] === undefined || open[0] === reported) send();
-    else timer ??= setTimeout(send, GRACE_MS);
-  };
-  return {
-    /** What the call waits for now. */
-    now: () => open[0],
-    /** Counts as waiting until the work is done. */
-    async during<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {
-      open.push(waiting);
-      changed();
-      try {
-        return await work();
-      } finally {
-        open.splice(open.indexOf(waiting), 1);
-        changed();
-      }
-    },
-    /** Reports nothing more. */
-    end(): void {
-      isEnded = true;
-      clearTimeout(timer);
-    },
-  };
+export class CallWaits {
+  readonly #report: (waiting: Waiting | null) => void;
+  readonly #open: Waiting[] = [];
+  #reported: Waiting | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isEnded = false;
+
+  constructor(report: (waiting: Waiting | null) => void) {
+    this.#report = report;
+  }
+
+  /** The reason why the call waits now. */
+  get current(): Waiting | undefined {
+    return this.#open[0];
+  }
+
+  /** Counts as waiting until the work is done. */
+  async during<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {
+    this.#open.push(waiting);
+    this.#changed();
+    try {
+      return await work();
+    } finally {
+      this.#open.splice(this.#open.indexOf(waiting), 1);
+      this.#changed();
+    }
+  }
+
+  /** Reports nothing more. */
+  end(): void {
+    this.#isEnded = true;
+    clearTimeout(this.#timer);
+  }
+
+  #changed(): void {
+    if (this.#isEnded) return;
+    const { current } = this;
+    if (current === undefined || current === this.#reported) this.#send();
+    else this.#timer ??= setTimeout(() => this.#send(), GRACE_MS);
+  }
+
+  #send(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const { current } = this;
+    if (current === this.#reported) return;
+    this.#reported = current;
+    this.#report(current ?? null);
+  }
 }

@@ -74,7 +74,7 @@ export class CallTable {
     request: ToolCallReq,
     execute: (signal: AbortSignal) => Promise<MeasuredResult>,
   ): Promise<MeasuredResult> {
-    const key = keyOf(request);
+    const key = callKey(request);
     const fingerprint = callFingerprint(request);
     const known = this.#running.get(key) ?? this.#ended.get(key);
     if (known && known.fingerprint !== fingerprint) {
@@ -104,7 +104,7 @@ export class CallTable {
     const why: AbortReason = reason === "timeout" || reason === "operator"
       ? reason
       : "cancelled"; // a Server passes on any other value
-    this.#running.get(keyOf(call))?.abort.abort(why);
+    this.#running.get(callKey(call))?.abort.abort(why);
   }
 
   /** Aborts all running calls and forgets all results. */
@@ -144,7 +144,7 @@ export class CallTable {
   }
 }
 
-const keyOf = ({ agent, req_id }: AgentCallData): string =>
+const callKey = ({ agent, req_id }: AgentCallData): string =>
   JSON.stringify([agent, req_id]);
 
 /** A text up to this length is used unhashed: hashing it would take longer than everything else. */
@@ -238,11 +238,11 @@ export async function moveOut(
   store: BlobStore,
   budget: number,
 ): Promise<CallToolResult> {
-  const isLarge = (block: Block) => decodedSize(binaryOf(block)) > budget;
+  const isLarge = (block: Block) => decodedSize(base64Content(block)) > budget;
   if (!result.content.some(isLarge)) return result;
   const content: Block[] = [];
   for (const block of result.content) {
-    const base64 = binaryOf(block);
+    const base64 = base64Content(block);
     const isMoved = isLarge(block) && isBase64(base64);
     content.push(isMoved ? await replace(block, base64, store) : block);
   }
@@ -250,7 +250,7 @@ export async function moveOut(
 }
 
 /** Returns the binary content of a block, as base64; empty if it has none. */
-function binaryOf(block: Block): string {
+function base64Content(block: Block): string {
   if (block.type === "image" || block.type === "audio") return block.data;
   if (block.type !== "resource") return "";
   const { blob } = block.resource;
@@ -304,7 +304,7 @@ const decodedSize = (base64: string): number =>
 
 /** A result and its size. */
 export interface MeasuredResult {
-  /** What the Agent gets. */
+  /** The result for the Agent. */
   readonly result: CallToolResult;
   /** Its size as JSON in bytes: measured once, since a large result takes long. */
   readonly bytes: number;

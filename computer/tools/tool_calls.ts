@@ -25,26 +25,22 @@ import type { BlobStore } from "../blobs/store.ts";
 import type { McpHost } from "../host/host.ts";
 import { SessionForgottenError } from "../host/mcp/errors.ts";
 import type { AnswerQuestion } from "../host/mcp/mcp_connection.ts";
-import type { NamedTool } from "../host/tool_naming.ts";
+import type { NamedTool } from "../host/tool_meta.ts";
 import { log } from "../util/log.ts";
 import { hideSecrets } from "../util/secrets.ts";
 import { reasonOf } from "../util/values.ts";
 import { transformResult } from "../util/vrl.ts";
 import { callFailure, refused } from "./call_failure.ts";
-import { type Confirm, confirmations } from "./confirmations.ts";
+import { type Confirm, Confirmations } from "./confirmations.ts";
 import {
   type AskedRequest,
   type Dialogue,
   Dialogues,
   INPUT_REQUIRED,
 } from "./dialogues.ts";
-import {
-  type Elicit,
-  type Elicitations,
-  elicitations,
-} from "./elicitations.ts";
+import { type Elicit, Elicitations } from "./elicitations.ts";
 import type { ComputerEvents, ToolCallStarted } from "./events.ts";
-import { type CallWaits, callWaits, progressThrottles } from "./progress.ts";
+import { CallWaits, ProgressThrottle } from "./progress.ts";
 import {
   type AbortReason,
   callFingerprint,
@@ -62,7 +58,7 @@ export interface RequestOrigin {
   progressed(progress: Omit<ToolCallProgress, "computer">): void;
 }
 
-/** What {@linkcode ToolCalls} depend on besides the MCP servers. */
+/** Options of {@linkcode ToolCalls}. */
 interface ToolCallsOptions {
   /** Asks the user for confirmation of tool calls. */
   readonly confirm: Confirm | undefined;
@@ -77,7 +73,7 @@ interface ToolCallsOptions {
 /** A call while it runs. */
 interface RunningCall {
   readonly request: ToolCallReq;
-  /** Who calls: an Agent, or an operator. */
+  /** The caller: an Agent, or an operator. */
   readonly caller: Pick<ToolCallStarted, "agent" | "operator">;
   /** Aborts the call; its reason is an {@linkcode AbortReason}. */
   readonly signal: AbortSignal;
@@ -103,9 +99,9 @@ export class ToolCalls {
   readonly #events: Emitter<ComputerEvents>;
   readonly #options: ToolCallsOptions;
   readonly #table = new CallTable();
-  readonly #decide: ReturnType<typeof confirmations>;
+  readonly #confirmations: Confirmations;
   readonly #deadlines = new Deadlines(true);
-  readonly #throttle = progressThrottles();
+  readonly #throttle = new ProgressThrottle();
 
   constructor(
     host: McpHost,
@@ -115,8 +111,8 @@ export class ToolCalls {
     this.#host = host;
     this.#events = events;
     this.#options = options;
-    this.#decide = confirmations(options.confirm, options.place);
-    this.elicitations = elicitations(options.elicit);
+    this.#confirmations = new Confirmations(options.confirm, options.place);
+    this.elicitations = new Elicitations(options.elicit);
   }
 
   /** Number of running calls. */
@@ -186,7 +182,7 @@ export class ToolCalls {
     const report = (progress: ToolProgress) =>
       origin.progressed({ agent, req_id, ...progress });
     const throttle = call.request.progress === true
-      ? this.#throttle((progress) => {
+      ? this.#throttle.open((progress) => {
         this.#events.emit("callProgress", { ...started, progress });
         report(progress);
       })
@@ -196,7 +192,7 @@ export class ToolCalls {
       done = progress.progress;
       throttle.report(progress);
     });
-    const waits = callWaits((waiting) => {
+    const waits = new CallWaits((waiting) => {
       this.#events.emit("callWaiting", { ...started, waiting });
       const message = waiting && waitingText(waiting, this.#options.place());
       report({ progress: done, ...(message && { message }), waiting });
@@ -231,8 +227,8 @@ export class ToolCalls {
     }
     const dialogue = this.dialogues.begin(
       askedRequest(request),
-      (signal, answer, tell) => {
-        const further = { signal, answer, onProgress: onProgress && tell };
+      (signal, answer, report) => {
+        const further = { signal, answer, onProgress: onProgress && report };
         return this.#execute(target, { ...call, ...further });
       },
     );
@@ -270,7 +266,7 @@ export class ToolCalls {
       abort.abort(why);
     };
     const wait = (): Wait | undefined => {
-      const waiting = waits.now();
+      const waiting = waits.current;
       return waiting && { waiting, computer: this.#options.place() };
     };
     const now = performance.now();
@@ -310,7 +306,7 @@ export class ToolCalls {
       ...call.caller,
     };
     const request = { ...asking, tool, name, params };
-    const decision = await this.#decide(request, config, call);
+    const decision = await this.#confirmations.decide(request, config, call);
     if (decision.kind === "refuse") return refused(decision);
     const failure = (error?: unknown) =>
       callFailure(name, this.#host.server(bundleId)?.view ?? view, error);

@@ -22,5 +22,5 @@ export const defaultOAuthDirectory = (
     "oauth",
   );
 
-/** The file that `init` and `import` write unless told otherwise. */
+/** The file that `init` and `import` write by default. */
 export const DEFAULT_CONFIG_FILE = "computer.json";

@@ -18,14 +18,14 @@ const MAX_ERROR_LENGTH = 1_000;
 /** How much of a line is compared with the forms of stacks, some of which take quadratic time. */
 const MAX_FRAME_LENGTH = 500;
 
-/** Matches a line that says what is wrong. */
+/** Matches a line with an error. */
 const ERROR =
   /error|exception|fatal|panic|fail|cannot|can't|could not|unable|denied|refused|invalid|missing|required|not found|no such/i;
 
 /** Keeps the end of a text that comes in chunks. */
 export class TextTail {
   readonly #decoder = new TextDecoder();
-  /** What continues the part of a stack in which the next line is. */
+  /** Matches lines that continue the part of a stack in which the next line is. */
   #block: RegExp | undefined;
   /** The line that has not ended. */
   #open = "";
@@ -42,7 +42,7 @@ export class TextTail {
     const lines = text.split(/\r?\n/);
     this.#open = (lines.pop() ?? "").slice(-KEPT_CHARACTERS);
     for (const line of lines) {
-      const { isFrame, block } = placeOf(line, this.#block);
+      const { isFrame, block } = readTrace(line, this.#block);
       this.#block = block;
       if (!isFrame) this.#keep(line.slice(-KEPT_CHARACTERS));
     }
@@ -53,7 +53,7 @@ export class TextTail {
    * the first of those without one.
    */
   toString(): string {
-    const { isFrame } = placeOf(this.#open, this.#block);
+    const { isFrame } = readTrace(this.#open, this.#block);
     const all = [
       ...this.#errors,
       ...this.#lines,
@@ -157,7 +157,7 @@ const FRAMES: readonly RegExp[] = [
  *
  * @param block what continues the block of the line before
  */
-function placeOf(
+function readTrace(
   line: string,
   block: RegExp | undefined,
 ): { isFrame: boolean; block: RegExp | undefined } {

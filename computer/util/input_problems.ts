@@ -1,11 +1,11 @@
 import { type MCPServerInput, pickOptions } from "../../protocol/mod.ts";
-import { ENVIRONMENT_ID, sharedVariable } from "./inputs.ts";
+import { environmentVariable, sharedVariable } from "./inputs.ts";
 
 /** A problem of a definition. */
 interface InputProblem {
   /** The index of the definition, and the field. */
   readonly path: readonly [number, string];
-  /** What is wrong, and how to fix it. */
+  /** The problem, and how to fix it. */
   readonly text: string;
 }
 
@@ -26,7 +26,7 @@ export function sharedVariables(
 ): InputProblem[] {
   const first = new Map<string, string>();
   return inputs.flatMap(({ id }, i): InputProblem[] => {
-    if (id.startsWith(ENVIRONMENT_ID)) return [];
+    if (environmentVariable(id) !== undefined) return [];
     const variable = sharedVariable(id);
     const other = first.get(variable) ?? id;
     first.set(variable, other);
@@ -37,7 +37,7 @@ export function sharedVariables(
   });
 }
 
-/** Says where nothing can be picked for an input, or its default cannot (protocol §4). */
+/** Finds a selection without options, or with a default that is none of them (protocol §4). */
 function wrongOption(
   input: MCPServerInput,
 ): { readonly field: string; readonly text: string } | undefined {

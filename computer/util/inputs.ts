@@ -44,7 +44,21 @@ export function placeholderIds(value: unknown): string[] {
 }
 
 /** Prefix of an input id that stands for an environment variable, as in `${env:HOME}`. */
-export const ENVIRONMENT_ID = "env:";
+const ENVIRONMENT_ID = "env:";
+
+/**
+ * Returns the id of an input that stands for an environment variable.
+ *
+ * @param number from 1 on: a variable has a further input for each further default
+ */
+export const environmentId = (variable: string, number = 1): string =>
+  `${ENVIRONMENT_ID}${variable}${number === 1 ? "" : `#${number}`}`;
+
+/** Returns the environment variable that an input stands for, if it stands for one. */
+export const environmentVariable = (id: string): string | undefined =>
+  id.startsWith(ENVIRONMENT_ID)
+    ? id.slice(ENVIRONMENT_ID.length).replace(/#\d+$/, "")
+    : undefined;
 
 /**
  * Lists the environment variables that may hold an input's value; the first that is set wins.
@@ -52,14 +66,15 @@ export const ENVIRONMENT_ID = "env:";
  * `SMCP_INPUT_` with the id unchanged, then with the id in upper case and `_` for every character
  * that a shell does not allow in a name: `github-token` is `SMCP_INPUT_GITHUB_TOKEN`. At last the
  * name that other SDKs give it. An id such as `env:HOME`, which other SDKs do not have, is the
- * variable `HOME` itself.
+ * variable `HOME` itself, and so is `env:HOME#2`, which has another default.
  */
 export function inputVariables(id: string): string[] {
   const plain = id.toUpperCase().replaceAll(/[^A-Z0-9_]/g, "_");
   const names = [`SMCP_INPUT_${id}`, `SMCP_INPUT_${plain}`];
-  const all = id.startsWith(ENVIRONMENT_ID)
-    ? [id.slice(ENVIRONMENT_ID.length), ...names]
-    : [...names, sharedVariable(id)];
+  const variable = environmentVariable(id);
+  const all = variable === undefined
+    ? [...names, sharedVariable(id)]
+    : [variable, ...names];
   return [...new Set(all)];
 }
 
@@ -90,7 +105,7 @@ export function parseInputFlag(text: string): [id: string, value: string] {
 
 /** Describes an input without a value, and how to give it one. */
 export function noValue(id: string): string {
-  const variable = inputVariables(id)[id.startsWith(ENVIRONMENT_ID) ? 0 : 1] ??
+  const variable = environmentVariable(id) ?? inputVariables(id)[1] ??
     `SMCP_INPUT_${id}`;
   return `input "${id}" has no value; give one with --input ${id}=VALUE or the environment variable ${variable}`;
 }

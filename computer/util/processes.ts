@@ -25,7 +25,7 @@ const STEP_MS = 50;
  * Without the word `end` before, this process has died: its children see the end of their input then,
  * and get the same while before SIGTERM. SIGKILL is repeated, since a process may fork meanwhile.
  *
- * Zombies are left out, since nobody may ever collect them. Only SIGKILL is sent twice: many programs
+ * Zombies are left out, since they may never be collected. Only SIGKILL is sent twice: many programs
  * take a second SIGTERM for an order to drop their clean-up.
  */
 const SCRIPT = `
@@ -133,7 +133,7 @@ export class ProcessGuard {
     await this.#exited.promise;
     if (!child) return;
     if (this.#watcher) {
-      // Somebody has ended the shell.
+      // The shell was killed.
       if (isRunning(child)) signalGroup(child, "SIGKILL");
     } else {
       await endGroup(child, this.#graceMs);
@@ -231,12 +231,12 @@ export function signalGroup(
   }
 }
 
-/** Whose leftovers on a disk may be removed although nobody can ask its process: those this old. */
+/** Age from which leftovers on a disk may be removed although their process cannot be queried. */
 const STALE_MS = 24 * 3_600_000;
 /** Clocks and start times are this exact. */
 const CLOCK_SLACK_MS = 1_000;
 
-/** Returns a part for names, to be followed by a dot, that tells later which process they belong to. */
+/** Returns a part for names, to be followed by a dot, that identifies the process they belong to. */
 export const ownerMark = (): string =>
   `${ownHost()}-${process.pid}-${Date.now()}`;
 
@@ -265,7 +265,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // Of somebody else, or one that this process may not ask about.
+    // Of another user, or one that this process may not query.
     return !(error instanceof Error && "code" in error &&
       error.code === "ESRCH");
   }

@@ -112,10 +112,10 @@ function secretForms(value: string): string[] {
     .map((line) => line.trim());
   return [value, value.trim(), ...lines]
     .filter((text) => text.trim().length >= MIN_SECRET_CHARACTERS)
-    .flatMap(formsOf);
+    .flatMap(writtenForms);
 }
 
-function formsOf(text: string): string[] {
+function writtenForms(text: string): string[] {
   const formed = text.toWellFormed();
   const json = JSON.stringify(text).slice(1, -1);
   const ascii = json.replace(

@@ -109,7 +109,7 @@ const compileErrorText = (
     const what = /syntax token|^$/.test(label.message)
       ? message
       : `${message}: ${label.message}`;
-    const { line, column, text } = placeOf(program, label.span[0]);
+    const { line, column, text } = lineAndColumn(program, label.span[0]);
     const caret = `${" ".repeat(column - 1)}^`;
     return `${what} (line ${line}, column ${column})\n  ${text}\n  ${caret}`;
   }).join("\n");
@@ -124,12 +124,12 @@ export function runtimeErrorText(program: string, message: string): string {
   const [, name, offset] =
     /function call error for "(\w+)" at \((\d+):\d+\)/.exec(message) ?? [];
   if (name === undefined) return "it aborted, or a step of it failed";
-  const { line, column } = placeOf(program, Number(offset));
+  const { line, column } = lineAndColumn(program, Number(offset));
   return `its function ${name} failed in line ${line}, column ${column}`;
 }
 
 /** Converts a byte offset to line and column, both counted from 1. */
-function placeOf(
+function lineAndColumn(
   program: string,
   offset: number,
 ): { line: number; column: number; text: string } {

@@ -51,4 +51,4 @@ export async function interfaceDocs(
 
 /** Removes the parts that are only for readers of the source. */
 const forUsers = (text: string): string =>
-  text.replaceAll(/\s+/g, " ").replaceAll(/ \(spec [^)]*\)/g, "").trim();
+  text.replaceAll(/\s+/g, " ").replaceAll(/ \(protocol [^)]*\)/g, "").trim();

@@ -84,8 +84,8 @@ export async function jsonArgument(text: string): Promise<unknown> {
   } catch {
     throw new Error(
       text.startsWith("@")
-        ? `what is in ${text.slice(1)} is not JSON`
-        : 'that is not JSON; write it in one line, such as {"name": "value"}, or @FILE',
+        ? `${text.slice(1)} is not JSON`
+        : 'invalid JSON; write it in one line, such as {"name": "value"}, or @FILE',
     );
   }
 }
@@ -131,8 +131,10 @@ export function drawTable(
     ),
   ];
   const room = columns - 1 - COLUMN_PADDING * head.length;
-  const cells = wrappedAt(widestColumn(widthsOf(wrappedAt(Infinity)), room));
-  const widths = widthsOf(cells);
+  const cells = wrappedAt(
+    widestColumn(columnWidths(wrappedAt(Infinity)), room),
+  );
+  const widths = columnWidths(cells);
   const rule = (left: string, middle: string, right: string) =>
     left + widths.map((width) => "─".repeat(width + 2)).join(middle) + right;
   const drawn = (row: readonly Cell[]) => {
@@ -156,7 +158,7 @@ export function drawTable(
   ].join("\n");
 }
 
-const widthsOf = (rows: readonly (readonly Cell[])[]): number[] =>
+const columnWidths = (rows: readonly (readonly Cell[])[]): number[] =>
   (rows[0] ?? []).map((_, i) =>
     Math.max(...rows.flatMap((row) => (row[i]?.lines ?? []).map(textWidth)))
   );

@@ -93,7 +93,7 @@ export const INPUT_COMMANDS: ShellCommands = {
   ),
   "inputs value set <id> [value]": {
     kept: (rest) => rest.split(/\s/, 1)[0] ?? "",
-    summary: "set a value; without one you are asked, unseen if it is secret",
+    summary: "set a value; without one it is asked for, hidden if it is secret",
     values: ids,
     run: async (rest, { computer, askInput }, signal) => {
       const [, id = "", value = ""] = /^(\S*)\s*([^]*)$/.exec(rest) ?? [];
@@ -105,7 +105,7 @@ export const INPUT_COMMANDS: ShellCommands = {
         }
         answer = await askInput(input, signal);
       }
-      if (answer === undefined) return "nothing set";
+      if (answer === undefined) return "no value set";
       computer.inputs.setValue(id, answer);
       return `set ${id}; MCP servers get it with their next start`;
     },

@@ -1,6 +1,6 @@
 import { officeLinkOf } from "../../computer.ts";
 import { isRecord } from "../../../protocol/names.ts";
-import { howItEnded, labelOf, STATE_SIGNS } from "../report.ts";
+import { howItEnded, serverLabel, STATE_SIGNS } from "../report.ts";
 import { redactUrl } from "../../util/secrets.ts";
 import {
   jsonArgument,
@@ -29,7 +29,7 @@ export const LOOK_COMMANDS: ShellCommands = {
           none: "no MCP servers",
           head: ["server", "type", "state", "tools", "error"],
           rows: servers.map((server) => [
-            labelOf(server),
+            serverLabel(server),
             server.type,
             [server.state, STATE_SIGNS[server.state][1]],
             `${server.tools}`,
@@ -47,7 +47,7 @@ export const LOOK_COMMANDS: ShellCommands = {
       const servers = new Map(
         tools.map(({ name, server, bundleId = server }) => [
           name,
-          labelOf({ name: server, bundleId }),
+          serverLabel({ name: server, bundleId }),
         ]),
       );
       return {
@@ -115,7 +115,7 @@ export const LOOK_COMMANDS: ShellCommands = {
         throw new Error('expected an object with a "tool_name"');
       }
       const { tool_name, params = {}, timeout = TOOL_TIMEOUT_S } = request;
-      if (!isRecord(params)) throw new Error('"params" is no object');
+      if (!isRecord(params)) throw new Error('"params" must be an object');
       const result = await computer.callTool(tool_name, params, {
         agent: computer.name,
         timeoutMs: toMs(timeout),
@@ -195,13 +195,13 @@ export const SOCKET_COMMANDS: ShellCommands = {
     },
   },
   "notify update": {
-    summary: "tell the office that everything may have changed",
+    summary: "announce to the office that everything may have changed",
     run: (_, { computer }) => {
       if (computer.office === undefined) {
         throw new Error("in no office; use socket join first");
       }
       officeLinkOf(computer).announceAll();
-      return "told";
+      return "announced";
     },
   },
 };

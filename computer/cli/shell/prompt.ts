@@ -17,59 +17,120 @@ interface PromptOptions extends ReadLineOptions {
 }
 
 /**
- * Creates a prompt that is not shown yet: it reads lines from a terminal one at a time, while other
- * output may be shown.
+ * A prompt that is not shown yet: it reads lines from a terminal one at a time, while other output may
+ * be shown.
  *
  * It uses the terminal only while it waits for a line: questions in between have the terminal to
  * themselves, and the text typed so far is restored afterwards.
  */
-export function createPrompt(options: PromptOptions) {
-  const { input, output, history } = options;
-  let reader: Interface | undefined;
-  let waiting: ((line: string | undefined) => void) | undefined;
-  let paused = 0;
-  let held = "";
+export class Prompt {
+  readonly #options: PromptOptions;
+  /** Reads the line that is being typed. */
+  #reader: Interface | undefined;
+  /** Resolves the pending `readLine`. */
+  #resolve: ((line: string | undefined) => void) | undefined;
+  /** The number of running `pauseFor`. */
+  #pauses = 0;
+  /** The output of a pause. */
+  #held = "";
 
-  const open = (typed: string) => {
-    const own = createInterface({
-      ...options,
+  constructor(options: PromptOptions) {
+    this.#options = options;
+  }
+
+  /** Reads a line; undefined after Ctrl-D or `close`. */
+  readLine(): Promise<string | undefined> {
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+      if (this.#pauses === 0) this.#open("");
+    });
+  }
+
+  /** Shows text, which may have styles, above the line that is being typed; while the prompt is paused, afterwards. */
+  print(text: string): void {
+    const lines = `${plainStyled(text)}\n`;
+    if (this.#pauses > 0) {
+      this.#held += lines;
+      return;
+    }
+    this.#erase();
+    this.#options.output.write(lines);
+    this.#reader?.prompt(true);
+  }
+
+  /** Starts a new line after the `^C` that a terminal shows while no line is being read. */
+  interrupted(): void {
+    if (!this.#reader) this.#options.output.write("\n");
+  }
+
+  /** Pauses the prompt while other code uses the terminal. */
+  async pauseFor<T>(work: () => Promise<T>): Promise<T> {
+    const typed = this.#reader?.line ?? "";
+    if (this.#pauses++ === 0) {
+      this.#erase();
+      this.#shut();
+    }
+    try {
+      await undefined; // the lines pasted behind one of the same turn are put back first
+      return await work();
+    } finally {
+      if (--this.#pauses === 0) {
+        this.#printHeld();
+        if (this.#resolve) this.#open(typed);
+      }
+    }
+  }
+
+  /** Closes the prompt. */
+  close(): void {
+    this.#printHeld();
+    this.#shut();
+    this.#settle(undefined);
+  }
+
+  /** Shows the prompt with a text that was typed before. */
+  #open(typed: string): void {
+    const { history, output } = this.#options;
+    const reader = createInterface({
+      ...this.#options,
       terminal: true,
       history: history.toReversed(), // readline expects the latest first
       historySize: history.length + 1,
     });
-    reader = own;
-    own.on("line", (line) => {
+    this.#reader = reader;
+    reader.on("line", (line) => {
       if (line.trim() !== "" && history.at(-1) !== line) history.push(line);
-      shut();
-      putBackRest();
-      settle(line);
+      this.#shut();
+      this.#putBackRest();
+      this.#settle(line);
     });
-    own.on("SIGINT", () => {
+    reader.on("SIGINT", () => {
       // As in any shell, the typed text is discarded.
       output.write("^C\n");
-      shut();
-      if (waiting) open("");
+      this.#shut();
+      if (this.#resolve) this.#open("");
     });
     const end = (last: string) => {
-      if (reader !== own) return;
-      reader = undefined;
+      if (this.#reader !== reader) return;
+      this.#reader = undefined;
       output.write(last);
-      settle(undefined);
+      this.#settle(undefined);
     };
-    own.on("error", () => end("")); // the terminal is closed
-    own.on("close", () => end("\n"));
-    own.prompt();
-    if (typed !== "") own.write(typed);
-  };
+    reader.on("error", () => end("")); // the terminal is closed
+    reader.on("close", () => end("\n"));
+    reader.prompt();
+    if (typed !== "") reader.write(typed);
+  }
 
-  const shut = () => {
-    const own = reader;
-    reader = undefined;
-    own?.close();
-  };
+  #shut(): void {
+    const reader = this.#reader;
+    this.#reader = undefined;
+    reader?.close();
+  }
 
   /** Puts back all pasted lines but the first, for the next reader. */
-  const putBackRest = () => {
+  #putBackRest(): void {
+    const { input } = this.#options;
     let rest = "";
     const onKey = (_: unknown, { sequence = "" }: Key) => rest += sequence;
     input.on("keypress", onKey);
@@ -78,76 +139,26 @@ export function createPrompt(options: PromptOptions) {
       input.off("keypress", onKey);
       if (rest !== "") input.unshift(rest);
     });
-  };
+  }
 
-  const settle = (line: string | undefined) => {
-    const resolve = waiting;
-    waiting = undefined;
+  #settle(line: string | undefined): void {
+    const resolve = this.#resolve;
+    this.#resolve = undefined;
     resolve?.(line);
-  };
+  }
 
-  const printHeld = () => {
-    output.write(held);
-    held = "";
-  };
+  #printHeld(): void {
+    this.#options.output.write(this.#held);
+    this.#held = "";
+  }
 
   /** Erases the line being typed, however many rows it has. */
-  const erase = () => {
-    if (!reader) return;
-    const { rows } = reader.getCursorPos();
+  #erase(): void {
+    if (!this.#reader) return;
+    const { output } = this.#options;
+    const { rows } = this.#reader.getCursorPos();
     output.write("\r");
     if (rows > 0) moveCursor(output, 0, -rows);
     clearScreenDown(output);
-  };
-
-  return {
-    /** Reads a line; undefined after Ctrl-D or `close`. */
-    readLine: () =>
-      new Promise<string | undefined>((resolve) => {
-        waiting = resolve;
-        if (paused === 0) open("");
-      }),
-
-    /** Shows text, which may have styles, above the line that is being typed; while the prompt is paused, afterwards. */
-    print(text: string): void {
-      const lines = `${plainStyled(text)}\n`;
-      if (paused > 0) {
-        held += lines;
-        return;
-      }
-      erase();
-      output.write(lines);
-      reader?.prompt(true);
-    },
-
-    /** Starts a new line after the `^C` that a terminal shows while no line is being read. */
-    interrupted(): void {
-      if (!reader) output.write("\n");
-    },
-
-    /** Pauses the prompt while other code uses the terminal. */
-    async pauseFor<T>(work: () => Promise<T>): Promise<T> {
-      const typed = reader?.line ?? "";
-      if (paused++ === 0) {
-        erase();
-        shut();
-      }
-      try {
-        await undefined; // the lines pasted behind one of the same turn are put back first
-        return await work();
-      } finally {
-        if (--paused === 0) {
-          printHeld();
-          if (waiting) open(typed);
-        }
-      }
-    },
-
-    /** Closes the prompt. */
-    close(): void {
-      printHeld();
-      shut();
-      settle(undefined);
-    },
-  };
+  }
 }

@@ -27,7 +27,7 @@ const COMMANDS: ShellCommands = {
   help: {
     summary: "show this list",
     run: () => ({
-      head: ["command", "what it does"],
+      head: ["command", "description"],
       rows: Object.entries(LISTED)
         .map(([usage, { summary }]) => [usage, summary]),
     }),
@@ -38,7 +38,7 @@ const COMMANDS: ShellCommands = {
   ...SOCKET_COMMANDS,
 };
 
-/** What help and completion list. */
+/** The commands for help and completion. */
 const LISTED: Readonly<Record<string, Omit<ShellCommand, "run">>> = {
   ...COMMANDS,
   quit: { summary: "stop everything and end; Ctrl-D does too" },
@@ -61,7 +61,7 @@ export async function runLine(
   if (!command) return { text: unknown(text), failed: true };
   try {
     const shown = [await command.run(command.rest, context, signal)].flat();
-    const texts = shown.map((part) => textOf(part, context.look()));
+    const texts = shown.map((part) => renderPart(part, context.look()));
     return { text: texts.join("\n") };
   } catch (error) {
     const reason = plainLines(hideSecrets(explainFailure(error)));
@@ -69,7 +69,7 @@ export async function runLine(
   }
 }
 
-function textOf(part: string | Table, look: Look): string {
+function renderPart(part: string | Table, look: Look): string {
   if (typeof part === "string") return plainLines(part);
   const { none, rows } = part;
   return none !== undefined && rows.length === 0 ? none : drawTable(part, look);
@@ -87,7 +87,7 @@ export function completeShell(
   const words = line.trimStart().split(/\s+/);
   const last = words.pop() ?? "";
   const found = Object.entries(LISTED).flatMap(([usage, { values }]) => {
-    const own = wordsOf(usage);
+    const own = commandWords(usage);
     if (!words.every((word, i) => word === own[i])) return [];
     const next = own[words.length];
     return next === undefined ? values?.(context) ?? [] : [`${next} `];
@@ -117,14 +117,18 @@ const keptFile = (rest: string): string => rest.startsWith("@") ? rest : "";
 
 const isQuit = (text: string): boolean => text === "quit" || text === "exit";
 
-const wordsOf = (usage: string): string[] =>
+const commandWords = (usage: string): string[] =>
   usage.split(" ").filter((word) => /^[a-z]/.test(word));
 
 /** Finds the command with the most words, and the text after them. */
 function findCommand(text: string) {
   const typed = text.split(/\s+/);
   const [found] = Object.entries(COMMANDS)
-    .map(([usage, command]) => ({ ...command, usage, words: wordsOf(usage) }))
+    .map(([usage, command]) => ({
+      ...command,
+      usage,
+      words: commandWords(usage),
+    }))
     .filter(({ words }) => words.every((word, i) => word === typed[i]))
     .sort((a, b) => b.words.length - a.words.length);
   const after = (left: string, word: string) =>
@@ -135,7 +139,7 @@ function findCommand(text: string) {
 function unknown(text: string): string {
   const [first] = text.split(/\s+/, 1);
   const alike = Object.keys(COMMANDS)
-    .filter((usage) => wordsOf(usage)[0] === first);
+    .filter((usage) => commandWords(usage)[0] === first);
   return alike.length > 0
     ? `error: write ${alike.join(", or ")}`
     : `error: there is no command "${first}"; help lists them all`;

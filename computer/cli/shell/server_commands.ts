@@ -2,7 +2,7 @@ import { isRecord } from "../../../protocol/names.ts";
 import type { ServerStatus } from "../../host/server_status.ts";
 import type { Hosting } from "../../host/hosting.ts";
 import { partsOf } from "../../tool_host.ts";
-import { labelOf, stateLine } from "../report.ts";
+import { serverLabel, stateLine } from "../report.ts";
 import type { ServerSettings } from "../../config/config.ts";
 import {
   jsonArgument,
@@ -42,7 +42,7 @@ const each = (
       ? servers(context).map(({ bundleId }) => bundleId)
       : [hosting.host.names.find(name).bundleId];
     await Promise.all(chosen.map((bundleId) => act(hosting, bundleId)));
-    return stateOf(context, chosen);
+    return describeStates(context, chosen);
   },
 });
 
@@ -58,7 +58,7 @@ export const SERVER_COMMANDS: ShellCommands = {
       const settings: unknown = value; // validated there
       const { hosting } = partsOf(context.computer);
       const id = await hosting.put(value.name, settings as ServerSettings);
-      return stateOf(context, [id]);
+      return describeStates(context, [id]);
     },
   },
   "server rm <name|id>": {
@@ -80,7 +80,12 @@ export const SERVER_COMMANDS: ShellCommands = {
   ),
 };
 
-const stateOf = (context: ShellContext, chosen: readonly string[]): string =>
+const describeStates = (
+  context: ShellContext,
+  chosen: readonly string[],
+): string =>
   servers(context).filter(({ bundleId }) => chosen.includes(bundleId))
-    .map((status) => stateLine(status) ?? `${labelOf(status)}: ${status.state}`)
+    .map((status) =>
+      stateLine(status) ?? `${serverLabel(status)}: ${status.state}`
+    )
     .join("\n");

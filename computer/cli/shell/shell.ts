@@ -18,7 +18,7 @@ import {
 } from "../make_computer.ts";
 import { report } from "../report.ts";
 import { plainView, styled, type View } from "../screen.ts";
-import { createPrompt } from "./prompt.ts";
+import { Prompt } from "./prompt.ts";
 import {
   completeShell,
   keptLine,
@@ -98,7 +98,7 @@ async function obey(
   reader.close();
   if (failed === 0) return;
   throw new Error(
-    `${failed} of the commands failed; what is wrong is said above`,
+    `${failed} of the commands failed; see the errors above`,
   );
 }
 
@@ -127,69 +127,25 @@ async function interact(
   { office, history: file, historyValues }: ShellFlags,
   shown: (view: View) => void,
 ): Promise<void> {
-  const { computer, look } = context;
-  const { colour } = look();
+  const { computer } = context;
   const history = await readHistory(file);
-  const prompt = createPrompt({
-    input: process.stdin,
-    output: process.stdout,
-    prompt: styled("smcp> ", "bold", colour),
-    completer: (line: string) => completeShell(line, context),
-    history,
-  });
-  let ended = false;
-  /** Aborts the running command. */
-  let running: AbortController | undefined;
-  /** Lines that were printed while it ran. */
-  const noted = new Set<string>();
-  const view: View = {
-    note: (text) => {
-      if (running) text.split("\n").forEach((line) => noted.add(line));
-      prompt.print(wrap(plainLines(text), look().columns));
-    },
-    asking: (question) => prompt.pauseFor(question),
-    close: () => prompt.close(),
-  };
-  shown(view);
-  const abort = () => running?.abort(new Error("aborted"));
-  const onInterrupt = () => {
-    prompt.interrupted();
-    abort();
-  };
-  const onEnd = () => {
-    ended = true;
-    abort();
-    prompt.close();
-  };
+  const session = new Session(context, history);
+  shown(session);
+  const onInterrupt = () => session.interrupt();
+  const onEnd = () => session.close();
   process.on("SIGINT", onInterrupt);
   process.on("SIGTERM", onEnd);
   process.on("SIGHUP", onEnd); // for good: closing a terminal sends it repeatedly
   computer.start();
-  await logTo((line) => view.note(line));
-  report(computer, (text) => view.note(text), false);
+  await logTo((line) => session.note(line));
+  report(computer, (text) => session.note(text), false);
   print(`A2C-SMCP Computer "${computer.name}"; help lists the commands`);
   if (office !== undefined) {
     computer.connect().then(() => computer.join(office)).catch((error) =>
-      view.note(`error: ${explainFailure(error)}`)
+      session.note(`error: ${explainFailure(error)}`)
     );
   }
-  while (!ended) {
-    const line = await prompt.readLine();
-    if (line === undefined) break;
-    noted.clear();
-    running = new AbortController();
-    const { signal } = running;
-    const { text, failed, quit } = await Promise.race([
-      runLine(line, context, signal),
-      aborted(signal),
-    ]);
-    running = undefined;
-    // Output that was already printed is not repeated.
-    if (text !== "" && text.split("\n").some((line) => !noted.has(line))) {
-      prompt.print(failed ? styled(text, "bad", colour) : text);
-    }
-    if (quit) break;
-  }
+  await session.run();
   exitAtOnce(); // further signals: only cleaning up is left
   process.off("SIGINT", onInterrupt);
   process.off("SIGTERM", onEnd);
@@ -197,6 +153,85 @@ async function interact(
     ? history
     : history.flatMap((line) => keptLine(line) ?? []);
   await writeHistory(file, kept);
+}
+
+/** Runs the lines of a prompt, one at a time; prints above the line that is being typed. */
+class Session implements View {
+  readonly #context: ShellContext;
+  readonly #prompt: Prompt;
+  #isEnded = false;
+  /** Aborts the running command. */
+  #running: AbortController | undefined;
+  /** Lines that were printed while it ran. */
+  readonly #printed = new Set<string>();
+
+  /** @param history earlier lines, the latest last; new lines are added */
+  constructor(context: ShellContext, history: string[]) {
+    this.#context = context;
+    this.#prompt = new Prompt({
+      input: process.stdin,
+      output: process.stdout,
+      prompt: styled("smcp> ", "bold", context.look().colour),
+      completer: (line: string) => completeShell(line, context),
+      history,
+    });
+  }
+
+  note(text: string): void {
+    if (this.#running) {
+      for (const line of text.split("\n")) this.#printed.add(line);
+    }
+    const { columns } = this.#context.look();
+    this.#prompt.print(wrap(plainLines(text), columns));
+  }
+
+  asking<T>(question: () => Promise<T>): Promise<T> {
+    return this.#prompt.pauseFor(question);
+  }
+
+  /** Aborts the running command. */
+  interrupt(): void {
+    this.#prompt.interrupted();
+    this.#abort();
+  }
+
+  close(): void {
+    this.#isEnded = true;
+    this.#abort();
+    this.#prompt.close();
+  }
+
+  /** Runs the lines until the user quits, or the session is closed. */
+  async run(): Promise<void> {
+    const { colour } = this.#context.look();
+    while (!this.#isEnded) {
+      const line = await this.#prompt.readLine();
+      if (line === undefined) return;
+      const { text, failed, quit } = await this.#runLine(line);
+      // Output that was already printed is not repeated.
+      const isNew = text.split("\n").some((line) => !this.#printed.has(line));
+      if (text !== "" && isNew) {
+        this.#prompt.print(failed ? styled(text, "bad", colour) : text);
+      }
+      if (quit) return;
+    }
+  }
+
+  async #runLine(line: string): Promise<LineOutcome> {
+    this.#printed.clear();
+    this.#running = new AbortController();
+    const { signal } = this.#running;
+    const outcome = await Promise.race([
+      runLine(line, this.#context, signal),
+      aborted(signal),
+    ]);
+    this.#running = undefined;
+    return outcome;
+  }
+
+  #abort(): void {
+    this.#running?.abort(new Error("aborted"));
+  }
 }
 
 /** Resolves some time after an abort, for commands that do not end on Ctrl-C. */

@@ -1,4 +1,4 @@
-import { failureOf, labelOf, onStatusChange } from "../report.ts";
+import { describeFailure, onStatusChange, serverLabel } from "../report.ts";
 import { callLog } from "./call_log.ts";
 import type { Changes } from "./news_feed.ts";
 import type { QuestionDesk } from "./question_desk.ts";
@@ -77,13 +77,13 @@ function serverItem(status: ServerStatus, address: string | undefined) {
   const { bundleId, type, state, tools, restarts, problems } = status;
   return {
     bundleId,
-    label: labelOf(status),
+    label: serverLabel(status),
     type,
     state,
     does: describeState(status), // with the time of the next attempt
     tools,
     restarts,
-    problems: [...failureOf(status), ...problems].map(hideSecrets),
+    problems: [...describeFailure(status), ...problems].map(hideSecrets),
     ...(address !== undefined && { authorizeAt: address }),
   };
 }

@@ -8,7 +8,7 @@ import { plain } from "../../../cli/terminal_text.ts";
 import { invalidFields, ProblemError } from "../../../shared/http.ts";
 import type { AskedInput } from "../../config/input_store.ts";
 import type { ConfirmAnswer } from "../../tools/confirmations.ts";
-import { type Field, problemOf, readFields } from "../../tools/form.ts";
+import { checkField, type Field, readFields } from "../../tools/form.ts";
 import { isRecord } from "../../../protocol/names.ts";
 import { define } from "../../util/values.ts";
 import {
@@ -16,7 +16,7 @@ import {
   CHOICES,
   describeCall,
   describeForm,
-  messageOf,
+  inputMessage,
   offered,
   type QuestionText,
   WILLING_CHOICES,
@@ -46,7 +46,7 @@ export const deskQuestions = (
     }, signal);
   },
   askInput: (input, signal) => {
-    const title = messageOf(input);
+    const title = inputMessage(input);
     return desk.ask<unknown>({
       text: { title, subject: title, facts: [] },
       asking: askingOf(input),
@@ -153,7 +153,7 @@ function readForm(fields: readonly Field[], body: unknown): ElicitResult {
   const errors = fields.flatMap((field) => {
     const { name } = field;
     const value = Object.hasOwn(given, name) ? given[name] : undefined;
-    const problem = problemOf(field, value);
+    const problem = checkField(field, value);
     if (problem !== undefined) {
       return [{ field: name, problem, fix: "correct it" }];
     }

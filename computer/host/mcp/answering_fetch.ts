@@ -42,6 +42,7 @@ export interface AnswerOptions {
   readonly answered: () => void;
 }
 
+/** An interrupted answer. */
 interface CutAnswer {
   readonly id: number;
   failures: number;
@@ -64,64 +65,15 @@ export function answeringFetch(
     readonly lost: (id: number) => void;
   },
 ): FetchLike {
-  const cuts = new Map<string, CutAnswer>();
-  // Forwards the events; appends an error for the request if they end and cannot be resumed.
-  const ending = (response: Response, id: number): Response => {
-    if (!response.body || !isEventStream(response)) return response;
-    const events = new EventScanner();
-    const onEnd = (error?: unknown) => {
-      const { lastId } = events;
-      if (!pending.has(id)) return undefined;
-      if (lastId !== undefined) {
-        cuts.set(lastId, { id, failures: 0 });
-        const [oldest] = cuts.keys();
-        if (cuts.size > MAX_RESUMABLE && oldest) cuts.delete(oldest);
-      }
-      const tooLarge = error instanceof MessageTooLargeError
-        ? error
-        : undefined;
-      return lastId === undefined || tooLarge
-        ? lastWords(id, tooLarge)
-        : undefined;
-    };
-    const onChunk = (chunk: Uint8Array) => events.push(chunk);
-    return new Response(passOn(response.body, { onChunk, onEnd }), response);
-  };
-  const resume = async (
-    eventId: string,
-    cut: CutAnswer,
-    ...request: Parameters<FetchLike>
-  ): Promise<Response> => {
-    const failed = () => {
-      cuts.delete(eventId);
-      lost(cut.id);
-      return noStream();
-    };
-    if (!pending.has(cut.id)) return failed();
-    let response: Response;
-    try {
-      response = await fetch(...request);
-    } catch (error) {
-      if (++cut.failures >= RESUME_ATTEMPTS) return failed();
-      throw error;
-    }
-    if (response.ok) {
-      cuts.delete(eventId);
-      return ending(response, cut.id);
-    }
-    if (response.status < 500 || ++cut.failures >= RESUME_ATTEMPTS) {
-      await response.body?.cancel();
-      return failed();
-    }
-    return response;
-  };
+  const streams = new AnswerStreams(fetch, pending, lost);
   return async (url, init = {}) => {
     const headers = new Headers(init.headers);
     const eventId = headers.get("last-event-id");
-    const cut = eventId === null ? undefined : cuts.get(eventId);
     // A timer of the MCP SDK may outlive its transport, and would try again after an error.
     if (init.method === "GET" && init.signal?.aborted) return noStream();
-    if (eventId !== null && cut) return await resume(eventId, cut, url, init);
+    if (eventId !== null && streams.isCut(eventId)) {
+      return await streams.resume(eventId, url, init);
+    }
     const response = await fetch(url, init);
     const id = requestIdOf(init);
     if (id !== undefined) {
@@ -143,15 +95,99 @@ export function answeringFetch(
       throw await contentError(response, hide);
     }
     if (isWhole && pending.has(id)) pending.set(id, true);
-    return ending(response, id);
+    return streams.ending(response, id);
   };
+}
+
+/** The answers of a session as streams of events, and those that were cut. */
+class AnswerStreams {
+  readonly #fetch: FetchLike;
+  readonly #pending: PendingRequests;
+  readonly #lost: (id: number) => void;
+  /** The interrupted answers by their last event. */
+  readonly #cuts = new Map<string, CutAnswer>();
+
+  constructor(
+    fetch: FetchLike,
+    pending: PendingRequests,
+    lost: (id: number) => void,
+  ) {
+    this.#fetch = fetch;
+    this.#pending = pending;
+    this.#lost = lost;
+  }
+
+  /** Returns whether an answer was cut after this event. */
+  isCut(eventId: string): boolean {
+    return this.#cuts.has(eventId);
+  }
+
+  /** Forwards the events; appends an error for the request if they end and cannot be resumed. */
+  ending(response: Response, id: number): Response {
+    if (!response.body || !isEventStream(response)) return response;
+    const events = new EventScanner();
+    const onChunk = (chunk: Uint8Array) => events.push(chunk);
+    const onEnd = (error?: unknown) => this.#ended(id, events.lastId, error);
+    return new Response(passOn(response.body, { onChunk, onEnd }), response);
+  }
+
+  /** Requests the rest of an answer that was cut. */
+  async resume(
+    eventId: string,
+    ...request: Parameters<FetchLike>
+  ): Promise<Response> {
+    const cut = this.#cuts.get(eventId);
+    if (!cut || !this.#pending.has(cut.id)) return this.#giveUp(eventId);
+    let response: Response;
+    try {
+      response = await this.#fetch(...request);
+    } catch (error) {
+      if (++cut.failures >= RESUME_ATTEMPTS) return this.#giveUp(eventId);
+      throw error;
+    }
+    if (response.ok) {
+      this.#cuts.delete(eventId);
+      return this.ending(response, cut.id);
+    }
+    if (response.status < 500 || ++cut.failures >= RESUME_ATTEMPTS) {
+      await response.body?.cancel();
+      return this.#giveUp(eventId);
+    }
+    return response;
+  }
+
+  /** Answers the request by an error; returns what ends the attempts of the MCP SDK. */
+  #giveUp(eventId: string): Response {
+    const cut = this.#cuts.get(eventId);
+    this.#cuts.delete(eventId);
+    if (cut) this.#lost(cut.id);
+    return noStream();
+  }
+
+  /** Returns the bytes to append to a stream that ended, if its request is not answered and cannot be. */
+  #ended(
+    id: number,
+    lastId: string | undefined,
+    error: unknown,
+  ): Uint8Array<ArrayBuffer> | undefined {
+    if (!this.#pending.has(id)) return undefined;
+    if (lastId !== undefined) {
+      this.#cuts.set(lastId, { id, failures: 0 });
+      const [oldest] = this.#cuts.keys();
+      if (this.#cuts.size > MAX_RESUMABLE && oldest) this.#cuts.delete(oldest);
+    }
+    const tooLarge = error instanceof MessageTooLargeError ? error : undefined;
+    return lastId === undefined || tooLarge
+      ? errorEvent(id, tooLarge)
+      : undefined;
+  }
 }
 
 /** The answer to a GET after which the MCP SDK does not try again. */
 const noStream = () => new Response(null, { status: 405 });
 
 /** Returns an event that answers a request with an error, after the end of an interrupted event. */
-function lastWords(
+function errorEvent(
   id: number,
   tooLarge?: MessageTooLargeError,
 ): Uint8Array<ArrayBuffer> {

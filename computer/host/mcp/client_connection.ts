@@ -21,10 +21,10 @@ import {
   type McpCallOptions,
   type McpConnection,
   type McpRequestOptions,
-  type McpTool,
   readProgress,
   readResult,
   readTool,
+  type ToolList,
   type WholeList,
 } from "./mcp_connection.ts";
 import { ServerEndedError, SessionForgottenError } from "./errors.ts";
@@ -58,10 +58,10 @@ const RESPONSES_TIMEOUT_MS = 1_000;
 /** Time for each page of a list after the first: less than callers wait for a list. */
 const NEXT_PAGE_MS = 8_000;
 
-/** The notification with which MCP servers tell how far a call is. */
+/** The notification of MCP servers about the progress of a call. */
 const PROGRESS = "notifications/progress";
 
-/** The fields that tell the items of lists apart. */
+/** The fields that identify the items of lists. */
 const LIST_KEYS = { tools: "name", resources: "uri", prompts: "name" } as const;
 
 /** Accepts any result: items are validated one by one, as the SDK's schemas reject whole lists. */
@@ -100,17 +100,9 @@ export async function openConnection(
   }
 }
 
-/**
- * A connection to an MCP server over any transport.
- *
- * A lost connection stays lost; a new start opens a new one. Pending requests reject when the
- * connection is lost. They reject with the error that the server answered, or why the connection
- * was lost.
- */
-export class ClientConnection {
-  /** The capabilities that the server declared. */
+/** A connection with the client of the MCP SDK. */
+class ClientConnection implements McpConnection {
   readonly capabilities: ServerCapabilities;
-  /** Ids of the offices that the server leads to, as it last named them; none for most servers. */
   offices: readonly string[] = [];
   readonly #client: Client;
   readonly #options: ClientConnectionOptions;
@@ -121,7 +113,7 @@ export class ClientConnection {
   /** The receivers of progress, by its token. */
   readonly #followers = new Map<number, (progress: ToolProgress) => void>();
   #lastToken = 0;
-  /** What is wrong with its lists, by their names. */
+  /** Problems of its lists, by their names. */
   readonly #listProblems = new Map<string, string>();
   #ending = false;
   #running = 0;
@@ -159,33 +151,24 @@ export class ClientConnection {
     }
   }
 
-  /** What is wrong with its lists of resources and prompts, as they were last fetched. */
   get listProblems(): string[] {
     return [...this.#listProblems.values()];
   }
 
-  /** Sets the listener of the server's notifications; it is not awaited. */
   onNotification(
     listener: (method: string, params: Record<string, unknown>) => void,
   ): void {
     this.#onNotification = listener;
   }
 
-  /**
-   * Sets the listener that is called when the connection is lost, but not for `close`.
-   *
-   * The reason is an `AuthorizationError` when the server now denies the Computer access.
-   */
   onLost(listener: (reason: Error) => void): void {
     this.#onLost = listener;
   }
 
-  /** Returns a function that explains a silence since then, to end a sentence; empty where nothing is to be said. */
   watchOutput(): () => string {
     return this.#options.watchOutput?.() ?? (() => "");
   }
 
-  /** Calls a tool; has no timeout besides the signal. */
   async callTool(
     name: string,
     params: Record<string, unknown>,
@@ -222,10 +205,7 @@ export class ClientConnection {
     }
   }
 
-  /** Lists the tools of all pages, in the server's order, with a sentence for each invalid entry. */
-  async listTools(
-    options?: McpRequestOptions,
-  ): Promise<{ tools: McpTool[]; problems: string[] }> {
+  async listTools(options?: McpRequestOptions): Promise<ToolList> {
     const problems: string[] = [];
     const { items, problem } = this.capabilities.tools
       ? await this.#allPages("tools", options)
@@ -240,7 +220,6 @@ export class ClientConnection {
     return { tools, problems };
   }
 
-  /** Lists one page of resources, unvalidated. */
   async listResources(
     cursor: string | undefined,
     options?: McpRequestOptions,
@@ -250,13 +229,11 @@ export class ClientConnection {
     return { resources, nextCursor: page.nextCursor };
   }
 
-  /** Lists the resources of all pages, unvalidated. */
   async listAllResources(options?: McpRequestOptions): Promise<Resource[]> {
     const resources = await this.#listAll("resources", options);
     return resources.filter(isRecord) as Resource[];
   }
 
-  /** Reads a resource; returns the `contents` as the server sent them. */
   async readResource(
     uri: string,
     options?: McpRequestOptions,
@@ -268,12 +245,10 @@ export class ClientConnection {
     return Array.isArray(contents) ? contents.filter(isRecord) : [];
   }
 
-  /** Lists the prompts of all pages, as the server sent them. */
   listPrompts(options?: McpRequestOptions): Promise<unknown[]> {
     return this.#listAll("prompts", options);
   }
 
-  /** Gets a prompt; returns the result as the server sent it. */
   getPrompt(
     name: string,
     params: Record<string, string>,
@@ -286,17 +261,14 @@ export class ClientConnection {
     );
   }
 
-  /** Subscribes to changes of a resource. */
   async subscribe(uri: string, options?: McpRequestOptions): Promise<void> {
     await this.#request("resources/subscribe", { uri }, options);
   }
 
-  /** Ends a subscription. */
   async unsubscribe(uri: string, options?: McpRequestOptions): Promise<void> {
     await this.#request("resources/unsubscribe", { uri }, options);
   }
 
-  /** Ends the session, and the whole process group of a child process; never throws. */
   async close(): Promise<void> {
     if (this.#ending) return;
     this.#ending = true;

@@ -34,7 +34,7 @@ export function mcpErrorCode(error: unknown): number | undefined {
 /**
  * Recognizes the errors that the MCP SDK creates itself in place of an answer.
  *
- * By their text: an MCP server may answer with the same codes, and nothing else tells them apart. A
+ * By their text: an MCP server may answer with the same codes, and nothing else distinguishes them. A
  * test compares them with those of the SDK.
  */
 export function sdkFailure(error: Error): "closed" | "timeout" | undefined {
@@ -111,13 +111,13 @@ export const DEFAULT_MESSAGE_BYTES: number = 64 * 2 ** 20;
  */
 export const MAX_MESSAGE_VALUES = 1_000_000;
 
-/** What a message has that is refused for them. */
+/** Why a message is refused for them. */
 export const TOO_MANY_VALUES: string =
   `more than ${MAX_MESSAGE_VALUES} values in lists and objects; it must send less at once, or long data as one text`;
 
-/** What a message of more than these bytes has, with the remedy. */
+/** Why a message of more than these bytes is refused, with the remedy. */
 export const tooManyBytes = (most: number): string =>
-  `more than ${most} bytes; if that is as it should be, raise maxMessageBytes (--max-message)`;
+  `more than ${most} bytes; if that is intended, raise maxMessageBytes (--max-message)`;
 
 /** An MCP server sent a message over the limit. */
 export class MessageTooLargeError extends Error {
@@ -150,12 +150,12 @@ export function checkMessageBytes(bytes: number): number {
   );
 }
 
-/** The answer to a question that nobody can answer; begins as the MCP SDK does for clients that cannot be asked. */
+/** The answer to a question that cannot be answered; begins as the MCP SDK does for clients that cannot be asked. */
 export class UnansweredError extends Error {
   /** JSON-RPC's "invalid request". */
   readonly code = INVALID_REQUEST;
 
-  /** @param reason why nobody answers */
+  /** @param reason why it is not answered */
   constructor(reason: string) {
     super(`Client does not support form elicitation: ${reason}`);
     this.name = "UnansweredError";

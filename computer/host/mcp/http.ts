@@ -56,7 +56,7 @@ const MAX_PENDING_REPLIES = 100;
 /** In place of an answer: a whole HTTP response has none. */
 const NO_ANSWER = {
   code: PARSE_ERROR,
-  message: "What the MCP server answered is no answer to the request",
+  message: "The response of the MCP server does not answer the request",
 };
 
 /**
@@ -75,13 +75,13 @@ export class HttpTransport implements Transport {
   readonly #unanswered = new Set<Promise<void>>();
   #replies = 0;
   #answers = 0;
-  /** Ends the session on the server, if it has one and the configuration says so. */
+  /** Ends the session on the server, if it has one and the configuration has that set. */
   readonly terminate?: () => Promise<void>;
 
   /**
    * Creates a transport above a `fetch`.
    *
-   * @param type which of the two, whatever the configuration says
+   * @param type which of the two, whatever the configuration has
    * @param hide hides secrets in what the server answers
    */
   constructor(

@@ -28,15 +28,16 @@ export async function statusError(
   hide: Hide,
 ): Promise<HttpAnswerError> {
   const { status, statusText } = response;
-  const body = await bodyOf(response);
-  const words = wordsOf(body, hide) || hide(statusText).slice(0, MAX_WORDS);
-  const wait = waitOf(response);
+  const body = await readBeginning(response);
+  const words = readableText(body, hide) ||
+    hide(statusText).slice(0, MAX_WORDS);
+  const wait = retryAfter(response);
   const notes = wait === "" ? "" : ` (Retry-After: ${wait})`;
   const what = `answered HTTP ${status}${notes}`;
   return new HttpAnswerError(
     words === "" ? what : `${what}: ${words}`,
     status,
-    rpcOf(body),
+    readRpcError(body),
   );
 }
 
@@ -56,7 +57,7 @@ export async function contentError(
   response: Response,
   hide: Hide,
 ): Promise<HttpAnswerError> {
-  const words = wordsOf(await bodyOf(response), hide);
+  const words = readableText(await readBeginning(response), hide);
   const type = hide(mediaTypeOf(response)).slice(0, MAX_WORDS);
   const content = type === "" ? "no Content-Type" : `Content-Type ${type}`;
   const what =
@@ -68,7 +69,7 @@ export async function contentError(
 }
 
 /** Reads the beginning of a body; nothing of one that does not come in time. */
-async function bodyOf({ body }: Response): Promise<string> {
+async function readBeginning({ body }: Response): Promise<string> {
   const reader = body?.getReader();
   if (!reader) return "";
   const read = async () => {
@@ -92,14 +93,14 @@ async function bodyOf({ body }: Response): Promise<string> {
 }
 
 /** The header `Retry-After`: seconds or a date (RFC 9110); anything else counts as absent. */
-function waitOf({ headers }: Response): string {
+function retryAfter({ headers }: Response): string {
   const value = headers.get("retry-after")?.trim() ?? "";
   if (/^\d{1,9}$/.test(value)) return `${value} s`;
   return /^[A-Z][\w ,:]{10,40}$/i.test(value) ? value : "";
 }
 
 /** Returns the words for people in a body: of JSON the message, of HTML the text. */
-function wordsOf(body: string, hide: Hide): string {
+function readableText(body: string, hide: Hide): string {
   const text = messageIn(parsed(body)) ?? body;
   // Hidden first: a secret that is cut would not be found.
   const searched = reasonOf(hide(text)).slice(0, MAX_SEARCHED);
@@ -129,7 +130,7 @@ function messageIn(json: unknown): string | undefined {
       | undefined;
 }
 
-function rpcOf(body: string): HttpAnswerError["rpc"] {
+function readRpcError(body: string): HttpAnswerError["rpc"] {
   const json = parsed(body);
   const error = isRecord(json) && json.jsonrpc === "2.0" ? json.error : null;
   return isRecord(error) && typeof error.code === "number"
@@ -153,14 +154,14 @@ export const isOddMessage = (error: unknown): boolean =>
 /** Explains the MCP SDK's errors about an answer; returns others as they are. */
 export function explainAnswer(error: unknown, hide: Hide): unknown {
   if (isOddMessage(error)) {
-    const what = "answered with something that is no message of JSON-RPC";
+    const what = "answered with something that is not JSON-RPC";
     return new HttpAnswerError(what, 200);
   }
   if (!(error instanceof Error) || !("code" in error)) return error;
   const { code, message } = error;
   const isRedirect = typeof code === "number" && code >= 300 && code < 400;
   if (!isRedirect) return error;
-  const words = wordsOf(message.replace(/^[^]*to endpoint: /, ""), hide);
+  const words = readableText(message.replace(/^[^]*to endpoint: /, ""), hide);
   return new HttpAnswerError(
     `answered HTTP ${code}: ${words}; correct its "url"`,
     code,
@@ -177,7 +178,7 @@ interface QuotingOptions {
 }
 
 /**
- * Quotes an MCP server that forbids a request with HTTP 403 without naming a way to authenticate.
+ * Quotes an MCP server that forbids a request with HTTP 403 without naming how to authenticate.
  *
  * @throws {AuthorizationError} with the server's words
  */
@@ -207,19 +208,19 @@ async (url, init = {}) => {
 
 function forbidden(what: string, hasCredentials: boolean): AuthorizationError {
   // A hint for Agents has no address.
-  const said = `It ${what.replaceAll(/https?:\/\/\S+/gi, "…")}`;
+  const problem = `It ${what.replaceAll(/https?:\/\/\S+/gi, "…")}`;
   const code = ErrorCode.TOOL_AUTHORIZATION_FAILED;
   return hasCredentials
     ? new AuthorizationError({
       code,
-      what: said,
+      what: problem,
       action: "grant",
       todo:
         "if that is about the credentials that the Computer sends, grant them the rights, or set others",
     })
     : new AuthorizationError({
       code,
-      what: said,
+      what: problem,
       action: "configure",
       todo:
         'the Computer sends no credentials; if it needs some, set them in its "headers" in the Computer\'s configuration',
@@ -243,7 +244,7 @@ export function checkHeaders(
     const quoted = JSON.stringify(name);
     if (!HEADER_NAME.test(name)) {
       throw new Error(
-        `Cannot send the header ${quoted} of its "headers": that is no name of a header; use letters, digits and "-"`,
+        `Cannot send the header ${quoted} of its "headers": invalid name of a header; use letters, digits and "-"`,
       );
     }
     const text = `${value}`.replace(/^[\t\r\n ]+|[\t\r\n ]+$/g, "");

@@ -83,7 +83,7 @@ export class HttpAttempts {
   }
 
   /**
-   * Connects as the configuration says, and to an older server over HTTP with SSE.
+   * Connects as configured, and to an older server over HTTP with SSE.
    *
    * @throws {AuthorizationError} when the server denies the Computer access
    * @throws {Error} that names the address and what was answered

@@ -13,7 +13,7 @@ import { PARSE_ERROR } from "./errors.ts";
 /**
  * Connects to an MCP server in this process.
  *
- * @throws {Error} that says why the server cannot be connected
+ * @throws {Error} with the reason why the server cannot be connected
  */
 export async function connectInProcess(
   server: InProcessServer,

@@ -90,7 +90,7 @@ export function fetchWithTimeouts(
   };
 }
 
-/** What {@linkcode passOn} does besides passing a stream on. */
+/** Callbacks of {@linkcode passOn}. */
 interface PassOnOptions {
   /** Ends the stream with an error when it is silent for so long. */
   readonly silenceMs?: number;

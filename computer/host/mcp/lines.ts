@@ -104,7 +104,7 @@ export function readInTurns(
  * Parses the JSON-RPC message in a line from an MCP server.
  *
  * An invalid answer, also one that is no JSON, or one of too many values becomes an error answer if its request
- * is known: that call fails at once instead of at its timeout, and other calls continue.
+ * is known: that call fails immediately instead of at its timeout, and other calls continue.
  *
  * @throws {Error} when the line is not a message; does not quote the line, as it may contain secrets
  */
@@ -122,14 +122,14 @@ export function readMessage(line: Line, encoding: string): JSONRPCMessage {
   const problem = line.valid
     ? `is not ${data === undefined ? "JSON" : "a JSON-RPC message"}`
     : `is not valid ${encoding}; set "encoding", or "encoding_error_handler" to "replace"`;
-  return failed(line, data ?? endsOf(line.text), problem);
+  return failed(line, data ?? readEnds(line.text), problem);
 }
 
 /** Characters at each end of a line that is no JSON in which its id is searched for. */
 const MAX_END = 4_096;
 
 /** Reads what the ends of a line show that is no JSON, such as one with NaN or two objects. */
-function endsOf(text: string): Envelope & { jsonrpc?: string } {
+function readEnds(text: string): Envelope & { jsonrpc?: string } {
   const head = text.slice(0, MAX_END);
   const tail = text.slice(-MAX_END);
   const isMessage = /"jsonrpc"\s*:\s*"2\.0"/.test(head + tail);

@@ -1,11 +1,12 @@
 /**
- * What the Computer uses of an MCP server: the interface of a connection, the reading of its tools,
+ * The Computer's view of an MCP server: the interface of a connection, the reading of its tools,
  * and the collecting of lists over pages. Loads nothing of the MCP SDK.
  *
  * @module
  */
+// @ts-types="@modelcontextprotocol/sdk/types"
+import type { ServerCapabilities } from "@modelcontextprotocol/sdk/types.js";
 import { isDeeper, MAX_DEPTH } from "../../../client/message_limits.ts";
-import type { ClientConnection } from "./client_connection.ts";
 import { MAX_MESSAGE_VALUES } from "./errors.ts";
 import { hideSecrets } from "../../util/secrets.ts";
 import { reasonOf } from "../../util/values.ts";
@@ -22,6 +23,7 @@ import {
   type ElicitResult,
   type Icon,
   parseCallToolResult,
+  type Resource,
   type ToolProgress,
 } from "../../../protocol/mod.ts";
 import type { RequestMeta } from "../../../protocol/payloads/request_meta.ts";
@@ -58,7 +60,7 @@ export interface QuestionContext {
   readonly signal: AbortSignal;
   /** Whether it is certain that this call caused the question: over stdio MCP does not say which one did. */
   readonly isCertain: boolean;
-  /** What the MCP server calls the question. */
+  /** The MCP server's key for the question. */
   readonly key?: string;
 }
 
@@ -72,7 +74,7 @@ export interface ClientConnectionOptions {
   readonly redact?: (error: unknown) => void;
   /** Ids of the offices that the Computer is in, which the server gets. */
   readonly offices?: readonly string[];
-  /** Tells the server that it may ask during tool calls. */
+  /** Declares to the server that it may ask during tool calls. */
   readonly elicits?: boolean | undefined;
   /** Whether what the server asks during a call comes in that call's answer. */
   readonly asksInAnswers?: boolean;
@@ -84,7 +86,7 @@ export interface ClientConnectionOptions {
   readonly watchOutput?: () => () => string;
   /** Counts what the server has answered so far, messages or not; more of it after a ping is a sign of life. */
   readonly answers?: () => number;
-  /** Interval of pings; over HTTP nothing else tells that the server is gone. */
+  /** Interval of pings; over HTTP nothing else shows that the server is gone. */
   readonly pingEveryMs?: number;
   /** Resolves when each request so far has its response, or has failed. */
   readonly responded?: () => Promise<unknown>;
@@ -92,8 +94,75 @@ export interface ClientConnectionOptions {
   readonly terminate?: (() => Promise<void>) | undefined;
 }
 
-/** A connection to an MCP server over any transport. */
-export type McpConnection = Pick<ClientConnection, keyof ClientConnection>;
+/**
+ * A connection to an MCP server over any transport.
+ *
+ * A lost connection stays lost; a new start opens a new one. Pending requests reject when the
+ * connection is lost. They reject with the error that the server answered, or why the connection
+ * was lost.
+ */
+export interface McpConnection {
+  /** The capabilities that the server declared. */
+  readonly capabilities: ServerCapabilities;
+  /** Ids of the offices that the server leads to, as it last named them; none for most servers. */
+  readonly offices: readonly string[];
+  /** Problems of its lists of resources and prompts, as they were last fetched. */
+  readonly listProblems: string[];
+  /** Sets the listener of the server's notifications; it is not awaited. */
+  onNotification(
+    listener: (method: string, params: Record<string, unknown>) => void,
+  ): void;
+  /**
+   * Sets the listener that is called when the connection is lost, but not for `close`.
+   *
+   * The reason is an `AuthorizationError` when the server now denies the Computer access.
+   */
+  onLost(listener: (reason: Error) => void): void;
+  /** Returns a function that explains a silence since then, to end a sentence; empty without an explanation. */
+  watchOutput(): () => string;
+  /** Calls a tool; has no timeout besides the signal. */
+  callTool(
+    name: string,
+    params: Record<string, unknown>,
+    options: McpCallOptions,
+  ): Promise<CallToolResult>;
+  /** Lists the tools of all pages, in the server's order, with a sentence for each invalid entry. */
+  listTools(options?: McpRequestOptions): Promise<ToolList>;
+  /** Lists one page of resources, unvalidated. */
+  listResources(
+    cursor: string | undefined,
+    options?: McpRequestOptions,
+  ): Promise<{ resources: Resource[]; nextCursor?: string | undefined }>;
+  /** Lists the resources of all pages, unvalidated. */
+  listAllResources(options?: McpRequestOptions): Promise<Resource[]>;
+  /** Reads a resource; returns the `contents` as the server sent them. */
+  readResource(
+    uri: string,
+    options?: McpRequestOptions,
+  ): Promise<Record<string, unknown>[]>;
+  /** Lists the prompts of all pages, as the server sent them. */
+  listPrompts(options?: McpRequestOptions): Promise<unknown[]>;
+  /** Gets a prompt; returns the result as the server sent it. */
+  getPrompt(
+    name: string,
+    params: Record<string, string>,
+    options?: Omit<McpCallOptions, "onProgress">,
+  ): Promise<Record<string, unknown>>;
+  /** Subscribes to changes of a resource. */
+  subscribe(uri: string, options?: McpRequestOptions): Promise<void>;
+  /** Ends a subscription. */
+  unsubscribe(uri: string, options?: McpRequestOptions): Promise<void>;
+  /** Ends the session, and the whole process group of a child process; never throws. */
+  close(): Promise<void>;
+}
+
+/** The tools of an MCP server. */
+export interface ToolList {
+  /** The valid ones, in the server's order. */
+  readonly tools: McpTool[];
+  /** A sentence for each invalid entry. */
+  readonly problems: string[];
+}
 
 /** The parts of a listed tool that the Computer uses. */
 export interface McpTool {
@@ -204,7 +273,7 @@ export function readResult(
   return parseCallToolResult(carryStructured(result));
 }
 
-/** Reads a report of progress; `undefined` where it tells no number. */
+/** Reads a report of progress; `undefined` without a number. */
 export function readProgress(
   { progress, total, message }: Record<string, unknown>,
 ): ToolProgress | undefined {
@@ -238,7 +307,7 @@ export interface WholeList<T> {
  * A list that does not end, or of which a page fails, gives what came until then.
  *
  * @param what the name of the list in problems, such as `tools/list`
- * @param key the field that tells its items apart
+ * @param key the field that identifies its items
  * @param isFatal whether an error of a page is about more than the page
  * @throws the error of the first page, and any that is fatal
  */

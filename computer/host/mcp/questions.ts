@@ -14,7 +14,7 @@ import type { ElicitParams, ElicitResult } from "../../../protocol/mod.ts";
 /** The key of `_meta` with which an MCP server names its question. */
 const KEY = "a2c-smcp/key";
 
-const keyOf = (value: unknown): string | undefined =>
+const readKey = (value: unknown): string | undefined =>
   typeof value === "string" && /^[A-Za-z][\w.-]{0,63}$/.test(value)
     ? value
     : undefined;
@@ -25,13 +25,13 @@ interface RunningCall {
 }
 
 /** Stands for requests during which an MCP server may not ask. */
-const NOBODY: RunningCall = {
+const NO_QUESTIONS: RunningCall = {
   answer: () => Promise.reject(new UnansweredError("not for such a request")),
 };
 
 /** A question as its MCP server sends it. */
 interface SentQuestion extends ElicitParams {
-  /** What the server calls it. */
+  /** The server's key for it. */
   readonly key?: string | undefined;
 }
 
@@ -63,7 +63,7 @@ export class Questions {
     client.setRequestHandler(ElicitRequestSchema, ({ params }, { signal }) => {
       if (params.mode === "url") throw new UnansweredError("no page is opened");
       const { message, requestedSchema, _meta: meta } = params;
-      const key = keyOf(meta?.[KEY]);
+      const key = readKey(meta?.[KEY]);
       return this.answer({ message, requestedSchema, key }, signal);
     });
   }
@@ -73,7 +73,9 @@ export class Questions {
     answer: AnswerQuestion | undefined,
     call: () => Promise<T>,
   ): Promise<T> {
-    if (!answer) return await (this.#current?.run(NOBODY, call) ?? call());
+    if (!answer) {
+      return await (this.#current?.run(NO_QUESTIONS, call) ?? call());
+    }
     const running: RunningCall = { answer };
     this.#calls.add(running);
     try {

@@ -79,7 +79,7 @@ export class StdioTransport implements Transport {
   fault: MessageTooLargeError | undefined;
   /** The number of lines on its output so far, messages or not. */
   answers = 0;
-  /** What it printed on its output that is no message; may contain secrets. */
+  /** Its output that is no message; may contain secrets. */
   readonly stray: StrayOutput = new StrayOutput();
   readonly #parameters: MCPServerStdioParameters;
   readonly #options: StdioOptions;
@@ -204,7 +204,7 @@ export class StdioTransport implements Transport {
     clearTimeout(timer);
   }
 
-  /** Takes the output of the child until it has exited; returns what gives it up at once. */
+  /** Takes the output of the child until it has exited; returns a function that stops it immediately. */
   #receive(
     child: ChildProcessWithoutNullStreams,
     guard: ProcessGuard,

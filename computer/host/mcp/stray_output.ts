@@ -5,7 +5,7 @@ const MAX_LINE = 1_000;
 const MAX_QUOTED = 200;
 
 /**
- * What a child process last printed on its output that is no message: often it is the answer that
+ * The last output of a child process that is no message: often it is the answer that
  * is missing elsewhere.
  */
 export class StrayOutput {

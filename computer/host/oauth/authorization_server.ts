@@ -28,7 +28,7 @@ import { reasonOf } from "../../util/values.ts";
 /** The client as which a Computer signs in. */
 export type Client = OAuthClientInformationMixed;
 
-/** What an MCP server says when it refuses a request. */
+/** The challenge of an MCP server that refuses a request. */
 export interface Challenge {
   /** The code of the error. */
   readonly error?: string | undefined;
@@ -39,14 +39,14 @@ export interface Challenge {
 }
 
 /** Reads the `WWW-Authenticate` of a refusal. */
-export function challengeOf(answer: Response): Challenge {
+export function readChallenge(answer: Response): Challenge {
   const { error, scope, resourceMetadataUrl } = sdk
     .extractWWWAuthenticateParams(answer);
-  return { error, scopes: scopesOf(scope), resourceMetadataUrl };
+  return { error, scopes: readScopes(scope), resourceMetadataUrl };
 }
 
 /** Reads a list of scopes, each once; what is no scope by RFC 6749 is left out. */
-export const scopesOf = (text: string | undefined): string[] => [
+export const readScopes = (text: string | undefined): string[] => [
   ...new Set(
     (text ?? "").split(" ")
       .filter((scope) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope)),
@@ -122,7 +122,7 @@ export class AuthorizationServer {
   /**
    * Registers the Computer.
    *
-   * @throws {AuthorizationError} that says why it could not
+   * @throws {AuthorizationError} with the reason why it could not
    */
   async register(redirectUrl: string, scope: string): Promise<Client> {
     if (this.#metadata && !this.#metadata.registration_endpoint) {
@@ -148,12 +148,12 @@ export class AuthorizationServer {
       );
       return { ...client, issuer: this.issuer };
     } catch (error) {
-      if (!isRefusal(error) && flawOf(error) === undefined) throw error;
-      // A server with no metadata at all wants other credentials than those of OAuth.
+      if (!isRefusal(error) && invalidField(error) === undefined) throw error;
+      // A server with no metadata at all needs other credentials than those of OAuth.
       if (!this.#metadata && !this.#resource) throw credentialsWanted();
       throw signInImpossible(
         `Its authorization server refused to register the Computer (${
-          codeOf(error)
+          refusalCode(error)
         })`,
         REGISTER_BY_HAND,
         quote(error),
@@ -203,7 +203,7 @@ export class AuthorizationServer {
     // The system would open any other scheme with the program registered for it.
     if (/^https?:$/.test(url.protocol)) return { url: url.href, verifier };
     throw signInImpossible(
-      `The "authorization_endpoint" of its authorization server is no web page (${url.protocol})`,
+      `The "authorization_endpoint" of its authorization server is not a web page (${url.protocol})`,
       CORRECT_METADATA,
     );
   }
@@ -253,7 +253,7 @@ export class AuthorizationServer {
   /**
    * Revokes tokens.
    *
-   * @returns whether the server has a way to do that
+   * @returns whether the server can do that
    * @throws when it refuses, or is out of reach
    */
   async revoke({ client, tokens }: SavedAuthorization): Promise<boolean> {
@@ -311,7 +311,7 @@ export class AuthorizationServer {
     return { ...tokens, issuer: this.issuer };
   }
 
-  /** What all requests have. */
+  /** Options of all requests. */
   get #common() {
     return {
       fetchFn: this.#requests.fetch,
@@ -356,11 +356,11 @@ async function findMetadata(
     const found = await sdk.discoverAuthorizationServerMetadata(issuer, {
       fetchFn: requests.fetch,
     });
-    // The MCP SDK does not tell that from a server without metadata.
+    // The MCP SDK does not distinguish that from a server without metadata.
     if (!found && requests.isTrouble) throw new OutOfReachError();
     return found;
   } catch (error) {
-    const flaw = flawOf(error);
+    const flaw = invalidField(error);
     if (flaw === undefined) throw error;
     throw signInImpossible(
       `The metadata of its authorization server are invalid${flaw}`,
@@ -371,7 +371,7 @@ async function findMetadata(
 }
 
 /** Names the field of an invalid answer; undefined for any other error. */
-function flawOf(error: unknown): string | undefined {
+function invalidField(error: unknown): string | undefined {
   if (error instanceof SyntaxError) return "";
   if (!isRecord(error) || !Array.isArray(error.issues)) return undefined;
   const [issue] = error.issues;
@@ -440,9 +440,9 @@ export const isClientRefused = (error: unknown): boolean =>
 const isRefusal = (error: unknown): error is sdk.OAuthError =>
   error instanceof sdk.OAuthError;
 
-/** Says in a word why something was refused: its description may quote what was sent. */
-export function codeOf(error: unknown): string {
-  const flaw = flawOf(error);
+/** Returns the code of a refusal, in a word: its description may quote what was sent. */
+export function refusalCode(error: unknown): string {
+  const flaw = invalidField(error);
   if (flaw !== undefined) return `invalid answer${flaw}`;
   if (!isRefusal(error)) return reasonOf(error);
   // The status, where the answer was not one of OAuth.

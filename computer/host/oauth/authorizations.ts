@@ -34,7 +34,7 @@ export interface AuthorizationRequest {
   readonly server: string;
   /** The http: or https: page to open in a browser on this machine; keep it private. */
   readonly url: string;
-  /** Resolves when nobody waits for that page any more, whatever the user decided. */
+  /** Resolves when the page is no longer needed, whatever the user decided. */
   readonly ended: Promise<void>;
 }
 
@@ -60,7 +60,7 @@ interface Place {
   readonly oauth?: OAuthClientParameters | null;
 }
 
-/** What an {@linkcode OAuthSession} depends on. */
+/** Options of an {@linkcode OAuthSession}. */
 interface SessionOptions {
   /** The name of the MCP server. */
   readonly server: string;
@@ -123,7 +123,7 @@ interface Asking {
 /** How a sign-out ended at the authorization server. */
 export type Revocation =
   | "revoked"
-  /** It has no way to revoke tokens. */
+  /** It cannot revoke tokens. */
   | "unsupported"
   /** It refused, or was out of reach. */
   | { readonly reason: string };
@@ -191,8 +191,8 @@ export class OAuthSession implements Authorizer {
     answer: Response,
     fetch: FetchLike,
   ): Promise<boolean> {
-    const { challengeOf } = await import("./authorization_server.ts");
-    const challenge = challengeOf(answer);
+    const { readChallenge } = await import("./authorization_server.ts");
+    const challenge = readChallenge(answer);
     if (challenge.error !== "insufficient_scope") return false;
     return await this.#inTurn(() => this.#widen(refused, challenge, fetch));
   }
@@ -206,7 +206,7 @@ export class OAuthSession implements Authorizer {
 
   /**
    * Revokes the tokens where the authorization server can, and removes them with the registration:
-   * one that the server has forgotten would be in the way of the next sign-in.
+   * one that the server has forgotten would break the next sign-in.
    *
    * @returns undefined when there was nothing to remove
    */
@@ -241,8 +241,8 @@ export class OAuthSession implements Authorizer {
     const isRenewable = tokens?.refresh_token !== undefined;
     if (!isRenewable) this.#throwPending();
     this.#closing.signal.throwIfAborted();
-    const { challengeOf } = await import("./authorization_server.ts");
-    const challenge = challengeOf(answer);
+    const { readChallenge } = await import("./authorization_server.ts");
+    const challenge = readChallenge(answer);
     await this.#explained(async () => {
       const server = await this.#find(challenge, fetch);
       if (isRenewable && await this.#refresh(server, refused)) return;
@@ -257,15 +257,15 @@ export class OAuthSession implements Authorizer {
     challenge: Challenge,
     fetch: FetchLike,
   ): Promise<boolean> {
-    const { scopesOf } = await import("./authorization_server.ts");
+    const { readScopes } = await import("./authorization_server.ts");
     const { tokens } = await this.#store.load();
     if (!tokens) return false;
     if (tokens.access_token !== refused) return true;
-    const given = scopesOf(tokens.scope);
+    const given = readScopes(tokens.scope);
     const missing = challenge.scopes.filter((scope) => !given.includes(scope));
     if (missing.length === 0) return false;
     if (this.#asking) throw this.#asking.problem;
-    // A server that wants the same again after the user agreed would ask without end.
+    // A server that requests the same again after the user agreed would ask without end.
     if (missing.every((scope) => this.#widened.has(scope))) return false;
     for (const scope of missing) this.#widened.add(scope);
     return await this.#explained(async () => {
@@ -343,7 +343,7 @@ export class OAuthSession implements Authorizer {
         server.refresh(client, tokens.refresh_token ?? "")
       );
       if (typeof outcome !== "string") {
-        // What a renewal does not say of the scope is as it was (RFC 6749 §6).
+        // Without a scope in the renewal, it is unchanged (RFC 6749 §6).
         await write({ ...saved, tokens: { ...tokens, ...outcome } });
         return true;
       }
@@ -369,12 +369,12 @@ export class OAuthSession implements Authorizer {
     try {
       return await work();
     } catch (error) {
-      const { codeOf, OutOfReachError } = await import(
+      const { refusalCode, OutOfReachError } = await import(
         "./authorization_server.ts"
       );
       this.#closing.signal.throwIfAborted();
       if (error instanceof OutOfReachError) throw error;
-      throw toAuthorize("unrenewed", { values: codeOf(error) });
+      throw toAuthorize("unrenewed", { values: refusalCode(error) });
     }
   }
 
@@ -423,14 +423,14 @@ export class OAuthSession implements Authorizer {
   }
 
   async #refused(signIn: SignIn, error: unknown): Promise<void> {
-    const { codeOf, isClientRefused } = await import(
+    const { refusalCode, isClientRefused } = await import(
       "./authorization_server.ts"
     );
     const isMore = this.#asking?.isMore;
     this.#asking = undefined;
     if (signIn.isClosed) return;
-    const reason = codeOf(error);
-    log.warn("Nobody signed in to MCP server {server}: {reason}", {
+    const reason = refusalCode(error);
+    log.warn("The sign-in to MCP server {server} failed: {reason}", {
       server: this.#options.server,
       reason,
     });

@@ -15,7 +15,7 @@ export interface Authorizer {
    * Gets another token after a request with the last one, or without one, was refused.
    *
    * @param refused the refused token
-   * @param answer the 401 response, which tells where to get tokens
+   * @param answer the 401 response, which names where to get tokens
    * @param fetch sends requests to the authorization server
    * @throws {AuthorizationError} when the user must act
    */
@@ -69,7 +69,7 @@ async (url, init = {}) => {
       response = await fetch(url, withToken(init, token));
     }
     const isChallenge = response.headers.has("www-authenticate");
-    const refusal = refusalOf(response.status, isChallenge);
+    const refusal = classifyRefusal(response.status, isChallenge);
     // An EventSource would leave the body unread and the connection open.
     if (refusal || !response.ok && init.method !== "POST") {
       await response.body?.cancel();
@@ -112,7 +112,7 @@ function withToken(
   return { ...init, headers };
 }
 
-/** What the user can do (protocol §6). */
+/** The remedy for the user (protocol §6). */
 interface AuthHint {
   /**
    * - `authorize`: in the browser of the Computer, which shows the address
@@ -124,13 +124,13 @@ interface AuthHint {
   readonly message: string;
 }
 
-/** What an {@linkcode AuthorizationError} says. */
+/** The content of an {@linkcode AuthorizationError}. */
 interface AuthorizationProblem {
   /** 4006 when no credentials were tried, 4007 when they are insufficient. */
   readonly code: number;
-  /** What the matter is, without a URL. */
+  /** The problem, without a URL. */
   readonly what: string;
-  /** What the user can do, for programs. */
+  /** The remedy, for programs. */
   readonly action: AuthHint["action"];
   /** The same in words, without a URL. */
   readonly todo: string;
@@ -146,7 +146,7 @@ export class AuthorizationError extends Error {
   override readonly name = "AuthorizationError";
   /** 4006 when no credentials were tried, 4007 when they are insufficient. */
   readonly code: number;
-  /** What to do; shown to Agents. */
+  /** The remedy; shown to Agents. */
   readonly hint: AuthHint;
   /** Resolves to whether the user, who is being asked, agreed; absent where a call must not wait. */
   readonly granted: Promise<boolean> | undefined;
@@ -162,16 +162,16 @@ export class AuthorizationError extends Error {
   }
 }
 
-/** Statuses that say something else in MCP: a session or a method that is not there. */
+/** Statuses with another meaning in MCP: an unknown session or method. */
 const OF_TRANSPORT: ReadonlySet<number> = new Set([404, 405]);
 
 /**
- * Maps an MCP server's response: HTTP 401 to 4006, 403 to 4007, another refusal that names a way to
+ * Maps an MCP server's response: HTTP 401 to 4006, 403 to 4007, another refusal that names how to
  * authenticate to 4006, anything else to no authorization error (protocol §6).
  *
  * @param isChallenge whether it has the header `WWW-Authenticate`
  */
-export function refusalOf(
+export function classifyRefusal(
   status: number,
   isChallenge = false,
 ): AuthorizationError | undefined {
@@ -186,8 +186,7 @@ export function refusalOf(
 export const credentialsWanted = (status = 401): AuthorizationError =>
   new AuthorizationError({
     code: ErrorCode.TOOL_AUTHORIZATION_REQUIRED,
-    what:
-      `It wants other credentials than it got, or any at all (HTTP ${status})`,
+    what: `Its credentials are missing or not accepted (HTTP ${status})`,
     action: "configure",
     todo: 'set them in its "headers" in the Computer\'s configuration',
   });
@@ -253,7 +252,7 @@ const TO_AUTHORIZE = {
     code: ErrorCode.TOOL_AUTHORIZATION_FAILED,
     what: "The authorization of the Computer could not be renewed",
     todo:
-      "it is tried again; if that does not help, authorize the Computer anew",
+      "it is tried again; if that does not help, authorize the Computer again",
   },
 } as const;
 

@@ -40,7 +40,7 @@ export async function listenForRedirect(
       : "the Computer is authorized";
     answer(response, 200, `You can close this page: ${outcome}.`);
     if (given !== null) code.resolve(given);
-    else code.reject(new Error(refusalOf(searchParams.get("error"))));
+    else code.reject(new Error(refusalCode(searchParams.get("error"))));
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -59,8 +59,8 @@ export async function listenForRedirect(
 
 const CALLBACK_PATH = "/callback";
 
-/** Returns the code of a refusal; anybody may send one, so that nothing else is shown. */
-const refusalOf = (error: string | null): string =>
+/** Returns the code of a refusal; any program may send one, so that nothing else is shown. */
+const refusalCode = (error: string | null): string =>
   error !== null && /^[a-z_]{1,40}$/.test(error) ? error : "refused";
 
 /** Answers the browser; the headers keep the page's address private, as it contains the code. */

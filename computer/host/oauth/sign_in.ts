@@ -2,7 +2,7 @@
  * One request to the user to sign in: the page to open, the redirect that is awaited, and the code
  * that is exchanged for tokens.
  *
- * What is stored stays until the new tokens are there: an attempt that nobody finishes, or for which
+ * What is stored stays until the new tokens are there: an attempt that is not finished, or for which
  * the Computer registers again, costs no token.
  *
  * @module
@@ -13,7 +13,7 @@ import { signInImpossible } from "./authorized_fetch.ts";
 import {
   type AuthorizationServer,
   type Client,
-  scopesOf,
+  readScopes,
 } from "./authorization_server.ts";
 import {
   listenForRedirect,
@@ -22,7 +22,7 @@ import {
 import type { SavedAuthorization, TokenStore } from "./token_store.ts";
 import type { OAuthClientParameters } from "../../../protocol/mod.ts";
 
-/** What a {@linkcode SignIn} depends on. */
+/** Options of a {@linkcode SignIn}. */
 interface SignInOptions {
   /** The authorization server. */
   readonly server: AuthorizationServer;
@@ -37,9 +37,9 @@ interface SignInOptions {
 }
 
 /** A client, and the listener at its redirect address. */
-interface Way {
+interface Registration {
   readonly client: Client;
-  /** What is stored of it: never a secret of the configuration. */
+  /** The stored part: never a secret of the configuration. */
   readonly kept: Client;
   readonly listener: RedirectListener;
 }
@@ -82,7 +82,7 @@ export class SignIn {
     const { server, store, signal } = options;
     const scope = options.scopes.join(" ");
     const state = randomUUID();
-    const { client, kept, listener } = await findWay(options, state);
+    const { client, kept, listener } = await registerClient(options, state);
     const redirectUrl = listener.url;
     try {
       const request = { redirectUrl, state, scope };
@@ -119,7 +119,10 @@ export class SignIn {
 }
 
 /** Finds the client of a sign-in, and listens at its redirect address. */
-async function findWay(options: SignInOptions, state: string): Promise<Way> {
+async function registerClient(
+  options: SignInOptions,
+  state: string,
+): Promise<Registration> {
   const { server, store, signal, client: configured } = options;
   const { client_id, client_secret, callback_port } = configured;
   if (client_id) {
@@ -166,11 +169,11 @@ async function listenAsRegistered(
   { client }: SavedAuthorization,
   { server, scopes, client: { callback_port } }: SignInOptions,
   state: string,
-): Promise<Way | undefined> {
-  const url = client && redirectOf(client);
+): Promise<Registration | undefined> {
+  const url = client && localRedirectUri(client);
   if (!client || url === undefined || !server.issued(client)) return undefined;
   const { hostname, port } = new URL(url);
-  const known = "scope" in client ? scopesOf(client.scope) : scopes;
+  const known = "scope" in client ? readScopes(client.scope) : scopes;
   const isFit = scopes.every((scope) => known.includes(scope)) &&
     (!callback_port || Number(port) === callback_port);
   if (!isFit) return undefined;
@@ -183,7 +186,7 @@ async function listenAsRegistered(
   }
 }
 
-const redirectOf = (
+const localRedirectUri = (
   client: OAuthClientInformationMixed,
 ): string | undefined =>
   "redirect_uris" in client ? client.redirect_uris[0] : undefined;

@@ -28,7 +28,7 @@ export interface SavedAuthorization {
   readonly tokens?: OAuthTokens | undefined;
 }
 
-/** What an authorization server no longer accepts. */
+/** The part that an authorization server no longer accepts. */
 export type Refused = "tokens" | "client";
 
 /**

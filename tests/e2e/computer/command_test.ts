@@ -251,7 +251,7 @@ Deno.test("smcp-computer import imports servers of other programs, makes inputs 
   assertEquals(code, 0, stderr);
   assertStringIncludes(
     stdout,
-    "Not copied; read from the environment, or asked for: env:HOME, TOKEN\n",
+    "Values not copied, but read from the environment or asked for: env:HOME, TOKEN\n",
   );
   assertMatch(
     stdout,

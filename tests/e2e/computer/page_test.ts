@@ -414,7 +414,7 @@ Deno.test("--ui: the page gives values of inputs, and answers what MCP servers a
   await t.step("elicitation", async () => {
     const called = pc.agent.callTool("pc", "ask", {});
     const asked = await page.question('MCP server: "files"');
-    assertStringIncludes(questionText(asked), 'It says: "Who are you?"');
+    assertStringIncludes(questionText(asked), 'Question: "Who are you?"');
     assertEquals(asked.asking, {
       kind: "elicit",
       choices: [

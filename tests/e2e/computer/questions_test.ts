@@ -80,7 +80,7 @@ Deno.test("an MCP server that asks for a page to be opened is answered that nobo
     [{ asks: true }, "Client does not support URL-mode elicitation requests"],
     [
       {},
-      'MCP server "fix" needs somebody to open https://sign-in.example/x first; then call again',
+      'MCP server "fix" needs a person to open https://sign-in.example/x first; then call again',
     ],
   ];
   for (const [params, expected] of rows) {
@@ -245,7 +245,7 @@ Deno.test("questions of an MCP server for a prompt are answered by the person at
   await assertRejects(
     () => agent.getPrompt("pc", "conf", name),
     ProtocolError,
-    "the caller takes no questions",
+    "the caller accepts no questions",
   );
 
   const tool = "test_input_required_result_elicitation";

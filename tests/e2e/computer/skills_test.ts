@@ -311,7 +311,10 @@ Deno.test("protocol §8.6: MCP servers bring skills in three ways; one that cann
   assertEquals(await bodyOf("csv-tools", "references/a.md"), "a reference");
   assert((await get(agent, mcp("mounted"), "run.sh")).blob_handle);
   const problems = started.computer.status().problems.join("\n");
-  assertMatch(problems, /evil is left out: it has a file outside of it/);
+  assertMatch(
+    problems,
+    /evil is left out: it has a file outside of its folder/,
+  );
   assertMatch(problems, /damaged is left out: its archive has SHA-256/);
   assertEquals(
     (await readdir(join(home.path, "mcp", "fix"))).toSorted(),

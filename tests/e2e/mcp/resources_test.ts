@@ -338,7 +338,7 @@ Deno.test("a resource without notifications of changes cannot be subscribed to, 
   await using ann = await sdkClient(served, "2025");
   for (
     const [uri, message] of [
-      [ONE, "tells of no changes of its resources"],
+      [ONE, "announces no changes of its resources"],
       ["a2c://pc/resource/nobody/x", `There is no MCP server "nobody"`],
       ["note://1", "There is no resource note://1"],
     ] as const

@@ -121,7 +121,7 @@ onTerminal("shell at 80x24 has the commands of the Python SDK", async (t) => {
     ]);
     assertEquals(shell.colourOf("error: "), 1);
     const told = new Promise((resolve) => agent.on("updateFinder", resolve));
-    await assertSays(shell, [["notify update", "told"]]);
+    await assertSays(shell, [["notify update", "announced"]]);
     await told;
     await assertSays(shell, [
       ["socket leave", "left office north"],

@@ -145,11 +145,11 @@ would write ${join(home.path, UNIT)}:
   assertEquals((stdout + stderr).includes(KEY), false);
 });
 
-Deno.test("service install says that nobody can be asked, unless there is a page or --yes", async () => {
+Deno.test("service install warns that no person can be asked, unless there is a page or --yes", async () => {
   await using home = await userHome();
   const warns = async (...flags: string[]) => {
     const { stdout, stderr } = await home.succeed([...INSTALL, ...flags]);
-    return /a service can ask nobody, .* with --yes or --ui/
+    return /a service has no terminal, .* with --yes or --ui/
       .test(stdout + stderr);
   };
   assertEquals(

@@ -128,7 +128,7 @@ Deno.test("an MCP server that is not ready in time fails, and its last output is
   const { state, error } = host.server("a")!.status;
   assertEquals([state, error], [
     "failed",
-    'it was not ready within 0.001 s (its environment is reduced: what it needs of this one belongs in its "env")\nwhere is it?',
+    'it was not ready within 0.001 s (its environment is reduced: set the variables that it needs in its "env")\nwhere is it?',
   ]);
 });
 

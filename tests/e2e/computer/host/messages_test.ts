@@ -368,7 +368,7 @@ const ODD: Readonly<
   "ended within an event": [(res) => stream(res).end("data: {"), LOST],
   "the answer to something else": [
     body({ id: 12345, result: {} }),
-    "is no answer to the request",
+    "does not answer the request",
   ],
   "no message at all": [
     (res) => stream(res).end("data: [1,2]\n\ndata: null\n\n"),

@@ -177,12 +177,12 @@ const REFUSALS: [name: string, reply: Reply, text: string][] = [
   [
     "no message",
     { body: { ok: true } },
-    "answered with something that is no message of JSON-RPC",
+    "answered with something that is not JSON-RPC",
   ],
   [
     "the answer to something else",
     { body: { jsonrpc: "2.0", id: 98_765, result: {} } },
-    "What the MCP server answered is no answer to the request",
+    "The response of the MCP server does not answer the request",
   ],
 ];
 

@@ -199,7 +199,7 @@ const IMPOSSIBLE: readonly {
       metadata: { authorization_endpoint: "file:///bin/sh" },
     }),
     hint:
-      'The "authorization_endpoint" of its authorization server is no web page (file:)',
+      'The "authorization_endpoint" of its authorization server is not a web page (file:)',
   },
   {
     name: "a document that is not taken",

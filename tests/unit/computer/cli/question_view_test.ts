@@ -5,7 +5,7 @@ import {
   assertMatch,
   assertStringIncludes,
 } from "@std/assert";
-import { outcomeOf } from "../../../../computer/cli/ask_choice.ts";
+import { pressKey } from "../../../../computer/cli/ask_choice.ts";
 import { cutText, type Fact } from "../../../../computer/cli/facts.ts";
 import {
   callerPhrase,
@@ -227,7 +227,7 @@ Deno.test("no key chooses a yes before all of the question was shown", () => {
         shown.push(...view.lines);
         const { reading } = view;
         const choice = { choices: CHOICES };
-        const outcome = outcomeOf(choice, { ...state, reading }, view, {
+        const outcome = pressKey(choice, { ...state, reading }, view, {
           name,
         });
         if ("answer" in outcome) {
@@ -378,9 +378,9 @@ Deno.test("a form shows who asks, all of its text and every field, and gets no a
   const short = viewQuestion(ask("Who\nare you?"), USUAL, UNREAD);
   assertEquals(short.lines, [
     'MCP server: "shop"',
-    'It says: "Who\\n',
+    'Question: "Who\\n',
     '  ┊ are you?"',
-    "It wants",
+    "Fields",
     '  name: "Your name"; a text; "as⟨U+202E⟩"',
     '  colour: one of "Red" = "r", "Green" = "g"; optional',
     'For a call of: "buy"',
@@ -394,7 +394,7 @@ Deno.test("a form shows who asks, all of its text and every field, and gets no a
   const key = { name: "y" };
   const choices = { choices: WILLING_CHOICES };
   const state = { selected: "decline", reading } as const;
-  assert(!("answer" in outcomeOf(choices, state, view, key)));
+  assert(!("answer" in pressKey(choices, state, view, key)));
   assert(read(long, [USUAL]).reading.isAllShown);
   assertMatch(ask("x".repeat(2 ** 18)).excess ?? "", /256 KiB/);
   const many = Array.from(

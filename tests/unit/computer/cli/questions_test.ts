@@ -13,7 +13,7 @@ import type {
 import type { ElicitResult } from "../../../../protocol/mod.ts";
 import type { ElicitRequest } from "../../../../computer/tools/elicitations.ts";
 import {
-  outcomeOf,
+  pressKey,
   type Terminal,
   untilKeysCount,
 } from "../../../../computer/cli/ask_choice.ts";
@@ -183,7 +183,7 @@ Deno.test("terminalQuestions() leaves lines pasted into the shell to the shell",
   assertEquals(`${input.read()}`, "start all\r");
 });
 
-Deno.test("outcomeOf() moves up and down without wrapping, and ignores other keys", () => {
+Deno.test("pressKey() moves up and down without wrapping, and ignores other keys", () => {
   const rows: [
     selected: ConfirmAnswer,
     key: Key,
@@ -211,7 +211,7 @@ Deno.test("outcomeOf() moves up and down without wrapping, and ignores other key
       UNREAD,
     );
     const { reading } = view;
-    const after = outcomeOf(
+    const after = pressKey(
       { choices: CHOICES },
       { selected, reading },
       view,

@@ -1,9 +1,9 @@
 import { PassThrough } from "node:stream";
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { statusBlock } from "../../../../computer/cli/live_view.ts";
-import { liveBlock } from "../../../../computer/cli/screen.ts";
+import { LiveBlock } from "../../../../computer/cli/screen.ts";
 import { drawTable } from "../../../../computer/cli/shell/command.ts";
-import { createPrompt } from "../../../../computer/cli/shell/prompt.ts";
+import { Prompt } from "../../../../computer/cli/shell/prompt.ts";
 import { keptLine } from "../../../../computer/cli/shell/run_line.ts";
 import { callLog, clip } from "../../../../computer/cli/ui/call_log.ts";
 import { Changes, newsFeed } from "../../../../computer/cli/ui/news_feed.ts";
@@ -102,7 +102,7 @@ Deno.test("drawTable() wraps its widest columns, and a style does not widen one"
 const newPrompt = () => {
   const input = new PassThrough({ encoding: "utf8" });
   const output = new PassThrough({ encoding: "utf8" });
-  const prompt = createPrompt({
+  const prompt = new Prompt({
     input,
     output,
     prompt: "smcp> ",
@@ -235,7 +235,7 @@ Deno.test("statusBlock() shows how far a call is, and how many skills there are,
   assertEquals(ends, [" as pc", " as pc  skills 2"]);
 });
 
-Deno.test("liveBlock() draws at once, prints nothing into a question but afterwards, and leaves nothing behind", async () => {
+Deno.test("a LiveBlock draws at once, prints nothing into a question but afterwards, and leaves nothing behind", async () => {
   using clock = new TestClock();
   const canvas = new PassThrough({ encoding: "utf8" });
   const listeners = canvas.listenerCount("resize");
@@ -246,7 +246,10 @@ Deno.test("liveBlock() draws at once, prints nothing into a question but afterwa
     await clock.settled();
     return shown.split("\x1b[J").at(-1)?.replace("\x1b[?2026l", "");
   };
-  const block = liveBlock(canvas, () => ({ lines: ["[]"], againIn: 1_000 }));
+  const block = new LiveBlock(
+    canvas,
+    () => ({ lines: ["[]"], againIn: 1_000 }),
+  );
   await clock.settled();
   assertEquals(shown, "\x1b[?2026h\r\x1b[J[]\n\x1b[?2026l");
   const question = Promise.withResolvers<void>();

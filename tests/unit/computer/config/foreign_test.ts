@@ -197,6 +197,53 @@ Deno.test("readConfig() turns environment variables into placeholders, so that n
   assertEquals<unknown>(converted(own), own, "our own format has no variables");
 });
 
+Deno.test("readConfig() names the fields of a problem as they are in the file", () => {
+  const { problems } = readConfig({
+    mcpServers: {
+      a: { serverUrl: 5, auth: { CLIENT_ID: 5 }, bundleId: "a b" },
+      b: { command: "x", args: [5] },
+    },
+  }, CONTEXT);
+  assertEquals(problems.map(({ path }) => path.join(".")).sort(), [
+    "mcpServers.a.auth.CLIENT_ID",
+    "mcpServers.a.bundleId",
+    "mcpServers.a.serverUrl",
+    "mcpServers.b.args.0",
+  ]);
+});
+
+Deno.test("readConfig() gives each default of an environment variable an input of its own", () => {
+  const args = (...args: string[]) => ({ command: "x", args });
+  assertEquals<unknown>(
+    converted({
+      mcpServers: {
+        a: args("${PORT:-3000}"),
+        b: args("${PORT:-4000}", "${PORT:-3000}", "${PORT}"),
+        c: args("${HOST}", "${HOST:-localhost}"),
+      },
+    }),
+    {
+      inputs: [
+        variable("PORT", { default: "3000" }),
+        { ...variable("PORT", { default: "4000" }), id: "env:PORT#2" },
+        variable("HOST"),
+        { ...variable("HOST", { default: "localhost" }), id: "env:HOST#2" },
+      ],
+      servers: {
+        a: stdio({ args: ["${input:env:PORT}"] }),
+        b: stdio({
+          args: [
+            "${input:env:PORT#2}",
+            "${input:env:PORT}",
+            "${input:env:PORT}",
+          ],
+        }),
+        c: stdio({ args: ["${input:env:HOST}", "${input:env:HOST#2}"] }),
+      },
+    },
+  );
+});
+
 Deno.test("readConfig() reads VS Code's mcp.json with inputs and variables", () => {
   const key = prompt("key", { description: "K", password: true });
   const region = { type: "pickString", id: "region", description: "R" };
@@ -339,7 +386,7 @@ Deno.test("mergeConfigs() keeps equal entries once, and renames different ones",
   ]);
 });
 
-Deno.test("mergeConfigs() keeps each placeholder with its own input, but one input for an environment variable", () => {
+Deno.test("mergeConfigs() keeps each placeholder with its own input, and one input for each default of an environment variable", () => {
   const own = (id: string, value: string) => prompt(id, { default: value });
   const { inputs, servers } = merged(
     [
@@ -359,11 +406,18 @@ Deno.test("mergeConfigs() keeps each placeholder with its own input, but one inp
     own("t", "1"),
     own("env:T", "1"),
     own("t-two", "2"),
+    own("env:T#2", "2"),
   ]);
   assertEquals<unknown>(servers, {
     a: server("${input:t}-${input:env:T}"),
-    "a-two": server("${input:t-two}-${input:env:T}"),
+    "a-two": server("${input:t-two}-${input:env:T#2}"),
   });
+  const { inputs: shared } = merged(
+    ["one", { a: server("${input:env:T}") }, own("env:T", "1")],
+    ["two", { b: server("${input:env:T}") }, prompt("env:T")],
+    ["three", { c: server("${input:env:T}") }, own("env:T", "1")],
+  );
+  assertEquals<unknown>(shared, [own("env:T", "1")]);
 });
 
 Deno.test("readConfig() reads Claude Code's file: MCP servers of the user and of each project, equal ones once", () => {

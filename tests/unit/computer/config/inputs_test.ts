@@ -115,6 +115,12 @@ Deno.test("protocol §4: inputVariables() lists the environment variables of an 
     ],
     ["a b.ü", "SMCP_INPUT_a b.ü", "SMCP_INPUT_A_B__", "A2C_SMCP_a_b__"],
     ["env:HOME", "HOME", "SMCP_INPUT_env:HOME", "SMCP_INPUT_ENV_HOME"],
+    [
+      "env:HOME#2",
+      "HOME",
+      "SMCP_INPUT_env:HOME#2",
+      "SMCP_INPUT_ENV_HOME_2",
+    ],
   ];
   for (const [id, ...variables] of rows) {
     assertEquals(inputVariables(id), variables);

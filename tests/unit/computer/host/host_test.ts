@@ -17,13 +17,13 @@ import { OAuthSession } from "../../../../computer/host/oauth/authorizations.ts"
 import {
   authorizationAnswer,
   type AuthorizationError,
+  classifyRefusal,
   credentialsWanted,
-  refusalOf,
   toAuthorize,
 } from "../../../../computer/host/oauth/authorized_fetch.ts";
 import { listenForRedirect } from "../../../../computer/host/oauth/redirect_listener.ts";
 import { TokenStore } from "../../../../computer/host/oauth/token_store.ts";
-import { failureOf } from "../../../../computer/host/server_status.ts";
+import { classifyFailure } from "../../../../computer/host/server_status.ts";
 import { ToolHost } from "../../../../computer/mod.ts";
 import { defaultOAuthDirectory } from "../../../../computer/util/defaults.ts";
 import {
@@ -36,7 +36,7 @@ import { mcpTool } from "../../../support/computer/server_view.ts";
 import { scratch } from "../../../support/scratch.ts";
 import { collectGarbage } from "../../../support/server/memory.ts";
 
-Deno.test("failureOf() goes by class and code of an error and its causes, not by the text", () => {
+Deno.test("classifyFailure() goes by class and code of an error and its causes, not by the text", () => {
   const coded = (code: string | number) =>
     Object.assign(new Error("exited with code 404, fetch failed, 401"), {
       code,
@@ -53,11 +53,11 @@ Deno.test("failureOf() goes by class and code of an error and its causes, not by
     ["exited with code 1", undefined],
   ];
   for (const [error, failure] of rows) {
-    assertEquals(failureOf(error), failure, String(error));
+    assertEquals(classifyFailure(error), failure, String(error));
   }
   const round = new Error("its own cause");
   round.cause = round;
-  assertEquals(failureOf(round), undefined);
+  assertEquals(classifyFailure(round), undefined);
 });
 
 Deno.test("an MCP server that cannot start says what kind of failure it is", async () => {
@@ -196,10 +196,10 @@ Deno.test("the documentation names every variable that an MCP server inherits", 
   assertEquals(missing, []);
 });
 
-Deno.test("refusalOf() returns 4006 for HTTP 401 and 4007 for 403; with WWW-Authenticate 4006 for other refusals, but not of the transport's", () => {
+Deno.test("classifyRefusal() returns 4006 for HTTP 401 and 4007 for 403; with WWW-Authenticate 4006 for other refusals, but not of the transport's", () => {
   const statuses = [200, 400, 401, 403, 404, 405, 422, 429, 500, 503];
   const codes = (isChallenge?: boolean) =>
-    statuses.map((status) => refusalOf(status, isChallenge)?.code ?? 0);
+    statuses.map((status) => classifyRefusal(status, isChallenge)?.code ?? 0);
   assertEquals(codes(), [0, 0, 4006, 4007, 0, 0, 0, 0, 0, 0]);
   assertEquals(codes(true), [0, 4006, 4006, 4007, 0, 0, 4006, 4006, 0, 0]);
 });

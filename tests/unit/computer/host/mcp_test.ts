@@ -233,7 +233,7 @@ Deno.test("requestFailure() distinguishes answers of an MCP server from other fa
     [
       { code: URL_REQUIRED, data: { elicitations } },
       500,
-      "needs somebody to open https://example.com/sign-in first; then call again",
+      "needs a person to open https://example.com/sign-in first; then call again",
     ],
   ];
   for (const [rpc, expected, text] of statuses) {

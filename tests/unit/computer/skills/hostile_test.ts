@@ -31,7 +31,7 @@ import {
   STAGING_LIMITS,
   StagingFolder,
   type StagingLimits,
-} from "../../../../computer/skills/stage_skill.ts";
+} from "../../../../computer/skills/staging_folder.ts";
 import type { SkillReason } from "../../../../protocol/errors.ts";
 import { zipOf } from "../../../support/computer/zip.ts";
 import { scratch } from "../../../support/scratch.ts";

@@ -106,9 +106,9 @@ Deno.test("readFrontMatter() says what is wrong", async () => {
     ["---\nname: [a]\ndescription: d\n---\n", `"name"`],
     ["---\n- a\n---\n", "no fields"],
     ["---\n\n---\n", "no fields"],
-    ["---\na: b: c\n---\n", "no YAML"],
+    ["---\na: b: c\n---\n", "not YAML"],
     ["---\ndescription: &a [*a]\n---\n", "front matter"],
-    ["---\nmetadata: &a { b: *a }\ndescription: d\n---\n", "no YAML"],
+    ["---\nmetadata: &a { b: *a }\ndescription: d\n---\n", "not YAML"],
   ];
   for (const [text, part] of cases) {
     await assertRejects(() => readFrontMatter(bytes(text)), Error, part, text);

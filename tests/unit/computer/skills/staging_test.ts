@@ -125,7 +125,7 @@ Deno.test("skillRoots() finds skills and their files (protocol §8.6)", () => {
         "skill://h/a/b/x.md",
       ]],
       ["skill://h/m", { kind: "mounted", folder: "/srv/m" }, "1.0", []],
-      ["skill://h/m2", invalid('"mount_dir" is no text'), undefined, []],
+      ["skill://h/m2", invalid('"mount_dir" is not a text'), undefined, []],
       [
         "skill://h/z",
         { kind: "archive", uri: "http://h/z", format: "zip", sha256 },
@@ -369,8 +369,8 @@ Deno.test("protocol §8.6: an archive is downloaded, checked and unpacked", asyn
     [archive("csv.zip", "0".repeat(64)), "SHA-256"],
     [archive("gone.zip"), "HTTP 404"],
     [archive("huge"), "larger than 67108864 bytes"],
-    [archive("file:///etc/passwd"), "none of http or https"],
-    [archive("data:application/zip;base64,AAAA"), "none of http or https"],
+    [archive("file:///etc/passwd"), "not http or https"],
+    [archive("data:application/zip;base64,AAAA"), "not http or https"],
   ];
   for (const [root, part] of cases) {
     await assertRejects(() => stage(folder.path, root, server()), Error, part);

@@ -9,19 +9,19 @@ import {
 import {
   type Confirm,
   type ConfirmAnswer,
-  confirmations,
+  Confirmations,
   type ConfirmRequest,
   decideConfirmation,
 } from "../../../../computer/tools/confirmations.ts";
 import { Dialogues } from "../../../../computer/tools/dialogues.ts";
 import {
-  problemsOf,
+  checkForm,
+  parseTyped,
   readFields,
-  valueOf,
 } from "../../../../computer/tools/form.ts";
 import {
-  callWaits,
-  progressThrottles,
+  CallWaits,
+  ProgressThrottle,
 } from "../../../../computer/tools/progress.ts";
 import {
   parseMCPServerConfig,
@@ -46,14 +46,14 @@ const config = (tool_meta: Record<string, unknown> = {}) =>
     server_parameters: { command: "x" },
   });
 
-/** Decides calls of tools of one configuration, each of which reports to nobody that it waits. */
+/** Decides calls of tools of one configuration, without a receiver of their waiting. */
 function decider(confirm: Confirm | undefined, files = config()) {
-  const decide = confirmations(confirm, () => "pc");
+  const confirmations = new Confirmations(confirm, () => "pc");
   const { signal } = new AbortController();
   return (over: Partial<ConfirmRequest> = {}, by = signal, of = files) =>
-    decide(request(over), of, {
+    confirmations.decide(request(over), of, {
       signal: by,
-      waits: callWaits(() => {}),
+      waits: new CallWaits(() => {}),
     });
 }
 
@@ -87,7 +87,7 @@ Deno.test("decideConfirmation() runs, asks or refuses with 4005", () => {
   }
 });
 
-Deno.test("confirmations() asks again after once and no, and never after always", async () => {
+Deno.test("Confirmations ask again after once and no, and never after always", async () => {
   const answers: ConfirmAnswer[] = ["once", "no", "always"];
   const asked: unknown[] = [];
   const decide = decider((request) => answers[asked.push(request) - 1] ?? "no");
@@ -100,7 +100,7 @@ Deno.test("confirmations() asks again after once and no, and never after always"
   assertEquals(asked.length, 5);
 });
 
-Deno.test("confirmations() refuses with 4005 when the user says no, or cannot be asked", async () => {
+Deno.test("Confirmations refuse with 4005 when the user says no, or cannot be asked", async () => {
   const sayNo: [Confirm | undefined, string][] = [
     [() => "no", "refused"],
     [() => Promise.reject(new Error("no terminal")), "refused"],
@@ -108,7 +108,7 @@ Deno.test("confirmations() refuses with 4005 when the user says no, or cannot be
       throw new Error("no terminal");
     }, "refused"],
     [() => "sure" as ConfirmAnswer, "refused"],
-    [undefined, "nobody"],
+    [undefined, "cannot ask a person"],
   ];
   for (const [confirm, text] of sayNo) {
     const word = await decider(confirm)();
@@ -118,7 +118,7 @@ Deno.test("confirmations() refuses with 4005 when the user says no, or cannot be
   }
 });
 
-Deno.test("confirmations() passes tool, server and arguments to the user, and does not ask with auto_apply", async () => {
+Deno.test("Confirmations pass tool, server and arguments to the user, and do not ask with auto_apply", async () => {
   const asked: unknown[] = [];
   const decide = decider((request) => {
     asked.push(request);
@@ -129,7 +129,7 @@ Deno.test("confirmations() passes tool, server and arguments to the user, and do
   assertEquals(asked, [request()]);
 });
 
-Deno.test("confirmations() withdraws the questions of an aborted call, and those that an always answers", async () => {
+Deno.test("Confirmations withdraw the questions of an aborted call, and those that an always answers", async () => {
   const questions: {
     answer: (word: ConfirmAnswer) => void;
     signal: AbortSignal;
@@ -237,9 +237,9 @@ Deno.test("readFields() names what no form can have", () => {
   }
 });
 
-Deno.test("problemsOf() holds values to the schema, and does not repeat them", () => {
+Deno.test("checkForm() holds values to the schema, and does not repeat them", () => {
   const of = (schema: unknown, x: unknown, required = false) =>
-    problemsOf(fieldsOf({ x: schema }, required ? ["x"] : []), { x });
+    checkForm(fieldsOf({ x: schema }, required ? ["x"] : []), { x });
   const rows: [schema: unknown, good: unknown[], bad: unknown[]][] = [
     [{ type: "string" }, ["", "a", undefined], [1, null, ["a"]]],
     [{ type: "string", minLength: 2, maxLength: 3 }, ["ab", "😀😀"], [
@@ -287,7 +287,7 @@ Deno.test("problemsOf() holds values to the schema, and does not repeat them", (
   ]);
 });
 
-Deno.test("valueOf() reads what was typed", () => {
+Deno.test("parseTyped() reads what was typed", () => {
   const [text, number] = fieldsOf({
     a: { type: "string" },
     b: { type: "number" },
@@ -295,19 +295,19 @@ Deno.test("valueOf() reads what was typed", () => {
   if (text?.kind !== "text" || number?.kind !== "number") {
     throw new Error("kinds");
   }
-  assertEquals(valueOf(text, "7"), "7");
-  assertEquals(valueOf(text, ""), undefined);
-  assertEquals(valueOf(number, " 7.5 "), 7.5);
-  assertEquals(valueOf(number, " "), NaN);
-  assertEquals(valueOf(number, "x"), NaN);
+  assertEquals(parseTyped(text, "7"), "7");
+  assertEquals(parseTyped(text, ""), undefined);
+  assertEquals(parseTyped(number, " 7.5 "), 7.5);
+  assertEquals(parseTyped(number, " "), NaN);
+  assertEquals(parseTyped(number, "x"), NaN);
 });
 
 /** Opens calls whose progress is recorded with the time. */
 function progressOf(clock: TestClock) {
-  const throttle = progressThrottles();
+  const throttle = new ProgressThrottle();
   const told: (ToolProgress & { at: number })[] = [];
   const open = () =>
-    throttle((progress) => told.push({ ...progress, at: clock.time }));
+    throttle.open((progress) => told.push({ ...progress, at: clock.time }));
   return { told, open };
 }
 
@@ -394,10 +394,10 @@ Deno.test("however many calls report, a Computer tells at most 100 a second besi
   );
 });
 
-Deno.test("callWaits() reports a wait after a moment, and its end at once; waits that overlap as one, and nothing of a short one or after the call", async () => {
+Deno.test("CallWaits reports a wait after a moment, and its end at once; waits that overlap as one, and nothing of a short one or after the call", async () => {
   using clock = new TestClock();
   const reports: unknown[] = [];
-  const call = callWaits((waiting) => reports.push(waiting));
+  const call = new CallWaits((waiting) => reports.push(waiting));
   await call.during("confirmation", () => Promise.resolve());
   await assertRejects(() =>
     call.during("answer", () => Promise.reject(new Error()))
@@ -406,12 +406,12 @@ Deno.test("callWaits() reports a wait after a moment, and its end at once; waits
 
   const word = Promise.withResolvers<string>();
   const work = call.during("confirmation", () => word.promise);
-  assertEquals([call.now(), reports], ["confirmation", []]);
+  assertEquals([call.current, reports], ["confirmation", []]);
   clock.pass(50);
   assertEquals(reports, ["confirmation"]);
   word.resolve("once");
   assertEquals(await work, "once");
-  assertEquals([call.now(), clock.timers], [undefined, 0]);
+  assertEquals([call.current, clock.timers], [undefined, 0]);
   assertEquals(reports.splice(0), ["confirmation", null]);
 
   const [first, second] = [1, 2].map(() => Promise.withResolvers<void>());

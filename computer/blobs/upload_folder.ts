@@ -1,6 +1,6 @@
 /**
- * The folder in which files of Agents land: they grow in a hidden folder of it, and are moved to
- * their place when they are whole.
+ * The folder of the owner for files of Agents: they grow in a hidden folder of it, and are moved to
+ * their place when they are complete.
  *
  * @module
  */
@@ -30,13 +30,13 @@ export interface Part {
   /** Appends bytes. */
   write(bytes: Uint8Array): Promise<void>;
   /** Moves it to its place; returns the absolute path. */
-  land(name: string): Promise<string>;
+  complete(name: string): Promise<string>;
   /** Removes it; never rejects. */
   remove(): Promise<void>;
 }
 
 /** The folder of the owner for files of Agents; nothing is written outside of it (protocol §8.7). */
-export class Landing {
+export class UploadFolder {
   readonly #root: string;
 
   /** @param root the folder; it is made when it is needed first */
@@ -92,7 +92,7 @@ export class Landing {
           at += (await file.write(bytes, at)).bytesWritten;
         }
       },
-      land: async (name) => {
+      complete: async (name) => {
         await close();
         await this.#check(root, folder);
         const place = join(root, name);
